@@ -1,0 +1,83 @@
+# The packages bring a Node 24 of their own: every recipe below runs with that one.
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+
+INSTALLED := node_modules/.installed
+CLIENT := api/src/generated/prisma/client.ts
+MANIFESTS := package.json package-lock.json .npmrc $(wildcard */package.json)
+JEST := node --experimental-vm-modules --disable-warning=ExperimentalWarning node_modules/jest/bin/jest.js
+
+##@ Use
+.PHONY: help
+help: ## This list
+	@awk -F ':.*## ' '/^##@/ { printf "\n%s\n", substr($$0, 5) } /^[a-z0-9-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: build ## The gateway on this machine: address, first API key, a curl to try
+	@exec node bin/gwk.js local up
+
+.PHONY: reset
+reset: ## Remove what make run keeps (.local: database, queue, keys, logs)
+	@exec node scripts/reset.js
+
+##@ Build
+.PHONY: install
+install: $(INSTALLED) ## Packages, and a Node 24 among them
+
+$(INSTALLED): $(MANIFESTS) scripts/install.js
+	@node scripts/install.js
+	@touch $@
+
+$(CLIENT): $(INSTALLED) api/prisma/schema.prisma api/prisma.config.js
+	@npm run --silent prisma:generate
+	@touch $@
+
+.PHONY: build
+build: $(INSTALLED) $(CLIENT) ## TypeScript to JavaScript
+	@npm run --silent build
+
+.PHONY: clean
+clean: ## Remove what was built or generated
+	rm -rf */dist api/src/generated
+
+##@ Check
+.PHONY: test
+test: $(INSTALLED) ## Every check and every test
+	@exec node test/run.js
+
+.PHONY: checks
+checks: lint format-check types ## Lint, format, types
+
+.PHONY: lint
+lint: build ## ESLint: style, sizes, imports between workspaces
+	@npm run --silent lint
+
+.PHONY: format
+format: $(INSTALLED) ## Rewrite files in the one format
+	@npm run --silent format
+
+.PHONY: format-check
+format-check: $(INSTALLED)
+	@npm run --silent format:check
+
+.PHONY: types
+types: $(INSTALLED) $(CLIENT) ## Type-check all, tests included
+	@npm run --silent types
+
+.PHONY: test-unit
+test-unit: build ## Tests beside their files (ONLY=pattern for some)
+	@$(JEST) --selectProjects core api operator engine-pod local $(if $(ONLY),-- $(ONLY))
+
+.PHONY: test-e2e
+test-e2e: build ## Tests of several parts at once (ONLY=pattern for some)
+	@$(JEST) --selectProjects test --runInBand $(if $(ONLY),-- $(ONLY))
+
+##@ Measure
+.PHONY: bench-accept
+bench-accept: build ## The accept path against its floor
+	@exec node test/dist/bench/accept.js
+
+.PHONY: bench-flow
+bench-flow: build ## Accepted to sent, through an engine
+	@exec node test/dist/bench/flow.js

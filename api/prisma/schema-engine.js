@@ -1,0 +1,192 @@
+#!/usr/bin/env node
+// Stands in for Prisma's native schema engine where that binary cannot be downloaded: the same arguments and
+// the same JSON-RPC lines on stdin and stdout, answered by the WebAssembly build of the engine.
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { createInterface } from 'node:readline';
+import { PrismaPg } from '@prisma/adapter-pg';
+import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
+import pg from 'pg';
+import { parse as parseUrl } from 'pg-connection-string';
+
+const OID_INTERNAL_CHAR = 18;
+const OID_BPCHAR = 1042;
+const ENGINE_ERROR = 4466;
+
+function readArguments(argv) {
+  const options = { datamodels: [] };
+  for (let i = 0; i < argv.length; i++) {
+    if (argv[i] === '--datasource') options.url = JSON.parse(argv[++i]).url;
+    else if (argv[i] === '--datamodels') options.datamodels.push([argv[++i], readFileSync(argv[i], 'utf8')]);
+    else if (argv[i] === 'cli') options.command = argv[++i];
+    else if (argv[i] === '--version') options.version = true;
+  }
+  return options;
+}
+
+const options = readArguments(process.argv.slice(2));
+
+const databaseName = () => decodeURIComponent(new URL(options.url).pathname.slice(1)) || 'postgres';
+
+async function onServer(work) {
+  const url = new URL(options.url);
+  url.pathname = '/postgres';
+  const client = new pg.Client({ connectionString: url.href });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+async function createDatabase() {
+  try {
+    await onServer((client) => client.query(`CREATE DATABASE ${pg.escapeIdentifier(databaseName())}`));
+  } catch (error) {
+    if (error.code !== '42P04') throw error;
+  }
+}
+
+const dropDatabase = (name) =>
+  onServer((client) => client.query(`DROP DATABASE IF EXISTS ${pg.escapeIdentifier(name)} WITH (FORCE)`));
+
+async function canConnect() {
+  const client = new pg.Client({ connectionString: options.url });
+  await client.connect();
+  await client.end();
+}
+
+const commands = {
+  'can-connect-to-database': canConnect,
+  'create-database': createDatabase,
+  'drop-database': () => dropDatabase(databaseName()),
+};
+
+const prismaCodes = { '3D000': 'P1003', '28P01': 'P1000', ECONNREFUSED: 'P1001', ENOTFOUND: 'P1001' };
+
+async function runCommand(name) {
+  try {
+    await commands[name]();
+    return 0;
+  } catch (error) {
+    const fields = {
+      error_code: prismaCodes[error.code] ?? 'P1017',
+      message: error.message || String(error),
+    };
+    const line = { level: 'ERROR', target: 'schema_engine::logger', fields };
+    process.stderr.write(`\n${JSON.stringify(line)}\n`);
+    return 1;
+  }
+}
+
+/** The catalog's queries return the type "char", for which the adapter has no column type. */
+function reportInternalCharAsBpchar() {
+  const query = pg.Client.prototype.query;
+  const mend = (result) => {
+    const fields = [result].flat().flatMap((one) => one?.fields ?? []);
+    for (const field of fields) if (field.dataTypeID === OID_INTERNAL_CHAR) field.dataTypeID = OID_BPCHAR;
+    return result;
+  };
+  pg.Client.prototype.query = function (...args) {
+    const at = args.findIndex((arg) => typeof arg === 'function');
+    if (at >= 0) {
+      const done = args[at];
+      args[at] = (error, result) => done(error, result && mend(result));
+    }
+    const pending = query.apply(this, args);
+    return typeof pending?.then === 'function' ? pending.then(mend) : pending;
+  };
+}
+
+/** The adapter's own shadow database has no name of its own under a connection string, and is dropped while open. */
+class ShadowingPg extends PrismaPg {
+  constructor(config, adapterOptions) {
+    super(config, adapterOptions);
+    this.settings = [config, adapterOptions];
+  }
+
+  async connectToShadowDb() {
+    const [config, adapterOptions] = this.settings;
+    const database = `prisma_migrate_shadow_db_${crypto.randomUUID()}`;
+    await onServer((client) => client.query(`CREATE DATABASE ${pg.escapeIdentifier(database)}`));
+    const adapter = await new PrismaPg({ ...config, database }, adapterOptions).connect();
+    const dispose = adapter.dispose.bind(adapter);
+    adapter.dispose = async () => {
+      await dispose();
+      await dropDatabase(database);
+    };
+    return adapter;
+  }
+}
+
+async function loadEngine() {
+  reportInternalCharAsBpchar();
+  const bindings = await import('@prisma/schema-engine-wasm/schema_engine_bg');
+  const path = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm/schema_engine_bg');
+  const wasm = readFileSync(path.replace(/\.js$/, '.wasm'));
+  const { instance } = await WebAssembly.instantiate(wasm, { './schema_engine_bg.js': bindings });
+  bindings.__wbg_set_wasm(instance.exports);
+  instance.exports.__wbindgen_start();
+  const schema = new URL(options.url).searchParams.get('schema') ?? undefined;
+  const factory = bindMigrationAwareSqlAdapterFactory(new ShadowingPg(parseUrl(options.url), { schema }));
+  const datamodels = options.datamodels.length > 0 ? options.datamodels : undefined;
+  return bindings.SchemaEngine.new({ datamodels }, () => {}, factory);
+}
+
+let engine;
+let printed = 0;
+const write = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+
+async function call(method, params) {
+  if (method === 'createDatabase') {
+    await createDatabase();
+    return { databaseName: databaseName() };
+  }
+  engine ??= await loadEngine();
+  // These two need a shadow database, which this build of the engine opens only in a diagnosis.
+  if (method === 'evaluateDataLoss' || method === 'createMigration') {
+    await engine.devDiagnostic({ migrationsList: params.migrationsList, filters: params.filters });
+  }
+  const result = await engine[method === 'getDatabaseVersion' ? 'version' : method](params);
+  if (method !== 'diff') return result ?? {};
+  const { stdout, ...rest } = result;
+  if (stdout) write({ id: `print-${++printed}`, method: 'print', params: { content: stdout } });
+  return rest;
+}
+
+async function answer({ id, method, params }) {
+  try {
+    write({ id, result: await call(method, params) });
+  } catch (error) {
+    const data = {
+      is_panic: false,
+      message: error?.message ?? String(error),
+      meta: error?.meta ?? null,
+      error_code: error?.code ?? null,
+    };
+    write({
+      id,
+      error: { code: ENGINE_ERROR, message: 'An error happened. Check the data field for details.', data },
+    });
+  }
+}
+
+function serve() {
+  let last = Promise.resolve();
+  const lines = createInterface({ input: process.stdin });
+  lines.on('line', (line) => {
+    const request = JSON.parse(line);
+    // A line without a method acknowledges something printed.
+    if (request.method) last = last.then(() => answer(request));
+  });
+  lines.on('close', () => void last.then(() => process.exit(0)));
+}
+
+if (options.version) {
+  process.stdout.write('schema-engine-cli wasm\n');
+} else if (options.command) {
+  process.exitCode = await runCommand(options.command);
+} else {
+  serve();
+}

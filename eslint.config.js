@@ -1,0 +1,97 @@
+import js from '@eslint/js';
+import tseslint from 'typescript-eslint';
+
+/** Which workspaces a workspace may import. Tests may also use the harness. */
+const arrows = {
+  core: [],
+  api: ['core'],
+  operator: ['core'],
+  'engine-pod': ['core'],
+  local: ['core'],
+  test: ['core', 'api', 'operator', 'engine-pod', 'local'],
+};
+
+function arrow(workspace, files, allowed) {
+  const names = allowed.length > 0 ? `(?!(${allowed.join('|')})/)` : '';
+  const foreign = `^@gwk/${names}|^(\\.\\./)+(${Object.keys(arrows).join('|')})/src/`;
+  const message = `${workspace} may import only: ${allowed.join(', ') || 'no other workspace'}`;
+  return {
+    files,
+    rules: {
+      'no-restricted-imports': ['error', { patterns: [{ regex: foreign, message }] }],
+      'no-restricted-syntax': [
+        'error',
+        { selector: `ImportExpression > Literal[value=/${foreign.replaceAll('/', '\\/')}/]`, message },
+      ],
+    },
+  };
+}
+
+const boundaries = Object.entries(arrows).flatMap(([workspace, allowed]) => [
+  arrow(workspace, [`${workspace}/src/**/*.ts`], allowed),
+  arrow(workspace, [`${workspace}/src/**/*.test.ts`], [...new Set([...allowed, workspace, 'test', 'local'])]),
+]);
+
+export default tseslint.config(
+  { ignores: ['**/dist/', '**/generated/', '**/coverage/', '.local/'] },
+  js.configs.recommended,
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.recommendedTypeChecked],
+    languageOptions: {
+      parserOptions: {
+        projectService: true,
+        tsconfigRootDir: import.meta.dirname,
+      },
+    },
+    rules: {
+      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_' }],
+      '@typescript-eslint/require-await': 'off',
+      '@typescript-eslint/restrict-template-expressions': [
+        'error',
+        { allowNumber: true, allowBoolean: true },
+      ],
+    },
+  },
+  {
+    files: ['**/*.{ts,js}'],
+    rules: {
+      complexity: ['error', 12],
+      'max-depth': ['error', 3],
+      'max-params': ['error', 4],
+      'max-lines': ['error', { max: 400, skipBlankLines: true, skipComments: true }],
+      'max-lines-per-function': ['error', { max: 60, skipBlankLines: true, skipComments: true }],
+      'no-console': 'error',
+      eqeqeq: 'error',
+    },
+  },
+  ...boundaries,
+  { files: ['**/*.js'], languageOptions: { globals: nodeGlobals() } },
+  { files: ['**/*.test.ts'], rules: { 'max-lines-per-function': 'off' } },
+  {
+    files: ['**/src/cli/**', '**/src/cli.ts', 'local/src/**', 'bin/**', 'test/**', '**/*.js'],
+    rules: { 'no-console': 'off' },
+  },
+);
+
+function nodeGlobals() {
+  const names = [
+    'process',
+    'console',
+    'Buffer',
+    'URL',
+    'WebAssembly',
+    'crypto',
+    'setTimeout',
+    'clearTimeout',
+    'setInterval',
+    'clearInterval',
+    'fetch',
+    'AbortSignal',
+    'performance',
+    'structuredClone',
+    'setImmediate',
+  ];
+  return Object.fromEntries(names.map((name) => [name, 'readonly']));
+}

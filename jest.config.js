@@ -1,0 +1,25 @@
+const workspaces = ['core', 'api', 'operator', 'engine-pod', 'local', 'test'];
+
+const swc = {
+  jsc: { parser: { syntax: 'typescript' }, target: 'es2024' },
+  module: { type: 'es6' },
+  sourceMaps: 'inline',
+};
+
+const project = (name) => ({
+  displayName: name,
+  rootDir: import.meta.dirname,
+  roots: [`<rootDir>/${name}/src`],
+  testEnvironment: 'node',
+  testMatch: ['**/*.test.ts'],
+  extensionsToTreatAsEsm: ['.ts'],
+  transform: { '^.+\\.ts$': ['@swc/jest', swc] },
+  moduleNameMapper: {
+    '^@gwk/([^/]+)/(.+)$': '<rootDir>/$1/src/$2.ts',
+    '^(\\.{1,2}/.*)\\.js$': '$1',
+  },
+});
+
+export default {
+  projects: workspaces.map(project),
+};
