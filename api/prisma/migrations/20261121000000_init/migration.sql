@@ -1,0 +1,789 @@
+-- The tables of schema.prisma; below them, what Prisma's schema cannot say.
+
+-- CreateSchema
+CREATE SCHEMA IF NOT EXISTS "public";
+
+-- CreateTable
+CREATE TABLE "key_checks" (
+    "key_id" TEXT NOT NULL,
+    "sealed" BYTEA NOT NULL,
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+
+    CONSTRAINT "key_checks_pkey" PRIMARY KEY ("key_id")
+);
+
+-- CreateTable
+CREATE TABLE "accounts" (
+    "id" UUID NOT NULL,
+    "name" TEXT NOT NULL,
+    "max_instances" INTEGER,
+    "requests_per_minute" INTEGER,
+    "policy" JSONB NOT NULL DEFAULT '{}',
+    "namespaces" TEXT[] DEFAULT ARRAY[]::TEXT[],
+    "suspended_at" TIMESTAMPTZ(3),
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "updated_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+
+    CONSTRAINT "accounts_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "api_keys" (
+    "id" UUID NOT NULL,
+    "account_id" UUID NOT NULL,
+    "name" TEXT NOT NULL,
+    "hash" BYTEA NOT NULL,
+    "scopes" TEXT[],
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "revoked_at" TIMESTAMPTZ(3),
+
+    CONSTRAINT "api_keys_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "api_key_instances" (
+    "api_key_id" UUID NOT NULL,
+    "instance_id" UUID NOT NULL,
+
+    CONSTRAINT "api_key_instances_pkey" PRIMARY KEY ("api_key_id","instance_id")
+);
+
+-- CreateTable
+CREATE TABLE "audit_entries" (
+    "id" UUID NOT NULL,
+    "account_id" UUID,
+    "actor" TEXT NOT NULL,
+    "action" TEXT NOT NULL,
+    "subject" TEXT NOT NULL,
+    "detail" JSONB NOT NULL DEFAULT '{}',
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+
+    CONSTRAINT "audit_entries_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "instances" (
+    "id" UUID NOT NULL,
+    "account_id" UUID NOT NULL,
+    "name" TEXT NOT NULL,
+    "kind" TEXT NOT NULL,
+    "environment" TEXT NOT NULL,
+    "interactive_mode" TEXT NOT NULL,
+    "policy" JSONB NOT NULL DEFAULT '{}',
+    "suspended" BOOLEAN NOT NULL DEFAULT false,
+    "resource_namespace" TEXT NOT NULL,
+    "resource_name" TEXT NOT NULL,
+    "resource_uid" TEXT NOT NULL,
+    "resource_generation" BIGINT NOT NULL,
+    "state" TEXT NOT NULL,
+    "state_reason" TEXT,
+    "state_changed_at" TIMESTAMPTZ(3) NOT NULL,
+    "out_ms" BIGINT NOT NULL DEFAULT 0,
+    "jid" TEXT,
+    "business_name" TEXT,
+    "first_paired_at" TIMESTAMPTZ(3),
+    "first_connected_at" TIMESTAMPTZ(3),
+    "banned_until" TIMESTAMPTZ(3),
+    "restricted_until" TIMESTAMPTZ(3),
+    "reconnect_count" INTEGER NOT NULL DEFAULT 0,
+    "reconnect_at" TIMESTAMPTZ(3),
+    "command_key_sealed" BYTEA NOT NULL,
+    "version" INTEGER NOT NULL DEFAULT 1,
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "updated_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "deleted_at" TIMESTAMPTZ(3),
+
+    CONSTRAINT "instances_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "instance_leases" (
+    "instance_id" UUID NOT NULL,
+    "epoch" INTEGER NOT NULL DEFAULT 0,
+    "holder" UUID,
+    "token_id" UUID,
+    "pod" TEXT,
+    "version" TEXT,
+    "renewed_at" TIMESTAMPTZ(3),
+    "expires_at" TIMESTAMPTZ(3),
+
+    CONSTRAINT "instance_leases_pkey" PRIMARY KEY ("instance_id")
+);
+
+-- CreateTable
+CREATE TABLE "engine_tokens" (
+    "id" UUID NOT NULL,
+    "instance_id" UUID NOT NULL,
+    "pod" TEXT NOT NULL,
+    "hash" BYTEA NOT NULL,
+    "issued_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "revoked_at" TIMESTAMPTZ(3),
+
+    CONSTRAINT "engine_tokens_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "instance_states" (
+    "id" UUID NOT NULL,
+    "instance_id" UUID NOT NULL,
+    "state" TEXT NOT NULL,
+    "reason" TEXT,
+    "since" TIMESTAMPTZ(3) NOT NULL,
+    "ended_at" TIMESTAMPTZ(3),
+
+    CONSTRAINT "instance_states_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "session_keys" (
+    "instance_id" UUID NOT NULL,
+    "type" TEXT NOT NULL,
+    "key" TEXT NOT NULL,
+    "value_sealed" BYTEA NOT NULL,
+    "updated_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+
+    CONSTRAINT "session_keys_pkey" PRIMARY KEY ("instance_id","type","key")
+);
+
+-- CreateTable
+CREATE TABLE "pairing_sessions" (
+    "instance_id" UUID NOT NULL,
+    "method" TEXT NOT NULL,
+    "state" TEXT NOT NULL,
+    "code_sealed" BYTEA,
+    "qr_count" INTEGER NOT NULL DEFAULT 0,
+    "expires_at" TIMESTAMPTZ(3),
+    "error" TEXT,
+    "started_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "updated_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+
+    CONSTRAINT "pairing_sessions_pkey" PRIMARY KEY ("instance_id")
+);
+
+-- CreateTable
+CREATE TABLE "contact_checks" (
+    "instance_id" UUID NOT NULL,
+    "phone" TEXT NOT NULL,
+    "jid" TEXT,
+    "checked_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "contact_checks_pkey" PRIMARY KEY ("instance_id","phone")
+);
+
+-- CreateTable
+CREATE TABLE "contacts" (
+    "id" UUID NOT NULL,
+    "account_id" UUID NOT NULL,
+    "name" TEXT,
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+
+    CONSTRAINT "contacts_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "contact_names" (
+    "account_id" UUID NOT NULL,
+    "name" TEXT NOT NULL,
+    "contact_id" UUID NOT NULL,
+
+    CONSTRAINT "contact_names_pkey" PRIMARY KEY ("account_id","name")
+);
+
+-- CreateTable
+CREATE TABLE "conversations" (
+    "id" UUID NOT NULL,
+    "instance_id" UUID NOT NULL,
+    "contact_id" UUID,
+    "group_id" TEXT,
+    "last_seq" BIGINT NOT NULL DEFAULT 0,
+    "first_sent_at" TIMESTAMPTZ(3),
+    "last_wrote_at" TIMESTAMPTZ(3),
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+
+    CONSTRAINT "conversations_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "opt_outs" (
+    "contact_id" UUID NOT NULL,
+    "id" UUID NOT NULL,
+    "account_id" UUID NOT NULL,
+    "phone" TEXT,
+    "source" TEXT NOT NULL,
+    "keyword" TEXT,
+    "instance_id" UUID,
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+
+    CONSTRAINT "opt_outs_pkey" PRIMARY KEY ("contact_id")
+);
+
+-- CreateTable
+CREATE TABLE "instance_ledgers" (
+    "instance_id" UUID NOT NULL,
+    "version" BIGINT NOT NULL DEFAULT 0,
+
+    CONSTRAINT "instance_ledgers_pkey" PRIMARY KEY ("instance_id")
+);
+
+-- CreateTable
+CREATE TABLE "mass_sends" (
+    "instance_id" UUID NOT NULL,
+    "fingerprint" BYTEA NOT NULL,
+    "contact_id" UUID NOT NULL,
+    "at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "mass_sends_pkey" PRIMARY KEY ("instance_id","fingerprint","contact_id")
+);
+
+-- CreateTable
+CREATE TABLE "messages" (
+    "id" UUID NOT NULL,
+    "account_id" UUID NOT NULL,
+    "instance_id" UUID NOT NULL,
+    "conversation_id" UUID NOT NULL,
+    "direction" TEXT NOT NULL,
+    "to" TEXT NOT NULL,
+    "type" TEXT NOT NULL,
+    "status" TEXT NOT NULL,
+    "wa_message_id" TEXT,
+    "participant" TEXT,
+    "rendered_as" TEXT,
+    "error_code" TEXT,
+    "error_message" TEXT,
+    "voice" BOOLEAN NOT NULL DEFAULT false,
+    "deleted_for_all" BOOLEAN NOT NULL DEFAULT false,
+    "version" INTEGER NOT NULL DEFAULT 1,
+    "created_at" TIMESTAMPTZ(3) NOT NULL,
+    "scheduled_for" TIMESTAMPTZ(3),
+    "sent_at" TIMESTAMPTZ(3),
+    "delivered_at" TIMESTAMPTZ(3),
+    "read_at" TIMESTAMPTZ(3),
+    "failed_at" TIMESTAMPTZ(3),
+    "updated_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "messages_pkey" PRIMARY KEY ("id")
+) PARTITION BY RANGE ("id");
+
+-- CreateTable
+CREATE TABLE "message_contents" (
+    "message_id" UUID NOT NULL,
+    "instance_id" UUID NOT NULL,
+    "content_sealed" BYTEA NOT NULL,
+    "built_sealed" BYTEA,
+    "delete_at" TIMESTAMPTZ(3),
+
+    CONSTRAINT "message_contents_pkey" PRIMARY KEY ("message_id")
+);
+
+-- CreateTable
+CREATE TABLE "outbox" (
+    "message_id" UUID NOT NULL,
+    "instance_id" UUID NOT NULL,
+    "conversation_id" UUID NOT NULL,
+    "seq" BIGINT,
+    "state" TEXT NOT NULL,
+    "head" BOOLEAN NOT NULL DEFAULT false,
+    "turn_at" TIMESTAMPTZ(3),
+    "prepared" BOOLEAN NOT NULL DEFAULT true,
+    "release_at" TIMESTAMPTZ(3),
+    "out_ms_at_start" BIGINT NOT NULL,
+    "claim_id" UUID,
+    "claim_epoch" INTEGER,
+    "claim_holder" UUID,
+    "claimed_at" TIMESTAMPTZ(3),
+    "attempted_at" TIMESTAMPTZ(3),
+    "rung_at" TIMESTAMPTZ(3),
+    "created_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "outbox_pkey" PRIMARY KEY ("message_id")
+);
+
+-- CreateTable
+CREATE TABLE "menus" (
+    "message_id" UUID NOT NULL,
+    "conversation_id" UUID NOT NULL,
+    "instance_id" UUID NOT NULL,
+    "wa_message_id" TEXT NOT NULL,
+    "kind" TEXT NOT NULL,
+    "mode" TEXT NOT NULL,
+    "options_sealed" BYTEA NOT NULL,
+    "sent_at" TIMESTAMPTZ(3),
+    "answered_at" TIMESTAMPTZ(3),
+    "delete_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "menus_pkey" PRIMARY KEY ("message_id")
+);
+
+-- CreateTable
+CREATE TABLE "media" (
+    "id" UUID NOT NULL,
+    "account_id" UUID NOT NULL,
+    "instance_id" UUID,
+    "mimetype" TEXT NOT NULL,
+    "size" INTEGER NOT NULL,
+    "sha256" BYTEA NOT NULL,
+    "filename" TEXT,
+    "store_key" TEXT NOT NULL,
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "expires_at" TIMESTAMPTZ(3) NOT NULL,
+    "removed_at" TIMESTAMPTZ(3),
+
+    CONSTRAINT "media_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "idempotency_records" (
+    "account_id" UUID NOT NULL,
+    "route" TEXT NOT NULL,
+    "key" TEXT NOT NULL,
+    "body_hash" BYTEA NOT NULL,
+    "instance_id" UUID,
+    "resource_id" UUID,
+    "status" INTEGER,
+    "response_sealed" BYTEA,
+    "locked_until" TIMESTAMPTZ(3),
+    "expires_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "idempotency_records_pkey" PRIMARY KEY ("account_id","route","key")
+);
+
+-- CreateTable
+CREATE TABLE "events" (
+    "id" UUID NOT NULL,
+    "account_id" UUID NOT NULL,
+    "instance_id" UUID,
+    "type" TEXT NOT NULL,
+    "timestamp" TIMESTAMPTZ(3) NOT NULL,
+    "data_sealed" BYTEA NOT NULL,
+
+    CONSTRAINT "events_pkey" PRIMARY KEY ("id")
+) PARTITION BY RANGE ("id");
+
+-- CreateTable
+CREATE TABLE "webhook_endpoints" (
+    "id" UUID NOT NULL,
+    "account_id" UUID NOT NULL,
+    "url" TEXT NOT NULL,
+    "description" TEXT NOT NULL DEFAULT '',
+    "event_types" TEXT[],
+    "enabled" BOOLEAN NOT NULL DEFAULT true,
+    "disabled_reason" TEXT,
+    "failing_since" TIMESTAMPTZ(3),
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "updated_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+
+    CONSTRAINT "webhook_endpoints_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "webhook_endpoint_instances" (
+    "endpoint_id" UUID NOT NULL,
+    "instance_id" UUID NOT NULL,
+
+    CONSTRAINT "webhook_endpoint_instances_pkey" PRIMARY KEY ("endpoint_id","instance_id")
+);
+
+-- CreateTable
+CREATE TABLE "webhook_secrets" (
+    "id" UUID NOT NULL,
+    "endpoint_id" UUID NOT NULL,
+    "secret_sealed" BYTEA NOT NULL,
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "expires_at" TIMESTAMPTZ(3),
+
+    CONSTRAINT "webhook_secrets_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "webhook_deliveries" (
+    "id" UUID NOT NULL,
+    "account_id" UUID NOT NULL,
+    "endpoint_id" UUID NOT NULL,
+    "event_id" UUID NOT NULL,
+    "instance_id" UUID,
+    "event_type" TEXT NOT NULL,
+    "status" TEXT NOT NULL,
+    "attempts" INTEGER NOT NULL DEFAULT 0,
+    "next_attempt_at" TIMESTAMPTZ(3),
+    "last_status_code" INTEGER,
+    "last_error" TEXT,
+    "last_latency_ms" INTEGER,
+    "last_response_sealed" BYTEA,
+    "created_at" TIMESTAMPTZ(3) NOT NULL,
+    "delivered_at" TIMESTAMPTZ(3),
+
+    CONSTRAINT "webhook_deliveries_pkey" PRIMARY KEY ("id")
+) PARTITION BY RANGE ("id");
+
+-- CreateTable
+CREATE TABLE "webhook_queue" (
+    "delivery_id" UUID NOT NULL,
+    "endpoint_id" UUID NOT NULL,
+    "event_id" UUID NOT NULL,
+    "attempts" INTEGER NOT NULL DEFAULT 0,
+    "due_at" TIMESTAMPTZ(3) NOT NULL,
+    "locked_until" TIMESTAMPTZ(3),
+    "locked_by" UUID,
+
+    CONSTRAINT "webhook_queue_pkey" PRIMARY KEY ("delivery_id")
+);
+
+-- CreateTable
+CREATE TABLE "format_checks" (
+    "id" UUID NOT NULL,
+    "format" TEXT NOT NULL,
+    "result" TEXT NOT NULL,
+    "started_at" TIMESTAMPTZ(3) NOT NULL,
+    "checked_at" TIMESTAMPTZ(3),
+
+    CONSTRAINT "format_checks_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "device_checks" (
+    "format" TEXT NOT NULL,
+    "device" TEXT NOT NULL,
+    "status" TEXT NOT NULL,
+    "note" TEXT,
+    "checked_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "device_checks_pkey" PRIMARY KEY ("format","device")
+);
+
+-- CreateIndex
+CREATE UNIQUE INDEX "accounts_name_key" ON "accounts"("name");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "api_keys_hash_key" ON "api_keys"("hash");
+
+-- CreateIndex
+CREATE INDEX "api_keys_account_id_idx" ON "api_keys"("account_id");
+
+-- CreateIndex
+CREATE INDEX "api_key_instances_instance_id_idx" ON "api_key_instances"("instance_id");
+
+-- CreateIndex
+CREATE INDEX "audit_entries_account_id_id_idx" ON "audit_entries"("account_id", "id");
+
+-- CreateIndex
+CREATE INDEX "instances_account_id_id_idx" ON "instances"("account_id", "id");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "instances_resource_namespace_resource_name_resource_uid_key" ON "instances"("resource_namespace", "resource_name", "resource_uid");
+
+-- CreateIndex
+CREATE INDEX "instance_leases_expires_at_idx" ON "instance_leases"("expires_at");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "engine_tokens_hash_key" ON "engine_tokens"("hash");
+
+-- CreateIndex
+CREATE INDEX "engine_tokens_instance_id_idx" ON "engine_tokens"("instance_id");
+
+-- CreateIndex
+CREATE INDEX "instance_states_instance_id_since_idx" ON "instance_states"("instance_id", "since");
+
+-- CreateIndex
+CREATE INDEX "contacts_account_id_idx" ON "contacts"("account_id");
+
+-- CreateIndex
+CREATE INDEX "contact_names_contact_id_idx" ON "contact_names"("contact_id");
+
+-- CreateIndex
+CREATE INDEX "conversations_contact_id_idx" ON "conversations"("contact_id");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "conversations_instance_id_contact_id_key" ON "conversations"("instance_id", "contact_id");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "conversations_instance_id_group_id_key" ON "conversations"("instance_id", "group_id");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "opt_outs_id_key" ON "opt_outs"("id");
+
+-- CreateIndex
+CREATE INDEX "opt_outs_account_id_id_idx" ON "opt_outs"("account_id", "id");
+
+-- CreateIndex
+CREATE INDEX "mass_sends_at_idx" ON "mass_sends"("at");
+
+-- CreateIndex
+CREATE INDEX "messages_account_id_id_idx" ON "messages"("account_id", "id");
+
+-- CreateIndex
+CREATE INDEX "messages_instance_id_id_idx" ON "messages"("instance_id", "id");
+
+-- CreateIndex
+CREATE INDEX "messages_conversation_id_id_idx" ON "messages"("conversation_id", "id");
+
+-- CreateIndex
+CREATE INDEX "messages_instance_id_wa_message_id_idx" ON "messages"("instance_id", "wa_message_id");
+
+-- CreateIndex
+CREATE INDEX "message_contents_delete_at_idx" ON "message_contents"("delete_at");
+
+-- CreateIndex
+CREATE INDEX "outbox_conversation_id_seq_idx" ON "outbox"("conversation_id", "seq");
+
+-- CreateIndex
+CREATE INDEX "outbox_release_at_idx" ON "outbox"("release_at");
+
+-- CreateIndex
+CREATE INDEX "menus_conversation_id_message_id_idx" ON "menus"("conversation_id", "message_id");
+
+-- CreateIndex
+CREATE INDEX "menus_instance_id_wa_message_id_idx" ON "menus"("instance_id", "wa_message_id");
+
+-- CreateIndex
+CREATE INDEX "menus_delete_at_idx" ON "menus"("delete_at");
+
+-- CreateIndex
+CREATE INDEX "media_account_id_idx" ON "media"("account_id");
+
+-- CreateIndex
+CREATE INDEX "media_expires_at_idx" ON "media"("expires_at");
+
+-- CreateIndex
+CREATE INDEX "idempotency_records_expires_at_idx" ON "idempotency_records"("expires_at");
+
+-- CreateIndex
+CREATE INDEX "events_account_id_id_idx" ON "events"("account_id", "id");
+
+-- CreateIndex
+CREATE INDEX "events_instance_id_id_idx" ON "events"("instance_id", "id");
+
+-- CreateIndex
+CREATE INDEX "events_account_id_type_id_idx" ON "events"("account_id", "type", "id");
+
+-- CreateIndex
+CREATE INDEX "webhook_endpoints_account_id_id_idx" ON "webhook_endpoints"("account_id", "id");
+
+-- CreateIndex
+CREATE INDEX "webhook_endpoint_instances_instance_id_idx" ON "webhook_endpoint_instances"("instance_id");
+
+-- CreateIndex
+CREATE INDEX "webhook_secrets_endpoint_id_idx" ON "webhook_secrets"("endpoint_id");
+
+-- CreateIndex
+CREATE INDEX "webhook_deliveries_endpoint_id_id_idx" ON "webhook_deliveries"("endpoint_id", "id");
+
+-- CreateIndex
+CREATE INDEX "webhook_deliveries_event_id_idx" ON "webhook_deliveries"("event_id");
+
+-- CreateIndex
+CREATE INDEX "webhook_queue_endpoint_id_due_at_idx" ON "webhook_queue"("endpoint_id", "due_at");
+
+-- CreateIndex
+CREATE INDEX "webhook_queue_due_at_idx" ON "webhook_queue"("due_at");
+
+-- CreateIndex
+CREATE INDEX "format_checks_format_started_at_idx" ON "format_checks"("format", "started_at");
+
+-- AddForeignKey
+ALTER TABLE "api_keys" ADD CONSTRAINT "api_keys_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "accounts"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "api_key_instances" ADD CONSTRAINT "api_key_instances_api_key_id_fkey" FOREIGN KEY ("api_key_id") REFERENCES "api_keys"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "api_key_instances" ADD CONSTRAINT "api_key_instances_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "instances" ADD CONSTRAINT "instances_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "accounts"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "instance_leases" ADD CONSTRAINT "instance_leases_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "engine_tokens" ADD CONSTRAINT "engine_tokens_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "instance_states" ADD CONSTRAINT "instance_states_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "session_keys" ADD CONSTRAINT "session_keys_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "pairing_sessions" ADD CONSTRAINT "pairing_sessions_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "contact_checks" ADD CONSTRAINT "contact_checks_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "contacts" ADD CONSTRAINT "contacts_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "accounts"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "contact_names" ADD CONSTRAINT "contact_names_contact_id_fkey" FOREIGN KEY ("contact_id") REFERENCES "contacts"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "conversations" ADD CONSTRAINT "conversations_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "conversations" ADD CONSTRAINT "conversations_contact_id_fkey" FOREIGN KEY ("contact_id") REFERENCES "contacts"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "opt_outs" ADD CONSTRAINT "opt_outs_contact_id_fkey" FOREIGN KEY ("contact_id") REFERENCES "contacts"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "opt_outs" ADD CONSTRAINT "opt_outs_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "accounts"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "instance_ledgers" ADD CONSTRAINT "instance_ledgers_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "outbox" ADD CONSTRAINT "outbox_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "outbox" ADD CONSTRAINT "outbox_conversation_id_fkey" FOREIGN KEY ("conversation_id") REFERENCES "conversations"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "menus" ADD CONSTRAINT "menus_conversation_id_fkey" FOREIGN KEY ("conversation_id") REFERENCES "conversations"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "media" ADD CONSTRAINT "media_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "accounts"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "webhook_endpoints" ADD CONSTRAINT "webhook_endpoints_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "accounts"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "webhook_endpoint_instances" ADD CONSTRAINT "webhook_endpoint_instances_endpoint_id_fkey" FOREIGN KEY ("endpoint_id") REFERENCES "webhook_endpoints"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "webhook_endpoint_instances" ADD CONSTRAINT "webhook_endpoint_instances_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "webhook_secrets" ADD CONSTRAINT "webhook_secrets_endpoint_id_fkey" FOREIGN KEY ("endpoint_id") REFERENCES "webhook_endpoints"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "webhook_queue" ADD CONSTRAINT "webhook_queue_endpoint_id_fkey" FOREIGN KEY ("endpoint_id") REFERENCES "webhook_endpoints"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- ------------------------------------------------------------------ ids and partitions
+
+-- A UUID of version 7: what the programs use as ids, for rows that SQL makes.
+CREATE FUNCTION gwk_new_id() RETURNS uuid LANGUAGE sql VOLATILE PARALLEL SAFE AS $$
+  SELECT encode(
+    set_bit(set_bit(
+      overlay(uuid_send(gen_random_uuid())
+        placing substring(int8send((extract(epoch FROM clock_timestamp()) * 1000)::bigint) FROM 3) FROM 1 FOR 6),
+      52, 1), 53, 1), 'hex')::uuid
+$$;
+
+-- The smallest id that a row made at that time can have.
+CREATE FUNCTION gwk_lowest_id(at timestamptz) RETURNS uuid LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '00000000000000000000')::uuid
+$$;
+
+-- Makes the daily partitions of a table from one day to another (UTC), where they are missing.
+CREATE FUNCTION gwk_ensure_partitions(parent text, first_day date, last_day date) RETURNS integer
+LANGUAGE plpgsql AS $$
+DECLARE
+  day date := first_day;
+  name text;
+  made integer := 0;
+BEGIN
+  WHILE day <= last_day LOOP
+    name := format('%s_%s', parent, to_char(day, 'YYYYMMDD'));
+    IF to_regclass(name) IS NULL THEN
+      EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES FROM (%L) TO (%L)', name, parent,
+        gwk_lowest_id(day::timestamp AT TIME ZONE 'UTC'), gwk_lowest_id((day + 1)::timestamp AT TIME ZONE 'UTC'));
+      made := made + 1;
+    END IF;
+    day := day + 1;
+  END LOOP;
+  RETURN made;
+END $$;
+
+-- Drops the daily partitions of a table that end at or before a day (UTC).
+CREATE FUNCTION gwk_drop_partitions(parent text, before_day date) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+  name text;
+  dropped integer := 0;
+BEGIN
+  FOR name IN
+    SELECT c.relname FROM pg_inherits i
+    JOIN pg_class c ON c.oid = i.inhrelid
+    WHERE i.inhparent = parent::regclass AND c.relname ~ '_[0-9]{8}$'
+      AND to_date(right(c.relname, 8), 'YYYYMMDD') < before_day
+  LOOP
+    EXECUTE format('DROP TABLE %I', name);
+    dropped := dropped + 1;
+  END LOOP;
+  RETURN dropped;
+END $$;
+
+-- A row whose day has no partition (a clock far off, a worker long stopped) is kept all the same.
+CREATE TABLE messages_default PARTITION OF messages DEFAULT;
+CREATE TABLE events_default PARTITION OF events DEFAULT;
+CREATE TABLE webhook_deliveries_default PARTITION OF webhook_deliveries DEFAULT;
+
+SELECT gwk_ensure_partitions(parent, (now() AT TIME ZONE 'UTC')::date - 1, (now() AT TIME ZONE 'UTC')::date + 7)
+FROM unnest(ARRAY['messages', 'events', 'webhook_deliveries']) AS parent;
+
+-- ------------------------------------------------------------------ what Prisma's schema cannot say
+
+CREATE UNIQUE INDEX instances_name_key ON instances (account_id, name) WHERE deleted_at IS NULL;
+CREATE UNIQUE INDEX instances_resource_key ON instances (resource_namespace, resource_name) WHERE deleted_at IS NULL;
+CREATE UNIQUE INDEX instance_states_present_key ON instance_states (instance_id) WHERE ended_at IS NULL;
+CREATE INDEX messages_unfinished_idx ON messages (account_id, id) WHERE status IN ('queued', 'sending');
+CREATE INDEX messages_failed_idx ON messages (account_id, id) WHERE status = 'failed';
+CREATE UNIQUE INDEX outbox_head_key ON outbox (conversation_id) WHERE head;
+CREATE INDEX outbox_turns_idx ON outbox (instance_id, turn_at) WHERE head;
+CREATE INDEX outbox_claims_idx ON outbox (claim_id) WHERE claim_id IS NOT NULL;
+CREATE INDEX outbox_unprepared_idx ON outbox (created_at) WHERE NOT prepared;
+CREATE INDEX conversations_new_contacts_idx ON conversations (instance_id, first_sent_at) WHERE first_sent_at IS NOT NULL;
+CREATE INDEX webhook_deliveries_failed_idx ON webhook_deliveries (endpoint_id, id) WHERE status = 'failed';
+
+ALTER TABLE instances
+  ADD CHECK (kind IN ('web', 'sandbox')),
+  ADD CHECK (state IN ('pending_pair', 'connecting', 'connected', 'disconnected', 'logged_out', 'banned')),
+  ADD CHECK (interactive_mode IN ('native', 'native+text', 'text'));
+ALTER TABLE messages
+  ADD CHECK (direction IN ('outbound', 'inbound')),
+  ADD CHECK (status IN ('queued', 'sending', 'sent', 'delivered', 'read', 'failed'));
+ALTER TABLE outbox
+  ADD CHECK (state IN ('scheduled', 'waiting', 'claimed')),
+  ADD CHECK ((state = 'scheduled') = (seq IS NULL)),
+  ADD CHECK (NOT head OR state <> 'scheduled');
+ALTER TABLE conversations ADD CHECK ((contact_id IS NULL) <> (group_id IS NULL));
+ALTER TABLE webhook_deliveries ADD CHECK (status IN ('pending', 'succeeded', 'failed'));
+
+-- Queues change all day long: vacuum them early, and leave room for updates in place.
+ALTER TABLE outbox SET (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);
+ALTER TABLE webhook_queue SET (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);
+ALTER TABLE conversations SET (fillfactor = 80);
+
+-- ------------------------------------------------------------------ events
+
+-- Writes events and a pending delivery for every destination that wants them. Called inside the transaction of the
+-- change that the events tell of, so an event exists if and only if its change does.
+-- `by_default`: the type is delivered to destinations that name no types.
+CREATE FUNCTION gwk_emit(
+  ids uuid[], account_ids uuid[], instance_ids uuid[], types text[], by_default boolean[],
+  timestamps timestamptz[], data bytea[]
+) RETURNS integer LANGUAGE plpgsql AS $$
+DECLARE
+  deliveries integer;
+BEGIN
+  INSERT INTO events (id, account_id, instance_id, type, "timestamp", data_sealed)
+  SELECT * FROM unnest(ids, account_ids, instance_ids, types, timestamps, data);
+
+  WITH wanted AS (
+    SELECT gwk_new_id() AS delivery_id, d.id AS endpoint_id, d.account_id, e.event_id, e.instance_id, e.type
+    FROM unnest(ids, account_ids, instance_ids, types, by_default)
+      AS e(event_id, account_id, instance_id, type, is_default)
+    JOIN webhook_endpoints d ON d.account_id = e.account_id AND d.enabled
+    WHERE (e.type = ANY (d.event_types) OR (d.event_types = '{}' AND e.is_default))
+      AND (e.instance_id IS NULL
+        OR NOT EXISTS (SELECT FROM webhook_endpoint_instances r WHERE r.endpoint_id = d.id)
+        OR EXISTS (SELECT FROM webhook_endpoint_instances r
+                   WHERE r.endpoint_id = d.id AND r.instance_id = e.instance_id))
+  ), logged AS (
+    INSERT INTO webhook_deliveries
+      (id, account_id, endpoint_id, event_id, instance_id, event_type, status, next_attempt_at, created_at)
+    SELECT delivery_id, account_id, endpoint_id, event_id, instance_id, type, 'pending', now(), now() FROM wanted
+  )
+  INSERT INTO webhook_queue (delivery_id, endpoint_id, event_id, due_at)
+  SELECT delivery_id, endpoint_id, event_id, now() FROM wanted;
+  GET DIAGNOSTICS deliveries = ROW_COUNT;
+  RETURN deliveries;
+END $$;

@@ -1,0 +1,133 @@
+import { z } from 'zod';
+import { secretSetting, setting, types } from './load.js';
+import * as shared from './shared.js';
+
+/** Settings of `gwk api`. */
+export const apiSettings = {
+  databaseUrl: shared.databaseUrl,
+  databasePool: setting(
+    'GWK_API_DATABASE_POOL',
+    types.integer(2, 200).default(16),
+    'Connections to Postgres held by one API process.',
+  ),
+  redisUrl: shared.redisUrl,
+  redisPrefix: shared.redisPrefix,
+  sealingKeys: shared.sealingKeys,
+  logLevel: shared.logLevel,
+  exitWithParent: shared.exitWithParent,
+  host: setting(
+    'GWK_API_HOST',
+    types.text().default('0.0.0.0'),
+    'Address that the public listener binds to.',
+  ),
+  port: setting('GWK_API_PORT', types.integer(0, 65535).default(8080), 'Port of the public listener.'),
+  internalHost: setting(
+    'GWK_API_INTERNAL_HOST',
+    types.text().default('0.0.0.0'),
+    'Address that the internal listener (engines, operator) binds to.',
+  ),
+  internalPort: setting(
+    'GWK_API_INTERNAL_PORT',
+    types.integer(0, 65535).default(8081),
+    'Port of the internal listener. Never expose it.',
+  ),
+  internalTlsCert: setting(
+    'GWK_API_INTERNAL_TLS_CERT',
+    types.text().optional(),
+    'Certificate (PEM) of the internal listener. With the key it speaks TLS, without both it speaks plain HTTP.',
+  ),
+  internalTlsKey: secretSetting(
+    'GWK_API_INTERNAL_TLS_KEY',
+    types.text().optional(),
+    'Key (PEM) of the internal listener.',
+  ),
+  operatorToken: shared.operatorToken,
+  docsUrl: setting(
+    'GWK_API_DOCS_URL',
+    types.url('http', 'https').optional(),
+    'Base of the problem identifiers ({docs_url}); the public address of this API when not set.',
+  ),
+  baseUrl: setting(
+    'GWK_API_BASE_URL',
+    types.url('http', 'https').default('http://127.0.0.1:8080'),
+    'Public address of this API ({base_url}).',
+  ),
+  environment: setting(
+    'GWK_API_ENVIRONMENT',
+    z.string().min(1).max(40).default('production'),
+    'The `environment` of the instances created here.',
+  ),
+  environmentPolicy: setting(
+    'GWK_API_POLICY',
+    types.text().default('{}'),
+    'Policy overrides of this environment, as JSON: the level below accounts and instances.',
+  ),
+  clusterUrl: setting(
+    'GWK_API_CLUSTER_URL',
+    types.url('http', 'https').default('https://kubernetes.default.svc'),
+    'Address of the API that keeps Instance resources: Kubernetes, or the operator on one machine.',
+  ),
+  clusterToken: secretSetting(
+    'GWK_API_CLUSTER_TOKEN',
+    types.text(),
+    'Token for the cluster address. In Kubernetes give GWK_API_CLUSTER_TOKEN_FILE, the path of the service account token.',
+  ),
+  clusterCa: setting(
+    'GWK_API_CLUSTER_CA',
+    types.text().optional(),
+    'Certificate authority (PEM) of the cluster address.',
+  ),
+  clusterNamespace: setting(
+    'GWK_API_CLUSTER_NAMESPACE',
+    z
+      .string()
+      .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/)
+      .default('default'),
+    'Namespace in which this API creates Instance resources.',
+  ),
+  requestsPerMinute: setting(
+    'GWK_API_REQUESTS_PER_MINUTE',
+    types.integer(1, 10_000_000).default(600),
+    'Requests a minute for each API key, unless its account says otherwise.',
+  ),
+  anonymousRequestsPerMinute: setting(
+    'GWK_API_ANONYMOUS_REQUESTS_PER_MINUTE',
+    types.integer(1, 10_000_000).default(120),
+    'Unauthenticated requests a minute for each address.',
+  ),
+  maxInstances: setting(
+    'GWK_API_MAX_INSTANCES',
+    types.integer(0, 1_000_000).default(10),
+    'Instances of an account (sandboxes not counted), unless the account says otherwise.',
+  ),
+  leaseMs: setting(
+    'GWK_API_LEASE_MS',
+    types.integer(1000, 600_000).default(45_000),
+    'How long an engine may hold its number without renewing (milliseconds).',
+  ),
+  renewMs: setting(
+    'GWK_API_RENEW_MS',
+    types.integer(200, 60_000).default(10_000),
+    'How often an engine renews (milliseconds); less than a third of the lease.',
+  ),
+  engineRedisUrl: setting(
+    'GWK_API_ENGINE_REDIS_URL',
+    types.url('redis', 'rediss').optional(),
+    'Address of Redis as engines reach it, without credentials; that of REDIS_URL when not set.',
+  ),
+  redisAcl: setting(
+    'GWK_API_REDIS_ACL',
+    types.flag().default(true),
+    'Give every engine a Redis user that reaches its own keys only. Turn off where the Redis service has no ACLs.',
+  ),
+  loopbackWebhooks: setting(
+    'GWK_API_LOOPBACK_WEBHOOKS',
+    types.flag().default(false),
+    'Accept webhook destinations of the form http://127.0.0.1:PORT/. Only for a gateway on one machine.',
+  ),
+  trustProxy: setting(
+    'GWK_API_TRUST_PROXY',
+    types.integer(0, 10).default(0),
+    'How many proxies before this API may name the address of a client (X-Forwarded-For).',
+  ),
+};

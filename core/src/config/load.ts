@@ -1,0 +1,118 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+
+/**
+ * Settings are environment variables. A program declares its settings once, with their schema and a sentence each;
+ * the sentence, the default and the check come from that one place, and docs/configuration.md is made from it.
+ *
+ * `NAME_FILE=/path` in place of `NAME=value` reads the value from a file (Kubernetes secrets).
+ * A wrong value, a missing one, or a GWK_ variable that the program does not know stops the program with a list.
+ */
+export interface Setting<T extends z.ZodType = z.ZodType> {
+  env: string;
+  schema: T;
+  doc: string;
+  /** Never shown by anything that prints settings. */
+  secret: boolean;
+}
+
+export type Settings = Record<string, Setting>;
+export type ConfigOf<S extends Settings> = { readonly [K in keyof S]: z.output<S[K]['schema']> };
+
+export function setting<T extends z.ZodType>(env: string, schema: T, doc: string): Setting<T> {
+  return { env, schema, doc, secret: false };
+}
+
+export function secretSetting<T extends z.ZodType>(env: string, schema: T, doc: string): Setting<T> {
+  return { env, schema, doc, secret: true };
+}
+
+export class ConfigError extends Error {
+  override name = 'ConfigError';
+  constructor(readonly faults: readonly string[]) {
+    super(`wrong settings:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
+  }
+}
+
+/** Values as they come from an environment: text. */
+export const types = {
+  integer: (min: number, max: number) => z.coerce.number().int().min(min).max(max),
+  flag: () => z.enum(['on', 'off']).transform((value) => value === 'on'),
+  url: (...protocols: string[]) =>
+    z
+      .string()
+      .refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol.slice(0, -1)), {
+        message: `must be a URL that begins with ${protocols.map((p) => `${p}://`).join(' or ')}`,
+      }),
+  text: () => z.string().min(1),
+};
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Variables of the launcher and of tests, which every program may find in its environment. */
+const KNOWN_EVERYWHERE = new Set(['GWK_FAILPOINT_DIR']);
+
+/** @throws ConfigError that names every fault at once */
+export function loadConfig<S extends Settings>(settings: S, env: Environment): ConfigOf<S> {
+  const faults: string[] = [];
+  const config: Record<string, unknown> = {};
+  for (const [key, { env: name, schema, secret }] of Object.entries(settings)) {
+    const given = readValue(name, env, faults);
+    const result = schema.safeParse(given);
+    if (result.success) config[key] = result.data;
+    else faults.push(describeFault(name, given, secret, result.error));
+  }
+  faults.push(...unknownVariables(settings, env));
+  if (faults.length > 0) throw new ConfigError(faults);
+  return config as ConfigOf<S>;
+}
+
+function readValue(name: string, env: Environment, faults: string[]): string | undefined {
+  const file = env[`${name}_FILE`];
+  const value = env[name];
+  // An empty variable is what `NAME= command` and many manifests produce for "not set".
+  if (file === undefined || file === '') return value === '' ? undefined : value;
+  if (value !== undefined && value !== '') faults.push(`${name} and ${name}_FILE are both set; keep one`);
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (error) {
+    faults.push(
+      `${name}_FILE: cannot read ${file}: ${(error as NodeJS.ErrnoException).code ?? 'unknown error'}`,
+    );
+    return undefined;
+  }
+}
+
+function describeFault(name: string, given: string | undefined, secret: boolean, error: z.ZodError): string {
+  if (given === undefined) return `${name} is not set`;
+  const shown = secret ? '(hidden)' : JSON.stringify(given);
+  return `${name}=${shown}: ${error.issues.map((issue) => issue.message).join('; ')}`;
+}
+
+function unknownVariables(settings: Settings, env: Environment): string[] {
+  const known = Object.values(settings).map((item) => item.env);
+  const names = new Set([...known, ...known.map((name) => `${name}_FILE`), ...KNOWN_EVERYWHERE]);
+  return Object.keys(env)
+    .filter((name) => name.startsWith('GWK_') && !names.has(name))
+    .map((name) => `${name} is not a setting of this program${hint(name, known)}`);
+}
+
+function hint(name: string, known: string[]): string {
+  const near = known
+    .map((candidate) => ({ candidate, distance: editDistance(name, candidate) }))
+    .sort((a, b) => a.distance - b.distance)[0];
+  return near && near.distance <= 4 ? `; did you mean ${near.candidate}?` : '';
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, row[j]! + 1, next[j - 1]! + 1));
+    }
+    row = next;
+  }
+  return row[b.length]!;
+}

@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import { secretSetting, setting, types } from './load.js';
+
+/** Settings that several programs have in common. */
+export const databaseUrl = secretSetting(
+  'DATABASE_URL',
+  types.url('postgres', 'postgresql'),
+  'Address of Postgres, with user, password and database.',
+);
+
+export const redisUrl = secretSetting(
+  'REDIS_URL',
+  types.url('redis', 'rediss'),
+  'Address of Redis, with user and password where it has them.',
+);
+
+export const redisPrefix = setting(
+  'GWK_REDIS_PREFIX',
+  z
+    .string()
+    .regex(/^[a-zA-Z0-9:_-]*:$/, 'letters, digits, - and _, ending in a colon')
+    .default('gwk:'),
+  'What every Redis key begins with, so that several gateways can share one Redis.',
+);
+
+export const sealingKeys = secretSetting(
+  'GWK_SEALING_KEYS',
+  types.text(),
+  'Keys of the encryption at rest: 32 bytes in base64 each, separated by commas, the newest first. The first seals; all open.',
+);
+
+export const logLevel = setting(
+  'GWK_LOG_LEVEL',
+  z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+  'The least severe log lines written.',
+);
+
+export const operatorToken = secretSetting(
+  'GWK_OPERATOR_TOKEN',
+  z.string().min(32, 'at least 32 characters'),
+  'What the operator shows to the internal port.',
+);
+
+export const exitWithParent = setting(
+  'GWK_EXIT_WITH_PARENT',
+  types.flag().default(false),
+  'Stop when standard input closes: on one machine a program never outlives what started it.',
+);

@@ -1,0 +1,87 @@
+import { setting, types } from './load.js';
+import * as shared from './shared.js';
+
+/** Settings of `gwk worker`. */
+export const workerSettings = {
+  databaseUrl: shared.databaseUrl,
+  databasePool: setting(
+    'GWK_WORKER_DATABASE_POOL',
+    types.integer(2, 200).default(8),
+    'Connections to Postgres held by one worker process.',
+  ),
+  redisUrl: shared.redisUrl,
+  redisPrefix: shared.redisPrefix,
+  sealingKeys: shared.sealingKeys,
+  logLevel: shared.logLevel,
+  exitWithParent: shared.exitWithParent,
+  host: setting(
+    'GWK_WORKER_HOST',
+    types.text().default('0.0.0.0'),
+    'Address of the health and metrics listener.',
+  ),
+  port: setting(
+    'GWK_WORKER_PORT',
+    types.integer(0, 65535).default(8082),
+    'Port of the health and metrics listener.',
+  ),
+  loopbackWebhooks: setting(
+    'GWK_WORKER_LOOPBACK_WEBHOOKS',
+    types.flag().default(false),
+    'Post to destinations of the form http://127.0.0.1:PORT/. Only for a gateway on one machine.',
+  ),
+  forbiddenRanges: setting(
+    'GWK_WORKER_FORBIDDEN_RANGES',
+    types.text().default(''),
+    'More address ranges (CIDR, separated by commas) that webhooks and media must never reach: the cluster its own.',
+  ),
+  webhookTimeoutMs: setting(
+    'GWK_WORKER_WEBHOOK_TIMEOUT_MS',
+    types.integer(100, 60_000).default(15_000),
+    'How long a webhook destination may take to answer (milliseconds).',
+  ),
+  webhookConcurrency: setting(
+    'GWK_WORKER_WEBHOOK_CONCURRENCY',
+    types.integer(1, 5000).default(256),
+    'Webhook calls in flight in one worker.',
+  ),
+  webhookConcurrencyPerDestination: setting(
+    'GWK_WORKER_WEBHOOK_CONCURRENCY_PER_DESTINATION',
+    types.integer(1, 500).default(10),
+    'Webhook calls in flight to one destination from one worker: a slow one holds no more than these.',
+  ),
+  expireAfterMs: setting(
+    'GWK_WORKER_EXPIRE_AFTER_MS',
+    types.integer(1000, 86_400_000).default(900_000),
+    'How long a message waits while its instance is out, then `expired` (milliseconds).',
+  ),
+  doubtAfterMs: setting(
+    'GWK_WORKER_DOUBT_AFTER_MS',
+    types.integer(1000, 86_400_000).default(900_000),
+    'How long a message may be in doubt (sent and never acknowledged), then `timeout` (milliseconds).',
+  ),
+  messageDays: setting(
+    'GWK_WORKER_MESSAGE_DAYS',
+    types.integer(1, 3650).default(90),
+    'Days that messages are kept.',
+  ),
+  eventDays: setting(
+    'GWK_WORKER_EVENT_DAYS',
+    types.integer(1, 3650).default(90),
+    'Days that events are kept.',
+  ),
+  deliveryDays: setting(
+    'GWK_WORKER_DELIVERY_DAYS',
+    types.integer(1, 3650).default(90),
+    'Days that the log of webhook deliveries is kept.',
+  ),
+  contentHours: setting(
+    'GWK_WORKER_CONTENT_HOURS',
+    types.integer(0, 168).default(24),
+    'Hours that sealed content is kept after its message has left.',
+  ),
+  stateMonths: setting(
+    'GWK_WORKER_STATE_MONTHS',
+    types.integer(1, 120).default(25),
+    'Months that instance states (availability) are kept.',
+  ),
+};

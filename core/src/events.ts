@@ -1,0 +1,38 @@
+/** The table of events (spec: Events). */
+export interface EventDefinition {
+  /** May be given as `type` to GET /v1/events. */
+  filterable: boolean;
+  /** Delivered to a destination whose `event_types` is empty. */
+  byDefault: boolean;
+}
+
+const define = <T extends Record<string, EventDefinition>>(table: T): T => table;
+const ordinary: EventDefinition = { filterable: true, byDefault: true };
+
+export const EVENTS = define({
+  'message.received': ordinary,
+  'message.sent_from_device': ordinary,
+  'message.sent': ordinary,
+  'message.failed': ordinary,
+  'message.status_updated': ordinary,
+  'message.interactive_reply': ordinary,
+  'message.edited': ordinary,
+  'message.deleted': ordinary,
+  'message.reaction': ordinary,
+  'instance.qr': { filterable: true, byDefault: false },
+  'instance.paired': ordinary,
+  'instance.connected': ordinary,
+  'instance.disconnected': ordinary,
+  'instance.logged_out': ordinary,
+  'instance.banned': ordinary,
+  'webhook.test': ordinary,
+  'contact.opted_out': { filterable: false, byDefault: true },
+  'contact.opted_in': { filterable: false, byDefault: true },
+});
+
+export type EventType = keyof typeof EVENTS;
+export const EVENT_TYPES = Object.keys(EVENTS) as [EventType, ...EventType[]];
+export const FILTERABLE_EVENT_TYPES = EVENT_TYPES.filter((type) => EVENTS[type].filterable) as [
+  EventType,
+  ...EventType[],
+];

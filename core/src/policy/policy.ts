@@ -1,0 +1,161 @@
+import { z } from 'zod';
+import { Problem, type FieldError } from '../problems.js';
+
+/** Policies at three levels: environment, account, instance (spec: Policy objects; design: policy overrides). */
+const TIME = /^([01][0-9]|2[0-3]):[0-5][0-9]$/;
+const word = () => z.string().min(1).max(30);
+
+export const PolicyOverrides = z.strictObject({
+  active_hours: z
+    .strictObject({
+      start: z.string().regex(TIME).nullish(),
+      end: z.string().regex(TIME).nullish(),
+      timezone: z.string().min(1).max(64).nullish(),
+      outside: z.enum(['reject', 'schedule']).nullish(),
+    })
+    .nullish(),
+  mass_block: z
+    .strictObject({
+      max_contacts: z.number().int().min(1).max(10_000).nullish(),
+      window_minutes: z.number().int().min(1).max(1440).nullish(),
+    })
+    .nullish(),
+  opt_out: z
+    .strictObject({
+      enabled: z.boolean().nullish(),
+      keywords: z.array(word()).min(1).max(20).nullish(),
+      resume_keywords: z.array(word()).max(20).nullish(),
+    })
+    .nullish(),
+  menu_ttl_hours: z.number().int().min(1).max(168).nullish(),
+  new_contacts_per_day: z.number().int().min(0).max(100_000).nullish(),
+  messages_per_minute: z.number().int().min(1).max(6000).nullish(),
+});
+export type PolicyOverrides = z.infer<typeof PolicyOverrides>;
+
+export interface ActiveHours {
+  start: string;
+  end: string;
+  timezone: string;
+  outside: 'reject' | 'schedule';
+}
+
+export interface Policy {
+  /** Null: no window. */
+  active_hours: ActiveHours | null;
+  mass_block: { max_contacts: number; window_minutes: number };
+  opt_out: { enabled: boolean; keywords: string[]; resume_keywords: string[] };
+  menu_ttl_hours: number;
+  new_contacts_per_day: number;
+  messages_per_minute: number;
+}
+
+export type PolicyLevel = 'environment' | 'account' | 'instance';
+export type PolicyOut = Policy & { sources: Record<keyof Policy, PolicyLevel> };
+
+export const NEW_CONTACTS_PER_DAY = 250;
+export const NEW_CONTACTS_PER_DAY_WARMING_UP = 50;
+export const WARM_UP_DAYS = 14;
+
+const DEFAULTS: Policy = {
+  active_hours: null,
+  mass_block: { max_contacts: 30, window_minutes: 60 },
+  opt_out: {
+    enabled: true,
+    keywords: ['SAIR', 'PARAR', 'STOP'],
+    resume_keywords: ['VOLTAR', 'START'],
+  },
+  menu_ttl_hours: 24,
+  new_contacts_per_day: NEW_CONTACTS_PER_DAY,
+  messages_per_minute: 60,
+};
+
+/**
+ * Overrides as given by people.
+ * @throws Problem `validation-error` for an unknown key, `invalid-timezone`, `invalid-policy` for any other bad value
+ */
+export function parsePolicyOverrides(value: unknown): PolicyOverrides {
+  const result = PolicyOverrides.safeParse(value);
+  if (!result.success) throw policyProblem(result.error.issues);
+  const hours = result.data.active_hours;
+  if (hours) checkActiveHours(hours);
+  return result.data;
+}
+
+function policyProblem(issues: readonly z.core.$ZodIssue[]): Problem {
+  const unknown = issues.some((issue) => issue.code === 'unrecognized_keys');
+  const errors: FieldError[] = issues.map((issue) => ({
+    path: ['policy', ...issue.path].join('.'),
+    code: issue.code,
+    message: issue.message,
+  }));
+  return new Problem(unknown ? 'validation-error' : 'invalid-policy', { errors });
+}
+
+function checkActiveHours(hours: NonNullable<PolicyOverrides['active_hours']>): void {
+  const given = [hours.start, hours.end, hours.timezone].filter(
+    (part) => part !== null && part !== undefined,
+  );
+  if (given.length !== 0 && given.length !== 3) {
+    throw new Problem('invalid-policy', { detail: 'active_hours precisa de start, end e timezone juntos.' });
+  }
+  if (hours.timezone && !isTimeZone(hours.timezone)) throw new Problem('invalid-timezone');
+}
+
+/** Whether a name is an IANA zone; offsets such as `+03:00`, which Intl accepts too, are not. */
+export function isTimeZone(name: string): boolean {
+  if (!/^[A-Za-z][A-Za-z0-9_+\-/]*$/.test(name)) return false;
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * The policy in force. Each key comes whole from the highest level that sets it, its absent parts from the
+ * default. While an instance warms up, the default number of new contacts is lower; an own number replaces it.
+ */
+export function resolvePolicy(
+  levels: Record<PolicyLevel, PolicyOverrides>,
+  instance: { warmingUp: boolean },
+): PolicyOut {
+  const sources = {} as Record<keyof Policy, PolicyLevel>;
+  const pick = <K extends keyof Policy>(key: K): PolicyOverrides[K] => {
+    const level =
+      (['instance', 'account'] as const).find((name) => isSet(levels[name][key])) ?? 'environment';
+    sources[key] = level;
+    return levels[level][key];
+  };
+  const newContacts = instance.warmingUp ? NEW_CONTACTS_PER_DAY_WARMING_UP : DEFAULTS.new_contacts_per_day;
+  return {
+    active_hours: resolveHours(pick('active_hours')),
+    mass_block: withDefaults(DEFAULTS.mass_block, pick('mass_block')),
+    opt_out: withDefaults(DEFAULTS.opt_out, pick('opt_out')),
+    menu_ttl_hours: pick('menu_ttl_hours') ?? DEFAULTS.menu_ttl_hours,
+    new_contacts_per_day: pick('new_contacts_per_day') ?? newContacts,
+    messages_per_minute: pick('messages_per_minute') ?? DEFAULTS.messages_per_minute,
+    sources,
+  };
+}
+
+const isSet = (value: unknown): boolean => value !== null && value !== undefined;
+
+function resolveHours(hours: PolicyOverrides['active_hours']): ActiveHours | null {
+  if (!hours?.start || !hours.end || !hours.timezone) return null;
+  return { start: hours.start, end: hours.end, timezone: hours.timezone, outside: hours.outside ?? 'reject' };
+}
+
+function withDefaults<T extends object>(
+  defaults: T,
+  given: { [K in keyof T]?: T[K] | null } | null | undefined,
+): T {
+  const set = Object.entries(given ?? {}).filter(([, value]) => isSet(value));
+  return { ...defaults, ...Object.fromEntries(set) };
+}
+
+/** Warm-up: the first 14 days after the first pairing (of a sandbox: after creation). */
+export function isWarmingUp(pairedAt: Date | null, now: Date): boolean {
+  return pairedAt === null || now.getTime() < pairedAt.getTime() + WARM_UP_DAYS * 86_400_000;
+}

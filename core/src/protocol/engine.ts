@@ -1,0 +1,245 @@
+import { z } from 'zod';
+import { FAILURE_CODES, INSTANCE_KINDS, INSTANCE_STATES, INTERACTIVE_MODES, RENDERINGS } from '../states.js';
+
+/**
+ * The internal port as engines use it (design: Who talks to whom). JSON over HTTP, `POST {base}/engine/<route>`,
+ * authenticated by the token of one instance's pod. Every call but `acquire` names the lease by epoch and holder;
+ * where they are not the present ones the answer is 409 with `{"error":"fenced"}` and the engine closes its socket
+ * and exits. All ids are UUIDs without prefix; times are ISO 8601; bytes are base64.
+ *
+ * One schema gives both sides: the API validates requests with it, the engine takes its types (and imports no zod).
+ */
+const uuid = () => z.uuid();
+const time = () => z.iso.datetime();
+const base64 = () => z.base64();
+const Lease = { epoch: z.int(), holder: uuid() };
+
+const acquire = {
+  request: z.strictObject({ pod: z.string().min(1).max(253), version: z.string().max(100) }),
+  response: z.object({
+    epoch: z.int(),
+    holder: uuid(),
+    /** Counted from the moment the request was sent. */
+    lease_ms: z.int(),
+    renew_ms: z.int(),
+    instance: z.object({
+      id: uuid(),
+      kind: z.enum(INSTANCE_KINDS),
+      interactive_mode: z.enum(INTERACTIVE_MODES),
+      state: z.enum(INSTANCE_STATES),
+      first_paired_at: time().nullable(),
+      banned_until: time().nullable(),
+      reconnect_count: z.int(),
+      reconnect_at: time().nullable(),
+    }),
+    messages_per_minute: z.int(),
+    redis: z.object({
+      url: z.string(),
+      username: z.string().nullable(),
+      password: z.string().nullable(),
+      key_prefix: z.string(),
+    }),
+    command_key: base64(),
+  }),
+};
+
+const renew = {
+  request: z.strictObject({ ...Lease, connected: z.boolean() }),
+  response: z.object({
+    lease_ms: z.int(),
+    messages_per_minute: z.int(),
+    interactive_mode: z.enum(INTERACTIVE_MODES),
+  }),
+};
+
+/** After the socket is closed: the next engine need not wait for the lease to end. */
+const release = { request: z.strictObject({ ...Lease }), response: z.object({}) };
+
+/** Redis forgot this engine's user (FLUSHALL keeps users, a new Redis does not): makes it again. */
+const redisUser = { request: z.strictObject({ ...Lease }), response: z.object({}) };
+
+const ClaimedMessage = z.object({
+  message_id: uuid(),
+  conversation_id: uuid(),
+  /** Network id of the contact or group. */
+  chat: z.string(),
+  wa_message_id: z.string(),
+  type: z.string(),
+  /** JSON of OutboundContent. */
+  content: z.string(),
+  /** What an earlier attempt built; sent again as it is. */
+  built: base64().nullable(),
+  rendered_as: z.enum(RENDERINGS).nullable(),
+  /** When an earlier attempt began to send: since then the message is in doubt. */
+  attempted_at: time().nullable(),
+});
+
+/**
+ * The first waiting message of each conversation, in turns, at most `limit`; each becomes `sending`. What an older
+ * epoch held comes first. The same claim id asked again gets the same messages.
+ */
+const claims = {
+  request: z.strictObject({ ...Lease, claim_id: uuid(), limit: z.int().min(1).max(500) }),
+  response: z.object({ messages: z.array(ClaimedMessage) }),
+};
+
+/** Before the first stanza of a message: its encoded form, durable from here on; the attempt begins. */
+const built = {
+  request: z.strictObject({
+    ...Lease,
+    messages: z
+      .array(
+        z.strictObject({ message_id: uuid(), built: base64(), rendered_as: z.enum(RENDERINGS).nullable() }),
+      )
+      .min(1)
+      .max(500),
+  }),
+  /** A message missing here is no longer this engine's to send (fenced apart, a failed doubt, a deleted instance). */
+  response: z.object({ stored: z.array(uuid()) }),
+};
+
+const Outcome = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('sent'),
+    message_id: uuid(),
+    at: time(),
+    rendered_as: z.enum(RENDERINGS).nullable(),
+  }),
+  z.strictObject({
+    kind: z.literal('failed'),
+    message_id: uuid(),
+    at: time(),
+    error: z.strictObject({ code: z.enum(FAILURE_CODES), message: z.string().max(500).nullable() }),
+  }),
+  /** Claimed and never given to the socket: `sending` -> `queued`, at the head of its conversation. */
+  z.strictObject({ kind: z.literal('returned'), message_id: uuid() }),
+  z.strictObject({
+    kind: z.literal('receipt'),
+    wa_message_id: z.string().min(1).max(200),
+    status: z.enum(['delivered', 'read']),
+    at: time(),
+    played: z.boolean().optional(),
+  }),
+]);
+
+/** Status, event and deliveries of each in one transaction. Repeating an outcome changes nothing. */
+const outcomes = {
+  request: z.strictObject({ ...Lease, outcomes: z.array(Outcome).min(1).max(500) }),
+  response: z.object({}),
+};
+
+/** The engine's state machine writes the stored state, with its event, in one transaction, in this order. */
+const state = {
+  request: z.strictObject({
+    ...Lease,
+    changes: z
+      .array(
+        z.strictObject({
+          state: z.enum(INSTANCE_STATES),
+          at: time(),
+          reason: z.string().max(200).nullable(),
+          /** Set by a pairing: `instance.paired` precedes the state's own event. */
+          paired: z
+            .strictObject({
+              jid: z.string(),
+              business_name: z.string().nullable(),
+              platform: z.string().nullable(),
+            })
+            .optional(),
+          jid: z.string().nullable().optional(),
+          business_name: z.string().nullable().optional(),
+          ban: z.strictObject({ code: z.string(), expires_at: time().nullable() }).optional(),
+          reconnect: z.strictObject({ count: z.int(), at: time().nullable() }).optional(),
+        }),
+      )
+      .min(1)
+      .max(50),
+  }),
+  response: z.object({}),
+};
+
+const SessionEntry = z.strictObject({
+  type: z.string().max(100),
+  key: z.string().max(500),
+  value: base64().nullable(),
+});
+
+const sessionRead = {
+  request: z.strictObject({
+    ...Lease,
+    /** All keys of a type where `keys` is null. */
+    wanted: z
+      .array(z.strictObject({ type: z.string().max(100), keys: z.array(z.string().max(500)).nullable() }))
+      .max(100),
+  }),
+  response: z.object({ entries: z.array(SessionEntry) }),
+};
+
+/** One transaction; durable when the answer comes. A null value removes the key. */
+const sessionWrite = {
+  request: z.strictObject({ ...Lease, entries: z.array(SessionEntry).min(1).max(5000) }),
+  response: z.object({}),
+};
+
+const InboundMessage = z.strictObject({
+  wa_message_id: z.string().min(1).max(200),
+  /** Network id of the conversation. */
+  chat: z.string().max(100),
+  /** Network id of the sender: the contact, or the member of the group. */
+  from: z.string().max(100),
+  from_name: z.string().max(300).nullable(),
+  from_me: z.boolean(),
+  at: time(),
+  type: z.string().max(30),
+  text: z.string().max(70_000).nullable(),
+  quoted_wa_message_id: z.string().max(200).nullable(),
+});
+export type InboundMessage = z.infer<typeof InboundMessage>;
+
+/** De-duplicated by (instance, chat, sender, id); contact, event and deliveries of each in one transaction. */
+const inbound = {
+  request: z.strictObject({ ...Lease, messages: z.array(InboundMessage).min(1).max(500) }),
+  response: z.object({}),
+};
+
+export const ENGINE_ROUTES = {
+  acquire,
+  renew,
+  release,
+  'redis-user': redisUser,
+  claims,
+  built,
+  outcomes,
+  state,
+  'session-read': sessionRead,
+  'session-write': sessionWrite,
+  inbound,
+} as const;
+
+export type EngineRoute = keyof typeof ENGINE_ROUTES;
+export type EngineRequest<R extends EngineRoute> = z.input<(typeof ENGINE_ROUTES)[R]['request']>;
+export type EngineResponse<R extends EngineRoute> = z.infer<(typeof ENGINE_ROUTES)[R]['response']>;
+export type ClaimedMessage = z.infer<typeof ClaimedMessage>;
+export type Outcome = z.infer<typeof Outcome>;
+export type StateChange = EngineRequest<'state'>['changes'][number];
+export type SessionEntry = z.infer<typeof SessionEntry>;
+/** Epoch and holder: the name of a lease. */
+export interface LeaseName {
+  epoch: number;
+  holder: string;
+}
+
+/** Codes in `{"error": ...}` of a refused engine or operator call. */
+export const REFUSALS = {
+  /** 401: the token is unknown or revoked (a newer pod has taken over, or the instance is gone). */
+  unauthorized: 401,
+  /** 409 to `acquire`: another engine holds the lease; `retry_after_ms` says how long at most. */
+  'lease-held': 409,
+  /** 409: epoch or holder is not the present one: close the socket and exit. */
+  fenced: 409,
+  /** 404: the instance was deleted. */
+  gone: 404,
+  invalid: 422,
+  unavailable: 503,
+} as const;
+export type Refusal = keyof typeof REFUSALS;

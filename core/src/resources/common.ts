@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { fromPublicId, type IdKind } from '../ids.js';
+
+/** Shapes shared by all resources (spec: Common response shapes, Limits). */
+export const PAGE_LIMIT_DEFAULT = 50;
+export const PAGE_LIMIT_MAX = 200;
+export const MAX_JSON_BODY_BYTES = 1_000_000;
+
+/** Unicode code points, not UTF-16 units (design: malformed input); NUL cannot be stored and is refused. */
+export function text(min: number, max: number) {
+  return z.string().superRefine((value, ctx) => {
+    const length = value.length <= max ? value.length : codePoints(value);
+    const issue = (message: string) => ctx.addIssue({ code: 'custom', message });
+    if (codePoints(value) < min) issue(`at least ${min} characters`);
+    if (length > max) issue(`at most ${max} characters`);
+    if (value.includes('\u0000')) issue('must not contain NUL');
+    else if (!value.isWellFormed()) issue('must be well-formed Unicode');
+  });
+}
+
+export function codePoints(value: string): number {
+  let count = 0;
+  for (let i = 0; i < value.length; i++, count++) {
+    const unit = value.charCodeAt(i);
+    if (unit >= 0xd800 && unit <= 0xdbff && i + 1 < value.length) i++;
+  }
+  return count;
+}
+
+/** An id in a body; the malformed ones are answered like the unknown ones, so the handler decides. */
+export const idText = () => z.string().max(100);
+
+export const publicId = (kind: IdKind) =>
+  z.string().refine((id) => fromPublicId(kind, id) !== null, { message: `not an id of the form ${kind}` });
+
+export const dateTime = () => z.iso.datetime({ offset: true });
+
+export const PageQuery = z.object({
+  limit: z.coerce.number().int().min(1).max(PAGE_LIMIT_MAX).default(PAGE_LIMIT_DEFAULT),
+  cursor: z.string().max(500).optional(),
+});
+
+export interface Page<T> {
+  data: T[];
+  next_cursor: string | null;
+}

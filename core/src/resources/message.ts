@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { FAILURE_CODES, MESSAGE_STATUSES, RENDERINGS } from '../states.js';
+import { dateTime, idText, PageQuery, text } from './common.js';
+
+/** Messages (spec: Message, Message content objects, SendMessageRequest). */
+export const MESSAGE_TYPES = [
+  'text',
+  'image',
+  'video',
+  'document',
+  'audio',
+  'sticker',
+  'location',
+  'contact',
+  'interactive',
+  'poll',
+] as const;
+export type MessageType = (typeof MESSAGE_TYPES)[number];
+
+export const MAX_TEXT = 65_536;
+export const MAX_MENTIONS = 1024;
+
+/** Unknown fields inside `text` are ignored (design: message shape). */
+export const TextContent = z.object({
+  body: text(1, MAX_TEXT),
+  preview_url: z.boolean().optional(),
+});
+export type TextContent = z.infer<typeof TextContent>;
+
+/** The field named like `type` holds the content; a missing one is `invalid-message`, so it is optional here. */
+export const SendMessage = z.strictObject({
+  instance_id: idText(),
+  to: z.string().max(100),
+  type: z.enum(['text']),
+  text: TextContent.optional(),
+  reply_to: idText().nullish(),
+  mentions: z.array(z.string().max(100)).max(MAX_MENTIONS).nullish(),
+});
+export type SendMessage = z.infer<typeof SendMessage>;
+
+/** What the engine is given to send: sealed in message_contents between acceptance and leaving. */
+export interface OutboundContent {
+  type: MessageType;
+  text?: TextContent;
+  reply_to?: string | null;
+  mentions?: string[] | null;
+}
+
+export const MessageError = z.object({ code: z.enum(FAILURE_CODES), message: z.string().nullable() });
+
+export const MessageOut = z.object({
+  id: z.string(),
+  instance_id: z.string(),
+  direction: z.enum(['outbound', 'inbound']),
+  to: z.string(),
+  type: z.string(),
+  status: z.enum(MESSAGE_STATUSES),
+  wa_message_id: z.string().nullable(),
+  rendered_as: z.enum(RENDERINGS).nullable(),
+  error: MessageError.nullable(),
+  created_at: z.iso.datetime(),
+  sent_at: z.iso.datetime().nullable(),
+  delivered_at: z.iso.datetime().nullable(),
+  read_at: z.iso.datetime().nullable(),
+  failed_at: z.iso.datetime().nullable(),
+  scheduled_for: z.iso.datetime().nullish(),
+  updated_at: z.iso.datetime(),
+});
+export type MessageOut = z.infer<typeof MessageOut>;
+
+export const MessageListQuery = PageQuery.extend({
+  instance_id: idText().optional(),
+  status: z.enum(MESSAGE_STATUSES).optional(),
+  to: z.string().max(100).optional(),
+  since: dateTime().optional(),
+});

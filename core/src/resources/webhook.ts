@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { EVENT_TYPES } from '../events.js';
+import { DELIVERY_STATUSES } from '../states.js';
+import { idText, PageQuery, text } from './common.js';
+
+/** Webhook destinations and deliveries (spec: Webhook destination, Webhook delivery). */
+export const MAX_ENDPOINTS = 10;
+
+/** The URL's own rules give `invalid-webhook-url` and are judged by the address guard. */
+export const WebhookEndpointCreate = z.strictObject({
+  url: text(1, 2083),
+  event_types: z.array(z.enum(EVENT_TYPES)).max(EVENT_TYPES.length).default([]),
+  instance_ids: z.array(idText()).max(1000).default([]),
+  description: text(0, 500).default(''),
+});
+export type WebhookEndpointCreate = z.infer<typeof WebhookEndpointCreate>;
+
+/** Null means unchanged (design: null in an update). */
+export const WebhookEndpointUpdate = z.strictObject({
+  url: text(1, 2083).nullish(),
+  event_types: z.array(z.enum(EVENT_TYPES)).max(EVENT_TYPES.length).nullish(),
+  instance_ids: z.array(idText()).max(1000).nullish(),
+  description: text(0, 500).nullish(),
+  enabled: z.boolean().nullish(),
+});
+export type WebhookEndpointUpdate = z.infer<typeof WebhookEndpointUpdate>;
+
+export const WebhookEndpointOut = z.object({
+  id: z.string(),
+  url: z.string(),
+  event_types: z.array(z.enum(EVENT_TYPES)),
+  instance_ids: z.array(z.string()),
+  description: z.string(),
+  enabled: z.boolean(),
+  created_at: z.iso.datetime(),
+  updated_at: z.iso.datetime(),
+  /** In the answer to the creation only. */
+  secret: z.string().optional(),
+});
+export type WebhookEndpointOut = z.infer<typeof WebhookEndpointOut>;
+
+export const DeliveryOut = z.object({
+  id: z.string(),
+  endpoint_id: z.string(),
+  event_id: z.string(),
+  event_type: z.enum(EVENT_TYPES),
+  status: z.enum(DELIVERY_STATUSES),
+  attempts: z.number().int(),
+  next_attempt_at: z.iso.datetime().nullable(),
+  last_status_code: z.number().int().nullable(),
+  last_error: z.string().nullable(),
+  last_latency_ms: z.number().int().nullable(),
+  created_at: z.iso.datetime(),
+  delivered_at: z.iso.datetime().nullable(),
+});
+export type DeliveryOut = z.infer<typeof DeliveryOut>;
+
+export const DeliveryListQuery = PageQuery.extend({ status: z.enum(DELIVERY_STATUSES).optional() });

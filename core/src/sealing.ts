@@ -1,0 +1,118 @@
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
+
+/**
+ * Encryption at rest (design: At rest): AES-256-GCM with a key of its own for each scope (an instance, an
+ * account), derived from the configured key by HKDF, and the scope and column as authenticated data, so that a
+ * ciphertext moved to another row or column does not open.
+ *
+ * Form: key id (8 bytes) | nonce (12) | tag (16) | ciphertext.
+ * Rotation: the first configured key seals, every configured key opens.
+ */
+export interface SealingKey {
+  /** 16 hex characters. */
+  id: string;
+  key: Buffer;
+}
+
+const NONCE = 12;
+const TAG = 16;
+const KEY_ID = 8;
+const HEADER = KEY_ID + NONCE + TAG;
+const MAX_CACHED_SCOPES = 20_000;
+
+export class SealError extends Error {
+  override name = 'SealError';
+}
+
+/** Reads `base64[,base64...]` of 32-byte keys, newest first. The id of a key is a digest of it. */
+export function parseSealingKeys(text: string): SealingKey[] {
+  const keys = text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+    .map((part) => {
+      const key = Buffer.from(part, 'base64');
+      if (key.length !== 32) throw new SealError('each sealing key is 32 bytes in base64');
+      return {
+        key,
+        id: createHmac('sha256', key)
+          .update('gwk key id')
+          .digest('hex')
+          .slice(0, KEY_ID * 2),
+      };
+    });
+  if (keys.length === 0) throw new SealError('at least one sealing key is needed');
+  return keys;
+}
+
+export class Sealer {
+  readonly keys: readonly SealingKey[];
+  readonly #byId: Map<string, SealingKey>;
+  readonly #derived = new Map<string, Buffer>();
+
+  constructor(keys: readonly SealingKey[]) {
+    if (keys.length === 0) throw new SealError('at least one sealing key is needed');
+    this.keys = keys;
+    this.#byId = new Map(keys.map((key) => [key.id, key]));
+  }
+
+  /** `scope`: the id of the instance or account; `column`: `table.column`. */
+  seal(scope: string, column: string, plain: Uint8Array | string): Buffer {
+    const current = this.keys[0]!;
+    const nonce = randomBytes(NONCE);
+    const cipher = createCipheriv('aes-256-gcm', this.#keyFor(current, scope), nonce);
+    cipher.setAAD(Buffer.from(`${scope}\n${column}`));
+    const body = typeof plain === 'string' ? cipher.update(plain, 'utf8') : cipher.update(plain);
+    cipher.final();
+    return Buffer.concat([Buffer.from(current.id, 'hex'), nonce, cipher.getAuthTag(), body]);
+  }
+
+  /** @throws SealError when the key is unknown or the ciphertext is not of this scope and column. */
+  open(scope: string, column: string, sealed: Uint8Array): Buffer {
+    if (sealed.length < HEADER) throw new SealError(`${column}: too short to be sealed`);
+    const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
+    const id = bytes.toString('hex', 0, KEY_ID);
+    const key = this.#byId.get(id);
+    if (!key) throw new SealError(`${column}: sealed with key ${id}, which is not configured`);
+    const decipher = createDecipheriv(
+      'aes-256-gcm',
+      this.#keyFor(key, scope),
+      bytes.subarray(KEY_ID, KEY_ID + NONCE),
+    );
+    decipher.setAAD(Buffer.from(`${scope}\n${column}`));
+    decipher.setAuthTag(bytes.subarray(KEY_ID + NONCE, HEADER));
+    try {
+      return Buffer.concat([decipher.update(bytes.subarray(HEADER)), decipher.final()]);
+    } catch {
+      throw new SealError(`${column}: the ciphertext does not belong here or was changed`);
+    }
+  }
+
+  sealJson(scope: string, column: string, value: unknown): Buffer {
+    return this.seal(scope, column, JSON.stringify(value));
+  }
+
+  openJson(scope: string, column: string, sealed: Uint8Array): unknown {
+    return JSON.parse(this.open(scope, column, sealed).toString('utf8'));
+  }
+
+  /** A keyed digest (HMAC-SHA256) for values that must be compared and never read. */
+  fingerprint(scope: string, purpose: string, value: string): Buffer {
+    return createHmac('sha256', this.#keyFor(this.keys[0]!, `${scope}\nfingerprint`))
+      .update(purpose)
+      .update('\n')
+      .update(value)
+      .digest();
+  }
+
+  #keyFor(key: SealingKey, scope: string): Buffer {
+    const name = key.id + scope;
+    let derived = this.#derived.get(name);
+    if (!derived) {
+      derived = Buffer.from(hkdfSync('sha256', key.key, '', `gwk sealing\n${scope}`, 32));
+      if (this.#derived.size >= MAX_CACHED_SCOPES) this.#derived.clear();
+      this.#derived.set(name, derived);
+    }
+    return derived;
+  }
+}
