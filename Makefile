@@ -6,7 +6,7 @@ SHELL := /bin/sh
 INSTALLED := node_modules/.installed
 CLIENT := api/src/generated/prisma/client.ts
 MANIFESTS := package.json package-lock.json .npmrc $(wildcard */package.json)
-JEST := node --experimental-vm-modules --disable-warning=ExperimentalWarning node_modules/jest/bin/jest.js
+JEST := npm run --silent jest --
 
 ##@ Use
 .PHONY: help
@@ -67,11 +67,11 @@ types: $(INSTALLED) $(CLIENT) ## Type-check all, tests included
 
 .PHONY: test-unit
 test-unit: build ## Tests beside their files (ONLY=pattern for some)
-	@$(JEST) --selectProjects core api operator engine-pod local $(if $(ONLY),-- $(ONLY))
+	@$(JEST) --selectProjects core api operator engine-pod local $(if $(ONLY),--testPathPatterns $(ONLY))
 
 .PHONY: test-e2e
 test-e2e: build ## Tests of several parts at once (ONLY=pattern for some)
-	@$(JEST) --selectProjects test --runInBand $(if $(ONLY),-- $(ONLY))
+	@$(JEST) --selectProjects test --runInBand $(if $(ONLY),--testPathPatterns $(ONLY))
 
 ##@ Measure
 .PHONY: bench-accept
