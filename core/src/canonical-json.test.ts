@@ -1,0 +1,20 @@
+import fc from 'fast-check';
+import { canonicalJson } from './canonical-json.js';
+
+test('key order and spacing do not matter, at any depth', () => {
+  const a = JSON.parse('{"b": [1, {"y": 2, "x": 1}], "a": null}') as unknown;
+  const b = JSON.parse('{"a":null,"b":[1,{"x":1,"y":2}]}') as unknown;
+  expect(canonicalJson(a)).toBe(canonicalJson(b));
+});
+
+test('the order of an array matters', () => {
+  expect(canonicalJson([1, 2])).not.toBe(canonicalJson([2, 1]));
+});
+
+test('it is JSON that says the same', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ noUnicodeString: false }), (value) => {
+      expect(JSON.parse(canonicalJson(value))).toEqual(JSON.parse(JSON.stringify(value)));
+    }),
+  );
+});

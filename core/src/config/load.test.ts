@@ -1,0 +1,82 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { apiSettings } from './api.js';
+import { engineSettings } from './engine.js';
+import { ConfigError, loadConfig, secretSetting, setting, types } from './load.js';
+import { operatorSettings } from './operator.js';
+import { workerSettings } from './worker.js';
+
+const settings = {
+  port: setting('GWK_X_PORT', types.integer(1, 65535).default(80), 'Port.'),
+  mode: setting('GWK_X_MODE', z.enum(['a', 'b']).default('a'), 'Mode.'),
+  secret: secretSetting('GWK_X_SECRET', z.string().min(10), 'Secret.'),
+};
+const faultsOf = (env: Record<string, string>): readonly string[] => {
+  try {
+    loadConfig(settings, env);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults;
+    throw error;
+  }
+  return [];
+};
+
+test('defaults fill what is not set, and an empty variable is not set', () => {
+  expect(loadConfig(settings, { GWK_X_SECRET: '0123456789', GWK_X_PORT: '' })).toEqual({
+    port: 80,
+    mode: 'a',
+    secret: '0123456789',
+  });
+});
+
+test('every fault is named at once, secrets are never shown', () => {
+  const faults = faultsOf({ GWK_X_PORT: 'eighty', GWK_X_MODE: 'c', GWK_X_SECRET: 'short' });
+  expect(faults).toHaveLength(3);
+  expect(faults.join('\n')).toMatch(/GWK_X_PORT="eighty"[^]*GWK_X_MODE="c"[^]*GWK_X_SECRET=\(hidden\)/);
+  expect(faults.join('\n')).not.toContain('short');
+});
+
+test('a missing required setting is named', () => {
+  expect(faultsOf({})).toEqual(['GWK_X_SECRET is not set']);
+});
+
+test('an unknown GWK_ variable stops the program, with the nearest name', () => {
+  expect(faultsOf({ GWK_X_SECRET: '0123456789', GWK_X_PROT: '1' })).toEqual([
+    'GWK_X_PROT is not a setting of this program; did you mean GWK_X_PORT?',
+  ]);
+});
+
+describe('a value from a file', () => {
+  const file = join(mkdtempSync(join(tmpdir(), 'gwk-config-')), 'secret');
+  writeFileSync(file, 'from a file\n');
+
+  test('is read without its last line break', () => {
+    expect(loadConfig(settings, { GWK_X_SECRET_FILE: file }).secret).toBe('from a file');
+  });
+  test('cannot stand beside the value itself', () => {
+    expect(faultsOf({ GWK_X_SECRET_FILE: file, GWK_X_SECRET: '0123456789' })).toHaveLength(1);
+  });
+  test('that is not there is named', () => {
+    expect(faultsOf({ GWK_X_SECRET_FILE: '/nowhere' })[0]).toMatch(/cannot read \/nowhere: ENOENT/);
+  });
+});
+
+const programs = {
+  api: apiSettings,
+  worker: workerSettings,
+  operator: operatorSettings,
+  engine: engineSettings,
+};
+test.each(Object.entries(programs))(
+  'every setting of %s has a name of its own and a sentence',
+  (_name, program) => {
+    const all = Object.values(program);
+    expect(new Set(all.map((one) => one.env)).size).toBe(all.length);
+    for (const one of all) {
+      expect(one.env).toMatch(/^(GWK_[A-Z_]+|DATABASE_URL|REDIS_URL)$/);
+      expect(one.doc).toMatch(/^[A-Z].*[.]$/s);
+    }
+  },
+);

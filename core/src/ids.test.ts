@@ -1,0 +1,49 @@
+import {
+  fromPublicId,
+  ID_PREFIXES,
+  lowestUuidAt,
+  newUuid,
+  timeOfUuid,
+  toPublicId,
+  type IdKind,
+} from './ids.js';
+
+describe('public ids', () => {
+  test.each(Object.keys(ID_PREFIXES) as IdKind[])(
+    'a %s id is its prefix and 32 hex, and leads back',
+    (kind) => {
+      const uuid = newUuid();
+      const id = toPublicId(kind, uuid);
+      expect(id).toMatch(new RegExp(`^${ID_PREFIXES[kind]}[0-9a-f]{32}$`));
+      expect(fromPublicId(kind, id)).toBe(uuid);
+    },
+  );
+
+  test.each([
+    ['another kind', 'msg_0193b3a0c0007000800000000000abcd'],
+    ['upper case', 'ins_0193B3A0C0007000800000000000ABCD'],
+    ['too short', 'ins_0193b3a0'],
+    ['one too long', 'ins_0193b3a0c0007000800000000000abcde'],
+    ['a line break at the end', 'ins_0193b3a0c0007000800000000000abc\n'],
+    ['nothing', ''],
+  ])('%s is not an instance id', (_name, text) => {
+    expect(fromPublicId('instance', text)).toBeNull();
+  });
+});
+
+describe('time in ids', () => {
+  test('ids of one process strictly increase', () => {
+    const ids = Array.from({ length: 5000 }, newUuid);
+    expect(ids).toEqual([...ids].sort());
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
+  test('an id tells the millisecond it was made in, and is not below the lowest of that millisecond', () => {
+    const before = Date.now();
+    const id = newUuid();
+    expect(timeOfUuid(id)).toBeGreaterThanOrEqual(before);
+    expect(timeOfUuid(id)).toBeLessThanOrEqual(Date.now() + 1);
+    expect(id > lowestUuidAt(timeOfUuid(id))).toBe(true);
+    expect(id < lowestUuidAt(timeOfUuid(id) + 1)).toBe(true);
+  });
+});

@@ -1,0 +1,90 @@
+import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable, Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, test } from '@jest/globals';
+
+const module = new URL('../dist/lifecycle.js', import.meta.url).href;
+
+type Program = ChildProcessByStdio<Writable, Readable, null>;
+const started: Program[] = [];
+
+async function program(stop: string, options = '{ exitWithParent: true }'): Promise<Program> {
+  const source = `
+    import { onShutdown } from ${JSON.stringify(module)};
+    onShutdown(${stop}, ${options});
+    setInterval(() => {}, 1000);
+    console.log('up');`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', source], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  started.push(child);
+  await once(child.stdout, 'data');
+  return child;
+}
+
+const exitCode = async (child: Program): Promise<unknown> =>
+  child.exitCode ?? ((await once(child, 'exit')) as unknown[])[0];
+
+async function outputOf(child: Program): Promise<string> {
+  let text = '';
+  for await (const chunk of child.stdout) text += String(chunk);
+  return text.trim();
+}
+
+afterEach(() => {
+  for (const child of started.splice(0)) child.kill('SIGKILL');
+});
+
+describe('onShutdown', () => {
+  test.each([
+    ['SIGTERM', (child: Program) => child.kill('SIGTERM')],
+    ['SIGINT', (child: Program) => child.kill('SIGINT')],
+    ['parent-gone', (child: Program) => child.stdin.end()],
+  ])('%s runs the stop function and exits with 0', async (cause, act) => {
+    const child = await program('async (cause) => console.log(cause)');
+    const output = outputOf(child);
+    act(child);
+    expect(await exitCode(child)).toBe(0);
+    expect(await output).toBe(cause);
+  });
+
+  test('the same request told twice by terminal and parent stops once, gracefully', async () => {
+    const child = await program(
+      'async () => { console.log("stopping"); await new Promise((r) => setTimeout(r, 300)) }',
+    );
+    const output = outputOf(child);
+    child.kill('SIGINT');
+    child.kill('SIGTERM');
+    child.stdin.end();
+    expect(await exitCode(child)).toBe(0);
+    expect(await output).toBe('stopping');
+  });
+
+  test('a second signal exits at once', async () => {
+    const child = await program('() => new Promise(() => {})');
+    child.kill('SIGTERM');
+    await sleep(700);
+    child.kill('SIGTERM');
+    expect(await exitCode(child)).toBe(1);
+  });
+
+  test('a stop function that throws exits with 1', async () => {
+    const child = await program('async () => { throw new Error("no") }');
+    child.kill('SIGTERM');
+    expect(await exitCode(child)).toBe(1);
+  });
+
+  test('a stop function that never ends exits with 1 at the time limit', async () => {
+    const child = await program('() => new Promise(() => {})', '{ exitWithParent: false, timeoutMs: 100 }');
+    child.kill('SIGTERM');
+    expect(await exitCode(child)).toBe(1);
+  });
+
+  test('the end of standard input is nothing to a program that may outlive its parent', async () => {
+    const child = await program('() => {}', '{ exitWithParent: false }');
+    child.stdin.end();
+    await sleep(300);
+    expect(child.exitCode).toBeNull();
+  });
+});

@@ -1,0 +1,66 @@
+/** Why a program was asked to stop. */
+export type ShutdownCause = 'SIGTERM' | 'SIGINT' | 'parent-gone';
+
+export interface ShutdownOptions {
+  /** The setting GWK_EXIT_WITH_PARENT: standard input is a pipe held by the parent, and its end means the parent is gone. */
+  exitWithParent: boolean;
+  /** After it the process exits with 1, whatever is still going on. */
+  timeoutMs?: number;
+}
+
+const TIMEOUT_MS = 25_000;
+
+/**
+ * A Ctrl-C reaches every process of a terminal and is passed on by parents as well, so what arrives this soon after
+ * the first signal is the same request, not a second one.
+ */
+const SAME_REQUEST_MS = 500;
+
+/**
+ * Runs `stop` once, at SIGTERM, SIGINT or the end of the parent, and exits: with 0 when it returned, with 1 when it
+ * threw or took too long. A second signal exits at once. To be called once by a program, before it starts anything
+ * that would have to be stopped.
+ */
+export function onShutdown(
+  stop: (cause: ShutdownCause) => Promise<void> | void,
+  options: ShutdownOptions,
+): void {
+  let requestedAt: number | undefined;
+
+  const request = (cause: ShutdownCause): void => {
+    const now = performance.now();
+    if (requestedAt !== undefined) {
+      if (cause !== 'parent-gone' && now - requestedAt > SAME_REQUEST_MS) process.exit(1);
+      return;
+    }
+    requestedAt = now;
+    setTimeout(() => process.exit(1), options.timeoutMs ?? TIMEOUT_MS).unref();
+    void finish(stop, cause);
+  };
+
+  process.on('SIGTERM', request);
+  process.on('SIGINT', request);
+  if (options.exitWithParent) whenInputEnds(() => request('parent-gone'));
+}
+
+async function finish(
+  stop: (cause: ShutdownCause) => Promise<void> | void,
+  cause: ShutdownCause,
+): Promise<void> {
+  try {
+    await stop(cause);
+  } catch (error) {
+    process.stderr.write(
+      `stopping failed: ${error instanceof Error ? (error.stack ?? error.message) : 'unknown'}\n`,
+    );
+    process.exit(1);
+  }
+  process.exit(0);
+}
+
+function whenInputEnds(ended: () => void): void {
+  const input = process.stdin;
+  // A killed parent ends the pipe in one way or another of these, depending on what the parent had open.
+  for (const event of ['end', 'close', 'error']) input.once(event, ended);
+  input.resume();
+}

@@ -1,0 +1,30 @@
+import { randomBytes } from 'node:crypto';
+import { decodeCommand, encodeCommand, type Command } from './commands.js';
+
+const key = randomBytes(32);
+const command: Command = {
+  id: 'c1',
+  name: 'restart',
+  args: '{}',
+  deadline: 1_700_000_000_000,
+  requester: 'api-1',
+};
+
+test('a signed command is read back', () => {
+  expect(decodeCommand(encodeCommand(command, key), key)).toEqual(command);
+});
+
+test.each(['id', 'name', 'args', 'deadline', 'requester'])('a changed %s makes it nothing', (field) => {
+  const fields = encodeCommand(command, key);
+  const changed = { name: 'logout', deadline: '1' }[field] ?? 'other';
+  expect(decodeCommand({ ...fields, [field]: changed }, key)).toBeNull();
+});
+
+test.each([
+  ['another key', encodeCommand(command, randomBytes(32))],
+  ['no signature', { ...encodeCommand(command, key), sig: '' }],
+  ['an unknown name', encodeCommand({ ...command, name: 'format-disk' as 'live' }, key)],
+  ['nothing', {}],
+])('%s is refused', (_name, fields) => {
+  expect(decodeCommand(fields, key)).toBeNull();
+});

@@ -1,0 +1,72 @@
+import { randomBytes } from 'node:crypto';
+import { parseSealingKeys, Sealer, SealError } from './sealing.js';
+
+const key = () => randomBytes(32).toString('base64');
+const sealerOf = (...keys: string[]) => new Sealer(parseSealingKeys(keys.join(',')));
+
+describe('sealing', () => {
+  const first = key();
+  const sealer = sealerOf(first);
+
+  test.each([
+    ['text', 'olá, mundo'],
+    ['nothing', ''],
+    ['64 kB', 'á'.repeat(32_768)],
+  ])('%s comes back', (_name, plain) => {
+    expect(sealer.open('ins', 't.c', sealer.seal('ins', 't.c', plain)).toString()).toBe(plain);
+  });
+
+  test('JSON comes back', () => {
+    const value = { a: [1, null, 'x'], b: { c: true } };
+    expect(sealer.openJson('ins', 't.c', sealer.sealJson('ins', 't.c', value))).toEqual(value);
+  });
+
+  test('the plain text is not in the ciphertext, and the same text never gives the same ciphertext', () => {
+    const a = sealer.seal('ins', 't.c', 'segredo');
+    expect(a.includes('segredo')).toBe(false);
+    expect(a.equals(sealer.seal('ins', 't.c', 'segredo'))).toBe(false);
+  });
+
+  test.each([
+    ['another instance', 'other', 't.c'],
+    ['another column', 'ins', 't.d'],
+  ])('a ciphertext moved to %s does not open', (_name, scope, column) => {
+    const sealed = sealer.seal('ins', 't.c', 'x');
+    expect(() => sealer.open(scope, column, sealed)).toThrow(SealError);
+  });
+
+  test('one changed bit anywhere is noticed', () => {
+    const sealed = sealer.seal('ins', 't.c', 'hello');
+    for (let i = 0; i < sealed.length; i++) {
+      const changed = Buffer.from(sealed);
+      changed[i]! ^= 1;
+      expect(() => sealer.open('ins', 't.c', changed)).toThrow(SealError);
+    }
+    expect(() => sealer.open('ins', 't.c', sealed.subarray(0, 20))).toThrow(SealError);
+  });
+
+  test('after a rotation the new key seals and the old one still opens', () => {
+    const old = sealer.seal('ins', 't.c', 'x');
+    const rotated = sealerOf(key(), first);
+    expect(rotated.open('ins', 't.c', old).toString()).toBe('x');
+    const fresh = rotated.seal('ins', 't.c', 'y');
+    expect(() => sealer.open('ins', 't.c', fresh)).toThrow(/not configured/);
+  });
+
+  test('fingerprints are equal for equal values of one scope and purpose only', () => {
+    const print = sealer.fingerprint('ins', 'p', 'v');
+    expect(print.equals(sealer.fingerprint('ins', 'p', 'v'))).toBe(true);
+    expect(print.equals(sealer.fingerprint('ins', 'q', 'v'))).toBe(false);
+    expect(print.equals(sealer.fingerprint('other', 'p', 'v'))).toBe(false);
+    expect(print.equals(sealerOf(key()).fingerprint('ins', 'p', 'v'))).toBe(false);
+  });
+});
+
+describe('keys', () => {
+  test.each([
+    ['a short key', Buffer.alloc(31).toString('base64')],
+    ['no key', ' , '],
+  ])('%s is refused', (_name, text) => {
+    expect(() => parseSealingKeys(text)).toThrow(SealError);
+  });
+});
