@@ -53,6 +53,10 @@ checks: lint format-check types ## Lint, format, types
 lint: build ## ESLint: style, sizes, imports between workspaces
 	@npm run --silent lint
 
+.PHONY: docs
+docs: build ## Pages that are made from the code (docs/configuration.md)
+	@exec node scripts/docs.js
+
 .PHONY: format
 format: $(INSTALLED) ## Rewrite files in the one format
 	@npm run --silent format

@@ -1,0 +1,50 @@
+import { apiSettings } from './api.js';
+import { engineSettings } from './engine.js';
+import type { Setting, Settings } from './load.js';
+import { operatorSettings } from './operator.js';
+import { workerSettings } from './worker.js';
+
+const PROGRAMS: Record<string, Settings> = {
+  'gwk api': apiSettings,
+  'gwk worker': workerSettings,
+  'gwk operator': operatorSettings,
+  'gwk engine': engineSettings,
+};
+
+/** The page docs/configuration.md, made from the settings themselves. */
+export function configurationReference(): string {
+  const sections = Object.entries(PROGRAMS).map(([program, settings]) => {
+    const rows = Object.values(settings).map(row);
+    return [
+      `## \`${program}\``,
+      '',
+      '| Variable | Default | Meaning |',
+      '| --- | --- | --- |',
+      ...rows,
+      '',
+    ].join('\n');
+  });
+  return `${INTRODUCTION}\n${sections.join('\n')}`;
+}
+
+const INTRODUCTION = `# Configuration
+
+Made from \`core/src/config\` by \`make docs\`; do not edit.
+
+Every setting is an environment variable. \`NAME_FILE=/path\` in place of \`NAME=value\` reads the value from a file. A program that finds a wrong value, misses a required one, or meets a \`GWK_\` variable that it does not know stops and lists every fault at once.
+`;
+
+function row(setting: Setting): string {
+  const result = setting.schema.safeParse(undefined);
+  const value = result.success ? result.data : REQUIRED;
+  return `| \`${setting.env}\` | ${shown(value)} | ${setting.doc.replaceAll('|', '\\|')} |`;
+}
+
+const REQUIRED = Symbol('required');
+
+function shown(value: unknown): string {
+  if (value === REQUIRED) return 'required';
+  if (value === undefined || value === '') return 'none';
+  if (typeof value === 'boolean') return value ? '`on`' : '`off`';
+  return `\`${value as string | number}\``;
+}
