@@ -29,6 +29,8 @@ export const REJECTION_REASONS = [
   'NameTaken',
   'InstanceLimitReached',
   'InvalidSpec',
+  /** The instance was deleted through the API: the resource is to be deleted too. */
+  'Deleted',
 ] as const;
 
 const Projection = z.discriminatedUnion('accepted', [

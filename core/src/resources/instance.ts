@@ -2,6 +2,9 @@ import { z } from 'zod';
 import { INSTANCE_KINDS, INSTANCE_STATES, INTERACTIVE_MODES } from '../states.js';
 import { text } from './common.js';
 
+/** Sandboxes of one account (spec: Limits); they do not count against the plan. */
+export const MAX_SANDBOXES = 3;
+
 /** Instances (spec: Instance, Instance create body, Instance update body). */
 export const InstanceCreate = z.strictObject({
   name: text(1, 80),

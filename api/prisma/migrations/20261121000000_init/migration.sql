@@ -469,7 +469,7 @@ CREATE INDEX "audit_entries_account_id_id_idx" ON "audit_entries"("account_id", 
 CREATE INDEX "instances_account_id_id_idx" ON "instances"("account_id", "id");
 
 -- CreateIndex
-CREATE UNIQUE INDEX "instances_resource_namespace_resource_name_resource_uid_key" ON "instances"("resource_namespace", "resource_name", "resource_uid");
+CREATE UNIQUE INDEX "instances_resource_uid_resource_namespace_resource_name_key" ON "instances"("resource_uid", "resource_namespace", "resource_name");
 
 -- CreateIndex
 CREATE INDEX "instance_leases_expires_at_idx" ON "instance_leases"("expires_at");

@@ -1,0 +1,200 @@
+import { newUuid, timeOfUuid } from '@gwk/core/ids';
+import type { InstanceResource } from '@gwk/core/resources/manifest';
+import type { Sealer } from '@gwk/core/sealing';
+import type { Database } from '../database.js';
+import type { Prisma } from '../generated/prisma/client.js';
+import { newCommandKey } from './command-key.js';
+import {
+  displayNameOf,
+  judgeResource,
+  labelledId,
+  type KnownInstance,
+  type Observed,
+  type RejectionReason,
+} from './judge.js';
+
+/**
+ * The row of an Instance resource (design: the Instance resource is the desired state). Whoever has seen a resource
+ * calls this: the API after its own write, the operator through the internal port. Both may at the same time; the
+ * account's row is the lock, under which names and limits are judged too.
+ */
+export interface ProjectionOptions {
+  /** `environment` of instances made here. */
+  environment: string;
+  /** Namespace in which the API creates resources. */
+  apiNamespace: string;
+  /** Web instances of an account that has no number of its own. */
+  maxInstances: number;
+}
+
+export type ProjectionResult =
+  | { accepted: true; id: string; changed: boolean; created: boolean }
+  /** `id`: the row that the resource has all the same, as it was before. */
+  | { accepted: false; reason: RejectionReason; message: string; id: string | null };
+
+const TRANSACTION = { maxWait: 3_000, timeout: 10_000 };
+
+export async function projectResource(
+  db: Database,
+  sealer: Sealer,
+  resource: InstanceResource,
+  options: ProjectionOptions,
+): Promise<ProjectionResult> {
+  return db.$transaction((tx) => projectWithin(tx, sealer, resource, options), TRANSACTION);
+}
+
+/** The same inside a transaction of the caller. */
+export async function projectWithin(
+  tx: Prisma.TransactionClient,
+  sealer: Sealer,
+  resource: InstanceResource,
+  options: ProjectionOptions,
+): Promise<ProjectionResult> {
+  const seen = await observe(tx, resource, options);
+  const verdict = judgeResource(resource, seen);
+  if (verdict.do === 'reject') {
+    const { reason, message, id } = verdict;
+    return { accepted: false, reason, message, id };
+  }
+  if (verdict.do === 'create') {
+    const id = verdict.id ?? newUuid();
+    await insertInstance(tx, { id, accountId: seen.account!.id, resource, sealer, options });
+    return { accepted: true, id, changed: true, created: true };
+  }
+  if (verdict.do === 'update') await updateInstance(tx, verdict.id, resource);
+  return { accepted: true, id: verdict.id, changed: verdict.do === 'update', created: false };
+}
+
+/** The account as it stands, locked until the end of the transaction. Sends do not wait for this lock. */
+export async function lockAccountByName(
+  tx: Prisma.TransactionClient,
+  name: string,
+): Promise<{ id: string; namespaces: string[]; maxInstances: number | null } | null> {
+  const rows = await tx.$queryRaw<{ id: string; namespaces: string[]; maxInstances: number | null }[]>`
+    SELECT id, namespaces, max_instances AS "maxInstances" FROM accounts WHERE name = ${name} FOR NO KEY UPDATE`;
+  return rows[0] ?? null;
+}
+
+const KNOWN = { id: true, accountId: true, kind: true, resourceGeneration: true, deletedAt: true } as const;
+
+async function observe(
+  tx: Prisma.TransactionClient,
+  resource: InstanceResource,
+  options: ProjectionOptions,
+): Promise<Observed> {
+  const account = await lockAccountByName(tx, resource.spec.account);
+  const rows = await observeRows(tx, resource, options);
+  const self = rows.own?.id ?? rows.namesake?.id;
+  return {
+    account: account && { ...account, maxInstances: account.maxInstances ?? options.maxInstances },
+    apiNamespace: options.apiNamespace,
+    ...rows,
+    ...(await observeAccount(tx, account?.id ?? null, resource, self)),
+  };
+}
+
+async function observeRows(
+  tx: Prisma.TransactionClient,
+  resource: InstanceResource,
+  options: ProjectionOptions,
+): Promise<Pick<Observed, 'own' | 'namesake' | 'labelled'>> {
+  const { uid, namespace, name } = resource.metadata;
+  const find = async (where: Prisma.InstanceWhereInput): Promise<KnownInstance | null> =>
+    known(await tx.instance.findFirst({ where, select: KNOWN }));
+  const place = { resourceNamespace: namespace, resourceName: name };
+  const own = await find({ ...place, resourceUid: uid });
+  if (own) return { own, namesake: null, labelled: null };
+  const id = labelledId(resource, options.apiNamespace);
+  return {
+    own,
+    namesake: await find({ ...place, deletedAt: null }),
+    labelled: id === null ? null : await find({ id }),
+  };
+}
+
+async function observeAccount(
+  tx: Prisma.TransactionClient,
+  accountId: string | null,
+  resource: InstanceResource,
+  self: string | undefined,
+): Promise<Pick<Observed, 'nameTaken' | 'counts'>> {
+  const counts = { web: 0, sandbox: 0 };
+  if (accountId === null) return { nameTaken: false, counts };
+  const live = { accountId, deletedAt: null };
+  const named = await tx.instance.findFirst({
+    where: { ...live, name: displayNameOf(resource), ...(self !== undefined && { id: { not: self } }) },
+    select: { id: true },
+  });
+  const groups = await tx.instance.groupBy({ by: ['kind'], where: live, _count: true });
+  for (const group of groups) counts[group.kind as 'web' | 'sandbox'] = group._count;
+  return { nameTaken: named !== null, counts };
+}
+
+function known(
+  row: {
+    id: string;
+    accountId: string;
+    kind: string;
+    resourceGeneration: bigint;
+    deletedAt: Date | null;
+  } | null,
+): KnownInstance | null {
+  if (!row) return null;
+  const { id, accountId, kind, resourceGeneration, deletedAt } = row;
+  return { id, accountId, kind, generation: resourceGeneration, deleted: deletedAt !== null };
+}
+
+/** What a resource says of its row. */
+function desired(resource: InstanceResource) {
+  const { spec, metadata } = resource;
+  return {
+    name: displayNameOf(resource),
+    interactiveMode: spec.interactiveMode,
+    policy: (spec.policy ?? {}) as Prisma.InputJsonObject,
+    suspended: spec.suspended,
+    resourceNamespace: metadata.namespace,
+    resourceName: metadata.name,
+    resourceUid: metadata.uid,
+    resourceGeneration: BigInt(metadata.generation),
+  };
+}
+
+async function insertInstance(
+  tx: Prisma.TransactionClient,
+  given: {
+    id: string;
+    accountId: string;
+    resource: InstanceResource;
+    sealer: Sealer;
+    options: ProjectionOptions;
+  },
+): Promise<void> {
+  const { id, accountId, resource, sealer, options } = given;
+  const now = new Date();
+  // A sandbox has no phone to wait for: it connects by itself.
+  const state = resource.spec.kind === 'sandbox' ? 'connecting' : 'pending_pair';
+  await tx.instance.create({
+    data: {
+      id,
+      accountId,
+      ...desired(resource),
+      kind: resource.spec.kind,
+      environment: options.environment,
+      state,
+      stateChangedAt: now,
+      commandKeySealed: new Uint8Array(newCommandKey(sealer, id)),
+      createdAt: new Date(timeOfUuid(id)),
+    },
+  });
+  await tx.instanceLease.create({ data: { instanceId: id } });
+  await tx.instanceLedger.create({ data: { instanceId: id } });
+  await tx.instanceState.create({ data: { id: newUuid(), instanceId: id, state, since: now } });
+}
+
+async function updateInstance(
+  tx: Prisma.TransactionClient,
+  id: string,
+  resource: InstanceResource,
+): Promise<void> {
+  await tx.instance.update({ where: { id }, data: { ...desired(resource), version: { increment: 1 } } });
+}
