@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { secretSetting, setting, types } from './load.js';
 import * as shared from './shared.js';
 
@@ -54,7 +53,7 @@ export const apiSettings = {
   ),
   environment: setting(
     'GWK_API_ENVIRONMENT',
-    z.string().min(1).max(40).default('production'),
+    types.text(1, 40).default('production'),
     'The `environment` of the instances created here.',
   ),
   environmentPolicy: setting(
@@ -79,10 +78,7 @@ export const apiSettings = {
   ),
   clusterNamespace: setting(
     'GWK_API_CLUSTER_NAMESPACE',
-    z
-      .string()
-      .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/)
-      .default('default'),
+    types.matching(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'a DNS label').default('default'),
     'Namespace in which this API creates Instance resources.',
   ),
   requestsPerMinute: setting(

@@ -1,7 +1,6 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { z } from 'zod';
 import { apiSettings } from './api.js';
 import { engineSettings } from './engine.js';
 import { ConfigError, loadConfig, secretSetting, setting, types } from './load.js';
@@ -10,8 +9,8 @@ import { workerSettings } from './worker.js';
 
 const settings = {
   port: setting('GWK_X_PORT', types.integer(1, 65535).default(80), 'Port.'),
-  mode: setting('GWK_X_MODE', z.enum(['a', 'b']).default('a'), 'Mode.'),
-  secret: secretSetting('GWK_X_SECRET', z.string().min(10), 'Secret.'),
+  mode: setting('GWK_X_MODE', types.oneOf('a', 'b').default('a'), 'Mode.'),
+  secret: secretSetting('GWK_X_SECRET', types.text(10), 'Secret.'),
 };
 const faultsOf = (env: Record<string, string>): readonly string[] => {
   try {

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { z } from 'zod';
+import type { Kind } from './kinds.js';
+
+export { types } from './kinds.js';
 
 /**
  * Settings are environment variables. A program declares its settings once, with their schema and a sentence each;
@@ -8,23 +10,25 @@ import { z } from 'zod';
  * `NAME_FILE=/path` in place of `NAME=value` reads the value from a file (Kubernetes secrets).
  * A wrong value, a missing one, or a GWK_ variable that the program does not know stops the program with a list.
  */
-export interface Setting<T extends z.ZodType = z.ZodType> {
+export interface Setting<T = unknown> {
   env: string;
-  schema: T;
+  kind: Kind<T>;
   doc: string;
   /** Never shown by anything that prints settings. */
   secret: boolean;
 }
 
 export type Settings = Record<string, Setting>;
-export type ConfigOf<S extends Settings> = { readonly [K in keyof S]: z.output<S[K]['schema']> };
+export type ConfigOf<S extends Settings> = {
+  readonly [K in keyof S]: S[K] extends Setting<infer T> ? T : never;
+};
 
-export function setting<T extends z.ZodType>(env: string, schema: T, doc: string): Setting<T> {
-  return { env, schema, doc, secret: false };
+export function setting<T>(env: string, kind: Kind<T>, doc: string): Setting<T> {
+  return { env, kind, doc, secret: false };
 }
 
-export function secretSetting<T extends z.ZodType>(env: string, schema: T, doc: string): Setting<T> {
-  return { env, schema, doc, secret: true };
+export function secretSetting<T>(env: string, kind: Kind<T>, doc: string): Setting<T> {
+  return { env, kind, doc, secret: true };
 }
 
 export class ConfigError extends Error {
@@ -33,19 +37,6 @@ export class ConfigError extends Error {
     super(`wrong settings:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
   }
 }
-
-/** Values as they come from an environment: text. */
-export const types = {
-  integer: (min: number, max: number) => z.coerce.number().int().min(min).max(max),
-  flag: () => z.enum(['on', 'off']).transform((value) => value === 'on'),
-  url: (...protocols: string[]) =>
-    z
-      .string()
-      .refine((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol.slice(0, -1)), {
-        message: `must be a URL that begins with ${protocols.map((p) => `${p}://`).join(' or ')}`,
-      }),
-  text: () => z.string().min(1),
-};
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -56,11 +47,12 @@ const KNOWN_EVERYWHERE = new Set(['GWK_FAILPOINT_DIR']);
 export function loadConfig<S extends Settings>(settings: S, env: Environment): ConfigOf<S> {
   const faults: string[] = [];
   const config: Record<string, unknown> = {};
-  for (const [key, { env: name, schema, secret }] of Object.entries(settings)) {
+  for (const [key, { env: name, kind, secret }] of Object.entries(settings)) {
     const given = readValue(name, env, faults);
-    const result = schema.safeParse(given);
-    if (result.success) config[key] = result.data;
-    else faults.push(describeFault(name, given, secret, result.error));
+    const reading = kind.read(given);
+    if (reading.ok) config[key] = reading.value;
+    else if (given === undefined) faults.push(`${name} is not set`);
+    else faults.push(`${name}=${secret ? '(hidden)' : JSON.stringify(given)}: ${reading.fault}`);
   }
   faults.push(...unknownVariables(settings, env));
   if (faults.length > 0) throw new ConfigError(faults);
@@ -81,12 +73,6 @@ function readValue(name: string, env: Environment, faults: string[]): string | u
     );
     return undefined;
   }
-}
-
-function describeFault(name: string, given: string | undefined, secret: boolean, error: z.ZodError): string {
-  if (given === undefined) return `${name} is not set`;
-  const shown = secret ? '(hidden)' : JSON.stringify(given);
-  return `${name}=${shown}: ${error.issues.map((issue) => issue.message).join('; ')}`;
 }
 
 function unknownVariables(settings: Settings, env: Environment): string[] {

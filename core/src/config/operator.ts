@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { secretSetting, setting, types } from './load.js';
 import * as shared from './shared.js';
 
@@ -29,7 +28,7 @@ export const operatorSettings = {
   ),
   cluster: setting(
     'GWK_OPERATOR_CLUSTER',
-    z.enum(['local']).default('local'),
+    types.oneOf('local').default('local'),
     'Where Instance resources and engines live: `local` is a folder of manifests and child processes.',
   ),
   localFolder: setting(
@@ -39,7 +38,7 @@ export const operatorSettings = {
   ),
   localToken: secretSetting(
     'GWK_OPERATOR_LOCAL_TOKEN',
-    z.string().min(32, 'at least 32 characters').optional(),
+    types.text(32).optional(),
     'What clients of the local cluster show (the API, `gwk instances`).',
   ),
   idleEngineMs: setting(

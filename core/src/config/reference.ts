@@ -35,8 +35,8 @@ Every setting is an environment variable. \`NAME_FILE=/path\` in place of \`NAME
 `;
 
 function row(setting: Setting): string {
-  const result = setting.schema.safeParse(undefined);
-  const value = result.success ? result.data : REQUIRED;
+  const absent = setting.kind.read(undefined);
+  const value = absent.ok ? absent.value : REQUIRED;
   return `| \`${setting.env}\` | ${shown(value)} | ${setting.doc.replaceAll('|', '\\|')} |`;
 }
 

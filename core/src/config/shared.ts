@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { secretSetting, setting, types } from './load.js';
 
 /** Settings that several programs have in common. */
@@ -16,10 +15,7 @@ export const redisUrl = secretSetting(
 
 export const redisPrefix = setting(
   'GWK_REDIS_PREFIX',
-  z
-    .string()
-    .regex(/^[a-zA-Z0-9:_-]*:$/, 'letters, digits, - and _, ending in a colon')
-    .default('gwk:'),
+  types.matching(/^[a-zA-Z0-9:_-]*:$/, 'letters, digits, - and _, ending in a colon').default('gwk:'),
   'What every Redis key begins with, so that several gateways can share one Redis.',
 );
 
@@ -31,13 +27,13 @@ export const sealingKeys = secretSetting(
 
 export const logLevel = setting(
   'GWK_LOG_LEVEL',
-  z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+  types.oneOf('debug', 'info', 'warn', 'error').default('info'),
   'The least severe log lines written.',
 );
 
 export const operatorToken = secretSetting(
   'GWK_OPERATOR_TOKEN',
-  z.string().min(32, 'at least 32 characters'),
+  types.text(32),
   'What the operator shows to the internal port.',
 );
 

@@ -1,0 +1,61 @@
+/**
+ * Kinds of settings: how the text of an environment variable becomes a value. Not zod: an engine runs once per
+ * number, and zod would cost each of them 6 MB for the sake of a dozen settings.
+ */
+export type Reading<T> = { ok: true; value: T } | { ok: false; fault: string };
+
+export class Kind<T> {
+  readonly #read: (text: string) => Reading<T>;
+  readonly #absent: Reading<T>;
+
+  constructor(read: (text: string) => Reading<T>, absent: Reading<T> = { ok: false, fault: 'not set' }) {
+    this.#read = read;
+    this.#absent = absent;
+  }
+
+  read(text: string | undefined): Reading<T> {
+    return text === undefined ? this.#absent : this.#read(text);
+  }
+
+  default(value: T): Kind<T> {
+    return new Kind(this.#read, { ok: true, value });
+  }
+
+  optional(): Kind<T | undefined> {
+    return new Kind<T | undefined>(this.#read, { ok: true, value: undefined });
+  }
+}
+
+const good = <T>(value: T): Reading<T> => ({ ok: true, value });
+const bad = (fault: string) => ({ ok: false, fault }) as const;
+
+export const types = {
+  integer: (min: number, max: number) =>
+    new Kind<number>((text) => {
+      const value = Number(text);
+      const fits = /^-?\d+$/.test(text) && value >= min && value <= max;
+      return fits ? good(value) : bad(`must be a whole number from ${min} to ${max}`);
+    }),
+  flag: () =>
+    new Kind<boolean>((text) =>
+      text === 'on' || text === 'off' ? good(text === 'on') : bad('must be on or off'),
+    ),
+  url: (...protocols: string[]) =>
+    new Kind<string>((text) =>
+      URL.canParse(text) && protocols.includes(new URL(text).protocol.slice(0, -1))
+        ? good(text)
+        : bad(`must be a URL that begins with ${protocols.map((p) => `${p}://`).join(' or ')}`),
+    ),
+  text: (min = 1, max = Number.MAX_SAFE_INTEGER) =>
+    new Kind<string>((text) => {
+      if (text.length < min) return bad(`must have at least ${min} characters`);
+      return text.length > max ? bad(`must have at most ${max} characters`) : good(text);
+    }),
+  matching: (pattern: RegExp, meaning: string) =>
+    new Kind<string>((text) => (pattern.test(text) ? good(text) : bad(`must be ${meaning}`))),
+  oneOf: <const V extends string>(...values: V[]) =>
+    new Kind<V>((text) => {
+      const value = values.find((candidate) => candidate === text);
+      return value === undefined ? bad(`must be one of ${values.join(', ')}`) : good(value);
+    }),
+};
