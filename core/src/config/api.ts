@@ -121,6 +121,11 @@ export const apiSettings = {
     types.flag().default(false),
     'Accept webhook destinations of the form http://127.0.0.1:PORT/. Only for a gateway on one machine.',
   ),
+  forbiddenRanges: setting(
+    'GWK_API_FORBIDDEN_RANGES',
+    types.ranges().default([]),
+    'More address ranges (CIDR, separated by commas) that webhook destinations must not name: the cluster its own.',
+  ),
   trustProxy: setting(
     'GWK_API_TRUST_PROXY',
     types.integer(0, 10).default(0),

@@ -8,6 +8,7 @@ test.each([
   ['text', types.text(), ' x ', ' x '],
   ['one of several words', types.oneOf('a', 'b'), 'b', 'b'],
   ['text of a form', types.matching(/^a+$/, 'letters a'), 'aa', 'aa'],
+  ['address ranges', types.ranges(), '10.0.0.0/8, fd00::/8', ['10.0.0.0/8', 'fd00::/8']],
 ])('%s is read', (_case, kind, text, value) => {
   expect(kind.read(text)).toEqual({ ok: true, value });
 });
@@ -27,6 +28,14 @@ test.each([
   ['text that is too long', types.text(1, 2), 'abc', 'must have at most 2 characters'],
   ['an unknown word', types.oneOf('a', 'b'), 'c', 'must be one of a, b'],
   ['text of another form', types.matching(/^a+$/, 'letters a'), 'b', 'must be letters a'],
+  ['an address without its prefix', types.ranges(), '10.0.0.1', '"10.0.0.1" is not a range like 10.0.0.0/8'],
+  [
+    'a prefix that is too long',
+    types.ranges(),
+    '10.0.0.0/33',
+    '"10.0.0.0/33" is not a range like 10.0.0.0/8',
+  ],
+  ['an empty item', types.ranges(), '10.0.0.0/8,', '"" is not a range like 10.0.0.0/8'],
 ])('%s is refused', (_case, kind, text, fault) => {
   expect(kind.read(text)).toEqual({ ok: false, fault });
 });

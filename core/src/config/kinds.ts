@@ -1,3 +1,5 @@
+import { isIP } from 'node:net';
+
 /**
  * Kinds of settings: how the text of an environment variable becomes a value. Not zod: an engine runs once per
  * number, and zod would cost each of them 6 MB for the sake of a dozen settings.
@@ -58,4 +60,19 @@ export const types = {
       const value = values.find((candidate) => candidate === text);
       return value === undefined ? bad(`must be one of ${values.join(', ')}`) : good(value);
     }),
+  /** Address ranges in CIDR form, separated by commas. */
+  ranges: () =>
+    new Kind<readonly string[]>((text) => {
+      const ranges = text.split(',').map((range) => range.trim());
+      const wrong = ranges.find((range) => !isRange(range));
+      return wrong === undefined
+        ? good(ranges)
+        : bad(`${JSON.stringify(wrong)} is not a range like 10.0.0.0/8`);
+    }),
 };
+
+function isRange(text: string): boolean {
+  const [network = '', prefix = '', ...rest] = text.split('/');
+  const bits = { 0: -1, 4: 32, 6: 128 }[isIP(network)] ?? -1;
+  return rest.length === 0 && /^\d{1,3}$/.test(prefix) && Number(prefix) <= bits && !network.includes('%');
+}

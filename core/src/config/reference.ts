@@ -44,7 +44,7 @@ const REQUIRED = Symbol('required');
 
 function shown(value: unknown): string {
   if (value === REQUIRED) return 'required';
-  if (value === undefined || value === '') return 'none';
+  if (value === undefined || value === '' || (Array.isArray(value) && value.length === 0)) return 'none';
   if (typeof value === 'boolean') return value ? '`on`' : '`off`';
   return `\`${value as string | number}\``;
 }

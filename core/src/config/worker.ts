@@ -31,7 +31,7 @@ export const workerSettings = {
   ),
   forbiddenRanges: setting(
     'GWK_WORKER_FORBIDDEN_RANGES',
-    types.text().default(''),
+    types.ranges().default([]),
     'More address ranges (CIDR, separated by commas) that webhooks and media must never reach: the cluster its own.',
   ),
   webhookTimeoutMs: setting(
