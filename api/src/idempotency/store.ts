@@ -1,0 +1,179 @@
+import { canonicalJson } from '@gwk/core/canonical-json';
+import { newUuid } from '@gwk/core/ids';
+import { Problem } from '@gwk/core/problems';
+import type { Sealer } from '@gwk/core/sealing';
+import type { Queryable } from '../database.js';
+
+/**
+ * The first answer to a POST with an `Idempotency-Key`, for 24 hours, per account and route.
+ *
+ * `begin` leaves a mark before anything happens; `complete` puts the answer in its place, `abandon` takes the mark
+ * away (a refused request does not use up its key). Where the process dies in between, the mark frees itself and the
+ * next request with the same body resumes under the same resource id, so that it finds what the first one made.
+ *
+ * `POST /v1/messages` writes its records itself, in the statement that writes the message: it has no marks.
+ */
+export const IDEMPOTENCY_HOURS = 24;
+export const MARK_SECONDS = 10;
+const MAX_KEY = 255;
+export const RESPONSE_COLUMN = 'idempotency_records.response_sealed';
+
+export interface IdempotentRequest {
+  accountId: string;
+  /** Method and path pattern, for example `POST /v1/instances`. */
+  route: string;
+  key: string;
+  bodyHash: Buffer;
+  /** The instance that the request names, so that a replay can be checked against the restriction of its key. */
+  instanceId: string | null;
+}
+
+/** Proof of having begun: a mark that was taken over is neither completed over nor abandoned by its first owner. */
+export interface Mark {
+  accountId: string;
+  route: string;
+  key: string;
+  /** Milliseconds since 1970, as Postgres knows it. */
+  lockedUntil: string;
+}
+
+export type Begun =
+  /** `resourceId`: the id to create under. */
+  | { kind: 'fresh'; resourceId: string; mark: Mark }
+  /** The first owner died: look for `resourceId` before creating it. */
+  | { kind: 'resumed'; resourceId: string; mark: Mark }
+  | { kind: 'replay'; status: number; body: unknown; instanceId: string | null }
+  | { kind: 'in-progress' }
+  | { kind: 'reused' };
+
+export interface Answer {
+  status: number;
+  /** JSON, or undefined for an answer without a body. */
+  body: unknown;
+  /** Where the instance is known only now. */
+  instanceId?: string;
+}
+
+/**
+ * @returns null where the request has no key
+ * @throws Problem `invalid-idempotency-key`
+ */
+export function readIdempotencyKey(header: string | undefined): string | null {
+  if (header === undefined) return null;
+  if (header.length === 0 || header.length > MAX_KEY) throw new Problem('invalid-idempotency-key');
+  return header;
+}
+
+/** What two bodies share when they say the same, whatever their key order and spacing. */
+export function hashBody(sealer: Sealer, accountId: string, body: unknown): Buffer {
+  return sealer.fingerprint(accountId, 'idempotent body', canonicalJson(body));
+}
+
+interface Row {
+  fresh: boolean;
+  resource_id: string;
+  locked_until: string;
+}
+
+interface Existing {
+  body_hash: Uint8Array;
+  instance_id: string | null;
+  status: number | null;
+  response_sealed: Uint8Array | null;
+}
+
+export class IdempotencyStore {
+  readonly #database: Queryable;
+  readonly #sealer: Sealer;
+
+  constructor(database: Queryable, sealer: Sealer) {
+    this.#database = database;
+    this.#sealer = sealer;
+  }
+
+  async begin(request: IdempotentRequest): Promise<Begun> {
+    // Between a lost insert and the look at what won, the winner may be abandoned: then it is free again.
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const begun = (await this.#take(request)) ?? (await this.#existing(request));
+      if (begun) return begun;
+    }
+    return { kind: 'in-progress' };
+  }
+
+  /** Keeps a 2xx answer. Without effect where the mark was taken over and completed by another. */
+  async complete(mark: Mark, answer: Answer): Promise<void> {
+    const sealed = this.#sealer.sealJson(mark.accountId, RESPONSE_COLUMN, answer.body ?? null);
+    await this.#database.$executeRawUnsafe(
+      `UPDATE idempotency_records
+       SET status = $4::int, response_sealed = $5::bytea, locked_until = NULL,
+           instance_id = coalesce($6::uuid, instance_id)
+       WHERE account_id = $1::uuid AND route = $2 AND key = $3 AND status IS NULL`,
+      mark.accountId,
+      mark.route,
+      mark.key,
+      answer.status,
+      sealed,
+      answer.instanceId ?? null,
+    );
+  }
+
+  /** The request was refused: its key is free. */
+  async abandon(mark: Mark): Promise<void> {
+    await this.#database.$executeRawUnsafe(
+      `DELETE FROM idempotency_records
+       WHERE account_id = $1::uuid AND route = $2 AND key = $3 AND status IS NULL
+         AND locked_until = to_timestamp($4::text::bigint / 1000.0)`,
+      mark.accountId,
+      mark.route,
+      mark.key,
+      mark.lockedUntil,
+    );
+  }
+
+  /** Takes a key that is free: never used, expired, or of a dead owner with the same body. */
+  async #take({ accountId, route, key, bodyHash, instanceId }: IdempotentRequest): Promise<Begun | null> {
+    const resourceId = newUuid();
+    const rows = await this.#database.$queryRawUnsafe<Row[]>(
+      `INSERT INTO idempotency_records AS r
+         (account_id, route, key, body_hash, instance_id, resource_id, locked_until, expires_at)
+       VALUES ($1::uuid, $2, $3, $4::bytea, $5::uuid, $6::uuid,
+         date_trunc('milliseconds', clock_timestamp()) + make_interval(secs => ${MARK_SECONDS}),
+         now() + make_interval(hours => ${IDEMPOTENCY_HOURS}))
+       ON CONFLICT (account_id, route, key) DO UPDATE
+       SET body_hash = excluded.body_hash, instance_id = excluded.instance_id, status = NULL,
+         response_sealed = NULL, locked_until = excluded.locked_until,
+         resource_id = CASE WHEN r.expires_at <= now() THEN excluded.resource_id ELSE r.resource_id END,
+         expires_at = excluded.expires_at
+       WHERE r.expires_at <= now()
+         OR (r.status IS NULL AND r.locked_until <= clock_timestamp() AND r.body_hash = excluded.body_hash)
+       RETURNING resource_id = $6::uuid AS fresh, resource_id::text,
+         (extract(epoch FROM locked_until) * 1000)::bigint::text AS locked_until`,
+      accountId,
+      route,
+      key,
+      bodyHash,
+      instanceId,
+      resourceId,
+    );
+    const row = rows[0];
+    if (!row) return null;
+    const mark = { accountId, route, key, lockedUntil: row.locked_until };
+    return { kind: row.fresh ? 'fresh' : 'resumed', resourceId: row.resource_id, mark };
+  }
+
+  async #existing({ accountId, route, key, bodyHash }: IdempotentRequest): Promise<Begun | null> {
+    const rows = await this.#database.$queryRawUnsafe<Existing[]>(
+      `SELECT body_hash, instance_id::text, status, response_sealed FROM idempotency_records
+       WHERE account_id = $1::uuid AND route = $2 AND key = $3 AND expires_at > now()`,
+      accountId,
+      route,
+      key,
+    );
+    const row = rows[0];
+    if (!row) return null;
+    if (!bodyHash.equals(row.body_hash)) return { kind: 'reused' };
+    if (row.status === null || row.response_sealed === null) return { kind: 'in-progress' };
+    const body = this.#sealer.openJson(accountId, RESPONSE_COLUMN, row.response_sealed);
+    return { kind: 'replay', status: row.status, body, instanceId: row.instance_id };
+  }
+}
