@@ -1,0 +1,156 @@
+import { EVENTS, type EventType } from '@gwk/core/events';
+import { newUuid, toPublicId } from '@gwk/core/ids';
+import { networkIdOf } from '@gwk/core/recipients';
+import type { Sealer } from '@gwk/core/sealing';
+import type { FailureCode } from '@gwk/core/states';
+import type { Queryable } from '../database.js';
+
+/**
+ * Events: what they say is built here and nowhere else, sealed for the account, and written together with the
+ * pending deliveries by gwk_emit, in the transaction of the change that they tell of.
+ *
+ * A statement that decides by itself whether a change happens (outcomes) takes drafts sealed beforehand
+ * (`sealEvents`) and passes on to gwk_emit those whose change it made.
+ */
+export interface EventDraft {
+  accountId: string;
+  instanceId: string | null;
+  type: EventType;
+  /** When what it tells of happened. */
+  at: Date;
+  data: Record<string, unknown>;
+}
+
+/** The columns that gwk_emit takes. */
+export interface SealedEvent {
+  id: string;
+  accountId: string;
+  instanceId: string | null;
+  type: EventType;
+  byDefault: boolean;
+  at: Date;
+  data: Buffer;
+}
+
+const COLUMN = 'events.data_sealed';
+
+export function sealEvent(sealer: Sealer, draft: EventDraft): SealedEvent {
+  const { accountId, instanceId, type, at } = draft;
+  const data = sealer.sealJson(accountId, COLUMN, draft.data);
+  return { id: newUuid(), accountId, instanceId, type, byDefault: EVENTS[type].byDefault, at, data };
+}
+
+export function openEventData(
+  sealer: Sealer,
+  accountId: string,
+  sealed: Uint8Array,
+): Record<string, unknown> {
+  return sealer.openJson(accountId, COLUMN, sealed) as Record<string, unknown>;
+}
+
+/** Writes the events within the caller's transaction. Returns their ids. */
+export async function emit(tx: Queryable, sealer: Sealer, drafts: readonly EventDraft[]): Promise<string[]> {
+  if (drafts.length === 0) return [];
+  const events = drafts.map((draft) => sealEvent(sealer, draft));
+  await tx.$queryRaw`SELECT gwk_emit(
+    ${events.map((event) => event.id)}::uuid[],
+    ${events.map((event) => event.accountId)}::uuid[],
+    ${events.map((event) => event.instanceId)}::uuid[],
+    ${events.map((event) => event.type)}::text[],
+    ${events.map((event) => event.byDefault)}::boolean[],
+    ${events.map((event) => event.at.toISOString())}::timestamptz[],
+    ${events.map((event) => event.data)}::bytea[])`;
+  return events.map((event) => event.id);
+}
+
+// ------------------------------------------------------------------ what each says
+
+/** `chat` of message events. */
+export interface Chat {
+  id: string;
+  is_group: boolean;
+  phone: string | null;
+}
+
+/** From a conversation's group id, or from the name its contact is best known by (gwk_contact_name). */
+export function chatOf(conversation: { groupId: string | null; contactName: string | null }): Chat {
+  const { groupId, contactName } = conversation;
+  if (groupId !== null) return { id: groupId, is_group: true, phone: null };
+  const name = contactName ?? '';
+  return { id: networkIdOf(name), is_group: false, phone: name.includes('@') ? null : name };
+}
+
+/** The message that an event is about. */
+export interface MessageSubject {
+  accountId: string;
+  instanceId: string;
+  messageId: string;
+  waMessageId: string | null;
+  chat: Chat;
+}
+
+/** `wa_message_id` of a message that has not left stays unsaid, as in MessageOut (spec: set from `sent`). */
+function messageEvent(
+  type: EventType,
+  message: MessageSubject,
+  at: Date,
+  more: Record<string, unknown>,
+): EventDraft {
+  const { accountId, instanceId } = message;
+  const data = {
+    instance_id: toPublicId('instance', instanceId),
+    message_id: toPublicId('message', message.messageId),
+    wa_message_id: message.waMessageId,
+    chat: message.chat,
+    timestamp: at.toISOString(),
+    ...more,
+  };
+  return { accountId, instanceId, type, at, data };
+}
+
+export function messageSent(message: MessageSubject, at: Date, renderedAs: string | null): EventDraft {
+  return messageEvent('message.sent', message, at, { rendered_as: renderedAs });
+}
+
+export function messageFailed(
+  message: MessageSubject,
+  at: Date,
+  error: { code: FailureCode; message: string | null },
+): EventDraft {
+  return messageEvent('message.failed', { ...message, waMessageId: null }, at, { error });
+}
+
+export function messageStatusUpdated(
+  message: MessageSubject,
+  at: Date,
+  update: { status: 'delivered' | 'read'; played: boolean },
+): EventDraft {
+  return messageEvent('message.status_updated', message, at, {
+    status: update.status,
+    ...(update.played && { played: true }),
+  });
+}
+
+export interface InstanceSubject {
+  accountId: string;
+  instanceId: string;
+}
+
+interface InstanceEventData {
+  'instance.paired': { jid: string; business_name: string | null; platform: string | null };
+  'instance.connected': { jid: string | null };
+  'instance.disconnected': { reason: string | null };
+  'instance.logged_out': { reason: string | null };
+  'instance.banned': { code: string | null; expires_at: string | null };
+}
+
+export function instanceEvent<T extends keyof InstanceEventData>(
+  type: T,
+  instance: InstanceSubject,
+  at: Date,
+  data: InstanceEventData[T],
+): EventDraft {
+  const { accountId, instanceId } = instance;
+  const own = { instance_id: toPublicId('instance', instanceId), timestamp: at.toISOString() };
+  return { accountId, instanceId, type, at, data: { ...own, ...data } };
+}
