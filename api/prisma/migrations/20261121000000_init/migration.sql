@@ -197,6 +197,7 @@ CREATE TABLE "conversations" (
     "group_id" TEXT,
     "last_seq" BIGINT NOT NULL DEFAULT 0,
     "first_sent_at" TIMESTAMPTZ(3),
+    "first_sent_no" BIGINT,
     "last_wrote_at" TIMESTAMPTZ(3),
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
 
@@ -220,7 +221,7 @@ CREATE TABLE "opt_outs" (
 -- CreateTable
 CREATE TABLE "instance_ledgers" (
     "instance_id" UUID NOT NULL,
-    "version" BIGINT NOT NULL DEFAULT 0,
+    "new_contacts" BIGINT NOT NULL DEFAULT 0,
 
     CONSTRAINT "instance_ledgers_pkey" PRIMARY KEY ("instance_id")
 );
