@@ -1,0 +1,75 @@
+import { Helper } from './helper.js';
+
+/** One arrival at the network, repeated ones included. */
+export interface Stanza {
+  /** Place in the order of arrival. */
+  n: number;
+  at: number;
+  instanceId: string;
+  pod: string;
+  epoch: number;
+  waMessageId: string;
+  chat: string;
+  /** The built message as it was sent. */
+  bytes: string;
+  /** Body of a text message. */
+  text: string;
+  acknowledged: boolean;
+}
+
+export interface ChatRule {
+  delayMs?: number;
+  /** How many of the next stanzas get no answer. */
+  swallow?: number;
+  /** Refuses with this code. */
+  code?: 'wa_error' | 'recipient_not_on_whatsapp';
+}
+
+/**
+ * The network as sandbox engines see it, in a process apart: the witness of what left, which reads none of our
+ * tables.
+ */
+export class Network {
+  readonly #helper: Helper;
+
+  private constructor(helper: Helper) {
+    this.#helper = helper;
+  }
+
+  static async start(): Promise<Network> {
+    return new Network(await Helper.start('network-program'));
+  }
+
+  get url(): string {
+    return this.#helper.url;
+  }
+
+  /** For one chat (network id), or for all that have no rule of their own. */
+  async setRule(rule: ChatRule, chat?: string): Promise<void> {
+    await this.#helper.control('rule', chat === undefined ? rule : { chat, ...rule });
+  }
+
+  /** Raw, in the order of arrival. */
+  async stanzas(from = 0): Promise<Stanza[]> {
+    return (await this.#helper.control<{ stanzas: Stanza[] }>('stanzas', { from })).stanzas;
+  }
+
+  async count(): Promise<number> {
+    return (await this.#helper.control<{ count: number }>('count')).count;
+  }
+
+  async stop(): Promise<void> {
+    await this.#helper.stop();
+  }
+}
+
+/** The records by id: for each id on the network, its arrivals in order. */
+export function byId(stanzas: readonly Stanza[]): Map<string, Stanza[]> {
+  const ids = new Map<string, Stanza[]>();
+  for (const stanza of stanzas) {
+    const arrivals = ids.get(stanza.waMessageId);
+    if (arrivals) arrivals.push(stanza);
+    else ids.set(stanza.waMessageId, [stanza]);
+  }
+  return ids;
+}

@@ -1,0 +1,49 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+
+/** What the machine says of its processes. */
+export interface ProcessInfo {
+  pid: number;
+  parent: number;
+  command: string;
+}
+
+export function listProcesses(): ProcessInfo[] {
+  return existsSync('/proc/self/stat') ? fromProc() : fromPs();
+}
+
+function fromProc(): ProcessInfo[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        // The name of the program stands in parentheses and may hold anything; the parent is the second field after it.
+        const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+        const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+        if (state === 'Z') return [];
+        const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
+        return [{ pid: Number(name), parent: Number(parent), command }];
+      } catch {
+        return []; // it has ended meanwhile
+      }
+    });
+}
+
+function fromPs(): ProcessInfo[] {
+  const { stdout } = spawnSync('ps', ['-axo', 'pid=,ppid=,command='], { encoding: 'utf8' });
+  return stdout.split('\n').flatMap((line) => {
+    const match = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line);
+    return match ? [{ pid: Number(match[1]), parent: Number(match[2]), command: match[3]! }] : [];
+  });
+}
+
+export function isRunning(pid: number): boolean {
+  return listProcesses().some((process) => process.pid === pid);
+}
+
+/** Resident memory in bytes, the swapped part left out. Linux only. */
+export function residentMemory(pid: number): number {
+  const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  if (kilobytes === undefined) throw new Error(`process ${pid} has no resident memory`);
+  return Number(kilobytes) * 1024;
+}

@@ -1,0 +1,42 @@
+/** Tests wait for conditions, never for a span of time. */
+export interface Wait {
+  /** What is waited for, for the message of a wait that failed. */
+  what: string;
+  timeoutMs?: number;
+  everyMs?: number;
+  /** A reason why waiting on is vain. */
+  giveUp?: () => string | undefined;
+}
+
+const TIMEOUT_MS = 60_000;
+const EVERY_MS = 25;
+
+export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/**
+ * Tries until the attempt gives something other than undefined, null or false.
+ * An attempt that throws has not yet succeeded; the last error is the cause of the one thrown in the end.
+ */
+export async function until<T>(
+  attempt: () => Promise<T | undefined | null | false> | T | undefined | null | false,
+  { what, timeoutMs = TIMEOUT_MS, everyMs = EVERY_MS, giveUp }: Wait,
+): Promise<T> {
+  const end = Date.now() + timeoutMs;
+  let cause: unknown;
+  for (;;) {
+    try {
+      const value = await attempt();
+      if (value !== undefined && value !== null && value !== false) return value;
+      cause = undefined;
+    } catch (error) {
+      cause = error;
+    }
+    const vain = giveUp?.();
+    if (vain !== undefined) throw new Error(`${vain}, while waiting for: ${what}`, { cause });
+    if (Date.now() > end) {
+      const why = cause instanceof Error ? `: ${cause.message}` : '';
+      throw new Error(`after ${timeoutMs / 1000} s still not: ${what}${why}`, { cause });
+    }
+    await pause(everyMs);
+  }
+}
