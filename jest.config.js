@@ -12,6 +12,8 @@ const project = (name) => ({
   roots: [`<rootDir>/${name}/src`],
   testEnvironment: 'node',
   testMatch: ['**/*.test.ts'],
+  globalSetup: '<rootDir>/test/global-setup.js',
+  globalTeardown: '<rootDir>/test/global-teardown.js',
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '^.+\\.ts$': ['@swc/jest', swc] },
   moduleNameMapper: {

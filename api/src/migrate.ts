@@ -1,0 +1,108 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+
+/**
+ * Applies the migrations and records them as `prisma migrate deploy` does (its table, its checksum, its lock), so
+ * that Prisma's own commands agree afterwards. Images need neither Prisma's command line nor its engine for it.
+ */
+
+const MIGRATIONS = fileURLToPath(new URL('../prisma/migrations', import.meta.url));
+/** The advisory lock of Prisma's schema engine. */
+const PRISMA_LOCK = 72707369;
+
+const CREATE_TABLE = `
+  CREATE TABLE IF NOT EXISTS _prisma_migrations (
+    id                  VARCHAR(36) PRIMARY KEY NOT NULL,
+    checksum            VARCHAR(64) NOT NULL,
+    finished_at         TIMESTAMPTZ,
+    migration_name      VARCHAR(255) NOT NULL,
+    logs                TEXT,
+    rolled_back_at      TIMESTAMPTZ,
+    started_at          TIMESTAMPTZ NOT NULL DEFAULT now(),
+    applied_steps_count INTEGER NOT NULL DEFAULT 0
+  )`;
+
+interface Migration {
+  name: string;
+  sql: string;
+  checksum: string;
+}
+
+interface Applied {
+  migration_name: string;
+  checksum: string;
+  finished_at: Date | null;
+}
+
+/**
+ * @returns the names of the migrations applied now, in order
+ * @throws Error where a migration failed before, or was changed after it was applied
+ */
+export async function migrate(databaseUrl: string, folder = MIGRATIONS): Promise<string[]> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    await client.query('SELECT pg_advisory_lock($1)', [PRISMA_LOCK]);
+    await client.query(CREATE_TABLE);
+    const waiting = await pendingMigrations(client, readMigrations(folder));
+    for (const migration of waiting) await apply(client, migration);
+    return waiting.map(({ name }) => name);
+  } finally {
+    await client.end();
+  }
+}
+
+function readMigrations(folder: string): Migration[] {
+  const names = readdirSync(folder, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name)
+    .sort();
+  return names.map((name) => {
+    const sql = readFileSync(join(folder, name, 'migration.sql'), 'utf8');
+    return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
+  });
+}
+
+async function pendingMigrations(client: pg.Client, migrations: Migration[]): Promise<Migration[]> {
+  const { rows } = await client.query<Applied>(
+    'SELECT migration_name, checksum, finished_at FROM _prisma_migrations WHERE rolled_back_at IS NULL',
+  );
+  const applied = new Map(rows.map((row) => [row.migration_name, row]));
+  return migrations.filter(({ name, checksum }) => {
+    const before = applied.get(name);
+    if (before && before.finished_at === null) {
+      throw new Error(
+        `migration ${name} failed before and may have been applied in part; see _prisma_migrations.logs, ` +
+          'then use "prisma migrate resolve"',
+      );
+    }
+    if (before && before.checksum !== checksum) {
+      throw new Error(`migration ${name} was changed after it was applied to this database`);
+    }
+    return before === undefined;
+  });
+}
+
+/** A file of several statements is one transaction to Postgres, unless it begins others itself. */
+async function apply(client: pg.Client, { name, sql, checksum }: Migration): Promise<void> {
+  const id = randomUUID();
+  await client.query('INSERT INTO _prisma_migrations (id, checksum, migration_name) VALUES ($1, $2, $3)', [
+    id,
+    checksum,
+    name,
+  ]);
+  try {
+    await client.query(sql);
+  } catch (error) {
+    const message = (error as Error).message;
+    await client.query('UPDATE _prisma_migrations SET logs = $2 WHERE id = $1', [id, message]);
+    throw new Error(`migration ${name}: ${message}`, { cause: error });
+  }
+  await client.query(
+    'UPDATE _prisma_migrations SET finished_at = now(), applied_steps_count = applied_steps_count + 1 WHERE id = $1',
+    [id],
+  );
+}

@@ -1,0 +1,53 @@
+import { randomBytes } from 'node:crypto';
+import { migrate } from '@gwk/api/migrate';
+import pg from 'pg';
+import { postgresUrl } from './servers.js';
+
+const TEMPLATE = 'gwk_template';
+
+export interface TestDatabase {
+  url: string;
+  drop(): Promise<void>;
+}
+
+/** Makes the migrated database that all others of the run are copies of. Once per run. */
+export async function createTemplateDatabase(serverUrl: string): Promise<void> {
+  await query(serverUrl, `CREATE DATABASE ${TEMPLATE}`);
+  await migrate(databaseUrl(serverUrl, TEMPLATE));
+}
+
+/** A migrated database for one test file, empty. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  return copy(TEMPLATE);
+}
+
+/** A database without tables. */
+export async function createEmptyDatabase(): Promise<TestDatabase> {
+  return copy('template1');
+}
+
+async function copy(template: string): Promise<TestDatabase> {
+  const server = postgresUrl();
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await query(server, `CREATE DATABASE ${name} TEMPLATE ${template}`);
+  return {
+    url: databaseUrl(server, name),
+    drop: () => query(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+  };
+}
+
+function databaseUrl(serverUrl: string, name: string): string {
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+async function query(url: string, sql: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,84 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { startPostgres } from '@gwk/local/servers/postgres';
+import type { RunningServer } from '@gwk/local/servers/process';
+import { startRedis } from '@gwk/local/servers/redis';
+
+/**
+ * One Postgres and one Redis serve all test files of a run. Whoever starts the run (test/run.js, or jest itself
+ * through its global set-up) starts them and tells the addresses in these variables.
+ */
+export const POSTGRES_VARIABLE = 'TEST_POSTGRES_URL';
+export const REDIS_VARIABLE = 'TEST_REDIS_URL';
+
+/** Where a fetched Redis is kept between runs. */
+export const REDIS_CACHE = fileURLToPath(new URL('../../../node_modules/.cache/redis', import.meta.url));
+
+export interface TestServers {
+  postgresUrl: string;
+  redisUrl: string;
+  stop(): Promise<void>;
+}
+
+export async function startTestServers(): Promise<TestServers> {
+  const folder = mkdtempSync(join(tmpdir(), 'gwk-test-'));
+  const servers = await Promise.allSettled([startTestPostgres(folder), startTestRedis(folder)]);
+  const stop = async () => {
+    await Promise.all(
+      servers.map((server) => (server.status === 'fulfilled' ? server.value.stop() : undefined)),
+    );
+    rmSync(folder, { recursive: true, force: true });
+  };
+  const [postgres, redis] = servers;
+  if (postgres.status === 'fulfilled' && redis.status === 'fulfilled') {
+    return { postgresUrl: postgres.value.url, redisUrl: redis.value.url, stop };
+  }
+  await stop();
+  throw servers.find((server) => server.status === 'rejected')!.reason;
+}
+
+/** A Postgres of a test's own, for tests that stop or kill it. `folder` keeps its data between starts. */
+export function startTestPostgres(folder: string, port?: number): Promise<RunningServer> {
+  return startPostgres({
+    dataDir: join(folder, 'postgres'),
+    logFile: join(folder, 'postgres.log'),
+    password: 'test',
+    maxConnections: 400,
+    withoutSync: true,
+    ...(port !== undefined && { port }),
+  });
+}
+
+/** A Redis of a test's own, for tests that stop it or lose its data. */
+export function startTestRedis(folder: string, port?: number): Promise<RunningServer> {
+  return startRedis({
+    dataDir: join(folder, 'redis'),
+    logFile: join(folder, 'redis.log'),
+    cacheDir: REDIS_CACHE,
+    password: 'test',
+    inMemory: true,
+    ...(port !== undefined && { port }),
+  });
+}
+
+export function redisUrl(): string {
+  return given(REDIS_VARIABLE);
+}
+
+export function postgresUrl(): string {
+  return given(POSTGRES_VARIABLE);
+}
+
+function given(name: string): string {
+  const url = process.env[name];
+  if (url === undefined) throw new Error(`${name} is not set: run the tests with make test or npm run jest`);
+  return url;
+}
+
+/** What the keys of one test file begin with. */
+export function redisPrefix(): string {
+  return `test-${randomBytes(6).toString('hex')}:`;
+}
