@@ -34,6 +34,7 @@ CREATE TABLE "api_keys" (
     "name" TEXT NOT NULL,
     "hash" BYTEA NOT NULL,
     "scopes" TEXT[],
+    "restricted" BOOLEAN NOT NULL DEFAULT false,
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     "revoked_at" TIMESTAMPTZ(3),
 
