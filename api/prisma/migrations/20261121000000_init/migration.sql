@@ -253,6 +253,7 @@ CREATE TABLE "messages" (
     "error_code" TEXT,
     "error_message" TEXT,
     "voice" BOOLEAN NOT NULL DEFAULT false,
+    "played" BOOLEAN NOT NULL DEFAULT false,
     "deleted_for_all" BOOLEAN NOT NULL DEFAULT false,
     "version" INTEGER NOT NULL DEFAULT 1,
     "created_at" TIMESTAMPTZ(3) NOT NULL,
@@ -265,6 +266,17 @@ CREATE TABLE "messages" (
 
     CONSTRAINT "messages_pkey" PRIMARY KEY ("id")
 ) PARTITION BY RANGE ("id");
+
+-- CreateTable
+CREATE TABLE "inbound_seen" (
+    "conversation_id" UUID NOT NULL,
+    "participant" TEXT NOT NULL,
+    "wa_message_id" TEXT NOT NULL,
+    "message_id" UUID NOT NULL,
+    "seen_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+
+    CONSTRAINT "inbound_seen_pkey" PRIMARY KEY ("conversation_id","participant","wa_message_id")
+);
 
 -- CreateTable
 CREATE TABLE "message_contents" (
@@ -522,6 +534,9 @@ CREATE INDEX "messages_conversation_id_id_idx" ON "messages"("conversation_id", 
 CREATE INDEX "messages_instance_id_wa_message_id_idx" ON "messages"("instance_id", "wa_message_id");
 
 -- CreateIndex
+CREATE INDEX "inbound_seen_seen_at_idx" ON "inbound_seen"("seen_at");
+
+-- CreateIndex
 CREATE INDEX "message_contents_delete_at_idx" ON "message_contents"("delete_at");
 
 -- CreateIndex
@@ -633,6 +648,9 @@ ALTER TABLE "opt_outs" ADD CONSTRAINT "opt_outs_account_id_fkey" FOREIGN KEY ("a
 ALTER TABLE "instance_ledgers" ADD CONSTRAINT "instance_ledgers_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
 
 -- AddForeignKey
+ALTER TABLE "inbound_seen" ADD CONSTRAINT "inbound_seen_conversation_id_fkey" FOREIGN KEY ("conversation_id") REFERENCES "conversations"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
 ALTER TABLE "outbox" ADD CONSTRAINT "outbox_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
 
 -- AddForeignKey
@@ -730,7 +748,7 @@ CREATE INDEX messages_unfinished_idx ON messages (account_id, id) WHERE status I
 CREATE INDEX messages_failed_idx ON messages (account_id, id) WHERE status = 'failed';
 CREATE UNIQUE INDEX outbox_head_key ON outbox (conversation_id) WHERE head;
 CREATE INDEX outbox_turns_idx ON outbox (instance_id, turn_at) WHERE head;
-CREATE INDEX outbox_claims_idx ON outbox (claim_id) WHERE claim_id IS NOT NULL;
+CREATE INDEX outbox_claims_idx ON outbox (instance_id, claim_id) WHERE claim_id IS NOT NULL;
 CREATE INDEX outbox_unprepared_idx ON outbox (created_at) WHERE NOT prepared;
 CREATE INDEX conversations_new_contacts_idx ON conversations (instance_id, first_sent_at) WHERE first_sent_at IS NOT NULL;
 CREATE INDEX webhook_deliveries_failed_idx ON webhook_deliveries (endpoint_id, id) WHERE status = 'failed';

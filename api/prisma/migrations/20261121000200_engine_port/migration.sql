@@ -23,3 +23,353 @@ BEGIN
   ) AS next
   WHERE o.message_id = next.message_id AND NOT next.head;
 END $$;
+
+-- ------------------------------------------------------------------ leases
+
+-- The epoch rule. One verdict for each caller: null (the lease is theirs), 'fenced', or 'gone' (theirs, of a
+-- deleted instance). The leases stay locked until the end of the transaction: nobody acquires in between.
+CREATE FUNCTION gwk_fence(instance_ids uuid[], epochs integer[], holders uuid[]) RETURNS text[]
+LANGUAGE plpgsql AS $$
+DECLARE
+  verdicts text[];
+BEGIN
+  WITH held AS MATERIALIZED (
+    SELECT l.instance_id, l.epoch, l.holder FROM instance_leases l
+    WHERE l.instance_id = ANY (instance_ids)
+    ORDER BY l.instance_id FOR SHARE
+  )
+  SELECT array_agg(
+    CASE
+      WHEN (h.epoch, h.holder) IS DISTINCT FROM (r.epoch, r.holder) OR r.holder IS NULL THEN 'fenced'
+      WHEN i.deleted_at IS NOT NULL THEN 'gone'
+    END ORDER BY r.place)
+  INTO verdicts
+  FROM unnest(instance_ids, epochs, holders) WITH ORDINALITY AS r(instance_id, epoch, holder, place)
+  LEFT JOIN held h ON h.instance_id = r.instance_id
+  LEFT JOIN instances i ON i.id = r.instance_id;
+  RETURN verdicts;
+END $$;
+
+-- The next epoch for the pod of a token, unless another engine holds the lease. Times are the server's: `now()` is
+-- before any wait for the lock, so a lease never ends later here than its engine believes.
+CREATE FUNCTION gwk_acquire(
+  instance uuid, token uuid, pod_name text, engine_version text, new_holder uuid, lease_ms integer
+) RETURNS TABLE (outcome text, new_epoch integer, retry_after_ms integer) LANGUAGE plpgsql AS $$
+DECLARE
+  lease instance_leases;
+  mine engine_tokens;
+BEGIN
+  SELECT * INTO lease FROM instance_leases l WHERE l.instance_id = instance FOR UPDATE;
+  IF NOT FOUND OR EXISTS (SELECT FROM instances i WHERE i.id = instance AND i.deleted_at IS NOT NULL) THEN
+    RETURN QUERY SELECT 'gone', NULL::integer, NULL::integer;
+    RETURN;
+  END IF;
+  SELECT * INTO mine FROM engine_tokens t
+  WHERE t.id = token AND t.instance_id = instance AND t.pod = pod_name AND t.revoked_at IS NULL;
+  IF NOT FOUND OR EXISTS (
+    SELECT FROM engine_tokens t WHERE t.id = lease.token_id AND (t.issued_at, t.id) > (mine.issued_at, mine.id)
+  ) THEN
+    RETURN QUERY SELECT 'unauthorized', NULL::integer, NULL::integer;
+    RETURN;
+  END IF;
+  IF lease.holder IS NOT NULL AND lease.expires_at > now() THEN
+    RETURN QUERY
+    SELECT 'lease-held', NULL::integer, ceil(extract(epoch FROM lease.expires_at - now()) * 1000)::integer;
+    RETURN;
+  END IF;
+  UPDATE instance_leases l
+  SET epoch = l.epoch + 1, holder = new_holder, token_id = token, pod = pod_name, version = engine_version,
+    renewed_at = now(), expires_at = now() + lease_ms * interval '1 millisecond'
+  WHERE l.instance_id = instance;
+  UPDATE engine_tokens t SET revoked_at = now()
+  WHERE t.instance_id = instance AND t.revoked_at IS NULL AND (t.issued_at, t.id) < (mine.issued_at, mine.id);
+  RETURN QUERY SELECT 'acquired', lease.epoch + 1, NULL::integer;
+END $$;
+
+-- Renews many leases. A lease that ended and that nobody took may still be renewed: its engine is the last one.
+CREATE FUNCTION gwk_renew(instance_ids uuid[], epochs integer[], holders uuid[], lease_ms integer)
+RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+  verdicts text[];
+BEGIN
+  PERFORM FROM instance_leases l WHERE l.instance_id = ANY (instance_ids) ORDER BY l.instance_id FOR NO KEY UPDATE;
+  verdicts := gwk_fence(instance_ids, epochs, holders);
+  UPDATE instance_leases l
+  SET renewed_at = now(), expires_at = GREATEST(l.expires_at, now() + lease_ms * interval '1 millisecond')
+  FROM unnest(instance_ids, verdicts) AS r(instance_id, verdict)
+  WHERE l.instance_id = r.instance_id AND r.verdict IS NULL;
+  RETURN verdicts;
+END $$;
+
+-- ------------------------------------------------------------------ claims
+
+-- Takes up to `limits` heads for each caller: first what an older epoch still holds, then what waits, in turns.
+-- The same claim id again takes nothing and returns what is still held under it.
+--
+-- A row without message carries the verdict of its caller. `opted_out`: not claimed; the caller fails it.
+-- What was attempted may have left: it is granted whatever has happened since, so that its doubt can end. What an
+-- older epoch held of a suspended account and never attempted goes back to waiting.
+CREATE FUNCTION gwk_claim(
+  instance_ids uuid[], epochs integer[], holders uuid[], claim_ids uuid[], limits integer[]
+) RETURNS TABLE (
+  place integer, verdict text, message_id uuid, opted_out boolean, conversation_id uuid, group_id text,
+  contact_name text, wa_message_id text, type text, content_sealed bytea, built_sealed bytea, rendered_as text,
+  attempted_at timestamptz
+) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  verdicts text[] := gwk_fence(instance_ids, epochs, holders);
+  candidates uuid[];
+  places integer[];
+  taken uuid[];
+  returned uuid[];
+  refused uuid[];
+  refused_places integer[];
+BEGIN
+  SELECT array_agg(c.message_id), array_agg(r.place) INTO candidates, places
+  FROM unnest(instance_ids, epochs, holders, claim_ids, limits) WITH ORDINALITY
+    AS r(instance_id, epoch, holder, claim_id, most, place)
+  JOIN instances i ON i.id = r.instance_id
+  JOIN accounts a ON a.id = i.account_id
+  CROSS JOIN LATERAL (
+    SELECT * FROM (
+      (SELECT o.message_id, 0 AS rank, o.turn_at FROM outbox o
+       WHERE o.instance_id = r.instance_id AND o.claim_id IS NOT NULL AND o.head AND o.prepared
+         AND (o.claim_epoch, o.claim_holder) IS DISTINCT FROM (r.epoch, r.holder)
+       ORDER BY o.turn_at, o.message_id LIMIT r.most)
+      UNION ALL
+      (SELECT o.message_id, 1, o.turn_at FROM outbox o
+       WHERE o.instance_id = r.instance_id AND o.head AND o.prepared AND o.state = 'waiting'
+         AND (a.suspended_at IS NULL OR o.attempted_at IS NOT NULL)
+       ORDER BY o.turn_at, o.message_id LIMIT r.most)
+    ) AS either
+    ORDER BY either.rank, either.turn_at, either.message_id LIMIT r.most
+  ) AS c
+  WHERE verdicts[r.place] IS NULL AND NOT EXISTS (
+    SELECT FROM outbox o
+    WHERE o.instance_id = r.instance_id AND o.claim_id = r.claim_id
+      AND o.claim_epoch = r.epoch AND o.claim_holder = r.holder);
+
+  IF candidates IS NOT NULL THEN
+    PERFORM FROM conversations v
+    WHERE v.id IN (SELECT o.conversation_id FROM outbox o WHERE o.message_id = ANY (candidates))
+    ORDER BY v.id FOR NO KEY UPDATE;
+
+    WITH judged AS (
+      SELECT o.message_id, c.place, o.state, r.*,
+        o.attempted_at IS NULL AND a.suspended_at IS NOT NULL AS is_suspended,
+        o.attempted_at IS NULL AND p.contact_id IS NOT NULL AS is_opted_out
+      FROM unnest(candidates, places) AS c(message_id, place)
+      JOIN unnest(epochs, holders, claim_ids) WITH ORDINALITY AS r(epoch, holder, claim_id, number)
+        ON r.number = c.place
+      JOIN outbox o ON o.message_id = c.message_id
+      JOIN conversations v ON v.id = o.conversation_id
+      JOIN instances i ON i.id = o.instance_id
+      JOIN accounts a ON a.id = i.account_id
+      LEFT JOIN opt_outs p ON p.contact_id = v.contact_id
+      WHERE o.head AND o.prepared AND (
+        o.state = 'waiting' OR (o.claim_epoch, o.claim_holder) IS DISTINCT FROM (r.epoch, r.holder))
+    ), took AS (
+      UPDATE outbox o
+      SET state = 'claimed', claim_id = j.claim_id, claim_epoch = j.epoch, claim_holder = j.holder, claimed_at = now()
+      FROM judged j
+      WHERE o.message_id = j.message_id AND NOT j.is_suspended AND NOT j.is_opted_out
+      RETURNING o.message_id
+    ), gave_back AS (
+      UPDATE outbox o
+      SET state = 'waiting', claim_id = NULL, claim_epoch = NULL, claim_holder = NULL, claimed_at = NULL
+      FROM judged j
+      WHERE o.message_id = j.message_id AND j.is_suspended AND j.state = 'claimed'
+      RETURNING o.message_id
+    )
+    SELECT (SELECT array_agg(t.message_id) FROM took t), (SELECT array_agg(g.message_id) FROM gave_back g),
+      array_agg(j.message_id) FILTER (WHERE j.is_opted_out AND NOT j.is_suspended),
+      array_agg(j.place) FILTER (WHERE j.is_opted_out AND NOT j.is_suspended)
+    INTO taken, returned, refused, refused_places
+    FROM judged j;
+
+    UPDATE messages m SET status = 'sending', version = m.version + 1, updated_at = now()
+    WHERE m.id = ANY (taken) AND m.status = 'queued';
+    UPDATE messages m SET status = 'queued', version = m.version + 1, updated_at = now()
+    WHERE m.id = ANY (returned) AND m.status = 'sending';
+  END IF;
+
+  RETURN QUERY
+  SELECT r.place::integer, r.verdict, NULL::uuid, false, NULL::uuid, NULL::text, NULL::text, NULL::text, NULL::text,
+    NULL::bytea, NULL::bytea, NULL::text, NULL::timestamptz
+  FROM unnest(verdicts) WITH ORDINALITY AS r(verdict, place);
+
+  RETURN QUERY
+  SELECT r.place, NULL::text, r.message_id, true, NULL::uuid, NULL::text, NULL::text, NULL::text, NULL::text,
+    NULL::bytea, NULL::bytea, NULL::text, NULL::timestamptz
+  FROM unnest(refused_places, refused) AS r(place, message_id);
+
+  RETURN QUERY
+  SELECT r.place::integer, NULL::text, o.message_id, false, o.conversation_id, v.group_id,
+    gwk_contact_name(v.contact_id), m.wa_message_id, m.type, c.content_sealed, c.built_sealed, m.rendered_as,
+    o.attempted_at::timestamptz
+  FROM unnest(instance_ids, epochs, holders, claim_ids) WITH ORDINALITY
+    AS r(instance_id, epoch, holder, claim_id, place)
+  JOIN outbox o ON o.instance_id = r.instance_id AND o.claim_id = r.claim_id
+    AND o.claim_epoch = r.epoch AND o.claim_holder = r.holder
+  JOIN conversations v ON v.id = o.conversation_id
+  JOIN messages m ON m.id = o.message_id
+  LEFT JOIN message_contents c ON c.message_id = o.message_id
+  WHERE verdicts[r.place] IS NULL
+  ORDER BY r.place, o.turn_at, o.message_id;
+END $$;
+
+-- ------------------------------------------------------------------ built
+
+-- Keeps the encoded form of messages that their caller holds, before their first stanza; from here on they may have
+-- left. What an earlier attempt kept stays: it comes back as `kept`, for the caller to compare.
+CREATE FUNCTION gwk_store_built(
+  instance_ids uuid[], epochs integer[], holders uuid[],
+  places integer[], message_ids uuid[], builts bytea[], renderings text[]
+) RETURNS TABLE (place integer, verdict text, message_id uuid, kept bytea) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  verdicts text[] := gwk_fence(instance_ids, epochs, holders);
+  held uuid[];
+BEGIN
+  PERFORM FROM conversations v
+  WHERE v.id IN (SELECT o.conversation_id FROM outbox o WHERE o.message_id = ANY (message_ids))
+  ORDER BY v.id FOR NO KEY UPDATE;
+
+  WITH attempted AS (
+    UPDATE outbox o SET attempted_at = COALESCE(o.attempted_at, now())
+    FROM unnest(message_ids, places) AS b(message_id, place)
+    WHERE o.message_id = b.message_id AND o.state = 'claimed' AND verdicts[b.place] IS NULL
+      AND o.instance_id = instance_ids[b.place]
+      AND o.claim_epoch = epochs[b.place] AND o.claim_holder = holders[b.place]
+    RETURNING o.message_id
+  )
+  SELECT array_agg(a.message_id) INTO held FROM attempted a;
+
+  RETURN QUERY
+  SELECT r.place::integer, r.verdict, NULL::uuid, NULL::bytea
+  FROM unnest(verdicts) WITH ORDINALITY AS r(verdict, place);
+  RETURN QUERY
+  SELECT b.place, NULL::text, b.message_id, c.built_sealed
+  FROM unnest(message_ids, places) AS b(message_id, place)
+  JOIN message_contents c ON c.message_id = b.message_id
+  WHERE b.message_id = ANY (held);
+
+  UPDATE message_contents c SET built_sealed = b.built
+  FROM unnest(message_ids, builts) AS b(message_id, built)
+  WHERE c.message_id = b.message_id AND c.message_id = ANY (held) AND c.built_sealed IS NULL;
+  IF EXISTS (SELECT FROM unnest(renderings) AS r(rendering) WHERE r.rendering IS NOT NULL) THEN
+    UPDATE messages m SET rendered_as = b.rendering, version = m.version + 1, updated_at = now()
+    FROM unnest(message_ids, renderings) AS b(message_id, rendering)
+    WHERE m.id = b.message_id AND m.id = ANY (held) AND b.rendering IS NOT NULL
+      AND m.rendered_as IS DISTINCT FROM b.rendering;
+  END IF;
+END $$;
+
+-- ------------------------------------------------------------------ changes of messages
+
+-- Applies changes that were decided on what a message was (its version) and writes their events, each change with
+-- its events or not at all: one whose message has changed since is left out, and decided again by the caller.
+--
+-- changes: {message_id, version, status, sent_at, delivered_at, read_at, failed_at, error_code, error_message,
+--   rendered_as, played, queue}. queue: 'keep', 'finish' (the entry goes, the next of its conversation becomes the
+--   head, the content may be deleted a day later) or 'return' (back to waiting, at its place).
+-- events: {message_id, id, account_id, instance_id, type, by_default, at, data (base64)}.
+-- Returns the messages whose change was made.
+CREATE FUNCTION gwk_change_messages(changes jsonb, events jsonb) RETURNS uuid[] LANGUAGE plpgsql AS $$
+DECLARE
+  ids uuid[] := ARRAY(SELECT c.message_id FROM jsonb_to_recordset(changes) AS c(message_id uuid));
+  made uuid[];
+  finished uuid[];
+  conversations_left uuid[];
+BEGIN
+  PERFORM FROM conversations v
+  WHERE v.id IN (SELECT o.conversation_id FROM outbox o WHERE o.message_id = ANY (ids))
+  ORDER BY v.id FOR NO KEY UPDATE;
+
+  made := ARRAY(
+    SELECT m.id FROM messages m
+    JOIN jsonb_to_recordset(changes) AS c(message_id uuid, version integer) ON c.message_id = m.id
+    WHERE m.id = ANY (ids) AND m.version = c.version
+    ORDER BY m.id FOR NO KEY UPDATE OF m);
+
+  WITH gone AS (
+    DELETE FROM outbox o
+    USING jsonb_to_recordset(changes) AS c(message_id uuid, queue text)
+    WHERE o.message_id = c.message_id AND c.queue = 'finish' AND c.message_id = ANY (made)
+    RETURNING o.conversation_id, o.head
+  )
+  SELECT array_agg(g.conversation_id) FILTER (WHERE g.head) INTO conversations_left FROM gone g;
+  PERFORM gwk_promote_heads(conversations_left);
+
+  UPDATE outbox o
+  SET state = 'waiting', claim_id = NULL, claim_epoch = NULL, claim_holder = NULL, claimed_at = NULL
+  FROM jsonb_to_recordset(changes) AS c(message_id uuid, queue text)
+  WHERE o.message_id = c.message_id AND c.queue = 'return' AND c.message_id = ANY (made);
+
+  UPDATE messages m
+  SET status = c.status, sent_at = c.sent_at, delivered_at = c.delivered_at, read_at = c.read_at,
+    failed_at = c.failed_at, error_code = c.error_code, error_message = c.error_message,
+    rendered_as = c.rendered_as, played = c.played, version = m.version + 1, updated_at = now()
+  FROM jsonb_to_recordset(changes) AS c(
+    message_id uuid, status text, sent_at timestamptz, delivered_at timestamptz, read_at timestamptz,
+    failed_at timestamptz, error_code text, error_message text, rendered_as text, played boolean)
+  WHERE m.id = c.message_id AND m.id = ANY (made);
+
+  finished := ARRAY(
+    SELECT c.message_id FROM jsonb_to_recordset(changes) AS c(message_id uuid, queue text)
+    WHERE c.queue = 'finish' AND c.message_id = ANY (made));
+  UPDATE message_contents c SET delete_at = now() + interval '24 hours' WHERE c.message_id = ANY (finished);
+
+  PERFORM gwk_emit(
+    array_agg(e.id ORDER BY e.id), array_agg(e.account_id ORDER BY e.id), array_agg(e.instance_id ORDER BY e.id),
+    array_agg(e.type ORDER BY e.id), array_agg(e.by_default ORDER BY e.id), array_agg(e.at ORDER BY e.id),
+    array_agg(decode(e.data, 'base64') ORDER BY e.id))
+  FROM jsonb_to_recordset(events) AS e(
+    message_id uuid, id uuid, account_id uuid, instance_id uuid, type text, by_default boolean, at timestamptz,
+    data text)
+  WHERE e.message_id = ANY (made)
+  HAVING count(*) > 0;
+  RETURN made;
+END $$;
+
+-- The same for engines: changes name their caller by `place`, and those of fenced callers are left out. `held`: only
+-- while the caller's lease has the message claimed. Outcomes of a deleted instance are still taken: they tell what
+-- has left. Returns the verdicts and the messages whose change was made.
+CREATE FUNCTION gwk_record_outcomes(
+  instance_ids uuid[], epochs integer[], holders uuid[], changes jsonb, events jsonb
+) RETURNS TABLE (verdicts text[], made uuid[]) LANGUAGE plpgsql AS $$
+BEGIN
+  verdicts := gwk_fence(instance_ids, epochs, holders);
+  SELECT COALESCE(jsonb_agg(c.change), '[]') INTO changes
+  FROM jsonb_array_elements(changes) AS c(change)
+  CROSS JOIN LATERAL jsonb_to_record(c.change) AS r(place integer, message_id uuid, held boolean)
+  WHERE verdicts[r.place] IS DISTINCT FROM 'fenced' AND (NOT r.held OR EXISTS (
+    SELECT FROM outbox o
+    WHERE o.message_id = r.message_id AND o.state = 'claimed' AND o.instance_id = instance_ids[r.place]
+      AND o.claim_epoch = epochs[r.place] AND o.claim_holder = holders[r.place]));
+  made := gwk_change_messages(changes, events);
+  RETURN NEXT;
+END $$;
+
+-- ------------------------------------------------------------------ session
+
+CREATE FUNCTION gwk_write_session(
+  instance uuid, epoch integer, holder uuid, types text[], keys text[], sealed bytea[]
+) RETURNS text LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  verdict text := (gwk_fence(ARRAY[instance], ARRAY[epoch], ARRAY[holder]))[1];
+BEGIN
+  IF verdict IS NOT NULL THEN
+    RETURN verdict;
+  END IF;
+  DELETE FROM session_keys s
+  USING unnest(types, keys, sealed) AS w(type, key, value)
+  WHERE s.instance_id = instance AND s.type = w.type AND s.key = w.key AND w.value IS NULL;
+  INSERT INTO session_keys (instance_id, type, key, value_sealed)
+  SELECT instance, w.type, w.key, w.value FROM unnest(types, keys, sealed) AS w(type, key, value)
+  WHERE w.value IS NOT NULL
+  ON CONFLICT (instance_id, type, key) DO UPDATE SET value_sealed = EXCLUDED.value_sealed, updated_at = now();
+  RETURN NULL;
+END $$;
