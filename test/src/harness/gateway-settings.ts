@@ -106,3 +106,22 @@ export function operatorEnvironment(settings: GatewaySettings, internalPort: num
     GWK_OPERATOR_SANDBOX_NETWORK: settings.networkUrl,
   };
 }
+
+export interface EngineLaunch {
+  token: string;
+  pod: string;
+  port: number;
+  internalUrl: string;
+}
+
+export function engineEnvironment(settings: GatewaySettings, engine: EngineLaunch): Environment {
+  return {
+    ...common(settings),
+    GWK_ENGINE_INTERNAL_URL: engine.internalUrl,
+    GWK_ENGINE_TOKEN: engine.token,
+    GWK_ENGINE_POD: engine.pod,
+    GWK_ENGINE_HOST: HOST,
+    GWK_ENGINE_PORT: String(engine.port),
+    GWK_ENGINE_SANDBOX_NETWORK: settings.networkUrl,
+  };
+}

@@ -3,6 +3,7 @@ import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FAILPOINTS, type Failpoint } from '@gwk/core/failpoints';
+import { OperatorClient } from '@gwk/core/protocol/internal-client';
 import {
   apiEnvironment,
   apiPorts,
@@ -40,6 +41,8 @@ export interface GatewayOptions {
 export class Gateway {
   readonly apis: Program[] = [];
   readonly workers: Program[] = [];
+  /** Started by tests beside the gateway's own, and stopped with them. */
+  readonly guests: Program[] = [];
   readonly folder = mkdtempSync(join(tmpdir(), 'gwk-e2e-'));
   operator!: Program;
   network!: Network;
@@ -87,6 +90,12 @@ export class Gateway {
     return until(() => this.engines()[0], { what: 'an engine runs' });
   }
 
+  /** The internal port as the operator calls it. */
+  operatorClient(): OperatorClient {
+    const { operatorToken: token } = this.settings;
+    return new OperatorClient({ baseUrl: this.internalUrls[0]!, token, timeoutMs: 10_000 });
+  }
+
   /** The process that passes this failpoint next ends there. */
   arm(name: Failpoint): void {
     writeFileSync(join(this.settings.failpointFolder, name), '');
@@ -102,14 +111,14 @@ export class Gateway {
       readFileSync(program.options.logFile, 'utf8')
         .split('\n')
         .filter((line) => line !== '');
-    return new Map(this.programs.map((program) => [program.name, lines(program)]));
+    return new Map([...this.programs, ...this.guests].map((program) => [program.name, lines(program)]));
   }
 
   /** Ends everything. @throws Error where a process was left behind */
   async stop(): Promise<void> {
     for (const name of FAILPOINTS) if (this.settings) this.#disarm(name);
     await this.operator?.stop();
-    await Promise.all(this.programs.map((program) => program.stop()));
+    await Promise.all([...this.guests, ...this.programs].map((program) => program.stop()));
     const left = this.settings ? await this.#leftBehind() : [];
     await Promise.all([this.network?.stop(), this.postgres?.stop(), this.redis?.stop()]);
     rmSync(this.folder, { recursive: true, force: true });

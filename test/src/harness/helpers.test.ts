@@ -30,7 +30,8 @@ describe('the network in a process apart', () => {
     chat,
     body: Buffer.from(JSON.stringify({ type: 'text', text: { body: text } })).toString('base64'),
   });
-  const send = (id: string, chat: string, text: string) => post(`${network.url}/stanza`, stanza(id, chat, text));
+  const send = (id: string, chat: string, text: string) =>
+    post(`${network.url}/stanza`, stanza(id, chat, text));
 
   test('every arrival is recorded raw and by id, the unanswered ones too', async () => {
     await network.setRule({ swallow: 1 }, 'slow');

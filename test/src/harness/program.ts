@@ -23,6 +23,8 @@ export interface ProgramOptions {
   logFile: string;
   /** Throws, or gives false, while the program is not ready. */
   ready: () => Promise<boolean>;
+  /** Started again when it dies; so it is unless this says no. */
+  supervised?: boolean;
 }
 
 export interface Death {
@@ -62,7 +64,7 @@ export class Program {
     this.#stopping = false;
     this.#spawn();
     await this.ready();
-    this.#supervised = true;
+    this.#supervised = this.options.supervised ?? true;
   }
 
   /** Waits until the program answers that it is ready. */

@@ -24,6 +24,7 @@ export interface TrafficPlan {
 }
 
 export interface Traffic {
+  startedAt: Date;
   /** In each conversation the order of acceptance. */
   byChat: Map<string, Accepted[]>;
   count: number;
@@ -48,7 +49,13 @@ export const chatOf = (phone: string): string => networkIdOf(canonicalPhone(phon
  * is accepted: so the order of acceptance inside a conversation is known without asking the gateway.
  */
 export async function sendTraffic(plan: TrafficPlan): Promise<Traffic> {
-  const traffic: Traffic = { byChat: new Map(), count: 0, repeatedPosts: 0, replays: 0 };
+  const traffic: Traffic = {
+    startedAt: new Date(),
+    byChat: new Map(),
+    count: 0,
+    repeatedPosts: 0,
+    replays: 0,
+  };
   const turn = pacer(plan.perSecond);
   const conversation = async (index: number): Promise<void> => {
     const phone = phoneOf(index);

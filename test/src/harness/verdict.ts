@@ -54,12 +54,14 @@ function steadyFor(ms: number, measure: () => Promise<number>): () => Promise<bo
 
 export async function judge(traffic: Traffic, witnesses: Witnesses): Promise<Verdict> {
   const { client, instanceId, network, receiver, path } = witnesses;
-  const [all, messages, events, calls] = await Promise.all([
+  const since = { instance_id: instanceId, since: traffic.startedAt.toISOString() };
+  const [all, messages, events, received] = await Promise.all([
     network.stanzas(),
-    client.messages({ instance_id: instanceId }),
-    client.events({ instance_id: instanceId }),
+    client.messages(since),
+    client.events(since),
     receiver.calls(path),
   ]);
+  const calls = received.filter(({ at }) => at >= traffic.startedAt.getTime());
   const texts = new Set([...traffic.byChat.values()].flat().map(({ text }) => text));
   const stanzas = all.filter((stanza) => texts.has(stanza.text));
   const ids = byId(stanzas);
