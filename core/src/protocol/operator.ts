@@ -35,7 +35,13 @@ export const REJECTION_REASONS = [
 
 const Projection = z.discriminatedUnion('accepted', [
   z.object({ accepted: z.literal(true), facts: InstanceFacts }),
-  z.object({ accepted: z.literal(false), reason: z.enum(REJECTION_REASONS), message: z.string() }),
+  z.object({
+    accepted: z.literal(false),
+    reason: z.enum(REJECTION_REASONS),
+    message: z.string(),
+    /** The row that the resource has all the same: a change that is refused does not take a number off the air. */
+    facts: InstanceFacts.nullish(),
+  }),
 ]);
 export type Projection = z.infer<typeof Projection>;
 
