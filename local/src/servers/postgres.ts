@@ -52,7 +52,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningSe
     `postgresql://${USER}:${encodeURIComponent(options.password)}@127.0.0.1:${port}/${database}`;
   const database = options.database ?? 'postgres';
   try {
-    await untilReady(server, () => ensureDatabase(address('postgres'), database), START_LIMIT_MS);
+    await untilReady(server, () => prepare(address('postgres'), database, options.dataDir), START_LIMIT_MS);
   } catch (error) {
     await stop(server);
     throw new Error(`Postgres: ${(error as Error).message}\n${lastLines(options.logFile, 15)}`, {
@@ -153,10 +153,13 @@ function isServerOf(pid: number, dataDir: string): boolean {
   }
 }
 
-async function ensureDatabase(url: string, database: string): Promise<void> {
+async function prepare(url: string, database: string, dataDir: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
+    // Where the port belongs to another server, that one may answer before this one has given up.
+    const { rows } = await client.query<{ data_directory: string }>('SHOW data_directory');
+    if (rows[0]?.data_directory !== dataDir) throw new Error('another server answers on this port');
     const found = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [database]);
     if (found.rowCount === 0) await client.query(`CREATE DATABASE ${pg.escapeIdentifier(database)}`);
   } finally {

@@ -29,10 +29,17 @@ const STOP_GRACE_MS = 10_000;
 export async function startRedis(options: RedisOptions): Promise<RunningServer> {
   mkdirSync(options.dataDir, { recursive: true, mode: 0o700 });
   const port = options.port ?? (await freePort());
-  const server = launchRedis(port, options);
+  const { inContainer, ...command } = findRedis(options, port);
+  const server = launch({
+    ...command,
+    // The settings come in on standard input: the password is not to be read in the list of processes.
+    input: settings(port, options, inContainer),
+    lastWill: 'TERM',
+    logFile: options.logFile,
+  });
   const url = `redis://default:${encodeURIComponent(options.password)}@127.0.0.1:${port}`;
   try {
-    await untilReady(server, () => ping(url), START_LIMIT_MS);
+    await untilReady(server, () => greet(url, inContainer ? undefined : server.pid), START_LIMIT_MS);
   } catch (error) {
     await stop(server);
     throw new Error(`Redis: ${(error as Error).message}\n${lastLines(options.logFile, 15)}`, {
@@ -44,19 +51,6 @@ export async function startRedis(options: RedisOptions): Promise<RunningServer> 
 
 /** On SIGTERM Redis writes what it holds and ends. */
 const stop = (server: ServerProcess) => server.stop('SIGTERM', STOP_GRACE_MS);
-
-function launchRedis(port: number, options: RedisOptions): ServerProcess {
-  const { command, args, env, inContainer } = findRedis(options, port);
-  // The settings come in on standard input: the password is not to be read in the list of processes.
-  return launch({
-    command,
-    args,
-    input: settings(port, options, inContainer),
-    lastWill: 'TERM',
-    logFile: options.logFile,
-    ...(env !== undefined && { env }),
-  });
-}
 
 function settings(port: number, options: RedisOptions, inContainer: boolean): string {
   const lines = [
@@ -73,12 +67,15 @@ function settings(port: number, options: RedisOptions, inContainer: boolean): st
   return `${lines.join('\n')}\n`;
 }
 
-async function ping(url: string): Promise<void> {
+async function greet(url: string, pid: number | undefined): Promise<void> {
   const client = createClient({ url, socket: { reconnectStrategy: false, connectTimeout: 1000 } });
   client.on('error', () => {});
   try {
     await client.connect();
-    await client.ping();
+    // Where the port belongs to another server, that one may answer before this one has given up.
+    const [, answering] = /^process_id:(\d+)/m.exec(await client.info('server')) ?? [];
+    if (pid !== undefined && Number(answering) !== pid)
+      throw new Error('another server answers on this port');
   } finally {
     client.destroy();
   }
