@@ -8,7 +8,7 @@ import type { Queryable } from '../database.js';
  * The first answer to a POST with an `Idempotency-Key`, for 24 hours, per account and route.
  *
  * `begin` leaves a mark before anything happens; `complete` puts the answer in its place, `abandon` takes the mark
- * away (a refused request does not use up its key). Where the process dies in between, the mark frees itself and the
+ * away (a refused request does not use up its key), `release` only its lock. Where the process dies in between, the mark frees itself and the
  * next request with the same body resumes under the same resource id, so that it finds what the first one made.
  *
  * `POST /v1/messages` writes its records itself, in the statement that writes the message: it has no marks.
@@ -69,6 +69,9 @@ export function hashBody(sealer: Sealer, accountId: string, body: unknown): Buff
   return sealer.fingerprint(accountId, 'idempotent body', canonicalJson(body));
 }
 
+const IS_MINE = `account_id = $1::uuid AND route = $2 AND key = $3 AND status IS NULL
+  AND locked_until = to_timestamp($4::text::bigint / 1000.0)`;
+
 interface Row {
   fresh: boolean;
   resource_id: string;
@@ -117,12 +120,21 @@ export class IdempotencyStore {
     );
   }
 
-  /** The request was refused: its key is free. */
+  /** The request was refused and left nothing behind: its key is free. */
   async abandon(mark: Mark): Promise<void> {
     await this.#database.$executeRawUnsafe(
-      `DELETE FROM idempotency_records
-       WHERE account_id = $1::uuid AND route = $2 AND key = $3 AND status IS NULL
-         AND locked_until = to_timestamp($4::text::bigint / 1000.0)`,
+      `DELETE FROM idempotency_records WHERE ${IS_MINE}`,
+      mark.accountId,
+      mark.route,
+      mark.key,
+      mark.lockedUntil,
+    );
+  }
+
+  /** The request failed half-way: its repeat may come at once, and resumes under the same resource id. */
+  async release(mark: Mark): Promise<void> {
+    await this.#database.$executeRawUnsafe(
+      `UPDATE idempotency_records SET locked_until = clock_timestamp() WHERE ${IS_MINE}`,
       mark.accountId,
       mark.route,
       mark.key,
