@@ -1,0 +1,82 @@
+import type { Recipient } from '@gwk/core/recipients';
+import type { InstanceState } from '@gwk/core/states';
+import type { Queryable } from '../../database.js';
+
+/** What a request is looked up by. */
+export interface Lookup {
+  accountId: string;
+  instanceId: string;
+  recipient: Recipient;
+  key: string | null;
+  /** Of the text: what the mass block counts by. */
+  fingerprint: Buffer;
+  /** UUID of the message quoted. */
+  replyTo: string | null;
+}
+
+/** What Postgres knew about one request at one moment. Times are milliseconds since 1970. */
+export interface Facts {
+  at: number;
+  instanceFound: boolean;
+  state: InstanceState | null;
+  /** The out clock of the instance: how long it has been out of `connected` in all. */
+  outMs: number | null;
+  warmUpFrom: number | null;
+  restrictedUntil: number | null;
+  /** JSON of the overrides. */
+  instancePolicy: string | null;
+  accountPolicy: string | null;
+  accountSuspended: boolean;
+  recordHash: Uint8Array | null;
+  recordStatus: number | null;
+  recordResponse: Uint8Array | null;
+  contactId: string | null;
+  optedOut: boolean;
+  conversationId: string | null;
+  /** A first message to this contact was counted as a new contact. */
+  counted: boolean;
+  lastWroteAt: number | null;
+  newContacts: number;
+  oldestNewContact: number | null;
+  massContacts: number;
+  massCounted: boolean;
+  replyOk: boolean;
+}
+
+/** The `route` of these requests in idempotency_records. */
+export const SEND_ROUTE = 'POST /v1/messages';
+
+const GATHER = `
+  SELECT at, instance_found AS "instanceFound", state, out_ms AS "outMs", warm_up_from AS "warmUpFrom",
+    restricted_until AS "restrictedUntil", instance_policy AS "instancePolicy", account_policy AS "accountPolicy",
+    account_suspended AS "accountSuspended", record_hash AS "recordHash", record_status AS "recordStatus",
+    record_response AS "recordResponse", contact_id AS "contactId", opted_out AS "optedOut",
+    conversation_id AS "conversationId", counted, last_wrote_at AS "lastWroteAt", new_contacts AS "newContacts",
+    oldest_new_contact AS "oldestNewContact", mass_contacts AS "massContacts", mass_counted AS "massCounted",
+    reply_ok AS "replyOk"
+  FROM gwk_accept_gather($1::uuid[], $2::uuid[], $3::text[], $4::boolean[], $5::text[], $6::bytea[], $7::uuid[],
+    '${SEND_ROUTE}', $8::integer)`;
+
+/** One statement for the whole group; the answers in its order. */
+export function gather(
+  database: Queryable,
+  group: readonly Lookup[],
+  environmentMassMinutes: number,
+): Promise<Facts[]> {
+  return database.$queryRawUnsafe<Facts[]>(
+    GATHER,
+    group.map(({ accountId }) => accountId),
+    group.map(({ instanceId }) => instanceId),
+    group.map(({ recipient }) => recipient.name),
+    group.map(({ recipient }) => recipient.kind === 'group'),
+    group.map(({ key }) => key),
+    group.map(({ fingerprint }) => byteaText(fingerprint)),
+    group.map(({ replyTo }) => replyTo),
+    environmentMassMinutes,
+  );
+}
+
+/** Bytes inside an array parameter, as Postgres reads them from text: no detour over base64. */
+export function byteaText(bytes: Buffer): string {
+  return `\\x${bytes.toString('hex')}`;
+}

@@ -1,0 +1,64 @@
+import { fromPublicId } from '@gwk/core/ids';
+import { Problem, type FieldError } from '@gwk/core/problems';
+import { parseRecipient, type Recipient } from '@gwk/core/recipients';
+import { SendMessage, type OutboundContent } from '@gwk/core/resources/message';
+
+/** A send request of the right shape: nothing that it names has been looked up yet. */
+export interface Draft {
+  /** Null for an id that no instance can have. */
+  instanceId: string | null;
+  recipient: Recipient;
+  /** As given. */
+  to: string;
+  type: SendMessage['type'];
+  content: OutboundContent;
+  replyTo: string | null;
+}
+
+/** @throws Problem `validation-error`, `invalid-message`, `invalid-phone`, `invalid-reply-to` */
+export function readDraft(body: unknown): Draft {
+  const parsed = SendMessage.safeParse(body);
+  if (!parsed.success) throw new Problem('validation-error', { errors: fieldErrors(parsed.error.issues) });
+  const { instance_id, to, type, text, reply_to, mentions } = parsed.data;
+  if (!text)
+    throw new Problem('invalid-message', { detail: `O campo \`${type}\` é obrigatório para este tipo.` });
+  const recipient = parseRecipient(to);
+  if (!recipient) throw new Problem('invalid-phone');
+  checkMentions(mentions ?? []);
+  const replyTo = typeof reply_to === 'string' ? fromPublicId('message', reply_to) : null;
+  if (typeof reply_to === 'string' && replyTo === null) throw new Problem('invalid-reply-to');
+  return {
+    instanceId: fromPublicId('instance', instance_id),
+    recipient,
+    to,
+    type,
+    content: {
+      type,
+      text,
+      ...(replyTo !== null && { reply_to: replyTo }),
+      ...(mentions && mentions.length > 0 && { mentions }),
+    },
+    replyTo,
+  };
+}
+
+function fieldErrors(
+  issues: readonly { path: PropertyKey[]; code: string; message: string }[],
+): FieldError[] {
+  return issues.map(({ path, code, message }) => ({ path: path.join('.'), code, message }));
+}
+
+function checkMentions(mentions: string[]): void {
+  const errors = mentions.flatMap((mention, index) =>
+    parseRecipient(mention)?.kind === 'contact'
+      ? []
+      : [
+          {
+            path: `mentions.${index}`,
+            code: 'custom',
+            message: 'must be a phone or the network id of a contact',
+          },
+        ],
+  );
+  if (errors.length > 0) throw new Problem('validation-error', { errors });
+}

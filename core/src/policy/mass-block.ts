@@ -1,0 +1,25 @@
+/**
+ * The same text to many people who never wrote, in a short time. `max_contacts` pass, the next is refused; one
+ * contact counts once.
+ */
+export interface MassBlockCase {
+  limit: number;
+  /** Contacts who were sent this text within the window. */
+  count: number;
+  /** This contact is one of them. */
+  alreadyCounted: boolean;
+}
+
+export function judgeMassSend({ limit, count, alreadyCounted }: MassBlockCase): 'accept' | 'refuse' {
+  return alreadyCounted || count < limit ? 'accept' : 'refuse';
+}
+
+/** Texts that differ in case, spaces or numbers only are the same text: "Pedido 123" and "pedido  7". */
+export function normaliseText(text: string): string {
+  return text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll(/\p{Nd}+/gu, '0')
+    .replaceAll(/\s+/gu, ' ')
+    .trim();
+}
