@@ -147,6 +147,12 @@ export class GatewayClient {
     return this.#all('/v1/messages', query);
   }
 
+  async anyMessage(query: Record<string, string>): Promise<boolean> {
+    const search = new URLSearchParams({ ...query, limit: '1' });
+    const page = await this.expect<Page<MessageOut>>(200, 'GET', `/v1/messages?${search.toString()}`);
+    return page.data.length > 0;
+  }
+
   events(query: Record<string, string> = {}): Promise<EventOut[]> {
     return this.#all('/v1/events', query);
   }

@@ -1,0 +1,168 @@
+import type { MessageOut } from '@gwk/core/resources/message';
+import { floodConversation } from './harness/flood.js';
+import { isRunning, residentMemory } from './harness/processes.js';
+import { openStage, type Stage } from './harness/stage.js';
+import { chatOf, phoneOf, sendTraffic } from './harness/traffic.js';
+import { report } from './harness/verdict.js';
+import { until } from './harness/wait.js';
+
+const SLOW = phoneOf(900);
+const FULL = phoneOf(901);
+const OTHER = phoneOf(902);
+const MEGABYTE = 1024 * 1024;
+
+describe('conversations beside one another', () => {
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await openStage('lanes');
+  }, 120_000);
+  afterAll(() => stage?.close(), 60_000);
+
+  const send = (phone: string, text: string) =>
+    stage.customer.client.acceptedText(stage.instance.id, phone, text);
+
+  /** Milliseconds from the post to the arrival at the network, of messages sent one after the other. */
+  async function latencies(phone: string, name: string, count: number): Promise<number[]> {
+    const taken: number[] = [];
+    let seen = await stage.gateway.network.count();
+    for (let index = 0; index < count; index++) {
+      const text = `${name} ${index}`;
+      const started = Date.now();
+      await send(phone, text);
+      const stanza = await until(
+        async () => {
+          const stanzas = await stage.gateway.network.stanzas(seen);
+          return stanzas.find((item) => item.text === text);
+        },
+        { what: `"${text}" arrives`, timeoutMs: 20_000 },
+      );
+      taken.push(stanza.at - started);
+      seen = stanza.n;
+    }
+    return taken.sort((a, b) => a - b);
+  }
+
+  test('a conversation whose messages are slow does not delay others', async () => {
+    await stage.gateway.network.setRule({ delayMs: 3000 }, chatOf(SLOW));
+    const slow: MessageOut[] = [];
+    for (let index = 0; index < 3; index++) slow.push(await send(SLOW, `slow ${index}`));
+    const taken = await latencies(OTHER, 'beside the slow', 10);
+    const status = (await stage.customer.client.message(slow[2]!.id)).status;
+    report('beside a conversation of 3 s a message', {
+      'slowest of the others, ms': taken.at(-1)!,
+      'the slow conversation meanwhile': status,
+    });
+    expect(status).toBe('queued');
+    expect(taken.at(-1)).toBeLessThan(1000);
+    await until(async () => (await stage.customer.client.message(slow[2]!.id)).status === 'read', {
+      what: 'the slow conversation is done',
+    });
+  }, 60_000);
+
+  test('a conversation with 50,000 queued messages delays others by less than 1 s and costs the engine less than 10 MB', async () => {
+    const { pid } = await stage.gateway.engine();
+    // The network answers the full conversation slowly enough to keep it full while the others are measured.
+    await stage.gateway.network.setRule({ delayMs: 100 }, chatOf(FULL));
+    const alone = await latencies(OTHER, 'alone', 40);
+    const before = residentMemory(pid);
+
+    await stage.gateway.network.setRule({ delayMs: 5000 }, chatOf(FULL));
+    await send(FULL, 'leaving');
+    const { id } = await send(FULL, 'one of 50,000');
+    await floodConversation(stage.gateway, id, 50_000);
+    await stage.gateway.network.setRule({ delayMs: 100 }, chatOf(FULL));
+    const beside = await latencies(OTHER, 'beside the full', 40);
+    const growth = residentMemory(pid) - before;
+    const left = (await stage.gateway.network.stanzas()).filter(
+      ({ text }) => text === 'one of 50,000',
+    ).length;
+    report('beside a conversation with 50,000 queued', {
+      'slowest alone, ms': alone.at(-1)!,
+      'slowest beside it, ms': beside.at(-1)!,
+      'engine memory grew by, MB': (growth / MEGABYTE).toFixed(1),
+      'left of the full one meanwhile': left,
+    });
+    expect(left).toBeGreaterThan(0);
+    expect(beside.at(-1)! - alone.at(-1)!).toBeLessThan(1000);
+    expect(growth).toBeLessThan(10 * MEGABYTE);
+  }, 120_000);
+});
+
+/**
+ * The clock of this test runs faster than the real one in one thing: a message may wait 3 s, not 15 minutes, while
+ * its instance is out. 1,000 messages at 60 a minute, 60 of them at once, take 940 s, that is 1.04 times the limit.
+ * Here 1,000 messages at 800 a minute, 800 of them at once, take 15 s, that is 5 times the limit: whatever part of
+ * the waiting for pacing were counted as absence would show sooner than in real time.
+ */
+describe('1,000 messages under pacing, with a limit of 3 s in place of 15 minutes', () => {
+  const PER_MINUTE = 800;
+  const COUNT = 1000;
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await openStage('pacing', {
+      settings: {
+        api: { GWK_API_LEASE_MS: '2000', GWK_API_RENEW_MS: '400' },
+        worker: { GWK_WORKER_EXPIRE_AFTER_MS: '3000' },
+      },
+    });
+    const policy = { messages_per_minute: PER_MINUTE };
+    await stage.customer.client.expect(200, 'PATCH', `/v1/instances/${stage.instance.id}`, {
+      body: { policy },
+    });
+  }, 120_000);
+  afterAll(() => stage?.close(), 60_000);
+
+  test('none expires while it waits for its turn', async () => {
+    const { client } = stage.customer;
+    const started = Date.now();
+    const conversations = 20;
+    await sendTraffic({
+      clients: [client],
+      instanceId: stage.instance.id,
+      name: 'paced',
+      conversations,
+      perConversation: COUNT / conversations,
+    });
+    const accepted = Date.now();
+    await until(async () => !(await client.anyMessage({ status: 'queued' })), {
+      what: 'nothing waits',
+      everyMs: 500,
+    });
+    const messages = await client.messages({ instance_id: stage.instance.id });
+    const failed = messages.filter(({ status }) => status === 'failed');
+    const longest = Math.max(...messages.map((m) => Date.parse(m.sent_at!) - Date.parse(m.created_at)));
+    report('1,000 paced messages', {
+      'accepted in, s': (accepted - started) / 1000,
+      'longest wait, s': longest / 1000,
+      failed: failed.length,
+    });
+    expect(messages.length).toBe(COUNT);
+    expect(failed).toEqual([]);
+    expect(longest).toBeGreaterThan(2 * 3000);
+  }, 90_000);
+
+  test('with the engine gone, a message does expire after those 3 s', async () => {
+    const { client } = stage.customer;
+    const { operator } = stage.gateway;
+    const { pid } = await stage.gateway.engine();
+    await operator.kill('SIGSTOP');
+    try {
+      process.kill(pid, 'SIGKILL');
+      await until(() => !isRunning(pid), { what: 'the engine has ended' });
+      const { id } = await client.acceptedText(stage.instance.id, OTHER, 'too late');
+      const message = await until(
+        async () => {
+          const found = await client.message(id);
+          return found.status === 'failed' && found;
+        },
+        { what: 'the message fails', timeoutMs: 30_000 },
+      );
+      const waited = Date.parse(message.failed_at!) - Date.parse(message.created_at);
+      report('with the engine gone', { 'expired after, s': waited / 1000 });
+      expect(message.error?.code).toBe('expired');
+      expect(waited).toBeGreaterThanOrEqual(3000);
+    } finally {
+      await operator.kill('SIGCONT');
+    }
+  }, 60_000);
+});
