@@ -12,7 +12,8 @@ export type Environment = Record<string, string>;
 
 /** What a program needs of this process's environment: none of its settings. */
 export function baseEnvironment(): Environment {
-  const names = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ'];
+  // TEST_RUN: by it test/run.js finds what a run left behind.
+  const names = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ', 'TEST_RUN'];
   return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])));
 }
 
