@@ -157,12 +157,12 @@ describe('the credentials of one engine', () => {
 
   test('what it writes into its session is found by no other, and it finds only its own', async () => {
     const value = Buffer.from('mine').toString('base64');
-    await engine.call('session-write', { ...lease, entries: [{ type: 'creds', key: 'thief', value }] });
+    await engine.call('session-write', { ...lease, entries: [{ type: 'theft', key: 'thief', value }] });
     const { entries } = await engine.call('session-read', {
       ...lease,
-      wanted: [{ type: 'creds', keys: null }],
+      wanted: [{ type: 'theft', keys: null }],
     });
-    expect(entries).toEqual([{ type: 'creds', key: 'thief', value }]);
+    expect(entries).toEqual([{ type: 'theft', key: 'thief', value }]);
   });
 
   test('a lease that is not its own is refused on every route', async () => {

@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from './program.js';
+
+/** A step of the walk-through: what is typed, and the output shown beneath it (none where none is shown). */
+export interface Step {
+  command: string;
+  output: string | null;
+}
+
+/**
+ * The steps of one section of README.md: each block marked `sh` is typed, and a block marked `json` or `text` that
+ * follows it before the next one is its output.
+ */
+export function stepsOf(section: string): Step[] {
+  const text = readFileSync(join(ROOT, 'README.md'), 'utf8');
+  const from = text.indexOf(`\n## ${section}\n`);
+  if (from === -1) throw new Error(`README.md has no section "${section}"`);
+  const to = text.indexOf('\n## ', from + 1);
+  const steps: Step[] = [];
+  for (const [, kind, content] of text
+    .slice(from, to === -1 ? undefined : to)
+    .matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)) {
+    if (kind === 'sh') steps.push({ command: content!.trim(), output: null });
+    else if (steps.length > 0) steps.at(-1)!.output = content!.trim();
+  }
+  return steps;
+}
+
+/**
+ * A value reduced to what does not change from run to run: ids to their prefix, times and numbers to a word, and
+ * everything else as it is.
+ */
+export function shapeOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(shapeOf);
+  if (value !== null && typeof value === 'object') {
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, shapeOf(item)]));
+  }
+  if (typeof value === 'number') return 'number';
+  return typeof value === 'string' ? shapeOfText(value) : value;
+}
+
+function shapeOfText(text: string): string {
+  return text
+    .replace(/\b(ins|msg|evt|whe|whd|req)_[0-9a-f]{32}\b/g, '$1_...')
+    .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, 'time')
+    .replace(/whsec_[A-Za-z0-9+/=]+/g, 'whsec_...')
+    .replace(/5500\d{9}@/g, '5500...@')
+    .replace(/^[0-9A-F]{16,40}$/, 'network id')
+    .replace(/\b\d{4,5}\b/g, 'number');
+}
