@@ -11,6 +11,7 @@ import {
   type KnownInstance,
   type Observed,
   type RejectionReason,
+  type Verdict,
 } from './judge.js';
 
 /**
@@ -32,7 +33,8 @@ export type ProjectionResult =
   /** `id`: the row that the resource has all the same, as it was before. */
   | { accepted: false; reason: RejectionReason; message: string; id: string | null };
 
-const TRANSACTION = { maxWait: 3_000, timeout: 10_000 };
+/** Of transactions in which resources are judged. */
+export const TRANSACTION = { maxWait: 3_000, timeout: 10_000 };
 
 export async function projectResource(
   db: Database,
@@ -50,8 +52,7 @@ export async function projectWithin(
   resource: InstanceResource,
   options: ProjectionOptions,
 ): Promise<ProjectionResult> {
-  const seen = await observe(tx, resource, options);
-  const verdict = judgeResource(resource, seen);
+  const { verdict, seen } = await judgeWithin(tx, resource, options);
   if (verdict.do === 'reject') {
     const { reason, message, id } = verdict;
     return { accepted: false, reason, message, id };
@@ -63,6 +64,16 @@ export async function projectWithin(
   }
   if (verdict.do === 'update') await updateInstance(tx, verdict.id, resource);
   return { accepted: true, id: verdict.id, changed: verdict.do === 'update', created: false };
+}
+
+/** What would become of a resource; the account stays locked until the end of the transaction. */
+export async function judgeWithin(
+  tx: Prisma.TransactionClient,
+  resource: InstanceResource,
+  options: ProjectionOptions,
+): Promise<{ verdict: Verdict; seen: Observed }> {
+  const seen = await observe(tx, resource, options);
+  return { verdict: judgeResource(resource, seen), seen };
 }
 
 /** The account as it stands, locked until the end of the transaction. Sends do not wait for this lock. */

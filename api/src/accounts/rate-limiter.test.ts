@@ -1,0 +1,82 @@
+import { createLogger } from '@gwk/core/log';
+import { RedisKeys } from '@gwk/core/protocol/redis-keys';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { redisPrefix, redisUrl, startTestRedis } from '@gwk/test/harness/servers';
+import { closeRedis, openRedis, type Redis } from '../redis.js';
+import { RateLimiter } from './rate-limiter.js';
+
+const log = createLogger('test', 'error');
+let redis: Redis;
+let away: Redis;
+let keys: RedisKeys;
+/** Ten seconds into a minute. */
+const now = () => 1_800_000_010_000 - (1_800_000_010_000 % 60_000) + 10_000;
+
+beforeEach(async () => {
+  redis = openRedis({ url: redisUrl(), program: 'test', log });
+  away = openRedis({ url: 'redis://127.0.0.1:1/', program: 'test', log: createLogger('test', 'silent') });
+  keys = new RedisKeys(redisPrefix());
+  await new Promise((resolve) => redis.once('ready', resolve));
+});
+afterEach(() => {
+  closeRedis(redis);
+  closeRedis(away);
+});
+
+const many = (limiter: RateLimiter, count: number, limit: number) =>
+  Promise.all(Array.from({ length: count }, async () => limiter.count('key', limit)));
+
+test('requests of one turn are counted one by one, in order', async () => {
+  const verdicts = await many(new RateLimiter(redis, keys, now), 5, 3);
+  expect(verdicts.map(({ allowed, remaining }) => [allowed, remaining])).toEqual([
+    [true, 2],
+    [true, 1],
+    [true, 0],
+    [false, 0],
+    [false, 0],
+  ]);
+  expect(verdicts[0]).toMatchObject({ limit: 3, reset: 50 });
+});
+
+test('replicas count together', async () => {
+  const [one, two] = [new RateLimiter(redis, keys, now), new RateLimiter(redis, keys, now)];
+  await many(one, 4, 10);
+  expect((await many(two, 1, 10))[0]).toMatchObject({ remaining: 5 });
+});
+
+test('a new minute begins a new count, and the old keys forget themselves', async () => {
+  let time = now();
+  const limiter = new RateLimiter(redis, keys, () => time);
+  await many(limiter, 3, 3);
+  expect((await many(limiter, 1, 3))[0]).toMatchObject({ allowed: false });
+  const key = keys.rateLimit('key', Math.floor(time / 60_000));
+  expect(await redis.ttl(key)).toBeGreaterThan(100);
+  time += 60_000;
+  expect((await many(limiter, 1, 3))[0]).toMatchObject({ allowed: true, remaining: 2 });
+});
+
+test('while Redis is away the process counts alone', async () => {
+  const limiter = new RateLimiter(away, keys, now);
+  await many(limiter, 2, 3);
+  const verdicts = await many(limiter, 2, 3);
+  expect(verdicts.map(({ allowed }) => allowed)).toEqual([true, false]);
+});
+
+test('a Redis that hangs holds nobody up for more than 50 ms', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gwk-rate-'));
+  const server = await startTestRedis(folder);
+  const slow = openRedis({ url: server.url, program: 'test', log });
+  await new Promise((resolve) => slow.once('ready', resolve));
+  const limiter = new RateLimiter(slow, keys, now);
+  await many(limiter, 1, 10);
+  await slow.sendCommand(['CLIENT', 'PAUSE', '400', 'ALL']);
+  const before = performance.now();
+  const [verdict] = await many(limiter, 1, 10);
+  expect(performance.now() - before).toBeLessThan(200);
+  expect(verdict).toMatchObject({ allowed: true, remaining: 8 });
+  closeRedis(slow);
+  await server.stop();
+  rmSync(folder, { recursive: true });
+});

@@ -1,0 +1,143 @@
+import type { RedisKeys } from '@gwk/core/protocol/redis-keys';
+import type { Redis } from '../redis.js';
+
+/**
+ * Requests of a key or an address in the present minute (fixed windows), counted in Redis for all replicas.
+ *
+ * What arrives in one turn of the event loop is counted together: one command per subject, all in one write. Redis
+ * may take 50 ms; after that, and while it is away, this process goes on counting from the last number it knows.
+ */
+export interface RateVerdict {
+  allowed: boolean;
+  limit: number;
+  remaining: number;
+  /** Seconds until the window ends. */
+  reset: number;
+}
+
+const WINDOW_MS = 60_000;
+const WAIT_MS = 50;
+const KEY_TTL_SECONDS = 120;
+
+/** What this process knows of one subject in one minute. */
+interface Window {
+  minute: number;
+  /** The highest number that Redis has told. */
+  counted: number;
+  /** Counted here, and not by Redis (yet). */
+  uncounted: number;
+  /** Whether Redis was told when to forget the key. */
+  expires: boolean;
+}
+
+interface Group {
+  window: Window;
+  subject: string;
+  size: number;
+  /** Requests in the window before this group, as far as this process knows. */
+  known: number;
+  settle: (before: number) => void;
+  /** Resolves to the number of requests in the window before this group. */
+  before: Promise<number>;
+}
+
+export class RateLimiter {
+  readonly #windows = new Map<string, Window>();
+  #groups = new Map<string, Group>();
+  #minute = 0;
+
+  constructor(
+    readonly redis: Redis,
+    readonly keys: RedisKeys,
+    readonly now: () => number = Date.now,
+  ) {}
+
+  /** Counts one request. At once where the limit is known to be exceeded. */
+  count(subject: string, limit: number): RateVerdict | Promise<RateVerdict> {
+    const now = this.now();
+    const window = this.#windowOf(subject, now);
+    // Beyond the limit more counting tells nothing; this is what a flood costs.
+    if (window.counted >= limit) return verdictOf(window.counted + 1, limit, now);
+    let group = this.#groups.get(subject);
+    if (!group) {
+      if (this.#groups.size === 0) setImmediate(() => this.#flush());
+      group = newGroup(subject, window);
+      this.#groups.set(subject, group);
+    }
+    const place = ++group.size;
+    window.uncounted++;
+    return group.before.then((before) => verdictOf(before + place, limit, now));
+  }
+
+  /** What the headers say of a subject that is not counted now. */
+  peek(subject: string, limit: number): RateVerdict {
+    const now = this.now();
+    const window = this.#windowOf(subject, now);
+    return verdictOf(window.counted + window.uncounted, limit, now);
+  }
+
+  #windowOf(subject: string, now: number): Window {
+    const minute = Math.floor(now / WINDOW_MS);
+    if (minute !== this.#minute) {
+      this.#windows.clear();
+      this.#minute = minute;
+    }
+    let window = this.#windows.get(subject);
+    if (!window) {
+      window = { minute, counted: 0, uncounted: 0, expires: false };
+      this.#windows.set(subject, window);
+    }
+    return window;
+  }
+
+  #flush(): void {
+    const groups = [...this.#groups.values()];
+    this.#groups = new Map();
+    if (!this.redis.isReady) {
+      for (const group of groups) countAlone(group);
+      return;
+    }
+    const late = setTimeout(() => groups.forEach(countAlone), WAIT_MS);
+    void Promise.all(groups.map((group) => this.#countInRedis(group))).finally(() => clearTimeout(late));
+  }
+
+  async #countInRedis(group: Group): Promise<void> {
+    const { subject, window, size } = group;
+    const key = this.keys.rateLimit(subject, window.minute);
+    try {
+      const counting = this.redis.incrBy(key, size);
+      if (!window.expires) {
+        window.expires = true;
+        // In the same write as the count: no crash can leave a key that is never forgotten.
+        this.redis.expire(key, KEY_TTL_SECONDS).catch(() => (window.expires = false));
+      }
+      const total = await counting;
+      window.uncounted -= size;
+      window.counted = Math.max(window.counted, total);
+      // After a loss of its data Redis knows less than this process.
+      group.settle(Math.max(total - size, group.known));
+    } catch {
+      countAlone(group);
+    }
+  }
+}
+
+function newGroup(subject: string, window: Window): Group {
+  let settle!: (before: number) => void;
+  const before = new Promise<number>((resolve) => (settle = resolve));
+  return { subject, window, size: 0, known: window.counted + window.uncounted, settle, before };
+}
+
+/** A promise settles once: an answer that comes after this changes what is known, not what was decided. */
+function countAlone(group: Group): void {
+  group.settle(group.known);
+}
+
+function verdictOf(used: number, limit: number, now: number): RateVerdict {
+  return {
+    allowed: used <= limit,
+    limit,
+    remaining: Math.max(0, limit - used),
+    reset: Math.ceil((WINDOW_MS - (now % WINDOW_MS)) / 1000),
+  };
+}

@@ -1,0 +1,95 @@
+import { requestIdOf } from './request-id.js';
+import express, { type Express, type NextFunction, type Request, type Response, type Router } from 'express';
+import { Problem } from '@gwk/core/problems';
+import { authenticate } from './authenticate.js';
+import type { Exchange, Reply } from './exchange.js';
+import { InFlight } from './in-flight.js';
+import { routerPath, type Operation } from './operation.js';
+import { MethodNotAllowed, ProblemHandler } from './problem-handler.js';
+import { rateLimit, subjectOf, type RateLimits } from './rate-limit.js';
+import type { Observer } from './respond.js';
+import { handlerOf } from './route.js';
+import type { Services } from './services.js';
+
+export interface AppOptions {
+  services: Services;
+  operations: readonly Operation[];
+  /** Served before anything is judged: health and metrics. */
+  health: Router;
+  observer: Observer;
+}
+
+export interface PublicApp {
+  express: Express;
+  problems: ProblemHandler;
+  inFlight: InFlight;
+}
+
+/** The public tier: middleware in the order of judgement, then the table of operations. */
+export function createApp({ services, operations, health, observer }: AppOptions): PublicApp {
+  const { config, log, apiKeys, limiter } = services;
+  const limits: RateLimits = {
+    perKey: config.requestsPerMinute,
+    anonymous: config.anonymousRequestsPerMinute,
+  };
+  const problems = new ProblemHandler({
+    docsUrl: config.docsUrl ?? config.baseUrl,
+    log,
+    observer,
+    countLate: (req) => (req.rate = limiter.peek(...subjectOf(req, limits))),
+  });
+  const inFlight = new InFlight((req, res, problem) => problems.answer(problem, req, res));
+  const app = bareExpress(config.trustProxy);
+  app.use(health);
+  app.use((request: Request, response: Response, next: NextFunction) => {
+    const req = request as Exchange;
+    req.requestId = requestIdOf(req.headers['x-request-id'] as string | undefined);
+    req.arrivedAt = req.workingSince = performance.now();
+    inFlight.enter(req, response);
+    next();
+  });
+  app.use(authenticate(apiKeys));
+  app.use(rateLimit(limiter, limits));
+  app.use(routesOf(operations, services, observer));
+  app.use(() => {
+    throw new Problem('not-found');
+  });
+  app.use((error: unknown, req: Request, res: Response, _next: NextFunction) =>
+    problems.handle(error, req as Exchange, res as Reply),
+  );
+  return { express: app, problems, inFlight };
+}
+
+function bareExpress(trustProxy: number): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.set('etag', false);
+  app.set('query parser', 'simple');
+  app.set('trust proxy', trustProxy);
+  return app;
+}
+
+/** Routes in the order of the table: the busiest stand first there. */
+function routesOf(operations: readonly Operation[], services: Services, observer: Observer): Router {
+  const router = express.Router({ caseSensitive: true, strict: true });
+  const byPath = Map.groupBy(operations, ({ path }) => path);
+  for (const [path, group] of byPath) {
+    const route = router.route(routerPath(path));
+    for (const operation of group) {
+      const verb = operation.method.toLowerCase() as 'get' | 'post' | 'patch' | 'delete';
+      route[verb](handlerOf(operation, services, observer));
+    }
+    const allow = allowOf(group);
+    route.all(() => {
+      throw new MethodNotAllowed(allow);
+    });
+  }
+  return router;
+}
+
+/** (RFC 9110) Whatever answers GET answers HEAD. */
+export function allowOf(operations: readonly Operation[]): string {
+  const methods = operations.map(({ method }) => method as string);
+  if (methods.includes('GET')) methods.push('HEAD');
+  return methods.sort().join(', ');
+}

@@ -1,0 +1,120 @@
+import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
+import { Problem } from '@gwk/core/problems';
+import { MAX_JSON_BODY_BYTES } from '@gwk/core/resources/common';
+
+/** Bodies are JSON in UTF-8, at most 1 MB (design: malformed input). */
+const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?\s*$/i;
+
+const MAX_DEPTH = 200;
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [0x7b, 0x7d, 0x5b, 0x5d];
+
+/** What a body that is too large was refused with: the rest of it is not worth waiting for. */
+export class BodyTooLarge extends Problem {
+  constructor() {
+    super('file-too-large', { detail: 'O corpo JSON excede 1 MB.' });
+  }
+}
+
+/** The client went away: there is nobody to answer. */
+export class ClientGone extends Error {
+  override name = 'ClientGone';
+}
+
+/**
+ * Reads and parses the body.
+ * @param optional an absent body is undefined, in place of a fault
+ * @throws Problem `validation-error`, BodyTooLarge, ClientGone
+ */
+export async function readJson(req: IncomingMessage, optional = false): Promise<unknown> {
+  const { headers } = req;
+  const announced = Number(headers['content-length'] ?? (headers['transfer-encoding'] ? NaN : 0));
+  if (announced === 0 && optional) return undefined;
+  if (announced > MAX_JSON_BODY_BYTES) throw new BodyTooLarge();
+  if (announced !== 0) checkHeaders(req);
+  return parseJson(await readBytes(req));
+}
+
+function checkHeaders({ headers }: IncomingMessage): void {
+  if (!JSON_TYPE.test(headers['content-type'] ?? '')) {
+    throw malformed('content-type', 'O corpo deve ser application/json, em UTF-8.');
+  }
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw malformed('content-encoding', 'O corpo não deve estar comprimido.');
+  }
+}
+
+function readBytes(req: IncomingMessage): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    req.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= MAX_JSON_BODY_BYTES) {
+        chunks.push(chunk);
+        return;
+      }
+      req.removeAllListeners('data');
+      req.pause();
+      reject(new BodyTooLarge());
+    });
+    req.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size)));
+    req.on('error', () => reject(new ClientGone()));
+    req.on('close', () => reject(new ClientGone()));
+  });
+}
+
+export function parseJson(bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) throw malformed('utf-8', 'O corpo deve estar em UTF-8 válido.');
+  const text = bytes.toString('utf8');
+  if (nestsTooDeep(text)) throw malformed('depth', 'O corpo está aninhado demais.');
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw malformed('json', 'O corpo não é JSON válido.');
+  }
+  // Most bodies do not name NUL at all; those that do may mean a backslash before `u0000`.
+  if (text.includes('\\u0000') && containsNul(value)) {
+    throw malformed('nul', 'O corpo não pode conter o caractere NUL.');
+  }
+  return value;
+}
+
+/** Deeper than any body has reason to be, and than functions that call themselves can follow. */
+function nestsTooDeep(text: string): boolean {
+  if (text.length < MAX_DEPTH * 2) return false;
+  let depth = 0;
+  let quoted = false;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (quoted) {
+      if (unit === BACKSLASH) i++;
+      else if (unit === QUOTE) quoted = false;
+    } else if (unit === QUOTE) quoted = true;
+    else if (unit === OPEN_BRACE || unit === OPEN_BRACKET) {
+      if (++depth > MAX_DEPTH) return true;
+    } else if (unit === CLOSE_BRACE || unit === CLOSE_BRACKET) depth--;
+  }
+  return false;
+}
+
+function containsNul(root: unknown): boolean {
+  const waiting: unknown[] = [root];
+  while (waiting.length > 0) {
+    const value = waiting.pop();
+    if (typeof value === 'string' && value.includes('\0')) return true;
+    if (value === null || typeof value !== 'object') continue;
+    for (const [key, member] of Object.entries(value)) {
+      if (key.includes('\0')) return true;
+      waiting.push(member);
+    }
+  }
+  return false;
+}
+
+function malformed(code: string, message: string): Problem {
+  return new Problem('validation-error', { errors: [{ path: '', code, message }] });
+}

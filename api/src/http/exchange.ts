@@ -1,0 +1,27 @@
+import type { Request, Response } from 'express';
+import type { Caller } from '../accounts/caller.js';
+import type { RateVerdict } from '../accounts/rate-limiter.js';
+import type { Operation } from './operation.js';
+
+/**
+ * A request and its answer on their way through the middleware. The fields are declared by the constructor of the
+ * request (server.ts), so all requests have one shape and nothing is looked up in maps.
+ */
+export interface Exchange extends Request {
+  requestId: string;
+  /** Null: no key, or one that is not known. */
+  caller: Caller | null;
+  /** Null until the request has been counted. */
+  rate: RateVerdict | null;
+  /** Null until a route has been found. */
+  operation: Operation | null;
+  arrivedAt: number;
+  /** Since when this process has been at work on it; 0 while the client is still sending. */
+  workingSince: number;
+  /** For the access log: what the request made or named. */
+  subject: string | null;
+  /** Why the answer was a refusal, for the access log. */
+  refusal: string | null;
+}
+
+export type Reply = Response;

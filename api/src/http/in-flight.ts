@@ -1,0 +1,40 @@
+import { Problem } from '@gwk/core/problems';
+import type { Exchange, Reply } from './exchange.js';
+
+/**
+ * The requests being worked on. One timer looks after all of them: whatever keeps a request from its answer (a
+ * Postgres that hangs without closing its connections), the client hears 500 within 5 s.
+ */
+const MAX_WORK_MS = 4_500;
+const LOOK_EVERY_MS = 250;
+
+export class InFlight {
+  readonly #requests = new Map<Exchange, Reply>();
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(readonly giveUp: (req: Exchange, res: Reply, problem: Problem) => void) {
+    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS);
+    this.#timer.unref();
+  }
+
+  get size(): number {
+    return this.#requests.size;
+  }
+
+  enter(req: Exchange, res: Reply): void {
+    this.#requests.set(req, res);
+    res.on('close', () => this.#requests.delete(req));
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  #look(): void {
+    const before = performance.now() - MAX_WORK_MS;
+    for (const [req, res] of this.#requests) {
+      if (req.workingSince === 0 || req.workingSince > before || res.headersSent) continue;
+      this.giveUp(req, res, new Problem('internal-error', { retryAfter: 1 }));
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import type { Scope } from '@gwk/core/scopes';
+import type { z } from 'zod';
+import type { Caller } from '../accounts/caller.js';
+import type { Answer } from './respond.js';
+import type { Services } from './services.js';
+
+/**
+ * One row of the table of operations: routes, `Allow`, the interface description and tests are made from it.
+ */
+export interface Operation {
+  /** Unique, in camel case. */
+  name: string;
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** `/v1/instances/{instance_id}`; a parameter ending in `_id` is an id of the resource it names. */
+  path: string;
+  summary: string;
+  /** Null: public, no key. */
+  scope: Scope | null;
+  /** The status of success. */
+  status: number;
+  query?: z.ZodType;
+  body?: z.ZodType;
+  /** The handler judges the body by its schema itself. */
+  bodyAsGiven?: boolean;
+  /** The body may be absent. */
+  bodyOptional?: boolean;
+  /** The answer's body. */
+  result?: z.ZodType;
+  /** Not for keys that are restricted to some instances (403 `forbidden`). */
+  unrestricted?: boolean;
+  /** Heeds `Idempotency-Key` through the generic marks. */
+  idempotent: boolean;
+  /** Whether a kept answer may be shown to this caller, beyond its scope and its instance. */
+  mayReplay?: (caller: Caller, body: unknown) => boolean;
+  handle(call: Call<never, never>): Promise<Answer> | Answer;
+}
+
+/** What a handler is given: judged input, and what it may use. */
+export interface Call<Q = unknown, B = unknown> {
+  caller: Caller;
+  /** UUIDs for ids, text for the rest. */
+  params: Readonly<Record<string, string>>;
+  query: Q;
+  body: B;
+  ifMatch: string | undefined;
+  idempotencyKey: string | undefined;
+  requestId: string;
+  /** The id to create under: a repeat of a request that died finds what it made. */
+  resourceId: string;
+  /** An earlier request with the same key may have made `resourceId`. */
+  resumed: boolean;
+  /** Ids for the access log. */
+  note: (subject: string) => void;
+  services: Services;
+}
+
+type OutputOf<S> = S extends z.ZodType ? z.output<S> : undefined;
+
+interface Definition<Q, B> extends Omit<Operation, 'handle' | 'query' | 'body' | 'idempotent'> {
+  query?: Q;
+  body?: B;
+  idempotent?: boolean;
+  handle(call: Call<OutputOf<Q>, OutputOf<B>>): Promise<Answer> | Answer;
+}
+
+export function operation<
+  Q extends z.ZodType | undefined = undefined,
+  B extends z.ZodType | undefined = undefined,
+>(definition: Definition<Q, B>): Operation {
+  return { idempotent: false, ...definition };
+}
+
+/** `/v1/instances/:instance_id` for the router. */
+export function routerPath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1');
+}

@@ -1,0 +1,81 @@
+import { problemBody, type Problem } from '@gwk/core/problems';
+import type { RateVerdict } from '../accounts/rate-limiter.js';
+import type { Exchange, Reply } from './exchange.js';
+import { endAfterListening, isLeftUnread } from './unread.js';
+
+/** Answers, written in one piece: one writeHead with all headers, one body. */
+export interface Answer {
+  status: number;
+  /** An object becomes JSON; text is JSON already. Undefined: no body. */
+  body?: unknown;
+  /** Names and values, one after the other. */
+  headers?: readonly string[];
+}
+
+/** What the whole public tier does after each answer. */
+export interface Observer {
+  answered(req: Exchange, status: number): void;
+  /** True while the process is stopping: connections are not to be used again. */
+  readonly draining: boolean;
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
+
+/** Nothing happens where the request has been answered already (a deadline) or the client is gone. */
+export function respond(req: Exchange, res: Reply, answer: Answer, observer: Observer): void {
+  write(req, res, { ...answer, type: JSON_TYPE }, observer);
+}
+
+export function respondProblem(
+  req: Exchange,
+  res: Reply,
+  problem: Problem,
+  options: { docsUrl: string; observer: Observer; headers?: readonly string[] },
+): void {
+  const path = pathOf(req.originalUrl ?? req.url);
+  const body = problemBody(problem, { docsUrl: options.docsUrl, path, requestId: req.requestId });
+  const { retryAfter } = problem.extras;
+  const headers = [...(options.headers ?? [])];
+  if (retryAfter !== undefined) headers.push('Retry-After', String(Math.max(1, Math.ceil(retryAfter))));
+  req.refusal = problem.code;
+  write(req, res, { status: problem.status, body, headers, type: PROBLEM_TYPE }, options.observer);
+}
+
+function write(req: Exchange, res: Reply, answer: Answer & { type: string }, observer: Observer): void {
+  if (res.headersSent || res.destroyed) return;
+  const unread = isLeftUnread(req);
+  const headers = ['X-Request-ID', req.requestId];
+  if (req.rate) pushRate(headers, req.rate);
+  if (answer.headers) headers.push(...answer.headers);
+  if (observer.draining || unread) headers.push('Connection', 'close');
+  let text: string | undefined;
+  if (answer.body !== undefined) {
+    text = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
+    headers.push('Content-Type', answer.type, 'Content-Length', String(Buffer.byteLength(text)));
+  } else if (answer.status !== 204) {
+    headers.push('Content-Length', '0');
+  }
+  res.writeHead(answer.status, headers);
+  if (unread) endAfterListening(req, res, text);
+  else res.end(text);
+  observer.answered(req, answer.status);
+}
+
+/** (spec: Rate limiting) On every response, whatever it says. */
+export function pushRate(headers: string[], rate: RateVerdict): void {
+  headers.push(
+    'RateLimit-Limit',
+    String(rate.limit),
+    'RateLimit-Remaining',
+    String(rate.remaining),
+    'RateLimit-Reset',
+    String(rate.reset),
+  );
+}
+
+/** The path without its query, as it was sent. */
+export function pathOf(url: string): string {
+  const query = url.indexOf('?');
+  return query === -1 ? url : url.slice(0, query);
+}

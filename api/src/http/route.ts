@@ -1,0 +1,87 @@
+import { fromPublicId, type IdKind } from '@gwk/core/ids';
+import { Problem } from '@gwk/core/problems';
+import type { RequestHandler } from 'express';
+import { readJson } from './body.js';
+import type { Exchange, Reply } from './exchange.js';
+import { freshResource, handleOnce } from './idempotent.js';
+import type { Call, Operation } from './operation.js';
+import { respond, type Observer } from './respond.js';
+import type { Services } from './services.js';
+import { validate } from './validate.js';
+
+/**
+ * One operation as a request handler. The order of judgement (design): key and rate before this, then scope, shape,
+ * and only then what the request names.
+ */
+export function handlerOf(operation: Operation, services: Services, observer: Observer): RequestHandler {
+  const methodHandler = async (request: unknown, response: unknown): Promise<void> => {
+    const req = request as Exchange;
+    const res = response as Reply;
+    req.operation = operation;
+    mayCall(operation, req);
+    const body = operation.body ? await readBody(operation, req) : undefined;
+    const query = operation.query ? validate(operation.query, req.query) : undefined;
+    const call = callOf(req, { query, body, services });
+    const answer = operation.idempotent
+      ? await handleOnce(operation, call as Call<never, never>, services)
+      : await operation.handle(call as Call<never, never>);
+    respond(req, res, answer, observer);
+  };
+  return methodHandler;
+}
+
+function mayCall(operation: Operation, req: Exchange): void {
+  if (operation.scope === null) return;
+  const { caller } = req;
+  if (!caller) throw new Problem('unauthorized');
+  if (!caller.scopes.has(operation.scope)) {
+    throw new Problem('insufficient-scope', { required_scope: operation.scope });
+  }
+  if (operation.unrestricted && caller.instances !== null) throw new Problem('forbidden');
+}
+
+async function readBody(operation: Operation, req: Exchange): Promise<unknown> {
+  req.workingSince = 0;
+  const value = await readJson(req, operation.bodyOptional);
+  req.workingSince = performance.now();
+  return value === undefined || operation.bodyAsGiven ? value : validate(operation.body!, value);
+}
+
+function callOf(req: Exchange, judged: { query: unknown; body: unknown; services: Services }): Call {
+  return {
+    ...judged,
+    caller: req.caller!,
+    params: paramsOf(req.params),
+    ifMatch: req.headers['if-match'],
+    idempotencyKey: req.headers['idempotency-key'] as string | undefined,
+    requestId: req.requestId,
+    ...freshResource(),
+    note: (subject) => (req.subject = subject),
+  };
+}
+
+/** Which ids stand in a path under which name. */
+const PARAMETERS: Readonly<Record<string, IdKind>> = {
+  instance_id: 'instance',
+  message_id: 'message',
+  media_id: 'media',
+  event_id: 'event',
+  endpoint_id: 'endpoint',
+  delivery_id: 'delivery',
+};
+const NONE: Readonly<Record<string, string>> = {};
+
+/** A malformed id is that of nothing. */
+function paramsOf(given: Record<string, unknown>): Readonly<Record<string, string>> {
+  const names = Object.keys(given);
+  if (names.length === 0) return NONE;
+  const params: Record<string, string> = {};
+  for (const name of names) {
+    const value = String(given[name]);
+    const kind = PARAMETERS[name];
+    const id = kind === undefined ? value : fromPublicId(kind, value);
+    if (id === null) throw new Problem('not-found');
+    params[name] = id;
+  }
+  return params;
+}

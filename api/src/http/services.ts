@@ -1,0 +1,36 @@
+import type { ConfigOf } from '@gwk/core/config/load';
+import type { apiSettings } from '@gwk/core/config/api';
+import type { Logger } from '@gwk/core/log';
+import type { RedisKeys } from '@gwk/core/protocol/redis-keys';
+import type { Sealer } from '@gwk/core/sealing';
+import type { KeyDirectory } from '../accounts/keys.js';
+import type { RateLimiter } from '../accounts/rate-limiter.js';
+import type { Cluster } from '../cluster/client.js';
+import type { Database } from '../database.js';
+import type { IdempotencyStore } from '../idempotency/store.js';
+import type { Turnstile } from '../instances/turnstile.js';
+import type { LiveCommands } from '../live/commands.js';
+import type { Acceptor } from '../messages/accept/acceptor.js';
+import type { Redis } from '../redis.js';
+import type { Cursors } from './cursor.js';
+
+export type ApiConfig = ConfigOf<typeof apiSettings>;
+
+/** What the public tier works with; one of each in a process. */
+export interface Services {
+  config: ApiConfig;
+  log: Logger;
+  db: Database;
+  redis: Redis;
+  redisKeys: RedisKeys;
+  sealer: Sealer;
+  apiKeys: KeyDirectory;
+  limiter: RateLimiter;
+  idempotency: IdempotencyStore;
+  cursors: Cursors;
+  cluster: Cluster;
+  /** Around what calls the cluster inside a transaction. */
+  clusterTurns: Turnstile;
+  live: LiveCommands;
+  acceptor: Acceptor;
+}

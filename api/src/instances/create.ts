@@ -1,0 +1,52 @@
+import { Problem } from '@gwk/core/problems';
+import type { InstanceCreate } from '@gwk/core/resources/instance';
+import type { Caller } from '../accounts/caller.js';
+import type { Instance, Prisma } from '../generated/prisma/client.js';
+import type { Services } from '../http/services.js';
+import { draftOf, manifestOf, problemOfRejection } from './desired.js';
+import { judgeWithin, projectWithin, TRANSACTION, type ProjectionOptions } from './projection.js';
+
+/**
+ * Creates an instance: judged, written as a resource and projected into its row under the lock of the account, so
+ * that limits and names hold and no resource is left behind by a refusal. Dying in between leaves a resource, which
+ * the operator projects, and which the repeat of the request finds under the same id.
+ */
+export function createInstance(
+  services: Services,
+  caller: Caller,
+  request: { id: string; body: InstanceCreate },
+): Promise<Instance> {
+  const options = projectionOptions(services);
+  const create = (tx: Prisma.TransactionClient) =>
+    createWithin(tx, { services, caller, options, ...request });
+  return services.clusterTurns.pass(() => services.db.$transaction(create, TRANSACTION));
+}
+
+interface Creation {
+  services: Services;
+  caller: Caller;
+  options: ProjectionOptions;
+  id: string;
+  body: InstanceCreate;
+}
+
+async function createWithin(tx: Prisma.TransactionClient, creation: Creation): Promise<Instance> {
+  const { services, caller, options, id, body } = creation;
+  const manifest = manifestOf(id, caller.accountName, body, options.apiNamespace);
+  const { verdict } = await judgeWithin(tx, draftOf(manifest, null), options);
+  if (verdict.do === 'reject') throw problemOfRejection(verdict.reason, verdict.message, body.kind);
+  // Where it is there already, an earlier request or the operator came first; applying again changes nothing.
+  const resource = await services.cluster.apply(manifest);
+  const result = await projectWithin(tx, services.sealer, resource, options);
+  if (!result.accepted) throw problemOfRejection(result.reason, result.message, body.kind);
+  if (result.id !== id) throw new Problem('internal-error');
+  return tx.instance.findUniqueOrThrow({ where: { id } });
+}
+
+export function projectionOptions({ config }: Services): ProjectionOptions {
+  return {
+    environment: config.environment,
+    apiNamespace: config.clusterNamespace,
+    maxInstances: config.maxInstances,
+  };
+}

@@ -1,0 +1,68 @@
+import { toPublicId } from '@gwk/core/ids';
+import { Problem } from '@gwk/core/problems';
+import {
+  ID_LABEL,
+  MANIFEST_API_VERSION,
+  resourceNameOf,
+  type InstanceResource,
+  type InstanceSpec,
+} from '@gwk/core/resources/manifest';
+import type { InstanceCreate } from '@gwk/core/resources/instance';
+import type { AppliedManifest } from '../cluster/client.js';
+import type { RejectionReason } from './judge.js';
+
+/** Instance resources as the API writes them. */
+export function manifestOf(
+  id: string,
+  accountName: string,
+  body: InstanceCreate,
+  namespace: string,
+): AppliedManifest {
+  const publicId = toPublicId('instance', id);
+  return {
+    metadata: { namespace, name: resourceNameOf(publicId), labels: { [ID_LABEL]: publicId } },
+    spec: {
+      account: accountName,
+      displayName: body.name,
+      kind: body.kind,
+      interactiveMode: body.interactive_mode,
+    },
+  };
+}
+
+/** A resource as it would be if it were applied now, to be judged before it is. */
+export function draftOf(manifest: AppliedManifest, present: InstanceResource | null): InstanceResource {
+  const spec = { ...present?.spec, ...manifest.spec } as InstanceSpec;
+  return {
+    apiVersion: MANIFEST_API_VERSION,
+    kind: 'Instance',
+    metadata: {
+      uid: '',
+      resourceVersion: '',
+      creationTimestamp: '',
+      ...present?.metadata,
+      ...manifest.metadata,
+      generation: (present?.metadata.generation ?? 0) + 1,
+    },
+    spec: { ...spec, suspended: spec.suspended ?? false },
+  };
+}
+
+/** How a consumer hears that a resource was refused. */
+export function problemOfRejection(
+  reason: RejectionReason,
+  message: string,
+  kind: InstanceSpec['kind'],
+): Problem {
+  switch (reason) {
+    case 'NameTaken':
+      return new Problem('instance-name-taken');
+    case 'InstanceLimitReached':
+      return new Problem(kind === 'sandbox' ? 'sandbox-limit-reached' : 'instance-limit-reached');
+    case 'InvalidSpec':
+      return new Problem('validation-error', { errors: [{ path: '', code: 'custom', message }] });
+    case 'Deleted':
+    case 'AccountNotAllowed':
+      return new Problem('not-found');
+  }
+}

@@ -1,0 +1,125 @@
+import { parsePolicyOverrides } from '@gwk/core/policy/policy';
+import { Problem } from '@gwk/core/problems';
+import { PageQuery } from '@gwk/core/resources/common';
+import { InstanceCreate, InstanceOut, InstanceUpdate } from '@gwk/core/resources/instance';
+import { toPublicId } from '@gwk/core/ids';
+import { restrictionOf } from '../accounts/caller.js';
+import type { Instance } from '../generated/prisma/client.js';
+import { etagOf } from '../http/etag.js';
+import { operation } from '../http/operation.js';
+import { pageOf } from '../http/page.js';
+import type { Answer } from '../http/respond.js';
+import { createInstance } from './create.js';
+import { findInstance } from './find.js';
+import { liveStatus } from './live.js';
+import { deleteInstanceRow } from './remove.js';
+import { changeOf, updateInstance } from './update.js';
+import { instanceOut } from './view.js';
+
+const shown = (status: number, row: Instance): Answer => ({
+  status,
+  body: instanceOut(row),
+  headers: ['ETag', etagOf(row.version)],
+});
+
+export const instanceOperations = [
+  operation({
+    name: 'listInstances',
+    method: 'GET',
+    path: '/v1/instances',
+    summary: 'List instances',
+    scope: 'instances:read',
+    status: 200,
+    query: PageQuery,
+    result: pageOf(InstanceOut),
+    async handle({ caller, query: { limit, cursor }, services }) {
+      const list = { accountId: caller.accountId, route: 'GET /v1/instances', filters: {} };
+      const after = services.cursors.read(list, cursor);
+      const restriction = restrictionOf(caller);
+      const rows = await services.db.instance.findMany({
+        where: {
+          accountId: caller.accountId,
+          deletedAt: null,
+          AND: [after === null ? {} : { id: { lt: after } }, restriction ? { id: { in: restriction } } : {}],
+        },
+        orderBy: { id: 'desc' },
+        take: limit + 1,
+      });
+      return { status: 200, body: services.cursors.page(list, limit, rows, (row) => instanceOut(row)) };
+    },
+  }),
+
+  operation({
+    name: 'createInstance',
+    method: 'POST',
+    path: '/v1/instances',
+    summary: 'Create an instance',
+    scope: 'instances:write',
+    status: 201,
+    body: InstanceCreate,
+    result: InstanceOut,
+    unrestricted: true,
+    idempotent: true,
+    async handle({ caller, body, resourceId, services, note }) {
+      const row = await createInstance(services, caller, { id: resourceId, body });
+      note(toPublicId('instance', row.id));
+      return shown(201, row);
+    },
+  }),
+
+  operation({
+    name: 'getInstance',
+    method: 'GET',
+    path: '/v1/instances/{instance_id}',
+    summary: 'An instance, with its state as the engine has it now',
+    scope: 'instances:read',
+    status: 200,
+    result: InstanceOut,
+    async handle({ caller, params, services }) {
+      const row = await findInstance(services.db, caller, params['instance_id']!);
+      const lease = await services.db.instanceLease.findUnique({ where: { instanceId: row.id } });
+      const live = await liveStatus(services, row, lease);
+      return { status: 200, body: instanceOut(row, live), headers: ['ETag', etagOf(row.version)] };
+    },
+  }),
+
+  operation({
+    name: 'updateInstance',
+    method: 'PATCH',
+    path: '/v1/instances/{instance_id}',
+    summary: 'Change an instance',
+    scope: 'instances:write',
+    status: 200,
+    body: InstanceUpdate,
+    result: InstanceOut,
+    async handle({ caller, params, body, ifMatch, services }) {
+      const id = params['instance_id']!;
+      const policy = body.policy === undefined ? undefined : parsePolicyOverrides(body.policy ?? {});
+      return shown(200, await updateInstance(services, caller, changeOf(id, body, policy, ifMatch)));
+    },
+  }),
+
+  operation({
+    name: 'deleteInstance',
+    method: 'DELETE',
+    path: '/v1/instances/{instance_id}',
+    summary: 'Disconnect the device and remove the instance',
+    scope: 'instances:write',
+    status: 204,
+    async handle({ caller, params, services, requestId }) {
+      const { id } = await findInstance(services.db, caller, params['instance_id']!);
+      const removed = await deleteInstanceRow(services.db, services.sealer, { id });
+      if (!removed) throw new Problem('not-found');
+      // The row is what counts; a resource left behind is refused as deleted by every projection.
+      await services.cluster
+        .delete(removed.resourceNamespace, removed.resourceName)
+        .catch((error: unknown) =>
+          services.log.warn(
+            { err: error, request_id: requestId, instance_id: id },
+            'the resource of a deleted instance is left to the operator',
+          ),
+        );
+      return { status: 204 };
+    },
+  }),
+];

@@ -1,0 +1,67 @@
+import type { Sealer } from '@gwk/core/sealing';
+import type { Database } from '../database.js';
+import { failMessages } from '../messages/changes/apply.js';
+
+/**
+ * Marks an instance deleted: from here on it is 404, its name is free, its session keys are gone. What waited in its
+ * queue fails as `canceled`, with its events; what may have left already is in doubt and ends as doubt does. All of
+ * it may be repeated, and a repeat takes up what a crash left. The row stays, and with it what names it: a
+ * destination or a key restricted to the instance must not become one for all.
+ */
+export interface RemovedInstance {
+  id: string;
+  accountId: string;
+  resourceNamespace: string;
+  resourceName: string;
+  /** When the lease of an engine that still runs ends. */
+  leaseExpiresAt: Date | null;
+}
+
+const CANCEL_AT_ONCE = 500;
+
+/** Null where there is no such row. */
+export async function deleteInstanceRow(
+  db: Database,
+  sealer: Sealer,
+  which: { id: string } | { uid: string },
+): Promise<RemovedInstance | null> {
+  const where = 'id' in which ? { id: which.id } : { resourceUid: which.uid };
+  const row = await db.instance.findFirst({
+    where,
+    select: { id: true, accountId: true, resourceNamespace: true, resourceName: true },
+  });
+  if (!row) return null;
+  await markDeleted(db, row.id);
+  await cancelWaiting(db, sealer, row.id);
+  const lease = await db.instanceLease.findUnique({ where: { instanceId: row.id } });
+  return { ...row, leaseExpiresAt: lease?.holder ? futureOnly(lease.expiresAt) : null };
+}
+
+const futureOnly = (time: Date | null): Date | null => (time && time > new Date() ? time : null);
+
+async function markDeleted(db: Database, id: string): Promise<void> {
+  const now = new Date();
+  await db.$transaction([
+    db.instance.updateMany({
+      where: { id, deletedAt: null },
+      data: { deletedAt: now, version: { increment: 1 } },
+    }),
+    db.instanceState.updateMany({ where: { instanceId: id, endedAt: null }, data: { endedAt: now } }),
+    db.sessionKey.deleteMany({ where: { instanceId: id } }),
+    db.pairingSession.deleteMany({ where: { instanceId: id } }),
+  ]);
+}
+
+async function cancelWaiting(db: Database, sealer: Sealer, instanceId: string): Promise<void> {
+  for (;;) {
+    const entries = await db.outboxEntry.findMany({
+      where: { instanceId, attemptedAt: null },
+      select: { messageId: true },
+      orderBy: [{ conversationId: 'asc' }, { seq: 'asc' }],
+      take: CANCEL_AT_ONCE,
+    });
+    if (entries.length === 0) return;
+    const ids = entries.map(({ messageId }) => messageId);
+    await failMessages({ database: db, sealer }, ids, { code: 'canceled', message: null });
+  }
+}

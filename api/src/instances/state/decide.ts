@@ -1,0 +1,117 @@
+import type { InstanceState } from '@gwk/core/states';
+import { instanceEvent, type EventDraft, type InstanceSubject } from '../../events/emit.js';
+
+/**
+ * What becomes of an instance when its state changes: the row, the intervals that availability is computed from, the
+ * clock of time spent out, and the events. Pure.
+ */
+export interface InstanceStateRow {
+  state: InstanceState;
+  stateReason: string | null;
+  stateChangedAt: Date;
+  /** Milliseconds out of `connected` before stateChangedAt. */
+  outMs: bigint;
+  jid: string | null;
+  businessName: string | null;
+  firstPairedAt: Date | null;
+  firstConnectedAt: Date | null;
+  bannedUntil: Date | null;
+  reconnectCount: number;
+  reconnectAt: Date | null;
+}
+
+export interface StateNews {
+  state: InstanceState;
+  at: Date;
+  reason: string | null;
+  paired?: { jid: string; business_name: string | null; platform: string | null } | undefined;
+  jid?: string | null | undefined;
+  businessName?: string | null | undefined;
+  ban?: { code: string; expiresAt: Date | null } | undefined;
+  reconnect?: { count: number; at: Date | null } | undefined;
+}
+
+export interface StateOutcome {
+  row: InstanceStateRow;
+  /** New intervals in order; each ends the one before it. */
+  intervals: { state: InstanceState; reason: string | null; since: Date }[];
+  events: EventDraft[];
+  /** Something that a consumer sees has changed. */
+  visible: boolean;
+}
+
+export function decideStates(
+  subject: InstanceSubject,
+  before: InstanceStateRow,
+  news: readonly StateNews[],
+  now: Date,
+): StateOutcome {
+  const outcome: StateOutcome = { row: { ...before }, intervals: [], events: [], visible: false };
+  for (const item of news) {
+    if (item.state === outcome.row.state) noteDetails(outcome, item);
+    else enterState(subject, outcome, item, now);
+  }
+  return outcome;
+}
+
+/** The present state told again, perhaps after a lost answer: no event, no interval. */
+function noteDetails(outcome: StateOutcome, item: StateNews): void {
+  const { row } = outcome;
+  const { jid, businessName } = row;
+  setDetails(row, item);
+  outcome.visible ||= row.jid !== jid || row.businessName !== businessName;
+}
+
+function enterState(subject: InstanceSubject, outcome: StateOutcome, item: StateNews, now: Date): void {
+  const { row } = outcome;
+  const at = timeOf(row, item.at, now);
+  if (row.state !== 'connected') row.outMs += BigInt(at.getTime() - row.stateChangedAt.getTime());
+  Object.assign(row, { state: item.state, stateReason: item.reason, stateChangedAt: at, bannedUntil: null });
+  if (item.state === 'pending_pair' || item.state === 'logged_out') {
+    Object.assign(row, { jid: null, businessName: null });
+  }
+  setDetails(row, item);
+  if (item.paired) {
+    row.firstPairedAt ??= at;
+    outcome.events.push(instanceEvent('instance.paired', subject, at, item.paired));
+  }
+  if (item.state === 'connected') {
+    row.firstConnectedAt ??= at;
+    Object.assign(row, { reconnectCount: 0, reconnectAt: null });
+  }
+  outcome.intervals.push({ state: item.state, reason: item.reason, since: at });
+  outcome.events.push(...eventOf(subject, row, item, at));
+  outcome.visible = true;
+}
+
+function setDetails(row: InstanceStateRow, item: StateNews): void {
+  if (item.paired) Object.assign(row, { jid: item.paired.jid, businessName: item.paired.business_name });
+  if (item.jid !== undefined) row.jid = item.jid;
+  if (item.businessName !== undefined) row.businessName = item.businessName;
+  if (item.ban) row.bannedUntil = item.ban.expiresAt;
+  if (item.reconnect)
+    Object.assign(row, { reconnectCount: item.reconnect.count, reconnectAt: item.reconnect.at });
+}
+
+function eventOf(subject: InstanceSubject, row: InstanceStateRow, item: StateNews, at: Date): EventDraft[] {
+  const { reason } = item;
+  switch (item.state) {
+    case 'connected':
+      return [instanceEvent('instance.connected', subject, at, { jid: row.jid })];
+    case 'disconnected':
+      return [instanceEvent('instance.disconnected', subject, at, { reason })];
+    case 'logged_out':
+      return [instanceEvent('instance.logged_out', subject, at, { reason })];
+    case 'banned': {
+      const expires_at = row.bannedUntil?.toISOString() ?? null;
+      return [instanceEvent('instance.banned', subject, at, { code: item.ban?.code ?? null, expires_at })];
+    }
+    default:
+      return [];
+  }
+}
+
+/** A change is never placed before the one that precedes it, nor in the future: clocks of pods differ. */
+function timeOf(row: InstanceStateRow, at: Date, now: Date): Date {
+  return new Date(Math.max(row.stateChangedAt.getTime(), Math.min(at.getTime(), now.getTime())));
+}

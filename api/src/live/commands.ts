@@ -1,0 +1,112 @@
+import { randomUUID } from 'node:crypto';
+import type { Logger } from '@gwk/core/log';
+import {
+  encodeCommand,
+  type Command,
+  type CommandName,
+  type CommandReply,
+} from '@gwk/core/protocol/commands';
+import { COMMANDS_MAXLEN, type RedisKeys } from '@gwk/core/protocol/redis-keys';
+import type { Sealer } from '@gwk/core/sealing';
+import { openCommandKey } from '../instances/command-key.js';
+import { closeRedis, openRedis, type Redis } from '../redis.js';
+
+/**
+ * Live operations (design): a command on the instance's stream, its answer on a channel of this process. Nobody
+ * waits beyond the deadline, and an engine that finds the command later drops it: both go by the clock of Redis.
+ */
+export interface CommandTarget {
+  id: string;
+  commandKeySealed: Uint8Array;
+}
+
+export interface LiveOptions {
+  redis: Redis;
+  redisUrl: string;
+  keys: RedisKeys;
+  sealer: Sealer;
+  log: Logger;
+}
+
+interface Waiting {
+  settle(reply: CommandReply | null): void;
+}
+
+export class LiveCommands {
+  readonly #options: LiveOptions;
+  readonly #requester = randomUUID();
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #replies: Redis;
+  #listening = false;
+
+  constructor(options: LiveOptions) {
+    this.#options = options;
+    // Answers come on a connection of their own: a subscribed one takes no other commands.
+    this.#replies = openRedis({ url: options.redisUrl, program: 'gwk-api-replies', log: options.log });
+    this.#replies.on('ready', () => this.#listen());
+  }
+
+  close(): void {
+    for (const waiting of this.#waiting.values()) waiting.settle(null);
+    closeRedis(this.#replies);
+  }
+
+  /** The engine's answer; null where none came in time, or Redis is away. Never takes longer than `timeoutMs`. */
+  async ask(
+    target: CommandTarget,
+    name: CommandName,
+    args: Record<string, unknown>,
+    timeoutMs: number,
+  ): Promise<CommandReply | null> {
+    if (!this.#options.redis.isReady || !this.#replies.isReady || !this.#listening) return null;
+    const id = randomUUID();
+    return new Promise((resolve) => {
+      const settle = (reply: CommandReply | null): void => {
+        clearTimeout(timer);
+        this.#waiting.delete(id);
+        resolve(reply);
+      };
+      const timer = setTimeout(() => settle(null), timeoutMs);
+      this.#waiting.set(id, { settle });
+      this.#send(target, { id, name, args: JSON.stringify(args) }, timeoutMs).catch(() => settle(null));
+    });
+  }
+
+  async #send(
+    target: CommandTarget,
+    command: Pick<Command, 'id' | 'name' | 'args'>,
+    timeoutMs: number,
+  ): Promise<void> {
+    const { redis, keys, sealer } = this.#options;
+    const [seconds, microseconds] = await redis.time();
+    const deadline = Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000) + timeoutMs;
+    const fields = encodeCommand(
+      { ...command, deadline, requester: this.#requester },
+      openCommandKey(sealer, target.id, target.commandKeySealed),
+    );
+    const TRIM = { strategy: 'MAXLEN', strategyModifier: '~', threshold: COMMANDS_MAXLEN } as const;
+    await redis.xAdd(keys.commands(target.id), '*', fields, { TRIM });
+  }
+
+  /** Subscriptions outlive reconnections by themselves. */
+  #listen(): void {
+    if (this.#listening) return;
+    this.#listening = true;
+    this.#replies
+      .pSubscribe(this.#options.keys.repliesPattern(this.#requester), (text) => this.#receive(text))
+      .catch((error: unknown) => {
+        this.#listening = false;
+        this.#options.log.warn({ err: error }, 'the answers of engines are not heard');
+      });
+  }
+
+  #receive(text: string): void {
+    let reply: CommandReply;
+    try {
+      reply = JSON.parse(text) as CommandReply;
+    } catch {
+      return;
+    }
+    this.#waiting.get(reply?.id)?.settle(reply);
+  }
+}
