@@ -40,6 +40,21 @@ export function sealEvent(sealer: Sealer, draft: EventDraft): SealedEvent {
   return { id: newUuid(), accountId, instanceId, type, byDefault: EVENTS[type].byDefault, at, data };
 }
 
+/** An event as gwk_change_messages and gwk_receive take it: written if the change of its message is made. */
+export function eventItem(sealer: Sealer, messageId: string, draft: EventDraft): Record<string, unknown> {
+  const event = sealEvent(sealer, draft);
+  return {
+    message_id: messageId,
+    id: event.id,
+    account_id: event.accountId,
+    instance_id: event.instanceId,
+    type: event.type,
+    by_default: event.byDefault,
+    at: event.at,
+    data: event.data.toString('base64'),
+  };
+}
+
 export function openEventData(
   sealer: Sealer,
   accountId: string,
@@ -65,19 +80,26 @@ export async function emit(tx: Queryable, sealer: Sealer, drafts: readonly Event
 
 // ------------------------------------------------------------------ what each says
 
-/** `chat` of message events. */
+/** `chat` of message events; `phone` is present only when it is known. */
 export interface Chat {
   id: string;
   is_group: boolean;
-  phone: string | null;
+  phone?: string;
 }
 
 /** From a conversation's group id, or from the name its contact is best known by (gwk_contact_name). */
 export function chatOf(conversation: { groupId: string | null; contactName: string | null }): Chat {
   const { groupId, contactName } = conversation;
-  if (groupId !== null) return { id: groupId, is_group: true, phone: null };
+  if (groupId !== null) return { id: groupId, is_group: true };
   const name = contactName ?? '';
-  return { id: networkIdOf(name), is_group: false, phone: name.includes('@') ? null : name };
+  return { id: networkIdOf(name), is_group: false, ...phoneOf(name) };
+}
+
+/** Of the name a contact is best known by: the phone, or nothing where only a hidden id is known. */
+export function phoneOf(contactName: string | null): { phone?: string } {
+  return contactName === null || contactName === '' || contactName.includes('@')
+    ? {}
+    : { phone: contactName };
 }
 
 /** The message that an event is about. */
@@ -129,6 +151,39 @@ export function messageStatusUpdated(
     status: update.status,
     ...(update.played && { played: true }),
   });
+}
+
+/** A message that came in, or that was sent from a device of the number itself (which has no id of ours). */
+export interface Received {
+  accountId: string;
+  instanceId: string;
+  messageId: string;
+  waMessageId: string;
+  chat: Chat;
+  from: { id: string; phone?: string; name: string | null };
+  fromMe: boolean;
+  at: Date;
+  type: string;
+  text: string | null;
+  quotedWaMessageId: string | null;
+}
+
+export function messageReceived(message: Received): EventDraft {
+  const { accountId, instanceId, at, text, quotedWaMessageId } = message;
+  const data = {
+    instance_id: toPublicId('instance', instanceId),
+    ...(!message.fromMe && { message_id: toPublicId('message', message.messageId) }),
+    wa_message_id: message.waMessageId,
+    chat: message.chat,
+    from: message.from,
+    from_me: message.fromMe,
+    timestamp: at.toISOString(),
+    type: message.type,
+    ...(text !== null && { text }),
+    ...(quotedWaMessageId !== null && { quoted_wa_message_id: quotedWaMessageId }),
+  };
+  const type = message.fromMe ? 'message.sent_from_device' : 'message.received';
+  return { accountId, instanceId, type, at, data };
 }
 
 export interface InstanceSubject {

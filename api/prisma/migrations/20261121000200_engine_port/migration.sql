@@ -3,6 +3,9 @@
 -- Locks are taken in one order by everything that touches the queue: leases by instance, ledgers by instance,
 -- conversations by id, outbox, messages by id. An entry of the outbox changes only under the lock of its
 -- conversation. None of these functions waits for a client while it holds a lock: each is one statement.
+--
+-- Plans of functions on the message path are fixed to index look-ups for each item: groups are small, tables are not,
+-- and a plan made while a table was empty would be kept.
 
 -- The name a contact is best known by: the phone where it is known, else the hidden id.
 CREATE FUNCTION gwk_contact_name(contact uuid) RETURNS text LANGUAGE sql STABLE AS $$
@@ -12,7 +15,10 @@ $$;
 
 -- Gives the head of the queue to the first waiting entry of each conversation that has none. The caller holds the
 -- locks of the conversations.
-CREATE FUNCTION gwk_promote_heads(conversations uuid[]) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION gwk_promote_heads(conversations uuid[]) RETURNS void
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
 BEGIN
   UPDATE outbox o SET head = true, turn_at = now()
   FROM unnest(conversations) AS c(id)
@@ -29,7 +35,9 @@ END $$;
 -- The epoch rule. One verdict for each caller: null (the lease is theirs), 'fenced', or 'gone' (theirs, of a
 -- deleted instance). The leases stay locked until the end of the transaction: nobody acquires in between.
 CREATE FUNCTION gwk_fence(instance_ids uuid[], epochs integer[], holders uuid[]) RETURNS text[]
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
 DECLARE
   verdicts text[];
 BEGIN
@@ -88,7 +96,10 @@ END $$;
 
 -- Renews many leases. A lease that ended and that nobody took may still be renewed: its engine is the last one.
 CREATE FUNCTION gwk_renew(instance_ids uuid[], epochs integer[], holders uuid[], lease_ms integer)
-RETURNS text[] LANGUAGE plpgsql AS $$
+RETURNS text[]
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
 DECLARE
   verdicts text[];
 BEGIN
@@ -115,7 +126,10 @@ CREATE FUNCTION gwk_claim(
   place integer, verdict text, message_id uuid, opted_out boolean, conversation_id uuid, group_id text,
   contact_name text, wa_message_id text, type text, content_sealed bytea, built_sealed bytea, rendered_as text,
   attempted_at timestamptz
-) LANGUAGE plpgsql AS $$
+)
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
 #variable_conflict use_column
 DECLARE
   verdicts text[] := gwk_fence(instance_ids, epochs, holders);
@@ -226,7 +240,10 @@ END $$;
 CREATE FUNCTION gwk_store_built(
   instance_ids uuid[], epochs integer[], holders uuid[],
   places integer[], message_ids uuid[], builts bytea[], renderings text[]
-) RETURNS TABLE (place integer, verdict text, message_id uuid, kept bytea) LANGUAGE plpgsql AS $$
+) RETURNS TABLE (place integer, verdict text, message_id uuid, kept bytea)
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
 #variable_conflict use_column
 DECLARE
   verdicts text[] := gwk_fence(instance_ids, epochs, holders);
@@ -268,6 +285,75 @@ END $$;
 
 -- ------------------------------------------------------------------ changes of messages
 
+-- What decisions about outbound messages are made on.
+CREATE FUNCTION gwk_message_facts(ids uuid[]) RETURNS TABLE (
+  now timestamptz, message_id uuid, account_id uuid, instance_id uuid, wa_message_id text, group_id text,
+  contact_name text, version integer, created_at timestamptz, status text, error_code text, error_message text,
+  rendered_as text, played boolean, sent_at timestamptz, delivered_at timestamptz, read_at timestamptz,
+  failed_at timestamptz, claim_epoch integer, claim_holder uuid, attempted_at timestamptz
+)
+LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+BEGIN
+  RETURN QUERY
+  SELECT clock_timestamp(), m.id, m.account_id, m.instance_id, m.wa_message_id, v.group_id,
+    gwk_contact_name(v.contact_id), m.version, m.created_at::timestamptz, m.status, m.error_code, m.error_message,
+    m.rendered_as, m.played, m.sent_at::timestamptz, m.delivered_at::timestamptz, m.read_at::timestamptz,
+    m.failed_at::timestamptz, o.claim_epoch, o.claim_holder, o.attempted_at::timestamptz
+  FROM unnest(ids) AS wanted(id)
+  JOIN messages m ON m.id = wanted.id AND m.direction = 'outbound'
+  JOIN conversations v ON v.id = m.conversation_id
+  LEFT JOIN outbox o ON o.message_id = m.id;
+END $$;
+
+-- The messages that callers name, by our id or by the network's, each within the caller's own instance and only for a
+-- caller whose lease is the present one. Network ids are looked for among the messages of the last three days, then
+-- among all: a receipt rarely comes later. `number`: place in the arrays.
+CREATE FUNCTION gwk_find_messages(
+  instance_ids uuid[], epochs integer[], holders uuid[], message_ids uuid[], wa_message_ids text[]
+) RETURNS TABLE (number integer, message_id uuid)
+LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+DECLARE
+  recently uuid := gwk_lowest_id(now() - interval '3 days');
+  found integer[];
+  wanted integer[];
+BEGIN
+  wanted := ARRAY(
+    SELECT q.number::integer
+    FROM unnest(instance_ids, epochs, holders) WITH ORDINALITY AS q(instance_id, epoch, holder, number)
+    JOIN instance_leases l ON l.instance_id = q.instance_id AND l.epoch = q.epoch AND l.holder = q.holder);
+
+  RETURN QUERY
+  SELECT q.number, m.id
+  FROM (SELECT w.number, instance_ids[w.number] AS instance_id, message_ids[w.number] AS id
+        FROM unnest(wanted) AS w(number)) AS q
+  JOIN messages m ON m.id = q.id AND m.instance_id = q.instance_id AND m.direction = 'outbound';
+
+  FOR number, message_id IN
+    SELECT w.number, m.id FROM unnest(wanted) AS w(number)
+    CROSS JOIN LATERAL (
+      SELECT e.id FROM messages e
+      WHERE e.instance_id = instance_ids[w.number] AND e.wa_message_id = wa_message_ids[w.number]
+        AND e.id >= recently AND e.direction = 'outbound'
+    ) AS m
+  LOOP
+    found := found || number;
+    RETURN NEXT;
+  END LOOP;
+
+  RETURN QUERY
+  SELECT w.number, m.id FROM unnest(wanted) AS w(number)
+  CROSS JOIN LATERAL (
+    SELECT e.id FROM messages e
+    WHERE e.instance_id = instance_ids[w.number] AND e.wa_message_id = wa_message_ids[w.number]
+      AND e.id < recently AND e.direction = 'outbound'
+  ) AS m
+  WHERE wa_message_ids[w.number] IS NOT NULL AND w.number <> ALL (COALESCE(found, '{}'));
+END $$;
+
 -- Applies changes that were decided on what a message was (its version) and writes their events, each change with
 -- its events or not at all: one whose message has changed since is left out, and decided again by the caller.
 --
@@ -276,7 +362,10 @@ END $$;
 --   head, the content may be deleted a day later) or 'return' (back to waiting, at its place).
 -- events: {message_id, id, account_id, instance_id, type, by_default, at, data (base64)}.
 -- Returns the messages whose change was made.
-CREATE FUNCTION gwk_change_messages(changes jsonb, events jsonb) RETURNS uuid[] LANGUAGE plpgsql AS $$
+CREATE FUNCTION gwk_change_messages(changes jsonb, events jsonb) RETURNS uuid[]
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
 DECLARE
   ids uuid[] := ARRAY(SELECT c.message_id FROM jsonb_to_recordset(changes) AS c(message_id uuid));
   made uuid[];
@@ -338,7 +427,10 @@ END $$;
 -- has left. Returns the verdicts and the messages whose change was made.
 CREATE FUNCTION gwk_record_outcomes(
   instance_ids uuid[], epochs integer[], holders uuid[], changes jsonb, events jsonb
-) RETURNS TABLE (verdicts text[], made uuid[]) LANGUAGE plpgsql AS $$
+) RETURNS TABLE (verdicts text[], made uuid[])
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
 BEGIN
   verdicts := gwk_fence(instance_ids, epochs, holders);
   SELECT COALESCE(jsonb_agg(c.change), '[]') INTO changes
@@ -356,7 +448,10 @@ END $$;
 
 CREATE FUNCTION gwk_write_session(
   instance uuid, epoch integer, holder uuid, types text[], keys text[], sealed bytea[]
-) RETURNS text LANGUAGE plpgsql AS $$
+) RETURNS text
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
 #variable_conflict use_column
 DECLARE
   verdict text := (gwk_fence(ARRAY[instance], ARRAY[epoch], ARRAY[holder]))[1];
@@ -372,4 +467,157 @@ BEGIN
   WHERE w.value IS NOT NULL
   ON CONFLICT (instance_id, type, key) DO UPDATE SET value_sealed = EXCLUDED.value_sealed, updated_at = now();
   RETURN NULL;
+END $$;
+
+-- ------------------------------------------------------------------ what engines receive
+
+-- What is known of the conversations that messages came in: one row for each. `names`: the contact's canonical name
+-- in a direct chat, else null; `senders`: the canonical name of the sender within a group, else null.
+CREATE FUNCTION gwk_receive_gather(instance_ids uuid[], names text[], group_ids text[], senders text[])
+RETURNS TABLE (
+  account_id uuid, contact_id uuid, contact_name text, conversation_id uuid, sender_name text
+)
+LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+BEGIN
+  RETURN QUERY
+  SELECT i.account_id, n.contact_id, gwk_contact_name(n.contact_id), c.id, gwk_contact_name(s.contact_id)
+  FROM unnest(instance_ids, names, group_ids, senders) WITH ORDINALITY
+    AS q(instance_id, name, group_id, sender, place)
+  LEFT JOIN instances i ON i.id = q.instance_id
+  LEFT JOIN contact_names n ON n.account_id = i.account_id AND n.name = q.name
+  LEFT JOIN contact_names s ON s.account_id = i.account_id AND s.name = q.sender
+  LEFT JOIN LATERAL (
+    SELECT v.id FROM conversations v WHERE v.instance_id = i.id AND v.contact_id = n.contact_id
+    UNION ALL
+    SELECT v.id FROM conversations v WHERE v.instance_id = i.id AND v.group_id = q.group_id
+  ) c ON true
+  ORDER BY q.place;
+END $$;
+
+-- Writes what came in, each message once, with its events. Items: {number, place (of the caller), message_id,
+-- account_id, instance_id, conversation_id, new_conversation, contact_id, new_contact, name, group_id, participant,
+-- wa_message_id, from_me, at, created_at, type, to, person}. Events as in gwk_change_messages.
+-- Results by number: 'fenced', 'gone', 'again' (a name or conversation was made by another meanwhile; nothing of the
+-- item is written), 'known' (it came in before) or 'written'.
+CREATE FUNCTION gwk_receive(instance_ids uuid[], epochs integer[], holders uuid[], items jsonb, events jsonb)
+RETURNS TABLE (number integer, result text)
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+#variable_conflict use_column
+DECLARE
+  verdicts text[] := gwk_fence(instance_ids, epochs, holders);
+  good integer[];
+  fresh uuid[];
+BEGIN
+  good := ARRAY(
+    SELECT i.number FROM jsonb_to_recordset(items) AS i(number integer, place integer)
+    WHERE verdicts[i.place] IS NULL);
+
+  PERFORM FROM conversations v
+  WHERE v.id IN (SELECT i.conversation_id FROM jsonb_to_recordset(items)
+    AS i(number integer, conversation_id uuid, new_conversation boolean)
+    WHERE NOT i.new_conversation AND i.number = ANY (good))
+  ORDER BY v.id FOR NO KEY UPDATE;
+
+  -- A name or conversation that another has made meanwhile keeps its first maker's ids.
+  WITH wanted AS (
+    SELECT DISTINCT i.account_id, i.name, i.contact_id
+    FROM jsonb_to_recordset(items)
+      AS i(number integer, account_id uuid, name text, contact_id uuid, new_contact boolean)
+    WHERE i.new_contact AND i.number = ANY (good)
+    ORDER BY i.account_id, i.name
+  ), named AS (
+    INSERT INTO contact_names (account_id, name, contact_id)
+    SELECT w.account_id, w.name, w.contact_id FROM wanted w
+    ON CONFLICT DO NOTHING RETURNING account_id, contact_id
+  ), made AS (
+    INSERT INTO contacts (id, account_id) SELECT n.contact_id, n.account_id FROM named n RETURNING id
+  )
+  SELECT ARRAY(
+    SELECT i.number FROM jsonb_to_recordset(items) AS i(number integer, contact_id uuid, new_contact boolean)
+    WHERE i.number = ANY (good) AND (NOT i.new_contact OR EXISTS (SELECT FROM made m WHERE m.id = i.contact_id)))
+  INTO good;
+
+  WITH wanted AS (
+    SELECT DISTINCT i.conversation_id, i.instance_id, i.contact_id, i.group_id
+    FROM jsonb_to_recordset(items)
+      AS i(number integer, conversation_id uuid, instance_id uuid, contact_id uuid, group_id text,
+        new_conversation boolean)
+    WHERE i.new_conversation AND i.number = ANY (good)
+    ORDER BY i.instance_id, i.contact_id, i.group_id
+  ), made AS (
+    INSERT INTO conversations (id, instance_id, contact_id, group_id)
+    SELECT w.conversation_id, w.instance_id, w.contact_id, w.group_id FROM wanted w
+    ON CONFLICT DO NOTHING RETURNING id
+  )
+  SELECT ARRAY(
+    SELECT i.number FROM jsonb_to_recordset(items)
+      AS i(number integer, conversation_id uuid, new_conversation boolean)
+    WHERE i.number = ANY (good) AND CASE WHEN i.new_conversation
+      THEN EXISTS (SELECT FROM made m WHERE m.id = i.conversation_id)
+      ELSE EXISTS (SELECT FROM conversations v WHERE v.id = i.conversation_id) END)
+  INTO good;
+
+  WITH seen AS (
+    INSERT INTO inbound_seen (conversation_id, participant, wa_message_id, message_id)
+    SELECT i.conversation_id, COALESCE(i.participant, ''), i.wa_message_id, i.message_id
+    FROM jsonb_to_recordset(items)
+      AS i(number integer, conversation_id uuid, participant text, wa_message_id text, message_id uuid)
+    WHERE i.number = ANY (good)
+    ON CONFLICT DO NOTHING RETURNING message_id
+  )
+  SELECT array_agg(s.message_id) INTO fresh FROM seen s;
+
+  INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, wa_message_id,
+    participant, created_at, sent_at, delivered_at, updated_at)
+  SELECT i.message_id, i.account_id, i.instance_id, i.conversation_id, 'inbound', i."to", i.type, 'delivered',
+    i.wa_message_id, i.participant, i.created_at, i.at, i.created_at, i.created_at
+  FROM jsonb_to_recordset(items)
+    AS i(message_id uuid, account_id uuid, instance_id uuid, conversation_id uuid, "to" text, type text,
+      wa_message_id text, participant text, created_at timestamptz, at timestamptz, from_me boolean)
+  WHERE NOT i.from_me AND i.message_id = ANY (fresh);
+
+  UPDATE conversations v SET last_wrote_at = GREATEST(v.last_wrote_at, w.at)
+  FROM (
+    SELECT i.conversation_id, max(i.at) AS at
+    FROM jsonb_to_recordset(items) AS i(conversation_id uuid, at timestamptz, from_me boolean, message_id uuid)
+    WHERE NOT i.from_me AND i.message_id = ANY (fresh)
+    GROUP BY i.conversation_id
+  ) AS w
+  WHERE v.id = w.conversation_id;
+
+  PERFORM FROM contacts c
+  WHERE c.id IN (
+    SELECT i.contact_id FROM jsonb_to_recordset(items) AS i(contact_id uuid, person text, message_id uuid)
+    WHERE i.person IS NOT NULL AND i.message_id = ANY (fresh) AND c.name IS DISTINCT FROM i.person)
+  ORDER BY c.id FOR NO KEY UPDATE;
+  UPDATE contacts c SET name = p.person
+  FROM (
+    SELECT DISTINCT ON (i.contact_id) i.contact_id, i.person
+    FROM jsonb_to_recordset(items) AS i(contact_id uuid, person text, message_id uuid, at timestamptz)
+    WHERE i.person IS NOT NULL AND i.contact_id IS NOT NULL AND i.message_id = ANY (fresh)
+    ORDER BY i.contact_id, i.at DESC
+  ) AS p
+  WHERE c.id = p.contact_id AND c.name IS DISTINCT FROM p.person;
+
+  PERFORM gwk_emit(
+    array_agg(e.id ORDER BY e.id), array_agg(e.account_id ORDER BY e.id), array_agg(e.instance_id ORDER BY e.id),
+    array_agg(e.type ORDER BY e.id), array_agg(e.by_default ORDER BY e.id), array_agg(e.at ORDER BY e.id),
+    array_agg(decode(e.data, 'base64') ORDER BY e.id))
+  FROM jsonb_to_recordset(events) AS e(
+    message_id uuid, id uuid, account_id uuid, instance_id uuid, type text, by_default boolean, at timestamptz,
+    data text)
+  WHERE e.message_id = ANY (fresh)
+  HAVING count(*) > 0;
+
+  RETURN QUERY
+  SELECT i.number, CASE
+    WHEN verdicts[i.place] IS NOT NULL THEN verdicts[i.place]
+    WHEN i.number <> ALL (good) THEN 'again'
+    WHEN i.message_id = ANY (fresh) THEN 'written'
+    ELSE 'known' END
+  FROM jsonb_to_recordset(items) AS i(number integer, place integer, message_id uuid);
 END $$;

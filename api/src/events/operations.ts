@@ -1,0 +1,78 @@
+import { fromPublicId, lowestUuidAt, toPublicId } from '@gwk/core/ids';
+import type { EventType } from '@gwk/core/events';
+import { Problem } from '@gwk/core/problems';
+import { EventListQuery, EventOut } from '@gwk/core/resources/event';
+import type { Sealer } from '@gwk/core/sealing';
+import { maySee, restrictionOf, type Caller } from '../accounts/caller.js';
+import type { Event, Prisma } from '../generated/prisma/client.js';
+import { operation } from '../http/operation.js';
+import { pageOf } from '../http/page.js';
+import { findFilterInstance } from '../instances/find.js';
+import { openEventData } from './emit.js';
+
+export const eventOperations = [
+  operation({
+    name: 'listEvents',
+    method: 'GET',
+    path: '/v1/events',
+    summary: 'List events, most recent first',
+    scope: 'events:read',
+    status: 200,
+    query: EventListQuery,
+    result: pageOf(EventOut),
+    async handle({ caller, query: { limit, cursor, ...filters }, services: { db, sealer, cursors } }) {
+      const list = { accountId: caller.accountId, route: 'GET /v1/events', filters };
+      const after = cursors.read(list, cursor);
+      const conditions: Prisma.EventWhereInput[] = [{ accountId: caller.accountId }];
+      if (filters.instance_id !== undefined) {
+        const id = fromPublicId('instance', filters.instance_id);
+        conditions.push({ instanceId: await findFilterInstance(db, caller, id) });
+      } else {
+        const restriction = restrictionOf(caller);
+        if (restriction) conditions.push({ instanceId: { in: restriction } });
+      }
+      if (filters.type !== undefined) conditions.push({ type: filters.type });
+      if (filters.since !== undefined) {
+        conditions.push({ id: { gte: lowestUuidAt(Date.parse(filters.since)) } });
+      }
+      if (after !== null) conditions.push({ id: { lt: after } });
+      const rows = await db.event.findMany({
+        where: { AND: conditions },
+        orderBy: { id: 'desc' },
+        take: limit + 1,
+      });
+      return { status: 200, body: cursors.page(list, limit, rows, (row) => eventOut(sealer, row)) };
+    },
+  }),
+
+  operation({
+    name: 'getEvent',
+    method: 'GET',
+    path: '/v1/events/{event_id}',
+    summary: 'An event',
+    scope: 'events:read',
+    status: 200,
+    result: EventOut,
+    async handle({ caller, params, services: { db, sealer } }) {
+      const row = await db.event.findUnique({ where: { id: params['event_id']! } });
+      if (!row || !maySeeEvent(caller, row)) throw new Problem('not-found');
+      return { status: 200, body: eventOut(sealer, row) };
+    },
+  }),
+];
+
+/** What concerns no instance concerns the whole account: not for keys of some instances. */
+function maySeeEvent(caller: Caller, row: Event): boolean {
+  if (row.accountId !== caller.accountId) return false;
+  return row.instanceId === null ? caller.instances === null : maySee(caller, row.instanceId);
+}
+
+export function eventOut(sealer: Sealer, row: Event): EventOut {
+  return {
+    id: toPublicId('event', row.id),
+    type: row.type as EventType,
+    instance_id: row.instanceId === null ? null : toPublicId('instance', row.instanceId),
+    timestamp: row.timestamp.toISOString(),
+    data: openEventData(sealer, row.accountId, row.dataSealed),
+  };
+}

@@ -1,0 +1,119 @@
+import { Batcher } from '@gwk/core/batcher';
+import type { ClaimedMessage, EngineRequest, EngineResponse, LeaseName } from '@gwk/core/protocol/engine';
+import type { Rendering } from '@gwk/core/states';
+import { chatOf } from '../events/emit.js';
+import { failMessages } from '../messages/changes/apply.js';
+import { openContent, openBuilt } from '../messages/content.js';
+import type { EngineCaller, InternalDeps } from './deps.js';
+import { isUndone } from './grouping.js';
+import { RefusalError, type Verdict } from './refusal.js';
+
+/**
+ * Claims of all engines, in groups (brief: gwk_claim). What a claim finds opted out, or finds unreadable, fails
+ * there: it must not stand in the way of what waits behind it.
+ */
+interface ClaimItem extends LeaseName {
+  instanceId: string;
+  claimId: string;
+  limit: number;
+}
+
+interface ClaimRow {
+  place: number;
+  verdict: Verdict;
+  message_id: string | null;
+  opted_out: boolean;
+  conversation_id: string;
+  group_id: string | null;
+  contact_name: string | null;
+  wa_message_id: string;
+  type: string;
+  content_sealed: Uint8Array | null;
+  built_sealed: Uint8Array | null;
+  rendered_as: Rendering | null;
+  attempted_at: Date | null;
+}
+
+interface Claimed {
+  verdict: Verdict;
+  messages: ClaimedMessage[];
+}
+
+export class Claims {
+  readonly #groups: Batcher<ClaimItem, Claimed>;
+
+  constructor(private readonly deps: InternalDeps) {
+    this.#groups = new Batcher({ run: (items) => this.#claimAll(items), mayIsolate: isUndone });
+  }
+
+  async claim(caller: EngineCaller, request: EngineRequest<'claims'>): Promise<EngineResponse<'claims'>> {
+    const { epoch, holder, claim_id: claimId, limit } = request;
+    const { verdict, messages } = await this.#groups.submit({
+      instanceId: caller.instanceId,
+      epoch,
+      holder,
+      claimId,
+      limit,
+    });
+    if (verdict) throw new RefusalError(verdict);
+    return { messages };
+  }
+
+  async #claimAll(items: readonly ClaimItem[]): Promise<Claimed[]> {
+    const rows = await this.deps.database.$queryRaw<ClaimRow[]>`
+      SELECT * FROM gwk_claim(
+        ${items.map((item) => item.instanceId)}::uuid[], ${items.map((item) => item.epoch)}::integer[],
+        ${items.map((item) => item.holder)}::uuid[], ${items.map((item) => item.claimId)}::uuid[],
+        ${items.map((item) => item.limit)}::integer[])`;
+    const answers: Claimed[] = items.map(() => ({ verdict: null, messages: [] }));
+    const optedOut: string[] = [];
+    const unreadable: string[] = [];
+    for (const row of rows) {
+      const answer = answers[row.place - 1]!;
+      if (row.message_id === null) answer.verdict = row.verdict;
+      else if (row.opted_out) optedOut.push(row.message_id);
+      else {
+        const message = this.#open(row, row.message_id, items[row.place - 1]!.instanceId);
+        if (message) answer.messages.push(message);
+        else unreadable.push(row.message_id);
+      }
+    }
+    await this.#fail(optedOut, 'opted_out');
+    await this.#fail(unreadable, 'internal');
+    return answers;
+  }
+
+  #open(row: ClaimRow, messageId: string, instanceId: string): ClaimedMessage | null {
+    const { sealer, log } = this.deps;
+    try {
+      if (!row.content_sealed) throw new Error('the content is gone');
+      return {
+        message_id: messageId,
+        conversation_id: row.conversation_id,
+        chat: chatOf({ groupId: row.group_id, contactName: row.contact_name }).id,
+        wa_message_id: row.wa_message_id,
+        type: row.type,
+        content: openContent(sealer, instanceId, row.content_sealed),
+        built: row.built_sealed && openBuilt(sealer, instanceId, row.built_sealed).toString('base64'),
+        rendered_as: row.rendered_as,
+        attempted_at: row.attempted_at?.toISOString() ?? null,
+      };
+    } catch (error) {
+      log.error(
+        { message: messageId, instance: instanceId, err: error },
+        'a claimed message cannot be opened',
+      );
+      return null;
+    }
+  }
+
+  /** Claims are answered whatever becomes of this: a message that stays is met again by the next claim. */
+  async #fail(messageIds: string[], code: 'opted_out' | 'internal'): Promise<void> {
+    if (messageIds.length === 0) return;
+    try {
+      await failMessages(this.deps, messageIds, { code, message: null });
+    } catch (error) {
+      this.deps.log.error({ messages: messageIds, code, err: error }, 'refused messages were not failed');
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import type { apiSettings } from '@gwk/core/config/api';
+import type { ConfigOf } from '@gwk/core/config/load';
+import type { Logger } from '@gwk/core/log';
+import type { PolicyOverrides } from '@gwk/core/policy/policy';
+import type { Sealer } from '@gwk/core/sealing';
+import type { Database } from '../database.js';
+import type { AdminRedis } from '../leases/redis-users.js';
+
+/** What the internal port is made with. */
+export type InternalConfig = Pick<
+  ConfigOf<typeof apiSettings>,
+  | 'internalHost'
+  | 'internalPort'
+  | 'internalTlsCert'
+  | 'internalTlsKey'
+  | 'operatorToken'
+  | 'leaseMs'
+  | 'renewMs'
+  | 'redisUrl'
+  | 'redisPrefix'
+  | 'engineRedisUrl'
+  | 'redisAcl'
+  | 'environment'
+  | 'clusterNamespace'
+  | 'maxInstances'
+>;
+
+export interface InternalDeps {
+  config: InternalConfig;
+  environmentPolicy: PolicyOverrides;
+  database: Database;
+  /** With the right to make Redis users. May be down: nothing here waits for it. */
+  redis: AdminRedis;
+  sealer: Sealer;
+  log: Logger;
+}
+
+/** The pod whose token opened a call. */
+export interface EngineCaller {
+  tokenId: string;
+  instanceId: string;
+  pod: string;
+}

@@ -1,0 +1,69 @@
+import type { EngineResponse, EngineRoute } from '@gwk/core/protocol/engine';
+import type { ENGINE_ROUTES } from '@gwk/core/protocol/engine';
+import type { z } from 'zod';
+import type { Leases } from '../leases/leases.js';
+import { readSession, writeSession } from '../session/session.js';
+import type { BuiltMessages } from './built.js';
+import type { Claims } from './claims.js';
+import type { EngineCaller, InternalDeps } from './deps.js';
+import type { Inbound } from './inbound.js';
+import type { Outcomes } from './outcomes.js';
+import { RefusalError } from './refusal.js';
+import { recordStates } from './state.js';
+
+export type ParsedRequest<R extends EngineRoute> = z.output<(typeof ENGINE_ROUTES)[R]['request']>;
+
+export type EngineHandlers = {
+  [R in EngineRoute]: (caller: EngineCaller, request: ParsedRequest<R>) => Promise<EngineResponse<R>>;
+};
+
+export interface EngineServices {
+  leases: Leases;
+  claims: Claims;
+  built: BuiltMessages;
+  outcomes: Outcomes;
+  inbound: Inbound;
+  /** Tokens of the instance may have been revoked. */
+  forgetTokens: (instanceId: string) => void;
+}
+
+/** What each engine route does. The caller is the instance of the token: no request names an instance. */
+export function engineHandlers(deps: InternalDeps, services: EngineServices): EngineHandlers {
+  const { leases, claims, built, outcomes, inbound } = services;
+  return {
+    acquire: async (caller, request) => {
+      if (request.pod !== caller.pod) throw new RefusalError('unauthorized');
+      const acquired = await leases.acquire(caller, request);
+      services.forgetTokens(caller.instanceId);
+      return acquired;
+    },
+    renew: (caller, request) => leases.renew(caller, request),
+    release: async (caller, request) => {
+      await leases.release(caller, request);
+      return {};
+    },
+    'redis-user': async (caller, request) => {
+      await leases.restoreRedisUser(caller, request);
+      return {};
+    },
+    claims: (caller, request) => claims.claim(caller, request),
+    built: (caller, request) => built.store(caller, request),
+    outcomes: async (caller, request) => {
+      await outcomes.record(caller, request);
+      return {};
+    },
+    state: async (caller, request) => {
+      await recordStates(deps, caller, request);
+      return {};
+    },
+    'session-read': (caller, request) => readSession(deps, caller, request),
+    'session-write': async (caller, request) => {
+      await writeSession(deps, caller, request);
+      return {};
+    },
+    inbound: async (caller, request) => {
+      await inbound.receive(caller, request);
+      return {};
+    },
+  };
+}

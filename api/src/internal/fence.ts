@@ -1,0 +1,14 @@
+import type { LeaseName } from '@gwk/core/protocol/engine';
+import type { Queryable } from '../database.js';
+import { RefusalError, type Verdict } from './refusal.js';
+
+/**
+ * The epoch rule for one caller, as the first statement of a transaction: the lease stays the caller's until its end.
+ * @throws RefusalError `fenced` or `gone`
+ */
+export async function fence(tx: Queryable, instanceId: string, lease: LeaseName): Promise<void> {
+  const [row] = await tx.$queryRaw<{ verdict: Verdict }[]>`
+    SELECT (gwk_fence(ARRAY[${instanceId}::uuid], ARRAY[${lease.epoch}::integer], ARRAY[${lease.holder}::uuid]))[1]
+      AS verdict`;
+  if (row!.verdict) throw new RefusalError(row!.verdict);
+}

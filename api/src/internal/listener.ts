@@ -1,0 +1,165 @@
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { ENGINE_ROUTES } from '@gwk/core/protocol/engine';
+import { OPERATOR_ROUTES } from '@gwk/core/protocol/operator';
+import type { z } from 'zod';
+import { Leases } from '../leases/leases.js';
+import { RedisUsers } from '../leases/redis-users.js';
+import { Authentication } from './auth.js';
+import { readBody } from './body.js';
+import { BuiltMessages } from './built.js';
+import { Claims } from './claims.js';
+import type { InternalDeps } from './deps.js';
+import { engineHandlers } from './engine-routes.js';
+import { Inbound } from './inbound.js';
+import { operatorHandlers } from './operator-routes.js';
+import { Outcomes } from './outcomes.js';
+import { RefusalError } from './refusal.js';
+
+/**
+ * The second listener of the API: engines and the operator (core/src/protocol). Closed to the outside; it logs ids
+ * and codes, never what a body says.
+ */
+export interface InternalListener {
+  port: number;
+  /** Answers what is under way, then closes. */
+  close(): Promise<void>;
+}
+
+interface Route {
+  maxBytes: number;
+  schema: z.ZodType;
+  /** The handler, for whoever the credentials say is calling. */
+  authenticate(authorization: string | undefined): Promise<(request: never) => Promise<unknown>>;
+}
+
+const SMALL_BODY = 64 * 1024;
+const ORDINARY_BODY = 4 * 1024 * 1024;
+const LARGE_BODY = 64 * 1024 * 1024;
+const MAX_BYTES: Record<string, number> = {
+  '/engine/built': LARGE_BODY,
+  '/engine/session-write': LARGE_BODY,
+  '/engine/inbound': LARGE_BODY,
+  '/engine/outcomes': ORDINARY_BODY,
+  '/engine/session-read': ORDINARY_BODY,
+  '/operator/project': ORDINARY_BODY,
+};
+
+/** Longer than clients keep a silent connection, so that they close it and never write into a closing one. */
+const KEEP_ALIVE_MS = 75_000;
+const REQUEST_LIMIT_MS = 60_000;
+
+export async function startInternalListener(deps: InternalDeps): Promise<InternalListener> {
+  const routes = makeRoutes(deps);
+  const answer = (request: IncomingMessage, response: ServerResponse): void => {
+    void respond(deps, routes, request, response);
+  };
+  const { internalTlsCert: cert, internalTlsKey: key, internalHost, internalPort } = deps.config;
+  const server: Server =
+    cert !== undefined && key !== undefined
+      ? createHttpsServer({ cert, key }, answer)
+      : createHttpServer(answer);
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  server.headersTimeout = REQUEST_LIMIT_MS;
+  server.requestTimeout = REQUEST_LIMIT_MS;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(internalPort, internalHost, resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeIdleConnections();
+      }),
+  };
+}
+
+function makeRoutes(deps: InternalDeps): Map<string, Route> {
+  const { config, database, redis, sealer, log } = deps;
+  const authentication = new Authentication(database, config.operatorToken);
+  const forgetTokens = (instanceId: string): void => authentication.forget(instanceId);
+  const { redisUrl, engineRedisUrl, redisPrefix: prefix, redisAcl: acl } = config;
+  const redisUsers = new RedisUsers(redis, sealer, { redisUrl, engineRedisUrl, prefix, acl }, log);
+  const leases = new Leases(deps, redisUsers);
+  const engines = engineHandlers(deps, {
+    leases,
+    claims: new Claims(deps),
+    built: new BuiltMessages(deps),
+    outcomes: new Outcomes(deps),
+    inbound: new Inbound(deps),
+    forgetTokens,
+  });
+  const operator = operatorHandlers(deps, { leases, redisUsers, forgetTokens });
+
+  const routes = new Map<string, Route>();
+  const add = (path: string, schema: z.ZodType, authenticate: Route['authenticate']): void => {
+    routes.set(path, { maxBytes: MAX_BYTES[path] ?? SMALL_BODY, schema, authenticate });
+  };
+  for (const [name, { request }] of Object.entries(ENGINE_ROUTES)) {
+    const handler = engines[name as keyof typeof engines] as (
+      caller: unknown,
+      body: unknown,
+    ) => Promise<unknown>;
+    add(`/engine/${name}`, request, async (authorization) => {
+      const caller = await authentication.engine(authorization);
+      return (body) => handler(caller, body);
+    });
+  }
+  for (const [name, { request }] of Object.entries(OPERATOR_ROUTES)) {
+    const handler = operator[name as keyof typeof operator];
+    add(`/operator/${name}`, request, async (authorization) => {
+      authentication.operator(authorization);
+      return handler;
+    });
+  }
+  return routes;
+}
+
+async function respond(
+  deps: InternalDeps,
+  routes: ReadonlyMap<string, Route>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  try {
+    const route = request.method === 'POST' ? routes.get(request.url ?? '') : undefined;
+    if (!route) return send(response, 404, { error: 'not-found' });
+    const handle = await route.authenticate(request.headers.authorization);
+    const parsed = route.schema.safeParse(await readBody(request, route.maxBytes));
+    // Of an issue only place and kind are told: the rest may quote what was sent.
+    if (!parsed.success)
+      throw new RefusalError('invalid', { issues: parsed.error.issues.map(describeIssue) });
+    send(response, 200, await handle(parsed.data as never));
+  } catch (error) {
+    if (!(error instanceof RefusalError)) {
+      deps.log.error({ route: request.url, err: error }, 'an internal call failed');
+    }
+    const refusal = error instanceof RefusalError ? error : new RefusalError('unavailable');
+    send(response, refusal.status, { error: refusal.refusal, ...refusal.more });
+  } finally {
+    // A body that was not read to its end cannot share its connection with a next request.
+    if (!request.complete) response.once('finish', () => request.destroy());
+  }
+}
+
+function describeIssue({ path, code, message }: z.core.$ZodIssue): { path: string; message: string } {
+  return { path: path.join('.'), message: code === 'unrecognized_keys' ? 'unknown fields' : message };
+}
+
+function send(response: ServerResponse, status: number, body: unknown): void {
+  if (response.headersSent || response.destroyed) return;
+  const text = JSON.stringify(body);
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(text),
+  });
+  response.end(text);
+}

@@ -1,0 +1,34 @@
+import type { EngineRequest, StateChange } from '@gwk/core/protocol/engine';
+import type { StateNews } from '../instances/state/decide.js';
+import { writeStates } from '../instances/state/write.js';
+import type { EngineCaller, InternalDeps } from './deps.js';
+import { fence } from './fence.js';
+
+const TRANSACTION = { maxWait: 3_000, timeout: 10_000 };
+
+export async function recordStates(
+  { database, sealer }: InternalDeps,
+  { instanceId }: EngineCaller,
+  request: EngineRequest<'state'>,
+): Promise<void> {
+  await database.$transaction(async (tx) => {
+    await fence(tx, instanceId, request);
+    await writeStates(tx, sealer, instanceId, request.changes.map(newsOf));
+  }, TRANSACTION);
+}
+
+function newsOf(change: StateChange): StateNews {
+  const { ban, reconnect } = change;
+  return {
+    state: change.state,
+    at: new Date(change.at),
+    reason: change.reason,
+    paired: change.paired,
+    jid: change.jid,
+    businessName: change.business_name,
+    ban: ban && { code: ban.code, expiresAt: dateOf(ban.expires_at) },
+    reconnect: reconnect && { count: reconnect.count, at: dateOf(reconnect.at) },
+  };
+}
+
+const dateOf = (time: string | null): Date | null => (time === null ? null : new Date(time));

@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto';
+import { Batcher } from '@gwk/core/batcher';
+import { resolvePolicy, type PolicyOverrides } from '@gwk/core/policy/policy';
+import type { EngineRequest, EngineResponse, LeaseName } from '@gwk/core/protocol/engine';
+import type { InstanceKind, InstanceState, InteractiveMode } from '@gwk/core/states';
+import { openCommandKey } from '../instances/command-key.js';
+import { isUndone } from '../internal/grouping.js';
+import type { EngineCaller, InternalDeps } from '../internal/deps.js';
+import { RefusalError, type Verdict } from '../internal/refusal.js';
+import type { EngineRedis, RedisUsers } from './redis-users.js';
+
+/**
+ * One engine per number (design): the lease is a row, its times are those of Postgres. An epoch is a number and a
+ * random holder id; a restored backup may repeat the number and never the pair.
+ */
+interface RenewItem extends LeaseName {
+  instanceId: string;
+}
+
+interface RenewRow {
+  place: number;
+  verdict: Verdict;
+  interactive_mode: InteractiveMode;
+  instance_policy: PolicyOverrides;
+  account_policy: PolicyOverrides;
+}
+
+type Renewal = { verdict: Verdict } & EngineResponse<'renew'>;
+
+export class Leases {
+  readonly #renewals: Batcher<RenewItem, Renewal>;
+
+  constructor(
+    private readonly deps: InternalDeps,
+    private readonly redisUsers: RedisUsers,
+  ) {
+    this.#renewals = new Batcher({ run: (items) => this.#renewAll(items), mayIsolate: isUndone });
+  }
+
+  async acquire(caller: EngineCaller, request: EngineRequest<'acquire'>): Promise<EngineResponse<'acquire'>> {
+    const holder = randomUUID();
+    const [row] = await this.deps.database.$queryRaw<
+      {
+        outcome: 'acquired' | 'gone' | 'unauthorized' | 'lease-held';
+        new_epoch: number;
+        retry_after_ms: number;
+      }[]
+    >`SELECT * FROM gwk_acquire(${caller.instanceId}::uuid, ${caller.tokenId}::uuid, ${request.pod},
+        ${request.version}, ${holder}::uuid, ${this.deps.config.leaseMs}::integer)`;
+    if (row!.outcome === 'lease-held') {
+      throw new RefusalError('lease-held', { retry_after_ms: row!.retry_after_ms });
+    }
+    if (row!.outcome !== 'acquired') throw new RefusalError(row!.outcome);
+    const lease = { epoch: row!.new_epoch, holder };
+    this.deps.log.info(
+      { instance: caller.instanceId, pod: caller.pod, epoch: lease.epoch },
+      'lease acquired',
+    );
+    const redis = await this.redisUsers.grant(caller.instanceId, lease);
+    return this.#terms(caller.instanceId, lease, redis);
+  }
+
+  async #terms(instanceId: string, lease: LeaseName, redis: EngineRedis): Promise<EngineResponse<'acquire'>> {
+    const row = await this.deps.database.instance.findUniqueOrThrow({
+      where: { id: instanceId },
+      include: { account: { select: { policy: true } } },
+    });
+    const { leaseMs, renewMs } = this.deps.config;
+    return {
+      ...lease,
+      lease_ms: leaseMs,
+      renew_ms: renewMs,
+      instance: {
+        id: row.id,
+        kind: row.kind as InstanceKind,
+        interactive_mode: row.interactiveMode as InteractiveMode,
+        state: row.state as InstanceState,
+        first_paired_at: iso(row.firstPairedAt),
+        banned_until: iso(row.bannedUntil),
+        reconnect_count: row.reconnectCount,
+        reconnect_at: iso(row.reconnectAt),
+      },
+      messages_per_minute: this.#messagesPerMinute(
+        row.policy as PolicyOverrides,
+        row.account.policy as PolicyOverrides,
+      ),
+      redis,
+      command_key: openCommandKey(this.deps.sealer, row.id, row.commandKeySealed).toString('base64'),
+    };
+  }
+
+  async renew(caller: EngineCaller, request: EngineRequest<'renew'>): Promise<EngineResponse<'renew'>> {
+    const { epoch, holder } = request;
+    const { verdict, ...renewal } = await this.#renewals.submit({
+      instanceId: caller.instanceId,
+      epoch,
+      holder,
+    });
+    if (verdict) throw new RefusalError(verdict);
+    return renewal;
+  }
+
+  async #renewAll(items: readonly RenewItem[]): Promise<Renewal[]> {
+    const instanceIds = items.map((item) => item.instanceId);
+    const rows = await this.deps.database.$queryRaw<RenewRow[]>`
+      SELECT r.place::integer, r.verdict, i.interactive_mode, i.policy AS instance_policy, a.policy AS account_policy
+      FROM unnest(gwk_renew(${instanceIds}::uuid[], ${items.map((item) => item.epoch)}::integer[],
+        ${items.map((item) => item.holder)}::uuid[], ${this.deps.config.leaseMs}::integer), ${instanceIds}::uuid[])
+        WITH ORDINALITY AS r(verdict, instance_id, place)
+      JOIN instances i ON i.id = r.instance_id
+      JOIN accounts a ON a.id = i.account_id
+      ORDER BY r.place`;
+    const byPlace = new Map(rows.map((row) => [row.place, row]));
+    return items.map((_, index) => this.#renewal(byPlace.get(index + 1)));
+  }
+
+  #renewal(row: RenewRow | undefined): Renewal {
+    return {
+      verdict: row ? row.verdict : 'gone',
+      lease_ms: this.deps.config.leaseMs,
+      messages_per_minute: row ? this.#messagesPerMinute(row.instance_policy, row.account_policy) : 0,
+      interactive_mode: row?.interactive_mode ?? 'text',
+    };
+  }
+
+  #messagesPerMinute(instance: PolicyOverrides, account: PolicyOverrides): number {
+    const levels = { environment: this.deps.environmentPolicy, account, instance };
+    return resolvePolicy(levels, { warmingUp: false }).messages_per_minute;
+  }
+
+  /** The engine has closed its socket. The lease ends now, so that whoever looks for ended leases finds it. */
+  async release(caller: EngineCaller, { epoch, holder }: LeaseName): Promise<void> {
+    const released = await this.deps.database.$executeRaw`
+      UPDATE instance_leases SET holder = NULL, expires_at = now()
+      WHERE instance_id = ${caller.instanceId}::uuid AND epoch = ${epoch}::integer AND holder = ${holder}::uuid`;
+    if (released === 0) throw new RefusalError('fenced');
+    this.deps.log.info({ instance: caller.instanceId, pod: caller.pod, epoch }, 'lease released');
+  }
+
+  /** The operator saw the pod's process end: nothing holds the number any more. */
+  async engineEnded(instanceId: string, pod: string): Promise<void> {
+    const released = await this.deps.database.$executeRaw`
+      UPDATE instance_leases SET holder = NULL, expires_at = LEAST(expires_at, now())
+      WHERE instance_id = ${instanceId}::uuid AND pod = ${pod} AND holder IS NOT NULL`;
+    if (released > 0) this.deps.log.info({ instance: instanceId, pod }, 'lease of an ended engine released');
+  }
+
+  async restoreRedisUser(caller: EngineCaller, lease: LeaseName): Promise<void> {
+    const [row] = await this.deps.database.$queryRaw<{ verdict: Verdict }[]>`
+      SELECT (gwk_fence(ARRAY[${caller.instanceId}::uuid], ARRAY[${lease.epoch}::integer],
+        ARRAY[${lease.holder}::uuid]))[1] AS verdict`;
+    if (row!.verdict) throw new RefusalError(row!.verdict);
+    if (!(await this.redisUsers.restore(caller.instanceId, lease))) throw new RefusalError('unavailable');
+  }
+}
+
+const iso = (time: Date | null): string | null => time?.toISOString() ?? null;

@@ -1,0 +1,164 @@
+import type { Sealer } from '@gwk/core/sealing';
+import type { FailureCode, MessageStatus } from '@gwk/core/states';
+import type { Queryable } from '../../database.js';
+import { eventItem } from '../../events/emit.js';
+import { subjectOf } from '../../events/subjects.js';
+import { decideChange, type Finding, type MessageChange, type MessageFacts } from './decide.js';
+
+/**
+ * Reads messages, decides, and writes under the condition that they are still as they were read; what has changed
+ * meanwhile is read and decided again. So decisions are plain functions, and no lock waits for this process.
+ */
+export interface ChangeDeps {
+  database: Queryable;
+  sealer: Sealer;
+}
+
+/** A message as something is learnt about it; `place` names the caller in a group. */
+export interface Learnt {
+  place: number;
+  messageId: string;
+  findings: Finding[];
+}
+
+export interface FactsRow {
+  now: Date;
+  message_id: string;
+  account_id: string;
+  instance_id: string;
+  wa_message_id: string | null;
+  group_id: string | null;
+  contact_name: string | null;
+  version: number;
+  created_at: Date;
+  status: MessageStatus;
+  error_code: string | null;
+  error_message: string | null;
+  rendered_as: string | null;
+  played: boolean;
+  sent_at: Date | null;
+  delivered_at: Date | null;
+  read_at: Date | null;
+  failed_at: Date | null;
+  claim_epoch: number | null;
+  claim_holder: string | null;
+  attempted_at: Date | null;
+}
+
+const MAX_TRIES = 10;
+
+/** Writes one set of changes; answers the ids of the messages whose change was made, or none to try no more. */
+export type Write = (changes: string, events: string) => Promise<ReadonlySet<string>>;
+
+/**
+ * @param holds whether the place's caller has the message claimed, from what was read
+ * @throws when messages keep changing under it
+ */
+export async function applyFindings(
+  deps: ChangeDeps,
+  learnt: readonly Learnt[],
+  holds: (place: number, row: FactsRow) => boolean,
+  write: Write,
+): Promise<void> {
+  let open = learnt;
+  for (let attempt = 1; open.length > 0; attempt++) {
+    if (attempt > MAX_TRIES) throw new Error('messages keep changing while they are decided');
+    const decided = decideAll(await readFacts(deps.database, open), open, holds);
+    if (decided.length === 0) return;
+    const made = await write(changesJson(decided), eventsJson(deps.sealer, decided));
+    open = decided.filter(({ messageId }) => !made.has(messageId)).map(({ learnt: again }) => again);
+  }
+}
+
+/** Fails messages that wait, whoever has them claimed; those that may have left are not touched. */
+export async function failMessages(
+  deps: ChangeDeps,
+  messageIds: readonly string[],
+  error: { code: FailureCode; message: string | null },
+): Promise<void> {
+  const learnt = messageIds.map((messageId): Learnt => {
+    return { place: 1, messageId, findings: [{ kind: 'failed', at: new Date(), error }] };
+  });
+  const waits = (_: number, row: FactsRow): boolean => row.attempted_at === null;
+  await applyFindings(deps, learnt, waits, async (changes, events) => {
+    const [row] = await deps.database.$queryRaw<{ made: string[] }[]>`
+      SELECT gwk_change_messages(${changes}::jsonb, ${events}::jsonb) AS made`;
+    return new Set(row!.made);
+  });
+}
+
+interface Decided {
+  messageId: string;
+  learnt: Learnt;
+  version: number;
+  change: MessageChange;
+}
+
+function decideAll(
+  rows: readonly FactsRow[],
+  learnt: readonly Learnt[],
+  holds: (place: number, row: FactsRow) => boolean,
+): Decided[] {
+  const byId = new Map(rows.map((row) => [row.message_id, row]));
+  const decided: Decided[] = [];
+  for (const item of learnt) {
+    const row = byId.get(item.messageId);
+    if (!row) continue;
+    const change = decideChange(factsOf(row, holds(item.place, row)), item.findings, row.now);
+    if (change) decided.push({ messageId: item.messageId, learnt: item, version: row.version, change });
+  }
+  return decided;
+}
+
+function factsOf(row: FactsRow, held: boolean): MessageFacts {
+  return {
+    subject: subjectOf(row),
+    version: row.version,
+    createdAt: row.created_at,
+    status: row.status,
+    errorCode: row.error_code,
+    errorMessage: row.error_message,
+    renderedAs: row.rendered_as,
+    played: row.played,
+    sentAt: row.sent_at,
+    deliveredAt: row.delivered_at,
+    readAt: row.read_at,
+    failedAt: row.failed_at,
+    held,
+    attempted: row.attempted_at !== null,
+  };
+}
+
+function readFacts(db: Queryable, learnt: readonly Learnt[]): Promise<FactsRow[]> {
+  const ids = learnt.map(({ messageId }) => messageId);
+  return db.$queryRaw<FactsRow[]>`SELECT * FROM gwk_message_facts(${ids}::uuid[])`;
+}
+
+function changesJson(decided: readonly Decided[]): string {
+  return JSON.stringify(
+    decided.map(({ messageId, learnt, version, change: { facts, queue, needsClaim } }) => ({
+      place: learnt.place,
+      message_id: messageId,
+      version,
+      held: needsClaim,
+      status: facts.status,
+      sent_at: facts.sentAt,
+      delivered_at: facts.deliveredAt,
+      read_at: facts.readAt,
+      failed_at: facts.failedAt,
+      error_code: facts.errorCode,
+      error_message: facts.errorMessage,
+      rendered_as: facts.renderedAs,
+      played: facts.played,
+      queue,
+    })),
+  );
+}
+
+function eventsJson(sealer: Sealer, decided: readonly Decided[]): string {
+  return JSON.stringify(
+    decided.flatMap(({ messageId, change }) =>
+      change.events.map((draft) => eventItem(sealer, messageId, draft)),
+    ),
+  );
+}
