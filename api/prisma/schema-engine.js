@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 import { PrismaPg } from '@prisma/adapter-pg';
-import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
+import { bindMigrationAwareSqlAdapterFactory, ColumnTypeEnum } from '@prisma/driver-adapter-utils';
 import pg from 'pg';
 import { parse as parseUrl } from 'pg-connection-string';
 
@@ -80,37 +80,61 @@ async function runCommand(name) {
   }
 }
 
-/** The catalog's queries return the type "char", for which the adapter has no column type. */
-function reportInternalCharAsBpchar() {
+/**
+ * The catalog's queries return columns of the type "char", for which the adapter has no type and the engine expects
+ * one of its own. The adapter is told another type, and its answer is mended by the names remembered here: the
+ * engine asks one question at a time.
+ */
+let internalChars = new Set();
+
+function acceptInternalChar() {
   const query = pg.Client.prototype.query;
-  const mend = (result) => {
+  const noted = (result) => {
     const fields = [result].flat().flatMap((one) => one?.fields ?? []);
-    for (const field of fields) if (field.dataTypeID === OID_INTERNAL_CHAR) field.dataTypeID = OID_BPCHAR;
+    const chars = fields.filter((field) => field.dataTypeID === OID_INTERNAL_CHAR);
+    internalChars = new Set(chars.map((field) => field.name));
+    for (const field of chars) field.dataTypeID = OID_BPCHAR;
     return result;
   };
   pg.Client.prototype.query = function (...args) {
     const at = args.findIndex((arg) => typeof arg === 'function');
     if (at >= 0) {
       const done = args[at];
-      args[at] = (error, result) => done(error, result && mend(result));
+      args[at] = (error, result) => done(error, result && noted(result));
     }
     const pending = query.apply(this, args);
-    return typeof pending?.then === 'function' ? pending.then(mend) : pending;
+    return typeof pending?.then === 'function' ? pending.then(noted) : pending;
   };
 }
 
-/** The adapter's own shadow database has no name of its own under a connection string, and is dropped while open. */
-class ShadowingPg extends PrismaPg {
+function describingInternalChar(adapter) {
+  const queryRaw = adapter.queryRaw.bind(adapter);
+  adapter.queryRaw = async (query) => {
+    const result = await queryRaw(query);
+    const types = result.columnTypes.map((type, at) =>
+      internalChars.has(result.columnNames[at]) ? ColumnTypeEnum.Character : type,
+    );
+    return { ...result, columnTypes: types };
+  };
+  return adapter;
+}
+
+/** The adapter's own shadow database takes the name in the connection string, and is dropped while open. */
+class MigrationPg extends PrismaPg {
   constructor(config, adapterOptions) {
     super(config, adapterOptions);
     this.settings = [config, adapterOptions];
+  }
+
+  async connect() {
+    return describingInternalChar(await super.connect());
   }
 
   async connectToShadowDb() {
     const [config, adapterOptions] = this.settings;
     const database = `prisma_migrate_shadow_db_${crypto.randomUUID()}`;
     await onServer((client) => client.query(`CREATE DATABASE ${pg.escapeIdentifier(database)}`));
-    const adapter = await new PrismaPg({ ...config, database }, adapterOptions).connect();
+    const adapter = await new MigrationPg({ ...config, database }, adapterOptions).connect();
     const dispose = adapter.dispose.bind(adapter);
     adapter.dispose = async () => {
       await dispose();
@@ -121,7 +145,8 @@ class ShadowingPg extends PrismaPg {
 }
 
 async function loadEngine() {
-  reportInternalCharAsBpchar();
+  globalThis.PRISMA_WASM_PANIC_REGISTRY = { set_message: (message) => process.stderr.write(`${message}\n`) };
+  acceptInternalChar();
   const bindings = await import('@prisma/schema-engine-wasm/schema_engine_bg');
   const path = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm/schema_engine_bg');
   const wasm = readFileSync(path.replace(/\.js$/, '.wasm'));
@@ -129,7 +154,7 @@ async function loadEngine() {
   bindings.__wbg_set_wasm(instance.exports);
   instance.exports.__wbindgen_start();
   const schema = new URL(options.url).searchParams.get('schema') ?? undefined;
-  const factory = bindMigrationAwareSqlAdapterFactory(new ShadowingPg(parseUrl(options.url), { schema }));
+  const factory = bindMigrationAwareSqlAdapterFactory(new MigrationPg(parseUrl(options.url), { schema }));
   const datamodels = options.datamodels.length > 0 ? options.datamodels : undefined;
   return bindings.SchemaEngine.new({ datamodels }, () => {}, factory);
 }

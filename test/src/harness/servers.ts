@@ -26,10 +26,9 @@ export interface TestServers {
 export async function startTestServers(): Promise<TestServers> {
   const folder = mkdtempSync(join(tmpdir(), 'gwk-test-'));
   const servers = await Promise.allSettled([startTestPostgres(folder), startTestRedis(folder)]);
+  const started = servers.filter((server) => server.status === 'fulfilled').map((server) => server.value);
   const stop = async () => {
-    await Promise.all(
-      servers.map((server) => (server.status === 'fulfilled' ? server.value.stop() : undefined)),
-    );
+    await Promise.all(started.map((server) => server.stop()));
     rmSync(folder, { recursive: true, force: true });
   };
   const [postgres, redis] = servers;

@@ -1,0 +1,128 @@
+// make test: every check and every suite, with seconds for each, closed by one line "N passed, N failed".
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { watchProcesses } from './processes.js';
+
+const STAGE_LIMIT_MS = 40 * 60_000;
+const UNIT_PROJECTS = ['core', 'api', 'operator', 'engine-pod', 'local'];
+
+const mark = ['TEST_RUN', randomUUID()];
+process.env[mark[0]] = mark[1];
+const watched = watchProcesses(mark.join('='));
+const reports = mkdtempSync(join(tmpdir(), 'gwk-reports-'));
+const totals = { passed: 0, failed: 0 };
+const children = new Set();
+
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.once(signal, () => {
+    for (const child of children) child.kill('SIGTERM');
+    process.exitCode = 1;
+  });
+}
+
+function say(text) {
+  process.stdout.write(`${text}\n`);
+}
+
+function run(command, args) {
+  return new Promise((resolve) => {
+    const output = [];
+    const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], timeout: STAGE_LIMIT_MS });
+    children.add(child);
+    child.stdout.on('data', (chunk) => output.push(chunk));
+    child.stderr.on('data', (chunk) => output.push(chunk));
+    child.once('error', (error) => output.push(Buffer.from(error.message)));
+    child.once('close', (code) => {
+      children.delete(child);
+      resolve({ ok: code === 0, output: Buffer.concat(output).toString() });
+    });
+  });
+}
+
+/** A stage that fails counts as one failure, unless it counts its own. */
+async function stage(name, work) {
+  const began = performance.now();
+  const { ok, output, failures = 1 } = await work();
+  const seconds = ((performance.now() - began) / 1000).toFixed(1);
+  say(`${ok ? 'ok    ' : 'FAILED'} ${name.padEnd(24)} ${seconds.padStart(6)} s`);
+  if (!ok) totals.failed += failures;
+  if (output.trim()) say(output.trimEnd());
+  return ok;
+}
+
+const check = (name, script) => stage(name, () => run('npm', ['run', '--silent', script]));
+
+function suite(name, args) {
+  return stage(name, async () => {
+    const file = join(reports, `${name}.json`);
+    const done = await run('npm', [
+      'run',
+      '--silent',
+      'jest',
+      '--',
+      ...args,
+      '--json',
+      `--outputFile=${file}`,
+    ]);
+    const output = done.output.replace(/^\{.*\}$/m, '');
+    let report;
+    try {
+      report = JSON.parse(readFileSync(file, 'utf8'));
+    } catch {
+      return { ok: false, output };
+    }
+    totals.passed += report.numPassedTests;
+    // A file that could not be loaded has no tests to count, a run that ended badly may have counted none.
+    const failures = report.numFailedTests + report.numRuntimeErrorTestSuites;
+    return { ok: done.ok && failures === 0, failures: Math.max(failures, 1), output };
+  });
+}
+
+async function withServers(work) {
+  const { startSharedServers } = await import('@gwk/test/harness/shared');
+  const servers = await startSharedServers();
+  try {
+    await work();
+  } finally {
+    await servers.stop();
+  }
+}
+
+async function checkLeftovers() {
+  await stage('no process left behind', async () => {
+    const left = await watched.leftBehind();
+    return {
+      ok: left.length === 0,
+      output: left.map(({ pid, command }) => `  ${pid} ${command}`).join('\n'),
+    };
+  });
+}
+
+async function main() {
+  const built = (await check('prisma client', 'prisma:generate')) && (await check('build', 'build'));
+  if (built) {
+    await withServers(async () => {
+      // Two cores: one for the checks, one for the suites that are not timed by the clock.
+      await Promise.all([
+        check('types', 'types')
+          .then(() => check('lint', 'lint'))
+          .then(() => check('format', 'format:check')),
+        suite('unit tests', ['--selectProjects', ...UNIT_PROJECTS, '--maxWorkers=1']),
+      ]);
+      await suite('end-to-end tests', ['--selectProjects', 'test', '--maxWorkers=2']);
+    });
+  }
+  await checkLeftovers();
+  rmSync(reports, { recursive: true, force: true });
+  say(`${totals.passed} passed, ${totals.failed} failed`);
+  process.exitCode = totals.failed === 0 && totals.passed > 0 ? 0 : 1;
+}
+
+await main().catch((error) => {
+  say(`FAILED ${error.stack}`);
+  say(`${totals.passed} passed, ${totals.failed + 1} failed`);
+  process.exitCode = 1;
+});
