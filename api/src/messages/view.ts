@@ -1,0 +1,31 @@
+import { toPublicId } from '@gwk/core/ids';
+import type { MessageOut } from '@gwk/core/resources/message';
+import type { FailureCode, MessageStatus, Rendering } from '@gwk/core/states';
+import type { Message } from '../generated/prisma/client.js';
+
+/** What is shown before the network has accepted it, of the id chosen for it: nothing (spec: set from `sent`). */
+const LEFT: ReadonlySet<string> = new Set(['sent', 'delivered', 'read']);
+
+export function messageOut(row: Message): MessageOut {
+  const { errorCode } = row;
+  return {
+    id: toPublicId('message', row.id),
+    instance_id: toPublicId('instance', row.instanceId),
+    direction: row.direction as MessageOut['direction'],
+    to: row.to,
+    type: row.type,
+    status: row.status as MessageStatus,
+    wa_message_id: LEFT.has(row.status) ? row.waMessageId : null,
+    rendered_as: row.renderedAs as Rendering | null,
+    error: errorCode === null ? null : { code: errorCode as FailureCode, message: row.errorMessage },
+    created_at: row.createdAt.toISOString(),
+    sent_at: iso(row.sentAt),
+    delivered_at: iso(row.deliveredAt),
+    read_at: iso(row.readAt),
+    failed_at: iso(row.failedAt),
+    ...(row.scheduledFor && { scheduled_for: row.scheduledFor.toISOString() }),
+    updated_at: row.updatedAt.toISOString(),
+  };
+}
+
+const iso = (time: Date | null): string | null => time?.toISOString() ?? null;

@@ -1,0 +1,12 @@
+import type { Sealer } from '@gwk/core/sealing';
+
+/** Signing secrets of destinations at rest, sealed for their account. */
+const COLUMN = 'webhook_secrets.secret_sealed';
+
+export function sealWebhookSecret(sealer: Sealer, accountId: string, secret: string): Buffer {
+  return sealer.seal(accountId, COLUMN, secret);
+}
+
+export function openWebhookSecret(sealer: Sealer, accountId: string, sealed: Uint8Array): string {
+  return sealer.open(accountId, COLUMN, sealed).toString('utf8');
+}
