@@ -1,0 +1,141 @@
+import type { ClaimedMessage, InboundMessage, SessionEntry } from '@gwk/core/protocol/engine';
+import type { Logger } from '@gwk/core/log';
+import type { FailureCode, InteractiveMode, Rendering } from '@gwk/core/states';
+
+/**
+ * What stands between an engine and a network. A driver knows the network and nothing of leases, queues or pacing;
+ * the engine knows those and nothing of the network.
+ *
+ * Threads of a driver: `connect`, `close` and `logout` are called one after the other; `build` and `send` of
+ * different chats at any time and side by side. A look-up that one chat needs (is it on the network, which devices)
+ * must never make another wait: it is done outside any lock of the account.
+ */
+export interface Driver {
+  /**
+   * Opens the connection and returns at once; what comes of it is told to `listen`, which hears nothing more after
+   * `closed`, or after `close` was called.
+   */
+  connect(listen: (event: ConnectionEvent) => void): void;
+
+  /** Resolves once nothing can be written any more. From the call on, nothing new is written. */
+  close(): Promise<void>;
+
+  /** Unlinks the device, on the network where connected, and forgets the session. */
+  logout(): Promise<void>;
+
+  /**
+   * The message as the network takes it. Everything that would come out differently a second time is decided here,
+   * since these bytes are stored before the first attempt and every later one sends them again.
+   * @throws SendFailure, certain
+   */
+  build(message: ClaimedMessage, mode: InteractiveMode): Promise<Built>;
+
+  /**
+   * Writes the stanza; resolves when the network has accepted it, that is, at its acknowledgement.
+   * @throws SendFailure; anything else thrown counts as doubt
+   */
+  send(stanza: Stanza): Promise<void>;
+}
+
+export interface Built {
+  bytes: Buffer;
+  rendered_as: Rendering | null;
+}
+
+export interface Stanza {
+  /** Chosen at acceptance; recipients drop a second one with the same id. */
+  waMessageId: string;
+  chat: string;
+  bytes: Buffer;
+  /**
+   * To be asked immediately before the stanza is given to the socket, with nothing awaited in between: false means
+   * that the number may no longer be ours, and nothing may be written. Then reject with `SendFailure.notWritten()`.
+   */
+  mayWrite: () => boolean;
+  /** The engine no longer waits for this stanza's acknowledgement. */
+  signal: AbortSignal;
+}
+
+/** What is known of a send that failed (one value instead of error classes to be told apart). */
+export class SendFailure extends Error {
+  override name = 'SendFailure';
+  /** Whether it is certain that this attempt did not reach the network. */
+  readonly certain: boolean;
+  /** Whether trying again may help. An uncertain one is always tried again, with the same id and bytes. */
+  readonly retriable: boolean;
+  /** What the message fails with, where it does. */
+  readonly code: FailureCode;
+  /** For the consumer; never holds content. */
+  readonly text: string | null;
+
+  constructor(what: { certain: boolean; retriable: boolean; code: FailureCode; text?: string | null }) {
+    super(what.text ?? what.code);
+    this.certain = what.certain;
+    this.retriable = what.retriable;
+    this.code = what.code;
+    this.text = what.text ?? null;
+  }
+
+  /** The network, or the message itself, says no. */
+  static refused(code: FailureCode, text: string | null = null): SendFailure {
+    return new SendFailure({ certain: true, retriable: false, code, text });
+  }
+
+  /** Nothing was given to the socket. */
+  static notWritten(): SendFailure {
+    return new SendFailure({ certain: true, retriable: true, code: 'not_connected' });
+  }
+
+  /** It was given to the socket, and no answer came. */
+  static doubt(): SendFailure {
+    return new SendFailure({ certain: false, retriable: true, code: 'timeout' });
+  }
+}
+
+/** How a connection ended. */
+export type Closed =
+  /** `at-once`: the network asked for it (515). `slowly`: it rejects this client's version (405, 409). */
+  | { kind: 'dropped'; reason: string; reconnect?: 'at-once' | 'slowly' }
+  | { kind: 'logged-out'; reason: string }
+  | { kind: 'banned'; code: string; expiresAt: Date | null }
+  /** Another connection with the same credentials took over (440): never reconnect. */
+  | { kind: 'replaced' };
+
+export interface PairedDevice {
+  jid: string;
+  business_name: string | null;
+  platform: string | null;
+}
+
+export type ConnectionEvent =
+  | { kind: 'qr'; code: string; expiresInMs: number }
+  | { kind: 'paired'; device: PairedDevice }
+  | { kind: 'opened'; jid: string; business_name: string | null }
+  | { kind: 'closed'; how: Closed };
+
+export interface Receipt {
+  waMessageId: string;
+  status: 'delivered' | 'read';
+  at: Date;
+  /** A voice message was listened to. */
+  played?: boolean;
+}
+
+/** What an engine gives to its driver. */
+export interface DriverContext {
+  instanceId: string;
+  pod: string;
+  epoch: number;
+  log: Logger;
+  session: SessionStore;
+  /** Resolves once stored: only then may the driver tell the network that it has the receipt. */
+  receipt: (receipt: Receipt) => Promise<void>;
+  /** Resolves once stored: only then may the driver acknowledge the message or forget its journal of it. */
+  inbound: (message: InboundMessage) => Promise<void>;
+}
+
+/** Credentials and keys of the session; a write is durable when it resolves. */
+export interface SessionStore {
+  read(type: string, keys: string[] | null): Promise<SessionEntry[]>;
+  write(entries: SessionEntry[]): Promise<void>;
+}

@@ -1,0 +1,284 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from '@gwk/core/log';
+import type { EngineClient } from '@gwk/core/protocol/internal-client';
+import type { Outcome, StateChange } from '@gwk/core/protocol/engine';
+import { RedisKeys } from '@gwk/core/protocol/redis-keys';
+import type { InteractiveMode } from '@gwk/core/states';
+import { Connection } from './connection/connection.js';
+import { createDriver } from './driver/create.js';
+import type { Driver, DriverContext, Receipt } from './driver/driver.js';
+import { EXIT_CODES } from './exit-codes.js';
+import { EngineMetrics } from './metrics.js';
+import type { LeaseTerm } from './port/lease-timing.js';
+import { Lease, type Acquired } from './port/lease.js';
+import { Port } from './port/port.js';
+import { Posters } from './port/posters.js';
+import { RedisSide } from './redis/redis-side.js';
+import { Claimer } from './sends/claimer.js';
+import { Gate } from './sends/gate.js';
+import { Pacing } from './sends/pacing.js';
+import { Sender } from './sends/sender.js';
+
+export interface EngineOptions {
+  acquired: Acquired;
+  term: LeaseTerm;
+  client: EngineClient;
+  pod: string;
+  ackTimeoutMs: number;
+  idleClaimMs: number;
+  sandboxNetwork: string | undefined;
+  log: Logger;
+  /** The engine cannot go on: its socket is closed, and the process is to exit with this code. */
+  lost: (exitCode: number) => void;
+}
+
+/** How long a graceful stop waits for what is under way on the network, for the port, and for its release. */
+const STOP_LIMITS = { sendsMs: 5_000, socketMs: 3_000, portMs: 5_000, releaseMs: 2_000 };
+
+/** One number under one lease: what the parts are, and how they are joined. */
+export class Engine {
+  readonly #options: EngineOptions;
+  readonly #log: Logger;
+  readonly #port: Port;
+  readonly #posters: Posters;
+  readonly #lease: Lease;
+  readonly #connection: Connection;
+  readonly #gate: Gate;
+  readonly #pacing: Pacing;
+  readonly #claimer: Claimer;
+  readonly #sender: Sender;
+  readonly #redis: RedisSide;
+  readonly metrics: EngineMetrics;
+  #mode: InteractiveMode;
+  #ending: Promise<void> | undefined;
+
+  constructor(options: EngineOptions) {
+    const { acquired, client, log } = options;
+    this.#options = options;
+    this.#log = log;
+    this.#mode = acquired.instance.interactive_mode;
+    this.#port = new Port({
+      client,
+      lease: { epoch: acquired.epoch, holder: acquired.holder },
+      log,
+      onRefused: (refusal) => void this.#giveUp(refusal),
+    });
+    this.#posters = new Posters(this.#port, log);
+    const driver = createDriver(acquired.instance.kind, this.#driverContext(), options.sandboxNetwork);
+    this.#connection = this.#createConnection(driver);
+    this.#lease = this.#createLease();
+    this.#gate = new Gate(() => this.#connection.open && this.#lease.valid);
+    this.#pacing = new Pacing(acquired.messages_per_minute, performance.now());
+    this.#sender = this.#createSender(driver);
+    this.#claimer = this.#createClaimer();
+    this.#redis = this.#createRedisSide();
+    this.metrics = new EngineMetrics(acquired.instance.id, {
+      state: () => this.#connection.state,
+      held: () => this.#sender.held,
+      leaseMsLeft: () => this.#lease.msLeft,
+      redisUp: () => this.#redis.up,
+    });
+  }
+
+  start(): void {
+    this.#lease.start();
+    this.#connection.start();
+    this.#redis.start();
+    this.#claimer.start();
+  }
+
+  /** By name, for readiness. Redis and the network are shown and not required: the engine lives through their loss. */
+  get ready(): boolean {
+    return this.#lease.valid;
+  }
+
+  /**
+   * Stops in order: nothing new is claimed; sends under way may end; the rest goes back; the socket closes; all that
+   * happened is stored; only then the lease is given up.
+   */
+  stop(): Promise<void> {
+    return (this.#ending ??= this.#stop());
+  }
+
+  async #stop(): Promise<void> {
+    this.#log.info({ held: this.#sender.held }, 'stopping');
+    this.#gate.stop();
+    await atMost(
+      STOP_LIMITS.sendsMs,
+      this.#claimer.stop().then(() => this.#sender.drained()),
+    );
+    this.#gate.end();
+    await atMost(STOP_LIMITS.socketMs, this.#connection.stop());
+    await atMost(STOP_LIMITS.portMs, this.#posters.drained());
+    this.#redis.stop();
+    this.#lease.stop();
+    await this.#port.call('release', {}, STOP_LIMITS.releaseMs).catch((error: unknown) => {
+      this.#log.warn({ err: error }, 'the lease was not released and ends by itself');
+    });
+    this.#port.close();
+  }
+
+  /** The number is another's, or nobody's: the socket first, then everything else at once. */
+  async #giveUp(why: 'fenced' | 'unauthorized' | 'gone'): Promise<void> {
+    this.#log.error({ why }, 'the lease is lost');
+    this.#gate.end();
+    await atMost(STOP_LIMITS.socketMs, this.#connection.stop());
+    this.#redis.stop();
+    this.#lease.stop();
+    if (!this.#ending) this.#options.lost(EXIT_CODES[why]);
+  }
+
+  #driverContext(): DriverContext {
+    const { acquired, pod } = this.#options;
+    return {
+      instanceId: acquired.instance.id,
+      pod,
+      epoch: acquired.epoch,
+      log: this.#log,
+      session: {
+        read: async (type, keys) =>
+          (await this.#port.call('session-read', { wanted: [{ type, keys }] })).entries,
+        write: async (entries) => void (await this.#port.call('session-write', { entries })),
+      },
+      receipt: (receipt) => this.#posters.outcomes.push(outcomeOf(receipt)),
+      inbound: (message) => this.#posters.inbound.push(message),
+    };
+  }
+
+  #createConnection(driver: Driver): Connection {
+    return new Connection({
+      driver,
+      stored: this.#options.acquired.instance,
+      log: this.#log,
+      tell: (change: StateChange) => {
+        this.#posters.states.push(change).catch(() => undefined);
+      },
+      changed: (open) => {
+        this.#redis.beat();
+        if (!open) return;
+        this.#gate.changed();
+        this.#claimer.ring();
+      },
+      replaced: () => {
+        this.#log.error('another connection took the number over');
+        void this.stop().then(() => this.#options.lost(EXIT_CODES.replaced));
+      },
+    });
+  }
+
+  #createLease(): Lease {
+    const { term, acquired } = this.#options;
+    return new Lease({
+      port: this.#port,
+      term,
+      renewMs: acquired.renew_ms,
+      isConnected: () => this.#connection.open,
+      events: {
+        unconfirmed: () => {
+          this.#log.error('the lease is about to end unrenewed: closing the socket');
+          this.#connection.forbid();
+        },
+        confirmed: () => {
+          this.#log.info('the lease is confirmed again');
+          this.#connection.permit();
+        },
+        renewed: (answer) => {
+          this.#mode = answer.interactive_mode;
+          this.#pacing.setRate(answer.messages_per_minute, performance.now());
+          this.#claimer.reconsider();
+        },
+      },
+    });
+  }
+
+  #createSender(driver: Driver): Sender {
+    return new Sender({
+      driver,
+      gate: this.#gate,
+      log: this.#log,
+      mode: () => this.#mode,
+      ackTimeoutMs: this.#options.ackTimeoutMs,
+      storeBuilt: (built) => this.#posters.built.push(built),
+      report: (outcome) => this.#posters.outcomes.push(outcome),
+      settled: (bell) => {
+        if (bell !== undefined) this.#redis.putAway([bell]);
+        this.#claimer.ring();
+      },
+      returned: () => this.#pacing.giveBack(1),
+      concluded: (conclusion, ms) => this.metrics.concluded(conclusion, ms),
+      doubted: (message, attempt) => {
+        this.metrics.doubted();
+        this.#log.warn({ message_id: message.message_id, attempt }, 'no answer yet: sending the same again');
+      },
+    });
+  }
+
+  #createClaimer(): Claimer {
+    return new Claimer({
+      pacing: this.#pacing,
+      idleClaimMs: this.#options.idleClaimMs,
+      open: () => this.#gate.open,
+      room: () => this.#sender.room,
+      claim: async (claim_id, limit) => {
+        const { messages } = await this.#port.insist('claims', { claim_id, limit });
+        this.metrics.claimed();
+        return messages;
+      },
+      accept: (messages) => this.#sender.accept(messages),
+    });
+  }
+
+  #createRedisSide(): RedisSide {
+    const { acquired, pod } = this.#options;
+    const { url, username, password, key_prefix } = acquired.redis;
+    return new RedisSide({
+      address: { url, username, password },
+      keys: new RedisKeys(key_prefix),
+      instanceId: acquired.instance.id,
+      epoch: acquired.epoch,
+      renewMs: acquired.renew_ms,
+      commandKey: Buffer.from(acquired.command_key, 'base64'),
+      log: this.#log,
+      restoreUser: async () => void (await this.#port.call('redis-user', {})),
+      ring: () => this.#claimer.heard(),
+      keep: (messageId, entry) => this.#sender.keepBell(messageId, entry),
+      heartbeat: () => ({
+        epoch: acquired.epoch,
+        pod,
+        state: this.#connection.state,
+        since: this.#connection.since.toISOString(),
+        at: new Date().toISOString(),
+      }),
+      handlers: {
+        live: () => ({
+          node_id: pod,
+          state: this.#connection.state,
+          connected: this.#connection.open,
+          since: this.#connection.since.toISOString(),
+        }),
+        restart: () => this.#connection.restart(),
+        logout: async () => {
+          await this.#connection.logout();
+          await this.#posters.states.drained();
+        },
+      },
+    });
+  }
+}
+
+function outcomeOf(receipt: Receipt): Outcome {
+  return {
+    kind: 'receipt',
+    wa_message_id: receipt.waMessageId,
+    status: receipt.status,
+    at: receipt.at.toISOString(),
+    ...(receipt.played !== undefined && { played: receipt.played }),
+  };
+}
+
+async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
+  const timer = new AbortController();
+  const limit = sleep(ms, undefined, { signal: timer.signal }).catch(() => undefined);
+  await Promise.race([work.catch(() => undefined), limit]);
+  timer.abort();
+}

@@ -1,0 +1,53 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+
+export interface Checks {
+  /** Each check by its name. An engine that is not ready is not broken: it may be waiting for its lease. */
+  ready: () => Record<string, boolean>;
+  metrics: () => Promise<string>;
+}
+
+/** `/livez`, `/readyz` and `/metrics` of an engine, on bare node:http. */
+export class HealthListener {
+  readonly #server: Server;
+
+  constructor(checks: Checks) {
+    this.#server = createServer((request, response) => {
+      respond(checks, request.url ?? '/', response).catch(() => response.destroy());
+    });
+  }
+
+  /** @throws the error of listening, for example EADDRINUSE */
+  async listen(host: string, port: number): Promise<number> {
+    this.#server.listen(port, host);
+    await once(this.#server, 'listening');
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  close(): void {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+}
+
+async function respond(checks: Checks, url: string, response: ServerResponse): Promise<void> {
+  switch (url.split('?', 1)[0]) {
+    case '/livez':
+      return json(response, 200, { ok: true });
+    case '/readyz': {
+      const named = checks.ready();
+      return json(response, Object.values(named).every(Boolean) ? 200 : 503, { checks: named });
+    }
+    case '/metrics':
+      response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' });
+      response.end(await checks.metrics());
+      return;
+    default:
+      return json(response, 404, { error: 'not-found' });
+  }
+}
+
+function json(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}

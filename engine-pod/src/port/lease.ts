@@ -1,0 +1,163 @@
+import type { EngineClient} from '@gwk/core/protocol/internal-client';
+import { InternalRefusal } from '@gwk/core/protocol/internal-client';
+import type { EngineResponse } from '@gwk/core/protocol/engine';
+import type { Logger } from '@gwk/core/log';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffDelay } from '../backoff.js';
+import { monotonicNow } from '../clock.js';
+import { closeAt, mayActAt, renewDelay, renewTimeout, type LeaseTerm } from './lease-timing.js';
+import { finalRefusal, PortClosed, type FinalRefusal, type Port } from './port.js';
+
+export type Acquired = EngineResponse<'acquire'>;
+
+const RETRY = { first: 200, most: 5_000 };
+const HELD_RETRY_MS = 2_000;
+const ACQUIRE_TIMEOUT_MS = 5_000;
+
+export class AcquireRefused extends Error {
+  override name = 'AcquireRefused';
+  constructor(readonly refusal: FinalRefusal) {
+    super(`the lease was refused: ${refusal}`);
+  }
+}
+
+/**
+ * Asks until the lease is this engine's. Another engine that holds it has as long as the port says; asking again a
+ * little earlier than that finds a lease that was released meanwhile.
+ *
+ * @throws AcquireRefused; AbortError when `signal` says to stop
+ */
+export async function acquire(
+  client: EngineClient,
+  request: { pod: string; version: string },
+  context: { log: Logger; signal: AbortSignal },
+): Promise<{ acquired: Acquired; term: LeaseTerm }> {
+  for (let attempt = 1; ; attempt++) {
+    const from = monotonicNow();
+    let wait: number;
+    try {
+      const acquired = await client.call('acquire', request, ACQUIRE_TIMEOUT_MS);
+      return { acquired, term: { from, leaseMs: acquired.lease_ms } };
+    } catch (error) {
+      const refusal = finalRefusal(error);
+      if (refusal) throw new AcquireRefused(refusal);
+      if (attempt === 1) context.log.warn({ err: error }, 'the lease is not to be had yet');
+      wait =
+        error instanceof InternalRefusal && error.refusal === 'lease-held'
+          ? Math.min(error.retryAfterMs ?? HELD_RETRY_MS, HELD_RETRY_MS) * (0.8 + 0.2 * Math.random())
+          : backoffDelay(RETRY, attempt);
+    }
+    await sleep(wait, undefined, { signal: context.signal });
+  }
+}
+
+export interface LeaseEvents {
+  /** The lease is about to end unrenewed: the socket closes now. */
+  unconfirmed: () => void;
+  /** It was renewed after that. */
+  confirmed: () => void;
+  renewed: (answer: EngineResponse<'renew'>) => void;
+}
+
+/**
+ * Holds an acquired lease: renews it, and says when the engine may act in its name. Unreachable is not refused: the
+ * lease holds until shortly before its end, then pauses the engine, and a later renewal resumes it. A refusal is the
+ * port's to report, since any call may meet it.
+ */
+export class Lease {
+  readonly #port: Port;
+  readonly #events: LeaseEvents;
+  readonly #renewMs: number;
+  readonly #isConnected: () => boolean;
+  #term: LeaseTerm;
+  #paused = false;
+  #stopped = false;
+  #renewTimer: NodeJS.Timeout | undefined;
+  #closeTimer: NodeJS.Timeout | undefined;
+
+  constructor(options: {
+    port: Port;
+    term: LeaseTerm;
+    renewMs: number;
+    isConnected: () => boolean;
+    events: LeaseEvents;
+  }) {
+    this.#port = options.port;
+    this.#term = options.term;
+    this.#renewMs = options.renewMs;
+    this.#isConnected = options.isConnected;
+    this.#events = options.events;
+  }
+
+  /** Read before every act in the lease's name: a process that was stopped past its lease acts on nothing. */
+  get valid(): boolean {
+    return !this.#stopped && !this.#port.closed && !this.#paused && mayActAt(this.#term, monotonicNow());
+  }
+
+  get msLeft(): number {
+    return Math.max(0, closeAt(this.#term) - monotonicNow());
+  }
+
+  start(): void {
+    this.#armClose();
+    this.#armRenew(0);
+  }
+
+  /** Renews no more; `release` may follow once the socket is closed. */
+  stop(): void {
+    this.#stopped = true;
+    clearTimeout(this.#renewTimer);
+    clearTimeout(this.#closeTimer);
+  }
+
+  #armRenew(unanswered: number): void {
+    if (this.#stopped || this.#port.closed) return;
+    const delay = renewDelay(this.#renewMs, unanswered, Math.random());
+    this.#renewTimer = setTimeout(() => void this.#renew(unanswered), delay);
+  }
+
+  async #renew(unanswered: number): Promise<void> {
+    const from = monotonicNow();
+    try {
+      const answer = await this.#port.call(
+        'renew',
+        { connected: this.#isConnected() },
+        renewTimeout(this.#term.leaseMs),
+      );
+      if (this.#stopped) return;
+      this.#extend({ from, leaseMs: answer.lease_ms });
+      this.#events.renewed(answer);
+      this.#armRenew(0);
+    } catch (error) {
+      if (!(error instanceof PortClosed)) this.#armRenew(unanswered + 1);
+    }
+  }
+
+  #extend(term: LeaseTerm): void {
+    this.#term = term;
+    this.#armClose();
+    // An answer that took longer than the lease itself confirms nothing.
+    if (!this.#paused || !mayActAt(term, monotonicNow())) return;
+    this.#paused = false;
+    this.#events.confirmed();
+  }
+
+  #armClose(): void {
+    clearTimeout(this.#closeTimer);
+    this.#closeTimer = setTimeout(
+      () => this.#pauseIfDue(),
+      Math.max(0, closeAt(this.#term) - monotonicNow()),
+    );
+  }
+
+  /** Timers and the monotonic clock differ by some milliseconds: the clock decides. */
+  #pauseIfDue(): void {
+    if (this.#paused || this.#stopped || this.#port.closed) return;
+    if (mayActAt(this.#term, monotonicNow())) {
+      this.#armClose();
+      return;
+    }
+    this.#paused = true;
+    this.#events.unconfirmed();
+  }
+}

@@ -1,0 +1,115 @@
+import type { EngineClient} from '@gwk/core/protocol/internal-client';
+import { InternalRefusal } from '@gwk/core/protocol/internal-client';
+import type {
+  EngineRequest,
+  EngineResponse,
+  EngineRoute,
+  LeaseName,
+  Refusal,
+} from '@gwk/core/protocol/engine';
+import type { Logger } from '@gwk/core/log';
+import { backoffDelay } from '../backoff.js';
+
+/** The number is not this engine's any more: close the socket first, then exit. */
+export const FINAL_REFUSALS = ['fenced', 'unauthorized', 'gone'] as const satisfies readonly Refusal[];
+export type FinalRefusal = (typeof FINAL_REFUSALS)[number];
+
+export function finalRefusal(error: unknown): FinalRefusal | undefined {
+  if (!(error instanceof InternalRefusal)) return undefined;
+  return FINAL_REFUSALS.find((refusal) => refusal === error.refusal);
+}
+
+/** The engine gave up, because it was refused for good or because it stops. */
+export class PortClosed extends Error {
+  override name = 'PortClosed';
+}
+
+type Unnamed<R extends EngineRoute> = Omit<EngineRequest<R>, keyof LeaseName>;
+
+const RETRY = { first: 200, most: 3_000 };
+
+/**
+ * The internal port, in the name of one lease. A final refusal is told to `onRefused` once, whichever call met it,
+ * and closes this port: every later call, and every repetition under way, throws PortClosed.
+ */
+export class Port {
+  readonly #client: EngineClient;
+  readonly #log: Logger;
+  readonly #onRefused: (refusal: FinalRefusal) => void;
+  readonly #closed = new AbortController();
+  readonly lease: LeaseName;
+
+  constructor(options: {
+    client: EngineClient;
+    lease: LeaseName;
+    log: Logger;
+    onRefused: (refusal: FinalRefusal) => void;
+  }) {
+    this.#client = options.client;
+    this.lease = options.lease;
+    this.#log = options.log;
+    this.#onRefused = options.onRefused;
+  }
+
+  get closed(): boolean {
+    return this.#closed.signal.aborted;
+  }
+
+  /** @throws PortClosed, InternalUnreachable, InternalRefusal (`invalid`) */
+  async call<R extends EngineRoute>(
+    route: R,
+    body: Unnamed<R>,
+    timeoutMs?: number,
+  ): Promise<EngineResponse<R>> {
+    if (this.closed) throw new PortClosed();
+    const request = { ...body, epoch: this.lease.epoch, holder: this.lease.holder };
+    try {
+      return await this.#client.call(route, request as unknown as EngineRequest<R>, timeoutMs);
+    } catch (error) {
+      const refusal = finalRefusal(error);
+      if (!refusal) throw error;
+      this.#refused(refusal);
+      throw new PortClosed();
+    }
+  }
+
+  /**
+   * Until it is answered. Only for calls that may be repeated.
+   * @throws PortClosed, InternalRefusal (`invalid`)
+   */
+  async insist<R extends EngineRoute>(route: R, body: Unnamed<R>): Promise<EngineResponse<R>> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.call(route, body);
+      } catch (error) {
+        if (error instanceof PortClosed || error instanceof InternalRefusal) throw error;
+        if (attempt === 1) this.#log.warn({ route, err: error }, 'the internal port cannot be reached');
+      }
+      await this.#pause(backoffDelay(RETRY, attempt));
+    }
+  }
+
+  close(): void {
+    this.#closed.abort();
+  }
+
+  #refused(refusal: FinalRefusal): void {
+    if (this.closed) return;
+    this.close();
+    this.#onRefused(refusal);
+  }
+
+  #pause(ms: number): Promise<void> {
+    const { signal } = this.#closed;
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', done);
+        resolve();
+      };
+      const timer = setTimeout(done, ms);
+      signal.addEventListener('abort', done);
+      if (signal.aborted) done();
+    });
+  }
+}

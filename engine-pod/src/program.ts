@@ -1,0 +1,108 @@
+import { readFileSync } from 'node:fs';
+import { engineSettings } from '@gwk/core/config/engine';
+import { ConfigError, loadConfig, type ConfigOf } from '@gwk/core/config/load';
+import { onShutdown } from '@gwk/core/lifecycle';
+import { createLogger, type Logger } from '@gwk/core/log';
+import { EngineClient } from '@gwk/core/protocol/internal-client';
+import { Engine } from './engine.js';
+import { EXIT_CODES } from './exit-codes.js';
+import { HealthListener } from './health.js';
+import { acquire, AcquireRefused } from './port/lease.js';
+
+type Config = ConfigOf<typeof engineSettings>;
+
+const CALL_TIMEOUT_MS = 10_000;
+
+/** `gwk engine`: waits for the lease of its number, serves it, and ends with it. */
+export async function runEngine(environment: NodeJS.ProcessEnv): Promise<void> {
+  const config = readConfig(environment);
+  const log = createLogger('engine', config.logLevel).child({ pod: config.pod });
+  const running = new RunningEngine(config, log);
+  onShutdown((cause) => running.stop(cause), { exitWithParent: config.exitWithParent });
+  await running.start();
+}
+
+function readConfig(environment: NodeJS.ProcessEnv): Config {
+  try {
+    return loadConfig(engineSettings, environment);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`gwk engine: ${error.message}\n`);
+    process.exit(EXIT_CODES.configuration);
+  }
+}
+
+class RunningEngine {
+  readonly #config: Config;
+  readonly #log: Logger;
+  readonly #client: EngineClient;
+  readonly #health: HealthListener;
+  readonly #stopping = new AbortController();
+  #starting: Promise<void> = Promise.resolve();
+  #engine: Engine | undefined;
+
+  constructor(config: Config, log: Logger) {
+    this.#config = config;
+    this.#log = log;
+    this.#client = new EngineClient({
+      baseUrl: config.internalUrl,
+      token: config.token,
+      ca: config.internalCa,
+      timeoutMs: CALL_TIMEOUT_MS,
+    });
+    this.#health = new HealthListener({
+      ready: () => ({ lease: this.#engine?.ready ?? false }),
+      metrics: async () => (await this.#engine?.metrics.text()) ?? '',
+    });
+  }
+
+  async start(): Promise<void> {
+    const port = await this.#health.listen(this.#config.host, this.#config.port);
+    this.#log.info({ port }, 'waiting for the lease');
+    this.#starting = this.#acquireAndStart();
+    await this.#starting;
+  }
+
+  async stop(cause: string): Promise<void> {
+    this.#log.info({ cause }, 'asked to stop');
+    this.#stopping.abort();
+    await this.#starting;
+    await this.#engine?.stop();
+    this.#client.close();
+    this.#health.close();
+  }
+
+  async #acquireAndStart(): Promise<void> {
+    const { pod, ackTimeoutMs, idleClaimMs, sandboxNetwork } = this.#config;
+    try {
+      const context = { log: this.#log, signal: this.#stopping.signal };
+      const { acquired, term } = await acquire(this.#client, { pod, version: version() }, context);
+      const { id } = acquired.instance;
+      const log = this.#log.child({ instance_id: id, epoch: acquired.epoch });
+      log.info({ lease_ms: acquired.lease_ms }, 'lease acquired');
+      const lost = (code: number): void => process.exit(code);
+      const options = {
+        acquired,
+        term,
+        client: this.#client,
+        pod,
+        ackTimeoutMs,
+        idleClaimMs,
+        sandboxNetwork,
+      };
+      this.#engine = new Engine({ ...options, log, lost });
+      // Asked to stop meanwhile: the lease is only to be given back.
+      if (!this.#stopping.signal.aborted) this.#engine.start();
+    } catch (error) {
+      if (this.#stopping.signal.aborted) return;
+      if (!(error instanceof AcquireRefused)) throw error;
+      this.#log.error({ why: error.refusal }, 'the lease was refused');
+      process.exit(EXIT_CODES[error.refusal]);
+    }
+  }
+}
+
+function version(): string {
+  const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(manifest) as { version: string }).version;
+}

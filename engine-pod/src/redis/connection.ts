@@ -1,0 +1,127 @@
+import { connect as connectTcp, type Socket } from 'node:net';
+import { encodeCall, RedisRefusal, ReplyParser, type Reply } from './resp.js';
+
+export interface RedisAddress {
+  /** Without credentials: `redis://host:port/database` or `rediss://`. */
+  url: string;
+  username: string | null;
+  password: string | null;
+}
+
+/** The connection is gone: whether the call took effect is unknown. */
+export class RedisGone extends Error {
+  override name = 'RedisGone';
+}
+
+interface Waiting {
+  resolve: (reply: Reply) => void;
+  reject: (error: Error) => void;
+  timer: NodeJS.Timeout;
+}
+
+const CONNECT_TIMEOUT_MS = 5_000;
+const CALL_TIMEOUT_MS = 5_000;
+
+/** One connection, used once: when it is closed, another one is made. Calls are pipelined in the order made. */
+export class RedisConnection {
+  readonly #socket: Socket;
+  readonly #parser = new ReplyParser();
+  readonly #waiting: Waiting[] = [];
+  readonly closed: Promise<void>;
+  #gone = false;
+
+  private constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.setNoDelay(true);
+    socket.setKeepAlive(true, 10_000);
+    socket.on('data', (bytes: Buffer) => this.#receive(bytes));
+    socket.on('error', () => socket.destroy());
+    this.closed = new Promise((resolve) => {
+      socket.on('close', () => {
+        this.#gone = true;
+        for (const call of this.#waiting.splice(0))
+          settle(call).reject(new RedisGone('the connection closed'));
+        resolve();
+      });
+    });
+  }
+
+  /** @throws RedisGone, RedisRefusal (for example WRONGPASS) */
+  static async open(address: RedisAddress): Promise<RedisConnection> {
+    const url = new URL(address.url);
+    const connection = new RedisConnection(await openSocket(url));
+    try {
+      if (address.password !== null) {
+        await connection.call(
+          address.username === null
+            ? ['AUTH', address.password]
+            : ['AUTH', address.username, address.password],
+        );
+      }
+      const database = url.pathname.slice(1);
+      if (database !== '' && database !== '0') await connection.call(['SELECT', database]);
+      return connection;
+    } catch (error) {
+      connection.close();
+      throw error;
+    }
+  }
+
+  /**
+   * @param timeoutMs after it the connection is taken for dead (a peer that vanished says nothing)
+   * @throws RedisGone, RedisRefusal
+   */
+  async call(words: readonly string[], timeoutMs = CALL_TIMEOUT_MS): Promise<Reply> {
+    if (this.#gone) throw new RedisGone('the connection is closed');
+    const reply = await new Promise<Reply>((resolve, reject) => {
+      const timer = setTimeout(() => this.#socket.destroy(), timeoutMs);
+      this.#waiting.push({ resolve, reject, timer });
+      this.#socket.write(encodeCall(words));
+    });
+    if (reply instanceof RedisRefusal) throw reply;
+    return reply;
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  #receive(bytes: Buffer): void {
+    try {
+      for (const reply of this.#parser.push(bytes)) {
+        const call = this.#waiting.shift();
+        if (call) settle(call).resolve(reply);
+      }
+    } catch {
+      this.#socket.destroy();
+    }
+  }
+}
+
+function settle(call: Waiting): Waiting {
+  clearTimeout(call.timer);
+  return call;
+}
+
+async function openSocket(url: URL): Promise<Socket> {
+  const secure = url.protocol === 'rediss:';
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const target = { host, port: Number(url.port || 6379) };
+  const socket = secure
+    ? (await import('node:tls')).connect({ ...target, servername: host })
+    : connectTcp(target);
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => socket.destroy(new Error('no connection in time')), CONNECT_TIMEOUT_MS);
+    const failed = (error?: Error): void => {
+      clearTimeout(timer);
+      reject(new RedisGone(error?.message ?? 'the connection closed'));
+    };
+    socket.once('error', failed);
+    socket.once('close', () => failed());
+    socket.once(secure ? 'secureConnect' : 'connect', () => {
+      clearTimeout(timer);
+      socket.off('error', failed);
+      resolve(socket);
+    });
+  });
+}

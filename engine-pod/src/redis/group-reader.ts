@@ -1,0 +1,84 @@
+import { ENGINE_GROUP } from '@gwk/core/protocol/redis-keys';
+import type { RedisConnection } from './connection.js';
+import type { RedisLink } from './link.js';
+import { RedisRefusal } from './resp.js';
+import { entriesIn, entriesOf, type StreamEntry } from './streams.js';
+
+export interface GroupReaderOptions {
+  stream: string;
+  epoch: number;
+  link: RedisLink;
+  batch: number;
+  /** The stream is there, perhaps a new one: what was in an old one may be lost. Awaited before entries are taken. */
+  opened: () => Promise<void>;
+  /** Awaited before the next batch is read, so that no more than a batch is ever held. */
+  take: (entries: StreamEntry[], connection: RedisConnection) => Promise<void>;
+}
+
+const BLOCK_MS = 5_000;
+
+/**
+ * Reads a stream as the consumer of an epoch, for as long as its link runs. What an older epoch read and did not put
+ * away comes first. A stream that Redis lost is made again with its group at 0, so nothing written since is missed.
+ */
+export class GroupReader {
+  readonly #options: GroupReaderOptions;
+
+  constructor(options: GroupReaderOptions) {
+    this.#options = options;
+  }
+
+  run(): Promise<void> {
+    return this.#options.link.run((connection) => this.#work(connection));
+  }
+
+  async #work(connection: RedisConnection): Promise<void> {
+    for (;;) {
+      try {
+        await this.#open(connection);
+        for (;;) await this.#readBatch(connection);
+      } catch (error) {
+        if (!(error instanceof RedisRefusal) || error.code !== 'NOGROUP') throw error;
+      }
+    }
+  }
+
+  async #open(connection: RedisConnection): Promise<void> {
+    await this.#createGroup(connection);
+    await this.#options.opened();
+    await this.#inherit(connection);
+  }
+
+  async #createGroup(connection: RedisConnection): Promise<void> {
+    try {
+      await connection.call(['XGROUP', 'CREATE', this.#options.stream, ENGINE_GROUP, '0', 'MKSTREAM']);
+    } catch (error) {
+      if (!(error instanceof RedisRefusal) || error.code !== 'BUSYGROUP') throw error;
+    }
+  }
+
+  async #inherit(connection: RedisConnection): Promise<void> {
+    const { stream, epoch, batch } = this.#options;
+    const claim = ['XAUTOCLAIM', stream, ENGINE_GROUP, String(epoch), '0'];
+    for (let cursor: unknown = '0-0', first = true; first || cursor !== '0-0'; first = false) {
+      const reply = await connection.call([...claim, String(cursor), 'COUNT', String(batch)]);
+      if (!Array.isArray(reply)) return;
+      cursor = reply[0];
+      await this.#take(entriesIn(reply[1] ?? null), connection);
+    }
+  }
+
+  async #readBatch(connection: RedisConnection): Promise<void> {
+    const { stream, epoch, batch } = this.#options;
+    const read = ['XREADGROUP', 'GROUP', ENGINE_GROUP, String(epoch), 'COUNT', String(batch)];
+    const reply = await connection.call(
+      [...read, 'BLOCK', String(BLOCK_MS), 'STREAMS', stream, '>'],
+      BLOCK_MS * 2,
+    );
+    await this.#take(entriesOf(reply), connection);
+  }
+
+  async #take(entries: StreamEntry[], connection: RedisConnection): Promise<void> {
+    if (entries.length > 0) await this.#options.take(entries, connection);
+  }
+}

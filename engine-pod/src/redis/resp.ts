@@ -1,0 +1,85 @@
+/**
+ * The Redis serialization protocol, version 2, as far as an engine speaks it. Not node-redis: its client costs each
+ * engine 11 MB, a fifth of all that an idle engine weighs.
+ */
+export type Reply = string | number | null | RedisRefusal | Reply[];
+
+/** An error reply; the connection goes on. `code` is its first word: WRONGPASS, NOGROUP. */
+export class RedisRefusal extends Error {
+  override name = 'RedisRefusal';
+  readonly code: string;
+  constructor(message: string) {
+    super(message);
+    this.code = message.split(' ', 1)[0]!;
+  }
+}
+
+export function encodeCall(words: readonly string[]): string {
+  return `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`;
+}
+
+/** What was read, and where the rest begins; undefined where the input ends before the reply does. */
+type Parsed = { reply: Reply; end: number } | undefined;
+
+const MAX_DEPTH = 8;
+
+export class ReplyParser {
+  #input: Buffer = Buffer.alloc(0);
+
+  /**
+   * The replies completed by these bytes.
+   * @throws Error when the other side does not speak the protocol
+   */
+  push(bytes: Buffer): Reply[] {
+    this.#input = this.#input.length === 0 ? bytes : Buffer.concat([this.#input, bytes]);
+    const replies: Reply[] = [];
+    let start = 0;
+    for (let parsed = parse(this.#input, 0); parsed; parsed = parse(this.#input, start)) {
+      replies.push(parsed.reply);
+      start = parsed.end;
+    }
+    this.#input = this.#input.subarray(start);
+    return replies;
+  }
+}
+
+function parse(input: Buffer, start: number, depth = 0): Parsed {
+  const lineEnd = input.indexOf('\r\n', start);
+  if (lineEnd < 0) return undefined;
+  const line = input.toString('utf8', start + 1, lineEnd);
+  const next = lineEnd + 2;
+  switch (input[start]) {
+    case 0x2b: // +
+      return { reply: line, end: next };
+    case 0x2d: // -
+      return { reply: new RedisRefusal(line), end: next };
+    case 0x3a: // :
+      return { reply: Number(line), end: next };
+    case 0x24: // $
+      return parseText(input, Number(line), next);
+    case 0x2a: // *
+      return parseList(input, Number(line), next, depth);
+    default:
+      throw new Error('not a reply of Redis');
+  }
+}
+
+function parseText(input: Buffer, length: number, start: number): Parsed {
+  if (length === -1) return { reply: null, end: start };
+  const end = start + length;
+  return input.length < end + 2 ? undefined : { reply: input.toString('utf8', start, end), end: end + 2 };
+}
+
+function parseList(input: Buffer, length: number, start: number, depth: number): Parsed {
+  if (length === -1) return { reply: null, end: start };
+  if (depth >= MAX_DEPTH) throw new Error('a reply of Redis is nested too deeply');
+  const items: Reply[] = [];
+  let end = start;
+  for (let i = 0; i < length; i++) {
+    const item = parse(input, end, depth + 1);
+    if (!item) return undefined;
+    items.push(item.reply);
+    end = item.end;
+  }
+  return { reply: items, end };
+}

@@ -1,0 +1,27 @@
+import type { Reply } from './resp.js';
+
+export interface StreamEntry {
+  id: string;
+  fields: Record<string, string>;
+}
+
+/** The entries of the one stream that an XREADGROUP asked for; none when it timed out. */
+export function entriesOf(reply: Reply): StreamEntry[] {
+  const stream = Array.isArray(reply) ? reply[0] : null;
+  return Array.isArray(stream) ? entriesIn(stream[1] ?? null) : [];
+}
+
+/** The entries of a list of them. */
+export function entriesIn(list: Reply): StreamEntry[] {
+  return Array.isArray(list) ? list.flatMap(entryOf) : [];
+}
+
+function entryOf(item: Reply): StreamEntry[] {
+  if (!Array.isArray(item) || typeof item[0] !== 'string') return [];
+  const [id, values] = item;
+  // An entry that was deleted after it was delivered comes back without fields.
+  const list = Array.isArray(values) ? values : [];
+  const fields: Record<string, string> = {};
+  for (let i = 0; i + 1 < list.length; i += 2) fields[String(list[i])] = String(list[i + 1]);
+  return [{ id, fields }];
+}

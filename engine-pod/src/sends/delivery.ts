@@ -1,0 +1,189 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { failpoint } from '@gwk/core/failpoints';
+import type { ClaimedMessage } from '@gwk/core/protocol/engine';
+import type { FailureCode, InteractiveMode, Rendering } from '@gwk/core/states';
+import { backoffDelay } from '../backoff.js';
+import { SendFailure, type Driver } from '../driver/driver.js';
+import type { Gate } from './gate.js';
+
+export interface BuiltMessage {
+  message_id: string;
+  built: string;
+  rendered_as: Rendering | null;
+}
+
+export type Conclusion =
+  | { kind: 'sent'; at: Date; rendered_as: Rendering | null }
+  | { kind: 'failed'; at: Date; code: FailureCode; text: string | null }
+  /** Never given to the socket: it goes back to the queue. */
+  | { kind: 'returned' }
+  /** The row says that it is no longer this engine's to send. */
+  | { kind: 'dropped' }
+  /** In doubt as the engine ends: it stays claimed, and the next engine sends the same again. */
+  | { kind: 'kept' };
+
+export interface DeliveryContext {
+  driver: Driver;
+  gate: Gate;
+  mode: () => InteractiveMode;
+  ackTimeoutMs: number;
+  /** Stores what was built, or finds it stored; false when the message is no longer to be sent. */
+  storeBuilt: (built: BuiltMessage) => Promise<boolean>;
+  doubted: (message: ClaimedMessage, attempt: number) => void;
+}
+
+const RETRY = { first: 250, most: 10_000 };
+
+/**
+ * One message, from the claim to its conclusion:
+ *
+ *     build ─▶ store ─▶ ┌ gate open? ─▶ give to the network ─▶ acknowledged ─▶ sent
+ *                       │     │ no            │ refused ─────────────────────▶ failed
+ *                       │     ▼               │ no answer, or the socket closed: doubt
+ *                       │  never given:       ▼
+ *                       │  returned        still ours? ──no──▶ dropped
+ *                       └───────────────────── yes
+ *
+ * From the moment it was given to the socket a message is in doubt until an answer comes, and only its stored bytes
+ * are sent, under the same id. An answer to any of the attempts counts. Doubt ends by the row (the worker fails it
+ * after its time), so the row is asked before every repetition.
+ */
+export class Delivery {
+  readonly message: ClaimedMessage;
+  readonly #context: DeliveryContext;
+  readonly #over = new AbortController();
+  /** It may have reached the network, now or under an earlier engine. */
+  #given: boolean;
+  #bytes!: Buffer;
+  #rendered_as: Rendering | null;
+  readonly #answered: Promise<Conclusion>;
+  #answer!: (conclusion: Conclusion) => void;
+
+  constructor(message: ClaimedMessage, context: DeliveryContext) {
+    this.message = message;
+    this.#context = context;
+    this.#given = message.attempted_at !== null;
+    this.#rendered_as = message.rendered_as;
+    this.#answered = new Promise((resolve) => (this.#answer = resolve));
+  }
+
+  get given(): boolean {
+    return this.#given;
+  }
+
+  /** Never rejects. */
+  async run(): Promise<Conclusion> {
+    const end = (): void => this.#answer(this.#leave());
+    this.#context.gate.onEnd(end);
+    try {
+      const early = await this.#prepare();
+      return early ?? (await this.#sendUntilConcluded());
+    } catch (error) {
+      if (error instanceof SendFailure) return failed(error.code, error.text);
+      return this.#context.gate.stopping ? this.#leave() : failed('internal', null);
+    } finally {
+      this.#context.gate.offEnd(end);
+      this.#over.abort();
+    }
+  }
+
+  async #prepare(): Promise<Conclusion | undefined> {
+    const { message } = this;
+    if (!this.#context.gate.open && !this.#given) return { kind: 'returned' };
+    if (message.built !== null) {
+      this.#bytes = Buffer.from(message.built, 'base64');
+      // The claim has just said that it is ours; bytes stored by a former engine need not be stored again.
+      if (message.attempted_at !== null) return undefined;
+    } else {
+      const built = await this.#context.driver.build(message, this.#context.mode());
+      this.#bytes = built.bytes;
+      this.#rendered_as = built.rendered_as;
+    }
+    return (await this.#store()) ? undefined : { kind: 'dropped' };
+  }
+
+  #store(): Promise<boolean> {
+    return this.#context.storeBuilt({
+      message_id: this.message.message_id,
+      built: this.#bytes.toString('base64'),
+      rendered_as: this.#rendered_as,
+    });
+  }
+
+  async #sendUntilConcluded(): Promise<Conclusion> {
+    const { gate } = this.#context;
+    for (let attempt = 1; ; attempt++) {
+      if (!gate.open) {
+        if (!this.#given || gate.stopping) return this.#leave();
+        const concluded = await this.#unlessAnswered(gate.passable());
+        if (concluded) return concluded;
+        continue;
+      }
+      if (attempt > 1) {
+        this.#context.doubted(this.message, attempt);
+        const concluded = await this.#unlessAnswered(this.#storeAgain());
+        if (concluded) return concluded;
+        if (!gate.open) continue;
+      }
+      const concluded = await this.#attempt(attempt);
+      if (concluded) return concluded;
+    }
+  }
+
+  async #storeAgain(): Promise<Conclusion | undefined> {
+    return (await this.#store()) ? undefined : { kind: 'dropped' };
+  }
+
+  /** One attempt; undefined when it brought no answer in its time. */
+  async #attempt(attempt: number): Promise<Conclusion | undefined> {
+    const { driver, gate, ackTimeoutMs } = this.#context;
+    failpoint('engine.before-send');
+    const sending = driver.send({
+      waMessageId: this.message.wa_message_id,
+      chat: this.message.chat,
+      bytes: this.#bytes,
+      mayWrite: () => {
+        if (!gate.open) return false;
+        this.#given = true;
+        return true;
+      },
+      signal: this.#over.signal,
+    });
+    const unanswered = sending.then(
+      () => this.#answer({ kind: 'sent', at: new Date(), rendered_as: this.#rendered_as }),
+      (error: unknown) => this.#failed(error, attempt),
+    );
+    const timer = new AbortController();
+    try {
+      const timeout = sleep(ackTimeoutMs, undefined, { signal: timer.signal }).catch(() => undefined);
+      return await this.#unlessAnswered(Promise.race([unanswered, timeout]));
+    } finally {
+      timer.abort();
+    }
+  }
+
+  /** Ends the message where the answer is final; else waits a little, for the next attempt. */
+  async #failed(error: unknown, attempt: number): Promise<void> {
+    if (error instanceof SendFailure && error.certain && !error.retriable) {
+      this.#answer(failed(error.code, error.text));
+      return;
+    }
+    if (!this.#context.gate.open) return;
+    await sleep(backoffDelay(RETRY, attempt), undefined, { signal: this.#over.signal }).catch(
+      () => undefined,
+    );
+  }
+
+  /** What `step` brings, unless an answer of the network, or the engine's end, comes first. */
+  #unlessAnswered(step: Promise<Conclusion | undefined | void>): Promise<Conclusion | undefined> {
+    return Promise.race([this.#answered, step.then((conclusion) => conclusion ?? undefined)]);
+  }
+
+  #leave(): Conclusion {
+    return { kind: this.#given ? 'kept' : 'returned' };
+  }
+}
+
+function failed(code: FailureCode, text: string | null): Conclusion {
+  return { kind: 'failed', at: new Date(), code, text };
+}

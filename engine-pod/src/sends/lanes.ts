@@ -1,0 +1,47 @@
+/**
+ * One message of a conversation at a time; conversations do not wait for each other. An item is known from the time
+ * it is offered until it is forgotten, so that a second copy of it is dropped.
+ */
+export class Lanes<T> {
+  readonly #known = new Map<string, T>();
+  /** Per lane: the item that runs, then those that wait. */
+  readonly #lanes = new Map<string, T[]>();
+
+  get size(): number {
+    return this.#known.size;
+  }
+
+  has(id: string): boolean {
+    return this.#known.has(id);
+  }
+
+  get(id: string): T | undefined {
+    return this.#known.get(id);
+  }
+
+  /** `run`: start it now. `wait`: `leave` returns it when its turn comes. `known`: already here. */
+  offer(id: string, lane: string, item: T): 'run' | 'wait' | 'known' {
+    if (this.#known.has(id)) return 'known';
+    this.#known.set(id, item);
+    const queue = this.#lanes.get(lane);
+    if (queue) {
+      queue.push(item);
+      return 'wait';
+    }
+    this.#lanes.set(lane, [item]);
+    return 'run';
+  }
+
+  /** The running item of the lane is done with it; returns the one to start now. */
+  leave(lane: string): T | undefined {
+    const queue = this.#lanes.get(lane);
+    queue?.shift();
+    const next = queue?.[0];
+    if (next === undefined) this.#lanes.delete(lane);
+    return next;
+  }
+
+  forget(id: string): void {
+    this.#known.delete(id);
+  }
+}

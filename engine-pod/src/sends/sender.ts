@@ -1,0 +1,150 @@
+import { failpoint } from '@gwk/core/failpoints';
+import type { ClaimedMessage, Outcome } from '@gwk/core/protocol/engine';
+import type { Logger } from '@gwk/core/log';
+import { Delivery, type Conclusion, type DeliveryContext } from './delivery.js';
+import { Lanes } from './lanes.js';
+
+export interface SenderOptions extends DeliveryContext {
+  log: Logger;
+  /** Stores an outcome; resolves once stored. */
+  report: (outcome: Outcome) => Promise<void>;
+  /** An outcome is stored: its bell can be put away, and the next of its conversation may be claimed. */
+  settled: (bell: string | undefined) => void;
+  /** Was claimed, and cost no place in the pacing. */
+  returned: () => void;
+  concluded: (conclusion: Conclusion['kind'], tookMs: number) => void;
+}
+
+interface Held {
+  delivery: Delivery;
+  claimedAt: number;
+  bytes: number;
+  /** The doorbell entry that announced the message. */
+  bell: string | undefined;
+}
+
+/** What an engine holds at most; the rest waits in rows, where it costs the engine nothing. */
+const MAX_HELD = 500;
+const MAX_HELD_BYTES = 4_000_000;
+const MAX_CLAIM = 100;
+
+/** The messages claimed and not yet settled: runs one of each conversation at a time and reports how each ended. */
+export class Sender {
+  readonly #options: SenderOptions;
+  readonly #lanes = new Lanes<Held>();
+  #bytes = 0;
+  #idle: (() => void)[] = [];
+
+  constructor(options: SenderOptions) {
+    this.#options = options;
+  }
+
+  get held(): number {
+    return this.#lanes.size;
+  }
+
+  /** How many more may be claimed now. */
+  get room(): number {
+    return this.#bytes > MAX_HELD_BYTES ? 0 : Math.min(MAX_CLAIM, MAX_HELD - this.held);
+  }
+
+  /** Keeps the entry until the message is settled; false when there is nothing to keep it for. */
+  keepBell(messageId: string, bell: string): boolean {
+    const held = this.#lanes.get(messageId);
+    if (!held || held.bell !== undefined) return false;
+    held.bell = bell;
+    return true;
+  }
+
+  /** A message already held is dropped: a second copy of it must not be sent beside the first. */
+  accept(messages: ClaimedMessage[]): void {
+    for (const message of messages) {
+      const bytes = message.content.length + (message.built?.length ?? 0);
+      const delivery = new Delivery(message, this.#options);
+      const held: Held = { delivery, claimedAt: performance.now(), bytes, bell: undefined };
+      const place = this.#lanes.offer(message.message_id, message.conversation_id, held);
+      if (place === 'known') continue;
+      this.#bytes += bytes;
+      if (place === 'run') void this.#run(held);
+    }
+  }
+
+  /** Resolves when nothing is held any more. */
+  async drained(): Promise<void> {
+    while (this.held > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  async #run(held: Held): Promise<void> {
+    for (let next: Held | undefined = held; next;) {
+      const conclusion = await next.delivery.run();
+      const { conversation_id } = next.delivery.message;
+      void this.#conclude(next, conclusion);
+      next = this.#lanes.leave(conversation_id);
+      // What was returned or kept comes first again, so nothing of its conversation may pass it.
+      while (next && (conclusion.kind === 'returned' || conclusion.kind === 'kept')) {
+        void this.#conclude(next, { kind: next.delivery.given ? 'kept' : 'returned' });
+        next = this.#lanes.leave(conversation_id);
+      }
+    }
+  }
+
+  async #conclude(held: Held, conclusion: Conclusion): Promise<void> {
+    const { message } = held.delivery;
+    this.#options.concluded(conclusion.kind, performance.now() - held.claimedAt);
+    const outcome = outcomeOf(message, conclusion);
+    // Once it is on its way back it can be claimed again, by this engine too: it must not be taken for a copy.
+    if (conclusion.kind === 'returned') {
+      this.#forget(held);
+      this.#options.returned();
+    }
+    try {
+      if (outcome) await this.#report(outcome);
+      this.#options.settled(held.bell);
+    } catch {
+      // The port is closed, or it refused the outcome for good and has said so in the log.
+    } finally {
+      this.#forget(held);
+    }
+  }
+
+  async #report(outcome: Outcome): Promise<void> {
+    if (outcome.kind === 'returned') {
+      await this.#options.report(outcome);
+      return;
+    }
+    failpoint('engine.before-outcome');
+    await this.#options.report(outcome);
+    failpoint('engine.after-outcome');
+  }
+
+  #forget(held: Held): void {
+    if (this.#lanes.get(held.delivery.message.message_id) !== held) return;
+    this.#lanes.forget(held.delivery.message.message_id);
+    this.#bytes -= held.bytes;
+    if (this.held === 0) for (const resume of this.#idle.splice(0)) resume();
+  }
+}
+
+function outcomeOf({ message_id }: ClaimedMessage, conclusion: Conclusion): Outcome | undefined {
+  switch (conclusion.kind) {
+    case 'sent':
+      return {
+        kind: 'sent',
+        message_id,
+        at: conclusion.at.toISOString(),
+        rendered_as: conclusion.rendered_as,
+      };
+    case 'failed':
+      return {
+        kind: 'failed',
+        message_id,
+        at: conclusion.at.toISOString(),
+        error: { code: conclusion.code, message: conclusion.text },
+      };
+    case 'returned':
+      return { kind: 'returned', message_id };
+    case 'dropped':
+    case 'kept':
+      return undefined;
+  }
+}
