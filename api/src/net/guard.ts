@@ -132,9 +132,7 @@ const DNS_TRIES = 2;
  * Asks the DNS servers themselves: `dns.lookup` would run in the four threads of the pool, where a few destinations
  * with a dead name server hold up all others; it would read /etc/hosts and try search domains as well.
  */
-export function dnsResolve(servers?: readonly string[]): Resolve {
-  const resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tries: DNS_TRIES });
-  if (servers) resolver.setServers(servers);
+export function dnsResolve(resolver = new Resolver({ timeout: DNS_TIMEOUT_MS, tries: DNS_TRIES })): Resolve {
   return async (hostname) => {
     const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
     const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
@@ -173,7 +171,6 @@ export function guardedLookup(judge: TargetJudge, resolve: Resolve = dnsResolve(
 export interface AgentOptions {
   resolve?: Resolve;
   connectTimeoutMs?: number;
-  keepAliveMs?: number;
   /** Certificate authority (PEM) in place of the system's. */
   ca?: string;
 }
@@ -193,7 +190,9 @@ export function guardedAgent(judge: TargetJudge, options: AgentOptions = {}): Ag
     allowH2: false,
     pipelining: 1,
     connections: null,
-    keepAliveTimeout: options.keepAliveMs ?? 4_000,
+    keepAliveTimeout: 4_000,
+    // Whatever a server hints: a connection does not outlive the name it was made for by much.
+    keepAliveMaxTimeout: 10_000,
     connect: (target, callback) => {
       const refusal = judge.judgeTarget(target.protocol, target.hostname);
       if (refusal) callback(refusal, null);

@@ -1,5 +1,4 @@
 import { createSocket } from 'node:dgram';
-import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 
 /** A DNS server for tests: answers A and AAAA as told, and counts what it was asked. */
@@ -33,7 +32,7 @@ export async function startTestDns(answer: DnsAnswer): Promise<TestDns> {
   });
   socket.bind(0, '127.0.0.1');
   await once(socket, 'listening');
-  const { port } = socket.address() as AddressInfo;
+  const { port } = socket.address();
   return {
     address: `127.0.0.1:${port}`,
     asked,
