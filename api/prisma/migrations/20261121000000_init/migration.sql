@@ -382,7 +382,9 @@ CREATE TABLE "webhook_endpoints" (
     "event_types" TEXT[],
     "enabled" BOOLEAN NOT NULL DEFAULT true,
     "disabled_reason" TEXT,
+    "disabled_at" TIMESTAMPTZ(3),
     "failing_since" TIMESTAMPTZ(3),
+    "last_failed_at" TIMESTAMPTZ(3),
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     "updated_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
 
@@ -673,9 +675,6 @@ ALTER TABLE "webhook_endpoint_instances" ADD CONSTRAINT "webhook_endpoint_instan
 
 -- AddForeignKey
 ALTER TABLE "webhook_secrets" ADD CONSTRAINT "webhook_secrets_endpoint_id_fkey" FOREIGN KEY ("endpoint_id") REFERENCES "webhook_endpoints"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-
--- AddForeignKey
-ALTER TABLE "webhook_queue" ADD CONSTRAINT "webhook_queue_endpoint_id_fkey" FOREIGN KEY ("endpoint_id") REFERENCES "webhook_endpoints"("id") ON DELETE CASCADE ON UPDATE CASCADE;
 
 -- ------------------------------------------------------------------ ids and partitions
 
