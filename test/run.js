@@ -1,12 +1,18 @@
 // make test: every check and every suite, with seconds for each, closed by one line "N passed, N failed".
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { watchProcesses } from './processes.js';
 
 const STAGE_LIMIT_MS = 40 * 60_000;
+const EXIT_LIMIT_MS = 15_000;
+const JEST = [
+  '--experimental-vm-modules',
+  '--disable-warning=ExperimentalWarning',
+  'node_modules/jest/bin/jest.js',
+];
 const UNIT_PROJECTS = ['core', 'api', 'operator', 'engine-pod', 'local'];
 
 const mark = ['TEST_RUN', randomUUID()];
@@ -27,19 +33,35 @@ function say(text) {
   process.stdout.write(`${text}\n`);
 }
 
-function run(command, args) {
+/** @param report a file whose appearance means that the work is done: what runs on then is ended */
+function run(command, args, report) {
   return new Promise((resolve) => {
     const output = [];
     const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], timeout: STAGE_LIMIT_MS });
     children.add(child);
+    const ending = report && endOnceWritten(child, report, output);
     child.stdout.on('data', (chunk) => output.push(chunk));
     child.stderr.on('data', (chunk) => output.push(chunk));
     child.once('error', (error) => output.push(Buffer.from(error.message)));
     child.once('close', (code) => {
       children.delete(child);
+      clearInterval(ending);
       resolve({ ok: code === 0, output: Buffer.concat(output).toString() });
     });
   });
+}
+
+function endOnceWritten(child, report, output) {
+  let since;
+  return setInterval(() => {
+    if (!existsSync(report)) return;
+    since ??= Date.now();
+    if (Date.now() - since < EXIT_LIMIT_MS) return;
+    output.push(
+      Buffer.from('\nThe tests are over and something they left open keeps their process alive.\n'),
+    );
+    child.kill('SIGKILL');
+  }, 1000);
 }
 
 /** A stage that fails counts as one failure, unless it counts its own. */
