@@ -80,15 +80,8 @@ const check = (name, script) => stage(name, () => run('npm', ['run', '--silent',
 function suite(name, args) {
   return stage(name, async () => {
     const file = join(reports, `${name}.json`);
-    const done = await run('npm', [
-      'run',
-      '--silent',
-      'jest',
-      '--',
-      ...args,
-      '--json',
-      `--outputFile=${file}`,
-    ]);
+    const command = [...JEST, ...args, '--json', `--outputFile=${file}`];
+    const done = await run(process.execPath, command, file);
     const output = done.output.replace(/^\{.*\}$/m, '');
     let report;
     try {
