@@ -1,0 +1,34 @@
+import { ConfigError, loadConfig } from '@gwk/core/config/load';
+import { operatorSettings } from '@gwk/core/config/operator';
+import { onShutdown } from '@gwk/core/lifecycle';
+import type { Command } from 'commander';
+import { startOperator, type OperatorConfig, type RunningOperator } from '../program.js';
+
+export function registerOperator(program: Command): void {
+  program
+    .command('operator')
+    .description('run the operator: Instance resources become running engines')
+    .action(run);
+}
+
+async function run(): Promise<void> {
+  const config = settingsOrExit();
+  let running: RunningOperator | undefined;
+  onShutdown(() => running?.stop(), { exitWithParent: config.exitWithParent });
+  try {
+    running = await startOperator(config);
+  } catch (error) {
+    process.stderr.write(`gwk operator: ${(error as Error).message}\n`);
+    process.exit(1);
+  }
+}
+
+function settingsOrExit(): OperatorConfig {
+  try {
+    return loadConfig(operatorSettings, process.env);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`gwk operator: ${error.message}\n`);
+    process.exit(1);
+  }
+}

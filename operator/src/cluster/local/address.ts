@@ -1,0 +1,21 @@
+import { join } from 'node:path';
+import { writeWhole } from './disk.js';
+
+export const ADDRESS_FILE = 'operator.json';
+
+/** Where `gwk instances` finds the operator of a folder, when nobody tells it. */
+export interface Address {
+  url: string;
+  token: string;
+}
+
+export async function writeAddress(
+  stateFolder: string,
+  { host, localToken }: { host: string; localToken?: string | undefined },
+  port: number,
+): Promise<void> {
+  if (localToken === undefined) return;
+  const reachable = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  const address: Address = { url: `http://${reachable}:${port}`, token: localToken };
+  await writeWhole(join(stateFolder, ADDRESS_FILE), `${JSON.stringify(address)}\n`, { mode: 0o600 });
+}

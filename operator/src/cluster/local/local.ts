@@ -1,0 +1,107 @@
+import type { InstanceResource, InstanceResourceStatus } from '@gwk/core/resources/manifest';
+import type { Logger } from '@gwk/core/log';
+import { keyOf, type Cluster, type Pod, type PodPlan, type StoryLine, type Target } from '../cluster.js';
+import type { EngineLaunch } from './engine-process.js';
+import { lockFolder } from './folder-lock.js';
+import { Pods } from './pods.js';
+import { Store } from './store.js';
+import { FolderSync } from './sync.js';
+
+export interface LocalClusterOptions {
+  folder: string;
+  launch: EngineLaunch;
+  /** Of the engines. */
+  version: string;
+  log: Logger;
+  startWidth: number;
+  graceMs?: number;
+}
+
+/** One machine: Instance manifests are files in a folder, pods are child processes. */
+export class LocalCluster implements Cluster {
+  readonly store: Store;
+  readonly pods: Pods;
+  readonly sync: FolderSync;
+  #unlock: () => Promise<void> = () => Promise.resolve();
+
+  constructor(options: LocalClusterOptions) {
+    const { folder, log, launch, version, startWidth, graceMs } = options;
+    this.store = new Store(folder, log);
+    this.sync = new FolderSync(this.store, log);
+    const { stateFolder } = this.store;
+    this.pods = new Pods({
+      stateFolder,
+      launch,
+      version,
+      log,
+      startWidth,
+      ...(graceMs !== undefined && { graceMs }),
+    });
+  }
+
+  async start(changed: (key: string) => void): Promise<void> {
+    await this.store.prepare();
+    this.#unlock = await lockFolder(this.store.stateFolder);
+    await this.store.load();
+    await this.pods.load(changed);
+    this.store.entries.listen(({ type, resource }) => {
+      changed(keyOf(resource.metadata));
+      // A manifest of the same name may have waited for this.
+      if (type === 'DELETED') this.sync.soon();
+    });
+    await this.sync.start();
+  }
+
+  endPods(): Promise<void> {
+    return this.pods.close();
+  }
+
+  async stop(): Promise<void> {
+    this.sync.stop();
+    await this.#unlock();
+  }
+
+  keys(): string[] {
+    return [...new Set([...this.store.entries.all().map(({ key }) => key), ...this.pods.keys()])];
+  }
+
+  resource(key: string): InstanceResource | undefined {
+    return this.store.get(key)?.resource;
+  }
+
+  pod(key: string): Pod {
+    return this.pods.of(key);
+  }
+
+  setStatus(target: Target, status: InstanceResourceStatus): Promise<void> {
+    return this.store.setStatus(target, status);
+  }
+
+  setFinalizers(target: Target, finalizers: string[]): Promise<void> {
+    return this.store.setFinalizers(target, finalizers);
+  }
+
+  async deleteResource({ key, uid }: Target): Promise<void> {
+    if (this.store.get(key)?.state.uid === uid) await this.store.delete(key, { uid });
+  }
+
+  newPodName(instanceId: string): string {
+    return this.pods.newName(instanceId);
+  }
+
+  createPod(plan: PodPlan): Promise<void> {
+    return this.pods.create(plan);
+  }
+
+  deletePod(name: string): Promise<void> {
+    return this.pods.delete(name);
+  }
+
+  tell(target: Target, line: StoryLine): void {
+    this.store.tell(target, line);
+  }
+
+  checks(): Record<string, string | null> {
+    return { folder: this.sync.unreadable };
+  }
+}

@@ -1,0 +1,78 @@
+import { isMap, parseAllDocuments, stringify, type Document, type ParsedNode } from 'yaml';
+import { canonicalJson } from '@gwk/core/canonical-json';
+import { readManifest, type NamedDesired } from './desired.js';
+
+/**
+ * A file of manifests: YAML with any number of documents, or JSON. What people wrote around a value that is changed
+ * (comments, order, other documents) stays.
+ */
+export interface Manifest extends NamedDesired {
+  /** Position among the documents of the file. */
+  index: number;
+}
+
+type Parsed = Document.Parsed<ParsedNode>;
+
+/** @throws Error in words that fit behind the name of the file; then nothing of the file is used */
+export function readManifests(text: string): Manifest[] {
+  const documents = parse(text);
+  const manifests = documents.flatMap((document, index) => {
+    const body: unknown = document.toJS();
+    return body === null || body === undefined ? [] : [{ ...readManifest(body), index }];
+  });
+  // An editor that truncates before it writes, or a copy under way, shows an empty file for a moment.
+  if (manifests.length === 0) throw new Error('it is empty');
+  return manifests;
+}
+
+function parse(text: string): Parsed[] {
+  const documents = parseAllDocuments(text);
+  if ('empty' in documents) return [];
+  for (const { errors } of documents) if (errors[0]) throw new Error(errors[0].message.split('\n')[0]);
+  return documents;
+}
+
+export function isJson(file: string): boolean {
+  return file.endsWith('.json');
+}
+
+export function newText(file: string, manifest: object): string {
+  return isJson(file) ? `${JSON.stringify(manifest, null, 2)}\n` : stringify(manifest);
+}
+
+/** The text with one document changed to say what `manifest` says. */
+export function changeText(file: string, text: string, index: number, manifest: object): string {
+  if (isJson(file)) return newText(file, manifest);
+  const documents = parse(text);
+  const document = documents[index];
+  if (document && isMap(document.contents)) reconcile(document, [], document.toJS(), manifest);
+  return join(documents);
+}
+
+/** The text without one document; null when nothing is left. */
+export function removeFromText(file: string, text: string, index: number): string | null {
+  if (isJson(file)) return null;
+  const documents = parse(text);
+  const left = documents.filter((document, at) => at !== index && document.toJS() !== null);
+  return left.length === 0 ? null : join(left);
+}
+
+function join(documents: Parsed[]): string {
+  for (const document of documents.slice(1)) document.directives.docStart = true;
+  return documents.map((document) => document.toString({ lineWidth: 0 })).join('');
+}
+
+/** Sets what differs and removes what is gone, so that untouched nodes keep their comments. */
+function reconcile(document: Parsed, path: string[], before: unknown, after: object): void {
+  const old = (before ?? {}) as Record<string, unknown>;
+  for (const key of Object.keys(old)) if (!(key in after)) document.deleteIn([...path, key]);
+  for (const [key, value] of Object.entries(after) as [string, unknown][]) {
+    if (key in old && canonicalJson(old[key]) === canonicalJson(value)) continue;
+    if (isObject(old[key]) && isObject(value)) reconcile(document, [...path, key], old[key], value);
+    else document.setIn([...path, key], value);
+  }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

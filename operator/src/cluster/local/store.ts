@@ -1,0 +1,301 @@
+import type { InstanceResource, InstanceResourceStatus } from '@gwk/core/resources/manifest';
+import type { Logger } from '@gwk/core/log';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { keyOf, type StoryLine, type Target } from '../cluster.js';
+import { alreadyExists, ApiStatus, notFound } from './api-status.js';
+import { manifestOf, refuseMove, sameDesired, specOf, type Desired, type NamedDesired } from './desired.js';
+import { ensureFolder, readIfThere, removeFile, writeWhole } from './disk.js';
+import { Entries, type Entry } from './entries.js';
+import { ManifestFolder } from './folder.js';
+import { KeyedLock } from './lock.js';
+import { changeText, newText, readManifests, removeFromText, type Manifest } from './manifest-file.js';
+import { applyFields, replaceFields, type Applied, type Writer } from './server-side-apply.js';
+import { StateFiles, type ResourceState, type Source } from './state-files.js';
+import { withLine } from './story.js';
+
+export interface Preconditions {
+  uid?: string;
+  resourceVersion?: string;
+}
+
+const EMPTY: Desired = { labels: {}, annotations: {}, spec: {} };
+/** Field manager of what people write into files. */
+export const FOLDER_MANAGER = 'folder';
+/** The lock of everything that writes manifests or takes them in. Keys hold a slash, so it is none. */
+const FOLDER = 'folder';
+
+/**
+ * Resources: manifests in a folder, what was issued for them beside it, everything in memory.
+ *
+ * The manifest is written before the state that goes with it. Killed in between, the next start finds a manifest
+ * that says more than the state, which is what a change by hand looks like, and takes it in. A deletion goes the
+ * other way round: marked in the state first, then the manifest removed, so that what is half deleted is deleted.
+ *
+ * Locks: FOLDER before the key. Memory changes after the disk, and readers see memory.
+ */
+export class Store {
+  readonly entries = new Entries();
+  readonly folder: ManifestFolder;
+  readonly #files: StateFiles;
+  readonly #locks = new KeyedLock();
+  readonly #log: Logger;
+
+  constructor(folder: string, log: Logger) {
+    this.folder = new ManifestFolder(folder);
+    this.#files = new StateFiles(folder);
+    this.#log = log;
+  }
+
+  get stateFolder(): string {
+    return this.#files.folder;
+  }
+
+  async prepare(): Promise<void> {
+    await ensureFolder(this.folder.path);
+    await this.#files.prepare();
+  }
+
+  async load(): Promise<void> {
+    for (const { state, learned } of await this.#files.load()) {
+      this.entries.put(state, learned?.story ?? [], learned?.status);
+    }
+  }
+
+  get(key: string): Entry | undefined {
+    return this.entries.get(key);
+  }
+
+  /** Runs alone among all that writes manifests. */
+  alone<T>(work: () => Promise<T>): Promise<T> {
+    return this.#locks.run(FOLDER, work);
+  }
+
+  /** @throws ApiStatus */
+  create(wanted: NamedDesired, writer: Writer): Promise<InstanceResource> {
+    return this.alone(async () => {
+      if (this.get(keyOf(wanted))) throw alreadyExists(wanted.name);
+      return this.#write(wanted, applyFields({ desired: EMPTY, owners: {} }, wanted.desired, writer));
+    });
+  }
+
+  /** Creates what is not there. @throws ApiStatus */
+  apply(wanted: NamedDesired, writer: Writer): Promise<InstanceResource> {
+    return this.alone(async () => {
+      const entry = this.get(keyOf(wanted));
+      if (!entry && wanted.uid !== undefined) throw notFound(wanted.name);
+      check(entry, wanted);
+      const now = entry ? entry.state : { desired: EMPTY, owners: {} };
+      return this.#write(wanted, applyFields(now, wanted.desired, writer));
+    });
+  }
+
+  /** What people write, as `change` makes it of what it is. @throws ApiStatus */
+  change(
+    place: Preconditions & { namespace: string; name: string },
+    manager: string,
+    change: (desired: Desired) => Desired,
+  ): Promise<InstanceResource> {
+    return this.alone(async () => {
+      const entry = this.get(keyOf(place));
+      if (!entry) throw notFound(place.name);
+      check(entry, place);
+      const desired = change(entry.state.desired);
+      return this.#write({ ...place, desired }, replaceFields(entry.state, desired, manager));
+    });
+  }
+
+  /** Marks; gone at once only where nobody holds it. @throws ApiStatus */
+  delete(key: string, preconditions: Preconditions = {}): Promise<InstanceResource> {
+    return this.alone(() =>
+      this.#locks.run(key, async () => {
+        const entry = this.get(key);
+        if (!entry) throw notFound(key.split('/')[1]!);
+        check(entry, preconditions);
+        if (entry.state.deletionTimestamp !== undefined) return entry.resource;
+        const marked = { ...entry.state, deletionTimestamp: new Date().toISOString() };
+        await this.#save(marked, entry);
+        await this.dropManifest(key);
+        if (marked.finalizers.length === 0) await this.#forget(key);
+        return entry.resource;
+      }),
+    );
+  }
+
+  /** Removes what a deleted resource still has in the folder. Repeatable; only while alone. */
+  async dropManifest(key: string): Promise<void> {
+    const entry = this.get(key);
+    const source = entry?.state.source;
+    if (!entry || !source) return;
+    const path = join(this.folder.path, source.file);
+    const text = await readIfThere(path);
+    const manifest = text === null ? undefined : find(text, key);
+    if (text !== null && manifest) {
+      const left = removeFromText(source.file, text, manifest.index);
+      await (left === null ? removeFile(path) : writeWhole(path, left));
+      await this.folder.wrote(source.file, left === null ? null : readManifests(left));
+    }
+    await this.#save({ ...entry.state, source: null }, entry);
+  }
+
+  /** A manifest as it was found in the folder. Only while alone. @throws ApiStatus */
+  async takeIn(manifest: Manifest, file: string): Promise<void> {
+    const entry = this.get(keyOf(manifest));
+    const source: Source = { file, index: manifest.index };
+    const now = entry ? entry.state : { desired: EMPTY, owners: {} };
+    if (entry && sameDesired(entry.state.desired, manifest.desired)) {
+      if (!sameSource(entry.state.source, source)) await this.#save({ ...entry.state, source }, entry);
+      return;
+    }
+    await this.#commit(manifest, replaceFields(now, manifest.desired, FOLDER_MANAGER), source);
+    this.#log.info(
+      { instance: keyOf(manifest), file },
+      entry ? 'a manifest was changed by hand' : 'a manifest was found',
+    );
+  }
+
+  setFinalizers({ key, uid }: Target, finalizers: string[]): Promise<void> {
+    return this.#locks.run(key, async () => {
+      const entry = this.get(key);
+      if (entry?.state.uid !== uid) return;
+      const gone = entry.state.deletionTimestamp !== undefined && finalizers.length === 0;
+      // Its manifest would make it anew.
+      if (gone && entry.state.source !== null) throw new Error(`the manifest of ${key} is still there`);
+      if (gone) return this.#forget(key);
+      await this.#save({ ...entry.state, finalizers }, entry);
+    });
+  }
+
+  setStatus({ key, uid }: Target, status: InstanceResourceStatus): Promise<void> {
+    return this.#locks.run(key, async () => {
+      const entry = this.get(key);
+      if (entry?.state.uid !== uid) return;
+      await this.#files.saveLearned(entry.state, { uid, status, story: entry.story });
+      this.entries.put(entry.state, entry.story, status);
+    });
+  }
+
+  tell({ key, uid }: Target, line: StoryLine): void {
+    const entry = this.get(key);
+    if (entry?.state.uid !== uid) return;
+    this.entries.tell(key, withLine(entry.story, line, new Date().toISOString()));
+    const save = () => this.#saveStory(key, uid);
+    void this.#locks.run(key, save).catch((error: unknown) => {
+      this.#log.warn(
+        { instance: key, code: (error as NodeJS.ErrnoException).code },
+        'the story could not be kept',
+      );
+    });
+  }
+
+  async #saveStory(key: string, uid: string): Promise<void> {
+    const entry = this.get(key);
+    if (entry?.state.uid !== uid) return;
+    const { status } = entry.resource;
+    await this.#files.saveLearned(entry.state, { uid, story: entry.story, ...(status && { status }) });
+  }
+
+  /** The manifest, then the state. */
+  async #write(wanted: NamedDesired, applied: Applied): Promise<InstanceResource> {
+    const key = keyOf(wanted);
+    const entry = this.get(key);
+    if (entry && sameDesired(entry.state.desired, applied.desired)) {
+      await this.#locks.run(key, () => this.#save({ ...entry.state, owners: applied.owners }, entry));
+      return this.get(key)!.resource;
+    }
+    judge(wanted.name, entry, applied.desired);
+    const source = await this.#writeManifest(wanted, entry?.state ?? null, applied.desired);
+    await this.#commit(wanted, applied, source);
+    return this.get(key)!.resource;
+  }
+
+  async #writeManifest(
+    place: { namespace: string; name: string },
+    state: ResourceState | null,
+    desired: Desired,
+  ): Promise<Source | null> {
+    // What is being deleted has no manifest, and must not get one.
+    if (state?.deletionTimestamp !== undefined) return state.source;
+    const manifest = manifestOf(place as InstanceResource['metadata'], desired);
+    const file = state?.source?.file ?? (await this.#freeName(place));
+    const path = join(this.folder.path, file);
+    const before = state?.source ? await readIfThere(path) : null;
+    const found = before === null ? undefined : find(before, keyOf(place));
+    const text = found ? changeText(file, before!, found.index, manifest) : newText(file, manifest);
+    await writeWhole(path, text);
+    await this.folder.wrote(file, readManifests(text));
+    return { file, index: found?.index ?? 0 };
+  }
+
+  /** Never over a file that somebody put there. */
+  async #freeName({ namespace, name }: { namespace: string; name: string }): Promise<string> {
+    const stem = namespace === 'default' ? name : `${namespace}.${name}`;
+    for (let n = 1; ; n++) {
+      const file = n === 1 ? `${stem}.yaml` : `${stem}-${n}.yaml`;
+      if ((await readIfThere(join(this.folder.path, file))) === null) return file;
+    }
+  }
+
+  async #commit(
+    place: { namespace: string; name: string },
+    { desired, owners }: Applied,
+    source: Source | null,
+  ): Promise<void> {
+    const key = keyOf(place);
+    await this.#locks.run(key, async () => {
+      const entry = this.get(key);
+      judge(place.name, entry, desired);
+      const before = entry?.state ?? issue(place);
+      const moved = entry !== undefined && !sameSpec(before.desired, desired);
+      const generation = before.generation + (moved ? 1 : 0);
+      await this.#save({ ...before, generation, desired, owners, source }, entry);
+    });
+  }
+
+  async #save(state: ResourceState, entry: Entry | undefined): Promise<void> {
+    await this.#files.save(state);
+    // The story and the status may have moved while the disk was written.
+    const now = this.get(keyOf(state)) ?? entry;
+    this.entries.put(state, now?.story ?? [], now?.resource.status);
+  }
+
+  async #forget(key: string): Promise<void> {
+    await this.#files.remove(this.get(key)!.state);
+    this.entries.delete(key);
+  }
+}
+
+function issue({ namespace, name }: { namespace: string; name: string }): ResourceState {
+  const creationTimestamp = new Date().toISOString();
+  const fresh = { uid: randomUUID(), generation: 1, creationTimestamp, finalizers: [], source: null };
+  return { namespace, name, ...fresh, desired: EMPTY, owners: {} };
+}
+
+/** @throws ApiStatus */
+function judge(name: string, entry: Entry | undefined, desired: Desired): void {
+  const spec = specOf(name, desired);
+  if (entry) refuseMove(name, entry.resource.spec, spec);
+}
+
+/** @throws ApiStatus */
+function check(entry: Entry | undefined, { uid, resourceVersion }: Preconditions): void {
+  if (!entry) return;
+  const { metadata } = entry.resource;
+  const stale = resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion;
+  if (!stale && (uid === undefined || uid === metadata.uid)) return;
+  const message = `Operation cannot be fulfilled on "${metadata.name}": the object has been modified; read it again`;
+  throw new ApiStatus('Conflict', message, { name: metadata.name });
+}
+
+function find(text: string, key: string): Manifest | undefined {
+  try {
+    return readManifests(text).find((manifest) => keyOf(manifest) === key);
+  } catch {
+    return undefined;
+  }
+}
+
+const sameSpec = (a: Desired, b: Desired): boolean =>
+  sameDesired({ ...a, labels: {}, annotations: {} }, { ...b, labels: {}, annotations: {} });
+
+const sameSource = (a: Source | null, b: Source): boolean => a?.file === b.file && a.index === b.index;

@@ -1,0 +1,276 @@
+import { describeError, type Logger } from '@gwk/core/log';
+import { FINALIZER, type InstanceResource, type InstanceResourceStatus } from '@gwk/core/resources/manifest';
+import type { Cluster, StoryLine, Target } from '../cluster/cluster.js';
+import { decide, type Action, type Decision } from './decide.js';
+import { afterEnd, NO_HISTORY, type History } from './history.js';
+import type { InternalPort } from './internal-port.js';
+import type { Limits, Observed, Projected, Removal } from './observed.js';
+import { Projections } from './projections.js';
+import { RETRY_BACKOFF, WorkQueue, type Backoff } from './queue.js';
+import { statusOf, storyOf } from './status.js';
+
+export interface ControllerOptions {
+  cluster: Cluster;
+  port: InternalPort;
+  log: Logger;
+  limits: Limits;
+  /** How often the facts of all instances are asked for. */
+  observeMs?: number;
+  /** How often everything is looked at anew, whether or not anything was heard. */
+  resyncMs?: number;
+  /** Instances worked on at the same time. */
+  width?: number;
+  backoff?: Backoff;
+  restartBackoff?: Backoff;
+}
+
+const OBSERVE_MS = 1000;
+const RESYNC_MS = 300_000;
+const WIDTH = 16;
+const FAREWELL_MS = 2000;
+
+/**
+ * One reconcile for all clusters: gather everything about one instance, decide, do, write down what is so. A pass
+ * trusts nothing that an earlier one did: whatever fails half-way is found and finished by a later pass.
+ *
+ * Kept in memory only, and safe to lose: projections (asked again), histories (an operator that starts anew starts
+ * every engine anew), and how far removals have come (asked again).
+ */
+export class Controller {
+  readonly queue: WorkQueue;
+  readonly projections: Projections;
+  /** For metrics. */
+  onPass: (result: 'done' | 'behind' | 'failed') => void = () => undefined;
+  onEnd: (asked: boolean) => void = () => undefined;
+  readonly #options: ControllerOptions;
+  readonly #cluster: Cluster;
+  readonly #port: InternalPort;
+  readonly #log: Logger;
+  /** By uid, like all that is remembered: a name may be used again by another resource. */
+  readonly #histories = new Map<string, History>();
+  readonly #removals = new Map<string, Removal>();
+  readonly #restartBackoff: Backoff;
+  #observeTimer: NodeJS.Timeout | undefined;
+  #resyncTimer: NodeJS.Timeout | undefined;
+  #stopped = false;
+  #unheard = 0;
+  readonly #startedAt = Date.now();
+
+  constructor(options: ControllerOptions) {
+    this.#options = options;
+    this.#cluster = options.cluster;
+    this.#port = options.port;
+    this.#log = options.log;
+    this.queue = new WorkQueue(options.backoff ?? RETRY_BACKOFF);
+    this.#restartBackoff = options.restartBackoff ?? RETRY_BACKOFF;
+    this.projections = new Projections(options.port);
+  }
+
+  /** Since the API last answered an observation; since the start where it never did. */
+  get silentMs(): number {
+    return Date.now() - Math.max(this.projections.heardAt, this.#startedAt);
+  }
+
+  async start(): Promise<void> {
+    await this.#cluster.start((key) => this.queue.add(key));
+    this.queue.start(this.#options.width ?? WIDTH, (key) => this.#pass(key));
+    this.#resyncTimer = setInterval(() => this.#resync(), this.#options.resyncMs ?? RESYNC_MS);
+    this.#resync();
+    void this.#observeForever();
+  }
+
+  /** Ends the engines that cannot outlive this program, and gives back what they held as far as the API hears. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#observeTimer);
+    clearInterval(this.#resyncTimer);
+    await this.queue.close();
+    await this.#cluster.endPods();
+    await Promise.all(this.#cluster.keys().map((key) => this.#farewell(key)));
+    await this.#cluster.stop();
+  }
+
+  /** Without it the next operator says the same, a little later. */
+  async #farewell(key: string): Promise<void> {
+    const pod = this.#cluster.pod(key);
+    if (pod.phase !== 'ended') return;
+    try {
+      await this.#port.engineEnded(pod.instanceId, pod.name, FAREWELL_MS);
+      await this.#cluster.deletePod(pod.name);
+    } catch (error) {
+      this.#log.info(
+        { pod: pod.name, err: describeError(error) },
+        'the end of an engine could not be reported',
+      );
+    }
+  }
+
+  #resync(): void {
+    this.projections.expireAll();
+    const keys = this.#cluster.keys();
+    this.#forgetAllBut(new Set(keys.map((key) => this.#cluster.resource(key)?.metadata.uid)));
+    for (const key of keys) this.queue.add(key);
+  }
+
+  /** Of resources that somebody let go of by force. */
+  #forgetAllBut(uids: Set<string | undefined>): void {
+    for (const known of [this.#histories, this.#removals]) {
+      for (const uid of known.keys()) if (!uids.has(uid)) known.delete(uid);
+    }
+    this.projections.forgetAllBut(uids);
+  }
+
+  async #observeForever(): Promise<void> {
+    if (this.#stopped) return;
+    try {
+      for (const key of await this.projections.observe()) this.queue.add(key);
+      if (this.#unheard > 0) this.#heardAgain();
+      this.#unheard = 0;
+    } catch (error) {
+      if (this.#unheard++ === 0)
+        this.#log.warn({ err: describeError(error) }, 'the API does not answer; nothing is changed');
+    }
+    const every = this.#options.observeMs ?? OBSERVE_MS;
+    const ms = every * Math.min(5, 1 + this.#unheard);
+    if (!this.#stopped) this.#observeTimer = setTimeout(() => void this.#observeForever(), ms);
+  }
+
+  /** What waits in a backoff because the API was away need not wait any longer. */
+  #heardAgain(): void {
+    this.#log.info('the API answers again');
+    for (const key of this.#cluster.keys()) if (this.queue.failuresOf(key) > 0) this.queue.add(key);
+  }
+
+  async #pass(key: string): Promise<void> {
+    try {
+      const { observed, behind } = await this.#gather(key);
+      const decision = decide(observed);
+      if (decision.againMs !== null) this.queue.addAfter(key, decision.againMs);
+      const target = targetOf(key, observed);
+      // A status that cannot be written keeps no engine from being started or stopped.
+      const written = target ? this.#writeStatus(target, observed, decision) : Promise.resolve();
+      await Promise.allSettled([written]);
+      for (const action of decision.actions) await this.#do(action, key, observed);
+      await written;
+      if (behind) this.queue.retry(key);
+      else this.queue.forget(key);
+      this.onPass(behind ? 'behind' : 'done');
+    } catch (error) {
+      this.onPass('failed');
+      const inMs = this.queue.retry(key);
+      this.#log.warn(
+        { instance: key, inMs, err: describeError(error) },
+        'a pass failed and will be repeated',
+      );
+    }
+  }
+
+  async #gather(key: string): Promise<{ observed: Observed; behind: boolean }> {
+    const resource = this.#cluster.resource(key) ?? null;
+    const { behind, ...projection } = await this.#project(key, resource);
+    const pod = this.#cluster.pod(key);
+    const uid = resource?.metadata.uid ?? (pod.phase === 'absent' ? '' : pod.uid);
+    const observed: Observed = {
+      now: Date.now(),
+      // Again: asking the API took time.
+      resource: this.#cluster.resource(key) ?? null,
+      pod,
+      projection,
+      history: this.#histories.get(uid) ?? NO_HISTORY,
+      removal: this.#removals.get(uid) ?? { asked: false },
+      limits: this.#options.limits,
+    };
+    return { observed, behind };
+  }
+
+  async #project(key: string, resource: InstanceResource | null): Promise<Projected & { behind: boolean }> {
+    const held = resource?.metadata.finalizers?.includes(FINALIZER) ?? false;
+    if (!resource || !held) return { kind: 'unknown', error: null, behind: false };
+    const { uid, deletionTimestamp } = resource.metadata;
+    if (deletionTimestamp !== undefined) return { ...this.projections.cached(uid), behind: false };
+    return this.projections.of(key, resource);
+  }
+
+  async #writeStatus(target: Target, observed: Observed, decision: Decision): Promise<void> {
+    const before = observed.resource!.status;
+    const status = statusOf(observed, decision);
+    if (sameStatus(before, status)) return;
+    await this.#cluster.setStatus(target, status);
+    for (const line of storyOf(before, status)) this.#cluster.tell(target, line);
+  }
+
+  async #do(action: Action, key: string, observed: Observed): Promise<void> {
+    const { pod } = observed;
+    const target = targetOf(key, observed) ?? { key, uid: pod.phase === 'absent' ? '' : pod.uid };
+    this.#log.debug({ instance: key, action: action.do }, 'reconcile');
+    switch (action.do) {
+      case 'add-finalizer':
+        return this.#cluster.setFinalizers(target, [...finalizersOf(observed), FINALIZER]);
+      case 'remove-finalizer':
+        return this.#letGo(
+          target,
+          finalizersOf(observed).filter((name) => name !== FINALIZER),
+        );
+      case 'create-pod':
+        return this.#createPod(target, action);
+      case 'delete-pod':
+        return this.#cluster.deletePod(action.name);
+      case 'report-ended':
+        return this.#reportEnded(action, observed);
+      case 'remove-row':
+        return this.#removeRow(target);
+      case 'delete-resource':
+        return this.#cluster.deleteResource(target);
+    }
+  }
+
+  async #createPod(target: Target, action: Extract<Action, { do: 'create-pod' }>): Promise<void> {
+    const { instanceId, template } = action;
+    const name = this.#cluster.newPodName(instanceId);
+    const token = await this.#port.issueToken(instanceId, name);
+    await this.#cluster.createPod({ ...target, name, instanceId, template, token });
+    this.#tell(target, { type: 'Normal', reason: 'EngineCreated', message: `Started engine ${name}` });
+  }
+
+  /** The API first, then the memory: a report that failed is made again before the pod is forgotten. */
+  async #reportEnded(action: Extract<Action, { do: 'report-ended' }>, { pod }: Observed): Promise<void> {
+    await this.#port.engineEnded(action.instanceId, action.name);
+    if (pod.phase !== 'ended') return;
+    const before = this.#histories.get(pod.uid) ?? NO_HISTORY;
+    this.onEnd(pod.asked);
+    this.#histories.set(pod.uid, afterEnd(before, pod, this.#restartBackoff));
+    this.#log.info(
+      { pod: pod.name, instance: pod.key, how: pod.how, asked: pod.asked },
+      'an engine has ended',
+    );
+  }
+
+  async #removeRow(target: Target): Promise<void> {
+    const leaseEndsAt = await this.#port.remove(target.uid);
+    this.#removals.set(target.uid, { asked: true, leaseEndsAt });
+    this.queue.add(target.key);
+  }
+
+  async #letGo(target: Target, finalizers: string[]): Promise<void> {
+    await this.#cluster.setFinalizers(target, finalizers);
+    this.#histories.delete(target.uid);
+    this.#removals.delete(target.uid);
+    this.projections.forget(target.uid);
+  }
+
+  #tell(target: Target, line: StoryLine): void {
+    this.#cluster.tell(target, line);
+  }
+}
+
+function targetOf(key: string, { resource }: Observed): Target | null {
+  return resource && { key, uid: resource.metadata.uid };
+}
+
+function finalizersOf({ resource }: Observed): string[] {
+  return resource?.metadata.finalizers ?? [];
+}
+
+function sameStatus(a: InstanceResourceStatus | undefined, b: InstanceResourceStatus): boolean {
+  return a !== undefined && JSON.stringify(a) === JSON.stringify(b);
+}

@@ -1,0 +1,243 @@
+import { FINALIZER, type InstanceResource } from '@gwk/core/resources/manifest';
+import { sameTemplate, type Pod, type PodTemplate } from '../cluster/cluster.js';
+import { CRASH_LOOP_FAILURES } from './history.js';
+import { holdsLease, knownOf, type Known, type Observed } from './observed.js';
+
+/** What to do, in this order. Each is repeatable, and the next pass looks at the world anew. */
+export type Action =
+  | { do: 'add-finalizer' }
+  | { do: 'remove-finalizer' }
+  | { do: 'create-pod'; instanceId: string; template: PodTemplate }
+  | { do: 'delete-pod'; name: string }
+  | { do: 'report-ended'; name: string; instanceId: string }
+  | { do: 'remove-row' }
+  | { do: 'delete-resource' };
+
+export interface Decision {
+  /** The reason of the EngineRunning condition. */
+  finding: Finding;
+  message: string;
+  actions: Action[];
+  /** When the answer may change though nothing is heard. */
+  againMs: number | null;
+}
+
+export type Finding =
+  | 'EngineEnded'
+  | 'EngineEnding'
+  | 'NodeUnreachable'
+  | 'ResourceGone'
+  | 'FormerPod'
+  | 'Deleting'
+  | 'NotYetHeld'
+  | 'NotProjected'
+  | 'DeletedElsewhere'
+  | 'NotAccepted'
+  | 'Suspended'
+  | 'Banned'
+  | 'Idle'
+  | 'EngineOutdated'
+  | 'EngineSilent'
+  | 'EngineStarting'
+  | 'CrashLoop'
+  | 'WaitingToRestart'
+  | 'EngineAbsent'
+  | 'EngineRunning';
+
+/** A resource that exists; the checks below `resourceGone` see no other. */
+type Present = Observed & { resource: InstanceResource };
+/** A resource with a row; the checks below `notAccepted` see no other. */
+type Taken = Present & { known: Known };
+
+/** How much later than its end a lease is believed to have ended: clocks differ. */
+const LEASE_MARGIN_MS = 1000;
+const REJECTED_AGAIN_MS = 30_000;
+const UNREACHABLE_AGAIN_MS = 10_000;
+
+/**
+ * The first check that finds something decides. The order is the order of safety: what is known of a pod that may
+ * still run comes before every wish to start one, so no rule further down can make a second pod.
+ */
+export function decide(observed: Observed): Decision {
+  const { resource, projection } = observed;
+  const early = first(POD_CHECKS, observed);
+  if (early) return early;
+  if (!resource) return found('ResourceGone', 'The resource is gone', stop(observed.pod));
+  const present = { ...observed, resource };
+  const refused = first(RESOURCE_CHECKS, present);
+  if (refused) return refused;
+  const known = knownOf(projection);
+  if (!known) return notProjected(present);
+  return withRejection(observed, decideEngine({ ...present, known }));
+}
+
+const POD_CHECKS = [podEnded, podEnding, nodeUnreachable];
+const RESOURCE_CHECKS = [formerPod, deleting, notYetHeld, deletedElsewhere, notAccepted];
+const ENGINE_CHECKS = [suspended, banned, idle, outdated, silent, starting, waitingToRestart, absent];
+
+function decideEngine(taken: Taken): Decision {
+  const decision =
+    first(ENGINE_CHECKS, taken) ?? found('EngineRunning', 'The engine runs and holds the number');
+  return sooner(decision, untilIdle(taken));
+}
+
+function first<T>(checks: ((observed: T) => Decision | null)[], observed: T): Decision | null {
+  for (const check of checks) {
+    const decision = check(observed);
+    if (decision) return decision;
+  }
+  return null;
+}
+
+function found(
+  finding: Finding,
+  message: string,
+  actions: Action[] = [],
+  againMs: number | null = null,
+): Decision {
+  return { finding, message, actions, againMs };
+}
+
+function sooner(decision: Decision, ms: number | null): Decision {
+  if (ms === null) return decision;
+  return { ...decision, againMs: Math.min(decision.againMs ?? ms, ms) };
+}
+
+/** The lease of an engine that has ended is freed before anything else: nobody waits for its time to run out. */
+function podEnded({ pod }: Observed): Decision | null {
+  if (pod.phase !== 'ended') return null;
+  const { name, instanceId } = pod;
+  return found('EngineEnded', `The engine ended: ${pod.how}`, [
+    { do: 'report-ended', name, instanceId },
+    { do: 'delete-pod', name },
+  ]);
+}
+
+function podEnding({ pod }: Observed): Decision | null {
+  return pod.phase === 'ending' ? found('EngineEnding', 'The engine is ending') : null;
+}
+
+/** The pod may run: neither may another start, nor may this one be forgotten. */
+function nodeUnreachable({ pod }: Observed): Decision | null {
+  if (pod.phase !== 'unknown') return null;
+  return found('NodeUnreachable', `The node of pod ${pod.name} does not answer`, [], UNREACHABLE_AGAIN_MS);
+}
+
+function formerPod({ resource, pod }: Present): Decision | null {
+  if (pod.phase === 'absent' || pod.uid === resource.metadata.uid) return null;
+  return found('FormerPod', 'The engine of a former resource of this name is still there', stop(pod));
+}
+
+/** Stop, wait until gone, remove the row, wait for a lease that somebody else holds, let go: in this order. */
+function deleting({ now, resource, pod, removal }: Present): Decision | null {
+  if (resource.metadata.deletionTimestamp === undefined) return null;
+  const say = (message: string, ...actions: Action[]) => found('Deleting', message, actions);
+  if (pod.phase !== 'absent') return say('Stopping the engine', ...stop(pod));
+  if (!hasFinalizer(resource)) return say('Waiting for others to let go');
+  if (!removal.asked) return say('Removing the row', { do: 'remove-row' });
+  if (removal.leaseEndsAt === null) return say('Letting go', { do: 'remove-finalizer' });
+  const wait = removal.leaseEndsAt + LEASE_MARGIN_MS - now;
+  if (wait <= 0) return say('Removing the row', { do: 'remove-row' });
+  return sooner(say('An engine started elsewhere still holds the number'), wait);
+}
+
+/** Before a row or an engine is made, the resource must not be able to vanish unseen. */
+function notYetHeld({ resource }: Present): Decision | null {
+  if (hasFinalizer(resource)) return null;
+  return found('NotYetHeld', 'First sight of the resource', [{ do: 'add-finalizer' }]);
+}
+
+/** Deleted through the API, which did not come to deleting the resource as well. */
+function deletedElsewhere({ projection, pod }: Present): Decision | null {
+  if (projection.kind !== 'rejected' || projection.reason !== 'Deleted') return null;
+  return found('DeletedElsewhere', projection.message, [...stop(pod), { do: 'delete-resource' }]);
+}
+
+/** A refused change of an instance that has its row takes no number off the air, unless the account is closed to it. */
+function notAccepted({ projection, pod }: Present): Decision | null {
+  if (projection.kind !== 'rejected') return null;
+  if (projection.known && projection.reason !== 'AccountNotAllowed') return null;
+  return found('NotAccepted', projection.message, stop(pod), REJECTED_AGAIN_MS);
+}
+
+/** Without an answer of the API nothing is started, and nothing that runs is stopped. */
+function notProjected({ projection }: Present): Decision {
+  const error = projection.kind === 'unknown' ? projection.error : null;
+  return found('NotProjected', error ?? 'Waiting for the API to take the resource in');
+}
+
+/** What was refused may be accepted later without a change here: a name becomes free, a limit is raised. */
+function withRejection({ projection }: Observed, decision: Decision): Decision {
+  return projection.kind === 'rejected' ? sooner(decision, REJECTED_AGAIN_MS) : decision;
+}
+
+function suspended({ resource, pod }: Taken): Decision | null {
+  return resource.spec.suspended ? found('Suspended', 'spec.suspended is true', stop(pod)) : null;
+}
+
+/** A ban that ends is waited out by the engine; one that does not end needs none. */
+function banned({ known, pod }: Taken): Decision | null {
+  if (known.facts.state !== 'banned' || known.facts.banned_until !== null) return null;
+  return found('Banned', 'The network blocked the number', stop(pod));
+}
+
+function idle(taken: Taken): Decision | null {
+  if (untilIdle(taken) !== 0) return null;
+  return found('Idle', 'Not paired and no pairing under way; pairing starts the engine', stop(taken.pod));
+}
+
+function outdated({ resource, pod }: Taken): Decision | null {
+  if (pod.phase === 'absent' || sameTemplate(pod.template, templateOf(resource))) return null;
+  return found('EngineOutdated', 'The engine was started with other settings; replacing it', stop(pod));
+}
+
+/**
+ * The process is there, and for long neither it nor anybody else has held the lease: it hangs, since one that works
+ * takes the lease or exits. Only time in which the API was heard counts (leaseFreeSince).
+ */
+function silent({ pod, known, limits }: Taken): Decision | null {
+  if (pod.phase !== 'running' || known.leaseFreeSince === null) return null;
+  if (known.observedAt - Math.max(known.leaseFreeSince, pod.startedAt) < limits.silentMs) return null;
+  return found('EngineSilent', 'The engine runs and does not take its lease; replacing it', stop(pod));
+}
+
+function starting({ pod, projection, limits }: Taken): Decision | null {
+  if (pod.phase === 'absent' || holdsLease(pod, projection)) return null;
+  return found('EngineStarting', 'The engine does not hold the number yet', [], limits.silentMs);
+}
+
+function waitingToRestart({ now, pod, history }: Taken): Decision | null {
+  const wait = history.nextStartAt - now;
+  if (pod.phase !== 'absent' || wait <= 0) return null;
+  const finding = history.failures >= CRASH_LOOP_FAILURES ? 'CrashLoop' : 'WaitingToRestart';
+  const next = new Date(history.nextStartAt).toISOString();
+  const message = `The engine ended ${history.failures} times in a row (${history.lastError}); next start at ${next}`;
+  return found(finding, message, [], wait);
+}
+
+function absent({ pod, known, resource }: Taken): Decision | null {
+  if (pod.phase !== 'absent') return null;
+  const create: Action = { do: 'create-pod', instanceId: known.facts.id, template: templateOf(resource) };
+  return found('EngineAbsent', 'Starting an engine', [create]);
+}
+
+function stop(pod: Pod): Action[] {
+  return pod.phase === 'absent' ? [] : [{ do: 'delete-pod', name: pod.name }];
+}
+
+function hasFinalizer({ metadata }: InstanceResource): boolean {
+  return metadata.finalizers?.includes(FINALIZER) ?? false;
+}
+
+export function templateOf({ spec }: InstanceResource): PodTemplate {
+  return { profile: spec.engine?.profile ?? 'default', logLevel: spec.logLevel ?? null };
+}
+
+/** Null: never, since it is a sandbox, paired, or being paired; 0: it is idle. */
+function untilIdle({ now, resource, known, limits }: Taken): number | null {
+  const { facts, pairingSeenAt } = known;
+  const unpaired = facts.state === 'pending_pair' || facts.state === 'logged_out';
+  if (resource.spec.kind === 'sandbox' || !unpaired || facts.pairing) return null;
+  const idleAt = Math.max(Date.parse(facts.state_changed_at), pairingSeenAt ?? 0) + limits.idleMs;
+  return Math.max(0, idleAt - now);
+}

@@ -1,0 +1,35 @@
+import { InternalRefusal, type OperatorClient } from '@gwk/core/protocol/internal-client';
+import type { InstanceFacts, Projection } from '@gwk/core/protocol/operator';
+import type { InstanceResource } from '@gwk/core/resources/manifest';
+
+/** The API's internal port, as the controller uses it. Every call may fail, before or after it took effect. */
+export interface InternalPort {
+  project(resource: InstanceResource): Promise<Projection>;
+  observe(ids: string[]): Promise<{ instances: InstanceFacts[] }>;
+  issueToken(instanceId: string, pod: string): Promise<string>;
+  engineEnded(instanceId: string, pod: string, timeoutMs?: number): Promise<void>;
+  /** When the lease of an engine that still runs ends; null when nobody holds it. */
+  remove(uid: string): Promise<number | null>;
+}
+
+export function internalPort(client: OperatorClient): InternalPort {
+  return {
+    // The status is the operator's own work, and would only make the request larger.
+    project: ({ status: _, ...resource }) => client.call('project', { resource }),
+    observe: (ids) => client.call('observe', { ids }),
+    issueToken: async (instanceId, pod) =>
+      (await client.call('issue-token', { instance_id: instanceId, pod })).token,
+    engineEnded: async (instanceId, pod, timeoutMs) => {
+      await client.call('engine-ended', { instance_id: instanceId, pod }, timeoutMs).catch(nothingToFree);
+    },
+    remove: async (uid) => {
+      const { lease_expires_at: end } = await client.call('remove', { uid });
+      return end === null ? null : Date.parse(end);
+    },
+  };
+}
+
+/** An instance whose row is gone has no lease either. */
+function nothingToFree(error: unknown): void {
+  if (!(error instanceof InternalRefusal) || error.refusal !== 'gone') throw error;
+}

@@ -1,0 +1,187 @@
+import { toPublicId } from '@gwk/core/ids';
+import type { Condition, InstanceResource, InstanceResourceStatus } from '@gwk/core/resources/manifest';
+import type { StoryLine } from '../cluster/cluster.js';
+import type { Decision, Finding } from './decide.js';
+import { holdsLease, knownOf, type Observed } from './observed.js';
+
+type Type = Condition['type'];
+type Judgement = Pick<Condition, 'status' | 'reason' | 'message'>;
+
+const verdict =
+  (status: Condition['status']) =>
+  (reason: string, message: string): Judgement => ({ status, reason, message });
+const yes = verdict('True');
+const no = verdict('False');
+const unknown = verdict('Unknown');
+
+/** The status of the resource as far as it is known now. Equal input gives an equal status: nothing moves at rest. */
+export function statusOf(observed: Observed, decision: Decision): InstanceResourceStatus {
+  const resource = observed.resource!;
+  const previous = resource.status;
+  const generation = generationOf(observed, resource);
+  const judgements = judge(observed, decision);
+  const conditions = (Object.entries(judgements) as [Type, Judgement][]).map(([type, judgement]) =>
+    conditionOf(type, judgement, { generation, previous, now: observed.now }),
+  );
+  const engineRuns = judgements.EngineRunning.status === 'True';
+  return {
+    ...identityOf(observed, previous),
+    observedGeneration: generation,
+    conditions,
+    engine: engineOf(observed),
+    lastError: engineRuns ? null : lastErrorOf(observed),
+  };
+}
+
+/** What was judged is the generation that the API has taken in, which may be older than the resource's. */
+function generationOf({ projection }: Observed, resource: InstanceResource): number {
+  if (projection.kind !== 'unknown') return projection.generation;
+  return resource.status?.observedGeneration ?? resource.metadata.generation;
+}
+
+function judge(observed: Observed, decision: Decision): Record<Type, Judgement> {
+  const Accepted = accepted(observed);
+  const EngineRunning = engineRunning(observed, decision);
+  const Paired = paired(observed);
+  const Connected = connected(observed);
+  return {
+    Ready: ready({ Accepted, EngineRunning, Paired, Connected }, observed),
+    Accepted,
+    EngineRunning,
+    Paired,
+    Connected,
+  };
+}
+
+function accepted({ projection }: Observed): Judgement {
+  if (projection.kind === 'accepted') return yes('Accepted', 'The account takes this instance');
+  if (projection.kind === 'rejected') return no(projection.reason, projection.message);
+  return unknown('Pending', projection.error ?? 'The API has not been asked yet');
+}
+
+const ENGINE_UNKNOWN: readonly Finding[] = ['NodeUnreachable', 'NotYetHeld', 'NotProjected'];
+
+function engineRunning(observed: Observed, { finding, message }: Decision): Judgement {
+  if (holdsLease(observed.pod, observed.projection) && observed.pod.phase === 'running') {
+    return yes('EngineRunning', 'The engine runs and holds the number');
+  }
+  return ENGINE_UNKNOWN.includes(finding) ? unknown(finding, message) : no(finding, message);
+}
+
+function paired({ resource, projection }: Observed): Judgement {
+  const known = knownOf(projection);
+  if (!known) return unknown('Pending', 'The API has not said');
+  const { state, first_paired_at: firstPairedAt, jid, pairing } = known.facts;
+  if (state === 'pending_pair' || state === 'logged_out') {
+    if (pairing) return no('PairingOpen', 'A pairing session is open');
+    return firstPairedAt === null
+      ? no('NeverPaired', 'No phone has paired yet')
+      : no('LoggedOut', 'The device was unlinked');
+  }
+  if (resource!.spec.kind === 'sandbox') return yes('Sandbox', 'A sandbox needs no phone');
+  return yes('Paired', jid === null ? 'Paired' : `Paired as ${jid}`);
+}
+
+const STATE_REASONS = {
+  pending_pair: 'PendingPair',
+  connecting: 'Connecting',
+  connected: 'Connected',
+  disconnected: 'Disconnected',
+  logged_out: 'LoggedOut',
+  banned: 'Banned',
+} as const;
+
+function connected({ pod, projection }: Observed): Judgement {
+  const known = knownOf(projection);
+  if (!known) return unknown('Pending', 'The API has not said');
+  const { state, state_reason: why } = known.facts;
+  const message = why === null ? state : `${state}: ${why}`;
+  if (state !== 'connected') return no(STATE_REASONS[state], message);
+  if (holdsLease(pod, projection)) return yes('Connected', 'Ready to send and receive');
+  return unknown('EngineNotRunning', 'Connected when last heard of; no engine holds the number now');
+}
+
+/** The first condition that does not hold says why. */
+function ready(conditions: Record<Exclude<Type, 'Ready'>, Judgement>, { resource }: Observed): Judgement {
+  if (resource!.metadata.deletionTimestamp !== undefined)
+    return no('Deleting', 'The resource is being deleted');
+  const { Accepted, EngineRunning, Paired, Connected } = conditions;
+  const first = [Accepted, EngineRunning, Paired, Connected].find(({ status }) => status !== 'True');
+  if (!first) return yes('Ready', 'Ready to send and receive');
+  return { ...first };
+}
+
+interface Before {
+  generation: number;
+  previous: InstanceResourceStatus | undefined;
+  now: number;
+}
+
+function conditionOf(type: Type, judgement: Judgement, { generation, previous, now }: Before): Condition {
+  const before = previous?.conditions.find((condition) => condition.type === type);
+  const unmoved = before?.status === judgement.status;
+  const lastTransitionTime = unmoved ? before.lastTransitionTime : new Date(now).toISOString();
+  return { type, ...judgement, observedGeneration: generation, lastTransitionTime };
+}
+
+function identityOf({ projection }: Observed, previous: InstanceResourceStatus | undefined) {
+  const known = knownOf(projection);
+  if (known) {
+    const { id, state, state_changed_at: since, jid } = known.facts;
+    return { id: toPublicId('instance', id), state, jid, since };
+  }
+  if (projection.kind === 'rejected' || !previous) return {};
+  const { id, state, jid, since } = previous;
+  return {
+    ...(id !== undefined && { id }),
+    ...(state !== undefined && { state }),
+    jid,
+    ...(since !== undefined && { since }),
+  };
+}
+
+function engineOf({ pod }: Observed): InstanceResourceStatus['engine'] {
+  if (pod.phase === 'absent' || pod.phase === 'ended') return null;
+  return { pod: pod.name, version: pod.version, startedAt: new Date(pod.startedAt).toISOString() };
+}
+
+function lastErrorOf({ projection, history }: Observed): string | null {
+  if (history.lastError !== null) return history.lastError;
+  return projection.kind === 'unknown' ? projection.error : null;
+}
+
+/** Conditions that people read first; their moves are the story. */
+const TOLD: readonly Type[] = ['Accepted', 'EngineRunning', 'Paired', 'Connected'];
+
+/** What changed between two statuses, as lines for `describe`. */
+export function storyOf(
+  before: InstanceResourceStatus | undefined,
+  after: InstanceResourceStatus,
+): StoryLine[] {
+  return TOLD.flatMap((type) => {
+    const [old, now] = [before, after].map((status) => status?.conditions.find((item) => item.type === type));
+    if (
+      !now ||
+      now.status === 'Unknown' ||
+      UNTOLD.has(now.reason) ||
+      (old?.status === now.status && old.reason === now.reason)
+    )
+      return [];
+    return [{ type: isTrouble(now) ? 'Warning' : 'Normal', reason: now.reason, message: now.message }];
+  });
+}
+
+/** Told by the start itself, which names the pod. */
+const UNTOLD = new Set(['EngineAbsent', 'EngineStarting']);
+const TROUBLE = new Set([
+  'CrashLoop',
+  'EngineEnded',
+  'EngineSilent',
+  'Banned',
+  'LoggedOut',
+  'NodeUnreachable',
+]);
+
+function isTrouble({ type, status, reason }: Condition): boolean {
+  return TROUBLE.has(reason) || (type === 'Accepted' && status === 'False');
+}

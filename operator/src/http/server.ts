@@ -1,0 +1,68 @@
+import { describeError, type Logger } from '@gwk/core/log';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { ApiStatus } from '../cluster/local/api-status.js';
+import { sendJson, type Exchange } from './exchange.js';
+
+/** Answers what it knows; false: somebody else's path. */
+export type Handler = (exchange: Exchange) => Promise<boolean> | boolean;
+
+export interface Listening {
+  port: number;
+  close(): Promise<void>;
+}
+
+/** One listener for health, metrics and, on one machine, resources. */
+export async function listen(
+  address: { host: string; port: number },
+  handlers: Handler[],
+  log: Logger,
+): Promise<Listening> {
+  const server = createServer((request, response) => void answer(request, response, handlers, log));
+  // A watch sends nothing for as long as nothing changes, and its request has long arrived.
+  server.requestTimeout = 30_000;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(address, resolve);
+  });
+  return { port: (server.address() as AddressInfo).port, close: () => close(server) };
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
+
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  handlers: Handler[],
+  log: Logger,
+): Promise<void> {
+  const exchange = open(request, response);
+  try {
+    for (const handler of handlers) if (await handler(exchange)) return;
+    throw new ApiStatus('NotFound', 'the server could not find the requested resource');
+  } catch (error) {
+    const status =
+      error instanceof ApiStatus ? error : new ApiStatus('InternalError', 'something went wrong here');
+    if (status !== error) log.error({ path: exchange.path, err: describeError(error) }, 'a request failed');
+    if (response.headersSent) return void response.destroy();
+    // The rest of a body that was not read would be taken for the next request.
+    if (!request.complete) response.setHeader('connection', 'close');
+    sendJson(exchange, status.code, status);
+  }
+}
+
+function open(request: IncomingMessage, response: ServerResponse): Exchange {
+  const url = URL.parse(request.url ?? '/', 'http://operator');
+  return {
+    method: request.method ?? 'GET',
+    path: url?.pathname ?? '/',
+    query: url?.searchParams ?? new URLSearchParams(),
+    request,
+    response,
+  };
+}

@@ -1,0 +1,110 @@
+import type { operatorSettings } from '@gwk/core/config/operator';
+import type { ConfigOf } from '@gwk/core/config/load';
+import { createLogger, type Logger } from '@gwk/core/log';
+import { OperatorClient } from '@gwk/core/protocol/internal-client';
+import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { writeAddress } from './cluster/local/address.js';
+import { LocalCluster } from './cluster/local/local.js';
+import { Controller } from './controller/controller.js';
+import { internalPort } from './controller/internal-port.js';
+import { healthHandler } from './http/health.js';
+import { resourcesHandler } from './http/resources.js';
+import { listen } from './http/server.js';
+import { operatorMetrics } from './metrics.js';
+import { VERSION } from './version.js';
+
+export type OperatorConfig = ConfigOf<typeof operatorSettings>;
+
+export interface OperatorOptions {
+  /** What is started for an engine, in place of `gwk engine`. */
+  engineCommand?: [string, ...string[]];
+  silentMs?: number;
+  graceMs?: number;
+}
+
+export interface RunningOperator {
+  port: number;
+  stop(): Promise<void>;
+}
+
+const CALL_TIMEOUT_MS = 10_000;
+/** An engine that works takes its lease within seconds. */
+const SILENT_MS = 60_000;
+/** The API was not heard for so long: what happens to instances is not seen any more. */
+const UNHEARD_MS = 15_000;
+
+/** Everything of `gwk operator` but signals and settings. */
+export async function startOperator(
+  config: OperatorConfig,
+  options: OperatorOptions = {},
+): Promise<RunningOperator> {
+  const log = createLogger('operator', config.logLevel);
+  const client = new OperatorClient({
+    baseUrl: config.internalUrl,
+    token: config.operatorToken,
+    ca: config.internalCa,
+    timeoutMs: CALL_TIMEOUT_MS,
+  });
+  const cluster = localCluster(config, options, log);
+  const controller = new Controller({
+    cluster,
+    port: internalPort(client),
+    log,
+    limits: { idleMs: config.idleEngineMs, silentMs: options.silentMs ?? SILENT_MS },
+  });
+  const metrics = operatorMetrics({ cluster, controller, brokenManifests: () => cluster.sync.faults.size });
+  const ready = () => ({ ...cluster.checks(), ...checksOf(controller) });
+  await controller.start();
+  const server = await listen(
+    { host: config.host, port: config.port },
+    [healthHandler(ready, metrics), resourcesHandler(cluster.store, config.localToken)],
+    log,
+  ).catch(async (error: unknown) => {
+    await controller.stop();
+    client.close();
+    throw error;
+  });
+  await writeAddress(cluster.store.stateFolder, config, server.port);
+  if (config.localToken === undefined)
+    log.warn('without GWK_OPERATOR_LOCAL_TOKEN the resources are reached through the folder alone');
+  log.info({ port: server.port, folder: resolve(config.localFolder) }, 'the operator is listening');
+  const stop = async (): Promise<void> => {
+    await server.close();
+    await controller.stop();
+    client.close();
+    log.info('the operator has stopped');
+  };
+  return { port: server.port, stop };
+}
+
+function localCluster(config: OperatorConfig, options: OperatorOptions, log: Logger): LocalCluster {
+  const gwk = fileURLToPath(new URL('../../bin/gwk.js', import.meta.url));
+  return new LocalCluster({
+    folder: resolve(config.localFolder),
+    launch: {
+      command: options.engineCommand ?? [process.execPath, gwk, 'engine'],
+      settings: engineSettings(config),
+      pass: (line) => process.stdout.write(`${line}\n`),
+    },
+    version: VERSION,
+    log,
+    startWidth: Math.max(4, 2 * availableParallelism()),
+    ...(options.graceMs !== undefined && { graceMs: options.graceMs }),
+  });
+}
+
+function engineSettings(config: OperatorConfig): Record<string, string> {
+  return {
+    GWK_LOG_LEVEL: config.logLevel,
+    GWK_ENGINE_INTERNAL_URL: config.internalUrl,
+    ...(config.internalCa !== undefined && { GWK_ENGINE_INTERNAL_CA: config.internalCa }),
+    ...(config.sandboxNetwork !== undefined && { GWK_ENGINE_SANDBOX_NETWORK: config.sandboxNetwork }),
+  };
+}
+
+function checksOf(controller: Controller): Record<string, string | null> {
+  const unheard = controller.silentMs > UNHEARD_MS;
+  return { api: unheard ? 'the internal port does not answer' : null };
+}
