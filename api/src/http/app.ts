@@ -1,5 +1,12 @@
 import { requestIdOf } from './request-id.js';
-import express, { type Express, type NextFunction, type Request, type Response, type Router } from 'express';
+import express, {
+  type Express,
+  type NextFunction,
+  type Request,
+  type Response,
+  type RequestHandler,
+  type Router,
+} from 'express';
 import { Problem } from '@gwk/core/problems';
 import { authenticate } from './authenticate.js';
 import type { Exchange, Reply } from './exchange.js';
@@ -15,7 +22,7 @@ export interface AppOptions {
   services: Services;
   operations: readonly Operation[];
   /** Served before anything is judged: health and metrics. */
-  health: Router;
+  health: RequestHandler;
   observer: Observer;
 }
 

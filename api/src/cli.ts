@@ -1,0 +1,13 @@
+import type { Command } from 'commander';
+import { registerAccounts } from './cli/accounts.js';
+import { registerKeys } from './cli/keys.js';
+import { registerPolicies } from './cli/policies.js';
+import { registerPrograms } from './cli/programs.js';
+
+/** Nothing but commander is loaded for `gwk --help`: every action imports what it needs. */
+export function register(program: Command): void {
+  registerPrograms(program);
+  registerAccounts(program);
+  registerKeys(program);
+  registerPolicies(program);
+}

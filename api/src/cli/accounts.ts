@@ -1,0 +1,155 @@
+import { newUuid, toPublicId } from '@gwk/core/ids';
+import { text } from '@gwk/core/resources/common';
+import type { Command } from 'commander';
+import type { Account, Prisma } from '../generated/prisma/client.js';
+import { accountNamed, audit, CommandError, integer, print, withDatabase } from './run.js';
+
+/** `gwk account ...` */
+interface Limits {
+  maxInstances?: string;
+  requestsPerMinute?: string;
+}
+
+const NOTE = '\nDATABASE_URL names the database. Prints JSON. Replicas heed a change within 2 s.\n';
+
+export function registerAccounts(program: Command): void {
+  const account = program
+    .command('account')
+    .description('accounts and their limits')
+    .addHelpText('after', NOTE);
+
+  withLimits(account.command('create <name>'))
+    .description('make an account')
+    .action((name: string, limits: Limits) =>
+      withDatabase('account create', async (db) => {
+        const row = await db.$transaction((tx) => createAccount(tx, name, limits));
+        print({ id: toPublicId('account', row.id), name: row.name });
+      }),
+    );
+
+  withLimits(account.command('limits <name>'))
+    .description('show or change the limits of an account; "default" returns to those of the configuration')
+    .action((name: string, limits: Limits) =>
+      withDatabase('account limits', async (db) => {
+        print(shown(await db.$transaction((tx) => changeLimits(tx, name, limits))));
+      }),
+    );
+
+  for (const [verb, suspended] of [
+    ['suspend', true],
+    ['resume', false],
+  ] as const) {
+    account
+      .command(`${verb} <name>`)
+      .description(suspended ? 'refuse new sends; queued ones wait' : 'allow sends again')
+      .action((name: string) =>
+        withDatabase(`account ${verb}`, async (db) => {
+          print(shown(await db.$transaction((tx) => setSuspended(tx, name, suspended))));
+        }),
+      );
+  }
+
+  for (const [verb, allowed] of [
+    ['allow-namespace', true],
+    ['forbid-namespace', false],
+  ] as const) {
+    account
+      .command(`${verb} <name> <namespace>`)
+      .description(`${allowed ? 'let' : 'no longer let'} Instances of a Kubernetes namespace use the account`)
+      .action((name: string, namespace: string) =>
+        withDatabase(`account ${verb}`, async (db) => {
+          print(shown(await db.$transaction((tx) => setNamespace(tx, name, { namespace, allowed }))));
+        }),
+      );
+  }
+
+  account
+    .command('list')
+    .description('all accounts')
+    .action(() =>
+      withDatabase('account list', async (db) => {
+        print((await db.account.findMany({ orderBy: { name: 'asc' } })).map(shown));
+      }),
+    );
+}
+
+function withLimits(command: Command): Command {
+  return command
+    .option('--max-instances <number>', 'instances, sandboxes not counted')
+    .option('--requests-per-minute <number>', 'requests a minute of each key');
+}
+
+function shown(row: Account) {
+  return {
+    id: toPublicId('account', row.id),
+    name: row.name,
+    max_instances: row.maxInstances,
+    requests_per_minute: row.requestsPerMinute,
+    namespaces: row.namespaces,
+    suspended_at: row.suspendedAt?.toISOString() ?? null,
+    created_at: row.createdAt.toISOString(),
+  };
+}
+
+/** Absent: unchanged. */
+function readLimits(limits: Limits) {
+  const read = (value: string | undefined, max: number, min: number) =>
+    value === undefined || value === 'default' ? null : integer(min, max)(value);
+  return {
+    ...(limits.maxInstances !== undefined && { maxInstances: read(limits.maxInstances, 1_000_000, 0) }),
+    ...(limits.requestsPerMinute !== undefined && {
+      requestsPerMinute: read(limits.requestsPerMinute, 100_000_000, 1),
+    }),
+  };
+}
+
+async function createAccount(tx: Prisma.TransactionClient, name: string, limits: Limits): Promise<Account> {
+  const fault = text(1, 80).safeParse(name).error?.issues[0]?.message;
+  if (fault !== undefined) throw new CommandError(`the name of an account: ${fault}`);
+  if (await tx.account.findUnique({ where: { name } })) {
+    throw new CommandError(`there is an account "${name}" already`);
+  }
+  const data = readLimits(limits);
+  const row = await tx.account.create({ data: { id: newUuid(), name, ...data } });
+  await audit(tx, { accountId: row.id, action: 'account.create', subject: row.id, detail: data });
+  return row;
+}
+
+async function changeLimits(tx: Prisma.TransactionClient, name: string, limits: Limits): Promise<Account> {
+  const row = await accountNamed(tx, name);
+  const data = readLimits(limits);
+  if (Object.keys(data).length === 0) return row;
+  await audit(tx, { accountId: row.id, action: 'account.limits', subject: row.id, detail: data });
+  return tx.account.update({ where: { id: row.id }, data });
+}
+
+async function setSuspended(
+  tx: Prisma.TransactionClient,
+  name: string,
+  suspended: boolean,
+): Promise<Account> {
+  const row = await accountNamed(tx, name);
+  if ((row.suspendedAt !== null) === suspended) return row;
+  const action = suspended ? 'account.suspend' : 'account.resume';
+  await audit(tx, { accountId: row.id, action, subject: row.id });
+  return tx.account.update({ where: { id: row.id }, data: { suspendedAt: suspended ? new Date() : null } });
+}
+
+async function setNamespace(
+  tx: Prisma.TransactionClient,
+  name: string,
+  change: { namespace: string; allowed: boolean },
+): Promise<Account> {
+  const row = await accountNamed(tx, name);
+  const { namespace, allowed } = change;
+  if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(namespace)) {
+    throw new CommandError(`"${namespace}" is not the name of a namespace`);
+  }
+  const others = row.namespaces.filter((item) => item !== namespace);
+  const action = allowed ? 'account.allow-namespace' : 'account.forbid-namespace';
+  await audit(tx, { accountId: row.id, action, subject: row.id, detail: { namespace } });
+  return tx.account.update({
+    where: { id: row.id },
+    data: { namespaces: allowed ? [...others, namespace].sort() : others },
+  });
+}

@@ -1,0 +1,84 @@
+import { fromPublicId, toPublicId } from '@gwk/core/ids';
+import type { PolicyOverrides } from '@gwk/core/policy/policy';
+import type { Command } from 'commander';
+import type { Prisma } from '../generated/prisma/client.js';
+import { accountNamed, audit, CommandError, print, withDatabase } from './run.js';
+
+/** `gwk policy ...` */
+interface Target {
+  account?: string;
+  instance?: string;
+}
+
+export function registerPolicies(program: Command): void {
+  const policy = program
+    .command('policy')
+    .description('policy overrides of accounts and instances')
+    .addHelpText(
+      'after',
+      '\nKeys: active_hours, mass_block, opt_out, menu_ttl_hours, new_contacts_per_day, messages_per_minute.' +
+        '\nDATABASE_URL names the database. Prints JSON. Replicas heed a change within 2 s.\n',
+    );
+
+  withTarget(policy.command('set'))
+    .description('replace the overrides; {} returns to the level below')
+    .requiredOption('--json <overrides>', 'the overrides, as a JSON object')
+    .action((options: Target & { json: string }) =>
+      withDatabase('policy set', async (db) => {
+        const overrides = await readOverrides(options.json);
+        print(await db.$transaction((tx) => setPolicy(tx, options, overrides)));
+      }),
+    );
+
+  withTarget(policy.command('get'))
+    .description('the overrides as they are')
+    .action((options: Target) =>
+      withDatabase('policy get', async (db) => {
+        const target = await find(db, options);
+        print({ ...target.shown, policy: target.policy });
+      }),
+    );
+}
+
+function withTarget(command: Command): Command {
+  return command
+    .option('--account <name>', 'of an account')
+    .option('--instance <id>', 'of an instance (ins_...), until its resource says otherwise');
+}
+
+async function readOverrides(json: string): Promise<PolicyOverrides> {
+  const { parsePolicyOverrides } = await import('@gwk/core/policy/policy');
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch {
+    throw new CommandError('--json is not valid JSON');
+  }
+  return parsePolicyOverrides(value);
+}
+
+type Reader = Pick<Prisma.TransactionClient, 'account' | 'instance'>;
+
+async function find(db: Reader, { account, instance }: Target) {
+  if ((account === undefined) === (instance === undefined)) {
+    throw new CommandError('give either --account or --instance');
+  }
+  if (account !== undefined) {
+    const { id, policy } = await accountNamed(db, account);
+    return { kind: 'account' as const, id, accountId: id, policy, shown: { account } };
+  }
+  const id = fromPublicId('instance', instance!);
+  const row = id === null ? null : await db.instance.findFirst({ where: { id, deletedAt: null } });
+  if (!row) throw new CommandError(`there is no instance "${instance!}"`);
+  const shown = { instance: toPublicId('instance', row.id) };
+  return { kind: 'instance' as const, id: row.id, accountId: row.accountId, policy: row.policy, shown };
+}
+
+async function setPolicy(tx: Prisma.TransactionClient, target: Target, overrides: PolicyOverrides) {
+  const { kind, id, accountId, shown } = await find(tx, target);
+  const policy = overrides as Prisma.InputJsonObject;
+  if (kind === 'account') await tx.account.update({ where: { id }, data: { policy } });
+  else await tx.instance.update({ where: { id }, data: { policy, version: { increment: 1 } } });
+  await audit(tx, { accountId, action: 'policy.set', subject: id, detail: { policy } });
+  return { ...shown, policy };
+}

@@ -1,0 +1,41 @@
+import type { Command } from 'commander';
+import { print, runCommand } from './run.js';
+
+const SETTINGS =
+  '\nSettings are environment variables (docs/configuration.md). Ends with 2 where they are wrong.\n';
+
+/** `gwk api`, `gwk worker`, `gwk migrate`. */
+export function registerPrograms(program: Command): void {
+  program
+    .command('api')
+    .description('serve the HTTP API, and the internal port of engines and operator')
+    .addHelpText('after', SETTINGS)
+    .action(async () => {
+      const { runApi } = await import('../program.js');
+      await runApi(process.env);
+    });
+
+  program
+    .command('worker')
+    .description('deliver webhooks, expire and release messages, apply retention')
+    .addHelpText('after', SETTINGS)
+    .action(async () => {
+      const worker = new URL('../worker/program.js', import.meta.url).href;
+      const { runWorker } = (await import(worker)) as { runWorker(env: NodeJS.ProcessEnv): Promise<void> };
+      await runWorker(process.env);
+    });
+
+  program
+    .command('migrate')
+    .description('bring the database of DATABASE_URL up to date')
+    .addHelpText(
+      'after',
+      '\nPrints the migrations applied now, as JSON. Repeatable; waits for others that migrate.\n',
+    )
+    .action(() =>
+      runCommand('migrate', async ({ databaseUrl }) => {
+        const { migrate } = await import('../migrate.js');
+        print({ applied: await migrate(databaseUrl) });
+      }),
+    );
+}

@@ -1,0 +1,94 @@
+import { userInfo } from 'node:os';
+import { ConfigError, loadConfig } from '@gwk/core/config/load';
+import { databaseUrl } from '@gwk/core/config/shared';
+import { newUuid } from '@gwk/core/ids';
+import { describeError } from '@gwk/core/log';
+import { Problem } from '@gwk/core/problems';
+import type { Database } from '../database.js';
+import type { Prisma } from '../generated/prisma/client.js';
+
+/** What the commands for operators have in common: JSON on standard output, one line on standard error, exit codes. */
+const EXIT_FAILED = 1;
+const EXIT_CONFIGURATION = 2;
+
+/** A command cannot do what it was asked, for a reason that its user can mend. */
+export class CommandError extends Error {
+  override name = 'CommandError';
+}
+
+export function print(value: unknown): void {
+  process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+}
+
+export async function runCommand(
+  name: string,
+  work: (config: { databaseUrl: string }) => Promise<void>,
+): Promise<void> {
+  try {
+    await work(readConfig());
+  } catch (error) {
+    process.stderr.write(`gwk ${name}: ${explain(error)}\n`);
+    process.exitCode = error instanceof ConfigError ? EXIT_CONFIGURATION : EXIT_FAILED;
+  }
+}
+
+/** The same with the database open. */
+export function withDatabase(name: string, work: (db: Database) => Promise<void>): Promise<void> {
+  return runCommand(name, async ({ databaseUrl: url }) => {
+    const { openDatabase } = await import('../database.js');
+    const db = openDatabase({ url, poolSize: 2, program: 'gwk-cli' });
+    try {
+      await work(db);
+    } finally {
+      await db.$disconnect();
+    }
+  });
+}
+
+/** Of the environment only this: a shell may hold the settings of any program. */
+function readConfig(): { databaseUrl: string } {
+  const { DATABASE_URL, DATABASE_URL_FILE } = process.env;
+  return loadConfig({ databaseUrl }, { DATABASE_URL, DATABASE_URL_FILE });
+}
+
+function explain(error: unknown): string {
+  if (error instanceof CommandError || error instanceof ConfigError) return error.message;
+  if (error instanceof Problem) {
+    const faults = (error.extras.errors ?? []).map(({ path, message }) => `${path}: ${message}`);
+    return [error.message, ...faults].join('\n  ');
+  }
+  const { message, code } = describeError(error) as { message?: string; code?: string };
+  const known = isUnmigrated(error) ? ' (is the database migrated? gwk migrate)' : '';
+  return `${message ?? 'failed'}${code === undefined ? '' : ` [${code}]`}${known}`;
+}
+
+function isUnmigrated(error: unknown): boolean {
+  return ['P2021', 'P2022'].includes((error as { code?: string }).code ?? '');
+}
+
+/** Who changed a key, an account or an instance: written in the transaction of the change. */
+export async function audit(
+  tx: Prisma.TransactionClient,
+  entry: { accountId: string | null; action: string; subject: string; detail?: Prisma.InputJsonObject },
+): Promise<void> {
+  const actor = `cli:${userInfo().username}`;
+  await tx.auditEntry.create({ data: { id: newUuid(), actor, ...entry, detail: entry.detail ?? {} } });
+}
+
+/** @throws CommandError */
+export async function accountNamed(tx: Pick<Prisma.TransactionClient, 'account'>, name: string) {
+  const account = await tx.account.findUnique({ where: { name } });
+  if (!account) throw new CommandError(`there is no account "${name}" (gwk account list)`);
+  return account;
+}
+
+/** For options that are numbers. */
+export function integer(min: number, max: number) {
+  return (text: string): number => {
+    const value = Number(text);
+    if (!/^\d+$/.test(text) || value < min || value > max) {
+      throw new CommandError(`"${text}" is not a whole number from ${min} to ${max}`);
+    }
+    return value;
+  };
+}

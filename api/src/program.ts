@@ -1,0 +1,168 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { apiSettings } from '@gwk/core/config/api';
+import { ConfigError, loadConfig } from '@gwk/core/config/load';
+import { onShutdown } from '@gwk/core/lifecycle';
+import { createLogger, type Logger } from '@gwk/core/log';
+import { parsePolicyOverrides, type PolicyOverrides } from '@gwk/core/policy/policy';
+import { Problem } from '@gwk/core/problems';
+import { RedisKeys } from '@gwk/core/protocol/redis-keys';
+import { parseSealingKeys, Sealer, SealError } from '@gwk/core/sealing';
+import { KeyDirectory } from './accounts/keys.js';
+import { RateLimiter } from './accounts/rate-limiter.js';
+import { RestCluster } from './cluster/client.js';
+import { openDatabase, type Database } from './database.js';
+import { Cursors } from './http/cursor.js';
+import { startPublicListener } from './http/listener.js';
+import type { ApiConfig, Services } from './http/services.js';
+import { IdempotencyStore } from './idempotency/store.js';
+import { Turnstile } from './instances/turnstile.js';
+import { startInternalListener } from './internal/listener.js';
+import { checkSealingKeys, WrongSealingKey } from './key-check.js';
+import { LiveCommands } from './live/commands.js';
+import { Acceptor } from './messages/accept/acceptor.js';
+import { Doorbell } from './messages/accept/doorbell.js';
+import { closeRedis, openRedis } from './redis.js';
+
+/** `gwk api`: the public listener and the internal one. */
+export interface RunningApi {
+  port: number;
+  internalPort: number;
+  stop(): Promise<void>;
+}
+
+const EXIT_CONFIGURATION = 2;
+const DATABASE_PATIENCE_MS = 60_000;
+const CLUSTER_TURNS = 4;
+const CLUSTER_PATIENCE_MS = 2_500;
+
+export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
+  const config = readConfig(environment);
+  const log = createLogger('api', config.logLevel);
+  const stopping = new AbortController();
+  const starting = startApi(config, log, stopping.signal);
+  onShutdown(
+    async (cause) => {
+      log.info({ cause }, 'asked to stop');
+      stopping.abort();
+      await (await starting.catch(() => undefined))?.stop();
+      log.info('stopped');
+    },
+    { exitWithParent: config.exitWithParent },
+  );
+  try {
+    const { port, internalPort } = await starting;
+    log.info({ port, internal_port: internalPort }, 'serving');
+  } catch (error) {
+    if (stopping.signal.aborted) return;
+    const expected = error instanceof WrongSealingKey || isListenError(error);
+    process.stderr.write(`gwk api: ${expected ? (error as Error).message : 'cannot start'}\n`);
+    if (!expected) log.error({ err: error }, 'cannot start');
+    process.exit(error instanceof WrongSealingKey ? EXIT_CONFIGURATION : 1);
+  }
+}
+
+function isListenError(error: unknown): boolean {
+  return ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL'].includes((error as NodeJS.ErrnoException).code ?? '');
+}
+
+function readConfig(environment: NodeJS.ProcessEnv): ApiConfig {
+  try {
+    const config = loadConfig(apiSettings, environment);
+    parseSealingKeys(config.sealingKeys);
+    environmentPolicy(config);
+    return config;
+  } catch (error) {
+    if (!(error instanceof ConfigError || error instanceof SealError)) throw error;
+    const name = error instanceof SealError ? 'GWK_SEALING_KEYS: ' : '';
+    process.stderr.write(`gwk api: ${name}${error.message}\n`);
+    process.exit(EXIT_CONFIGURATION);
+  }
+}
+
+function environmentPolicy(config: ApiConfig): PolicyOverrides {
+  try {
+    return parsePolicyOverrides(JSON.parse(config.environmentPolicy));
+  } catch (error) {
+    const faults = error instanceof Problem ? (error.extras.errors ?? []) : [];
+    const said = faults.map(({ path, message }) => `${path}: ${message}`).join('; ');
+    throw new ConfigError([`GWK_API_POLICY: ${said || (error as Error).message}`]);
+  }
+}
+
+/** @throws WrongSealingKey, and what the listeners throw */
+export async function startApi(config: ApiConfig, log: Logger, signal: AbortSignal): Promise<RunningApi> {
+  const sealer = new Sealer(parseSealingKeys(config.sealingKeys));
+  const db = openDatabase({ url: config.databaseUrl, poolSize: config.databasePool, program: 'gwk-api' });
+  const closers: (() => Promise<unknown> | void)[] = [() => db.$disconnect()];
+  const stop = async (): Promise<void> => {
+    for (const close of closers.reverse()) await close();
+  };
+  try {
+    await untilUsable(db, sealer, log, signal);
+    const services = makeServices(config, log, { db, sealer });
+    closers.push(() => closeRedis(services.redis));
+    closers.push(() => services.live.close());
+    closers.push(() => services.cluster.close());
+    const internal = await startInternalListener({
+      config,
+      environmentPolicy: environmentPolicy(config),
+      database: db,
+      redis: services.redis,
+      sealer,
+      log,
+    });
+    closers.push(() => internal.close());
+    const listener = await startPublicListener(services);
+    closers.push(() => listener.close());
+    return { port: listener.port, internalPort: internal.port, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function makeServices(
+  config: ApiConfig,
+  log: Logger,
+  { db, sealer }: { db: Database; sealer: Sealer },
+): Services {
+  const redis = openRedis({ url: config.redisUrl, program: 'gwk-api', log });
+  const redisKeys = new RedisKeys(config.redisPrefix);
+  const { clusterUrl: url, clusterToken: token, clusterCa: ca } = config;
+  return {
+    config,
+    log,
+    db,
+    redis,
+    redisKeys,
+    sealer,
+    apiKeys: new KeyDirectory(db),
+    limiter: new RateLimiter(redis, redisKeys),
+    idempotency: new IdempotencyStore(db, sealer),
+    cursors: new Cursors(sealer),
+    cluster: new RestCluster({ url, token, ca }),
+    clusterTurns: new Turnstile(CLUSTER_TURNS, CLUSTER_PATIENCE_MS),
+    live: new LiveCommands({ redis, redisUrl: config.redisUrl, keys: redisKeys, sealer, log }),
+    acceptor: new Acceptor({
+      database: db,
+      sealer,
+      doorbell: new Doorbell(redis, redisKeys),
+      environmentPolicy: environmentPolicy(config),
+    }),
+  };
+}
+
+/** Postgres may come up after us, and migrations may still be under way; a wrong key is no matter of time. */
+async function untilUsable(db: Database, sealer: Sealer, log: Logger, signal: AbortSignal): Promise<void> {
+  const deadline = performance.now() + DATABASE_PATIENCE_MS;
+  for (;;) {
+    try {
+      await checkSealingKeys(db, sealer);
+      return;
+    } catch (error) {
+      if (error instanceof WrongSealingKey || performance.now() > deadline) throw error;
+      log.warn({ err: error }, 'waiting for Postgres and its migrations (gwk migrate)');
+      await sleep(1_000, undefined, { signal });
+    }
+  }
+}
