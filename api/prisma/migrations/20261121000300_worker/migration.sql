@@ -1,0 +1,374 @@
+-- The SQL of the worker: deliveries of webhooks, and what happens to waiting messages with time.
+--
+-- Several workers may run any of it at once: entries are taken with SKIP LOCKED, and what was decided on facts read
+-- before is written under the locks that keep them true. The order of locks is that of the internal port.
+
+-- ------------------------------------------------------------------ webhooks
+
+-- Keeps disabled_at, whoever disables; who enables a destination gives it a new start.
+CREATE FUNCTION gwk_note_enabled() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF OLD.enabled AND NOT NEW.enabled THEN
+    NEW.disabled_at := now();
+  ELSIF NEW.enabled AND NOT OLD.enabled THEN
+    NEW.disabled_at := NULL;
+    NEW.disabled_reason := NULL;
+    NEW.failing_since := NULL;
+    NEW.last_failed_at := NULL;
+  END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER webhook_endpoints_enabled BEFORE UPDATE OF enabled ON webhook_endpoints
+  FOR EACH ROW EXECUTE FUNCTION gwk_note_enabled();
+
+-- Every destination that has something in the queue. One index look-up for each, however long its queue is.
+CREATE FUNCTION gwk_queued_destinations() RETURNS SETOF uuid LANGUAGE sql STABLE
+SET enable_seqscan = off
+AS $$
+  WITH RECURSIVE waiting(id) AS (
+    (SELECT q.endpoint_id FROM webhook_queue q ORDER BY q.endpoint_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT q.endpoint_id FROM webhook_queue q WHERE q.endpoint_id > w.id ORDER BY q.endpoint_id LIMIT 1)
+    FROM waiting w WHERE w.id IS NOT NULL
+  )
+  SELECT w.id FROM waiting w WHERE w.id IS NOT NULL
+$$;
+
+-- Takes due deliveries for one worker: of each destination at most what the worker has free slots for (`busy` says how
+-- many calls it has in flight to whom), the first of every destination before the second of any. So a destination
+-- with a million entries takes no place from one with a single entry, here or in the worker.
+--
+-- Destinations that fail, or that this worker found `slow`, share `most_doubtful` places among themselves: however
+-- many of them are dead, there is always room for the others.
+--
+-- Of a disabled destination only what was asked for by hand afterwards is taken.
+CREATE FUNCTION gwk_claim_webhooks(
+  lock uuid, lock_ms integer, busy uuid[], busy_counts integer[], slow uuid[],
+  per_destination integer, most integer, most_doubtful integer
+) RETURNS TABLE (
+  delivery_id uuid, endpoint_id uuid, event_id uuid, attempts integer, account_id uuid, url text, enabled boolean,
+  failing_since timestamptz, last_failed_at timestamptz,
+  event_type text, event_at timestamptz, event_data bytea, secrets bytea[]
+) LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+#variable_conflict use_column
+DECLARE
+  taken uuid[];
+BEGIN
+  IF NOT EXISTS (SELECT FROM webhook_queue q WHERE q.due_at <= now()) THEN
+    RETURN;
+  END IF;
+
+  WITH candidates AS (
+    SELECT c.delivery_id, c.due_at, w.id,
+      e.failing_since IS NOT NULL OR w.id = ANY (slow) AS doubtful,
+      row_number() OVER (PARTITION BY w.id ORDER BY c.due_at) AS rank
+    FROM gwk_queued_destinations() AS w(id)
+    JOIN webhook_endpoints e ON e.id = w.id
+    LEFT JOIN unnest(busy, busy_counts) AS b(id, amount) ON b.id = w.id
+    CROSS JOIN LATERAL (
+      SELECT q.delivery_id, q.due_at FROM webhook_queue q
+      WHERE q.endpoint_id = w.id AND q.due_at <= now() AND (q.locked_until IS NULL OR q.locked_until <= now())
+        AND (e.enabled OR (q.attempts = 0 AND q.due_at > e.disabled_at))
+      ORDER BY q.due_at LIMIT greatest(0, least(per_destination - coalesce(b.amount, 0), most))
+      FOR UPDATE SKIP LOCKED
+    ) AS c
+  ), chosen AS (
+    SELECT p.delivery_id
+    FROM (SELECT c.*, row_number() OVER (PARTITION BY c.doubtful ORDER BY c.rank, c.due_at) AS place
+          FROM candidates c) AS p
+    WHERE NOT p.doubtful OR p.place <= most_doubtful
+    ORDER BY p.rank, p.due_at LIMIT most
+  ), locked AS (
+    UPDATE webhook_queue q SET locked_by = lock, locked_until = now() + lock_ms * interval '1 millisecond'
+    FROM chosen c WHERE q.delivery_id = c.delivery_id
+    RETURNING q.delivery_id
+  )
+  SELECT array_agg(l.delivery_id) INTO taken FROM locked l;
+
+  RETURN QUERY
+  SELECT q.delivery_id, q.endpoint_id, q.event_id, q.attempts, e.account_id, e.url, e.enabled,
+    e.failing_since::timestamptz, e.last_failed_at::timestamptz,
+    v.type, v."timestamp"::timestamptz, v.data_sealed,
+    ARRAY(SELECT s.secret_sealed FROM webhook_secrets s
+          WHERE s.endpoint_id = e.id AND (s.expires_at IS NULL OR s.expires_at > now())
+          ORDER BY s.created_at DESC, s.id DESC)
+  FROM unnest(taken) AS t(id)
+  JOIN webhook_queue q ON q.delivery_id = t.id
+  JOIN webhook_endpoints e ON e.id = q.endpoint_id
+  LEFT JOIN LATERAL (SELECT n.type, n."timestamp", n.data_sealed FROM events n WHERE n.id = q.event_id) AS v ON true;
+END $$;
+
+-- Writes the results of a group of calls. An entry counts only while it still has the lock that it was called under.
+--
+-- results: {delivery_id, lock, verdict, delay_ms, status_code, error, latency_ms, response (base64)}.
+--   verdict: 'succeeded', 'failed', 'retry' after delay_ms, or 'returned' (not called: the lock is given back).
+-- destinations: {id, healthy, disable, failing_since}: whether any call to it succeeded; the reason to disable it,
+--   void where failing_since is no longer what that was decided on (unless it said itself that it is gone).
+-- Returns the destinations that were disabled.
+CREATE FUNCTION gwk_conclude_webhooks(results jsonb, destinations jsonb, quiet_ms integer) RETURNS uuid[]
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+DECLARE
+  disabled uuid[];
+BEGIN
+  PERFORM FROM webhook_endpoints e
+  WHERE e.id IN (SELECT d.id FROM jsonb_to_recordset(destinations) AS d(id uuid, healthy boolean, disable text)
+                 WHERE NOT d.healthy OR d.disable IS NOT NULL)
+    OR (e.failing_since IS NOT NULL
+        AND e.id IN (SELECT d.id FROM jsonb_to_recordset(destinations) AS d(id uuid)))
+  ORDER BY e.id FOR NO KEY UPDATE;
+
+  UPDATE webhook_endpoints e SET failing_since = NULL, last_failed_at = NULL
+  FROM jsonb_to_recordset(destinations) AS d(id uuid, healthy boolean)
+  WHERE e.id = d.id AND d.healthy AND e.failing_since IS NOT NULL;
+
+  WITH gone AS (
+    UPDATE webhook_endpoints e SET enabled = false, disabled_reason = d.disable, updated_at = now()
+    FROM jsonb_to_recordset(destinations) AS d(id uuid, disable text, failing_since timestamptz)
+    WHERE e.id = d.id AND e.enabled AND d.disable IS NOT NULL
+      AND (d.disable = 'gone' OR e.failing_since IS NOT DISTINCT FROM d.failing_since)
+    RETURNING e.id
+  )
+  SELECT array_agg(g.id) INTO disabled FROM gone g;
+
+  -- Failures further apart than quiet_ms are two failures, not a long one. last_failed_at is right to the minute.
+  UPDATE webhook_endpoints e
+  SET last_failed_at = now(),
+    failing_since = CASE WHEN e.failing_since IS NULL OR e.last_failed_at < now() - quiet_ms * interval '1 millisecond'
+      THEN now() ELSE e.failing_since END
+  FROM jsonb_to_recordset(destinations) AS d(id uuid, healthy boolean)
+  WHERE e.id = d.id AND NOT d.healthy
+    AND (e.failing_since IS NULL OR e.last_failed_at IS NULL OR e.last_failed_at < now() - interval '1 minute');
+
+  WITH held AS MATERIALIZED (
+    SELECT q.delivery_id, q.endpoint_id, r.delay_ms, r.status_code, r.error, r.latency_ms, r.response,
+      CASE WHEN r.verdict = 'retry'
+          AND NOT EXISTS (SELECT FROM webhook_endpoints e WHERE e.id = q.endpoint_id AND e.enabled)
+        THEN 'failed' ELSE r.verdict END AS verdict
+    FROM jsonb_to_recordset(results) AS r(
+      delivery_id uuid, lock uuid, verdict text, delay_ms bigint, status_code integer, error text, latency_ms integer,
+      response text)
+    JOIN webhook_queue q ON q.delivery_id = r.delivery_id AND q.locked_by = r.lock
+    ORDER BY q.delivery_id FOR UPDATE OF q
+  ), finished AS (
+    DELETE FROM webhook_queue q USING held h
+    WHERE q.delivery_id = h.delivery_id AND h.verdict IN ('succeeded', 'failed')
+  ), waiting AS (
+    UPDATE webhook_queue q
+    SET locked_by = NULL, locked_until = NULL,
+      attempts = q.attempts + CASE h.verdict WHEN 'retry' THEN 1 ELSE 0 END,
+      due_at = CASE h.verdict WHEN 'retry' THEN now() + h.delay_ms * interval '1 millisecond' ELSE q.due_at END
+    FROM held h
+    WHERE q.delivery_id = h.delivery_id AND h.verdict IN ('retry', 'returned')
+  )
+  UPDATE webhook_deliveries d
+  SET status = CASE h.verdict WHEN 'retry' THEN 'pending' ELSE h.verdict END,
+    attempts = d.attempts + 1,
+    next_attempt_at = CASE h.verdict WHEN 'retry' THEN now() + h.delay_ms * interval '1 millisecond' END,
+    delivered_at = CASE h.verdict WHEN 'succeeded' THEN now() ELSE d.delivered_at END,
+    last_status_code = h.status_code, last_error = h.error, last_latency_ms = h.latency_ms,
+    last_response_sealed = decode(h.response, 'base64')
+  FROM held h
+  WHERE d.id = h.delivery_id AND h.verdict <> 'returned';
+  RETURN coalesce(disabled, '{}');
+END $$;
+
+-- Removes a batch of what waits for destinations that were deleted or disabled, and says so in the log. What a worker
+-- is calling now is left to it; what was asked for by hand after disabling is delivered.
+CREATE FUNCTION gwk_abandon_webhooks(most integer) RETURNS integer
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+DECLARE
+  abandoned integer;
+BEGIN
+  WITH entries AS MATERIALIZED (
+    SELECT c.delivery_id, e.id IS NULL AS deleted
+    FROM gwk_queued_destinations() AS w(id)
+    LEFT JOIN webhook_endpoints e ON e.id = w.id
+    CROSS JOIN LATERAL (
+      SELECT q.delivery_id FROM webhook_queue q
+      WHERE q.endpoint_id = w.id AND (q.locked_until IS NULL OR q.locked_until <= now())
+        AND (e.id IS NULL OR q.attempts > 0 OR q.due_at <= e.disabled_at)
+      LIMIT most FOR UPDATE SKIP LOCKED
+    ) AS c
+    WHERE e.id IS NULL OR NOT e.enabled
+    LIMIT most
+  ), removed AS (
+    DELETE FROM webhook_queue q USING entries e WHERE q.delivery_id = e.delivery_id
+  )
+  UPDATE webhook_deliveries d
+  SET status = 'failed', next_attempt_at = NULL,
+    last_error = CASE WHEN e.deleted THEN 'the destination was deleted' ELSE 'the destination was disabled' END
+  FROM entries e WHERE d.id = e.delivery_id;
+  GET DIAGNOSTICS abandoned = ROW_COUNT;
+  RETURN abandoned;
+END $$;
+
+-- ------------------------------------------------------------------ waiting messages
+
+-- Every instance that has messages waiting, with what decides about them. One index look-up for each instance.
+-- `out_ms`: its clock of time spent out of `connected`, now.
+CREATE FUNCTION gwk_waiting_instances() RETURNS TABLE (
+  instance_id uuid, state text, deleted boolean, out_ms bigint, suspended_ms bigint
+)
+LANGUAGE sql STABLE
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+  WITH RECURSIVE waiting(id) AS (
+    (SELECT o.instance_id FROM outbox o WHERE o.head ORDER BY o.instance_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT o.instance_id FROM outbox o WHERE o.head AND o.instance_id > w.id ORDER BY o.instance_id LIMIT 1)
+    FROM waiting w WHERE w.id IS NOT NULL
+  )
+  SELECT i.id, i.state, i.deleted_at IS NOT NULL,
+    i.out_ms + CASE WHEN i.state = 'connected' THEN 0
+      ELSE floor(extract(epoch FROM now() - i.state_changed_at) * 1000)::bigint END,
+    floor(extract(epoch FROM now() - a.suspended_at) * 1000)::bigint
+  FROM waiting w
+  JOIN instances i ON i.id = w.id
+  JOIN accounts a ON a.id = i.account_id
+$$;
+
+-- Messages of an instance that wait and were never attempted: those that began to wait when its out clock showed
+-- `started` or less, or (of a suspended account) that were accepted `accepted` or earlier. Null: no such limit.
+-- The head of a conversation has waited longest, so only conversations whose head is old are looked into.
+CREATE FUNCTION gwk_waiting_messages(instance uuid, started bigint, accepted timestamptz, most integer)
+RETURNS TABLE (message_id uuid)
+LANGUAGE sql STABLE
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+  SELECT e.message_id
+  FROM outbox h
+  CROSS JOIN LATERAL (
+    SELECT o.message_id FROM outbox o
+    WHERE o.conversation_id = h.conversation_id AND o.seq IS NOT NULL AND o.attempted_at IS NULL
+      AND (o.out_ms_at_start <= started OR o.created_at <= accepted)
+    ORDER BY o.seq LIMIT most
+  ) AS e
+  WHERE h.instance_id = instance AND h.head AND (h.out_ms_at_start <= started OR h.created_at <= accepted)
+  ORDER BY h.turn_at, h.message_id LIMIT most
+$$;
+
+-- Fails waiting messages that are still unattempted, whoever has them claimed: under the lock of their conversation
+-- no engine begins to send them. Arguments and result as of gwk_change_messages.
+CREATE FUNCTION gwk_fail_unattempted(changes jsonb, events jsonb) RETURNS uuid[]
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+BEGIN
+  PERFORM FROM conversations v
+  WHERE v.id IN (SELECT o.conversation_id FROM jsonb_to_recordset(changes) AS c(message_id uuid)
+                 JOIN outbox o ON o.message_id = c.message_id)
+  ORDER BY v.id FOR NO KEY UPDATE;
+  SELECT coalesce(jsonb_agg(c.change), '[]') INTO changes
+  FROM jsonb_array_elements(changes) AS c(change)
+  JOIN outbox o ON o.message_id = (c.change ->> 'message_id')::uuid AND o.attempted_at IS NULL;
+  RETURN gwk_change_messages(changes, events);
+END $$;
+
+-- Heads that have waited longer than `patience_ms` for a connected instance and were not rung for as long: the bell may
+-- have been lost. The oldest few of each instance are enough, an engine that hears one claims all. Marks them as rung.
+CREATE FUNCTION gwk_ring_again(patience_ms integer, per_instance integer)
+RETURNS TABLE (instance_id uuid, message_id uuid)
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+#variable_conflict use_column
+DECLARE
+  before timestamptz := now() - patience_ms * interval '1 millisecond';
+BEGIN
+  RETURN QUERY
+  WITH due AS MATERIALIZED (
+    SELECT o.message_id
+    FROM gwk_waiting_instances() AS w
+    CROSS JOIN LATERAL (
+      SELECT h.message_id, h.rung_at FROM outbox h
+      WHERE h.instance_id = w.instance_id AND h.head AND h.prepared AND h.state = 'waiting' AND h.turn_at <= before
+      ORDER BY h.turn_at LIMIT per_instance
+    ) AS oldest
+    JOIN outbox o ON o.message_id = oldest.message_id
+    WHERE w.state = 'connected' AND NOT w.deleted AND w.suspended_ms IS NULL
+      AND o.state = 'waiting' AND (o.rung_at IS NULL OR o.rung_at <= before)
+    ORDER BY o.message_id FOR NO KEY UPDATE OF o SKIP LOCKED
+  )
+  UPDATE outbox o SET rung_at = now() FROM due d WHERE o.message_id = d.message_id
+  RETURNING o.instance_id, o.message_id;
+END $$;
+
+-- Scheduled messages whose time has come, with what decides about them, in the order in which they take their places.
+CREATE FUNCTION gwk_due_scheduled(most integer) RETURNS TABLE (
+  message_id uuid, now timestamptz, instance_policy jsonb, account_policy jsonb, is_group boolean,
+  last_wrote_at timestamptz
+)
+LANGUAGE sql STABLE
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+  SELECT o.message_id, clock_timestamp(), i.policy, a.policy, v.group_id IS NOT NULL, v.last_wrote_at::timestamptz
+  FROM (SELECT * FROM outbox s WHERE s.release_at <= now() AND s.state = 'scheduled'
+        ORDER BY s.release_at, s.created_at, s.message_id LIMIT most) AS o
+  JOIN instances i ON i.id = o.instance_id
+  JOIN accounts a ON a.id = i.account_id
+  JOIN conversations v ON v.id = o.conversation_id
+  ORDER BY o.release_at, o.created_at, o.message_id
+$$;
+
+-- Gives scheduled messages their place in the conversation, in the order of acceptance (`moves` null), or moves them
+-- to another time. Their out clock starts here. Returns the released heads.
+CREATE FUNCTION gwk_release_scheduled(message_ids uuid[], moves timestamptz[])
+RETURNS TABLE (instance_id uuid, message_id uuid)
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+#variable_conflict use_column
+DECLARE
+  released uuid[];
+  moved uuid[];
+BEGIN
+  PERFORM FROM conversations v
+  WHERE v.id IN (SELECT o.conversation_id FROM outbox o WHERE o.message_id = ANY (message_ids))
+  ORDER BY v.id FOR NO KEY UPDATE;
+
+  WITH entries AS (
+    SELECT o.message_id, o.conversation_id, o.instance_id,
+      row_number() OVER (PARTITION BY o.conversation_id ORDER BY o.created_at, o.message_id) AS rank
+    FROM unnest(message_ids, moves) AS r(id, move)
+    JOIN outbox o ON o.message_id = r.id
+    WHERE r.move IS NULL AND o.state = 'scheduled' AND o.release_at <= now()
+  ), advanced AS (
+    UPDATE conversations v SET last_seq = v.last_seq + e.amount
+    FROM (SELECT n.conversation_id, count(*) AS amount FROM entries n GROUP BY n.conversation_id) AS e
+    WHERE v.id = e.conversation_id
+    RETURNING v.id, v.last_seq - e.amount AS before
+  ), waiting AS (
+    UPDATE outbox o
+    SET state = 'waiting', seq = a.before + e.rank, release_at = NULL,
+      out_ms_at_start = i.out_ms + CASE WHEN i.state = 'connected' THEN 0
+        ELSE floor(extract(epoch FROM now() - i.state_changed_at) * 1000)::bigint END
+    FROM entries e
+    JOIN advanced a ON a.id = e.conversation_id
+    JOIN instances i ON i.id = e.instance_id
+    WHERE o.message_id = e.message_id
+    RETURNING o.message_id
+  )
+  SELECT array_agg(w.message_id) INTO released FROM waiting w;
+  PERFORM gwk_promote_heads(ARRAY(
+    SELECT DISTINCT o.conversation_id FROM outbox o WHERE o.message_id = ANY (released)));
+
+  WITH later AS (
+    UPDATE outbox o SET release_at = r.move
+    FROM unnest(message_ids, moves) AS r(id, move)
+    WHERE o.message_id = r.id AND r.move IS NOT NULL AND o.state = 'scheduled' AND o.release_at <= now()
+    RETURNING o.message_id
+  )
+  SELECT array_agg(l.message_id) INTO moved FROM later l;
+  UPDATE messages m SET scheduled_for = r.move, version = m.version + 1, updated_at = now()
+  FROM unnest(message_ids, moves) AS r(id, move)
+  WHERE m.id = r.id AND m.id = ANY (moved);
+
+  RETURN QUERY
+  SELECT o.instance_id, o.message_id FROM outbox o WHERE o.message_id = ANY (released) AND o.head;
+END $$;
