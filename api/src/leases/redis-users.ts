@@ -22,7 +22,6 @@ const COMMANDS = [
   'hello',
   'auth',
   'quit',
-  'client|setinfo',
   'client|setname',
 ];
 const ANSWER_WITHIN_MS = 1_000;
