@@ -1,4 +1,4 @@
-import type { EngineClient} from '@gwk/core/protocol/internal-client';
+import type { EngineClient } from '@gwk/core/protocol/internal-client';
 import { InternalRefusal } from '@gwk/core/protocol/internal-client';
 import type {
   EngineRequest,

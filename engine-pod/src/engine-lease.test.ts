@@ -1,0 +1,116 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
+import { EXIT_CODES } from './exit-codes.js';
+import { addressOf } from './testing/addresses.js';
+import { EngineProcess, until } from './testing/engine-process.js';
+import { Stage } from './testing/stage.js';
+import type { ScriptedPortOptions } from './testing/scripted-port.js';
+
+let stage: Stage;
+const open = async (options: Partial<ScriptedPortOptions> = {}): Promise<Stage> =>
+  (stage = await Stage.open(addressOf(redisUrl()), redisPrefix(), options));
+afterEach(() => stage.close());
+
+/** Closes 300 ms before its end. */
+const SHORT = { leaseMs: 2_700, renewMs: 400 };
+const MARGIN_MS = 300;
+
+test('a lease that another engine holds is waited for', async () => {
+  const { port } = await open();
+  port.fault = ({ route }) =>
+    route === 'acquire' && port.of('acquire').length < 4 ? 'lease-held' : 'answer';
+  await stage.start();
+  expect(port.of('acquire')).toHaveLength(4);
+});
+
+test.each(['unauthorized', 'gone'] as const)('a lease refused as %s ends the engine', async (refusal) => {
+  const { port } = await open();
+  port.fault = () => refusal;
+  expect(await stage.launch().exited).toBe(EXIT_CODES[refusal]);
+});
+
+test.each(['fenced', 'unauthorized', 'gone'] as const)(
+  '%s, to any call: the socket closes and the engine exits at once',
+  async (refusal) => {
+    const { port, network } = await open();
+    network.answerAfter = () => null;
+    port.queue.add('551', 'in flight');
+    const engine = await stage.start();
+    await until('it has a connection', () => network.arrivals.length === 1);
+    port.fault = () => refusal;
+    const from = performance.now();
+    const message = port.queue.add('552', 'next');
+    await stage.ring(message.message_id);
+    expect(await engine.exited).toBe(EXIT_CODES[refusal]);
+    expect(performance.now() - from).toBeLessThan(2_000);
+    expect(network.arrivals).toHaveLength(1);
+    expect(await network.connections()).toBe(0);
+  },
+);
+
+test('an unreachable port costs the socket shortly before the lease ends and not earlier', async () => {
+  const { port, network } = await open(SHORT);
+  await stage.start();
+  await until('it has renewed', () => port.of('renew').length >= 2);
+  await port.down();
+  const last = port.of('renew').at(-1)!.at;
+  const closesAt = last + SHORT.leaseMs - MARGIN_MS;
+
+  await sleep(closesAt - performance.now() - 150);
+  expect((await stage.heartbeat())!.state).toBe('connected');
+  await sleep(300);
+  expect((await stage.heartbeat())!.state).toBe('disconnected');
+  expect(performance.now() - last).toBeLessThan(SHORT.leaseMs);
+
+  const message = port.queue.add('551', 'meanwhile');
+  await stage.ring(message.message_id);
+  await sleep(300);
+  expect(network.arrivals).toHaveLength(0);
+
+  // It was away and refused nobody: the same engine goes on, and tells what happened.
+  await port.up();
+  await until('it is sent', () => stage.sent === 1);
+  expect(stage.states).toEqual(['connected', 'disconnected: lease_unconfirmed', 'connecting', 'connected']);
+});
+
+test('an outage shorter than the lease closes nothing', async () => {
+  const { port } = await open(SHORT);
+  await stage.start();
+  await port.down();
+  await sleep(1_200);
+  await port.up();
+  await sleep(2_500);
+  expect(stage.states).toEqual(['connected']);
+});
+
+test('stopped past its lease and continued, it sends nothing', async () => {
+  const { port, network } = await open(SHORT);
+  const engine = await stage.start();
+  let answerBuilt = (): void => {};
+  const held = new Promise<'answer'>((resolve) => (answerBuilt = () => resolve('answer')));
+  let fenced = false;
+  port.fault = ({ route }) => {
+    if (route === 'built') return held;
+    return fenced && route === 'renew' ? 'hang' : 'answer';
+  };
+  const message = port.queue.add('551', 'about to be sent');
+  await stage.ring(message.message_id);
+  await until('it is about to be sent', () => port.of('built').length === 1);
+  engine.child.kill('SIGSTOP');
+  fenced = true;
+  await sleep(SHORT.leaseMs + 300);
+  answerBuilt();
+  await sleep(100);
+  engine.child.kill('SIGCONT');
+  await until('it gives the message back', () => port.queue.outcomesOf('returned').length === 1);
+  await sleep(300);
+  expect(network.arrivals).toHaveLength(0);
+  expect(engine.log).toContain('closing the socket');
+});
+
+test('wrong settings are told, all at once', async () => {
+  await open();
+  const engine = new EngineProcess({ internalUrl: 'ftp://nowhere', ackTimeoutMs: 1 });
+  expect(await engine.exited).toBe(EXIT_CODES.configuration);
+  expect(engine.log).toMatch(/GWK_ENGINE_INTERNAL_URL[^]*GWK_ENGINE_ACK_TIMEOUT_MS/);
+});

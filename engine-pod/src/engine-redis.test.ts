@@ -1,0 +1,186 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startTestRedis } from '@gwk/test/harness/servers';
+import { RedisConnection } from './redis/connection.js';
+import { addressOf } from './testing/addresses.js';
+import { until } from './testing/engine-process.js';
+import { Stage } from './testing/stage.js';
+import type { ScriptedPortOptions } from './testing/scripted-port.js';
+
+/** A Redis of its own, since it is stopped, flushed and robbed of its users. */
+const folder = mkdtempSync(join(tmpdir(), 'gwk-engine-redis-'));
+let server: Awaited<ReturnType<typeof startTestRedis>>;
+let stage: Stage;
+beforeAll(async () => {
+  server = await startTestRedis(folder);
+});
+afterEach(() => stage.close());
+afterAll(async () => {
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const PREFIX = 'engine-redis:';
+const open = async (options: Partial<ScriptedPortOptions> = {}): Promise<Stage> =>
+  (stage = await Stage.open(addressOf(server.url), PREFIX, options));
+
+async function sendOne(conversation: string): Promise<number> {
+  const sent = stage.sent;
+  const from = performance.now();
+  const message = stage.port.queue.add(conversation, 'hello');
+  await stage.ring(message.message_id);
+  await until('it is sent', () => stage.sent === sent + 1);
+  return performance.now() - from;
+}
+
+test('a second and a tenth bell for one message send it once, and all are put away', async () => {
+  const { port, network, redis } = await open();
+  network.answerAfter = () => 300;
+  await stage.start();
+  const message = port.queue.add('551', 'hello');
+  await stage.ring(...Array.from({ length: 10 }, () => message.message_id));
+  await until('it is on the network', () => network.arrivals.length === 1);
+  await stage.ring(message.message_id, message.message_id);
+  await until('it is sent', () => stage.sent === 1);
+  await stage.ring(message.message_id);
+  await sleep(300);
+  expect(network.arrivals).toHaveLength(1);
+  expect(await redis.call(['XLEN', stage.sends])).toBe(0);
+});
+
+test('after FLUSHALL the bell rings again, and what was rung for before is claimed', async () => {
+  const { port, redis } = await open();
+  await stage.start({ idleClaimMs: 60_000 });
+  await redis.call(['FLUSHALL']);
+  port.queue.add('551', 'its bell was lost');
+  await until('it is sent', () => stage.sent === 1, 2_000);
+  expect(await sendOne('552')).toBeLessThan(1_000);
+  expect(await stage.command('live')).toMatchObject({ ok: true });
+});
+
+test('while Redis is down messages are found by asking; when it is back, by the bell', async () => {
+  await open();
+  await stage.start({ idleClaimMs: 300 });
+  const port = Number(new URL(server.url).port);
+  await server.stop();
+  stage.port.queue.add('551', 'hello');
+  await until('it is sent', () => stage.sent === 1, 3_000);
+  server = await startTestRedis(folder, port);
+  const { address } = { address: addressOf(server.url) };
+  const redis = await RedisConnection.open(address);
+  await until('its group is back', () => stage.sent === 1);
+  await untilAsync(
+    'the heartbeat is back',
+    async () => (await redis.call(['KEYS', `${PREFIX}*heartbeat`])) !== null,
+  );
+  const message = stage.port.queue.add('552', 'hello');
+  await redis.call(['XADD', stage.sends, '*', 'm', message.message_id]);
+  await until('it is sent', () => stage.sent === 2, 3_000);
+  redis.close();
+});
+
+test('a user that Redis forgot is had again, and only its own streams are touched', async () => {
+  const own = addressOf(server.url);
+  const admin = await RedisConnection.open(own);
+  await open({ redis: { url: own.url, username: 'robbed', password: 'secret', key_prefix: PREFIX } });
+  const { instanceId } = stage.port;
+  const rules = [`~${PREFIX}i:${instanceId}:*`, `&${PREFIX}i:${instanceId}:*`];
+  const commands = [
+    'xreadgroup',
+    'xack',
+    'xdel',
+    'xgroup|create',
+    'xautoclaim',
+    'publish',
+    'set',
+    'time',
+    'auth',
+  ];
+  const makeUser = () =>
+    admin.call([
+      'ACL',
+      'SETUSER',
+      'robbed',
+      'reset',
+      'on',
+      '>secret',
+      ...rules,
+      ...commands.map((c) => `+${c}`),
+    ]);
+  await makeUser();
+  stage.port.fault = async ({ route }) => {
+    if (route === 'redis-user') await makeUser();
+    return 'answer';
+  };
+  const engine = await stage.start({ idleClaimMs: 60_000 });
+  expect(await sendOne('551')).toBeLessThan(1_000);
+  await admin.call(['ACL', 'DELUSER', 'robbed']);
+  await until('the user was asked for', () => stage.port.of('redis-user').length > 0);
+  await sleep(1_000);
+  expect(await sendOne('552')).toBeLessThan(1_000);
+  expect(stage.port.of('redis-user').length).toBeLessThan(4);
+  expect(engine.log).not.toContain('secret');
+  admin.close();
+});
+
+describe('commands', () => {
+  test('live, restart and logout are answered', async () => {
+    await open();
+    await stage.start();
+    expect(await stage.command('live')).toMatchObject({
+      ok: true,
+      result: { node_id: 'pod-1', state: 'connected', connected: true, since: expect.any(String) },
+    });
+    expect(await stage.command('restart')).toMatchObject({ ok: true });
+    await until('it is connected again', () => stage.states.length === 4);
+    expect(stage.states.slice(1)).toEqual(['disconnected: restart', 'connecting', 'connected']);
+    expect(await stage.command('logout')).toMatchObject({ ok: true });
+    expect(stage.states.at(-1)).toBe('pending_pair: logout');
+    expect(await stage.command('live')).toMatchObject({
+      result: { state: 'pending_pair', connected: false },
+    });
+    await stage.command('restart');
+    await sleep(200);
+    expect(stage.states.at(-1)).toBe('pending_pair: logout');
+  });
+
+  test('a stale one, a forged one and a malformed one are dropped', async () => {
+    const { redis } = await open();
+    await stage.start();
+    expect(await stage.command('logout', { deadline: Date.now() - 60_000 }, 300)).toBeNull();
+    const fields = [
+      'id',
+      'x',
+      'name',
+      'logout',
+      'args',
+      '{}',
+      'deadline',
+      '99999999999999',
+      'requester',
+      'test',
+    ];
+    await redis.call(['XADD', stage.commands, '*', ...fields, 'sig', 'ab'.repeat(32)]);
+    await redis.call(['XADD', stage.commands, '*', 'nonsense', '1']);
+    expect(await stage.command('live')).toMatchObject({ ok: true });
+    expect(stage.states).toEqual(['connected']);
+    expect(await redis.call(['XLEN', stage.commands])).toBe(0);
+  });
+
+  test('one that waits since before the start is obeyed while its deadline holds', async () => {
+    await open();
+    const reply = stage.command('live', {}, 5_000);
+    await stage.start();
+    expect(await reply).toMatchObject({ ok: true });
+  });
+});
+
+async function untilAsync(what: string, holds: () => Promise<boolean>): Promise<void> {
+  const end = performance.now() + 10_000;
+  while (!(await holds())) {
+    if (performance.now() > end) throw new Error(`not in time: ${what}`);
+    await sleep(20);
+  }
+}

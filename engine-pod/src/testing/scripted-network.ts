@@ -1,0 +1,64 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface Arrival {
+  epoch: number;
+  wa_message_id: string;
+  chat: string;
+  body: string;
+  /** performance.now() */
+  at: number;
+}
+
+/** The network of the sandbox driver: records every stanza, answers as told. */
+export class ScriptedNetwork {
+  readonly arrivals: Arrival[] = [];
+  /** How long before the acknowledgement of a stanza; null for none. */
+  answerAfter: (arrival: Arrival) => number | null = () => 0;
+  readonly #server: Server;
+
+  private constructor() {
+    this.#server = createServer((request, response) => {
+      this.#handle(request, response).catch(() => response.destroy());
+    });
+  }
+
+  static async start(): Promise<ScriptedNetwork> {
+    const network = new ScriptedNetwork();
+    network.#server.listen(0, '127.0.0.1');
+    await once(network.#server, 'listening');
+    return network;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** Connections of engines that are open now. */
+  async connections(): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
+    });
+  }
+
+  async stop(): Promise<void> {
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+    const arrival = {
+      ...(JSON.parse(Buffer.concat(chunks).toString('utf8')) as Arrival),
+      at: performance.now(),
+    };
+    this.arrivals.push(arrival);
+    const after = this.answerAfter(arrival);
+    if (after === null) return;
+    setTimeout(() => response.end(JSON.stringify({ ack: true })), after);
+  }
+}
