@@ -1,6 +1,9 @@
+import { Cursors } from '@gwk/api/http/cursor';
+import { fromPublicId } from '@gwk/core/ids';
 import type { ProblemBody, ProblemCode } from '@gwk/core/problems';
 import { PROBLEMS } from '@gwk/core/problems';
 import type { Page } from '@gwk/core/resources/common';
+import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
 import { GatewayClient, type Answer, type Call } from './harness/client.js';
 import { newCustomer, newKey, type Customer } from './harness/customer.js';
 import { exchangeRaw } from './harness/raw-http.js';
@@ -246,6 +249,18 @@ describe('wrong input, on a real process', () => {
     expect((await call('GET', `/v1/messages?limit=1&cursor=${cursor}`)).status).toBe(200);
   });
 
+  test('an expired cursor: invalid-cursor', async () => {
+    const sealer = new Sealer(parseSealingKeys(stage.gateway.settings.sealingKeys));
+    const dayAgo = new Cursors(sealer, () => Date.now() - 25 * 3_600_000);
+    const accountId = fromPublicId('account', stage.customer.account.id)!;
+    const { id } = await stage.customer.client.acceptedText(stage.instance.id, phoneOf(1), 'listed');
+    const list = { accountId, route: 'GET /v1/messages', filters: {} };
+    const lastId = fromPublicId('message', id)!;
+    const path = (cursors: Cursors) => `/v1/messages?cursor=${cursors.issue(list, lastId)}`;
+    expect((await call('GET', path(new Cursors(sealer)))).status).toBe(200);
+    expectProblem(await call('GET', path(dayAgo)), 'invalid-cursor');
+  });
+
   test('no key, a malformed key and an unknown key: unauthorized', async () => {
     for (const headers of [
       { authorization: '' },
@@ -294,37 +309,39 @@ describe('wrong input, on a real process', () => {
   });
 
   const HOST = 'Host: gwk\r\n';
-  const raws: { sentence: string; status: RegExp; bytes: () => string }[] = [
+  const raws: { sentence: string; code: ProblemCode; bytes: () => string }[] = [
     {
       sentence: 'bytes that are no HTTP',
-      status: /^HTTP\/1\.1 400/,
+      code: 'validation-error',
       bytes: () => '\u0016\u0003\u0001nothing\r\n\r\n',
     },
     {
       sentence: 'a header of 100 kB',
-      status: /^HTTP\/1\.1 431/,
+      code: 'file-too-large',
       bytes: () => `GET /v1/messages HTTP/1.1\r\n${HOST}X-Big: ${'a'.repeat(100_000)}\r\n\r\n`,
     },
     {
       sentence: 'both lengths',
-      status: /^HTTP\/1\.1 400/,
+      code: 'validation-error',
       bytes: () =>
         `POST /v1/messages HTTP/1.1\r\n${HOST}Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
     },
     {
       sentence: 'a negative length',
-      status: /^HTTP\/1\.1 400/,
+      code: 'validation-error',
       bytes: () => `POST /v1/messages HTTP/1.1\r\n${HOST}Content-Length: -1\r\n\r\n`,
     },
     {
       sentence: 'an announced body of 10 MB that never comes',
-      status: /^HTTP\/1\.1 (413|401)/,
+      code: 'file-too-large',
       bytes: () =>
         `POST /v1/messages HTTP/1.1\r\n${HOST}Connection: close\r\nContent-Type: application/json\r\nAuthorization: Bearer ${stage.customer.key.api_key}\r\nContent-Length: 10000000\r\n\r\n{`,
     },
   ];
-  test.each(raws)('$sentence: refused', async ({ bytes, status }) => {
-    expect(await exchangeRaw(stage.gateway.urls[0]!, bytes())).toMatch(status);
+  test.each(raws)('$sentence: $code', async ({ bytes, code }) => {
+    const answer = await exchangeRaw(stage.gateway.urls[0]!, bytes());
+    expect(answer.split(' ', 2).join(' ')).toBe(`HTTP/1.1 ${PROBLEMS[code].status}`);
+    expect(answer).toContain(`/problems/${code}"`);
   });
 
   test('after all of it the same process accepts a message, which leaves', async () => {
