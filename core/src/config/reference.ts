@@ -1,5 +1,6 @@
 import { apiSettings } from './api.js';
 import { engineSettings } from './engine.js';
+import { instancesSettings } from './instances.js';
 import type { Setting, Settings } from './load.js';
 import { operatorSettings } from './operator.js';
 import { workerSettings } from './worker.js';
@@ -9,6 +10,7 @@ const PROGRAMS: Record<string, Settings> = {
   'gwk worker': workerSettings,
   'gwk operator': operatorSettings,
   'gwk engine': engineSettings,
+  'gwk instances': instancesSettings,
 };
 
 /** The page docs/configuration.md, made from the settings themselves. */

@@ -1,0 +1,71 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import { CliError } from './target.js';
+
+/** A document to apply, and where it came from. */
+export interface Given {
+  origin: string;
+  namespace: string | null;
+  name: string;
+  manifest: object;
+}
+
+const STDIN = 0;
+
+/** Of a file, of all files of a folder, or of standard input. @throws CliError */
+export function readGiven(place: string): Given[] {
+  const given = filesOf(place).flatMap(({ origin, text }) => documentsOf(origin, text));
+  if (given.length === 0) throw new CliError(`${place}: there is no manifest`);
+  return given;
+}
+
+function filesOf(place: string): { origin: string; text: string }[] {
+  try {
+    if (place === '-') return [{ origin: 'standard input', text: readFileSync(STDIN, 'utf8') }];
+    if (!statSync(place).isDirectory()) return [{ origin: place, text: readFileSync(place, 'utf8') }];
+    const names = readdirSync(place).filter((name) => /\.(ya?ml|json)$/.test(name) && !name.startsWith('.'));
+    return names.sort().map((name) => {
+      const path = join(place, name);
+      return { origin: path, text: readFileSync(path, 'utf8') };
+    });
+  } catch (error) {
+    throw new CliError(`${place} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+function documentsOf(origin: string, text: string): Given[] {
+  const documents = parseAllDocuments(text);
+  if ('empty' in documents) return [];
+  return documents.flatMap((document) => {
+    const [error] = document.errors;
+    if (error) throw new CliError(`${origin}: ${error.message}`);
+    const body = document.toJS() as unknown;
+    return body === null || body === undefined ? [] : itemsOf(body).map((item) => givenOf(origin, item));
+  });
+}
+
+/** What `get -o yaml` prints of several is a list. */
+function itemsOf(body: unknown): unknown[] {
+  const { items } = body as { items?: unknown };
+  return Array.isArray(items) ? (items as unknown[]) : [body];
+}
+
+function givenOf(origin: string, item: unknown): Given {
+  const { kind, metadata, spec, apiVersion } = item as Record<string, unknown>;
+  if (kind !== 'Instance') throw new CliError(`${origin}: ${JSON.stringify(kind)} is not of kind Instance`);
+  const { name, namespace, labels, annotations } = (metadata ?? {}) as Record<string, unknown>;
+  if (typeof name !== 'string') throw new CliError(`${origin}: metadata.name is missing`);
+  // What the cluster issued and what it says of the state is not ours to apply.
+  const meta = {
+    name,
+    ...(labels !== undefined && { labels }),
+    ...(annotations !== undefined && { annotations }),
+  };
+  return {
+    origin,
+    name,
+    namespace: typeof namespace === 'string' ? namespace : null,
+    manifest: { apiVersion, kind, metadata: meta, spec },
+  };
+}
