@@ -23,7 +23,7 @@ $$;
 -- Times are milliseconds since 1970.
 CREATE FUNCTION gwk_accept_gather(
   account_ids uuid[], instance_ids uuid[], names text[], are_groups boolean[], keys text[], fingerprints bytea[],
-  reply_ids uuid[], route text, environment_mass_minutes integer
+  reply_ids uuid[], for_route text, environment_mass_minutes integer
 ) RETURNS TABLE (
   at double precision,
   instance_found boolean, state text, out_ms double precision, warm_up_from double precision,
@@ -63,7 +63,7 @@ BEGIN
   LEFT JOIN accounts a ON a.id = q.account_id
   LEFT JOIN instances i ON i.id = q.instance_id AND i.account_id = q.account_id AND i.deleted_at IS NULL
   LEFT JOIN idempotency_records r
-    ON r.account_id = q.account_id AND r.route = gwk_accept_gather.route AND r.key = q.key AND r.expires_at > present
+    ON r.account_id = q.account_id AND r.route = for_route AND r.key = q.key AND r.expires_at > present
   LEFT JOIN contact_names n ON NOT q.is_group AND n.account_id = q.account_id AND n.name = q.name
   LEFT JOIN opt_outs o ON o.contact_id = n.contact_id
   LEFT JOIN LATERAL (
@@ -92,16 +92,18 @@ END $$;
 -- Writes what was decided. True for each request that was written; false where the world had moved since it was
 -- gathered (or the idempotency key went to another): nothing of that one is written, and it is decided again.
 --
--- `new_contact_limits` is null but for the first message of a contact who never wrote; `mass_limits` is null but for
--- the first of a text to such a contact. The limits travel with the request: what is proved is that the room that the
--- decision relied on is still there.
+-- `new_contact_limits` is set for those to a contact who never wrote and was not counted, `mass_limits` for those whose
+-- contact was not counted with this text. Limits travel with the request, and its rank among the contacts that the group
+-- adds: what is proved is that the room that the decision relied on is still there. Whichever message of a contact
+-- comes through counts it.
 CREATE FUNCTION gwk_accept_write(
   message_ids uuid[], account_ids uuid[], instance_ids uuid[],
   conversation_ids uuid[], new_conversations boolean[], contact_ids uuid[], new_contacts boolean[], names text[],
   recipients text[], types text[], wa_message_ids text[], contents bytea[],
   created double precision[], out_ms bigint[], releases timestamptz[],
-  route text, keys text[], body_hashes bytea[], responses bytea[],
-  new_contact_limits integer[], fingerprints bytea[], mass_limits integer[], mass_minutes integer[]
+  for_route text, keys text[], body_hashes bytea[], responses bytea[],
+  new_contact_limits integer[], new_contact_ranks integer[],
+  fingerprints bytea[], mass_limits integer[], mass_ranks integer[], mass_minutes integer[]
 ) RETURNS boolean[] LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
@@ -123,25 +125,22 @@ BEGIN
   present := clock_timestamp();
   good := ARRAY(
     SELECT q.place
-    FROM (
-      SELECT u.*, count(u.new_limit) OVER (PARTITION BY u.instance_id ORDER BY u.place) AS new_rank,
-        count(u.mass_limit) OVER (PARTITION BY u.instance_id, u.fingerprint ORDER BY u.place) AS mass_rank
-      FROM unnest(instance_ids, conversation_ids, new_conversations, contact_ids, new_contact_limits, fingerprints,
-          mass_limits, mass_minutes) WITH ORDINALITY
-        AS u(instance_id, conversation_id, new_conversation, contact_id, new_limit, fingerprint, mass_limit, minutes,
-          place)
-    ) AS q
+    FROM unnest(instance_ids, conversation_ids, new_conversations, contact_ids, new_contact_limits, new_contact_ranks,
+        fingerprints, mass_limits, mass_ranks, mass_minutes) WITH ORDINALITY
+      AS q(instance_id, conversation_id, new_conversation, contact_id, new_limit, new_rank, fingerprint, mass_limit,
+        mass_rank, minutes, place)
     WHERE EXISTS (SELECT FROM instances i WHERE i.id = q.instance_id AND i.deleted_at IS NULL)
       AND NOT EXISTS (SELECT FROM opt_outs o WHERE o.contact_id = q.contact_id)
       AND (q.new_conversation OR EXISTS (
         SELECT FROM conversations c
         WHERE c.id = q.conversation_id AND c.contact_id IS NOT DISTINCT FROM q.contact_id
           AND (q.new_limit IS NULL OR c.first_sent_at IS NULL)))
-      AND (q.new_limit IS NULL OR q.new_limit >= q.new_rank + coalesce((
-        SELECT l.new_contacts - v.first_sent_no + 1
-        FROM conversations v JOIN instance_ledgers l ON l.instance_id = v.instance_id
-        WHERE v.instance_id = q.instance_id AND v.first_sent_at > present - interval '24 hours'
-        ORDER BY v.first_sent_at LIMIT 1), 0))
+      AND (q.new_limit IS NULL OR q.new_limit >= q.new_rank + (
+        SELECT l.new_contacts + 1 - coalesce((
+          SELECT v.first_sent_no FROM conversations v
+          WHERE v.instance_id = l.instance_id AND v.first_sent_at > present - interval '24 hours'
+          ORDER BY v.first_sent_at LIMIT 1), l.new_contacts + 1)
+        FROM instance_ledgers l WHERE l.instance_id = q.instance_id))
       AND (q.mass_limit IS NULL OR q.mass_limit >= q.mass_rank + (
         SELECT count(*) FROM mass_sends s
         WHERE s.instance_id = q.instance_id AND s.fingerprint = q.fingerprint
@@ -193,7 +192,7 @@ BEGIN
   WITH recorded AS (
     INSERT INTO idempotency_records AS r
       (account_id, route, key, body_hash, instance_id, resource_id, status, response_sealed, expires_at)
-    SELECT q.account_id, gwk_accept_write.route, q.key, q.body_hash, q.instance_id, q.message_id, 202, q.response,
+    SELECT q.account_id, for_route, q.key, q.body_hash, q.instance_id, q.message_id, 202, q.response,
       present + interval '24 hours'
     FROM unnest(account_ids, keys, body_hashes, instance_ids, message_ids, responses) WITH ORDINALITY
       AS q(account_id, key, body_hash, instance_id, message_id, response, place)
@@ -211,12 +210,14 @@ BEGIN
     WHERE q.place = ANY (good) AND (q.key IS NULL OR EXISTS (SELECT FROM recorded r WHERE r.resource_id = q.message_id))
     ORDER BY q.place) INTO written;
 
-  -- The first message of a contact who never wrote takes the next number of its instance.
+  -- A contact who never wrote takes the next number of the instance.
   WITH first AS (
-    SELECT q.instance_id, q.conversation_id, row_number() OVER (PARTITION BY q.instance_id ORDER BY q.place) AS rank
+    SELECT q.instance_id, q.conversation_id,
+      row_number() OVER (PARTITION BY q.instance_id ORDER BY min(q.place)) AS rank
     FROM unnest(instance_ids, conversation_ids, new_contact_limits) WITH ORDINALITY
       AS q(instance_id, conversation_id, new_limit, place)
     WHERE q.new_limit IS NOT NULL AND q.place = ANY (written)
+    GROUP BY q.instance_id, q.conversation_id
   ), numbered AS (
     UPDATE instance_ledgers l SET new_contacts = l.new_contacts + f.amount
     FROM (SELECT instance_id, count(*) AS amount FROM first GROUP BY instance_id) AS f

@@ -3,7 +3,7 @@ import { judgeHours } from '@gwk/core/policy/active-hours';
 import { judgeMassSend } from '@gwk/core/policy/mass-block';
 import { judgeNewContact } from '@gwk/core/policy/new-contacts';
 import type { Policy } from '@gwk/core/policy/policy';
-import { Problem } from '@gwk/core/problems';
+import { Problem, type ProblemCode } from '@gwk/core/problems';
 import type { Facts, Lookup } from './gather.js';
 
 /** What becomes of one request of a group, as far as what was gathered says. Nothing here does anything. */
@@ -15,18 +15,27 @@ export type Decision =
   /** Another request of this group has the same key: what becomes of that one is known after it was written. */
   | { do: 'again' };
 
+type Refusal = Extract<Decision, { do: 'refuse' }>;
+
 export interface Plan {
   conversationId: string;
-  newConversation: boolean;
+  makesConversation: boolean;
   /** Null for a group. */
   contactId: string | null;
-  newContact: boolean;
-  /** The limit that was relied on; null where the message counts no new contact. */
-  newContactLimit: number | null;
-  mass: { counted: boolean; limit: number; minutes: number } | null;
+  makesContact: boolean;
+  /** Null where no new contact is counted, or this one was. */
+  newContact: Room | null;
+  /** Null where the text is not counted; without room where this contact was counted with it. */
+  mass: { room: Room | null; minutes: number } | null;
   outMs: number;
   /** Null: now. */
   releaseAt: Date | null;
+}
+
+/** The limit that a decision relied on, and the contact's place among those that its group adds. */
+export interface Room {
+  limit: number;
+  rank: number;
 }
 
 export type Request = Lookup & { bodyHash: Buffer | null };
@@ -36,10 +45,11 @@ export type PolicyOf = (facts: Facts) => Policy;
 interface Tally {
   keys: Set<string>;
   contacts: Map<string, string>;
-  conversations: Map<string, { id: string; counted: boolean }>;
-  newContacts: Map<string, number>;
-  /** Contacts, by instance and text. */
-  massSends: Map<string, Set<string>>;
+  conversations: Map<string, string>;
+  /** Ranks of the contacts that each instance writes to for the first time. */
+  newContacts: Map<string, Map<string, number>>;
+  /** Ranks of the contacts that each text of an instance goes to for the first time. */
+  massSends: Map<string, Map<string, number>>;
 }
 
 /** Decides in order: two new contacts in one group count as two. */
@@ -92,123 +102,117 @@ function judgePolicy(request: Request, facts: Facts, policy: Policy, tally: Tall
   if (hours.do === 'refuse') return refuse('policy-outside-hours');
   const place = placeOf(request, facts, tally);
   const releaseAt = hours.do === 'schedule' ? hours.at : null;
-  if (isGroup || facts.lastWroteAt !== null) {
-    return accept({ request, facts, place, releaseAt }, NOTHING_COUNTED, tally);
+  const accepted = { request, facts, place, releaseAt };
+  if (place.contactId === null || facts.lastWroteAt !== null) {
+    return accept({ ...accepted, newContact: null, mass: null }, tally);
   }
-  const mass = judgeMass(request, facts, policy, { place, tally });
-  if (mass.refusal) return mass.refusal;
-  const isNew = !place.counted;
-  const refused = isNew ? judgeNew({ now, request, facts, policy, tally }) : null;
-  if (refused) return refused;
-  const newContactLimit = isNew ? policy.new_contacts_per_day : null;
-  return accept({ request, facts, place, releaseAt }, { newContactLimit, mass }, tally);
+  const given = { request, facts, policy, tally, contactId: place.contactId };
+  const mass = judgeMass(given);
+  if ('do' in mass) return mass;
+  const newContact = facts.counted ? null : judgeNew(given, now);
+  if (newContact && 'do' in newContact) return newContact;
+  return accept({ ...accepted, newContact, mass }, tally);
 }
 
-/** What the limits count of a message. */
-interface Counts {
-  newContactLimit: number | null;
-  mass: { key: string; plan: NonNullable<Plan['mass']> } | null;
+/** The rows that the message belongs to: known, made by an earlier request of the group, or to be made. */
+interface Place {
+  conversationId: string;
+  /** Null for a group. */
+  contactId: string | null;
 }
-const NOTHING_COUNTED: Counts = { newContactLimit: null, mass: null };
 
-function accept(
-  given: { request: Request; facts: Facts; place: Place; releaseAt: Date | null },
-  counts: Counts,
-  tally: Tally,
-): Decision {
-  const { request, facts, place, releaseAt } = given;
-  remember(request, place, counts, tally);
+function placeOf(request: Request, facts: Facts, tally: Tally): Place {
+  const isGroup = request.recipient.kind === 'group';
+  const conversationId =
+    facts.conversationId ?? tally.conversations.get(conversationKey(request)) ?? newUuid();
+  const contactId = facts.contactId ?? tally.contacts.get(contactKey(request)) ?? newUuid();
+  return { conversationId, contactId: isGroup ? null : contactId };
+}
+
+interface LimitCase {
+  request: Request;
+  facts: Facts;
+  policy: Policy;
+  tally: Tally;
+  contactId: string;
+}
+
+function judgeMass({
+  request,
+  facts,
+  policy,
+  tally,
+  contactId,
+}: LimitCase): NonNullable<Plan['mass']> | Refusal {
+  const { max_contacts: limit, window_minutes: minutes } = policy.mass_block;
+  if (facts.massCounted) return { room: null, minutes };
+  const added = tally.massSends.get(massKey(request));
+  const rank = added?.get(contactId) ?? (added?.size ?? 0) + 1;
+  const verdict = judgeMassSend({ limit, count: facts.massContacts + rank - 1, alreadyCounted: false });
+  if (verdict === 'refuse') return refuse('policy-mass-send-blocked', facts.massContacts < limit);
+  return { room: { limit, rank }, minutes };
+}
+
+function judgeNew({ request, facts, policy, tally, contactId }: LimitCase, now: Date): Room | Refusal {
+  const limit = policy.new_contacts_per_day;
+  const added = tally.newContacts.get(request.instanceId);
+  const rank = added?.get(contactId) ?? (added?.size ?? 0) + 1;
+  const verdict = judgeNewContact({
+    limit,
+    count: facts.newContacts + rank - 1,
+    oldestAt: dateOf(facts.oldestNewContact),
+    restrictedUntil: dateOf(facts.restrictedUntil),
+    now,
+  });
+  if (verdict.do === 'accept') return { limit, rank };
+  const problem = new Problem('policy-new-contacts-limit', { retryAfter: verdict.retryAfter });
+  return { do: 'refuse', problem, tentative: facts.newContacts < limit };
+}
+
+interface AcceptedCase {
+  request: Request;
+  facts: Facts;
+  place: Place;
+  releaseAt: Date | null;
+  newContact: Room | null;
+  mass: Plan['mass'];
+}
+
+function accept(given: AcceptedCase, tally: Tally): Decision {
+  const { request, facts, place, releaseAt, newContact, mass } = given;
+  const { conversationId, contactId } = place;
+  tally.conversations.set(conversationKey(request), conversationId);
+  if (contactId !== null) {
+    tally.contacts.set(contactKey(request), contactId);
+    if (newContact) rankIn(tally.newContacts, request.instanceId).set(contactId, newContact.rank);
+    if (mass?.room) rankIn(tally.massSends, massKey(request)).set(contactId, mass.room.rank);
+  }
   return {
     do: 'write',
     plan: {
-      conversationId: place.conversationId,
-      newConversation: facts.conversationId === null,
-      contactId: place.contactId,
-      newContact: place.contactId !== null && facts.contactId === null,
-      newContactLimit: counts.newContactLimit,
-      mass: counts.mass?.plan ?? null,
+      conversationId,
+      makesConversation: facts.conversationId === null,
+      contactId,
+      makesContact: contactId !== null && facts.contactId === null,
+      newContact,
+      mass,
       outMs: Math.max(0, Math.round(facts.outMs ?? 0)),
       releaseAt,
     },
   };
 }
 
-/** The rows that the message belongs to: known, made by an earlier request of the group, or to be made. */
-interface Place {
-  conversationId: string;
-  contactId: string | null;
-  counted: boolean;
+function rankIn(ranks: Map<string, Map<string, number>>, key: string): Map<string, number> {
+  const found = ranks.get(key) ?? new Map<string, number>();
+  ranks.set(key, found);
+  return found;
 }
 
-function placeOf(request: Request, facts: Facts, tally: Tally): Place {
-  const isGroup = request.recipient.kind === 'group';
-  const conversation = tally.conversations.get(conversationKey(request));
-  const contactId = facts.contactId ?? tally.contacts.get(contactKey(request)) ?? newUuid();
-  return {
-    conversationId: facts.conversationId ?? conversation?.id ?? newUuid(),
-    contactId: isGroup ? null : contactId,
-    counted: facts.counted || (conversation?.counted ?? false),
-  };
-}
-
-function judgeMass(
-  request: Request,
-  facts: Facts,
-  policy: Policy,
-  { place, tally }: { place: Place; tally: Tally },
-): NonNullable<Counts['mass']> & { refusal: Decision | null } {
-  const { max_contacts: limit, window_minutes: minutes } = policy.mass_block;
-  const key = `${request.instanceId} ${request.fingerprint.toString('base64')}`;
-  const inGroup = tally.massSends.get(key);
-  const alreadyCounted = facts.massCounted || (inGroup?.has(place.contactId!) ?? false);
-  const count = facts.massContacts + (inGroup?.size ?? 0);
-  const refused = judgeMassSend({ limit, count, alreadyCounted }) === 'refuse';
-  return {
-    key,
-    plan: { counted: !alreadyCounted, limit, minutes },
-    refusal: refused ? refuse('policy-mass-send-blocked', facts.massContacts < limit) : null,
-  };
-}
-
-function judgeNew(given: {
-  now: Date;
-  request: Request;
-  facts: Facts;
-  policy: Policy;
-  tally: Tally;
-}): Decision | null {
-  const { now, request, facts, policy, tally } = given;
-  const inGroup = tally.newContacts.get(request.instanceId) ?? 0;
-  const limit = policy.new_contacts_per_day;
-  const verdict = judgeNewContact({
-    limit,
-    count: facts.newContacts + inGroup,
-    oldestAt: dateOf(facts.oldestNewContact),
-    restrictedUntil: dateOf(facts.restrictedUntil),
-    now,
-  });
-  if (verdict.do === 'accept') return null;
-  const tentative = inGroup > 0 && facts.newContacts < limit;
-  const problem = new Problem('policy-new-contacts-limit', { retryAfter: verdict.retryAfter });
-  return { do: 'refuse', problem, tentative };
-}
-
-function remember(request: Request, place: Place, counts: Counts, tally: Tally): void {
-  const { conversationId: id, contactId } = place;
-  const isNew = counts.newContactLimit !== null;
-  tally.conversations.set(conversationKey(request), { id, counted: place.counted || isNew });
-  if (contactId !== null) tally.contacts.set(contactKey(request), contactId);
-  if (isNew) tally.newContacts.set(request.instanceId, (tally.newContacts.get(request.instanceId) ?? 0) + 1);
-  if (counts.mass === null) return;
-  const sent = tally.massSends.get(counts.mass.key);
-  if (sent) sent.add(contactId!);
-  else tally.massSends.set(counts.mass.key, new Set([contactId!]));
-}
-
+const massKey = ({ instanceId, fingerprint }: Request) => `${instanceId} ${fingerprint.toString('base64')}`;
 const conversationKey = ({ instanceId, recipient }: Request) => `${instanceId} ${recipient.name}`;
 const contactKey = ({ accountId, recipient }: Request) => `${accountId} ${recipient.name}`;
 const dateOf = (ms: number | null) => (ms === null ? null : new Date(ms));
 
-function refuse(code: ConstructorParameters<typeof Problem>[0], tentative = false): Decision {
+function refuse(code: ProblemCode, tentative = false): Refusal {
   return { do: 'refuse', problem: new Problem(code), tentative };
 }

@@ -20,8 +20,8 @@ export interface Entry {
 const WRITE = `
   SELECT gwk_accept_write($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::boolean[], $6::uuid[], $7::boolean[],
     $8::text[], $9::text[], $10::text[], $11::text[], $12::bytea[], $13::double precision[], $14::bigint[],
-    $15::timestamptz[], '${SEND_ROUTE}', $16::text[], $17::bytea[], $18::bytea[], $19::integer[], $20::bytea[],
-    $21::integer[], $22::integer[]) AS written`;
+    $15::timestamptz[], '${SEND_ROUTE}', $16::text[], $17::bytea[], $18::bytea[], $19::integer[],
+    $20::integer[], $21::bytea[], $22::integer[], $23::integer[], $24::integer[]) AS written`;
 
 /**
  * Writes a group in one transaction.
@@ -35,9 +35,9 @@ export async function write(database: Queryable, entries: readonly Entry[]): Pro
     of(({ request }) => request.accountId),
     of(({ request }) => request.instanceId),
     of(({ plan }) => plan.conversationId),
-    of(({ plan }) => plan.newConversation),
+    of(({ plan }) => plan.makesConversation),
     of(({ plan }) => plan.contactId),
-    of(({ plan }) => plan.newContact),
+    of(({ plan }) => plan.makesContact),
     of(({ request }) => request.recipient.name),
     of(({ to }) => to),
     of(({ type }) => type),
@@ -49,9 +49,11 @@ export async function write(database: Queryable, entries: readonly Entry[]): Pro
     of(({ request }) => request.key),
     of(({ request }) => nullable(request.bodyHash)),
     of(({ responseSealed }) => nullable(responseSealed)),
-    of(({ plan }) => plan.newContactLimit),
+    of(({ plan }) => plan.newContact?.limit ?? null),
+    of(({ plan }) => plan.newContact?.rank ?? null),
     of(({ request, plan }) => nullable(plan.mass && request.fingerprint)),
-    of(({ plan }) => (plan.mass?.counted ? plan.mass.limit : null)),
+    of(({ plan }) => plan.mass?.room?.limit ?? null),
+    of(({ plan }) => plan.mass?.room?.rank ?? null),
     of(({ plan }) => plan.mass?.minutes ?? null),
   );
   return rows[0]!.written;

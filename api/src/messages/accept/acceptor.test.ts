@@ -1,0 +1,417 @@
+import { newUuid } from '@gwk/core/ids';
+import { createLogger } from '@gwk/core/log';
+import { createWorld, outcomeOf, type Send, type World } from '@gwk/test/harness/acceptance';
+import { closeRedis, openRedis } from '../../redis.js';
+import type { Acceptor } from './acceptor.js';
+
+let world: World;
+let acceptor: Acceptor;
+beforeAll(async () => {
+  world = await createWorld();
+  acceptor = world.acceptor();
+});
+afterAll(() => world.close());
+
+/** Each test has an instance of its own: limits are per instance. */
+let instance: string;
+beforeEach(async () => {
+  instance = await world.addInstance();
+});
+
+const send = (given: Send = {}, by = acceptor) => world.send(by, { instance, ...given });
+const someone = () => `5511${String(900_000_000 + Math.floor(Math.random() * 99_999_999))}`;
+const people = (count: number) => Array.from({ length: count }, (_, i) => `551197${String(1_000_000 + i)}`);
+const tally = (values: string[]) =>
+  values.reduce<Record<string, number>>((sums, value) => ({ ...sums, [value]: (sums[value] ?? 0) + 1 }), {});
+const uuidOf = (publicId: string) => publicId.slice(4).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+const contactOf = async (name: string) =>
+  (await world.database.contactName.findFirstOrThrow({ where: { name } })).contactId;
+const optOut = (contactId: string) =>
+  world.database.optOut.create({
+    data: { contactId, id: newUuid(), accountId: world.accountId, source: 'api' },
+  });
+
+describe('an accepted message', () => {
+  test('is queued with all its rows, and the engine is rung', async () => {
+    const { message, replayed } = await send({ to: '551188887777', text: 'Olá' });
+    expect(replayed).toBe(false);
+    expect(message).toMatchObject({
+      status: 'queued',
+      to: '551188887777',
+      type: 'text',
+      wa_message_id: null,
+    });
+    expect(message).not.toHaveProperty('scheduled_for');
+    const id = uuidOf(message.id);
+    const row = await world.database.message.findUniqueOrThrow({ where: { id } });
+    expect(row.waMessageId).toMatch(/^3EB0[0-9A-F]{18}$/);
+    expect(row.createdAt.toISOString()).toBe(message.created_at);
+    const entry = await world.database.outboxEntry.findUniqueOrThrow({ where: { messageId: id } });
+    expect(entry).toMatchObject({ state: 'waiting', head: true, seq: 1n, prepared: true });
+    const content = await world.database.messageContent.findUniqueOrThrow({ where: { messageId: id } });
+    const opened = world.sealer.openJson(instance, 'message_contents.content_sealed', content.contentSealed);
+    expect(opened).toEqual({ type: 'text', text: { body: 'Olá' } });
+    const stream = await world.redis.xRange(world.keys.sends(instance), '-', '+');
+    expect(stream!.map((rung) => rung.message)).toEqual([{ m: id }]);
+  });
+
+  test('of a second form of the same phone joins the same conversation, behind the first', async () => {
+    const first = await send({ to: '551191112222' });
+    const second = await send({ to: '5511991112222@s.whatsapp.net' });
+    const rows = await world.database.outboxEntry.findMany({
+      where: { messageId: { in: [first, second].map(({ message }) => uuidOf(message.id)) } },
+      orderBy: { seq: 'asc' },
+    });
+    expect(new Set(rows.map((row) => row.conversationId)).size).toBe(1);
+    expect(rows.map((row) => [row.seq, row.head])).toEqual([
+      [1n, true],
+      [2n, false],
+    ]);
+  });
+
+  test('to a group has a conversation without a contact', async () => {
+    const { message } = await send({ to: '120363012345678901@g.us' });
+    const row = await world.database.message.findUniqueOrThrow({ where: { id: uuidOf(message.id) } });
+    const conversation = await world.database.conversation.findUniqueOrThrow({
+      where: { id: row.conversationId },
+    });
+    expect(conversation).toMatchObject({
+      contactId: null,
+      groupId: '120363012345678901@g.us',
+      firstSentAt: null,
+    });
+    await send({ to: '120363012345678901@g.us' });
+  });
+
+  test('is answered within 500 ms while Redis is away', async () => {
+    const away = openRedis({
+      url: 'redis://127.0.0.1:1',
+      program: 'test',
+      log: createLogger('test', 'error', { write: () => undefined }),
+    });
+    const begun = performance.now();
+    await send({}, world.acceptor({ redis: away }));
+    expect(performance.now() - begun).toBeLessThan(500);
+    closeRedis(away);
+  });
+});
+
+describe('refusals', () => {
+  const refused = (given: Send, by?: Acceptor) => outcomeOf(send(given, by));
+
+  test('what is not of the right shape', async () => {
+    expect(await refused({ extra: { unknown: 1 } })).toBe('validation-error');
+    expect(await refused({ extra: { text: undefined } })).toBe('invalid-message');
+    expect(await refused({ to: '+5511999999999' })).toBe('invalid-phone');
+    expect(await refused({ extra: { mentions: ['nobody'] } })).toBe('validation-error');
+  });
+
+  test('an instance that is unknown, foreign, deleted or malformed is the same 404', async () => {
+    expect(await refused({ instance: newUuid() })).toBe('not-found');
+    expect(await refused({ extra: { instance_id: 'ins_1' } })).toBe('not-found');
+    const caller = { accountId: newUuid(), instances: null, suspended: false };
+    const body = { instance_id: `ins_${instance.replaceAll('-', '')}`, to: '5511999999999', type: 'text' };
+    const foreign = acceptor.accept(
+      { body: { ...body, text: { body: 'x' } }, idempotencyKey: undefined },
+      caller,
+    );
+    await expect(foreign).rejects.toMatchObject({ code: 'not-found' });
+    await world.database.instance.update({ where: { id: instance }, data: { deletedAt: new Date() } });
+    expect(await refused({})).toBe('not-found');
+  });
+
+  test('a quoted message that is not of this instance, or has not left', async () => {
+    const queued = await send();
+    expect(await refused({ extra: { reply_to: queued.message.id } })).toBe('invalid-reply-to');
+    expect(await refused({ extra: { reply_to: `msg_${'0'.repeat(32)}` } })).toBe('invalid-reply-to');
+    expect(await refused({ extra: { reply_to: 'nothing' } })).toBe('invalid-reply-to');
+    await world.database.message.updateMany({
+      where: { id: uuidOf(queued.message.id) },
+      data: { status: 'sent' },
+    });
+    expect(await refused({ extra: { reply_to: queued.message.id } })).toBe('accepted');
+    const elsewhere = await world.addInstance();
+    expect(await refused({ instance: elsewhere, extra: { reply_to: queued.message.id } })).toBe(
+      'invalid-reply-to',
+    );
+  });
+
+  test('the sends of an account suspended a moment ago', async () => {
+    const where = { id: world.accountId };
+    await world.database.account.update({ where, data: { suspendedAt: new Date() } });
+    expect(await refused({})).toBe('account-suspended');
+    await world.database.account.update({ where, data: { suspendedAt: null } });
+    expect(await refused({})).toBe('accepted');
+  });
+
+  test('a contact who opted out, by any of its names', async () => {
+    await send({ to: '5511977776666' });
+    await optOut(await contactOf('5511977776666'));
+    expect(await refused({ to: '551177776666' })).toBe('contact-opted-out');
+  });
+
+  test('a window that is closed, unless it schedules', async () => {
+    // Open for the one minute that began twelve hours ago.
+    const clock = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString().slice(11, 16);
+    const hours = { start: clock(12), end: clock(12.02), timezone: 'UTC' };
+    const set = (outside: string) =>
+      world.database.instance.update({
+        where: { id: instance },
+        data: { policy: { active_hours: { ...hours, outside } } },
+      });
+    await set('reject');
+    expect(await refused({})).toBe('policy-outside-hours');
+    await set('schedule');
+    const { message } = await send();
+    expect(message.status).toBe('queued');
+    expect(message.scheduled_for?.slice(11, 16)).toBe(hours.start);
+    const entry = await world.database.outboxEntry.findUniqueOrThrow({
+      where: { messageId: uuidOf(message.id) },
+    });
+    expect(entry).toMatchObject({ state: 'scheduled', seq: null, head: false });
+    expect(entry.releaseAt?.toISOString()).toBe(message.scheduled_for);
+    expect(await world.redis.xLen(world.keys.sends(instance))).toBe(0);
+  });
+});
+
+describe('Idempotency-Key', () => {
+  const key = () => newUuid();
+
+  test('a repeat is replayed, whatever its key order', async () => {
+    const given = { key: key(), to: someone() };
+    const first = await send(given);
+    const again = await send({ ...given, extra: { text: { preview_url: undefined, body: 'hello' } } });
+    expect(again).toMatchObject({ body: first.body, replayed: true });
+  });
+
+  test('another body with the key is refused', async () => {
+    const given = { key: key(), to: someone() };
+    await send(given);
+    expect(await outcomeOf(send({ ...given, text: 'other' }))).toBe('idempotency-key-reused');
+  });
+
+  test('is 1 to 255 characters', async () => {
+    expect(await outcomeOf(send({ key: '' }))).toBe('invalid-idempotency-key');
+    expect(await outcomeOf(send({ key: 'k'.repeat(256) }))).toBe('invalid-idempotency-key');
+    expect(await outcomeOf(send({ key: 'k'.repeat(255) }))).toBe('accepted');
+  });
+
+  test('is not used up by a refused request', async () => {
+    const given = { key: key(), to: '5511966665555' };
+    await send({ to: given.to });
+    await optOut(await contactOf(given.to));
+    expect(await outcomeOf(send(given))).toBe('contact-opted-out');
+    await world.database.optOut.deleteMany({});
+    expect(await send(given)).toMatchObject({ replayed: false });
+  });
+
+  test('is free again after 24 hours', async () => {
+    const given = { key: key(), to: someone() };
+    const first = await send(given);
+    await world.database.idempotencyRecord.updateMany({
+      where: { key: given.key },
+      data: { expiresAt: new Date(Date.now() - 1000) },
+    });
+    const second = await send({ ...given, text: 'other' });
+    expect(second.replayed).toBe(false);
+    expect(second.message.id).not.toBe(first.message.id);
+    expect(await send({ ...given, text: 'other' })).toMatchObject({ replayed: true });
+  });
+
+  test('200 at once, at two replicas, are one message', async () => {
+    const other = world.acceptor();
+    const given = { key: key(), to: someone() };
+    const all = await Promise.all(
+      Array.from({ length: 200 }, (_, i) => send(given, i % 2 ? acceptor : other)),
+    );
+    expect(new Set(all.map(({ body }) => body)).size).toBe(1);
+    expect(all.filter(({ replayed }) => !replayed)).toHaveLength(1);
+    expect(await world.database.message.count({ where: { instanceId: instance } })).toBe(1);
+  });
+
+  test('a group in which one in ten repeats a key harms no stranger', async () => {
+    const other = world.acceptor();
+    const shared = Array.from({ length: 4 }, key);
+    const to = people(20);
+    const all = await Promise.all(
+      Array.from({ length: 400 }, (_, i) => {
+        const repeats = i % 10 === 0;
+        const given = repeats ? { key: shared[i % 4]!, to: to[0]! } : { key: key(), to: to[i % 20]! };
+        return send(given, i % 3 ? acceptor : other);
+      }),
+    );
+    const distinct = new Set(all.map(({ message }) => message.id));
+    expect(all.filter(({ replayed }) => !replayed)).toHaveLength(distinct.size);
+    expect(distinct.size).toBe(
+      360 + new Set(all.filter((_, i) => i % 10 === 0).map(({ body }) => body)).size,
+    );
+    expect(await world.database.message.count({ where: { instanceId: instance } })).toBe(distinct.size);
+  });
+
+  test('a request that Postgres cannot store fails alone', async () => {
+    const given = Array.from({ length: 25 }, (_, i) => ({
+      key: i === 17 ? 'nul\u0000' : key(),
+      to: someone(),
+    }));
+    const outcomes = await Promise.all(given.map((one) => outcomeOf(send(one))));
+    expect(outcomes.filter((outcome) => outcome !== 'accepted')).toHaveLength(1);
+    expect(outcomes[17]).not.toBe('accepted');
+  });
+});
+
+describe('limits, exactly, at two replicas', () => {
+  const flood = async (given: Send[]): Promise<Record<string, number>> => {
+    const other = world.acceptor();
+    const outcomes = given.map((one, i) => outcomeOf(send(one, i % 2 ? acceptor : other)));
+    return tally(await Promise.all(outcomes));
+  };
+  const setPolicy = (policy: object) =>
+    world.database.instance.update({ where: { id: instance }, data: { policy } });
+
+  test('500 at once to new contacts', async () => {
+    await setPolicy({ new_contacts_per_day: 120, mass_block: { max_contacts: 10_000 } });
+    const outcomes = await flood(people(500).map((to) => ({ to })));
+    expect(outcomes).toEqual({ accepted: 120, 'policy-new-contacts-limit': 380 });
+    const counted = await world.database.conversation.findMany({
+      where: { instanceId: instance, firstSentAt: { not: null } },
+      orderBy: { firstSentAt: 'asc' },
+    });
+    expect(counted.map((row) => row.firstSentNo)).toEqual(
+      expect.arrayContaining(Array.from({ length: 120 }, (_, i) => BigInt(i + 1))),
+    );
+    // Those who are counted can still be written to; the limit ends when the oldest leaves the window.
+    expect(await outcomeOf(send({ to: people(500)[499]! }))).toBe('policy-new-contacts-limit');
+    const known = await world.database.message.findFirstOrThrow({ where: { instanceId: instance } });
+    expect(await outcomeOf(send({ to: known.to }))).toBe('accepted');
+    const dayAgo = new Date(Date.now() - 86_400_000 + 90_000);
+    await world.database.conversation.update({
+      where: { id: counted[0]!.id },
+      data: { firstSentAt: dayAgo },
+    });
+    await expect(send({ to: '5511988880000' })).rejects.toMatchObject({
+      extras: { retryAfter: expect.closeTo(90, -1) as number },
+    });
+  });
+
+  test('several at once to each of many new contacts count one contact each', async () => {
+    await setPolicy({ new_contacts_per_day: 30, mass_block: { max_contacts: 10_000 } });
+    const to = people(40);
+    const outcomes = await flood(Array.from({ length: 240 }, (_, i) => ({ to: to[i % 40]! })));
+    const rows = await world.database.conversation.findMany({ where: { instanceId: instance } });
+    expect(rows.filter((row) => row.firstSentAt !== null)).toHaveLength(30);
+    expect(outcomes).toEqual({ accepted: 180, 'policy-new-contacts-limit': 60 });
+  });
+
+  test('the same text to many', async () => {
+    await setPolicy({ new_contacts_per_day: 1000, mass_block: { max_contacts: 25 } });
+    const outcomes = await flood(people(200).map((to, i) => ({ to, text: `Oferta  ${i} hoje` })));
+    expect(outcomes).toEqual({ accepted: 25, 'policy-mass-send-blocked': 175 });
+    const sent = await world.database.message.findFirstOrThrow({ where: { instanceId: instance } });
+    expect(await outcomeOf(send({ to: sent.to, text: 'OFERTA 999 HOJE' }))).toBe('accepted');
+    expect(await outcomeOf(send({ to: someone(), text: 'another text' }))).toBe('accepted');
+  });
+
+  test('a contact who wrote is not counted', async () => {
+    await setPolicy({ new_contacts_per_day: 1, mass_block: { max_contacts: 1 } });
+    await send({ to: '5511955554444' });
+    await world.database.conversation.updateMany({
+      where: { instanceId: instance },
+      data: { lastWroteAt: new Date() },
+    });
+    expect(await outcomeOf(send({ to: '5511955554444' }))).toBe('accepted');
+    expect(await outcomeOf(send({ to: '5511955553333', text: 'hello' }))).toBe('policy-mass-send-blocked');
+    expect(await outcomeOf(send({ to: '5511955553333', text: 'new' }))).toBe('policy-new-contacts-limit');
+  });
+});
+
+describe('order', () => {
+  test('is that of acceptance, at two replicas', async () => {
+    const other = world.acceptor();
+    const moments: { began: number; ended: number; id: string }[] = [];
+    const client = async (by: Acceptor) => {
+      for (let i = 0; i < 20; i++) {
+        const began = performance.now();
+        const { message } = await send({ to: '5511944443333', text: newUuid() }, by);
+        moments.push({ began, ended: performance.now(), id: uuidOf(message.id) });
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, (_, i) => client(i % 2 ? acceptor : other)));
+    const rows = await world.database.outboxEntry.findMany({
+      where: { instanceId: instance },
+      orderBy: { seq: 'asc' },
+    });
+    expect(rows.map((row) => Number(row.seq))).toEqual(Array.from({ length: 320 }, (_, i) => i + 1));
+    expect(rows.filter((row) => row.head).map((row) => row.seq)).toEqual([1n]);
+    const seqs = new Map(rows.map((row) => [row.messageId, row.seq!]));
+    const early = moments.flatMap((a) =>
+      moments.filter((b) => a.ended < b.began && seqs.get(a.id)! > seqs.get(b.id)!),
+    );
+    expect(early).toEqual([]);
+  });
+});
+
+describe('what moves between gathering and writing', () => {
+  const during = (happens: () => Promise<unknown>) => {
+    let done = false;
+    return world.acceptor({
+      beforeWrite: async () => {
+        if (!done) await happens();
+        done = true;
+      },
+    });
+  };
+
+  test('an opt-out refuses', async () => {
+    await send({ to: '5511933332222' });
+    const contact = await contactOf('5511933332222');
+    const racing = during(() => optOut(contact));
+    expect(await outcomeOf(send({ to: '5511933332222' }, racing))).toBe('contact-opted-out');
+  });
+
+  test('a deleted instance is not found', async () => {
+    const racing = during(() =>
+      world.database.instance.update({ where: { id: instance }, data: { deletedAt: new Date() } }),
+    );
+    expect(await outcomeOf(send({}, racing))).toBe('not-found');
+  });
+
+  test('a contact made by another replica is joined', async () => {
+    const to = someone();
+    const racing = during(() => send({ to }));
+    expect(await outcomeOf(send({ to }, racing))).toBe('accepted');
+    const names = await world.database.contactName.findMany({ where: { name: to } });
+    expect(names).toHaveLength(1);
+    const where = { instanceId: instance, contactId: names[0]!.contactId };
+    expect(await world.database.conversation.findMany({ where })).toMatchObject([{ lastSeq: 2n }]);
+    expect(await world.database.contact.count({ where: { names: { none: {} } } })).toBe(0);
+  });
+
+  test('a contact merged into another is sent to as the other', async () => {
+    await send({ to: '5511922221111' });
+    const before = await contactOf('5511922221111');
+    const merged = newUuid();
+    const racing = during(async () => {
+      await world.database.contact.create({ data: { id: merged, accountId: world.accountId } });
+      await world.database.contactName.updateMany({
+        where: { contactId: before },
+        data: { contactId: merged },
+      });
+      await world.database.conversation.updateMany({
+        where: { contactId: before },
+        data: { contactId: merged },
+      });
+    });
+    expect(await outcomeOf(send({ to: '5511922221111' }, racing))).toBe('accepted');
+    const rows = await world.database.conversation.findMany({ where: { instanceId: instance } });
+    expect(rows).toMatchObject([{ contactId: merged, lastSeq: 2n }]);
+  });
+
+  test('a limit reached by another replica refuses', async () => {
+    await world.database.instance.update({
+      where: { id: instance },
+      data: { policy: { new_contacts_per_day: 1 } },
+    });
+    const racing = during(() => send({ to: someone(), text: 'first' }));
+    expect(await outcomeOf(send({ to: someone() }, racing))).toBe('policy-new-contacts-limit');
+  });
+});

@@ -1,0 +1,84 @@
+import { Batcher } from './batcher.js';
+
+const soon = () => new Promise((resolve) => setTimeout(resolve, 5));
+
+test('what is submitted in one turn is one group, and each gets its own answer', async () => {
+  const groups: number[][] = [];
+  const batcher = new Batcher<number, number>({
+    run: async (items) => {
+      groups.push([...items]);
+      return items.map((item) => item * 10);
+    },
+  });
+  expect(await Promise.all([1, 2, 3].map((item) => batcher.submit(item)))).toEqual([10, 20, 30]);
+  expect(groups).toEqual([[1, 2, 3]]);
+});
+
+test('groups are bounded, and so is how many are under way', async () => {
+  let running = 0;
+  let most = 0;
+  const sizes: number[] = [];
+  const batcher = new Batcher<number, number>({
+    maxItems: 4,
+    inFlight: 2,
+    run: async (items) => {
+      sizes.push(items.length);
+      most = Math.max(most, ++running);
+      await soon();
+      running--;
+      return items;
+    },
+  });
+  const items = Array.from({ length: 22 }, (_, i) => i);
+  expect(await Promise.all(items.map((item) => batcher.submit(item)))).toEqual(items);
+  expect(most).toBe(2);
+  expect(sizes).toEqual([4, 4, 4, 4, 4, 2]);
+  expect(batcher.size).toBe(0);
+});
+
+test('one bad item fails alone where groups may be run again in parts', async () => {
+  const batcher = new Batcher<number, number>({
+    mayIsolate: () => true,
+    run: async (items) => {
+      if (items.includes(13)) throw new Error('unlucky');
+      return items;
+    },
+  });
+  const settled = await Promise.allSettled(Array.from({ length: 40 }, (_, i) => batcher.submit(i)));
+  expect(settled.flatMap((result, i) => (result.status === 'rejected' ? [i] : []))).toEqual([13]);
+});
+
+test('a group is not run again after an error that may have come too late', async () => {
+  let runs = 0;
+  const batcher = new Batcher<number, number>({
+    mayIsolate: () => false,
+    run: () => {
+      runs++;
+      return Promise.reject(new Error('connection lost'));
+    },
+  });
+  const settled = await Promise.allSettled([1, 2, 3].map((item) => batcher.submit(item)));
+  expect(settled.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+  expect(runs).toBe(1);
+});
+
+test('nobody waits beyond the deadline, neither in a group that hangs nor behind it', async () => {
+  let letGo = () => {};
+  const hanging = new Promise<void>((resolve) => (letGo = resolve));
+  const batcher = new Batcher<number, number>({
+    maxItems: 1,
+    inFlight: 1,
+    deadlineMs: 50,
+    onTimeout: () => new Error('late'),
+    run: async (items) => {
+      await hanging;
+      return items;
+    },
+  });
+  const waiting = [batcher.submit(1), batcher.submit(2)];
+  const settled = await Promise.allSettled(waiting);
+  expect(settled).toMatchObject([{ reason: { message: 'late' } }, { reason: { message: 'late' } }]);
+  const next = batcher.submit(3);
+  letGo();
+  expect(await next).toBe(3);
+});

@@ -1,0 +1,163 @@
+import { judgeHours } from './active-hours.js';
+
+const SAO_PAULO = 'America/Sao_Paulo';
+const NEW_YORK = 'America/New_York';
+
+interface Row {
+  is: string;
+  window: [start: string, end: string, zone: string] | null;
+  now: string;
+  wrote?: string;
+  /** `open`, or when it opens. */
+  then: string;
+}
+
+const rows: Row[] = [
+  { is: 'without a window every hour is open', window: null, now: '2026-03-10T03:00:00Z', then: 'open' },
+  {
+    is: 'the first minute of the window is open',
+    window: ['09:00', '18:00', SAO_PAULO],
+    now: '2026-03-10T12:00:00Z',
+    then: 'open',
+  },
+  {
+    is: 'the moment of closing is closed until the next morning',
+    window: ['09:00', '18:00', SAO_PAULO],
+    now: '2026-03-10T21:00:00Z',
+    then: '2026-03-11T12:00:00.000Z',
+  },
+  {
+    is: 'the last millisecond before closing is open',
+    window: ['09:00', '18:00', SAO_PAULO],
+    now: '2026-03-10T20:59:59.999Z',
+    then: 'open',
+  },
+  {
+    is: 'early in the morning it opens the same day',
+    window: ['09:00', '18:00', SAO_PAULO],
+    now: '2026-03-10T05:00:00Z',
+    then: '2026-03-10T12:00:00.000Z',
+  },
+  {
+    is: 'who wrote a minute less than 24 hours ago is answered at any hour',
+    window: ['09:00', '18:00', SAO_PAULO],
+    now: '2026-03-10T05:00:00Z',
+    wrote: '2026-03-09T05:01:00Z',
+    then: 'open',
+  },
+  {
+    is: 'who wrote 24 hours ago is not',
+    window: ['09:00', '18:00', SAO_PAULO],
+    now: '2026-03-10T05:00:00Z',
+    wrote: '2026-03-09T05:00:00Z',
+    then: '2026-03-10T12:00:00.000Z',
+  },
+  {
+    is: 'a window over midnight is open before midnight',
+    window: ['22:00', '06:00', 'UTC'],
+    now: '2026-03-10T23:30:00Z',
+    then: 'open',
+  },
+  {
+    is: 'a window over midnight is open after midnight',
+    window: ['22:00', '06:00', 'UTC'],
+    now: '2026-03-10T05:59:00Z',
+    then: 'open',
+  },
+  {
+    is: 'a window over midnight is closed by day',
+    window: ['22:00', '06:00', 'UTC'],
+    now: '2026-03-10T12:00:00Z',
+    then: '2026-03-10T22:00:00.000Z',
+  },
+  {
+    is: 'a window that ends when it begins is always open',
+    window: ['08:00', '08:00', 'UTC'],
+    now: '2026-03-10T08:00:00Z',
+    then: 'open',
+  },
+  {
+    is: 'the day is that of the zone, not of UTC',
+    window: ['09:00', '10:00', 'Pacific/Auckland'],
+    now: '2026-07-10T20:30:00Z',
+    then: '2026-07-10T21:00:00.000Z',
+  },
+  {
+    is: 'zones with half hours count their half hours',
+    window: ['09:00', '18:00', 'Asia/Kolkata'],
+    now: '2026-03-10T03:00:00Z',
+    then: '2026-03-10T03:30:00.000Z',
+  },
+  {
+    is: 'before the clock is put forward it opens at winter time',
+    window: ['09:00', '18:00', NEW_YORK],
+    now: '2026-03-07T05:00:00Z',
+    then: '2026-03-07T14:00:00.000Z',
+  },
+  {
+    is: 'on the day the clock is put forward it opens at summer time',
+    window: ['09:00', '18:00', NEW_YORK],
+    now: '2026-03-08T06:00:00Z',
+    then: '2026-03-08T13:00:00.000Z',
+  },
+  {
+    is: 'an opening that the clock skips is at the moment of the change',
+    window: ['02:30', '05:00', NEW_YORK],
+    now: '2026-03-08T06:30:00Z',
+    then: '2026-03-08T07:00:00.000Z',
+  },
+  {
+    is: 'a window that lies within the skipped hour opens the day after',
+    window: ['02:10', '02:50', NEW_YORK],
+    now: '2026-03-08T06:30:00Z',
+    then: '2026-03-09T06:10:00.000Z',
+  },
+  {
+    is: 'an opening that the clock shows twice is the first one',
+    window: ['01:30', '05:00', NEW_YORK],
+    now: '2026-11-01T05:00:00Z',
+    then: '2026-11-01T05:30:00.000Z',
+  },
+  {
+    is: 'a window once open stays so while the clock is put back',
+    window: ['01:30', '05:00', NEW_YORK],
+    now: '2026-11-01T06:10:00Z',
+    then: 'open',
+  },
+  {
+    is: 'a closing that the clock shows twice is the first one',
+    window: ['20:00', '01:30', NEW_YORK],
+    now: '2026-11-01T05:40:00Z',
+    then: '2026-11-02T01:00:00.000Z',
+  },
+];
+
+const judge = ({ window, now, wrote }: Row, outside: 'reject' | 'schedule') =>
+  judgeHours({
+    hours: window && { start: window[0], end: window[1], timezone: window[2], outside },
+    now: new Date(now),
+    lastWroteAt: wrote === undefined ? null : new Date(wrote),
+  });
+
+describe.each(rows)('$is', (row) => {
+  test('with reject', () => {
+    expect(judge(row, 'reject')).toEqual({ do: row.then === 'open' ? 'accept' : 'refuse' });
+  });
+
+  test('with schedule', () => {
+    const expected = row.then === 'open' ? { do: 'accept' } : { do: 'schedule', at: new Date(row.then) };
+    expect(judge(row, 'schedule')).toEqual(expected);
+  });
+});
+
+test('minute by minute through a year, the window is open exactly when its clock says so, but for the two changes', () => {
+  const hours = { start: '09:00', end: '18:00', timezone: NEW_YORK, outside: 'reject' } as const;
+  const clock = new Intl.DateTimeFormat('en-GB', { timeZone: NEW_YORK, timeStyle: 'short' });
+  const wrong: string[] = [];
+  for (let now = Date.UTC(2026, 0, 1); now < Date.UTC(2027, 0, 1); now += 7 * 60_000) {
+    const shown = clock.format(now);
+    const expected = shown >= '09:00' && shown < '18:00' ? 'accept' : 'refuse';
+    if (judgeHours({ hours, now: new Date(now), lastWroteAt: null }).do !== expected) wrong.push(shown);
+  }
+  expect(wrong).toEqual([]);
+});
