@@ -1,0 +1,183 @@
+import { newCommandKey } from '@gwk/api/instances/command-key';
+import { startInternalListener, type InternalListener } from '@gwk/api/internal/listener';
+import type { InternalConfig, InternalDeps } from '@gwk/api/internal/deps';
+import { openDatabase, type Database } from '@gwk/api/database';
+import { createLogger } from '@gwk/core/log';
+import type { EngineRequest, EngineResponse, EngineRoute, LeaseName } from '@gwk/core/protocol/engine';
+import { EngineClient, InternalRefusal, OperatorClient } from '@gwk/core/protocol/internal-client';
+import type { DestinationStream } from 'pino';
+import { createWorld, type Send, type World } from './acceptance.js';
+import { redisUrl } from './servers.js';
+
+/** The internal port on a world's database and Redis, with engines that speak its protocol and nothing more. */
+export interface PortWorld {
+  world: World;
+  url: string;
+  operator: OperatorClient;
+  /** Accepts a text and returns the message's UUID. */
+  accept(send: Send): Promise<string>;
+  /** An instance with a pod that has a token and no lease. */
+  addEngine(values?: Record<string, unknown>): Promise<TestEngine>;
+  /** Another pod for an instance that is there. */
+  addPod(instanceId: string, pod?: string): Promise<TestEngine>;
+  /** A client of the engine routes with any token. */
+  clientWith(token: string): EngineClient;
+  /** One more replica of the port, on the same database. */
+  addReplica(): Promise<string>;
+  close(): Promise<void>;
+}
+
+export const OPERATOR_TOKEN = 'operator-token-of-the-tests-0123456789';
+
+export interface PortOptions {
+  config?: Partial<InternalConfig>;
+  redis?: InternalDeps['redis'];
+  log?: DestinationStream;
+}
+
+export async function createPortWorld(options: PortOptions = {}): Promise<PortWorld> {
+  const world = await createWorld(0);
+  const replicas: { listener: InternalListener; database: Database }[] = [];
+  const databaseUrl = await urlOf(world.database);
+  const addReplica = async (): Promise<string> => {
+    const database = openDatabase({ url: databaseUrl, poolSize: 16, program: 'port' });
+    const listener = await startInternalListener({
+      config: { ...configOf(world), ...options.config },
+      environmentPolicy: {},
+      database,
+      redis: options.redis ?? world.redis,
+      sealer: world.sealer,
+      log: createLogger('port', options.log ? 'info' : 'fatal', options.log),
+    });
+    replicas.push({ listener, database });
+    return `http://127.0.0.1:${listener.port}/`;
+  };
+  const url = await addReplica();
+  const operator = new OperatorClient({ baseUrl: url, token: OPERATOR_TOKEN, timeoutMs: 10_000 });
+  const engines: EngineClient[] = [];
+  const acceptor = world.acceptor();
+  const port: PortWorld = {
+    world,
+    url,
+    operator,
+    addReplica,
+    clientWith(token) {
+      const client = new EngineClient({ baseUrl: url, token, timeoutMs: 10_000 });
+      engines.push(client);
+      return client;
+    },
+    async accept(send) {
+      const { message } = await world.send(acceptor, send);
+      return message.id.slice(4).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+    },
+    async addEngine(values) {
+      const id = await world.addInstance({ lease: { create: {} }, ...values });
+      const commandKeySealed = new Uint8Array(newCommandKey(world.sealer, id));
+      await world.database.instance.update({ where: { id }, data: { commandKeySealed } });
+      return port.addPod(id);
+    },
+    async addPod(instanceId, pod = 'pod-1') {
+      const { token } = await operator.call('issue-token', { instance_id: instanceId, pod });
+      return new TestEngine(port.clientWith(token), instanceId, pod, token);
+    },
+    async close() {
+      operator.close();
+      for (const client of engines) client.close();
+      for (const { listener, database } of replicas) {
+        await listener.close();
+        await database.$disconnect();
+      }
+      await world.close();
+    },
+  };
+  return port;
+}
+
+async function urlOf(database: Database): Promise<string> {
+  const [row] = await database.$queryRaw<{ name: string }[]>`SELECT current_database() AS name`;
+  const url = new URL(process.env['TEST_POSTGRES_URL']!);
+  url.pathname = `/${row!.name}`;
+  return url.href;
+}
+
+function configOf(world: World): InternalConfig {
+  return {
+    internalHost: '127.0.0.1',
+    internalPort: 0,
+    internalTlsCert: undefined,
+    internalTlsKey: undefined,
+    operatorToken: OPERATOR_TOKEN,
+    leaseMs: 45_000,
+    renewMs: 10_000,
+    redisUrl: redisUrl(),
+    redisPrefix: world.keys.instance('').slice(0, -'i::'.length),
+    engineRedisUrl: undefined,
+    redisAcl: true,
+    environment: 'test',
+    clusterNamespace: 'default',
+    maxInstances: 10,
+  };
+}
+
+type Unnamed<R extends EngineRoute> = Omit<EngineRequest<R>, keyof LeaseName>;
+
+export class TestEngine {
+  lease: LeaseName = { epoch: 0, holder: '00000000-0000-4000-8000-000000000000' };
+  terms: EngineResponse<'acquire'> | undefined;
+
+  constructor(
+    readonly client: EngineClient,
+    readonly instanceId: string,
+    readonly pod: string,
+    readonly token: string,
+  ) {}
+
+  async acquire(): Promise<this> {
+    this.terms = await this.client.call('acquire', { pod: this.pod, version: 'test' });
+    this.lease = { epoch: this.terms.epoch, holder: this.terms.holder };
+    return this;
+  }
+
+  call<R extends EngineRoute>(route: R, body: Unnamed<R>): Promise<EngineResponse<R>> {
+    const { epoch, holder } = this.lease;
+    return this.client.call(route, { ...body, epoch, holder } as unknown as EngineRequest<R>);
+  }
+
+  async claim(
+    limit = 100,
+    claimId: string = crypto.randomUUID(),
+  ): Promise<EngineResponse<'claims'>['messages']> {
+    return (await this.call('claims', { claim_id: claimId, limit })).messages;
+  }
+
+  async build(...messageIds: string[]): Promise<string[]> {
+    const messages = messageIds.map((id) => {
+      return { message_id: id, built: Buffer.from(`built ${id}`).toString('base64'), rendered_as: null };
+    });
+    return (await this.call('built', { messages })).stored;
+  }
+
+  async report(...outcomes: Unnamed<'outcomes'>['outcomes']): Promise<void> {
+    await this.call('outcomes', { outcomes });
+  }
+
+  sent(messageId: string): Promise<void> {
+    return this.report({
+      kind: 'sent',
+      message_id: messageId,
+      at: new Date().toISOString(),
+      rendered_as: null,
+    });
+  }
+}
+
+/** The code of a refusal, or `answered`. */
+export async function refusalOf(call: Promise<unknown>): Promise<string> {
+  try {
+    await call;
+    return 'answered';
+  } catch (error) {
+    if (error instanceof InternalRefusal) return error.refusal;
+    throw error;
+  }
+}
