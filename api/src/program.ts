@@ -33,7 +33,7 @@ export interface RunningApi {
 const EXIT_CONFIGURATION = 2;
 const DATABASE_PATIENCE_MS = 60_000;
 const CLUSTER_TURNS = 4;
-const CLUSTER_PATIENCE_MS = 2_500;
+const CLUSTER_DEADLINE_MS = 4_000;
 
 export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
   const config = readConfig(environment);
@@ -141,7 +141,7 @@ function makeServices(
     idempotency: new IdempotencyStore(db, sealer),
     cursors: new Cursors(sealer),
     cluster: new RestCluster({ url, token, ca }),
-    clusterTurns: new Turnstile(CLUSTER_TURNS, CLUSTER_PATIENCE_MS),
+    clusterTurns: new Turnstile(CLUSTER_TURNS, CLUSTER_DEADLINE_MS),
     live: new LiveCommands({ redis, redisUrl: config.redisUrl, keys: redisKeys, sealer, log }),
     acceptor: new Acceptor({
       database: db,

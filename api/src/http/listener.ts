@@ -29,11 +29,12 @@ const DRAIN_MS = 10_000;
 
 class Tier implements Observer {
   draining = false;
-  readonly log = new AccessLog('api');
+  readonly log: AccessLog | null;
   readonly metrics: Metrics;
   app!: PublicApp;
 
   constructor(services: Services) {
+    this.log = services.log.isLevelEnabled('info') ? new AccessLog('api') : null;
     this.metrics = new Metrics(() => this.app.inFlight.size);
     this.app = createApp({
       services,
@@ -51,7 +52,7 @@ class Tier implements Observer {
   answered(req: Exchange, status: number): void {
     const milliseconds = performance.now() - req.arrivedAt;
     this.metrics.observe(req, status, milliseconds / 1000);
-    this.log.add(req, status, milliseconds);
+    this.log?.add(req, status, milliseconds);
   }
 }
 
@@ -60,7 +61,7 @@ export async function startPublicListener(services: Services): Promise<PublicLis
   const tier = new Tier(services);
   const server = createServer({
     app: tier.app.express,
-    clientError: clientErrorHandler(config.docsUrl ?? config.baseUrl, (address) =>
+    clientError: clientErrorHandler((address) =>
       limiter.peek(`ip:${networkOf(address)}`, config.anonymousRequestsPerMinute),
     ),
     lastResort: (error, req, res) => tier.app.problems.handle(error, req, res),
@@ -80,5 +81,5 @@ async function drain(server: Server, tier: Tier): Promise<void> {
   await closed;
   clearTimeout(timer);
   tier.app.inFlight.stop();
-  tier.log.flush();
+  tier.log?.flush();
 }

@@ -51,7 +51,7 @@ function callOf(req: Exchange, judged: { query: unknown; body: unknown; services
   return {
     ...judged,
     caller: req.caller!,
-    params: paramsOf(req.params),
+    params: paramsOf(req),
     ifMatch: req.headers['if-match'],
     idempotencyKey: req.headers['idempotency-key'] as string | undefined,
     requestId: req.requestId,
@@ -72,7 +72,8 @@ const PARAMETERS: Readonly<Record<string, IdKind>> = {
 const NONE: Readonly<Record<string, string>> = {};
 
 /** A malformed id is that of nothing. */
-function paramsOf(given: Record<string, unknown>): Readonly<Record<string, string>> {
+function paramsOf(req: Exchange): Readonly<Record<string, string>> {
+  const given = req.params;
   const names = Object.keys(given);
   if (names.length === 0) return NONE;
   const params: Record<string, string> = {};
@@ -81,6 +82,7 @@ function paramsOf(given: Record<string, unknown>): Readonly<Record<string, strin
     const kind = PARAMETERS[name];
     const id = kind === undefined ? value : fromPublicId(kind, value);
     if (id === null) throw new Problem('not-found');
+    if (kind !== undefined) req.subject = value;
     params[name] = id;
   }
   return params;

@@ -6,17 +6,29 @@ import { Problem } from '@gwk/core/problems';
  */
 export class Turnstile {
   readonly #places: number;
-  readonly #patienceMs: number;
+  readonly #deadlineMs: number;
   #inside = 0;
   readonly #waiting = new Set<() => void>();
 
-  constructor(places: number, patienceMs: number) {
+  constructor(places: number, deadlineMs: number) {
     this.#places = places;
-    this.#patienceMs = patienceMs;
+    this.#deadlineMs = deadlineMs;
   }
 
-  /** @throws Problem `engine-unavailable` where no place is free in time */
-  async pass<T>(work: () => Promise<T>): Promise<T> {
+  /**
+   * What is not done in time goes on alone, in its place; whoever asked hears it in time.
+   * @throws Problem `engine-unavailable`
+   */
+  pass<T>(work: () => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const late = setTimeout(() => reject(unavailable()), this.#deadlineMs);
+      this.#enter(work)
+        .then(resolve, reject)
+        .finally(() => clearTimeout(late));
+    });
+  }
+
+  async #enter<T>(work: () => Promise<T>): Promise<T> {
     if (this.#inside >= this.#places) await this.#turn();
     else this.#inside++;
     try {
@@ -34,8 +46,8 @@ export class Turnstile {
       };
       const timer = setTimeout(() => {
         this.#waiting.delete(enter);
-        reject(new Problem('engine-unavailable', { retryAfter: 2 }));
-      }, this.#patienceMs);
+        reject(unavailable());
+      }, this.#deadlineMs);
       this.#waiting.add(enter);
     });
   }
@@ -51,3 +63,5 @@ export class Turnstile {
     next.value();
   }
 }
+
+const unavailable = (): Problem => new Problem('engine-unavailable', { retryAfter: 2 });

@@ -1,0 +1,361 @@
+import { fromPublicId } from '@gwk/core/ids';
+import type { Page } from '@gwk/core/resources/common';
+import type { InstanceOut } from '@gwk/core/resources/instance';
+import { resourceNameOf } from '@gwk/core/resources/manifest';
+import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
+import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
+import { TestApi, type TestAccount } from '../testing/api.js';
+import type { ApiClient } from '../testing/client.js';
+
+let database: TestDatabase;
+let api: TestApi;
+let account: TestAccount;
+let client: ApiClient;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  api = await TestApi.start({
+    databaseUrl: database.url,
+    redisUrl: redisUrl(),
+    redisPrefix: redisPrefix(),
+  });
+});
+beforeEach(async () => {
+  account = await api.account();
+  client = await api.clientOf(account);
+});
+afterEach(() => {
+  api.cluster.mood = 'well';
+});
+afterAll(async () => {
+  await api.stop();
+  await database.drop();
+});
+
+const create = (name: string, fields: Record<string, unknown> = {}, headers: Record<string, string> = {}) =>
+  client.call<InstanceOut>('POST', '/v1/instances', { body: { name, ...fields }, headers });
+const get = (id: string) => client.call<InstanceOut>('GET', `/v1/instances/${id}`);
+const patch = (id: string, body: unknown, headers: Record<string, string> = {}) =>
+  client.call<InstanceOut>('PATCH', `/v1/instances/${id}`, { body, headers });
+const codeOf = ({ body }: { body: unknown }) => (body as { type?: string }).type?.split('/').at(-1);
+const uuidOf = (id: string) => fromPublicId('instance', id)!;
+
+describe('creating', () => {
+  test('a web instance waits to be paired; its resource, row, ledger, lease and state are there', async () => {
+    const { status, body, headers } = await create('loja 1');
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      id: expect.stringMatching(/^ins_[0-9a-f]{32}$/) as string,
+      name: 'loja 1',
+      kind: 'web',
+      environment: 'production',
+      state: 'pending_pair',
+      jid: null,
+      business_name: null,
+      interactive_mode: 'native+text',
+      state_changed_at: expect.any(String) as string,
+      created_at: expect.any(String) as string,
+    });
+    expect(headers.etag).toBe('"1"');
+    const resource = api.cluster.resources.get(`default/${resourceNameOf(body.id)}`);
+    expect(resource).toMatchObject({
+      metadata: { labels: { 'gwk.dev/instance-id': body.id } },
+      spec: { account: account.name, displayName: 'loja 1', kind: 'web' },
+    });
+    const row = await api.db.instance.findUnique({
+      where: { id: uuidOf(body.id) },
+      include: { lease: true, ledger: true, states: true },
+    });
+    expect(row).toMatchObject({
+      resourceUid: resource!.metadata.uid,
+      lease: { epoch: 0 },
+      ledger: { instanceId: uuidOf(body.id) },
+      states: [{ state: 'pending_pair', endedAt: null }],
+    });
+  });
+
+  test('a sandbox connects by itself', async () => {
+    const { body } = await create('teste', { kind: 'sandbox', interactive_mode: 'text' });
+    expect(body).toMatchObject({ kind: 'sandbox', state: 'connecting', interactive_mode: 'text' });
+  });
+
+  test('of many requests with one name at once, one gets it, and no resource is left of the others', async () => {
+    const before = api.cluster.resources.size;
+    const answers = await Promise.all(Array.from({ length: 8 }, () => create('a mesma')));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409, 409, 409]);
+    expect(new Set(answers.filter(({ status }) => status === 409).map(codeOf))).toEqual(
+      new Set(['instance-name-taken']),
+    );
+    expect(api.cluster.resources.size).toBe(before + 1);
+  });
+
+  test('the plan holds under parallel requests', async () => {
+    account = await api.account({ maxInstances: 3 });
+    client = await api.clientOf(account);
+    const answers = await Promise.all(Array.from({ length: 6 }, (_, index) => create(`web ${index}`)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 201, 409, 409, 409]);
+    expect(codeOf(answers.find(({ status }) => status === 409)!)).toBe('instance-limit-reached');
+  });
+
+  test('three sandboxes beside a full plan, and no fourth', async () => {
+    account = await api.account({ maxInstances: 0 });
+    client = await api.clientOf(account);
+    expect(codeOf(await create('web'))).toBe('instance-limit-reached');
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, (_, index) => create(`sandbox ${index}`, { kind: 'sandbox' })),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 201, 201, 409, 409]);
+    expect(codeOf(answers.find(({ status }) => status === 409)!)).toBe('sandbox-limit-reached');
+  });
+
+  test('the name of another account is free', async () => {
+    expect((await create('igual')).status).toBe(201);
+    client = await api.clientOf(await api.account());
+    expect((await create('igual')).status).toBe(201);
+  });
+
+  test('with the cluster away: engine-unavailable, and nothing is left', async () => {
+    api.cluster.mood = 'fails';
+    const answer = await create('nova');
+    expect([answer.status, codeOf(answer)]).toEqual([503, 'engine-unavailable']);
+    expect(answer.headers['retry-after']).toBe('2');
+    expect(await api.db.instance.count({ where: { accountId: account.id } })).toBe(0);
+  });
+
+  test('a hanging cluster takes neither connections nor time from reads', async () => {
+    api.cluster.mood = 'hangs';
+    const hanging = Promise.all(Array.from({ length: 10 }, (_, index) => create(`h ${index}`)));
+    const before = performance.now();
+    expect((await client.call('GET', '/v1/messages')).status).toBe(200);
+    expect(performance.now() - before).toBeLessThan(1_000);
+    expect(new Set((await hanging).map(({ status }) => status))).toEqual(new Set([503]));
+    api.cluster.mood = 'well';
+  }, 20_000);
+
+  test('a restricted key may not create: forbidden', async () => {
+    const { body } = await create('dela');
+    const restricted = await api.clientOf(account, { instances: [uuidOf(body.id)] });
+    const answer = await restricted.call('POST', '/v1/instances', { body: { name: 'outra' } });
+    expect([answer.status, codeOf(answer)]).toEqual([403, 'forbidden']);
+  });
+});
+
+describe('repeating a creation', () => {
+  const key = (value: string) => ({ 'idempotency-key': value });
+
+  test('the same answer, marked as repeated', async () => {
+    const first = await create('uma', {}, key('k1'));
+    const again = await create('uma', {}, key('k1'));
+    expect([again.status, again.body]).toEqual([201, first.body]);
+    expect(again.headers['idempotent-replayed']).toBe('true');
+    expect(first.headers['idempotent-replayed']).toBeUndefined();
+  });
+
+  test('another body: idempotency-key-reused', async () => {
+    await create('uma', {}, key('k2'));
+    expect(codeOf(await create('outra', {}, key('k2')))).toBe('idempotency-key-reused');
+  });
+
+  test('many at once make one', async () => {
+    const answers = await Promise.all(Array.from({ length: 10 }, () => create('só uma', {}, key('k3'))));
+    const made = answers.filter(({ status }) => status === 201);
+    expect(new Set(made.map(({ body }) => body.id)).size).toBe(1);
+    const rest = answers.filter(({ status }) => status !== 201).map(codeOf);
+    expect(new Set(rest.length === 0 ? ['idempotency-in-progress'] : rest)).toEqual(
+      new Set(['idempotency-in-progress']),
+    );
+  });
+
+  test('a refusal does not use up the key', async () => {
+    await create('tomada');
+    expect(codeOf(await create('tomada', {}, key('k4')))).toBe('instance-name-taken');
+    expect((await create('livre', {}, key('k4'))).status).toBe(201);
+  });
+
+  test('after a failure half-way the repeat makes the same instance', async () => {
+    api.cluster.mood = 'fails';
+    expect((await create('meio', {}, key('k5'))).status).toBe(503);
+    const [record] = await api.db.idempotencyRecord.findMany({ where: { accountId: account.id } });
+    api.cluster.mood = 'well';
+    const { status, body } = await create('meio', {}, key('k5'));
+    expect([status, uuidOf(body.id)]).toEqual([201, record!.resourceId]);
+  });
+
+  test('what a dead process made is found, not made twice', async () => {
+    const first = await create('feita', {}, key('k6'));
+    // As if the process had died between the commit and keeping the answer.
+    await api.db.idempotencyRecord.updateMany({
+      where: { accountId: account.id },
+      data: { status: null, responseSealed: null, lockedUntil: new Date(Date.now() - 1000) },
+    });
+    const again = await create('feita', {}, key('k6'));
+    expect([again.status, again.body.id]).toEqual([201, first.body.id]);
+  });
+});
+
+describe('reading', () => {
+  test('pages are newest first and stay in place while new ones arrive', async () => {
+    for (const name of ['1', '2', '3', '4', '5']) await create(name);
+    const list = async (query: Record<string, string>) =>
+      (await client.call<Page<InstanceOut>>('GET', '/v1/instances', { query })).body;
+    const first = await list({ limit: '2' });
+    await create('6');
+    const second = await list({ limit: '2', cursor: first.next_cursor! });
+    const third = await list({ limit: '2', cursor: second.next_cursor! });
+    const names = [first, second, third].flatMap(({ data }) => data.map(({ name }) => name));
+    expect(names).toEqual(['5', '4', '3', '2', '1']);
+    expect(third.next_cursor).toBeNull();
+  });
+
+  test('what is foreign, hidden, deleted or never was: the same not-found', async () => {
+    const { body: mine } = await create('minha');
+    const { body: other } = await create('outra');
+    const stranger = await api.clientOf(await api.account());
+    const restricted = await api.clientOf(account, { instances: [uuidOf(other.id)] });
+    await client.call('DELETE', `/v1/instances/${(await create('apagada')).body.id}`);
+    for (const [who, id] of [
+      [stranger, mine.id],
+      [restricted, mine.id],
+      [client, `ins_${'0'.repeat(32)}`],
+      [client, 'ins_1'],
+      [client, '%20'],
+    ] as const) {
+      const answer = await who.call('GET', `/v1/instances/${id}`);
+      expect([answer.status, codeOf(answer)]).toEqual([404, 'not-found']);
+    }
+    expect((await restricted.call('GET', `/v1/instances/${other.id}`)).status).toBe(200);
+    const list = await restricted.call<Page<InstanceOut>>('GET', '/v1/instances');
+    expect(list.body.data.map(({ id }) => id)).toEqual([other.id]);
+  });
+
+  test('live is absent when no engine holds the number', async () => {
+    const { body } = await create('quieta');
+    expect((await get(body.id)).body).not.toHaveProperty('live');
+  });
+});
+
+describe('changing', () => {
+  test('name, mode and policy; the resource follows, and the ETag moves', async () => {
+    const { body, headers } = await create('antes');
+    const changed = await patch(body.id, {
+      name: 'depois',
+      interactive_mode: 'text',
+      policy: { messages_per_minute: 10 },
+    });
+    expect(changed.body).toMatchObject({ name: 'depois', interactive_mode: 'text' });
+    expect(changed.headers.etag).not.toBe(headers.etag);
+    expect(api.cluster.resources.get(`default/${resourceNameOf(body.id)}`)!.spec).toMatchObject({
+      displayName: 'depois',
+      interactiveMode: 'text',
+      policy: { messages_per_minute: 10 },
+    });
+    const row = await api.db.instance.findUnique({ where: { id: uuidOf(body.id) } });
+    expect(row).toMatchObject({ policy: { messages_per_minute: 10 } });
+  });
+
+  test('null leaves things as they are, but resets the policy', async () => {
+    const { body } = await create('n');
+    await patch(body.id, { policy: { menu_ttl_hours: 2 } });
+    const { body: after } = await patch(body.id, { name: null, interactive_mode: null, policy: null });
+    expect(after).toMatchObject({ name: 'n', interactive_mode: 'native+text' });
+    expect(await api.db.instance.findUnique({ where: { id: uuidOf(body.id) } })).toMatchObject({
+      policy: {},
+    });
+  });
+
+  test('If-Match lets one of two writers through', async () => {
+    const { body, headers } = await create('disputada');
+    const match = { 'if-match': headers.etag! };
+    const answers = await Promise.all([
+      patch(body.id, { name: 'a' }, match),
+      patch(body.id, { name: 'b' }, match),
+    ]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 412]);
+    expect((await patch(body.id, { name: 'c' }, { 'if-match': '*' })).status).toBe(200);
+    expect(codeOf(await patch(body.id, { name: 'd' }, { 'if-match': 'W/"3"' }))).toBe('precondition-failed');
+  });
+
+  test('what kubectl changed meanwhile makes If-Match fail', async () => {
+    const { body, headers } = await create('de dois');
+    api.cluster.edit(resourceNameOf(body.id), { interactiveMode: 'native' });
+    const answer = await patch(body.id, { name: 'x' }, { 'if-match': headers.etag! });
+    expect(answer.status).toBe(412);
+    expect((await get(body.id)).body.interactive_mode).toBe('native+text');
+  });
+
+  test('what kubectl changes between our reading and our writing is kept', async () => {
+    const { body } = await create('de três');
+    api.cluster.beforeApply = () => {
+      api.cluster.edit(resourceNameOf(body.id), { interactiveMode: 'native' });
+    };
+    const answer = await patch(body.id, { name: 'y' });
+    expect(answer.body).toMatchObject({ name: 'y', interactive_mode: 'native' });
+  });
+
+  test.each([
+    ['an unknown field', { nmae: 'x' }, 'validation-error'],
+    ['a name of 81 characters', { name: 'é'.repeat(81) }, 'validation-error'],
+    ['an empty name', { name: '' }, 'validation-error'],
+    ['an unknown mode', { interactive_mode: 'loud' }, 'validation-error'],
+    ['an unknown policy', { policy: { colour: 1 } }, 'validation-error'],
+    ['a negative policy value', { policy: { messages_per_minute: -1 } }, 'invalid-policy'],
+    ['a bad time', { policy: { active_hours: { start: '25:00' } } }, 'invalid-policy'],
+    [
+      'an unknown zone',
+      { policy: { active_hours: { start: '08:00', end: '18:00', timezone: 'Mars/Base' } } },
+      'invalid-timezone',
+    ],
+  ])('%s is refused before anything is looked up', async (_, body, code) => {
+    const answer = await patch(`ins_${'0'.repeat(32)}`, body);
+    expect([answer.status, codeOf(answer)]).toEqual([422, code]);
+  });
+
+  test('a name that another instance has: instance-name-taken', async () => {
+    await create('um');
+    const { body } = await create('dois');
+    expect(codeOf(await patch(body.id, { name: 'um' }))).toBe('instance-name-taken');
+    expect(api.cluster.resources.get(`default/${resourceNameOf(body.id)}`)!.spec.displayName).toBe('dois');
+  });
+});
+
+describe('deleting', () => {
+  test('404 from then on, the name is free, the resource and the session keys are gone', async () => {
+    const { body } = await create('adeus');
+    const id = uuidOf(body.id);
+    await api.db.sessionKey.create({
+      data: { instanceId: id, type: 't', key: 'k', valueSealed: new Uint8Array([1]) },
+    });
+    expect((await client.call('DELETE', `/v1/instances/${body.id}`)).status).toBe(204);
+    expect((await get(body.id)).status).toBe(404);
+    expect((await client.call('DELETE', `/v1/instances/${body.id}`)).status).toBe(404);
+    expect(api.cluster.resources.has(`default/${resourceNameOf(body.id)}`)).toBe(false);
+    expect(await api.db.sessionKey.count({ where: { instanceId: id } })).toBe(0);
+    expect((await create('adeus')).status).toBe(201);
+  });
+
+  test('with the cluster away it is deleted all the same: its resource is refused from then on', async () => {
+    const { body } = await create('sozinha');
+    api.cluster.mood = 'fails';
+    expect((await client.call('DELETE', `/v1/instances/${body.id}`)).status).toBe(204);
+    expect((await get(body.id)).status).toBe(404);
+  });
+
+  test('what waited is canceled, with its events', async () => {
+    const { body } = await create('com fila');
+    await api.db.instance.update({ where: { id: uuidOf(body.id) }, data: { state: 'connected' } });
+    const sent = await client.call<{ id: string }>('POST', '/v1/messages', {
+      body: { instance_id: body.id, to: '5511987654321', type: 'text', text: { body: 'oi' } },
+    });
+    expect(sent.status).toBe(202);
+    await client.call('DELETE', `/v1/instances/${body.id}`);
+    const message = await client.call('GET', `/v1/messages/${sent.body.id}`);
+    expect(message.body).toMatchObject({ status: 'failed', error: { code: 'canceled' } });
+    const events = await client.call<Page<{ type: string; data: unknown }>>('GET', '/v1/events');
+    expect(events.body.data).toEqual([
+      expect.objectContaining({
+        type: 'message.failed',
+        data: expect.objectContaining({ error: { code: 'canceled', message: null } }) as unknown,
+      }),
+    ]);
+  });
+});

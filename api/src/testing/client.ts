@@ -1,0 +1,64 @@
+import { Agent, request, type IncomingHttpHeaders } from 'node:http';
+import type { ProblemBody } from '@gwk/core/problems';
+
+/** One API process as a consumer sees it. For tests. */
+export interface Answer<T> {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: T;
+}
+
+export interface Sending {
+  /** An object is sent as JSON, text as it is. */
+  body?: unknown;
+  headers?: Record<string, string>;
+  query?: Record<string, string>;
+}
+
+export class ApiClient {
+  readonly #agent = new Agent({ keepAlive: true });
+
+  constructor(
+    readonly port: number,
+    readonly apiKey: string | null,
+  ) {}
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  call<T = ProblemBody>(method: string, path: string, sending: Sending = {}): Promise<Answer<T>> {
+    const { body, headers, query } = sending;
+    const payload = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+    const search = query ? `?${new URLSearchParams(query).toString()}` : '';
+    const options = {
+      host: '127.0.0.1',
+      port: this.port,
+      method,
+      path: path + search,
+      agent: this.#agent,
+      headers: {
+        ...(this.apiKey !== null && { authorization: `Bearer ${this.apiKey}` }),
+        ...(payload !== undefined && {
+          'content-type': 'application/json',
+          'content-length': String(Buffer.byteLength(payload)),
+        }),
+        ...headers,
+      },
+    };
+    return new Promise((resolve, reject) => {
+      const call = request(options, (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('error', reject);
+        response.on('end', () => {
+          const text = Buffer.concat(chunks).toString();
+          const parsed = (text === '' ? undefined : JSON.parse(text)) as T;
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, body: parsed });
+        });
+      });
+      call.on('error', reject);
+      call.end(payload);
+    });
+  }
+}

@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { MANIFEST_API_VERSION, type InstanceResource } from '@gwk/core/resources/manifest';
+
+/**
+ * Keeps Instance resources in memory behind the calls of the Kubernetes API that the API tier uses: get, server-side
+ * apply with its optimistic lock, delete. For tests; it can be told to hang, to fail, and to meet another writer.
+ */
+export class ClusterServer {
+  readonly resources = new Map<string, InstanceResource>();
+  mood: 'well' | 'hangs' | 'fails' = 'well';
+  /** Runs before the next apply: what somebody else writes in between. */
+  beforeApply: (() => void) | null = null;
+  url = '';
+  readonly #server: Server;
+  #version = 0;
+
+  constructor(readonly token: string) {
+    this.#server = createServer((req, res) => void this.#serve(req, res));
+  }
+
+  async start(): Promise<this> {
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
+    this.url = `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return this;
+  }
+
+  async stop(): Promise<void> {
+    const closed = new Promise((resolve) => this.#server.close(resolve));
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  /** As another writer changes it. */
+  edit(name: string, spec: Partial<InstanceResource['spec']>): InstanceResource {
+    const [key] = [...this.resources.keys()].filter((item) => item.endsWith(`/${name}`));
+    return this.#put(key!, spec, this.resources.get(key!)!.metadata.labels);
+  }
+
+  async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of req as AsyncIterable<Buffer>) chunks.push(chunk);
+    if (this.mood === 'hangs') return;
+    const { status, body } = this.#answer(req, Buffer.concat(chunks).toString());
+    res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  }
+
+  #answer(req: IncomingMessage, text: string): { status: number; body: unknown } {
+    if (this.mood === 'fails') return failure(500);
+    if (req.headers.authorization !== `Bearer ${this.token}`) return failure(401);
+    const match = /\/namespaces\/([^/]+)\/instances\/([^/?]+)/.exec(req.url ?? '');
+    if (!match) return failure(404);
+    const key = `${match[1]!}/${match[2]!}`;
+    if (req.method === 'PATCH') return this.#apply(key, JSON.parse(text) as InstanceResource);
+    const resource = this.resources.get(key);
+    if (!resource) return failure(404);
+    if (req.method === 'DELETE') this.resources.delete(key);
+    return { status: 200, body: resource };
+  }
+
+  #apply(key: string, given: InstanceResource): { status: number; body: unknown } {
+    this.beforeApply?.();
+    this.beforeApply = null;
+    const wanted = given.metadata.resourceVersion;
+    const present = this.resources.get(key)?.metadata.resourceVersion;
+    if (wanted !== undefined && wanted !== present) return failure(409);
+    return { status: 200, body: this.#put(key, given.spec, given.metadata.labels) };
+  }
+
+  #put(
+    key: string,
+    spec: Partial<InstanceResource['spec']>,
+    labels: Record<string, string> | undefined,
+  ): InstanceResource {
+    const before = this.resources.get(key);
+    const merged = { suspended: false, ...before?.spec, ...spec } as InstanceResource['spec'];
+    const changed = JSON.stringify(before?.spec) !== JSON.stringify(merged);
+    const metadata = before?.metadata ?? newMetadata(key);
+    const resource: InstanceResource = {
+      apiVersion: MANIFEST_API_VERSION,
+      kind: 'Instance',
+      metadata: {
+        ...metadata,
+        generation: metadata.generation + (changed ? 1 : 0),
+        resourceVersion: changed ? String(++this.#version) : metadata.resourceVersion,
+        ...(labels && { labels }),
+      },
+      spec: merged,
+    };
+    this.resources.set(key, resource);
+    return resource;
+  }
+}
+
+function newMetadata(key: string): InstanceResource['metadata'] {
+  const [namespace = '', name = ''] = key.split('/');
+  const creationTimestamp = new Date().toISOString();
+  return { namespace, name, uid: randomUUID(), generation: 0, resourceVersion: '', creationTimestamp };
+}
+
+const failure = (code: number) => ({ status: code, body: { kind: 'Status', code } });
