@@ -1,0 +1,50 @@
+import { randomBytes } from 'node:crypto';
+import { newUuid } from '@gwk/core/ids';
+import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { Cursors, type ListOf } from './cursor.js';
+
+const keys = parseSealingKeys(randomBytes(32).toString('base64'));
+const DAY = 86_400_000;
+const list: ListOf = { accountId: newUuid(), route: 'GET /v1/messages', filters: { status: 'sent' } };
+const id = newUuid();
+const at = (time: number) => new Cursors(new Sealer(keys), () => time);
+const issued = at(DAY).issue(list, id);
+const flip = (text: string, place: number) =>
+  text.slice(0, place) + (text[place] === 'A' ? 'B' : 'A') + text.slice(place + 1);
+
+test('a cursor leads back to the id after which the list goes on', () => {
+  expect(at(DAY).read(list, issued)).toBe(id);
+  expect(at(2 * DAY).read(list, issued)).toBe(id);
+  expect(at(DAY).read(list, undefined)).toBeNull();
+});
+
+test('the filters may be named in another order', () => {
+  const two = { ...list, filters: { since: 'x', status: 'sent' } };
+  const same = { ...list, filters: { status: 'sent', since: 'x' } };
+  expect(at(DAY).read(same, at(DAY).issue(two, id))).toBe(id);
+});
+
+test.each([
+  ['an empty one', list, ''],
+  ['nonsense', list, 'abc'],
+  ['one that is too long', list, `${issued}A`],
+  ['one of another account', { ...list, accountId: newUuid() }, issued],
+  ['one of another list', { ...list, route: 'GET /v1/events' }, issued],
+  ['one of other filters', { ...list, filters: { status: 'failed' } }, issued],
+  ['one without the filters', { ...list, filters: {} }, issued],
+  ['one with a changed time', list, flip(issued, 3)],
+  ['one with a changed id', list, flip(issued, 20)],
+  ['one with a changed tag', list, flip(issued, 45)],
+])('%s is invalid', (_, of, cursor) => {
+  expect(() => at(DAY).read(of, cursor)).toThrow('invalid-cursor');
+});
+
+test('one of more than a day ago is invalid, and so is one of tomorrow', () => {
+  expect(() => at(2 * DAY + 1).read(list, issued)).toThrow('invalid-cursor');
+  expect(() => at(0).read(list, issued)).toThrow('invalid-cursor');
+});
+
+test('one made with another key is invalid', () => {
+  const other = new Cursors(new Sealer(parseSealingKeys(randomBytes(32).toString('base64'))), () => DAY);
+  expect(() => other.read(list, issued)).toThrow('invalid-cursor');
+});

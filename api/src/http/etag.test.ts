@@ -1,0 +1,21 @@
+import { checkIfMatch, etagOf } from './etag.js';
+
+test.each([
+  ['no header', undefined],
+  ['any version', '*'],
+  ['the present version', '"7"'],
+  ['the present version among others', '"3", "7"'],
+])('%s matches version 7', (_, header) => {
+  expect(() => checkIfMatch(header, 7)).not.toThrow();
+});
+
+test.each([
+  ['another version', '"6"'],
+  ['a weak tag', 'W/"7"'],
+  ['a version without quotes', '7'],
+  ['an empty header', ''],
+])('%s does not match version 7', (_, header) => {
+  expect(() => checkIfMatch(header, 7)).toThrow('precondition-failed');
+});
+
+test('a tag is the version in quotes', () => expect(etagOf(7)).toBe('"7"'));
