@@ -1,0 +1,40 @@
+import { endedPod, minutes, NOW } from '../testing/build.js';
+import { afterEnd, NO_HISTORY, type History } from './history.js';
+
+const backoff = { firstMs: 1000, maxMs: 300_000, random: () => 0 };
+const ended = (name: string, ranMs: number, special = {}) =>
+  endedPod({ name, startedAt: NOW - ranMs, endedAt: NOW, ...special });
+
+function waits(runs: number[]): number[] {
+  let history: History = NO_HISTORY;
+  return runs.map((ranMs, at) => {
+    history = afterEnd(history, ended(`pod-${at}`, ranMs), backoff);
+    return history.nextStartAt - NOW;
+  });
+}
+
+test('the first end is followed by a start at once, the next ones wait longer and longer, up to five minutes', () => {
+  expect(waits(Array<number>(12).fill(3000))).toEqual([
+    0, 1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000, 256_000, 300_000, 300_000,
+  ]);
+});
+
+test('ten minutes of running make the next end a first one', () => {
+  expect(waits([1000, 1000, 1000, minutes(10), 1000])).toEqual([0, 1000, 2000, 0, 1000]);
+});
+
+test('an end that was asked for is no failure and resets none', () => {
+  const twice = afterEnd(afterEnd(NO_HISTORY, ended('a', 1), backoff), ended('b', 1), backoff);
+  expect(afterEnd(twice, ended('c', 1, { asked: true }), backoff)).toEqual({ ...twice, counted: 'c' });
+});
+
+test('the same end counts once, however often it is reported', () => {
+  const once = afterEnd(NO_HISTORY, ended('a', 1), backoff);
+  expect(afterEnd(once, ended('a', 1), backoff)).toBe(once);
+});
+
+test('how it ended is remembered', () => {
+  expect(
+    afterEnd(NO_HISTORY, ended('a', 1, { how: 'exit code 78: wrong settings' }), backoff).lastError,
+  ).toBe('exit code 78: wrong settings');
+});

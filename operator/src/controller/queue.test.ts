@@ -1,0 +1,120 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { backoffMs, WorkQueue } from './queue.js';
+
+const quick = { firstMs: 20, maxMs: 200, random: () => 0 };
+const open: WorkQueue[] = [];
+
+function queueOf(width: number, work: (key: string) => Promise<void> | void): WorkQueue {
+  const queue = new WorkQueue(quick);
+  open.push(queue);
+  queue.start(width, async (key) => work(key));
+  return queue;
+}
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((queue) => queue.close()));
+});
+
+test('a key added many times before it is taken is worked on once', async () => {
+  const done: string[] = [];
+  const queue = new WorkQueue(quick);
+  open.push(queue);
+  for (const key of ['a', 'b', 'a', 'a', 'b']) queue.add(key);
+  queue.start(4, async (key) => void done.push(key));
+  await sleep(5);
+  expect(done).toEqual(['a', 'b']);
+});
+
+test('a key added while it is worked on is worked on again afterwards, never at the same time', async () => {
+  let inside = 0;
+  let most = 0;
+  let passes = 0;
+  const queue = queueOf(8, async () => {
+    most = Math.max(most, ++inside);
+    passes++;
+    await sleep(10);
+    inside--;
+  });
+  queue.add('a');
+  for (let i = 0; i < 20; i++) {
+    await sleep(1);
+    queue.add('a');
+  }
+  await sleep(40);
+  expect(most).toBe(1);
+  expect(passes).toBeGreaterThanOrEqual(2);
+  expect(passes).toBeLessThanOrEqual(5);
+});
+
+test('so many keys at a time and no more, and all in the end', async () => {
+  let inside = 0;
+  let most = 0;
+  const seen = new Set<string>();
+  const queue = queueOf(3, async (key) => {
+    most = Math.max(most, ++inside);
+    await sleep(2);
+    seen.add(key);
+    inside--;
+  });
+  for (let i = 0; i < 50; i++) queue.add(`key-${i}`);
+  expect(queue.depth).toBe(50);
+  await sleep(150);
+  expect(most).toBe(3);
+  expect(seen.size).toBe(50);
+  expect(queue.depth).toBe(0);
+});
+
+test('of several wishes for later the earliest holds', async () => {
+  const times: number[] = [];
+  const start = Date.now();
+  const queue = queueOf(1, () => void times.push(Date.now() - start));
+  queue.addAfter('a', 80);
+  queue.addAfter('a', 20);
+  queue.addAfter('a', 60);
+  await sleep(120);
+  expect(times).toHaveLength(1);
+  expect(times[0]).toBeLessThan(60);
+});
+
+test('a retry comes later each time, a success makes the next failure the first again', () => {
+  const queue = queueOf(1, () => undefined);
+  expect([queue.retry('a'), queue.retry('a'), queue.retry('a'), queue.retry('b')]).toEqual([20, 40, 80, 20]);
+  expect(queue.failuresOf('a')).toBe(3);
+  queue.forget('a');
+  expect(queue.retry('a')).toBe(20);
+});
+
+test('closing waits for what is being worked on and takes nothing more', async () => {
+  const done: string[] = [];
+  const queue = queueOf(1, async (key) => {
+    await sleep(20);
+    done.push(key);
+  });
+  queue.add('a');
+  queue.add('b');
+  queue.addAfter('c', 1);
+  await queue.close();
+  queue.add('d');
+  await sleep(40);
+  expect(done).toEqual(['a']);
+});
+
+describe('backoff', () => {
+  const real = { firstMs: 1000, maxMs: 300_000 };
+
+  test.each([
+    [1, 1000],
+    [2, 2000],
+    [5, 16_000],
+    [9, 256_000],
+    [10, 300_000],
+    [5000, 300_000],
+  ])('after %i failures it is %i ms', (failures, ms) => {
+    expect(backoffMs(failures, { ...real, random: () => 0 })).toBe(ms);
+  });
+
+  test('jitter takes off up to a fifth and never goes below the first wait', () => {
+    expect(backoffMs(4, { ...real, random: () => 0.999 })).toBe(6402);
+    expect(backoffMs(1, { ...real, random: () => 0.999 })).toBe(1000);
+  });
+});
