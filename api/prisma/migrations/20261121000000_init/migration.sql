@@ -749,7 +749,8 @@ CREATE UNIQUE INDEX outbox_head_key ON outbox (conversation_id) WHERE head;
 CREATE INDEX outbox_turns_idx ON outbox (instance_id, turn_at) WHERE head;
 CREATE INDEX outbox_claims_idx ON outbox (instance_id, claim_id) WHERE claim_id IS NOT NULL;
 CREATE INDEX outbox_unprepared_idx ON outbox (created_at) WHERE NOT prepared;
-CREATE INDEX conversations_new_contacts_idx ON conversations (instance_id, first_sent_at) WHERE first_sent_at IS NOT NULL;
+CREATE INDEX conversations_new_contacts_idx ON conversations (instance_id, first_sent_at, first_sent_no)
+  WHERE first_sent_at IS NOT NULL;
 CREATE INDEX webhook_deliveries_failed_idx ON webhook_deliveries (endpoint_id, id) WHERE status = 'failed';
 
 ALTER TABLE instances

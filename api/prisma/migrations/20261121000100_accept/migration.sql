@@ -77,7 +77,7 @@ BEGIN
     SELECT v.first_sent_no, v.first_sent_at FROM conversations v
     WHERE NOT q.is_group AND c.first_sent_at IS NULL AND c.last_wrote_at IS NULL
       AND v.instance_id = i.id AND v.first_sent_at > day_ago
-    ORDER BY v.first_sent_at LIMIT 1
+    ORDER BY v.first_sent_at, v.first_sent_no LIMIT 1
   ) first_new ON true
   LEFT JOIN instance_ledgers l ON first_new.first_sent_no IS NOT NULL AND l.instance_id = i.id
   LEFT JOIN LATERAL (
@@ -139,7 +139,7 @@ BEGIN
         SELECT l.new_contacts + 1 - coalesce((
           SELECT v.first_sent_no FROM conversations v
           WHERE v.instance_id = l.instance_id AND v.first_sent_at > present - interval '24 hours'
-          ORDER BY v.first_sent_at LIMIT 1), l.new_contacts + 1)
+          ORDER BY v.first_sent_at, v.first_sent_no LIMIT 1), l.new_contacts + 1)
         FROM instance_ledgers l WHERE l.instance_id = q.instance_id))
       AND (q.mass_limit IS NULL OR q.mass_limit >= q.mass_rank + (
         SELECT count(*) FROM mass_sends s

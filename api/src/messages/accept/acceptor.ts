@@ -9,6 +9,7 @@ import type { MessageOut } from '@gwk/core/resources/message';
 import type { Sealer } from '@gwk/core/sealing';
 import type { Caller } from '../../accounts/caller.js';
 import type { Queryable } from '../../database.js';
+import { sealContent } from '../content.js';
 import { hashBody, readIdempotencyKey, RESPONSE_COLUMN } from '../../idempotency/store.js';
 import { decideGroup, type Decision, type Plan, type Request } from './decide.js';
 import type { Doorbell } from './doorbell.js';
@@ -36,7 +37,6 @@ export interface Accepted {
   replayed: boolean;
 }
 
-export const CONTENT_COLUMN = 'message_contents.content_sealed';
 /** A request moves on by every other one that is written before it: only a fault makes it run out of turns. */
 const MAX_TURNS = 50;
 const DEADLINE_MS = 4_500;
@@ -164,7 +164,7 @@ export class Acceptor {
       to: draft.to,
       type: draft.type,
       waMessageId: newWaMessageId(),
-      contentSealed: sealer.seal(instanceId, CONTENT_COLUMN, JSON.stringify(draft.content)),
+      contentSealed: sealContent(sealer, instanceId, JSON.stringify(draft.content)),
       responseSealed: item.key === null ? null : sealer.seal(accountId, RESPONSE_COLUMN, body),
       body,
     };

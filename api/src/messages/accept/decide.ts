@@ -149,7 +149,7 @@ function judgeMass({
   const added = tally.massSends.get(massKey(request));
   const rank = added?.get(contactId) ?? (added?.size ?? 0) + 1;
   const verdict = judgeMassSend({ limit, count: facts.massContacts + rank - 1, alreadyCounted: false });
-  if (verdict === 'refuse') return refuse('policy-mass-send-blocked', facts.massContacts < limit);
+  if (verdict === 'refuse') return refuse('policy-mass-send-blocked', rank > 1 && facts.massContacts < limit);
   return { room: { limit, rank }, minutes };
 }
 
@@ -166,7 +166,7 @@ function judgeNew({ request, facts, policy, tally, contactId }: LimitCase, now: 
   });
   if (verdict.do === 'accept') return { limit, rank };
   const problem = new Problem('policy-new-contacts-limit', { retryAfter: verdict.retryAfter });
-  return { do: 'refuse', problem, tentative: facts.newContacts < limit };
+  return { do: 'refuse', problem, tentative: rank > 1 && facts.newContacts < limit };
 }
 
 interface AcceptedCase {
