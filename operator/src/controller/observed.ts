@@ -49,7 +49,7 @@ export interface Limits {
 /** Whether the engine in this pod holds the lease, as of the last observation. */
 export function holdsLease(pod: Pod, projection: Projected): boolean {
   const known = knownOf(projection);
-  if (pod.phase === 'absent' || !known) return false;
+  if (pod.phase === 'absent' || pod.phase === 'ended' || !known) return false;
   return known.facts.lease.pod === pod.name && leaseInForce(known);
 }
 

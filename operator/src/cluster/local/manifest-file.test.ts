@@ -1,0 +1,97 @@
+import { changeText, newText, readManifests, removeFromText } from './manifest-file.js';
+
+const two = `# our numbers
+apiVersion: gwk.dev/v1alpha1
+kind: Instance
+metadata:
+  name: shop # the first
+spec:
+  # who pays
+  account: main
+  kind: sandbox
+---
+apiVersion: gwk.dev/v1alpha1
+kind: Instance
+metadata: { name: help, namespace: support }
+spec: { account: main }
+`;
+
+const shop = (spec: object, metadata: object = {}) => ({
+  apiVersion: 'gwk.dev/v1alpha1',
+  kind: 'Instance',
+  metadata: { name: 'shop', ...metadata },
+  spec,
+});
+
+test('all documents of a file are read', () => {
+  expect(readManifests(two).map(({ namespace, name, index }) => [namespace, name, index])).toEqual([
+    ['default', 'shop', 0],
+    ['support', 'help', 1],
+  ]);
+});
+
+test('JSON is read as well', () => {
+  expect(readManifests(newText('x.json', shop({ account: 'main' })))[0]).toMatchObject({
+    name: 'shop',
+    desired: { spec: { account: 'main' } },
+  });
+});
+
+test.each([
+  ['an empty file', '', 'it is empty'],
+  ['a file of comments', '# soon\n---\n', 'it is empty'],
+  ['a file that is no YAML', 'a: [', 'Flow sequence'],
+  ['another kind of resource', 'apiVersion: v1\nkind: Secret\nmetadata: {name: x}\n', 'kind'],
+  [
+    'a misspelt field',
+    'apiVersion: gwk.dev/v1alpha1\nkind: Instance\nmetadata: {name: x}\nspec: {account: main, knd: web}\n',
+    'spec.knd: unknown field',
+  ],
+  [
+    'a name that is none',
+    'apiVersion: gwk.dev/v1alpha1\nkind: Instance\nmetadata: {name: Big_Name}\nspec: {account: main}\n',
+    'metadata.name',
+  ],
+  ['a list at the top', '- 1\n', 'expected object'],
+])('%s is not used', (_, text, fault) => {
+  expect(() => readManifests(text)).toThrow(fault);
+});
+
+test('a change leaves comments, order and other documents as they are', () => {
+  const text = changeText(
+    'x.yaml',
+    two,
+    0,
+    shop({ account: 'main', kind: 'sandbox', displayName: 'Loja' }, { labels: { a: 'b' } }),
+  );
+  expect(text).toBe(`# our numbers
+apiVersion: gwk.dev/v1alpha1
+kind: Instance
+metadata:
+  name: shop # the first
+  labels:
+    a: b
+spec:
+  # who pays
+  account: main
+  kind: sandbox
+  displayName: Loja
+---
+apiVersion: gwk.dev/v1alpha1
+kind: Instance
+metadata: { name: help, namespace: support }
+spec: { account: main }
+`);
+});
+
+test('a field that is gone is removed', () => {
+  const text = changeText('x.yaml', two, 0, shop({ account: 'main' }));
+  expect(text).not.toContain('sandbox');
+  expect(text).toContain('# who pays');
+});
+
+test('removing one document leaves the others; removing the last leaves nothing', () => {
+  const left = removeFromText('x.yaml', two, 0)!;
+  expect(readManifests(left).map(({ name }) => name)).toEqual(['help']);
+  expect(removeFromText('x.yaml', left, 0)).toBeNull();
+});
