@@ -55,7 +55,9 @@ export async function createPortWorld(options: PortOptions = {}): Promise<PortWo
   const url = await addReplica();
   const operator = new OperatorClient({ baseUrl: url, token: OPERATOR_TOKEN, timeoutMs: 10_000 });
   const engines: EngineClient[] = [];
-  const acceptor = world.acceptor();
+  // Limits are not what these tests are about.
+  const policy = { new_contacts_per_day: 100_000, mass_block: { max_contacts: 10_000 } };
+  const acceptor = world.acceptor({ policy });
   const port: PortWorld = {
     world,
     url,

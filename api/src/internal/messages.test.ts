@@ -1,0 +1,416 @@
+import { newUuid } from '@gwk/core/ids';
+import { createPortWorld, refusalOf, TestEngine, type PortWorld } from '@gwk/test/harness/engine-port';
+import { openEventData } from '../events/emit.js';
+
+let port: PortWorld;
+beforeAll(async () => {
+  port = await createPortWorld();
+});
+afterAll(() => port.close());
+
+let engine: TestEngine;
+beforeEach(async () => {
+  engine = await (await port.addEngine()).acquire();
+});
+
+let people = 0;
+const someone = () => `55119${String(10_000_000 + people++)}`;
+const accept = (to = someone(), by = engine) => port.accept({ instance: by.instanceId, to });
+const now = () => new Date().toISOString();
+const message = (id: string) => port.world.database.message.findUniqueOrThrow({ where: { id } });
+const status = async (id: string) => (await message(id)).status;
+const entry = (messageId: string) => port.world.database.outboxEntry.findUnique({ where: { messageId } });
+const ids = (messages: { message_id: string }[]) => messages.map((one) => one.message_id);
+const events = async (by = engine) => {
+  const where = { instanceId: by.instanceId };
+  const rows = await port.world.database.event.findMany({ where, orderBy: { id: 'asc' } });
+  return rows.map((row) => ({
+    type: row.type,
+    data: openEventData(port.world.sealer, row.accountId, row.dataSealed),
+  }));
+};
+const types = async (by = engine) => (await events(by)).map(({ type }) => type);
+
+/** The lease passes to another pod, as after a crash. */
+async function takeOver(from: TestEngine): Promise<TestEngine> {
+  await port.operator.call('engine-ended', { instance_id: from.instanceId, pod: from.pod });
+  return (await port.addPod(from.instanceId, `${from.pod}x`)).acquire();
+}
+
+/** The process starts again in its pod: the token stays, the lease is a new one. */
+async function restart(before: TestEngine): Promise<TestEngine> {
+  await port.operator.call('engine-ended', { instance_id: before.instanceId, pod: before.pod });
+  return new TestEngine(before.client, before.instanceId, before.pod, before.token).acquire();
+}
+
+describe('claims', () => {
+  test('give the first message of each conversation, opened, and the next once it has left', async () => {
+    const to = someone();
+    const first = await accept(to);
+    const second = await accept(to);
+    const other = await accept();
+    const claimed = await engine.claim();
+    expect(ids(claimed)).toEqual([first, other]);
+    expect(claimed[0]).toMatchObject({
+      chat: `${to}@s.whatsapp.net`,
+      type: 'text',
+      built: null,
+      attempted_at: null,
+    });
+    expect(JSON.parse(claimed[0]!.content)).toMatchObject({
+      type: 'text',
+      text: { body: expect.stringContaining('hello') },
+    });
+    expect(await status(first)).toBe('sending');
+    expect(await engine.claim()).toEqual([]);
+    await engine.build(first);
+    await engine.sent(first);
+    expect(ids(await engine.claim())).toEqual([second]);
+    const [sent, ...more] = await events();
+    expect(more).toEqual([]);
+    expect(sent).toMatchObject({
+      type: 'message.sent',
+      data: {
+        message_id: `msg_${first.replaceAll('-', '')}`,
+        wa_message_id: claimed[0]!.wa_message_id,
+        chat: { id: `${to}@s.whatsapp.net`, is_group: false, phone: to },
+        rendered_as: null,
+      },
+    });
+    expect(await entry(first)).toBeNull();
+  });
+
+  test('asked again under the same id give the same, and take no more', async () => {
+    const first = await accept();
+    const claimId = newUuid();
+    expect(ids(await engine.claim(1, claimId))).toEqual([first]);
+    const second = await accept();
+    expect(ids(await engine.claim(100, claimId))).toEqual([first]);
+    expect(ids(await engine.claim())).toEqual([second]);
+    await engine.sent(first);
+    expect(ids(await engine.claim(100, newUuid()))).toEqual([]);
+  });
+
+  test('asked many times at once under one id give every one the same', async () => {
+    const accepted = new Set(await Promise.all(Array.from({ length: 20 }, () => accept())));
+    const claimId = newUuid();
+    const answers = await Promise.all(Array.from({ length: 8 }, () => engine.claim(100, claimId)));
+    for (const answer of answers) expect(new Set(ids(answer))).toEqual(accepted);
+  });
+
+  test('at once under different ids give no message twice', async () => {
+    const accepted = await Promise.all(Array.from({ length: 40 }, () => accept()));
+    const answers = await Promise.all(Array.from({ length: 10 }, () => engine.claim(7)));
+    expect(answers.flatMap(ids).sort()).toEqual(accepted.sort());
+  });
+
+  test('go in turns: a conversation that has just sent goes behind those that wait', async () => {
+    const busy = someone();
+    const one = await accept(busy);
+    const two = await accept(busy);
+    const quiet = await accept();
+    expect(ids(await engine.claim(1))).toEqual([one]);
+    await engine.sent(one);
+    expect(ids(await engine.claim(1))).toEqual([quiet]);
+    expect(ids(await engine.claim(1))).toEqual([two]);
+  });
+
+  test('of a new epoch begin with what the older one held, with its bytes and its doubt', async () => {
+    const to = someone();
+    const held = await accept(to);
+    await engine.claim();
+    expect(await engine.build(held)).toEqual([held]);
+    const behind = await accept(to);
+    const fresh = await accept();
+    const next = await takeOver(engine);
+    const [first, ...rest] = await next.claim(1);
+    expect(rest).toEqual([]);
+    expect(first).toMatchObject({ message_id: held, built: Buffer.from(`built ${held}`).toString('base64') });
+    expect(first!.attempted_at).not.toBeNull();
+    expect(ids(await next.claim())).toEqual([fresh]);
+    await next.sent(held);
+    expect(ids(await next.claim())).toEqual([behind]);
+  });
+
+  test('leave out what is not prepared, and it keeps its place', async () => {
+    const to = someone();
+    const first = await accept(to);
+    await accept(to);
+    await port.world.database.outboxEntry.update({ where: { messageId: first }, data: { prepared: false } });
+    expect(await engine.claim()).toEqual([]);
+    await port.world.database.outboxEntry.update({ where: { messageId: first }, data: { prepared: true } });
+    expect(ids(await engine.claim())).toEqual([first]);
+  });
+
+  test('of a suspended account take nothing new, and give back what was never attempted', async () => {
+    const suspend = (suspendedAt: Date | null) =>
+      port.world.database.account.update({ where: { id: port.world.accountId }, data: { suspendedAt } });
+    const doubted = await accept();
+    const unsent = await accept();
+    const waiting = await accept();
+    expect(ids(await engine.claim(2))).toEqual([doubted, unsent]);
+    await engine.build(doubted);
+    await suspend(new Date());
+    try {
+      const next = await takeOver(engine);
+      expect(ids(await next.claim())).toEqual([doubted]);
+      expect(await Promise.all([doubted, unsent, waiting].map(status))).toEqual([
+        'sending',
+        'queued',
+        'queued',
+      ]);
+      await suspend(null);
+      expect(ids(await next.claim())).toEqual([unsent, waiting]);
+    } finally {
+      await suspend(null);
+    }
+  });
+
+  test('fail what a contact has opted out of meanwhile, and the next of the conversation is no exception', async () => {
+    const to = someone();
+    const first = await accept(to);
+    const second = await accept(to);
+    const other = await accept();
+    const { contactId } = await port.world.database.contactName.findFirstOrThrow({ where: { name: to } });
+    const optOut = { contactId, id: newUuid(), accountId: port.world.accountId, source: 'api' };
+    await port.world.database.optOut.create({ data: optOut });
+    expect(ids(await engine.claim())).toEqual([other]);
+    expect(await message(first)).toMatchObject({ status: 'failed', errorCode: 'opted_out' });
+    expect(await engine.claim()).toEqual([]);
+    expect(await message(second)).toMatchObject({ status: 'failed', errorCode: 'opted_out' });
+    expect(await types()).toEqual(['message.failed', 'message.failed']);
+    await port.world.database.optOut.delete({ where: { contactId } });
+  });
+
+  test('fail a message that cannot be opened, and let the next go', async () => {
+    const to = someone();
+    const broken = await accept(to);
+    const next = await accept(to);
+    await port.world.database.messageContent.update({
+      where: { messageId: broken },
+      data: { contentSealed: new Uint8Array(50) },
+    });
+    expect(await engine.claim()).toEqual([]);
+    expect(await message(broken)).toMatchObject({ status: 'failed', errorCode: 'internal' });
+    expect(ids(await engine.claim())).toEqual([next]);
+  });
+
+  test('of a deleted instance are refused', async () => {
+    await accept();
+    const where = { id: engine.instanceId };
+    await port.world.database.instance.update({ where, data: { deletedAt: new Date() } });
+    expect(await refusalOf(engine.claim())).toBe('gone');
+  });
+});
+
+describe('built messages', () => {
+  test('are kept once: other bytes are not stored, the same are', async () => {
+    const id = await accept();
+    await engine.claim();
+    expect(await engine.build(id)).toEqual([id]);
+    expect(await engine.build(id)).toEqual([id]);
+    const messages = [{ message_id: id, built: Buffer.from('other').toString('base64'), rendered_as: null }];
+    expect((await engine.call('built', { messages })).stored).toEqual([]);
+    const [again] = await (await takeOver(engine)).claim();
+    expect(again!.built).toBe(Buffer.from(`built ${id}`).toString('base64'));
+  });
+
+  test('mark the attempt and the rendering', async () => {
+    const id = await accept();
+    await engine.claim();
+    const messages = [{ message_id: id, built: 'AAAA', rendered_as: 'text_menu' as const }];
+    await engine.call('built', { messages });
+    expect((await message(id)).renderedAs).toBe('text_menu');
+    expect((await entry(id))!.attemptedAt).not.toBeNull();
+  });
+
+  test('are stored for the holder of the claim only', async () => {
+    const unclaimed = await accept();
+    const gone = newUuid();
+    expect(await engine.build(unclaimed, gone)).toEqual([]);
+    const stranger = await (await port.addEngine()).acquire();
+    await engine.claim();
+    expect(await stranger.build(unclaimed)).toEqual([]);
+    expect((await entry(unclaimed))!.attemptedAt).toBeNull();
+  });
+});
+
+describe('outcomes', () => {
+  test('told again change nothing and emit nothing', async () => {
+    const id = await accept();
+    await engine.claim();
+    await engine.build(id);
+    await Promise.all(Array.from({ length: 10 }, () => engine.sent(id)));
+    const after = await message(id);
+    await engine.sent(id);
+    expect(await message(id)).toEqual(after);
+    expect(await types()).toEqual(['message.sent']);
+    expect(after.sentAt).not.toBeNull();
+    const content = await port.world.database.messageContent.findUniqueOrThrow({ where: { messageId: id } });
+    const hours = (content.deleteAt!.getTime() - Date.now()) / 3_600_000;
+    expect(hours).toBeGreaterThan(23.9);
+    expect(hours).toBeLessThan(24.1);
+  });
+
+  test('of receipts are found by the network id, and imply what was missed', async () => {
+    const id = await accept();
+    const [claimed] = await engine.claim();
+    await engine.build(id);
+    const receipt = { kind: 'receipt' as const, wa_message_id: claimed!.wa_message_id, at: now() };
+    await engine.report({ ...receipt, status: 'read' });
+    const row = await message(id);
+    expect(row).toMatchObject({ status: 'read' });
+    expect([row.sentAt, row.deliveredAt, row.readAt]).not.toContain(null);
+    await engine.report({ ...receipt, status: 'delivered' });
+    await engine.sent(id);
+    expect(await types()).toEqual(['message.sent', 'message.status_updated']);
+    expect(await entry(id)).toBeNull();
+  });
+
+  test('of old messages are found too', async () => {
+    const id = await accept();
+    const [claimed] = await engine.claim();
+    await engine.sent(id);
+    const old = '01890000-0000-7000-8000-' + newUuid().slice(-12);
+    await port.world.database.$executeRaw`UPDATE messages SET id = ${old}::uuid WHERE id = ${id}::uuid`;
+    const receipt = { kind: 'receipt' as const, wa_message_id: claimed!.wa_message_id, at: now() };
+    await engine.report({ ...receipt, status: 'delivered' });
+    expect(await status(old)).toBe('delivered');
+  });
+
+  test('of messages that are nobody’s are taken and change nothing', async () => {
+    const receipt = {
+      kind: 'receipt' as const,
+      wa_message_id: 'unknown',
+      status: 'read' as const,
+      at: now(),
+    };
+    await engine.report(receipt, { kind: 'sent', message_id: newUuid(), at: now(), rendered_as: null });
+    expect(await types()).toEqual([]);
+  });
+
+  test('correct a timeout, late', async () => {
+    const id = await accept();
+    await engine.claim();
+    await engine.build(id);
+    const error = { code: 'timeout' as const, message: null };
+    await engine.report({ kind: 'failed', message_id: id, at: now(), error });
+    expect(await message(id)).toMatchObject({ status: 'failed', errorCode: 'timeout' });
+    expect(await entry(id)).toBeNull();
+    await engine.sent(id);
+    expect(await message(id)).toMatchObject({ status: 'sent', errorCode: null, failedAt: null });
+    expect(await types()).toEqual(['message.failed', 'message.sent']);
+  });
+
+  test('of a failure let the conversation go on', async () => {
+    const to = someone();
+    const first = await accept(to);
+    const second = await accept(to);
+    await engine.claim();
+    const error = { code: 'recipient_not_on_whatsapp' as const, message: 'no account' };
+    await engine.report({ kind: 'failed', message_id: first, at: now(), error });
+    expect(ids(await engine.claim())).toEqual([second]);
+    const [failed] = await events();
+    expect(failed!.data).toMatchObject({ error, wa_message_id: null });
+  });
+
+  test('that give a message back let it be claimed again at its place', async () => {
+    const to = someone();
+    const first = await accept(to);
+    await accept(to);
+    await engine.claim();
+    await engine.report({ kind: 'returned', message_id: first });
+    expect(await status(first)).toBe('queued');
+    expect(ids(await engine.claim())).toEqual([first]);
+    await engine.build(first);
+    await engine.report({ kind: 'returned', message_id: first });
+    expect(await status(first)).toBe('sending');
+    const [again] = await engine.claim();
+    expect(again).toMatchObject({
+      message_id: first,
+      built: Buffer.from(`built ${first}`).toString('base64'),
+    });
+  });
+
+  test('of one call may concern one message several times', async () => {
+    const id = await accept();
+    const [claimed] = await engine.claim();
+    const receipt = { kind: 'receipt' as const, wa_message_id: claimed!.wa_message_id, at: now() };
+    const sent = { kind: 'sent' as const, message_id: id, at: now(), rendered_as: null };
+    await engine.report(sent, { ...receipt, status: 'delivered' }, { ...receipt, status: 'read' }, sent);
+    expect(await status(id)).toBe('read');
+    expect(await types()).toEqual(['message.sent', 'message.status_updated', 'message.status_updated']);
+  });
+
+  test('of a deleted instance still tell what has left', async () => {
+    const id = await accept();
+    await engine.claim();
+    await engine.build(id);
+    const where = { id: engine.instanceId };
+    await port.world.database.instance.update({ where, data: { deletedAt: new Date() } });
+    await engine.sent(id);
+    expect(await status(id)).toBe('sent');
+  });
+
+  test('make the deliveries that destinations want, in the same transaction', async () => {
+    const id = newUuid();
+    const { accountId, database } = port.world;
+    await database.webhookEndpoint.create({
+      data: {
+        id,
+        accountId,
+        url: 'http://127.0.0.1:1/',
+        eventTypes: [],
+        instances: { create: { instanceId: engine.instanceId } },
+      },
+    });
+    const message = await accept();
+    await engine.claim();
+    await engine.sent(message);
+    const deliveries = await database.webhookDelivery.findMany({ where: { endpointId: id } });
+    expect(deliveries).toMatchObject([
+      { eventType: 'message.sent', status: 'pending', instanceId: engine.instanceId },
+    ]);
+    expect(await database.webhookQueueEntry.count({ where: { endpointId: id } })).toBe(1);
+    await database.webhookEndpoint.delete({ where: { id } });
+  });
+});
+
+describe('a group', () => {
+  test('in which some are fenced harms no other', async () => {
+    const engines = await Promise.all(
+      Array.from({ length: 12 }, async () => (await port.addEngine()).acquire()),
+    );
+    const fenced = engines.filter((_, index) => index % 3 === 0);
+    const messages = await Promise.all(engines.map((one) => accept(undefined, one)));
+    for (const one of fenced) await restart(one);
+    const outcome = (one: TestEngine) => (fenced.includes(one) ? 'fenced' : 'answered');
+
+    const claims = engines.map((one) => refusalOf(one.claim()));
+    expect(await Promise.all(claims)).toEqual(engines.map(outcome));
+    const builds = engines.map((one, index) => refusalOf(one.build(messages[index]!)));
+    expect(await Promise.all(builds)).toEqual(engines.map(outcome));
+    const reports = engines.map((one, index) => refusalOf(one.sent(messages[index]!)));
+    expect(await Promise.all(reports)).toEqual(engines.map(outcome));
+    const renewals = engines.map((one) => refusalOf(one.call('renew', { connected: true })));
+    expect(await Promise.all(renewals)).toEqual(engines.map(outcome));
+    expect(await Promise.all(messages.map(status))).toEqual(
+      engines.map((one) => (fenced.includes(one) ? 'queued' : 'sent')),
+    );
+  });
+
+  test('with the old and the new engine of one instance hears the new one', async () => {
+    const id = await accept();
+    await engine.claim();
+    await engine.build(id);
+    const next = await restart(engine);
+    await next.claim();
+    const error = { code: 'wa_error' as const, message: null };
+    const [old, news] = await Promise.all([
+      refusalOf(engine.report({ kind: 'failed', message_id: id, at: now(), error })),
+      refusalOf(next.sent(id)),
+    ]);
+    expect([old, news]).toEqual(['fenced', 'answered']);
+    expect(await status(id)).toBe('sent');
+  });
+});
