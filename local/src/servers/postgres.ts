@@ -2,15 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import {
-  freePort,
-  lastLines,
-  launch,
-  untilReady,
-  works,
-  type RunningServer,
-  type ServerProcess,
-} from './process.js';
+import { freePort, launch, untilReady, works, type RunningServer, type ServerProcess } from './process.js';
 
 export interface PostgresOptions {
   /** Absolute; made when it is not there, kept between runs. */
@@ -55,9 +47,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningSe
     await untilReady(server, () => prepare(address('postgres'), database, options.dataDir), START_LIMIT_MS);
   } catch (error) {
     await stop(server);
-    throw new Error(`Postgres: ${(error as Error).message}\n${lastLines(options.logFile, 15)}`, {
-      cause: error,
-    });
+    throw error;
   }
   return { url: address(database), process: server, stop: () => stop(server) };
 }
@@ -70,12 +60,9 @@ async function findBinaries(): Promise<Binaries> {
   try {
     return (await import(name)) as Binaries;
   } catch (error) {
-    throw new Error(
-      `Postgres: there is no package ${name} here. Set DATABASE_URL to use a Postgres of your own.`,
-      {
-        cause: error,
-      },
-    );
+    throw new Error(`there is no package ${name} here. Set DATABASE_URL to use a Postgres of your own.`, {
+      cause: error,
+    });
   }
 }
 
@@ -112,7 +99,7 @@ function initialise(binaries: Binaries, guise: Guise, options: PostgresOptions):
   ];
   const done = spawnSync(command!, args, { encoding: 'utf8' });
   rmSync(passwordFile, { force: true });
-  if (done.status !== 0) throw new Error(`Postgres: initdb failed\n${done.stderr || done.error?.message}`);
+  if (done.status !== 0) throw new Error(`initdb failed\n${done.stderr || done.error?.message}`);
   renameSync(unfinished, options.dataDir);
 }
 
@@ -139,7 +126,7 @@ async function settlePreviousServer(dataDir: string): Promise<void> {
   while (existsSync(file)) {
     const pid = Number(readFileSync(file, 'utf8').split('\n')[0]);
     if (!isServerOf(pid, dataDir)) return rmSync(file, { force: true });
-    if (Date.now() > end) throw new Error(`Postgres: another server (pid ${pid}) runs on ${dataDir}`);
+    if (Date.now() > end) throw new Error(`another server (pid ${pid}) runs on ${dataDir}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

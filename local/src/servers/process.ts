@@ -1,24 +1,27 @@
 import { spawn, spawnSync, type ChildProcess, type StdioOptions } from 'node:child_process';
-import { closeSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
+
+const SHOWN_LINES = 20;
 
 /** A server of this machine, as those who use it see it. */
 export interface RunningServer {
   url: string;
-  /** Undefined for a server that somebody else runs. */
-  process?: ServerProcess;
+  process: ServerProcess;
   stop(): Promise<void>;
 }
 
 export interface Launch {
   command: string;
   args: string[];
-  /** What the kernel sends the server when the process that started it ends, kill -9 included. */
-  lastWill: 'INT' | 'TERM' | 'KILL';
+  /** What the kernel sends it when the process that started it ends, kill -9 included. */
+  lastWill?: 'INT' | 'TERM';
   /** Command that runs the server as another user. */
   as?: string[];
   logFile: string;
-  input?: string;
+  /** Text for its standard input, or `held`: it stays open until the process that started it ends. */
+  input?: string | { held: true };
+  cwd?: string;
   env?: NodeJS.ProcessEnv;
 }
 
@@ -27,32 +30,32 @@ export interface ServerProcess {
   /** Resolves when the process has ended, with how. */
   readonly ended: Promise<string>;
   hasEnded(): boolean;
+  /** What it has written since it was started, the last lines of it. */
+  endOfLog(): string;
   /** Sends the signal, and SIGKILL after the grace. */
   stop(signal: NodeJS.Signals, graceMs: number): Promise<void>;
 }
 
 export function launch(options: Launch): ServerProcess {
+  const logged = sizeOf(options.logFile);
   const log = openSync(options.logFile, 'a', 0o600);
   const stdio: StdioOptions = [options.input === undefined ? 'ignore' : 'pipe', log, log];
   // The parent-death signal does not survive a change of user, so it is set after that.
-  const [command, ...args] = [
-    ...(options.as ?? []),
-    ...tether(options.lastWill),
-    options.command,
-    ...options.args,
-  ];
+  const tether = options.lastWill ? tetherTo(options.lastWill) : [];
+  const [command, ...args] = [...(options.as ?? []), ...tether, options.command, ...options.args];
   const child = spawn(command!, args, {
     stdio,
     env: options.env ?? process.env,
-    // Ctrl-C at the terminal reaches the whole group: servers stop last, when their user says so.
+    ...(options.cwd !== undefined && { cwd: options.cwd }),
+    // Ctrl-C at a terminal reaches a whole group of processes: this one stops when its user says so.
     detached: true,
   });
   closeSync(log);
-  if (options.input !== undefined) child.stdin!.end(options.input);
-  return watch(child);
+  if (typeof options.input === 'string') child.stdin!.end(options.input);
+  return watch(child, () => endOf(options.logFile, logged));
 }
 
-function watch(child: ChildProcess): ServerProcess {
+function watch(child: ChildProcess, endOfLog: () => string): ServerProcess {
   let over = false;
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
@@ -65,6 +68,7 @@ function watch(child: ChildProcess): ServerProcess {
     pid: child.pid ?? 0,
     ended,
     hasEnded: () => over,
+    endOfLog,
     async stop(signal, graceMs) {
       if (over) return;
       child.kill(signal);
@@ -77,7 +81,7 @@ function watch(child: ChildProcess): ServerProcess {
 
 let setprivWorks: boolean | undefined;
 
-function tether(signal: Launch['lastWill']): string[] {
+function tetherTo(signal: string): string[] {
   setprivWorks ??= works(['setpriv', '--pdeathsig', 'TERM', 'true']);
   return setprivWorks ? ['setpriv', '--pdeathsig', signal] : [];
 }
@@ -86,12 +90,12 @@ export function works([command, ...args]: string[]): boolean {
   return spawnSync(command!, args, { stdio: 'ignore' }).status === 0;
 }
 
-export function lastLines(file: string, count: number): string {
-  try {
-    return readFileSync(file, 'utf8').trimEnd().split('\n').slice(-count).join('\n');
-  } catch {
-    return '(no log)';
-  }
+const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+
+function endOf(file: string, from: number): string {
+  const text = sizeOf(file) > from ? readFileSync(file).subarray(from).toString() : '';
+  const lines = text.trimEnd().split('\n').slice(-SHOWN_LINES);
+  return `the end of ${file}:\n${lines.join('\n') || '(nothing)'}`;
 }
 
 /** A port that was free a moment ago; whoever binds it must still be ready to lose the race. */
@@ -117,7 +121,10 @@ function bind(port: number): Promise<number> {
   });
 }
 
-/** Tries until the attempt succeeds, the server ends, or the time is over. */
+/**
+ * Tries until the attempt succeeds.
+ * @throws Error with the end of the log, where the server ended or the time is over
+ */
 export async function untilReady(
   server: ServerProcess,
   attempt: () => Promise<void>,
@@ -128,9 +135,12 @@ export async function untilReady(
     try {
       return await attempt();
     } catch (error) {
-      if (server.hasEnded()) throw new Error(await server.ended, { cause: error });
-      if (Date.now() > end) throw new Error(`not ready after ${limitMs / 1000} s`, { cause: error });
+      if (!server.hasEnded() && Date.now() < end) {
+        await new Promise((resolve) => setTimeout(resolve, 25));
+        continue;
+      }
+      const why = server.hasEnded() ? await server.ended : `not ready after ${limitMs / 1000} s`;
+      throw new Error(`${why}; ${server.endOfLog()}`, { cause: error });
     }
-    await new Promise((resolve) => setTimeout(resolve, 25));
   }
 }

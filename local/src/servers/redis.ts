@@ -1,13 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { createClient } from 'redis';
-import {
-  freePort,
-  lastLines,
-  launch,
-  untilReady,
-  type RunningServer,
-  type ServerProcess,
-} from './process.js';
+import { freePort, launch, untilReady, type RunningServer, type ServerProcess } from './process.js';
 import { findRedis } from './redis-binary.js';
 
 export interface RedisOptions {
@@ -42,9 +35,7 @@ export async function startRedis(options: RedisOptions): Promise<RunningServer> 
     await untilReady(server, () => greet(url, inContainer ? undefined : server.pid), START_LIMIT_MS);
   } catch (error) {
     await stop(server);
-    throw new Error(`Redis: ${(error as Error).message}\n${lastLines(options.logFile, 15)}`, {
-      cause: error,
-    });
+    throw error;
   }
   return { url, process: server, stop: () => stop(server) };
 }

@@ -1,0 +1,124 @@
+import { createServer } from 'node:net';
+import { ConfigError } from '@gwk/core/config/load';
+import { freePort } from '../servers/process.js';
+import { endsInARow, restartDelay } from './backoff.js';
+import { commandEnvironment, programEnvironment, type Wiring } from './environments.js';
+import { portFaults } from './ports.js';
+import { loadLocalConfig } from './settings.js';
+
+describe('starting again', () => {
+  test('waits 1 s, then longer, never more than 30 s', () => {
+    expect([1, 2, 3, 4, 5, 6, 20].map(restartDelay)).toEqual([1000, 2000, 4000, 8000, 16000, 30000, 30000]);
+  });
+
+  test('counts from one again after a minute of running', () => {
+    expect(endsInARow(4, 59_999)).toBe(5);
+    expect(endsInARow(4, 60_000)).toBe(1);
+  });
+});
+
+const wiring = (env: Record<string, string> = {}): Wiring => ({
+  config: loadLocalConfig(env),
+  secrets: {
+    sealingKey: 'sealing-key',
+    operatorToken: 'operator-token',
+    clusterToken: 'cluster-token',
+    postgresPassword: 'postgres-password',
+    redisPassword: 'redis-password',
+  },
+  databaseUrl: 'postgresql://database',
+  redisUrl: 'redis://redis',
+  instances: '/instances',
+});
+
+describe('environments', () => {
+  const user = {
+    PATH: '/bin',
+    AWS_SECRET_ACCESS_KEY: 'of the user',
+    DATABASE_URL: 'of the user',
+    GWK_LOCAL_API_PORT: '9000',
+    GWK_API_REQUESTS_PER_MINUTE: '5',
+    GWK_API_HOST: '0.0.0.0',
+    GWK_WORKER_WEBHOOK_TIMEOUT_MS: '7',
+    GWK_LOG_LEVEL: 'debug',
+  };
+
+  test('the operator, and so its engines, has no database, no Redis and no sealing key', () => {
+    const env = programEnvironment('operator', wiring(), user);
+    expect(Object.keys(env).filter((name) => !name.startsWith('GWK_OPERATOR_'))).toEqual([
+      'PATH',
+      'NODE_ENV',
+      'GWK_LOG_LEVEL',
+      'GWK_EXIT_WITH_PARENT',
+    ]);
+  });
+
+  test('each program gets its own settings of the user, none of the others, and never an open address', () => {
+    const api = programEnvironment('api', wiring(), user);
+    expect(api).toMatchObject({
+      GWK_API_REQUESTS_PER_MINUTE: '5',
+      GWK_API_HOST: '127.0.0.1',
+      GWK_LOG_LEVEL: 'debug',
+    });
+    expect(Object.keys(api)).not.toContain('GWK_WORKER_WEBHOOK_TIMEOUT_MS');
+    const worker = programEnvironment('worker', wiring(), user);
+    expect(worker).toMatchObject({ GWK_WORKER_WEBHOOK_TIMEOUT_MS: '7', GWK_WORKER_HOST: '127.0.0.1' });
+    expect(Object.values({ ...api, ...worker })).not.toContain('of the user');
+  });
+
+  test('commands get the database and the sealing key', () => {
+    expect(commandEnvironment(wiring(), user)).toEqual({
+      PATH: '/bin',
+      NODE_ENV: 'production',
+      DATABASE_URL: 'postgresql://database',
+      GWK_SEALING_KEYS: 'sealing-key',
+    });
+  });
+
+  test('a setting of make run that does not exist is refused', () => {
+    expect(() => loadLocalConfig({ GWK_LOCAL_API_PROT: '9000' })).toThrow(ConfigError);
+    expect(() => loadLocalConfig({ GWK_LOCAL_API_PORT: 'many' })).toThrow(/GWK_LOCAL_API_PORT/);
+  });
+});
+
+describe('ports', () => {
+  async function freeConfig(): Promise<Record<string, string>> {
+    const names = ['API', 'INTERNAL', 'WORKER', 'OPERATOR', 'POSTGRES', 'REDIS'];
+    const entries = names.map(async (name) => [`GWK_LOCAL_${name}_PORT`, String(await freePort())] as const);
+    return Object.fromEntries(await Promise.all(entries));
+  }
+
+  test('that are free are no fault', async () => {
+    expect(await portFaults(loadLocalConfig(await freeConfig()), 0)).toBeUndefined();
+  });
+
+  test('one that is taken is named, with the setting to change', async () => {
+    const env = await freeConfig();
+    const other = createServer().listen(Number(env['GWK_LOCAL_WORKER_PORT']), '0.0.0.0');
+    await new Promise((resolve) => other.once('listening', resolve));
+    try {
+      const faults = await portFaults(loadLocalConfig(env), 0);
+      expect(faults).toContain(`port ${env['GWK_LOCAL_WORKER_PORT']} is taken`);
+      expect(faults).toContain('GWK_LOCAL_WORKER_PORT=');
+      expect(faults?.split('\n')).toHaveLength(1);
+    } finally {
+      other.close();
+    }
+  });
+
+  test('one that another run is about to leave is waited for', async () => {
+    const env = await freeConfig();
+    const other = createServer().listen(Number(env['GWK_LOCAL_API_PORT']), '127.0.0.1');
+    await new Promise((resolve) => other.once('listening', resolve));
+    setTimeout(() => other.close(), 300);
+    expect(await portFaults(loadLocalConfig(env), 10_000)).toBeUndefined();
+  });
+
+  test('of servers that are not started here do not matter; one named twice does', async () => {
+    const env = await freeConfig();
+    const same = { ...env, GWK_LOCAL_REDIS_PORT: env['GWK_LOCAL_API_PORT']! };
+    expect(await portFaults(loadLocalConfig(same), 0)).toContain('change GWK_LOCAL_REDIS_PORT');
+    const external = { ...same, REDIS_URL: 'redis://somewhere' };
+    expect(await portFaults(loadLocalConfig(external), 0)).toBeUndefined();
+  });
+});

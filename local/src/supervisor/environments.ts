@@ -1,0 +1,74 @@
+import type { Secrets } from './secrets.js';
+import { passedOn, type LocalConfig, type ProgramName } from './settings.js';
+
+export type Environment = Record<string, string>;
+
+export interface Wiring {
+  config: LocalConfig;
+  secrets: Secrets;
+  databaseUrl: string;
+  redisUrl: string;
+  instances: string;
+}
+
+const HOST = '127.0.0.1';
+/** What programs need beside their settings. Nothing else of the user's environment reaches an engine. */
+const COMMON = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'TZ', 'NODE_EXTRA_CA_CERTS'];
+
+export const baseUrl = (config: LocalConfig) => `http://${HOST}:${config.apiPort}`;
+
+/** The environment of a program. What makes the parts find each other is not for the user to change. */
+export function programEnvironment(name: ProgramName, wiring: Wiring, user: NodeJS.ProcessEnv): Environment {
+  const fixed = { api: apiSettings, worker: workerSettings, operator: operatorSettings }[name](wiring);
+  return { ...common(user), ...passedOn(name, user), GWK_EXIT_WITH_PARENT: 'on', ...fixed };
+}
+
+/** The environment of `gwk` commands that use the database. */
+export function commandEnvironment(wiring: Wiring, user: NodeJS.ProcessEnv): Environment {
+  return {
+    ...common(user),
+    DATABASE_URL: wiring.databaseUrl,
+    GWK_SEALING_KEYS: wiring.secrets.sealingKey,
+  };
+}
+
+function common(user: NodeJS.ProcessEnv): Environment {
+  const given = COMMON.flatMap((name) => (user[name] === undefined ? [] : [[name, user[name]]]));
+  return { ...(Object.fromEntries(given) as Environment), NODE_ENV: 'production' };
+}
+
+const stores = ({ databaseUrl, redisUrl, secrets }: Wiring): Environment => ({
+  DATABASE_URL: databaseUrl,
+  REDIS_URL: redisUrl,
+  GWK_SEALING_KEYS: secrets.sealingKey,
+});
+
+const apiSettings = (wiring: Wiring): Environment => ({
+  ...stores(wiring),
+  GWK_OPERATOR_TOKEN: wiring.secrets.operatorToken,
+  GWK_API_HOST: HOST,
+  GWK_API_PORT: String(wiring.config.apiPort),
+  GWK_API_INTERNAL_HOST: HOST,
+  GWK_API_INTERNAL_PORT: String(wiring.config.internalPort),
+  GWK_API_BASE_URL: baseUrl(wiring.config),
+  GWK_API_CLUSTER_URL: `http://${HOST}:${wiring.config.operatorPort}`,
+  GWK_API_CLUSTER_TOKEN: wiring.secrets.clusterToken,
+  GWK_API_LOOPBACK_WEBHOOKS: 'on',
+});
+
+const workerSettings = (wiring: Wiring): Environment => ({
+  ...stores(wiring),
+  GWK_WORKER_HOST: HOST,
+  GWK_WORKER_PORT: String(wiring.config.workerPort),
+  GWK_WORKER_LOOPBACK_WEBHOOKS: 'on',
+});
+
+const operatorSettings = (wiring: Wiring): Environment => ({
+  GWK_OPERATOR_TOKEN: wiring.secrets.operatorToken,
+  GWK_OPERATOR_INTERNAL_URL: `http://${HOST}:${wiring.config.internalPort}`,
+  GWK_OPERATOR_HOST: HOST,
+  GWK_OPERATOR_PORT: String(wiring.config.operatorPort),
+  GWK_OPERATOR_CLUSTER: 'local',
+  GWK_OPERATOR_LOCAL_FOLDER: wiring.instances,
+  GWK_OPERATOR_LOCAL_TOKEN: wiring.secrets.clusterToken,
+});

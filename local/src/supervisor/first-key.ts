@@ -1,0 +1,50 @@
+import { baseUrl, commandEnvironment, type Wiring } from './environments.js';
+import { readJson, writePrivateJson } from './folder.js';
+import { runGwk } from './gwk.js';
+
+export interface Access {
+  base_url: string;
+  api_key: string;
+}
+
+const ACCOUNT = 'local';
+const UNAUTHORIZED = 401;
+
+/**
+ * The key for scripts. A new one is made where there is none, or where the database does not know it (another
+ * DATABASE_URL than last time).
+ */
+export async function ensureAccess(
+  file: string,
+  wiring: Wiring,
+): Promise<{ access: Access; isNew: boolean }> {
+  const kept = readJson(file) as Access | undefined;
+  const base_url = baseUrl(wiring.config);
+  if (kept && (await isKnown(base_url, kept.api_key))) {
+    if (kept.base_url !== base_url) writePrivateJson(file, { ...kept, base_url });
+    return { access: { ...kept, base_url }, isNew: false };
+  }
+  const access = { base_url, api_key: await createKey(wiring) };
+  writePrivateJson(file, access);
+  return { access, isNew: true };
+}
+
+async function isKnown(base: string, key: string): Promise<boolean> {
+  const answer = await fetch(`${base}/v1/instances?limit=1`, { headers: { authorization: `Bearer ${key}` } });
+  await answer.body?.cancel();
+  return answer.status !== UNAUTHORIZED;
+}
+
+async function createKey(wiring: Wiring): Promise<string> {
+  const accounts = (await gwk(wiring, 'account', 'list')) as { name: string }[];
+  if (!accounts.some(({ name }) => name === ACCOUNT)) await gwk(wiring, 'account', 'create', ACCOUNT);
+  const key = (await gwk(wiring, 'key', 'create', '--account', ACCOUNT, '--scopes', 'all')) as {
+    api_key: string;
+  };
+  return key.api_key;
+}
+
+/** Runs a command that prints JSON. */
+async function gwk(wiring: Wiring, ...args: string[]): Promise<unknown> {
+  return JSON.parse(await runGwk(args, commandEnvironment(wiring, process.env)));
+}

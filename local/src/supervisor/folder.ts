@@ -1,0 +1,50 @@
+import { chmodSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const LOG_LIMIT = 10 * 1024 * 1024;
+
+/** The folder of one local gateway: nobody else may enter it. */
+export class Folder {
+  readonly lock: string;
+  readonly secrets: string;
+  /** For scripts: {"base_url", "api_key"}. */
+  readonly access: string;
+  readonly postgres: string;
+  readonly redis: string;
+  readonly instances: string;
+
+  constructor(readonly path: string) {
+    this.lock = join(path, 'lock');
+    this.secrets = join(path, 'secrets.json');
+    this.access = join(path, 'gwk.json');
+    this.postgres = join(path, 'postgres');
+    this.redis = join(path, 'redis');
+    this.instances = join(path, 'instances');
+    mkdirSync(join(path, 'log'), { recursive: true });
+    mkdirSync(this.instances, { recursive: true });
+    chmodSync(path, 0o700);
+  }
+
+  /** The log of a part; a long one makes way for a new one. */
+  log(name: string): string {
+    const file = join(this.path, 'log', `${name}.log`);
+    if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > LOG_LIMIT) renameSync(file, `${file}.1`);
+    return file;
+  }
+}
+
+export function readJson(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new Error(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+/** Whole or not at all, and for its owner only. */
+export function writePrivateJson(file: string, value: unknown): void {
+  const unfinished = `${file}.new`;
+  writeFileSync(unfinished, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600, flush: true });
+  renameSync(unfinished, file);
+}

@@ -1,0 +1,27 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { Environment } from './environments.js';
+import { GWK, ROOT } from './settings.js';
+
+const run = promisify(execFile);
+
+export class GwkFailed extends Error {
+  override name = 'GwkFailed';
+}
+
+/** Runs a `gwk` command to its end and gives what it printed. */
+export async function runGwk(args: string[], env: Environment, signal?: AbortSignal): Promise<string> {
+  try {
+    const { stdout } = await run(process.execPath, [GWK, ...args], {
+      cwd: ROOT,
+      env,
+      ...(signal && { signal }),
+    });
+    return stdout;
+  } catch (error) {
+    const { stderr, message } = error as { stderr?: string; message: string };
+    throw new GwkFailed(`gwk ${args.slice(0, 2).join(' ')} failed: ${stderr?.trim() || message}`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,49 @@
+import { isAbsolute, relative } from 'node:path';
+import type { Access } from './first-key.js';
+
+/** Lines for the person who waits, with the seconds since the start. */
+export class Progress {
+  readonly #began = performance.now();
+
+  constructor(readonly print: (text: string) => void) {}
+
+  get seconds(): string {
+    return ((performance.now() - this.#began) / 1000).toFixed(1);
+  }
+
+  say = (text: string): void => {
+    this.print(`[${this.seconds.padStart(5)} s] ${text}`);
+  };
+}
+
+export interface Welcome {
+  access: Access;
+  isNew: boolean;
+  seconds: string;
+  /** Where the key is kept. */
+  accessFile: string;
+}
+
+/** What a person sees when all is ready. */
+export function welcome({ access, isNew, seconds, accessFile }: Welcome): string {
+  const near = relative(process.cwd(), accessFile);
+  const file = near.startsWith('..') || isAbsolute(near) ? accessFile : near;
+  const key = isNew ? `${access.api_key}   (shown this once; kept in ${file})` : `in ${file}`;
+  const bearer = isNew ? access.api_key : `$(node -p 'JSON.parse(fs.readFileSync("${file}")).api_key')`;
+  return [
+    '',
+    `gwk is ready after ${seconds} s. Ctrl-C stops it.`,
+    '',
+    `  address   ${access.base_url}`,
+    `  API key   ${key}`,
+    '',
+    isNew
+      ? 'Try it: a number that is simulated, pairs by itself and sends nothing to anybody'
+      : 'Your instances:',
+    '',
+    `  curl -s ${access.base_url}/v1/instances \\`,
+    ...(isNew ? [`    -H 'Content-Type: application/json' -d '{"name":"first","kind":"sandbox"}' \\`] : []),
+    `    -H "Authorization: Bearer ${bearer}"`,
+    '',
+  ].join('\n');
+}
