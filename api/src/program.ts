@@ -1,10 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { apiSettings } from '@gwk/core/config/api';
 import { ConfigError, loadConfig } from '@gwk/core/config/load';
 import { onShutdown } from '@gwk/core/lifecycle';
 import { createLogger, type Logger } from '@gwk/core/log';
-import { parsePolicyOverrides, type PolicyOverrides } from '@gwk/core/policy/policy';
-import { Problem } from '@gwk/core/problems';
+import type { PolicyOverrides } from '@gwk/core/policy/policy';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { parseSealingKeys, Sealer, SealError } from '@gwk/core/sealing';
 import { KeyDirectory } from './accounts/keys.js';
@@ -17,11 +15,12 @@ import type { ApiConfig, Services } from './http/services.js';
 import { IdempotencyStore } from './idempotency/store.js';
 import { Turnstile } from './instances/turnstile.js';
 import { startInternalListener } from './internal/listener.js';
-import { checkSealingKeys, WrongSealingKey } from './key-check.js';
+import { WrongSealingKey } from './key-check.js';
 import { LiveCommands } from './live/commands.js';
 import { Acceptor } from './messages/accept/acceptor.js';
 import { Doorbell } from './messages/accept/doorbell.js';
 import { closeRedis, openRedis } from './redis.js';
+import { EXIT_CONFIGURATION, isListenError, readEnvironmentPolicy, untilUsable } from './startup.js';
 
 /** `gwk api`: the public listener and the internal one. */
 export interface RunningApi {
@@ -30,8 +29,6 @@ export interface RunningApi {
   stop(): Promise<void>;
 }
 
-const EXIT_CONFIGURATION = 2;
-const DATABASE_PATIENCE_MS = 60_000;
 const CLUSTER_TURNS = 4;
 const CLUSTER_DEADLINE_MS = 4_000;
 
@@ -61,10 +58,6 @@ export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
   }
 }
 
-function isListenError(error: unknown): boolean {
-  return ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL'].includes((error as NodeJS.ErrnoException).code ?? '');
-}
-
 function readConfig(environment: NodeJS.ProcessEnv): ApiConfig {
   try {
     const config = loadConfig(apiSettings, environment);
@@ -80,13 +73,7 @@ function readConfig(environment: NodeJS.ProcessEnv): ApiConfig {
 }
 
 function environmentPolicy(config: ApiConfig): PolicyOverrides {
-  try {
-    return parsePolicyOverrides(JSON.parse(config.environmentPolicy));
-  } catch (error) {
-    const faults = error instanceof Problem ? (error.extras.errors ?? []) : [];
-    const said = faults.map(({ path, message }) => `${path}: ${message}`).join('; ');
-    throw new ConfigError([`GWK_API_POLICY: ${said || (error as Error).message}`]);
-  }
+  return readEnvironmentPolicy('GWK_API_POLICY', config.environmentPolicy);
 }
 
 /** @throws WrongSealingKey, and what the listeners throw */
@@ -150,19 +137,4 @@ function makeServices(
       environmentPolicy: environmentPolicy(config),
     }),
   };
-}
-
-/** Postgres may come up after us, and migrations may still be under way; a wrong key is no matter of time. */
-async function untilUsable(db: Database, sealer: Sealer, log: Logger, signal: AbortSignal): Promise<void> {
-  const deadline = performance.now() + DATABASE_PATIENCE_MS;
-  for (;;) {
-    try {
-      await checkSealingKeys(db, sealer);
-      return;
-    } catch (error) {
-      if (error instanceof WrongSealingKey || performance.now() > deadline) throw error;
-      log.warn({ err: error }, 'waiting for Postgres and its migrations (gwk migrate)');
-      await sleep(1_000, undefined, { signal });
-    }
-  }
 }

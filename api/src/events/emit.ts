@@ -63,6 +63,11 @@ export function openEventData(
   return sealer.openJson(accountId, COLUMN, sealed) as Record<string, unknown>;
 }
 
+/** The data as it was written, character for character. */
+export function openEventText(sealer: Sealer, accountId: string, sealed: Uint8Array): string {
+  return sealer.open(accountId, COLUMN, sealed).toString('utf8');
+}
+
 /** Writes the events within the caller's transaction. Returns their ids. */
 export async function emit(tx: Queryable, sealer: Sealer, drafts: readonly EventDraft[]): Promise<string[]> {
   if (drafts.length === 0) return [];

@@ -14,6 +14,11 @@ export const workerSettings = {
   sealingKeys: shared.sealingKeys,
   logLevel: shared.logLevel,
   exitWithParent: shared.exitWithParent,
+  environmentPolicy: setting(
+    'GWK_WORKER_POLICY',
+    types.text().default('{}'),
+    'Policy overrides of this environment, as JSON: what GWK_API_POLICY says.',
+  ),
   host: setting(
     'GWK_WORKER_HOST',
     types.text().default('0.0.0.0'),

@@ -202,7 +202,7 @@ BEGIN
   )
   UPDATE webhook_deliveries d
   SET status = 'failed', next_attempt_at = NULL,
-    last_error = CASE WHEN e.deleted THEN 'the destination was deleted' ELSE 'the destination was disabled' END
+    last_error = CASE WHEN e.deleted THEN 'the destination was removed' ELSE 'the destination was disabled' END
   FROM entries e WHERE d.id = e.delivery_id;
   GET DIAGNOSTICS abandoned = ROW_COUNT;
   RETURN abandoned;

@@ -1,0 +1,188 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Batcher } from '@gwk/core/batcher';
+import { failpoint } from '@gwk/core/failpoints';
+import type { Logger } from '@gwk/core/log';
+import type { Sealer } from '@gwk/core/sealing';
+import type { Dispatcher } from 'undici';
+import type { Database } from '../../database.js';
+import type { AddressGuard } from '../../net/guard.js';
+import type { DeliveryMetrics } from '../metrics.js';
+import { call, CallTimeout, WorkerStopping } from './call.js';
+import { claimDeliveries } from './claim.js';
+import { conclude, concludeUnpreparable, giveBack, writeConclusions } from './conclude.js';
+import { prepare } from './prepare.js';
+import { Slots } from './slots.js';
+import type { Claimed, Conclusion } from './types.js';
+
+/**
+ * Deliveries of webhooks: claim -> prepare -> call -> conclude.
+ *
+ * An entry is locked while it is called, for the time-out and a margin; nothing claimed waits in this process, so the
+ * lock of an entry ends only where its worker is gone or cannot write. Then it is due again and posted again: at
+ * least once. A result is written only under the lock that its call was made under, so none is written twice.
+ *
+ * There is no bell: NOTIFY would make all commits that write events wait for each other. The queue is looked at
+ * every 100 ms (a look at an empty one is one index look-up), less often where looking takes long.
+ */
+export interface DeliveryOptions {
+  timeoutMs: number;
+  concurrency: number;
+  perDestination: number;
+}
+
+export interface DeliveryDeps {
+  db: Database;
+  sealer: Sealer;
+  guard: AddressGuard;
+  dispatcher: Dispatcher;
+  log: Logger;
+  metrics: DeliveryMetrics;
+  options: DeliveryOptions;
+}
+
+const LOCK_MARGIN_MS = 15_000;
+const IDLE_MS = 100;
+const MAX_IDLE_MS = 500;
+/** Looking at the queue takes no more than a tenth of the time. */
+const IDLE_PER_CLAIM_MS = 10;
+/** Between two claims while there is work: so long that calls of a moment end together. */
+const BUSY_MS = 2;
+/** An answer that takes this part of the time-out is slow. */
+const SLOW_PART = 1 / 5;
+const WRITE_RETRY_MS = [100, 250, 500, 1_000, 2_000];
+const MAX_DRAIN_MS = 10_000;
+
+export class Deliveries {
+  readonly #deps: DeliveryDeps;
+  readonly #slots: Slots;
+  readonly #calls = new Set<AbortController>();
+  readonly #unfinished = new Set<Promise<void>>();
+  readonly #writer: Batcher<Conclusion, void>;
+  #stopping = false;
+  /** A place became free since the last look. */
+  #freed = false;
+  #wake: () => void = () => undefined;
+
+  constructor(deps: DeliveryDeps) {
+    this.#deps = deps;
+    const { concurrency, perDestination, timeoutMs } = deps.options;
+    this.#slots = new Slots({ total: concurrency, perDestination, slowMs: timeoutMs * SLOW_PART });
+    this.#writer = new Batcher({ run: (items) => this.#write(items) });
+  }
+
+  get inFlight(): number {
+    return this.#slots.taken;
+  }
+
+  /** One look at the queue. @returns how long the next one can wait (milliseconds) */
+  async pass(): Promise<number> {
+    const { db, options } = this.#deps;
+    this.#freed = false;
+    const room = this.#slots.room();
+    if (room.most === 0 || this.#stopping) return IDLE_MS;
+    const start = performance.now();
+    const claimed = await claimDeliveries(db, {
+      ...room,
+      lockMs: options.timeoutMs + LOCK_MARGIN_MS,
+      perDestination: options.perDestination,
+    });
+    for (const item of claimed) this.#start(item);
+    if (claimed.length > 0) return BUSY_MS;
+    return Math.min(Math.max(IDLE_MS, (performance.now() - start) * IDLE_PER_CLAIM_MS), MAX_IDLE_MS);
+  }
+
+  /** Waits until the next look is due: sooner than `ms` where a place has become free. */
+  async pause(ms: number): Promise<void> {
+    const woken = new AbortController();
+    this.#wake = () => woken.abort();
+    if (!this.#freed) await sleep(ms, undefined, { signal: woken.signal }).catch(() => undefined);
+    if (this.#freed) await sleep(BUSY_MS);
+  }
+
+  /** Calls under way end in their own time, or after 10 s; what they leave is given back. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    this.#wake();
+    const drained = this.#drain();
+    const patience = new AbortController();
+    await Promise.race([
+      drained,
+      sleep(Math.min(this.#deps.options.timeoutMs, MAX_DRAIN_MS), undefined, {
+        signal: patience.signal,
+      }).catch(() => undefined),
+    ]);
+    patience.abort();
+    for (const controller of this.#calls) controller.abort(new WorkerStopping());
+    await drained;
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#unfinished.size > 0) await Promise.allSettled(this.#unfinished);
+  }
+
+  #start(claimed: Claimed): void {
+    const running = this.#deliver(claimed).catch((error: unknown) => {
+      this.#deps.log.error({ err: error, delivery: claimed.deliveryId }, 'a delivery was left to its lock');
+    });
+    this.#unfinished.add(running);
+    void running.finally(() => this.#unfinished.delete(running));
+  }
+
+  async #deliver(claimed: Claimed): Promise<void> {
+    const conclusion = this.#stopping ? giveBack(claimed) : await this.#attempt(claimed);
+    await this.#conclude(conclusion);
+    this.#deps.metrics.concluded(conclusion);
+  }
+
+  async #attempt(claimed: Claimed): Promise<Conclusion> {
+    const { sealer, dispatcher, options } = this.#deps;
+    const free = this.#slots.take(claimed.endpointId, claimed.failingSince !== null);
+    const controller = new AbortController();
+    const timer = setTimeout(
+      () => controller.abort(new CallTimeout(`no complete answer within ${options.timeoutMs / 1000} s`)),
+      options.timeoutMs,
+    );
+    this.#calls.add(controller);
+    const start = performance.now();
+    try {
+      const prepared = prepare(claimed, this.#deps, new Date());
+      if ('error' in prepared) return concludeUnpreparable(prepared);
+      const called = await call(prepared, dispatcher, controller.signal);
+      failpoint('worker.after-post');
+      return conclude(called, sealer, new Date());
+    } catch (error) {
+      if (error instanceof WorkerStopping) return giveBack(claimed);
+      throw error;
+    } finally {
+      clearTimeout(timer);
+      this.#calls.delete(controller);
+      free(performance.now() - start);
+      this.#freed = true;
+      this.#wake();
+    }
+  }
+
+  /** Tried for as long as the lock lasts; afterwards the entry is due again anyway. */
+  async #conclude(conclusion: Conclusion): Promise<void> {
+    const deadline = performance.now() + LOCK_MARGIN_MS;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await this.#writer.submit(conclusion);
+      } catch (error) {
+        if (performance.now() > deadline) throw error;
+        await sleep(WRITE_RETRY_MS[attempt] ?? WRITE_RETRY_MS.at(-1)!);
+      }
+    }
+  }
+
+  async #write(conclusions: readonly Conclusion[]): Promise<void[]> {
+    const { db, log } = this.#deps;
+    const disabled = await writeConclusions(db, conclusions);
+    for (const endpoint of disabled) {
+      const reason = conclusions.find((item) => item.endpointId === endpoint && item.health?.disable)?.health
+        ?.disable;
+      log.warn({ endpoint, reason }, 'webhook destination disabled');
+    }
+    return conclusions.map(() => undefined);
+  }
+}

@@ -1,0 +1,47 @@
+import { toPublicId } from '@gwk/core/ids';
+import { SealError, type Sealer } from '@gwk/core/sealing';
+import { signWebhook } from '@gwk/core/webhook-signature';
+import { openEventText } from '../../events/emit.js';
+import type { AddressGuard } from '../../net/guard.js';
+import { openWebhookSecret } from '../../webhooks/secrets.js';
+import type { Claimed, Prepared, Unpreparable } from './types.js';
+
+export interface PrepareDeps {
+  sealer: Sealer;
+  guard: AddressGuard;
+}
+
+const USER_AGENT = 'gwk-webhooks/1';
+
+/**
+ * The request of one attempt (spec: Webhook signature). The body is made of the stored text, so every attempt posts
+ * the same bytes; timestamp and signatures are of this attempt.
+ */
+export function prepare(claimed: Claimed, deps: PrepareDeps, now: Date): Prepared | Unpreparable {
+  const { event, accountId } = claimed;
+  if (event === null) return { claimed, error: 'the event is gone', final: true };
+  const verdict = deps.guard.checkUrl(claimed.url);
+  if (!verdict.ok) return { claimed, error: `the URL is not allowed (${verdict.finding})`, final: false };
+  try {
+    const data = openEventText(deps.sealer, accountId, event.dataSealed);
+    const secrets = claimed.secretsSealed.map((sealed) => openWebhookSecret(deps.sealer, accountId, sealed));
+    const body = `{"type":${JSON.stringify(event.type)},"timestamp":"${event.at.toISOString()}","data":${data}}`;
+    return { claimed, url: verdict.url, body, headers: headersOf(claimed, secrets, body, now) };
+  } catch (error) {
+    // A key that is missing today may be configured tomorrow: the delivery waits for it.
+    if (error instanceof SealError) return { claimed, error: 'cannot be unsealed here', final: false };
+    throw error;
+  }
+}
+
+function headersOf(claimed: Claimed, secrets: string[], body: string, now: Date): Record<string, string> {
+  const id = toPublicId('event', claimed.eventId);
+  const timestamp = Math.floor(now.getTime() / 1000);
+  return {
+    'content-type': 'application/json',
+    'user-agent': USER_AGENT,
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': signWebhook(secrets, id, timestamp, body),
+  };
+}

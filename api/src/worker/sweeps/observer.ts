@@ -1,0 +1,36 @@
+/**
+ * How long this worker could have seen others: absence counts only while the observer was healthy. An observation that
+ * fails, or that comes long after the one before it (a stalled or suspended process), begins a new time.
+ */
+const MAX_GAP_MS = 5_000;
+
+export class Observer {
+  readonly #now: () => number;
+  #healthySince: number | null = null;
+  #last = 0;
+
+  /** @param now a clock that never jumps back (milliseconds) */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  healthyForMs(): number {
+    return this.#healthySince === null ? 0 : this.#last - this.#healthySince;
+  }
+
+  async observe<T>(look: () => Promise<T>): Promise<T> {
+    const start = this.#now();
+    if (this.#healthySince === null || start - this.#last > MAX_GAP_MS) this.#healthySince = null;
+    try {
+      const seen = await look();
+      const end = this.#now();
+      if (end - start > MAX_GAP_MS) this.#healthySince = null;
+      this.#healthySince ??= end;
+      this.#last = end;
+      return seen;
+    } catch (error) {
+      this.#healthySince = null;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,162 @@
+import type { Database } from '../../database.js';
+import type { Sweep, SweepDeps, Swept } from './sweep.js';
+
+/** What is kept for how long (design: Retention, At rest). */
+export interface RetentionOptions {
+  messageDays: number;
+  eventDays: number;
+  deliveryDays: number;
+  contentHours: number;
+  stateMonths: number;
+}
+
+const GROUP = 1_000;
+const HOUR_MS = 3_600_000;
+/** What gwk_change_messages writes into delete_at, counted from when the message left. */
+const CONTENT_HOURS_WRITTEN = 24;
+/** The longest window that the mass block counts over. */
+const MASS_SENDS_HOURS = 24;
+
+export interface PartitionPlan {
+  parent: string;
+  /** Days (UTC) that need a partition: yesterday until a week ahead. */
+  days: string[];
+  /** Partitions of earlier days are dropped. */
+  keepFrom: string;
+}
+
+const DAYS_AHEAD = 7;
+const DAY_MS = 24 * HOUR_MS;
+
+export function planPartitions(now: Date, options: RetentionOptions): PartitionPlan[] {
+  const day = (offset: number): string =>
+    new Date(now.getTime() + offset * DAY_MS).toISOString().slice(0, 10);
+  const days = Array.from({ length: DAYS_AHEAD + 2 }, (_, index) => day(index - 1));
+  const kept = {
+    messages: options.messageDays,
+    events: options.eventDays,
+    webhook_deliveries: options.deliveryDays,
+  };
+  return Object.entries(kept).map(([parent, daysKept]) => ({ parent, days, keepFrom: day(-daysKept) }));
+}
+
+/** Partitions of the days to come, and an end to those of the days gone by. */
+export function partitionSweep({ db, log }: SweepDeps, options: RetentionOptions): Sweep {
+  return {
+    name: 'partitions',
+    everyMs: HOUR_MS,
+    async pass() {
+      let amount = 0;
+      for (const plan of planPartitions(new Date(), options)) {
+        for (const day of plan.days) amount += await ensurePartition({ db, log }, plan.parent, day);
+        amount += await dropPartitions(db, plan);
+        await emptyDefault(db, plan);
+      }
+      return { amount, more: false };
+    },
+  };
+}
+
+/**
+ * A day that has rows in the default partition already (no worker ran for a week) keeps them there; the days after
+ * it still get their own.
+ */
+async function ensurePartition(
+  { db, log }: Pick<SweepDeps, 'db' | 'log'>,
+  parent: string,
+  day: string,
+): Promise<number> {
+  try {
+    return await underLock(
+      db,
+      (tx) => tx.$queryRaw`
+      SELECT gwk_ensure_partitions(${parent}, ${day}::date, ${day}::date) AS amount`,
+    );
+  } catch (error) {
+    if (!isCheckViolation(error)) throw error;
+    log.warn({ table: parent, day }, 'rows of this day are in the default partition');
+    return 0;
+  }
+}
+
+function dropPartitions(db: Database, { parent, keepFrom }: PartitionPlan): Promise<number> {
+  return underLock(
+    db,
+    (tx) => tx.$queryRaw`SELECT gwk_drop_partitions(${parent}, ${keepFrom}::date) AS amount`,
+  );
+}
+
+type Transaction = Parameters<Parameters<Database['$transaction']>[0]>[0];
+
+/** One worker at a time, and never waiting long for a table that everybody uses: the next pass comes. */
+function underLock(db: Database, work: (tx: Transaction) => Promise<{ amount: number }[]>): Promise<number> {
+  return db.$transaction(async (tx) => {
+    await tx.$executeRaw`SET LOCAL lock_timeout = '2s'`;
+    await tx.$queryRaw`SELECT pg_advisory_xact_lock(hashtext('gwk partitions'))::text`;
+    const [row] = await work(tx);
+    return row!.amount;
+  });
+}
+
+/** Rows that came without a partition for their day are removed one by one. */
+async function emptyDefault(db: Database, { parent, keepFrom }: PartitionPlan): Promise<void> {
+  const table = `${parent}_default`;
+  const sql = `DELETE FROM ${table} WHERE id IN (
+    SELECT id FROM ${table} WHERE id < gwk_lowest_id($1::date::timestamp AT TIME ZONE 'UTC')
+    LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`;
+  while ((await db.$executeRawUnsafe(sql, keepFrom)) === GROUP);
+}
+
+function isCheckViolation(error: unknown): boolean {
+  return /23514|default partition .* would be violated/.test(String((error as Error).message));
+}
+
+/** Rows that end one by one: each statement takes a group of what is due and leaves what others have locked. */
+const EXPIRING: Record<string, (options: RetentionOptions) => string> = {
+  content: ({ contentHours }) => `
+    DELETE FROM message_contents WHERE message_id IN (
+      SELECT message_id FROM message_contents
+      WHERE delete_at <= now() - interval '${contentHours - CONTENT_HOURS_WRITTEN} hours'
+      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
+  idempotency: () => `
+    DELETE FROM idempotency_records WHERE (account_id, route, key) IN (
+      SELECT account_id, route, key FROM idempotency_records WHERE expires_at <= now()
+      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
+  'mass-sends': () => `
+    DELETE FROM mass_sends WHERE (instance_id, fingerprint, contact_id) IN (
+      SELECT instance_id, fingerprint, contact_id FROM mass_sends
+      WHERE at <= now() - interval '${MASS_SENDS_HOURS} hours'
+      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
+  menus: () => `
+    DELETE FROM menus WHERE message_id IN (
+      SELECT message_id FROM menus WHERE delete_at <= now() LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
+  'webhook-secrets': () => `
+    DELETE FROM webhook_secrets WHERE id IN (
+      SELECT id FROM webhook_secrets WHERE expires_at <= now() LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
+  'pairing-codes': () => `
+    UPDATE pairing_sessions SET code_sealed = NULL WHERE instance_id IN (
+      SELECT instance_id FROM pairing_sessions WHERE code_sealed IS NOT NULL AND expires_at <= now()
+      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
+  'instance-states': ({ stateMonths }) => `
+    DELETE FROM instance_states WHERE id IN (
+      SELECT id FROM instance_states WHERE ended_at <= now() - interval '${stateMonths} months'
+      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
+};
+
+export function retentionSweep({ db }: SweepDeps, options: RetentionOptions): Sweep {
+  const statements = Object.values(EXPIRING).map((make) => make(options));
+  return {
+    name: 'retention',
+    everyMs: 10_000,
+    async pass(): Promise<Swept> {
+      let amount = 0;
+      let more = false;
+      for (const statement of statements) {
+        const removed = await db.$executeRawUnsafe(statement);
+        amount += removed;
+        more ||= removed === GROUP;
+      }
+      return { amount, more };
+    },
+  };
+}

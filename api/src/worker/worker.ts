@@ -1,0 +1,137 @@
+import type { ConfigOf } from '@gwk/core/config/load';
+import type { workerSettings } from '@gwk/core/config/worker';
+import type { Logger } from '@gwk/core/log';
+import { RedisKeys } from '@gwk/core/protocol/redis-keys';
+import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { openDatabase } from '../database.js';
+import { Doorbell } from '../messages/accept/doorbell.js';
+import { AddressGuard, guardedAgent } from '../net/guard.js';
+import { closeRedis, openRedis } from '../redis.js';
+import { readEnvironmentPolicy, untilUsable } from '../startup.js';
+import { Deliveries, type DeliveryDeps } from './delivery/deliveries.js';
+import { startHealthListener } from './health.js';
+import { WorkerMetrics } from './metrics.js';
+import { abandonSweep } from './sweeps/abandon.js';
+import { doubtSweep } from './sweeps/doubt.js';
+import { expireSweep } from './sweeps/expire.js';
+import { Observer } from './sweeps/observer.js';
+import { refuseSweep } from './sweeps/refuse.js';
+import { releaseSweep } from './sweeps/release.js';
+import { partitionSweep, retentionSweep } from './sweeps/retention.js';
+import { ringAgainSweep } from './sweeps/ring-again.js';
+import { silenceSweep } from './sweeps/silence.js';
+import { backoff, loop, type Sweep, type SweepDeps } from './sweeps/sweep.js';
+
+export type WorkerConfig = ConfigOf<typeof workerSettings>;
+
+export interface RunningWorker {
+  port: number;
+  stop(): Promise<void>;
+}
+
+type Closers = (() => Promise<unknown> | void)[];
+
+/** @throws WrongSealingKey, and what the listener throws */
+export async function startWorker(
+  config: WorkerConfig,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<RunningWorker> {
+  const sealer = new Sealer(parseSealingKeys(config.sealingKeys));
+  const db = openDatabase({
+    url: config.databaseUrl,
+    poolSize: config.databasePool,
+    program: 'gwk-worker',
+  });
+  const closers: Closers = [() => db.$disconnect()];
+  const stop = async (): Promise<void> => {
+    for (const close of closers.splice(0).reverse()) await close();
+  };
+  try {
+    await untilUsable(db, sealer, log, signal);
+    const redis = openRedis({ url: config.redisUrl, program: 'gwk-worker', log });
+    closers.push(() => closeRedis(redis));
+    const doorbell = new Doorbell(redis, new RedisKeys(config.redisPrefix));
+    const metrics: WorkerMetrics = new WorkerMetrics(() => deliveries.inFlight);
+    const deliveries = makeDeliveries(config, { db, sealer, log, metrics }, closers);
+    const ended = new AbortController();
+    const listener = await startHealthListener(config, {
+      db,
+      redis,
+      registry: metrics.registry,
+      draining: () => ended.signal.aborted,
+    });
+    closers.push(() => listener.close());
+    const sweeps = sweepsOf({ db, sealer, doorbell, log }, config).map((sweep) =>
+      loop(sweep, {
+        log,
+        signal: ended.signal,
+        onPass: (ok, amount) => metrics.passed(sweep.name, ok, amount),
+      }),
+    );
+    const delivering = deliverLoop(deliveries, { log, signal: ended.signal });
+    closers.push(async () => {
+      ended.abort();
+      await deliveries.stop();
+      await Promise.all([...sweeps, delivering]);
+    });
+    return { port: listener.port, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function makeDeliveries(
+  config: WorkerConfig,
+  deps: Pick<DeliveryDeps, 'db' | 'sealer' | 'log' | 'metrics'>,
+  closers: Closers,
+): Deliveries {
+  const guard = new AddressGuard({
+    loopback: config.loopbackWebhooks,
+    forbiddenRanges: config.forbiddenRanges,
+  });
+  const dispatcher = guardedAgent(guard, { connectTimeoutMs: config.webhookTimeoutMs });
+  closers.push(() => dispatcher.destroy());
+  const options = {
+    timeoutMs: config.webhookTimeoutMs,
+    concurrency: config.webhookConcurrency,
+    perDestination: config.webhookConcurrencyPerDestination,
+  };
+  return new Deliveries({ ...deps, guard, dispatcher, options });
+}
+
+function sweepsOf(deps: SweepDeps, config: WorkerConfig): Sweep[] {
+  return [
+    refuseSweep(deps),
+    expireSweep(deps, config.expireAfterMs),
+    doubtSweep(deps, config.doubtAfterMs),
+    releaseSweep(deps, readEnvironmentPolicy('GWK_WORKER_POLICY', config.environmentPolicy)),
+    ringAgainSweep(deps),
+    silenceSweep(deps, new Observer()),
+    abandonSweep(deps),
+    partitionSweep(deps, config),
+    retentionSweep(deps, config),
+  ];
+}
+
+/** As the sweeps are run, but woken by free places as well as by time. */
+async function deliverLoop(
+  deliveries: Deliveries,
+  { log, signal }: { log: Logger; signal: AbortSignal },
+): Promise<void> {
+  let failures = 0;
+  while (!signal.aborted) {
+    let wait: number;
+    try {
+      wait = await deliveries.pass();
+      if (failures > 0) log.info('deliveries go on');
+      failures = 0;
+    } catch (error) {
+      failures += 1;
+      if (failures === 1) log.warn({ err: error }, 'cannot take deliveries, and try again');
+      wait = backoff(100, failures);
+    }
+    if (!signal.aborted) await deliveries.pause(wait);
+  }
+}
