@@ -61,7 +61,7 @@ export async function startPublicListener(services: Services): Promise<PublicLis
   const tier = new Tier(services);
   const server = createServer({
     app: tier.app.express,
-    clientError: clientErrorHandler((address) =>
+    clientError: clientErrorHandler(config.docsUrl ?? config.baseUrl, (address) =>
       limiter.peek(`ip:${networkOf(address)}`, config.anonymousRequestsPerMinute),
     ),
     lastResort: (error, req, res) => tier.app.problems.handle(error, req, res),

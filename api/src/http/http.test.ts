@@ -1,0 +1,374 @@
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { PROBLEMS, type ProblemBody, type ProblemCode } from '@gwk/core/problems';
+import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
+import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
+import { TestApi, type TestAccount } from '../testing/api.js';
+import type { ApiClient, Answer } from '../testing/client.js';
+import { allowOf } from './app.js';
+import { OPERATIONS } from './operations.js';
+
+let database: TestDatabase;
+let api: TestApi;
+let account: TestAccount;
+let client: ApiClient;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  api = await TestApi.start({
+    databaseUrl: database.url,
+    redisUrl: redisUrl(),
+    redisPrefix: redisPrefix(),
+    settings: { GWK_API_ANONYMOUS_REQUESTS_PER_MINUTE: '100000' },
+  });
+  account = await api.account();
+  client = await api.clientOf(account);
+});
+afterAll(async () => {
+  await api.stop();
+  await database.drop();
+});
+
+function expectProblem(answer: Answer<ProblemBody>, code: ProblemCode, instance?: string): void {
+  expect({ status: answer.status, type: answer.body?.type }).toEqual({
+    status: PROBLEMS[code].status,
+    type: `https://docs.example.org/problems/${code}`,
+  });
+  expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8');
+  expect(answer.body).toMatchObject({
+    title: PROBLEMS[code].title,
+    status: PROBLEMS[code].status,
+    detail: expect.any(String) as string,
+    request_id: answer.headers['x-request-id'],
+    ...(instance !== undefined && { instance }),
+  });
+  expectRate(answer);
+}
+
+function expectRate({ headers }: Answer<unknown>): void {
+  expect(Number(headers['ratelimit-limit'])).toBeGreaterThan(0);
+  expect(Number(headers['ratelimit-remaining'])).toBeGreaterThanOrEqual(0);
+  expect(Number(headers['ratelimit-reset'])).toBeGreaterThanOrEqual(0);
+  expect(Number(headers['ratelimit-reset'])).toBeLessThanOrEqual(60);
+}
+
+/** A path of the operation that names nothing that exists. */
+const somePath = (path: string) =>
+  path.replaceAll(/\{(\w+)_id\}/g, (_, name: string) => `${ABSENT[name]!}${'0'.repeat(32)}`);
+const ABSENT: Record<string, string> = { instance: 'ins_', message: 'msg_', event: 'evt_', endpoint: 'whe_' };
+
+describe('every operation of the table', () => {
+  const all = OPERATIONS.map((operation) => ({
+    ...operation,
+    title: `${operation.method} ${operation.path}`,
+  }));
+
+  test.each(all)('$title without a key: unauthorized', async ({ method, path }) => {
+    expectProblem(await api.client(null).call(method, somePath(path)), 'unauthorized', somePath(path));
+  });
+
+  test.each(all)('$title without its scope: insufficient-scope, which names it', async (operation) => {
+    const poor = await api.clientOf(account, { scopes: [] });
+    // The shape is not even looked at.
+    const answer = await poor.call(operation.method, somePath(operation.path), { body: '{' });
+    expectProblem(answer, 'insufficient-scope');
+    expect(answer.body.required_scope).toBe(operation.scope);
+  });
+
+  const withBody = all.filter(({ body }) => body !== undefined);
+  test.each(withBody)('$title with a malformed body: validation-error', async ({ method, path }) => {
+    expectProblem(await client.call(method, somePath(path), { body: '{"a":' }), 'validation-error');
+  });
+
+  test.each(withBody)('$title with an unknown field: validation-error', async ({ method, path }) => {
+    const answer = await client.call(method, somePath(path), { body: { nonsense: 1 } });
+    expectProblem(answer, 'validation-error');
+    expect(answer.body.errors!.map((error) => error.path)).toContain(
+      path === '/v1/messages' ? '' : 'nonsense',
+    );
+  });
+
+  const named = all.filter(({ path }) => path.includes('{'));
+  test.each(named)('$title of what does not exist: not-found', async ({ method, path, body }) => {
+    const sending = body === undefined ? {} : { body: {} };
+    expectProblem(await client.call(method, somePath(path), sending), 'not-found');
+  });
+
+  const posts = all.filter(({ method }) => method === 'POST');
+  test.each(posts)('$title with a bad Idempotency-Key: invalid-idempotency-key', async ({ path }) => {
+    const body = BODIES[path];
+    for (const key of ['', 'x'.repeat(256)]) {
+      const answer = await client.call('POST', path, { body, headers: { 'idempotency-key': key } });
+      expectProblem(answer, 'invalid-idempotency-key');
+    }
+  });
+  const BODIES: Record<string, unknown> = {
+    '/v1/instances': { name: 'x' },
+    '/v1/webhook-endpoints': { url: 'https://example.org' },
+    '/v1/messages': {},
+  };
+
+  const lists = all.filter(({ query }) => query !== undefined);
+  test.each(lists)('$title judges limit and cursor', async ({ path }) => {
+    // The destination of deliveries is looked for before the cursor can be read.
+    if (path.includes('{')) return;
+    for (const limit of ['0', '201', 'ten', '1.5', '']) {
+      expectProblem(await client.call('GET', path, { query: { limit } }), 'validation-error');
+    }
+    expectProblem(await client.call('GET', `${path}?limit=1&limit=2`), 'validation-error');
+    for (const cursor of ['', 'x', 'A'.repeat(51)]) {
+      expectProblem(await client.call('GET', path, { query: { cursor } }), 'invalid-cursor');
+    }
+  });
+
+  test.each([...Map.groupBy(OPERATIONS, ({ path }) => path)])(
+    '%s tells what it allows',
+    async (path, operations) => {
+      for (const method of ['PUT', 'OPTIONS', 'TRACE']) {
+        const answer = await client.call(method, somePath(path));
+        expectProblem(answer, 'method-not-allowed');
+        expect(answer.headers.allow).toBe(allowOf(operations));
+      }
+    },
+  );
+
+  test('names and routes are told apart', () => {
+    const names = OPERATIONS.map(({ name }) => name);
+    const routes = OPERATIONS.map(({ method, path }) => `${method} ${path}`);
+    expect([new Set(names).size, new Set(routes).size]).toEqual([names.length, routes.length]);
+  });
+});
+
+describe('paths', () => {
+  test.each([
+    '/',
+    '/v1',
+    '/v1/',
+    '/v1/nothing',
+    '/v1/messages/',
+    '/V1/messages',
+    '/v1/Messages',
+    '//v1/messages',
+    '/v1/messages/%',
+    '/v1/messages/%ff',
+    '/v1/messages/msg_1%00',
+    '/v1/messages/..%2finstances',
+    '/v1/instances/__proto__',
+    '/livez/x',
+  ])('%s is unknown, to those with a key and to those without', async (path) => {
+    const known = path.startsWith('/v1/messages/%') || /(msg_1|\.\.|__proto__)/.test(path);
+    expectProblem(await client.call('GET', path), 'not-found', path);
+    expectProblem(
+      await api.client(null).call('GET', path),
+      known && !/%(ff)?$/.test(path) ? 'unauthorized' : 'not-found',
+      path,
+    );
+  });
+
+  test('HEAD is GET without a body', async () => {
+    const answer = await client.call('HEAD', '/v1/instances');
+    expect([answer.status, answer.body]).toEqual([200, undefined]);
+  });
+});
+
+describe('keys', () => {
+  test.each([
+    ['no header', {}],
+    ['an empty header', { authorization: '' }],
+    ['another scheme', { authorization: 'Basic abc' }],
+    ['no key', { authorization: 'Bearer' }],
+    ['a key of another form', { authorization: 'Bearer sk_test_1' }],
+    ['an unknown key', { authorization: `Bearer gwk_live_${'x'.repeat(43)}` }],
+    ['a very long key', { authorization: `Bearer gwk_live_${'x'.repeat(9000)}` }],
+  ])('%s: unauthorized', async (_, headers) => {
+    expectProblem(await api.client(null).call('GET', '/v1/instances', { headers }), 'unauthorized');
+  });
+
+  test('a revocation and a suspension hold on every replica within 2 s', async () => {
+    const replica = await api.addReplica();
+    const own = await api.account();
+    const { id, key } = await api.key(own);
+    const clients = [api.client(key), api.client(key, replica.port)];
+    const send = (who: ApiClient) =>
+      who.call('POST', '/v1/messages', {
+        body: {
+          instance_id: `ins_${'0'.repeat(32)}`,
+          to: '5511987654321',
+          type: 'text',
+          text: { body: 'x' },
+        },
+      });
+    for (const who of clients) expectProblem(await send(who), 'not-found');
+
+    await api.db.account.update({ where: { id: own.id }, data: { suspendedAt: new Date() } });
+    await sleep(1_950);
+    for (const who of clients) expectProblem(await send(who), 'account-suspended');
+    for (const who of clients) expect((await who.call('GET', '/v1/messages')).status).toBe(200);
+
+    await api.db.apiKey.update({ where: { id }, data: { revokedAt: new Date() } });
+    // In use all the while: what is known of it is renewed in the background, never kept for longer.
+    for (let i = 0; i < 19; i++) {
+      await sleep(100);
+      await clients[0]!.call('GET', '/v1/messages');
+    }
+    for (const who of clients) expectProblem(await send(who), 'unauthorized');
+  }, 20_000);
+});
+
+describe('request ids', () => {
+  test.each(['a', 'mine-1', 'with space ~', 'x'.repeat(128)])('%s is kept', async (id) => {
+    const answer = await client.call('GET', '/v1/nothing', { headers: { 'x-request-id': id } });
+    expect([answer.headers['x-request-id'], answer.body.request_id]).toEqual([id.trim(), id.trim()]);
+  });
+
+  test.each(['', 'x'.repeat(129), 'é', 'a\tb'])('"%s" is replaced', async (id) => {
+    const { headers } = await client.call('GET', '/v1/instances', { headers: { 'x-request-id': id } });
+    expect(headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/);
+  });
+});
+
+describe('bodies', () => {
+  const post = (body: string, headers: Record<string, string> = {}) =>
+    client.call('POST', '/v1/instances', { body, headers });
+
+  test.each([
+    ['a wrong content type', '{"name":"x"}', { 'content-type': 'text/plain' }],
+    ['no content type', '{"name":"x"}', { 'content-type': '' }],
+    ['another character set', '{"name":"x"}', { 'content-type': 'application/json; charset=latin1' }],
+    ['a compressed body', '{"name":"x"}', { 'content-encoding': 'gzip' }],
+    ['an empty body', '', {}],
+    ['an array', '[]', {}],
+    ['null', 'null', {}],
+    ['__proto__ as a field', '{"name":"x","__proto__":{"a":1}}', {}],
+    ['a NUL', '{"name":"a\\u0000b"}', {}],
+    ['half a surrogate pair', '{"name":"\\ud83d"}', {}],
+    ['a name of 81 characters', JSON.stringify({ name: '😀'.repeat(81) }), {}],
+    ['a text for a number', '{"name":1}', {}],
+  ])('%s: validation-error', async (_, body, headers) => {
+    expectProblem(await post(body, headers), 'validation-error');
+  });
+
+  test('characters are counted, not code units', async () => {
+    expect((await post(JSON.stringify({ name: '😀'.repeat(80), kind: 'sandbox' }))).status).toBe(201);
+  });
+
+  test('10 MB, announced: file-too-large, and the next request on a new connection is served', async () => {
+    const answer = await post(JSON.stringify({ name: 'x'.repeat(10_000_000) }));
+    expectProblem(answer, 'file-too-large');
+    expect(answer.headers.connection).toBe('close');
+    expect((await client.call('GET', '/v1/instances')).status).toBe(200);
+  });
+
+  test('a body without end, in chunks: file-too-large, and the connection is cut', async () => {
+    const { key } = await api.key(account);
+    const text = await new Promise<string>((resolve, reject) => {
+      const socket = connect({ host: '127.0.0.1', port: api.port });
+      let received = '';
+      const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`;
+      const more = (): void => void (socket.destroyed || socket.write(chunk, () => setImmediate(more)));
+      socket.on('data', (bytes) => (received += bytes.toString()));
+      socket.on('close', () => resolve(received));
+      // The end of a connection that is written to is a reset.
+      socket.on('error', () => (received === '' ? reject(new Error('no answer')) : resolve(received)));
+      socket.write(
+        `POST /v1/instances HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n` +
+          'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
+      );
+      more();
+    });
+    expect(text).toMatch(/^HTTP\/1\.1 413 /);
+    expect(text).toContain('/problems/file-too-large"');
+  });
+
+  test('a large body is refused by its length alone, and its connection ends', async () => {
+    const { key } = await api.key(account);
+    const raw = await exchangeRaw(
+      `POST /v1/instances HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n` +
+        'Content-Type: application/json\r\nContent-Length: 5000000\r\n\r\n{',
+    );
+    expect(raw).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
+  test('a refusal before the body was read keeps the connection of a small one', async () => {
+    const answer = await api.client(null).call('POST', '/v1/instances', { body: '{"name":"x"}' });
+    expectProblem(answer, 'unauthorized');
+    expect(answer.headers.connection).toBe('keep-alive');
+  });
+});
+
+function exchangeRaw(bytes: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ host: '127.0.0.1', port: api.port });
+    let text = '';
+    socket.on('data', (chunk) => (text += chunk.toString()));
+    socket.on('close', () => resolve(text));
+    socket.on('error', reject);
+    socket.write(bytes);
+  });
+}
+
+describe('what is no request', () => {
+  test.each([
+    ['bytes that are no HTTP', '\u0016\u0003\u0001nothing\r\n\r\n', 422, 'validation-error'],
+    [
+      'headers without end',
+      `GET / HTTP/1.1\r\nHost: x\r\nX-Big: ${'a'.repeat(20_000)}\r\n\r\n`,
+      413,
+      'file-too-large',
+    ],
+    [
+      'a negative length',
+      'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n',
+      422,
+      'validation-error',
+    ],
+    [
+      'two framings',
+      'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      422,
+      'validation-error',
+    ],
+  ])('%s is answered with a problem, and the connection ends', async (_, bytes, status, code) => {
+    const text = await exchangeRaw(bytes);
+    expect(text).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
+    expect(text).toContain('Content-Type: application/problem+json');
+    expect(text).toContain(`/problems/${code}"`);
+    expect(text).toMatch(/RateLimit-Remaining: \d+/);
+    expect(text).toMatch(/X-Request-ID: \S+/);
+  });
+});
+
+describe('the rate limit', () => {
+  test('counts down, refuses with Retry-After, and is the key’s own', async () => {
+    const own = await api.account({ requestsPerMinute: 3 });
+    const limited = await api.clientOf(own);
+    const answers = [];
+    for (let i = 0; i < 5; i++)
+      answers.push(await limited.call('GET', i === 1 ? '/v1/nothing' : '/v1/instances'));
+    // A new minute may begin in between.
+    const remaining = answers.map(({ headers }) => Number(headers['ratelimit-remaining']));
+    if (remaining[0] === 2 && remaining[2] === 0) {
+      expect(answers.map(({ status }) => status)).toEqual([200, 404, 200, 429, 429]);
+      expectProblem(answers[4] as Answer<ProblemBody>, 'rate-limited');
+      expect(answers[4]!.headers['retry-after']).toBe(answers[4]!.headers['ratelimit-reset']);
+    }
+    expect(answers[0]!.headers['ratelimit-limit']).toBe('3');
+    expect((await (await api.clientOf(own)).call('GET', '/v1/instances')).status).toBe(200);
+  });
+});
+
+describe('health', () => {
+  test('needs no key and is not counted', async () => {
+    const anonymous = api.client(null);
+    const live = await anonymous.call('GET', '/livez');
+    expect([live.status, live.headers['ratelimit-limit']]).toEqual([200, undefined]);
+    const ready = await anonymous.call<unknown>('GET', '/readyz');
+    expect(ready.body).toEqual({ status: 'ok', checks: { postgres: 'ok', redis: 'ok', process: 'ok' } });
+    const metrics = await fetch(`http://127.0.0.1:${api.port}/metrics`);
+    const text = await metrics.text();
+    expect(text).toContain(
+      'gwk_http_request_duration_seconds_bucket{le="0.005",operation="listInstances",status="200"}',
+    );
+    expect(text).toContain('process_cpu_seconds_total');
+  });
+});
