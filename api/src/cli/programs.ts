@@ -20,8 +20,7 @@ export function registerPrograms(program: Command): void {
     .description('deliver webhooks, expire and release messages, apply retention')
     .addHelpText('after', SETTINGS)
     .action(async () => {
-      const worker = new URL('../worker/program.js', import.meta.url).href;
-      const { runWorker } = (await import(worker)) as { runWorker(env: NodeJS.ProcessEnv): Promise<void> };
+      const { runWorker } = await import('../worker/program.js');
       await runWorker(process.env);
     });
 

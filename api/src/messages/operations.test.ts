@@ -1,0 +1,196 @@
+import { fromPublicId, newUuid } from '@gwk/core/ids';
+import type { Page } from '@gwk/core/resources/common';
+import type { EventOut } from '@gwk/core/resources/event';
+import type { InstanceOut } from '@gwk/core/resources/instance';
+import type { MessageOut } from '@gwk/core/resources/message';
+import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
+import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
+import { emit, instanceEvent } from '../events/emit.js';
+import { TestApi, type TestAccount } from '../testing/api.js';
+import type { ApiClient } from '../testing/client.js';
+
+let database: TestDatabase;
+let api: TestApi;
+let account: TestAccount;
+let client: ApiClient;
+/** Two instances that wait for their connection. */
+let one: string;
+let two: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  api = await TestApi.start({
+    databaseUrl: database.url,
+    redisUrl: redisUrl(),
+    redisPrefix: redisPrefix(),
+  });
+});
+beforeEach(async () => {
+  account = await api.account();
+  client = await api.clientOf(account);
+  [one, two] = (await Promise.all(['um', 'dois'].map(newInstance))) as [string, string];
+});
+afterAll(async () => {
+  await api.stop();
+  await database.drop();
+});
+
+const uuidOf = (id: string) => fromPublicId('instance', id)!;
+const codeOf = ({ body }: { body: unknown }) => (body as { type?: string }).type?.split('/').at(-1);
+async function newInstance(name: string): Promise<string> {
+  const { body } = await client.call<InstanceOut>('POST', '/v1/instances', {
+    body: { name, kind: 'sandbox' },
+  });
+  return body.id;
+}
+const send = (instance: string, to: string, headers: Record<string, string> = {}) =>
+  client.call<MessageOut>('POST', '/v1/messages', {
+    body: { instance_id: instance, to, type: 'text', text: { body: 'oi' } },
+    headers,
+  });
+const list = async (query: Record<string, string> = {}, who = client) =>
+  (await who.call<Page<MessageOut>>('GET', '/v1/messages', { query })).body;
+const ids = ({ data }: Page<{ id: string }>) => data.map(({ id }) => id);
+
+describe('messages', () => {
+  test('what was accepted is shown as it was answered, without the text, with an ETag', async () => {
+    const { status, body } = await send(one, '5511987654321');
+    expect(status).toBe(202);
+    const answer = await client.call<MessageOut>('GET', `/v1/messages/${body.id}`);
+    expect(answer.body).toEqual(body);
+    expect(answer.headers.etag).toBe('"1"');
+    expect(JSON.stringify(await list())).not.toContain('"oi"');
+  });
+
+  test('a repeat is the same answer, marked', async () => {
+    const key = { 'idempotency-key': 'k' };
+    const first = await send(one, '5511987654321', key);
+    const again = await send(one, '5511987654321', key);
+    expect([again.status, again.body, again.headers['idempotent-replayed']]).toEqual([
+      202,
+      first.body,
+      'true',
+    ]);
+  });
+
+  test('filters: instance, status, since, and any form of the same contact', async () => {
+    const a = (await send(one, '5511987654321')).body;
+    const b = (await send(two, '551187654321@s.whatsapp.net')).body;
+    const c = (await send(one, '5521999990000')).body;
+    expect(ids(await list())).toEqual([c.id, b.id, a.id]);
+    expect(ids(await list({ instance_id: one }))).toEqual([c.id, a.id]);
+    for (const to of ['5511987654321', '551187654321', '5511987654321@s.whatsapp.net']) {
+      expect(ids(await list({ to }))).toEqual([b.id, a.id]);
+    }
+    expect(ids(await list({ to: '5531988887777' }))).toEqual([]);
+    expect(ids(await list({ status: 'queued' }))).toEqual([c.id, b.id, a.id]);
+    expect(ids(await list({ status: 'failed' }))).toEqual([]);
+    expect(ids(await list({ since: c.created_at }))).toContain(c.id);
+    expect(ids(await list({ since: new Date(Date.now() + 1000).toISOString() }))).toEqual([]);
+    expect(ids(await list({ to: '5511987654321', instance_id: two, status: 'queued' }))).toEqual([b.id]);
+  });
+
+  test.each([
+    ['a phone that is none', { to: 'abc' }, 'invalid-phone'],
+    ['a status that is none', { status: 'lost' }, 'validation-error'],
+    ['a time that is none', { since: '2026' }, 'validation-error'],
+    ['an unknown instance', { instance_id: `ins_${'0'.repeat(32)}` }, 'not-found'],
+    ['an id that is none', { instance_id: 'x' }, 'not-found'],
+  ])('%s', async (_, query, code) => {
+    expect(codeOf(await client.call('GET', '/v1/messages', { query }))).toBe(code);
+  });
+
+  test('pages stay in place while new messages arrive', async () => {
+    const sent: string[] = [];
+    for (let i = 0; i < 5; i++) sent.unshift((await send(one, `551198765000${i}`)).body.id);
+    const first = await list({ limit: '2' });
+    await send(one, '5511987654321');
+    const second = await list({ limit: '2', cursor: first.next_cursor! });
+    await send(one, '5511987654321');
+    const third = await list({ limit: '2', cursor: second.next_cursor! });
+    expect([...ids(first), ...ids(second), ...ids(third)]).toEqual(sent);
+    expect(third.next_cursor).toBeNull();
+  });
+
+  test('a restricted key sees those of its instances, a stranger none', async () => {
+    const mine = (await send(one, '5511987654321')).body;
+    const other = (await send(two, '5511987654321')).body;
+    const restricted = await api.clientOf(account, { instances: [uuidOf(one)] });
+    expect(ids(await list({}, restricted))).toEqual([mine.id]);
+    expect(ids(await list({ to: '5511987654321' }, restricted))).toEqual([mine.id]);
+    const path = '/v1/messages';
+    expect((await restricted.call('GET', path, { query: { instance_id: two } })).status).toBe(404);
+    expect((await restricted.call('GET', `${path}/${other.id}`)).status).toBe(404);
+    const stranger = await api.clientOf(await api.account());
+    expect(ids(await list({}, stranger))).toEqual([]);
+    expect((await stranger.call('GET', `${path}/${mine.id}`)).status).toBe(404);
+  });
+
+  test('messages of a deleted instance stay readable', async () => {
+    const { body } = await send(one, '5511987654321');
+    await client.call('DELETE', `/v1/instances/${one}`);
+    expect(ids(await list({ instance_id: one }))).toEqual([body.id]);
+  });
+});
+
+describe('events', () => {
+  const sealer = () => new Sealer(parseSealingKeys(api.sealingKeys));
+  async function happen(instance: string, count: number): Promise<string[]> {
+    const subject = { accountId: account.id, instanceId: uuidOf(instance) };
+    const drafts = Array.from({ length: count }, () =>
+      instanceEvent('instance.connected', subject, new Date(), { jid: '5511987654321@s.whatsapp.net' }),
+    );
+    return emit(api.db, sealer(), drafts);
+  }
+  const events = async (query: Record<string, string> = {}, who = client) =>
+    (await who.call<Page<EventOut>>('GET', '/v1/events', { query })).body;
+
+  test('are listed with what they say, most recent first, by pages and filters', async () => {
+    await happen(one, 3);
+    await happen(two, 1);
+    const all = await events();
+    expect(all.data[0]).toEqual({
+      id: expect.stringMatching(/^evt_[0-9a-f]{32}$/) as string,
+      type: 'instance.connected',
+      instance_id: two,
+      timestamp: expect.any(String) as string,
+      data: {
+        instance_id: two,
+        timestamp: expect.any(String) as string,
+        jid: '5511987654321@s.whatsapp.net',
+      },
+    });
+    const first = await events({ instance_id: one, limit: '2' });
+    const rest = await events({ instance_id: one, limit: '2', cursor: first.next_cursor! });
+    expect([...ids(first), ...ids(rest)]).toEqual(ids(all).slice(1));
+    expect(ids(await events({ type: 'instance.disconnected' }))).toEqual([]);
+    expect(ids(await events({ since: new Date(Date.now() + 1000).toISOString() }))).toEqual([]);
+    expect((await client.call('GET', `/v1/events/${all.data[0]!.id}`)).body).toEqual(all.data[0]);
+  });
+
+  test('contact events are no filter', async () => {
+    const query = { type: 'contact.opted_out' };
+    expect(codeOf(await client.call('GET', '/v1/events', { query }))).toBe('validation-error');
+  });
+
+  test('a restricted key sees those of its instances alone', async () => {
+    await happen(one, 1);
+    await happen(two, 1);
+    const id = newUuid();
+    const at = new Date();
+    const data = { note: 'of the account' };
+    await emit(api.db, sealer(), [
+      { accountId: account.id, instanceId: null, type: 'webhook.test', at, data },
+    ]);
+    const restricted = await api.clientOf(account, { instances: [uuidOf(one)] });
+    expect((await events({}, restricted)).data.map((event) => event.instance_id)).toEqual([one]);
+    const [ofAccount, ofTwo] = (await events()).data;
+    for (const event of [ofAccount!, ofTwo!]) {
+      expect((await restricted.call('GET', `/v1/events/${event.id}`)).status).toBe(404);
+    }
+    expect((await client.call('GET', `/v1/events/evt_${id.replaceAll('-', '')}`)).status).toBe(404);
+    const stranger = await api.clientOf(await api.account());
+    expect((await stranger.call('GET', `/v1/events/${ofTwo!.id}`)).status).toBe(404);
+  });
+});

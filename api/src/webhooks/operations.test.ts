@@ -1,0 +1,305 @@
+import { fromPublicId, newUuid } from '@gwk/core/ids';
+import type { Page } from '@gwk/core/resources/common';
+import type { InstanceOut } from '@gwk/core/resources/instance';
+import type { DeliveryOut, WebhookEndpointOut } from '@gwk/core/resources/webhook';
+import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
+import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
+import { TestApi, type TestAccount } from '../testing/api.js';
+import type { ApiClient } from '../testing/client.js';
+import { openWebhookSecret } from './secrets.js';
+
+let database: TestDatabase;
+let api: TestApi;
+let account: TestAccount;
+let client: ApiClient;
+let instances: string[];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  api = await TestApi.start({
+    databaseUrl: database.url,
+    redisUrl: redisUrl(),
+    redisPrefix: redisPrefix(),
+  });
+});
+beforeEach(async () => {
+  account = await api.account();
+  client = await api.clientOf(account);
+  const made = await Promise.all(['a', 'b'].map((name) => newInstance(client, name)));
+  instances = made.map(({ id }) => id);
+});
+afterAll(async () => {
+  await api.stop();
+  await database.drop();
+});
+
+const PATH = '/v1/webhook-endpoints';
+const URL = 'https://hooks.shop.com.br/gwk';
+const uuidOf = (id: string) => fromPublicId('instance', id)!;
+const codeOf = ({ body }: { body: unknown }) => (body as { type?: string }).type?.split('/').at(-1);
+const newInstance = async (who: ApiClient, name: string) =>
+  (await who.call<InstanceOut>('POST', '/v1/instances', { body: { name } })).body;
+const create = (fields: Record<string, unknown> = {}, who = client, headers: Record<string, string> = {}) =>
+  who.call<WebhookEndpointOut>('POST', PATH, { body: { url: URL, ...fields }, headers });
+const restrictedTo = (...ids: string[]) => api.clientOf(account, { instances: ids.map(uuidOf) });
+
+test('a destination for all, whose secret is shown once and kept sealed', async () => {
+  const { status, body } = await create({ description: 'loja' });
+  expect(status).toBe(201);
+  expect(body).toEqual({
+    id: expect.stringMatching(/^whe_[0-9a-f]{32}$/) as string,
+    url: URL,
+    event_types: [],
+    instance_ids: [],
+    description: 'loja',
+    enabled: true,
+    created_at: expect.any(String) as string,
+    updated_at: expect.any(String) as string,
+    secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/) as string,
+  });
+  const { secret, ...rest } = body;
+  expect((await client.call('GET', `${PATH}/${body.id}`)).body).toEqual(rest);
+  expect((await client.call('GET', PATH)).body).toEqual([rest]);
+  const kept = await api.db.webhookSecret.findMany({
+    where: { endpointId: fromPublicId('endpoint', body.id)! },
+  });
+  const sealer = new Sealer(parseSealingKeys(api.sealingKeys));
+  expect(kept.map(({ secretSealed }) => openWebhookSecret(sealer, account.id, secretSealed))).toEqual([
+    secret,
+  ]);
+});
+
+test.each([
+  ['plain HTTP', 'http://hooks.shop.com.br/'],
+  ['a loopback address', 'https://127.0.0.1/'],
+  ['a loopback address over HTTP, where that is not allowed', 'http://127.0.0.1:8000/'],
+  ['a private address', 'https://10.0.0.1/'],
+  ['a name of the house', 'https://localhost/'],
+  ['a single label', 'https://hooks/'],
+  ['user-info', 'https://a:b@hooks.shop.com.br/'],
+  ['nonsense', 'not a url'],
+])('%s: invalid-webhook-url', async (_, url) => {
+  const answer = await create({ url });
+  expect([answer.status, codeOf(answer)]).toEqual([422, 'invalid-webhook-url']);
+});
+
+test.each([
+  ['an unknown event type', { event_types: ['message.lost'] }],
+  ['an instance that is not there', { instance_ids: [`ins_${'0'.repeat(32)}`] }],
+  ['an id that is none', { instance_ids: ['ins_1'] }],
+  ['no URL', { url: undefined }],
+  ['a description that is too long', { description: 'x'.repeat(501) }],
+])('%s: validation-error', async (_, fields) => {
+  const answer = await create(fields);
+  expect([answer.status, codeOf(answer)]).toEqual([422, 'validation-error']);
+});
+
+test('an instance of another account is as if it were not there, and named by its path', async () => {
+  const stranger = await api.clientOf(await api.account());
+  const foreign = await newInstance(stranger, 'x');
+  const answer = await create({ instance_ids: [instances[0], foreign.id] });
+  expect(codeOf(answer)).toBe('validation-error');
+  expect((answer.body as unknown as { errors: { path: string }[] }).errors).toEqual([
+    expect.objectContaining({ path: 'instance_ids.1' }),
+  ]);
+});
+
+test('ten destinations hold under parallel requests', async () => {
+  const answers = await Promise.all(Array.from({ length: 16 }, () => create()));
+  expect(answers.filter(({ status }) => status === 201)).toHaveLength(10);
+  const refused = answers.filter(({ status }) => status !== 201);
+  expect(new Set(refused.map(codeOf))).toEqual(new Set(['webhook-limit-reached']));
+  expect(await api.db.webhookEndpoint.count({ where: { accountId: account.id } })).toBe(10);
+});
+
+describe('changing', () => {
+  test('what is given changes, what is null or absent does not', async () => {
+    const { body } = await create({ event_types: ['message.sent'], instance_ids: [instances[0]] });
+    const id = fromPublicId('endpoint', body.id)!;
+    await api.db.webhookEndpoint.update({
+      where: { id },
+      data: { enabled: false, disabledReason: 'gone', failingSince: new Date() },
+    });
+    const answer = await client.call('PATCH', `${PATH}/${body.id}`, {
+      body: { url: null, description: 'nova', enabled: true, instance_ids: [instances[1]] },
+    });
+    const rest = { ...body };
+    delete rest.secret;
+    expect(answer.body).toEqual({
+      ...rest,
+      description: 'nova',
+      instance_ids: [instances[1]],
+      updated_at: expect.any(String) as string,
+    });
+    expect(await api.db.webhookEndpoint.findUnique({ where: { id } })).toMatchObject({
+      disabledReason: null,
+      failingSince: null,
+    });
+  });
+
+  test('what was read can be written, though an instance of it was deleted meanwhile', async () => {
+    const { body } = await create({ instance_ids: instances });
+    await client.call('DELETE', `/v1/instances/${instances[0]!}`);
+    const path = `${PATH}/${body.id}`;
+    expect((await client.call('PATCH', path, { body: { instance_ids: body.instance_ids } })).status).toBe(
+      200,
+    );
+    expect(codeOf(await create({ instance_ids: [instances[0]] }))).toBe('validation-error');
+  });
+
+  test('a bad URL is refused before anything is looked up', async () => {
+    const path = `${PATH}/whe_${'0'.repeat(32)}`;
+    expect(codeOf(await client.call('PATCH', path, { body: { url: 'http://x' } }))).toBe(
+      'invalid-webhook-url',
+    );
+  });
+});
+
+describe('a restricted key', () => {
+  test('sees the destinations whose instances all lie within its own', async () => {
+    await create();
+    await create({ instance_ids: instances });
+    const { body: own } = await create({ instance_ids: [instances[0]] });
+    const restricted = await restrictedTo(instances[0]!);
+    const list = await restricted.call<WebhookEndpointOut[]>('GET', PATH);
+    expect(list.body.map(({ id }) => id)).toEqual([own.id]);
+  });
+
+  test('cannot reach others, in any way', async () => {
+    const { body } = await create({ instance_ids: instances });
+    const restricted = await restrictedTo(instances[0]!);
+    for (const [method, path, sent] of [
+      ['GET', '', undefined],
+      ['PATCH', '', { description: 'x' }],
+      ['DELETE', '', undefined],
+      ['GET', '/deliveries', undefined],
+    ] as const) {
+      const answer = await restricted.call(method, `${PATH}/${body.id}${path}`, { body: sent });
+      expect([method, path, answer.status]).toEqual([method, path, 404]);
+    }
+  });
+
+  test('makes destinations for its own instances, whether it names them or not', async () => {
+    const restricted = await restrictedTo(instances[0]!);
+    expect((await create({}, restricted)).body.instance_ids).toEqual([instances[0]]);
+    expect((await create({ instance_ids: [instances[0]] }, restricted)).status).toBe(201);
+    expect(codeOf(await create({ instance_ids: [instances[1]] }, restricted))).toBe('validation-error');
+  });
+
+  test('cannot make one for all by changing its own', async () => {
+    const restricted = await restrictedTo(instances[0]!);
+    const { body } = await create({}, restricted);
+    const path = `${PATH}/${body.id}`;
+    const emptied = await restricted.call<WebhookEndpointOut>('PATCH', path, { body: { instance_ids: [] } });
+    expect(emptied.body.instance_ids).toEqual([instances[0]]);
+    const widened = await restricted.call('PATCH', path, { body: { instance_ids: instances } });
+    expect(codeOf(widened)).toBe('validation-error');
+  });
+
+  test('whose instances are all gone makes none', async () => {
+    const restricted = await restrictedTo();
+    expect(codeOf(await create({}, restricted))).toBe('forbidden');
+  });
+});
+
+describe('repeating a creation', () => {
+  const key = { 'idempotency-key': 'k' };
+
+  test('gives the same secret again, and makes no second one', async () => {
+    const first = await create({}, client, key);
+    const again = await create({}, client, key);
+    expect(again.body).toEqual(first.body);
+    expect(again.headers['idempotent-replayed']).toBe('true');
+    expect(await api.db.webhookEndpoint.count({ where: { accountId: account.id } })).toBe(1);
+  });
+
+  test('does not show it to a key that may not see the destination', async () => {
+    await create({}, client, key);
+    const answer = await create({}, await restrictedTo(instances[0]!), key);
+    expect([answer.status, codeOf(answer)]).toEqual([404, 'not-found']);
+  });
+
+  test('after a crash tells the secret that was never told', async () => {
+    const first = await create({}, client, key);
+    await api.db.idempotencyRecord.updateMany({
+      where: { accountId: account.id },
+      data: { status: null, responseSealed: null, lockedUntil: new Date(Date.now() - 1000) },
+    });
+    expect((await create({}, client, key)).body).toEqual(first.body);
+  });
+});
+
+describe('deliveries', () => {
+  async function deliver(endpointId: string, status: string, count: number): Promise<void> {
+    await api.db.webhookDelivery.createMany({
+      data: Array.from({ length: count }, () => ({
+        id: newUuid(),
+        accountId: account.id,
+        endpointId: fromPublicId('endpoint', endpointId)!,
+        eventId: newUuid(),
+        instanceId: uuidOf(instances[0]!),
+        eventType: 'message.sent',
+        status,
+        createdAt: new Date(),
+        lastResponseSealed: new Uint8Array([1]),
+      })),
+    });
+  }
+  const list = (id: string, query: Record<string, string>) =>
+    client.call<Page<DeliveryOut>>('GET', `${PATH}/${id}/deliveries`, { query });
+
+  test('pages by status, newest first, without what strangers answered', async () => {
+    const { body } = await create();
+    await deliver(body.id, 'failed', 3);
+    await deliver(body.id, 'succeeded', 2);
+    const first = await list(body.id, { status: 'failed', limit: '2' });
+    expect(first.body.data[0]).toEqual({
+      id: expect.stringMatching(/^whd_/) as string,
+      endpoint_id: body.id,
+      event_id: expect.stringMatching(/^evt_/) as string,
+      event_type: 'message.sent',
+      status: 'failed',
+      attempts: 0,
+      next_attempt_at: null,
+      last_status_code: null,
+      last_error: null,
+      last_latency_ms: null,
+      created_at: expect.any(String) as string,
+      delivered_at: null,
+    });
+    await deliver(body.id, 'failed', 1);
+    const cursor = first.body.next_cursor!;
+    const second = await list(body.id, { status: 'failed', limit: '2', cursor });
+    expect([second.body.data.length, second.body.next_cursor]).toEqual([1, null]);
+    const { body: other } = await create();
+    expect(codeOf(await list(other.id, { status: 'failed', limit: '2', cursor }))).toBe('invalid-cursor');
+  });
+
+  test('those still to be made end with their destination', async () => {
+    const { body } = await create();
+    await deliver(body.id, 'pending', 1);
+    expect((await client.call('DELETE', `${PATH}/${body.id}`)).status).toBe(204);
+    expect((await list(body.id, {})).status).toBe(404);
+    expect((await client.call('DELETE', `${PATH}/${body.id}`)).status).toBe(404);
+    const endpointId = fromPublicId('endpoint', body.id)!;
+    expect(await api.db.webhookDelivery.findFirst({ where: { endpointId } })).toMatchObject({
+      status: 'failed',
+    });
+    expect(await api.db.webhookSecret.count({ where: { endpointId } })).toBe(0);
+  });
+});
+
+test('where the gateway runs on one machine, http://127.0.0.1:PORT/ is a destination, and nothing like it is', async () => {
+  const { port } = await api.addReplica({ GWK_API_LOOPBACK_WEBHOOKS: 'on' });
+  const local = api.client((await api.key(account)).key, port);
+  expect((await create({ url: 'http://127.0.0.1:8000/x' }, local)).status).toBe(201);
+  for (const url of [
+    'http://localhost:8000/',
+    'http://[::1]:8000/',
+    'http://127.0.0.2:8000/',
+    'http://127.0.0.1/',
+  ]) {
+    expect(codeOf(await create({ url }, local))).toBe('invalid-webhook-url');
+  }
+});
