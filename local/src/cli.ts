@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { localSettings } from './supervisor/settings.js';
 
 export function register(program: Command): void {
   program
@@ -6,10 +7,20 @@ export function register(program: Command): void {
     .description('the gateway on one machine')
     .command('up')
     .description('start everything here, Postgres and Redis included, and stop it at Ctrl-C (make run)')
-    .addHelpText('after', '\nSettings are environment variables (docs/configuration.md).')
+    .addHelpText('after', settingsHelp)
     .action(async () => {
       const { up } = await import('./supervisor/up.js');
       await up();
       process.exit();
     });
+}
+
+function settingsHelp(): string {
+  const lines = Object.values(localSettings).map(({ env, kind, doc }) => {
+    const absent = kind.read(undefined);
+    const value = absent.ok && absent.value !== undefined ? ` [${absent.value}]` : '';
+    return `  ${env.padEnd(25)} ${doc}${value}`;
+  });
+  const more = 'GWK_API_, GWK_WORKER_ and GWK_OPERATOR_ settings are passed on (docs/configuration.md).';
+  return ['', 'Environment variables:', ...lines, '', more].join('\n');
 }

@@ -1,10 +1,11 @@
 import { chmodSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 
 const LOG_LIMIT = 10 * 1024 * 1024;
 
 /** The folder of one local gateway: nobody else may enter it. */
 export class Folder {
+  readonly path: string;
   readonly lock: string;
   readonly secrets: string;
   /** For scripts: {"base_url", "api_key"}. */
@@ -13,7 +14,9 @@ export class Folder {
   readonly redis: string;
   readonly instances: string;
 
-  constructor(readonly path: string) {
+  constructor(given: string) {
+    const path = resolve(given);
+    this.path = path;
     this.lock = join(path, 'lock');
     this.secrets = join(path, 'secrets.json');
     this.access = join(path, 'gwk.json');

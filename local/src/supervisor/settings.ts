@@ -27,10 +27,18 @@ export const localSettings = {
     8083,
     'Port of the operator: Instance resources, health, metrics.',
   ),
-  postgresPort: port('GWK_LOCAL_POSTGRES_PORT', 54320, 'Port of the Postgres that it starts.'),
-  redisPort: port('GWK_LOCAL_REDIS_PORT', 63790, 'Port of the Redis that it starts.'),
-  databaseUrl: { ...shared.databaseUrl, kind: shared.databaseUrl.kind.optional() },
-  redisUrl: { ...shared.redisUrl, kind: shared.redisUrl.kind.optional() },
+  postgresPort: port('GWK_LOCAL_POSTGRES_PORT', 15432, 'Port of the Postgres that it starts.'),
+  redisPort: port('GWK_LOCAL_REDIS_PORT', 16379, 'Port of the Redis that it starts.'),
+  databaseUrl: {
+    ...shared.databaseUrl,
+    kind: shared.databaseUrl.kind.optional(),
+    doc: 'Address of a Postgres to use in place of one of its own.',
+  },
+  redisUrl: {
+    ...shared.redisUrl,
+    kind: shared.redisUrl.kind.optional(),
+    doc: 'Address of a Redis to use in place of one of its own.',
+  },
 };
 
 export type LocalConfig = ConfigOf<typeof localSettings>;
