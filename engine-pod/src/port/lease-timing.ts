@@ -33,5 +33,5 @@ export function renewDelay(renewMs: number, unanswered: number, random: number):
 
 /** How long to wait for an answer: an early second question beats a late answer. */
 export function renewTimeout(leaseMs: number): number {
-  return Math.max(200, Math.min(5_000, leaseMs / 6));
+  return Math.max(200, Math.min(5_000, Math.floor(leaseMs / 6)));
 }
