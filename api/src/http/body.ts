@@ -61,8 +61,11 @@ function readBytes(req: IncomingMessage): Promise<Buffer> {
       reject(new BodyTooLarge());
     });
     req.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size)));
+    // An error is costly to make, and `close` comes after every request.
     req.on('error', () => reject(new ClientGone()));
-    req.on('close', () => reject(new ClientGone()));
+    req.on('close', () => {
+      if (!req.complete) reject(new ClientGone());
+    });
   });
 }
 

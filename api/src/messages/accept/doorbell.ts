@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { SENDS_MAXLEN } from '@gwk/core/protocol/redis-keys';
 import type { Redis } from '../../redis.js';
@@ -30,11 +29,10 @@ export class Doorbell {
     const added = rings.map(({ instanceId, messageId }) =>
       this.#redis.xAdd(this.#keys.sends(instanceId), '*', { m: messageId }, TRIM),
     );
-    const waiting = new AbortController();
-    await Promise.race([
-      Promise.allSettled(added),
-      sleep(PATIENCE_MS, undefined, { signal: waiting.signal }).catch(() => undefined),
-    ]);
-    waiting.abort();
+    // A plain timer: to abort one that is awaited costs an exception for every group.
+    let timer: NodeJS.Timeout | undefined;
+    const patience = new Promise<void>((resolve) => (timer = setTimeout(resolve, PATIENCE_MS)));
+    await Promise.race([Promise.allSettled(added), patience]);
+    clearTimeout(timer);
   }
 }
