@@ -11,18 +11,21 @@ import { RefusalError, type Verdict } from './refusal.js';
  */
 interface BuiltItem extends LeaseName {
   instanceId: string;
-  messages: { messageId: string; built: Buffer; renderedAs: string | null }[];
+  messageId: string;
+  built: Buffer;
+  renderedAs: string | null;
 }
 
 interface Stored {
   verdict: Verdict;
-  stored: string[];
+  stored: boolean;
 }
 
 interface BuiltRow {
   place: number;
   verdict: Verdict;
-  message_id: string | null;
+  /** The caller's lease has the message claimed. */
+  held: boolean;
   kept: Uint8Array | null;
 }
 
@@ -34,54 +37,37 @@ export class BuiltMessages {
   }
 
   async store(caller: EngineCaller, request: EngineRequest<'built'>): Promise<EngineResponse<'built'>> {
-    const { epoch, holder } = request;
-    // The last of a message that is named twice: one row cannot be written twice by one statement.
-    const messages = new Map(
-      request.messages.map((message) => [
-        message.message_id,
-        {
-          messageId: message.message_id,
-          built: Buffer.from(message.built, 'base64'),
-          renderedAs: message.rendered_as,
-        },
-      ]),
+    const { instanceId } = caller;
+    const { epoch, holder, messages } = request;
+    const answers = await Promise.all(
+      messages.map(async ({ message_id: messageId, built, rendered_as: renderedAs }) => {
+        const bytes = Buffer.from(built, 'base64');
+        const item = { instanceId, epoch, holder, messageId, built: bytes, renderedAs };
+        return { messageId, ...(await this.#groups.submit(item)) };
+      }),
     );
-    const { verdict, stored } = await this.#groups.submit({
-      instanceId: caller.instanceId,
-      epoch,
-      holder,
-      messages: [...messages.values()],
-    });
-    if (verdict) throw new RefusalError(verdict);
-    return { stored };
+    const refused = answers.find(({ verdict }) => verdict);
+    if (refused?.verdict) throw new RefusalError(refused.verdict);
+    return { stored: answers.filter(({ stored }) => stored).map(({ messageId }) => messageId) };
   }
 
   async #storeAll(items: readonly BuiltItem[]): Promise<Stored[]> {
     const { database, sealer } = this.deps;
-    const entries = items.flatMap((item, index) =>
-      item.messages.map((message) => ({ ...message, place: index + 1, instanceId: item.instanceId })),
-    );
     const rows = await database.$queryRaw<BuiltRow[]>`
       SELECT * FROM gwk_store_built(
         ${items.map((item) => item.instanceId)}::uuid[], ${items.map((item) => item.epoch)}::integer[],
-        ${items.map((item) => item.holder)}::uuid[], ${entries.map((entry) => entry.place)}::integer[],
-        ${entries.map((entry) => entry.messageId)}::uuid[],
-        ${entries.map((entry) => sealBuilt(sealer, entry.instanceId, entry.built))}::bytea[],
-        ${entries.map((entry) => entry.renderedAs)}::text[])`;
-    const answers: Stored[] = items.map(() => ({ verdict: null, stored: [] }));
-    for (const row of rows) {
-      const answer = answers[row.place - 1]!;
-      if (row.message_id === null) answer.verdict = row.verdict;
-      else if (this.#same(row, items[row.place - 1]!)) answer.stored.push(row.message_id);
-    }
-    return answers;
+        ${items.map((item) => item.holder)}::uuid[], ${items.map((item) => item.messageId)}::uuid[],
+        ${items.map((item) => sealBuilt(sealer, item.instanceId, item.built))}::bytea[],
+        ${items.map((item) => item.renderedAs)}::text[])`;
+    return rows.map(({ place, verdict, held, kept }) => {
+      return { verdict, stored: held && this.#same(items[place - 1]!, kept) };
+    });
   }
 
-  #same(row: BuiltRow, item: BuiltItem): boolean {
-    if (!row.kept) return true;
-    const given = item.messages.find((message) => message.messageId === row.message_id);
-    const same = given?.built.equals(openBuilt(this.deps.sealer, item.instanceId, row.kept)) ?? false;
-    if (!same) this.deps.log.error({ message: row.message_id }, 'an engine built a message anew');
+  #same(item: BuiltItem, kept: Uint8Array | null): boolean {
+    if (!kept) return true;
+    const same = item.built.equals(openBuilt(this.deps.sealer, item.instanceId, kept));
+    if (!same) this.deps.log.error({ message: item.messageId }, 'an engine built a message anew');
     return same;
   }
 }

@@ -13,7 +13,7 @@ import { RefusalError, type Verdict } from './refusal.js';
  */
 interface InboundItem extends LeaseName {
   instanceId: string;
-  messages: InboundMessage[];
+  message: InboundMessage;
 }
 
 interface GatheredRow {
@@ -50,8 +50,12 @@ export class Inbound {
   }
 
   async receive(caller: EngineCaller, request: EngineRequest<'inbound'>): Promise<void> {
+    const { instanceId } = caller;
     const { epoch, holder, messages } = request;
-    const verdict = await this.#groups.submit({ instanceId: caller.instanceId, epoch, holder, messages });
+    const verdicts = await Promise.all(
+      messages.map((message) => this.#groups.submit({ instanceId, epoch, holder, message })),
+    );
+    const verdict = verdicts.find((one) => one !== null);
     if (verdict) throw new RefusalError(verdict);
   }
 
@@ -73,16 +77,14 @@ export class Inbound {
   }
 
   /** Chats of other kinds (broadcasts, channels) have no conversation here. */
-  #arrivalsOf(item: InboundItem, place: number): Arrival[] {
-    return item.messages.flatMap((message) => {
-      const chat = parseRecipient(message.chat);
-      if (!chat) {
-        this.deps.log.info({ instance: item.instanceId, type: message.type }, 'a message of no conversation');
-        return [];
-      }
-      const sender = message.from_me ? null : parseRecipient(message.from);
-      return [{ place, instanceId: item.instanceId, messageId: newUuid(), message, chat, sender }];
-    });
+  #arrivalsOf({ instanceId, message }: InboundItem, place: number): Arrival[] {
+    const chat = parseRecipient(message.chat);
+    if (!chat) {
+      this.deps.log.info({ instance: instanceId, type: message.type }, 'a message of no conversation');
+      return [];
+    }
+    const sender = message.from_me ? null : parseRecipient(message.from);
+    return [{ place, instanceId, messageId: newUuid(), message, chat, sender }];
   }
 
   async #write(

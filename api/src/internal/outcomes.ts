@@ -7,43 +7,38 @@ import { isUndone } from './grouping.js';
 import { RefusalError, type Verdict } from './refusal.js';
 
 /**
- * What engines report of messages, in groups over all engines. Receipts name messages by the network's id: they are
- * looked for among those of the last days first, where nearly all are.
+ * What engines report of messages, in groups over all engines: one outcome is one item, so that a group stays small
+ * however much a call brings. Repeating a call in which some were recorded changes nothing of those.
  */
-interface OutcomesItem extends LeaseName {
+interface OutcomeItem extends LeaseName {
   instanceId: string;
-  outcomes: Outcome[];
-}
-
-/** A finding of a group and the message it is about, by one id or the other. */
-interface Reported {
-  place: number;
-  messageId: string | null;
-  waMessageId: string | null;
-  finding: Finding;
+  outcome: Outcome;
 }
 
 export class Outcomes {
-  readonly #groups: Batcher<OutcomesItem, Verdict>;
+  readonly #groups: Batcher<OutcomeItem, Verdict>;
 
   constructor(private readonly deps: InternalDeps) {
     this.#groups = new Batcher({ run: (items) => this.#recordAll(items), mayIsolate: isUndone });
   }
 
   async record(caller: EngineCaller, request: EngineRequest<'outcomes'>): Promise<void> {
+    const { instanceId } = caller;
     const { epoch, holder, outcomes } = request;
-    const verdict = await this.#groups.submit({ instanceId: caller.instanceId, epoch, holder, outcomes });
+    const verdicts = await Promise.all(
+      outcomes.map((outcome) => this.#groups.submit({ instanceId, epoch, holder, outcome })),
+    );
     // What has left a deleted instance was recorded all the same.
-    if (verdict === 'fenced') throw new RefusalError(verdict);
+    if (verdicts.includes('fenced')) throw new RefusalError('fenced');
   }
 
-  async #recordAll(items: readonly OutcomesItem[]): Promise<Verdict[]> {
+  async #recordAll(items: readonly OutcomeItem[]): Promise<Verdict[]> {
     const callers = [
       items.map((item) => item.instanceId),
       items.map((item) => item.epoch),
       items.map((item) => item.holder),
     ] as const;
-    const learnt = await this.#locate(items, items.flatMap(reportedBy));
+    const learnt = await this.#locate(items);
     let verdicts: Verdict[] | undefined;
     const write = async (changes: string, events: string): Promise<ReadonlySet<string>> => {
       const [row] = await this.deps.database.$queryRaw<{ verdicts: Verdict[]; made: string[] }[]>`
@@ -67,41 +62,30 @@ export class Outcomes {
    * Findings by message, in the order in which they came. Messages of other instances are not found, nor any for a
    * caller who is fenced by now: all that is found of one instance is found for one lease.
    */
-  async #locate(items: readonly OutcomesItem[], reported: readonly Reported[]): Promise<Learnt[]> {
-    const rows = await this.#find(items, reported);
+  async #locate(items: readonly OutcomeItem[]): Promise<Learnt[]> {
+    const rows = await this.#find(items);
     const found = new Map(rows.map((row) => [row.number, row.message_id]));
     const learnt = new Map<string, Learnt>();
-    reported.forEach(({ place, finding }, index) => {
-      const messageId = found.get(index + 1);
+    items.forEach(({ outcome }, index) => {
+      const place = index + 1;
+      const messageId = found.get(place);
       if (messageId === undefined) return;
       const known = learnt.get(messageId);
-      if (known) known.findings.push(finding);
-      else learnt.set(messageId, { place, messageId, findings: [finding] });
+      if (known) known.findings.push(findingOf(outcome));
+      else learnt.set(messageId, { place, messageId, findings: [findingOf(outcome)] });
     });
     return [...learnt.values()];
   }
 
-  #find(
-    items: readonly OutcomesItem[],
-    reported: readonly Reported[],
-  ): Promise<{ number: number; message_id: string }[]> {
+  #find(items: readonly OutcomeItem[]): Promise<{ number: number; message_id: string }[]> {
+    const outcomes = items.map(({ outcome }) => outcome);
     return this.deps.database.$queryRaw`
       SELECT * FROM gwk_find_messages(
-        ${reported.map(({ place }) => items[place - 1]!.instanceId)}::uuid[],
-        ${reported.map(({ place }) => items[place - 1]!.epoch)}::integer[],
-        ${reported.map(({ place }) => items[place - 1]!.holder)}::uuid[],
-        ${reported.map(({ messageId }) => messageId)}::uuid[],
-        ${reported.map(({ waMessageId }) => waMessageId)}::text[])`;
+        ${items.map((item) => item.instanceId)}::uuid[], ${items.map((item) => item.epoch)}::integer[],
+        ${items.map((item) => item.holder)}::uuid[],
+        ${outcomes.map((outcome) => (outcome.kind === 'receipt' ? null : outcome.message_id))}::uuid[],
+        ${outcomes.map((outcome) => (outcome.kind === 'receipt' ? outcome.wa_message_id : null))}::text[])`;
   }
-}
-
-function reportedBy(item: OutcomesItem, index: number): Reported[] {
-  return item.outcomes.map((outcome) => ({
-    place: index + 1,
-    messageId: outcome.kind === 'receipt' ? null : outcome.message_id,
-    waMessageId: outcome.kind === 'receipt' ? outcome.wa_message_id : null,
-    finding: findingOf(outcome),
-  }));
 }
 
 function findingOf(outcome: Outcome): Finding {

@@ -18,6 +18,7 @@ $$;
 CREATE FUNCTION gwk_promote_heads(conversations uuid[]) RETURNS void
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
 AS $$
 BEGIN
   UPDATE outbox o SET head = true, turn_at = now()
@@ -37,6 +38,7 @@ END $$;
 CREATE FUNCTION gwk_fence(instance_ids uuid[], epochs integer[], holders uuid[]) RETURNS text[]
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
 AS $$
 DECLARE
   verdicts text[];
@@ -99,6 +101,7 @@ CREATE FUNCTION gwk_renew(instance_ids uuid[], epochs integer[], holders uuid[],
 RETURNS text[]
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
 AS $$
 DECLARE
   verdicts text[];
@@ -129,6 +132,7 @@ CREATE FUNCTION gwk_claim(
 )
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -170,22 +174,22 @@ BEGIN
     ORDER BY v.id FOR NO KEY UPDATE;
 
     WITH judged AS (
-      SELECT o.message_id, c.place, o.state, r.*,
+      SELECT o.message_id, c.place, o.state,
         o.attempted_at IS NULL AND a.suspended_at IS NOT NULL AS is_suspended,
         o.attempted_at IS NULL AND p.contact_id IS NOT NULL AS is_opted_out
       FROM unnest(candidates, places) AS c(message_id, place)
-      JOIN unnest(epochs, holders, claim_ids) WITH ORDINALITY AS r(epoch, holder, claim_id, number)
-        ON r.number = c.place
       JOIN outbox o ON o.message_id = c.message_id
       JOIN conversations v ON v.id = o.conversation_id
       JOIN instances i ON i.id = o.instance_id
       JOIN accounts a ON a.id = i.account_id
       LEFT JOIN opt_outs p ON p.contact_id = v.contact_id
       WHERE o.head AND o.prepared AND (
-        o.state = 'waiting' OR (o.claim_epoch, o.claim_holder) IS DISTINCT FROM (r.epoch, r.holder))
+        o.state = 'waiting'
+        OR (o.claim_epoch, o.claim_holder) IS DISTINCT FROM (epochs[c.place], holders[c.place]))
     ), took AS (
       UPDATE outbox o
-      SET state = 'claimed', claim_id = j.claim_id, claim_epoch = j.epoch, claim_holder = j.holder, claimed_at = now()
+      SET state = 'claimed', claim_id = claim_ids[j.place], claim_epoch = epochs[j.place],
+        claim_holder = holders[j.place], claimed_at = now()
       FROM judged j
       WHERE o.message_id = j.message_id AND NOT j.is_suspended AND NOT j.is_opted_out
       RETURNING o.message_id
@@ -235,19 +239,21 @@ END $$;
 
 -- ------------------------------------------------------------------ built
 
--- Keeps the encoded form of messages that their caller holds, before their first stanza; from here on they may have
--- left. What an earlier attempt kept stays: it comes back as `kept`, for the caller to compare.
+-- Keeps the encoded form of messages that their callers hold, before their first stanza; from here on they may have
+-- left. What an earlier attempt kept stays: it comes back as `kept`, for the caller to compare. One row for each item,
+-- in order; a message that is named twice is kept once.
 CREATE FUNCTION gwk_store_built(
-  instance_ids uuid[], epochs integer[], holders uuid[],
-  places integer[], message_ids uuid[], builts bytea[], renderings text[]
-) RETURNS TABLE (place integer, verdict text, message_id uuid, kept bytea)
+  instance_ids uuid[], epochs integer[], holders uuid[], message_ids uuid[], builts bytea[], renderings text[]
+) RETURNS TABLE (place integer, verdict text, held boolean, kept bytea)
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
 AS $$
 #variable_conflict use_column
 DECLARE
   verdicts text[] := gwk_fence(instance_ids, epochs, holders);
-  held uuid[];
+  mine uuid[];
+  already uuid[];
 BEGIN
   PERFORM FROM conversations v
   WHERE v.id IN (SELECT o.conversation_id FROM outbox o WHERE o.message_id = ANY (message_ids))
@@ -255,32 +261,36 @@ BEGIN
 
   WITH attempted AS (
     UPDATE outbox o SET attempted_at = COALESCE(o.attempted_at, now())
-    FROM unnest(message_ids, places) AS b(message_id, place)
+    FROM unnest(message_ids) WITH ORDINALITY AS b(message_id, place)
     WHERE o.message_id = b.message_id AND o.state = 'claimed' AND verdicts[b.place] IS NULL
       AND o.instance_id = instance_ids[b.place]
       AND o.claim_epoch = epochs[b.place] AND o.claim_holder = holders[b.place]
     RETURNING o.message_id
   )
-  SELECT array_agg(a.message_id) INTO held FROM attempted a;
+  SELECT array_agg(a.message_id) INTO mine FROM attempted a;
 
-  RETURN QUERY
-  SELECT r.place::integer, r.verdict, NULL::uuid, NULL::bytea
-  FROM unnest(verdicts) WITH ORDINALITY AS r(verdict, place);
-  RETURN QUERY
-  SELECT b.place, NULL::text, b.message_id, c.built_sealed
-  FROM unnest(message_ids, places) AS b(message_id, place)
-  JOIN message_contents c ON c.message_id = b.message_id
-  WHERE b.message_id = ANY (held);
-
+  already := ARRAY(
+    SELECT c.message_id FROM message_contents c WHERE c.message_id = ANY (mine) AND c.built_sealed IS NOT NULL);
   UPDATE message_contents c SET built_sealed = b.built
-  FROM unnest(message_ids, builts) AS b(message_id, built)
-  WHERE c.message_id = b.message_id AND c.message_id = ANY (held) AND c.built_sealed IS NULL;
+  FROM (SELECT DISTINCT ON (u.message_id) u.message_id, u.built
+        FROM unnest(message_ids, builts) WITH ORDINALITY AS u(message_id, built, place)
+        WHERE u.message_id = ANY (mine) AND u.message_id <> ALL (already)
+        ORDER BY u.message_id, u.place) AS b
+  WHERE c.message_id = b.message_id;
   IF EXISTS (SELECT FROM unnest(renderings) AS r(rendering) WHERE r.rendering IS NOT NULL) THEN
     UPDATE messages m SET rendered_as = b.rendering, version = m.version + 1, updated_at = now()
-    FROM unnest(message_ids, renderings) AS b(message_id, rendering)
-    WHERE m.id = b.message_id AND m.id = ANY (held) AND b.rendering IS NOT NULL
-      AND m.rendered_as IS DISTINCT FROM b.rendering;
+    FROM (SELECT u.message_id, u.rendering FROM unnest(message_ids, renderings) AS u(message_id, rendering)
+          WHERE u.message_id = ANY (mine) AND u.message_id <> ALL (already) AND u.rendering IS NOT NULL) AS b
+    WHERE m.id = b.message_id AND m.rendered_as IS DISTINCT FROM b.rendering;
   END IF;
+
+  RETURN QUERY
+  SELECT b.place::integer, verdicts[b.place], COALESCE(b.message_id = ANY (mine), false),
+    CASE WHEN b.message_id = ANY (already) OR b.repeated THEN (
+      SELECT c.built_sealed FROM message_contents c WHERE c.message_id = b.message_id) END
+  FROM (SELECT u.*, row_number() OVER (PARTITION BY u.message_id ORDER BY u.place) > 1 AS repeated
+        FROM unnest(message_ids) WITH ORDINALITY AS u(message_id, place)) AS b
+  ORDER BY b.place;
 END $$;
 
 -- ------------------------------------------------------------------ changes of messages
@@ -294,6 +304,7 @@ CREATE FUNCTION gwk_message_facts(ids uuid[]) RETURNS TABLE (
 )
 LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
 AS $$
 BEGIN
   RETURN QUERY
@@ -315,6 +326,7 @@ CREATE FUNCTION gwk_find_messages(
 ) RETURNS TABLE (number integer, message_id uuid)
 LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
 AS $$
 DECLARE
   recently uuid := gwk_lowest_id(now() - interval '3 days');
@@ -338,7 +350,9 @@ BEGIN
       SELECT e.id FROM messages e
       WHERE e.instance_id = instance_ids[w.number] AND e.wa_message_id = wa_message_ids[w.number]
         AND e.id >= recently AND e.direction = 'outbound'
+      LIMIT 1
     ) AS m
+    WHERE wa_message_ids[w.number] IS NOT NULL
   LOOP
     found := found || number;
     RETURN NEXT;
@@ -350,6 +364,7 @@ BEGIN
     SELECT e.id FROM messages e
     WHERE e.instance_id = instance_ids[w.number] AND e.wa_message_id = wa_message_ids[w.number]
       AND e.id < recently AND e.direction = 'outbound'
+    LIMIT 1
   ) AS m
   WHERE wa_message_ids[w.number] IS NOT NULL AND w.number <> ALL (COALESCE(found, '{}'));
 END $$;
@@ -365,6 +380,7 @@ END $$;
 CREATE FUNCTION gwk_change_messages(changes jsonb, events jsonb) RETURNS uuid[]
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
 AS $$
 DECLARE
   ids uuid[] := ARRAY(SELECT c.message_id FROM jsonb_to_recordset(changes) AS c(message_id uuid));
@@ -379,7 +395,7 @@ BEGIN
   made := ARRAY(
     SELECT m.id FROM messages m
     JOIN jsonb_to_recordset(changes) AS c(message_id uuid, version integer) ON c.message_id = m.id
-    WHERE m.id = ANY (ids) AND m.version = c.version
+    WHERE m.version = c.version
     ORDER BY m.id FOR NO KEY UPDATE OF m);
 
   WITH gone AS (
@@ -403,7 +419,7 @@ BEGIN
   FROM jsonb_to_recordset(changes) AS c(
     message_id uuid, status text, sent_at timestamptz, delivered_at timestamptz, read_at timestamptz,
     failed_at timestamptz, error_code text, error_message text, rendered_as text, played boolean)
-  WHERE m.id = c.message_id AND m.id = ANY (made);
+  WHERE m.id = c.message_id AND c.message_id = ANY (made);
 
   finished := ARRAY(
     SELECT c.message_id FROM jsonb_to_recordset(changes) AS c(message_id uuid, queue text)
@@ -430,6 +446,7 @@ CREATE FUNCTION gwk_record_outcomes(
 ) RETURNS TABLE (verdicts text[], made uuid[])
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
 AS $$
 BEGIN
   verdicts := gwk_fence(instance_ids, epochs, holders);
@@ -451,6 +468,7 @@ CREATE FUNCTION gwk_write_session(
 ) RETURNS text
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -479,6 +497,7 @@ RETURNS TABLE (
 )
 LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
 AS $$
 BEGIN
   RETURN QUERY
@@ -505,6 +524,7 @@ CREATE FUNCTION gwk_receive(instance_ids uuid[], epochs integer[], holders uuid[
 RETURNS TABLE (number integer, result text)
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
 AS $$
 #variable_conflict use_column
 DECLARE
