@@ -5,7 +5,7 @@ import type { EngineLaunch } from './engine-process.js';
 import { lockFolder } from './folder-lock.js';
 import { Pods } from './pods.js';
 import { Store } from './store.js';
-import { FolderSync } from './sync.js';
+import { FolderSync, type SyncTimes } from './sync.js';
 
 export interface LocalClusterOptions {
   folder: string;
@@ -15,6 +15,7 @@ export interface LocalClusterOptions {
   log: Logger;
   startWidth: number;
   graceMs?: number;
+  syncTimes?: SyncTimes;
 }
 
 /** One machine: Instance manifests are files in a folder, pods are child processes. */
@@ -25,9 +26,9 @@ export class LocalCluster implements Cluster {
   #unlock: () => Promise<void> = () => Promise.resolve();
 
   constructor(options: LocalClusterOptions) {
-    const { folder, log, launch, version, startWidth, graceMs } = options;
+    const { folder, log, launch, version, startWidth, graceMs, syncTimes } = options;
     this.store = new Store(folder, log);
-    this.sync = new FolderSync(this.store, log);
+    this.sync = new FolderSync(this.store, log, syncTimes);
     const { stateFolder } = this.store;
     this.pods = new Pods({
       stateFolder,
@@ -42,6 +43,13 @@ export class LocalCluster implements Cluster {
   async start(changed: (key: string) => void): Promise<void> {
     await this.store.prepare();
     this.#unlock = await lockFolder(this.store.stateFolder);
+    await this.#load(changed).catch(async (error: unknown) => {
+      await this.#unlock();
+      throw error;
+    });
+  }
+
+  async #load(changed: (key: string) => void): Promise<void> {
     await this.store.load();
     await this.pods.load(changed);
     this.store.entries.listen(({ type, resource }) => {

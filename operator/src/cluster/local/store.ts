@@ -1,4 +1,5 @@
 import type { InstanceResource, InstanceResourceStatus } from '@gwk/core/resources/manifest';
+import { canonicalJson } from '@gwk/core/canonical-json';
 import type { Logger } from '@gwk/core/log';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
@@ -82,6 +83,7 @@ export class Store {
   /** Creates what is not there. @throws ApiStatus */
   apply(wanted: NamedDesired, writer: Writer): Promise<InstanceResource> {
     return this.alone(async () => {
+      await this.#catchUp(keyOf(wanted));
       const entry = this.get(keyOf(wanted));
       if (!entry && wanted.uid !== undefined) throw notFound(wanted.name);
       check(entry, wanted);
@@ -97,6 +99,7 @@ export class Store {
     change: (desired: Desired) => Desired,
   ): Promise<InstanceResource> {
     return this.alone(async () => {
+      await this.#catchUp(keyOf(place));
       const entry = this.get(keyOf(place));
       if (!entry) throw notFound(place.name);
       check(entry, place);
@@ -195,11 +198,22 @@ export class Store {
     await this.#files.saveLearned(entry.state, { uid, story: entry.story, ...(status && { status }) });
   }
 
+  /** What was written into its file a moment ago and not read yet would be lost by writing the file. */
+  async #catchUp(key: string): Promise<void> {
+    const source = this.get(key)?.state.source;
+    if (!source || (await this.folder.isUnchanged(source.file))) return;
+    const text = await readIfThere(join(this.folder.path, source.file));
+    const manifest = text === null ? undefined : find(text, key);
+    // What cannot be accepted is reported when the folder is read; here it does not count.
+    if (manifest) await this.takeIn(manifest, source.file).catch(() => undefined);
+  }
+
   /** The manifest, then the state. */
   async #write(wanted: NamedDesired, applied: Applied): Promise<InstanceResource> {
     const key = keyOf(wanted);
     const entry = this.get(key);
     if (entry && sameDesired(entry.state.desired, applied.desired)) {
+      if (canonicalJson(entry.state.owners) === canonicalJson(applied.owners)) return entry.resource;
       await this.#locks.run(key, () => this.#save({ ...entry.state, owners: applied.owners }, entry));
       return this.get(key)!.resource;
     }

@@ -10,15 +10,21 @@ interface Claim {
   file: ManifestFile;
 }
 
-const RELIST_MS = 5000;
+export interface SyncTimes {
+  /** Between two readings when nothing was noticed. */
+  relistMs: number;
+  /** Editors replace a file by removing it first; a number is not deleted for that. */
+  missingMs: number;
+}
+
+const TIMES: SyncTimes = { relistMs: 5000, missingMs: 2000 };
 const SOON_MS = 120;
-/** Editors replace a file by removing it first; a number is not deleted for that. */
-const MISSING_MS = 2000;
 
 /** Takes in what people do to the folder: new files, changed files, removed files, files that make no sense. */
 export class FolderSync {
   readonly #store: Store;
   readonly #log: Logger;
+  readonly #times: SyncTimes;
   readonly #missingSince = new Map<string, number>();
   /** By file; said once until it changes. */
   #faults = new Map<string, string>();
@@ -27,9 +33,10 @@ export class FolderSync {
   #due = Infinity;
   #stopped = false;
 
-  constructor(store: Store, log: Logger) {
+  constructor(store: Store, log: Logger, times: SyncTimes = TIMES) {
     this.#store = store;
     this.#log = log;
+    this.#times = times;
   }
 
   /** Files of which nothing is used, with the reason. */
@@ -75,7 +82,7 @@ export class FolderSync {
     if (this.#unreadable !== why)
       this.#log.error({ err: describeError(error) }, 'the folder of manifests cannot be read');
     this.#unreadable = why;
-    return RELIST_MS;
+    return this.#times.relistMs;
   }
 
   async #once(): Promise<number> {
@@ -90,7 +97,7 @@ export class FolderSync {
     this.#report(faults);
     const settling = [...files.values()].some((file) => file.settling);
     if (settling) return SOON_MS;
-    return missing ? MISSING_MS / 4 : RELIST_MS;
+    return missing ? this.#times.missingMs / 4 : this.#times.relistMs;
   }
 
   /** An operator was killed between marking a resource and removing its manifest. */
@@ -142,7 +149,7 @@ export class FolderSync {
     for (const { key } of absent) {
       const since = this.#missingSince.get(key) ?? now;
       this.#missingSince.set(key, since);
-      if (now - since < MISSING_MS) continue;
+      if (now - since < this.#times.missingMs) continue;
       this.#missingSince.delete(key);
       this.#log.info({ instance: key }, 'a manifest was removed; deleting the instance');
       this.#deleteLater(key);

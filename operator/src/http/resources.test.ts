@@ -1,0 +1,301 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { temporaryFolder, until } from '../testing/folder.js';
+import { INSTANCES, LocalRest, manifest, type Answer } from '../testing/local-rest.js';
+
+let folder: ReturnType<typeof temporaryFolder>;
+let rest: LocalRest;
+
+beforeEach(async () => {
+  folder = temporaryFolder();
+  rest = await LocalRest.start(folder.path);
+});
+
+afterEach(async () => {
+  await rest.stop();
+  folder.remove();
+});
+
+const create = (name: string, spec?: object, metadata?: object): Promise<Answer> =>
+  rest.call('POST', INSTANCES, { body: manifest(name, spec, metadata), type: 'application/json' });
+
+describe('making', () => {
+  test('POST makes a resource with defaults, an identity and a manifest', async () => {
+    const { code, body } = await create('shop', { account: 'main' }, { labels: { team: 'a' } });
+    expect(code).toBe(201);
+    expect(body).toMatchObject({
+      apiVersion: 'gwk.dev/v1alpha1',
+      kind: 'Instance',
+      metadata: { name: 'shop', namespace: 'default', generation: 1, labels: { team: 'a' } },
+      spec: { account: 'main', kind: 'web', interactiveMode: 'native+text', suspended: false },
+    });
+    expect(body.metadata.uid).toMatch(/^[0-9a-f-]{36}$/);
+    expect(body.metadata.resourceVersion).toMatch(/^\d+$/);
+    expect(readFileSync(join(folder.path, 'shop.yaml'), 'utf8')).toContain('account: main');
+    expect(rest.changed).toContain('default/shop');
+  });
+
+  test('POST of a name that is taken is AlreadyExists', async () => {
+    await create('shop');
+    expect(await create('shop')).toMatchObject({
+      code: 409,
+      body: {
+        kind: 'Status',
+        status: 'Failure',
+        reason: 'AlreadyExists',
+        code: 409,
+        details: { name: 'shop', kind: 'instances' },
+      },
+    });
+  });
+
+  test('an apply makes what is not there, and the same apply again changes nothing', async () => {
+    const first = await rest.apply('shop', { account: 'main', kind: 'sandbox' });
+    const again = await rest.apply('shop', { account: 'main', kind: 'sandbox' });
+    expect([first.code, again.code]).toEqual([201, 200]);
+    expect(again.body.metadata).toEqual(first.body.metadata);
+  });
+
+  test('the uid of a resource that is gone makes nothing', async () => {
+    const { code, body } = await rest.apply('shop', { account: 'main' }, { metadata: { uid: 'of-another' } });
+    expect([code, body['reason']]).toEqual([404, 'NotFound']);
+  });
+
+  test('names of other namespaces stand apart, in memory and on disk', async () => {
+    const path = INSTANCES.replace('/default/', '/support/');
+    await create('shop');
+    await rest.call('POST', path, { body: manifest('shop', { account: 'other' }), type: 'application/json' });
+    expect((await rest.call('GET', `${path}/shop`)).body.spec.account).toBe('other');
+    expect((await rest.get('shop')).body.spec.account).toBe('main');
+    expect(existsSync(join(folder.path, 'support.shop.yaml'))).toBe(true);
+  });
+});
+
+describe('changing', () => {
+  beforeEach(async () => {
+    await rest.apply('shop', { account: 'main', displayName: 'Shop' });
+  });
+
+  test('generation moves with the spec alone, resourceVersion with every change', async () => {
+    const versions: string[] = [];
+    const generations: number[] = [];
+    const note = ({ body }: Answer) => {
+      versions.push(body.metadata.resourceVersion);
+      generations.push(body.metadata.generation);
+    };
+    note(await rest.get('shop'));
+    note(await rest.merge('shop', { metadata: { labels: { a: 'b' } } }));
+    note(await rest.merge('shop', { metadata: { finalizers: ['x/y'] } }));
+    note(
+      await rest.call('PATCH', `${INSTANCES}/shop/status`, {
+        body: { status: { state: 'connected' } },
+        type: 'application/merge-patch+json',
+      }),
+    );
+    note(await rest.merge('shop', { spec: { displayName: 'Store' } }));
+    note(await rest.merge('shop', { spec: { displayName: 'Store' } }));
+    expect(generations).toEqual([1, 1, 1, 1, 2, 2]);
+    expect(new Set(versions.slice(0, 5)).size).toBe(5);
+    expect(versions[5]).toBe(versions[4]);
+    expect([...versions].sort()).toEqual(versions);
+  });
+
+  test('an older resourceVersion is a conflict, the present one is not', async () => {
+    const { body } = await rest.get('shop');
+    const { resourceVersion } = body.metadata;
+    expect((await rest.apply('shop', { account: 'main' }, { metadata: { resourceVersion } })).code).toBe(200);
+    const late = await rest.apply(
+      'shop',
+      { account: 'main', suspended: true },
+      { metadata: { resourceVersion } },
+    );
+    expect([late.code, late.body['reason']]).toEqual([409, 'Conflict']);
+    expect(
+      (await rest.merge('shop', { metadata: { resourceVersion }, spec: { suspended: true } })).code,
+    ).toBe(409);
+    expect((await rest.get('shop')).body.spec.suspended).toBe(false);
+  });
+
+  test('an apply drops what its manager left out, and leaves what others set', async () => {
+    await rest.apply('shop', { suspended: true }, { manager: 'somebody' });
+    const { body } = await rest.apply('shop', { account: 'main' });
+    expect(body.spec).toEqual({
+      account: 'main',
+      kind: 'web',
+      interactiveMode: 'native+text',
+      suspended: true,
+    });
+  });
+
+  test('another manager is refused what is not its own, unless it forces', async () => {
+    const refused = await rest.apply('shop', { displayName: 'Mine' }, { manager: 'somebody' });
+    expect(refused).toMatchObject({
+      code: 409,
+      body: {
+        reason: 'Conflict',
+        details: { causes: [{ reason: 'FieldManagerConflict', field: '.spec.displayName' }] },
+      },
+    });
+    const forced = await rest.apply('shop', { displayName: 'Mine' }, { manager: 'somebody', force: true });
+    expect(forced.body.spec.displayName).toBe('Mine');
+  });
+
+  test('account and kind never change', async () => {
+    const { code, body } = await rest.apply('shop', { account: 'other', kind: 'sandbox' });
+    expect([code, body['reason']]).toEqual([422, 'Invalid']);
+    expect(body['details']).toMatchObject({ causes: [{ field: 'spec.account' }, { field: 'spec.kind' }] });
+  });
+
+  test('a merge patch removes with null', async () => {
+    const { body } = await rest.merge('shop', { spec: { displayName: null } });
+    expect(body.spec.displayName).toBeUndefined();
+    expect(readFileSync(join(folder.path, 'shop.yaml'), 'utf8')).not.toContain('displayName');
+  });
+
+  test('a manifest with comments keeps them', async () => {
+    const path = join(folder.path, 'shop.yaml');
+    const text = readFileSync(path, 'utf8').replace('spec:', 'spec:\n  # ours since 2019');
+    writeFileSync(path, text);
+    await rest.merge('shop', { spec: { suspended: true } });
+    expect(readFileSync(path, 'utf8')).toMatch(/# ours since 2019[\s\S]*suspended: true/);
+  });
+
+  test('what was written into the file a moment before a change is in the result', async () => {
+    const path = join(folder.path, 'shop.yaml');
+    writeFileSync(path, readFileSync(path, 'utf8').replace('displayName: Shop', 'displayName: By hand'));
+    const { body } = await rest.merge('shop', { spec: { suspended: true } });
+    expect(body.spec).toMatchObject({ displayName: 'By hand', suspended: true });
+    expect(body.metadata.generation).toBe(3);
+  });
+
+  test('fifty writers at once are one after the other', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, i) => rest.merge('shop', { metadata: { labels: { [`w${i}`]: 'x' } } })),
+    );
+    expect(answers.map(({ code }) => code)).toEqual(Array(50).fill(200));
+    expect(Object.keys((await rest.get('shop')).body.metadata.labels!)).toHaveLength(50);
+  });
+});
+
+describe('deleting', () => {
+  test('what nobody holds is gone at once, with its manifest', async () => {
+    await create('shop');
+    expect((await rest.call('DELETE', `${INSTANCES}/shop`)).code).toBe(200);
+    expect((await rest.get('shop')).code).toBe(404);
+    expect(existsSync(join(folder.path, 'shop.yaml'))).toBe(false);
+  });
+
+  test('what is held stays, marked, until its holder lets go', async () => {
+    await create('shop');
+    await rest.merge('shop', { metadata: { finalizers: ['gwk.dev/engine'] } });
+    const { code, body } = await rest.call('DELETE', `${INSTANCES}/shop`);
+    expect(code).toBe(200);
+    expect(body.metadata.deletionTimestamp).toBeDefined();
+    expect(existsSync(join(folder.path, 'shop.yaml'))).toBe(false);
+    expect((await rest.get('shop')).body.metadata.deletionTimestamp).toBe(body.metadata.deletionTimestamp);
+    expect((await create('shop')).code).toBe(409);
+    await rest.merge('shop', { metadata: { finalizers: [] } });
+    expect((await rest.get('shop')).code).toBe(404);
+    expect((await create('shop')).code).toBe(201);
+  });
+
+  test('a second deletion changes nothing', async () => {
+    await create('shop');
+    await rest.merge('shop', { metadata: { finalizers: ['gwk.dev/engine'] } });
+    const first = await rest.call('DELETE', `${INSTANCES}/shop`);
+    const second = await rest.call('DELETE', `${INSTANCES}/shop`);
+    expect(second.body.metadata).toEqual(first.body.metadata);
+  });
+
+  test('a condition on the uid is kept', async () => {
+    await create('shop');
+    const refused = await rest.call('DELETE', `${INSTANCES}/shop`, {
+      body: { preconditions: { uid: 'another' } },
+      type: 'application/json',
+    });
+    expect([refused.code, refused.body['reason']]).toEqual([409, 'Conflict']);
+    expect((await rest.call('DELETE', `${INSTANCES}/nobody`)).code).toBe(404);
+  });
+});
+
+describe('reading', () => {
+  beforeEach(async () => {
+    await create('a', undefined, { labels: { tier: 'one' } });
+    await create('b', undefined, { labels: { tier: 'two' } });
+    const support = INSTANCES.replace('/default/', '/support/');
+    await rest.call('POST', support, { body: manifest('c'), type: 'application/json' });
+  });
+
+  const names = ({ body }: Answer): string[] =>
+    (body['items'] as { metadata: { name: string } }[]).map(({ metadata }) => metadata.name);
+
+  test.each([
+    [INSTANCES, ['a', 'b']],
+    ['/apis/gwk.dev/v1alpha1/instances', ['a', 'b', 'c']],
+    [`${INSTANCES}?labelSelector=tier%3Done`, ['a']],
+    [`${INSTANCES}?labelSelector=tier!%3Done`, ['b']],
+    [`${INSTANCES}?fieldSelector=metadata.name%3Db`, ['b']],
+  ])('GET %s', async (path, expected) => {
+    const answer = await rest.call('GET', path);
+    expect(names(answer)).toEqual(expected);
+    expect(answer.body).toMatchObject({
+      kind: 'InstanceList',
+      metadata: { resourceVersion: expect.any(String) as string },
+    });
+  });
+
+  test('a watch tells what is, then what changes, as it happens', async () => {
+    const types: string[] = [];
+    const abort = new AbortController();
+    const response = await fetch(new URL(`${INSTANCES}?watch=true`, rest.url), {
+      headers: { authorization: 'Bearer a-token-of-the-local-cluster-for-tests' },
+      signal: abort.signal,
+    });
+    const reading = readLines(response, (line) => types.push(outlineOf(line)));
+    await until('both were told', () => types.length === 2);
+    await rest.merge('a', { spec: { suspended: true } });
+    await rest.call('DELETE', `${INSTANCES}/b`);
+    await until('the changes were told', () => types.includes('DELETED b'));
+    abort.abort();
+    await reading;
+    expect(types).toEqual(['ADDED a', 'ADDED b', 'MODIFIED a', 'MODIFIED b', 'MODIFIED b', 'DELETED b']);
+  });
+
+  test('a watch goes on from the version of a list, and says when that is forgotten', async () => {
+    const list = await rest.call('GET', INSTANCES);
+    const { resourceVersion } = (list.body as { metadata: { resourceVersion: string } }).metadata;
+    await rest.merge('a', { spec: { suspended: true } });
+    const from = async (version: string) => {
+      const path = `${INSTANCES}?watch=true&timeoutSeconds=1&resourceVersion=${version}`;
+      const response = await fetch(new URL(path, rest.url), {
+        headers: { authorization: 'Bearer a-token-of-the-local-cluster-for-tests' },
+      });
+      const seen: string[] = [];
+      await readLines(response, (line) => seen.push(outlineOf(line)));
+      return seen;
+    };
+    expect(await from(resourceVersion)).toEqual(['MODIFIED a']);
+    expect(await from('17')).toEqual(['ERROR Expired']);
+  });
+});
+
+async function readLines(response: Response, take: (line: string) => void): Promise<void> {
+  let rest = '';
+  try {
+    for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+      const lines = (rest + chunk).split('\n');
+      rest = lines.pop()!;
+      lines.forEach(take);
+    }
+  } catch (error) {
+    if ((error as Error).name !== 'AbortError') throw error;
+  }
+}
+
+function outlineOf(line: string): string {
+  const { type, object } = JSON.parse(line) as {
+    type: string;
+    object: { reason?: string; metadata: { name?: string } };
+  };
+  return `${type} ${object.metadata.name ?? object.reason}`;
+}
