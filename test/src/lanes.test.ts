@@ -71,6 +71,9 @@ describe('conversations beside one another', () => {
     const { id } = await send(FULL, 'one of 50,000');
     await floodConversation(stage.gateway, id, 50_000);
     await stage.gateway.network.setRule({ delayMs: 100 }, chatOf(FULL));
+    const leaving = async () =>
+      (await stage.gateway.network.stanzas()).some(({ text }) => text === 'one of 50,000');
+    await until(leaving, { what: 'the full conversation moves' });
     const beside = await latencies(OTHER, 'beside the full', 40);
     const growth = residentMemory(pid) - before;
     const left = (await stage.gateway.network.stanzas()).filter(

@@ -82,24 +82,20 @@ async function postUntilAccepted(
   const end = Date.now() + GIVE_UP_MS;
   for (let attempt = 0; ; attempt++) {
     const client = plan.clients[attempt % plan.clients.length]!;
-    const answer = await client.sendText(plan.instanceId, phone, text, text).catch((error: Error) => error);
-    if (!(answer instanceof Error) && answer.status === 202) {
+    const answer = await client.sendText(plan.instanceId, phone, text, text).catch(() => null);
+    if (answer?.status === 202) {
       if (answer.headers['idempotent-replayed'] === 'true') traffic.replays += 1;
       return answer.body;
     }
-    if (!isWorthRepeating(answer) || Date.now() > end) throw refusal(answer);
+    if (answer && !isWorthRepeating(answer)) throw new UnexpectedAnswer('POST /v1/messages', answer);
+    if (Date.now() > end) throw new Error(`"${text}" was not accepted within ${GIVE_UP_MS / 1000} s`);
     traffic.repeatedPosts += 1;
     await pause(RETRY_MS);
   }
 }
 
-function isWorthRepeating(answer: Answer | Error): boolean {
-  return answer instanceof Error || answer.status >= 500 || answer.status === 409;
-}
-
-function refusal(answer: Answer | Error): Error {
-  return answer instanceof Error ? answer : new UnexpectedAnswer('POST /v1/messages', answer);
-}
+/** As consumers are told to: what did not succeed for a reason that passes. */
+const isWorthRepeating = ({ status }: Answer): boolean => status >= 500 || status === 409;
 
 /** Gives turns at an even rate. */
 function pacer(perSecond: number | undefined): () => Promise<void> {

@@ -1,3 +1,4 @@
+import { fromPublicId, lowestUuidAt } from '@gwk/core/ids';
 import type { EventOut } from '@gwk/core/resources/event';
 import type { MessageOut } from '@gwk/core/resources/message';
 import type { GatewayClient } from './client.js';
@@ -61,7 +62,8 @@ export async function judge(traffic: Traffic, witnesses: Witnesses): Promise<Ver
     client.events(since),
     receiver.calls(path),
   ]);
-  const calls = received.filter(({ at }) => at >= traffic.startedAt.getTime());
+  const first = lowestUuidAt(traffic.startedAt.getTime());
+  const calls = received.filter(({ id }) => (fromPublicId('event', id) ?? '') >= first);
   const texts = new Set([...traffic.byChat.values()].flat().map(({ text }) => text));
   const stanzas = all.filter((stanza) => texts.has(stanza.text));
   const ids = byId(stanzas);

@@ -34,7 +34,8 @@ export async function until<T>(
     const vain = giveUp?.();
     if (vain !== undefined) throw new Error(`${vain}, while waiting for: ${what}`, { cause });
     if (Date.now() > end) {
-      const why = cause instanceof Error ? `: ${cause.message}` : '';
+      // Not instanceof: errors of Node's own code are of another realm under jest.
+      const why = cause === undefined ? '' : `: ${(cause as Error).message}`;
       throw new Error(`after ${timeoutMs / 1000} s still not: ${what}${why}`, { cause });
     }
     await pause(everyMs);
