@@ -58,14 +58,18 @@ class InternalClient {
     const url = new URL(path, this.#options.baseUrl);
     const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
     return new Promise((resolve, reject) => {
-      const fail = (error: Error): void => reject(new InternalUnreachable(error.message));
+      // Not AbortSignal.timeout: it would keep every exchange in memory until its time is over.
+      const timer = setTimeout(() => request.destroy(new Error('no answer in time')), timeoutMs);
+      const fail = (error: Error): void => {
+        clearTimeout(timer);
+        reject(new InternalUnreachable(error.message));
+      };
       const request = send(
         url,
         {
           method: 'POST',
           agent: this.#agent,
           ca: this.#options.ca,
-          signal: AbortSignal.timeout(timeoutMs),
           headers: {
             authorization: `Bearer ${this.#options.token}`,
             'content-type': 'application/json',
@@ -73,7 +77,10 @@ class InternalClient {
           },
         },
         (response) => {
-          readAll(response).then((text) => resolve({ status: response.statusCode ?? 0, text }), fail);
+          readAll(response).then((text) => {
+            clearTimeout(timer);
+            resolve({ status: response.statusCode ?? 0, text });
+          }, fail);
         },
       );
       request.on('error', fail);
