@@ -1,0 +1,194 @@
+import {
+  createPortWorld,
+  OPERATOR_TOKEN,
+  refusalOf,
+  TestEngine,
+  type PortWorld,
+} from '@gwk/test/harness/engine-port';
+import { EngineClient, InternalRefusal } from '@gwk/core/protocol/internal-client';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+let port: PortWorld;
+let shortLived: PortWorld;
+const LEASE_MS = 1000;
+beforeAll(async () => {
+  port = await createPortWorld();
+  shortLived = await createPortWorld({ config: { leaseMs: LEASE_MS } });
+});
+afterAll(async () => {
+  await port.close();
+  await shortLived.close();
+});
+
+const again = (engine: TestEngine) =>
+  new TestEngine(engine.client, engine.instanceId, engine.pod, engine.token).acquire();
+const renew = (engine: TestEngine) => engine.call('renew', { connected: true });
+const ended = (engine: TestEngine) =>
+  port.operator.call('engine-ended', { instance_id: engine.instanceId, pod: engine.pod });
+const facts = async (instanceId: string) =>
+  (await port.operator.call('observe', { ids: [instanceId] })).instances[0]!;
+
+describe('a lease', () => {
+  test('gives the terms of the instance', async () => {
+    const engine = await (await port.addEngine({ policy: { messages_per_minute: 7 } })).acquire();
+    expect(engine.terms).toMatchObject({
+      epoch: 1,
+      lease_ms: 45_000,
+      renew_ms: 10_000,
+      messages_per_minute: 7,
+      instance: { id: engine.instanceId, kind: 'web', state: 'connected', interactive_mode: 'native+text' },
+    });
+    expect(Buffer.from(engine.terms!.command_key, 'base64')).toHaveLength(32);
+    expect(await renew(engine)).toEqual({
+      lease_ms: 45_000,
+      messages_per_minute: 7,
+      interactive_mode: 'native+text',
+    });
+    expect((await facts(engine.instanceId)).lease).toMatchObject({ pod: engine.pod, epoch: 1 });
+  });
+
+  test('is held against the same process started again, and against a newer pod, and says for how long', async () => {
+    const engine = await (await port.addEngine()).acquire();
+    const newer = await port.addPod(engine.instanceId, 'pod-2');
+    for (const attempt of [again(engine), newer.acquire()]) {
+      const error = await attempt.catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(InternalRefusal);
+      const { refusal, retryAfterMs } = error as InternalRefusal;
+      expect(refusal).toBe('lease-held');
+      expect(retryAfterMs).toBeGreaterThan(40_000);
+      expect(retryAfterMs).toBeLessThanOrEqual(45_000);
+    }
+    await renew(engine);
+  });
+
+  test('passes on at once when the operator has seen the engine end, and fences it', async () => {
+    const engine = await (await port.addEngine()).acquire();
+    await ended(engine);
+    expect((await facts(engine.instanceId)).lease).toEqual({ pod: null, epoch: 1, expires_at: null });
+    const next = await again(engine);
+    expect(next.lease.epoch).toBe(2);
+    expect(await refusalOf(renew(engine))).toBe('fenced');
+    expect(await refusalOf(renew(next))).toBe('answered');
+  });
+
+  test('of another pod is not released by the end of one', async () => {
+    const engine = await (await port.addEngine()).acquire();
+    await port.operator.call('engine-ended', { instance_id: engine.instanceId, pod: 'pod-of-another-time' });
+    await renew(engine);
+  });
+
+  test('passes on after it was released, and the one who released it writes no more', async () => {
+    const engine = await (await port.addEngine()).acquire();
+    await engine.call('release', {});
+    expect(await refusalOf(renew(engine))).toBe('fenced');
+    expect(await refusalOf(engine.call('release', {}))).toBe('fenced');
+    expect((await again(engine)).lease.epoch).toBe(2);
+  });
+
+  test('passes on when it ends unrenewed; until then a late renewal still holds it', async () => {
+    const engine = await (await shortLived.addEngine()).acquire();
+    await sleep(LEASE_MS + 200);
+    await renew(engine);
+    expect(await refusalOf(again(engine))).toBe('lease-held');
+    await sleep(LEASE_MS + 200);
+    const next = await again(engine);
+    expect(next.lease.epoch).toBe(2);
+    expect(await refusalOf(renew(engine))).toBe('fenced');
+  });
+
+  test('is had by one of many who ask at once', async () => {
+    const engine = await port.addEngine();
+    const asked = await Promise.all(Array.from({ length: 20 }, () => refusalOf(again(engine))));
+    expect(asked.filter((answer) => answer === 'answered')).toHaveLength(1);
+    expect(asked.filter((answer) => answer === 'lease-held')).toHaveLength(19);
+  });
+
+  test('of the same epoch number and another holder is not the present one', async () => {
+    const engine = await (await port.addEngine()).acquire();
+    engine.lease = { ...engine.lease, holder: crypto.randomUUID() };
+    expect(await refusalOf(renew(engine))).toBe('fenced');
+  });
+
+  test('of a deleted instance is neither given nor renewed, and can be released', async () => {
+    const engine = await (await port.addEngine()).acquire();
+    await port.world.database.instance.update({
+      where: { id: engine.instanceId },
+      data: { deletedAt: new Date() },
+    });
+    expect(await refusalOf(renew(engine))).toBe('gone');
+    await engine.call('release', {});
+    expect(await refusalOf(again(engine))).toBe('gone');
+    const token = port.operator.call('issue-token', { instance_id: engine.instanceId, pod: 'pod-9' });
+    expect(await refusalOf(token)).toBe('gone');
+    expect((await port.operator.call('observe', { ids: [engine.instanceId] })).instances).toEqual([]);
+  });
+});
+
+describe('a token', () => {
+  test('acquires until a newer one has, on this replica and within two seconds on others', async () => {
+    const old = await (await port.addEngine()).acquire();
+    const replica = await port.addReplica();
+    const elsewhere = new EngineClient({ baseUrl: replica, token: old.token, timeoutMs: 5000 });
+    const onReplica = new TestEngine(elsewhere, old.instanceId, old.pod, old.token);
+    onReplica.lease = old.lease;
+    await renew(onReplica);
+    const newer = await port.addPod(old.instanceId, 'pod-2');
+    await renew(old);
+    await ended(old);
+    await newer.acquire();
+    expect(await refusalOf(renew(old))).toBe('unauthorized');
+    // What another replica still remembers of the token opens nothing: the lease has another holder.
+    expect(await refusalOf(renew(onReplica))).toBe('fenced');
+    await sleep(1_600);
+    expect(await refusalOf(renew(onReplica))).toBe('unauthorized');
+    expect(await refusalOf(again(old))).toBe('unauthorized');
+    elsewhere.close();
+  });
+
+  test('that is older than that of the lease cannot acquire, even where it was not revoked', async () => {
+    const old = await port.addEngine();
+    const newer = await (await port.addPod(old.instanceId, 'pod-2')).acquire();
+    await newer.call('release', {});
+    await port.world.database.engineToken.updateMany({
+      where: { instanceId: old.instanceId },
+      data: { revokedAt: null },
+    });
+    expect(await refusalOf(old.acquire())).toBe('unauthorized');
+    expect((await again(newer)).lease.epoch).toBe(2);
+  });
+
+  test('is bound to its pod', async () => {
+    const engine = await port.addEngine();
+    const stranger = new TestEngine(engine.client, engine.instanceId, 'pod-2', engine.token);
+    expect(await refusalOf(stranger.acquire())).toBe('unauthorized');
+  });
+
+  test('of the operator opens no engine route, and that of an engine no operator route', async () => {
+    const engine = await (await port.addEngine()).acquire();
+    const operatorAsEngine = port.clientWith(OPERATOR_TOKEN);
+    const { epoch, holder } = engine.lease;
+    expect(await refusalOf(operatorAsEngine.call('renew', { epoch, holder, connected: true }))).toBe(
+      'unauthorized',
+    );
+    for (const route of ['project', 'remove', 'issue-token', 'engine-ended', 'observe']) {
+      const response = await fetch(new URL(`operator/${route}`, port.url), {
+        method: 'POST',
+        headers: { authorization: `Bearer ${engine.token}` },
+        body: '{}',
+      });
+      expect([route, response.status, await response.json()]).toEqual([
+        route,
+        401,
+        { error: 'unauthorized' },
+      ]);
+    }
+  });
+
+  test('is kept as a digest only', async () => {
+    const engine = await port.addEngine();
+    const rows = await port.world.database.engineToken.findMany({ where: { instanceId: engine.instanceId } });
+    const digest = await crypto.subtle.digest('SHA-256', Buffer.from(engine.token));
+    expect(rows.map(({ hash }) => Buffer.from(hash))).toEqual([Buffer.from(digest)]);
+    expect(JSON.stringify(rows)).not.toContain(engine.token);
+  });
+});
