@@ -4,8 +4,8 @@
 -- Locks, in the order of the whole house: ledgers by instance, conversations by id; then what only these functions
 -- insert: names, conversations, idempotency keys, each sorted. Two groups can wait for each other in one direction only.
 --
--- Plans are fixed to index look-ups for each request: groups are small, tables are not, and a plan made while a
--- table was empty would be kept.
+-- Every table is read by one index look-up for each request, in sub-selects that the planner can neither join nor hash: a
+-- plan made while a table was empty is kept for minutes, and one that reads all of the table is then the cheapest.
 
 -- Minutes over which the mass block counts: the key comes whole from the highest level that sets it.
 CREATE FUNCTION gwk_mass_window(instance_policy jsonb, account_policy jsonb, environment_minutes integer)
@@ -34,7 +34,7 @@ CREATE FUNCTION gwk_accept_gather(
   mass_contacts integer, mass_counted boolean,
   reply_ok boolean
 ) LANGUAGE plpgsql STABLE
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 DECLARE
   present timestamptz := clock_timestamp();
@@ -49,41 +49,51 @@ BEGIN
     (extract(epoch FROM i.restricted_until) * 1000)::double precision,
     i.policy::text, a.policy::text, a.suspended_at IS NOT NULL,
     r.body_hash, r.status, r.response_sealed, r.instance_id,
-    n.contact_id, o.contact_id IS NOT NULL, c.id, c.first_sent_at IS NOT NULL,
+    n.contact_id, n.opted_out, c.id, c.first_sent_at IS NOT NULL,
     (extract(epoch FROM c.last_wrote_at) * 1000)::double precision,
-    coalesce(l.new_contacts - first_new.first_sent_no + 1, 0)::integer,
-    (extract(epoch FROM first_new.first_sent_at) * 1000)::double precision,
+    coalesce(oldest.count, 0)::integer, (extract(epoch FROM oldest.first_sent_at) * 1000)::double precision,
     mass.contacts, mass.counted,
-    CASE WHEN q.reply_id IS NULL THEN true ELSE EXISTS (
-      SELECT FROM messages m
-      WHERE m.id = q.reply_id AND m.instance_id = q.instance_id AND m.status IN ('sent', 'delivered', 'read')
-    ) END
+    q.reply_id IS NULL OR (
+      SELECT m.status IN ('sent', 'delivered', 'read') FROM messages m
+      WHERE m.id = q.reply_id AND m.instance_id = q.instance_id LIMIT 1) IS TRUE
   FROM unnest(account_ids, instance_ids, names, are_groups, keys, fingerprints, reply_ids) WITH ORDINALITY
     AS q(account_id, instance_id, name, is_group, key, fingerprint, reply_id, place)
-  LEFT JOIN accounts a ON a.id = q.account_id
-  LEFT JOIN instances i ON i.id = q.instance_id AND i.account_id = q.account_id AND i.deleted_at IS NULL
-  LEFT JOIN idempotency_records r
-    ON r.account_id = q.account_id AND r.route = for_route AND r.key = q.key AND r.expires_at > present
-  LEFT JOIN contact_names n ON NOT q.is_group AND n.account_id = q.account_id AND n.name = q.name
-  LEFT JOIN opt_outs o ON o.contact_id = n.contact_id
+  LEFT JOIN LATERAL (
+    SELECT v.policy, v.suspended_at FROM accounts v WHERE v.id = q.account_id LIMIT 1
+  ) a ON true
+  LEFT JOIN LATERAL (
+    SELECT v.* FROM instances v
+    WHERE v.id = q.instance_id AND v.account_id = q.account_id AND v.deleted_at IS NULL LIMIT 1
+  ) i ON true
+  LEFT JOIN LATERAL (
+    SELECT v.body_hash, v.status, v.response_sealed, v.instance_id FROM idempotency_records v
+    WHERE v.account_id = q.account_id AND v.route = for_route AND v.key = q.key AND v.expires_at > present LIMIT 1
+  ) r ON true
+  LEFT JOIN LATERAL (
+    SELECT v.contact_id, (SELECT true FROM opt_outs o WHERE o.contact_id = v.contact_id LIMIT 1) IS TRUE AS opted_out
+    FROM contact_names v WHERE NOT q.is_group AND v.account_id = q.account_id AND v.name = q.name LIMIT 1
+  ) n ON true
   LEFT JOIN LATERAL (
     SELECT v.id, v.first_sent_at, v.last_wrote_at FROM conversations v
-    WHERE NOT q.is_group AND v.instance_id = i.id AND v.contact_id = n.contact_id
+    WHERE NOT q.is_group AND v.instance_id = q.instance_id AND v.contact_id = n.contact_id
     UNION ALL
     SELECT v.id, v.first_sent_at, v.last_wrote_at FROM conversations v
-    WHERE q.is_group AND v.instance_id = i.id AND v.group_id = q.name
+    WHERE q.is_group AND v.instance_id = q.instance_id AND v.group_id = q.name
+    LIMIT 1
   ) c ON true
   LEFT JOIN LATERAL (
-    SELECT v.first_sent_no, v.first_sent_at FROM conversations v
+    SELECT v.first_sent_at, (
+        SELECT l.new_contacts - v.first_sent_no + 1 FROM instance_ledgers l WHERE l.instance_id = v.instance_id LIMIT 1
+      ) AS count
+    FROM conversations v
     WHERE NOT q.is_group AND c.first_sent_at IS NULL AND c.last_wrote_at IS NULL
-      AND v.instance_id = i.id AND v.first_sent_at > day_ago
+      AND v.instance_id = q.instance_id AND v.first_sent_at > day_ago
     ORDER BY v.first_sent_at, v.first_sent_no LIMIT 1
-  ) first_new ON true
-  LEFT JOIN instance_ledgers l ON first_new.first_sent_no IS NOT NULL AND l.instance_id = i.id
+  ) oldest ON true
   LEFT JOIN LATERAL (
     SELECT count(*)::integer AS contacts, coalesce(bool_or(s.contact_id = n.contact_id), false) AS counted
     FROM mass_sends s
-    WHERE NOT q.is_group AND c.last_wrote_at IS NULL AND s.instance_id = i.id AND s.fingerprint = q.fingerprint
+    WHERE NOT q.is_group AND c.last_wrote_at IS NULL AND s.instance_id = q.instance_id AND s.fingerprint = q.fingerprint
       AND s.at > present - make_interval(mins => gwk_mass_window(i.policy, a.policy, environment_mass_minutes))
   ) mass ON true
   ORDER BY q.place;
@@ -105,18 +115,17 @@ CREATE FUNCTION gwk_accept_write(
   new_contact_limits integer[], new_contact_ranks integer[],
   fingerprints bytea[], mass_limits integer[], mass_ranks integer[], mass_minutes integer[]
 ) RETURNS boolean[] LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 DECLARE
-  total integer := cardinality(message_ids);
-  good integer[];
-  written integer[];
+  -- Of each request, whether it is still to be written.
+  good boolean[];
   present timestamptz;
 BEGIN
   PERFORM FROM instance_ledgers l
-  WHERE l.instance_id IN (
-    SELECT q.id FROM unnest(instance_ids, new_contact_limits, mass_limits) AS q(id, new_limit, mass_limit)
-    WHERE q.new_limit IS NOT NULL OR q.mass_limit IS NOT NULL)
+  WHERE l.instance_id = ANY (ARRAY(
+    SELECT DISTINCT q.id FROM unnest(instance_ids, new_contact_limits, mass_limits) AS q(id, new_limit, mass_limit)
+    WHERE q.new_limit IS NOT NULL OR q.mass_limit IS NOT NULL))
   ORDER BY l.instance_id FOR NO KEY UPDATE;
 
   PERFORM FROM conversations c WHERE c.id = ANY (conversation_ids) ORDER BY c.id FOR NO KEY UPDATE;
@@ -124,154 +133,155 @@ BEGIN
   -- From here on nobody adds to what the limits count, and nobody accepts or opts out in these conversations.
   present := clock_timestamp();
   good := ARRAY(
-    SELECT q.place
-    FROM unnest(instance_ids, conversation_ids, new_conversations, contact_ids, new_contact_limits, new_contact_ranks,
-        fingerprints, mass_limits, mass_ranks, mass_minutes) WITH ORDINALITY
-      AS q(instance_id, conversation_id, new_conversation, contact_id, new_limit, new_rank, fingerprint, mass_limit,
-        mass_rank, minutes, place)
-    WHERE EXISTS (SELECT FROM instances i WHERE i.id = q.instance_id AND i.deleted_at IS NULL)
-      AND NOT EXISTS (SELECT FROM opt_outs o WHERE o.contact_id = q.contact_id)
-      AND (q.new_conversation OR EXISTS (
-        SELECT FROM conversations c
-        WHERE c.id = q.conversation_id AND c.contact_id IS NOT DISTINCT FROM q.contact_id
-          AND (q.new_limit IS NULL OR c.first_sent_at IS NULL)))
-      AND (q.new_limit IS NULL OR q.new_limit >= q.new_rank + (
-        SELECT l.new_contacts + 1 - coalesce((
+    SELECT (SELECT i.deleted_at IS NULL FROM instances i WHERE i.id = q.instance_id LIMIT 1) IS TRUE
+      AND (q.contact_id IS NULL
+        OR (SELECT true FROM opt_outs o WHERE o.contact_id = q.contact_id LIMIT 1) IS NULL)
+      AND (q.new_conversation OR (
+        SELECT c.contact_id IS NOT DISTINCT FROM q.contact_id AND (q.new_limit IS NULL OR c.first_sent_at IS NULL)
+        FROM conversations c WHERE c.id = q.conversation_id LIMIT 1) IS TRUE)
+      AND (q.new_limit IS NULL OR (
+        SELECT q.new_limit >= q.new_rank + l.new_contacts + 1 - coalesce((
           SELECT v.first_sent_no FROM conversations v
           WHERE v.instance_id = l.instance_id AND v.first_sent_at > present - interval '24 hours'
           ORDER BY v.first_sent_at, v.first_sent_no LIMIT 1), l.new_contacts + 1)
-        FROM instance_ledgers l WHERE l.instance_id = q.instance_id))
+        FROM instance_ledgers l WHERE l.instance_id = q.instance_id LIMIT 1) IS TRUE)
       AND (q.mass_limit IS NULL OR q.mass_limit >= q.mass_rank + (
         SELECT count(*) FROM mass_sends s
         WHERE s.instance_id = q.instance_id AND s.fingerprint = q.fingerprint
           AND s.at > present - make_interval(mins => q.minutes)))
+    FROM unnest(instance_ids, conversation_ids, new_conversations, contact_ids, new_contact_limits, new_contact_ranks,
+        fingerprints, mass_limits, mass_ranks, mass_minutes) WITH ORDINALITY
+      AS q(instance_id, conversation_id, new_conversation, contact_id, new_limit, new_rank, fingerprint, mass_limit,
+        mass_rank, minutes, place)
     ORDER BY q.place);
 
   -- A name or conversation that another has made meanwhile keeps its first maker's ids.
   IF true = ANY (new_contacts) THEN
-    WITH fresh AS (
-      SELECT DISTINCT q.account_id, q.name, q.contact_id
-      FROM unnest(account_ids, names, contact_ids, new_contacts) WITH ORDINALITY
-        AS q(account_id, name, contact_id, new_contact, place)
-      WHERE q.new_contact AND q.place = ANY (good)
-      ORDER BY q.account_id, q.name
-    ), named AS (
+    WITH named AS (
       INSERT INTO contact_names (account_id, name, contact_id)
-      SELECT f.account_id, f.name, f.contact_id FROM fresh f
+      SELECT DISTINCT q.account_id, q.name, q.contact_id
+      FROM unnest(account_ids, names, contact_ids, new_contacts, good) AS q(account_id, name, contact_id, is_new, good)
+      WHERE q.is_new AND q.good
+      ORDER BY q.account_id, q.name
       ON CONFLICT DO NOTHING RETURNING contact_names.account_id, contact_names.contact_id
-    ), made AS (
-      INSERT INTO contacts (id, account_id) SELECT n.contact_id, n.account_id FROM named n RETURNING id
     )
-    SELECT ARRAY(
-      SELECT q.place FROM unnest(contact_ids, new_contacts) WITH ORDINALITY AS q(contact_id, new_contact, place)
-      WHERE q.place = ANY (good) AND (NOT q.new_contact OR EXISTS (SELECT FROM made m WHERE m.id = q.contact_id))
-      ORDER BY q.place) INTO good;
+    INSERT INTO contacts (id, account_id) SELECT n.contact_id, n.account_id FROM named n;
+    good := ARRAY(
+      SELECT q.good AND (NOT q.is_new OR (SELECT true FROM contacts c WHERE c.id = q.contact_id LIMIT 1) IS TRUE)
+      FROM unnest(contact_ids, new_contacts, good) WITH ORDINALITY AS q(contact_id, is_new, good, place)
+      ORDER BY q.place);
   END IF;
 
   IF true = ANY (new_conversations) THEN
-    WITH fresh AS (
-      SELECT DISTINCT q.conversation_id, q.instance_id, q.contact_id, q.name
-      FROM unnest(conversation_ids, instance_ids, contact_ids, names, new_conversations) WITH ORDINALITY
-        AS q(conversation_id, instance_id, contact_id, name, new_conversation, place)
-      WHERE q.new_conversation AND q.place = ANY (good)
-      ORDER BY q.instance_id, q.contact_id, q.name
-    ), made AS (
-      INSERT INTO conversations (id, instance_id, contact_id, group_id)
-      SELECT f.conversation_id, f.instance_id, f.contact_id, CASE WHEN f.contact_id IS NULL THEN f.name END
-      FROM fresh f
-      ON CONFLICT DO NOTHING RETURNING conversations.id
-    )
-    SELECT ARRAY(
-      SELECT q.place
-      FROM unnest(conversation_ids, new_conversations) WITH ORDINALITY AS q(conversation_id, new_conversation, place)
-      WHERE q.place = ANY (good)
-        AND (NOT q.new_conversation OR EXISTS (SELECT FROM made m WHERE m.id = q.conversation_id))
-      ORDER BY q.place) INTO good;
+    INSERT INTO conversations (id, instance_id, contact_id, group_id)
+    SELECT DISTINCT q.id, q.instance_id, q.contact_id, CASE WHEN q.contact_id IS NULL THEN q.name END
+    FROM unnest(conversation_ids, instance_ids, contact_ids, names, new_conversations, good)
+      AS q(id, instance_id, contact_id, name, is_new, good)
+    WHERE q.is_new AND q.good
+    ORDER BY q.instance_id, q.contact_id, 4
+    ON CONFLICT DO NOTHING;
+    good := ARRAY(
+      SELECT q.good AND (NOT q.is_new OR (SELECT true FROM conversations c WHERE c.id = q.id LIMIT 1) IS TRUE)
+      FROM unnest(conversation_ids, new_conversations, good) WITH ORDINALITY AS q(id, is_new, good, place)
+      ORDER BY q.place);
   END IF;
 
-  WITH recorded AS (
-    INSERT INTO idempotency_records AS r
-      (account_id, route, key, body_hash, instance_id, resource_id, status, response_sealed, expires_at)
-    SELECT q.account_id, for_route, q.key, q.body_hash, q.instance_id, q.message_id, 202, q.response,
-      present + interval '24 hours'
-    FROM unnest(account_ids, keys, body_hashes, instance_ids, message_ids, responses) WITH ORDINALITY
-      AS q(account_id, key, body_hash, instance_id, message_id, response, place)
-    WHERE q.key IS NOT NULL AND q.place = ANY (good)
-    ORDER BY q.account_id, q.key
-    ON CONFLICT (account_id, route, key) DO UPDATE
-    SET body_hash = excluded.body_hash, instance_id = excluded.instance_id, resource_id = excluded.resource_id,
-      status = excluded.status, response_sealed = excluded.response_sealed, locked_until = NULL,
-      expires_at = excluded.expires_at
-    WHERE r.expires_at <= present
-    RETURNING r.resource_id
-  )
-  SELECT ARRAY(
-    SELECT q.place FROM unnest(message_ids, keys) WITH ORDINALITY AS q(message_id, key, place)
-    WHERE q.place = ANY (good) AND (q.key IS NULL OR EXISTS (SELECT FROM recorded r WHERE r.resource_id = q.message_id))
-    ORDER BY q.place) INTO written;
+  INSERT INTO idempotency_records AS r
+    (account_id, route, key, body_hash, instance_id, resource_id, status, response_sealed, expires_at)
+  SELECT q.account_id, for_route, q.key, q.body_hash, q.instance_id, q.message_id, 202, q.response,
+    present + interval '24 hours'
+  FROM unnest(account_ids, keys, body_hashes, instance_ids, message_ids, responses, good)
+    AS q(account_id, key, body_hash, instance_id, message_id, response, good)
+  WHERE q.key IS NOT NULL AND q.good
+  ORDER BY q.account_id, q.key
+  ON CONFLICT (account_id, route, key) DO UPDATE
+  SET body_hash = excluded.body_hash, instance_id = excluded.instance_id, resource_id = excluded.resource_id,
+    status = excluded.status, response_sealed = excluded.response_sealed, locked_until = NULL,
+    expires_at = excluded.expires_at
+  WHERE r.expires_at <= present;
+  good := ARRAY(
+    SELECT q.good AND (q.key IS NULL OR (
+      SELECT r.resource_id = q.message_id FROM idempotency_records r
+      WHERE r.account_id = q.account_id AND r.route = for_route AND r.key = q.key LIMIT 1) IS TRUE)
+    FROM unnest(account_ids, message_ids, keys, good) WITH ORDINALITY AS q(account_id, message_id, key, good, place)
+    ORDER BY q.place);
 
   -- A contact who never wrote takes the next number of the instance.
-  WITH first AS (
-    SELECT q.instance_id, q.conversation_id,
-      row_number() OVER (PARTITION BY q.instance_id ORDER BY min(q.place)) AS rank
-    FROM unnest(instance_ids, conversation_ids, new_contact_limits) WITH ORDINALITY
-      AS q(instance_id, conversation_id, new_limit, place)
-    WHERE q.new_limit IS NOT NULL AND q.place = ANY (written)
-    GROUP BY q.instance_id, q.conversation_id
-  ), numbered AS (
-    UPDATE instance_ledgers l SET new_contacts = l.new_contacts + f.amount
-    FROM (SELECT instance_id, count(*) AS amount FROM first GROUP BY instance_id) AS f
-    WHERE l.instance_id = f.instance_id
-    RETURNING l.instance_id, l.new_contacts - f.amount AS before
-  ), entries AS (
-    SELECT q.*, count(*) FILTER (WHERE q.release IS NULL) OVER (PARTITION BY q.conversation_id ORDER BY q.place) AS rank
-    FROM unnest(message_ids, instance_ids, conversation_ids, out_ms, releases) WITH ORDINALITY
-      AS q(message_id, instance_id, conversation_id, out_ms, release, place)
-    WHERE q.place = ANY (written)
-  ), advanced AS (
-    UPDATE conversations c
-    SET last_seq = c.last_seq + e.amount,
-      first_sent_at = CASE WHEN f.rank IS NULL THEN c.first_sent_at ELSE present END,
-      first_sent_no = CASE WHEN f.rank IS NULL THEN c.first_sent_no ELSE n.before + f.rank END
-    FROM (SELECT conversation_id, max(rank) AS amount FROM entries GROUP BY conversation_id) AS e
-    LEFT JOIN first f ON f.conversation_id = e.conversation_id
-    LEFT JOIN numbered n ON n.instance_id = f.instance_id
-    WHERE c.id = e.conversation_id
-    RETURNING c.id, c.last_seq - e.amount AS before
-  )
+  UPDATE instance_ledgers l SET new_contacts = l.new_contacts + f.amount
+  FROM (
+    SELECT q.instance_id, count(DISTINCT q.conversation_id) AS amount
+    FROM unnest(instance_ids, conversation_ids, new_contact_limits, good)
+      AS q(instance_id, conversation_id, new_limit, good)
+    WHERE q.new_limit IS NOT NULL AND q.good
+    GROUP BY q.instance_id
+  ) AS f
+  WHERE l.instance_id = f.instance_id;
+
+  UPDATE conversations c
+  SET last_seq = c.last_seq + e.amount,
+    first_sent_at = CASE WHEN e.is_new THEN present ELSE c.first_sent_at END,
+    first_sent_no = CASE WHEN e.is_new THEN (
+        SELECT l.new_contacts FROM instance_ledgers l WHERE l.instance_id = e.instance_id LIMIT 1) - e.later
+      ELSE c.first_sent_no END
+  FROM (
+    SELECT g.*, count(*) FILTER (WHERE g.is_new) OVER (PARTITION BY g.instance_id ORDER BY g.place DESC
+      ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE CURRENT ROW) AS later
+    FROM (
+      SELECT q.instance_id, q.conversation_id, min(q.place) AS place, bool_or(q.new_limit IS NOT NULL) AS is_new,
+        count(*) FILTER (WHERE q.release IS NULL) AS amount
+      FROM unnest(instance_ids, conversation_ids, new_contact_limits, releases, good) WITH ORDINALITY
+        AS q(instance_id, conversation_id, new_limit, release, good, place)
+      WHERE q.good
+      GROUP BY q.instance_id, q.conversation_id
+    ) AS g
+  ) AS e
+  WHERE c.id = e.conversation_id;
+
+  -- `later`: how many of the group come after it in its conversation, whose last number is known by now.
   INSERT INTO outbox (message_id, instance_id, conversation_id, seq, state, head, turn_at, release_at, out_ms_at_start,
     created_at)
-  SELECT e.message_id, e.instance_id, e.conversation_id,
-    CASE WHEN e.release IS NULL THEN a.before + e.rank END,
+  SELECT e.message_id, e.instance_id, e.conversation_id, e.seq,
     CASE WHEN e.release IS NULL THEN 'waiting' ELSE 'scheduled' END,
-    h.head, CASE WHEN h.head THEN present END, e.release, e.out_ms, present
-  FROM entries e
-  JOIN advanced a ON a.id = e.conversation_id
-  CROSS JOIN LATERAL (
-    SELECT e.release IS NULL AND e.rank = 1
-      AND NOT EXISTS (SELECT FROM outbox o WHERE o.conversation_id = e.conversation_id AND o.head) AS head
-  ) AS h;
+    e.is_head, CASE WHEN e.is_head THEN present END, e.release, e.out_ms, present
+  FROM (
+    SELECT p.*,
+      CASE WHEN p.release IS NULL
+        THEN (SELECT c.last_seq FROM conversations c WHERE c.id = p.conversation_id LIMIT 1) - p.later END AS seq,
+      p.release IS NULL AND p.earlier = 0 AND (
+        SELECT true FROM outbox o WHERE o.conversation_id = p.conversation_id AND o.head LIMIT 1) IS NULL AS is_head
+    FROM (
+      SELECT q.*,
+        count(*) FILTER (WHERE q.release IS NULL) OVER (conversation
+          ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE CURRENT ROW) AS earlier,
+        count(*) FILTER (WHERE q.release IS NULL) OVER (conversation
+          ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING EXCLUDE CURRENT ROW) AS later
+      FROM unnest(message_ids, instance_ids, conversation_ids, out_ms, releases, good) WITH ORDINALITY
+        AS q(message_id, instance_id, conversation_id, out_ms, release, good, place)
+      WHERE q.good
+      WINDOW conversation AS (PARTITION BY q.conversation_id ORDER BY q.place)
+    ) AS p
+  ) AS e;
 
   INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, wa_message_id,
     created_at, scheduled_for, updated_at)
   SELECT q.message_id, q.account_id, q.instance_id, q.conversation_id, 'outbound', q.recipient, q.type, 'queued',
     q.wa_message_id, to_timestamp(q.created / 1000), q.release, to_timestamp(q.created / 1000)
   FROM unnest(message_ids, account_ids, instance_ids, conversation_ids, recipients, types, wa_message_ids, created,
-      releases) WITH ORDINALITY
-    AS q(message_id, account_id, instance_id, conversation_id, recipient, type, wa_message_id, created, release, place)
-  WHERE q.place = ANY (written);
+      releases, good)
+    AS q(message_id, account_id, instance_id, conversation_id, recipient, type, wa_message_id, created, release, good)
+  WHERE q.good;
 
   INSERT INTO message_contents (message_id, instance_id, content_sealed)
   SELECT q.message_id, q.instance_id, q.content
-  FROM unnest(message_ids, instance_ids, contents) WITH ORDINALITY AS q(message_id, instance_id, content, place)
-  WHERE q.place = ANY (written);
+  FROM unnest(message_ids, instance_ids, contents, good) AS q(message_id, instance_id, content, good)
+  WHERE q.good;
 
   INSERT INTO mass_sends (instance_id, fingerprint, contact_id, at)
   SELECT DISTINCT q.instance_id, q.fingerprint, q.contact_id, present
-  FROM unnest(instance_ids, fingerprints, contact_ids) WITH ORDINALITY AS q(instance_id, fingerprint, contact_id, place)
-  WHERE q.fingerprint IS NOT NULL AND q.place = ANY (written)
+  FROM unnest(instance_ids, fingerprints, contact_ids, good) AS q(instance_id, fingerprint, contact_id, good)
+  WHERE q.fingerprint IS NOT NULL AND q.good
   ORDER BY q.instance_id, q.fingerprint, q.contact_id
   ON CONFLICT (instance_id, fingerprint, contact_id) DO UPDATE SET at = excluded.at;
 
-  RETURN ARRAY(SELECT place = ANY (written) FROM generate_series(1, total) AS place ORDER BY place);
+  RETURN good;
 END $$;

@@ -274,10 +274,10 @@ describe('limits, exactly, at two replicas', () => {
     expect(outcomes).toEqual({ accepted: 120, 'policy-new-contacts-limit': 380 });
     const counted = await world.database.conversation.findMany({
       where: { instanceId: instance, firstSentAt: { not: null } },
-      orderBy: { firstSentAt: 'asc' },
+      orderBy: { firstSentNo: 'asc' },
     });
     expect(counted.map((row) => row.firstSentNo)).toEqual(
-      expect.arrayContaining(Array.from({ length: 120 }, (_, i) => BigInt(i + 1))),
+      Array.from({ length: 120 }, (_, i) => BigInt(i + 1)),
     );
     // Those who are counted can still be written to; the limit ends when the oldest leaves the window.
     expect(await outcomeOf(send({ to: people(500)[499]! }))).toBe('policy-new-contacts-limit');

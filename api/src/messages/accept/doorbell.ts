@@ -24,15 +24,17 @@ export class Doorbell {
   }
 
   /** Settled once Redis has all of them, or will not have them soon. */
-  async ring(rings: readonly Ring[]): Promise<void> {
-    if (rings.length === 0 || !this.#redis.isReady) return;
+  ring(rings: readonly Ring[]): Promise<void> {
+    if (rings.length === 0 || !this.#redis.isReady) return Promise.resolve();
     const added = rings.map(({ instanceId, messageId }) =>
       this.#redis.xAdd(this.#keys.sends(instanceId), '*', { m: messageId }, TRIM),
     );
-    // A plain timer: to abort one that is awaited costs an exception for every group.
-    let timer: NodeJS.Timeout | undefined;
-    const patience = new Promise<void>((resolve) => (timer = setTimeout(resolve, PATIENCE_MS)));
-    await Promise.race([Promise.allSettled(added), patience]);
-    clearTimeout(timer);
+    return new Promise((resolve) => {
+      const late = setTimeout(resolve, PATIENCE_MS);
+      void Promise.allSettled(added).then(() => {
+        clearTimeout(late);
+        resolve();
+      });
+    });
   }
 }

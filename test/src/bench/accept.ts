@@ -1,0 +1,125 @@
+import { execFile } from 'node:child_process';
+import { cpus } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import type { LoadOptions, LoadResult } from './accept/load.js';
+import { processorTimes } from './accept/processor.js';
+import { setStage, type Stage, type Subject } from './accept/stage.js';
+
+/**
+ * POST /v1/messages as it runs (`gwk api`, every check on) against a floor measured in the same run on the same
+ * servers: see accept/floor.ts. The load (accept/traffic.ts) comes from a process of its own.
+ */
+const INSTANCES = 20;
+const CONVERSATIONS = 1_000;
+const ROUNDS = Number(process.env['ROUNDS'] ?? 3);
+const CONNECTIONS = Number(process.env['CONNECTIONS'] ?? 64);
+const WARM_UP_MS = 3_000;
+const MEASURE_MS = Number(process.env['SECONDS'] ?? 8) * 1_000;
+const LOAD = fileURLToPath(new URL('./accept/load.js', import.meta.url));
+
+interface Round extends LoadResult {
+  /** Microseconds of processor time for each request, by part. */
+  processor: Map<string, number>;
+}
+
+const stage = await setStage({
+  instances: INSTANCES,
+  withoutSync: process.env['SYNC'] === 'off',
+  nodeArguments: process.env['PROFILE'] ? ['--cpu-prof', `--cpu-prof-dir=${process.env['PROFILE']}`] : [],
+});
+try {
+  await measure(stage);
+} finally {
+  await stage.stop();
+}
+
+async function measure(stage: Stage): Promise<void> {
+  console.log(`${cpus().length} x ${cpus()[0]?.model ?? 'processor'}, Node ${process.version}`);
+  console.log(
+    `${ROUNDS} rounds of ${MEASURE_MS / 1000} s after ${WARM_UP_MS / 1000} s, ${CONNECTIONS} connections\n`,
+  );
+  const rounds = new Map<Subject, Round[]>(stage.subjects.map((subject) => [subject, []]));
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const subject of stage.subjects) {
+      const result = await runLoad(stage, subject, round);
+      rounds.get(subject)!.push(result);
+      console.log(line(`${subject.name} ${round + 1}`, result));
+    }
+  }
+  const [floor, gwk] = stage.subjects.map((subject) => median(rounds.get(subject)!)) as [Round, Round];
+  console.log(`\nmedians\n${line('floor', floor)}\n${line('gwk', gwk)}`);
+  console.log(`\nratio of requests per second: ${(gwk.perSecond / floor.perSecond).toFixed(2)}`);
+  await checkHonesty(stage, rounds.get(stage.subjects[1])!);
+}
+
+async function runLoad(stage: Stage, { name, port, program }: Subject, run: number): Promise<Round> {
+  const options: LoadOptions = {
+    port,
+    connections: CONNECTIONS,
+    warmUpMs: WARM_UP_MS,
+    measureMs: MEASURE_MS,
+    instances: stage.instances,
+    apiKeys: stage.apiKeys,
+    conversations: CONVERSATIONS,
+    run,
+  };
+  const roots = {
+    [name]: program.pid,
+    postgres: stage.postgres.process?.pid,
+    redis: stage.redis.process?.pid,
+  };
+  const before = processorTimes(roots);
+  const { stdout } = await promisify(execFile)(process.execPath, [LOAD, JSON.stringify(options)]);
+  const after = processorTimes(roots);
+  const result = JSON.parse(stdout) as LoadResult;
+  const all = Object.values(result.statuses).reduce((sum, count) => sum + count, 0);
+  const processor = new Map([...after].map(([part, used]) => [part, (used - before.get(part)!) / all]));
+  return { ...result, processor };
+}
+
+function line(name: string, { perSecond, p50, p99, processor }: Round): string {
+  const parts = [...processor].map(([part, used]) => `${part} ${used.toFixed(0)}`).join(', ');
+  return `${name.padEnd(8)} ${perSecond.toFixed(0).padStart(6)} /s   p50 ${p50.toFixed(1).padStart(5)} ms   p99 ${p99
+    .toFixed(1)
+    .padStart(6)} ms   us/request: ${parts}`;
+}
+
+function median(rounds: Round[]): Round {
+  const middle = (pick: (round: Round) => number) =>
+    rounds.map(pick).sort((a, b) => a - b)[rounds.length >> 1]!;
+  const processor = new Map(
+    [...rounds[0]!.processor.keys()].map((part) => [part, middle((round) => round.processor.get(part)!)]),
+  );
+  return {
+    ...rounds[0]!,
+    perSecond: middle((round) => round.perSecond),
+    p50: middle((round) => round.p50),
+    p99: middle((round) => round.p99),
+    processor,
+  };
+}
+
+/** Every request was accepted, what was accepted is there, and repeats made nothing. */
+async function checkHonesty(stage: Stage, rounds: Round[]): Promise<void> {
+  const sum = (pick: (round: Round) => number) => rounds.reduce((total, round) => total + pick(round), 0);
+  const accepted = sum(({ statuses }) => statuses['202'] ?? 0);
+  const others = sum(({ statuses }) => Object.values(statuses).reduce((a, b) => a + b, 0)) - accepted;
+  const replayed = sum((round) => round.replayed);
+  const client = new pg.Client({ connectionString: stage.databaseUrl });
+  await client.connect();
+  const { rows } = await client.query<Record<'messages' | 'contacts' | 'sealed' | 'texts', number>>(
+    `SELECT (SELECT count(*)::int FROM messages) AS messages, (SELECT count(*)::int FROM contacts) AS contacts,
+       (SELECT count(*)::int FROM message_contents) AS sealed, (SELECT count(*)::int FROM mass_sends) AS texts`,
+  );
+  await client.end();
+  const { messages, contacts, sealed, texts } = rows[0]!;
+  console.log(
+    `gwk answered 202 ${accepted} times, ${replayed} of them replays, and anything else ${others} times; ` +
+      `it has ${messages} messages, ${sealed} sealed contents, ${contacts} contacts and counted ${texts} texts to contacts`,
+  );
+  if (others !== 0 || messages !== accepted - replayed || sealed !== messages) {
+    throw new Error('the sums do not agree: what was measured is not what was meant');
+  }
+}

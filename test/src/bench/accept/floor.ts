@@ -1,0 +1,89 @@
+import { createHash, randomBytes } from 'node:crypto';
+import http from 'node:http';
+import pg from 'pg';
+import { createClient } from 'redis';
+
+/**
+ * The floor: what accepting a message costs when nothing is checked, sealed or ordered. Bare node:http, one prepared
+ * statement for each request that writes message and idempotency row, one XADD, the answer.
+ */
+export interface FloorOptions {
+  port: number;
+  databaseUrl: string;
+  redisUrl: string;
+}
+
+interface Body {
+  instance_id: string;
+  to: string;
+  type: string;
+  text: unknown;
+}
+
+const POOL = 16;
+const TABLES = `
+  CREATE TABLE messages (
+    id TEXT PRIMARY KEY, account_id TEXT NOT NULL, instance_id TEXT NOT NULL, chat_id TEXT NOT NULL, type TEXT NOT NULL,
+    status TEXT NOT NULL DEFAULT 'queued', payload JSONB NOT NULL,
+    created_at TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP, updated_at TIMESTAMPTZ(3) NOT NULL);
+  CREATE INDEX ON messages (instance_id, created_at);
+  CREATE TABLE idempotency (
+    account_id TEXT NOT NULL, key TEXT NOT NULL, body_hash TEXT NOT NULL, message_id TEXT NOT NULL,
+    created_at TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP, PRIMARY KEY (account_id, key))`;
+const WRITE = `
+  WITH k AS (
+    INSERT INTO idempotency (account_id, key, body_hash, message_id) VALUES ($2, $7, $8, $1)
+    ON CONFLICT DO NOTHING RETURNING 1
+  )
+  INSERT INTO messages (id, account_id, instance_id, chat_id, type, payload, updated_at)
+  SELECT $1, $2, $3, $4, $5, $6::jsonb, now() FROM k RETURNING id, created_at`;
+
+const options = JSON.parse(process.argv[2]!) as FloorOptions;
+const pool = new pg.Pool({ connectionString: options.databaseUrl, max: POOL });
+await pool.query(TABLES);
+const redis = await createClient({ url: options.redisUrl }).connect();
+
+async function accept(body: Body): Promise<string> {
+  const id = `msg_${randomBytes(16).toString('hex')}`;
+  const payload = JSON.stringify(body.text);
+  const hash = createHash('sha256').update(payload).digest('hex');
+  const values = [id, 'account', body.instance_id, body.to, body.type, payload, id, hash];
+  await pool.query({ name: 'write', text: WRITE, values });
+  await redis.xAdd(
+    `floor:${body.instance_id}`,
+    '*',
+    { id, p: payload },
+    { TRIM: { strategy: 'MAXLEN', strategyModifier: '~', threshold: 10_000 } },
+  );
+  return JSON.stringify({
+    id,
+    instance_id: body.instance_id,
+    direction: 'outbound',
+    to: body.to,
+    type: body.type,
+    status: 'queued',
+    wa_message_id: null,
+    rendered_as: null,
+    error: null,
+    created_at: new Date().toISOString(),
+    sent_at: null,
+    delivered_at: null,
+    read_at: null,
+    failed_at: null,
+  });
+}
+
+const server = http.createServer((req, res) => {
+  const chunks: Buffer[] = [];
+  req.on('data', (chunk: Buffer) => chunks.push(chunk));
+  req.on('end', () => {
+    void accept(JSON.parse(Buffer.concat(chunks).toString()) as Body).then((text) => {
+      res.writeHead(202, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) });
+      res.end(text);
+    });
+  });
+});
+server.listen(options.port, '127.0.0.1');
+
+// The bench that started this is gone.
+process.stdin.on('end', () => process.exit()).resume();

@@ -1,0 +1,119 @@
+import { connect, type Socket } from 'node:net';
+import { Traffic, type TrafficOptions, type TrafficRequest } from './traffic.js';
+
+/**
+ * The load generator, a process of its own: so many connections, each sending its next request when the last one was
+ * answered. It speaks HTTP over plain sockets, because a client library would take a good part of the machine.
+ */
+export interface LoadOptions extends TrafficOptions {
+  port: number;
+  connections: number;
+  /** Not measured. */
+  warmUpMs: number;
+  measureMs: number;
+}
+
+export interface LoadResult {
+  requests: number;
+  perSecond: number;
+  p50: number;
+  p99: number;
+  /** Over the whole run, warm-up included. */
+  statuses: Record<string, number>;
+  /** Answers that said they were a replay. */
+  replayed: number;
+}
+
+const HEAD_END = Buffer.from('\r\n\r\n');
+
+class Load {
+  readonly #options: LoadOptions;
+  readonly #traffic: Traffic;
+  readonly #statuses: Record<string, number> = {};
+  readonly #latencies: number[] = [];
+  #replayed = 0;
+  #measuring = false;
+  #stopping = false;
+
+  constructor(options: LoadOptions) {
+    this.#options = options;
+    this.#traffic = new Traffic(options);
+  }
+
+  async run(): Promise<LoadResult> {
+    const first = this.#traffic.first();
+    const next = () => {
+      const seeded = first.next();
+      return seeded.done ? this.#traffic.next() : seeded.value;
+    };
+    const { connections, warmUpMs, measureMs } = this.#options;
+    const clients = Array.from({ length: connections }, () => this.#client(next));
+    await pause(warmUpMs);
+    this.#measuring = true;
+    const began = performance.now();
+    await pause(measureMs);
+    this.#measuring = false;
+    const seconds = (performance.now() - began) / 1000;
+    this.#stopping = true;
+    await Promise.all(clients);
+    const sorted = this.#latencies.sort((a, b) => a - b);
+    return {
+      requests: sorted.length,
+      perSecond: sorted.length / seconds,
+      p50: sorted[Math.floor(sorted.length * 0.5)] ?? 0,
+      p99: sorted[Math.floor(sorted.length * 0.99)] ?? 0,
+      statuses: this.#statuses,
+      replayed: this.#replayed,
+    };
+  }
+
+  #client(next: () => TrafficRequest): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const socket = connect({ host: '127.0.0.1', port: this.#options.port, noDelay: true });
+      let request: TrafficRequest;
+      let sentAt = 0;
+      const send = () => {
+        request = next();
+        sentAt = performance.now();
+        socket.write(request.bytes);
+      };
+      onAnswers(socket, (head) => {
+        this.#count(head, performance.now() - sentAt);
+        this.#traffic.answered(request);
+        if (!this.#stopping) return send();
+        socket.end();
+        resolve();
+      });
+      socket.once('connect', send);
+      socket.once('error', reject);
+      socket.once('close', () => (this.#stopping ? resolve() : reject(new Error('the server hung up'))));
+    });
+  }
+
+  #count(head: string, latency: number): void {
+    const status = head.slice(9, 12);
+    this.#statuses[status] = (this.#statuses[status] ?? 0) + 1;
+    if (head.includes('Idempotent-Replayed')) this.#replayed++;
+    if (this.#measuring) this.#latencies.push(latency);
+  }
+}
+
+/** One answer at a time: its head, once all of it is here. */
+function onAnswers(socket: Socket, answered: (head: string) => void): void {
+  let buffered: Buffer = Buffer.alloc(0);
+  socket.on('data', (chunk: Buffer) => {
+    buffered = buffered.length === 0 ? chunk : Buffer.concat([buffered, chunk]);
+    const end = buffered.indexOf(HEAD_END);
+    if (end === -1) return;
+    const head = buffered.toString('latin1', 0, end);
+    const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0);
+    if (buffered.length < end + HEAD_END.length + length) return;
+    buffered = Buffer.alloc(0);
+    answered(head);
+  });
+}
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+const options = JSON.parse(process.argv[2]!) as LoadOptions;
+process.stdout.write(`${JSON.stringify(await new Load(options).run())}\n`);

@@ -1,0 +1,222 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { openDatabase } from '@gwk/api/database';
+import { newCommandKey } from '@gwk/api/instances/command-key';
+import { fromPublicId, newUuid, toPublicId } from '@gwk/core/ids';
+import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { startPostgres } from '@gwk/local/servers/postgres';
+import type { RunningServer } from '@gwk/local/servers/process';
+import { startRedis } from '@gwk/local/servers/redis';
+import pg from 'pg';
+import {
+  apiEnvironment,
+  commandEnvironment,
+  newSecrets,
+  type GatewaySettings,
+} from '../../harness/gateway-settings.js';
+import { runGwk, runGwkJson } from '../../harness/gwk-command.js';
+import { pickPort } from '../../harness/ports.js';
+import { baseEnvironment, GWK, Program, type Environment } from '../../harness/program.js';
+import { REDIS_CACHE } from '../../harness/servers.js';
+import type { FloorOptions } from './floor.js';
+
+/** Postgres and Redis as they are used in earnest, the floor, and a `gwk api` with an account ready to send. */
+export interface StageOptions {
+  instances: number;
+  /** Postgres without waiting for its disk, to see what the processor alone allows. */
+  withoutSync: boolean;
+  /** Arguments of node for both servers (`--cpu-prof`). */
+  nodeArguments: string[];
+}
+
+export interface Subject {
+  name: 'floor' | 'gwk';
+  port: number;
+  program: Program;
+}
+
+export interface Stage {
+  subjects: [floor: Subject, gwk: Subject];
+  apiKeys: string[];
+  /** Public ids. */
+  instances: string[];
+  databaseUrl: string;
+  postgres: RunningServer;
+  redis: RunningServer;
+  stop(): Promise<void>;
+}
+
+const ACCOUNT = 'bench';
+/** Raised as an operator of the service would raise them: every check stays on. */
+const POLICY = {
+  new_contacts_per_day: 100_000,
+  mass_block: { max_contacts: 10_000, window_minutes: 60 },
+  active_hours: { start: '00:00', end: '00:00', timezone: 'America/Sao_Paulo', outside: 'reject' },
+};
+const REQUESTS_PER_MINUTE = 10_000_000;
+const FLOOR = fileURLToPath(new URL('./floor.js', import.meta.url));
+
+export async function setStage(options: StageOptions): Promise<Stage> {
+  const folder = mkdtempSync(join(tmpdir(), 'gwk-bench-'));
+  const opened: (() => Promise<unknown>)[] = [];
+  const stop = async () => {
+    for (const close of opened.reverse()) await close();
+    rmSync(folder, { recursive: true, force: true });
+  };
+  try {
+    const postgres = await startPostgres({
+      dataDir: join(folder, 'postgres'),
+      logFile: join(folder, 'postgres.log'),
+      password: 'bench',
+      database: 'gwk',
+      withoutSync: options.withoutSync,
+    });
+    opened.push(() => postgres.stop());
+    const redis = await startRedis({
+      dataDir: join(folder, 'redis'),
+      logFile: join(folder, 'redis.log'),
+      cacheDir: REDIS_CACHE,
+      password: 'bench',
+    });
+    opened.push(() => redis.stop());
+    const settings = await gatewaySettings(folder, postgres.url, redis.url);
+    const account = await makeAccount(settings, options.instances);
+    const floor = await startFloor(folder, settings, options.nodeArguments);
+    opened.push(() => floor.program.stop());
+    const gwk = await startApi(folder, settings, options.nodeArguments);
+    opened.push(() => gwk.program.stop());
+    return { subjects: [floor, gwk], ...account, databaseUrl: settings.databaseUrl, postgres, redis, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function gatewaySettings(
+  folder: string,
+  databaseUrl: string,
+  redisUrl: string,
+): Promise<GatewaySettings> {
+  const failpointFolder = join(folder, 'failpoints');
+  mkdirSync(failpointFolder);
+  return {
+    ...newSecrets(),
+    databaseUrl,
+    redisUrl,
+    redisPrefix: 'bench:',
+    operatorPort: await pickPort(),
+    localFolder: folder,
+    failpointFolder,
+    networkUrl: 'http://127.0.0.1:1',
+  };
+}
+
+async function makeAccount(
+  settings: GatewaySettings,
+  count: number,
+): Promise<Pick<Stage, 'apiKeys' | 'instances'>> {
+  const env = commandEnvironment(settings);
+  await runGwk(['migrate'], env);
+  const account = await runGwkJson<{ id: string }>(
+    [
+      'account',
+      'create',
+      ACCOUNT,
+      '--requests-per-minute',
+      String(REQUESTS_PER_MINUTE),
+      '--max-instances',
+      '1000',
+    ],
+    env,
+  );
+  await runGwk(['policy', 'set', '--account', ACCOUNT, '--json', JSON.stringify(POLICY)], env);
+  const apiKeys: string[] = [];
+  for (const name of ['one', 'two']) {
+    const args = ['key', 'create', '--account', ACCOUNT, '--scopes', 'messages:send', '--name', name];
+    apiKeys.push((await runGwkJson<{ api_key: string }>(args, env)).api_key);
+  }
+  const instances = await makeInstances(settings, fromPublicId('account', account.id)!, count);
+  return { apiKeys, instances };
+}
+
+/** Rows of connected numbers: accepting needs no more of an instance, and engines would take part of the machine. */
+async function makeInstances(settings: GatewaySettings, accountId: string, count: number): Promise<string[]> {
+  const sealer = new Sealer(parseSealingKeys(settings.sealingKeys));
+  const database = openDatabase({ url: settings.databaseUrl, poolSize: 2, program: 'bench' });
+  const ids = Array.from({ length: count }, newUuid);
+  const now = new Date();
+  await database.instance.createMany({
+    data: ids.map((id) => ({
+      id,
+      accountId,
+      name: id,
+      kind: 'web',
+      environment: 'bench',
+      interactiveMode: 'native+text',
+      resourceNamespace: 'default',
+      resourceName: id,
+      resourceUid: id,
+      resourceGeneration: 1,
+      state: 'connected',
+      stateChangedAt: now,
+      firstPairedAt: now,
+      firstConnectedAt: now,
+      commandKeySealed: new Uint8Array(newCommandKey(sealer, id)),
+    })),
+  });
+  await database.instanceLedger.createMany({ data: ids.map((instanceId) => ({ instanceId })) });
+  await database.$disconnect();
+  return ids.map((id) => toPublicId('instance', id));
+}
+
+async function startFloor(folder: string, settings: GatewaySettings, node: string[]): Promise<Subject> {
+  const url = new URL(settings.databaseUrl);
+  const client = new pg.Client({ connectionString: url.href });
+  await client.connect();
+  await client.query('CREATE DATABASE floor');
+  await client.end();
+  url.pathname = '/floor';
+  const port = await pickPort();
+  const options: FloorOptions = { port, databaseUrl: url.href, redisUrl: settings.redisUrl };
+  const args = [...node, FLOOR, JSON.stringify(options)];
+  return start('floor', port, { folder, args, env: baseEnvironment() });
+}
+
+async function startApi(folder: string, settings: GatewaySettings, node: string[]): Promise<Subject> {
+  const port = await pickPort();
+  const env = {
+    ...apiEnvironment(settings, { port, internalPort: await pickPort() }),
+    GWK_EXIT_WITH_PARENT: 'on',
+  };
+  return start('gwk', port, { folder, args: [...node, GWK, 'api'], env });
+}
+
+async function start(
+  name: Subject['name'],
+  port: number,
+  launch: { folder: string; args: string[]; env: Environment },
+): Promise<Subject> {
+  const program = new Program({
+    name,
+    args: launch.args,
+    env: { ...launch.env, NODE_ENV: 'production' },
+    logFile: join(launch.folder, `${name}.log`),
+    ready: () => accepts(port),
+    supervised: false,
+  });
+  await program.start();
+  return { name, port, program };
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port }, () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}
