@@ -5,7 +5,6 @@ import express, {
   type Request,
   type Response,
   type RequestHandler,
-  type Router,
 } from 'express';
 import { Problem } from '@gwk/core/problems';
 import { authenticate } from './authenticate.js';
@@ -57,7 +56,7 @@ export function createApp({ services, operations, health, observer }: AppOptions
   });
   app.use(authenticate(apiKeys));
   app.use(rateLimit(limiter, limits));
-  app.use(routesOf(operations, services, observer));
+  addRoutes(app, operations, (operation) => handlerOf(operation, services, observer));
   app.use(() => {
     throw new Problem('not-found');
   });
@@ -73,25 +72,29 @@ function bareExpress(trustProxy: number): Express {
   app.set('etag', false);
   app.set('query parser', 'simple');
   app.set('trust proxy', trustProxy);
+  app.set('case sensitive routing', true);
+  app.set('strict routing', true);
   return app;
 }
 
 /** Routes in the order of the table: the busiest stand first there. */
-function routesOf(operations: readonly Operation[], services: Services, observer: Observer): Router {
-  const router = express.Router({ caseSensitive: true, strict: true });
+function addRoutes(
+  app: Express,
+  operations: readonly Operation[],
+  handler: (operation: Operation) => RequestHandler,
+): void {
   const byPath = Map.groupBy(operations, ({ path }) => path);
   for (const [path, group] of byPath) {
-    const route = router.route(routerPath(path));
+    const route = app.route(routerPath(path));
     for (const operation of group) {
       const verb = operation.method.toLowerCase() as 'get' | 'post' | 'patch' | 'delete';
-      route[verb](handlerOf(operation, services, observer));
+      route[verb](handler(operation));
     }
     const allow = allowOf(group);
     route.all(() => {
       throw new MethodNotAllowed(allow);
     });
   }
-  return router;
 }
 
 /** (RFC 9110) Whatever answers GET answers HEAD. */

@@ -1,4 +1,3 @@
-import { newUuid } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
 import { maySee, type Caller } from '../accounts/caller.js';
 import { hashBody, readIdempotencyKey, type Begun, type Mark } from '../idempotency/store.js';
@@ -69,9 +68,3 @@ function answerFrom(
   const body = begun.body === null ? undefined : begun.body;
   return { status: begun.status, body, headers: ['Idempotent-Replayed', 'true'] };
 }
-
-/** The id to create under where there is no key. */
-export const freshResource = (): Pick<Call, 'resourceId' | 'resumed'> => ({
-  resourceId: newUuid(),
-  resumed: false,
-});

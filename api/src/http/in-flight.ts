@@ -23,7 +23,10 @@ export class InFlight {
 
   enter(req: Exchange, res: Reply): void {
     this.#requests.set(req, res);
-    res.on('close', () => this.#requests.delete(req));
+  }
+
+  leave(req: Exchange): void {
+    this.#requests.delete(req);
   }
 
   stop(): void {
@@ -33,8 +36,10 @@ export class InFlight {
   #look(): void {
     const before = performance.now() - MAX_WORK_MS;
     for (const [req, res] of this.#requests) {
-      if (req.workingSince === 0 || req.workingSince > before || res.headersSent) continue;
-      this.giveUp(req, res, new Problem('internal-error', { retryAfter: 1 }));
+      // Its client has gone: there will be no answer by which it leaves.
+      if (res.destroyed) this.#requests.delete(req);
+      else if (req.workingSince !== 0 && req.workingSince <= before)
+        this.giveUp(req, res, new Problem('internal-error', { retryAfter: 1 }));
     }
   }
 }

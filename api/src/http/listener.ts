@@ -50,6 +50,7 @@ class Tier implements Observer {
   }
 
   answered(req: Exchange, status: number): void {
+    this.app.inFlight.leave(req);
     const milliseconds = performance.now() - req.arrivedAt;
     this.metrics.observe(req, status, milliseconds / 1000);
     this.log?.add(req, status, milliseconds);

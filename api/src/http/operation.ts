@@ -45,7 +45,7 @@ export interface Call<Q = unknown, B = unknown> {
   ifMatch: string | undefined;
   idempotencyKey: string | undefined;
   requestId: string;
-  /** The id to create under: a repeat of a request that died finds what it made. */
+  /** Of idempotent operations: the id to create under. A repeat of a request that died finds what it made. */
   resourceId: string;
   /** An earlier request with the same key may have made `resourceId`. */
   resumed: boolean;

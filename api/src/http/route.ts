@@ -1,9 +1,9 @@
-import { fromPublicId, type IdKind } from '@gwk/core/ids';
+import { fromPublicId, newUuid, type IdKind } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
 import type { RequestHandler } from 'express';
 import { readJson } from './body.js';
 import type { Exchange, Reply } from './exchange.js';
-import { freshResource, handleOnce } from './idempotent.js';
+import { handleOnce } from './idempotent.js';
 import type { Call, Operation } from './operation.js';
 import { respond, type Observer } from './respond.js';
 import type { Services } from './services.js';
@@ -21,7 +21,7 @@ export function handlerOf(operation: Operation, services: Services, observer: Ob
     mayCall(operation, req);
     const body = operation.body ? await readBody(operation, req) : undefined;
     const query = operation.query ? validate(operation.query, req.query) : undefined;
-    const call = callOf(req, { query, body, services });
+    const call = callOf(operation, req, { query, body, services });
     const answer = operation.idempotent
       ? await handleOnce(operation, call as Call<never, never>, services)
       : await operation.handle(call as Call<never, never>);
@@ -47,7 +47,11 @@ async function readBody(operation: Operation, req: Exchange): Promise<unknown> {
   return value === undefined || operation.bodyAsGiven ? value : validate(operation.body!, value);
 }
 
-function callOf(req: Exchange, judged: { query: unknown; body: unknown; services: Services }): Call {
+function callOf(
+  operation: Operation,
+  req: Exchange,
+  judged: { query: unknown; body: unknown; services: Services },
+): Call {
   return {
     ...judged,
     caller: req.caller!,
@@ -55,7 +59,9 @@ function callOf(req: Exchange, judged: { query: unknown; body: unknown; services
     ifMatch: req.headers['if-match'],
     idempotencyKey: req.headers['idempotency-key'] as string | undefined,
     requestId: req.requestId,
-    ...freshResource(),
+    // Where there is a key, the id is that of the first request with it.
+    resourceId: operation.idempotent ? newUuid() : '',
+    resumed: false,
     note: (subject) => (req.subject = subject),
   };
 }
