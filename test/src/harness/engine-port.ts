@@ -140,6 +140,12 @@ export class TestEngine {
     return this;
   }
 
+  /** The same, claiming another lease. */
+  with(lease: LeaseName): this {
+    this.lease = lease;
+    return this;
+  }
+
   call<R extends EngineRoute>(route: R, body: Unnamed<R>): Promise<EngineResponse<R>> {
     const { epoch, holder } = this.lease;
     return this.client.call(route, { ...body, epoch, holder } as unknown as EngineRequest<R>);

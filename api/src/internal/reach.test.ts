@@ -1,0 +1,167 @@
+import { newUuid } from '@gwk/core/ids';
+import { ENGINE_ROUTES, type EngineRoute } from '@gwk/core/protocol/engine';
+import { createPortWorld, refusalOf, TestEngine, type PortWorld } from '@gwk/test/harness/engine-port';
+
+/** Every engine route, walked with wrong tokens, wrong leases and the ids of another instance. */
+let port: PortWorld;
+beforeAll(async () => {
+  port = await createPortWorld();
+});
+afterAll(() => port.close());
+
+const now = () => new Date().toISOString();
+
+/** Bodies that concern a message (its id and network id) of whoever has them. */
+const bodies = (messageId: string, waMessageId: string): Record<EngineRoute, Record<string, unknown>> => ({
+  acquire: { pod: 'pod-1', version: 'test' },
+  renew: { connected: true },
+  release: {},
+  'redis-user': {},
+  claims: { claim_id: newUuid(), limit: 100 },
+  built: { messages: [{ message_id: messageId, built: 'AAAA', rendered_as: 'text_menu' }] },
+  outcomes: {
+    outcomes: [
+      { kind: 'sent', message_id: messageId, at: now(), rendered_as: null },
+      { kind: 'failed', message_id: messageId, at: now(), error: { code: 'wa_error', message: null } },
+      { kind: 'returned', message_id: messageId },
+      { kind: 'receipt', wa_message_id: waMessageId, status: 'read', at: now(), played: true },
+    ],
+  },
+  state: { changes: [{ state: 'logged_out', at: now(), reason: 'forged' }] },
+  'session-read': { wanted: [{ type: 'creds', keys: null }] },
+  'session-write': { entries: [{ type: 'creds', key: 'me', value: 'AAAA' }] },
+  inbound: {
+    messages: [
+      {
+        wa_message_id: 'forged',
+        chat: '5511900000000@s.whatsapp.net',
+        from: '5511900000000@s.whatsapp.net',
+        from_name: null,
+        from_me: false,
+        at: now(),
+        type: 'text',
+        text: 'forged',
+        quoted_wa_message_id: null,
+      },
+    ],
+  },
+});
+const ROUTES = Object.keys(ENGINE_ROUTES) as EngineRoute[];
+const LEASED = ROUTES.filter((route) => route !== 'acquire' && route !== 'release');
+
+async function call(
+  route: EngineRoute,
+  engine: TestEngine,
+  body: Record<string, unknown>,
+  lease = engine.lease,
+) {
+  const named = route === 'acquire' ? body : { ...body, epoch: lease.epoch, holder: lease.holder };
+  return refusalOf(engine.client.call(route, named as never));
+}
+
+/** All that is stored of an instance and its messages. */
+async function stored(instanceId: string): Promise<string> {
+  const { database } = port.world;
+  const where = { instanceId };
+  const rows = [
+    await database.instance.findUnique({ where: { id: instanceId }, include: { lease: true } }),
+    await database.message.findMany({ where, orderBy: { id: 'asc' } }),
+    await database.messageContent.findMany({ where, orderBy: { messageId: 'asc' } }),
+    await database.outboxEntry.findMany({ where, orderBy: { messageId: 'asc' } }),
+    await database.sessionKey.findMany({ where, orderBy: [{ type: 'asc' }, { key: 'asc' }] }),
+    await database.instanceState.findMany({ where, orderBy: { id: 'asc' } }),
+    await database.event.findMany({ where, orderBy: { id: 'asc' } }),
+    await database.conversation.findMany({ where, orderBy: { id: 'asc' } }),
+    await database.engineToken.findMany({ where, orderBy: { id: 'asc' } }),
+  ];
+  return JSON.stringify(rows, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+}
+
+/** An instance with a claimed message in doubt, a waiting one and a session. */
+async function victim() {
+  const engine = await (await port.addEngine()).acquire();
+  const inDoubt = await port.accept({ instance: engine.instanceId, to: '5511977770001' });
+  const [claimed] = await engine.claim();
+  await engine.build(inDoubt);
+  await port.accept({ instance: engine.instanceId, to: '5511977770002' });
+  await engine.call('session-write', { entries: [{ type: 'creds', key: 'me', value: 'c2VjcmV0' }] });
+  return { engine, messageId: inDoubt, waMessageId: claimed!.wa_message_id };
+}
+
+describe('an engine with another instance’s ids', () => {
+  test.each(ROUTES)('changes nothing of it on %s', async (route) => {
+    const { engine, messageId, waMessageId } = await victim();
+    const before = await stored(engine.instanceId);
+    const stranger = await (await port.addEngine()).acquire();
+    const body = bodies(messageId, waMessageId)[route];
+    // Their lease with its own token, then its own lease.
+    const expected = route === 'acquire' ? 'lease-held' : 'fenced';
+    expect(await call(route, stranger, body, engine.lease)).toBe(expected);
+    await call(route, stranger, body);
+    expect(await stored(engine.instanceId)).toBe(before);
+  });
+
+  test('reads nothing of it', async () => {
+    const { engine } = await victim();
+    const stranger = await (await port.addEngine()).acquire();
+    expect(await stranger.claim()).toEqual([]);
+    const wanted = [
+      { type: 'creds', keys: null },
+      { type: 'creds', keys: ['me'] },
+    ];
+    expect(await stranger.call('session-read', { wanted })).toEqual({ entries: [] });
+    expect((await engine.call('session-read', { wanted })).entries).toHaveLength(1);
+  });
+});
+
+describe.each(LEASED)('%s', (route) => {
+  const refused = async (make: (owner: TestEngine) => Promise<TestEngine>) => {
+    const { engine, messageId, waMessageId } = await victim();
+    const intruder = await make(engine);
+    const before = await stored(engine.instanceId);
+    const answer = await call(route, intruder, bodies(messageId, waMessageId)[route]);
+    expect(await stored(engine.instanceId)).toBe(before);
+    return answer;
+  };
+  const withLease = (owner: TestEngine, lease: Partial<TestEngine['lease']>) =>
+    new TestEngine(owner.client, owner.instanceId, owner.pod, owner.token).with({ ...owner.lease, ...lease });
+
+  test('refuses an older epoch', async () => {
+    expect(await refused(async (owner) => withLease(owner, { epoch: owner.lease.epoch - 1 }))).toBe('fenced');
+  });
+
+  test('refuses an epoch of the future', async () => {
+    expect(await refused(async (owner) => withLease(owner, { epoch: owner.lease.epoch + 1 }))).toBe('fenced');
+  });
+
+  test('refuses another holder of the same epoch', async () => {
+    expect(await refused(async (owner) => withLease(owner, { holder: newUuid() }))).toBe('fenced');
+  });
+
+  test('refuses the lease that was before', async () => {
+    const stale = async (owner: TestEngine) => {
+      const copy = withLease(owner, {});
+      await owner.call('release', {});
+      await owner.acquire();
+      return copy;
+    };
+    expect(await refused(stale)).toBe('fenced');
+  });
+
+  test('refuses a token that was revoked', async () => {
+    const revoked = async (owner: TestEngine) => {
+      await owner.call('release', {});
+      const next = await (await port.addPod(owner.instanceId, 'pod-2')).acquire();
+      return new TestEngine(owner.client, owner.instanceId, owner.pod, owner.token).with(next.lease);
+    };
+    expect(await refused(revoked)).toBe('unauthorized');
+  });
+
+  test('refuses a token that is none', async () => {
+    const unknown = async (owner: TestEngine) => {
+      const client = port.clientWith(`gwk_engine_${'x'.repeat(43)}`);
+      return new TestEngine(client, owner.instanceId, owner.pod, '').with(owner.lease);
+    };
+    expect(await refused(unknown)).toBe('unauthorized');
+  });
+});
