@@ -83,7 +83,7 @@ const FAILURES: Record<string, string> = {
 function describeFailure(cause: unknown): string {
   const code = codeOf(cause);
   if (FAILURES[code] !== undefined) return FAILURES[code];
-  if (code.startsWith('HPE_')) return 'the answer is not HTTP';
+  if (code.startsWith('HPE_') || (cause as Error).name === 'HTTPParserError') return 'the answer is not HTTP';
   if (code.startsWith('ERR_SSL_') || code === 'EPROTO') return 'no TLS connection';
   return /^[A-Z_0-9]{1,60}$/.test(code) ? `the call failed (${code})` : 'the call failed';
 }
