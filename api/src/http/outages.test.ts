@@ -1,0 +1,132 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { listProcesses } from '@gwk/test/harness/processes';
+import { startTestPostgres, startTestRedis } from '@gwk/test/harness/servers';
+import { migrate } from '../migrate.js';
+import { TestApi, type TestAccount } from '../testing/api.js';
+import type { ApiClient } from '../testing/client.js';
+
+/** With servers of its own, which it stops and freezes. */
+type Server = Awaited<ReturnType<typeof startTestPostgres>>;
+
+let folder: string;
+let postgres: Server;
+let redis: Server;
+let api: TestApi;
+let account: TestAccount;
+let client: ApiClient;
+let instance: string;
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gwk-outages-'));
+  [postgres, redis] = await Promise.all([startTestPostgres(folder), startTestRedis(folder)]);
+  await migrate(postgres.url);
+  api = await TestApi.start({ databaseUrl: postgres.url, redisUrl: redis.url, redisPrefix: 'gwk:' });
+  account = await api.account();
+  client = await api.clientOf(account);
+  const made = await client.call<{ id: string }>('POST', '/v1/instances', {
+    body: { name: 'x', kind: 'sandbox' },
+  });
+  instance = made.body.id;
+  await until(async () => (await readiness()).checks.redis === 'ok');
+}, 60_000);
+afterAll(async () => {
+  await api.stop();
+  await Promise.all([postgres.stop(), redis.stop()]);
+  rmSync(folder, { recursive: true, force: true });
+}, 60_000);
+
+const send = () =>
+  client.call('POST', '/v1/messages', {
+    body: { instance_id: instance, to: '5511987654321', type: 'text', text: { body: 'oi' } },
+  });
+const codeOf = ({ body }: { body: unknown }) => (body as { type?: string }).type?.split('/').at(-1);
+async function readiness() {
+  const response = await fetch(`http://127.0.0.1:${api.port}/readyz`);
+  return (await response.json()) as { status: string; checks: Record<string, string> };
+}
+async function until(check: () => Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + 20_000;
+  while (!(await check().catch(() => false))) {
+    if (performance.now() > deadline) throw new Error('it never came to pass');
+    await sleep(50);
+  }
+}
+async function timed<T>(work: () => Promise<T>): Promise<[T, number]> {
+  const before = performance.now();
+  const result = await work();
+  return [result, performance.now() - before];
+}
+
+describe.each([
+  ['hangs', 'SIGSTOP'],
+  ['is gone', 'SIGKILL'],
+] as const)('while Redis %s', (_, signal) => {
+  beforeAll(() => signalAll(redis, signal));
+  afterAll(async () => {
+    if (signal === 'SIGSTOP') signalAll(redis, 'SIGCONT');
+    await until(async () => signal === 'SIGKILL' || (await readiness()).checks.redis === 'ok');
+  }, 30_000);
+
+  test('a message is accepted within 500 ms, reads work, and the limit goes on counting', async () => {
+    for (let i = 0; i < 3; i++) {
+      const [sent, took] = await timed(send);
+      expect([sent.status, took < 500]).toEqual([202, true]);
+      const [read, tookReading] = await timed(() => client.call('GET', '/v1/messages'));
+      expect([read.status, tookReading < 500]).toEqual([200, true]);
+      const remaining = [sent, read].map(({ headers }) => Number(headers['ratelimit-remaining']));
+      expect(remaining[1]).toBeLessThan(remaining[0]!);
+    }
+  });
+
+  test('an instance is shown without live, and readiness stays green', async () => {
+    const [shown, took] = await timed(() => client.call('GET', `/v1/instances/${instance}`));
+    expect([shown.status, took < 1_000, 'live' in shown.body]).toEqual([200, true, false]);
+    await until(async () => (await readiness()).checks.redis === 'unreachable');
+    expect(await readiness()).toMatchObject({ status: 'ok', checks: { postgres: 'ok' } });
+  });
+
+  test('a process starts all the same', async () => {
+    const { port } = await api.addReplica();
+    const other = api.client((await api.key(account)).key, port);
+    expect((await other.call('GET', '/v1/instances')).status).toBe(200);
+  });
+});
+
+describe('while Postgres hangs', () => {
+  beforeAll(() => signalAll(postgres, 'SIGSTOP'));
+  afterAll(() => signalAll(postgres, 'SIGCONT'));
+
+  test('every request is answered with 500 within 5 s, and readiness is red', async () => {
+    const answers = await Promise.all([
+      timed(send),
+      timed(() => client.call('GET', '/v1/messages')),
+      timed(() => client.call('POST', '/v1/instances', { body: { name: 'y' } })),
+      timed(() => api.client('gwk_live_' + 'x'.repeat(43)).call('GET', '/v1/messages')),
+    ]);
+    for (const [answer, took] of answers) {
+      expect([answer.status, codeOf(answer), took < 5_000]).toEqual([500, 'internal-error', true]);
+      expect(answer.headers['ratelimit-limit']).toBeDefined();
+      expect(answer.headers['retry-after']).toBe('1');
+    }
+    expect(await readiness()).toMatchObject({ status: 'unavailable', checks: { postgres: 'unreachable' } });
+  }, 20_000);
+});
+
+test('once Postgres goes on, so does everything', async () => {
+  await until(async () => (await send()).status === 202);
+  expect(await readiness()).toMatchObject({ status: 'ok' });
+});
+
+/** A server may be a family of processes: what started it, what accepts, one for each connection. */
+function signalAll(server: Server, signal: NodeJS.Signals): void {
+  const all = listProcesses();
+  const family = new Set([server.process.pid]);
+  for (let size = 0; size !== family.size;) {
+    size = family.size;
+    for (const { pid, parent } of all) if (family.has(parent)) family.add(pid);
+  }
+  for (const pid of family) process.kill(pid, signal);
+}
