@@ -4,7 +4,7 @@ import http, { type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { openDatabase, type Database } from '@gwk/api/database';
 import { emit } from '@gwk/api/events/emit';
-import { startWorker, type RunningWorker, type WorkerConfig } from '@gwk/api/worker/worker';
+import { startWorker, type RunningWorker } from '@gwk/api/worker/worker';
 import { sealWebhookSecret } from '@gwk/api/webhooks/secrets';
 import { loadConfig } from '@gwk/core/config/load';
 import { workerSettings } from '@gwk/core/config/worker';
@@ -12,89 +12,131 @@ import { newUuid, toPublicId } from '@gwk/core/ids';
 import { createLogger } from '@gwk/core/log';
 import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
 import { newWebhookSecret } from '@gwk/core/webhook-signature';
-import { createTestDatabase } from './database.js';
+import type { WebhookDelivery, WebhookQueueEntry } from '@gwk/api/generated/prisma/client';
+import { createTestDatabase, type TestDatabase } from './database.js';
+import { until } from './wait.js';
 import { redisPrefix, redisUrl } from './servers.js';
-
-/** A database with an account, its destinations and events, and workers on it: what a delivery needs, and no more. */
-export interface DeliveryWorld {
-  db: Database;
-  sealer: Sealer;
-  accountId: string;
-  instanceId: string;
-  /** What a worker process of this world is started with. */
-  environment: Record<string, string>;
-  addEndpoint(url: string, values?: Record<string, unknown>): Promise<TestEndpoint>;
-  /** Events of one transaction, with their deliveries. Returns their public ids. */
-  emit(amount?: number, data?: Record<string, unknown>): Promise<string[]>;
-  startWorker(settings?: Record<string, string>): Promise<RunningWorker>;
-  /** Ends the workers, so that a test begins alone. */
-  stopWorkers(): Promise<void>;
-  close(): Promise<void>;
-}
 
 export interface TestEndpoint {
   id: string;
   secret: string;
 }
 
-export async function createDeliveryWorld(): Promise<DeliveryWorld> {
-  const test = await createTestDatabase();
-  const db = openDatabase({ url: test.url, poolSize: 6, program: 'test' });
-  const keys = randomBytes(32).toString('base64');
-  const sealer = new Sealer(parseSealingKeys(keys));
-  const [accountId, instanceId] = [newUuid(), newUuid()];
-  const environment = {
-    DATABASE_URL: test.url,
-    REDIS_URL: redisUrl(),
-    GWK_REDIS_PREFIX: redisPrefix(),
-    GWK_SEALING_KEYS: keys,
-    GWK_WORKER_HOST: '127.0.0.1',
-    GWK_WORKER_PORT: '0',
-    GWK_WORKER_LOOPBACK_WEBHOOKS: 'on',
-  };
-  await db.account.create({ data: { id: accountId, name: 'deliveries' } });
-  const workers: RunningWorker[] = [];
-  const stopWorkers = async (): Promise<void> => {
-    await Promise.all(workers.splice(0).map((worker) => worker.stop()));
-  };
-  return {
-    db,
-    sealer,
-    accountId,
-    instanceId,
-    environment,
-    stopWorkers,
-    async addEndpoint(url, values = {}) {
-      const [id, secret] = [newUuid(), newWebhookSecret()];
-      const secretSealed = new Uint8Array(sealWebhookSecret(sealer, accountId, secret));
-      const secrets = { create: { id: newUuid(), secretSealed } };
-      await db.webhookEndpoint.create({ data: { id, accountId, url, eventTypes: [], secrets, ...values } });
-      return { id, secret };
-    },
-    async emit(amount = 1, data = {}) {
-      const drafts = Array.from({ length: amount }, (_, index) => ({
-        accountId,
-        instanceId: null,
-        type: 'webhook.test' as const,
-        at: new Date(),
-        data: { number: index, ...data },
-      }));
-      const ids = await db.$transaction((tx) => emit(tx, sealer, drafts));
-      return ids.map((id) => toPublicId('event', id));
-    },
-    async startWorker(settings = {}) {
-      const config: WorkerConfig = loadConfig(workerSettings, { ...environment, ...settings });
-      const log = createLogger('worker', 'error');
-      const worker = await startWorker(config, log, new AbortController().signal);
-      workers.push(worker);
-      return worker;
-    },
-    async close() {
-      await stopWorkers();
-      await db.$disconnect();
-      await test.drop();
-    },
-  };
+const WAIT = { timeoutMs: 20_000, everyMs: 10 };
+
+/** A database with an account, its destinations and events, and workers on it: what a delivery needs, and no more. */
+export class DeliveryWorld {
+  readonly accountId = newUuid();
+  readonly db: Database;
+  readonly sealer: Sealer;
+  /** What a worker process of this world is started with. */
+  readonly environment: Record<string, string>;
+  readonly #test: TestDatabase;
+  readonly #workers: RunningWorker[] = [];
+  readonly #destinations: Destination[] = [];
+
+  private constructor(test: TestDatabase) {
+    const keys = randomBytes(32).toString('base64');
+    this.#test = test;
+    this.db = openDatabase({ url: test.url, poolSize: 6, program: 'test' });
+    this.sealer = new Sealer(parseSealingKeys(keys));
+    this.environment = {
+      DATABASE_URL: test.url,
+      REDIS_URL: redisUrl(),
+      GWK_REDIS_PREFIX: redisPrefix(),
+      GWK_SEALING_KEYS: keys,
+      GWK_WORKER_HOST: '127.0.0.1',
+      GWK_WORKER_PORT: '0',
+      GWK_WORKER_LOOPBACK_WEBHOOKS: 'on',
+    };
+  }
+
+  static async create(): Promise<DeliveryWorld> {
+    const world = new DeliveryWorld(await createTestDatabase());
+    await world.db.account.create({ data: { id: world.accountId, name: 'deliveries' } });
+    return world;
+  }
+
+  async startWorker(settings: Record<string, string> = {}): Promise<RunningWorker> {
+    const config = loadConfig(workerSettings, { ...this.environment, ...settings });
+    const worker = await startWorker(config, createLogger('worker', 'error'), new AbortController().signal);
+    this.#workers.push(worker);
+    return worker;
+  }
+
+  /** A destination that records what it gets. */
+  async destination(answer?: Answer): Promise<Destination> {
+    const started = await Destination.start(answer);
+    this.#destinations.push(started);
+    return started;
+  }
+
+  async addEndpoint(url: string, values: Record<string, unknown> = {}): Promise<TestEndpoint> {
+    const { accountId } = this;
+    const [id, secret] = [newUuid(), newWebhookSecret()];
+    const secretSealed = new Uint8Array(sealWebhookSecret(this.sealer, accountId, secret));
+    const secrets = { create: { id: newUuid(), secretSealed } };
+    await this.db.webhookEndpoint.create({
+      data: { id, accountId, url, eventTypes: [], secrets, ...values },
+    });
+    return { id, secret };
+  }
+
+  /** Events of one transaction, with their deliveries. Returns their public ids. */
+  async emit(amount = 1, data: Record<string, unknown> = {}): Promise<string[]> {
+    const drafts = Array.from({ length: amount }, (_, index) => ({
+      accountId: this.accountId,
+      instanceId: null,
+      type: 'webhook.test' as const,
+      at: new Date(),
+      data: { number: index, ...data },
+    }));
+    const ids = await this.db.$transaction((tx) => emit(tx, this.sealer, drafts));
+    return ids.map((id) => toPublicId('event', id));
+  }
+
+  /** The log, oldest first. */
+  deliveries(endpointId: string): Promise<WebhookDelivery[]> {
+    return this.db.webhookDelivery.findMany({ where: { endpointId }, orderBy: { id: 'asc' } });
+  }
+
+  /** Waits until so many have been delivered or have failed, and no more. */
+  finished(endpointId: string, amount = 1): Promise<WebhookDelivery[]> {
+    const look = async () => {
+      const done = (await this.deliveries(endpointId)).filter(({ status }) => status !== 'pending');
+      return done.length === amount && done;
+    };
+    return until(look, { what: `${amount} deliveries are done`, ...WAIT });
+  }
+
+  /** Waits until a delivery was tried so often. */
+  attempted(endpointId: string, attempts = 1): Promise<WebhookDelivery> {
+    const look = async () => (await this.deliveries(endpointId)).find((row) => row.attempts === attempts);
+    return until(look, { what: `attempt ${attempts}`, ...WAIT });
+  }
+
+  inQueue(endpointId: string): Promise<WebhookQueueEntry[]> {
+    return this.db.webhookQueueEntry.findMany({ where: { endpointId } });
+  }
+
+  /** Whatever waits for its next attempt waits no more. */
+  async makeDue(): Promise<void> {
+    await this.db.webhookQueueEntry.updateMany({ data: { dueAt: new Date(0) } });
+  }
+
+  /** Ends workers and destinations, so that a test begins alone. */
+  async reset(): Promise<void> {
+    await Promise.all(this.#workers.splice(0).map((worker) => worker.stop()));
+    await Promise.all(this.#destinations.splice(0).map((destination) => destination.stop()));
+    await this.db.webhookEndpoint.deleteMany();
+    await this.db.webhookQueueEntry.deleteMany();
+  }
+
+  async close(): Promise<void> {
+    await this.reset();
+    await this.db.$disconnect();
+    await this.#test.drop();
+  }
 }
 
 export interface Post {
@@ -160,4 +202,12 @@ export class Destination {
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));
   }
+}
+
+/** Writes a byte now and then for as long as somebody listens. */
+export function trickle(stream: NodeJS.WritableStream & { destroyed?: boolean }): void {
+  const timer = setInterval(() => {
+    if (stream.destroyed) clearInterval(timer);
+    else stream.write('x');
+  }, 20);
 }

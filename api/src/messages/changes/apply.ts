@@ -70,21 +70,28 @@ export async function applyFindings(
   }
 }
 
-/** Fails messages that wait, whoever has them claimed; those that may have left are not touched. */
+/**
+ * Fails messages that wait, whoever has them claimed; those that may have left are not touched. That none of them
+ * begins to leave between the decision and the change is seen to under the lock of its conversation.
+ * @returns how many it failed
+ */
 export async function failMessages(
   deps: ChangeDeps,
   messageIds: readonly string[],
   error: { code: FailureCode; message: string | null },
-): Promise<void> {
+): Promise<number> {
+  let amount = 0;
   const learnt = messageIds.map((messageId): Learnt => {
     return { place: 1, messageId, findings: [{ kind: 'failed', at: new Date(), error }] };
   });
   const waits = (_: number, row: FactsRow): boolean => row.attempted_at === null;
   await applyFindings(deps, learnt, waits, async (changes, events) => {
     const [row] = await deps.database.$queryRaw<{ made: string[] }[]>`
-      SELECT gwk_change_messages(${changes}::jsonb, ${events}::jsonb) AS made`;
+      SELECT gwk_fail_unattempted(${changes}::jsonb, ${events}::jsonb) AS made`;
+    amount += row!.made.length;
     return new Set(row!.made);
   });
+  return amount;
 }
 
 interface Decided {

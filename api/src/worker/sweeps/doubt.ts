@@ -1,6 +1,5 @@
-import { applyFindings } from '../../messages/changes/apply.js';
+import { applyFindings, type Learnt } from '../../messages/changes/apply.js';
 import type { Sweep, SweepDeps } from './sweep.js';
-import { failed } from './waiting.js';
 
 const GROUP = 200;
 
@@ -18,7 +17,7 @@ export function doubtSweep(deps: SweepDeps, doubtAfterMs: number): Sweep {
         SELECT message_id FROM outbox
         WHERE head AND attempted_at <= now() - ${doubtAfterMs}::double precision * interval '1 millisecond'
         LIMIT ${GROUP}::integer`;
-      const learnt = rows.map(({ message_id }) => failed(message_id, 'timeout'));
+      const learnt = rows.map(({ message_id }) => timedOut(message_id));
       let amount = 0;
       const doubted = () => true;
       await applyFindings({ database: db, sealer }, learnt, doubted, async (changes, events) => {
@@ -30,4 +29,9 @@ export function doubtSweep(deps: SweepDeps, doubtAfterMs: number): Sweep {
       return { amount, more: amount === GROUP };
     },
   };
+}
+
+function timedOut(messageId: string): Learnt {
+  const error = { code: 'timeout' as const, message: null };
+  return { place: 1, messageId, findings: [{ kind: 'failed', at: new Date(), error }] };
 }

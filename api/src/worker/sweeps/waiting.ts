@@ -1,5 +1,5 @@
 import type { FailureCode, InstanceState } from '@gwk/core/states';
-import { applyFindings, type FactsRow, type Learnt } from '../../messages/changes/apply.js';
+import { failMessages } from '../../messages/changes/apply.js';
 import type { SweepDeps } from './sweep.js';
 
 /** An instance that has messages waiting, as decisions see it. */
@@ -59,29 +59,8 @@ export async function failWaiting(
   const rows = await deps.db.$queryRaw<{ message_id: string }[]>`
     SELECT * FROM gwk_waiting_messages(${instanceId}::uuid, ${which.startedAtMost}::bigint,
       now() - ${which.acceptedMsAgo}::double precision * interval '1 millisecond', ${GROUP}::integer)`;
-  const learnt = rows.map(({ message_id }) => failed(message_id, code));
-  let amount = 0;
-  const unattempted = (_: number, row: FactsRow): boolean => row.attempted_at === null;
-  await applyFindings(
-    { database: deps.db, sealer: deps.sealer },
-    learnt,
-    unattempted,
-    async (changes, events) => {
-      const [row] = await deps.db.$queryRaw<{ made: string[] }[]>`
-      SELECT gwk_fail_unattempted(${changes}::jsonb, ${events}::jsonb) AS made`;
-      amount += row!.made.length;
-      return new Set(row!.made);
-    },
-  );
-  return amount;
-}
-
-export function failed(messageId: string, code: FailureCode): Learnt {
-  return {
-    place: 1,
-    messageId,
-    findings: [{ kind: 'failed', at: new Date(), error: { code, message: null } }],
-  };
+  const ids = rows.map(({ message_id }) => message_id);
+  return failMessages({ database: deps.db, sealer: deps.sealer }, ids, { code, message: null });
 }
 
 export const isWholeGroup = (amount: number): boolean => amount === GROUP;

@@ -1,0 +1,242 @@
+import { newUuid } from '@gwk/core/ids';
+import { trickle, DeliveryWorld } from '@gwk/test/harness/deliveries';
+import { pause, until } from '@gwk/test/harness/wait';
+
+const MINUTE = 60_000;
+const DAY = 24 * 60 * MINUTE;
+const WAIT = { timeoutMs: 10_000, everyMs: 10 };
+
+let world: DeliveryWorld;
+beforeAll(async () => {
+  world = await DeliveryWorld.create();
+});
+afterAll(() => world.close());
+afterEach(() => world.reset());
+
+describe('destinations', () => {
+  test('one that says 410 is disabled, and what waited for it has failed', async () => {
+    const target = await world.destination((res) => res.writeHead(410).end());
+    const { id } = await world.addEndpoint(target.url);
+    await world.emit(30);
+    await world.startWorker();
+    const rows = await world.finished(id, 30);
+    expect(new Set(rows.map(({ lastError }) => lastError))).toEqual(
+      new Set(['answered 410', 'the destination was disabled']),
+    );
+    const row = await world.db.webhookEndpoint.findUniqueOrThrow({ where: { id } });
+    expect(row).toMatchObject({ enabled: false, disabledReason: 'gone' });
+    expect(row.disabledAt).not.toBeNull();
+    expect(target.posts.length).toBeLessThanOrEqual(20);
+    expect(await world.inQueue(id)).toEqual([]);
+  });
+
+  test('one that failed for five days is disabled by its next failure', async () => {
+    const target = await world.destination((res) => res.writeHead(500).end());
+    const failingSince = new Date(Date.now() - 5 * DAY);
+    const { id } = await world.addEndpoint(target.url, { failingSince, lastFailedAt: new Date() });
+    await world.startWorker();
+    await world.emit();
+    const [row] = await world.finished(id);
+    expect(row).toMatchObject({ status: 'failed', lastError: 'answered 500' });
+    const endpoint = await world.db.webhookEndpoint.findUniqueOrThrow({ where: { id } });
+    expect(endpoint).toMatchObject({ enabled: false, disabledReason: 'failing' });
+  });
+
+  test('one that failed now and then is not', async () => {
+    const target = await world.destination((res, _post, nth) =>
+      res.writeHead(nth % 2 === 0 ? 200 : 500).end(),
+    );
+    const failingSince = new Date(Date.now() - 6 * DAY);
+    const { id } = await world.addEndpoint(target.url, { failingSince, lastFailedAt: failingSince });
+    await world.startWorker();
+    await world.emit();
+    await world.attempted(id);
+    const failing = await world.db.webhookEndpoint.findUniqueOrThrow({ where: { id } });
+    expect(failing.enabled).toBe(true);
+    expect(Date.now() - failing.failingSince!.getTime()).toBeLessThan(MINUTE);
+    await world.makeDue();
+    await world.finished(id);
+    const healthy = await world.db.webhookEndpoint.findUniqueOrThrow({ where: { id } });
+    expect(healthy).toMatchObject({ enabled: true, failingSince: null, lastFailedAt: null });
+  });
+
+  test('what waits for one that was removed or disabled has failed', async () => {
+    const target = await world.destination();
+    const [removed, disabled] = [await world.addEndpoint(target.url), await world.addEndpoint(target.url)];
+    await world.emit(1_500);
+    await world.db.webhookEndpoint.delete({ where: { id: removed.id } });
+    await world.db.webhookEndpoint.update({ where: { id: disabled.id }, data: { enabled: false } });
+    await world.startWorker();
+    for (const [id, error] of [
+      [removed.id, 'the destination was removed'],
+      [disabled.id, 'the destination was disabled'],
+    ] as const) {
+      const rows = await world.finished(id, 1_500);
+      expect(new Set(rows.map(({ status, lastError }) => `${status} ${lastError}`))).toEqual(
+        new Set([`failed ${error}`]),
+      );
+    }
+    expect(target.posts).toHaveLength(0);
+    expect(await world.db.webhookQueueEntry.count()).toBe(0);
+  });
+
+  test('what is asked for by hand of a disabled one is posted, once', async () => {
+    const target = await world.destination((res, _post, nth) => res.writeHead(nth === 1 ? 500 : 200).end());
+    const { id } = await world.addEndpoint(target.url);
+    await world.emit(2);
+    await world.db.webhookEndpoint.update({ where: { id }, data: { enabled: false } });
+    await world.startWorker({ GWK_WORKER_WEBHOOK_CONCURRENCY_PER_DESTINATION: '1' });
+    const rows = await world.finished(id, 2);
+    for (const row of rows) {
+      await world.db.webhookDelivery.update({ where: { id: row.id }, data: { status: 'pending' } });
+      await world.db.webhookQueueEntry.create({
+        data: { deliveryId: row.id, endpointId: id, eventId: row.eventId, dueAt: new Date() },
+      });
+    }
+    const again = await world.finished(id, 2);
+    expect(again.map(({ status }) => status).sort()).toEqual(['failed', 'succeeded']);
+    expect(target.posts).toHaveLength(2);
+  });
+
+  test('one that is enabled again begins anew', async () => {
+    const { id } = await world.addEndpoint('http://127.0.0.1:1/', { failingSince: new Date(0) });
+    await world.db.webhookEndpoint.update({
+      where: { id },
+      data: { enabled: false, disabledReason: 'failing' },
+    });
+    const row = await world.db.webhookEndpoint.update({ where: { id }, data: { enabled: true } });
+    expect(row).toMatchObject({ disabledAt: null, disabledReason: null, failingSince: null });
+  });
+});
+
+describe('destinations side by side', () => {
+  const timeout = { GWK_WORKER_WEBHOOK_TIMEOUT_MS: '3000' };
+
+  test('four bad ones with long queues do not delay a good one', async () => {
+    const bad = await Promise.all([
+      world.destination(() => undefined),
+      world.destination((res) => { res.writeHead(200); trickle(res); }), // prettier-ignore
+      world.destination((res) => void setTimeout(() => res.writeHead(200).end(), 2_500)),
+      world.destination((res) => res.socket!.destroy()),
+    ]);
+    for (const target of bad) await world.addEndpoint(target.url);
+    await world.startWorker(timeout);
+    await world.emit(500);
+    await until(() => bad.every(({ posts }) => posts.length >= 10), {
+      what: 'the bad ones are busy',
+      ...WAIT,
+    });
+
+    const good = await world.destination();
+    const { id } = await world.addEndpoint(good.url);
+    const start = Date.now();
+    await world.emit(200);
+    await until(() => good.posts.length === 200, { what: 'the good one has all', ...WAIT });
+    expect(Date.now() - start).toBeLessThan(2_500);
+    await world.finished(id, 200);
+    expect(bad[0].posts.length).toBeLessThanOrEqual(20);
+  });
+
+  test('forty dead ones, known as such, leave room for the others', async () => {
+    const dead = await world.destination(() => undefined);
+    for (let i = 0; i < 40; i++) {
+      await world.addEndpoint(`${dead.url}/${i}`, { failingSince: new Date(), lastFailedAt: new Date() });
+    }
+    await world.startWorker({ ...timeout, GWK_WORKER_WEBHOOK_CONCURRENCY: '40' });
+    await world.emit(50);
+    await until(() => dead.posts.length >= 20, { what: 'the dead ones take what they get', ...WAIT });
+    const good = await world.destination();
+    await world.addEndpoint(good.url);
+    const start = Date.now();
+    await world.emit(50);
+    await until(() => good.posts.length === 50, { what: 'the good one has all', ...WAIT });
+    expect(Date.now() - start).toBeLessThan(2_500);
+  });
+
+  test('a destination has no more calls in flight than the setting says', async () => {
+    let open = 0;
+    let most = 0;
+    const target = await world.destination((res) => {
+      most = Math.max(most, ++open);
+      setTimeout(() => {
+        open -= 1;
+        res.writeHead(200).end();
+      }, 20);
+    });
+    const { id } = await world.addEndpoint(target.url);
+    await world.emit(60);
+    await world.startWorker({ GWK_WORKER_WEBHOOK_CONCURRENCY_PER_DESTINATION: '4' });
+    await world.finished(id, 60);
+    expect(most).toBe(4);
+  });
+});
+
+describe('several workers', () => {
+  test('two at once post each of 1,000 deliveries once', async () => {
+    const targets = await Promise.all([1, 2, 3, 4].map(() => world.destination()));
+    const ids = await Promise.all(targets.map(async ({ url }) => (await world.addEndpoint(url)).id));
+    const events = await world.emit(250);
+    await Promise.all([world.startWorker(), world.startWorker()]);
+    for (const id of ids) await world.finished(id, 250);
+    for (const target of targets) {
+      expect(target.posts).toHaveLength(250);
+      expect([...target.counts().keys()].sort()).toEqual([...events].sort());
+    }
+  });
+
+  test('one that stops finishes its calls and gives back the rest', async () => {
+    const open: (() => void)[] = [];
+    const target = await world.destination((res) => open.push(() => res.writeHead(200).end()));
+    const { id } = await world.addEndpoint(target.url);
+    await world.emit(25);
+    const worker = await world.startWorker();
+    await until(() => open.length === 10, { what: 'ten calls are in flight', ...WAIT });
+    const stopped = worker.stop();
+    await pause(100);
+    for (const end of open) end();
+    await stopped;
+    await world.finished(id, 10);
+    const left = await world.inQueue(id);
+    expect(left).toHaveLength(15);
+    expect(left.every(({ lockedBy }) => lockedBy === null)).toBe(true);
+  });
+
+  test('one that stops breaks off calls that do not end, and they are due again at once', async () => {
+    const target = await world.destination((res, _post, nth) => {
+      if (nth > 5) res.writeHead(200).end();
+    });
+    const { id } = await world.addEndpoint(target.url);
+    await world.emit(5);
+    // Two time-outs fit into none of the waits here: the calls are broken off by the stop.
+    const worker = await world.startWorker({ GWK_WORKER_WEBHOOK_TIMEOUT_MS: '60000' });
+    await until(() => target.posts.length === 5, { what: 'five calls are in flight', ...WAIT });
+    const start = Date.now();
+    await worker.stop();
+    expect(Date.now() - start).toBeLessThan(12_000);
+    const left = await world.inQueue(id);
+    expect(left.map(({ attempts, lockedBy }) => ({ attempts, lockedBy }))).toEqual(
+      Array.from({ length: 5 }, () => ({ attempts: 0, lockedBy: null })),
+    );
+    await world.startWorker();
+    await world.finished(id, 5);
+  }, 20_000);
+
+  test('what a lost lock covered is not written by the one who lost it', async () => {
+    let end: () => void = () => undefined;
+    const target = await world.destination((res) => (end = () => res.writeHead(500).end()));
+    const { id } = await world.addEndpoint(target.url);
+    await world.emit();
+    await world.startWorker();
+    await until(() => target.posts.length === 1, { what: 'the call is in flight', ...WAIT });
+    const stranger = newUuid();
+    await world.db.webhookQueueEntry.updateMany({
+      where: { endpointId: id },
+      data: { lockedBy: stranger, lockedUntil: new Date(Date.now() + MINUTE) },
+    });
+    end();
+    await pause(300);
+    const [entry] = await world.inQueue(id);
+    expect(entry).toMatchObject({ lockedBy: stranger, attempts: 0 });
+    expect((await world.deliveries(id))[0]).toMatchObject({ attempts: 0, lastStatusCode: null });
+  });
+});
