@@ -37,13 +37,14 @@ export class LiveCommands {
   readonly #requester = randomUUID();
   readonly #waiting = new Map<string, Waiting>();
   readonly #replies: Redis;
-  #listening = false;
+  #listening: Promise<void> | null = null;
+  #hears = false;
 
   constructor(options: LiveOptions) {
     this.#options = options;
     // Answers come on a connection of their own: a subscribed one takes no other commands.
     this.#replies = openRedis({ url: options.redisUrl, program: 'gwk-api-replies', log: options.log });
-    this.#replies.on('ready', () => this.#listen());
+    this.#replies.on('ready', () => void this.#listen());
   }
 
   close(): void {
@@ -58,7 +59,7 @@ export class LiveCommands {
     args: Record<string, unknown>,
     timeoutMs: number,
   ): Promise<CommandReply | null> {
-    if (!this.#options.redis.isReady || !this.#replies.isReady || !this.#listening) return null;
+    if (!this.#options.redis.isReady || !this.#replies.isReady || !this.#hears) return null;
     const id = randomUUID();
     return new Promise((resolve) => {
       const settle = (reply: CommandReply | null): void => {
@@ -88,16 +89,28 @@ export class LiveCommands {
     await redis.xAdd(keys.commands(target.id), '*', fields, { TRIM });
   }
 
+  /** Settled once answers can be heard. */
+  async listening(): Promise<void> {
+    if (!this.#replies.isReady)
+      await new Promise<void>((resolve) => this.#replies.once('ready', () => resolve()));
+    await this.#listen();
+  }
+
   /** Subscriptions outlive reconnections by themselves. */
-  #listen(): void {
-    if (this.#listening) return;
-    this.#listening = true;
-    this.#replies
-      .pSubscribe(this.#options.keys.repliesPattern(this.#requester), (text) => this.#receive(text))
-      .catch((error: unknown) => {
-        this.#listening = false;
-        this.#options.log.warn({ err: error }, 'the answers of engines are not heard');
-      });
+  #listen(): Promise<void> {
+    this.#listening ??= this.#subscribe();
+    return this.#listening;
+  }
+
+  async #subscribe(): Promise<void> {
+    const { keys, log } = this.#options;
+    try {
+      await this.#replies.pSubscribe(keys.repliesPattern(this.#requester), (text) => this.#receive(text));
+      this.#hears = true;
+    } catch (error) {
+      this.#listening = null;
+      log.warn({ err: error }, 'the answers of engines are not heard');
+    }
   }
 
   #receive(text: string): void {

@@ -1,0 +1,98 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createLogger } from '@gwk/core/log';
+import { decodeCommand, type Command } from '@gwk/core/protocol/commands';
+import { RedisKeys } from '@gwk/core/protocol/redis-keys';
+import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
+import { newCommandKey, openCommandKey } from '../instances/command-key.js';
+import { closeRedis, openRedis, type Redis } from '../redis.js';
+import { LiveCommands, type CommandTarget } from './commands.js';
+
+const log = createLogger('test', 'silent');
+const sealer = new Sealer(parseSealingKeys(randomBytes(32).toString('base64')));
+const id = randomUUID();
+const target: CommandTarget = { id, commandKeySealed: newCommandKey(sealer, id) };
+const key = openCommandKey(sealer, id, target.commandKeySealed);
+
+let keys: RedisKeys;
+let redis: Redis;
+let engine: Redis;
+let live: LiveCommands;
+
+beforeEach(async () => {
+  keys = new RedisKeys(redisPrefix());
+  redis = openRedis({ url: redisUrl(), program: 'test', log });
+  engine = openRedis({ url: redisUrl(), program: 'test', log });
+  live = new LiveCommands({ redis, redisUrl: redisUrl(), keys, sealer, log });
+  await Promise.all([live.listening(), ...[redis, engine].map((client) => ready(client))]);
+});
+afterEach(() => {
+  live.close();
+  closeRedis(redis);
+  closeRedis(engine);
+});
+
+const ready = (client: Redis) => new Promise((resolve) => client.once('ready', resolve));
+
+/** The next command that arrives, as an engine reads it. */
+async function nextCommand(): Promise<Command> {
+  for (;;) {
+    const entries = await engine.xRange(keys.commands(id), '-', '+');
+    const entry = entries?.[0];
+    if (entry) {
+      await engine.xDel(keys.commands(id), entry.id);
+      return decodeCommand(entry.message, key)!;
+    }
+    await sleep(5);
+  }
+}
+const answer = ({ id: command, requester }: Command, reply: Record<string, unknown>) =>
+  engine.publish(keys.replies(id, requester), JSON.stringify({ id: command, ...reply }));
+
+test('the answer of the engine comes back, and the command is signed with the key of its instance', async () => {
+  const asked = live.ask(target, 'live', { a: 1 }, 2_000);
+  const command = await nextCommand();
+  expect(command).toMatchObject({ name: 'live', args: '{"a":1}' });
+  await answer(command, { ok: true, result: { state: 'connected' } });
+  expect(await asked).toEqual({ id: command.id, ok: true, result: { state: 'connected' } });
+});
+
+test('answers find those who asked', async () => {
+  const first = live.ask(target, 'live', {}, 2_000);
+  const one = await nextCommand();
+  const second = live.ask(target, 'live', {}, 2_000);
+  const two = await nextCommand();
+  await answer(two, { ok: true, result: 2 });
+  await answer(one, { ok: true, result: 1 });
+  expect([await first, await second]).toMatchObject([{ result: 1 }, { result: 2 }]);
+});
+
+test('the deadline is told in the time of Redis, and nobody waits beyond it', async () => {
+  const before = performance.now();
+  const asked = live.ask(target, 'live', {}, 300);
+  const [seconds, microseconds] = await engine.time();
+  const now = Number(seconds) * 1000 + Number(microseconds) / 1000;
+  const command = await nextCommand();
+  expect(command.deadline - now).toBeGreaterThan(200);
+  expect(command.deadline - now).toBeLessThan(400);
+  expect(await asked).toBeNull();
+  expect(performance.now() - before).toBeLessThan(600);
+  await answer(command, { ok: true, result: 'too late' });
+});
+
+test('what is no answer disturbs nobody', async () => {
+  const asked = live.ask(target, 'live', {}, 2_000);
+  const command = await nextCommand();
+  const channel = keys.replies(id, command.requester);
+  for (const text of ['', 'nonsense', 'null', '1', '{}', '{"id":"x"}']) await engine.publish(channel, text);
+  await answer(command, { ok: false, code: 'busy', message: '' });
+  expect(await asked).toMatchObject({ ok: false, code: 'busy' });
+});
+
+test('with Redis away there is no answer, at once', async () => {
+  closeRedis(redis);
+  const before = performance.now();
+  expect(await live.ask(target, 'live', {}, 2_000)).toBeNull();
+  expect(performance.now() - before).toBeLessThan(100);
+});
