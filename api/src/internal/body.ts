@@ -1,19 +1,33 @@
 import type { IncomingMessage } from 'node:http';
 import { RefusalError } from './refusal.js';
 
+/** The caller went away before its request had arrived. */
+export class RequestAborted extends Error {
+  override name = 'RequestAborted';
+}
+
 /**
- * The JSON body of a call.
- * @throws RefusalError `invalid` for a body that is too large, not UTF-8 or not JSON
+ * The JSON body of a call. A body that is too large is refused as soon as that is seen, with its connection still
+ * open for the answer.
+ *
+ * @throws RefusalError `invalid` for a body that is too large, not UTF-8 or not JSON; RequestAborted
  */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > maxBytes) throw invalid('the body is too large');
-    chunks.push(chunk);
-  }
-  return parseJson(Buffer.concat(chunks));
+  const bytes = await new Promise<Buffer>((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > maxBytes) {
+        chunks.length = 0;
+        reject(invalid('the body is too large'));
+      } else chunks.push(chunk);
+    });
+    request.on('end', () => resolve(Buffer.concat(chunks)));
+    request.on('close', () => reject(new RequestAborted()));
+    request.on('error', () => reject(new RequestAborted()));
+  });
+  return parseJson(bytes);
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
@@ -33,5 +47,5 @@ function withoutNul(_: string, value: unknown): unknown {
 }
 
 function invalid(message: string): RefusalError {
-  return new RefusalError('invalid', { issues: [{ path: [], message }] });
+  return new RefusalError('invalid', { issues: [{ path: '', message }] });
 }

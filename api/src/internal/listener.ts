@@ -12,7 +12,7 @@ import type { z } from 'zod';
 import { Leases } from '../leases/leases.js';
 import { RedisUsers } from '../leases/redis-users.js';
 import { Authentication } from './auth.js';
-import { readBody } from './body.js';
+import { readBody, RequestAborted } from './body.js';
 import { BuiltMessages } from './built.js';
 import { Claims } from './claims.js';
 import type { InternalDeps } from './deps.js';
@@ -28,7 +28,7 @@ import { RefusalError } from './refusal.js';
  */
 export interface InternalListener {
   port: number;
-  /** Answers what is under way, then closes. */
+  /** Answers what is under way, within a few seconds, then closes. */
   close(): Promise<void>;
 }
 
@@ -54,6 +54,7 @@ const MAX_BYTES: Record<string, number> = {
 /** Longer than clients keep a silent connection, so that they close it and never write into a closing one. */
 const KEEP_ALIVE_MS = 75_000;
 const REQUEST_LIMIT_MS = 60_000;
+const CLOSE_GRACE_MS = 5_000;
 
 export async function startInternalListener(deps: InternalDeps): Promise<InternalListener> {
   const routes = makeRoutes(deps);
@@ -74,12 +75,17 @@ export async function startInternalListener(deps: InternalDeps): Promise<Interna
   });
   return {
     port: (server.address() as AddressInfo).port,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeIdleConnections();
-      }),
+    close: () => closeServer(server),
   };
+}
+
+/** Calls under way get a little time; one whose body does not arrive must not hold the program up. */
+async function closeServer(server: Server): Promise<void> {
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  server.closeIdleConnections();
+  const late = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
+  await closed;
+  clearTimeout(late);
 }
 
 function makeRoutes(deps: InternalDeps): Map<string, Route> {
@@ -139,14 +145,14 @@ async function respond(
       throw new RefusalError('invalid', { issues: parsed.error.issues.map(describeIssue) });
     send(response, 200, await handle(parsed.data as never));
   } catch (error) {
+    if (error instanceof RequestAborted) return;
     if (!(error instanceof RefusalError)) {
       deps.log.error({ route: request.url, err: error }, 'an internal call failed');
     }
     const refusal = error instanceof RefusalError ? error : new RefusalError('unavailable');
+    // The rest of a body that was refused half-way would stand before the next request.
+    if (!request.complete) response.setHeader('connection', 'close');
     send(response, refusal.status, { error: refusal.refusal, ...refusal.more });
-  } finally {
-    // A body that was not read to its end cannot share its connection with a next request.
-    if (!request.complete) response.once('finish', () => request.destroy());
   }
 }
 

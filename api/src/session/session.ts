@@ -50,8 +50,11 @@ export async function writeSession(
   ]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([, entry]) => entry);
+  // As text: the client takes an array that begins with null for one of strings, and its bytes for base64.
   const sealed = entries.map(({ value }) =>
-    value === null ? null : sealer.seal(instanceId, COLUMN, Buffer.from(value, 'base64')),
+    value === null
+      ? null
+      : `\\x${sealer.seal(instanceId, COLUMN, Buffer.from(value, 'base64')).toString('hex')}`,
   );
   const [row] = await database.$queryRaw<{ verdict: Verdict }[]>`
     SELECT gwk_write_session(${instanceId}::uuid, ${request.epoch}::integer, ${request.holder}::uuid,

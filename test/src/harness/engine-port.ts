@@ -47,7 +47,7 @@ export async function createPortWorld(options: PortOptions = {}): Promise<PortWo
       database,
       redis: options.redis ?? world.redis,
       sealer: world.sealer,
-      log: createLogger('port', options.log ? 'info' : 'fatal', options.log),
+      log: createLogger('port', options.log ? 'info' : (process.env['GWK_DEBUG'] ?? 'fatal'), options.log),
     });
     replicas.push({ listener, database });
     return `http://127.0.0.1:${listener.port}/`;

@@ -1,0 +1,118 @@
+import { createPortWorld, type PortWorld, type TestEngine } from '@gwk/test/harness/engine-port';
+import { openEventData } from '../events/emit.js';
+
+let port: PortWorld;
+beforeAll(async () => {
+  port = await createPortWorld();
+});
+afterAll(() => port.close());
+
+const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
+const sandbox = async (): Promise<TestEngine> => {
+  const values = {
+    kind: 'sandbox',
+    state: 'connecting',
+    stateChangedAt: minutesAgo(10),
+    firstPairedAt: null,
+  };
+  const engine = await (await port.addEngine(values)).acquire();
+  const { instanceId } = engine;
+  await port.world.database.instanceState.create({
+    data: { id: instanceId, instanceId, state: 'connecting', since: minutesAgo(10) },
+  });
+  return engine;
+};
+const instance = (engine: TestEngine) =>
+  port.world.database.instance.findUniqueOrThrow({ where: { id: engine.instanceId } });
+const intervals = (engine: TestEngine) =>
+  port.world.database.instanceState.findMany({
+    where: { instanceId: engine.instanceId },
+    orderBy: [{ since: 'asc' }, { id: 'asc' }],
+  });
+const events = async (engine: TestEngine) => {
+  const where = { instanceId: engine.instanceId };
+  const rows = await port.world.database.event.findMany({ where, orderBy: { id: 'asc' } });
+  return rows.map((row) => [row.type, openEventData(port.world.sealer, row.accountId, row.dataSealed)]);
+};
+const PAIRED = { jid: '5511900000000@s.whatsapp.net', business_name: 'Loja', platform: 'sandbox' };
+
+test('a sandbox that connects is paired, then connected, in one transaction with its intervals', async () => {
+  const engine = await sandbox();
+  const at = minutesAgo(4).toISOString();
+  await engine.call('state', { changes: [{ state: 'connected', at, reason: null, paired: PAIRED }] });
+  const row = await instance(engine);
+  expect(row).toMatchObject({ state: 'connected', jid: PAIRED.jid, businessName: 'Loja', version: 2 });
+  expect(row.stateChangedAt.toISOString()).toBe(at);
+  expect(row.firstPairedAt!.toISOString()).toBe(at);
+  expect(row.firstConnectedAt!.toISOString()).toBe(at);
+  expect(Math.abs(Number(row.outMs) - 6 * 60_000)).toBeLessThan(100);
+  const own = { instance_id: `ins_${engine.instanceId.replaceAll('-', '')}`, timestamp: at };
+  expect(await events(engine)).toEqual([
+    ['instance.paired', { ...own, ...PAIRED }],
+    ['instance.connected', { ...own, jid: PAIRED.jid }],
+  ]);
+  expect((await intervals(engine)).map(({ state, since, endedAt }) => [state, since, endedAt])).toEqual([
+    ['connecting', expect.any(Date), row.stateChangedAt],
+    ['connected', row.stateChangedAt, null],
+  ]);
+});
+
+test('the same change again changes nothing and emits nothing', async () => {
+  const engine = await sandbox();
+  const changes = [
+    { state: 'connected' as const, at: minutesAgo(1).toISOString(), reason: null, paired: PAIRED },
+  ];
+  await engine.call('state', { changes });
+  const before = [await instance(engine), await events(engine), await intervals(engine)];
+  await engine.call('state', { changes });
+  const [row, ...rest] = before as [Awaited<ReturnType<typeof instance>>, unknown, unknown];
+  expect([await events(engine), await intervals(engine)]).toEqual(rest);
+  expect({ ...(await instance(engine)), updatedAt: null }).toEqual({ ...row, updatedAt: null });
+});
+
+test('a change from before the present state is placed at its beginning, in the order it came', async () => {
+  const engine = await sandbox();
+  const at = (minutes: number) => minutesAgo(minutes).toISOString();
+  await engine.call('state', { changes: [{ state: 'connected', at: at(3), reason: null }] });
+  await engine.call('state', {
+    changes: [
+      { state: 'disconnected', at: at(5), reason: 'connection_lost', reconnect: { count: 1, at: at(0) } },
+      { state: 'connecting', at: at(1), reason: null },
+    ],
+  });
+  const rows = await intervals(engine);
+  expect(rows.map(({ state }) => state)).toEqual(['connecting', 'connected', 'disconnected', 'connecting']);
+  expect(rows[2]!.since).toEqual(rows[1]!.since);
+  expect(rows.map(({ endedAt }) => endedAt === null)).toEqual([false, false, false, true]);
+  expect(await instance(engine)).toMatchObject({ state: 'connecting', reconnectCount: 1 });
+});
+
+test('a change that cannot be written leaves nothing behind', async () => {
+  const engine = await sandbox();
+  const before = await instance(engine);
+  const at = new Date().toISOString();
+  const ban = { code: '402', expires_at: '9999-12-31T23:59:59.999Z' };
+  const impossible = {
+    state: 'banned' as const,
+    at,
+    reason: null,
+    ban,
+    reconnect: { count: 2 ** 40, at: null },
+  };
+  const changes = [{ state: 'connected' as const, at, reason: null }, impossible];
+  await expect(engine.call('state', { changes })).rejects.toThrow(/503/);
+  expect(await instance(engine)).toEqual(before);
+  expect(await events(engine)).toEqual([]);
+  expect(await intervals(engine)).toHaveLength(1);
+});
+
+test('two changes at once are one after the other', async () => {
+  const engine = await sandbox();
+  const at = new Date().toISOString();
+  const states = ['connected', 'disconnected', 'connected', 'disconnected', 'connecting'] as const;
+  await Promise.all(states.map((state) => engine.call('state', { changes: [{ state, at, reason: null }] })));
+  const rows = await intervals(engine);
+  expect(rows.filter(({ endedAt }) => endedAt === null)).toHaveLength(1);
+  const told = (await events(engine)).length;
+  expect(told).toBe(rows.filter(({ state }) => state !== 'connecting').length);
+});

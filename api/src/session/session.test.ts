@@ -1,0 +1,86 @@
+import { createPortWorld, type PortWorld, type TestEngine } from '@gwk/test/harness/engine-port';
+
+let port: PortWorld;
+let engine: TestEngine;
+beforeAll(async () => {
+  port = await createPortWorld();
+});
+beforeEach(async () => {
+  engine = await (await port.addEngine()).acquire();
+});
+afterAll(() => port.close());
+
+const bytes = (text: string) => Buffer.from(text).toString('base64');
+const write = (...entries: [string, string, string | null][]) =>
+  engine.call('session-write', {
+    entries: entries.map(([type, key, value]) => ({
+      type,
+      key,
+      value: value === null ? null : bytes(value),
+    })),
+  });
+const read = async (...wanted: [string, string[] | null][]) => {
+  const answer = await engine.call('session-read', {
+    wanted: wanted.map(([type, keys]) => ({ type, keys })),
+  });
+  return Object.fromEntries(
+    answer.entries.map(({ type, key, value }) => [
+      `${type}/${key}`,
+      Buffer.from(value!, 'base64').toString(),
+    ]),
+  );
+};
+
+test('keys are read by type, by name, and not at all', async () => {
+  await write(['creds', 'me', 'c'], ['session', 'a', '1'], ['session', 'b', '2'], ['pre-key', 'a', '3']);
+  expect(await read(['session', null])).toEqual({ 'session/a': '1', 'session/b': '2' });
+  expect(await read(['session', ['b', 'none']], ['pre-key', ['a', 'b']])).toEqual({
+    'session/b': '2',
+    'pre-key/a': '3',
+  });
+  expect(await read(['creds', null], ['session', ['a']])).toEqual({ 'creds/me': 'c', 'session/a': '1' });
+  expect(await read(['none', null])).toEqual({});
+  expect(await read()).toEqual({});
+});
+
+test('a write replaces, removes and adds at once; the last value of a key is the one', async () => {
+  await write(['session', 'a', '1'], ['session', 'b', '2']);
+  await write(['session', 'a', null], ['session', 'b', '3'], ['session', 'c', '4'], ['session', 'b', '5']);
+  expect(await read(['session', null])).toEqual({ 'session/b': '5', 'session/c': '4' });
+});
+
+test('the keys of a first pairing are one write', async () => {
+  const entries = Array.from({ length: 812 }, (_, i): [string, string, string] => [
+    'pre-key',
+    String(i),
+    `key ${i}`,
+  ]);
+  await write(...entries);
+  expect(Object.keys(await read(['pre-key', null]))).toHaveLength(812);
+});
+
+test('writes at once that share keys all end', async () => {
+  const keys = Array.from({ length: 30 }, (_, i) => `k${i}`);
+  const shuffled = () => [...keys].sort(() => Math.random() - 0.5);
+  await Promise.all(
+    Array.from({ length: 20 }, (_, n) =>
+      write(...shuffled().map((key): [string, string, string] => ['s', key, `${n}`])),
+    ),
+  );
+  const values = new Set(Object.values(await read(['s', null])));
+  expect(values.size).toBe(1);
+});
+
+test('what is stored is sealed for the instance', async () => {
+  await write(['creds', 'me', 'secret of the number']);
+  const [row] = await port.world.database.sessionKey.findMany({ where: { instanceId: engine.instanceId } });
+  expect(Buffer.from(row!.valueSealed).toString('latin1')).not.toContain('secret');
+  const other = await (await port.addEngine()).acquire();
+  await port.world.database.sessionKey.update({
+    where: { instanceId_type_key: { instanceId: engine.instanceId, type: 'creds', key: 'me' } },
+    data: { instanceId: other.instanceId },
+  });
+  await expect(other.call('session-read', { wanted: [{ type: 'creds', keys: null }] })).rejects.toThrow(
+    /503/,
+  );
+});
