@@ -134,7 +134,7 @@ test('a second one at the same time says so, and whose', async () => {
 test('a program that is killed is started again, and that is said', async () => {
   const run = await new Run().ready();
   for (const name of PROGRAMS) process.kill(run.program(name)!, 'SIGKILL');
-  const back = () => PROGRAMS.every((name) => run.output.includes(`${name} is back`));
+  const back = () => PROGRAMS.every((name) => run.output.split(`${name} is ready`).length > 2);
   await until(back, { what: 'all are back', timeoutMs: 30_000 });
   for (const name of PROGRAMS) expect(run.output).toContain(`${name} ended (ended by SIGKILL)`);
   expect(await instanceNames()).toEqual(['kept']);

@@ -23,6 +23,8 @@ const SERVERS = ['redis-server', 'valkey-server'];
 /** Debian's package of the server would also start a service; the tools hold the same binary under another name. */
 const DEBIAN_PACKAGE = 'redis-tools';
 const DEBIAN_BINARY = 'redis-check-rdb';
+/** Also what is installed is downloaded: it may be where this user cannot reach it. */
+const DOWNLOAD = ['--download-only', '--reinstall', '--no-install-recommends'];
 const IMAGE = 'redis:7';
 
 const NOT_TO_BE_HAD =
@@ -105,8 +107,7 @@ function downloaded(cacheDir: string): RedisCommand | undefined {
   };
   const options = Object.entries(settings).flatMap(([key, value]) => ['-o', `${key}=${value}`]);
   const apt = (...args: string[]) => works(['apt-get', ...options, '-q', '-y', ...args]);
-  if (!apt('update') || !apt('install', '--download-only', '--no-install-recommends', DEBIAN_PACKAGE))
-    return undefined;
+  if (!apt('update') || !apt('install', ...DOWNLOAD, DEBIAN_PACKAGE)) return undefined;
   for (const archive of readdirSync(archives).filter((name) => name.endsWith('.deb'))) {
     if (!works(['dpkg', '-x', join(archives, archive), join(cacheDir, 'root')])) return undefined;
   }
@@ -119,7 +120,9 @@ function unpacked(cacheDir: string): RedisCommand | undefined {
   const tool = join(root, 'usr/bin', DEBIAN_BINARY);
   if (!existsSync(tool)) return undefined;
   const libraries = join(root, 'usr/lib');
-  const folders = [libraries, ...readdirSync(libraries).map((name) => join(libraries, name))];
+  // Where the system has all that it needs, only the binary is unpacked.
+  const inside = existsSync(libraries) ? readdirSync(libraries) : [];
+  const folders = [libraries, ...inside.map((name) => join(libraries, name))];
   return underItsName(tool, cacheDir, { ...process.env, LD_LIBRARY_PATH: folders.join(':') });
 }
 

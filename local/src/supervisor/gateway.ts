@@ -53,7 +53,7 @@ export class LocalGateway {
     const parts: Part[] = [];
     if (databaseUrl === undefined) parts.push(this.#part(this.#postgres((url) => (databaseUrl = url))));
     if (redisUrl === undefined) parts.push(this.#part(this.#redis((url) => (redisUrl = url))));
-    await Promise.all(parts.map((part) => this.#begin(part)));
+    await Promise.all(parts.map((part) => part.start()));
     return {
       config: this.config,
       secrets: this.#secrets,
@@ -103,18 +103,13 @@ export class LocalGateway {
       const env = programEnvironment(name, wiring, process.env);
       return this.#part(programPart({ name, port, env, logFile: this.folder.log(name) }));
     });
-    await Promise.all(parts.map((part) => this.#begin(part)));
+    await Promise.all(parts.map((part) => part.start()));
   }
 
   #part(spec: PartSpec): Part {
     const part = new Part(spec, this.progress.say);
     this.#parts.push(part);
     return part;
-  }
-
-  async #begin(part: Part): Promise<void> {
-    await part.start();
-    this.progress.say(`${part.spec.name} is ready`);
   }
 }
 

@@ -47,11 +47,12 @@ test('what ends by itself is started again, also when that fails at first, and i
   part.keep();
   thing.failing = 1;
   thing.end('ended by SIGKILL');
-  await until(() => said.at(-1) === 'thing is back');
+  await until(() => said.length === 4);
   expect(said).toEqual([
+    'thing is ready',
     'thing ended (ended by SIGKILL); starting it again in 1 s',
     'thing did not start: no luck\ntrying again in 2 s',
-    'thing is back',
+    'thing is ready',
   ]);
   await part.stop();
   expect([thing.starts, thing.stops]).toEqual([3, 1]);
@@ -64,7 +65,7 @@ test('what is stopped stays so, also between two tries', async () => {
   await part.start();
   part.keep();
   thing.end('exit code 1');
-  await until(() => said.length > 0);
+  await until(() => said.length > 1);
   await part.stop();
   await new Promise((resolve) => setTimeout(resolve, 1200));
   expect(thing.starts).toBe(1);

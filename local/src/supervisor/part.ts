@@ -42,6 +42,7 @@ export class Part {
       this.#starting = this.spec.start(this.#stopping.signal);
       this.#running = await this.#starting;
       this.#startedAt = Date.now();
+      if (!this.#stopping.signal.aborted) this.say(`${this.spec.name} is ready`);
     } catch (error) {
       throw new PartFailed(this.spec.name, error);
     }
@@ -78,7 +79,6 @@ export class Part {
       if (this.#stopping.signal.aborted) return tries;
       try {
         await this.start();
-        this.say(`${this.spec.name} is back`);
         return tries;
       } catch (error) {
         if (this.#stopping.signal.aborted) return tries;
