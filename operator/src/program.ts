@@ -9,6 +9,7 @@ import { writeAddress } from './cluster/local/address.js';
 import { LocalCluster } from './cluster/local/local.js';
 import { Controller } from './controller/controller.js';
 import { internalPort } from './controller/internal-port.js';
+import type { Backoff } from './controller/queue.js';
 import { healthHandler } from './http/health.js';
 import { resourcesHandler } from './http/resources.js';
 import { listen } from './http/server.js';
@@ -22,6 +23,9 @@ export interface OperatorOptions {
   engineCommand?: [string, ...string[]];
   silentMs?: number;
   graceMs?: number;
+  callTimeoutMs?: number;
+  /** Of passes that fail and of engines that end. */
+  backoff?: Backoff;
 }
 
 export interface RunningOperator {
@@ -45,7 +49,7 @@ export async function startOperator(
     baseUrl: config.internalUrl,
     token: config.operatorToken,
     ca: config.internalCa,
-    timeoutMs: CALL_TIMEOUT_MS,
+    timeoutMs: options.callTimeoutMs ?? CALL_TIMEOUT_MS,
   });
   const cluster = localCluster(config, options, log);
   const controller = new Controller({
@@ -53,6 +57,7 @@ export async function startOperator(
     port: internalPort(client),
     log,
     limits: { idleMs: config.idleEngineMs, silentMs: options.silentMs ?? SILENT_MS },
+    ...(options.backoff && { backoff: options.backoff }),
   });
   const metrics = operatorMetrics({ cluster, controller, brokenManifests: () => cluster.sync.faults.size });
   const ready = () => ({ ...cluster.checks(), ...checksOf(controller) });

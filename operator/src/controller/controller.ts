@@ -20,8 +20,8 @@ export interface ControllerOptions {
   resyncMs?: number;
   /** Instances worked on at the same time. */
   width?: number;
+  /** Of passes that fail, and of engines that end. */
   backoff?: Backoff;
-  restartBackoff?: Backoff;
 }
 
 const OBSERVE_MS = 1000;
@@ -49,7 +49,7 @@ export class Controller {
   /** By uid, like all that is remembered: a name may be used again by another resource. */
   readonly #histories = new Map<string, History>();
   readonly #removals = new Map<string, Removal>();
-  readonly #restartBackoff: Backoff;
+  readonly #backoff: Backoff;
   #observeTimer: NodeJS.Timeout | undefined;
   #resyncTimer: NodeJS.Timeout | undefined;
   #stopped = false;
@@ -61,8 +61,8 @@ export class Controller {
     this.#cluster = options.cluster;
     this.#port = options.port;
     this.#log = options.log;
-    this.queue = new WorkQueue(options.backoff ?? RETRY_BACKOFF);
-    this.#restartBackoff = options.restartBackoff ?? RETRY_BACKOFF;
+    this.#backoff = options.backoff ?? RETRY_BACKOFF;
+    this.queue = new WorkQueue(this.#backoff);
     this.projections = new Projections(options.port);
   }
 
@@ -238,7 +238,7 @@ export class Controller {
     if (pod.phase !== 'ended') return;
     const before = this.#histories.get(pod.uid) ?? NO_HISTORY;
     this.onEnd(pod.asked);
-    this.#histories.set(pod.uid, afterEnd(before, pod, this.#restartBackoff));
+    this.#histories.set(pod.uid, afterEnd(before, pod, this.#backoff));
     this.#log.info(
       { pod: pod.name, instance: pod.key, how: pod.how, asked: pod.asked },
       'an engine has ended',

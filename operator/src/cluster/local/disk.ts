@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 /** Names that begin with a dot are ours, or half-written: never read as manifests. */
 export const STATE_FOLDER = '.state';
+
+const HALF = /^\.[0-9a-f]{12}\.half$/;
 
 interface WriteOptions {
   mode?: number;
@@ -29,6 +31,13 @@ export async function writeWhole(path: string, text: string, options: WriteOptio
     throw error;
   }
   if (durable) await syncFolder(dirname(path));
+}
+
+/** What writers that were killed left half-written. Only while no other writer is at work. */
+export async function removeHalves(folder: string): Promise<void> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const halves = entries.filter(({ name }) => HALF.test(name));
+  await Promise.all(halves.map(({ parentPath, name }) => rm(join(parentPath, name), { force: true })));
 }
 
 export async function removeFile(path: string): Promise<void> {

@@ -1,6 +1,7 @@
 import type { InstanceResource, InstanceResourceStatus } from '@gwk/core/resources/manifest';
 import type { Logger } from '@gwk/core/log';
 import { keyOf, type Cluster, type Pod, type PodPlan, type StoryLine, type Target } from '../cluster.js';
+import { removeHalves } from './disk.js';
 import type { EngineLaunch } from './engine-process.js';
 import { lockFolder } from './folder-lock.js';
 import { Pods } from './pods.js';
@@ -50,6 +51,7 @@ export class LocalCluster implements Cluster {
   }
 
   async #load(changed: (key: string) => void): Promise<void> {
+    await removeHalves(this.store.folder.path);
     await this.store.load();
     await this.pods.load(changed);
     this.store.entries.listen(({ type, resource }) => {
