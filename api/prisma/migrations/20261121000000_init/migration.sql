@@ -539,13 +539,7 @@ CREATE INDEX "messages_instance_id_wa_message_id_idx" ON "messages"("instance_id
 CREATE INDEX "inbound_seen_seen_at_idx" ON "inbound_seen"("seen_at");
 
 -- CreateIndex
-CREATE INDEX "message_contents_delete_at_idx" ON "message_contents"("delete_at");
-
--- CreateIndex
 CREATE INDEX "outbox_conversation_id_seq_idx" ON "outbox"("conversation_id", "seq");
-
--- CreateIndex
-CREATE INDEX "outbox_release_at_idx" ON "outbox"("release_at");
 
 -- CreateIndex
 CREATE INDEX "menus_conversation_id_message_id_idx" ON "menus"("conversation_id", "message_id");
@@ -653,12 +647,6 @@ ALTER TABLE "instance_ledgers" ADD CONSTRAINT "instance_ledgers_instance_id_fkey
 ALTER TABLE "inbound_seen" ADD CONSTRAINT "inbound_seen_conversation_id_fkey" FOREIGN KEY ("conversation_id") REFERENCES "conversations"("id") ON DELETE CASCADE ON UPDATE CASCADE;
 
 -- AddForeignKey
-ALTER TABLE "outbox" ADD CONSTRAINT "outbox_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-
--- AddForeignKey
-ALTER TABLE "outbox" ADD CONSTRAINT "outbox_conversation_id_fkey" FOREIGN KEY ("conversation_id") REFERENCES "conversations"("id") ON DELETE CASCADE ON UPDATE CASCADE;
-
--- AddForeignKey
 ALTER TABLE "menus" ADD CONSTRAINT "menus_conversation_id_fkey" FOREIGN KEY ("conversation_id") REFERENCES "conversations"("id") ON DELETE CASCADE ON UPDATE CASCADE;
 
 -- AddForeignKey
@@ -748,6 +736,8 @@ CREATE INDEX messages_failed_idx ON messages (account_id, id) WHERE status = 'fa
 CREATE UNIQUE INDEX outbox_head_key ON outbox (conversation_id) WHERE head;
 CREATE INDEX outbox_turns_idx ON outbox (instance_id, turn_at) WHERE head;
 CREATE INDEX outbox_claims_idx ON outbox (instance_id, claim_id) WHERE claim_id IS NOT NULL;
+CREATE INDEX outbox_releases_idx ON outbox (release_at) WHERE release_at IS NOT NULL;
+CREATE INDEX message_contents_deletions_idx ON message_contents (delete_at) WHERE delete_at IS NOT NULL;
 CREATE INDEX outbox_unprepared_idx ON outbox (created_at) WHERE NOT prepared;
 CREATE INDEX conversations_new_contacts_idx ON conversations (instance_id, first_sent_at, first_sent_no)
   WHERE first_sent_at IS NOT NULL;
