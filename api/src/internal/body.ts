@@ -30,20 +30,22 @@ export async function readBody(request: IncomingMessage, maxBytes: number): Prom
   return parseJson(bytes);
 }
 
+/** Postgres keeps neither NUL nor half a character; what the network delivers may hold them. */
+const UNSTORABLE = /\\u(0000|d[89a-f])/i;
+
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 function parseJson(bytes: Buffer): unknown {
   try {
     const text = utf8.decode(bytes);
-    // Postgres cannot keep NUL in text, and what the network delivers may hold it.
-    return text.includes('\\u0000') ? JSON.parse(text, withoutNul) : JSON.parse(text);
+    return UNSTORABLE.test(text) ? JSON.parse(text, storable) : JSON.parse(text);
   } catch {
     throw invalid('the body is not JSON in UTF-8');
   }
 }
 
-function withoutNul(_: string, value: unknown): unknown {
-  return typeof value === 'string' ? value.replaceAll('\u0000', '') : value;
+function storable(_: string, value: unknown): unknown {
+  return typeof value === 'string' ? value.replaceAll('\u0000', '').toWellFormed() : value;
 }
 
 function invalid(message: string): RefusalError {

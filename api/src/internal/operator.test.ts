@@ -1,0 +1,105 @@
+import { newUuid } from '@gwk/core/ids';
+import type { InstanceResource } from '@gwk/core/resources/manifest';
+import { createPortWorld, refusalOf, type PortWorld } from '@gwk/test/harness/engine-port';
+
+let port: PortWorld;
+beforeAll(async () => {
+  port = await createPortWorld();
+});
+afterAll(() => port.close());
+
+const resource = (name: string, given: { generation?: number; uid?: string } = {}): InstanceResource => ({
+  apiVersion: 'gwk.dev/v1alpha1',
+  kind: 'Instance',
+  metadata: {
+    name,
+    namespace: 'default',
+    uid: given.uid ?? newUuid(),
+    generation: given.generation ?? 1,
+    resourceVersion: '1',
+    creationTimestamp: new Date().toISOString(),
+  },
+  spec: { account: port.world.accountId, kind: 'sandbox', interactiveMode: 'text', suspended: false },
+});
+const project = async (given: InstanceResource) => {
+  const projection = await port.operator.call('project', { resource: given });
+  if (!projection.accepted) throw new Error(projection.reason);
+  return projection.facts;
+};
+
+test('a resource becomes a row, whose engine can be given a token and acquire', async () => {
+  const given = resource('first');
+  const facts = await project(given);
+  expect(facts).toMatchObject({
+    state: 'connecting',
+    pairing: false,
+    lease: { pod: null, epoch: 0, expires_at: null },
+  });
+  expect((await project(given)).id).toBe(facts.id);
+  const engine = await (await port.addPod(facts.id, 'pod-1')).acquire();
+  const { lease } = await project(given);
+  expect(lease).toMatchObject({ pod: 'pod-1', epoch: 1 });
+  expect(Date.parse(lease.expires_at!)).toBeGreaterThan(Date.now() + 40_000);
+  expect(engine.terms!.instance).toMatchObject({
+    kind: 'sandbox',
+    interactive_mode: 'text',
+    state: 'connecting',
+  });
+});
+
+test('a resource that is refused says why', async () => {
+  const given = resource('second');
+  const foreign = { ...given, spec: { ...given.spec, account: 'nobody' } };
+  const projection = await port.operator.call('project', { resource: foreign });
+  expect(projection).toMatchObject({ accepted: false, reason: 'AccountNotAllowed' });
+});
+
+test('removal cancels what waits, refuses the engine, and sweeps Redis once the engine has ended', async () => {
+  const given = resource('third');
+  const { id } = await project(given);
+  const engine = await (await port.addPod(id, 'pod-1')).acquire();
+  const waiting = await port.accept({ instance: id, to: '5511955550001' });
+  await engine.call('session-write', { entries: [{ type: 'creds', key: 'me', value: 'AAAA' }] });
+  const user = port.world.keys.engineUser(id);
+  const users = async () => (await port.world.redis.sendCommand(['ACL', 'USERS'])) as unknown as string[];
+
+  const removed = await port.operator.call('remove', { uid: given.metadata.uid });
+  expect(Date.parse(removed.lease_expires_at!)).toBeGreaterThan(Date.now());
+  expect(await users()).toContain(user);
+  const { database } = port.world;
+  expect(await database.message.findUnique({ where: { id: waiting } })).toMatchObject({
+    errorCode: 'canceled',
+  });
+  expect(await database.sessionKey.count({ where: { instanceId: id } })).toBe(0);
+  expect(await refusalOf(engine.claim())).toBe('gone');
+  expect(
+    await refusalOf(engine.call('session-write', { entries: [{ type: 'a', key: 'b', value: 'AAAA' }] })),
+  ).toBe('gone');
+
+  await port.operator.call('engine-ended', { instance_id: id, pod: 'pod-1' });
+  expect(await port.operator.call('remove', { uid: given.metadata.uid })).toEqual({ lease_expires_at: null });
+  expect(await users()).not.toContain(user);
+  expect(await port.world.redis.exists(port.world.keys.sends(id))).toBe(0);
+});
+
+test('removal of what was never there is done', async () => {
+  expect(await port.operator.call('remove', { uid: newUuid() })).toEqual({ lease_expires_at: null });
+});
+
+test('many are observed at once; those that are not there are missing', async () => {
+  const known = await Promise.all(
+    ['fourth', 'fifth'].map((name) => project(resource(name)).catch(() => null)),
+  );
+  const ids = known.flatMap((facts) => (facts ? [facts.id] : []));
+  const { instances } = await port.operator.call('observe', { ids: [...ids, newUuid()] });
+  expect(instances.map(({ id }) => id).sort()).toEqual([...ids].sort());
+});
+
+test('tokens revoked long ago are swept away when a new one is issued', async () => {
+  const engine = await port.addEngine();
+  const where = { instanceId: engine.instanceId };
+  const yesterday = new Date(Date.now() - 25 * 3_600_000);
+  await port.world.database.engineToken.updateMany({ where, data: { revokedAt: yesterday } });
+  await port.addPod(engine.instanceId, 'pod-2');
+  expect(await port.world.database.engineToken.count({ where })).toBe(1);
+});
