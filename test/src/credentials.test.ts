@@ -1,14 +1,19 @@
-import { readFileSync } from 'node:fs';
 import { fromPublicId, newUuid } from '@gwk/core/ids';
-import type { EngineRequest, EngineResponse } from '@gwk/core/protocol/engine';
+import type { EngineRequest } from '@gwk/core/protocol/engine';
 import { EngineClient, InternalRefusal } from '@gwk/core/protocol/internal-client';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import { createClient, type RedisClientType } from 'redis';
 import { GatewayClient } from './harness/client.js';
 import { newCustomer, type Customer } from './harness/customer.js';
+import { impersonateEngine, type Impersonation } from './harness/impersonation.js';
+import { environmentOf } from './harness/processes.js';
 import { openStage, type Stage } from './harness/stage.js';
-import { phoneOf } from './harness/traffic.js';
+import { chatOf, phoneOf } from './harness/traffic.js';
+import { until } from './harness/wait.js';
+
+/** A number of the sandbox whose messages stay delivered. */
+const NEVER_READ = '44770091110001';
 
 /**
  * What a stolen pod holds: its token, its lease and its Redis user. The thief is a pod of one instance; what it
@@ -17,9 +22,8 @@ import { phoneOf } from './harness/traffic.js';
 describe('the credentials of one engine', () => {
   let stage: Stage;
   let stranger: Customer;
-  let engine: EngineClient;
-  let lease: { epoch: number; holder: string };
-  let acquired: EngineResponse<'acquire'>;
+  let thief: Impersonation;
+  let { engine, lease, acquired } = {} as Impersonation;
   let redis: RedisClientType;
   let others: { name: string; client: GatewayClient; instance: InstanceOut }[];
 
@@ -36,29 +40,15 @@ describe('the credentials of one engine', () => {
     await becomeThief();
   }, 120_000);
   afterAll(async () => {
-    engine?.close();
+    thief?.close();
     redis?.destroy();
     stranger?.close();
     await stage?.close();
   }, 60_000);
 
   async function becomeThief(): Promise<void> {
-    const { gateway, instance } = stage;
-    const operator = gateway.operatorClient();
-    const instance_id = fromPublicId('instance', instance.id)!;
-    // The engine of the instance is out of the way, and its operator does not notice.
-    await gateway.operator.kill('SIGSTOP');
-    const own = gateway
-      .engines()
-      .find(({ pid }) => readFileSync(`/proc/${pid}/environ`, 'utf8').includes(instance.id.slice(4)));
-    const pods = await stagePod(own?.pid);
-    process.kill(own!.pid, 'SIGKILL');
-    await operator.call('engine-ended', { instance_id, pod: pods });
-    const { token } = await operator.call('issue-token', { instance_id, pod: 'thief' });
-    operator.close();
-    engine = new EngineClient({ baseUrl: gateway.internalUrls[0]!, token, timeoutMs: 5000 });
-    acquired = await engine.call('acquire', { pod: 'thief', version: 'test' });
-    lease = { epoch: acquired.epoch, holder: acquired.holder };
+    thief = await impersonateEngine(stage.gateway, stage.instance.id, 'thief');
+    ({ engine, lease, acquired } = thief);
     const { url, username, password } = acquired.redis;
     redis = createClient({
       url,
@@ -69,15 +59,6 @@ describe('the credentials of one engine', () => {
     redis.on('error', () => undefined);
     await redis.connect();
   }
-
-  /** The environment of an engine's process. */
-  const environmentOf = (pid: number) =>
-    new Map(
-      readFileSync(`/proc/${pid}/environ`, 'utf8')
-        .split('\0')
-        .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
-    );
-  const stagePod = async (pid: number | undefined) => environmentOf(pid!).get('GWK_ENGINE_POD')!;
 
   const refusal = (promise: Promise<unknown>): Promise<string> =>
     promise.then(
@@ -103,15 +84,7 @@ describe('the credentials of one engine', () => {
 
   test('its token opens no route of the operator, of the public API, or of the cluster', async () => {
     const { gateway } = stage;
-    const { token } = await (async () => {
-      const operator = gateway.operatorClient();
-      const issued = await operator.call('issue-token', {
-        instance_id: uuidOf(stage.instance),
-        pod: 'unused',
-      });
-      operator.close();
-      return issued;
-    })();
+    const { token } = thief;
     const asOperator = new GatewayClient(gateway.internalUrls[0]!, token);
     const asConsumer = new GatewayClient(gateway.urls[0]!, token);
     const routes = ['project', 'remove', 'issue-token', 'engine-ended', 'observe'];
@@ -126,33 +99,42 @@ describe('the credentials of one engine', () => {
 
   test.each(['a sibling', 'a stranger'])('it reads and writes no row of %s', async (name) => {
     const { client, instance } = others.find((other) => other.name === name)!;
-    const message = await client.acceptedText(instance.id, phoneOf(1), 'not yours');
-    const theirs = fromPublicId('message', message.id)!;
-    const before = await client.message(message.id);
-    const failed = { code: 'internal' as const, message: null };
-    const at = new Date().toISOString();
-    await refusal(
-      engine.call('outcomes', {
-        ...lease,
-        outcomes: [
-          { kind: 'failed', message_id: theirs, at, error: failed },
-          { kind: 'returned', message_id: theirs },
-          { kind: 'receipt', wa_message_id: before.wa_message_id ?? 'none', status: 'read', at },
-        ],
-      }),
+    const { id } = await client.acceptedText(instance.id, NEVER_READ, 'not yours');
+    const before = await until(
+      async () => {
+        const message = await client.message(id);
+        return message.status === 'delivered' && message;
+      },
+      { what: 'the message is delivered' },
     );
-    const built = await engine.call('built', {
+    const theirs = fromPublicId('message', id)!;
+    const at = new Date().toISOString();
+    await engine.call('outcomes', {
       ...lease,
-      messages: [{ message_id: theirs, built: Buffer.from('{}').toString('base64'), rendered_as: null }],
+      outcomes: [
+        { kind: 'failed', message_id: theirs, at, error: { code: 'internal', message: null } },
+        { kind: 'sent', message_id: theirs, at, rendered_as: 'text_menu' },
+        { kind: 'returned', message_id: theirs },
+        { kind: 'receipt', wa_message_id: before.wa_message_id!, status: 'read', at },
+      ],
     });
-    expect(built.stored).toEqual([]);
+    const built = { message_id: theirs, built: Buffer.from('{}').toString('base64'), rendered_as: null };
+    expect(await engine.call('built', { ...lease, messages: [built] })).toEqual({ stored: [] });
+    expect(await client.message(id)).toEqual(before);
+  });
 
+  test.each(['a sibling', 'a stranger'])('it is given no waiting message of %s', async (name) => {
+    const { client, instance } = others.find((other) => other.name === name)!;
+    const chat = chatOf(phoneOf(5));
+    await stage.gateway.network.setRule({ hold: true }, chat);
+    const accepted = [];
+    for (const text of ['held', 'waits', 'waits too']) {
+      accepted.push(await client.acceptedText(instance.id, phoneOf(5), text));
+    }
     const claims: EngineRequest<'claims'> = { ...lease, claim_id: newUuid(), limit: 100 };
-    const { messages } = await engine.call('claims', claims);
-    expect(messages.map(({ message_id }) => message_id)).not.toContain(theirs);
-    const after = await client.message(message.id);
-    expect(['queued', 'sending', 'sent', 'delivered', 'read']).toContain(after.status);
-    expect(after.error).toBeNull();
+    expect(await engine.call('claims', claims)).toEqual({ messages: [] });
+    expect((await client.message(accepted[2]!.id)).status).toBe('queued');
+    await stage.gateway.network.setRule({}, chat);
   });
 
   test('what it writes into its session is found by no other, and it finds only its own', async () => {

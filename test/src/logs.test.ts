@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { GatewayClient } from './harness/client.js';
 import { newKey } from './harness/customer.js';
+import { impersonateEngine } from './harness/impersonation.js';
+import { environmentOf } from './harness/processes.js';
 import { exchangeRaw } from './harness/raw-http.js';
 import { openStage, type Stage } from './harness/stage.js';
 import { chatOf, phoneOf } from './harness/traffic.js';
@@ -39,10 +41,12 @@ describe('logs', () => {
     secrets.set('sealing key', settings.sealingKeys);
     secrets.set('operator token', settings.operatorToken);
     secrets.set('local token', settings.localToken);
-    secrets.set('password of Postgres', new URL(settings.databaseUrl).password);
+    secrets.set('address of Postgres', settings.databaseUrl);
+    secrets.set('address of Redis', settings.redisUrl);
     await everyPath();
     // Parts away: what they say of errors is logged too.
     await errors();
+    await comesIn();
     lines = [...stage.gateway.logs()].flatMap(([program, texts]) =>
       texts.map((text) => ({ program, text, fields: fieldsOf(text) })),
     );
@@ -122,6 +126,40 @@ describe('logs', () => {
     await gateway.ready();
     await until(async () => (await send(6))?.status === 202, { what: 'sends are accepted again' });
     await settle(stage.witnesses, stage.endpointId);
+  }
+
+  /** A message of the contact, as an engine passes it on; and what the port refuses to take. */
+  async function comesIn(): Promise<void> {
+    const { gateway, instance, customer } = stage;
+    for (const { pid } of gateway.engines()) {
+      secrets.set('token of an engine', environmentOf(pid).get('GWK_ENGINE_TOKEN')!);
+    }
+    const listener = await impersonateEngine(gateway, instance.id, 'listener');
+    const { engine, lease, acquired } = listener;
+    secrets.set('password of an engine in Redis', acquired.redis.password!);
+    secrets.set('command key', acquired.command_key);
+    const chat = chatOf(phoneOf(1));
+    const message = {
+      wa_message_id: 'IN1',
+      chat,
+      from: chat,
+      from_name: MARKER,
+      from_me: false,
+      at: new Date().toISOString(),
+      type: 'text',
+      text: `came in ${MARKER}`,
+      quoted_wa_message_id: null,
+    };
+    await engine.call('inbound', { ...lease, messages: [message] });
+    const wrong = { ...message, [MARKER]: MARKER, at: MARKER };
+    await engine.call('inbound', { ...lease, messages: [wrong] }).catch(() => undefined);
+    const value = Buffer.from(MARKER).toString('base64');
+    await engine.call('session-write', { ...lease, entries: [{ type: 'creds', key: MARKER, value }] });
+    listener.close();
+    const received = async () => (await customer.client.events({ type: 'message.received' })).length > 0;
+    await until(received, { what: 'the message has come in' });
+    await settle(stage.witnesses, stage.endpointId);
+    await gateway.operator.kill('SIGCONT');
   }
 
   test('no line of any process holds a key, a secret or the text of a message', () => {

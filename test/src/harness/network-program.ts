@@ -43,10 +43,20 @@ function record(body: StanzaBody): Stanza {
   return stanza;
 }
 
+const HOLD_STEP_MS = 10;
+
+async function ruleFor(chat: string): Promise<ChatRule> {
+  for (;;) {
+    const rule = rules.get(chat) ?? rules.get(EVERY_CHAT) ?? {};
+    if (!rule.hold) return rule;
+    await new Promise((resolve) => setTimeout(resolve, HOLD_STEP_MS));
+  }
+}
+
 async function receive(request: IncomingMessage, text: string, response: ServerResponse): Promise<void> {
   if (request.url !== '/stanza') throw new Error(`no route ${request.url}`);
   const stanza = record(JSON.parse(text) as StanzaBody);
-  const rule = rules.get(stanza.chat) ?? rules.get(EVERY_CHAT) ?? {};
+  const rule = await ruleFor(stanza.chat);
   if (rule.swallow !== undefined && rule.swallow > 0) {
     rule.swallow -= 1;
     return; // no answer, as when the network loses the stanza or the ack

@@ -19,6 +19,8 @@ export interface Stanza {
 
 export interface ChatRule {
   delayMs?: number;
+  /** Answers nothing until the chat has another rule. */
+  hold?: boolean;
   /** How many of the next stanzas get no answer. */
   swallow?: number;
   /** Refuses with this code. */
