@@ -45,7 +45,10 @@ interface Row {
   now: Date;
 }
 
-export function silenceSweep({ db, sealer, log }: SweepDeps, observer: Observer): Sweep {
+export function silenceSweep(
+  { db, sealer, log }: SweepDeps,
+  observer: Pick<Observer, 'observe' | 'healthyForMs'>,
+): Sweep {
   return {
     name: 'engine-silence',
     everyMs: 1_000,

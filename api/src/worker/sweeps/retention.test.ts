@@ -1,0 +1,156 @@
+import { newUuid } from '@gwk/core/ids';
+import { createSweepWorld, type SweepWorld } from '@gwk/test/harness/sweeps';
+import { partitionSweep, planPartitions, retentionSweep, type RetentionOptions } from './retention.js';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const options: RetentionOptions = {
+  messageDays: 90,
+  eventDays: 60,
+  deliveryDays: 1,
+  contentHours: 24,
+  stateMonths: 25,
+};
+const inMs = (ms: number): Date => new Date(Date.now() + ms);
+const dayOf = (date: Date): string => date.toISOString().slice(0, 10);
+
+test('partitions are planned from yesterday to a week ahead, and kept for the days of each table', () => {
+  const plans = planPartitions(new Date('2026-03-01T00:30:00Z'), options);
+  expect(plans.map(({ parent, keepFrom }) => [parent, keepFrom])).toEqual([
+    ['messages', '2025-12-01'],
+    ['events', '2025-12-31'],
+    ['webhook_deliveries', '2026-02-28'],
+  ]);
+  for (const { days } of plans) {
+    expect(days).toEqual([28, 1, 2, 3, 4, 5, 6, 7, 8].map((day) => `2026-${day === 28 ? '02' : '03'}-${String(day).padStart(2, '0')}`)); // prettier-ignore
+  }
+});
+
+describe('on tables', () => {
+  let given: SweepWorld;
+  beforeAll(async () => {
+    given = await createSweepWorld();
+  });
+  afterAll(() => given.world.close());
+
+  const partitionsOf = async (parent: string): Promise<string[]> => {
+    const rows = await given.world.database.$queryRaw<{ name: string }[]>`
+      SELECT c.relname::text AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+      WHERE i.inhparent = ${parent}::regclass ORDER BY 1`;
+    return rows.map(({ name }) => name.replace(`${parent}_`, ''));
+  };
+  const days = (from: number, to: number): string[] =>
+    Array.from({ length: to - from + 1 }, (_, i) => dayOf(inMs((from + i) * DAY)).replaceAll('-', ''));
+  const idAt = async (date: Date): Promise<string> => {
+    const [row] = await given.world.database.$queryRaw<{ id: string }[]>`
+      SELECT gwk_lowest_id(${date.toISOString()}::timestamptz) AS id`;
+    return row!.id;
+  };
+  const addEvent = async (date: Date): Promise<string> => {
+    const id = await idAt(date);
+    const { accountId } = given.world;
+    await given.world.database.event.create({
+      data: { id, accountId, type: 'webhook.test', timestamp: date, dataSealed: new Uint8Array(1) },
+    });
+    return id;
+  };
+
+  test('partitions are made ahead and dropped when their time is over, by any number of workers', async () => {
+    const { database } = given.world;
+    await database.$executeRawUnsafe(`DROP TABLE events_${days(7, 7)[0]}, events_${days(6, 6)[0]}`);
+    await database.$queryRaw`SELECT gwk_ensure_partitions('events', ${dayOf(inMs(-62 * DAY))}::date, ${dayOf(inMs(-59 * DAY))}::date)`;
+    const [gone, kept] = [await addEvent(inMs(-62 * DAY)), await addEvent(inMs(-59 * DAY))];
+    const sweeps = [partitionSweep(given.deps, options), partitionSweep(given.deps, options)];
+    const amounts = await Promise.all(sweeps.map(async (sweep) => (await sweep.pass()).amount));
+    expect(amounts[0]! + amounts[1]!).toBe(4);
+    expect(await partitionsOf('events')).toEqual([...days(-60, -59), ...days(-1, 7), 'default']);
+    const rows = await database.event.findMany({ where: { id: { in: [gone, kept] } } });
+    expect(rows.map(({ id }) => id)).toEqual([kept]);
+  });
+
+  test('a day whose rows are in the default partition stops none of the others', async () => {
+    const { database } = given.world;
+    await database.$executeRawUnsafe(`DROP TABLE events_${days(3, 3)[0]}, events_${days(4, 4)[0]}`);
+    const stray = await addEvent(inMs(3 * DAY));
+    await partitionSweep(given.deps, options).pass();
+    const made = await partitionsOf('events');
+    expect(made).not.toContain(days(3, 3)[0]);
+    expect(made).toContain(days(4, 4)[0]);
+    expect(await database.event.count({ where: { id: stray } })).toBe(1);
+  });
+
+  test('rows of the default partition end with their time', async () => {
+    const [old, young] = [await addEvent(inMs(-200 * DAY)), await addEvent(inMs(-30 * DAY))];
+    await partitionSweep(given.deps, options).pass();
+    const rows = await given.world.database.event.findMany({ where: { id: { in: [old, young] } } });
+    expect(rows.map(({ id }) => id)).toEqual([young]);
+  });
+
+  test('what expires is removed in groups, and nothing else is', async () => {
+    const { database: db, accountId } = given.world;
+    const instanceId = await given.world.addInstance();
+    const [past, future] = [inMs(-1_000), inMs(HOUR)];
+    const bytes = new Uint8Array(1);
+    const both = [past, future];
+    const content = both.map((deleteAt) => ({
+      messageId: newUuid(),
+      instanceId,
+      contentSealed: bytes,
+      deleteAt,
+    }));
+    const waiting = { messageId: newUuid(), instanceId, contentSealed: bytes, deleteAt: null };
+    await db.messageContent.createMany({ data: [...content, waiting] });
+    const records = Array.from({ length: 1_500 }, (_, i) => ({
+      ...{ accountId, route: 'r', key: String(i), bodyHash: bytes, expiresAt: i === 0 ? future : past },
+    }));
+    await db.idempotencyRecord.createMany({ data: records });
+    const sends = [inMs(-25 * HOUR), inMs(-23 * HOUR)].map((at) => ({
+      ...{ instanceId, fingerprint: bytes, contactId: newUuid(), at },
+    }));
+    await db.massSend.createMany({ data: sends });
+    const endpointId = newUuid();
+    await db.webhookEndpoint.create({ data: { id: endpointId, accountId, url: 'https://example.com/' } });
+    const secrets = [past, future, null].map((expiresAt) => ({
+      ...{ id: newUuid(), endpointId, secretSealed: bytes, expiresAt },
+    }));
+    await db.webhookSecret.createMany({ data: secrets });
+    await db.pairingSession.create({
+      data: { instanceId, method: 'qr', state: 'pairing', codeSealed: bytes, expiresAt: past },
+    });
+    const states = [inMs(-26 * 31 * DAY), inMs(-24 * 30 * DAY), null].map((endedAt) => ({
+      ...{ id: newUuid(), instanceId, state: 'connected', since: inMs(-27 * 31 * DAY), endedAt },
+    }));
+    await db.instanceState.createMany({ data: states });
+
+    const sweep = retentionSweep(given.deps, options);
+    expect((await sweep.pass()).more).toBe(true);
+    expect(await sweep.pass()).toEqual({ amount: 499, more: false });
+    const left = await db.messageContent.findMany({ where: { instanceId } });
+    expect(left.map(({ messageId }) => messageId).sort()).toEqual(
+      [content[1]!.messageId, waiting.messageId].sort(),
+    );
+    expect(await db.idempotencyRecord.count()).toBe(1);
+    expect((await db.massSend.findMany()).map(({ contactId }) => contactId)).toEqual([sends[1]!.contactId]);
+    expect(await db.webhookSecret.count()).toBe(2);
+    expect(await db.pairingSession.findUnique({ where: { instanceId } })).toMatchObject({ codeSealed: null });
+    expect(await db.instanceState.count({ where: { instanceId } })).toBe(2);
+    expect(await sweep.pass()).toEqual({ amount: 0, more: false });
+  });
+
+  test.each([
+    ['kept for 2 hours', 2, -23 * HOUR, 0],
+    ['kept for 2 hours, left an hour ago', 2, 23 * HOUR, 1],
+    ['kept for 48 hours, left 30 hours ago', 48, -6 * HOUR, 1],
+    ['kept for 48 hours, left 49 hours ago', 48, -25 * HOUR, 0],
+    ['not kept at all', 0, 24 * HOUR - 1_000, 0],
+  ])('content is %s', async (_sentence, contentHours, deleteAt, left) => {
+    const { database: db } = given.world;
+    const instanceId = await given.world.addInstance();
+    const messageId = newUuid();
+    await db.messageContent.create({
+      data: { messageId, instanceId, contentSealed: new Uint8Array(1), deleteAt: inMs(deleteAt) },
+    });
+    await retentionSweep(given.deps, { ...options, contentHours }).pass();
+    expect(await db.messageContent.count({ where: { messageId } })).toBe(left);
+  });
+});

@@ -1,0 +1,60 @@
+import { Doorbell } from '@gwk/api/messages/accept/doorbell';
+import { openEventData } from '@gwk/api/events/emit';
+import type { SweepDeps } from '@gwk/api/worker/sweeps/sweep';
+import { fromPublicId } from '@gwk/core/ids';
+import { createLogger } from '@gwk/core/log';
+import { createWorld, type Send, type World } from './acceptance.js';
+
+/** A world of messages for the sweeps of a worker: they are run one pass at a time, and time passes as data. */
+export interface SweepWorld {
+  world: World;
+  deps: SweepDeps;
+  /** Accepts a text. Returns the UUID of the message. */
+  accept(instance: string, send?: Send): Promise<string>;
+  /** Type and data of the events of an instance, oldest first. */
+  events(instanceId: string): Promise<{ type: string; data: Record<string, unknown> }[]>;
+  /** The entries of an instance's queue, by place. */
+  queue(instanceId: string): Promise<QueueEntry[]>;
+  /** The UUIDs that its engine was rung with. */
+  bells(instanceId: string): Promise<string[]>;
+}
+
+export interface QueueEntry {
+  messageId: string;
+  seq: bigint | null;
+  state: string;
+  head: boolean;
+}
+
+export async function createSweepWorld(): Promise<SweepWorld> {
+  const world = await createWorld(0);
+  const { database: db, sealer, redis, keys } = world;
+  const policy = { new_contacts_per_day: 100_000, mass_block: { max_contacts: 10_000 } };
+  const acceptor = world.acceptor({ policy });
+  return {
+    world,
+    deps: { db, sealer, doorbell: new Doorbell(redis, keys), log: createLogger('sweep', 'fatal') },
+    async accept(instance, send = {}) {
+      const { message } = await world.send(acceptor, { instance, ...send });
+      return fromPublicId('message', message.id)!;
+    },
+    async events(instanceId) {
+      const rows = await db.event.findMany({ where: { instanceId }, orderBy: { id: 'asc' } });
+      return rows.map(({ type, accountId, dataSealed }) => ({
+        type,
+        data: openEventData(sealer, accountId, dataSealed),
+      }));
+    },
+    async queue(instanceId) {
+      return db.outboxEntry.findMany({
+        where: { instanceId },
+        orderBy: [{ conversationId: 'asc' }, { seq: 'asc' }],
+        select: { messageId: true, seq: true, state: true, head: true },
+      });
+    },
+    async bells(instanceId) {
+      const entries = await redis.xRange(keys.sends(instanceId), '-', '+');
+      return (entries ?? []).map((entry) => entry.message['m']!);
+    },
+  };
+}
