@@ -1,4 +1,4 @@
-import { describeError, type Logger } from '@gwk/core/log';
+import { type Logger } from '@gwk/core/log';
 import { FINALIZER, type InstanceResource, type InstanceResourceStatus } from '@gwk/core/resources/manifest';
 import type { Cluster, StoryLine, Target } from '../cluster/cluster.js';
 import { decide, type Action, type Decision } from './decide.js';
@@ -98,10 +98,7 @@ export class Controller {
       await this.#port.engineEnded(pod.instanceId, pod.name, FAREWELL_MS);
       await this.#cluster.deletePod(pod.name);
     } catch (error) {
-      this.#log.info(
-        { pod: pod.name, err: describeError(error) },
-        'the end of an engine could not be reported',
-      );
+      this.#log.info({ pod: pod.name, err: error }, 'the end of an engine could not be reported');
     }
   }
 
@@ -127,12 +124,16 @@ export class Controller {
       if (this.#unheard > 0) this.#heardAgain();
       this.#unheard = 0;
     } catch (error) {
-      if (this.#unheard++ === 0)
-        this.#log.warn({ err: describeError(error) }, 'the API does not answer; nothing is changed');
+      if (this.#unheard++ === 0) this.#sayUnheard(error);
     }
     const every = this.#options.observeMs ?? OBSERVE_MS;
     const ms = every * Math.min(5, 1 + this.#unheard);
     if (!this.#stopped) this.#observeTimer = setTimeout(() => void this.#observeForever(), ms);
+  }
+
+  #sayUnheard(error: unknown): void {
+    if (this.projections.heardAt === 0) this.#log.info('waiting for the API');
+    else this.#log.warn({ err: error }, 'the API does not answer; nothing is changed');
   }
 
   /** What waits in a backoff because the API was away need not wait any longer. */
@@ -158,10 +159,7 @@ export class Controller {
     } catch (error) {
       this.onPass('failed');
       const inMs = this.queue.retry(key);
-      this.#log.warn(
-        { instance: key, inMs, err: describeError(error) },
-        'a pass failed and will be repeated',
-      );
+      this.#log.warn({ instance: key, inMs, err: error }, 'a pass failed and will be repeated');
     }
   }
 

@@ -1,4 +1,4 @@
-import { describeError, type Logger } from '@gwk/core/log';
+import { type Logger } from '@gwk/core/log';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ApiStatus } from '../cluster/local/api-status.js';
@@ -48,7 +48,7 @@ async function answer(
   } catch (error) {
     const status =
       error instanceof ApiStatus ? error : new ApiStatus('InternalError', 'something went wrong here');
-    if (status !== error) log.error({ path: exchange.path, err: describeError(error) }, 'a request failed');
+    if (status !== error) log.error({ path: exchange.path, err: error }, 'a request failed');
     if (response.headersSent) return void response.destroy();
     // The rest of a body that was not read would be taken for the next request.
     if (!request.complete) response.setHeader('connection', 'close');

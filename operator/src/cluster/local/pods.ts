@@ -1,4 +1,4 @@
-import { describeError, type Logger } from '@gwk/core/log';
+import { type Logger } from '@gwk/core/log';
 import { randomBytes } from 'node:crypto';
 import { PodExists, type EndedPod, type LivePod, type Pod, type PodPlan } from '../cluster.js';
 import { launchEngine, type EngineLaunch, type EngineProcess } from './engine-process.js';
@@ -169,10 +169,7 @@ export class Pods {
       // Ended and forgotten while it was written: no record may outlive its slot.
       if (!this.#slots.has(slot.record.name)) await this.#records.remove(slot.record.name);
     } catch (error) {
-      this.#log.warn(
-        { pod: slot.record.name, err: describeError(error) },
-        'the pid of an engine could not be written down',
-      );
+      this.#log.warn({ pod: slot.record.name, err: error }, 'the pid of an engine could not be written down');
     }
   }
 

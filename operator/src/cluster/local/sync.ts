@@ -1,4 +1,4 @@
-import { describeError, type Logger } from '@gwk/core/log';
+import { type Logger } from '@gwk/core/log';
 import { keyOf } from '../cluster.js';
 import type { Entry } from './entries.js';
 import type { ManifestFile } from './folder.js';
@@ -79,8 +79,7 @@ export class FolderSync {
   /** Nothing is known of the folder: what was known stays in force. */
   #failed(error: unknown): number {
     const why = (error as Error).message;
-    if (this.#unreadable !== why)
-      this.#log.error({ err: describeError(error) }, 'the folder of manifests cannot be read');
+    if (this.#unreadable !== why) this.#log.error({ err: error }, 'the folder of manifests cannot be read');
     this.#unreadable = why;
     return this.#times.relistMs;
   }
@@ -160,7 +159,7 @@ export class FolderSync {
   /** Not here: deleting takes the lock that this runs under. */
   #deleteLater(key: string): void {
     this.#store.delete(key).catch((error: unknown) => {
-      this.#log.warn({ instance: key, err: describeError(error) }, 'the deletion will be repeated');
+      this.#log.warn({ instance: key, err: error }, 'the deletion will be repeated');
     });
   }
 
