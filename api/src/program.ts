@@ -81,9 +81,11 @@ export async function startApi(config: ApiConfig, log: Logger, signal: AbortSign
   const sealer = new Sealer(parseSealingKeys(config.sealingKeys));
   const db = openDatabase({ url: config.databaseUrl, poolSize: config.databasePool, program: 'gwk-api' });
   const closers: (() => Promise<unknown> | void)[] = [() => db.$disconnect()];
-  const stop = async (): Promise<void> => {
+  const closeAll = async (): Promise<void> => {
     for (const close of closers.reverse()) await close();
   };
+  let stopped: Promise<void> | undefined;
+  const stop = (): Promise<void> => (stopped ??= closeAll());
   try {
     await untilUsable(db, sealer, log, signal);
     const services = makeServices(config, log, { db, sealer });

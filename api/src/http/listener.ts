@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { Server as NetServer, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AccessLog } from './access-log.js';
 import { createApp, type PublicApp } from './app.js';
@@ -21,14 +21,18 @@ export interface PublicListener {
 }
 
 /**
- * While readiness is red and answers say `Connection: close`, clients and balancers turn elsewhere by themselves: a
- * connection that is closed by us without a word may have a request on it that we never see.
+ * A stop in steps, so that no request is lost. First readiness turns red and everything else goes on: balancers turn
+ * elsewhere, and connections stay, so that few are being opened when the listening ends (what the kernel has taken
+ * and we have not is lost then). After that, answers say `Connection: close`, and connections that say nothing for a
+ * moment are closed.
  */
-const FAREWELL_MS = 500;
+const RED_MS = 500;
+const SILENCE_MS = 500;
 const DRAIN_MS = 10_000;
 
 class Tier implements Observer {
-  draining = false;
+  stopping = false;
+  closing = false;
   readonly log: AccessLog | null;
   readonly metrics: Metrics;
   app!: PublicApp;
@@ -43,7 +47,7 @@ class Tier implements Observer {
         db: services.db,
         redis: services.redis,
         registry: this.metrics.registry,
-        draining: () => this.draining,
+        draining: () => this.stopping,
       }),
       observer: this,
     });
@@ -75,12 +79,17 @@ export async function startPublicListener(services: Services): Promise<PublicLis
 }
 
 async function drain(server: Server, tier: Tier): Promise<void> {
-  tier.draining = true;
-  await sleep(FAREWELL_MS);
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+  tier.stopping = true;
+  await sleep(RED_MS);
+  tier.closing = true;
+  // That of HTTP would close connections whose request has just not been read yet.
+  const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
+  await Promise.race([closed, sleep(SILENCE_MS)]);
+  server.closeIdleConnections();
   const timer = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
   await closed;
   clearTimeout(timer);
+  server.close();
   tier.app.inFlight.stop();
   tier.log?.flush();
 }

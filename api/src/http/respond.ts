@@ -16,7 +16,7 @@ export interface Answer {
 export interface Observer {
   answered(req: Exchange, status: number): void;
   /** True while the process is stopping: connections are not to be used again. */
-  readonly draining: boolean;
+  readonly closing: boolean;
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -48,7 +48,7 @@ function write(req: Exchange, res: Reply, answer: Answer & { type: string }, obs
   const headers = ['X-Request-ID', req.requestId];
   if (req.rate) pushRate(headers, req.rate);
   if (answer.headers) headers.push(...answer.headers);
-  if (observer.draining || unread) headers.push('Connection', 'close');
+  if (observer.closing || unread) headers.push('Connection', 'close');
   let text: string | undefined;
   if (answer.body !== undefined) {
     text = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);

@@ -1,0 +1,82 @@
+import { Agent, request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
+import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
+import { WrongSealingKey } from './key-check.js';
+import { TestApi } from './testing/api.js';
+
+let database: TestDatabase;
+let api: TestApi;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  api = await TestApi.start({ databaseUrl: database.url, redisUrl: redisUrl(), redisPrefix: redisPrefix() });
+});
+afterAll(async () => {
+  await api.stop();
+  await database.drop();
+});
+
+test('a program with another sealing key does not start', async () => {
+  const other = { GWK_SEALING_KEYS: Buffer.alloc(32, 7).toString('base64') };
+  await expect(api.addReplica(other)).rejects.toThrow(WrongSealingKey);
+});
+
+test('a port that is taken is said so', async () => {
+  await expect(api.addReplica({ GWK_API_PORT: String(api.port) })).rejects.toThrow(/EADDRINUSE/);
+});
+
+test('a stop under load loses no request: each is answered, or was never taken', async () => {
+  const { key } = await api.key(await api.account());
+  const replica = await api.addReplica();
+  const agent = new Agent({ keepAlive: true });
+  const seen = { answered: 0, refused: 0, lost: 0 };
+  const call = () =>
+    new Promise<void>((resolve) => {
+      const exchange = request(
+        {
+          host: '127.0.0.1',
+          port: replica.port,
+          path: '/v1/messages',
+          agent,
+          headers: { authorization: `Bearer ${key}` },
+        },
+        (response) => {
+          response.resume();
+          response.on('end', () => {
+            seen[response.statusCode === 200 ? 'answered' : 'lost']++;
+            resolve();
+          });
+        },
+      );
+      exchange.on('error', (error: NodeJS.ErrnoException) => {
+        seen[error.code === 'ECONNREFUSED' ? 'refused' : 'lost']++;
+        resolve();
+      });
+      exchange.end();
+    });
+  let going = true;
+  const clients = Array.from({ length: 16 }, async () => {
+    while (going) await call();
+  });
+  await sleep(300);
+  const answeredBefore = seen.answered;
+  await replica.stop();
+  await sleep(50);
+  going = false;
+  await Promise.all(clients);
+  agent.destroy();
+  expect(seen.lost).toBe(0);
+  expect(seen.refused).toBeGreaterThan(0);
+  expect(seen.answered).toBeGreaterThan(answeredBefore);
+}, 20_000);
+
+test('a silent connection does not hold a stop up', async () => {
+  const { key } = await api.key(await api.account());
+  const replica = await api.addReplica();
+  const idle = api.client(key, replica.port);
+  expect((await idle.call('GET', '/v1/instances')).status).toBe(200);
+  const before = performance.now();
+  await replica.stop();
+  expect(performance.now() - before).toBeLessThan(3_000);
+});
