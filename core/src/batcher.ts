@@ -2,7 +2,9 @@
  * Groups what arrives at about the same time, so that a database does one statement's work for many.
  *
  * A group is taken at the end of the event loop's turn: nothing waits for company, and the more there is to do the
- * larger the groups become. Two groups are under way at once, so that one decides while the other is written.
+ * larger the groups become. Two groups are under way at once, so that one decides while the other is written; but a
+ * group costs as much again as many of its items, so a second one starts only once it is half as large as the first, or
+ * has waited for a few milliseconds.
  */
 export interface BatcherOptions<T, R> {
   /** Answers in the order of the items, one for each. A rejection concerns the whole group. */
@@ -29,6 +31,7 @@ interface Pending<T, R> {
 const MAX_ITEMS = 128;
 const IN_FLIGHT = 2;
 const SWEEPS_PER_DEADLINE = 10;
+const PATIENCE_MS = 5;
 
 export class Batcher<T, R> {
   readonly #options: BatcherOptions<T, R>;
@@ -36,8 +39,10 @@ export class Batcher<T, R> {
   readonly #inFlight: number;
   #queue: Pending<T, R>[] = [];
   readonly #running = new Set<Pending<T, R>>();
-  #groups = 0;
+  /** Sizes of the groups under way. */
+  readonly #groups: number[] = [];
   #scheduled = false;
+  #waiting = false;
   #sweep: NodeJS.Timeout | undefined;
 
   constructor(options: BatcherOptions<T, R>) {
@@ -50,12 +55,7 @@ export class Batcher<T, R> {
     return new Promise<R>((resolve, reject) => {
       this.#queue.push({ item, resolve, reject, since: performance.now() });
       this.#watch();
-      if (this.#scheduled) return;
-      this.#scheduled = true;
-      setImmediate(() => {
-        this.#scheduled = false;
-        this.#pump();
-      });
+      this.#schedule();
     });
   }
 
@@ -64,18 +64,47 @@ export class Batcher<T, R> {
     return this.#queue.length + this.#running.size;
   }
 
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      this.#pump();
+    });
+  }
+
   #pump(): void {
-    while (this.#groups < this.#inFlight && this.#queue.length > 0) {
-      const group = this.#queue.slice(0, this.#maxItems);
-      this.#queue = this.#queue.slice(this.#maxItems);
-      for (const pending of group) this.#running.add(pending);
-      this.#groups++;
-      void this.#run(group).finally(() => {
-        this.#groups--;
-        for (const pending of group) this.#running.delete(pending);
-        this.#pump();
-      });
+    while (this.#groups.length < this.#inFlight && this.#queue.length > 0) {
+      if (!this.#isWorthwhile()) return this.#wait();
+      this.#start();
     }
+  }
+
+  #wait(): void {
+    if (this.#waiting) return;
+    this.#waiting = true;
+    setTimeout(() => {
+      this.#waiting = false;
+      this.#pump();
+    }, PATIENCE_MS);
+  }
+
+  #isWorthwhile(): boolean {
+    const company = Math.min(Math.max(0, ...this.#groups) / 2, this.#maxItems);
+    return this.#queue.length >= company || performance.now() - this.#queue[0]!.since >= PATIENCE_MS;
+  }
+
+  #start(): void {
+    const group = this.#queue.slice(0, this.#maxItems);
+    this.#queue = this.#queue.slice(this.#maxItems);
+    for (const pending of group) this.#running.add(pending);
+    this.#groups.push(group.length);
+    void this.#run(group).finally(() => {
+      this.#groups.splice(this.#groups.indexOf(group.length), 1);
+      for (const pending of group) this.#running.delete(pending);
+      // The answers go out first: who gets one may have the next request ready.
+      this.#schedule();
+    });
   }
 
   async #run(group: Pending<T, R>[]): Promise<void> {

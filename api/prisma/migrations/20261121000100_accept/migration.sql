@@ -28,7 +28,7 @@ CREATE FUNCTION gwk_accept_gather(
   at double precision,
   instance_found boolean, state text, out_ms double precision, warm_up_from double precision,
   restricted_until double precision, instance_policy text, account_policy text, account_suspended boolean,
-  record_hash bytea, record_status integer, record_response bytea, record_instance uuid,
+  record_hash bytea, record_message uuid, record_response bytea,
   contact_id uuid, opted_out boolean, conversation_id uuid, counted boolean, last_wrote_at double precision,
   new_contacts integer, oldest_new_contact double precision,
   mass_contacts integer, mass_counted boolean,
@@ -48,7 +48,7 @@ BEGIN
     (extract(epoch FROM CASE WHEN i.kind = 'sandbox' THEN i.created_at ELSE i.first_paired_at END) * 1000)::double precision,
     (extract(epoch FROM i.restricted_until) * 1000)::double precision,
     i.policy::text, a.policy::text, a.suspended_at IS NOT NULL,
-    r.body_hash, r.status, r.response_sealed, r.instance_id,
+    r.body_hash, r.resource_id, r.response_sealed,
     n.contact_id, n.opted_out, c.id, c.first_sent_at IS NOT NULL,
     (extract(epoch FROM c.last_wrote_at) * 1000)::double precision,
     coalesce(oldest.count, 0)::integer, (extract(epoch FROM oldest.first_sent_at) * 1000)::double precision,
@@ -66,7 +66,7 @@ BEGIN
     WHERE v.id = q.instance_id AND v.account_id = q.account_id AND v.deleted_at IS NULL LIMIT 1
   ) i ON true
   LEFT JOIN LATERAL (
-    SELECT v.body_hash, v.status, v.response_sealed, v.instance_id FROM idempotency_records v
+    SELECT v.body_hash, v.resource_id, v.response_sealed FROM idempotency_records v
     WHERE v.account_id = q.account_id AND v.route = for_route AND v.key = q.key AND v.expires_at > present LIMIT 1
   ) r ON true
   LEFT JOIN LATERAL (
@@ -217,49 +217,41 @@ BEGIN
   ) AS f
   WHERE l.instance_id = f.instance_id;
 
-  UPDATE conversations c
-  SET last_seq = c.last_seq + e.amount,
-    first_sent_at = CASE WHEN e.is_new THEN present ELSE c.first_sent_at END,
-    first_sent_no = CASE WHEN e.is_new THEN (
-        SELECT l.new_contacts FROM instance_ledgers l WHERE l.instance_id = e.instance_id LIMIT 1) - e.later
-      ELSE c.first_sent_no END
-  FROM (
-    SELECT g.*, count(*) FILTER (WHERE g.is_new) OVER (PARTITION BY g.instance_id ORDER BY g.place DESC
-      ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE CURRENT ROW) AS later
+  WITH entries AS MATERIALIZED (
+    SELECT q.*, count(*) FILTER (WHERE q.release IS NULL) OVER (PARTITION BY q.conversation_id ORDER BY q.place) AS rank
+    FROM unnest(message_ids, instance_ids, conversation_ids, new_contact_limits, out_ms, releases, good) WITH ORDINALITY
+      AS q(message_id, instance_id, conversation_id, new_limit, out_ms, release, good, place)
+    WHERE q.good
+  ), advanced AS (
+    UPDATE conversations c
+    SET last_seq = c.last_seq + e.amount,
+      first_sent_at = CASE WHEN e.is_new THEN present ELSE c.first_sent_at END,
+      first_sent_no = CASE WHEN e.is_new THEN (
+          SELECT l.new_contacts FROM instance_ledgers l WHERE l.instance_id = e.instance_id LIMIT 1) - e.later
+        ELSE c.first_sent_no END
     FROM (
-      SELECT q.instance_id, q.conversation_id, min(q.place) AS place, bool_or(q.new_limit IS NOT NULL) AS is_new,
-        count(*) FILTER (WHERE q.release IS NULL) AS amount
-      FROM unnest(instance_ids, conversation_ids, new_contact_limits, releases, good) WITH ORDINALITY
-        AS q(instance_id, conversation_id, new_limit, release, good, place)
-      WHERE q.good
-      GROUP BY q.instance_id, q.conversation_id
-    ) AS g
-  ) AS e
-  WHERE c.id = e.conversation_id;
-
-  -- `later`: how many of the group come after it in its conversation, whose last number is known by now.
+      -- The ledger has the number of the last new contact: the others are counted back from it.
+      SELECT g.*, count(*) FILTER (WHERE g.is_new) OVER (PARTITION BY g.instance_id ORDER BY g.place DESC
+        ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE CURRENT ROW) AS later
+      FROM (
+        SELECT n.instance_id, n.conversation_id, min(n.place) AS place, bool_or(n.new_limit IS NOT NULL) AS is_new,
+          max(n.rank) AS amount
+        FROM entries n GROUP BY n.instance_id, n.conversation_id
+      ) AS g
+    ) AS e
+    WHERE c.id = e.conversation_id
+    RETURNING c.id, c.last_seq - e.amount AS before
+  )
   INSERT INTO outbox (message_id, instance_id, conversation_id, seq, state, head, turn_at, release_at, out_ms_at_start,
     created_at)
-  SELECT e.message_id, e.instance_id, e.conversation_id, e.seq,
+  SELECT e.message_id, e.instance_id, e.conversation_id,
+    CASE WHEN e.release IS NULL THEN e.before + e.rank END,
     CASE WHEN e.release IS NULL THEN 'waiting' ELSE 'scheduled' END,
     e.is_head, CASE WHEN e.is_head THEN present END, e.release, e.out_ms, present
   FROM (
-    SELECT p.*,
-      CASE WHEN p.release IS NULL
-        THEN (SELECT c.last_seq FROM conversations c WHERE c.id = p.conversation_id LIMIT 1) - p.later END AS seq,
-      p.release IS NULL AND p.earlier = 0 AND (
-        SELECT true FROM outbox o WHERE o.conversation_id = p.conversation_id AND o.head LIMIT 1) IS NULL AS is_head
-    FROM (
-      SELECT q.*,
-        count(*) FILTER (WHERE q.release IS NULL) OVER (conversation
-          ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE CURRENT ROW) AS earlier,
-        count(*) FILTER (WHERE q.release IS NULL) OVER (conversation
-          ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING EXCLUDE CURRENT ROW) AS later
-      FROM unnest(message_ids, instance_ids, conversation_ids, out_ms, releases, good) WITH ORDINALITY
-        AS q(message_id, instance_id, conversation_id, out_ms, release, good, place)
-      WHERE q.good
-      WINDOW conversation AS (PARTITION BY q.conversation_id ORDER BY q.place)
-    ) AS p
+    SELECT n.*, a.before, n.release IS NULL AND n.rank = 1 AND (
+      SELECT true FROM outbox o WHERE o.conversation_id = n.conversation_id AND o.head LIMIT 1) IS NULL AS is_head
+    FROM entries n JOIN advanced a ON a.id = n.conversation_id
   ) AS e;
 
   INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, wa_message_id,

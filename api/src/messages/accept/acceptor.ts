@@ -1,19 +1,20 @@
-import { randomBytes } from 'node:crypto';
+import { randomFillSync } from 'node:crypto';
 import { Batcher } from '@gwk/core/batcher';
 import { failpoint } from '@gwk/core/failpoints';
-import { newUuid, timeOfUuid, toPublicId } from '@gwk/core/ids';
+import { newUuid, timeOfUuid } from '@gwk/core/ids';
 import { normaliseText } from '@gwk/core/policy/mass-block';
-import { isWarmingUp, resolvePolicy, type Policy, type PolicyOverrides } from '@gwk/core/policy/policy';
+import type { PolicyOverrides } from '@gwk/core/policy/policy';
 import { Problem } from '@gwk/core/problems';
-import type { MessageOut } from '@gwk/core/resources/message';
 import type { Sealer } from '@gwk/core/sealing';
 import type { Caller } from '../../accounts/caller.js';
 import type { Queryable } from '../../database.js';
-import { sealContent } from '../content.js';
 import { hashBody, readIdempotencyKey, RESPONSE_COLUMN } from '../../idempotency/store.js';
+import { sealContent } from '../content.js';
+import { answerOf } from './answer.js';
 import { decideGroup, type Decision, type Plan, type Request } from './decide.js';
-import type { Doorbell } from './doorbell.js';
+import type { Doorbell, Ring } from './doorbell.js';
 import { gather, type Facts } from './gather.js';
+import { Policies } from './policies.js';
 import { readDraft, type Draft } from './request.js';
 import { write, type Entry } from './write.js';
 
@@ -31,10 +32,19 @@ export interface AcceptorOptions {
 }
 
 export interface Accepted {
-  /** JSON of the message (202). */
+  /** JSON of the message (202); begins with its id. */
   body: string;
   /** The answer is that of an earlier request with the same key. */
   replayed: boolean;
+}
+
+/** Whoever sends, as its key says. */
+export type Sender = Pick<Caller, 'accountId' | 'instances' | 'suspended'>;
+
+interface Given {
+  body: unknown;
+  /** The `Idempotency-Key`, where there is one. */
+  idempotencyKey: string | undefined;
 }
 
 /** A request moves on by every other one that is written before it: only a fault makes it run out of turns. */
@@ -52,10 +62,11 @@ type Result =
 export class Acceptor {
   readonly #options: AcceptorOptions;
   readonly #batcher: Batcher<Item, Result>;
-  readonly #policies = new Map<string, Policy>();
+  readonly #policies: Policies;
 
   constructor(options: AcceptorOptions) {
     this.#options = options;
+    this.#policies = new Policies(options.environmentPolicy);
     this.#batcher = new Batcher({
       run: (group) => this.#run(group),
       mayIsolate: wasRolledBack,
@@ -64,15 +75,9 @@ export class Acceptor {
     });
   }
 
-  /**
-   * @param header the `Idempotency-Key`, where there is one
-   * @throws Problem
-   */
-  async accept(
-    request: { body: unknown; idempotencyKey: string | undefined },
-    caller: Pick<Caller, 'accountId' | 'instances' | 'suspended'>,
-  ): Promise<Accepted> {
-    const item = this.#read(request, caller);
+  /** @throws Problem */
+  async accept(given: Given, sender: Sender): Promise<Accepted> {
+    const item = this.#read(given, sender);
     for (let turn = 0; turn < MAX_TURNS; turn++) {
       const result = await this.#batcher.submit(item);
       if (result.kind === 'again') continue;
@@ -85,10 +90,7 @@ export class Acceptor {
     throw new Problem('internal-error');
   }
 
-  #read(
-    { body, idempotencyKey }: { body: unknown; idempotencyKey: string | undefined },
-    { accountId, instances, suspended }: Pick<Caller, 'accountId' | 'instances' | 'suspended'>,
-  ): Item {
+  #read({ body, idempotencyKey }: Given, { accountId, instances, suspended }: Sender): Item {
     const key = readIdempotencyKey(idempotencyKey);
     if (suspended) throw new Problem('account-suspended');
     const draft = readDraft(body);
@@ -109,118 +111,93 @@ export class Acceptor {
   }
 
   async #run(group: readonly Item[]): Promise<Result[]> {
-    const { database, doorbell, environmentPolicy } = this.#options;
-    const minutes = environmentPolicy.mass_block?.window_minutes ?? DEFAULT_MASS_MINUTES;
-    const facts = await gather(database, group, minutes);
-    const decisions = decideGroup(group, facts, (seen) => this.#policyOf(seen));
-    const entries = new Map<number, Entry & { body: string }>();
+    const { database } = this.#options;
+    const facts = await gather(database, group, this.#policies.massMinutes);
+    const decisions = decideGroup(group, facts, (seen) => this.#policies.of(seen));
+    const entries: Entry[] = [];
+    const places: number[] = [];
     decisions.forEach((decision, index) => {
-      if (decision.do === 'write') entries.set(index, this.#entry(group[index]!, decision.plan));
+      if (decision.do !== 'write') return;
+      entries.push(this.#entry(group[index]!, decision.plan));
+      places.push(index);
     });
-    if (entries.size === 0)
-      return decisions.map((decision, index) => this.#settle(group[index]!, decision, false));
-
-    const outcome = await write(database, [...entries.values()]);
+    const written = entries.length > 0 ? await write(database, entries) : [];
     failpoint('api.accept.after-commit');
-    const written = new Set([...entries.keys()].filter((_, place) => outcome[place]));
-    const heads = [...written]
-      .map((index) => entries.get(index)!)
-      .filter(({ plan }) => plan.releaseAt === null);
-    const rung = doorbell.ring(
-      heads.map(({ request, messageId }) => ({ instanceId: request.instanceId, messageId })),
+
+    const done = entries.filter((_, place) => written[place]);
+    const rung = this.#ring(done);
+    const moved = done.length < entries.length;
+    const results = group.map((item, index) =>
+      this.#unwritten(item, facts[index]!, decisions[index]!, moved),
     );
-    const allWritten = written.size === entries.size;
-    return decisions.map((decision, index) => {
-      if (written.has(index)) return { kind: 'written', body: entries.get(index)!.body, rung };
-      return this.#settle(group[index]!, decision, !allWritten);
+    places.forEach((index, place) => {
+      if (written[place]) results[index] = { kind: 'written', body: entries[place]!.body, rung };
     });
+    return results;
   }
 
-  /** The result of a request that was not written. */
-  #settle(item: Item, decision: Decision, moved: boolean): Result {
-    if (decision.do === 'replay') {
-      const body = this.#options.sealer
-        .open(item.accountId, RESPONSE_COLUMN, decision.sealed)
-        .toString('utf8');
-      return { kind: 'replay', body };
+  /** One bell for an instance says all: its engine claims whatever waits. */
+  #ring(written: readonly Entry[]): Promise<void> {
+    const bells = new Map<string, Ring>();
+    for (const { plan, request, messageId } of written) {
+      const { instanceId } = request;
+      if (plan.releaseAt === null && !bells.has(instanceId)) bells.set(instanceId, { instanceId, messageId });
     }
+    return this.#options.doorbell.ring([...bells.values()]);
+  }
+
+  /** `moved`: of the group's other requests, not all that were to be written were. */
+  #unwritten(item: Item, facts: Facts, decision: Decision, moved: boolean): Result {
+    if (decision.do === 'replay') return { kind: 'replay', body: this.#firstAnswer(item, facts) };
     if (decision.do === 'refuse' && !(decision.tentative && moved)) {
       return { kind: 'refused', problem: decision.problem };
     }
     return { kind: 'again' };
   }
 
-  #entry(item: Item, plan: Plan): Entry & { body: string } {
+  #firstAnswer({ accountId, instanceId, draft: { to, type } }: Item, facts: Facts): string {
+    if (facts.recordResponse === null) {
+      return answerOf({ messageId: facts.recordMessage!, instanceId, to, type, releaseAt: null });
+    }
+    return this.#options.sealer.open(accountId, RESPONSE_COLUMN, facts.recordResponse).toString('utf8');
+  }
+
+  #entry(request: Item, plan: Plan): Entry {
     const { sealer } = this.#options;
-    const { draft, accountId, instanceId } = item;
+    const { accountId, instanceId, key, draft } = request;
+    const { to, type, content } = draft;
     const messageId = newUuid();
-    const createdAt = timeOfUuid(messageId);
-    const body = JSON.stringify(acceptedMessage(item, plan, { messageId, createdAt }));
+    const body = answerOf({ messageId, instanceId, to, type, releaseAt: plan.releaseAt });
+    const keep = key !== null && plan.releaseAt !== null;
     return {
-      request: item,
+      request,
       plan,
       messageId,
-      createdAt,
-      to: draft.to,
-      type: draft.type,
+      createdAt: timeOfUuid(messageId),
+      to,
+      type,
       waMessageId: newWaMessageId(),
-      contentSealed: sealContent(sealer, instanceId, JSON.stringify(draft.content)),
-      responseSealed: item.key === null ? null : sealer.seal(accountId, RESPONSE_COLUMN, body),
+      contentSealed: sealContent(sealer, instanceId, JSON.stringify(content)),
       body,
+      responseSealed: keep ? sealer.seal(accountId, RESPONSE_COLUMN, body) : null,
     };
   }
-
-  /** Policies are read with every group; only the work of resolving one that was seen before is saved. */
-  #policyOf({ accountPolicy, instancePolicy, warmUpFrom, at }: Facts): Policy {
-    const warmingUp = isWarmingUp(warmUpFrom === null ? null : new Date(warmUpFrom), new Date(at));
-    const key = `${warmingUp} ${accountPolicy} ${instancePolicy}`;
-    let policy = this.#policies.get(key);
-    if (!policy) {
-      const levels = {
-        environment: this.#options.environmentPolicy,
-        account: JSON.parse(accountPolicy ?? '{}') as PolicyOverrides,
-        instance: JSON.parse(instancePolicy ?? '{}') as PolicyOverrides,
-      };
-      policy = resolvePolicy(levels, { warmingUp });
-      if (this.#policies.size >= MAX_POLICIES) this.#policies.clear();
-      this.#policies.set(key, policy);
-    }
-    return policy;
-  }
 }
 
-const DEFAULT_MASS_MINUTES = 60;
-const MAX_POLICIES = 10_000;
-
-function acceptedMessage(
-  item: Item,
-  plan: Plan,
-  { messageId, createdAt }: { messageId: string; createdAt: number },
-): MessageOut {
-  const time = new Date(createdAt).toISOString();
-  return {
-    id: toPublicId('message', messageId),
-    instance_id: toPublicId('instance', item.instanceId),
-    direction: 'outbound',
-    to: item.draft.to,
-    type: item.draft.type,
-    status: 'queued',
-    wa_message_id: null,
-    rendered_as: null,
-    error: null,
-    created_at: time,
-    sent_at: null,
-    delivered_at: null,
-    read_at: null,
-    failed_at: null,
-    ...(plan.releaseAt && { scheduled_for: plan.releaseAt.toISOString() }),
-    updated_at: time,
-  };
-}
+const WA_ID_BYTES = 9;
+const WA_IDS_AT_ONCE = 256;
+const randomness = Buffer.alloc(WA_ID_BYTES * WA_IDS_AT_ONCE);
+let randomnessUsed = randomness.length;
 
 /** The id on the network: chosen now, the same for every attempt. */
 function newWaMessageId(): string {
-  return `3EB0${randomBytes(9).toString('hex').toUpperCase()}`;
+  if (randomnessUsed === randomness.length) {
+    randomFillSync(randomness);
+    randomnessUsed = 0;
+  }
+  const start = randomnessUsed;
+  randomnessUsed += WA_ID_BYTES;
+  return `3EB0${randomness.toString('hex', start, randomnessUsed).toUpperCase()}`;
 }
 
 /** Postgres answered, and so undid, the statement: it may be tried again in parts. */

@@ -18,8 +18,8 @@ const stranger: Facts = {
   accountPolicy: '{}',
   accountSuspended: false,
   recordHash: null,
-  recordStatus: null,
   recordResponse: null,
+  recordMessage: null,
   contactId: null,
   optedOut: false,
   conversationId: null,
@@ -158,12 +158,7 @@ describe('in one group', () => {
 });
 
 describe('a request that was answered before', () => {
-  const answered = {
-    ...friend,
-    recordHash: Buffer.from('body'),
-    recordStatus: 202,
-    recordResponse: Buffer.from('x'),
-  };
+  const answered = { ...friend, recordHash: Buffer.from('body'), recordMessage: 'message' };
 
   test('is replayed, even where it would be refused now', () => {
     const facts = { ...answered, optedOut: true, instanceFound: false };

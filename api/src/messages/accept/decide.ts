@@ -9,7 +9,7 @@ import type { Facts, Lookup } from './gather.js';
 /** What becomes of one request of a group, as far as what was gathered says. Nothing here does anything. */
 export type Decision =
   | { do: 'write'; plan: Plan }
-  | { do: 'replay'; sealed: Uint8Array }
+  | { do: 'replay' }
   /** `tentative`: a limit is reached only because of other requests of this group, which may yet not be written. */
   | { do: 'refuse'; problem: Problem; tentative: boolean }
   /** Another request of this group has the same key: what becomes of that one is known after it was written. */
@@ -87,8 +87,7 @@ function decide(request: Request, facts: Facts, policyOf: PolicyOf, tally: Tally
 function judgeRepeat(request: Request, facts: Facts): Decision | null {
   if (facts.recordHash === null) return null;
   if (!request.bodyHash?.equals(facts.recordHash)) return refuse('idempotency-key-reused');
-  if (facts.recordResponse === null) return refuse('idempotency-in-progress');
-  return { do: 'replay', sealed: facts.recordResponse };
+  return { do: 'replay' };
 }
 
 function judgePolicy(request: Request, facts: Facts, policy: Policy, tally: Tally): Decision {

@@ -1,6 +1,7 @@
 import type { Recipient } from '@gwk/core/recipients';
 import type { InstanceState } from '@gwk/core/states';
 import type { Queryable } from '../../database.js';
+import { bytesArray, plainArray, textArray } from './array-literals.js';
 
 /** What a request is looked up by. */
 export interface Lookup {
@@ -27,8 +28,10 @@ export interface Facts {
   instancePolicy: string | null;
   accountPolicy: string | null;
   accountSuspended: boolean;
+  /** Of an earlier request with the key, and the message that it made. */
   recordHash: Uint8Array | null;
-  recordStatus: number | null;
+  recordMessage: string | null;
+  /** Null where the answer can be made again (answer.ts). */
   recordResponse: Uint8Array | null;
   contactId: string | null;
   optedOut: boolean;
@@ -49,8 +52,8 @@ export const SEND_ROUTE = 'POST /v1/messages';
 const GATHER = `
   SELECT at, instance_found AS "instanceFound", state, out_ms AS "outMs", warm_up_from AS "warmUpFrom",
     restricted_until AS "restrictedUntil", instance_policy AS "instancePolicy", account_policy AS "accountPolicy",
-    account_suspended AS "accountSuspended", record_hash AS "recordHash", record_status AS "recordStatus",
-    record_response AS "recordResponse", contact_id AS "contactId", opted_out AS "optedOut",
+    account_suspended AS "accountSuspended", record_hash AS "recordHash",
+    record_message AS "recordMessage", record_response AS "recordResponse", contact_id AS "contactId", opted_out AS "optedOut",
     conversation_id AS "conversationId", counted, last_wrote_at AS "lastWroteAt", new_contacts AS "newContacts",
     oldest_new_contact AS "oldestNewContact", mass_contacts AS "massContacts", mass_counted AS "massCounted",
     reply_ok AS "replyOk"
@@ -65,18 +68,13 @@ export function gather(
 ): Promise<Facts[]> {
   return database.$queryRawUnsafe<Facts[]>(
     GATHER,
-    group.map(({ accountId }) => accountId),
-    group.map(({ instanceId }) => instanceId),
-    group.map(({ recipient }) => recipient.name),
-    group.map(({ recipient }) => recipient.kind === 'group'),
-    group.map(({ key }) => key),
-    group.map(({ fingerprint }) => byteaText(fingerprint)),
-    group.map(({ replyTo }) => replyTo),
+    plainArray(group, ({ accountId }) => accountId),
+    plainArray(group, ({ instanceId }) => instanceId),
+    textArray(group, ({ recipient }) => recipient.name),
+    plainArray(group, ({ recipient }) => recipient.kind === 'group'),
+    textArray(group, ({ key }) => key),
+    bytesArray(group, ({ fingerprint }) => fingerprint),
+    plainArray(group, ({ replyTo }) => replyTo),
     environmentMassMinutes,
   );
-}
-
-/** Bytes inside an array parameter, as Postgres reads them from text: no detour over base64. */
-export function byteaText(bytes: Buffer): string {
-  return `\\x${bytes.toString('hex')}`;
 }

@@ -1,6 +1,7 @@
 import type { Queryable } from '../../database.js';
 import type { Plan, Request } from './decide.js';
-import { byteaText, SEND_ROUTE } from './gather.js';
+import { bytesArray, plainArray, textArray } from './array-literals.js';
+import { SEND_ROUTE } from './gather.js';
 
 /** A request that was decided to be written, with all that goes into its rows. */
 export interface Entry {
@@ -13,7 +14,9 @@ export interface Entry {
   type: string;
   waMessageId: string;
   contentSealed: Buffer;
-  /** Null where there is no key to replay it by. */
+  /** The answer. */
+  body: string;
+  /** Null where there is no key to replay it by, or the answer can be made again from the message. */
   responseSealed: Buffer | null;
 }
 
@@ -28,35 +31,35 @@ const WRITE = `
  * @returns for each entry whether it was written; false: the world had moved since it was gathered
  */
 export async function write(database: Queryable, entries: readonly Entry[]): Promise<boolean[]> {
-  const of = <T>(pick: (entry: Entry) => T): T[] => entries.map(pick);
+  const plain = (pick: (entry: Entry) => string | number | boolean | null) => plainArray(entries, pick);
+  const text = (pick: (entry: Entry) => string | null) => textArray(entries, pick);
+  const bytes = (pick: (entry: Entry) => Buffer | null) => bytesArray(entries, pick);
   const rows = await database.$queryRawUnsafe<{ written: boolean[] }[]>(
     WRITE,
-    of(({ messageId }) => messageId),
-    of(({ request }) => request.accountId),
-    of(({ request }) => request.instanceId),
-    of(({ plan }) => plan.conversationId),
-    of(({ plan }) => plan.makesConversation),
-    of(({ plan }) => plan.contactId),
-    of(({ plan }) => plan.makesContact),
-    of(({ request }) => request.recipient.name),
-    of(({ to }) => to),
-    of(({ type }) => type),
-    of(({ waMessageId }) => waMessageId),
-    of(({ contentSealed }) => byteaText(contentSealed)),
-    of(({ createdAt }) => createdAt),
-    of(({ plan }) => plan.outMs),
-    of(({ plan }) => plan.releaseAt?.toISOString() ?? null),
-    of(({ request }) => request.key),
-    of(({ request }) => nullable(request.bodyHash)),
-    of(({ responseSealed }) => nullable(responseSealed)),
-    of(({ plan }) => plan.newContact?.limit ?? null),
-    of(({ plan }) => plan.newContact?.rank ?? null),
-    of(({ request, plan }) => nullable(plan.mass && request.fingerprint)),
-    of(({ plan }) => plan.mass?.room?.limit ?? null),
-    of(({ plan }) => plan.mass?.room?.rank ?? null),
-    of(({ plan }) => plan.mass?.minutes ?? null),
+    plain(({ messageId }) => messageId),
+    plain(({ request }) => request.accountId),
+    plain(({ request }) => request.instanceId),
+    plain(({ plan }) => plan.conversationId),
+    plain(({ plan }) => plan.makesConversation),
+    plain(({ plan }) => plan.contactId),
+    plain(({ plan }) => plan.makesContact),
+    text(({ request }) => request.recipient.name),
+    text(({ to }) => to),
+    plain(({ type }) => type),
+    plain(({ waMessageId }) => waMessageId),
+    bytes(({ contentSealed }) => contentSealed),
+    plain(({ createdAt }) => createdAt),
+    plain(({ plan }) => plan.outMs),
+    plain(({ plan }) => plan.releaseAt?.toISOString() ?? null),
+    text(({ request }) => request.key),
+    bytes(({ request }) => request.bodyHash),
+    bytes(({ responseSealed }) => responseSealed),
+    plain(({ plan }) => plan.newContact?.limit ?? null),
+    plain(({ plan }) => plan.newContact?.rank ?? null),
+    bytes(({ request, plan }) => plan.mass && request.fingerprint),
+    plain(({ plan }) => plan.mass?.room?.limit ?? null),
+    plain(({ plan }) => plan.mass?.room?.rank ?? null),
+    plain(({ plan }) => plan.mass?.minutes ?? null),
   );
   return rows[0]!.written;
 }
-
-const nullable = (bytes: Buffer | null): string | null => bytes && byteaText(bytes);
