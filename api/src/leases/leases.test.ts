@@ -71,6 +71,19 @@ describe('a lease', () => {
     expect(await refusalOf(renew(next))).toBe('answered');
   });
 
+  test('is told again to the holder who has not heard of it, and to nobody else', async () => {
+    const engine = await port.addEngine();
+    const ask = (holder: string) =>
+      engine.client.call('acquire', { pod: engine.pod, version: 'test', holder });
+    const holder = crypto.randomUUID();
+    const answers = await Promise.all([ask(holder), ask(holder), ask(holder)]);
+    expect(answers.map(({ epoch }) => epoch)).toEqual([1, 1, 1]);
+    expect(new Set(answers.map(({ redis }) => redis.password)).size).toBe(1);
+    expect(await refusalOf(ask(crypto.randomUUID()))).toBe('lease-held');
+    await ended(engine);
+    expect((await ask(holder)).epoch).toBe(2);
+  });
+
   test('of another pod is not released by the end of one', async () => {
     const engine = await (await port.addEngine()).acquire();
     await port.operator.call('engine-ended', { instance_id: engine.instanceId, pod: 'pod-of-another-time' });

@@ -38,7 +38,7 @@ export class Leases {
   }
 
   async acquire(caller: EngineCaller, request: EngineRequest<'acquire'>): Promise<EngineResponse<'acquire'>> {
-    const holder = randomUUID();
+    const holder = request.holder ?? randomUUID();
     const [row] = await this.deps.database.$queryRaw<
       {
         outcome: 'acquired' | 'gone' | 'unauthorized' | 'lease-held';

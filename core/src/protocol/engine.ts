@@ -15,7 +15,12 @@ const base64 = () => z.base64();
 const Lease = { epoch: z.int(), holder: uuid() };
 
 const acquire = {
-  request: z.strictObject({ pod: z.string().min(1).max(253), version: z.string().max(100) }),
+  request: z.strictObject({
+    pod: z.string().min(1).max(253),
+    version: z.string().max(100),
+    /** Chosen once by an engine's process: asked again after a lost answer, the lease is still its own. */
+    holder: uuid().optional(),
+  }),
   response: z.object({
     epoch: z.int(),
     holder: uuid(),

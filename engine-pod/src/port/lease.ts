@@ -2,6 +2,7 @@ import type { EngineClient } from '@gwk/core/protocol/internal-client';
 import { InternalRefusal } from '@gwk/core/protocol/internal-client';
 import type { EngineResponse } from '@gwk/core/protocol/engine';
 import type { Logger } from '@gwk/core/log';
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffDelay } from '../backoff.js';
 import { monotonicNow } from '../clock.js';
@@ -32,11 +33,12 @@ export async function acquire(
   request: { pod: string; version: string },
   context: { log: Logger; signal: AbortSignal },
 ): Promise<{ acquired: Acquired; term: LeaseTerm }> {
+  const holder = randomUUID();
   for (let attempt = 1; ; attempt++) {
     const from = monotonicNow();
     let wait: number;
     try {
-      const acquired = await client.call('acquire', request, ACQUIRE_TIMEOUT_MS);
+      const acquired = await client.call('acquire', { ...request, holder }, ACQUIRE_TIMEOUT_MS);
       return { acquired, term: { from, leaseMs: acquired.lease_ms } };
     } catch (error) {
       const refusal = finalRefusal(error);

@@ -60,8 +60,9 @@ BEGIN
   RETURN verdicts;
 END $$;
 
--- The next epoch for the pod of a token, unless another engine holds the lease. Times are the server's: `now()` is
--- before any wait for the lock, so a lease never ends later here than its engine believes.
+-- The next epoch for the pod of a token, unless another engine holds the lease; the holder itself, who has not heard
+-- that it holds it, is told again. Times are the server's: `now()` is before any wait for the lock, and after the
+-- engine sent its request, from which it counts: a lease ends for its engine before it ends here.
 CREATE FUNCTION gwk_acquire(
   instance uuid, token uuid, pod_name text, engine_version text, new_holder uuid, lease_ms integer
 ) RETURNS TABLE (outcome text, new_epoch integer, retry_after_ms integer) LANGUAGE plpgsql AS $$
@@ -80,6 +81,13 @@ BEGIN
     SELECT FROM engine_tokens t WHERE t.id = lease.token_id AND (t.issued_at, t.id) > (mine.issued_at, mine.id)
   ) THEN
     RETURN QUERY SELECT 'unauthorized', NULL::integer, NULL::integer;
+    RETURN;
+  END IF;
+  IF lease.holder = new_holder AND lease.token_id = token THEN
+    UPDATE instance_leases l
+    SET renewed_at = now(), expires_at = GREATEST(l.expires_at, now() + lease_ms * interval '1 millisecond')
+    WHERE l.instance_id = instance;
+    RETURN QUERY SELECT 'acquired', lease.epoch, NULL::integer;
     RETURN;
   END IF;
   IF lease.holder IS NOT NULL AND lease.expires_at > now() THEN

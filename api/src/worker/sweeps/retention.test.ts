@@ -121,10 +121,18 @@ describe('on tables', () => {
       ...{ id: newUuid(), instanceId, state: 'connected', since: inMs(-27 * 31 * DAY), endedAt },
     }));
     await db.instanceState.createMany({ data: states });
+    const conversation = { id: newUuid(), instanceId, groupId: '120363000000000001@g.us' };
+    await db.conversation.create({ data: conversation });
+    const seen = [31, 29].map((days) => ({
+      ...{ conversationId: conversation.id, participant: '', waMessageId: `${days}` },
+      ...{ messageId: newUuid(), seenAt: inMs(-days * DAY) },
+    }));
+    await db.inboundSeen.createMany({ data: seen });
 
     const sweep = retentionSweep(given.deps, options);
     expect((await sweep.pass()).more).toBe(true);
     expect(await sweep.pass()).toEqual({ amount: 499, more: false });
+    expect((await db.inboundSeen.findMany()).map(({ waMessageId }) => waMessageId)).toEqual(['29']);
     const left = await db.messageContent.findMany({ where: { instanceId } });
     expect(left.map(({ messageId }) => messageId).sort()).toEqual(
       [content[1]!.messageId, waiting.messageId].sort(),

@@ -16,6 +16,8 @@ const HOUR_MS = 3_600_000;
 const CONTENT_HOURS_WRITTEN = 24;
 /** The longest window that the mass block counts over. */
 const MASS_SENDS_HOURS = 24;
+/** The network keeps what it could not deliver for less. */
+const INBOUND_SEEN_DAYS = 30;
 
 export interface PartitionPlan {
   parent: string;
@@ -126,6 +128,11 @@ const EXPIRING: Record<string, (options: RetentionOptions) => string> = {
     DELETE FROM mass_sends WHERE (instance_id, fingerprint, contact_id) IN (
       SELECT instance_id, fingerprint, contact_id FROM mass_sends
       WHERE at <= now() - interval '${MASS_SENDS_HOURS} hours'
+      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
+  'inbound-seen': () => `
+    DELETE FROM inbound_seen WHERE (conversation_id, participant, wa_message_id) IN (
+      SELECT conversation_id, participant, wa_message_id FROM inbound_seen
+      WHERE seen_at <= now() - interval '${INBOUND_SEEN_DAYS} days'
       LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
   menus: () => `
     DELETE FROM menus WHERE message_id IN (
