@@ -16,7 +16,8 @@ export interface RateVerdict {
 }
 
 const WINDOW_MS = 60_000;
-const WAIT_MS = 50;
+/** Looked after this often, and given up at the first look after this long: 50 ms at most. */
+const PATIENCE_MS = 25;
 const KEY_TTL_SECONDS = 120;
 
 /** What this process knows of one subject in one minute. */
@@ -36,6 +37,7 @@ interface Group {
   size: number;
   /** Requests in the window before this group, as far as this process knows. */
   known: number;
+  askedAt: number;
   settle: (before: number) => void;
   /** Resolves to the number of requests in the window before this group. */
   before: Promise<number>;
@@ -45,6 +47,9 @@ export class RateLimiter {
   readonly #windows = new Map<string, Window>();
   #groups = new Map<string, Group>();
   #minute = 0;
+  readonly #asked = new Set<Group>();
+  #timer: NodeJS.Timeout | undefined;
+  #looking = false;
 
   constructor(
     readonly redis: Redis,
@@ -97,8 +102,26 @@ export class RateLimiter {
       for (const group of groups) countAlone(group);
       return;
     }
-    const late = setTimeout(() => groups.forEach(countAlone), WAIT_MS);
-    void Promise.all(groups.map((group) => this.#countInRedis(group))).finally(() => clearTimeout(late));
+    const now = performance.now();
+    for (const group of groups) {
+      group.askedAt = now;
+      this.#asked.add(group);
+      void this.#countInRedis(group).finally(() => this.#asked.delete(group));
+    }
+    this.#lookLater();
+  }
+
+  /** One timer for all groups, and none while there is nothing to look after. */
+  #lookLater(): void {
+    if (this.#looking) return;
+    this.#looking = true;
+    this.#timer ??= setTimeout(() => {
+      this.#looking = false;
+      const before = performance.now() - PATIENCE_MS;
+      for (const group of this.#asked) if (group.askedAt <= before) countAlone(group);
+      if (this.#asked.size > 0) this.#lookLater();
+    }, PATIENCE_MS);
+    this.#timer.refresh();
   }
 
   async #countInRedis(group: Group): Promise<void> {
@@ -125,7 +148,7 @@ export class RateLimiter {
 function newGroup(subject: string, window: Window): Group {
   let settle!: (before: number) => void;
   const before = new Promise<number>((resolve) => (settle = resolve));
-  return { subject, window, size: 0, known: window.counted + window.uncounted, settle, before };
+  return { subject, window, size: 0, known: window.counted + window.uncounted, askedAt: 0, settle, before };
 }
 
 /** A promise settles once: an answer that comes after this changes what is known, not what was decided. */
