@@ -1,7 +1,7 @@
-// Installs the packages. Runs on the Node that the machine has (20 or later); everything after it runs on
-// the Node 24 that comes with the packages. CommonJS-free and without imports from packages: there are none yet.
+// Installs the packages. Runs on the Node that the machine has (20 or later), and imports none of them: everything
+// after it runs on the Node 24 that comes with them.
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync, symlinkSync } from 'node:fs';
 
 const OLDEST = 20;
 const WANTED = 24;
@@ -42,6 +42,18 @@ function npm(args) {
   fail(`npm ${args.join(' ')} failed:\n${log}\n\n${cure}`);
 }
 
+/**
+ * Puts the Node that came as a package first on the path of every script. npm 10 does not: there are packages of it
+ * for other machines too, with the same command, and in passing over those it removes the link of this one.
+ */
+function linkNode() {
+  const name = `node-${process.platform}-${process.arch}`;
+  const link = 'node_modules/.bin/node';
+  rmSync(link, { force: true });
+  if (existsSync(`node_modules/${name}/bin/node`)) return symlinkSync(`../${name}/bin/node`, link);
+  if (major < WANTED) fail(`There is no package ${name}. Install Node ${WANTED} or later yourself.`);
+}
+
 const major = Number(process.versions.node.split('.')[0]);
 if (major < OLDEST) {
   fail(`Node ${process.versions.node} is too old. Install Node ${OLDEST} or later and try again.`);
@@ -51,9 +63,5 @@ const began = Date.now();
 process.stdout.write('install: packages (a minute or two the first time)\n');
 npm(['ci', '--no-progress', '--loglevel=error']);
 npm(['run', '--silent', 'postdeps', '--', '--loglevel=error']);
-if (!existsSync('node_modules/.bin/node') && major < WANTED) {
-  fail(
-    `There is no Node ${WANTED} package for ${process.platform} ${process.arch}. Install Node ${WANTED} yourself.`,
-  );
-}
+linkNode();
 process.stdout.write(`install: done in ${Math.round((Date.now() - began) / 1000)} s\n`);

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { freePort, launch, untilReady, works, type RunningServer, type ServerProcess } from './process.js';
@@ -31,6 +31,7 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningSe
   const binaries = await findBinaries();
   const guise = ordinaryUser();
   if (!existsSync(options.dataDir)) initialise(binaries, guise, options);
+  own(options.dataDir, guise);
   await settlePreviousServer(options.dataDir);
   const port = options.port ?? (await freePort());
   const server = launch({
@@ -66,10 +67,10 @@ async function findBinaries(): Promise<Binaries> {
   }
 }
 
-/** Postgres refuses to run as root. */
+/** As whom Postgres runs, which refuses to be root. */
 interface Guise {
   command: string[];
-  /** Who must own the files, where that is not who runs this. */
+  /** Who must own the data, where this is root. */
   owner?: number;
 }
 
@@ -77,9 +78,19 @@ function ordinaryUser(): Guise {
   if (process.getuid?.() !== 0) return { command: [] };
   // In a user namespace root looks like another user, and its files stay its own.
   const namespace = ['unshare', '--user', '--map-user=1000', '--map-group=1000'];
-  if (works([...namespace, 'true'])) return { command: namespace };
+  if (works([...namespace, 'true'])) return { command: namespace, owner: 0 };
+  // Many containers forbid namespaces. Another user then, who may pass through folders that are root's alone; the
+  // last bit lets it do so under access(2), too.
   const nobody = 65534;
-  return { command: ['setpriv', `--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups'], owner: nobody };
+  const user = [`--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups'];
+  const rights = ['--inh-caps=-all,+dac_override', '--ambient-caps=-all,+dac_override'];
+  return { command: ['setpriv', ...user, ...rights, '--securebits=+no_setuid_fixup'], owner: nobody };
+}
+
+/** The data may be from a run in another guise. */
+function own(path: string, { owner }: Guise): void {
+  if (owner === undefined || statSync(path).uid === owner) return;
+  spawnSync('chown', ['-R', `${owner}:${owner}`, path], { stdio: 'ignore' });
 }
 
 function initialise(binaries: Binaries, guise: Guise, options: PostgresOptions): void {
@@ -89,8 +100,7 @@ function initialise(binaries: Binaries, guise: Guise, options: PostgresOptions):
   rmSync(unfinished, { recursive: true, force: true });
   mkdirSync(unfinished, { recursive: true, mode: 0o700 });
   writeFileSync(passwordFile, options.password, { mode: 0o600 });
-  if (guise.owner !== undefined)
-    for (const path of [unfinished, passwordFile]) chownSync(path, guise.owner, guise.owner);
+  for (const path of [unfinished, passwordFile]) own(path, guise);
   const [command, ...args] = [
     ...[...guise.command, binaries.initdb, '-D', unfinished],
     ...['-U', USER, '--auth=scram-sha-256', `--pwfile=${passwordFile}`],

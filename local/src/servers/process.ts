@@ -87,7 +87,7 @@ function tetherTo(signal: string): string[] {
 }
 
 export function works([command, ...args]: string[]): boolean {
-  return spawnSync(command!, args, { stdio: 'ignore' }).status === 0;
+  return spawnSync(command!, args, { stdio: 'ignore', env: process.env }).status === 0;
 }
 
 const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;

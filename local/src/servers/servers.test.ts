@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -117,6 +117,28 @@ describe('Postgres', () => {
     );
     await expect(postgres()).resolves.toBeDefined();
   });
+
+  const isRoot = process.getuid?.() === 0;
+  (isRoot ? test : test.skip)(
+    'runs as root where namespaces are forbidden, and changes its ways later',
+    async () => {
+      const path = process.env['PATH'];
+      const forbidden = join(folder, 'unshare');
+      writeFileSync(forbidden, '#!/bin/sh\nexit 1\n', { mode: 0o755 });
+      chmodSync(folder, 0o700);
+      try {
+        process.env['PATH'] = `${folder}:${path}`;
+        const first = await postgres();
+        await sql(first.url, 'CREATE TABLE kept AS SELECT 42 AS n');
+        expect(statSync(join(folder, 'postgres')).uid).not.toBe(0);
+        await first.stop();
+      } finally {
+        process.env['PATH'] = path;
+      }
+      const second = await postgres();
+      expect(await sql(second.url, 'SELECT n FROM kept')).toEqual([{ n: 42 }]);
+    },
+  );
 
   test('says why it could not start', async () => {
     const other = await postgres();
