@@ -372,3 +372,6 @@ BEGIN
   RETURN QUERY
   SELECT o.instance_id, o.message_id FROM outbox o WHERE o.message_id = ANY (released) AND o.head;
 END $$;
+
+-- What retention looks for.
+CREATE INDEX instance_states_ended_idx ON instance_states (ended_at) WHERE ended_at IS NOT NULL;
