@@ -1,9 +1,9 @@
 import { userInfo } from 'node:os';
 import { ConfigError, loadConfig } from '@gwk/core/config/load';
 import { databaseUrl } from '@gwk/core/config/shared';
-import { newUuid } from '@gwk/core/ids';
 import { describeError } from '@gwk/core/log';
 import { Problem } from '@gwk/core/problems';
+import { audit as writeAudit, type AuditedChange } from '../accounts/audit.js';
 import type { Database } from '../database.js';
 import type { Prisma } from '../generated/prisma/client.js';
 
@@ -66,13 +66,9 @@ function isUnmigrated(error: unknown): boolean {
   return ['P2021', 'P2022'].includes((error as { code?: string }).code ?? '');
 }
 
-/** Who changed a key, an account or an instance: written in the transaction of the change. */
-export async function audit(
-  tx: Prisma.TransactionClient,
-  entry: { accountId: string | null; action: string; subject: string; detail?: Prisma.InputJsonObject },
-): Promise<void> {
-  const actor = `cli:${userInfo().username}`;
-  await tx.auditEntry.create({ data: { id: newUuid(), actor, ...entry, detail: entry.detail ?? {} } });
+/** A change made at the command line. */
+export function audit(tx: Prisma.TransactionClient, change: Omit<AuditedChange, 'actor'>): Promise<void> {
+  return writeAudit(tx, { actor: `cli:${userInfo().username}`, ...change });
 }
 
 /** @throws CommandError */

@@ -1,5 +1,6 @@
 import { Problem } from '@gwk/core/problems';
 import type { InstanceCreate } from '@gwk/core/resources/instance';
+import { audit, byKey } from '../accounts/audit.js';
 import type { Caller } from '../accounts/caller.js';
 import type { Instance, Prisma } from '../generated/prisma/client.js';
 import type { Services } from '../http/services.js';
@@ -40,6 +41,7 @@ async function createWithin(tx: Prisma.TransactionClient, creation: Creation): P
   const result = await projectWithin(tx, services.sealer, resource, options);
   if (!result.accepted) throw problemOfRejection(result.reason, result.message, body.kind);
   if (result.id !== id) throw new Problem('internal-error');
+  if (result.created) await audit(tx, byKey(caller, 'instance.create', id));
   return tx.instance.findUniqueOrThrow({ where: { id } });
 }
 

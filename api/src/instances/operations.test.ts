@@ -331,6 +331,8 @@ describe('deleting', () => {
     expect(api.cluster.resources.has(`default/${resourceNameOf(body.id)}`)).toBe(false);
     expect(await api.db.sessionKey.count({ where: { instanceId: id } })).toBe(0);
     expect((await create('adeus')).status).toBe(201);
+    const trace = await api.db.auditEntry.findMany({ where: { subject: id }, orderBy: { id: 'asc' } });
+    expect(trace.map(({ action }) => action)).toEqual(['instance.create', 'instance.delete']);
   });
 
   test('with the cluster away it is deleted all the same: its resource is refused from then on', async () => {

@@ -3,6 +3,7 @@ import { Problem } from '@gwk/core/problems';
 import { PageQuery } from '@gwk/core/resources/common';
 import { InstanceCreate, InstanceOut, InstanceUpdate } from '@gwk/core/resources/instance';
 import { toPublicId } from '@gwk/core/ids';
+import { audit, byKey } from '../accounts/audit.js';
 import { restrictionOf } from '../accounts/caller.js';
 import type { Instance } from '../generated/prisma/client.js';
 import { etagOf } from '../http/etag.js';
@@ -15,6 +16,9 @@ import { liveStatus } from './live.js';
 import { deleteInstanceRow } from './remove.js';
 import { changeOf, updateInstance } from './update.js';
 import { instanceOut } from './view.js';
+
+/** Within this the queue of a deleted instance is canceled before the answer; the operator finishes a longer one. */
+const CANCEL_MS = 2_000;
 
 const shown = (status: number, row: Instance): Answer => ({
   status,
@@ -108,8 +112,9 @@ export const instanceOperations = [
     status: 204,
     async handle({ caller, params, services, requestId }) {
       const { id } = await findInstance(services.db, caller, params['instance_id']!);
-      const removed = await deleteInstanceRow(services.db, services.sealer, { id });
+      const removed = await deleteInstanceRow(services.db, services.sealer, { id }, CANCEL_MS);
       if (!removed) throw new Problem('not-found');
+      await audit(services.db, byKey(caller, 'instance.delete', id));
       // The row is what counts; a resource left behind is refused as deleted by every projection.
       await services.cluster
         .delete(removed.resourceNamespace, removed.resourceName)

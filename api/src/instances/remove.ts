@@ -19,11 +19,15 @@ export interface RemovedInstance {
 
 const CANCEL_AT_ONCE = 500;
 
-/** Null where there is no such row. */
+/**
+ * Null where there is no such row.
+ * @param budgetMs how long a long queue may hold the caller up; the rest is the operator's call to finish
+ */
 export async function deleteInstanceRow(
   db: Database,
   sealer: Sealer,
   which: { id: string } | { uid: string },
+  budgetMs = Infinity,
 ): Promise<RemovedInstance | null> {
   const where = 'id' in which ? { id: which.id } : { resourceUid: which.uid };
   const row = await db.instance.findFirst({
@@ -32,7 +36,7 @@ export async function deleteInstanceRow(
   });
   if (!row) return null;
   await markDeleted(db, row.id);
-  await cancelWaiting(db, sealer, row.id);
+  await cancelWaiting(db, sealer, row.id, performance.now() + budgetMs);
   const lease = await db.instanceLease.findUnique({ where: { instanceId: row.id } });
   return { ...row, leaseExpiresAt: lease?.holder ? futureOnly(lease.expiresAt) : null };
 }
@@ -52,16 +56,25 @@ async function markDeleted(db: Database, id: string): Promise<void> {
   ]);
 }
 
-async function cancelWaiting(db: Database, sealer: Sealer, instanceId: string): Promise<void> {
-  for (;;) {
+/** Each entry is tried once: whatever cannot be failed must not keep this going for ever. */
+async function cancelWaiting(
+  db: Database,
+  sealer: Sealer,
+  instanceId: string,
+  deadline: number,
+): Promise<void> {
+  let after: string | undefined;
+  do {
     const entries = await db.outboxEntry.findMany({
-      where: { instanceId, attemptedAt: null },
+      where: { instanceId, attemptedAt: null, ...(after !== undefined && { messageId: { gt: after } }) },
       select: { messageId: true },
-      orderBy: [{ conversationId: 'asc' }, { seq: 'asc' }],
+      orderBy: { messageId: 'asc' },
       take: CANCEL_AT_ONCE,
     });
-    if (entries.length === 0) return;
     const ids = entries.map(({ messageId }) => messageId);
-    await failMessages({ database: db, sealer }, ids, { code: 'canceled', message: null });
-  }
+    if (ids.length > 0) {
+      await failMessages({ database: db, sealer }, ids, { code: 'canceled', message: null });
+    }
+    after = ids.at(-1);
+  } while (after !== undefined && performance.now() < deadline);
 }
