@@ -5,8 +5,9 @@
  */
 export function isUndone(error: unknown): boolean {
   const sqlState = sqlStateOf(error);
-  // Classes of faults that lie in data: data exception, integrity constraint, program limit (a value too large).
-  return sqlState !== null && /^(22|23|54|P0)/.test(sqlState);
+  // Data exception, integrity constraint, program limit (a value too large); and what was rolled back in favour of
+  // another transaction.
+  return sqlState !== null && /^(22|23|40|54|P0)/.test(sqlState);
 }
 
 /** The SQLSTATE of a failed raw query, as Prisma passes it on. */

@@ -539,6 +539,7 @@ DECLARE
   verdicts text[] := gwk_fence(instance_ids, epochs, holders);
   good integer[];
   fresh uuid[];
+  renamed uuid[];
 BEGIN
   good := ARRAY(
     SELECT i.number FROM jsonb_to_recordset(items) AS i(number integer, place integer)
@@ -617,19 +618,22 @@ BEGIN
   ) AS w
   WHERE v.id = w.conversation_id;
 
-  PERFORM FROM contacts c
-  WHERE c.id IN (
-    SELECT i.contact_id FROM jsonb_to_recordset(items) AS i(contact_id uuid, person text, message_id uuid)
-    WHERE i.person IS NOT NULL AND i.message_id = ANY (fresh) AND c.name IS DISTINCT FROM i.person)
-  ORDER BY c.id FOR NO KEY UPDATE;
+  renamed := ARRAY(
+    SELECT c.id FROM contacts c
+    JOIN (SELECT DISTINCT i.contact_id, i.person
+          FROM jsonb_to_recordset(items) AS i(contact_id uuid, person text, message_id uuid)
+          WHERE i.person IS NOT NULL AND i.contact_id IS NOT NULL AND i.message_id = ANY (fresh)) AS p
+      ON p.contact_id = c.id
+    WHERE c.name IS DISTINCT FROM p.person
+    ORDER BY c.id FOR NO KEY UPDATE OF c);
   UPDATE contacts c SET name = p.person
   FROM (
     SELECT DISTINCT ON (i.contact_id) i.contact_id, i.person
     FROM jsonb_to_recordset(items) AS i(contact_id uuid, person text, message_id uuid, at timestamptz)
-    WHERE i.person IS NOT NULL AND i.contact_id IS NOT NULL AND i.message_id = ANY (fresh)
+    WHERE i.person IS NOT NULL AND i.contact_id = ANY (renamed) AND i.message_id = ANY (fresh)
     ORDER BY i.contact_id, i.at DESC
   ) AS p
-  WHERE c.id = p.contact_id AND c.name IS DISTINCT FROM p.person;
+  WHERE c.id = p.contact_id;
 
   PERFORM gwk_emit(
     array_agg(e.id ORDER BY e.id), array_agg(e.account_id ORDER BY e.id), array_agg(e.instance_id ORDER BY e.id),
