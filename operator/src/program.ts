@@ -24,6 +24,8 @@ export interface OperatorOptions {
   silentMs?: number;
   graceMs?: number;
   callTimeoutMs?: number;
+  /** Takes the log lines of engines; standard output where not given. */
+  print?: (line: string) => void;
   /** Of passes that fail and of engines that end. */
   backoff?: Backoff;
 }
@@ -60,29 +62,31 @@ export async function startOperator(
     ...(options.backoff && { backoff: options.backoff }),
   });
   const metrics = operatorMetrics({ cluster, controller, brokenManifests: () => cluster.sync.faults.size });
-  const ready = () => ({ ...cluster.checks(), ...checksOf(controller) });
-  await controller.start();
-  const server = await listen(
-    { host: config.host, port: config.port },
-    [healthHandler(ready, metrics), resourcesHandler(cluster.store, config.localToken)],
-    log,
-  ).catch(async (error: unknown) => {
-    await controller.stop();
-    client.close();
-    throw error;
-  });
-  await writeAddress(cluster.store.stateFolder, config, server.port);
-  if (config.localToken === undefined)
-    log.warn('without GWK_OPERATOR_LOCAL_TOKEN the resources are reached through the folder alone');
-  log.info({ port: server.port, folder: resolve(config.localFolder) }, 'the operator is listening');
+  let loaded = false;
+  const ready = () => ({ started: loaded ? null : 'starting', ...cluster.checks(), ...checksOf(controller) });
+  const resources = resourcesHandler(cluster.store, { token: config.localToken, isLoaded: () => loaded });
+  // The port first: where it is taken, no engine is started in vain.
+  const server = await listen(config, [healthHandler(ready, metrics), resources], log);
   const stop = async (): Promise<void> => {
     await server.close();
     await controller.stop();
     client.close();
-    log.info('the operator has stopped');
+    if (loaded) log.info('the operator has stopped');
   };
+  try {
+    await controller.start();
+    await writeAddress(cluster.store.stateFolder, config, server.port);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  loaded = true;
+  if (config.localToken === undefined) log.warn(NO_TOKEN);
+  log.info({ port: server.port, folder: resolve(config.localFolder) }, 'the operator is listening');
   return { port: server.port, stop };
 }
+
+const NO_TOKEN = 'without GWK_OPERATOR_LOCAL_TOKEN the resources are reached through the folder alone';
 
 function localCluster(config: OperatorConfig, options: OperatorOptions, log: Logger): LocalCluster {
   const gwk = fileURLToPath(new URL('../../bin/gwk.js', import.meta.url));
@@ -91,7 +95,7 @@ function localCluster(config: OperatorConfig, options: OperatorOptions, log: Log
     launch: {
       command: options.engineCommand ?? [process.execPath, gwk, 'engine'],
       settings: engineSettings(config),
-      pass: (line) => process.stdout.write(`${line}\n`),
+      pass: options.print ?? ((line) => process.stdout.write(`${line}\n`)),
     },
     version: VERSION,
     log,

@@ -18,9 +18,15 @@ async function run(): Promise<void> {
   try {
     running = await startOperator(config);
   } catch (error) {
-    process.stderr.write(`gwk operator: ${(error as Error).message}\n`);
+    process.stderr.write(`gwk operator: ${inWords(error as NodeJS.ErrnoException, config)}\n`);
     process.exit(1);
   }
+}
+
+function inWords({ code, message }: NodeJS.ErrnoException, { host, port }: OperatorConfig): string {
+  if (code === 'EADDRINUSE') return `port ${port} is taken; stop what uses it, or set GWK_OPERATOR_PORT`;
+  if (code === 'EADDRNOTAVAIL') return `${host} is no address of this machine; set GWK_OPERATOR_HOST`;
+  return message;
 }
 
 function settingsOrExit(): OperatorConfig {

@@ -25,6 +25,8 @@ export interface ControllerOptions {
 }
 
 const OBSERVE_MS = 1000;
+/** While engines are starting, whose first word somebody is waiting for. */
+const OBSERVE_STARTING_MS = 250;
 const RESYNC_MS = 300_000;
 const WIDTH = 16;
 const FAREWELL_MS = 2000;
@@ -50,6 +52,7 @@ export class Controller {
   readonly #histories = new Map<string, History>();
   readonly #removals = new Map<string, Removal>();
   readonly #backoff: Backoff;
+  readonly #starting = new Set<string>();
   #observeTimer: NodeJS.Timeout | undefined;
   #resyncTimer: NodeJS.Timeout | undefined;
   #stopped = false;
@@ -127,7 +130,8 @@ export class Controller {
       if (this.#unheard++ === 0) this.#sayUnheard(error);
     }
     const every = this.#options.observeMs ?? OBSERVE_MS;
-    const ms = every * Math.min(5, 1 + this.#unheard);
+    const calm = every * Math.min(5, 1 + this.#unheard);
+    const ms = this.#unheard === 0 && this.#starting.size > 0 ? Math.min(every, OBSERVE_STARTING_MS) : calm;
     if (!this.#stopped) this.#observeTimer = setTimeout(() => void this.#observeForever(), ms);
   }
 
@@ -146,6 +150,8 @@ export class Controller {
     try {
       const { observed, behind } = await this.#gather(key);
       const decision = decide(observed);
+      if (decision.finding === 'EngineStarting') this.#starting.add(key);
+      else this.#starting.delete(key);
       if (decision.againMs !== null) this.queue.addAfter(key, decision.againMs);
       const target = targetOf(key, observed);
       // A status that cannot be written keeps no engine from being started or stopped.

@@ -26,11 +26,18 @@ interface Place {
   status: boolean;
 }
 
+export interface ResourceAccess {
+  token: string | undefined;
+  /** Before all resources are loaded nobody may be told that there are none. */
+  isLoaded: () => boolean;
+}
+
 /** The Kubernetes API of Instance resources, as far as one machine needs it. */
-export function resourcesHandler(store: Store, token: string | undefined): Handler {
+export function resourcesHandler(store: Store, { token, isLoaded }: ResourceAccess): Handler {
   return async (exchange) => {
     if (!exchange.path.startsWith('/api')) return false;
     authorize(exchange, token);
+    if (!isLoaded()) throw new ApiStatus('ServiceUnavailable', 'the operator is starting');
     if (serveEvents(exchange, store)) return true;
     const match = ROUTE.exec(exchange.path);
     if (!match) return false;

@@ -23,7 +23,7 @@ export async function listen(
   server.requestTimeout = 30_000;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(address, resolve);
+    server.listen({ host: address.host, port: address.port }, resolve);
   });
   return { port: (server.address() as AddressInfo).port, close: () => close(server) };
 }

@@ -35,8 +35,13 @@ export class LocalRest {
 
   static async start(folder: string): Promise<LocalRest> {
     const rest = new LocalRest(folder);
-    await rest.cluster.start((key) => rest.changed.push(key));
-    const handlers = [resourcesHandler(rest.cluster.store, TOKEN)];
+    await rest.cluster
+      .start((key) => rest.changed.push(key))
+      .catch(async (error: unknown) => {
+        await rest.cluster.stop();
+        throw error;
+      });
+    const handlers = [resourcesHandler(rest.cluster.store, { token: TOKEN, isLoaded: () => true })];
     rest.#listening = await listen({ host: '127.0.0.1', port: 0 }, handlers, recordingLog(rest.logs));
     return rest;
   }

@@ -50,6 +50,9 @@ async function applyOne(
       throw new CliError(`${origin}: ${error.message}`);
     throw error;
   });
+  if (after.metadata.deletionTimestamp !== undefined) {
+    throw new CliError(`${name} is being deleted; apply it again once it is gone`);
+  }
   if (!before) return 'created';
   return said(before) === said(after) ? 'unchanged' : 'configured';
 }

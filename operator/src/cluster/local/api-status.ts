@@ -13,6 +13,7 @@ const REASONS = {
   UnsupportedMediaType: 415,
   Invalid: 422,
   InternalError: 500,
+  ServiceUnavailable: 503,
 } as const;
 export type StatusReason = keyof typeof REASONS;
 

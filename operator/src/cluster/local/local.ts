@@ -44,13 +44,6 @@ export class LocalCluster implements Cluster {
   async start(changed: (key: string) => void): Promise<void> {
     await this.store.prepare();
     this.#unlock = await lockFolder(this.store.stateFolder);
-    await this.#load(changed).catch(async (error: unknown) => {
-      await this.#unlock();
-      throw error;
-    });
-  }
-
-  async #load(changed: (key: string) => void): Promise<void> {
     await removeHalves(this.store.folder.path);
     await this.store.load();
     await this.pods.load(changed);
@@ -68,6 +61,7 @@ export class LocalCluster implements Cluster {
 
   async stop(): Promise<void> {
     this.sync.stop();
+    await this.store.idle();
     await this.#unlock();
   }
 

@@ -2,6 +2,11 @@
 export class KeyedLock {
   readonly #tails = new Map<string, Promise<unknown>>();
 
+  /** Resolves when nothing is going on or waiting. */
+  async idle(): Promise<void> {
+    while (this.#tails.size > 0) await Promise.allSettled(this.#tails.values());
+  }
+
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const before = this.#tails.get(key) ?? Promise.resolve();
     const mine = before.then(work, work);

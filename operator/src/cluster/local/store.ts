@@ -63,6 +63,11 @@ export class Store {
     }
   }
 
+  /** Resolves when everything that was asked for is written. */
+  idle(): Promise<void> {
+    return this.#locks.idle();
+  }
+
   get(key: string): Entry | undefined {
     return this.entries.get(key);
   }

@@ -1,0 +1,320 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parse } from 'yaml';
+import { FINALIZER } from '@gwk/core/resources/manifest';
+import { resource, NOW, at } from '../testing/build.js';
+import { temporaryFolder, until } from '../testing/folder.js';
+import { LocalRest, manifest, TOKEN } from '../testing/local-rest.js';
+import { InstancesClient } from './instances/client.js';
+import { apply, describeOne, get, remove, type Terminal } from './instances/commands.js';
+import { describe as describeText } from './instances/describe.js';
+import { ageOf, table } from './instances/table.js';
+import { findTarget } from './instances/target.js';
+
+let folder: ReturnType<typeof temporaryFolder>;
+let rest: LocalRest;
+let printed: string[];
+let terminal: Terminal;
+
+beforeEach(async () => {
+  folder = temporaryFolder();
+  rest = await LocalRest.start(join(folder.path, 'instances'));
+  printed = [];
+  const client = new InstancesClient({ url: rest.url, token: TOKEN });
+  terminal = { client, print: (text) => printed.push(...text.split('\n')), now: Date.now };
+});
+
+afterEach(async () => {
+  await rest.stop();
+  folder.remove();
+});
+
+const here = { namespace: 'default' };
+const file = (name: string, text: string): string => {
+  const path = join(folder.path, name);
+  writeFileSync(path, text);
+  return path;
+};
+const yaml = (name: string, spec = 'account: main') =>
+  `apiVersion: gwk.dev/v1alpha1\nkind: Instance\nmetadata: {name: ${name}}\nspec: {${spec}}\n`;
+
+describe('apply', () => {
+  test('says what became of each document', async () => {
+    const path = file('m.yaml', `${yaml('a')}---\n${yaml('b')}`);
+    await apply(terminal, { ...here, filename: path });
+    file('m.yaml', `${yaml('a')}---\n${yaml('b', 'account: main, suspended: true')}---\n`);
+    await apply(terminal, { ...here, filename: path });
+    expect(printed).toEqual([
+      'instance.gwk.dev/a created',
+      'instance.gwk.dev/b created',
+      'instance.gwk.dev/a unchanged',
+      'instance.gwk.dev/b configured',
+    ]);
+  });
+
+  test('takes folders, JSON, and what get has printed', async () => {
+    const source = join(folder.path, 'source');
+    mkdirSync(source);
+    writeFileSync(join(source, 'a.json'), JSON.stringify(manifest('a')));
+    writeFileSync(join(source, 'b.yml'), yaml('b'));
+    writeFileSync(join(source, 'notes.txt'), 'not a manifest');
+    await apply(terminal, { ...here, filename: source });
+    printed = [];
+    await get(terminal, undefined, { ...here, output: 'yaml' });
+    const path = file('list.yaml', printed.join('\n'));
+    printed = [];
+    await apply(terminal, { ...here, filename: path });
+    expect(printed).toEqual(['instance.gwk.dev/a unchanged', 'instance.gwk.dev/b unchanged']);
+  });
+
+  test.each([
+    ['a file that is not there', 'nowhere.yaml', null, 'nowhere.yaml cannot be read'],
+    ['an empty file', 'x.yaml', '', 'there is no manifest'],
+    ['another kind', 'x.yaml', 'kind: Secret\nmetadata: {name: x}\n', '"Secret" is not of kind Instance'],
+    ['no name', 'x.yaml', 'kind: Instance\n', 'metadata.name is missing'],
+    ['bad YAML', 'x.yaml', 'a: [', 'x.yaml: '],
+    ['a misspelt field', 'x.yaml', yaml('x', 'acount: main'), 'spec.acount: unknown field'],
+  ])('%s', async (_, name, text, message) => {
+    const path = text === null ? name : file(name, text);
+    await expect(apply(terminal, { ...here, filename: path })).rejects.toThrow(message);
+  });
+
+  test('fields of others need --force-conflicts', async () => {
+    await rest.apply('a', { account: 'main', displayName: 'Theirs' }, { manager: 'gwk-api' });
+    const path = file('m.yaml', yaml('a', 'account: main, displayName: Mine'));
+    await expect(apply(terminal, { ...here, filename: path })).rejects.toThrow('--force-conflicts');
+    await apply(terminal, { ...here, filename: path, forceConflicts: true });
+    expect((await rest.get('a')).body.spec.displayName).toBe('Mine');
+  });
+});
+
+describe('get', () => {
+  test('an empty list says so', async () => {
+    await get(terminal, undefined, here);
+    expect(printed).toEqual(['No instances in default.']);
+  });
+
+  test('a table, a wider one, one of all namespaces, names', async () => {
+    await rest.apply('a', { account: 'main', kind: 'sandbox' });
+    const path = file('m.yaml', yaml('b').replace('name: b', 'name: b, namespace: support'));
+    await apply(terminal, { ...here, filename: path });
+    printed = [];
+    await get(terminal, undefined, here);
+    expect(printed.map((line) => line.split(/ {3,}/))).toEqual([
+      ['NAME', 'READY', 'REASON', 'STATE', 'KIND', 'AGE'],
+      ['a', 'Unknown', 'Pending', '-', 'sandbox', expect.stringMatching(/^\d+s$/)],
+    ]);
+    printed = [];
+    await get(terminal, undefined, { ...here, allNamespaces: true, output: 'wide' });
+    expect(printed[0]!.split(/ {3,}/)).toEqual([
+      'NAMESPACE',
+      'NAME',
+      'READY',
+      'REASON',
+      'STATE',
+      'KIND',
+      'AGE',
+      'ACCOUNT',
+      'ID',
+      'JID',
+      'ENGINE',
+    ]);
+    expect(printed[2]!.split(/ {3,}/).slice(0, 2)).toEqual(['support', 'b']);
+    printed = [];
+    await get(terminal, undefined, { ...here, output: 'name' });
+    expect(printed).toEqual(['instance.gwk.dev/a']);
+  });
+
+  test('one as a document', async () => {
+    await rest.apply('a', { account: 'main' });
+    await get(terminal, 'a', { ...here, output: 'json' });
+    expect(JSON.parse(printed.join('\n'))).toMatchObject({ kind: 'Instance', metadata: { name: 'a' } });
+    printed = [];
+    await get(terminal, 'a', { ...here, output: 'yaml' });
+    expect(parse(printed.join('\n'))).toMatchObject({ kind: 'Instance', metadata: { name: 'a' } });
+  });
+
+  test('one that is not there', async () => {
+    await expect(get(terminal, 'nobody', here)).rejects.toThrow(
+      'NotFound: instances.gwk.dev "nobody" not found',
+    );
+  });
+
+  test('watching goes on with a line for every change that shows', async () => {
+    await rest.apply('a', { account: 'main' });
+    const following = get(terminal, undefined, { ...here, watch: true }).catch(() => undefined);
+    await until('the table is there', () => printed.length === 2);
+    await rest.merge('a', { metadata: { labels: { x: 'y' } } });
+    await rest.apply('b', { account: 'main', kind: 'sandbox' });
+    await rest.call('DELETE', '/apis/gwk.dev/v1alpha1/namespaces/default/instances/b');
+    await until('the end is told', () => printed.at(-1)!.endsWith('(deleted)'));
+    const names = printed.slice(2).map((line) => line.split(/ {3,}/)[0]);
+    expect(names).toEqual(['a', 'b', 'b']);
+    await rest.stop();
+    await following;
+    rest = await LocalRest.start(join(folder.path, 'instances'));
+  });
+});
+
+test('delete waits until all is gone, unless told not to', async () => {
+  await rest.apply('a', { account: 'main' });
+  await rest.merge('a', { metadata: { finalizers: [FINALIZER] } });
+  await remove(terminal, ['a'], { ...here, wait: false });
+  const waiting = remove(terminal, ['a'], { ...here, wait: true });
+  setTimeout(() => void rest.merge('a', { metadata: { finalizers: [] } }), 300);
+  await waiting;
+  expect(printed).toEqual(['instance.gwk.dev/a is being deleted', 'instance.gwk.dev/a deleted']);
+  await expect(remove(terminal, ['a'], { ...here, wait: true })).rejects.toThrow('not found');
+});
+
+describe('describe', () => {
+  test('tells conditions and the story, as the server has them', async () => {
+    await rest.apply('a', { account: 'main' });
+    const { uid } = (await rest.get('a')).body.metadata;
+    rest.cluster.tell(
+      { key: 'default/a', uid },
+      { type: 'Normal', reason: 'EngineCreated', message: 'Started engine x' },
+    );
+    await describeOne(terminal, 'a', here);
+    expect(printed.join('\n')).toMatch(/Events:\n {2}AGE .*\n.*Normal {3}EngineCreated {3}Started engine x/);
+  });
+
+  test('reads like a page', () => {
+    const one = {
+      ...resource({ displayName: 'Loja', policy: { menu_ttl_hours: 2 } }, { labels: { team: 'a' } }),
+      status: {
+        id: 'ins_1',
+        state: 'connected',
+        jid: '55@s',
+        since: at(NOW - 120_000),
+        observedGeneration: 1,
+        engine: { pod: 'ins-1-x', version: '0.1.0', startedAt: at(NOW - 150_000) },
+        lastError: null,
+        conditions: [
+          {
+            type: 'Ready' as const,
+            status: 'True' as const,
+            reason: 'Ready',
+            message: 'Ready to send',
+            observedGeneration: 1,
+            lastTransitionTime: at(NOW - 119_000),
+          },
+        ],
+      },
+    };
+    const events = [
+      {
+        type: 'Normal',
+        reason: 'Connected',
+        message: 'up',
+        count: 3,
+        firstTimestamp: at(NOW - 500_000),
+        lastTimestamp: at(NOW - 119_000),
+      },
+    ];
+    expect(describeText(one, events, NOW)).toBe(`Name:              shop
+Namespace:         default
+Labels:            team=a
+Created:           2026-03-01T11:00:00.000Z (60m ago)
+Generation:        1, observed 1
+Id:                ins_1
+Account:           main
+Display name:      Loja
+Kind:              web
+Interactive mode:  native+text
+Policy:            {"menu_ttl_hours":2}
+State:             connected since 2026-03-01T11:58:00.000Z
+JID:               55@s
+Engine:            ins-1-x
+  Version:         0.1.0
+  Started:         2026-03-01T11:57:30.000Z (2m ago)
+Conditions:
+  TYPE    STATUS   REASON   FOR    MESSAGE
+  Ready   True     Ready    119s   Ready to send
+Events:
+  AGE                 TYPE     REASON      MESSAGE
+  119s (x3 over 8m)   Normal   Connected   up`);
+  });
+});
+
+test('columns are as wide as their widest cell', () => {
+  expect(
+    table([
+      ['A', 'B'],
+      ['long', 'x'],
+    ]),
+  ).toBe('A      B\nlong   x');
+});
+
+test.each([
+  [45, '45s'],
+  [119, '119s'],
+  [121, '2m'],
+  [7199, '119m'],
+  [7200, '2h'],
+  [200_000, '2d'],
+  [-5, '0s'],
+])('%i seconds are %s', (seconds, text) => {
+  expect(ageOf(at(NOW - seconds * 1000), NOW)).toBe(text);
+});
+
+describe('where the gateway is', () => {
+  test('settings win', () => {
+    const env = {
+      GWK_CLUSTER_URL: 'http://x:1',
+      GWK_CLUSTER_TOKEN: 't',
+      GWK_OPERATOR_PORT: 'of another program',
+    };
+    expect(findTarget(env, folder.path)).toEqual({ url: 'http://x:1', token: 't' });
+  });
+
+  test('a gateway run from a folder above is found by what its operator wrote', () => {
+    const state = join(folder.path, '.local', 'instances', '.state');
+    const below = join(folder.path, 'some', 'where');
+    mkdirSync(state, { recursive: true });
+    mkdirSync(below, { recursive: true });
+    writeFileSync(join(state, 'operator.json'), JSON.stringify({ url: 'http://127.0.0.1:9', token: 'abc' }));
+    expect(findTarget({}, below)).toEqual({ url: 'http://127.0.0.1:9', token: 'abc' });
+    expect(findTarget({ GWK_CLUSTER_URL: 'http://x:1' }, below)).toEqual({ url: 'http://x:1', token: 'abc' });
+  });
+
+  test('a wrong setting is named', () => {
+    expect(() => findTarget({ GWK_CLUSTER_URL: 'nonsense' }, folder.path)).toThrow('GWK_CLUSTER_URL');
+  });
+
+  test('an address where nothing is says so', async () => {
+    const client = new InstancesClient({ url: 'http://127.0.0.1:1', token: TOKEN });
+    await expect(client.list(null)).rejects.toThrow('nothing answers at http://127.0.0.1:1');
+  });
+
+  test('a wrong token says which one is right', async () => {
+    const client = new InstancesClient({ url: rest.url, token: 'wrong' });
+    await expect(client.list(null)).rejects.toThrow('set GWK_CLUSTER_TOKEN');
+  });
+});
+
+test('the command itself: standard input, tables, exit codes', async () => {
+  const gwk = fileURLToPath(new URL('../../../bin/gwk.js', import.meta.url));
+  const run = async (args: string[], input = '') => {
+    const env = { PATH: process.env['PATH'], GWK_CLUSTER_URL: rest.url, GWK_CLUSTER_TOKEN: TOKEN };
+    const child = spawn(process.execPath, [gwk, 'instances', ...args], { env });
+    let out = '';
+    child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (out += chunk.toString()));
+    child.stdin.end(input);
+    const code = await new Promise((resolve) => child.once('close', resolve));
+    return { code, out };
+  };
+  expect(await run(['apply', '-f', '-'], yaml('a'))).toEqual({
+    code: 0,
+    out: 'instance.gwk.dev/a created\n',
+  });
+  expect((await run(['get'])).out).toContain('NAME   READY');
+  expect(await run(['get', 'nobody'])).toEqual({
+    code: 1,
+    out: 'gwk instances: NotFound: instances.gwk.dev "nobody" not found\n',
+  });
+  expect((await run(['get', '-o', 'xml'])).code).toBe(1);
+}, 30_000);
