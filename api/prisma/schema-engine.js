@@ -107,7 +107,9 @@ function acceptInternalChar() {
   };
 }
 
-function describingInternalChar(adapter) {
+function mended(adapter) {
+  // The adapter's own divides a script at every semicolon, those inside functions and comments too.
+  adapter.executeScript = async (script) => void (await adapter.client.query(script));
   const queryRaw = adapter.queryRaw.bind(adapter);
   adapter.queryRaw = async (query) => {
     const result = await queryRaw(query);
@@ -127,7 +129,7 @@ class MigrationPg extends PrismaPg {
   }
 
   async connect() {
-    return describingInternalChar(await super.connect());
+    return mended(await super.connect());
   }
 
   async connectToShadowDb() {
