@@ -1,146 +1,22 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { Resolver } from 'node:dns/promises';
 import { createServer as createHttpServer } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { TLSSocket } from 'node:tls';
+import {
+  ALLOWED,
+  FORBIDDEN,
+  HOSTILE,
+  LEADS_HERE,
+  NEVER_ROUTED,
+  TREACHEROUS,
+} from '@gwk/test/harness/hostile-urls';
+import { TEST_CERTIFICATE } from '@gwk/test/harness/certificate';
 import { once } from 'node:events';
 import { startTestDns, type DnsAnswer, type TestDns } from '@gwk/test/harness/dns';
 import { request, type Agent } from 'undici';
-import {
-  AddressGuard,
-  checkWebhookUrl,
-  dnsResolve,
-  guardedAgent,
-  type Resolve,
-  type UrlFinding,
-} from './guard.js';
+import { AddressGuard, checkWebhookUrl, dnsResolve, guardedAgent, type Resolve } from './guard.js';
 
-/** PORT stands for the port of a server on this machine that notices every connection. */
-const HOSTILE: [sentence: string, url: string, finding: UrlFinding][] = [
-  ['plain HTTP to a public name', 'http://hooks.example.org:PORT/', 'not-https'],
-  ['plain HTTP to loopback', 'http://127.0.0.1:PORT/', 'not-https'],
-  ['another protocol', 'ftp://hooks.example.org/', 'not-https'],
-  ['a file', 'file:///etc/passwd', 'not-https'],
-  ['gopher', 'gopher://127.0.0.1:PORT/_GET', 'not-https'],
-  ['data', 'data:text/plain,x', 'not-https'],
-  ['WebSocket', 'wss://hooks.example.org/', 'not-https'],
-  ['https without slashes', 'https:127.0.0.1:PORT/', 'not-https'],
-  ['https with one slash', 'https:/127.0.0.1:PORT/', 'not-https'],
-  ['https with three slashes', 'https:///127.0.0.1:PORT/', 'not-https'],
-  ['no URL at all', 'hooks.example.org', 'not-a-url'],
-  ['nothing', '', 'not-a-url'],
-  ['backslashes', 'https:\\\\127.0.0.1:PORT\\', 'not-a-url'],
-  ['a backslash before an at sign', 'https://127.0.0.1:PORT\\@hooks.example.org/', 'not-a-url'],
-  ['a tab within the name', 'https://local\thost:PORT/', 'not-a-url'],
-  ['a line break within the name', 'https://local\nhost:PORT/', 'not-a-url'],
-  ['a leading space', ' https://localhost:PORT/', 'not-a-url'],
-  ['a header smuggled into the path', 'https://hooks.example.org:PORT/ HTTP/1.1\r\nHost: x', 'not-a-url'],
-  ['a NUL', 'https://localhost:PORT/\u0000', 'not-a-url'],
-  ['a number that is no address', 'https://256.256.256.256:PORT/', 'not-a-url'],
-  ['an address with a zone', 'https://[fe80::1%25lo]:PORT/', 'not-a-url'],
-  ['a port that is none', 'https://hooks.example.org:99999/', 'not-a-url'],
-  ['port 0', 'https://hooks.example.org:0/', 'bad-port'],
-  ['a user', 'https://user@hooks.example.org:PORT/', 'user-info'],
-  ['a user and a password', 'https://user:pw@hooks.example.org:PORT/', 'user-info'],
-  ['an empty user', 'https://@hooks.example.org:PORT/', 'user-info'],
-  ['a public name as user of loopback', 'https://hooks.example.org@127.0.0.1:PORT/', 'user-info'],
-  ['localhost', 'https://localhost:PORT/', 'name-not-public'],
-  ['localhost with a dot', 'https://localhost.:PORT/', 'name-not-public'],
-  ['localhost in capitals', 'https://LOCALHOST:PORT/', 'name-not-public'],
-  ['localhost in full-width letters', 'https://ｌｏｃａｌｈｏｓｔ:PORT/', 'name-not-public'],
-  ['localhost in percent signs', 'https://%6c%6f%63%61%6c%68%6f%73%74:PORT/', 'name-not-public'],
-  ['a name below localhost', 'https://hooks.localhost:PORT/', 'name-not-public'],
-  ['localhost.localdomain', 'https://localhost.localdomain:PORT/', 'name-not-public'],
-  ['a single label', 'https://postgres:PORT/', 'name-not-public'],
-  ['a service of the cluster', 'https://api.default.svc:PORT/', 'name-not-public'],
-  ['a service of the cluster in full', 'https://api.default.svc.cluster.local:PORT/', 'name-not-public'],
-  ["a cloud's metadata by name", 'https://metadata.google.internal:PORT/', 'name-not-public'],
-  ['a printer', 'https://printer.local:PORT/', 'name-not-public'],
-  ['a router', 'https://router.lan:PORT/', 'name-not-public'],
-  ['a host at home', 'https://nas.home.arpa:PORT/', 'name-not-public'],
-  ['a reverse name', 'https://1.0.0.127.in-addr.arpa:PORT/', 'name-not-public'],
-  ['a test name', 'https://hooks.test:PORT/', 'name-not-public'],
-  ['an invalid name', 'https://hooks.invalid:PORT/', 'name-not-public'],
-  ['an onion', 'https://abcdef.onion:PORT/', 'name-not-public'],
-  ['a corporate name', 'https://intra.corp:PORT/', 'name-not-public'],
-  ['a public name with a dot at its end', 'https://hooks.example.org.:PORT/', 'name-not-public'],
-  ['an empty label', 'https://hooks..example.org:PORT/', 'name-not-public'],
-  ['a label that begins with a hyphen', 'https://-x.example.org:PORT/', 'name-not-public'],
-  ['a label with a star', 'https://*.example.org:PORT/', 'name-not-public'],
-  ['loopback', 'https://127.0.0.1:PORT/', 'address-not-public'],
-  ['loopback with a dot', 'https://127.0.0.1.:PORT/', 'address-not-public'],
-  ['another loopback', 'https://127.9.9.9:PORT/', 'address-not-public'],
-  ['loopback as a number', 'https://2130706433:PORT/', 'address-not-public'],
-  ['loopback in hex', 'https://0x7f000001:PORT/', 'address-not-public'],
-  ['loopback in octal', 'https://0177.0.0.01:PORT/', 'address-not-public'],
-  ['loopback in two parts', 'https://127.1:PORT/', 'address-not-public'],
-  ['loopback in circled digits', 'https://①②⑦.⓪.⓪.①:PORT/', 'address-not-public'],
-  ['zero', 'https://0:PORT/', 'address-not-public'],
-  ['0.0.0.0', 'https://0.0.0.0:PORT/', 'address-not-public'],
-  ['10/8', 'https://10.0.0.1:PORT/', 'address-not-public'],
-  ['172.16/12', 'https://172.31.255.255:PORT/', 'address-not-public'],
-  ['192.168/16', 'https://192.168.1.1:PORT/', 'address-not-public'],
-  ['carrier-grade NAT', 'https://100.100.100.200:PORT/', 'address-not-public'],
-  ["a cloud's metadata", 'https://169.254.169.254:PORT/latest/meta-data/', 'address-not-public'],
-  ["Azure's host agent", 'https://168.63.129.16:PORT/', 'address-not-public'],
-  ['benchmarking', 'https://198.19.0.1:PORT/', 'address-not-public'],
-  ['documentation', 'https://203.0.113.7:PORT/', 'address-not-public'],
-  ['IETF protocols', 'https://192.0.0.192:PORT/', 'address-not-public'],
-  ['a 6to4 relay', 'https://192.88.99.1:PORT/', 'address-not-public'],
-  ['multicast', 'https://224.0.0.251:PORT/', 'address-not-public'],
-  ['reserved', 'https://240.0.0.1:PORT/', 'address-not-public'],
-  ['broadcast', 'https://255.255.255.255:PORT/', 'address-not-public'],
-  ['IPv6 loopback', 'https://[::1]:PORT/', 'address-not-public'],
-  ['IPv6 unspecified', 'https://[::]:PORT/', 'address-not-public'],
-  ['IPv4-mapped loopback', 'https://[::ffff:127.0.0.1]:PORT/', 'address-not-public'],
-  ['IPv4-mapped loopback in hex', 'https://[::ffff:7f00:1]:PORT/', 'address-not-public'],
-  ['IPv4-mapped, a public one', 'https://[::ffff:8.8.8.8]:PORT/', 'address-not-public'],
-  ['IPv4-compatible loopback', 'https://[::127.0.0.1]:PORT/', 'address-not-public'],
-  ['IPv4-translated loopback', 'https://[::ffff:0:127.0.0.1]:PORT/', 'address-not-public'],
-  ['NAT64 of loopback', 'https://[64:ff9b::127.0.0.1]:PORT/', 'address-not-public'],
-  ['local NAT64', 'https://[64:ff9b:1::a00:1]:PORT/', 'address-not-public'],
-  ['6to4 of loopback', 'https://[2002:7f00:1::]:PORT/', 'address-not-public'],
-  ['Teredo', 'https://[2001::1]:PORT/', 'address-not-public'],
-  ['IPv6 benchmarking', 'https://[2001:2::1]:PORT/', 'address-not-public'],
-  ['ORCHID', 'https://[2001:20::1]:PORT/', 'address-not-public'],
-  ['IPv6 documentation', 'https://[2001:db8::1]:PORT/', 'address-not-public'],
-  ['new IPv6 documentation', 'https://[3fff::1]:PORT/', 'address-not-public'],
-  ['discard only', 'https://[100::1]:PORT/', 'address-not-public'],
-  ['unique local', 'https://[fd00:ec2::254]:PORT/', 'address-not-public'],
-  ['link-local', 'https://[fe80::1]:PORT/', 'address-not-public'],
-  ['site-local', 'https://[fec0::1]:PORT/', 'address-not-public'],
-  ['IPv6 multicast', 'https://[ff02::1]:PORT/', 'address-not-public'],
-  ['segment routing', 'https://[5f00::1]:PORT/', 'address-not-public'],
-  ["a range of the cluster's own", 'https://34.118.224.1:PORT/', 'address-not-public'],
-  ["an IPv6 range of the cluster's own", 'https://[2600:1900::1]:PORT/', 'address-not-public'],
-];
-
-/** Names that look public and lead inside; the DNS server answers this. */
-const TREACHEROUS: [sentence: string, name: string, a: string[], aaaa: string[]][] = [
-  ['loopback', 'a1.hooks-example.org', ['127.0.0.1'], []],
-  ['IPv6 loopback', 'a2.hooks-example.org', [], ['::1']],
-  ['a public address and loopback', 'a3.hooks-example.org', ['93.184.215.14', '127.0.0.1'], []],
-  ['a public address and IPv6 loopback', 'a4.hooks-example.org', ['93.184.215.14'], ['::1']],
-  ['IPv4-mapped loopback', 'a5.hooks-example.org', [], ['::ffff:127.0.0.1']],
-  ['0.0.0.0', 'a6.hooks-example.org', ['0.0.0.0'], []],
-  ['IPv6 unspecified', 'a7.hooks-example.org', [], ['::']],
-  ["a cloud's metadata", 'a8.hooks-example.org', ['169.254.169.254'], []],
-  ['NAT64 of loopback', 'a9.hooks-example.org', [], ['64:ff9b::7f00:1']],
-  ['nowhere', 'a10.hooks-example.org', [], []],
-];
-
-const ALLOWED: [sentence: string, url: string][] = [
-  ['a public name', 'https://hooks.example.org/'],
-  ['a name with a port, a path and a query', 'https://hooks.example.com:8443/a/b?c=d#e'],
-  ['a name of two labels', 'https://example.com/hook'],
-  ['a name with an underscore', 'https://my_hooks.example.com/'],
-  ['an international name', 'https://exämple.com/'],
-  ['capitals', 'HTTPS://Hooks.Example.org/'],
-  ['a public IPv4 address', 'https://93.184.215.14/'],
-  ['a public IPv6 address', 'https://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]/'],
-  ['the neighbours of private ranges', 'https://172.32.0.1/'],
-  ['an at sign in the path', 'https://hooks.example.org/@me'],
-];
-
-const FORBIDDEN = ['34.118.224.0/20', '2600:1900::/28'];
 const strict = new AddressGuard({ loopback: false, forbiddenRanges: FORBIDDEN });
 const onOneMachine = new AddressGuard({ loopback: true, forbiddenRanges: FORBIDDEN });
 
@@ -199,10 +75,6 @@ async function call(agent: Agent, url: string): Promise<string | null> {
     return code ?? name;
   }
 }
-
-/** Those of the table that lead to the server of this test; names do where all names resolve to 127.0.0.1. */
-const LEADS_HERE = /127|7f00:1\]|LOCALHOST|localhost|\[::1?\]|2130706433|0x7f|①|https:\/\/0/;
-const NEVER_ROUTED = /^https:\/\/\[(64:ff9b|2002|::127|::ffff:0:)/;
 
 function connectWithoutGuard(url: string): Promise<void> {
   const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
@@ -367,6 +239,59 @@ describe('at each call', () => {
     target.closeAllConnections();
     await new Promise((resolve) => target.close(resolve));
     await rebinding.stop();
+  });
+
+  describe('over TLS', () => {
+    // 127.0.0.1 plays the public address; otherwise the guard is the real one.
+    const judge = {
+      judgeTarget: (protocol: string, name: string) => strict.judgeTarget(protocol, name),
+      judgeAddresses: (addresses: readonly string[]) =>
+        strict.judgeAddresses(addresses.filter((address) => address !== '127.0.0.1')),
+    };
+    const seen: string[] = [];
+    const target = createTlsServer(TEST_CERTIFICATE, (req, res) => {
+      seen.push(`${req.headers.host} ${(req.socket as TLSSocket).servername}`);
+      res.end();
+    });
+    let targetPort: number;
+    beforeAll(async () => {
+      target.listen(0, '127.0.0.1');
+      await once(target, 'listening');
+      targetPort = (target.address() as AddressInfo).port;
+    });
+    afterAll(async () => {
+      target.closeAllConnections();
+      await new Promise((resolve) => target.close(resolve));
+    });
+    const callOverTls = async (name: string, ca?: string) => {
+      const agent = guardedAgent(judge, {
+        resolve: dnsResolve(resolverAt(dns)),
+        ...(ca !== undefined && { ca }),
+      });
+      const code = await call(agent, `https://${name}:${targetPort}/`);
+      await agent.destroy();
+      return code;
+    };
+
+    test('a name is called at its address under its own name', async () => {
+      expect(await callOverTls('hooks.example.org', TEST_CERTIFICATE.cert)).toBeNull();
+      expect(seen).toEqual([`hooks.example.org:${targetPort} hooks.example.org`]);
+    });
+
+    test('a certificate for another name is not accepted', async () => {
+      expect(await callOverTls('other.example.org', TEST_CERTIFICATE.cert)).toBe(
+        'ERR_TLS_CERT_ALTNAME_INVALID',
+      );
+    });
+
+    test('a certificate that nothing trusts is not accepted, whatever the environment says', async () => {
+      process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+      try {
+        expect(await callOverTls('hooks.example.org')).toBe('DEPTH_ZERO_SELF_SIGNED_CERT');
+      } finally {
+        delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+      }
+    });
   });
 
   test('a redirect is an answer like another: nothing follows it', async () => {

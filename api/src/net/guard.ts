@@ -190,8 +190,9 @@ export function guardedAgent(judge: TargetJudge, options: AgentOptions = {}): Ag
     allowH2: false,
     pipelining: 1,
     connections: null,
-    keepAliveTimeout: 4_000,
-    // Whatever a server hints: a connection does not outlive the name it was made for by much.
+    // Short: a POST on a connection that the other side has just closed cannot be told from one that it read. And
+    // whatever a server hints, a connection does not outlive the name it was made for by much.
+    keepAliveTimeout: 1_000,
     keepAliveMaxTimeout: 10_000,
     connect: (target, callback) => {
       const refusal = judge.judgeTarget(target.protocol, target.hostname);

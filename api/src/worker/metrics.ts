@@ -6,6 +6,13 @@ export interface DeliveryMetrics {
   concluded(conclusion: Conclusion): void;
 }
 
+/** What is looked at when somebody asks. */
+export interface Observed {
+  inFlight: () => number;
+  /** Seconds by which the oldest due delivery is late; 0 where none is. */
+  queueAge: () => Promise<number>;
+}
+
 /** What /metrics of a worker says. */
 export class WorkerMetrics implements DeliveryMetrics {
   readonly registry = new Registry();
@@ -14,7 +21,7 @@ export class WorkerMetrics implements DeliveryMetrics {
   readonly #sweeps: Counter<'sweep' | 'result'>;
   readonly #swept: Counter<'sweep'>;
 
-  constructor(inFlight: () => number) {
+  constructor({ inFlight, queueAge }: Observed) {
     const registers = [this.registry];
     collectDefaultMetrics({ register: this.registry });
     this.#deliveries = new Counter({
@@ -47,6 +54,14 @@ export class WorkerMetrics implements DeliveryMetrics {
       registers,
       collect() {
         this.set(inFlight());
+      },
+    });
+    new Gauge({
+      name: 'gwk_webhook_queue_age_seconds',
+      help: 'How late the oldest due delivery is, those under way included; NaN where Postgres does not say.',
+      registers,
+      async collect() {
+        this.set(await queueAge().catch(() => Number.NaN));
       },
     });
   }

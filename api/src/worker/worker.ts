@@ -8,6 +8,7 @@ import { Doorbell } from '../messages/accept/doorbell.js';
 import { AddressGuard, guardedAgent } from '../net/guard.js';
 import { closeRedis, openRedis } from '../redis.js';
 import { readEnvironmentPolicy, untilUsable } from '../startup.js';
+import { queueAge } from './delivery/claim.js';
 import { Deliveries, type DeliveryDeps } from './delivery/deliveries.js';
 import { startHealthListener } from './health.js';
 import { WorkerMetrics } from './metrics.js';
@@ -52,7 +53,10 @@ export async function startWorker(
     const redis = openRedis({ url: config.redisUrl, program: 'gwk-worker', log });
     closers.push(() => closeRedis(redis));
     const doorbell = new Doorbell(redis, new RedisKeys(config.redisPrefix));
-    const metrics: WorkerMetrics = new WorkerMetrics(() => deliveries.inFlight);
+    const metrics: WorkerMetrics = new WorkerMetrics({
+      inFlight: () => deliveries.inFlight,
+      queueAge: () => queueAge(db),
+    });
     const deliveries = makeDeliveries(config, { db, sealer, log, metrics }, closers);
     const ended = new AbortController();
     const listener = await startHealthListener(config, {

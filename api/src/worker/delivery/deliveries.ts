@@ -51,6 +51,7 @@ const BUSY_MS = 2;
 const SLOW_PART = 1 / 5;
 const WRITE_RETRY_MS = [100, 250, 500, 1_000, 2_000];
 const MAX_DRAIN_MS = 10_000;
+const STOPPING_WRITE_MS = 3_000;
 
 export class Deliveries {
   readonly #deps: DeliveryDeps;
@@ -75,7 +76,11 @@ export class Deliveries {
   }
 
   /** One look at the queue. @returns how long the next one can wait (milliseconds) */
-  async pass(): Promise<number> {
+  pass(): Promise<number> {
+    return this.#track(this.#look());
+  }
+
+  async #look(): Promise<number> {
     const { db, options } = this.#deps;
     this.#freed = false;
     const room = this.#slots.room();
@@ -117,15 +122,25 @@ export class Deliveries {
   }
 
   async #drain(): Promise<void> {
-    while (this.#unfinished.size > 0) await Promise.allSettled(this.#unfinished);
+    while (this.#unfinished.size > 0) await Promise.all(this.#unfinished);
   }
 
   #start(claimed: Claimed): void {
     const running = this.#deliver(claimed).catch((error: unknown) => {
       this.#deps.log.error({ err: error, delivery: claimed.deliveryId }, 'a delivery was left to its lock');
     });
-    this.#unfinished.add(running);
-    void running.finally(() => this.#unfinished.delete(running));
+    void this.#track(running);
+  }
+
+  /** What `stop` waits for. */
+  #track<T>(work: Promise<T>): Promise<T> {
+    const ended = work.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#unfinished.add(ended);
+    void ended.then(() => this.#unfinished.delete(ended));
+    return work;
   }
 
   async #deliver(claimed: Claimed): Promise<void> {
@@ -162,14 +177,15 @@ export class Deliveries {
     }
   }
 
-  /** Tried for as long as the lock lasts; afterwards the entry is due again anyway. */
+  /** Tried for as long as the lock lasts; afterwards the entry is due again anyway. While stopping, not so long. */
   async #conclude(conclusion: Conclusion): Promise<void> {
-    const deadline = performance.now() + LOCK_MARGIN_MS;
+    const start = performance.now();
     for (let attempt = 0; ; attempt++) {
       try {
         return await this.#writer.submit(conclusion);
       } catch (error) {
-        if (performance.now() > deadline) throw error;
+        const patience = this.#stopping ? STOPPING_WRITE_MS : LOCK_MARGIN_MS;
+        if (performance.now() - start > patience) throw error;
         await sleep(WRITE_RETRY_MS[attempt] ?? WRITE_RETRY_MS.at(-1)!);
       }
     }

@@ -8,7 +8,7 @@ export interface SlotLimits {
   slowMs: number;
 }
 
-const MAX_REMEMBERED = 10_000;
+const MAX_REMEMBERED = 1_000;
 
 export class Slots {
   readonly #limits: SlotLimits;
