@@ -13,6 +13,19 @@ CREATE FUNCTION gwk_contact_name(contact uuid) RETURNS text LANGUAGE sql STABLE 
   ORDER BY position('@' IN n.name) > 0, n.name LIMIT 1
 $$;
 
+-- Locks the conversations in which messages wait. A message that has left the queue never comes back to it, so whoever
+-- has the lock knows which of them still wait.
+CREATE FUNCTION gwk_lock_conversations(message_ids uuid[]) RETURNS void
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
+AS $$
+DECLARE
+  ids uuid[] := ARRAY(SELECT o.conversation_id FROM outbox o WHERE o.message_id = ANY (message_ids));
+BEGIN
+  PERFORM FROM conversations v WHERE v.id = ANY (ids) ORDER BY v.id FOR NO KEY UPDATE;
+END $$;
+
 -- Gives the head of the queue to the first waiting entry of each conversation that has none. The caller holds the
 -- locks of the conversations.
 CREATE FUNCTION gwk_promote_heads(conversations uuid[]) RETURNS void
@@ -129,6 +142,9 @@ END $$;
 -- The same claim id again takes nothing and returns what is still held under it.
 --
 -- A row without message carries the verdict of its caller. `opted_out`: not claimed; the caller fails it.
+-- However many conversations wait, those whose turn it is are read from the index of turns in its order (hence no
+-- sorts), and what is claimed from the index of claims alone (hence OFFSET 0).
+--
 -- What was attempted may have left: it is granted whatever has happened since, so that its doubt can end. What an
 -- older epoch held of a suspended account and never attempted goes back to waiting.
 CREATE FUNCTION gwk_claim(
@@ -140,7 +156,7 @@ CREATE FUNCTION gwk_claim(
 )
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET enable_material = off
+SET enable_material = off SET enable_sort = off
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -159,10 +175,10 @@ BEGIN
   JOIN accounts a ON a.id = i.account_id
   CROSS JOIN LATERAL (
     SELECT * FROM (
-      (SELECT o.message_id, 0 AS rank, o.turn_at FROM outbox o
-       WHERE o.instance_id = r.instance_id AND o.claim_id IS NOT NULL AND o.head AND o.prepared
-         AND (o.claim_epoch, o.claim_holder) IS DISTINCT FROM (r.epoch, r.holder)
-       ORDER BY o.turn_at, o.message_id LIMIT r.most)
+      (SELECT o.message_id, 0 AS rank, o.turn_at FROM (
+         SELECT * FROM outbox e WHERE e.instance_id = r.instance_id AND e.claim_id IS NOT NULL OFFSET 0
+       ) AS o
+       WHERE o.head AND o.prepared AND (o.claim_epoch, o.claim_holder) IS DISTINCT FROM (r.epoch, r.holder))
       UNION ALL
       (SELECT o.message_id, 1, o.turn_at FROM outbox o
        WHERE o.instance_id = r.instance_id AND o.head AND o.prepared AND o.state = 'waiting'
@@ -177,9 +193,7 @@ BEGIN
       AND o.claim_epoch = r.epoch AND o.claim_holder = r.holder);
 
   IF candidates IS NOT NULL THEN
-    PERFORM FROM conversations v
-    WHERE v.id IN (SELECT o.conversation_id FROM outbox o WHERE o.message_id = ANY (candidates))
-    ORDER BY v.id FOR NO KEY UPDATE;
+    PERFORM gwk_lock_conversations(candidates);
 
     WITH judged AS (
       SELECT o.message_id, c.place, o.state,
@@ -263,9 +277,7 @@ DECLARE
   mine uuid[];
   already uuid[];
 BEGIN
-  PERFORM FROM conversations v
-  WHERE v.id IN (SELECT o.conversation_id FROM outbox o WHERE o.message_id = ANY (message_ids))
-  ORDER BY v.id FOR NO KEY UPDATE;
+  PERFORM gwk_lock_conversations(message_ids);
 
   WITH attempted AS (
     UPDATE outbox o SET attempted_at = COALESCE(o.attempted_at, now())
@@ -396,9 +408,7 @@ DECLARE
   finished uuid[];
   conversations_left uuid[];
 BEGIN
-  PERFORM FROM conversations v
-  WHERE v.id IN (SELECT o.conversation_id FROM outbox o WHERE o.message_id = ANY (ids))
-  ORDER BY v.id FOR NO KEY UPDATE;
+  PERFORM gwk_lock_conversations(ids);
 
   made := ARRAY(
     SELECT m.id FROM messages m
@@ -546,9 +556,10 @@ BEGIN
     WHERE verdicts[i.place] IS NULL);
 
   PERFORM FROM conversations v
-  WHERE v.id IN (SELECT i.conversation_id FROM jsonb_to_recordset(items)
-    AS i(number integer, conversation_id uuid, new_conversation boolean)
-    WHERE NOT i.new_conversation AND i.number = ANY (good))
+  WHERE v.id = ANY (ARRAY(
+    SELECT i.conversation_id
+    FROM jsonb_to_recordset(items) AS i(number integer, conversation_id uuid, new_conversation boolean)
+    WHERE NOT i.new_conversation AND i.number = ANY (good)))
   ORDER BY v.id FOR NO KEY UPDATE;
 
   -- A name or conversation that another has made meanwhile keeps its first maker's ids.

@@ -260,10 +260,7 @@ LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 BEGIN
-  PERFORM FROM conversations v
-  WHERE v.id IN (SELECT o.conversation_id FROM jsonb_to_recordset(changes) AS c(message_id uuid)
-                 JOIN outbox o ON o.message_id = c.message_id)
-  ORDER BY v.id FOR NO KEY UPDATE;
+  PERFORM gwk_lock_conversations(ARRAY(SELECT c.message_id FROM jsonb_to_recordset(changes) AS c(message_id uuid)));
   SELECT coalesce(jsonb_agg(c.change), '[]') INTO changes
   FROM jsonb_array_elements(changes) AS c(change)
   JOIN outbox o ON o.message_id = (c.change ->> 'message_id')::uuid AND o.attempted_at IS NULL;
@@ -328,9 +325,7 @@ DECLARE
   released uuid[];
   moved uuid[];
 BEGIN
-  PERFORM FROM conversations v
-  WHERE v.id IN (SELECT o.conversation_id FROM outbox o WHERE o.message_id = ANY (message_ids))
-  ORDER BY v.id FOR NO KEY UPDATE;
+  PERFORM gwk_lock_conversations(message_ids);
 
   WITH entries AS (
     SELECT o.message_id, o.conversation_id, o.instance_id,
