@@ -15,6 +15,8 @@ export function register(program: Command): void {
         '\n  13  replaced: another connection took the number over\n',
     )
     .action(async () => {
+      const { keepHeapSmall } = await import('./small-heap.js');
+      keepHeapSmall();
       const { runEngine } = await import('./program.js');
       await runEngine(process.env);
     });

@@ -52,8 +52,8 @@ test('an unreachable port costs the socket shortly before the lease ends and not
   const { port, network } = await open(SHORT);
   await stage.start();
   await until('it has renewed', () => port.of('renew').length >= 2);
-  await port.down();
   const last = port.of('renew').at(-1)!.at;
+  port.fault = () => 'hang';
   const closesAt = last + SHORT.leaseMs - MARGIN_MS;
 
   await sleep(closesAt - performance.now() - 150);
@@ -68,10 +68,11 @@ test('an unreachable port costs the socket shortly before the lease ends and not
   expect(network.arrivals).toHaveLength(0);
 
   // It was away and refused nobody: the same engine goes on, and tells what happened.
-  await port.up();
-  await until('it is sent', () => stage.sent === 1);
+  port.fault = () => 'answer';
+  await until('it is sent', () => stage.sent === 1, 15_000);
+  await until('all is told', () => stage.states.length >= 4);
   expect(stage.states).toEqual(['connected', 'disconnected: lease_unconfirmed', 'connecting', 'connected']);
-});
+}, 30_000);
 
 test('an outage shorter than the lease closes nothing', async () => {
   const { port } = await open(SHORT);

@@ -24,6 +24,7 @@ export class EngineProcess {
       stdio: ['pipe', 'pipe', 'pipe'],
       env: {
         PATH: process.env['PATH'],
+        NODE_OPTIONS: process.env['ENGINE_NODE_OPTIONS'] ?? '',
         GWK_EXIT_WITH_PARENT: 'on',
         GWK_ENGINE_INTERNAL_URL: internalUrl,
         GWK_ENGINE_TOKEN: 'a-token',

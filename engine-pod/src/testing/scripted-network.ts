@@ -59,6 +59,6 @@ export class ScriptedNetwork {
     this.arrivals.push(arrival);
     const after = this.answerAfter(arrival);
     if (after === null) return;
-    setTimeout(() => response.end(JSON.stringify({ ack: true })), after);
+    setTimeout(() => response.end(JSON.stringify({ ack: true })), after).unref();
   }
 }

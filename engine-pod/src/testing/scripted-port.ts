@@ -24,7 +24,8 @@ export interface ScriptedPortOptions {
   messagesPerMinute?: number;
 }
 
-type Fault = (call: Call) => 'answer' | 'lose-reply' | 'hang' | Refusal | Promise<'answer'>;
+type Fate = 'answer' | 'lose-reply' | 'hang' | Refusal;
+type Fault = (call: Call) => Fate | Promise<Fate>;
 
 export class ScriptedPort {
   readonly queue = new ScriptedQueue();

@@ -8,6 +8,7 @@ interface Row {
 
 /** The rows of one instance, in memory: heads of conversations, claimed in turns. */
 export class ScriptedQueue {
+  readonly #byId = new Map<string, Row>();
   /** By conversation, in order. */
   readonly #waiting = new Map<string, Row[]>();
   /** Every outcome that was reported, in order. */
@@ -26,37 +27,46 @@ export class ScriptedQueue {
       attempted_at: null,
     };
     const rows = this.#waiting.get(conversation) ?? [];
-    this.#waiting.set(conversation, [...rows, { message, claimId: null }]);
+    const row = { message, claimId: null };
+    rows.push(row);
+    this.#byId.set(message.message_id, row);
+    this.#waiting.set(conversation, rows);
     return message;
+  }
+
+  fill(conversation: string, count: number, text: string): void {
+    for (let i = 0; i < count; i++) this.add(conversation, text);
   }
 
   /** Another engine takes over what the last one held. */
   orphan(): void {
-    for (const row of this.#rows()) row.claimId = null;
+    for (const row of this.#byId.values()) row.claimId = null;
   }
 
   /** The message is no longer to be sent. */
   remove(messageId: string): void {
-    for (const [conversation, rows] of this.#waiting) {
-      this.#waiting.set(
-        conversation,
-        rows.filter(({ message }) => message.message_id !== messageId),
-      );
-    }
+    const row = this.#byId.get(messageId);
+    const rows = row && this.#waiting.get(row.message.conversation_id);
+    if (!rows) return;
+    this.#byId.delete(messageId);
+    rows.splice(rows.indexOf(row), 1);
+    if (rows.length === 0) this.#waiting.delete(row.message.conversation_id);
   }
 
   claim(claimId: string, limit: number): ClaimedMessage[] {
-    const before = this.#rows().filter((row) => row.claimId === claimId);
-    if (before.length > 0) return before.map(({ message }) => message);
-    const heads = [...this.#waiting.values()].flatMap((rows) => (rows[0]?.claimId === null ? [rows[0]] : []));
-    const claimed = heads.slice(0, limit);
-    for (const row of claimed) row.claimId = claimId;
-    return claimed.map(({ message }) => message);
+    const heads: Row[] = [];
+    const before: Row[] = [];
+    for (const [head] of this.#waiting.values()) {
+      if (head?.claimId === claimId) before.push(head);
+      if (head?.claimId === null && heads.length < limit) heads.push(head);
+    }
+    if (before.length === 0) for (const row of heads) row.claimId = claimId;
+    return (before.length > 0 ? before : heads).map(({ message }) => message);
   }
 
   built(messages: { message_id: string; built: string }[]): string[] {
     return messages.flatMap(({ message_id, built }) => {
-      const row = this.#rows().find(({ message }) => message.message_id === message_id);
+      const row = this.#byId.get(message_id);
       if (!row?.claimId) return [];
       row.message.built ??= built;
       row.message.attempted_at ??= new Date().toISOString();
@@ -67,17 +77,14 @@ export class ScriptedQueue {
   conclude(outcomes: { kind: string; message_id?: string }[]): void {
     this.outcomes.push(...outcomes);
     for (const { kind, message_id } of outcomes) {
-      if (message_id === undefined) continue;
-      if (kind !== 'returned') this.remove(message_id);
-      for (const row of this.#rows()) if (row.message.message_id === message_id) row.claimId = null;
+      const row = message_id === undefined ? undefined : this.#byId.get(message_id);
+      if (!row) continue;
+      if (kind === 'returned') row.claimId = null;
+      else this.remove(row.message.message_id);
     }
   }
 
   outcomesOf(kind: string): { kind: string; message_id?: string; wa_message_id?: string }[] {
     return this.outcomes.filter((outcome) => outcome.kind === kind);
-  }
-
-  #rows(): Row[] {
-    return [...this.#waiting.values()].flat();
   }
 }

@@ -1,0 +1,253 @@
+import type { InstanceState } from '@gwk/core/states';
+import type { Closed } from '../driver/driver.js';
+import { machineOf, step, type Input, type Machine, type StoredState } from './machine.js';
+
+const AT = Date.parse('2026-01-01T12:00:00Z');
+const later = (ms: number): string => new Date(AT + ms).toISOString();
+const device = { jid: '5500@s', business_name: null, platform: 'sandbox' };
+
+const stored = (state: InstanceState, change: Partial<StoredState> = {}): StoredState => ({
+  state,
+  banned_until: null,
+  reconnect_count: 0,
+  reconnect_at: null,
+  ...change,
+});
+
+const open: Input = { kind: 'opened', jid: '5500@s', business_name: null };
+const drop: Input = { kind: 'closed', how: { kind: 'dropped', reason: 'lost' } };
+
+/** Runs inputs one second apart and tells what was stored and done, in short. */
+function run(
+  from: StoredState,
+  inputs: Input[],
+  everyMs = 1_000,
+): { machine: Machine; told: string[]; socket: string[] } {
+  let machine = machineOf(from, AT);
+  const told: string[] = [];
+  const socket: string[] = [];
+  inputs.forEach((input, i) => {
+    const result = step(machine, input, { at: AT + i * everyMs, random: 1 });
+    machine = result.machine;
+    told.push(
+      ...result.changes.map(({ state, reason }) => (reason === null ? state : `${state}: ${reason}`)),
+    );
+    socket.push(result.socket);
+  });
+  return { machine, told, socket };
+}
+
+const start: Input = { kind: 'start' };
+
+describe('at the start', () => {
+  test.each<[string, StoredState, string[], string]>([
+    ['a new sandbox connects, and its state stays as it is', stored('connecting'), [], 'open'],
+    ['what was connected under another engine connects anew', stored('connected'), ['connecting'], 'open'],
+    ['disconnected reconnects', stored('disconnected'), ['connecting'], 'open'],
+    ['disconnected waits until its time', stored('disconnected', { reconnect_at: later(1) }), [], 'keep'],
+    ['and not beyond it', stored('disconnected', { reconnect_at: later(0) }), ['connecting'], 'open'],
+    ['an unpaired number waits', stored('pending_pair'), [], 'keep'],
+    ['a logged out number waits', stored('logged_out'), [], 'keep'],
+    ['a ban without end waits', stored('banned'), [], 'keep'],
+    ['a ban that goes on waits', stored('banned', { banned_until: later(1) }), [], 'keep'],
+    ['a ban that has ended does not', stored('banned', { banned_until: later(0) }), ['connecting'], 'open'],
+  ])('%s', (_case, from, told, socket) => {
+    const result = run(from, [start]);
+    expect(result.told).toEqual(told);
+    expect(result.socket).toEqual([socket]);
+  });
+});
+
+const closed = (how: Closed): Input => ({ kind: 'closed', how });
+const back = closed({ kind: 'dropped', reason: '515', reconnect: 'at-once' });
+const unlinked = closed({ kind: 'logged-out', reason: 'removed' });
+const banned = closed({ kind: 'banned', code: '402', expiresAt: null });
+const replaced = closed({ kind: 'replaced' });
+
+describe('what moves the state', () => {
+  test.each<{ when: string; from: InstanceState; input: Input; told: string[]; socket: string }>([
+    { when: 'opened', from: 'connecting', input: open, told: ['connected'], socket: 'keep' },
+    { when: 'opened, no longer wanted', from: 'disconnected', input: open, told: [], socket: 'keep' },
+    { when: 'dropped', from: 'connected', input: drop, told: ['disconnected: lost'], socket: 'close' },
+    { when: 'refused', from: 'connecting', input: drop, told: ['disconnected: lost'], socket: 'close' },
+    {
+      when: 'called back at once',
+      from: 'connected',
+      input: back,
+      told: ['connecting: 515'],
+      socket: 'reopen',
+    },
+    {
+      when: 'unlinked by the phone',
+      from: 'connected',
+      input: unlinked,
+      told: ['logged_out: removed'],
+      socket: 'close',
+    },
+    { when: 'banned', from: 'connected', input: banned, told: ['banned: 402'], socket: 'close' },
+    {
+      when: 'replaced',
+      from: 'connected',
+      input: replaced,
+      told: ['disconnected: replaced'],
+      socket: 'close',
+    },
+    {
+      when: 'the lease is not confirmed',
+      from: 'connected',
+      input: { kind: 'forbidden' },
+      told: ['disconnected: lease_unconfirmed'],
+      socket: 'close',
+    },
+    {
+      when: 'the same without a socket',
+      from: 'banned',
+      input: { kind: 'forbidden' },
+      told: [],
+      socket: 'close',
+    },
+    {
+      when: 'stopped',
+      from: 'connected',
+      input: { kind: 'stop' },
+      told: ['disconnected: engine_stopped'],
+      socket: 'close',
+    },
+    {
+      when: 'stopped while it waits',
+      from: 'disconnected',
+      input: { kind: 'stop' },
+      told: [],
+      socket: 'close',
+    },
+    {
+      when: 'restarted',
+      from: 'connected',
+      input: { kind: 'restart' },
+      told: ['disconnected: restart', 'connecting'],
+      socket: 'reopen',
+    },
+    {
+      when: 'restarted while it waits',
+      from: 'disconnected',
+      input: { kind: 'restart' },
+      told: [],
+      socket: 'keep',
+    },
+    { when: 'restarted during a ban', from: 'banned', input: { kind: 'restart' }, told: [], socket: 'keep' },
+    {
+      when: 'logged out',
+      from: 'connected',
+      input: { kind: 'logout' },
+      told: ['pending_pair: logout'],
+      socket: 'close',
+    },
+    {
+      when: 'logged out during a ban',
+      from: 'banned',
+      input: { kind: 'logout' },
+      told: ['pending_pair: logout'],
+      socket: 'close',
+    },
+    {
+      when: 'shown a QR',
+      from: 'pending_pair',
+      input: { kind: 'qr', code: 'x', expiresInMs: 1 },
+      told: [],
+      socket: 'keep',
+    },
+    { when: 'told by a closed socket', from: 'pending_pair', input: drop, told: [], socket: 'keep' },
+  ])('$when, when $from', ({ from, input, told, socket }) => {
+    const result = run(stored(from), [input]);
+    expect(result.told).toEqual(told);
+    expect(result.socket).toEqual([socket]);
+  });
+});
+
+describe('reconnecting', () => {
+  test('waits twice as long after each failure in a row, and stores when', () => {
+    const { machine, told } = run(stored('connecting'), [
+      start,
+      drop,
+      { kind: 'timer' },
+      { kind: 'timer' },
+      drop,
+    ]);
+    expect(told).toEqual(['disconnected: lost', 'connecting', 'disconnected: lost']);
+    expect(machine).toMatchObject({ failures: 2, wakeAt: AT + 4_000 + 2_000 });
+    const { changes } = step(machineOf(stored('connected'), AT), drop, { at: AT, random: 1 });
+    expect(changes[0]!.reconnect).toEqual({ count: 1, at: later(1_000) });
+  });
+
+  test('a connection of a minute ends the row, a shorter one does not', () => {
+    const from = stored('disconnected', { reconnect_count: 7 });
+    expect(run(from, [start, open, drop], 1_000).machine.failures).toBe(8);
+    expect(run(from, [start, open, drop], 60_000).machine.failures).toBe(1);
+  });
+
+  test('a new engine counts on', () => {
+    const from = stored('disconnected', { reconnect_count: 3, reconnect_at: later(500) });
+    const { machine } = run(from, [start, { kind: 'timer' }, drop]);
+    expect(machine.failures).toBe(4);
+  });
+
+  test('after a rejected version it is slow', () => {
+    const how = { kind: 'dropped', reason: '405', reconnect: 'slowly' } as const;
+    expect(run(stored('connecting'), [start, { kind: 'closed', how }]).machine.wakeAt).toBe(
+      AT + 1_000 + 60_000,
+    );
+  });
+
+  test('without a confirmed lease nothing opens until it is confirmed', () => {
+    const { told, socket } = run(stored('connected'), [
+      { kind: 'forbidden' },
+      { kind: 'timer' },
+      { kind: 'restart' },
+      { kind: 'permitted' },
+    ]);
+    expect(told).toEqual(['disconnected: lease_unconfirmed', 'connecting']);
+    expect(socket).toEqual(['close', 'keep', 'keep', 'open']);
+  });
+});
+
+describe('pairing', () => {
+  test('is told with the change that follows it', () => {
+    const told = [start, { kind: 'paired', device } as const, open].reduce<{
+      machine: Machine;
+      changes: unknown[];
+    }>(
+      ({ machine, changes }, input) => {
+        const result = step(machine, input, { at: AT, random: 0 });
+        return { machine: result.machine, changes: [...changes, ...result.changes] };
+      },
+      { machine: machineOf(stored('connecting'), AT), changes: [] },
+    );
+    expect(told.changes).toMatchObject([{ state: 'connected', paired: device, jid: device.jid }]);
+    expect(told.machine.paired).toBeNull();
+  });
+
+  test('of a waiting number moves it to connecting', () => {
+    const { changes } = step(
+      machineOf(stored('pending_pair'), AT),
+      { kind: 'paired', device },
+      { at: AT, random: 0 },
+    );
+    expect(changes).toMatchObject([{ state: 'connecting', paired: device }]);
+  });
+
+  test('a connection without one tells nothing of it', () => {
+    const { changes } = step(machineOf(stored('connecting'), AT), open, { at: AT, random: 0 });
+    expect(changes[0]).not.toHaveProperty('paired');
+  });
+});
+
+test('a ban stores its code and its end, and wakes up at it', () => {
+  const expiresAt = new Date(AT + 5_000);
+  const { machine, changes } = step(
+    machineOf(stored('connected'), AT),
+    { kind: 'closed', how: { kind: 'banned', code: '402', expiresAt } },
+    { at: AT, random: 0 },
+  );
+  expect(changes).toMatchObject([{ state: 'banned', ban: { code: '402', expires_at: later(5_000) } }]);
+  expect(machine.wakeAt).toBe(AT + 5_000);
+});

@@ -1,0 +1,68 @@
+import { pino } from 'pino';
+import { InternalRefusal } from '@gwk/core/protocol/internal-client';
+import { Poster, type PosterOptions } from './poster.js';
+
+const poster = (change: Partial<PosterOptions<string, string>>): Poster<string, string> =>
+  new Poster({
+    name: 'letters',
+    maxItems: 3,
+    weigh: () => 1,
+    post: async (items) => items.map((item) => item.toUpperCase()),
+    log: pino({ level: 'silent' }),
+    ...change,
+  });
+
+test('items of one moment travel together, in order, and each gets its own result', async () => {
+  const groups: string[][] = [];
+  const letters = poster({
+    post: async (items) => {
+      groups.push(items);
+      return items.map((item) => item.toUpperCase());
+    },
+  });
+  const results = await Promise.all(['a', 'b', 'c', 'd'].map((item) => letters.push(item)));
+  expect(results).toEqual(['A', 'B', 'C', 'D']);
+  expect(groups).toEqual([['a', 'b', 'c'], ['d']]);
+});
+
+test('one request at a time: what comes meanwhile waits', async () => {
+  let running = 0;
+  let most = 0;
+  const letters = poster({
+    post: async (items) => {
+      most = Math.max(most, ++running);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      running -= 1;
+      return items;
+    },
+  });
+  const first = letters.push('a');
+  await new Promise((resolve) => setTimeout(resolve, 2));
+  await Promise.all([first, letters.push('b'), letters.push('c')]);
+  await letters.drained();
+  expect(most).toBe(1);
+});
+
+test('heavy items travel in smaller groups, the heaviest alone', async () => {
+  const groups: string[][] = [];
+  const letters = poster({
+    weigh: (item) => (item === 'b' ? 3_000_000 : 1_000_000),
+    post: async (items) => {
+      groups.push(items);
+      return items;
+    },
+  });
+  await Promise.all(['a', 'b', 'c', 'd'].map((item) => letters.push(item)));
+  expect(groups).toEqual([['a'], ['b'], ['c', 'd']]);
+});
+
+test('a refused item fails alone', async () => {
+  const letters = poster({
+    post: async (items) => {
+      if (items.includes('bad')) throw new InternalRefusal('invalid', null);
+      return items;
+    },
+  });
+  const results = await Promise.allSettled(['a', 'bad', 'c'].map((item) => letters.push(item)));
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+});

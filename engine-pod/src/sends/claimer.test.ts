@@ -1,0 +1,118 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ClaimedMessage } from '@gwk/core/protocol/engine';
+import { Claimer, type ClaimerOptions } from './claimer.js';
+import { Pacing } from './pacing.js';
+
+const message = {} as ClaimedMessage;
+let claimer: Claimer;
+afterEach(() => claimer.stop());
+
+/** A claimer whose claims are answered by hand. */
+function build(change: Partial<ClaimerOptions> = {}) {
+  const claims: { id: string; limit: number; answer: (count: number) => Promise<void> }[] = [];
+  claimer = new Claimer({
+    pacing: new Pacing(60_000, performance.now()),
+    idleClaimMs: 60_000,
+    open: () => true,
+    room: () => 10,
+    claim: (id, limit) =>
+      new Promise((resolve) => {
+        const answer = async (count: number): Promise<void> => {
+          resolve(Array.from({ length: count }, () => message));
+          await sleep(1);
+        };
+        claims.push({ id, limit, answer });
+      }),
+    accept: () => {},
+    ...change,
+  });
+  return claims;
+}
+
+test('claims as many as there is room for, and again at once while there is more', async () => {
+  const claims = build();
+  claimer.ring();
+  expect(claims[0]!.limit).toBe(10);
+  await claims[0]!.answer(10);
+  expect(claims).toHaveLength(2);
+  await claims[1]!.answer(3);
+  expect(claims).toHaveLength(2);
+  expect(claims[0]!.id).not.toBe(claims[1]!.id);
+});
+
+test('bells that ring during a claim make one more', async () => {
+  const claims = build();
+  claimer.ring();
+  claimer.ring();
+  claimer.ring();
+  expect(claims).toHaveLength(1);
+  await claims[0]!.answer(0);
+  expect(claims).toHaveLength(2);
+  await claims[1]!.answer(0);
+  expect(claims).toHaveLength(2);
+});
+
+test('a bell is heard when a claim that began after it is answered', async () => {
+  const claims = build();
+  claimer.ring();
+  let heard = false;
+  void claimer.heard().then(() => (heard = true));
+  await claims[0]!.answer(0);
+  expect(heard).toBe(false);
+  await claims[1]!.answer(0);
+  expect(heard).toBe(true);
+});
+
+test('a bell that cannot be obeyed is heard at once, and remembered', async () => {
+  let open = false;
+  const claims = build({ open: () => open });
+  await claimer.heard();
+  expect(claims).toHaveLength(0);
+  open = true;
+  claimer.reconsider();
+  expect(claims).toHaveLength(1);
+  await claims[0]!.answer(0);
+});
+
+test('no more is claimed than the pacing lets leave; the rest follows when it does', async () => {
+  const pacing = new Pacing(600, performance.now());
+  pacing.take(598, performance.now());
+  const claims = build({ pacing });
+  claimer.ring();
+  expect(claims[0]!.limit).toBe(2);
+  await claims[0]!.answer(2);
+  expect(claims).toHaveLength(1);
+  await sleep(150);
+  expect(claims).toHaveLength(2);
+  await claims[1]!.answer(0);
+});
+
+test('what was claimed for and not found may leave later', async () => {
+  const pacing = new Pacing(60, performance.now());
+  const claims = build({ pacing, room: () => 100 });
+  claimer.ring();
+  expect(pacing.available(performance.now())).toBe(0);
+  await claims[0]!.answer(1);
+  expect(pacing.available(performance.now())).toBe(59);
+});
+
+test('an idle engine asks by itself', async () => {
+  const claims = build({ idleClaimMs: 100 });
+  claimer.start();
+  await claims[0]!.answer(0);
+  await sleep(150);
+  expect(claims).toHaveLength(2);
+  await claims[1]!.answer(0);
+});
+
+test('stopped, it claims no more and waits for the claim under way', async () => {
+  const accepted: unknown[] = [];
+  const claims = build({ accept: (messages) => accepted.push(...messages) });
+  claimer.ring();
+  const stopped = claimer.stop();
+  claimer.ring();
+  await claims[0]!.answer(10);
+  await stopped;
+  expect(accepted).toHaveLength(10);
+  expect(claims).toHaveLength(1);
+});

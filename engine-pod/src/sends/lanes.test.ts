@@ -1,0 +1,27 @@
+import { Lanes } from './lanes.js';
+
+const lanes = () => new Lanes<string>();
+
+test('the first of each conversation runs, those behind it wait for their turn', () => {
+  const all = lanes();
+  expect(all.offer('1', 'a', 'one')).toBe('run');
+  expect(all.offer('2', 'a', 'two')).toBe('wait');
+  expect(all.offer('3', 'b', 'three')).toBe('run');
+  expect(all.offer('4', 'a', 'four')).toBe('wait');
+  expect(all.leave('a')).toBe('two');
+  expect(all.leave('a')).toBe('four');
+  expect(all.leave('a')).toBeUndefined();
+  expect(all.offer('5', 'a', 'five')).toBe('run');
+});
+
+test('a second copy is known until the first is forgotten, even after it left its lane', () => {
+  const all = lanes();
+  all.offer('1', 'a', 'one');
+  expect(all.offer('1', 'a', 'one')).toBe('known');
+  all.leave('a');
+  expect(all.offer('1', 'a', 'one')).toBe('known');
+  expect(all.has('1')).toBe(true);
+  all.forget('1');
+  expect(all.size).toBe(0);
+  expect(all.offer('1', 'a', 'one')).toBe('run');
+});
