@@ -191,6 +191,39 @@ test('a change of the spec that the row carries leaves the engine alone, another
   await isTrue('shop');
 });
 
+describe('what is not accepted', () => {
+  const displayName = ({ spec }: InstanceResource) => spec.displayName;
+
+  test('has no engine, and is asked about again as soon as another instance has changed', async () => {
+    const names = new Map<string, string | undefined>();
+    port.refuse = ({ metadata, spec }) => {
+      const taken = [...names].some(([uid, name]) => uid !== metadata.uid && name === spec.displayName);
+      if (!taken) names.set(metadata.uid, spec.displayName);
+      return taken ? 'NameTaken' : null;
+    };
+    await start();
+    await apply('a', { displayName: 'Shop' });
+    await isTrue('a');
+    await apply('b', { displayName: 'Shop' });
+    await because('b', 'NameTaken', 'Accepted');
+    expect((await get('b')).status).toMatchObject({ engine: null });
+    await apply('a', { displayName: 'Old shop' });
+    await isTrue('b');
+    expect(displayName(await get('b'))).toBe('Shop');
+  });
+
+  test('because it was deleted through the API goes, engine and resource', async () => {
+    await start();
+    await apply('shop');
+    await isTrue('shop');
+    port.refuse = () => 'Deleted';
+    port.rows.clear();
+    await isGone('shop');
+    expect(history().at(-1)!.what).toBe('end');
+    expect(existsSync(join(folder.path, 'instances', 'shop.yaml'))).toBe(false);
+  });
+});
+
 describe('deletion', () => {
   test('the engine ends before the row is removed, and then the resource goes', async () => {
     port.behaviour = () => ({ farewellMs: 300 });
@@ -320,7 +353,10 @@ test('two hundred instances at once', async () => {
     );
   }
   // So many Node processes would be a test of the machine: these print a line and leave when their input closes.
-  const { port: listening } = await start({ engineCommand: ['/bin/sh', '-c', 'echo "{}"; read line'] });
+  const { port: listening } = await start({
+    engineCommand: ['/bin/sh', '-c', 'echo "{}"; read line'],
+    callTimeoutMs: 10_000,
+  });
   const running = async () =>
     (await (await fetch(`http://127.0.0.1:${listening}/metrics`)).text()).includes(
       'gwk_operator_pods{phase="running"} 200',

@@ -53,6 +53,7 @@ export class Controller {
   readonly #removals = new Map<string, Removal>();
   readonly #backoff: Backoff;
   readonly #starting = new Set<string>();
+  readonly #rejected = new Set<string>();
   #observeTimer: NodeJS.Timeout | undefined;
   #resyncTimer: NodeJS.Timeout | undefined;
   #stopped = false;
@@ -172,6 +173,8 @@ export class Controller {
   async #gather(key: string): Promise<{ observed: Observed; behind: boolean }> {
     const resource = this.#cluster.resource(key) ?? null;
     const { behind, ...projection } = await this.#project(key, resource);
+    if (projection.kind === 'rejected') this.#rejected.add(key);
+    else this.#rejected.delete(key);
     const pod = this.#cluster.pod(key);
     const uid = resource?.metadata.uid ?? (pod.phase === 'absent' ? '' : pod.uid);
     const observed: Observed = {
@@ -192,7 +195,17 @@ export class Controller {
     if (!resource || !held) return { kind: 'unknown', error: null, behind: false };
     const { uid, deletionTimestamp } = resource.metadata;
     if (deletionTimestamp !== undefined) return { ...this.projections.cached(uid), behind: false };
-    return this.projections.of(key, resource);
+    const before = this.projections.cached(uid);
+    const projected = await this.projections.of(key, resource);
+    const moved =
+      projected.kind === 'accepted' && before.kind === 'accepted' && before.generation < projected.generation;
+    if (moved) this.#askForRejected();
+    return projected;
+  }
+
+  /** A name or a place may have become free for them. */
+  #askForRejected(): void {
+    for (const key of this.#rejected) this.queue.add(key);
   }
 
   async #writeStatus(target: Target, observed: Observed, decision: Decision): Promise<void> {
@@ -260,6 +273,7 @@ export class Controller {
     this.#histories.delete(target.uid);
     this.#removals.delete(target.uid);
     this.projections.forget(target.uid);
+    this.#askForRejected();
   }
 
   #tell(target: Target, line: StoryLine): void {

@@ -171,8 +171,8 @@ export function storyOf(
   });
 }
 
-/** Told by the start itself, which names the pod. */
-const UNTOLD = new Set(['EngineAbsent', 'EngineStarting']);
+/** Told already: by the start, which names the pod, or by the refusal. */
+const UNTOLD = new Set(['EngineAbsent', 'EngineStarting', 'NotAccepted']);
 const TROUBLE = new Set([
   'CrashLoop',
   'EngineEnded',

@@ -1,4 +1,5 @@
 import type { InstanceFacts } from '@gwk/core/protocol/operator';
+import type { RejectionReason } from '../controller/observed.js';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -33,6 +34,8 @@ type Reply = { code: number; body: unknown };
 
 export class FaultyPort {
   faults: Faults = NO_FAULTS;
+  /** Why a resource is not accepted. */
+  refuse: (resource: InstanceResource) => RejectionReason | null = () => null;
   /** Sent to engines with their lease. */
   behaviour: () => object = () => ({});
   readonly rows = new Map<string, Row>();
@@ -91,7 +94,7 @@ export class FaultyPort {
   #operator(route: string, body: Body): Reply {
     switch (route) {
       case 'project':
-        return ok({ accepted: true, facts: this.#seen(this.#rowOf(body['resource'] as InstanceResource)) });
+        return this.#project(body['resource'] as InstanceResource);
       case 'observe': {
         const ids = body['ids'] as string[];
         const rows = [...this.rows.values()].filter((row) => ids.includes(row.facts.id));
@@ -128,6 +131,12 @@ export class FaultyPort {
       };
     if (route === 'acquire') facts.state = 'connected';
     return ok({ behaviour: route === 'acquire' ? this.behaviour() : undefined });
+  }
+
+  #project(resource: InstanceResource): Reply {
+    const reason = this.refuse(resource);
+    if (reason !== null) return ok({ accepted: false, reason, message: `refused: ${reason}`, facts: null });
+    return ok({ accepted: true, facts: this.#seen(this.#rowOf(resource)) });
   }
 
   #rowOf({ metadata: { uid } }: InstanceResource): Row {

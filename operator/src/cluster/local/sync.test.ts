@@ -196,7 +196,7 @@ describe('across restarts', () => {
     rmSync(path('goes.yaml'));
     rest = await LocalRest.start(folder.path);
     await until('the new one is there', exists('new'));
-    expect((await rest.get('stays')).body.metadata.generation).toBe(2);
+    await until('the change is there', async () => (await metadata('stays')).generation === 2);
     await until('the removed one is gone', async () => !(await exists('goes')()));
   });
 
