@@ -21,17 +21,24 @@ END $$;
 CREATE TRIGGER webhook_endpoints_enabled BEFORE UPDATE OF enabled ON webhook_endpoints
   FOR EACH ROW EXECUTE FUNCTION gwk_note_enabled();
 
--- Every destination that has something in the queue. One index look-up for each, however long its queue is.
-CREATE FUNCTION gwk_queued_destinations() RETURNS SETOF uuid LANGUAGE sql STABLE
-SET enable_seqscan = off
+-- Plans are fixed to index look-ups for each item, read no further than their limits: queues are long, groups are not.
+
+-- Every destination that has something in the queue, and since when. One index look-up for each, however long its
+-- queue is.
+CREATE FUNCTION gwk_queued_destinations() RETURNS TABLE (id uuid, first_due timestamptz) LANGUAGE sql STABLE
+SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
-  WITH RECURSIVE waiting(id) AS (
-    (SELECT q.endpoint_id FROM webhook_queue q ORDER BY q.endpoint_id LIMIT 1)
+  WITH RECURSIVE waiting(id, first_due) AS (
+    (SELECT q.endpoint_id, q.due_at FROM webhook_queue q ORDER BY q.endpoint_id, q.due_at LIMIT 1)
     UNION ALL
-    SELECT (SELECT q.endpoint_id FROM webhook_queue q WHERE q.endpoint_id > w.id ORDER BY q.endpoint_id LIMIT 1)
-    FROM waiting w WHERE w.id IS NOT NULL
+    SELECT next.endpoint_id, next.due_at
+    FROM waiting w
+    CROSS JOIN LATERAL (
+      SELECT q.endpoint_id, q.due_at FROM webhook_queue q WHERE q.endpoint_id > w.id
+      ORDER BY q.endpoint_id, q.due_at LIMIT 1
+    ) AS next
   )
-  SELECT w.id FROM waiting w WHERE w.id IS NOT NULL
+  SELECT w.id, w.first_due FROM waiting w
 $$;
 
 -- Takes due deliveries for one worker: of each destination at most what the worker has free slots for (`busy` says how
@@ -51,6 +58,7 @@ CREATE FUNCTION gwk_claim_webhooks(
   event_type text, event_at timestamptz, event_data bytea, secrets bytea[]
 ) LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_bitmapscan = off SET enable_material = off
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -64,7 +72,7 @@ BEGIN
     SELECT c.delivery_id, c.due_at, w.id,
       e.failing_since IS NOT NULL OR w.id = ANY (slow) AS doubtful,
       row_number() OVER (PARTITION BY w.id ORDER BY c.due_at) AS rank
-    FROM gwk_queued_destinations() AS w(id)
+    FROM gwk_queued_destinations() AS w
     JOIN webhook_endpoints e ON e.id = w.id
     LEFT JOIN unnest(busy, busy_counts) AS b(id, amount) ON b.id = w.id
     CROSS JOIN LATERAL (
@@ -74,6 +82,7 @@ BEGIN
       ORDER BY q.due_at LIMIT greatest(0, least(per_destination - coalesce(b.amount, 0), most))
       FOR UPDATE SKIP LOCKED
     ) AS c
+    WHERE w.first_due <= now()
   ), chosen AS (
     SELECT p.delivery_id
     FROM (SELECT c.*, row_number() OVER (PARTITION BY c.doubtful ORDER BY c.rank, c.due_at) AS place
@@ -110,16 +119,17 @@ END $$;
 CREATE FUNCTION gwk_conclude_webhooks(results jsonb, destinations jsonb, quiet_ms integer) RETURNS uuid[]
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
 AS $$
 DECLARE
+  touched uuid[];
   disabled uuid[];
 BEGIN
-  PERFORM FROM webhook_endpoints e
-  WHERE e.id IN (SELECT d.id FROM jsonb_to_recordset(destinations) AS d(id uuid, healthy boolean, disable text)
-                 WHERE NOT d.healthy OR d.disable IS NOT NULL)
-    OR (e.failing_since IS NOT NULL
-        AND e.id IN (SELECT d.id FROM jsonb_to_recordset(destinations) AS d(id uuid)))
-  ORDER BY e.id FOR NO KEY UPDATE;
+  touched := ARRAY(
+    SELECT e.id FROM jsonb_to_recordset(destinations) AS d(id uuid, healthy boolean, disable text)
+    JOIN webhook_endpoints e ON e.id = d.id
+    WHERE NOT d.healthy OR d.disable IS NOT NULL OR e.failing_since IS NOT NULL);
+  PERFORM FROM webhook_endpoints e WHERE e.id = ANY (touched) ORDER BY e.id FOR NO KEY UPDATE;
 
   UPDATE webhook_endpoints e SET failing_since = NULL, last_failed_at = NULL
   FROM jsonb_to_recordset(destinations) AS d(id uuid, healthy boolean)
@@ -181,13 +191,14 @@ END $$;
 CREATE FUNCTION gwk_abandon_webhooks(most integer) RETURNS integer
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_bitmapscan = off SET enable_material = off
 AS $$
 DECLARE
   abandoned integer;
 BEGIN
   WITH entries AS MATERIALIZED (
     SELECT c.delivery_id, e.id IS NULL AS deleted
-    FROM gwk_queued_destinations() AS w(id)
+    FROM gwk_queued_destinations() AS w
     LEFT JOIN webhook_endpoints e ON e.id = w.id
     CROSS JOIN LATERAL (
       SELECT q.delivery_id FROM webhook_queue q
@@ -258,6 +269,7 @@ $$;
 CREATE FUNCTION gwk_fail_unattempted(changes jsonb, events jsonb) RETURNS uuid[]
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
 AS $$
 BEGIN
   PERFORM gwk_lock_conversations(ARRAY(SELECT c.message_id FROM jsonb_to_recordset(changes) AS c(message_id uuid)));
@@ -273,6 +285,7 @@ CREATE FUNCTION gwk_ring_again(patience_ms integer, per_instance integer)
 RETURNS TABLE (instance_id uuid, message_id uuid)
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -319,6 +332,7 @@ CREATE FUNCTION gwk_release_scheduled(message_ids uuid[], moves timestamptz[])
 RETURNS TABLE (instance_id uuid, message_id uuid)
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
 AS $$
 #variable_conflict use_column
 DECLARE
