@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { fromPublicId } from '@gwk/core/ids';
 import { GatewayClient } from './harness/client.js';
 import { newKey } from './harness/customer.js';
 import { impersonateEngine } from './harness/impersonation.js';
@@ -22,7 +23,7 @@ interface LogLine {
 describe('logs', () => {
   let stage: Stage;
   let lines: LogLine[];
-  let accepted: string;
+  let accepted: { message: string; request: string };
   const secrets = new Map<string, string>();
 
   beforeAll(async () => {
@@ -72,7 +73,7 @@ describe('logs', () => {
     await receiver.setRule(path, { failures: 2, status: 500 });
     const key = `key-${MARKER}`;
     const first = await client.sendText(instance.id, phoneOf(1), `text ${MARKER}`, key);
-    accepted = first.body.id;
+    accepted = { message: first.body.id, request: String(first.headers['x-request-id']) };
     await client.sendText(instance.id, phoneOf(1), `text ${MARKER}`, key);
     await client.sendText(instance.id, phoneOf(1), `another ${MARKER}`, key);
     await gateway.network.setRule({ code: 'wa_error' }, chatOf(FAILING));
@@ -179,12 +180,21 @@ describe('logs', () => {
     expect([...programs].sort()).toEqual(['api', 'engine', 'operator', 'worker']);
   });
 
-  test('a request is found by its id, and a message by its own', () => {
-    const hex = accepted.replace('msg_', '');
-    const uuid = hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
-    const about = lines.filter(({ text }) => text.includes(uuid) || text.includes(accepted));
-    expect(about.length).toBeGreaterThan(0);
-    const requests = lines.filter(({ fields }) => fields?.['request_id'] !== undefined);
-    expect(requests.length).toBeGreaterThan(0);
+  test('a request is found by its id, and with it the message that it made', () => {
+    const about = lines.filter(({ fields }) => fields?.['request_id'] === accepted.request);
+    expect(about.map(({ fields }) => fields)).toEqual([
+      expect.objectContaining({ program: 'api', status: 202, subject: accepted.message }),
+    ]);
+    const answered = lines.filter(({ fields }) => fields?.['msg'] === 'answered');
+    expect(answered.filter(({ fields }) => typeof fields?.['request_id'] !== 'string')).toEqual([]);
+  });
+
+  test('what an engine says names its instance', () => {
+    const said = lines.filter(
+      ({ fields }) => fields?.['program'] === 'engine' && fields['epoch'] !== undefined,
+    );
+    const instance = fromPublicId('instance', stage.instance.id);
+    expect(said.length).toBeGreaterThan(0);
+    expect(said.filter(({ fields }) => fields?.['instance_id'] !== instance)).toEqual([]);
   });
 });
