@@ -23,6 +23,7 @@ const COMMANDS = [
   'auth',
   'quit',
   'client|setname',
+  'select',
 ];
 const ANSWER_WITHIN_MS = 1_000;
 
