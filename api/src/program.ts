@@ -5,6 +5,7 @@ import { createLogger, type Logger } from '@gwk/core/log';
 import type { PolicyOverrides } from '@gwk/core/policy/policy';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { parseSealingKeys, Sealer, SealError } from '@gwk/core/sealing';
+import { Registry } from 'prom-client';
 import { KeyDirectory } from './accounts/keys.js';
 import { RateLimiter } from './accounts/rate-limiter.js';
 import { RestCluster } from './cluster/client.js';
@@ -99,6 +100,7 @@ export async function startApi(config: ApiConfig, log: Logger, signal: AbortSign
       redis: services.redis,
       sealer,
       log,
+      registry: services.registry,
     });
     closers.push(() => internal.close());
     const listener = await startPublicListener(services);
@@ -132,6 +134,7 @@ function makeServices(
     cluster: new RestCluster({ url, token, ca }),
     clusterTurns: new Turnstile(CLUSTER_TURNS, CLUSTER_DEADLINE_MS),
     live: new LiveCommands({ redis, redisUrl: config.redisUrl, keys: redisKeys, sealer, log }),
+    registry: new Registry(),
     acceptor: new Acceptor({
       database: db,
       sealer,

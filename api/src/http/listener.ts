@@ -39,14 +39,14 @@ class Tier implements Observer {
 
   constructor(services: Services) {
     this.log = services.log.isLevelEnabled('info') ? new AccessLog('api') : null;
-    this.metrics = new Metrics(() => this.app.inFlight.size);
+    this.metrics = new Metrics(services.registry, () => this.app.inFlight.size);
     this.app = createApp({
       services,
       operations: OPERATIONS,
       health: health({
         db: services.db,
         redis: services.redis,
-        registry: this.metrics.registry,
+        registry: services.registry,
         draining: () => this.stopping,
       }),
       observer: this,

@@ -1,25 +1,24 @@
-import { collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Exchange } from './exchange.js';
 
 /** What /metrics says of this process. */
 export class Metrics {
-  readonly registry = new Registry();
   readonly #durations: Histogram<'operation' | 'status'>;
   readonly #children = new Map<string, { observe(seconds: number): void }>();
 
-  constructor(inFlight: () => number) {
-    collectDefaultMetrics({ register: this.registry });
+  constructor(registry: Registry, inFlight: () => number) {
+    collectDefaultMetrics({ register: registry });
     this.#durations = new Histogram({
       name: 'gwk_http_request_duration_seconds',
       help: 'Requests to the public listener, by operation and status.',
       labelNames: ['operation', 'status'],
       buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
-      registers: [this.registry],
+      registers: [registry],
     });
     new Gauge({
       name: 'gwk_http_requests_in_flight',
       help: 'Requests being answered now.',
-      registers: [this.registry],
+      registers: [registry],
       collect() {
         this.set(inFlight());
       },

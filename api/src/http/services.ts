@@ -1,6 +1,7 @@
 import type { ConfigOf } from '@gwk/core/config/load';
 import type { apiSettings } from '@gwk/core/config/api';
 import type { Logger } from '@gwk/core/log';
+import type { Registry } from 'prom-client';
 import type { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { Sealer } from '@gwk/core/sealing';
 import type { KeyDirectory } from '../accounts/keys.js';
@@ -33,4 +34,6 @@ export interface Services {
   clusterTurns: Turnstile;
   live: LiveCommands;
   acceptor: Acceptor;
+  /** What /metrics shows, of both listeners. */
+  registry: Registry;
 }

@@ -2,6 +2,7 @@ import type { apiSettings } from '@gwk/core/config/api';
 import type { ConfigOf } from '@gwk/core/config/load';
 import type { Logger } from '@gwk/core/log';
 import type { PolicyOverrides } from '@gwk/core/policy/policy';
+import type { Registry } from 'prom-client';
 import type { Sealer } from '@gwk/core/sealing';
 import type { Database } from '../database.js';
 import type { AdminRedis } from '../leases/redis-users.js';
@@ -33,6 +34,8 @@ export interface InternalDeps {
   redis: AdminRedis;
   sealer: Sealer;
   log: Logger;
+  /** Where calls are measured. */
+  registry?: Registry;
 }
 
 /** The pod whose token opened a call. */

@@ -16,6 +16,7 @@ import { readBody, RequestAborted } from './body.js';
 import { BuiltMessages } from './built.js';
 import { Claims } from './claims.js';
 import type { InternalDeps } from './deps.js';
+import { InternalMetrics } from './metrics.js';
 import { engineHandlers } from './engine-routes.js';
 import { Inbound } from './inbound.js';
 import { operatorHandlers } from './operator-routes.js';
@@ -58,10 +59,19 @@ const CLOSE_GRACE_MS = 5_000;
 
 export async function startInternalListener(deps: InternalDeps): Promise<InternalListener> {
   const routes = makeRoutes(deps);
+  const metrics = deps.registry && new InternalMetrics(deps.registry);
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
+    const began = performance.now();
+    const route = routes.has(request.url ?? '') ? request.url! : 'none';
+    response.on('close', () =>
+      metrics?.observe(route, response.statusCode, (performance.now() - began) / 1000),
+    );
     void respond(deps, routes, request, response);
   };
   const { internalTlsCert: cert, internalTlsKey: key, internalHost, internalPort } = deps.config;
+  if ((cert === undefined) !== (key === undefined)) {
+    throw new Error('GWK_API_INTERNAL_TLS_CERT and GWK_API_INTERNAL_TLS_KEY are set together or not at all');
+  }
   const server: Server =
     cert !== undefined && key !== undefined
       ? createHttpsServer({ cert, key }, answer)

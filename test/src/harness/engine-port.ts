@@ -23,7 +23,7 @@ export interface PortWorld {
   /** A client of the engine routes with any token. */
   clientWith(token: string): EngineClient;
   /** One more replica of the port, on the same database. */
-  addReplica(): Promise<string>;
+  addReplica(config?: Partial<InternalConfig>): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -39,18 +39,18 @@ export async function createPortWorld(options: PortOptions = {}): Promise<PortWo
   const world = await createWorld(0);
   const replicas: { listener: InternalListener; database: Database }[] = [];
   const databaseUrl = await urlOf(world.database);
-  const addReplica = async (): Promise<string> => {
+  const addReplica = async (config: Partial<InternalConfig> = {}): Promise<string> => {
     const database = openDatabase({ url: databaseUrl, poolSize: 16, program: 'port' });
     const listener = await startInternalListener({
-      config: { ...configOf(world), ...options.config },
+      config: { ...configOf(world), ...options.config, ...config },
       environmentPolicy: {},
       database,
       redis: options.redis ?? world.redis,
       sealer: world.sealer,
-      log: createLogger('port', options.log ? 'info' : (process.env['GWK_DEBUG'] ?? 'fatal'), options.log),
+      log: createLogger('port', options.log ? 'info' : (process.env['TEST_PORT_LOG'] ?? 'fatal'), options.log),
     });
     replicas.push({ listener, database });
-    return `http://127.0.0.1:${listener.port}/`;
+    return `${config.internalTlsCert ? 'https' : 'http'}://127.0.0.1:${listener.port}/`;
   };
   const url = await addReplica();
   const operator = new OperatorClient({ baseUrl: url, token: OPERATOR_TOKEN, timeoutMs: 10_000 });
