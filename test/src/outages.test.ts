@@ -1,0 +1,96 @@
+import type { ProblemBody } from '@gwk/core/problems';
+import { openStage, type Stage } from './harness/stage.js';
+import { phoneOf } from './harness/traffic.js';
+import { report } from './harness/verdict.js';
+import { pause, until } from './harness/wait.js';
+
+const SENDS = 20;
+/** Longer than an engine's idle claim takes to come round, and far below a lease. */
+const AWAY_MS = 8000;
+
+describe('while a part is away', () => {
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await openStage('outages', { ownPostgres: true, ownRedis: true });
+  }, 120_000);
+  afterAll(() => stage?.close(), 60_000);
+
+  const send = (text: string, conversation = 1) =>
+    stage.customer.client.sendText(stage.instance.id, phoneOf(conversation), text);
+  const timed = async <T>(work: () => Promise<T>): Promise<{ result: T; ms: number }> => {
+    const started = performance.now();
+    const result = await work();
+    return { result, ms: Math.round(performance.now() - started) };
+  };
+  const sent = async (id: string) =>
+    ['sent', 'delivered', 'read'].includes((await stage.customer.client.message(id)).status);
+  const outagesOfTheInstance = async () =>
+    (await stage.customer.client.events({ type: 'instance.disconnected' })).length;
+
+  test('Redis: sends are accepted within 500 ms and leave within 10 s, reads work, the API stays ready', async () => {
+    const { client } = stage.customer;
+    await stage.gateway.redis.kill('SIGKILL');
+    const accepted = [];
+    for (let index = 0; index < SENDS; index++)
+      accepted.push(await timed(() => send(`without Redis ${index}`, index)));
+    const read = await timed(() => client.instance(stage.instance.id));
+    await stage.gateway.apis[0]!.ready();
+    const started = Date.now();
+    for (const { result } of accepted) {
+      await until(() => sent(result.body.id), { what: 'it leaves without Redis', timeoutMs: 30_000 });
+    }
+    const left = Date.now() - started;
+    await stage.gateway.redis.start();
+    const slowest = Math.max(...accepted.map(({ ms }) => ms));
+    report('with Redis away', {
+      'slowest 202, ms': slowest,
+      'an instance with its live status, ms': read.ms,
+      'all had left after, ms': left,
+    });
+    expect(accepted.map(({ result }) => result.status)).toEqual(accepted.map(() => 202));
+    expect(slowest).toBeLessThan(500);
+    expect(read.result.live ?? null).toBeNull();
+    expect(left).toBeLessThan(10_000);
+
+    // The bell works again by itself.
+    await until(
+      async () => {
+        const { body } = await send('Redis is back');
+        const { ms } = await timed(() => until(() => sent(body.id), { what: 'it leaves' }));
+        return ms < 1000;
+      },
+      { what: 'a message leaves within a second again', everyMs: 500 },
+    );
+  }, 120_000);
+
+  test('Postgres: a send is refused within 5 s and may be repeated, and no engine closes its connection', async () => {
+    const before = await outagesOfTheInstance();
+    await stage.gateway.postgres.kill('SIGKILL');
+    const refused = await timed(() => send('without Postgres'));
+    await pause(AWAY_MS);
+    await stage.gateway.postgres.start();
+    const { client } = stage.customer;
+    const repeated = await until(
+      async () => {
+        const answer = await client.sendText(stage.instance.id, phoneOf(1), 'without Postgres', 'once more');
+        return answer.status === 202 && answer;
+      },
+      { what: 'it is accepted again' },
+    );
+    await until(() => sent(repeated.body.id), { what: 'it leaves' });
+    report('with Postgres away', { status: refused.result.status, 'after, ms': refused.ms });
+    expect((refused.result.body as unknown as ProblemBody).type).toMatch(/\/problems\/internal-error$/);
+    expect(refused.ms).toBeLessThan(5000);
+    expect(await outagesOfTheInstance()).toBe(before);
+  }, 120_000);
+
+  test('the API: what it had accepted leaves when it is back, and no engine closes its connection', async () => {
+    const before = await outagesOfTheInstance();
+    const { body } = await send('just before');
+    await stage.gateway.apis[0]!.kill('SIGSTOP');
+    await pause(AWAY_MS);
+    await stage.gateway.apis[0]!.kill('SIGCONT');
+    await until(() => sent(body.id), { what: 'it leaves' });
+    expect(await outagesOfTheInstance()).toBe(before);
+  }, 60_000);
+});
