@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { localSettings } from './supervisor/settings.js';
+import { localSettings } from '@gwk/core/config/local';
 
 export function register(program: Command): void {
   program

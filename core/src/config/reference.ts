@@ -2,6 +2,7 @@ import { apiSettings } from './api.js';
 import { engineSettings } from './engine.js';
 import { instancesSettings } from './instances.js';
 import type { Setting, Settings } from './load.js';
+import { localSettings } from './local.js';
 import { operatorSettings } from './operator.js';
 import { workerSettings } from './worker.js';
 
@@ -11,6 +12,7 @@ const PROGRAMS: Record<string, Settings> = {
   'gwk operator': operatorSettings,
   'gwk engine': engineSettings,
   'gwk instances': instancesSettings,
+  'gwk local up': localSettings,
 };
 
 /** The page docs/configuration.md, made from the settings themselves. */

@@ -1,5 +1,6 @@
 import { portIsFree } from '../servers/process.js';
-import { localSettings, type LocalConfig } from './settings.js';
+import { localSettings } from '@gwk/core/config/local';
+import type { LocalConfig } from './settings.js';
 
 type PortSetting = { [K in keyof LocalConfig]: LocalConfig[K] extends number ? K : never }[keyof LocalConfig];
 

@@ -1,0 +1,34 @@
+import { setting, types } from './load.js';
+import * as shared from './shared.js';
+
+const port = (env: string, value: number, doc: string) =>
+  setting(env, types.integer(1, 65535).default(value), doc);
+
+/** Settings of `gwk local up` (`make run`). */
+export const localSettings = {
+  folder: setting(
+    'GWK_LOCAL_FOLDER',
+    types.text().default('.local'),
+    'Folder that holds everything it keeps, from the root of the source tree.',
+  ),
+  apiPort: port('GWK_LOCAL_API_PORT', 8080, 'Port of the API.'),
+  internalPort: port('GWK_LOCAL_INTERNAL_PORT', 8081, "Port of the API's internal listener."),
+  workerPort: port('GWK_LOCAL_WORKER_PORT', 8082, "Port of the worker's health and metrics."),
+  operatorPort: port(
+    'GWK_LOCAL_OPERATOR_PORT',
+    8083,
+    'Port of the operator: Instance resources, health, metrics.',
+  ),
+  postgresPort: port('GWK_LOCAL_POSTGRES_PORT', 15432, 'Port of the Postgres that it starts.'),
+  redisPort: port('GWK_LOCAL_REDIS_PORT', 16379, 'Port of the Redis that it starts.'),
+  databaseUrl: {
+    ...shared.databaseUrl,
+    kind: shared.databaseUrl.kind.optional(),
+    doc: 'Address of a Postgres to use in place of one of its own.',
+  },
+  redisUrl: {
+    ...shared.redisUrl,
+    kind: shared.redisUrl.kind.optional(),
+    doc: 'Address of a Redis to use in place of one of its own.',
+  },
+};
