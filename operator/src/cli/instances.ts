@@ -1,16 +1,8 @@
-import { ConfigError } from '@gwk/core/config/load';
 import { Option, type Command } from 'commander';
-import { InstancesClient } from './instances/client.js';
-import {
-  apply,
-  describeOne,
-  get,
-  OUTPUTS,
-  remove,
-  type GetOptions,
-  type Terminal,
-} from './instances/commands.js';
-import { CliError, findTarget } from './instances/target.js';
+import type * as Commands from './instances/commands.js';
+
+type CommandModule = typeof Commands;
+type Terminal = Commands.Terminal;
 
 export function registerInstances(program: Command): void {
   const instances = program
@@ -31,7 +23,7 @@ function registerApply(instances: Command): void {
       'the manifests: a file, all files of a folder, or standard input',
     )
     .option('--force-conflicts', 'take over fields that somebody else has set')
-    .action((options: Parameters<typeof apply>[1]) => run((terminal) => apply(terminal, options)));
+    .action((options: Commands.ApplyOptions) => run(({ apply }, terminal) => apply(terminal, options)));
 }
 
 function registerGet(instances: Command): void {
@@ -39,10 +31,17 @@ function registerGet(instances: Command): void {
     .argument('[name]')
     .description('list instances, or show one')
     .option('-A, --all-namespaces', 'of every namespace')
-    .addOption(new Option('-o, --output <format>', 'more columns, or a document').choices(OUTPUTS))
+    .addOption(
+      new Option('-o, --output <format>', 'more columns, or a document').choices([
+        'wide',
+        'json',
+        'yaml',
+        'name',
+      ] satisfies Commands.Output[]),
+    )
     .option('-w, --watch', 'go on with a line for every change')
-    .action((name: string | undefined, options: GetOptions) =>
-      run((terminal) => get(terminal, name, options)),
+    .action((name: string | undefined, options: Commands.GetOptions) =>
+      run(({ get }, terminal) => get(terminal, name, options)),
     );
 }
 
@@ -51,7 +50,7 @@ function registerDescribe(instances: Command): void {
     .argument('<name>')
     .description('all about one instance: its conditions, its engine, what happened to it')
     .action((name: string, options: { namespace: string }) =>
-      run((terminal) => describeOne(terminal, name, options)),
+      run(({ describeOne }, terminal) => describeOne(terminal, name, options)),
     );
 }
 
@@ -61,7 +60,7 @@ function registerDelete(instances: Command): void {
     .description('delete instances: their engines stop, their numbers leave the gateway')
     .option('--no-wait', 'do not wait until they are gone')
     .action((names: string[], options: { namespace: string; wait: boolean }) =>
-      run((terminal) => remove(terminal, names, options)),
+      run(({ remove }, terminal) => remove(terminal, names, options)),
     );
 }
 
@@ -69,13 +68,19 @@ function inNamespace(command: Command): Command {
   return command.option('-n, --namespace <namespace>', 'where they are', 'default');
 }
 
-async function run(command: (terminal: Terminal) => Promise<void>): Promise<void> {
+/** What the commands need is loaded when one runs: every `gwk` registers them. */
+async function run(command: (commands: CommandModule, terminal: Terminal) => Promise<void>): Promise<void> {
+  const [commands, { InstancesClient }, { findTarget, CliError }] = await Promise.all([
+    import('./instances/commands.js'),
+    import('./instances/client.js'),
+    import('./instances/target.js'),
+  ]);
   try {
     const client = new InstancesClient(findTarget(process.env, process.cwd()));
-    await command({ client, print: (text) => console.log(text), now: Date.now });
+    await command(commands, { client, print: (text) => console.log(text), now: Date.now });
   } catch (error) {
-    if (!(error instanceof CliError) && !(error instanceof ConfigError)) throw error;
-    process.stderr.write(`gwk instances: ${error.message}\n`);
+    if (!(error instanceof CliError) && (error as Error).name !== 'ConfigError') throw error;
+    process.stderr.write(`gwk instances: ${(error as Error).message}\n`);
     process.exitCode = 1;
   }
 }

@@ -13,11 +13,15 @@ export interface Terminal {
   now: () => number;
 }
 
-export const OUTPUTS = ['wide', 'json', 'yaml', 'name'] as const;
-export type Output = (typeof OUTPUTS)[number];
+export type Output = 'wide' | 'json' | 'yaml' | 'name';
 
 interface Where {
   namespace: string;
+}
+
+export interface ApplyOptions extends Where {
+  filename: string;
+  forceConflicts?: boolean;
 }
 
 export interface GetOptions extends Where {
@@ -26,10 +30,7 @@ export interface GetOptions extends Where {
   watch?: boolean;
 }
 
-export async function apply(
-  { client, print }: Terminal,
-  options: Where & { filename: string; forceConflicts?: boolean },
-): Promise<void> {
+export async function apply({ client, print }: Terminal, options: ApplyOptions): Promise<void> {
   for (const given of readGiven(options.filename)) {
     const namespace = given.namespace ?? options.namespace;
     print(

@@ -14,8 +14,8 @@ export class CliError extends Error {
 const NOTHING_FOUND =
   'no gateway was found on this machine. Start one (make run), run this from its folder, or set GWK_CLUSTER_URL and GWK_CLUSTER_TOKEN';
 
-/** Where a gateway on this machine writes its address: the operator beside its manifests. */
-const PLACES = [join('.local', ADDRESS_FILE), join('.local', 'instances', STATE_FOLDER, ADDRESS_FILE)];
+/** Where the operator of a gateway on this machine writes its address: beside its manifests. */
+const PLACE = join('.local', 'instances', STATE_FOLDER, ADDRESS_FILE);
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -39,10 +39,8 @@ function only(env: Environment): Environment {
 function findLocal(from: string): Address | null {
   const root = fileURLToPath(new URL('../../../../', import.meta.url));
   for (const folder of [...upwardsFrom(from), root]) {
-    for (const place of PLACES) {
-      const address = read(join(folder, place));
-      if (address) return address;
-    }
+    const address = read(join(folder, PLACE));
+    if (address) return address;
   }
   return null;
 }

@@ -2,7 +2,7 @@ import type { Logger } from '@gwk/core/log';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 
-const LONGEST = 400;
+const LONGEST = 200;
 
 /**
  * What an engine prints: its log lines go on as they are to this program's own output; anything else is wrapped, so

@@ -21,6 +21,7 @@ export interface Preconditions {
 }
 
 const EMPTY: Desired = { labels: {}, annotations: {}, spec: {} };
+const NOTHING: Applied = { desired: EMPTY, owners: {} };
 /** Field manager of what people write into files. */
 export const FOLDER_MANAGER = 'folder';
 /** The lock of everything that writes manifests or takes them in. Keys hold a slash, so it is none. */
@@ -81,7 +82,7 @@ export class Store {
   create(wanted: NamedDesired, writer: Writer): Promise<InstanceResource> {
     return this.alone(async () => {
       if (this.get(keyOf(wanted))) throw alreadyExists(wanted.name);
-      return this.#write(wanted, applyFields({ desired: EMPTY, owners: {} }, wanted.desired, writer));
+      return this.#write(wanted, applyFields(NOTHING, wanted.desired, writer));
     });
   }
 
@@ -92,7 +93,7 @@ export class Store {
       const entry = this.get(keyOf(wanted));
       if (!entry && wanted.uid !== undefined) throw notFound(wanted.name);
       check(entry, wanted);
-      const now = entry ? entry.state : { desired: EMPTY, owners: {} };
+      const now = entry ? entry.state : NOTHING;
       return this.#write(wanted, applyFields(now, wanted.desired, writer));
     });
   }
@@ -115,63 +116,58 @@ export class Store {
 
   /** Marks; gone at once only where nobody holds it. @throws ApiStatus */
   delete(key: string, preconditions: Preconditions = {}): Promise<InstanceResource> {
-    return this.alone(() =>
-      this.#locks.run(key, async () => {
-        const entry = this.get(key);
-        if (!entry) throw notFound(key.split('/')[1]!);
-        check(entry, preconditions);
-        if (entry.state.deletionTimestamp !== undefined) return entry.resource;
-        const marked = { ...entry.state, deletionTimestamp: new Date().toISOString() };
-        await this.#save(marked, entry);
-        await this.dropManifest(key);
-        if (marked.finalizers.length === 0) await this.#forget(key);
-        return entry.resource;
-      }),
-    );
+    return this.alone(async () => {
+      const entry = this.get(key);
+      if (!entry) throw notFound(key.split('/')[1]!);
+      check(entry, preconditions);
+      const { uid, deletionTimestamp } = entry.state;
+      if (deletionTimestamp !== undefined) return entry.resource;
+      await this.#amend({ key, uid }, { deletionTimestamp: new Date().toISOString() });
+      const marked = this.get(key)?.resource ?? entry.resource;
+      await this.finishRemoval({ key, uid });
+      return marked;
+    });
   }
 
-  /** Removes what a deleted resource still has in the folder. Repeatable; only while alone. */
-  async dropManifest(key: string): Promise<void> {
-    const entry = this.get(key);
-    const source = entry?.state.source;
-    if (!entry || !source) return;
+  /** The rest of a deletion. Repeatable; only while alone. */
+  async finishRemoval(target: Target): Promise<void> {
+    const source = this.get(target.key)?.state.source;
+    if (source) await this.#dropManifest(target, source);
+    await this.#forgetUnheld(target);
+  }
+
+  async #dropManifest(target: Target, source: Source): Promise<void> {
     const path = join(this.folder.path, source.file);
     const text = await readIfThere(path);
-    const manifest = text === null ? undefined : find(text, key);
+    const manifest = text === null ? undefined : find(text, target.key);
     if (text !== null && manifest) {
       const left = removeFromText(source.file, text, manifest.index);
       await (left === null ? removeFile(path) : writeWhole(path, left));
       await this.folder.wrote(source.file, left === null ? null : readManifests(left));
     }
-    await this.#save({ ...entry.state, source: null }, entry);
+    await this.#amend(target, { source: null });
   }
 
   /** A manifest as it was found in the folder. Only while alone. @throws ApiStatus */
   async takeIn(manifest: Manifest, file: string): Promise<void> {
-    const entry = this.get(keyOf(manifest));
+    const key = keyOf(manifest);
+    const entry = this.get(key);
     const source: Source = { file, index: manifest.index };
-    const now = entry ? entry.state : { desired: EMPTY, owners: {} };
     if (entry && sameDesired(entry.state.desired, manifest.desired)) {
-      if (!sameSource(entry.state.source, source)) await this.#save({ ...entry.state, source }, entry);
+      if (!sameSource(entry.state.source, source))
+        await this.#amend({ key, uid: entry.state.uid }, { source });
       return;
     }
-    await this.#commit(manifest, replaceFields(now, manifest.desired, FOLDER_MANAGER), source);
-    this.#log.info(
-      { instance: keyOf(manifest), file },
-      entry ? 'a manifest was changed by hand' : 'a manifest was found',
-    );
+    const now = entry ? entry.state : NOTHING;
+    await this.#commit(manifest, entry, { ...replaceFields(now, manifest.desired, FOLDER_MANAGER), source });
+    const what = entry ? 'a manifest was changed by hand' : 'a manifest was found';
+    this.#log.info({ instance: key, file }, what);
   }
 
-  setFinalizers({ key, uid }: Target, finalizers: string[]): Promise<void> {
-    return this.#locks.run(key, async () => {
-      const entry = this.get(key);
-      if (entry?.state.uid !== uid) return;
-      const gone = entry.state.deletionTimestamp !== undefined && finalizers.length === 0;
-      // Its manifest would make it anew.
-      if (gone && entry.state.source !== null) throw new Error(`the manifest of ${key} is still there`);
-      if (gone) return this.#forget(key);
-      await this.#save({ ...entry.state, finalizers }, entry);
-    });
+  async setFinalizers(target: Target, finalizers: string[]): Promise<void> {
+    if (this.get(target.key)?.state.uid !== target.uid) return;
+    await this.#amend(target, { finalizers });
+    await this.#forgetUnheld(target);
   }
 
   setStatus({ key, uid }: Target, status: InstanceResourceStatus): Promise<void> {
@@ -219,13 +215,11 @@ export class Store {
     const entry = this.get(key);
     if (entry && sameDesired(entry.state.desired, applied.desired)) {
       if (canonicalJson(entry.state.owners) === canonicalJson(applied.owners)) return entry.resource;
-      await this.#locks.run(key, () => this.#save({ ...entry.state, owners: applied.owners }, entry));
-      return this.get(key)!.resource;
+      return this.#amend({ key, uid: entry.state.uid }, { owners: applied.owners });
     }
     judge(wanted.name, entry, applied.desired);
     const source = await this.#writeManifest(wanted, entry?.state ?? null, applied.desired);
-    await this.#commit(wanted, applied, source);
-    return this.get(key)!.resource;
+    return this.#commit(wanted, entry, { ...applied, source });
   }
 
   async #writeManifest(
@@ -255,32 +249,44 @@ export class Store {
     }
   }
 
+  /** What people want, as the state of `entry`, or of a new resource where there was none. @throws ApiStatus */
   async #commit(
     place: { namespace: string; name: string },
-    { desired, owners }: Applied,
-    source: Source | null,
-  ): Promise<void> {
-    const key = keyOf(place);
-    await this.#locks.run(key, async () => {
+    entry: Entry | undefined,
+    change: Pick<ResourceState, 'desired' | 'owners' | 'source'>,
+  ): Promise<InstanceResource> {
+    judge(place.name, entry, change.desired);
+    if (!entry) return this.#locks.run(keyOf(place), () => this.#save({ ...issue(place), ...change }));
+    const { uid, generation, desired } = entry.state;
+    const moved = !sameSpec(desired, change.desired);
+    return this.#amend({ key: entry.key, uid }, { ...change, generation: generation + (moved ? 1 : 0) });
+  }
+
+  /** Changes part of a state and leaves the rest as it is by now. @throws ApiStatus where it is gone */
+  #amend({ key, uid }: Target, change: Partial<ResourceState>): Promise<InstanceResource> {
+    return this.#locks.run(key, () => {
       const entry = this.get(key);
-      judge(place.name, entry, desired);
-      const before = entry?.state ?? issue(place);
-      const moved = entry !== undefined && !sameSpec(before.desired, desired);
-      const generation = before.generation + (moved ? 1 : 0);
-      await this.#save({ ...before, generation, desired, owners, source }, entry);
+      if (entry?.state.uid !== uid) throw notFound(key.split('/')[1]!);
+      return this.#save({ ...entry.state, ...change });
     });
   }
 
-  async #save(state: ResourceState, entry: Entry | undefined): Promise<void> {
+  /** Only while the key is locked. */
+  async #save(state: ResourceState): Promise<InstanceResource> {
     await this.#files.save(state);
-    // The story and the status may have moved while the disk was written.
-    const now = this.get(keyOf(state)) ?? entry;
-    this.entries.put(state, now?.story ?? [], now?.resource.status);
+    const before = this.get(keyOf(state));
+    return this.entries.put(state, before?.story ?? [], before?.resource.status).resource;
   }
 
-  async #forget(key: string): Promise<void> {
-    await this.#files.remove(this.get(key)!.state);
-    this.entries.delete(key);
+  /** A deleted resource goes when its last holder let go, and its manifest is gone, which would make it anew. */
+  #forgetUnheld({ key, uid }: Target): Promise<void> {
+    return this.#locks.run(key, async () => {
+      const state = this.get(key)?.state;
+      if (state?.uid !== uid || state.deletionTimestamp === undefined) return;
+      if (state.finalizers.length > 0 || state.source !== null) return;
+      await this.#files.remove(state);
+      this.entries.delete(key);
+    });
   }
 }
 

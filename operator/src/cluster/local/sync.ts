@@ -99,10 +99,10 @@ export class FolderSync {
     return missing ? this.#times.missingMs / 4 : this.#times.relistMs;
   }
 
-  /** An operator was killed between marking a resource and removing its manifest. */
+  /** An operator was killed, or the folder could not be written, in the middle of a deletion. */
   async #finishRemovals(): Promise<void> {
     for (const { key, state } of this.#store.entries.all()) {
-      if (state.deletionTimestamp !== undefined && state.source !== null) await this.#store.dropManifest(key);
+      if (state.deletionTimestamp !== undefined) await this.#store.finishRemoval({ key, uid: state.uid });
     }
   }
 

@@ -1,0 +1,32 @@
+import { ConfigError, loadConfig } from '@gwk/core/config/load';
+import { operatorSettings } from '@gwk/core/config/operator';
+import { onShutdown } from '@gwk/core/lifecycle';
+import { startOperator, type OperatorConfig, type RunningOperator } from '../program.js';
+
+export async function runOperator(): Promise<void> {
+  const config = settingsOrExit();
+  let running: RunningOperator | undefined;
+  onShutdown(() => running?.stop(), { exitWithParent: config.exitWithParent });
+  try {
+    running = await startOperator(config);
+  } catch (error) {
+    process.stderr.write(`gwk operator: ${inWords(error as NodeJS.ErrnoException, config)}\n`);
+    process.exit(1);
+  }
+}
+
+function inWords({ code, message }: NodeJS.ErrnoException, { host, port }: OperatorConfig): string {
+  if (code === 'EADDRINUSE') return `port ${port} is taken; stop what uses it, or set GWK_OPERATOR_PORT`;
+  if (code === 'EADDRNOTAVAIL') return `${host} is no address of this machine; set GWK_OPERATOR_HOST`;
+  return message;
+}
+
+function settingsOrExit(): OperatorConfig {
+  try {
+    return loadConfig(operatorSettings, process.env);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    process.stderr.write(`gwk operator: ${error.message}\n`);
+    process.exit(1);
+  }
+}
