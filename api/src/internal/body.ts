@@ -24,8 +24,11 @@ export async function readBody(request: IncomingMessage, maxBytes: number): Prom
       } else chunks.push(chunk);
     });
     request.on('end', () => resolve(Buffer.concat(chunks)));
-    request.on('close', () => reject(new RequestAborted()));
-    request.on('error', () => reject(new RequestAborted()));
+    const aborted = (): void => {
+      if (!request.complete) reject(new RequestAborted());
+    };
+    request.on('close', aborted);
+    request.on('error', aborted);
   });
   return parseJson(bytes);
 }
