@@ -16,6 +16,7 @@ import type { Queryable } from '../database.js';
 export const IDEMPOTENCY_HOURS = 24;
 export const MARK_SECONDS = 10;
 const MAX_KEY = 255;
+const HASH_BYTES = 16;
 export const RESPONSE_COLUMN = 'idempotency_records.response_sealed';
 
 export interface IdempotentRequest {
@@ -66,7 +67,7 @@ export function readIdempotencyKey(header: string | undefined): string | null {
 
 /** What two bodies share when they say the same, whatever their key order and spacing. */
 export function hashBody(sealer: Sealer, accountId: string, body: unknown): Buffer {
-  return sealer.fingerprint(accountId, 'idempotent body', canonicalJson(body));
+  return sealer.fingerprint(accountId, 'idempotent body', canonicalJson(body)).subarray(0, HASH_BYTES);
 }
 
 const IS_MINE = `account_id = $1::uuid AND route = $2 AND key = $3 AND status IS NULL

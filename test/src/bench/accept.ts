@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { cpus } from 'node:os';
+import { cpus, loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import pg from 'pg';
@@ -15,7 +15,10 @@ const INSTANCES = 20;
 const CONVERSATIONS = 1_000;
 const ROUNDS = Number(process.env['ROUNDS'] ?? 3);
 const CONNECTIONS = Number(process.env['CONNECTIONS'] ?? 64);
-const WARM_UP_MS = 3_000;
+/** Both are warm by then: the same number of requests for each. */
+const WARM_UP = Number(process.env['WARM_UP'] ?? 30_000);
+const WARM_UP_LIMIT_MS = 120_000;
+const RAMP_MS = 500;
 const MEASURE_MS = Number(process.env['SECONDS'] ?? 8) * 1_000;
 const LOAD = fileURLToPath(new URL('./accept/load.js', import.meta.url));
 
@@ -38,12 +41,19 @@ try {
 async function measure(stage: Stage): Promise<void> {
   console.log(`${cpus().length} x ${cpus()[0]?.model ?? 'processor'}, Node ${process.version}`);
   console.log(
-    `${ROUNDS} rounds of ${MEASURE_MS / 1000} s after ${WARM_UP_MS / 1000} s, ${CONNECTIONS} connections\n`,
+    `${ROUNDS} rounds of ${MEASURE_MS / 1000} s after ${WARM_UP} requests, ${CONNECTIONS} connections, ` +
+      `load of the machine ${loadavg()[0]!.toFixed(1)}\n`,
   );
+  const warmUps = [];
+  for (const subject of stage.subjects) {
+    warmUps.push(
+      await runLoad(stage, subject, { run: 0, measureMs: WARM_UP_LIMIT_MS, maxRequests: WARM_UP }),
+    );
+  }
   const rounds = new Map<Subject, Round[]>(stage.subjects.map((subject) => [subject, []]));
   for (let round = 0; round < ROUNDS; round++) {
     for (const subject of stage.subjects) {
-      const result = await runLoad(stage, subject, round);
+      const result = await runLoad(stage, subject, { run: round + 1, measureMs: MEASURE_MS });
       rounds.get(subject)!.push(result);
       console.log(line(`${subject.name} ${round + 1}`, result));
     }
@@ -51,19 +61,22 @@ async function measure(stage: Stage): Promise<void> {
   const [floor, gwk] = stage.subjects.map((subject) => median(rounds.get(subject)!)) as [Round, Round];
   console.log(`\nmedians\n${line('floor', floor)}\n${line('gwk', gwk)}`);
   console.log(`\nratio of requests per second: ${(gwk.perSecond / floor.perSecond).toFixed(2)}`);
-  await checkHonesty(stage, rounds.get(stage.subjects[1])!);
+  await checkHonesty(stage, [warmUps[1]!, ...rounds.get(stage.subjects[1])!]);
 }
 
-async function runLoad(stage: Stage, { name, port, program }: Subject, run: number): Promise<Round> {
+async function runLoad(
+  stage: Stage,
+  { name, port, program }: Subject,
+  run: Pick<LoadOptions, 'run' | 'measureMs' | 'maxRequests'>,
+): Promise<Round> {
   const options: LoadOptions = {
     port,
     connections: CONNECTIONS,
-    warmUpMs: WARM_UP_MS,
-    measureMs: MEASURE_MS,
+    rampMs: RAMP_MS,
     instances: stage.instances,
     apiKeys: stage.apiKeys,
     conversations: CONVERSATIONS,
-    run,
+    ...run,
   };
   const roots = {
     [name]: program.pid,

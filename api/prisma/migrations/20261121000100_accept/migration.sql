@@ -20,14 +20,15 @@ RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 
 -- What Postgres knows about each request, as of now. Nothing of it is kept beyond the decision.
--- Times are milliseconds since 1970.
+-- Times are milliseconds since 1970; bytes come in as hex.
 CREATE FUNCTION gwk_accept_gather(
-  account_ids uuid[], instance_ids uuid[], names text[], are_groups boolean[], keys text[], fingerprints bytea[],
+  account_ids uuid[], instance_ids uuid[], names text[], are_groups boolean[], keys text[], fingerprints text[],
   reply_ids uuid[], for_route text, environment_mass_minutes integer
 ) RETURNS TABLE (
   at double precision,
-  instance_found boolean, state text, out_ms double precision, warm_up_from double precision,
-  restricted_until double precision, instance_policy text, account_policy text, account_suspended boolean,
+  instance_version text, state text, out_ms double precision, warm_up_from double precision,
+  restricted_until double precision, instance_policy text,
+  account_version text, account_policy text, account_suspended boolean,
   record_hash bytea, record_message uuid, record_response bytea,
   contact_id uuid, opted_out boolean, conversation_id uuid, counted boolean, last_wrote_at double precision,
   new_contacts integer, oldest_new_contact double precision,
@@ -39,30 +40,40 @@ AS $$
 DECLARE
   present timestamptz := clock_timestamp();
   day_ago timestamptz := present - interval '24 hours';
+  replies_ok boolean[];
 BEGIN
+  -- Apart, because a look at messages begins with a look at each of their partitions.
+  IF cardinality(array_remove(reply_ids, NULL)) > 0 THEN
+    replies_ok := ARRAY(
+      SELECT (
+        SELECT m.status IN ('sent', 'delivered', 'read') FROM messages m
+        WHERE m.id = q.reply_id AND m.instance_id = q.instance_id LIMIT 1) IS TRUE
+      FROM unnest(reply_ids, instance_ids) WITH ORDINALITY AS q(reply_id, instance_id, place)
+      ORDER BY q.place);
+  END IF;
   RETURN QUERY
   SELECT (extract(epoch FROM present) * 1000)::double precision,
-    i.id IS NOT NULL, i.state,
+    i.version, i.state,
     (i.out_ms + CASE WHEN i.state = 'connected' THEN 0
       ELSE extract(epoch FROM present - i.state_changed_at) * 1000 END)::double precision,
     (extract(epoch FROM CASE WHEN i.kind = 'sandbox' THEN i.created_at ELSE i.first_paired_at END) * 1000)::double precision,
     (extract(epoch FROM i.restricted_until) * 1000)::double precision,
-    i.policy::text, a.policy::text, a.suspended_at IS NOT NULL,
+    i.policy::text, a.version, a.policy::text, a.suspended_at IS NOT NULL,
     r.body_hash, r.resource_id, r.response_sealed,
     n.contact_id, n.opted_out, c.id, c.first_sent_at IS NOT NULL,
     (extract(epoch FROM c.last_wrote_at) * 1000)::double precision,
     coalesce(oldest.count, 0)::integer, (extract(epoch FROM oldest.first_sent_at) * 1000)::double precision,
     mass.contacts, mass.counted,
-    q.reply_id IS NULL OR (
-      SELECT m.status IN ('sent', 'delivered', 'read') FROM messages m
-      WHERE m.id = q.reply_id AND m.instance_id = q.instance_id LIMIT 1) IS TRUE
-  FROM unnest(account_ids, instance_ids, names, are_groups, keys, fingerprints, reply_ids) WITH ORDINALITY
-    AS q(account_id, instance_id, name, is_group, key, fingerprint, reply_id, place)
+    q.reply_id IS NULL OR q.reply_ok
+  FROM unnest(account_ids, instance_ids, names, are_groups, keys, fingerprints, reply_ids, replies_ok)
+    WITH ORDINALITY AS q(account_id, instance_id, name, is_group, key, fingerprint, reply_id, reply_ok, place)
   LEFT JOIN LATERAL (
-    SELECT v.policy, v.suspended_at FROM accounts v WHERE v.id = q.account_id LIMIT 1
+    SELECT v.xmin::text AS version, v.policy, v.suspended_at FROM accounts v WHERE v.id = q.account_id LIMIT 1
   ) a ON true
   LEFT JOIN LATERAL (
-    SELECT v.* FROM instances v
+    SELECT v.xmin::text AS version, v.state, v.state_changed_at, v.out_ms, v.kind, v.created_at, v.first_paired_at,
+      v.restricted_until, v.policy
+    FROM instances v
     WHERE v.id = q.instance_id AND v.account_id = q.account_id AND v.deleted_at IS NULL LIMIT 1
   ) i ON true
   LEFT JOIN LATERAL (
@@ -93,33 +104,41 @@ BEGIN
   LEFT JOIN LATERAL (
     SELECT count(*)::integer AS contacts, coalesce(bool_or(s.contact_id = n.contact_id), false) AS counted
     FROM mass_sends s
-    WHERE NOT q.is_group AND c.last_wrote_at IS NULL AND s.instance_id = q.instance_id AND s.fingerprint = q.fingerprint
+    WHERE NOT q.is_group AND c.last_wrote_at IS NULL AND s.instance_id = q.instance_id AND s.fingerprint = decode(q.fingerprint, 'hex')
       AND s.at > present - make_interval(mins => gwk_mass_window(i.policy, a.policy, environment_mass_minutes))
   ) mass ON true
   ORDER BY q.place;
 END $$;
 
--- Writes what was decided. True for each request that was written; false where the world had moved since it was
--- gathered (or the idempotency key went to another): nothing of that one is written, and it is decided again.
+-- Writes what was decided. True for each request that was written; false where the world is not as it was believed to be
+-- (or the idempotency key went to another): nothing of that one is written, and it is decided again.
+--
+-- Nothing is taken on trust: what the decision was made of is proved here, under the locks. The rows of account and
+-- instance are those that were seen (a row's xmin changes with every change of it: policies, suspension, deletion); the
+-- conversation has the contact, its standing with the limits and the last word that were seen; the contact has not opted
+-- out; the limits have room.
 --
 -- `new_contact_limits` is set for those to a contact who never wrote and was not counted, `mass_limits` for those whose
 -- contact was not counted with this text. Limits travel with the request, and its rank among the contacts that the group
 -- adds: what is proved is that the room that the decision relied on is still there. Whichever message of a contact
--- comes through counts it.
+-- comes through counts it. `made_*`: how many different contacts, conversations and keys the group is to make.
 CREATE FUNCTION gwk_accept_write(
-  message_ids uuid[], account_ids uuid[], instance_ids uuid[],
+  message_ids uuid[], account_ids uuid[], account_versions text[], instance_ids uuid[], instance_versions text[],
   conversation_ids uuid[], new_conversations boolean[], contact_ids uuid[], new_contacts boolean[], names text[],
-  recipients text[], types text[], wa_message_ids text[], contents bytea[],
+  counted boolean[], last_wrote double precision[],
+  recipients text[], types text[], wa_message_ids text[], contents text[],
   created double precision[], out_ms bigint[], releases timestamptz[],
-  for_route text, keys text[], body_hashes bytea[], responses bytea[],
+  for_route text, keys text[], body_hashes text[], responses text[],
   new_contact_limits integer[], new_contact_ranks integer[],
-  fingerprints bytea[], mass_limits integer[], mass_ranks integer[], mass_minutes integer[]
+  fingerprints text[], mass_limits integer[], mass_ranks integer[], mass_minutes integer[],
+  made_contacts integer, made_conversations integer, made_keys integer
 ) RETURNS boolean[] LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 DECLARE
   -- Of each request, whether it is still to be written.
   good boolean[];
+  made integer;
   present timestamptz;
 BEGIN
   PERFORM FROM instance_ledgers l
@@ -133,11 +152,13 @@ BEGIN
   -- From here on nobody adds to what the limits count, and nobody accepts or opts out in these conversations.
   present := clock_timestamp();
   good := ARRAY(
-    SELECT (SELECT i.deleted_at IS NULL FROM instances i WHERE i.id = q.instance_id LIMIT 1) IS TRUE
+    SELECT (SELECT i.xmin::text = q.instance_version FROM instances i WHERE i.id = q.instance_id LIMIT 1) IS TRUE
+      AND (SELECT a.xmin::text = q.account_version FROM accounts a WHERE a.id = q.account_id LIMIT 1) IS TRUE
       AND (q.contact_id IS NULL
         OR (SELECT true FROM opt_outs o WHERE o.contact_id = q.contact_id LIMIT 1) IS NULL)
       AND (q.new_conversation OR (
-        SELECT c.contact_id IS NOT DISTINCT FROM q.contact_id AND (q.new_limit IS NULL OR c.first_sent_at IS NULL)
+        SELECT c.contact_id IS NOT DISTINCT FROM q.contact_id AND (c.first_sent_at IS NOT NULL) = q.counted
+          AND c.last_wrote_at IS NOT DISTINCT FROM to_timestamp(q.wrote / 1000)
         FROM conversations c WHERE c.id = q.conversation_id LIMIT 1) IS TRUE)
       AND (q.new_limit IS NULL OR (
         SELECT q.new_limit >= q.new_rank + l.new_contacts + 1 - coalesce((
@@ -147,16 +168,18 @@ BEGIN
         FROM instance_ledgers l WHERE l.instance_id = q.instance_id LIMIT 1) IS TRUE)
       AND (q.mass_limit IS NULL OR q.mass_limit >= q.mass_rank + (
         SELECT count(*) FROM mass_sends s
-        WHERE s.instance_id = q.instance_id AND s.fingerprint = q.fingerprint
+        WHERE s.instance_id = q.instance_id AND s.fingerprint = decode(q.fingerprint, 'hex')
           AND s.at > present - make_interval(mins => q.minutes)))
-    FROM unnest(instance_ids, conversation_ids, new_conversations, contact_ids, new_contact_limits, new_contact_ranks,
-        fingerprints, mass_limits, mass_ranks, mass_minutes) WITH ORDINALITY
-      AS q(instance_id, conversation_id, new_conversation, contact_id, new_limit, new_rank, fingerprint, mass_limit,
-        mass_rank, minutes, place)
+    FROM unnest(account_ids, account_versions, instance_ids, instance_versions, conversation_ids, new_conversations,
+        contact_ids, counted, last_wrote, new_contact_limits, new_contact_ranks, fingerprints, mass_limits, mass_ranks,
+        mass_minutes) WITH ORDINALITY
+      AS q(account_id, account_version, instance_id, instance_version, conversation_id, new_conversation, contact_id,
+        counted, wrote, new_limit, new_rank, fingerprint, mass_limit, mass_rank, minutes, place)
     ORDER BY q.place);
 
-  -- A name or conversation that another has made meanwhile keeps its first maker's ids.
-  IF true = ANY (new_contacts) THEN
+  -- A name, conversation or key that another has made meanwhile stays the other's. Who lost is looked for only where
+  -- fewer rows were made than meant.
+  IF made_contacts > 0 THEN
     WITH named AS (
       INSERT INTO contact_names (account_id, name, contact_id)
       SELECT DISTINCT q.account_id, q.name, q.contact_id
@@ -166,13 +189,16 @@ BEGIN
       ON CONFLICT DO NOTHING RETURNING contact_names.account_id, contact_names.contact_id
     )
     INSERT INTO contacts (id, account_id) SELECT n.contact_id, n.account_id FROM named n;
-    good := ARRAY(
-      SELECT q.good AND (NOT q.is_new OR (SELECT true FROM contacts c WHERE c.id = q.contact_id LIMIT 1) IS TRUE)
-      FROM unnest(contact_ids, new_contacts, good) WITH ORDINALITY AS q(contact_id, is_new, good, place)
-      ORDER BY q.place);
+    GET DIAGNOSTICS made = ROW_COUNT;
+    IF made < made_contacts THEN
+      good := ARRAY(
+        SELECT q.good AND (NOT q.is_new OR (SELECT true FROM contacts c WHERE c.id = q.contact_id LIMIT 1) IS TRUE)
+        FROM unnest(contact_ids, new_contacts, good) WITH ORDINALITY AS q(contact_id, is_new, good, place)
+        ORDER BY q.place);
+    END IF;
   END IF;
 
-  IF true = ANY (new_conversations) THEN
+  IF made_conversations > 0 THEN
     INSERT INTO conversations (id, instance_id, contact_id, group_id)
     SELECT DISTINCT q.id, q.instance_id, q.contact_id, CASE WHEN q.contact_id IS NULL THEN q.name END
     FROM unnest(conversation_ids, instance_ids, contact_ids, names, new_conversations, good)
@@ -180,47 +206,61 @@ BEGIN
     WHERE q.is_new AND q.good
     ORDER BY q.instance_id, q.contact_id, 4
     ON CONFLICT DO NOTHING;
-    good := ARRAY(
-      SELECT q.good AND (NOT q.is_new OR (SELECT true FROM conversations c WHERE c.id = q.id LIMIT 1) IS TRUE)
-      FROM unnest(conversation_ids, new_conversations, good) WITH ORDINALITY AS q(id, is_new, good, place)
-      ORDER BY q.place);
+    GET DIAGNOSTICS made = ROW_COUNT;
+    IF made < made_conversations THEN
+      good := ARRAY(
+        SELECT q.good AND (NOT q.is_new OR (SELECT true FROM conversations c WHERE c.id = q.id LIMIT 1) IS TRUE)
+        FROM unnest(conversation_ids, new_conversations, good) WITH ORDINALITY AS q(id, is_new, good, place)
+        ORDER BY q.place);
+    END IF;
   END IF;
 
-  INSERT INTO idempotency_records AS r
-    (account_id, route, key, body_hash, instance_id, resource_id, status, response_sealed, expires_at)
-  SELECT q.account_id, for_route, q.key, q.body_hash, q.instance_id, q.message_id, 202, q.response,
-    present + interval '24 hours'
-  FROM unnest(account_ids, keys, body_hashes, instance_ids, message_ids, responses, good)
-    AS q(account_id, key, body_hash, instance_id, message_id, response, good)
-  WHERE q.key IS NOT NULL AND q.good
-  ORDER BY q.account_id, q.key
-  ON CONFLICT (account_id, route, key) DO UPDATE
-  SET body_hash = excluded.body_hash, instance_id = excluded.instance_id, resource_id = excluded.resource_id,
-    status = excluded.status, response_sealed = excluded.response_sealed, locked_until = NULL,
-    expires_at = excluded.expires_at
-  WHERE r.expires_at <= present;
-  good := ARRAY(
-    SELECT q.good AND (q.key IS NULL OR (
-      SELECT r.resource_id = q.message_id FROM idempotency_records r
-      WHERE r.account_id = q.account_id AND r.route = for_route AND r.key = q.key LIMIT 1) IS TRUE)
-    FROM unnest(account_ids, message_ids, keys, good) WITH ORDINALITY AS q(account_id, message_id, key, good, place)
-    ORDER BY q.place);
+  IF made_keys > 0 THEN
+    INSERT INTO idempotency_records AS r
+      (account_id, route, key, body_hash, instance_id, resource_id, status, response_sealed, expires_at)
+    SELECT q.account_id, for_route, q.key, decode(q.body_hash, 'hex'), q.instance_id, q.message_id, 202,
+      decode(q.response, 'hex'),
+      present + interval '24 hours'
+    FROM unnest(account_ids, keys, body_hashes, instance_ids, message_ids, responses, good)
+      AS q(account_id, key, body_hash, instance_id, message_id, response, good)
+    WHERE q.key IS NOT NULL AND q.good
+    ORDER BY q.account_id, q.key
+    ON CONFLICT (account_id, route, key) DO UPDATE
+    SET body_hash = excluded.body_hash, instance_id = excluded.instance_id, resource_id = excluded.resource_id,
+      status = excluded.status, response_sealed = excluded.response_sealed, locked_until = NULL,
+      expires_at = excluded.expires_at
+    WHERE r.expires_at <= present;
+    GET DIAGNOSTICS made = ROW_COUNT;
+    IF made < made_keys THEN
+      good := ARRAY(
+        SELECT q.good AND (q.key IS NULL OR (
+          SELECT r.resource_id = q.message_id FROM idempotency_records r
+          WHERE r.account_id = q.account_id AND r.route = for_route AND r.key = q.key LIMIT 1) IS TRUE)
+        FROM unnest(account_ids, message_ids, keys, good) WITH ORDINALITY AS q(account_id, message_id, key, good, place)
+        ORDER BY q.place);
+    END IF;
+  END IF;
 
   -- A contact who never wrote takes the next number of the instance.
-  UPDATE instance_ledgers l SET new_contacts = l.new_contacts + f.amount
-  FROM (
-    SELECT q.instance_id, count(DISTINCT q.conversation_id) AS amount
-    FROM unnest(instance_ids, conversation_ids, new_contact_limits, good)
-      AS q(instance_id, conversation_id, new_limit, good)
-    WHERE q.new_limit IS NOT NULL AND q.good
-    GROUP BY q.instance_id
-  ) AS f
-  WHERE l.instance_id = f.instance_id;
+  IF cardinality(array_remove(new_contact_limits, NULL)) > 0 THEN
+    UPDATE instance_ledgers l SET new_contacts = l.new_contacts + f.amount
+    FROM (
+      SELECT q.instance_id, count(DISTINCT q.conversation_id) AS amount
+      FROM unnest(instance_ids, conversation_ids, new_contact_limits, good)
+        AS q(instance_id, conversation_id, new_limit, good)
+      WHERE q.new_limit IS NOT NULL AND q.good
+      GROUP BY q.instance_id
+    ) AS f
+    WHERE l.instance_id = f.instance_id;
+  END IF;
 
   WITH entries AS MATERIALIZED (
-    SELECT q.*, count(*) FILTER (WHERE q.release IS NULL) OVER (PARTITION BY q.conversation_id ORDER BY q.place) AS rank
-    FROM unnest(message_ids, instance_ids, conversation_ids, new_contact_limits, out_ms, releases, good) WITH ORDINALITY
-      AS q(message_id, instance_id, conversation_id, new_limit, out_ms, release, good, place)
+    SELECT q.*, to_timestamp(q.created / 1000) AS made_at,
+      count(*) FILTER (WHERE q.release IS NULL) OVER (PARTITION BY q.conversation_id ORDER BY q.place) AS rank
+    FROM unnest(message_ids, account_ids, instance_ids, conversation_ids, contact_ids, recipients, types, wa_message_ids,
+        contents, created, out_ms, releases, new_contact_limits, fingerprints, good) WITH ORDINALITY
+      AS q(message_id, account_id, instance_id, conversation_id, contact_id, recipient, type, wa_message_id,
+        content, created, out_ms, release, new_limit, fingerprint, good, place)
     WHERE q.good
   ), advanced AS (
     UPDATE conversations c
@@ -241,39 +281,33 @@ BEGIN
     ) AS e
     WHERE c.id = e.conversation_id
     RETURNING c.id, c.last_seq - e.amount AS before
+  ), queued AS (
+    INSERT INTO outbox (message_id, instance_id, conversation_id, seq, state, head, turn_at, release_at,
+      out_ms_at_start, created_at)
+    SELECT e.message_id, e.instance_id, e.conversation_id,
+      CASE WHEN e.release IS NULL THEN e.before + e.rank END,
+      CASE WHEN e.release IS NULL THEN 'waiting' ELSE 'scheduled' END,
+      e.is_head, CASE WHEN e.is_head THEN present END, e.release, e.out_ms, present
+    FROM (
+      SELECT n.*, a.before, n.release IS NULL AND n.rank = 1 AND (
+        SELECT true FROM outbox o WHERE o.conversation_id = n.conversation_id AND o.head LIMIT 1) IS NULL AS is_head
+      FROM entries n JOIN advanced a ON a.id = n.conversation_id
+    ) AS e
+  ), said AS (
+    INSERT INTO message_contents (message_id, instance_id, content_sealed)
+    SELECT e.message_id, e.instance_id, decode(e.content, 'hex') FROM entries e
+  ), counted AS (
+    INSERT INTO mass_sends (instance_id, fingerprint, contact_id, at)
+    SELECT DISTINCT e.instance_id, decode(e.fingerprint, 'hex') AS bytes, e.contact_id, present FROM entries e
+    WHERE e.fingerprint IS NOT NULL
+    ORDER BY e.instance_id, bytes, e.contact_id
+    ON CONFLICT (instance_id, fingerprint, contact_id) DO UPDATE SET at = excluded.at
   )
-  INSERT INTO outbox (message_id, instance_id, conversation_id, seq, state, head, turn_at, release_at, out_ms_at_start,
-    created_at)
-  SELECT e.message_id, e.instance_id, e.conversation_id,
-    CASE WHEN e.release IS NULL THEN e.before + e.rank END,
-    CASE WHEN e.release IS NULL THEN 'waiting' ELSE 'scheduled' END,
-    e.is_head, CASE WHEN e.is_head THEN present END, e.release, e.out_ms, present
-  FROM (
-    SELECT n.*, a.before, n.release IS NULL AND n.rank = 1 AND (
-      SELECT true FROM outbox o WHERE o.conversation_id = n.conversation_id AND o.head LIMIT 1) IS NULL AS is_head
-    FROM entries n JOIN advanced a ON a.id = n.conversation_id
-  ) AS e;
-
   INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, wa_message_id,
     created_at, scheduled_for, updated_at)
-  SELECT q.message_id, q.account_id, q.instance_id, q.conversation_id, 'outbound', q.recipient, q.type, 'queued',
-    q.wa_message_id, to_timestamp(q.created / 1000), q.release, to_timestamp(q.created / 1000)
-  FROM unnest(message_ids, account_ids, instance_ids, conversation_ids, recipients, types, wa_message_ids, created,
-      releases, good)
-    AS q(message_id, account_id, instance_id, conversation_id, recipient, type, wa_message_id, created, release, good)
-  WHERE q.good;
-
-  INSERT INTO message_contents (message_id, instance_id, content_sealed)
-  SELECT q.message_id, q.instance_id, q.content
-  FROM unnest(message_ids, instance_ids, contents, good) AS q(message_id, instance_id, content, good)
-  WHERE q.good;
-
-  INSERT INTO mass_sends (instance_id, fingerprint, contact_id, at)
-  SELECT DISTINCT q.instance_id, q.fingerprint, q.contact_id, present
-  FROM unnest(instance_ids, fingerprints, contact_ids, good) AS q(instance_id, fingerprint, contact_id, good)
-  WHERE q.fingerprint IS NOT NULL AND q.good
-  ORDER BY q.instance_id, q.fingerprint, q.contact_id
-  ON CONFLICT (instance_id, fingerprint, contact_id) DO UPDATE SET at = excluded.at;
+  SELECT e.message_id, e.account_id, e.instance_id, e.conversation_id, 'outbound', e.recipient, e.type, 'queued',
+    e.wa_message_id, e.made_at, e.release, e.made_at
+  FROM entries e;
 
   RETURN good;
 END $$;

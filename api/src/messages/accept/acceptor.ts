@@ -14,6 +14,7 @@ import { answerOf } from './answer.js';
 import { decideGroup, type Decision, type Plan, type Request } from './decide.js';
 import type { Doorbell, Ring } from './doorbell.js';
 import { gather, type Facts } from './gather.js';
+import { Memory } from './memory.js';
 import { Policies } from './policies.js';
 import { readDraft, type Draft } from './request.js';
 import { write, type Entry } from './write.js';
@@ -22,6 +23,9 @@ import { write, type Entry } from './write.js';
  * Accepts sends: gathers what Postgres knows about a group of requests in one statement, decides each by pure
  * functions, and writes those accepted in one statement that proves, under locks, that what was decided on still
  * holds. Whatever the world moved under is gathered and decided again.
+ *
+ * Where this process can guess what would be gathered it saves itself the asking: such requests are decided by the
+ * guess and only written, in groups of their own. A wrong guess is one more case of a world that moved.
  */
 export interface AcceptorOptions {
   database: Queryable;
@@ -50,8 +54,14 @@ interface Given {
 /** A request moves on by every other one that is written before it: only a fault makes it run out of turns. */
 const MAX_TURNS = 50;
 const DEADLINE_MS = 4_500;
+const FINGERPRINT_BYTES = 16;
 
 type Item = Request & { draft: Draft };
+
+interface Guess {
+  item: Item;
+  facts: Facts;
+}
 
 type Result =
   | { kind: 'written'; body: string; rung: Promise<void> }
@@ -61,25 +71,32 @@ type Result =
 
 export class Acceptor {
   readonly #options: AcceptorOptions;
-  readonly #batcher: Batcher<Item, Result>;
   readonly #policies: Policies;
+  readonly #memory = new Memory();
+  readonly #guessed: Batcher<Guess, Result>;
+  readonly #gathered: Batcher<Item, Result>;
 
   constructor(options: AcceptorOptions) {
     this.#options = options;
     this.#policies = new Policies(options.environmentPolicy);
-    this.#batcher = new Batcher({
-      run: (group) => this.#run(group),
+    const common = {
       mayIsolate: wasRolledBack,
       deadlineMs: DEADLINE_MS,
       onTimeout: () => new Problem('internal-error'),
-    });
+    };
+    this.#guessed = new Batcher({ run: (group) => this.#runGuessed(group), ...common });
+    this.#gathered = new Batcher({ run: (group) => this.#runGathered(group), inFlight: 1, ...common });
   }
 
   /** @throws Problem */
   async accept(given: Given, sender: Sender): Promise<Accepted> {
     const item = this.#read(given, sender);
+    const guess = this.#memory.guess(item);
     for (let turn = 0; turn < MAX_TURNS; turn++) {
-      const result = await this.#batcher.submit(item);
+      const guessing = guess !== null && turn === 0;
+      const result = await (guessing
+        ? this.#guessed.submit({ item, facts: guess })
+        : this.#gathered.submit(item));
       if (result.kind === 'again') continue;
       if (result.kind === 'refused') throw result.problem;
       if (result.kind === 'replay') return { body: result.body, replayed: true };
@@ -105,14 +122,28 @@ export class Acceptor {
       recipient,
       key,
       bodyHash: key === null ? null : hashBody(sealer, accountId, body),
-      fingerprint: sealer.fingerprint(accountId, 'mass send', normaliseText(content.text?.body ?? '')),
+      fingerprint: sealer
+        .fingerprint(accountId, 'mass send', normaliseText(content.text?.body ?? ''))
+        .subarray(0, FINGERPRINT_BYTES),
       replyTo,
     };
   }
 
-  async #run(group: readonly Item[]): Promise<Result[]> {
-    const { database } = this.#options;
-    const facts = await gather(database, group, this.#policies.massMinutes);
+  async #runGathered(group: readonly Item[]): Promise<Result[]> {
+    const facts = await gather(this.#options.database, group, this.#policies.massMinutes);
+    group.forEach((item, index) => this.#memory.learn(item, facts[index]!));
+    return this.#decideAndWrite(group, facts);
+  }
+
+  /** By a guess nothing is refused or replayed: only what is written has been proved. */
+  async #runGuessed(group: readonly Guess[]): Promise<Result[]> {
+    const items = group.map(({ item }) => item);
+    const facts = group.map((guess) => guess.facts);
+    const results = await this.#decideAndWrite(items, facts);
+    return results.map((result) => (result.kind === 'written' ? result : { kind: 'again' }));
+  }
+
+  async #decideAndWrite(group: readonly Item[], facts: readonly Facts[]): Promise<Result[]> {
     const decisions = decideGroup(group, facts, (seen) => this.#policies.of(seen));
     const entries: Entry[] = [];
     const places: number[] = [];
@@ -121,10 +152,11 @@ export class Acceptor {
       entries.push(this.#entry(group[index]!, decision.plan));
       places.push(index);
     });
-    const written = entries.length > 0 ? await write(database, entries) : [];
+    const written = entries.length > 0 ? await write(this.#options.database, entries) : [];
     failpoint('api.accept.after-commit');
 
     const done = entries.filter((_, place) => written[place]);
+    for (const { request, plan } of done) this.#memory.learnWritten(request, plan);
     const rung = this.#ring(done);
     const moved = done.length < entries.length;
     const results = group.map((item, index) =>

@@ -1,6 +1,6 @@
 import { openDatabase, type Database } from '../../database.js';
 import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
-import { bytesArray, plainArray, textArray } from './array-literals.js';
+import { hexArray, plainArray, textArray } from './array-literals.js';
 
 let store: TestDatabase;
 let database: Database;
@@ -40,9 +40,12 @@ test('text comes back as it went, whatever it holds', async () => {
 });
 
 test('bytes come back as they went', async () => {
-  const values = [Buffer.from([0, 34, 92, 255]), null, Buffer.alloc(0)];
-  const back = (await read('bytea', bytesArray(values, same))) as (Uint8Array | null)[];
-  expect(back.map((value) => value && Buffer.from(value))).toEqual(values);
+  const values = [Buffer.from([0, 34, 92, 255]), null, Buffer.from('null')];
+  const rows = await database.$queryRawUnsafe<{ value: Uint8Array | null }[]>(
+    `SELECT decode(hex, 'hex') AS value FROM unnest($1::text[]) WITH ORDINALITY AS q(hex, place) ORDER BY place`,
+    hexArray(values, same),
+  );
+  expect(rows.map(({ value }) => value && Buffer.from(value))).toEqual(values);
 });
 
 test('numbers, booleans and nothing at all', async () => {

@@ -9,12 +9,13 @@ const HOUR = 3_600_000;
 /** A text to a contact who was never written to and never wrote, of a calm instance. */
 const stranger: Facts = {
   at: NOW,
-  instanceFound: true,
+  instanceVersion: '1',
   state: 'connected',
   outMs: 0,
   warmUpFrom: 0,
   restrictedUntil: null,
   instancePolicy: '{}',
+  accountVersion: '1',
   accountPolicy: '{}',
   accountSuspended: false,
   recordHash: null,
@@ -65,7 +66,7 @@ const decide = (given: [Request, Facts][], policy: PolicyOverrides = {}) => {
 const closed = { start: '18:00', end: '19:00', timezone: 'UTC' };
 const one: [string, Facts, PolicyOverrides, string][] = [
   ['a first message to a stranger is written', stranger, {}, 'write'],
-  ['an instance that is not found', { ...stranger, instanceFound: false }, {}, 'not-found'],
+  ['an instance that is not found', { ...stranger, instanceVersion: null }, {}, 'not-found'],
   ['a suspended account sends nothing', { ...friend, accountSuspended: true }, {}, 'account-suspended'],
   ['an instance that is logged out still accepts', { ...stranger, state: 'logged_out' }, {}, 'write'],
   ['who opted out is not written to', { ...friend, optedOut: true }, {}, 'contact-opted-out'],
@@ -161,7 +162,7 @@ describe('a request that was answered before', () => {
   const answered = { ...friend, recordHash: Buffer.from('body'), recordMessage: 'message' };
 
   test('is replayed, even where it would be refused now', () => {
-    const facts = { ...answered, optedOut: true, instanceFound: false };
+    const facts = { ...answered, optedOut: true, instanceVersion: null };
     expect(decide([[request({ key: 'k' }), facts]]).map(word)).toEqual(['replay']);
   });
 

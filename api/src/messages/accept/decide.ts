@@ -18,6 +18,11 @@ export type Decision =
 type Refusal = Extract<Decision, { do: 'refuse' }>;
 
 export interface Plan {
+  /** What was known of the conversation and has to be so still. */
+  counted: boolean;
+  lastWroteAt: number | null;
+  accountVersion: string;
+  instanceVersion: string;
   conversationId: string;
   makesConversation: boolean;
   /** Null for a group. */
@@ -78,7 +83,7 @@ function decide(request: Request, facts: Facts, policyOf: PolicyOf, tally: Tally
     // A refused request keeps the key too, within this group: its repeat is decided in the next.
     tally.keys.add(key);
   }
-  if (!facts.instanceFound) return refuse('not-found');
+  if (facts.instanceVersion === null) return refuse('not-found');
   if (!facts.replyOk) return refuse('invalid-reply-to');
   if (facts.optedOut) return refuse('contact-opted-out');
   return judgePolicy(request, facts, policyOf(facts), tally);
@@ -189,6 +194,10 @@ function accept(given: AcceptedCase, tally: Tally): Decision {
   return {
     do: 'write',
     plan: {
+      counted: facts.counted,
+      lastWroteAt: facts.lastWroteAt,
+      accountVersion: facts.accountVersion!,
+      instanceVersion: facts.instanceVersion!,
       conversationId,
       makesConversation: facts.conversationId === null,
       contactId,

@@ -1,7 +1,7 @@
 import type { Recipient } from '@gwk/core/recipients';
 import type { InstanceState } from '@gwk/core/states';
 import type { Queryable } from '../../database.js';
-import { bytesArray, plainArray, textArray } from './array-literals.js';
+import { hexArray, plainArray, textArray } from './array-literals.js';
 
 /** What a request is looked up by. */
 export interface Lookup {
@@ -18,7 +18,8 @@ export interface Lookup {
 /** What Postgres knew about one request at one moment. Times are milliseconds since 1970. */
 export interface Facts {
   at: number;
-  instanceFound: boolean;
+  /** Null where the account has no such instance. */
+  instanceVersion: string | null;
   state: InstanceState | null;
   /** The out clock of the instance: how long it has been out of `connected` in all. */
   outMs: number | null;
@@ -26,6 +27,7 @@ export interface Facts {
   restrictedUntil: number | null;
   /** JSON of the overrides. */
   instancePolicy: string | null;
+  accountVersion: string | null;
   accountPolicy: string | null;
   accountSuspended: boolean;
   /** Of an earlier request with the key, and the message that it made. */
@@ -50,14 +52,14 @@ export interface Facts {
 export const SEND_ROUTE = 'POST /v1/messages';
 
 const GATHER = `
-  SELECT at, instance_found AS "instanceFound", state, out_ms AS "outMs", warm_up_from AS "warmUpFrom",
-    restricted_until AS "restrictedUntil", instance_policy AS "instancePolicy", account_policy AS "accountPolicy",
+  SELECT at, instance_version AS "instanceVersion", state, out_ms AS "outMs", warm_up_from AS "warmUpFrom",
+    restricted_until AS "restrictedUntil", instance_policy AS "instancePolicy", account_version AS "accountVersion", account_policy AS "accountPolicy",
     account_suspended AS "accountSuspended", record_hash AS "recordHash",
     record_message AS "recordMessage", record_response AS "recordResponse", contact_id AS "contactId", opted_out AS "optedOut",
     conversation_id AS "conversationId", counted, last_wrote_at AS "lastWroteAt", new_contacts AS "newContacts",
     oldest_new_contact AS "oldestNewContact", mass_contacts AS "massContacts", mass_counted AS "massCounted",
     reply_ok AS "replyOk"
-  FROM gwk_accept_gather($1::uuid[], $2::uuid[], $3::text[], $4::boolean[], $5::text[], $6::bytea[], $7::uuid[],
+  FROM gwk_accept_gather($1::uuid[], $2::uuid[], $3::text[], $4::boolean[], $5::text[], $6::text[], $7::uuid[],
     '${SEND_ROUTE}', $8::integer)`;
 
 /** One statement for the whole group; the answers in its order. */
@@ -73,7 +75,7 @@ export function gather(
     textArray(group, ({ recipient }) => recipient.name),
     plainArray(group, ({ recipient }) => recipient.kind === 'group'),
     textArray(group, ({ key }) => key),
-    bytesArray(group, ({ fingerprint }) => fingerprint),
+    hexArray(group, ({ fingerprint }) => fingerprint),
     plainArray(group, ({ replyTo }) => replyTo),
     environmentMassMinutes,
   );

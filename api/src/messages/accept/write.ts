@@ -1,6 +1,6 @@
 import type { Queryable } from '../../database.js';
 import type { Plan, Request } from './decide.js';
-import { bytesArray, plainArray, textArray } from './array-literals.js';
+import { hexArray, plainArray, textArray } from './array-literals.js';
 import { SEND_ROUTE } from './gather.js';
 
 /** A request that was decided to be written, with all that goes into its rows. */
@@ -20,11 +20,15 @@ export interface Entry {
   responseSealed: Buffer | null;
 }
 
-const WRITE = `
-  SELECT gwk_accept_write($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::boolean[], $6::uuid[], $7::boolean[],
-    $8::text[], $9::text[], $10::text[], $11::text[], $12::bytea[], $13::double precision[], $14::bigint[],
-    $15::timestamptz[], '${SEND_ROUTE}', $16::text[], $17::bytea[], $18::bytea[], $19::integer[],
-    $20::integer[], $21::bytea[], $22::integer[], $23::integer[], $24::integer[]) AS written`;
+const TYPES = [
+  ...['uuid[]', 'uuid[]', 'text[]', 'uuid[]', 'text[]'],
+  ...['uuid[]', 'boolean[]', 'uuid[]', 'boolean[]', 'text[]', 'boolean[]', 'double precision[]'],
+  ...['text[]', 'text[]', 'text[]', 'text[]', 'double precision[]', 'bigint[]', 'timestamptz[]'],
+  ...['text', 'text[]', 'text[]', 'text[]'],
+  ...['integer[]', 'integer[]', 'text[]', 'integer[]', 'integer[]', 'integer[]'],
+  ...['integer', 'integer', 'integer'],
+];
+const WRITE = `SELECT gwk_accept_write(${TYPES.map((type, i) => `$${i + 1}::${type}`).join(', ')}) AS written`;
 
 /**
  * Writes a group in one transaction.
@@ -33,33 +37,47 @@ const WRITE = `
 export async function write(database: Queryable, entries: readonly Entry[]): Promise<boolean[]> {
   const plain = (pick: (entry: Entry) => string | number | boolean | null) => plainArray(entries, pick);
   const text = (pick: (entry: Entry) => string | null) => textArray(entries, pick);
-  const bytes = (pick: (entry: Entry) => Buffer | null) => bytesArray(entries, pick);
+  const hex = (pick: (entry: Entry) => Buffer | null) => hexArray(entries, pick);
   const rows = await database.$queryRawUnsafe<{ written: boolean[] }[]>(
     WRITE,
     plain(({ messageId }) => messageId),
     plain(({ request }) => request.accountId),
+    plain(({ plan }) => plan.accountVersion),
     plain(({ request }) => request.instanceId),
+    plain(({ plan }) => plan.instanceVersion),
     plain(({ plan }) => plan.conversationId),
     plain(({ plan }) => plan.makesConversation),
     plain(({ plan }) => plan.contactId),
     plain(({ plan }) => plan.makesContact),
     text(({ request }) => request.recipient.name),
+    plain(({ plan }) => plan.counted),
+    plain(({ plan }) => plan.lastWroteAt),
     text(({ to }) => to),
     plain(({ type }) => type),
     plain(({ waMessageId }) => waMessageId),
-    bytes(({ contentSealed }) => contentSealed),
+    hex(({ contentSealed }) => contentSealed),
     plain(({ createdAt }) => createdAt),
     plain(({ plan }) => plan.outMs),
     plain(({ plan }) => plan.releaseAt?.toISOString() ?? null),
+    SEND_ROUTE,
     text(({ request }) => request.key),
-    bytes(({ request }) => request.bodyHash),
-    bytes(({ responseSealed }) => responseSealed),
+    hex(({ request }) => request.bodyHash),
+    hex(({ responseSealed }) => responseSealed),
     plain(({ plan }) => plan.newContact?.limit ?? null),
     plain(({ plan }) => plan.newContact?.rank ?? null),
-    bytes(({ request, plan }) => plan.mass && request.fingerprint),
+    hex(({ request, plan }) => plan.mass && request.fingerprint),
     plain(({ plan }) => plan.mass?.room?.limit ?? null),
     plain(({ plan }) => plan.mass?.room?.rank ?? null),
     plain(({ plan }) => plan.mass?.minutes ?? null),
+    countDistinct(entries, ({ plan }) => (plan.makesContact ? plan.contactId : null)),
+    countDistinct(entries, ({ plan }) => (plan.makesConversation ? plan.conversationId : null)),
+    countDistinct(entries, ({ request }) => request.key && `${request.accountId} ${request.key}`),
   );
   return rows[0]!.written;
+}
+
+function countDistinct(entries: readonly Entry[], pick: (entry: Entry) => string | null): number {
+  const found = new Set(entries.map(pick));
+  found.delete(null);
+  return found.size;
 }

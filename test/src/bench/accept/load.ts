@@ -9,8 +9,10 @@ export interface LoadOptions extends TrafficOptions {
   port: number;
   connections: number;
   /** Not measured. */
-  warmUpMs: number;
+  rampMs: number;
   measureMs: number;
+  /** Ends earlier after so many. */
+  maxRequests?: number;
 }
 
 export interface LoadResult {
@@ -32,6 +34,9 @@ class Load {
   readonly #statuses: Record<string, number> = {};
   readonly #latencies: number[] = [];
   #replayed = 0;
+  #answered = 0;
+  #haveEnough = () => {};
+  readonly #enough = new Promise<void>((resolve) => (this.#haveEnough = resolve));
   #measuring = false;
   #stopping = false;
 
@@ -46,12 +51,12 @@ class Load {
       const seeded = first.next();
       return seeded.done ? this.#traffic.next() : seeded.value;
     };
-    const { connections, warmUpMs, measureMs } = this.#options;
+    const { connections, rampMs, measureMs } = this.#options;
     const clients = Array.from({ length: connections }, () => this.#client(next));
-    await pause(warmUpMs);
+    await pause(rampMs);
     this.#measuring = true;
     const began = performance.now();
-    await pause(measureMs);
+    await Promise.race([pause(measureMs), this.#enough]);
     this.#measuring = false;
     const seconds = (performance.now() - began) / 1000;
     this.#stopping = true;
@@ -94,6 +99,7 @@ class Load {
     const status = head.slice(9, 12);
     this.#statuses[status] = (this.#statuses[status] ?? 0) + 1;
     if (head.includes('Idempotent-Replayed')) this.#replayed++;
+    if (++this.#answered === this.#options.maxRequests) this.#haveEnough();
     if (this.#measuring) this.#latencies.push(latency);
   }
 }
@@ -116,4 +122,4 @@ function onAnswers(socket: Socket, answered: (head: string) => void): void {
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 const options = JSON.parse(process.argv[2]!) as LoadOptions;
-process.stdout.write(`${JSON.stringify(await new Load(options).run())}\n`);
+process.stdout.write(`${JSON.stringify(await new Load(options).run())}\n`, () => process.exit());

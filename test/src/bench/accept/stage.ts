@@ -187,10 +187,10 @@ async function startFloor(folder: string, settings: GatewaySettings, node: strin
 
 async function startApi(folder: string, settings: GatewaySettings, node: string[]): Promise<Subject> {
   const port = await pickPort();
-  const env = {
-    ...apiEnvironment(settings, { port, internalPort: await pickPort() }),
-    GWK_EXIT_WITH_PARENT: 'on',
-  };
+  const { GWK_FAILPOINT_DIR: _, ...env } = apiEnvironment(settings, {
+    port,
+    internalPort: await pickPort(),
+  });
   return start('gwk', port, { folder, args: [...node, GWK, 'api'], env });
 }
 
