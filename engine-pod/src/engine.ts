@@ -185,6 +185,7 @@ export class Engine {
         renewed: (answer) => {
           this.#mode = answer.interactive_mode;
           this.#pacing.setRate(answer.messages_per_minute, performance.now());
+          this.#gate.changed();
           this.#claimer.reconsider();
         },
       },

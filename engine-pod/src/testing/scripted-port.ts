@@ -15,6 +15,8 @@ export interface Call {
   body: Record<string, unknown>;
   /** performance.now() */
   at: number;
+  /** Not lost, silent or refused. */
+  answered: boolean;
 }
 
 export interface ScriptedPortOptions {
@@ -82,16 +84,23 @@ export class ScriptedPort {
     return this.calls.filter((call) => call.route === route);
   }
 
-  /** All items that a route was given, in order. */
+  /** All items that a route has taken, in order. */
   items<T>(route: string, field: string): T[] {
-    return this.of(route).flatMap((call) => (call.body[field] as T[] | undefined) ?? []);
+    return this.of(route).flatMap((call) =>
+      call.answered ? ((call.body[field] as T[] | undefined) ?? []) : [],
+    );
   }
 
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
     const body = JSON.parse(Buffer.concat(chunks).toString('utf8')) as Record<string, unknown>;
-    const call = { route: (request.url ?? '').replace('/engine/', ''), body, at: performance.now() };
+    const call = {
+      route: (request.url ?? '').replace('/engine/', ''),
+      body,
+      at: performance.now(),
+      answered: false,
+    };
     this.calls.push(call);
     const fate = await this.fault(call);
     if (fate === 'hang') return;
@@ -100,6 +109,7 @@ export class ScriptedPort {
       return;
     }
     const answer = JSON.stringify(this.#answer(call));
+    call.answered = fate === 'answer';
     if (fate === 'lose-reply') response.destroy();
     else response.writeHead(200, { 'content-type': 'application/json' }).end(answer);
   }
