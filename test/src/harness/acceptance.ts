@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { openDatabase, type Database } from '@gwk/api/database';
 import { Acceptor, type Accepted } from '@gwk/api/messages/accept/acceptor';
 import { Doorbell } from '@gwk/api/messages/accept/doorbell';
@@ -21,7 +21,7 @@ export interface World {
   sealer: Sealer;
   keys: RedisKeys;
   redis: Redis;
-  /** `wrap` sees every statement before Postgres does. */
+  /** A replica. */
   acceptor(options?: AcceptorSettings): Acceptor;
   /** Sends as the account's unrestricted key. */
   send(acceptor: Acceptor, send: Send): Promise<Sent>;
@@ -32,8 +32,8 @@ export interface World {
 export interface AcceptorSettings {
   redis?: Redis;
   policy?: PolicyOverrides;
-  /** Runs before each write: what happens between gathering and writing. */
-  beforeWrite?: () => Promise<unknown>;
+  /** Runs before each of its statements: what happens between gathering and writing. */
+  beforeStatement?: (sql: string) => unknown;
 }
 
 export interface Send {
@@ -73,9 +73,9 @@ class TestWorld implements World {
     this.redis = redis;
   }
 
-  acceptor({ redis = this.redis, policy = {}, beforeWrite }: AcceptorSettings = {}): Acceptor {
+  acceptor({ redis = this.redis, policy = {}, beforeStatement }: AcceptorSettings = {}): Acceptor {
     return new Acceptor({
-      database: beforeWrite ? interrupted(this.database, beforeWrite) : this.database,
+      database: beforeStatement ? interrupted(this.database, beforeStatement) : this.database,
       sealer: this.sealer,
       doorbell: new Doorbell(redis, this.keys),
       environmentPolicy: policy,
@@ -131,12 +131,12 @@ class TestWorld implements World {
   }
 }
 
-function interrupted(database: Database, beforeWrite: () => Promise<unknown>): Database {
+function interrupted(database: Database, beforeStatement: (sql: string) => unknown): Database {
   return new Proxy(database, {
     get(target, name) {
       if (name !== '$queryRawUnsafe') return Reflect.get(target, name) as unknown;
       return async (sql: string, ...values: unknown[]): Promise<unknown> => {
-        if (sql.includes('gwk_accept_write')) await beforeWrite();
+        await beforeStatement(sql);
         return target.$queryRawUnsafe(sql, ...values);
       };
     },
@@ -155,4 +155,26 @@ export async function outcomeOf(sent: Promise<Sent>): Promise<string> {
   } catch (error) {
     return (error as { code?: string }).code ?? 'unknown';
   }
+}
+
+/** A phone that nobody else has. */
+export const someone = (): string => `5511${String(900_000_000 + randomInt(99_999_999))}`;
+
+export const people = (count: number): string[] =>
+  Array.from({ length: count }, (_, i) => `551197${String(1_000_000 + i)}`);
+
+export function uuidOf(publicId: string): string {
+  return publicId.slice(4).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}
+
+/** The contact of the account that has this canonical name. */
+export async function contactOf(world: World, name: string): Promise<string> {
+  const where = { accountId: world.accountId, name };
+  return (await world.database.contactName.findFirstOrThrow({ where })).contactId;
+}
+
+export async function optOut(world: World, contactId: string): Promise<void> {
+  await world.database.optOut.create({
+    data: { contactId, id: newUuid(), accountId: world.accountId, source: 'api' },
+  });
 }

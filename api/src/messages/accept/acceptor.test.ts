@@ -1,6 +1,16 @@
 import { newUuid } from '@gwk/core/ids';
 import { createLogger } from '@gwk/core/log';
-import { createWorld, outcomeOf, type Send, type World } from '@gwk/test/harness/acceptance';
+import {
+  contactOf,
+  createWorld,
+  optOut,
+  outcomeOf,
+  people,
+  someone,
+  uuidOf,
+  type Send,
+  type World,
+} from '@gwk/test/harness/acceptance';
 import { closeRedis, openRedis } from '../../redis.js';
 import type { Acceptor } from './acceptor.js';
 
@@ -19,17 +29,6 @@ beforeEach(async () => {
 });
 
 const send = (given: Send = {}, by = acceptor) => world.send(by, { instance, ...given });
-const someone = () => `5511${String(900_000_000 + Math.floor(Math.random() * 99_999_999))}`;
-const people = (count: number) => Array.from({ length: count }, (_, i) => `551197${String(1_000_000 + i)}`);
-const tally = (values: string[]) =>
-  values.reduce<Record<string, number>>((sums, value) => ({ ...sums, [value]: (sums[value] ?? 0) + 1 }), {});
-const uuidOf = (publicId: string) => publicId.slice(4).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
-const contactOf = async (name: string) =>
-  (await world.database.contactName.findFirstOrThrow({ where: { name } })).contactId;
-const optOut = (contactId: string) =>
-  world.database.optOut.create({
-    data: { contactId, id: newUuid(), accountId: world.accountId, source: 'api' },
-  });
 
 describe('an accepted message', () => {
   test('is queued with all its rows, and the engine is rung', async () => {
@@ -146,7 +145,7 @@ describe('refusals', () => {
 
   test('a contact who opted out, by any of its names', async () => {
     await send({ to: '5511977776666' });
-    await optOut(await contactOf('5511977776666'));
+    await optOut(world, await contactOf(world, '5511977776666'));
     expect(await refused({ to: '551177776666' })).toBe('contact-opted-out');
   });
 
@@ -199,7 +198,7 @@ describe('Idempotency-Key', () => {
   test('is not used up by a refused request', async () => {
     const given = { key: key(), to: '5511966665555' };
     await send({ to: given.to });
-    await optOut(await contactOf(given.to));
+    await optOut(world, await contactOf(world, given.to));
     expect(await outcomeOf(send(given))).toBe('contact-opted-out');
     await world.database.optOut.deleteMany({});
     expect(await send(given)).toMatchObject({ replayed: false });
@@ -256,162 +255,5 @@ describe('Idempotency-Key', () => {
     const outcomes = await Promise.all(given.map((one) => outcomeOf(send(one))));
     expect(outcomes.filter((outcome) => outcome !== 'accepted')).toHaveLength(1);
     expect(outcomes[17]).not.toBe('accepted');
-  });
-});
-
-describe('limits, exactly, at two replicas', () => {
-  const flood = async (given: Send[]): Promise<Record<string, number>> => {
-    const other = world.acceptor();
-    const outcomes = given.map((one, i) => outcomeOf(send(one, i % 2 ? acceptor : other)));
-    return tally(await Promise.all(outcomes));
-  };
-  const setPolicy = (policy: object) =>
-    world.database.instance.update({ where: { id: instance }, data: { policy } });
-
-  test('500 at once to new contacts', async () => {
-    await setPolicy({ new_contacts_per_day: 120, mass_block: { max_contacts: 10_000 } });
-    const outcomes = await flood(people(500).map((to) => ({ to })));
-    expect(outcomes).toEqual({ accepted: 120, 'policy-new-contacts-limit': 380 });
-    const counted = await world.database.conversation.findMany({
-      where: { instanceId: instance, firstSentAt: { not: null } },
-      orderBy: { firstSentNo: 'asc' },
-    });
-    expect(counted.map((row) => row.firstSentNo)).toEqual(
-      Array.from({ length: 120 }, (_, i) => BigInt(i + 1)),
-    );
-    // Those who are counted can still be written to; the limit ends when the oldest leaves the window.
-    expect(await outcomeOf(send({ to: people(500)[499]! }))).toBe('policy-new-contacts-limit');
-    const known = await world.database.message.findFirstOrThrow({ where: { instanceId: instance } });
-    expect(await outcomeOf(send({ to: known.to }))).toBe('accepted');
-    const dayAgo = new Date(Date.now() - 86_400_000 + 90_000);
-    await world.database.conversation.update({
-      where: { id: counted[0]!.id },
-      data: { firstSentAt: dayAgo },
-    });
-    await expect(send({ to: '5511988880000' })).rejects.toMatchObject({
-      extras: { retryAfter: expect.closeTo(90, -1) as number },
-    });
-  });
-
-  test('several at once to each of many new contacts count one contact each', async () => {
-    await setPolicy({ new_contacts_per_day: 30, mass_block: { max_contacts: 10_000 } });
-    const to = people(40);
-    const outcomes = await flood(Array.from({ length: 240 }, (_, i) => ({ to: to[i % 40]! })));
-    const rows = await world.database.conversation.findMany({ where: { instanceId: instance } });
-    expect(rows.filter((row) => row.firstSentAt !== null)).toHaveLength(30);
-    expect(outcomes).toEqual({ accepted: 180, 'policy-new-contacts-limit': 60 });
-  });
-
-  test('the same text to many', async () => {
-    await setPolicy({ new_contacts_per_day: 1000, mass_block: { max_contacts: 25 } });
-    const outcomes = await flood(people(200).map((to, i) => ({ to, text: `Oferta  ${i} hoje` })));
-    expect(outcomes).toEqual({ accepted: 25, 'policy-mass-send-blocked': 175 });
-    const sent = await world.database.message.findFirstOrThrow({ where: { instanceId: instance } });
-    expect(await outcomeOf(send({ to: sent.to, text: 'OFERTA 999 HOJE' }))).toBe('accepted');
-    expect(await outcomeOf(send({ to: someone(), text: 'another text' }))).toBe('accepted');
-  });
-
-  test('a contact who wrote is not counted', async () => {
-    await setPolicy({ new_contacts_per_day: 1, mass_block: { max_contacts: 1 } });
-    await send({ to: '5511955554444' });
-    await world.database.conversation.updateMany({
-      where: { instanceId: instance },
-      data: { lastWroteAt: new Date() },
-    });
-    expect(await outcomeOf(send({ to: '5511955554444' }))).toBe('accepted');
-    expect(await outcomeOf(send({ to: '5511955553333', text: 'hello' }))).toBe('policy-mass-send-blocked');
-    expect(await outcomeOf(send({ to: '5511955553333', text: 'new' }))).toBe('policy-new-contacts-limit');
-  });
-});
-
-describe('order', () => {
-  test('is that of acceptance, at two replicas', async () => {
-    const other = world.acceptor();
-    const moments: { began: number; ended: number; id: string }[] = [];
-    const client = async (by: Acceptor) => {
-      for (let i = 0; i < 20; i++) {
-        const began = performance.now();
-        const { message } = await send({ to: '5511944443333', text: newUuid() }, by);
-        moments.push({ began, ended: performance.now(), id: uuidOf(message.id) });
-      }
-    };
-    await Promise.all(Array.from({ length: 16 }, (_, i) => client(i % 2 ? acceptor : other)));
-    const rows = await world.database.outboxEntry.findMany({
-      where: { instanceId: instance },
-      orderBy: { seq: 'asc' },
-    });
-    expect(rows.map((row) => Number(row.seq))).toEqual(Array.from({ length: 320 }, (_, i) => i + 1));
-    expect(rows.filter((row) => row.head).map((row) => row.seq)).toEqual([1n]);
-    const seqs = new Map(rows.map((row) => [row.messageId, row.seq!]));
-    const early = moments.flatMap((a) =>
-      moments.filter((b) => a.ended < b.began && seqs.get(a.id)! > seqs.get(b.id)!),
-    );
-    expect(early).toEqual([]);
-  });
-});
-
-describe('what moves between gathering and writing', () => {
-  const during = (happens: () => Promise<unknown>) => {
-    let done = false;
-    return world.acceptor({
-      beforeWrite: async () => {
-        if (!done) await happens();
-        done = true;
-      },
-    });
-  };
-
-  test('an opt-out refuses', async () => {
-    await send({ to: '5511933332222' });
-    const contact = await contactOf('5511933332222');
-    const racing = during(() => optOut(contact));
-    expect(await outcomeOf(send({ to: '5511933332222' }, racing))).toBe('contact-opted-out');
-  });
-
-  test('a deleted instance is not found', async () => {
-    const racing = during(() =>
-      world.database.instance.update({ where: { id: instance }, data: { deletedAt: new Date() } }),
-    );
-    expect(await outcomeOf(send({}, racing))).toBe('not-found');
-  });
-
-  test('a contact made by another replica is joined', async () => {
-    const to = someone();
-    const racing = during(() => send({ to }));
-    expect(await outcomeOf(send({ to }, racing))).toBe('accepted');
-    const names = await world.database.contactName.findMany({ where: { name: to } });
-    expect(names).toHaveLength(1);
-    const where = { instanceId: instance, contactId: names[0]!.contactId };
-    expect(await world.database.conversation.findMany({ where })).toMatchObject([{ lastSeq: 2n }]);
-    expect(await world.database.contact.count({ where: { names: { none: {} } } })).toBe(0);
-  });
-
-  test('a contact merged into another is sent to as the other', async () => {
-    await send({ to: '5511922221111' });
-    const before = await contactOf('5511922221111');
-    const merged = newUuid();
-    const racing = during(async () => {
-      await world.database.contact.create({ data: { id: merged, accountId: world.accountId } });
-      await world.database.contactName.updateMany({
-        where: { contactId: before },
-        data: { contactId: merged },
-      });
-      await world.database.conversation.updateMany({
-        where: { contactId: before },
-        data: { contactId: merged },
-      });
-    });
-    expect(await outcomeOf(send({ to: '5511922221111' }, racing))).toBe('accepted');
-    const rows = await world.database.conversation.findMany({ where: { instanceId: instance } });
-    expect(rows).toMatchObject([{ contactId: merged, lastSeq: 2n }]);
-  });
-
-  test('a limit reached by another replica refuses', async () => {
-    await world.database.instance.update({
-      where: { id: instance },
-      data: { policy: { new_contacts_per_day: 1 } },
-    });
-    const racing = during(() => send({ to: someone(), text: 'first' }));
-    expect(await outcomeOf(send({ to: someone() }, racing))).toBe('policy-new-contacts-limit');
   });
 });

@@ -38,8 +38,9 @@ export class Memory {
    * used before, and a quote.
    */
   guess(request: Request): Facts | null {
+    const repeated = this.#isRepeated(request);
     const ofInstance = this.#instances.get(instanceKey(request));
-    if (!ofInstance?.instanceVersion || request.replyTo !== null || this.#isRepeated(request)) return null;
+    if (repeated || request.replyTo !== null || !ofInstance?.instanceVersion) return null;
     const at = Date.now() + this.#clock;
     const away = ofInstance.state === 'connected' ? 0 : Math.max(0, at - ofInstance.at);
     return {

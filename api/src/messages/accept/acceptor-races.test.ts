@@ -1,0 +1,254 @@
+import { newUuid } from '@gwk/core/ids';
+import {
+  contactOf,
+  createWorld,
+  optOut,
+  outcomeOf,
+  people,
+  someone,
+  uuidOf,
+  type Send,
+  type World,
+} from '@gwk/test/harness/acceptance';
+import type { Acceptor } from './acceptor.js';
+
+let world: World;
+let acceptor: Acceptor;
+beforeAll(async () => {
+  world = await createWorld();
+  acceptor = world.acceptor();
+});
+afterAll(() => world.close());
+
+/** Each test has an instance of its own: limits are per instance. */
+let instance: string;
+beforeEach(async () => {
+  instance = await world.addInstance();
+});
+
+const send = (given: Send = {}, by = acceptor) => world.send(by, { instance, ...given });
+
+const tally = (values: string[]) =>
+  values.reduce<Record<string, number>>((sums, value) => ({ ...sums, [value]: (sums[value] ?? 0) + 1 }), {});
+
+describe('limits, exactly, at two replicas', () => {
+  const flood = async (given: Send[]): Promise<Record<string, number>> => {
+    const other = world.acceptor();
+    const outcomes = given.map((one, i) => outcomeOf(send(one, i % 2 ? acceptor : other)));
+    return tally(await Promise.all(outcomes));
+  };
+  const setPolicy = (policy: object) =>
+    world.database.instance.update({ where: { id: instance }, data: { policy } });
+
+  test('500 at once to new contacts', async () => {
+    await setPolicy({ new_contacts_per_day: 120, mass_block: { max_contacts: 10_000 } });
+    const outcomes = await flood(people(500).map((to) => ({ to })));
+    expect(outcomes).toEqual({ accepted: 120, 'policy-new-contacts-limit': 380 });
+    const counted = await world.database.conversation.findMany({
+      where: { instanceId: instance, firstSentAt: { not: null } },
+      orderBy: { firstSentNo: 'asc' },
+    });
+    expect(counted.map((row) => row.firstSentNo)).toEqual(
+      Array.from({ length: 120 }, (_, i) => BigInt(i + 1)),
+    );
+    // Those who are counted can still be written to; the limit ends when the oldest leaves the window.
+    expect(await outcomeOf(send({ to: people(500)[499]! }))).toBe('policy-new-contacts-limit');
+    const known = await world.database.message.findFirstOrThrow({ where: { instanceId: instance } });
+    expect(await outcomeOf(send({ to: known.to }))).toBe('accepted');
+    const dayAgo = new Date(Date.now() - 86_400_000 + 90_000);
+    await world.database.conversation.update({
+      where: { id: counted[0]!.id },
+      data: { firstSentAt: dayAgo },
+    });
+    await expect(send({ to: '5511988880000' })).rejects.toMatchObject({
+      extras: { retryAfter: expect.closeTo(90, -1) as number },
+    });
+  });
+
+  test('several at once to each of many new contacts count one contact each', async () => {
+    await setPolicy({ new_contacts_per_day: 30, mass_block: { max_contacts: 10_000 } });
+    const to = people(40);
+    const outcomes = await flood(Array.from({ length: 240 }, (_, i) => ({ to: to[i % 40]! })));
+    const rows = await world.database.conversation.findMany({ where: { instanceId: instance } });
+    expect(rows.filter((row) => row.firstSentAt !== null)).toHaveLength(30);
+    expect(outcomes).toEqual({ accepted: 180, 'policy-new-contacts-limit': 60 });
+  });
+
+  test('the same text to many', async () => {
+    await setPolicy({ new_contacts_per_day: 1000, mass_block: { max_contacts: 25 } });
+    const outcomes = await flood(people(200).map((to, i) => ({ to, text: `Oferta  ${i} hoje` })));
+    expect(outcomes).toEqual({ accepted: 25, 'policy-mass-send-blocked': 175 });
+    const sent = await world.database.message.findFirstOrThrow({ where: { instanceId: instance } });
+    expect(await outcomeOf(send({ to: sent.to, text: 'OFERTA 999 HOJE' }))).toBe('accepted');
+    expect(await outcomeOf(send({ to: someone(), text: 'another text' }))).toBe('accepted');
+  });
+
+  test('a contact who wrote is not counted', async () => {
+    await setPolicy({ new_contacts_per_day: 1, mass_block: { max_contacts: 1 } });
+    await send({ to: '5511955554444' });
+    await world.database.conversation.updateMany({
+      where: { instanceId: instance },
+      data: { lastWroteAt: new Date() },
+    });
+    expect(await outcomeOf(send({ to: '5511955554444' }))).toBe('accepted');
+    expect(await outcomeOf(send({ to: '5511955553333', text: 'hello' }))).toBe('policy-mass-send-blocked');
+    expect(await outcomeOf(send({ to: '5511955553333', text: 'new' }))).toBe('policy-new-contacts-limit');
+  });
+});
+
+describe('order', () => {
+  test('is that of acceptance, at two replicas', async () => {
+    const other = world.acceptor();
+    const moments: { began: number; ended: number; id: string }[] = [];
+    const client = async (by: Acceptor) => {
+      for (let i = 0; i < 20; i++) {
+        const began = performance.now();
+        const { message } = await send({ to: '5511944443333', text: newUuid() }, by);
+        moments.push({ began, ended: performance.now(), id: uuidOf(message.id) });
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, (_, i) => client(i % 2 ? acceptor : other)));
+    const rows = await world.database.outboxEntry.findMany({
+      where: { instanceId: instance },
+      orderBy: { seq: 'asc' },
+    });
+    expect(rows.map((row) => Number(row.seq))).toEqual(Array.from({ length: 320 }, (_, i) => i + 1));
+    expect(rows.filter((row) => row.head).map((row) => row.seq)).toEqual([1n]);
+    const seqs = new Map(rows.map((row) => [row.messageId, row.seq!]));
+    const early = moments.flatMap((a) =>
+      moments.filter((b) => a.ended < b.began && seqs.get(a.id)! > seqs.get(b.id)!),
+    );
+    expect(early).toEqual([]);
+  });
+});
+
+describe('what moves between gathering and writing', () => {
+  const during = (happens: () => Promise<unknown>) => {
+    let done = false;
+    return world.acceptor({
+      beforeStatement: async (sql) => {
+        if (done || !sql.includes('gwk_accept_write')) return;
+        await happens();
+        done = true;
+      },
+    });
+  };
+
+  test('an opt-out refuses', async () => {
+    await send({ to: '5511933332222' });
+    const contact = await contactOf(world, '5511933332222');
+    const racing = during(() => optOut(world, contact));
+    expect(await outcomeOf(send({ to: '5511933332222' }, racing))).toBe('contact-opted-out');
+  });
+
+  test('a deleted instance is not found', async () => {
+    const racing = during(() =>
+      world.database.instance.update({ where: { id: instance }, data: { deletedAt: new Date() } }),
+    );
+    expect(await outcomeOf(send({}, racing))).toBe('not-found');
+  });
+
+  test('a contact made by another replica is joined', async () => {
+    const to = someone();
+    const racing = during(() => send({ to }));
+    expect(await outcomeOf(send({ to }, racing))).toBe('accepted');
+    const names = await world.database.contactName.findMany({ where: { name: to } });
+    expect(names).toHaveLength(1);
+    const where = { instanceId: instance, contactId: names[0]!.contactId };
+    expect(await world.database.conversation.findMany({ where })).toMatchObject([{ lastSeq: 2n }]);
+    expect(await world.database.contact.count({ where: { names: { none: {} } } })).toBe(0);
+  });
+
+  test('a contact merged into another is sent to as the other', async () => {
+    await send({ to: '5511922221111' });
+    const before = await contactOf(world, '5511922221111');
+    const merged = newUuid();
+    const racing = during(async () => {
+      await world.database.contact.create({ data: { id: merged, accountId: world.accountId } });
+      await world.database.contactName.updateMany({
+        where: { contactId: before },
+        data: { contactId: merged },
+      });
+      await world.database.conversation.updateMany({
+        where: { contactId: before },
+        data: { contactId: merged },
+      });
+    });
+    expect(await outcomeOf(send({ to: '5511922221111' }, racing))).toBe('accepted');
+    const rows = await world.database.conversation.findMany({ where: { instanceId: instance } });
+    expect(rows).toMatchObject([{ contactId: merged, lastSeq: 2n }]);
+  });
+
+  test('a limit reached by another replica refuses', async () => {
+    await world.database.instance.update({
+      where: { id: instance },
+      data: { policy: { new_contacts_per_day: 1 } },
+    });
+    const racing = during(() => send({ to: someone(), text: 'first' }));
+    expect(await outcomeOf(send({ to: someone() }, racing))).toBe('policy-new-contacts-limit');
+  });
+});
+
+describe('guesses', () => {
+  const watched = () => {
+    const statements: string[] = [];
+    const by = world.acceptor({
+      beforeStatement: (sql) => statements.push(/gwk_accept_(\w+)/.exec(sql)![1]!),
+    });
+    return { by, statements };
+  };
+  const kindOf = async (happens: () => Promise<unknown>, given: Send = {}) => {
+    const { by, statements } = watched();
+    const to = someone();
+    await send({ to }, by);
+    await happens();
+    statements.length = 0;
+    const outcome = await outcomeOf(send({ to, ...given }, by));
+    return { outcome, statements };
+  };
+  const nothing = () => Promise.resolve();
+
+  test('once the instance is known, a message costs one statement, to strangers too', async () => {
+    expect(await kindOf(nothing)).toEqual({ outcome: 'accepted', statements: ['write'] });
+    expect(await kindOf(nothing, { to: someone() })).toEqual({ outcome: 'accepted', statements: ['write'] });
+  });
+
+  test.each<[string, object]>([
+    ['a policy of the instance', { policy: { new_contacts_per_day: 0 } }],
+    ['its deletion', { deletedAt: new Date() }],
+  ])('%s, changed a moment ago, is heeded', async (_, data) => {
+    const change = () => world.database.instance.update({ where: { id: instance }, data });
+    const { outcome, statements } = await kindOf(change, { to: someone() });
+    expect(outcome).not.toBe('accepted');
+    expect(statements).toEqual(['write', 'gather']);
+  });
+
+  test('a policy of the account, changed a moment ago, is heeded', async () => {
+    const set = (policy: object) =>
+      world.database.account.update({ where: { id: world.accountId }, data: { policy } });
+    const { outcome } = await kindOf(() => set({ new_contacts_per_day: 0 }), { to: someone() });
+    await set({});
+    expect(outcome).toBe('policy-new-contacts-limit');
+  });
+
+  test('a contact who wrote a moment ago is no new one', async () => {
+    const { by } = watched();
+    const to = someone();
+    await send({ to }, by);
+    const wrote = { lastWroteAt: new Date() };
+    await world.database.conversation.updateMany({ where: { instanceId: instance }, data: wrote });
+    const policy = { mass_block: { max_contacts: 1 } };
+    await world.database.instance.update({ where: { id: instance }, data: { policy } });
+    expect(await outcomeOf(send({ to: someone(), text: 'again' }, by))).toBe('accepted');
+    expect(await outcomeOf(send({ to, text: 'again' }, by))).toBe('accepted');
+  });
+
+  test('a repeated key is gathered for, not guessed', async () => {
+    const { by, statements } = watched();
+    const given = { to: someone(), key: newUuid() };
+    await send(given, by);
+    statements.length = 0;
+    expect(await send(given, by)).toMatchObject({ replayed: true });
+    expect(statements).toEqual(['gather']);
+  });
+});

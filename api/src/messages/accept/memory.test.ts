@@ -1,0 +1,95 @@
+import { parseRecipient } from '@gwk/core/recipients';
+import type { Plan, Request } from './decide.js';
+import type { Facts } from './gather.js';
+import { Memory } from './memory.js';
+
+const request = (given: { to?: string; key?: string; replyTo?: string } = {}): Request => ({
+  accountId: 'account',
+  instanceId: 'instance',
+  recipient: parseRecipient(given.to ?? '5511999990000')!,
+  key: given.key ?? null,
+  fingerprint: Buffer.alloc(16),
+  replyTo: given.replyTo ?? null,
+  bodyHash: null,
+});
+
+const facts = (given: Partial<Facts> = {}): Facts => ({
+  at: Date.now(),
+  instanceVersion: '7',
+  state: 'connected',
+  outMs: 500,
+  warmUpFrom: 0,
+  restrictedUntil: null,
+  instancePolicy: '{}',
+  accountVersion: '3',
+  accountPolicy: '{}',
+  accountSuspended: false,
+  recordHash: null,
+  recordMessage: null,
+  recordResponse: null,
+  contactId: 'contact',
+  optedOut: false,
+  conversationId: 'conversation',
+  counted: true,
+  lastWroteAt: 5,
+  newContacts: 0,
+  oldestNewContact: null,
+  massContacts: 0,
+  massCounted: false,
+  replyOk: true,
+  ...given,
+});
+
+const knowing = (given?: Partial<Facts>) => {
+  const memory = new Memory();
+  memory.learn(request(), facts(given));
+  return memory;
+};
+
+test('of an instance that was never seen nothing is guessed', () => {
+  expect(new Memory().guess(request())).toBeNull();
+  expect(knowing({ instanceVersion: null }).guess(request())).toBeNull();
+});
+
+test('what was seen is guessed again', () => {
+  expect(knowing().guess(request())).toMatchObject({
+    instanceVersion: '7',
+    accountVersion: '3',
+    contactId: 'contact',
+    conversationId: 'conversation',
+    counted: true,
+    lastWroteAt: 5,
+    outMs: 500,
+  });
+});
+
+test('whoever was never seen is taken for a stranger', () => {
+  const guess = knowing().guess(request({ to: '5511888880000' }));
+  expect(guess).toMatchObject({ contactId: null, conversationId: null, counted: false, lastWroteAt: null });
+});
+
+test('what was written is known', () => {
+  const memory = knowing();
+  const to = '5511888880000';
+  const plan = { contactId: 'c', conversationId: 'v', counted: false, lastWroteAt: null } as Plan;
+  memory.learnWritten(request({ to }), { ...plan, newContact: { limit: 1, rank: 1 } });
+  expect(memory.guess(request({ to }))).toMatchObject({ contactId: 'c', conversationId: 'v', counted: true });
+});
+
+test('a key is guessed for once, a quote never', () => {
+  const memory = knowing();
+  expect(memory.guess(request({ key: 'k' }))).not.toBeNull();
+  expect(memory.guess(request({ key: 'k' }))).toBeNull();
+  expect(memory.guess(request({ replyTo: 'message' }))).toBeNull();
+});
+
+test('the out clock of an instance that is away runs on', () => {
+  const guess = knowing({ state: 'disconnected', at: Date.now() }).guess(request());
+  expect(guess!.outMs).toBeGreaterThanOrEqual(500);
+  expect(guess!.outMs).toBeLessThan(5_000);
+});
+
+test('the time is that of Postgres', () => {
+  const ahead = Date.now() + 3_600_000;
+  expect(knowing({ at: ahead }).guess(request())!.at).toBeGreaterThanOrEqual(ahead);
+});
