@@ -88,7 +88,10 @@ async function postUntilAccepted(
       return answer.body;
     }
     if (answer && !isWorthRepeating(answer)) throw new UnexpectedAnswer('POST /v1/messages', answer);
-    if (Date.now() > end) throw new Error(`"${text}" was not accepted within ${GIVE_UP_MS / 1000} s`);
+    if (Date.now() > end) {
+      const last = answer ? `${answer.status} ${answer.text}` : 'no answer';
+      throw new Error(`"${text}" was not accepted within ${GIVE_UP_MS / 1000} s, at last: ${last}`);
+    }
     traffic.repeatedPosts += 1;
     await pause(RETRY_MS);
   }
