@@ -47,7 +47,11 @@ export async function createPortWorld(options: PortOptions = {}): Promise<PortWo
       database,
       redis: options.redis ?? world.redis,
       sealer: world.sealer,
-      log: createLogger('port', options.log ? 'info' : (process.env['TEST_PORT_LOG'] ?? 'fatal'), options.log),
+      log: createLogger(
+        'port',
+        options.log ? 'info' : (process.env['TEST_PORT_LOG'] ?? 'fatal'),
+        options.log,
+      ),
     });
     replicas.push({ listener, database });
     return `${config.internalTlsCert ? 'https' : 'http'}://127.0.0.1:${listener.port}/`;
