@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as turn } from 'node:timers/promises';
 import { newUuid } from '@gwk/core/ids';
 import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
 import { openDatabase, type Database, type Queryable } from '../database.js';
@@ -8,6 +8,8 @@ let database: TestDatabase;
 let db: Database;
 let questions: number;
 let directory: KeyDirectory;
+let now: number;
+let answered: Promise<unknown>;
 const accountId = newUuid();
 const known = newApiKey();
 
@@ -20,11 +22,12 @@ beforeAll(async () => {
 });
 beforeEach(() => {
   questions = 0;
+  now = 1_000_000;
   const $queryRaw = ((...args: Parameters<Queryable['$queryRaw']>) => {
     questions++;
-    return db.$queryRaw(...args);
-  }) as Queryable['$queryRaw'];
-  directory = new KeyDirectory({ $queryRaw } as Queryable);
+    return (answered = Promise.resolve(db.$queryRaw(...args)));
+  }) as unknown as Queryable['$queryRaw'];
+  directory = new KeyDirectory({ $queryRaw } as Queryable, () => now);
 });
 afterAll(async () => {
   await db.$disconnect();
@@ -66,17 +69,19 @@ test('a flood of invented keys costs a few questions, what is no key none', asyn
 
 test('a key in use is asked about in the background, before its time is up', async () => {
   await directory.find(known.key);
-  await sleep(1_050);
+  now += 1_050;
   expect(directory.find(known.key)).not.toBeInstanceOf(Promise);
-  await sleep(200);
+  await turn();
   expect(questions).toBe(2);
-  await sleep(900);
+  await answered;
+  await turn();
+  now += 1_500;
   expect(directory.find(known.key)).not.toBeInstanceOf(Promise);
 });
 
 test('a key out of use is asked about again after two seconds', async () => {
   await directory.find(known.key);
-  await sleep(2_000);
+  now += 2_000;
   const found = directory.find(known.key);
   expect(found).toBeInstanceOf(Promise);
   await found;

@@ -48,8 +48,10 @@ export class KeyDirectory {
   readonly #entries = new Map<string, Entry>();
   readonly #asking = new Map<string, Promise<Entry>>();
   readonly #lookups: Batcher<string, Caller | null>;
+  readonly #now: () => number;
 
-  constructor(database: Queryable) {
+  constructor(database: Queryable, now: () => number = () => performance.now()) {
+    this.#now = now;
     this.#lookups = new Batcher({
       run: (hashes) => findCallers(database, hashes),
       deadlineMs: LOOKUP_DEADLINE_MS,
@@ -62,7 +64,7 @@ export class KeyDirectory {
     if (!KEY_FORM.test(key)) return null;
     const hashed = hashApiKey(key);
     const entry = this.#entries.get(hashed);
-    const age = entry ? performance.now() - entry.askedAt : Infinity;
+    const age = entry ? this.#now() - entry.askedAt : Infinity;
     if (!entry || age >= MAX_AGE_MS) return this.#ask(hashed).then(({ caller }) => caller);
     if (age >= REFRESH_AFTER_MS && !entry.refreshing) {
       entry.refreshing = true;
@@ -75,7 +77,7 @@ export class KeyDirectory {
   #ask(hashed: string): Promise<Entry> {
     let asking = this.#asking.get(hashed);
     if (!asking) {
-      const askedAt = performance.now();
+      const askedAt = this.#now();
       asking = this.#lookups
         .submit(hashed)
         .then((caller) => this.#keep(hashed, { caller, askedAt, refreshing: false }))
@@ -92,7 +94,7 @@ export class KeyDirectory {
   }
 
   #forgetOld(): void {
-    const before = performance.now() - MAX_AGE_MS;
+    const before = this.#now() - MAX_AGE_MS;
     for (const [hashed, { askedAt }] of this.#entries) if (askedAt < before) this.#entries.delete(hashed);
     if (this.#entries.size >= MAX_ENTRIES) this.#entries.clear();
   }
