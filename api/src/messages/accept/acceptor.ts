@@ -82,7 +82,7 @@ export class Acceptor {
     const common = {
       mayIsolate: wasRolledBack,
       deadlineMs: DEADLINE_MS,
-      onTimeout: () => new Problem('internal-error'),
+      onTimeout: () => new Problem('internal-error', { retryAfter: 1 }),
     };
     this.#guessed = new Batcher({ run: (group) => this.#runGuessed(group), ...common });
     this.#gathered = new Batcher({ run: (group) => this.#runGathered(group), inFlight: 1, ...common });
