@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { jest } from '@jest/globals';
 import { GatewayClient } from './harness/client.js';
 import { pickPort } from './harness/ports.js';
 import { listProcesses } from './harness/processes.js';
@@ -11,6 +12,9 @@ import { baseEnvironment, GWK, ROOT, type Environment } from './harness/program.
 import { until } from './harness/wait.js';
 
 /** `make run`, as its user sees it. */
+
+// Longer than what a test waits for in turn, so that a slow machine is told what it was waiting for.
+jest.setTimeout(180_000);
 
 const SETTINGS = ['API', 'INTERNAL', 'WORKER', 'OPERATOR', 'POSTGRES', 'REDIS'];
 const PROGRAMS = ['api', 'worker', 'operator'];
