@@ -521,7 +521,7 @@ CREATE UNIQUE INDEX "opt_outs_id_key" ON "opt_outs"("id");
 CREATE INDEX "opt_outs_account_id_id_idx" ON "opt_outs"("account_id", "id");
 
 -- CreateIndex
-CREATE INDEX "mass_sends_at_idx" ON "mass_sends"("at");
+CREATE INDEX "mass_sends_at_idx" ON "mass_sends" USING BRIN ("at");
 
 -- CreateIndex
 CREATE INDEX "messages_account_id_id_idx" ON "messages"("account_id", "id");
@@ -557,7 +557,7 @@ CREATE INDEX "media_account_id_idx" ON "media"("account_id");
 CREATE INDEX "media_expires_at_idx" ON "media"("expires_at");
 
 -- CreateIndex
-CREATE INDEX "idempotency_records_expires_at_idx" ON "idempotency_records"("expires_at");
+CREATE INDEX "idempotency_records_expires_at_idx" ON "idempotency_records" USING BRIN ("expires_at");
 
 -- CreateIndex
 CREATE INDEX "events_account_id_id_idx" ON "events"("account_id", "id");
