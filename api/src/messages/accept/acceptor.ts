@@ -120,6 +120,7 @@ export class Acceptor {
       accountId,
       instanceId,
       recipient,
+      recipientKey: `${instanceId} ${recipient.name}`,
       key,
       bodyHash: key === null ? null : hashBody(sealer, accountId, body),
       fingerprint: sealer

@@ -32,7 +32,8 @@ export function answerOf({ messageId, instanceId, to, type, releaseAt }: Accepte
     delivered_at: null,
     read_at: null,
     failed_at: null,
-    ...(releaseAt && { scheduled_for: releaseAt.toISOString() }),
+    // Not shown where it is not defined.
+    scheduled_for: releaseAt?.toISOString(),
     updated_at: time,
   };
   return JSON.stringify(message);

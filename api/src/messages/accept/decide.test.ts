@@ -41,6 +41,7 @@ const request = (
   accountId: 'account',
   instanceId: given.instance ?? 'instance',
   recipient: parseRecipient(given.to ?? '5511999990000')!,
+  recipientKey: `${given.instance ?? 'instance'} ${given.to ?? '5511999990000'}`,
   key: given.key ?? null,
   fingerprint: Buffer.from(given.text ?? 'hello'),
   replyTo: null,

@@ -43,7 +43,11 @@ export interface Room {
   rank: number;
 }
 
-export type Request = Lookup & { bodyHash: Buffer | null };
+export type Request = Lookup & {
+  bodyHash: Buffer | null;
+  /** Names the conversation: one string for all that look by it. */
+  recipientKey: string;
+};
 export type PolicyOf = (facts: Facts) => Policy;
 
 /** What the requests of a group that come before one add to its facts. */
@@ -127,8 +131,7 @@ interface Place {
 
 function placeOf(request: Request, facts: Facts, tally: Tally): Place {
   const isGroup = request.recipient.kind === 'group';
-  const conversationId =
-    facts.conversationId ?? tally.conversations.get(conversationKey(request)) ?? newUuid();
+  const conversationId = facts.conversationId ?? tally.conversations.get(request.recipientKey) ?? newUuid();
   const contactId = facts.contactId ?? tally.contacts.get(contactKey(request)) ?? newUuid();
   return { conversationId, contactId: isGroup ? null : contactId };
 }
@@ -185,7 +188,7 @@ interface AcceptedCase {
 function accept(given: AcceptedCase, tally: Tally): Decision {
   const { request, facts, place, releaseAt, newContact, mass } = given;
   const { conversationId, contactId } = place;
-  tally.conversations.set(conversationKey(request), conversationId);
+  tally.conversations.set(request.recipientKey, conversationId);
   if (contactId !== null) {
     tally.contacts.set(contactKey(request), contactId);
     if (newContact) rankIn(tally.newContacts, request.instanceId).set(contactId, newContact.rank);
@@ -217,7 +220,6 @@ function rankIn(ranks: Map<string, Map<string, number>>, key: string): Map<strin
 }
 
 const massKey = ({ instanceId, fingerprint }: Request) => `${instanceId} ${fingerprint.toString('base64')}`;
-const conversationKey = ({ instanceId, recipient }: Request) => `${instanceId} ${recipient.name}`;
 const contactKey = ({ accountId, recipient }: Request) => `${accountId} ${recipient.name}`;
 const dateOf = (ms: number | null) => (ms === null ? null : new Date(ms));
 

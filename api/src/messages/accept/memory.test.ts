@@ -3,10 +3,11 @@ import type { Plan, Request } from './decide.js';
 import type { Facts } from './gather.js';
 import { Memory } from './memory.js';
 
-const request = (given: { to?: string; key?: string; replyTo?: string } = {}): Request => ({
-  accountId: 'account',
+const request = (given: { to?: string; key?: string; replyTo?: string; account?: string } = {}): Request => ({
+  accountId: given.account ?? 'account',
   instanceId: 'instance',
   recipient: parseRecipient(given.to ?? '5511999990000')!,
+  recipientKey: `instance ${given.to ?? '5511999990000'}`,
   key: given.key ?? null,
   fingerprint: Buffer.alloc(16),
   replyTo: given.replyTo ?? null,
@@ -49,6 +50,16 @@ const knowing = (given?: Partial<Facts>) => {
 test('of an instance that was never seen nothing is guessed', () => {
   expect(new Memory().guess(request())).toBeNull();
   expect(knowing({ instanceVersion: null }).guess(request())).toBeNull();
+});
+
+test('what belongs to one account is not guessed of for another, nor forgotten because another asks', () => {
+  const memory = knowing();
+  const foreign = request({ account: 'other' });
+  expect(memory.guess(foreign)).toBeNull();
+  memory.learn(foreign, facts({ instanceVersion: null }));
+  expect(memory.guess(request())).not.toBeNull();
+  memory.learn(request(), facts({ instanceVersion: null }));
+  expect(memory.guess(request())).toBeNull();
 });
 
 test('what was seen is guessed again', () => {

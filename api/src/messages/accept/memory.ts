@@ -6,29 +6,27 @@ import type { Plan, Request } from './decide.js';
  * proves what the decision was made of (see the migration), and a request whose guess was wrong is gathered for. So
  * whoever sends to contacts known here costs one statement, not two.
  */
-type OfInstance = Pick<
-  Facts,
-  | 'at'
-  | 'instanceVersion'
-  | 'state'
-  | 'outMs'
-  | 'warmUpFrom'
-  | 'restrictedUntil'
-  | 'instancePolicy'
-  | 'accountVersion'
-  | 'accountPolicy'
-  | 'accountSuspended'
->;
-type OfRecipient = Pick<Facts, 'contactId' | 'conversationId' | 'counted' | 'lastWroteAt'>;
+interface KnownInstance {
+  /** Whose it is: to others it does not exist. */
+  accountId: string;
+  facts: Facts;
+}
 
-const STRANGER: OfRecipient = { contactId: null, conversationId: null, counted: false, lastWroteAt: null };
+interface KnownRecipient {
+  contactId: string | null;
+  conversationId: string | null;
+  counted: boolean;
+  lastWroteAt: number | null;
+}
+
+const STRANGER: KnownRecipient = { contactId: null, conversationId: null, counted: false, lastWroteAt: null };
 const MAX_INSTANCES = 10_000;
 const MAX_RECIPIENTS = 200_000;
 const MAX_KEYS = 50_000;
 
 export class Memory {
-  readonly #instances = new Map<string, OfInstance>();
-  readonly #recipients = new Map<string, OfRecipient>();
+  readonly #instances = new Map<string, KnownInstance>();
+  readonly #recipients = new Map<string, KnownRecipient>();
   readonly #keys = new Set<string>();
   /** Of Postgres's clock, ahead of ours. */
   #clock = 0;
@@ -39,23 +37,50 @@ export class Memory {
    */
   guess(request: Request): Facts | null {
     const repeated = this.#isRepeated(request);
-    const ofInstance = this.#instances.get(instanceKey(request));
-    if (repeated || request.replyTo !== null || !ofInstance?.instanceVersion) return null;
+    const instance = this.#instances.get(request.instanceId);
+    if (repeated || request.replyTo !== null || instance?.accountId !== request.accountId) return null;
+    return this.#compose(instance.facts, this.#recipients.get(request.recipientKey) ?? STRANGER);
+  }
+
+  /** Field by field: this is paid for by every message, and copies of whole objects cost ten times as much. */
+  #compose(seen: Facts, known: KnownRecipient): Facts {
     const at = Date.now() + this.#clock;
-    const away = ofInstance.state === 'connected' ? 0 : Math.max(0, at - ofInstance.at);
+    const away = seen.state === 'connected' ? 0 : Math.max(0, at - seen.at);
     return {
-      ...ofInstance,
-      ...(this.#recipients.get(recipientKey(request)) ?? STRANGER),
       at,
-      outMs: (ofInstance.outMs ?? 0) + away,
-      ...UNCOUNTED,
+      instanceVersion: seen.instanceVersion,
+      state: seen.state,
+      outMs: (seen.outMs ?? 0) + away,
+      warmUpFrom: seen.warmUpFrom,
+      restrictedUntil: seen.restrictedUntil,
+      instancePolicy: seen.instancePolicy,
+      accountVersion: seen.accountVersion,
+      accountPolicy: seen.accountPolicy,
+      accountSuspended: seen.accountSuspended,
+      recordHash: null,
+      recordMessage: null,
+      recordResponse: null,
+      contactId: known.contactId,
+      optedOut: false,
+      conversationId: known.conversationId,
+      counted: known.counted,
+      lastWroteAt: known.lastWroteAt,
+      // The limits are counted at the write; here they seem to have all their room.
+      newContacts: 0,
+      oldestNewContact: null,
+      massContacts: 0,
+      massCounted: false,
+      replyOk: true,
     };
   }
 
   learn(request: Request, facts: Facts): void {
     this.#clock = facts.at - Date.now();
     const { contactId, conversationId, counted, lastWroteAt } = facts;
-    keep(this.#instances, instanceKey(request), pickInstance(facts), MAX_INSTANCES);
+    const { accountId, instanceId } = request;
+    if (facts.instanceVersion !== null)
+      keep(this.#instances, instanceId, { accountId, facts }, MAX_INSTANCES);
+    else if (this.#instances.get(instanceId)?.accountId === accountId) this.#instances.delete(instanceId);
     this.#learnRecipient(request, { contactId, conversationId, counted, lastWroteAt });
   }
 
@@ -65,8 +90,8 @@ export class Memory {
     this.#learnRecipient(request, { contactId, conversationId, counted, lastWroteAt });
   }
 
-  #learnRecipient(request: Request, known: OfRecipient): void {
-    keep(this.#recipients, recipientKey(request), known, MAX_RECIPIENTS);
+  #learnRecipient(request: Request, known: KnownRecipient): void {
+    keep(this.#recipients, request.recipientKey, known, MAX_RECIPIENTS);
   }
 
   #isRepeated({ accountId, key }: Request): boolean {
@@ -77,37 +102,6 @@ export class Memory {
     this.#keys.add(name);
     return false;
   }
-}
-
-/** The limits are counted at the write; here they seem to have all their room. */
-const UNCOUNTED = {
-  recordHash: null,
-  recordMessage: null,
-  recordResponse: null,
-  optedOut: false,
-  newContacts: 0,
-  oldestNewContact: null,
-  massContacts: 0,
-  massCounted: false,
-  replyOk: true,
-} satisfies Partial<Facts>;
-
-const instanceKey = ({ accountId, instanceId }: Request) => `${accountId} ${instanceId}`;
-const recipientKey = ({ instanceId, recipient }: Request) => `${instanceId} ${recipient.name}`;
-
-function pickInstance(facts: Facts): OfInstance {
-  return {
-    at: facts.at,
-    instanceVersion: facts.instanceVersion,
-    state: facts.state,
-    outMs: facts.outMs,
-    warmUpFrom: facts.warmUpFrom,
-    restrictedUntil: facts.restrictedUntil,
-    instancePolicy: facts.instancePolicy,
-    accountVersion: facts.accountVersion,
-    accountPolicy: facts.accountPolicy,
-    accountSuspended: facts.accountSuspended,
-  };
 }
 
 /** Forgetting all at once is cheap to do and soon made good. */

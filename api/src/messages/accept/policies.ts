@@ -1,13 +1,14 @@
 import { isWarmingUp, resolvePolicy, type Policy, type PolicyOverrides } from '@gwk/core/policy/policy';
 import type { Facts } from './gather.js';
 
-const MAX_REMEMBERED = 10_000;
+const MAX_REMEMBERED = 2_000;
 const DEFAULT_MASS_MINUTES = 60;
 
 /** Policies are read with every group; only the work of resolving what was resolved before is saved. */
 export class Policies {
   readonly #environment: PolicyOverrides;
-  readonly #resolved = new Map<string, Policy>();
+  /** By the text of the account's overrides, then by that of the instance's. */
+  readonly #resolved = new Map<string, Map<string, Resolved>>();
 
   constructor(environment: PolicyOverrides) {
     this.#environment = environment;
@@ -20,18 +21,35 @@ export class Policies {
 
   of({ accountPolicy, instancePolicy, warmUpFrom, at }: Facts): Policy {
     const warmingUp = isWarmingUp(warmUpFrom === null ? null : new Date(warmUpFrom), new Date(at));
-    const key = `${warmingUp} ${accountPolicy} ${instancePolicy}`;
-    let policy = this.#resolved.get(key);
-    if (!policy) {
+    const resolved = this.#resolve(accountPolicy ?? '{}', instancePolicy ?? '{}');
+    return warmingUp ? resolved.warmingUp : resolved.warm;
+  }
+
+  #resolve(account: string, instance: string): Resolved {
+    let ofAccount = this.#resolved.get(account);
+    if (!ofAccount) {
+      if (this.#resolved.size >= MAX_REMEMBERED) this.#resolved.clear();
+      this.#resolved.set(account, (ofAccount = new Map<string, Resolved>()));
+    }
+    let resolved = ofAccount.get(instance);
+    if (!resolved) {
       const levels = {
         environment: this.#environment,
-        account: JSON.parse(accountPolicy ?? '{}') as PolicyOverrides,
-        instance: JSON.parse(instancePolicy ?? '{}') as PolicyOverrides,
+        account: JSON.parse(account) as PolicyOverrides,
+        instance: JSON.parse(instance) as PolicyOverrides,
       };
-      policy = resolvePolicy(levels, { warmingUp });
-      if (this.#resolved.size >= MAX_REMEMBERED) this.#resolved.clear();
-      this.#resolved.set(key, policy);
+      resolved = {
+        warm: resolvePolicy(levels, { warmingUp: false }),
+        warmingUp: resolvePolicy(levels, { warmingUp: true }),
+      };
+      if (ofAccount.size >= MAX_REMEMBERED) ofAccount.clear();
+      ofAccount.set(instance, resolved);
     }
-    return policy;
+    return resolved;
   }
+}
+
+interface Resolved {
+  warm: Policy;
+  warmingUp: Policy;
 }

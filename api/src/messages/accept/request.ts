@@ -27,19 +27,10 @@ export function readDraft(body: unknown): Draft {
   checkMentions(mentions ?? []);
   const replyTo = typeof reply_to === 'string' ? fromPublicId('message', reply_to) : null;
   if (typeof reply_to === 'string' && replyTo === null) throw new Problem('invalid-reply-to');
-  return {
-    instanceId: fromPublicId('instance', instance_id),
-    recipient,
-    to,
-    type,
-    content: {
-      type,
-      text,
-      ...(replyTo !== null && { reply_to: replyTo }),
-      ...(mentions && mentions.length > 0 && { mentions }),
-    },
-    replyTo,
-  };
+  const content: OutboundContent = { type, text };
+  if (replyTo !== null) content.reply_to = replyTo;
+  if (mentions && mentions.length > 0) content.mentions = mentions;
+  return { instanceId: fromPublicId('instance', instance_id), recipient, to, type, content, replyTo };
 }
 
 function fieldErrors(
