@@ -2,7 +2,7 @@ import { newCommandKey } from '@gwk/api/instances/command-key';
 import { startInternalListener, type InternalListener } from '@gwk/api/internal/listener';
 import type { InternalConfig, InternalDeps } from '@gwk/api/internal/deps';
 import { openDatabase, type Database } from '@gwk/api/database';
-import { createLogger } from '@gwk/core/log';
+import { createLogger, type Logger } from '@gwk/core/log';
 import type { EngineRequest, EngineResponse, EngineRoute, LeaseName } from '@gwk/core/protocol/engine';
 import { EngineClient, InternalRefusal, OperatorClient } from '@gwk/core/protocol/internal-client';
 import type { DestinationStream } from 'pino';
@@ -47,11 +47,7 @@ export async function createPortWorld(options: PortOptions = {}): Promise<PortWo
       database,
       redis: options.redis ?? world.redis,
       sealer: world.sealer,
-      log: createLogger(
-        'port',
-        options.log ? 'info' : (process.env['TEST_PORT_LOG'] ?? 'fatal'),
-        options.log,
-      ),
+      log: logTo(options.log),
     });
     replicas.push({ listener, database });
     return `${config.internalTlsCert ? 'https' : 'http'}://127.0.0.1:${listener.port}/`;
@@ -97,6 +93,10 @@ export async function createPortWorld(options: PortOptions = {}): Promise<PortWo
     },
   };
   return port;
+}
+
+function logTo(log: DestinationStream | undefined): Logger {
+  return createLogger('port', log ? 'info' : (process.env['TEST_PORT_LOG'] ?? 'fatal'), log);
 }
 
 async function urlOf(database: Database): Promise<string> {
