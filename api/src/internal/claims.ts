@@ -9,7 +9,7 @@ import { isUndone } from './grouping.js';
 import { RefusalError, type Verdict } from './refusal.js';
 
 /**
- * Claims of all engines, in groups (brief: gwk_claim). What a claim finds opted out, or finds unreadable, fails
+ * Claims of all engines, in groups (SQL: gwk_claim). What a claim finds opted out, or finds unreadable, fails
  * there: it must not stand in the way of what waits behind it.
  */
 interface ClaimItem extends LeaseName {
