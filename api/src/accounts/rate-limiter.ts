@@ -55,6 +55,7 @@ export class RateLimiter {
     readonly redis: Redis,
     readonly keys: RedisKeys,
     readonly now: () => number = Date.now,
+    readonly patienceMs = PATIENCE_MS,
   ) {}
 
   /** Counts one request. At once where the limit is known to be exceeded. */
@@ -117,10 +118,10 @@ export class RateLimiter {
     this.#looking = true;
     this.#timer ??= setTimeout(() => {
       this.#looking = false;
-      const before = performance.now() - PATIENCE_MS;
+      const before = performance.now() - this.patienceMs;
       for (const group of this.#asked) if (group.askedAt <= before) countAlone(group);
       if (this.#asked.size > 0) this.#lookLater();
-    }, PATIENCE_MS);
+    }, this.patienceMs);
     this.#timer.refresh();
   }
 
