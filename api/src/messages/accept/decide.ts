@@ -32,7 +32,9 @@ export interface Plan {
   newContact: Room | null;
   /** Null where the text is not counted; without room where this contact was counted with it. */
   mass: { room: Room | null; minutes: number } | null;
+  /** The instance's out clock when the facts were seen; running since `outSince`, standing where that is null. */
   outMs: number;
+  outSince: number | null;
   /** Null: now. */
   releaseAt: Date | null;
 }
@@ -208,6 +210,7 @@ function accept(given: AcceptedCase, tally: Tally): Decision {
       newContact,
       mass,
       outMs: Math.max(0, Math.round(facts.outMs ?? 0)),
+      outSince: facts.state === 'connected' ? null : facts.at,
       releaseAt,
     },
   };

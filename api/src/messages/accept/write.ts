@@ -57,7 +57,7 @@ export async function write(database: Queryable, entries: readonly Entry[]): Pro
     plain(({ waMessageId }) => waMessageId),
     hex(({ contentSealed }) => contentSealed),
     plain(({ createdAt }) => createdAt),
-    plain(({ plan }) => plan.outMs),
+    plain(outMsAtAcceptance),
     plain(({ plan }) => plan.releaseAt?.toISOString() ?? null),
     SEND_ROUTE,
     text(({ request }) => request.key),
@@ -74,6 +74,11 @@ export async function write(database: Queryable, entries: readonly Entry[]): Pro
     countDistinct(entries, ({ request }) => request.key && `${request.accountId} ${request.key}`),
   );
   return rows[0]!.written;
+}
+
+/** A message may wait its whole time from its acceptance on, however long the look at its instance took before. */
+function outMsAtAcceptance({ plan, createdAt }: Entry): number {
+  return plan.outMs + (plan.outSince === null ? 0 : Math.max(0, Math.round(createdAt - plan.outSince)));
 }
 
 function countDistinct(entries: readonly Entry[], pick: (entry: Entry) => string | null): number {
