@@ -1,6 +1,16 @@
 import { z } from 'zod';
 import { FAILURE_CODES, MESSAGE_STATUSES, RENDERINGS } from '../states.js';
-import { dateTime, idText, PageQuery, text } from './common.js';
+import { dateTime, idText, PageQuery } from './common.js';
+import {
+  AudioContent,
+  CaptionedContent,
+  ContactContent,
+  InteractiveContent,
+  LocationContent,
+  PollContent,
+  StickerContent,
+  TextContent,
+} from './content.js';
 
 /** Messages (spec: Message, Message content objects, SendMessageRequest). */
 export const MESSAGE_TYPES = [
@@ -17,34 +27,44 @@ export const MESSAGE_TYPES = [
 ] as const;
 export type MessageType = (typeof MESSAGE_TYPES)[number];
 
-export const MAX_TEXT = 65_536;
 export const MAX_MENTIONS = 1024;
 
-/** Unknown fields inside `text` are ignored (design: message shape). */
-export const TextContent = z.object({
-  body: text(1, MAX_TEXT),
-  preview_url: z.boolean().optional(),
-});
-export type TextContent = z.infer<typeof TextContent>;
+/** What each type carries, in the field of its name. */
+export const CONTENTS = {
+  text: TextContent,
+  image: CaptionedContent,
+  video: CaptionedContent,
+  document: CaptionedContent,
+  audio: AudioContent,
+  sticker: StickerContent,
+  location: LocationContent,
+  contact: ContactContent,
+  interactive: InteractiveContent,
+  poll: PollContent,
+} as const satisfies Record<MessageType, z.ZodType>;
+type Contents = typeof CONTENTS;
+const contentFields = Object.fromEntries(
+  MESSAGE_TYPES.map((type) => [type, CONTENTS[type].optional()]),
+) as unknown as { [T in MessageType]: z.ZodOptional<Contents[T]> };
 
 /** The field named like `type` holds the content; a missing one is `invalid-message`, so it is optional here. */
 export const SendMessage = z.strictObject({
   instance_id: idText(),
   to: z.string().max(100),
-  type: z.enum(['text']),
-  text: TextContent.optional(),
+  type: z.enum(MESSAGE_TYPES),
+  ...contentFields,
   reply_to: idText().nullish(),
   mentions: z.array(z.string().max(100)).max(MAX_MENTIONS).nullish(),
 });
 export type SendMessage = z.infer<typeof SendMessage>;
 
 /** What the engine is given to send: sealed in message_contents between acceptance and leaving. */
-export interface OutboundContent {
+export type OutboundContent = {
   type: MessageType;
-  text?: TextContent;
+  /** UUID of the message quoted. */
   reply_to?: string | null;
   mentions?: string[] | null;
-}
+} & { [T in MessageType]?: z.infer<Contents[T]> };
 
 export const MessageError = z.object({ code: z.enum(FAILURE_CODES), message: z.string().nullable() });
 

@@ -1,0 +1,14 @@
+import { foldWord } from '../folded-text.js';
+import type { Policy } from './policy.js';
+
+/**
+ * What a typed message asks for (spec: OptOutPolicy). Only a message that consists of one word of the list counts;
+ * where a word stands in both lists, the opt-out wins.
+ */
+export function recogniseOptOut(text: string, policy: Policy['opt_out']): 'opt_out' | 'opt_in' | null {
+  if (!policy.enabled) return null;
+  const word = foldWord(text);
+  if (word === '') return null;
+  if (policy.keywords.some((keyword) => foldWord(keyword) === word)) return 'opt_out';
+  return policy.resume_keywords.some((keyword) => foldWord(keyword) === word) ? 'opt_in' : null;
+}

@@ -1,0 +1,133 @@
+import { z } from 'zod';
+import { Problem } from '../problems.js';
+import { INTERACTIVE_MODES } from '../states.js';
+import { text } from './common.js';
+
+/** Content of messages, one schema a type (spec: Message content objects, Interactive content, Poll). */
+export const MAX_TEXT = 65_536;
+export const MAX_CAPTION = 1024;
+
+const PHONE = /^\+?[0-9]{8,15}$/;
+const uri = () =>
+  text(1, 2083).refine((value) => URL.canParse(value), { message: 'must be an absolute URI' });
+
+/** Unknown fields inside `text` are ignored (design: message shape). */
+export const TextContent = z.object({ body: text(1, MAX_TEXT), preview_url: z.boolean().optional() });
+
+export const MediaInput = z.strictObject({
+  media_id: z
+    .string()
+    .regex(/^med_[0-9a-f]{32}$/)
+    .nullish(),
+  url: uri().nullish(),
+  filename: text(1, 255).nullish(),
+  mimetype: text(1, 120).nullish(),
+});
+
+export const CaptionedContent = z.strictObject({
+  media: MediaInput,
+  caption: text(0, MAX_CAPTION).nullish(),
+});
+export const AudioContent = z.strictObject({ media: MediaInput, voice: z.boolean().default(false) });
+export const StickerContent = z.strictObject({ media: MediaInput });
+
+export const LocationContent = z.strictObject({
+  latitude: z.number().min(-90).max(90),
+  longitude: z.number().min(-180).max(180),
+  name: text(0, 200).nullish(),
+  address: text(0, 400).nullish(),
+});
+
+export const ContactContent = z.strictObject({
+  name: text(1, 200),
+  phones: z.array(z.string().regex(PHONE)).min(1).max(5),
+  organization: text(0, 200).nullish(),
+});
+
+export const Button = z.strictObject({
+  type: z.enum(['reply', 'url', 'call', 'copy']),
+  label: text(1, 25),
+  id: text(1, 100).nullish(),
+  url: uri().nullish(),
+  phone: z.string().regex(PHONE).nullish(),
+  code: text(1, 512).nullish(),
+});
+export type Button = z.infer<typeof Button>;
+
+export const ListContent = z.strictObject({
+  button: text(1, 20),
+  sections: z
+    .array(
+      z.strictObject({
+        title: text(0, 24),
+        rows: z
+          .array(z.strictObject({ id: text(1, 200), title: text(1, 24), description: text(0, 72).nullish() }))
+          .min(1)
+          .max(10),
+      }),
+    )
+    .min(1)
+    .max(10),
+});
+
+export const InteractiveContent = z.strictObject({
+  body: text(1, 1024),
+  footer: text(0, 60).nullish(),
+  buttons: z.array(Button).min(1).max(3).nullish(),
+  list: ListContent.nullish(),
+  mode: z.enum(INTERACTIVE_MODES).nullish(),
+  format: z.enum(['native_flow', 'legacy']).nullish(),
+});
+export type InteractiveContent = z.infer<typeof InteractiveContent>;
+
+export const PollContent = z
+  .strictObject({
+    name: text(1, 255),
+    options: z
+      .array(z.strictObject({ id: text(1, 100), label: text(1, 100) }))
+      .min(2)
+      .max(12),
+    selectable: z.number().int().min(1).default(1),
+  })
+  .superRefine((poll, ctx) => {
+    if (poll.selectable > poll.options.length) {
+      ctx.addIssue({ code: 'custom', path: ['selectable'], message: 'at most the number of options' });
+    }
+    // The network tells votes by the label alone.
+    const labels = new Set(poll.options.map((option) => option.label));
+    if (labels.size < poll.options.length) {
+      ctx.addIssue({ code: 'custom', path: ['options'], message: 'labels must differ from each other' });
+    }
+  });
+export type PollContent = z.infer<typeof PollContent>;
+
+const isGiven = (value: unknown): boolean => value !== null && value !== undefined;
+
+/** @throws Problem `invalid-message` for what a schema of single fields cannot say */
+export function checkMedia(media: z.infer<typeof MediaInput>): void {
+  if (isGiven(media.media_id) === isGiven(media.url)) {
+    throw new Problem('invalid-message', { detail: 'Informe `media_id` ou `url`, e só um deles.' });
+  }
+}
+
+const NEEDED: Record<Button['type'], 'id' | 'url' | 'phone' | 'code'> = {
+  reply: 'id',
+  url: 'url',
+  call: 'phone',
+  copy: 'code',
+};
+
+/** @throws Problem `invalid-message` */
+export function checkInteractive(content: InteractiveContent): void {
+  if (isGiven(content.buttons) === isGiven(content.list)) {
+    throw new Problem('invalid-message', { detail: 'Informe `buttons` ou `list`, e só um deles.' });
+  }
+  for (const button of content.buttons ?? []) {
+    const needed = NEEDED[button.type];
+    if (!isGiven(button[needed])) {
+      throw new Problem('invalid-message', {
+        detail: `Um botão \`${button.type}\` precisa de \`${needed}\`.`,
+      });
+    }
+  }
+}
