@@ -20,6 +20,7 @@ export const eventOperations = [
     status: 200,
     query: EventListQuery,
     result: pageOf(EventOut),
+    problems: ['not-found'],
     async handle({ caller, query: { limit, cursor, ...filters }, services: { db, sealer, cursors } }) {
       const list = { accountId: caller.accountId, route: 'GET /v1/events', filters };
       const after = cursors.read(list, cursor);

@@ -1,3 +1,4 @@
+import type { ProblemCode } from '@gwk/core/problems';
 import type { Scope } from '@gwk/core/scopes';
 import type { z } from 'zod';
 import type { Caller } from '../accounts/caller.js';
@@ -14,18 +15,32 @@ export interface Operation {
   /** `/v1/instances/{instance_id}`; a parameter ending in `_id` is an id of the resource it names. */
   path: string;
   summary: string;
+  /** What the summary cannot hold, in Markdown. */
+  description?: string;
   /** Null: public, no key. */
   scope: Scope | null;
   /** The status of success. */
   status: number;
+  /** Further statuses of success, with what each means. */
+  otherStatuses?: Readonly<Record<number, string>>;
+  /** The problems that it can answer beyond those that its other fields imply (openapi/problems.ts). */
+  problems: readonly ProblemCode[];
   query?: z.ZodType;
   body?: z.ZodType;
   /** The handler judges the body by its schema itself. */
   bodyAsGiven?: boolean;
+  /** JSON where absent. */
+  bodyType?: 'multipart/form-data';
   /** The body may be absent. */
   bodyOptional?: boolean;
   /** The answer's body. */
   result?: z.ZodType;
+  /** JSON where absent. Of a stream, `result` is the data of one of its events. */
+  resultType?: 'text/event-stream';
+  /** Answers with an `ETag`. */
+  etag?: boolean;
+  /** Heeds `If-Match`. */
+  ifMatch?: boolean;
   /** Not for keys that are restricted to some instances (403 `forbidden`). */
   unrestricted?: boolean;
   /** Heeds `Idempotency-Key` through the generic marks. */
@@ -56,10 +71,11 @@ export interface Call<Q = unknown, B = unknown> {
 
 type OutputOf<S> = S extends z.ZodType ? z.output<S> : undefined;
 
-interface Definition<Q, B> extends Omit<Operation, 'handle' | 'query' | 'body' | 'idempotent'> {
+interface Definition<Q, B> extends Omit<Operation, 'handle' | 'query' | 'body' | 'idempotent' | 'problems'> {
   query?: Q;
   body?: B;
   idempotent?: boolean;
+  problems?: readonly ProblemCode[];
   handle(call: Call<OutputOf<Q>, OutputOf<B>>): Promise<Answer> | Answer;
 }
 
@@ -67,7 +83,7 @@ export function operation<
   Q extends z.ZodType | undefined = undefined,
   B extends z.ZodType | undefined = undefined,
 >(definition: Definition<Q, B>): Operation {
-  return { idempotent: false, ...definition };
+  return { idempotent: false, problems: [], ...definition };
 }
 
 /** `/v1/instances/:instance_id` for the router. */

@@ -62,8 +62,15 @@ export const instanceOperations = [
     status: 201,
     body: InstanceCreate,
     result: InstanceOut,
+    etag: true,
     unrestricted: true,
     idempotent: true,
+    problems: [
+      'instance-limit-reached',
+      'sandbox-limit-reached',
+      'instance-name-taken',
+      'engine-unavailable',
+    ],
     async handle({ caller, body, resourceId, services, note }) {
       const row = await createInstance(services, caller, { id: resourceId, body });
       note(toPublicId('instance', row.id));
@@ -79,6 +86,7 @@ export const instanceOperations = [
     scope: 'instances:read',
     status: 200,
     result: InstanceOut,
+    etag: true,
     async handle({ caller, params, services }) {
       const row = await findInstance(services.db, caller, params['instance_id']!);
       const lease = await services.db.instanceLease.findUnique({ where: { instanceId: row.id } });
@@ -96,6 +104,9 @@ export const instanceOperations = [
     status: 200,
     body: InstanceUpdate,
     result: InstanceOut,
+    etag: true,
+    ifMatch: true,
+    problems: ['invalid-policy', 'invalid-timezone', 'instance-name-taken', 'engine-unavailable'],
     async handle({ caller, params, body, ifMatch, services }) {
       const id = params['instance_id']!;
       const policy = body.policy === undefined ? undefined : parsePolicyOverrides(body.policy ?? {});

@@ -19,6 +19,18 @@ export const messageOperations = [
     // Judged with its idempotency, in groups.
     bodyAsGiven: true,
     result: MessageOut,
+    problems: [
+      'not-found',
+      'account-suspended',
+      'invalid-message',
+      'invalid-phone',
+      'invalid-reply-to',
+      'media-not-found',
+      'contact-opted-out',
+      'policy-outside-hours',
+      'policy-mass-send-blocked',
+      'policy-new-contacts-limit',
+    ],
     async handle({ body, idempotencyKey, caller, services, note }) {
       const accepted = await services.acceptor.accept({ body, idempotencyKey }, caller);
       note(idIn(accepted.body));
@@ -36,6 +48,7 @@ export const messageOperations = [
     status: 200,
     query: MessageListQuery,
     result: pageOf(MessageOut),
+    problems: ['not-found', 'invalid-phone'],
     async handle({ caller, query: { limit, cursor, ...filters }, services }) {
       const list = { accountId: caller.accountId, route: 'GET /v1/messages', filters };
       const after = services.cursors.read(list, cursor);
@@ -52,6 +65,7 @@ export const messageOperations = [
     scope: 'messages:read',
     status: 200,
     result: MessageOut,
+    etag: true,
     async handle({ caller, params, services }) {
       const row = await findMessage(services.db, caller, params['message_id']!);
       return { status: 200, body: messageOut(row), headers: ['ETag', etagOf(row.version)] };

@@ -46,6 +46,7 @@ export const webhookOperations = [
     result: WebhookEndpointOut,
     idempotent: true,
     mayReplay: mayReplayEndpoint,
+    problems: ['forbidden', 'invalid-webhook-url', 'webhook-limit-reached'],
     async handle({ caller, body, resourceId, resumed, services, note }) {
       const { row, secret } = await createEndpoint(services, caller, { id: resourceId, resumed, body });
       note(toPublicId('endpoint', row.id));
@@ -75,6 +76,7 @@ export const webhookOperations = [
     status: 200,
     body: WebhookEndpointUpdate,
     result: WebhookEndpointOut,
+    problems: ['forbidden', 'invalid-webhook-url'],
     async handle({ caller, params, body, services }) {
       const row = await updateEndpoint(services, caller, params['endpoint_id']!, body);
       return { status: 200, body: endpointOut(row) };
