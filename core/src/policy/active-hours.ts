@@ -1,3 +1,4 @@
+import { firstMoment, offsetAt } from '../time-zone.js';
 import type { ActiveHours } from './policy.js';
 
 /**
@@ -67,43 +68,4 @@ function computeWindow(hours: ActiveHours, now: number): WindowState {
 function timeOf(clock: string): number {
   const [hours, minutes] = clock.split(':').map(Number) as [number, number];
   return (hours * 60 + minutes) * MINUTE;
-}
-
-/**
- * The first moment at which the zone's clock shows a time or a later one of that day. `wall` is the time shown, as if it were UTC.
- */
-function firstMoment(wall: number, timezone: string): number {
-  const candidates = [wall - offsetAt(wall - DAY, timezone), wall - offsetAt(wall + DAY, timezone)];
-  const shown = candidates.filter((moment) => moment + offsetAt(moment, timezone) === wall);
-  if (shown.length > 0) return Math.min(...shown);
-  return changeBetween(Math.min(...candidates), Math.max(...candidates), timezone);
-}
-
-/** The moment between two at which the zone's offset changes. */
-function changeBetween(before: number, after: number, timezone: string): number {
-  const first = offsetAt(before, timezone);
-  let low = before;
-  let high = after;
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2);
-    if (offsetAt(middle, timezone) === first) low = middle;
-    else high = middle;
-  }
-  return high;
-}
-
-const formats = new Map<string, Intl.DateTimeFormat>();
-
-/** Milliseconds by which the zone's clock is ahead of UTC. */
-function offsetAt(moment: number, timezone: string): number {
-  let format = formats.get(timezone);
-  if (!format) {
-    format = new Intl.DateTimeFormat('en-US', { timeZone: timezone, timeZoneName: 'longOffset' });
-    formats.set(timezone, format);
-  }
-  const shown = /GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/.exec(format.format(moment));
-  if (!shown?.[1]) return 0;
-  const [, sign, hours, minutes, seconds] = shown;
-  const size = Number(hours) * 3_600_000 + Number(minutes) * MINUTE + Number(seconds ?? 0) * 1000;
-  return sign === '-' ? -size : size;
 }

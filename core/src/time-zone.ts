@@ -1,0 +1,42 @@
+/** The clocks of IANA time zones. Moments are milliseconds since 1970; `wall` is what a clock shows, as if it were UTC. */
+const DAY = 86_400_000;
+const MINUTE = 60_000;
+
+/**
+ * The first moment at which the zone's clock shows a time or a later one of that day.
+ */
+export function firstMoment(wall: number, timezone: string): number {
+  const candidates = [wall - offsetAt(wall - DAY, timezone), wall - offsetAt(wall + DAY, timezone)];
+  const shown = candidates.filter((moment) => moment + offsetAt(moment, timezone) === wall);
+  if (shown.length > 0) return Math.min(...shown);
+  return changeBetween(Math.min(...candidates), Math.max(...candidates), timezone);
+}
+
+/** The moment between two at which the zone's offset changes. */
+function changeBetween(before: number, after: number, timezone: string): number {
+  const first = offsetAt(before, timezone);
+  let low = before;
+  let high = after;
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (offsetAt(middle, timezone) === first) low = middle;
+    else high = middle;
+  }
+  return high;
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** Milliseconds by which the zone's clock is ahead of UTC. */
+export function offsetAt(moment: number, timezone: string): number {
+  let format = formats.get(timezone);
+  if (!format) {
+    format = new Intl.DateTimeFormat('en-US', { timeZone: timezone, timeZoneName: 'longOffset' });
+    formats.set(timezone, format);
+  }
+  const shown = /GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/.exec(format.format(moment));
+  if (!shown?.[1]) return 0;
+  const [, sign, hours, minutes, seconds] = shown;
+  const size = Number(hours) * 3_600_000 + Number(minutes) * MINUTE + Number(seconds ?? 0) * 1000;
+  return sign === '-' ? -size : size;
+}
