@@ -1,0 +1,95 @@
+/**
+ * What number health looks at, where each factor becomes worrying, and what it costs (docs/health.md is made of these
+ * for people). A step is reached where the value is on its bad side; the worst reached one counts.
+ */
+export interface Step {
+  at: number;
+  status: 'attention' | 'bad';
+  /** Points off the score. */
+  penalty: number;
+}
+
+export interface Rule {
+  key: string;
+  label: string;
+  /** `below`: small values are bad; `from`: large ones are. */
+  side: 'below' | 'from';
+  steps: readonly [Step, Step];
+  recommendation: string;
+}
+
+const steps = (
+  attention: [at: number, penalty: number],
+  bad: [at: number, penalty: number],
+): Rule['steps'] => [
+  { at: attention[0], status: 'attention', penalty: attention[1] },
+  { at: bad[0], status: 'bad', penalty: bad[1] },
+];
+
+export const RULES = {
+  delivery: {
+    key: 'delivery_ratio',
+    label: 'Entrega',
+    side: 'below',
+    steps: steps([0.9, 10], [0.7, 25]),
+    recommendation: 'Muitas mensagens não chegam: confira os números da sua lista antes de enviar.',
+  },
+  read: {
+    key: 'read_ratio',
+    label: 'Leitura',
+    side: 'below',
+    steps: steps([0.3, 5], [0.1, 10]),
+    recommendation: 'Poucas mensagens são lidas: envie só a quem espera a sua mensagem.',
+  },
+  reply: {
+    key: 'reply_ratio',
+    label: 'Respostas de contatos novos',
+    side: 'below',
+    steps: steps([0.1, 5], [0.03, 15]),
+    recommendation:
+      'Contatos novos quase não respondem: convide-os a responder e reduza os primeiros contatos.',
+  },
+  newContacts: {
+    key: 'new_contacts',
+    label: 'Contatos novos em 24 horas',
+    side: 'from',
+    steps: steps([0.8, 5], [1, 15]),
+    recommendation: 'O limite de contatos novos está próximo: distribua os primeiros contatos em mais dias.',
+  },
+  optOut: {
+    key: 'opt_out_ratio',
+    label: 'Pedidos de saída',
+    side: 'from',
+    steps: steps([0.01, 10], [0.03, 25]),
+    recommendation: 'Muitos contatos pedem para sair: reveja a lista, a frequência e o conteúdo.',
+  },
+  failures: {
+    key: 'failure_ratio',
+    label: 'Falhas de envio',
+    side: 'from',
+    steps: steps([0.02, 5], [0.1, 15]),
+    recommendation: 'Há muitas falhas de envio: veja o código de erro das mensagens que falharam.',
+  },
+  reconnections: {
+    key: 'reconnections',
+    label: 'Quedas da conexão em 24 horas',
+    side: 'from',
+    steps: steps([5, 5], [20, 15]),
+    recommendation: 'A conexão cai com frequência: confira a internet do celular e da instalação.',
+  },
+} as const satisfies Record<string, Rule>;
+
+/** Ratios of fewer cases than this say nothing. */
+export const ENOUGH = 20;
+export const WARM_UP_PENALTY = 10;
+
+export const RESTRICTION_PENALTIES = { banned: 100, restricted: 40, lately: 20 };
+export const RESTRICTION_ADVICE = {
+  banned: 'O número está bloqueado pela rede: aguarde o fim do bloqueio ou recorra no aplicativo.',
+  restricted: 'A rede restringiu o número: pare os envios a contatos novos por alguns dias.',
+};
+export const WARM_UP_ADVICE = 'O número é novo: aumente os envios aos poucos durante os primeiros 14 dias.';
+
+/** Scores from here up. */
+export const LOW_RISK = 80;
+export const MEDIUM_RISK = 50;

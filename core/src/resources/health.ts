@@ -1,0 +1,25 @@
+import { z } from 'zod';
+
+/** Number health (spec: Health). */
+export const HealthFactorOut = z.object({
+  key: z.string(),
+  label: z.string(),
+  status: z.enum(['ok', 'attention', 'bad', 'info']),
+  /** A ratio from 0 to 1, or a count. */
+  value: z.number().nullable(),
+  detail: z.string(),
+  /** Points removed from the score. */
+  penalty: z.number().int().min(0),
+});
+
+export const HealthOut = z.object({
+  instance_id: z.string(),
+  score: z.number().int().min(0).max(100),
+  risk: z.enum(['low', 'medium', 'high']),
+  computed_at: z.iso.datetime(),
+  warming_up: z.boolean(),
+  warmup_ends_at: z.iso.datetime().nullable(),
+  factors: z.array(HealthFactorOut),
+  recommendations: z.array(z.string()),
+});
+export type HealthOut = z.infer<typeof HealthOut>;

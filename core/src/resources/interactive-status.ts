@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { RENDERINGS } from '../states.js';
+
+/** Public status of interactive formats (spec: Interactive status). */
+export const DEVICES = ['android', 'iphone', 'web'] as const;
+export type Device = (typeof DEVICES)[number];
+
+export const DEVICE_STATUSES = ['works', 'partial', 'broken', 'unknown'] as const;
+export type DeviceStatus = (typeof DEVICE_STATUSES)[number];
+
+export const MAX_DEVICE_NOTE = 500;
+
+export const MonitorStatus = z.object({
+  result: z.enum(['ok', 'failed', 'pending']),
+  checked_at: z.iso.datetime().nullable(),
+  /** Runs that went well divided by runs that were judged, over 30 days; null where none was. */
+  success_rate_30d: z.number().min(0).max(1).nullable(),
+  runs_30d: z.number().int().min(0),
+});
+
+export const DeviceStatusOut = z.object({
+  status: z.enum(DEVICE_STATUSES),
+  note: z.string().nullable(),
+  checked_at: z.iso.datetime(),
+});
+
+const devices = Object.fromEntries(DEVICES.map((device) => [device, DeviceStatusOut.nullable()])) as Record<
+  Device,
+  z.ZodNullable<typeof DeviceStatusOut>
+>;
+
+export const InteractiveStatusOut = z.object({
+  generated_at: z.iso.datetime(),
+  formats: z.array(
+    z.object({
+      format: z.enum(RENDERINGS),
+      label: z.string(),
+      /** Absent where the monitor never ran. */
+      monitor: MonitorStatus.nullish(),
+      devices: z.object(devices),
+    }),
+  ),
+});
+export type InteractiveStatusOut = z.infer<typeof InteractiveStatusOut>;
