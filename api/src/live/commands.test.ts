@@ -50,7 +50,7 @@ async function nextCommand(): Promise<Command> {
 const answer = ({ id: command, requester }: Command, reply: Record<string, unknown>) =>
   engine.publish(keys.replies(id, requester), JSON.stringify({ id: command, ...reply }));
 
-test('the answer of the engine comes back, and the command is signed with the key of its instance', async () => {
+test('the answer of the engine comes back, and the command is sealed with the key of its instance', async () => {
   const asked = live.ask(target, 'live', { a: 1 }, 2_000);
   const command = await nextCommand();
   expect(command).toMatchObject({ name: 'live', args: '{"a":1}' });

@@ -10,7 +10,7 @@ const command: Command = {
   requester: 'api-1',
 };
 
-test('a signed command is read back', () => {
+test('a sealed command is read back', () => {
   expect(decodeCommand(encodeCommand(command, key), key)).toEqual(command);
 });
 
@@ -20,9 +20,15 @@ test.each(['id', 'name', 'args', 'deadline', 'requester'])('a changed %s makes i
   expect(decodeCommand({ ...fields, [field]: changed }, key)).toBeNull();
 });
 
+test('what its arguments say cannot be read in the entry', () => {
+  const fields = encodeCommand({ ...command, args: '{"phone":"5511987654321"}' }, key);
+  expect(JSON.stringify(fields)).not.toContain('5511987654321');
+  expect(fields['args']).not.toBe(encodeCommand(command, key)['args']);
+});
+
 test.each([
   ['another key', encodeCommand(command, randomBytes(32))],
-  ['no signature', { ...encodeCommand(command, key), sig: '' }],
+  ['one in plain text', { ...encodeCommand(command, key), args: command.args }],
   ['an unknown name', encodeCommand({ ...command, name: 'format-disk' as 'live' }, key)],
   ['nothing', {}],
 ])('%s is refused', (_name, fields) => {

@@ -1,9 +1,10 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
 /**
  * Live operations: commands on an instance's command stream, answered on a channel of the API process that asked
- * (design: Live operations). Deadlines use Redis time. A command is signed with the instance's command key, so
- * that whoever can write to Redis alone cannot command an engine.
+ * (design: Live operations). Deadlines use Redis time. A command is sealed with the instance's command key: whoever
+ * can write to Redis alone cannot command an engine, and whoever can read it learns neither phones nor texts from
+ * the entries that an absent engine leaves unread.
  */
 export const COMMANDS = ['live', 'restart', 'logout'] as const;
 export type CommandName = (typeof COMMANDS)[number];
@@ -22,30 +23,45 @@ export interface Command {
 export type CommandReply =
   { id: string; ok: true; result: unknown } | { id: string; ok: false; code: string; message: string };
 
-/** The fields of the stream entry. */
+const NONCE = 12;
+const TAG = 16;
+
+/** The fields of the stream entry: the arguments are ciphertext, the others are authenticated with them. */
 export function encodeCommand(command: Command, key: Uint8Array): Record<string, string> {
+  const nonce = randomBytes(NONCE);
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(frameOf(command));
+  const body = Buffer.concat([cipher.update(command.args, 'utf8'), cipher.final()]);
   return {
     id: command.id,
     name: command.name,
-    args: command.args,
+    args: Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64'),
     deadline: String(command.deadline),
     requester: command.requester,
-    sig: signatureOf(command, key),
   };
 }
 
-/** Null for an entry that is malformed or not signed with the key. */
+/** Null for an entry that is malformed or not sealed with the key. */
 export function decodeCommand(fields: Record<string, string>, key: Uint8Array): Command | null {
-  const { id, name, args, deadline, requester, sig } = fields;
-  if (!id || !name || args === undefined || !deadline || !requester || !sig) return null;
+  const { id, name, args, deadline, requester } = fields;
+  if (!id || !name || !args || !deadline || !requester) return null;
   if (!(COMMANDS as readonly string[]).includes(name)) return null;
-  const command: Command = { id, name: name as CommandName, args, deadline: Number(deadline), requester };
-  const given = Buffer.from(sig, 'hex');
-  const expected = Buffer.from(signatureOf(command, key), 'hex');
-  return given.length === expected.length && timingSafeEqual(given, expected) ? command : null;
+  const frame = { id, name: name as CommandName, deadline: Number(deadline), requester };
+  const opened = openArgs(frame, Buffer.from(args, 'base64'), key);
+  return opened === null ? null : { ...frame, args: opened };
 }
 
-function signatureOf(command: Command, key: Uint8Array): string {
-  const parts = [command.id, command.name, command.args, String(command.deadline), command.requester];
-  return createHmac('sha256', key).update(JSON.stringify(parts)).digest('hex');
+function openArgs(frame: Omit<Command, 'args'>, sealed: Buffer, key: Uint8Array): string | null {
+  if (sealed.length < NONCE + TAG) return null;
+  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, NONCE))
+    .setAAD(frameOf(frame))
+    .setAuthTag(sealed.subarray(NONCE, NONCE + TAG));
+  try {
+    return decipher.update(sealed.subarray(NONCE + TAG), undefined, 'utf8') + decipher.final('utf8');
+  } catch {
+    return null;
+  }
+}
+
+function frameOf({ id, name, deadline, requester }: Omit<Command, 'args'>): Buffer {
+  return Buffer.from(JSON.stringify([id, name, String(deadline), requester]));
 }

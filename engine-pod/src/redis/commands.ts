@@ -73,7 +73,10 @@ export class CommandReader {
   async #take(connection: RedisConnection, entry: StreamEntry): Promise<void> {
     const command = decodeCommand(entry.fields, this.#options.key);
     if (!command) {
-      this.#options.log.warn({ entry: entry.id }, 'a command without a valid signature was dropped');
+      this.#options.log.warn(
+        { entry: entry.id },
+        'a command that was not sealed with the key of this instance was dropped',
+      );
       return;
     }
     const now = await redisTime(connection);
