@@ -1,5 +1,5 @@
 import { Problem } from '@gwk/core/problems';
-import { maySee, type Caller } from '../accounts/caller.js';
+import { maySee } from '../accounts/caller.js';
 import { hashBody, readIdempotencyKey, type Begun, type Mark } from '../idempotency/store.js';
 import type { Call, Operation } from './operation.js';
 import type { Answer } from './respond.js';
@@ -23,7 +23,7 @@ export async function handleOnce(
     bodyHash: hashBody(services.sealer, call.caller.accountId, { params: call.params, body: call.body }),
     instanceId: call.params['instance_id'] ?? null,
   });
-  if (begun.kind !== 'fresh' && begun.kind !== 'resumed') return answerFrom(begun, operation, call.caller);
+  if (begun.kind !== 'fresh' && begun.kind !== 'resumed') return answerFrom(begun, operation, call);
   const marked = { ...call, resourceId: begun.resourceId, resumed: begun.kind === 'resumed' };
   return runMarked(operation, marked, begun.mark, services);
 }
@@ -56,15 +56,18 @@ async function runMarked(
   return answer;
 }
 
-function answerFrom(
+async function answerFrom(
   begun: Exclude<Begun, { kind: 'fresh' | 'resumed' }>,
   operation: Operation,
-  caller: Caller,
-): Answer {
+  call: Call,
+): Promise<Answer> {
   if (begun.kind === 'in-progress') throw new Problem('idempotency-in-progress', { retryAfter: 1 });
   if (begun.kind === 'reused') throw new Problem('idempotency-key-reused');
+  const { caller } = call;
   const hidden = begun.instanceId !== null && !maySee(caller, begun.instanceId);
-  if (hidden || operation.mayReplay?.(caller, begun.body) === false) throw new Problem('not-found');
+  if (hidden || (await operation.mayReplay?.(caller, begun.body, call)) === false) {
+    throw new Problem('not-found');
+  }
   const body = begun.body === null ? undefined : begun.body;
   return { status: begun.status, body, headers: ['Idempotent-Replayed', 'true'] };
 }

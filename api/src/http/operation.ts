@@ -45,8 +45,8 @@ export interface Operation {
   unrestricted?: boolean;
   /** Heeds `Idempotency-Key` through the generic marks. */
   idempotent: boolean;
-  /** Whether a kept answer may be shown to this caller, beyond its scope and its instance. */
-  mayReplay?: (caller: Caller, body: unknown) => boolean;
+  /** Whether a kept answer may be shown to this caller, beyond its scope and its instance; a problem refuses as it says. */
+  mayReplay?: (caller: Caller, body: unknown, call: Call) => boolean | Promise<boolean>;
   handle(call: Call<never, never>): Promise<Answer> | Answer;
 }
 

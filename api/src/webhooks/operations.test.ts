@@ -54,6 +54,8 @@ test('a destination for all, whose secret is shown once and kept sealed', async 
     instance_ids: [],
     description: 'loja',
     enabled: true,
+    disabled_reason: null,
+    disabled_at: null,
     created_at: expect.any(String) as string,
     updated_at: expect.any(String) as string,
     secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/) as string,

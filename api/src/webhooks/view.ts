@@ -1,6 +1,6 @@
 import type { EventType } from '@gwk/core/events';
 import { toPublicId } from '@gwk/core/ids';
-import type { DeliveryOut, WebhookEndpointOut } from '@gwk/core/resources/webhook';
+import type { DeliveryOut, DisableReason, WebhookEndpointOut } from '@gwk/core/resources/webhook';
 import type { DeliveryStatus } from '@gwk/core/states';
 import type { WebhookDelivery, WebhookEndpoint } from '../generated/prisma/client.js';
 
@@ -15,6 +15,8 @@ export function endpointOut(row: EndpointRow, secret?: string): WebhookEndpointO
     instance_ids: row.instances.map(({ instanceId }) => toPublicId('instance', instanceId)).sort(),
     description: row.description,
     enabled: row.enabled,
+    disabled_reason: row.disabledReason as DisableReason | null,
+    disabled_at: row.disabledAt?.toISOString() ?? null,
     created_at: row.createdAt.toISOString(),
     updated_at: row.updatedAt.toISOString(),
     ...(secret !== undefined && { secret }),

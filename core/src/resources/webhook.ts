@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { EVENT_TYPES } from '../events.js';
 import { DELIVERY_STATUSES } from '../states.js';
-import { idText, PageQuery, text } from './common.js';
+import { dateTime, idText, PageQuery, text } from './common.js';
 
 /** Webhook destinations and deliveries (spec: Webhook destination, Webhook delivery). */
 export const MAX_ENDPOINTS = 10;
@@ -25,6 +25,10 @@ export const WebhookEndpointUpdate = z.strictObject({
 });
 export type WebhookEndpointUpdate = z.infer<typeof WebhookEndpointUpdate>;
 
+/** Why the service disabled a destination: it answered 410, or it failed for five days. */
+export const DISABLE_REASONS = ['gone', 'failing'] as const;
+export type DisableReason = (typeof DISABLE_REASONS)[number];
+
 export const WebhookEndpointOut = z.object({
   id: z.string(),
   url: z.string(),
@@ -32,6 +36,9 @@ export const WebhookEndpointOut = z.object({
   instance_ids: z.array(z.string()),
   description: z.string(),
   enabled: z.boolean(),
+  /** Null while enabled, and where it was disabled through the API. */
+  disabled_reason: z.enum(DISABLE_REASONS).nullable(),
+  disabled_at: z.iso.datetime().nullable(),
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime(),
   /** In the answer to the creation only. */
@@ -56,3 +63,22 @@ export const DeliveryOut = z.object({
 export type DeliveryOut = z.infer<typeof DeliveryOut>;
 
 export const DeliveryListQuery = PageQuery.extend({ status: z.enum(DELIVERY_STATUSES).optional() });
+
+/** (design: rotate-secret) The secrets before sign too, the latest of them until `previous_expires_at`. */
+export const RotatedSecretOut = z.object({
+  secret: z.string(),
+  previous_expires_at: z.iso.datetime(),
+});
+export type RotatedSecretOut = z.infer<typeof RotatedSecretOut>;
+
+/** The failed deliveries that were created from `since` to `until`, both included; without `until`, until now. */
+export const RetryFailed = z
+  .strictObject({ since: dateTime(), until: dateTime().nullish() })
+  .refine(({ since, until }) => !until || Date.parse(until) >= Date.parse(since), {
+    path: ['until'],
+    message: 'must not be before since',
+  });
+export type RetryFailed = z.infer<typeof RetryFailed>;
+
+export const RetriedOut = z.object({ retried: z.number().int() });
+export type RetriedOut = z.infer<typeof RetriedOut>;

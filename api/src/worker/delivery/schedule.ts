@@ -1,3 +1,5 @@
+import type { DisableReason } from '@gwk/core/resources/webhook';
+
 /**
  * When a delivery is tried again, and when a destination is given up (design: delivery rules). Pure.
  */
@@ -67,8 +69,6 @@ export interface DestinationHealth {
   failingSince: Date | null;
   lastFailedAt: Date | null;
 }
-
-export type DisableReason = 'gone' | 'failing';
 
 /** Whether an attempt that failed is the last that its destination is given. */
 export function judgeDestination(

@@ -1,4 +1,5 @@
-import type { DestinationHealth, DisableReason } from './schedule.js';
+import type { DisableReason } from '@gwk/core/resources/webhook';
+import type { DestinationHealth } from './schedule.js';
 
 /**
  * What passes between the steps of a delivery: claim -> prepare -> call -> conclude. Each step takes what the one
