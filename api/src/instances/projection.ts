@@ -200,6 +200,7 @@ async function insertInstance(
   await tx.instanceLease.create({ data: { instanceId: id } });
   await tx.instanceLedger.create({ data: { instanceId: id } });
   await tx.instanceState.create({ data: { id: newUuid(), instanceId: id, state, since: now } });
+  await recordSuspension(tx, id, resource.spec.suspended);
 }
 
 async function updateInstance(
@@ -208,4 +209,21 @@ async function updateInstance(
   resource: InstanceResource,
 ): Promise<void> {
   await tx.instance.update({ where: { id }, data: { ...desired(resource), version: { increment: 1 } } });
+  await recordSuspension(tx, id, resource.spec.suspended);
+}
+
+/** Opens or ends the span of a suspension; nothing changes where it is open, or ended, already. */
+async function recordSuspension(
+  tx: Prisma.TransactionClient,
+  instanceId: string,
+  suspended: boolean,
+): Promise<void> {
+  if (!suspended) {
+    const present = { instanceId, endedAt: null };
+    await tx.instanceSuspension.updateMany({ where: present, data: { endedAt: new Date() } });
+    return;
+  }
+  await tx.$executeRaw`
+    INSERT INTO instance_suspensions (id, instance_id, since) VALUES (${newUuid()}::uuid, ${instanceId}::uuid, now())
+    ON CONFLICT (instance_id) WHERE ended_at IS NULL DO NOTHING`;
 }

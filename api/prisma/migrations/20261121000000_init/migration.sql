@@ -136,6 +136,16 @@ CREATE TABLE "instance_states" (
 );
 
 -- CreateTable
+CREATE TABLE "instance_suspensions" (
+    "id" UUID NOT NULL,
+    "instance_id" UUID NOT NULL,
+    "since" TIMESTAMPTZ(3) NOT NULL,
+    "ended_at" TIMESTAMPTZ(3),
+
+    CONSTRAINT "instance_suspensions_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
 CREATE TABLE "session_keys" (
     "instance_id" UUID NOT NULL,
     "type" TEXT NOT NULL,
@@ -299,6 +309,8 @@ CREATE TABLE "outbox" (
     "head" BOOLEAN NOT NULL DEFAULT false,
     "turn_at" TIMESTAMPTZ(3),
     "prepared" BOOLEAN NOT NULL DEFAULT true,
+    "prepare_at" TIMESTAMPTZ(3),
+    "prepare_attempts" INTEGER NOT NULL DEFAULT 0,
     "release_at" TIMESTAMPTZ(3),
     "out_ms_at_start" BIGINT NOT NULL,
     "claim_id" UUID,
@@ -333,16 +345,27 @@ CREATE TABLE "media" (
     "id" UUID NOT NULL,
     "account_id" UUID NOT NULL,
     "instance_id" UUID,
+    "instance_ids" UUID[] DEFAULT ARRAY[]::UUID[],
+    "message_id" UUID,
     "mimetype" TEXT NOT NULL,
     "size" INTEGER NOT NULL,
     "sha256" BYTEA NOT NULL,
-    "filename" TEXT,
+    "filename_sealed" BYTEA,
+    "key_sealed" BYTEA NOT NULL,
     "store_key" TEXT NOT NULL,
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     "expires_at" TIMESTAMPTZ(3) NOT NULL,
     "removed_at" TIMESTAMPTZ(3),
 
     CONSTRAINT "media_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "store_removals" (
+    "store_key" TEXT NOT NULL,
+    "due_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "store_removals_pkey" PRIMARY KEY ("store_key")
 );
 
 -- CreateTable
@@ -448,6 +471,7 @@ CREATE TABLE "webhook_queue" (
 CREATE TABLE "format_checks" (
     "id" UUID NOT NULL,
     "format" TEXT NOT NULL,
+    "message_id" UUID NOT NULL,
     "result" TEXT NOT NULL,
     "started_at" TIMESTAMPTZ(3) NOT NULL,
     "checked_at" TIMESTAMPTZ(3),
@@ -498,6 +522,9 @@ CREATE INDEX "engine_tokens_instance_id_idx" ON "engine_tokens"("instance_id");
 
 -- CreateIndex
 CREATE INDEX "instance_states_instance_id_since_idx" ON "instance_states"("instance_id", "since");
+
+-- CreateIndex
+CREATE INDEX "instance_suspensions_instance_id_since_idx" ON "instance_suspensions"("instance_id", "since");
 
 -- CreateIndex
 CREATE INDEX "contacts_account_id_idx" ON "contacts"("account_id");
@@ -557,6 +584,9 @@ CREATE INDEX "media_account_id_idx" ON "media"("account_id");
 CREATE INDEX "media_expires_at_idx" ON "media"("expires_at");
 
 -- CreateIndex
+CREATE INDEX "store_removals_due_at_idx" ON "store_removals"("due_at");
+
+-- CreateIndex
 CREATE INDEX "idempotency_records_expires_at_idx" ON "idempotency_records" USING BRIN ("expires_at");
 
 -- CreateIndex
@@ -612,6 +642,9 @@ ALTER TABLE "engine_tokens" ADD CONSTRAINT "engine_tokens_instance_id_fkey" FORE
 
 -- AddForeignKey
 ALTER TABLE "instance_states" ADD CONSTRAINT "instance_states_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "instance_suspensions" ADD CONSTRAINT "instance_suspensions_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
 
 -- AddForeignKey
 ALTER TABLE "session_keys" ADD CONSTRAINT "session_keys_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
@@ -731,6 +764,7 @@ FROM unnest(ARRAY['messages', 'events', 'webhook_deliveries']) AS parent;
 CREATE UNIQUE INDEX instances_name_key ON instances (account_id, name) WHERE deleted_at IS NULL;
 CREATE UNIQUE INDEX instances_resource_key ON instances (resource_namespace, resource_name) WHERE deleted_at IS NULL;
 CREATE UNIQUE INDEX instance_states_present_key ON instance_states (instance_id) WHERE ended_at IS NULL;
+CREATE UNIQUE INDEX instance_suspensions_present_key ON instance_suspensions (instance_id) WHERE ended_at IS NULL;
 CREATE INDEX messages_unfinished_idx ON messages (account_id, id) WHERE status IN ('queued', 'sending');
 CREATE INDEX messages_failed_idx ON messages (account_id, id) WHERE status = 'failed';
 CREATE UNIQUE INDEX outbox_head_key ON outbox (conversation_id) WHERE head;

@@ -16,6 +16,8 @@ const HOUR_MS = 3_600_000;
 const CONTENT_HOURS_WRITTEN = 24;
 /** The longest window that the mass block counts over. */
 const MASS_SENDS_HOURS = 24;
+/** The public status tells of 30 days. */
+const FORMAT_CHECK_DAYS = 90;
 /** The network keeps what it could not deliver for less. */
 const INBOUND_SEEN_DAYS = 30;
 
@@ -147,6 +149,14 @@ const EXPIRING: Record<string, (options: RetentionOptions) => string> = {
   'instance-states': ({ stateMonths }) => `
     DELETE FROM instance_states WHERE id IN (
       SELECT id FROM instance_states WHERE ended_at <= now() - interval '${stateMonths} months'
+      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
+  'instance-suspensions': ({ stateMonths }) => `
+    DELETE FROM instance_suspensions WHERE id IN (
+      SELECT id FROM instance_suspensions WHERE ended_at <= now() - interval '${stateMonths} months'
+      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
+  'format-checks': () => `
+    DELETE FROM format_checks WHERE id IN (
+      SELECT id FROM format_checks WHERE started_at <= now() - interval '${FORMAT_CHECK_DAYS} days'
       LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
 };
 
