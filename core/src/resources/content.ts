@@ -14,12 +14,15 @@ const uri = () =>
 /** Unknown fields inside `text` are ignored (design: message shape). */
 export const TextContent = z.object({ body: text(1, MAX_TEXT), preview_url: z.boolean().optional() });
 
+/** The worker fetches by nothing else. */
+const webUri = () => uri().refine((value) => /^https?:/i.test(value), { message: 'must be http or https' });
+
 export const MediaInput = z.strictObject({
   media_id: z
     .string()
     .regex(/^med_[0-9a-f]{32}$/)
     .nullish(),
-  url: uri().nullish(),
+  url: webUri().nullish(),
   filename: text(1, 255).nullish(),
   mimetype: text(1, 120).nullish(),
 });

@@ -50,11 +50,11 @@ const contentFields = Object.fromEntries(
 /** The field named like `type` holds the content; a missing one is `invalid-message`, so it is optional here. */
 export const SendMessage = z.strictObject({
   instance_id: idText(),
-  to: z.string().max(100),
+  to: z.string(),
   type: z.enum(MESSAGE_TYPES),
   ...contentFields,
   reply_to: idText().nullish(),
-  mentions: z.array(z.string().max(100)).max(MAX_MENTIONS).nullish(),
+  mentions: z.array(z.string()).max(MAX_MENTIONS).nullish(),
 });
 export type SendMessage = z.infer<typeof SendMessage>;
 
@@ -65,6 +65,13 @@ export type OutboundContent = {
   reply_to?: string | null;
   mentions?: string[] | null;
 } & { [T in MessageType]?: z.infer<Contents[T]> };
+
+/** What a message says in words, whatever its type; null where it has none. */
+export function textOf({ text, image, video, document, interactive, poll }: OutboundContent): string | null {
+  const captioned = image ?? video ?? document;
+  const said = captioned ? captioned.caption : (text?.body ?? interactive?.body ?? poll?.name);
+  return said ? said : null;
+}
 
 export const MessageError = z.object({ code: z.enum(FAILURE_CODES), message: z.string().nullable() });
 

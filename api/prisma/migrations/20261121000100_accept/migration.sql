@@ -23,7 +23,7 @@ $$;
 -- Times are milliseconds since 1970; bytes come in as hex.
 CREATE FUNCTION gwk_accept_gather(
   account_ids uuid[], instance_ids uuid[], names text[], are_groups boolean[], keys text[], fingerprints text[],
-  reply_ids uuid[], for_route text, environment_mass_minutes integer
+  reply_ids uuid[], media_ids uuid[], for_route text, environment_mass_minutes integer
 ) RETURNS TABLE (
   at double precision,
   instance_version text, state text, out_ms double precision, warm_up_from double precision,
@@ -33,7 +33,7 @@ CREATE FUNCTION gwk_accept_gather(
   contact_id uuid, opted_out boolean, conversation_id uuid, counted boolean, last_wrote_at double precision,
   new_contacts integer, oldest_new_contact double precision,
   mass_contacts integer, mass_counted boolean,
-  reply_ok boolean
+  reply_ok boolean, media_found boolean, media_instance uuid
 ) LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
@@ -64,9 +64,11 @@ BEGIN
     (extract(epoch FROM c.last_wrote_at) * 1000)::double precision,
     coalesce(oldest.count, 0)::integer, (extract(epoch FROM oldest.first_sent_at) * 1000)::double precision,
     mass.contacts, mass.counted,
-    q.reply_id IS NULL OR q.reply_ok
-  FROM unnest(account_ids, instance_ids, names, are_groups, keys, fingerprints, reply_ids, replies_ok)
-    WITH ORDINALITY AS q(account_id, instance_id, name, is_group, key, fingerprint, reply_id, reply_ok, place)
+    q.reply_id IS NULL OR q.reply_ok,
+    f.id IS NOT NULL, f.instance_id
+  FROM unnest(account_ids, instance_ids, names, are_groups, keys, fingerprints, reply_ids, media_ids, replies_ok)
+    WITH ORDINALITY
+    AS q(account_id, instance_id, name, is_group, key, fingerprint, reply_id, media_id, reply_ok, place)
   LEFT JOIN LATERAL (
     SELECT v.xmin::text AS version, v.policy, v.suspended_at FROM accounts v WHERE v.id = q.account_id LIMIT 1
   ) a ON true
@@ -107,6 +109,11 @@ BEGIN
     WHERE NOT q.is_group AND c.last_wrote_at IS NULL AND s.instance_id = q.instance_id AND s.fingerprint = decode(q.fingerprint, 'hex')
       AND s.at > present - make_interval(mins => gwk_mass_window(i.policy, a.policy, environment_mass_minutes))
   ) mass ON true
+  LEFT JOIN LATERAL (
+    SELECT v.id, v.instance_id FROM media v
+    WHERE v.id = q.media_id AND v.account_id = q.account_id AND v.expires_at > present AND v.removed_at IS NULL
+    LIMIT 1
+  ) f ON true
   ORDER BY q.place;
 END $$;
 
@@ -121,7 +128,7 @@ END $$;
 -- `new_contact_limits` is set for those to a contact who never wrote and was not counted, `mass_limits` for those whose
 -- contact was not counted with this text. Limits travel with the request, and its rank among the contacts that the group
 -- adds: what is proved is that the room that the decision relied on is still there. Whichever message of a contact
--- comes through counts it. `made_*`: how many different contacts, conversations and keys the group is to make.
+-- comes through counts it. `unprepared`: those that can be claimed only after the worker has prepared them. `made_*`: how many different contacts, conversations and keys the group is to make.
 CREATE FUNCTION gwk_accept_write(
   message_ids uuid[], account_ids uuid[], account_versions text[], instance_ids uuid[], instance_versions text[],
   conversation_ids uuid[], new_conversations boolean[], contact_ids uuid[], new_contacts boolean[], names text[],
@@ -130,7 +137,7 @@ CREATE FUNCTION gwk_accept_write(
   created double precision[], out_ms bigint[], releases timestamptz[],
   for_route text, keys text[], body_hashes text[], responses text[],
   new_contact_limits integer[], new_contact_ranks integer[],
-  fingerprints text[], mass_limits integer[], mass_ranks integer[], mass_minutes integer[],
+  fingerprints text[], mass_limits integer[], mass_ranks integer[], mass_minutes integer[], unprepared uuid[],
   made_contacts integer, made_conversations integer, made_keys integer
 ) RETURNS boolean[] LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
@@ -282,12 +289,12 @@ BEGIN
     WHERE c.id = e.conversation_id
     RETURNING c.id, c.last_seq - e.amount AS before
   ), queued AS (
-    INSERT INTO outbox (message_id, instance_id, conversation_id, seq, state, head, turn_at, release_at,
+    INSERT INTO outbox (message_id, instance_id, conversation_id, seq, state, head, turn_at, prepared, release_at,
       out_ms_at_start, created_at)
     SELECT e.message_id, e.instance_id, e.conversation_id,
       CASE WHEN e.release IS NULL THEN e.before + e.rank END,
       CASE WHEN e.release IS NULL THEN 'waiting' ELSE 'scheduled' END,
-      e.is_head, CASE WHEN e.is_head THEN present END, e.release, e.out_ms, present
+      e.is_head, CASE WHEN e.is_head THEN present END, e.message_id <> ALL (unprepared), e.release, e.out_ms, present
     FROM (
       SELECT n.*, a.before, n.release IS NULL AND n.rank = 1 AND (
         SELECT true FROM outbox o WHERE o.conversation_id = n.conversation_id AND o.head LIMIT 1) IS NULL AS is_head

@@ -111,7 +111,7 @@ export class Acceptor {
     const key = readIdempotencyKey(idempotencyKey);
     if (suspended) throw new Problem('account-suspended');
     const draft = readDraft(body);
-    const { instanceId, recipient, content, replyTo } = draft;
+    const { instanceId, recipient, text, replyTo, mediaId } = draft;
     if (instanceId === null || (instances !== null && !instances.has(instanceId)))
       throw new Problem('not-found');
     const { sealer } = this.#options;
@@ -123,11 +123,16 @@ export class Acceptor {
       recipientKey: `${instanceId} ${recipient.name}`,
       key,
       bodyHash: key === null ? null : hashBody(sealer, accountId, body),
-      fingerprint: sealer
-        .fingerprint(accountId, 'mass send', normaliseText(content.text?.body ?? ''))
-        .subarray(0, FINGERPRINT_BYTES),
+      fingerprint: text === null ? null : this.#fingerprint(accountId, text),
       replyTo,
+      mediaId,
+      visible: instances,
     };
+  }
+
+  #fingerprint(accountId: string, text: string): Buffer {
+    const whole = this.#options.sealer.fingerprint(accountId, 'mass send', normaliseText(text));
+    return whole.subarray(0, FINGERPRINT_BYTES);
   }
 
   async #runGathered(group: readonly Item[]): Promise<Result[]> {
@@ -197,7 +202,7 @@ export class Acceptor {
   #entry(request: Item, plan: Plan): Entry {
     const { sealer } = this.#options;
     const { accountId, instanceId, key, draft } = request;
-    const { to, type, content } = draft;
+    const { to, type, content, prepared } = draft;
     const messageId = newUuid();
     const body = answerOf({ messageId, instanceId, to, type, releaseAt: plan.releaseAt });
     const keep = key !== null && plan.releaseAt !== null;
@@ -208,6 +213,7 @@ export class Acceptor {
       createdAt: timeOfUuid(messageId),
       to,
       type,
+      prepared,
       waMessageId: newWaMessageId(),
       contentSealed: sealContent(sealer, instanceId, JSON.stringify(content)),
       body,

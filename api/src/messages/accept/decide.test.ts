@@ -31,6 +31,8 @@ const stranger: Facts = {
   massContacts: 0,
   massCounted: false,
   replyOk: true,
+  mediaFound: false,
+  mediaInstance: null,
 };
 const known: Facts = { ...stranger, contactId: 'contact', conversationId: 'conversation', counted: true };
 const friend: Facts = { ...known, lastWroteAt: NOW - HOUR };
@@ -45,6 +47,8 @@ const request = (
   key: given.key ?? null,
   fingerprint: Buffer.from(given.text ?? 'hello'),
   replyTo: null,
+  mediaId: null,
+  visible: null,
   bodyHash: given.key === undefined ? null : Buffer.from(given.body ?? 'body'),
 });
 
@@ -101,6 +105,33 @@ const one: [string, Facts, PolicyOverrides, string][] = [
 
 test.each(one)('%s', (_, facts, policy, expected) => {
   expect(decide([[request(), facts]], policy).map(word)).toEqual([expected]);
+});
+
+const file = 'a-file';
+test.each<[string, Partial<Request>, Partial<Facts>, string]>([
+  ['a file of the account', { mediaId: file }, { mediaFound: true }, 'write'],
+  ['a file that is not there', { mediaId: file }, { mediaFound: false }, 'media-not-found'],
+  [
+    'a file that an instance received, by a key of that instance',
+    { mediaId: file, visible: new Set(['instance', 'other']) },
+    { mediaFound: true, mediaInstance: 'other' },
+    'write',
+  ],
+  [
+    'a file that an instance received which the key does not see',
+    { mediaId: file, visible: new Set(['instance']) },
+    { mediaFound: true, mediaInstance: 'other' },
+    'media-not-found',
+  ],
+  ['what has no text is not counted as a mass send', { fingerprint: null }, { massContacts: 99 }, 'write'],
+])('%s', (_, given, facts, expected) => {
+  const decisions = decide([
+    [
+      { ...request(), ...given },
+      { ...known, ...facts },
+    ],
+  ]);
+  expect(decisions.map(word)).toEqual([expected]);
 });
 
 test('a group counts as a contact that wrote', () => {

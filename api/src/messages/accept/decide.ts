@@ -49,6 +49,8 @@ export type Request = Lookup & {
   bodyHash: Buffer | null;
   /** Names the conversation: one string for all that look by it. */
   recipientKey: string;
+  /** The instances that the sender's key is restricted to; null: all. */
+  visible: ReadonlySet<string> | null;
 };
 export type PolicyOf = (facts: Facts) => Policy;
 
@@ -91,6 +93,7 @@ function decide(request: Request, facts: Facts, policyOf: PolicyOf, tally: Tally
   }
   if (facts.instanceVersion === null) return refuse('not-found');
   if (!facts.replyOk) return refuse('invalid-reply-to');
+  if (request.mediaId !== null && !mayUseMedia(request, facts)) return refuse('media-not-found');
   if (facts.optedOut) return refuse('contact-opted-out');
   return judgePolicy(request, facts, policyOf(facts), tally);
 }
@@ -99,6 +102,11 @@ function judgeRepeat(request: Request, facts: Facts): Decision | null {
   if (facts.recordHash === null) return null;
   if (!request.bodyHash?.equals(facts.recordHash)) return refuse('idempotency-key-reused');
   return { do: 'replay' };
+}
+
+/** Answered alike for what is foreign, hidden from the key, expired or never was. */
+function mayUseMedia({ visible }: Request, { mediaFound, mediaInstance }: Facts): boolean {
+  return mediaFound && (visible === null || mediaInstance === null || visible.has(mediaInstance));
 }
 
 function judgePolicy(request: Request, facts: Facts, policy: Policy, tally: Tally): Decision {
@@ -117,8 +125,8 @@ function judgePolicy(request: Request, facts: Facts, policy: Policy, tally: Tall
     return accept({ ...accepted, newContact: null, mass: null }, tally);
   }
   const given = { request, facts, policy, tally, contactId: place.contactId };
-  const mass = judgeMass(given);
-  if ('do' in mass) return mass;
+  const mass = request.fingerprint === null ? null : judgeMass({ ...given, text: textKey(request) });
+  if (mass && 'do' in mass) return mass;
   const newContact = facts.counted ? null : judgeNew(given, now);
   if (newContact && 'do' in newContact) return newContact;
   return accept({ ...accepted, newContact, mass }, tally);
@@ -147,15 +155,15 @@ interface LimitCase {
 }
 
 function judgeMass({
-  request,
   facts,
   policy,
   tally,
   contactId,
-}: LimitCase): NonNullable<Plan['mass']> | Refusal {
+  text,
+}: LimitCase & { text: string }): NonNullable<Plan['mass']> | Refusal {
   const { max_contacts: limit, window_minutes: minutes } = policy.mass_block;
   if (facts.massCounted) return { room: null, minutes };
-  const added = tally.massSends.get(massKey(request));
+  const added = tally.massSends.get(text);
   const rank = added?.get(contactId) ?? (added?.size ?? 0) + 1;
   const verdict = judgeMassSend({ limit, count: facts.massContacts + rank - 1, alreadyCounted: false });
   if (verdict === 'refuse') return refuse('policy-mass-send-blocked', rank > 1 && facts.massContacts < limit);
@@ -194,7 +202,7 @@ function accept(given: AcceptedCase, tally: Tally): Decision {
   if (contactId !== null) {
     tally.contacts.set(contactKey(request), contactId);
     if (newContact) rankIn(tally.newContacts, request.instanceId).set(contactId, newContact.rank);
-    if (mass?.room) rankIn(tally.massSends, massKey(request)).set(contactId, mass.room.rank);
+    if (mass?.room) rankIn(tally.massSends, textKey(request)).set(contactId, mass.room.rank);
   }
   return {
     do: 'write',
@@ -222,7 +230,7 @@ function rankIn(ranks: Map<string, Map<string, number>>, key: string): Map<strin
   return found;
 }
 
-const massKey = ({ instanceId, fingerprint }: Request) => `${instanceId} ${fingerprint.toString('base64')}`;
+const textKey = ({ instanceId, fingerprint }: Request) => `${instanceId} ${fingerprint?.toString('base64')}`;
 const contactKey = ({ accountId, recipient }: Request) => `${accountId} ${recipient.name}`;
 const dateOf = (ms: number | null) => (ms === null ? null : new Date(ms));
 

@@ -9,10 +9,12 @@ export interface Lookup {
   instanceId: string;
   recipient: Recipient;
   key: string | null;
-  /** Of the text: what the mass block counts by. */
-  fingerprint: Buffer;
+  /** Of the text: what the mass block counts by. Null where there is no text. */
+  fingerprint: Buffer | null;
   /** UUID of the message quoted. */
   replyTo: string | null;
+  /** UUID of the file that it carries. */
+  mediaId: string | null;
 }
 
 /** What Postgres knew about one request at one moment. Times are milliseconds since 1970. */
@@ -46,6 +48,10 @@ export interface Facts {
   massContacts: number;
   massCounted: boolean;
   replyOk: boolean;
+  /** The file is the account's and can still be used. */
+  mediaFound: boolean;
+  /** The instance that received the file; null for an uploaded one. */
+  mediaInstance: string | null;
 }
 
 /** The `route` of these requests in idempotency_records. */
@@ -58,9 +64,9 @@ const GATHER = `
     record_message AS "recordMessage", record_response AS "recordResponse", contact_id AS "contactId", opted_out AS "optedOut",
     conversation_id AS "conversationId", counted, last_wrote_at AS "lastWroteAt", new_contacts AS "newContacts",
     oldest_new_contact AS "oldestNewContact", mass_contacts AS "massContacts", mass_counted AS "massCounted",
-    reply_ok AS "replyOk"
+    reply_ok AS "replyOk", media_found AS "mediaFound", media_instance AS "mediaInstance"
   FROM gwk_accept_gather($1::uuid[], $2::uuid[], $3::text[], $4::boolean[], $5::text[], $6::text[], $7::uuid[],
-    '${SEND_ROUTE}', $8::integer)`;
+    $8::uuid[], '${SEND_ROUTE}', $9::integer)`;
 
 /** One statement for the whole group; the answers in its order. */
 export function gather(
@@ -77,6 +83,7 @@ export function gather(
     textArray(group, ({ key }) => key),
     hexArray(group, ({ fingerprint }) => fingerprint),
     plainArray(group, ({ replyTo }) => replyTo),
+    plainArray(group, ({ mediaId }) => mediaId),
     environmentMassMinutes,
   );
 }

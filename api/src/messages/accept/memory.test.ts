@@ -3,7 +3,14 @@ import type { Plan, Request } from './decide.js';
 import type { Facts } from './gather.js';
 import { Memory } from './memory.js';
 
-const request = (given: { to?: string; key?: string; replyTo?: string; account?: string } = {}): Request => ({
+interface Given {
+  to?: string;
+  key?: string;
+  replyTo?: string;
+  mediaId?: string;
+  account?: string;
+}
+const request = (given: Given = {}): Request => ({
   accountId: given.account ?? 'account',
   instanceId: 'instance',
   recipient: parseRecipient(given.to ?? '5511999990000')!,
@@ -11,6 +18,8 @@ const request = (given: { to?: string; key?: string; replyTo?: string; account?:
   key: given.key ?? null,
   fingerprint: Buffer.alloc(16),
   replyTo: given.replyTo ?? null,
+  mediaId: given.mediaId ?? null,
+  visible: null,
   bodyHash: null,
 });
 
@@ -38,6 +47,8 @@ const facts = (given: Partial<Facts> = {}): Facts => ({
   massContacts: 0,
   massCounted: false,
   replyOk: true,
+  mediaFound: false,
+  mediaInstance: null,
   ...given,
 });
 
@@ -92,6 +103,7 @@ test('a key is guessed for once, a quote never', () => {
   expect(memory.guess(request({ key: 'k' }))).not.toBeNull();
   expect(memory.guess(request({ key: 'k' }))).toBeNull();
   expect(memory.guess(request({ replyTo: 'message' }))).toBeNull();
+  expect(memory.guess(request({ mediaId: 'file' }))).toBeNull();
 });
 
 test('the out clock of an instance that is away runs on', () => {

@@ -33,12 +33,13 @@ export class Memory {
 
   /**
    * What would be gathered, where there is a fair chance to guess it: null for an instance not seen yet, a key that was
-   * used before, and a quote.
+   * used before, a quote and a file.
    */
   guess(request: Request): Facts | null {
     const repeated = this.#isRepeated(request);
     const instance = this.#instances.get(request.instanceId);
-    if (repeated || request.replyTo !== null || instance?.accountId !== request.accountId) return null;
+    if (repeated || request.replyTo !== null || request.mediaId !== null) return null;
+    if (instance?.accountId !== request.accountId) return null;
     return this.#compose(instance.facts, this.#recipients.get(request.recipientKey) ?? STRANGER);
   }
 
@@ -71,6 +72,8 @@ export class Memory {
       massContacts: 0,
       massCounted: false,
       replyOk: true,
+      mediaFound: false,
+      mediaInstance: null,
     };
   }
 

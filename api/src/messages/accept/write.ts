@@ -12,6 +12,8 @@ export interface Entry {
   createdAt: number;
   to: string;
   type: string;
+  /** False: the worker has something to fetch, convert or preview first. */
+  prepared: boolean;
   waMessageId: string;
   contentSealed: Buffer;
   /** The answer. */
@@ -25,7 +27,7 @@ const TYPES = [
   ...['uuid[]', 'boolean[]', 'uuid[]', 'boolean[]', 'text[]', 'boolean[]', 'double precision[]'],
   ...['text[]', 'text[]', 'text[]', 'text[]', 'double precision[]', 'bigint[]', 'timestamptz[]'],
   ...['text', 'text[]', 'text[]', 'text[]'],
-  ...['integer[]', 'integer[]', 'text[]', 'integer[]', 'integer[]', 'integer[]'],
+  ...['integer[]', 'integer[]', 'text[]', 'integer[]', 'integer[]', 'integer[]', 'uuid[]'],
   ...['integer', 'integer', 'integer'],
 ];
 const WRITE = `SELECT gwk_accept_write(${TYPES.map((type, i) => `$${i + 1}::${type}`).join(', ')}) AS written`;
@@ -69,6 +71,10 @@ export async function write(database: Queryable, entries: readonly Entry[]): Pro
     plain(({ plan }) => plan.mass?.room?.limit ?? null),
     plain(({ plan }) => plan.mass?.room?.rank ?? null),
     plain(({ plan }) => plan.mass?.minutes ?? null),
+    plainArray(
+      entries.filter(({ prepared }) => !prepared),
+      ({ messageId }) => messageId,
+    ),
     countDistinct(entries, ({ plan }) => (plan.makesContact ? plan.contactId : null)),
     countDistinct(entries, ({ plan }) => (plan.makesConversation ? plan.conversationId : null)),
     countDistinct(entries, ({ request }) => request.key && `${request.accountId} ${request.key}`),
