@@ -12,6 +12,7 @@ import type { Exchange, Reply } from './exchange.js';
 import { InFlight } from './in-flight.js';
 import { routerPath, type Operation } from './operation.js';
 import { MethodNotAllowed, ProblemHandler } from './problem-handler.js';
+import { pagesOf, servePages } from '../pages/pages.js';
 import { rateLimit, subjectOf, type RateLimits } from './rate-limit.js';
 import type { Observer } from './respond.js';
 import { handlerOf } from './route.js';
@@ -57,6 +58,7 @@ export function createApp({ services, operations, health, observer }: AppOptions
   app.use(authenticate(apiKeys));
   app.use(rateLimit(limiter, limits));
   addRoutes(app, operations, (operation) => handlerOf(operation, services, observer));
+  app.use(servePages(pagesOf(operations, config), observer));
   app.use(() => {
     throw new Problem('not-found');
   });

@@ -8,6 +8,8 @@ export interface Answer {
   status: number;
   /** An object becomes JSON; text is JSON already. Undefined: no body. */
   body?: unknown;
+  /** Media type of the body; JSON where absent. */
+  type?: string;
   /** Names and values, one after the other. */
   headers?: readonly string[];
 }
@@ -24,7 +26,7 @@ const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
 
 /** Nothing happens where the request has been answered already (a deadline) or the client is gone. */
 export function respond(req: Exchange, res: Reply, answer: Answer, observer: Observer): void {
-  write(req, res, { ...answer, type: JSON_TYPE }, observer);
+  write(req, res, { ...answer, type: answer.type ?? JSON_TYPE }, observer);
 }
 
 export function respondProblem(

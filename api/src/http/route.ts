@@ -1,10 +1,11 @@
-import { fromPublicId, newUuid, type IdKind } from '@gwk/core/ids';
+import { fromPublicId, newUuid } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
 import type { RequestHandler } from 'express';
 import { readJson } from './body.js';
 import type { Exchange, Reply } from './exchange.js';
 import { handleOnce } from './idempotent.js';
 import type { Call, Operation } from './operation.js';
+import { PATH_IDS } from './path-ids.js';
 import { respond, type Observer } from './respond.js';
 import type { Services } from './services.js';
 import { validate } from './validate.js';
@@ -66,15 +67,6 @@ function callOf(
   };
 }
 
-/** Which ids stand in a path under which name. */
-const PARAMETERS: Readonly<Record<string, IdKind>> = {
-  instance_id: 'instance',
-  message_id: 'message',
-  media_id: 'media',
-  event_id: 'event',
-  endpoint_id: 'endpoint',
-  delivery_id: 'delivery',
-};
 const NONE: Readonly<Record<string, string>> = {};
 
 /** A malformed id is that of nothing. */
@@ -85,7 +77,7 @@ function paramsOf(req: Exchange): Readonly<Record<string, string>> {
   const params: Record<string, string> = {};
   for (const name of names) {
     const value = String(given[name]);
-    const kind = PARAMETERS[name];
+    const kind = PATH_IDS[name];
     const id = kind === undefined ? value : fromPublicId(kind, value);
     if (id === null) throw new Problem('not-found');
     if (kind !== undefined) req.subject = value;

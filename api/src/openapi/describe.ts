@@ -1,0 +1,158 @@
+import { STATUS_CODES } from 'node:http';
+import { PROBLEMS, type ProblemCode } from '@gwk/core/problems';
+import { ID_PREFIXES } from '@gwk/core/ids';
+import type { z } from 'zod';
+import type { Operation } from '../http/operation.js';
+import { PATH_IDS } from '../http/path-ids.js';
+import { exampleOf } from './examples.js';
+import { GENERAL, headerRefs, type HeaderName } from './headers.js';
+import { heedsIdempotencyKey, problemsOf } from './problems.js';
+import type { JsonSchema, SchemaBook } from './schema-book.js';
+
+/** One operation of the document, from its row in the table. */
+export function describeOperation(operation: Operation, book: SchemaBook): JsonSchema {
+  const { name, summary, description, scope } = operation;
+  return {
+    operationId: name,
+    summary,
+    ...(description !== undefined && { description }),
+    tags: [tagOf(operation)],
+    security: scope === null ? [] : [{ apiKey: [scope] }],
+    parameters: [
+      ...pathParameters(operation),
+      ...queryParameters(operation, book),
+      ...headerParameters(operation),
+    ],
+    ...(operation.body && { requestBody: requestBody(operation, operation.body, book) }),
+    responses: responsesOf(operation, book),
+  };
+}
+
+/** The first part of the path names the resource. */
+export function tagOf({ path }: Operation): string {
+  return path.split('/')[2]!;
+}
+
+function pathParameters({ path }: Operation): JsonSchema[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: pathSchema(name!),
+  }));
+}
+
+const TEXT_PARAMETERS: Readonly<Record<string, JsonSchema>> = {
+  phone: {
+    type: 'string',
+    description: 'Country code, area code and number, digits only.',
+    pattern: '^[0-9]{8,15}$',
+    examples: ['5511987654321'],
+  },
+  chat: {
+    type: 'string',
+    description: 'A phone (digits), or the full network id of a chat.',
+    minLength: 1,
+    maxLength: 100,
+    examples: ['5511987654321'],
+  },
+};
+
+function pathSchema(name: string): JsonSchema {
+  const kind = PATH_IDS[name];
+  if (kind === undefined) return TEXT_PARAMETERS[name] ?? { type: 'string', minLength: 1 };
+  return {
+    type: 'string',
+    pattern: `^${ID_PREFIXES[kind]}[0-9a-f]{32}$`,
+    examples: [`${ID_PREFIXES[kind]}0199f3a27c1e7b04a1d25c3e8f902b67`],
+  };
+}
+
+function queryParameters({ query }: Operation, book: SchemaBook): JsonSchema[] {
+  if (!query) return [];
+  const { properties = {}, required = [] } = book.input(query) as {
+    properties?: Record<string, JsonSchema>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    ...(required.includes(name) && { required: true }),
+    schema,
+  }));
+}
+
+function headerParameters(operation: Operation): JsonSchema[] {
+  const names = ['RequestId'];
+  if (heedsIdempotencyKey(operation)) names.push('IdempotencyKey');
+  if (operation.ifMatch) names.push('IfMatch');
+  return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
+}
+
+function requestBody({ bodyOptional, bodyType }: Operation, body: z.ZodType, book: SchemaBook): JsonSchema {
+  const schema = book.input(body);
+  return {
+    required: !bodyOptional,
+    content: { [bodyType ?? 'application/json']: { schema, ...examplesOf(schema, book) } },
+  };
+}
+
+function responsesOf(operation: Operation, book: SchemaBook): JsonSchema {
+  const responses: Record<string, JsonSchema> = {
+    [operation.status]: success(operation, operation.status, book),
+  };
+  for (const [status, meaning] of Object.entries(operation.otherStatuses ?? {})) {
+    responses[status] = { ...success(operation, Number(status), book), description: meaning };
+  }
+  for (const [status, codes] of problemsOf(operation)) responses[status] = refusal(codes);
+  return responses;
+}
+
+function success(operation: Operation, status: number, book: SchemaBook): JsonSchema {
+  const { result, resultType = 'application/json', etag } = operation;
+  const headers: HeaderName[] = [...GENERAL];
+  if (etag) headers.push('ETag');
+  if (heedsIdempotencyKey(operation)) headers.push('Idempotent-Replayed');
+  const answer = { description: STATUS_CODES[status] ?? '', headers: headerRefs(headers) };
+  if (!result) return answer;
+  const schema = book.output(result);
+  const media =
+    resultType === 'application/json' ? { schema, ...examplesOf(schema, book) } : streamOf(schema);
+  return { ...answer, content: { [resultType]: media } };
+}
+
+/** A stream is text; what its events carry is said beside it. */
+const streamOf = (event: JsonSchema): JsonSchema => ({ schema: { type: 'string' }, 'x-event-data': event });
+
+/** The codes are the keys of the examples. */
+function refusal(codes: readonly ProblemCode[]): JsonSchema {
+  const waits = codes.some((code) => RETRIED.has(PROBLEMS[code].status));
+  return {
+    description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}`).join('; '),
+    headers: headerRefs(waits ? [...GENERAL, 'Retry-After'] : GENERAL),
+    content: {
+      'application/problem+json': {
+        schema: { $ref: '#/components/schemas/Problem' },
+        examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
+      },
+    },
+  };
+}
+
+const RETRIED: ReadonlySet<number> = new Set([409, 429, 500, 502, 503]);
+
+/** Those that the schema brings, else one made from its parts. */
+function examplesOf(schema: JsonSchema, book: SchemaBook): JsonSchema {
+  const named = namedExamples(schema, book);
+  return named ? { examples: named } : { example: exampleOf(schema, book.components) };
+}
+
+function namedExamples(schema: JsonSchema, book: SchemaBook): JsonSchema | null {
+  const { $ref } = schema as { $ref?: string };
+  const target = $ref === undefined ? schema : book.components[$ref.split('/').at(-1)!];
+  const examples = target?.['examples'] as { type?: string }[] | undefined;
+  if (!examples || examples.length < 2) return null;
+  return Object.fromEntries(
+    examples.map((value, index) => [value.type ?? `example ${index + 1}`, { value }]),
+  );
+}

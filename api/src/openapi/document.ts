@@ -1,0 +1,121 @@
+import { PROBLEMS, problemBody, Problem, type ProblemCode } from '@gwk/core/problems';
+import { ProblemOut } from '@gwk/core/resources/problem';
+import { API_KEY_PREFIX } from '@gwk/core/scopes';
+import type { Operation } from '../http/operation.js';
+import { describeOperation, tagOf } from './describe.js';
+import { HEADERS } from './headers.js';
+import { SchemaBook, type JsonSchema } from './schema-book.js';
+
+export interface DocumentOptions {
+  operations: readonly Operation[];
+  baseUrl: string;
+  docsUrl: string;
+}
+
+export interface OpenApiDocument {
+  openapi: string;
+  info: JsonSchema;
+  servers: JsonSchema[];
+  tags: JsonSchema[];
+  paths: Record<string, Record<string, JsonSchema>>;
+  components: Record<string, Record<string, JsonSchema>>;
+}
+
+/** (spec: Versioning) */
+const VERSION = '0.1.0';
+
+/** The description of the interface: made from the table of operations, the schemas and the table of problems. */
+export function openApiDocument({ operations, baseUrl, docsUrl }: DocumentOptions): OpenApiDocument {
+  const book = new SchemaBook();
+  book.output(ProblemOut);
+  const paths: OpenApiDocument['paths'] = {};
+  for (const operation of operations) {
+    const item = (paths[operation.path] ??= {});
+    item[operation.method.toLowerCase()] = describeOperation(operation, book);
+  }
+  const tags = [...new Set(operations.map(tagOf))].sort();
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'gwk',
+      version: VERSION,
+      summary: 'Send and receive messages on a messaging network through instances.',
+      description: DESCRIPTION,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: baseUrl }],
+    tags: tags.map((name) => ({ name, description: TAGS[name] ?? name })),
+    paths,
+    components: {
+      securitySchemes: { apiKey: API_KEY },
+      parameters: PARAMETERS,
+      headers: HEADERS,
+      examples: problemExamples(docsUrl),
+      schemas: book.components,
+    },
+  };
+}
+
+const DESCRIPTION = `Sending is asynchronous: what is accepted answers \`202\` and leaves afterwards; progress is read, or arrives by webhook.
+
+Every refusal is \`application/problem+json\` (RFC 9457); clients branch on \`type\`. A path that is not here answers \`404\` (\`not-found\`), a method that is not here \`405\` (\`method-not-allowed\`, with \`Allow\`). What is no HTTP request at all, or has headers over 16 kB, answers \`422\` or \`413\` on every path.
+
+Answers may gain fields; a client ignores those that it does not know.`;
+
+const TAGS: Readonly<Record<string, string>> = {
+  events: 'What happened in the last 90 days.',
+  instances: 'Numbers: create, pair, observe.',
+  media: 'Files for messages.',
+  messages: 'Send, change, read.',
+  'opt-outs': 'Contacts that are not to be written to.',
+  status: 'Which interactive formats work.',
+  'webhook-deliveries': 'Deliveries, sent again.',
+  'webhook-endpoints': 'Destinations of events.',
+};
+
+const API_KEY: JsonSchema = {
+  type: 'http',
+  scheme: 'bearer',
+  bearerFormat: `${API_KEY_PREFIX}...`,
+  description: 'An API key. The scope that an operation needs stands with the operation.',
+};
+
+const PARAMETERS: Record<string, JsonSchema> = {
+  RequestId: {
+    name: 'X-Request-ID',
+    in: 'header',
+    description:
+      'Used in place of a generated id; one that is not 1 to 128 printable ASCII characters is replaced.',
+    schema: { type: 'string', minLength: 1, maxLength: 128 },
+  },
+  IdempotencyKey: {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description:
+      'A repeat within 24 hours with the same key and body gets the same answer and does nothing again.',
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+  },
+  IfMatch: {
+    name: 'If-Match',
+    in: 'header',
+    description: 'The `ETag` of the version to change; another one in force is answered with `412`.',
+    schema: { type: 'string' },
+  },
+};
+
+function problemExamples(docsUrl: string): Record<string, JsonSchema> {
+  const codes = Object.keys(PROBLEMS) as ProblemCode[];
+  const where = { docsUrl, path: '/v1/messages', requestId: '5f0c9f5e-7d1c-4b7a-9a43-0f6a3f1f7c10' };
+  const extras = (code: ProblemCode) => EXTRAS[code] ?? {};
+  return Object.fromEntries(
+    codes.map((code) => {
+      const value = problemBody(new Problem(code, extras(code)), where);
+      return [code, { summary: PROBLEMS[code].title, value }];
+    }),
+  );
+}
+
+const EXTRAS: Partial<Record<ProblemCode, ConstructorParameters<typeof Problem>[1]>> = {
+  'insufficient-scope': { required_scope: 'messages:send' },
+  'validation-error': { errors: [{ path: 'text.body', code: 'custom', message: 'at least 1 characters' }] },
+};
