@@ -158,6 +158,27 @@ export function messageStatusUpdated(
   });
 }
 
+/** Who edited, deleted or reacted: the number itself (by API or from a device), or the contact. */
+export type Author = { from_me: true } | { from_me: false; from: Received['from'] };
+
+export function messageEdited(message: MessageSubject, at: Date, author: Author, text: string): EventDraft {
+  return messageEvent('message.edited', message, at, { ...author, text });
+}
+
+export function messageDeleted(message: MessageSubject, at: Date, author: Author): EventDraft {
+  return messageEvent('message.deleted', message, at, { ...author });
+}
+
+/** `emoji` is empty where a reaction was taken back. */
+export function messageReaction(
+  message: MessageSubject,
+  at: Date,
+  author: Author,
+  emoji: string,
+): EventDraft {
+  return messageEvent('message.reaction', message, at, { ...author, emoji });
+}
+
 /** A message that came in, or that was sent from a device of the number itself (which has no id of ours). */
 export interface Received {
   accountId: string;
