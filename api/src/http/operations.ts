@@ -1,5 +1,6 @@
 import { eventOperations } from '../events/operations.js';
 import { instanceOperations } from '../instances/operations.js';
+import { policyOperations } from '../instances/policy.js';
 import { messageOperations } from '../messages/operations.js';
 import { webhookOperations } from '../webhooks/operations.js';
 import type { Operation } from './operation.js';
@@ -8,6 +9,7 @@ import type { Operation } from './operation.js';
 export const OPERATIONS: readonly Operation[] = [
   ...messageOperations,
   ...instanceOperations,
+  ...policyOperations,
   ...eventOperations,
   ...webhookOperations,
 ];

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { Problem, type FieldError } from '../problems.js';
+import { text } from '../resources/common.js';
 
 /** Policies at three levels: environment, account, instance (spec: Policy objects; design: policy overrides). */
 const TIME = /^([01][0-9]|2[0-3]):[0-5][0-9]$/;
-const word = () => z.string().min(1).max(30);
+const word = () => text(1, 30);
 
 export const PolicyOverrides = z.strictObject({
   active_hours: z
@@ -33,25 +34,37 @@ export const PolicyOverrides = z.strictObject({
 });
 export type PolicyOverrides = z.infer<typeof PolicyOverrides>;
 
-export interface ActiveHours {
-  start: string;
-  end: string;
-  timezone: string;
-  outside: 'reject' | 'schedule';
-}
+const ActiveHours = z.object({
+  start: z.string(),
+  end: z.string(),
+  timezone: z.string(),
+  outside: z.enum(['reject', 'schedule']),
+});
+export type ActiveHours = z.infer<typeof ActiveHours>;
 
-export interface Policy {
+const Policy = z.object({
   /** Null: no window. */
-  active_hours: ActiveHours | null;
-  mass_block: { max_contacts: number; window_minutes: number };
-  opt_out: { enabled: boolean; keywords: string[]; resume_keywords: string[] };
-  menu_ttl_hours: number;
-  new_contacts_per_day: number;
-  messages_per_minute: number;
-}
+  active_hours: ActiveHours.nullable(),
+  mass_block: z.object({ max_contacts: z.int(), window_minutes: z.int() }),
+  opt_out: z.object({
+    enabled: z.boolean(),
+    keywords: z.array(z.string()),
+    resume_keywords: z.array(z.string()),
+  }),
+  menu_ttl_hours: z.int(),
+  new_contacts_per_day: z.int(),
+  messages_per_minute: z.int(),
+});
+export type Policy = z.infer<typeof Policy>;
 
-export type PolicyLevel = 'environment' | 'account' | 'instance';
-export type PolicyOut = Policy & { sources: Record<keyof Policy, PolicyLevel> };
+export const POLICY_LEVELS = ['environment', 'account', 'instance'] as const;
+export type PolicyLevel = (typeof POLICY_LEVELS)[number];
+
+/** The policy in force, and which level each key comes from. */
+export const PolicyOut = Policy.extend({
+  sources: z.record(Policy.keyof(), z.enum(POLICY_LEVELS)),
+});
+export type PolicyOut = z.infer<typeof PolicyOut>;
 
 export const NEW_CONTACTS_PER_DAY = 250;
 export const NEW_CONTACTS_PER_DAY_WARMING_UP = 50;

@@ -1,0 +1,106 @@
+import type { PolicyOut } from '@gwk/core/policy/policy';
+import type { InstanceOut } from '@gwk/core/resources/instance';
+import { fromPublicId } from '@gwk/core/ids';
+import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
+import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
+import { TestApi, type TestAccount } from '../testing/api.js';
+import type { ApiClient } from '../testing/client.js';
+
+let database: TestDatabase;
+let api: TestApi;
+let account: TestAccount;
+let client: ApiClient;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  api = await TestApi.start({
+    databaseUrl: database.url,
+    redisUrl: redisUrl(),
+    redisPrefix: redisPrefix(),
+    settings: { GWK_API_POLICY: '{"menu_ttl_hours":48,"messages_per_minute":90}' },
+  });
+});
+beforeEach(async () => {
+  account = await api.account();
+  client = await api.clientOf(account);
+});
+afterAll(async () => {
+  await api.stop();
+  await database.drop();
+});
+
+const create = async (kind: string): Promise<string> =>
+  (await client.call<InstanceOut>('POST', '/v1/instances', { body: { name: kind, kind } })).body.id;
+const policyOf = async (id: string) => client.call<PolicyOut>('GET', `/v1/instances/${id}/policy`);
+
+test('policy defaults: no window, 30 contacts in 60 minutes, the words, 50 new contacts while warming up', async () => {
+  const { status, body } = await policyOf(await create('sandbox'));
+  expect(status).toBe(200);
+  expect(body).toEqual({
+    active_hours: null,
+    mass_block: { max_contacts: 30, window_minutes: 60 },
+    opt_out: {
+      enabled: true,
+      keywords: ['SAIR', 'PARAR', 'STOP'],
+      resume_keywords: ['VOLTAR', 'START'],
+    },
+    menu_ttl_hours: 48,
+    new_contacts_per_day: 50,
+    messages_per_minute: 90,
+    sources: {
+      active_hours: 'environment',
+      mass_block: 'environment',
+      opt_out: 'environment',
+      menu_ttl_hours: 'environment',
+      new_contacts_per_day: 'environment',
+      messages_per_minute: 'environment',
+    },
+  });
+});
+
+test('each value comes whole from the highest level that sets it, and the sources say which', async () => {
+  const id = await create('web');
+  await api.db.account.update({
+    where: { id: account.id },
+    data: { policy: { menu_ttl_hours: 12, mass_block: { max_contacts: 5 } } },
+  });
+  const policy = { mass_block: { window_minutes: 10 }, new_contacts_per_day: 0 };
+  await client.call('PATCH', `/v1/instances/${id}`, { body: { policy } });
+  const { body } = await policyOf(id);
+  expect(body).toMatchObject({
+    mass_block: { max_contacts: 30, window_minutes: 10 },
+    menu_ttl_hours: 12,
+    new_contacts_per_day: 0,
+    messages_per_minute: 90,
+    sources: {
+      active_hours: 'environment',
+      mass_block: 'instance',
+      menu_ttl_hours: 'account',
+      new_contacts_per_day: 'instance',
+      messages_per_minute: 'environment',
+    },
+  });
+});
+
+test('an empty object returns the instance to the account default', async () => {
+  const id = await create('web');
+  await client.call('PATCH', `/v1/instances/${id}`, { body: { policy: { menu_ttl_hours: 1 } } });
+  await client.call('PATCH', `/v1/instances/${id}`, { body: { policy: {} } });
+  const { body } = await policyOf(id);
+  expect([body.menu_ttl_hours, body.sources.menu_ttl_hours]).toEqual([48, 'environment']);
+});
+
+test('the warm-up ends 14 days after the first pairing', async () => {
+  const id = await create('web');
+  const firstPairedAt = new Date(Date.now() - 15 * 86_400_000);
+  await api.db.instance.update({ where: { id: fromPublicId('instance', id)! }, data: { firstPairedAt } });
+  expect((await policyOf(id)).body.new_contacts_per_day).toBe(250);
+});
+
+test('a key without instances:read does not see it, and a foreign instance is not there', async () => {
+  const id = await create('web');
+  const other = await api.clientOf(account, { scopes: ['messages:send'] });
+  expect((await other.call('GET', `/v1/instances/${id}/policy`)).status).toBe(403);
+  const foreign = await api.clientOf(await api.account());
+  expect((await foreign.call('GET', `/v1/instances/${id}/policy`)).status).toBe(404);
+});

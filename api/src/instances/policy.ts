@@ -1,0 +1,33 @@
+import { isWarmingUp, PolicyOut, resolvePolicy, type PolicyOverrides } from '@gwk/core/policy/policy';
+import type { Instance } from '../generated/prisma/client.js';
+import { operation } from '../http/operation.js';
+import { findInstance } from './find.js';
+
+/** Since when an instance has been warming up; null: it has not begun. A sandbox begins when it is made. */
+export function warmUpFrom(row: Pick<Instance, 'kind' | 'createdAt' | 'firstPairedAt'>): Date | null {
+  return row.kind === 'sandbox' ? row.createdAt : row.firstPairedAt;
+}
+
+export const policyOperations = [
+  operation({
+    name: 'getPolicy',
+    method: 'GET',
+    path: '/v1/instances/{instance_id}/policy',
+    summary: 'The policy in force, and which level each value comes from',
+    scope: 'instances:read',
+    status: 200,
+    problems: [],
+    result: PolicyOut,
+    async handle({ caller, params, services }) {
+      const row = await findInstance(services.db, caller, params['instance_id']!);
+      const account = await services.db.account.findUniqueOrThrow({ where: { id: row.accountId } });
+      const levels = {
+        environment: services.environmentPolicy,
+        account: account.policy as PolicyOverrides,
+        instance: row.policy as PolicyOverrides,
+      };
+      const warmingUp = isWarmingUp(warmUpFrom(row), new Date());
+      return { status: 200, body: resolvePolicy(levels, { warmingUp }) };
+    },
+  }),
+];

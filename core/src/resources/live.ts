@@ -1,0 +1,22 @@
+import { z } from 'zod';
+
+/** What is asked of a connection as it stands (spec: contacts, read marks, presence). */
+export const ContactCheckOut = z.object({
+  phone: z.string(),
+  exists: z.boolean(),
+  jid: z.string().nullable(),
+});
+export type ContactCheckOut = z.infer<typeof ContactCheckOut>;
+
+export const MAX_READ_MARKS = 200;
+
+export const ReadMarks = z.strictObject({
+  wa_message_ids: z.array(z.string().min(1).max(200)).min(1).max(MAX_READ_MARKS),
+});
+export type ReadMarks = z.infer<typeof ReadMarks>;
+
+export const PRESENCES = ['typing', 'recording', 'paused'] as const;
+export type Presence = (typeof PRESENCES)[number];
+
+export const PresenceUpdate = z.strictObject({ state: z.enum(PRESENCES) });
+export type PresenceUpdate = z.infer<typeof PresenceUpdate>;

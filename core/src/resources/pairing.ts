@@ -1,0 +1,29 @@
+import { z } from 'zod';
+import { INSTANCE_STATES } from '../states.js';
+
+/** Pairing (spec: Pairing). `pairing` is shown while a session is open and is no stored state. */
+export const PAIRING_METHODS = ['qr', 'code'] as const;
+export type PairingMethod = (typeof PAIRING_METHODS)[number];
+
+/** The phone's form is judged apart: its error has a code of its own. */
+export const PairingRequest = z
+  .strictObject({ method: z.enum(PAIRING_METHODS).nullish(), phone: z.string().max(100).nullish() })
+  .nullable();
+export type PairingRequest = z.infer<typeof PairingRequest>;
+
+export const PairingQr = z.object({
+  code: z.string(),
+  /** Of the time that is left. */
+  expires_in_s: z.int(),
+  image: z.string().startsWith('data:image/png;base64,'),
+});
+export type PairingQr = z.infer<typeof PairingQr>;
+
+export const PairingOut = z.object({
+  instance_id: z.string(),
+  state: z.enum(['pairing', ...INSTANCE_STATES]),
+  /** Null where none is on display: another method, a code that has run out and whose successor is on its way. */
+  qr: PairingQr.nullable(),
+  pairing_code: z.string().nullable(),
+});
+export type PairingOut = z.infer<typeof PairingOut>;
