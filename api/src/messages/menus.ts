@@ -1,16 +1,16 @@
-import type { MenuOption } from '@gwk/core/menus/replies';
+import type { MenuContent } from '@gwk/core/menus/sent-menu';
 import type { Sealer } from '@gwk/core/sealing';
 
 /**
- * The options of a menu at rest (menus.options_sealed): JSON of MenuOption[], sealed for the instance. The row is
- * made with the encoded message, before its first stanza, and counts once `sent_at` says that it left.
+ * A menu at rest (menus.options_sealed): JSON of MenuContent, sealed for the instance. The row is made with the
+ * encoded message, before its first stanza, and counts once `sent_at` says that it left.
  */
 const OPTIONS = 'menus.options_sealed';
 
-export function sealOptions(sealer: Sealer, instanceId: string, options: readonly MenuOption[]): Buffer {
-  return sealer.sealJson(instanceId, OPTIONS, options);
+export function sealMenu(sealer: Sealer, instanceId: string, { options, selectable }: MenuContent): Buffer {
+  return sealer.sealJson(instanceId, OPTIONS, { options, selectable });
 }
 
-export function openOptions(sealer: Sealer, instanceId: string, sealed: Uint8Array): MenuOption[] {
-  return sealer.openJson(instanceId, OPTIONS, sealed) as MenuOption[];
+export function openMenu(sealer: Sealer, instanceId: string, sealed: Uint8Array): MenuContent {
+  return sealer.openJson(instanceId, OPTIONS, sealed) as MenuContent;
 }
