@@ -22,6 +22,10 @@ export interface OpenMenu {
   answeredAt: Date | null;
 }
 
+const HOUR = 3_600_000;
+/** Of the network, which tells whole seconds, and ours. What was typed longer before a menu left is no answer to it. */
+const CLOCKS_DIFFER = 5_000;
+
 export interface TypedReply {
   text: string;
   quotedWaMessageId: string | null;
@@ -45,7 +49,8 @@ export function recogniseReply(
   const quoted = menus.find((menu) => menu.waMessageId === reply.quotedWaMessageId);
   const menu = quoted ?? menus[0];
   if (!menu || menu.answeredAt !== null) return null;
-  if (reply.at.getTime() - menu.sentAt.getTime() > ttlHours * 3_600_000) return null;
+  const age = reply.at.getTime() - menu.sentAt.getTime();
+  if (age > ttlHours * HOUR || age < -CLOCKS_DIFFER) return null;
   const option = optionByNumber(reply.text, menu) ?? optionByName(reply.text, menu);
   return option ? { menu, option } : null;
 }

@@ -1,4 +1,4 @@
-import { foldWord } from '../folded-text.js';
+import { foldText, foldWord } from '../folded-text.js';
 import type { Policy } from './policy.js';
 
 /**
@@ -7,8 +7,13 @@ import type { Policy } from './policy.js';
  */
 export function recogniseOptOut(text: string, policy: Policy['opt_out']): 'opt_out' | 'opt_in' | null {
   if (!policy.enabled) return null;
-  const word = foldWord(text);
+  const word = compared(text);
   if (word === '') return null;
-  if (policy.keywords.some((keyword) => foldWord(keyword) === word)) return 'opt_out';
-  return policy.resume_keywords.some((keyword) => foldWord(keyword) === word) ? 'opt_in' : null;
+  if (policy.keywords.some((keyword) => compared(keyword) === word)) return 'opt_out';
+  return policy.resume_keywords.some((keyword) => compared(keyword) === word) ? 'opt_in' : null;
+}
+
+/** A word of signs alone (an emoji) is compared as it is. */
+function compared(text: string): string {
+  return foldWord(text) || foldText(text);
 }

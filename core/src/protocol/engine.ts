@@ -186,18 +186,90 @@ const sessionWrite = {
   response: z.object({}),
 };
 
+/** What a message on its way in can be (spec: message.received). */
+export const INBOUND_TYPES = [
+  'text',
+  'image',
+  'video',
+  'audio',
+  'document',
+  'sticker',
+  'location',
+  'contact',
+  'poll',
+  'interactive',
+  'other',
+] as const;
+export type InboundType = (typeof INBOUND_TYPES)[number];
+
+/** A click names its option and the message that was answered. */
+const Click = z.strictObject({
+  option_id: z.string().min(1).max(500),
+  /** Null where the network tells the id alone. */
+  label: z.string().max(500).nullable(),
+  source: z.enum(['native_flow', 'button', 'template_button', 'list']),
+  in_reply_to_wa_message_id: z.string().max(200).nullable(),
+});
+
+/** The whole choice of one voter as it is now; nothing: the vote was withdrawn. */
+const PollVote = z.strictObject({
+  poll_wa_message_id: z.string().min(1).max(200),
+  /** SHA-256 of each option's label, in hex: how the network names them. */
+  chosen: z.array(z.string().regex(/^[0-9a-f]{64}$/)).max(12),
+});
+
+/** What happened to an earlier message of the conversation. */
+const Change = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('edit'),
+    wa_message_id: z.string().min(1).max(200),
+    text: z.string().max(70_000),
+  }),
+  z.strictObject({ kind: z.literal('delete'), wa_message_id: z.string().min(1).max(200) }),
+  /** An empty emoji removes the reaction. */
+  z.strictObject({
+    kind: z.literal('reaction'),
+    wa_message_id: z.string().min(1).max(200),
+    emoji: z.string().max(100),
+  }),
+]);
+
 const InboundMessage = z.strictObject({
   wa_message_id: z.string().min(1).max(200),
   /** Network id of the conversation. */
   chat: z.string().max(100),
   /** Network id of the sender: the contact, or the member of the group. */
   from: z.string().max(100),
+  /**
+   * The other id of the contact (of a direct chat) or of the sender (within a group), where the network tells both the
+   * phone and the hidden one: what is known under either is one contact from here on.
+   */
+  alt: z.string().max(100).nullish(),
   from_name: z.string().max(300).nullable(),
   from_me: z.boolean(),
   at: time(),
-  type: z.string().max(30),
+  type: z.enum(INBOUND_TYPES),
   text: z.string().max(70_000).nullable(),
   quoted_wa_message_id: z.string().max(200).nullable(),
+  is_forwarded: z.boolean().optional(),
+  /** Network ids. */
+  mentions: z.array(z.string().max(100)).max(1024).optional(),
+  location: z
+    .strictObject({
+      latitude: z.number(),
+      longitude: z.number(),
+      name: z.string().max(1000).optional(),
+      address: z.string().max(1000).optional(),
+    })
+    .optional(),
+  contacts: z
+    .array(z.strictObject({ name: z.string().max(1000), phones: z.array(z.string().max(100)).max(50) }))
+    .max(300)
+    .optional(),
+  /** At most one of these three; a change makes no message of its own. */
+  click: Click.optional(),
+  vote: PollVote.optional(),
+  change: Change.optional(),
 });
 export type InboundMessage = z.infer<typeof InboundMessage>;
 

@@ -1,0 +1,33 @@
+import { recogniseOptOut } from './opt-out-words.js';
+
+const policy = {
+  enabled: true,
+  keywords: ['SAIR', 'PARAR', 'STOP', 'não quero', '🛑'],
+  resume_keywords: ['VOLTAR', 'START', 'parar'],
+};
+
+describe('what a typed message asks for', () => {
+  test.each<[string, string, 'opt_out' | 'opt_in' | null]>([
+    ['the word', 'SAIR', 'opt_out'],
+    ['in small letters', 'sair', 'opt_out'],
+    ['with an accent that is not in the list', 'SAÍR', 'opt_out'],
+    ['without the accents of the list', 'NAO  QUERO', 'opt_out'],
+    ['with punctuation around it', '"Sair!!"', 'opt_out'],
+    ['with spaces and line breaks around it', ' \n sair\t', 'opt_out'],
+    ['an emoji that is in the list', ' 🛑 ', 'opt_out'],
+    ['an emoji that is not', '👍', null],
+    ['the word among others', 'quero sair', null],
+    ['a longer word', 'sairei', null],
+    ['nothing', '', null],
+    ['punctuation alone', '!!!', null],
+    ['a resume word', 'voltar.', 'opt_in'],
+    ['a word of both lists opts out', 'PARAR', 'opt_out'],
+  ])('%s', (_, text, expected) => {
+    expect(recogniseOptOut(text, policy)).toBe(expected);
+  });
+
+  test('nothing where recognition is off', () => {
+    expect(recogniseOptOut('SAIR', { ...policy, enabled: false })).toBeNull();
+    expect(recogniseOptOut('VOLTAR', { ...policy, enabled: false })).toBeNull();
+  });
+});
