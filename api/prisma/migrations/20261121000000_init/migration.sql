@@ -89,6 +89,7 @@ CREATE TABLE "instances" (
     "reconnect_count" INTEGER NOT NULL DEFAULT 0,
     "reconnect_at" TIMESTAMPTZ(3),
     "command_key_sealed" BYTEA NOT NULL,
+    "unlink_id" UUID,
     "version" INTEGER NOT NULL DEFAULT 1,
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
     "updated_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
@@ -159,7 +160,9 @@ CREATE TABLE "session_keys" (
 -- CreateTable
 CREATE TABLE "pairing_sessions" (
     "instance_id" UUID NOT NULL,
+    "id" UUID NOT NULL,
     "method" TEXT NOT NULL,
+    "phone_sealed" BYTEA,
     "state" TEXT NOT NULL,
     "code_sealed" BYTEA,
     "qr_count" INTEGER NOT NULL DEFAULT 0,
@@ -169,6 +172,19 @@ CREATE TABLE "pairing_sessions" (
     "updated_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
 
     CONSTRAINT "pairing_sessions_pkey" PRIMARY KEY ("instance_id")
+);
+
+-- CreateTable
+CREATE TABLE "expiring_codes" (
+    "id" UUID NOT NULL,
+    "account_id" UUID NOT NULL,
+    "event_id" UUID,
+    "route" TEXT,
+    "key" TEXT,
+    "after_sealed" BYTEA NOT NULL,
+    "expires_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "expiring_codes_pkey" PRIMARY KEY ("id")
 );
 
 -- CreateTable
@@ -527,6 +543,9 @@ CREATE INDEX "instance_states_instance_id_since_idx" ON "instance_states"("insta
 CREATE INDEX "instance_suspensions_instance_id_since_idx" ON "instance_suspensions"("instance_id", "since");
 
 -- CreateIndex
+CREATE INDEX "expiring_codes_expires_at_idx" ON "expiring_codes"("expires_at");
+
+-- CreateIndex
 CREATE INDEX "contacts_account_id_idx" ON "contacts"("account_id");
 
 -- CreateIndex
@@ -784,6 +803,7 @@ ALTER TABLE instances
 ALTER TABLE messages
   ADD CHECK (direction IN ('outbound', 'inbound')),
   ADD CHECK (status IN ('queued', 'sending', 'sent', 'delivered', 'read', 'failed'));
+ALTER TABLE pairing_sessions ADD CHECK (method IN ('qr', 'code')), ADD CHECK (state IN ('pairing', 'closed'));
 ALTER TABLE outbox
   ADD CHECK (state IN ('scheduled', 'waiting', 'claimed')),
   ADD CHECK ((state = 'scheduled') = (seq IS NULL)),
