@@ -6,6 +6,7 @@ import {
   type WebhookEndpointUpdate,
 } from '@gwk/core/resources/webhook';
 import { newWebhookSecret } from '@gwk/core/webhook-signature';
+import { audit, byKey } from '../accounts/audit.js';
 import type { Caller } from '../accounts/caller.js';
 import type { Database } from '../database.js';
 import type { Prisma } from '../generated/prisma/client.js';
@@ -90,6 +91,7 @@ export async function createEndpoint(
       },
       include: WITH_INSTANCES,
     });
+    await audit(tx, byKey(caller, 'webhook.create', id));
     return { row, secret };
   });
 }
@@ -115,6 +117,7 @@ export async function updateEndpoint(
     await lockAccountByName(tx, caller.accountName);
     await findEndpoint(tx, caller, id);
     const instanceIds = body.instance_ids && (await judgeInstances(tx, caller, body.instance_ids, id));
+    await audit(tx, byKey(caller, 'webhook.update', id, changeOf(body)));
     return tx.webhookEndpoint.update({
       where: { id },
       data: {
@@ -126,6 +129,13 @@ export async function updateEndpoint(
       include: WITH_INSTANCES,
     });
   });
+}
+
+/** What the account's log says of a change: not the URL, in which there may be a password. */
+function changeOf(body: WebhookEndpointUpdate): Prisma.InputJsonObject {
+  const given = Object.entries(body).filter(([, value]) => value !== null && value !== undefined);
+  const fields = given.map(([field]) => field);
+  return { fields, ...(typeof body.enabled === 'boolean' && { enabled: body.enabled }) };
 }
 
 /** Null means unchanged. Enabling forgives: the five days that disable a destination begin anew. */
@@ -140,15 +150,12 @@ function changedFields(body: WebhookEndpointUpdate): Prisma.WebhookEndpointUpdat
   };
 }
 
-/** Deliveries still to be made end with their destination. */
+/** What waits for it is removed by the worker, in batches: there may be a million. */
 export async function deleteEndpoint(db: Database, caller: Caller, id: string): Promise<void> {
   await db.$transaction(async (tx) => {
     await findEndpoint(tx, caller, id);
     await tx.webhookEndpoint.delete({ where: { id } });
-    await tx.webhookDelivery.updateMany({
-      where: { endpointId: id, status: 'pending' },
-      data: { status: 'failed', nextAttemptAt: null, lastError: 'the destination was removed' },
-    });
+    await audit(tx, byKey(caller, 'webhook.delete', id));
   });
 }
 

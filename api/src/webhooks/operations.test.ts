@@ -278,16 +278,13 @@ describe('deliveries', () => {
     expect(codeOf(await list(other.id, { status: 'failed', limit: '2', cursor }))).toBe('invalid-cursor');
   });
 
-  test('those still to be made end with their destination', async () => {
+  test('of a destination that was removed are not to be seen, and its secrets are gone', async () => {
     const { body } = await create();
     await deliver(body.id, 'pending', 1);
     expect((await client.call('DELETE', `${PATH}/${body.id}`)).status).toBe(204);
     expect((await list(body.id, {})).status).toBe(404);
     expect((await client.call('DELETE', `${PATH}/${body.id}`)).status).toBe(404);
     const endpointId = fromPublicId('endpoint', body.id)!;
-    expect(await api.db.webhookDelivery.findFirst({ where: { endpointId } })).toMatchObject({
-      status: 'failed',
-    });
     expect(await api.db.webhookSecret.count({ where: { endpointId } })).toBe(0);
   });
 });

@@ -1,15 +1,13 @@
 import { toPublicId } from '@gwk/core/ids';
 import {
-  DeliveryListQuery,
-  DeliveryOut,
+  RotatedSecretOut,
   WebhookEndpointCreate,
   WebhookEndpointOut,
   WebhookEndpointUpdate,
 } from '@gwk/core/resources/webhook';
 import { z } from 'zod';
-import { restrictionOf } from '../accounts/caller.js';
 import { operation } from '../http/operation.js';
-import { pageOf } from '../http/page.js';
+import { deliveryOperations, stillSeesEndpoint } from './delivery-operations.js';
 import {
   createEndpoint,
   deleteEndpoint,
@@ -18,7 +16,8 @@ import {
   mayReplayEndpoint,
   updateEndpoint,
 } from './endpoints.js';
-import { deliveryOut, endpointOut } from './view.js';
+import { rotateSecret } from './rotation.js';
+import { endpointOut } from './view.js';
 
 export const webhookOperations = [
   operation({
@@ -46,7 +45,7 @@ export const webhookOperations = [
     result: WebhookEndpointOut,
     idempotent: true,
     mayReplay: mayReplayEndpoint,
-    problems: ['forbidden', 'invalid-webhook-url', 'webhook-limit-reached'],
+    problems: ['not-found', 'forbidden', 'invalid-webhook-url', 'webhook-limit-reached'],
     async handle({ caller, body, resourceId, resumed, services, note }) {
       const { row, secret } = await createEndpoint(services, caller, { id: resourceId, resumed, body });
       note(toPublicId('endpoint', row.id));
@@ -76,7 +75,7 @@ export const webhookOperations = [
     status: 200,
     body: WebhookEndpointUpdate,
     result: WebhookEndpointOut,
-    problems: ['forbidden', 'invalid-webhook-url'],
+    problems: ['invalid-webhook-url'],
     async handle({ caller, params, body, services }) {
       const row = await updateEndpoint(services, caller, params['endpoint_id']!, body);
       return { status: 200, body: endpointOut(row) };
@@ -97,34 +96,22 @@ export const webhookOperations = [
   }),
 
   operation({
-    name: 'listWebhookDeliveries',
-    method: 'GET',
-    path: '/v1/webhook-endpoints/{endpoint_id}/deliveries',
-    summary: 'List deliveries to a webhook destination',
-    scope: 'webhooks:read',
+    name: 'rotateWebhookSecret',
+    method: 'POST',
+    path: '/v1/webhook-endpoints/{endpoint_id}/rotate-secret',
+    summary: 'A new signing secret, shown once',
+    description:
+      'For 24 hours deliveries are signed with the secret before as well. Who rotates more often within a day has at most five signatures in a call: the oldest ends first.',
+    scope: 'webhooks:write',
     status: 200,
-    query: DeliveryListQuery,
-    result: pageOf(DeliveryOut),
-    async handle({ caller, params, query: { limit, cursor, ...filters }, services: { db, cursors } }) {
-      const endpoint = await findEndpoint(db, caller, params['endpoint_id']!);
-      const route = `GET /v1/webhook-endpoints/${endpoint.id}/deliveries`;
-      const list = { accountId: caller.accountId, route, filters };
-      const after = cursors.read(list, cursor);
-      const restriction = restrictionOf(caller);
-      const rows = await db.webhookDelivery.findMany({
-        where: {
-          endpointId: endpoint.id,
-          ...(filters.status !== undefined && { status: filters.status }),
-          AND: [
-            after === null ? {} : { id: { lt: after } },
-            restriction ? { OR: [{ instanceId: { in: restriction } }, { instanceId: null }] } : {},
-          ],
-        },
-        omit: { lastResponseSealed: true },
-        orderBy: { id: 'desc' },
-        take: limit + 1,
-      });
-      return { status: 200, body: cursors.page(list, limit, rows, deliveryOut) };
+    result: RotatedSecretOut,
+    idempotent: true,
+    mayReplay: stillSeesEndpoint,
+    async handle({ caller, params, resourceId, resumed, services }) {
+      const request = { endpointId: params['endpoint_id']!, secretId: resourceId, resumed };
+      return { status: 200, body: await rotateSecret(services, caller, request) };
     },
   }),
+
+  ...deliveryOperations,
 ];

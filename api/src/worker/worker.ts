@@ -19,6 +19,7 @@ import { Observer } from './sweeps/observer.js';
 import { refuseSweep } from './sweeps/refuse.js';
 import { releaseSweep } from './sweeps/release.js';
 import { partitionSweep, retentionSweep } from './sweeps/retention.js';
+import { resendSweep } from './sweeps/resend.js';
 import { ringAgainSweep } from './sweeps/ring-again.js';
 import { silenceSweep } from './sweeps/silence.js';
 import { backoff, loop, type Sweep, type SweepDeps } from './sweeps/sweep.js';
@@ -114,6 +115,7 @@ function sweepsOf(deps: SweepDeps, config: WorkerConfig): Sweep[] {
     ringAgainSweep(deps),
     silenceSweep(deps, new Observer()),
     abandonSweep(deps),
+    resendSweep(deps),
     partitionSweep(deps, config),
     retentionSweep(deps, config),
   ];

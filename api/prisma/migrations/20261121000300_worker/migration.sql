@@ -115,6 +115,7 @@ END $$;
 --   verdict: 'succeeded', 'failed', 'retry' after delay_ms, or 'returned' (not called: the lock is given back).
 -- destinations: {id, healthy, disable, failing_since}: whether any call to it succeeded; the reason to disable it,
 --   void where failing_since is no longer what that was decided on (unless it said itself that it is gone).
+-- Disabling a destination is an entry in the log of its account.
 -- Returns the destinations that were disabled.
 CREATE FUNCTION gwk_conclude_webhooks(results jsonb, destinations jsonb, quiet_ms integer) RETURNS uuid[]
 LANGUAGE plpgsql
@@ -140,7 +141,12 @@ BEGIN
     FROM jsonb_to_recordset(destinations) AS d(id uuid, disable text, failing_since timestamptz)
     WHERE e.id = d.id AND e.enabled AND d.disable IS NOT NULL
       AND (d.disable = 'gone' OR e.failing_since IS NOT DISTINCT FROM d.failing_since)
-    RETURNING e.id
+    RETURNING e.id, e.account_id, e.disabled_reason, e.failing_since
+  ), noted AS (
+    INSERT INTO audit_entries (id, account_id, actor, action, subject, detail)
+    SELECT gwk_new_id(), g.account_id, 'gwk:worker', 'webhook.disable', g.id::text,
+      jsonb_build_object('reason', g.disabled_reason, 'failing_since', g.failing_since)
+    FROM gone g
   )
   SELECT array_agg(g.id) INTO disabled FROM gone g;
 

@@ -1,0 +1,99 @@
+import { toPublicId } from '@gwk/core/ids';
+import { DeliveryListQuery, DeliveryOut, RetriedOut, RetryFailed } from '@gwk/core/resources/webhook';
+import type { Caller } from '../accounts/caller.js';
+import { operation, type Call } from '../http/operation.js';
+import { pageOf } from '../http/page.js';
+import { findDelivery, listDeliveries, retryDelivery, sendTest } from './deliveries.js';
+import { findEndpoint } from './endpoints.js';
+import { retryFailed } from './resend.js';
+import { deliveryOut } from './view.js';
+
+/** A kept answer is for those who see the destination now. */
+export async function stillSeesEndpoint(caller: Caller, _body: unknown, call: Call): Promise<boolean> {
+  await findEndpoint(call.services.db, caller, call.params['endpoint_id']!);
+  return true;
+}
+
+async function stillSeesDelivery(caller: Caller, _body: unknown, call: Call): Promise<boolean> {
+  await findDelivery(call.services.db, caller, call.params['delivery_id']!);
+  return true;
+}
+
+export const deliveryOperations = [
+  operation({
+    name: 'listWebhookDeliveries',
+    method: 'GET',
+    path: '/v1/webhook-endpoints/{endpoint_id}/deliveries',
+    summary: 'List deliveries to a webhook destination, most recent first',
+    scope: 'webhooks:read',
+    status: 200,
+    query: DeliveryListQuery,
+    result: pageOf(DeliveryOut),
+    async handle({ caller, params, query: { limit, cursor, ...filters }, services: { db, cursors } }) {
+      const { id: endpointId } = await findEndpoint(db, caller, params['endpoint_id']!);
+      const route = `GET /v1/webhook-endpoints/${endpointId}/deliveries`;
+      const list = { accountId: caller.accountId, route, filters };
+      const after = cursors.read(list, cursor);
+      const { status } = filters;
+      const rows = await listDeliveries(db, caller, { endpointId, status, after, limit: limit + 1 });
+      return { status: 200, body: cursors.page(list, limit, rows, deliveryOut) };
+    },
+  }),
+
+  operation({
+    name: 'testWebhookEndpoint',
+    method: 'POST',
+    path: '/v1/webhook-endpoints/{endpoint_id}/test',
+    summary: 'Send a webhook.test event to a destination',
+    description: 'Whatever types and instances it asks for; a disabled destination is tried once.',
+    scope: 'webhooks:write',
+    status: 202,
+    result: DeliveryOut,
+    idempotent: true,
+    mayReplay: stillSeesEndpoint,
+    async handle({ caller, params, resourceId, resumed, services, note }) {
+      const request = { endpointId: params['endpoint_id']!, deliveryId: resourceId, resumed };
+      const row = await sendTest(services, caller, request);
+      note(toPublicId('delivery', row.id));
+      return { status: 202, body: deliveryOut(row) };
+    },
+  }),
+
+  operation({
+    name: 'retryFailedWebhookDeliveries',
+    method: 'POST',
+    path: '/v1/webhook-endpoints/{endpoint_id}/retry-failed',
+    summary: 'Send the failed deliveries of a period again',
+    description:
+      'Those that were created from `since` to `until` (both included; until now where it is absent) and have failed. Large numbers are queued little by little after the answer.',
+    scope: 'webhooks:write',
+    status: 200,
+    body: RetryFailed,
+    result: RetriedOut,
+    idempotent: true,
+    mayReplay: stillSeesEndpoint,
+    async handle({ caller, params, body, resourceId, services: { db } }) {
+      const request = { endpointId: params['endpoint_id']!, jobId: resourceId, body };
+      return { status: 200, body: { retried: await retryFailed(db, caller, request) } };
+    },
+  }),
+
+  operation({
+    name: 'retryWebhookDelivery',
+    method: 'POST',
+    path: '/v1/webhook-deliveries/{delivery_id}/retry',
+    summary: 'Send a delivery again',
+    description:
+      'One that failed or succeeded, with the whole schedule of attempts; to a disabled destination once.',
+    scope: 'webhooks:write',
+    status: 202,
+    result: DeliveryOut,
+    idempotent: true,
+    mayReplay: stillSeesDelivery,
+    problems: ['delivery-pending'],
+    async handle({ caller, params, resumed, services: { db } }) {
+      const row = await retryDelivery(db, caller, params['delivery_id']!, resumed);
+      return { status: 202, body: deliveryOut(row) };
+    },
+  }),
+];

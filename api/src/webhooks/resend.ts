@@ -1,0 +1,81 @@
+import { lowestUuidAt } from '@gwk/core/ids';
+import type { RetryFailed } from '@gwk/core/resources/webhook';
+import { restrictionOf, type Caller } from '../accounts/caller.js';
+import type { Database, Queryable } from '../database.js';
+import type { Prisma } from '../generated/prisma/client.js';
+import { findEndpoint } from './endpoints.js';
+
+/**
+ * All failed deliveries of a period, however many. What one statement does in no time is queued at once; the rest is
+ * counted, noted down, and queued by the worker batch by batch: nothing is held in memory, and no transaction is long.
+ */
+export const RESEND_BATCH = 1_000;
+
+interface Period {
+  endpointId: string;
+  afterId: string;
+  since: Date;
+  until: Date;
+  /** Only of these instances, or of none; null: all. */
+  visible: string[] | null;
+}
+
+/**
+ * @param jobId under which the rest is noted down: a repeat of a request that died notes it once
+ * @returns how many are sent again
+ * @throws Problem `not-found`
+ */
+export async function retryFailed(
+  db: Database,
+  caller: Caller,
+  { endpointId, jobId, body }: { endpointId: string; jobId: string; body: RetryFailed },
+): Promise<number> {
+  await findEndpoint(db, caller, endpointId);
+  return db.$transaction(async (tx) => {
+    const first = { endpointId, visible: restrictionOf(caller), ...(await periodOf(tx, body)) };
+    const { resent, lastId } = await resendBatch(tx, first);
+    if (lastId === null) return 0;
+    const rest = { ...first, afterId: lastId };
+    const left = await countFailed(tx, rest);
+    if (left > 0) await noteDown(tx, jobId, rest);
+    return resent + left;
+  });
+}
+
+/** What fails after the request is not meant by it. Times are bounded by those that a database knows. */
+async function periodOf(
+  tx: Queryable,
+  { since, until }: RetryFailed,
+): Promise<Pick<Period, 'since' | 'until' | 'afterId'>> {
+  const [row] = await tx.$queryRaw<{ now: Date }[]>`SELECT now()`;
+  const now = row!.now.getTime();
+  const from = Math.max(0, Date.parse(since));
+  const to = Math.max(0, Math.min(now, until ? Date.parse(until) : now));
+  return { since: new Date(from), until: new Date(to), afterId: lowestUuidAt(from) };
+}
+
+async function noteDown(tx: Prisma.TransactionClient, id: string, period: Period): Promise<void> {
+  const { visible, ...rest } = period;
+  const data = { id, ...rest, restricted: visible !== null, instanceIds: visible ?? [] };
+  await tx.webhookResend.createMany({ data: [data], skipDuplicates: true });
+}
+
+async function resendBatch(
+  db: Queryable,
+  period: Period,
+): Promise<{ resent: number; lastId: string | null }> {
+  const { endpointId, afterId, since, until, visible } = period;
+  const [row] = await db.$queryRaw<{ resent: number; last_id: string | null }[]>`
+    SELECT * FROM gwk_resend_failed(${endpointId}::uuid, ${afterId}::uuid, ${since.toISOString()}::timestamptz,
+      ${until.toISOString()}::timestamptz, ${visible}::uuid[], ${RESEND_BATCH}::integer)`;
+  return { resent: row!.resent, lastId: row!.last_id };
+}
+
+async function countFailed(db: Queryable, period: Period): Promise<number> {
+  const { endpointId, afterId, since, until, visible } = period;
+  const [row] = await db.$queryRaw<{ amount: number }[]>`
+    SELECT count(*)::integer AS amount
+    FROM gwk_failed_deliveries(${endpointId}::uuid, ${afterId}::uuid, ${since.toISOString()}::timestamptz,
+      ${until.toISOString()}::timestamptz, ${visible}::uuid[])`;
+  return row!.amount;
+}
