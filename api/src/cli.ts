@@ -3,6 +3,7 @@ import { registerAccounts } from './cli/accounts.js';
 import { registerKeys } from './cli/keys.js';
 import { registerPolicies } from './cli/policies.js';
 import { registerPrograms } from './cli/programs.js';
+import { registerStatus } from './cli/status.js';
 
 /** Nothing but commander is loaded for `gwk --help`: every action imports what it needs. */
 export function register(program: Command): void {
@@ -10,4 +11,5 @@ export function register(program: Command): void {
   registerAccounts(program);
   registerKeys(program);
   registerPolicies(program);
+  registerStatus(program);
 }

@@ -122,6 +122,7 @@ function makeServices(
   const { clusterUrl: url, clusterToken: token, clusterCa: ca } = config;
   return {
     config,
+    environmentPolicy: environmentPolicy(config),
     log,
     db,
     redis,

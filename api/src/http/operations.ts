@@ -1,7 +1,10 @@
+import { availabilityOperations } from '../availability/operations.js';
 import { eventOperations } from '../events/operations.js';
 import { instanceOperations } from '../instances/operations.js';
 import { policyOperations } from '../instances/policy.js';
+import { statusOperations } from '../interactive-status/operations.js';
 import { messageOperations } from '../messages/operations.js';
+import { healthOperations } from '../number-health/operations.js';
 import { webhookOperations } from '../webhooks/operations.js';
 import type { Operation } from './operation.js';
 
@@ -9,6 +12,9 @@ import type { Operation } from './operation.js';
 export const OPERATIONS: readonly Operation[] = [
   ...messageOperations,
   ...instanceOperations,
+  ...healthOperations,
+  ...availabilityOperations,
+  ...statusOperations,
   ...policyOperations,
   ...eventOperations,
   ...webhookOperations,

@@ -1,6 +1,7 @@
 import type { ConfigOf } from '@gwk/core/config/load';
 import type { apiSettings } from '@gwk/core/config/api';
 import type { Logger } from '@gwk/core/log';
+import type { PolicyOverrides } from '@gwk/core/policy/policy';
 import type { Registry } from 'prom-client';
 import type { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { Sealer } from '@gwk/core/sealing';
@@ -20,6 +21,8 @@ export type ApiConfig = ConfigOf<typeof apiSettings>;
 /** What the public tier works with; one of each in a process. */
 export interface Services {
   config: ApiConfig;
+  /** Policy overrides of the environment. */
+  environmentPolicy: PolicyOverrides;
   log: Logger;
   db: Database;
   redis: Redis;

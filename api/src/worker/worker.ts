@@ -4,6 +4,8 @@ import type { Logger } from '@gwk/core/log';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
 import { openDatabase } from '../database.js';
+import { monitorSweep } from '../interactive-status/monitor.js';
+import { Acceptor } from '../messages/accept/acceptor.js';
 import { Doorbell } from '../messages/accept/doorbell.js';
 import { AddressGuard, guardedAgent } from '../net/guard.js';
 import { closeRedis, openRedis } from '../redis.js';
@@ -67,7 +69,8 @@ export async function startWorker(
       draining: () => ended.signal.aborted,
     });
     closers.push(() => listener.close());
-    const sweeps = sweepsOf({ db, sealer, doorbell, log }, config).map((sweep) =>
+    const deps = { db, sealer, doorbell, log };
+    const sweeps = [...sweepsOf(deps, config), ...monitorOf(deps, config)].map((sweep) =>
       loop(sweep, {
         log,
         signal: ended.signal,
@@ -119,6 +122,15 @@ function sweepsOf(deps: SweepDeps, config: WorkerConfig): Sweep[] {
     partitionSweep(deps, config),
     retentionSweep(deps, config),
   ];
+}
+
+/** Checks of interactive formats, where two instances were named for them. */
+function monitorOf({ db, sealer, doorbell, log }: SweepDeps, config: WorkerConfig): Sweep[] {
+  const { monitorFrom: from, monitorTo: to, monitorEveryMinutes: everyMinutes } = config;
+  if (from === undefined || to === undefined) return [];
+  const environmentPolicy = readEnvironmentPolicy('GWK_WORKER_POLICY', config.environmentPolicy);
+  const acceptor = new Acceptor({ database: db, sealer, doorbell, environmentPolicy });
+  return [monitorSweep({ db, log, acceptor }, { from, to, everyMinutes })];
 }
 
 /** As the sweeps are run, but woken by free places as well as by time. */

@@ -1,4 +1,5 @@
 import { setting, types } from './load.js';
+import { mediaStoreSettings } from './media.js';
 import * as shared from './shared.js';
 
 /** Settings of `gwk worker`. */
@@ -54,6 +55,47 @@ export const workerSettings = {
     types.integer(1, 500).default(10),
     'Webhook calls in flight to one destination from one worker: a slow one holds no more than these.',
   ),
+  mediaUrl: setting(
+    'GWK_MEDIA_URL',
+    types.url('http', 'https').default('http://127.0.0.1:8080'),
+    'Public address of links to media ({media_url}), as the API has it: a host of its own, or GWK_API_BASE_URL.',
+  ),
+  ...mediaStoreSettings,
+  mediaConcurrency: setting(
+    'GWK_WORKER_MEDIA_CONCURRENCY',
+    types.integer(1, 500).default(8),
+    'Messages that one worker prepares at a time: files fetched, previews made.',
+  ),
+  mediaDecoders: setting(
+    'GWK_WORKER_MEDIA_DECODERS',
+    types.integer(1, 100).default(2),
+    'Processes that one worker runs at a time to decode and convert files.',
+  ),
+  mediaFetchMs: setting(
+    'GWK_WORKER_MEDIA_FETCH_MS',
+    types.integer(100, 600_000).default(60_000),
+    'How long fetching one file may take as a whole (milliseconds).',
+  ),
+  mediaDecodeMs: setting(
+    'GWK_WORKER_MEDIA_DECODE_MS',
+    types.integer(100, 600_000).default(60_000),
+    'How long decoding or converting one file may take (milliseconds).',
+  ),
+  mediaDecodeMb: setting(
+    'GWK_WORKER_MEDIA_DECODE_MB',
+    types.integer(256, 16_384).default(1_024),
+    'Memory of one process that decodes or converts (megabytes); beyond it the process is ended.',
+  ),
+  ffmpeg: setting(
+    'GWK_WORKER_FFMPEG',
+    types.text().optional(),
+    'The ffmpeg to run; when not set, the one on the path, else the one that came with the packages.',
+  ),
+  loopbackMedia: setting(
+    'GWK_WORKER_LOOPBACK_MEDIA',
+    types.flag().default(false),
+    'Fetch media from http://127.0.0.1:PORT/ too. Only for tests.',
+  ),
   expireAfterMs: setting(
     'GWK_WORKER_EXPIRE_AFTER_MS',
     types.integer(1000, 86_400_000).default(900_000),
@@ -88,5 +130,20 @@ export const workerSettings = {
     'GWK_WORKER_STATE_MONTHS',
     types.integer(1, 120).default(25),
     'Months that instance states (availability) are kept.',
+  ),
+  monitorFrom: setting(
+    'GWK_WORKER_MONITOR_FROM',
+    types.matching(/^ins_[0-9a-f]{32}$/, 'the id of an instance (ins_...)').optional(),
+    'Instance that sends the checks of interactive formats, shown by GET /v1/status/interactive. No checks when not set.',
+  ),
+  monitorTo: setting(
+    'GWK_WORKER_MONITOR_TO',
+    types.matching(/^ins_[0-9a-f]{32}$/, 'the id of an instance (ins_...)').optional(),
+    'Instance whose number gets those checks.',
+  ),
+  monitorEveryMinutes: setting(
+    'GWK_WORKER_MONITOR_EVERY_MINUTES',
+    types.integer(1, 1440).default(60),
+    'Minutes from one check of a format to the next.',
   ),
 };
