@@ -1,5 +1,9 @@
 import { Agent, request, type IncomingHttpHeaders } from 'node:http';
 import type { ProblemBody } from '@gwk/core/problems';
+import { OPERATIONS } from '../http/operations.js';
+import { openApiDocument } from '../openapi/document.js';
+import { ContractChecker, type Seen } from './contract/checker.js';
+import { record } from './contract/sightings.js';
 
 /** One API process as a consumer sees it. For tests. */
 export interface Answer<T> {
@@ -15,6 +19,19 @@ export interface Sending {
   query?: Record<string, string>;
 }
 
+const ANY_URL = 'https://example.org';
+let checker: ContractChecker | undefined;
+
+/** @throws Error where the document does not describe the answer */
+export function checkAnswer(seen: Seen): void {
+  checker ??= new ContractChecker(
+    openApiDocument({ operations: OPERATIONS, baseUrl: ANY_URL, docsUrl: ANY_URL }),
+  );
+  const sighting = checker.check(seen);
+  if (sighting) record(sighting);
+}
+
+/** Every answer is held against the description of the interface. */
 export class ApiClient {
   readonly #agent = new Agent({ keepAlive: true });
 
@@ -53,8 +70,14 @@ export class ApiClient {
         response.on('error', reject);
         response.on('end', () => {
           const text = Buffer.concat(chunks).toString();
-          const parsed = (text === '' ? undefined : JSON.parse(text)) as T;
-          resolve({ status: response.statusCode ?? 0, headers: response.headers, body: parsed });
+          const { statusCode: status = 0, headers } = response;
+          try {
+            checkAnswer({ method, path: options.path, status, headers, text });
+            const parsed = (text === '' ? undefined : JSON.parse(text)) as T;
+            resolve({ status, headers, body: parsed });
+          } catch (error) {
+            reject(error);
+          }
         });
       });
       call.on('error', reject);

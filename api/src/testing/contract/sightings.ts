@@ -1,0 +1,27 @@
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** An answer that some test has produced. */
+export interface Sighting {
+  operation: string;
+  status: number;
+  /** Null where it was no problem. */
+  code: string | null;
+}
+
+/** The folder in which a run of all tests collects what its processes have seen (test/run.js). */
+export const SIGHTINGS_VARIABLE = 'GWK_TEST_SIGHTINGS';
+
+export const nameOf = ({ operation, status, code }: Sighting): string =>
+  code === null ? `${operation} ${status}` : `${operation} ${status} ${code}`;
+
+const written = new Set<string>();
+
+/** Keeps it once for this process. */
+export function record(sighting: Sighting): void {
+  const folder = process.env[SIGHTINGS_VARIABLE];
+  const name = nameOf(sighting);
+  if (folder === undefined || written.has(name)) return;
+  written.add(name);
+  appendFileSync(join(folder, `${process.pid}.txt`), `${name}\n`);
+}
