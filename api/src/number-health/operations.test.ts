@@ -1,0 +1,180 @@
+import { fromPublicId, lowestUuidAt, newUuid } from '@gwk/core/ids';
+import type { HealthOut } from '@gwk/core/resources/health';
+import type { InstanceOut } from '@gwk/core/resources/instance';
+import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
+import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
+import { TestApi, type TestAccount } from '../testing/api.js';
+import type { ApiClient } from '../testing/client.js';
+
+let database: TestDatabase;
+let api: TestApi;
+let account: TestAccount;
+let client: ApiClient;
+let instance: string;
+let publicId: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  api = await TestApi.start({ databaseUrl: database.url, redisUrl: redisUrl(), redisPrefix: redisPrefix() });
+});
+beforeEach(async () => {
+  account = await api.account();
+  client = await api.clientOf(account);
+  const { body } = await client.call<InstanceOut>('POST', '/v1/instances', { body: { name: 'loja' } });
+  publicId = body.id;
+  instance = fromPublicId('instance', body.id)!;
+  const firstPairedAt = ago(100 * DAY);
+  await api.db.instance.update({ where: { id: instance }, data: { firstPairedAt, state: 'connected' } });
+});
+afterAll(async () => {
+  await api.stop();
+  await database.drop();
+});
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+/** An id of that time. */
+const uuidAt = (time: number): string => lowestUuidAt(time).slice(0, 14) + newUuid().slice(14);
+const ago = (ms: number): Date => new Date(Date.now() - ms);
+
+async function health(): Promise<HealthOut> {
+  const { status, body } = await client.call<HealthOut>('GET', `/v1/instances/${publicId}/health`);
+  expect(status).toBe(200);
+  return body;
+}
+
+async function factors(): Promise<Record<string, { status: string; value: number | null; penalty: number }>> {
+  return Object.fromEntries((await health()).factors.map((factor) => [factor.key, factor]));
+}
+
+interface Written {
+  status: string;
+  errorCode?: string;
+  at?: Date;
+  direction?: string;
+}
+
+/** Contacts, each with the messages that went to it. */
+async function write(
+  count: number,
+  message: Written,
+  conversation: Record<string, unknown> = {},
+): Promise<void> {
+  for (let index = 0; index < count; index++) {
+    const at = message.at ?? ago(2 * DAY);
+    const contact = await api.db.contact.create({ data: { id: newUuid(), accountId: account.id } });
+    const { id: conversationId } = await api.db.conversation.create({
+      data: { id: newUuid(), instanceId: instance, contactId: contact.id, ...conversation },
+    });
+    const reached = ['sent', 'delivered', 'read'].includes(message.status);
+    await api.db.message.create({
+      data: {
+        id: uuidAt(at.getTime()),
+        accountId: account.id,
+        instanceId: instance,
+        conversationId,
+        direction: message.direction ?? 'outbound',
+        to: '5511999990000',
+        type: 'text',
+        status: message.status,
+        errorCode: message.errorCode ?? null,
+        createdAt: at,
+        updatedAt: at,
+        sentAt: reached ? at : null,
+        deliveredAt: ['delivered', 'read'].includes(message.status) ? at : null,
+      },
+    });
+  }
+}
+
+test('a number without traffic: no ratio says anything, and an old number loses nothing', async () => {
+  const body = await health();
+  expect(body).toMatchObject({ instance_id: publicId, score: 100, risk: 'low', warming_up: false });
+  expect(body.factors.filter(({ status }) => status === 'info')).toHaveLength(5);
+});
+
+test('deliveries, reads and failures are counted over 7 days; inbound and neutral failures are not', async () => {
+  await write(10, { status: 'read' });
+  await write(8, { status: 'delivered' });
+  await write(7, { status: 'sent' });
+  await write(5, { status: 'failed', errorCode: 'wa_error' });
+  await write(6, { status: 'failed', errorCode: 'expired' });
+  await write(4, { status: 'delivered', direction: 'inbound' });
+  await write(9, { status: 'sent', at: ago(8 * DAY) });
+  expect(await factors()).toMatchObject({
+    delivery_ratio: { value: 0.72, status: 'attention', penalty: 10 },
+    failure_ratio: { value: 0.1667, status: 'bad', penalty: 15 },
+    read_ratio: { status: 'info' },
+  });
+});
+
+test('what was sent or delivered just now is not held against the number', async () => {
+  await write(20, { status: 'read' });
+  await write(20, { status: 'delivered', at: ago(60_000) });
+  await write(20, { status: 'sent', at: ago(60_000) });
+  expect(await factors()).toMatchObject({ delivery_ratio: { value: 1 }, read_ratio: { value: 1 } });
+});
+
+test('new contacts: who answered of those of 7 days, and how many of 24 hours against the limit', async () => {
+  await write(20, { status: 'read' }, { firstSentAt: ago(3 * DAY) });
+  await write(5, { status: 'read' }, { firstSentAt: ago(3 * DAY), lastWroteAt: ago(2 * DAY) });
+  const policy = { new_contacts_per_day: 10 };
+  await api.db.instance.update({ where: { id: instance }, data: { policy } });
+  await write(9, { status: 'read' }, { firstSentAt: ago(HOUR) });
+  expect(await factors()).toMatchObject({
+    reply_ratio: { value: 0.2, status: 'ok' },
+    new_contacts: { value: 0.9, status: 'attention' },
+  });
+});
+
+test('opt-outs by word count, those made by hand do not', async () => {
+  await write(25, { status: 'read' });
+  const contacts = await api.db.contact.findMany({ where: { accountId: account.id }, take: 3 });
+  for (const [index, { id: contactId }] of contacts.entries()) {
+    const source = index < 2 ? 'keyword' : 'api';
+    const data = { id: newUuid(), contactId, accountId: account.id, source, instanceId: instance };
+    await api.db.optOut.create({ data });
+  }
+  expect(await factors()).toMatchObject({ opt_out_ratio: { value: 0.08, status: 'bad' } });
+});
+
+test('lost connections count, orderly ends do not; a ban of late is remembered', async () => {
+  const states = [
+    ...Array.from({ length: 6 }, () => ({ state: 'disconnected', reason: 'connection_lost' })),
+    { state: 'disconnected', reason: 'engine_stopped' },
+    { state: 'disconnected', reason: 'restart' },
+    { state: 'banned', reason: '403' },
+  ];
+  for (const [index, state] of states.entries()) {
+    const since = ago(HOUR + index);
+    await api.db.instanceState.create({
+      data: { id: newUuid(), instanceId: instance, ...state, since, endedAt: since },
+    });
+  }
+  expect(await factors()).toMatchObject({
+    reconnections: { value: 6, status: 'attention' },
+    restrictions: { value: 1, status: 'attention', penalty: 20 },
+  });
+});
+
+test('banned: no points, high risk, and what to do', async () => {
+  await api.db.instance.update({ where: { id: instance }, data: { state: 'banned' } });
+  const body = await health();
+  expect(body).toMatchObject({ score: 0, risk: 'high' });
+  expect(body.recommendations[0]).toMatch(/bloqueado/);
+});
+
+test('a sandbox warms up from its creation, a number from its first pairing', async () => {
+  const { body } = await client.call<InstanceOut>('POST', '/v1/instances', {
+    body: { name: 'areia', kind: 'sandbox' },
+  });
+  const sandbox = await client.call<HealthOut>('GET', `/v1/instances/${body.id}/health`);
+  const ends = Date.parse(body.created_at) + 14 * DAY;
+  expect(sandbox.body).toMatchObject({
+    warming_up: true,
+    warmup_ends_at: new Date(ends).toISOString(),
+    score: 90,
+  });
+  await api.db.instance.update({ where: { id: instance }, data: { firstPairedAt: null } });
+  expect(await health()).toMatchObject({ warming_up: true, warmup_ends_at: null });
+});
