@@ -1,5 +1,7 @@
 // Writes the pages of docs/ that are made from the code.
 import { writeFileSync } from 'node:fs';
 import { configurationReference } from '@gwk/core/config/reference';
+import { healthPage } from '@gwk/core/health/page';
 
 writeFileSync(new URL('../docs/configuration.md', import.meta.url), configurationReference());
+writeFileSync(new URL('../docs/health.md', import.meta.url), healthPage());

@@ -73,7 +73,7 @@ test.each<[name: string, facts: Partial<HealthFacts>, key: string, status: strin
   ['a ban of late', { bans: 1 }, 'restrictions', 'attention', 20],
   ['a restriction that ended 6 days ago', { restrictedUntil: days(-6) }, 'restrictions', 'attention', 20],
   ['a restriction that ended 8 days ago', { restrictedUntil: days(-8) }, 'restrictions', 'ok', 0],
-])('%s', (_, facts, key, status, penalty) => {
+])('%s', (_, facts, key, ...[status, penalty]) => {
   expect(factor(facts, key)).toMatchObject({ status, penalty });
   const health = judge(facts);
   expect(health.score).toBe(100 - penalty);
