@@ -36,7 +36,7 @@ const COLUMN = 'events.data_sealed';
 
 export function sealEvent(sealer: Sealer, draft: EventDraft): SealedEvent {
   const { accountId, instanceId, type, at } = draft;
-  const data = sealer.sealJson(accountId, COLUMN, draft.data);
+  const data = sealEventData(sealer, accountId, draft.data);
   return { id: newUuid(), accountId, instanceId, type, byDefault: EVENTS[type].byDefault, at, data };
 }
 
@@ -53,6 +53,11 @@ export function eventItem(sealer: Sealer, messageId: string, draft: EventDraft):
     at: event.at,
     data: event.data.toString('base64'),
   };
+}
+
+/** The data of an event, as it is kept. */
+export function sealEventData(sealer: Sealer, accountId: string, data: Record<string, unknown>): Buffer {
+  return sealer.sealJson(accountId, COLUMN, data);
 }
 
 export function openEventData(
@@ -218,6 +223,7 @@ export interface InstanceSubject {
 }
 
 interface InstanceEventData {
+  'instance.qr': { code: string; expires_in_s: number };
   'instance.paired': { jid: string; business_name: string | null; platform: string | null };
   'instance.connected': { jid: string | null };
   'instance.disconnected': { reason: string | null };

@@ -2,6 +2,7 @@ import type { EngineResponse, EngineRoute } from '@gwk/core/protocol/engine';
 import type { ENGINE_ROUTES } from '@gwk/core/protocol/engine';
 import type { z } from 'zod';
 import type { Leases } from '../leases/leases.js';
+import { recordPairing, recordUnlinked } from '../pairing/news.js';
 import { readSession, writeSession } from '../session/session.js';
 import type { BuiltMessages } from './built.js';
 import type { Claims } from './claims.js';
@@ -54,6 +55,11 @@ export function engineHandlers(deps: InternalDeps, services: EngineServices): En
     },
     state: async (caller, request) => {
       await recordStates(deps, caller, request);
+      return {};
+    },
+    pairing: (caller, request) => recordPairing(deps, caller, request),
+    unlinked: async (caller, request) => {
+      await recordUnlinked(deps, caller, request);
       return {};
     },
     'session-read': (caller, request) => readSession(deps, caller, request),

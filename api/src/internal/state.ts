@@ -1,6 +1,8 @@
 import type { EngineRequest, StateChange } from '@gwk/core/protocol/engine';
+import type { Prisma } from '../generated/prisma/client.js';
 import type { StateNews } from '../instances/state/decide.js';
 import { writeStates } from '../instances/state/write.js';
+import { closeSession } from '../pairing/sessions.js';
 import type { EngineCaller, InternalDeps } from './deps.js';
 import { fence } from './fence.js';
 
@@ -13,8 +15,17 @@ export async function recordStates(
 ): Promise<void> {
   await database.$transaction(async (tx) => {
     await fence(tx, instanceId, request);
+    if (await isToUnlink(tx, instanceId)) return;
     await writeStates(tx, sealer, instanceId, request.changes.map(newsOf));
+    if (request.changes.some(({ paired }) => paired)) await closeSession(tx, instanceId, null);
   }, TRANSACTION);
+}
+
+/** The API has logged the number out, and its engine is yet to hear of it: what it says of the link is past. */
+async function isToUnlink(tx: Prisma.TransactionClient, instanceId: string): Promise<boolean> {
+  const rows = await tx.$queryRaw<{ unlink_id: string | null }[]>`
+    SELECT unlink_id FROM instances WHERE id = ${instanceId}::uuid FOR NO KEY UPDATE`;
+  return rows.some(({ unlink_id }) => unlink_id !== null);
 }
 
 function newsOf(change: StateChange): StateNews {

@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { Batcher } from '@gwk/core/batcher';
 import { resolvePolicy, type PolicyOverrides } from '@gwk/core/policy/policy';
 import type { EngineRequest, EngineResponse, LeaseName } from '@gwk/core/protocol/engine';
+import type { PairingMethod } from '@gwk/core/resources/pairing';
 import type { InstanceKind, InstanceState, InteractiveMode } from '@gwk/core/states';
 import { openCommandKey } from '../instances/command-key.js';
 import { isUndone } from '../internal/grouping.js';
 import type { EngineCaller, InternalDeps } from '../internal/deps.js';
 import { RefusalError, type Verdict } from '../internal/refusal.js';
+import { wantedOf, type WantedRow } from '../pairing/sessions.js';
 import type { EngineRedis, RedisUsers } from './redis-users.js';
 
 /**
@@ -17,8 +19,10 @@ interface RenewItem extends LeaseName {
   instanceId: string;
 }
 
-interface RenewRow {
+interface RenewRow extends WantedRow {
   place: number;
+  id: string;
+  unlink_id: string | null;
   verdict: Verdict;
   interactive_mode: InteractiveMode;
   instance_policy: PolicyOverrides;
@@ -63,8 +67,9 @@ export class Leases {
   async #terms(instanceId: string, lease: LeaseName, redis: EngineRedis): Promise<EngineResponse<'acquire'>> {
     const row = await this.deps.database.instance.findUniqueOrThrow({
       where: { id: instanceId },
-      include: { account: { select: { policy: true } } },
+      include: { account: { select: { policy: true } }, pairing: true },
     });
+    const { pairing } = row;
     const { leaseMs, renewMs } = this.deps.config;
     return {
       ...lease,
@@ -80,6 +85,15 @@ export class Leases {
         reconnect_count: row.reconnectCount,
         reconnect_at: iso(row.reconnectAt),
       },
+      pairing:
+        pairing?.state === 'pairing'
+          ? wantedOf(this.deps.sealer, row.id, {
+              session: pairing.id,
+              method: pairing.method as PairingMethod,
+              phone_sealed: pairing.phoneSealed,
+            })
+          : null,
+      unlink: row.unlinkId,
       messages_per_minute: this.#messagesPerMinute(
         row.policy as PolicyOverrides,
         row.account.policy as PolicyOverrides,
@@ -103,12 +117,14 @@ export class Leases {
   async #renewAll(items: readonly RenewItem[]): Promise<Renewal[]> {
     const instanceIds = items.map((item) => item.instanceId);
     const rows = await this.deps.database.$queryRaw<RenewRow[]>`
-      SELECT r.place::integer, r.verdict, i.interactive_mode, i.policy AS instance_policy, a.policy AS account_policy
+      SELECT r.place::integer, r.verdict, i.id, i.interactive_mode, i.policy AS instance_policy,
+        a.policy AS account_policy, i.unlink_id, p.id AS session, p.method, p.phone_sealed
       FROM unnest(gwk_renew(${instanceIds}::uuid[], ${items.map((item) => item.epoch)}::integer[],
         ${items.map((item) => item.holder)}::uuid[], ${this.deps.config.leaseMs}::integer), ${instanceIds}::uuid[])
         WITH ORDINALITY AS r(verdict, instance_id, place)
       JOIN instances i ON i.id = r.instance_id
       JOIN accounts a ON a.id = i.account_id
+      LEFT JOIN pairing_sessions p ON p.instance_id = i.id AND p.state = 'pairing'
       ORDER BY r.place`;
     const byPlace = new Map(rows.map((row) => [row.place, row]));
     return items.map((_, index) => this.#renewal(byPlace.get(index + 1)));
@@ -120,6 +136,8 @@ export class Leases {
       lease_ms: this.deps.config.leaseMs,
       messages_per_minute: row ? this.#messagesPerMinute(row.instance_policy, row.account_policy) : 0,
       interactive_mode: row?.interactive_mode ?? 'text',
+      pairing: row ? wantedOf(this.deps.sealer, row.id, row) : null,
+      unlink: row?.unlink_id ?? null,
     };
   }
 

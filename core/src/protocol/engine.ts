@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PAIRING_METHODS } from '../resources/pairing.js';
 import { FAILURE_CODES, INSTANCE_KINDS, INSTANCE_STATES, INTERACTIVE_MODES, RENDERINGS } from '../states.js';
 
 /**
@@ -13,6 +14,22 @@ const uuid = () => z.uuid();
 const time = () => z.iso.datetime();
 const base64 = () => z.base64();
 const Lease = { epoch: z.int(), holder: uuid() };
+
+/** An open pairing session: the engine is to show codes for it, unless it does already. */
+const PairingWanted = z.object({
+  session: uuid(),
+  method: z.enum(PAIRING_METHODS),
+  /** Digits, for the method `code`. */
+  phone: z.string().nullable(),
+});
+export type PairingWanted = z.infer<typeof PairingWanted>;
+
+/** What the rows ask of the connection beside its sends; repeated with every renewal, so that no bell is relied on. */
+const Wanted = {
+  pairing: PairingWanted.nullable(),
+  /** Logged out by the API: the device is to be unlinked, and told of by this id (`unlinked`). */
+  unlink: uuid().nullable(),
+};
 
 const acquire = {
   request: z.strictObject({
@@ -37,6 +54,7 @@ const acquire = {
       reconnect_count: z.int(),
       reconnect_at: time().nullable(),
     }),
+    ...Wanted,
     messages_per_minute: z.int(),
     redis: z.object({
       url: z.string(),
@@ -54,6 +72,7 @@ const renew = {
     lease_ms: z.int(),
     messages_per_minute: z.int(),
     interactive_mode: z.enum(INTERACTIVE_MODES),
+    ...Wanted,
   }),
 };
 
@@ -62,6 +81,19 @@ const release = { request: z.strictObject({ ...Lease }), response: z.object({}) 
 
 /** Redis forgot this engine's user (FLUSHALL keeps users, a new Redis does not): makes it again. */
 const redisUser = { request: z.strictObject({ ...Lease }), response: z.object({}) };
+
+/** The message that one answers, as far as it is still known: only its text may be gone, and is empty then. */
+const QuotedMessage = z.object({
+  wa_message_id: z.string(),
+  /** Network id of its conversation, which need not be that of the answer. */
+  chat: z.string(),
+  from_me: z.boolean(),
+  /** Who wrote it, in a group. */
+  participant: z.string().nullable(),
+  type: z.string(),
+  text: z.string(),
+});
+export type QuotedMessage = z.infer<typeof QuotedMessage>;
 
 const ClaimedMessage = z.object({
   message_id: uuid(),
@@ -72,6 +104,7 @@ const ClaimedMessage = z.object({
   type: z.string(),
   /** JSON of OutboundContent. */
   content: z.string(),
+  quoted: QuotedMessage.nullable(),
   /** What an earlier attempt built; sent again as it is. */
   built: base64().nullable(),
   rendered_as: z.enum(RENDERINGS).nullable(),
@@ -88,13 +121,28 @@ const claims = {
   response: z.object({ messages: z.array(ClaimedMessage) }),
 };
 
+const SentMenu = z.strictObject({
+  kind: z.enum(['interactive', 'poll']),
+  mode: z.enum(INTERACTIVE_MODES),
+  options: z
+    .array(z.strictObject({ id: z.string(), label: z.string(), number: z.int().min(1).nullable() }))
+    .max(100),
+  selectable: z.int().min(1).nullable(),
+});
+
 /** Before the first stanza of a message: its encoded form, durable from here on; the attempt begins. */
 const built = {
   request: z.strictObject({
     ...Lease,
     messages: z
       .array(
-        z.strictObject({ message_id: uuid(), built: base64(), rendered_as: z.enum(RENDERINGS).nullable() }),
+        z.strictObject({
+          message_id: uuid(),
+          built: base64(),
+          rendered_as: z.enum(RENDERINGS).nullable(),
+          /** What answers to it are recognised by, once it has left. */
+          menu: SentMenu.nullish(),
+        }),
       )
       .min(1)
       .max(500),
@@ -162,6 +210,34 @@ const state = {
   }),
   response: z.object({}),
 };
+
+const CODE_LIFE_MS = z.int().min(0).max(600_000);
+
+/** What there is to show of a pairing session, or why it ended; a pairing that succeeds is told with `state`. */
+const pairing = {
+  request: z.strictObject({
+    ...Lease,
+    session: uuid(),
+    news: z.discriminatedUnion('kind', [
+      z.strictObject({
+        kind: z.literal('qr'),
+        code: z.string().min(1).max(2000),
+        expires_in_ms: CODE_LIFE_MS,
+      }),
+      z.strictObject({
+        kind: z.literal('code'),
+        code: z.string().min(1).max(20),
+        expires_in_ms: CODE_LIFE_MS,
+      }),
+      z.strictObject({ kind: z.literal('failed'), reason: z.string().max(200) }),
+    ]),
+  }),
+  /** False: the session is not open any more, and nothing is to be shown for it. */
+  response: z.object({ open: z.boolean() }),
+};
+
+/** The device is unlinked, or cannot be: what was asked for by this id is done. */
+const unlinked = { request: z.strictObject({ ...Lease, id: uuid() }), response: z.object({}) };
 
 const SessionEntry = z.strictObject({
   type: z.string().max(100),
@@ -288,6 +364,8 @@ export const ENGINE_ROUTES = {
   built,
   outcomes,
   state,
+  pairing,
+  unlinked,
   'session-read': sessionRead,
   'session-write': sessionWrite,
   inbound,
@@ -298,6 +376,7 @@ export type EngineRequest<R extends EngineRoute> = z.input<(typeof ENGINE_ROUTES
 export type EngineResponse<R extends EngineRoute> = z.infer<(typeof ENGINE_ROUTES)[R]['response']>;
 export type ClaimedMessage = z.infer<typeof ClaimedMessage>;
 export type Outcome = z.infer<typeof Outcome>;
+export type PairingNews = EngineRequest<'pairing'>['news'];
 export type StateChange = EngineRequest<'state'>['changes'][number];
 export type SessionEntry = z.infer<typeof SessionEntry>;
 /** Epoch and holder: the name of a lease. */

@@ -115,7 +115,7 @@ describe('on tables', () => {
     }));
     await db.webhookSecret.createMany({ data: secrets });
     await db.pairingSession.create({
-      data: { instanceId, method: 'qr', state: 'pairing', codeSealed: bytes, expiresAt: past },
+      data: { instanceId, id: newUuid(), method: 'qr', state: 'pairing', codeSealed: bytes, expiresAt: past },
     });
     const states = [inMs(-26 * 31 * DAY), inMs(-24 * 30 * DAY), null].map((endedAt) => ({
       ...{ id: newUuid(), instanceId, state: 'connected', since: inMs(-27 * 31 * DAY), endedAt },
