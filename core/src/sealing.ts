@@ -107,7 +107,16 @@ export class Sealer {
 
   /** A keyed digest (HMAC-SHA256) for values that must be compared and never read. */
   fingerprint(scope: string, purpose: string, value: string): Buffer {
-    return createHmac('sha256', this.#keyFor(this.keys[0]!, `${scope}\nfingerprint`))
+    return this.#fingerprint(this.keys[0]!, scope, [purpose, value]);
+  }
+
+  /** Under each configured key, the present one first: a digest made before a rotation is among them. */
+  fingerprints(scope: string, purpose: string, value: string): Buffer[] {
+    return this.keys.map((key) => this.#fingerprint(key, scope, [purpose, value]));
+  }
+
+  #fingerprint(key: SealingKey, scope: string, [purpose, value]: [string, string]): Buffer {
+    return createHmac('sha256', this.#keyFor(key, `${scope}\nfingerprint`))
       .update(purpose)
       .update('\n')
       .update(value)

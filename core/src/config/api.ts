@@ -1,4 +1,5 @@
 import { secretSetting, setting, types } from './load.js';
+import { mediaStoreSettings } from './media.js';
 import * as shared from './shared.js';
 
 /** Settings of `gwk api`. */
@@ -51,6 +52,12 @@ export const apiSettings = {
     types.url('http', 'https').default('http://127.0.0.1:8080'),
     'Public address of this API ({base_url}).',
   ),
+  mediaUrl: setting(
+    'GWK_MEDIA_URL',
+    types.url('http', 'https').optional(),
+    'Public address of links to media ({media_url}), a host of its own if wished; GWK_API_BASE_URL when not set.',
+  ),
+  ...mediaStoreSettings,
   environment: setting(
     'GWK_API_ENVIRONMENT',
     types.text(1, 40).default('production'),

@@ -1,0 +1,28 @@
+import { z } from 'zod';
+import { text } from './common.js';
+
+/** Media (spec: Media, Limits; design: media details). */
+export const MAX_MEDIA_BYTES = 67_108_864;
+export const MAX_FILENAME = 255;
+export const MEDIA_DAYS = 30;
+/** How long links are good for: from GET, and in webhooks. */
+export const LINK_SECONDS = 3_600;
+export const WEBHOOK_LINK_SECONDS = 86_400;
+
+/** The parts of an upload (multipart/form-data). `file` is the file itself, read as it comes. */
+export const MediaUpload = z.object({
+  file: z.any().meta({ type: 'string', format: 'binary' }),
+  filename: text(0, MAX_FILENAME).optional(),
+});
+
+export const MediaOut = z.object({
+  id: z.string(),
+  mimetype: z.string(),
+  size: z.int(),
+  sha256: z.string(),
+  filename: z.string().nullable(),
+  created_at: z.iso.datetime(),
+  expires_at: z.iso.datetime(),
+  url: z.string().nullable(),
+});
+export type MediaOut = z.infer<typeof MediaOut>;
