@@ -4,7 +4,7 @@ import { print, runCommand } from './run.js';
 const SETTINGS =
   '\nSettings are environment variables (docs/configuration.md). Ends with 2 where they are wrong.\n';
 
-/** `gwk api`, `gwk worker`, `gwk migrate`. */
+/** `gwk api`, `gwk worker`, `gwk migrate`, `gwk openapi`. */
 export function registerPrograms(program: Command): void {
   program
     .command('api')
@@ -37,4 +37,16 @@ export function registerPrograms(program: Command): void {
         print({ applied: await migrate(databaseUrl) });
       }),
     );
+
+  program
+    .command('openapi')
+    .description(
+      'print the description of the HTTP interface (OpenAPI 3.1), which the API serves at /openapi.json',
+    )
+    .option('--base-url <url>', 'address of the API', 'http://127.0.0.1:8080')
+    .action(async ({ baseUrl }: { baseUrl: string }) => {
+      const { openApiDocument } = await import('../openapi/document.js');
+      const { OPERATIONS } = await import('../http/operations.js');
+      print(openApiDocument({ operations: OPERATIONS, baseUrl, docsUrl: baseUrl }));
+    });
 }

@@ -1,4 +1,4 @@
-import { Agent, request, type IncomingHttpHeaders } from 'node:http';
+import { Agent, request, type IncomingHttpHeaders, type RequestOptions } from 'node:http';
 import type { ProblemBody } from '@gwk/core/problems';
 import { OPERATIONS } from '../http/operations.js';
 import { openApiDocument } from '../openapi/document.js';
@@ -44,7 +44,7 @@ export class ApiClient {
     this.#agent.destroy();
   }
 
-  call<T = ProblemBody>(method: string, path: string, sending: Sending = {}): Promise<Answer<T>> {
+  async call<T = ProblemBody>(method: string, path: string, sending: Sending = {}): Promise<Answer<T>> {
     const { body, headers, query } = sending;
     const payload = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
     const search = query ? `?${new URLSearchParams(query).toString()}` : '';
@@ -63,25 +63,28 @@ export class ApiClient {
         ...headers,
       },
     };
-    return new Promise((resolve, reject) => {
-      const call = request(options, (response) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('error', reject);
-        response.on('end', () => {
-          const text = Buffer.concat(chunks).toString();
-          const { statusCode: status = 0, headers } = response;
-          try {
-            checkAnswer({ method, path: options.path, status, headers, text });
-            const parsed = (text === '' ? undefined : JSON.parse(text)) as T;
-            resolve({ status, headers, body: parsed });
-          } catch (error) {
-            reject(error);
-          }
-        });
-      });
-      call.on('error', reject);
-      call.end(payload);
-    });
+    const seen = await exchange(options, payload);
+    checkAnswer({ ...seen, method, path: options.path });
+    const { status, headers: given, text } = seen;
+    return { status, headers: given, body: (text === '' ? undefined : JSON.parse(text)) as T };
   }
+}
+
+function exchange(
+  options: RequestOptions,
+  payload: string | undefined,
+): Promise<{ status: number; headers: IncomingHttpHeaders; text: string }> {
+  return new Promise((resolve, reject) => {
+    const call = request(options, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () => {
+        const { statusCode: status = 0, headers } = response;
+        resolve({ status, headers, text: Buffer.concat(chunks).toString() });
+      });
+    });
+    call.on('error', reject);
+    call.end(payload);
+  });
 }

@@ -1,10 +1,11 @@
-import { Agent, request, type IncomingHttpHeaders } from 'node:http';
+import { Agent, request, type IncomingHttpHeaders, type RequestOptions } from 'node:http';
 import type { ProblemBody } from '@gwk/core/problems';
 import type { Page } from '@gwk/core/resources/common';
 import type { EventOut } from '@gwk/core/resources/event';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { MessageOut } from '@gwk/core/resources/message';
 import type { DeliveryOut, WebhookEndpointOut } from '@gwk/core/resources/webhook';
+import { checkAnswer } from './contract.js';
 import { until } from './wait.js';
 
 export interface Answer<T = unknown> {
@@ -48,8 +49,11 @@ export class GatewayClient {
     this.#agent.destroy();
   }
 
-  /** Rejects only where no whole answer came. */
-  call<T = ProblemBody>(method: string, path: string, call: Call = {}): Promise<Answer<T>> {
+  /**
+   * Rejects where no whole answer came, and where the description of the interface does not know the answer that
+   * came: every answer is held against it.
+   */
+  async call<T = ProblemBody>(method: string, path: string, call: Call = {}): Promise<Answer<T>> {
     const { body, headers = {}, timeoutMs = TIMEOUT_MS } = call;
     const raw = body === undefined || typeof body === 'string' || Buffer.isBuffer(body);
     const payload = raw ? body : JSON.stringify(body);
@@ -66,24 +70,9 @@ export class GatewayClient {
         ...headers,
       },
     };
-    return new Promise((resolve, reject) => {
-      const exchange = request(new URL(path, this.baseUrl), options, (response) => {
-        const chunks: Buffer[] = [];
-        response.on('data', (chunk: Buffer) => chunks.push(chunk));
-        response.on('error', reject);
-        response.on('end', () => {
-          const text = Buffer.concat(chunks).toString('utf8');
-          resolve({
-            status: response.statusCode ?? 0,
-            headers: response.headers,
-            body: parse(text) as T,
-            text,
-          });
-        });
-      });
-      exchange.on('error', reject);
-      exchange.end(payload);
-    });
+    const answer = await exchange(new URL(path, this.baseUrl), options, payload);
+    await checkAnswer({ ...answer, method, path });
+    return { ...answer, body: parse(answer.text) as T };
   }
 
   /** @throws UnexpectedAnswer where the status is another one */
@@ -177,6 +166,26 @@ export class GatewayClient {
     } while (cursor !== null);
     return items;
   }
+}
+
+function exchange(
+  url: URL,
+  options: RequestOptions,
+  payload: string | Buffer | undefined,
+): Promise<Omit<Answer, 'body'>> {
+  return new Promise((resolve, reject) => {
+    const call = request(url, options, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () => {
+        const { statusCode: status = 0, headers } = response;
+        resolve({ status, headers, text: Buffer.concat(chunks).toString('utf8') });
+      });
+    });
+    call.on('error', reject);
+    call.end(payload);
+  });
 }
 
 function parse(text: string): unknown {
