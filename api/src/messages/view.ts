@@ -13,7 +13,7 @@ export function messageOut(row: Message): MessageOut {
     instance_id: toPublicId('instance', row.instanceId),
     direction: row.direction as MessageOut['direction'],
     to: row.to,
-    type: row.type,
+    type: row.type as MessageOut['type'],
     status: row.status as MessageStatus,
     wa_message_id: LEFT.has(row.status) ? row.waMessageId : null,
     rendered_as: row.renderedAs as Rendering | null,

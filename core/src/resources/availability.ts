@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { INSTANCE_STATES } from '../states.js';
+import { idOut } from './common.js';
 
 /** Availability of a month (spec: Availability). */
 export const DEFAULT_TIMEZONE = 'America/Sao_Paulo';
@@ -13,8 +14,11 @@ export const AvailabilityQuery = z.object({
 const percentage = () => z.number().min(0).max(100).nullable();
 
 export const AvailabilityOut = z.object({
-  instance_id: z.string(),
-  month: z.string(),
+  instance_id: idOut('instance'),
+  month: z
+    .string()
+    .regex(/^[0-9]{4}-[0-9]{2}$/)
+    .meta({ examples: ['2026-11'] }),
   timezone: z.string(),
   period_start: z.iso.datetime(),
   period_end: z.iso.datetime(),

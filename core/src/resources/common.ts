@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fromPublicId, type IdKind } from '../ids.js';
+import { fromPublicId, ID_PREFIXES, type IdKind } from '../ids.js';
 
 /** Shapes shared by all resources (spec: Common response shapes, Limits). */
 export const PAGE_LIMIT_DEFAULT = 50;
@@ -8,14 +8,20 @@ export const MAX_JSON_BODY_BYTES = 1_000_000;
 
 /** Unicode code points, not UTF-16 units (design: malformed input); NUL cannot be stored and is refused. */
 export function text(min: number, max: number) {
-  return z.string().superRefine((value, ctx) => {
-    const length = value.length <= max ? value.length : codePoints(value);
-    const issue = (message: string) => ctx.addIssue({ code: 'custom', message });
-    if (codePoints(value) < min) issue(`at least ${min} characters`);
-    if (length > max) issue(`at most ${max} characters`);
-    if (value.includes('\u0000')) issue('must not contain NUL');
-    else if (!value.isWellFormed()) issue('must be well-formed Unicode');
-  });
+  return (
+    z
+      .string()
+      .superRefine((value, ctx) => {
+        const length = value.length <= max ? value.length : codePoints(value);
+        const issue = (message: string) => ctx.addIssue({ code: 'custom', message });
+        if (codePoints(value) < min) issue(`at least ${min} characters`);
+        if (length > max) issue(`at most ${max} characters`);
+        if (value.includes('\u0000')) issue('must not contain NUL');
+        else if (!value.isWellFormed()) issue('must be well-formed Unicode');
+      })
+      // What a JSON Schema counts, too, is code points.
+      .meta({ ...(min > 0 && { minLength: min }), maxLength: max })
+  );
 }
 
 export function codePoints(value: string): number {
@@ -32,6 +38,13 @@ export const idText = () => z.string();
 
 export const publicId = (kind: IdKind) =>
   z.string().refine((id) => fromPublicId(kind, id) !== null, { message: `not an id of the form ${kind}` });
+
+/** An id as answered. */
+export const idOut = (kind: IdKind) =>
+  z
+    .string()
+    .regex(new RegExp(`^${ID_PREFIXES[kind]}[0-9a-f]{32}$`))
+    .meta({ examples: [`${ID_PREFIXES[kind]}0199f3a27c1e7b04a1d25c3e8f902b67`] });
 
 export const dateTime = () => z.iso.datetime({ offset: true });
 

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { EVENT_TYPES, FILTERABLE_EVENT_TYPES } from '../events.js';
-import { dateTime, idText, PageQuery } from './common.js';
+import { dateTime, idOut, idText, PageQuery } from './common.js';
 
 /** Events (spec: Event). */
 export const EventOut = z.object({
-  id: z.string(),
+  id: idOut('event'),
   type: z.enum(EVENT_TYPES),
-  instance_id: z.string().nullable(),
+  instance_id: idOut('instance').nullable(),
   timestamp: z.iso.datetime(),
   data: z.record(z.string(), z.unknown()),
 });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { idOut } from './common.js';
 
 /** Number health (spec: Health). */
 export const HealthFactorOut = z.object({
@@ -13,7 +14,7 @@ export const HealthFactorOut = z.object({
 });
 
 export const HealthOut = z.object({
-  instance_id: z.string(),
+  instance_id: idOut('instance'),
   score: z.number().int().min(0).max(100),
   risk: z.enum(['low', 'medium', 'high']),
   computed_at: z.iso.datetime(),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { INSTANCE_KINDS, INSTANCE_STATES, INTERACTIVE_MODES } from '../states.js';
-import { text } from './common.js';
+import { idOut, text } from './common.js';
 
 /** Sandboxes of one account (spec: Limits); they do not count against the plan. */
 export const MAX_SANDBOXES = 3;
@@ -30,7 +30,7 @@ export const LiveStatus = z.object({
 export type LiveStatus = z.infer<typeof LiveStatus>;
 
 export const InstanceOut = z.object({
-  id: z.string(),
+  id: idOut('instance'),
   name: z.string(),
   kind: z.enum(INSTANCE_KINDS),
   environment: z.string(),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { text } from './common.js';
+import { idOut, text } from './common.js';
 
 /** Media (spec: Media, Limits; design: media details). */
 export const MAX_MEDIA_BYTES = 67_108_864;
@@ -15,14 +15,19 @@ export const MediaUpload = z.object({
   filename: text(0, MAX_FILENAME).optional(),
 });
 
+const SHA256_OF_NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+
 export const MediaOut = z.object({
-  id: z.string(),
+  id: idOut('media'),
   mimetype: z.string(),
-  size: z.int(),
-  sha256: z.string(),
+  size: z.int().min(1),
+  sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .meta({ examples: [SHA256_OF_NOTHING] }),
   filename: z.string().nullable(),
   created_at: z.iso.datetime(),
   expires_at: z.iso.datetime(),
-  url: z.string().nullable(),
+  url: z.url().nullable(),
 });
 export type MediaOut = z.infer<typeof MediaOut>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { FAILURE_CODES, MESSAGE_STATUSES, RENDERINGS } from '../states.js';
-import { dateTime, idText, PageQuery } from './common.js';
+import { dateTime, idOut, idText, PageQuery } from './common.js';
 import {
   AudioContent,
   CaptionedContent,
@@ -76,11 +76,11 @@ export function textOf({ text, image, video, document, interactive, poll }: Outb
 export const MessageError = z.object({ code: z.enum(FAILURE_CODES), message: z.string().nullable() });
 
 export const MessageOut = z.object({
-  id: z.string(),
-  instance_id: z.string(),
+  id: idOut('message'),
+  instance_id: idOut('instance'),
   direction: z.enum(['outbound', 'inbound']),
   to: z.string(),
-  type: z.string(),
+  type: z.enum([...MESSAGE_TYPES, 'other']),
   status: z.enum(MESSAGE_STATUSES),
   wa_message_id: z.string().nullable(),
   rendered_as: z.enum(RENDERINGS).nullable(),

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { INSTANCE_STATES } from '../states.js';
+import { idOut } from './common.js';
 
 /** Pairing (spec: Pairing). `pairing` is shown while a session is open and is no stored state. */
 export const PAIRING_METHODS = ['qr', 'code'] as const;
@@ -20,7 +21,7 @@ export const PairingQr = z.object({
 export type PairingQr = z.infer<typeof PairingQr>;
 
 export const PairingOut = z.object({
-  instance_id: z.string(),
+  instance_id: idOut('instance'),
   state: z.enum(['pairing', ...INSTANCE_STATES]),
   /** Null where none is on display: another method, a code that has run out and whose successor is on its way. */
   qr: PairingQr.nullable(),

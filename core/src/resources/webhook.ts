@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { EVENT_TYPES } from '../events.js';
 import { DELIVERY_STATUSES } from '../states.js';
-import { dateTime, idText, PageQuery, text } from './common.js';
+import { dateTime, idOut, idText, PageQuery, text } from './common.js';
 
 /** Webhook destinations and deliveries (spec: Webhook destination, Webhook delivery). */
 export const MAX_ENDPOINTS = 10;
@@ -30,10 +30,10 @@ export const DISABLE_REASONS = ['gone', 'failing'] as const;
 export type DisableReason = (typeof DISABLE_REASONS)[number];
 
 export const WebhookEndpointOut = z.object({
-  id: z.string(),
+  id: idOut('endpoint'),
   url: z.string(),
   event_types: z.array(z.enum(EVENT_TYPES)),
-  instance_ids: z.array(z.string()),
+  instance_ids: z.array(idOut('instance')),
   description: z.string(),
   enabled: z.boolean(),
   /** Null while enabled, and where it was disabled through the API. */
@@ -47,9 +47,9 @@ export const WebhookEndpointOut = z.object({
 export type WebhookEndpointOut = z.infer<typeof WebhookEndpointOut>;
 
 export const DeliveryOut = z.object({
-  id: z.string(),
-  endpoint_id: z.string(),
-  event_id: z.string(),
+  id: idOut('delivery'),
+  endpoint_id: idOut('endpoint'),
+  event_id: idOut('event'),
   event_type: z.enum(EVENT_TYPES),
   status: z.enum(DELIVERY_STATUSES),
   attempts: z.number().int(),

@@ -22,7 +22,7 @@ export function answerOf({ messageId, instanceId, to, type, releaseAt }: Accepte
     instance_id: toPublicId('instance', instanceId),
     direction: 'outbound',
     to,
-    type,
+    type: type as MessageOut['type'],
     status: 'queued',
     wa_message_id: null,
     rendered_as: null,
