@@ -14,6 +14,7 @@ import { Cursors } from './http/cursor.js';
 import { startPublicListener } from './http/listener.js';
 import type { ApiConfig, Services } from './http/services.js';
 import { IdempotencyStore } from './idempotency/store.js';
+import { Receiver } from './inbound/receiver.js';
 import { Turnstile } from './instances/turnstile.js';
 import { startInternalListener } from './internal/listener.js';
 import { WrongSealingKey } from './key-check.js';
@@ -141,6 +142,7 @@ function makeServices(
       sealer,
       doorbell: new Doorbell(redis, redisKeys),
       environmentPolicy: environmentPolicy(config),
+    receiver: new Receiver({ database: db, sealer, log, environmentPolicy: environmentPolicy(config) }),
     }),
   };
 }

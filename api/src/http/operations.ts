@@ -1,5 +1,7 @@
 import { availabilityOperations } from '../availability/operations.js';
+import { optOutOperations } from '../contacts/operations.js';
 import { eventOperations } from '../events/operations.js';
+import { inboundOperations } from '../inbound/operations.js';
 import { instanceOperations } from '../instances/operations.js';
 import { policyOperations } from '../instances/policy.js';
 import { statusOperations } from '../interactive-status/operations.js';
@@ -18,4 +20,6 @@ export const OPERATIONS: readonly Operation[] = [
   ...policyOperations,
   ...eventOperations,
   ...webhookOperations,
+  ...inboundOperations,
+  ...optOutOperations,
 ];

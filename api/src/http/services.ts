@@ -9,6 +9,7 @@ import type { KeyDirectory } from '../accounts/keys.js';
 import type { RateLimiter } from '../accounts/rate-limiter.js';
 import type { Cluster } from '../cluster/client.js';
 import type { Database } from '../database.js';
+import type { Receiver } from '../inbound/receiver.js';
 import type { IdempotencyStore } from '../idempotency/store.js';
 import type { Turnstile } from '../instances/turnstile.js';
 import type { LiveCommands } from '../live/commands.js';
@@ -37,6 +38,8 @@ export interface Services {
   clusterTurns: Turnstile;
   live: LiveCommands;
   acceptor: Acceptor;
+  /** Of what consumers make up for sandboxes. */
+  receiver: Receiver;
   /** What /metrics shows, of both listeners. */
   registry: Registry;
 }
