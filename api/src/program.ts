@@ -19,6 +19,7 @@ import { Turnstile } from './instances/turnstile.js';
 import { startInternalListener } from './internal/listener.js';
 import { WrongSealingKey } from './key-check.js';
 import { LiveCommands } from './live/commands.js';
+import { openMedia, type Media } from './media/media.js';
 import { Acceptor } from './messages/accept/acceptor.js';
 import { Doorbell } from './messages/accept/doorbell.js';
 import { closeRedis, openRedis } from './redis.js';
@@ -90,7 +91,10 @@ export async function startApi(config: ApiConfig, log: Logger, signal: AbortSign
   const stop = (): Promise<void> => (stopped ??= closeAll());
   try {
     await untilUsable(db, sealer, log, signal);
-    const services = makeServices(config, log, { db, sealer });
+    const mediaUrl = config.mediaUrl ?? config.baseUrl;
+    const media = await openMedia({ ...config, mediaUrl }, { db, sealer });
+    closers.push(() => media.store.close());
+    const services = makeServices(config, log, { db, sealer, media });
     closers.push(() => closeRedis(services.redis));
     closers.push(() => services.live.close());
     closers.push(() => services.cluster.close());
@@ -116,7 +120,7 @@ export async function startApi(config: ApiConfig, log: Logger, signal: AbortSign
 function makeServices(
   config: ApiConfig,
   log: Logger,
-  { db, sealer }: { db: Database; sealer: Sealer },
+  { db, sealer, media }: { db: Database; sealer: Sealer; media: Media },
 ): Services {
   const redis = openRedis({ url: config.redisUrl, program: 'gwk-api', log });
   const redisKeys = new RedisKeys(config.redisPrefix);
@@ -136,13 +140,14 @@ function makeServices(
     cluster: new RestCluster({ url, token, ca }),
     clusterTurns: new Turnstile(CLUSTER_TURNS, CLUSTER_DEADLINE_MS),
     live: new LiveCommands({ redis, redisUrl: config.redisUrl, keys: redisKeys, sealer, log }),
+    media,
     registry: new Registry(),
+    receiver: new Receiver({ database: db, sealer, log, environmentPolicy: environmentPolicy(config) }),
     acceptor: new Acceptor({
       database: db,
       sealer,
       doorbell: new Doorbell(redis, redisKeys),
       environmentPolicy: environmentPolicy(config),
-    receiver: new Receiver({ database: db, sealer, log, environmentPolicy: environmentPolicy(config) }),
     }),
   };
 }
