@@ -6,6 +6,7 @@ import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
 import { openDatabase } from '../database.js';
 import { monitorSweep } from '../interactive-status/monitor.js';
 import { Acceptor } from '../messages/accept/acceptor.js';
+import { MediaLinks } from '../media/links.js';
 import { Doorbell } from '../messages/accept/doorbell.js';
 import { AddressGuard, guardedAgent } from '../net/guard.js';
 import { closeRedis, openRedis } from '../redis.js';
@@ -106,7 +107,8 @@ function makeDeliveries(
     concurrency: config.webhookConcurrency,
     perDestination: config.webhookConcurrencyPerDestination,
   };
-  return new Deliveries({ ...deps, guard, dispatcher, options });
+  const links = new MediaLinks(deps.sealer, config.mediaUrl);
+  return new Deliveries({ ...deps, guard, links, dispatcher, options });
 }
 
 function sweepsOf(deps: SweepDeps, config: WorkerConfig): Sweep[] {
