@@ -8,6 +8,7 @@ import { statusOperations } from '../interactive-status/operations.js';
 import { mediaOperations } from '../media/operations.js';
 import { messageOperations } from '../messages/operations.js';
 import { healthOperations } from '../number-health/operations.js';
+import { pairingOperations } from '../pairing/operations.js';
 import { webhookOperations } from '../webhooks/operations.js';
 import type { Operation } from './operation.js';
 
@@ -20,6 +21,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...availabilityOperations,
   ...statusOperations,
   ...policyOperations,
+  ...pairingOperations,
   ...inboundOperations,
   ...optOutOperations,
   ...eventOperations,
