@@ -752,7 +752,8 @@ BEGIN
   RETURN made;
 END $$;
 
--- Drops the daily partitions of a table that end at or before a day (UTC).
+-- Drops the oldest daily partition of a table, if it ends at or before a day (UTC). One at a time: nobody reads or writes
+-- the table while it is done. Returns how many it dropped.
 CREATE FUNCTION gwk_drop_partitions(parent text, before_day date) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
   name text;
@@ -763,6 +764,7 @@ BEGIN
     JOIN pg_class c ON c.oid = i.inhrelid
     WHERE i.inhparent = parent::regclass AND c.relname ~ '_[0-9]{8}$'
       AND to_date(right(c.relname, 8), 'YYYYMMDD') < before_day
+    ORDER BY c.relname LIMIT 1
   LOOP
     EXECUTE format('DROP TABLE %I', name);
     dropped := dropped + 1;

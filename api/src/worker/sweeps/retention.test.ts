@@ -46,8 +46,8 @@ describe('on tables', () => {
       SELECT gwk_lowest_id(${date.toISOString()}::timestamptz) AS id`;
     return row!.id;
   };
-  const addEvent = async (date: Date): Promise<string> => {
-    const id = await idAt(date);
+  const addEvent = async (date: Date, own?: string): Promise<string> => {
+    const id = own ?? (await idAt(date));
     const { accountId } = given.world;
     await given.world.database.event.create({
       data: { id, accountId, type: 'webhook.test', timestamp: date, dataSealed: new Uint8Array(1) },
@@ -66,6 +66,30 @@ describe('on tables', () => {
     expect(await partitionsOf('events')).toEqual([...days(-60, -59), ...days(-1, 7), 'default']);
     const rows = await database.event.findMany({ where: { id: { in: [gone, kept] } } });
     expect(rows.map(({ id }) => id)).toEqual([kept]);
+  });
+
+  test('behind a reader that stays, partitions wait; others wait for that 100 ms at a time', async () => {
+    const { database } = given.world;
+    await database.$queryRaw`SELECT gwk_ensure_partitions('events', ${dayOf(inMs(-70 * DAY))}::date, ${dayOf(inMs(-69 * DAY))}::date)`;
+    const slowest = await database.$transaction(
+      async (reader) => {
+        await reader.$queryRaw`SELECT count(*)::int FROM events`;
+        const waits: number[] = [];
+        const passing = partitionSweep(given.deps, options).pass();
+        let passed = false;
+        void passing.finally(() => (passed = true));
+        while (!passed) {
+          const began = performance.now();
+          await addEvent(new Date(), newUuid());
+          waits.push(performance.now() - began);
+        }
+        return Math.max(...waits);
+      },
+      { timeout: 20_000 },
+    );
+    expect(slowest).toBeLessThan(1_000);
+    expect(await partitionsOf('events')).toEqual(expect.arrayContaining(days(-70, -69)));
+    expect((await partitionSweep(given.deps, options).pass()).amount).toBe(2);
   });
 
   test('a day whose rows are in the default partition stops none of the others', async () => {
