@@ -31,3 +31,27 @@ BEGIN
   JOIN conversations v ON v.id = m.conversation_id
   LEFT JOIN message_contents k ON k.message_id = m.id AND m.direction = 'outbound';
 END $$;
+
+-- Records that a message which left was edited or deleted for everyone, with the event that says so (as in
+-- gwk_change_messages). What was deleted says nothing more and accepts no replies; deleting it again changes nothing.
+CREATE FUNCTION gwk_alter_message(message uuid, deleted boolean, content bytea, event jsonb) RETURNS boolean
+LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE messages m SET deleted_for_all = m.deleted_for_all OR deleted, version = m.version + 1, updated_at = now()
+  WHERE m.id = message AND NOT m.deleted_for_all;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  IF deleted THEN
+    DELETE FROM message_contents c WHERE c.message_id = message;
+    DELETE FROM menus n WHERE n.message_id = message;
+  ELSIF content IS NOT NULL THEN
+    UPDATE message_contents c SET content_sealed = content WHERE c.message_id = message;
+  END IF;
+  PERFORM gwk_emit(
+    array_agg(e.id), array_agg(e.account_id), array_agg(e.instance_id), array_agg(e.type), array_agg(e.by_default),
+    array_agg(e.at), array_agg(decode(e.data, 'base64')))
+  FROM jsonb_to_recordset(event) AS e(
+    id uuid, account_id uuid, instance_id uuid, type text, by_default boolean, at timestamptz, data text);
+  RETURN true;
+END $$;
