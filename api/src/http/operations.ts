@@ -6,6 +6,7 @@ import { instanceOperations } from '../instances/operations.js';
 import { policyOperations } from '../instances/policy.js';
 import { statusOperations } from '../interactive-status/operations.js';
 import { mediaOperations } from '../media/operations.js';
+import { liveOperations } from '../live/operations.js';
 import { messageOperations } from '../messages/operations.js';
 import { healthOperations } from '../number-health/operations.js';
 import { pairingOperations } from '../pairing/operations.js';
@@ -22,6 +23,7 @@ export const OPERATIONS: readonly Operation[] = [
   ...statusOperations,
   ...policyOperations,
   ...pairingOperations,
+  ...liveOperations,
   ...inboundOperations,
   ...optOutOperations,
   ...eventOperations,

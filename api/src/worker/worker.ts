@@ -19,6 +19,7 @@ import { abandonSweep } from './sweeps/abandon.js';
 import { doubtSweep } from './sweeps/doubt.js';
 import { expireSweep } from './sweeps/expire.js';
 import { Observer } from './sweeps/observer.js';
+import { pairingSweep } from './sweeps/pairing.js';
 import { refuseSweep } from './sweeps/refuse.js';
 import { releaseSweep } from './sweeps/release.js';
 import { partitionSweep, retentionSweep } from './sweeps/retention.js';
@@ -120,6 +121,7 @@ function sweepsOf(deps: SweepDeps, config: WorkerConfig): Sweep[] {
     ringAgainSweep(deps),
     silenceSweep(deps, new Observer()),
     abandonSweep(deps),
+    pairingSweep(deps),
     resendSweep(deps),
     partitionSweep(deps, config),
     retentionSweep(deps, config),

@@ -16,7 +16,7 @@ export const PairingQr = z.object({
   code: z.string(),
   /** Of the time that is left. */
   expires_in_s: z.int(),
-  image: z.string().startsWith('data:image/png;base64,'),
+  image: z.string().regex(/^data:image\/png;base64,/),
 });
 export type PairingQr = z.infer<typeof PairingQr>;
 

@@ -138,9 +138,10 @@ describe('on tables', () => {
       ...{ id: newUuid(), endpointId, secretSealed: bytes, expiresAt },
     }));
     await db.webhookSecret.createMany({ data: secrets });
-    await db.pairingSession.create({
-      data: { instanceId, id: newUuid(), method: 'qr', state: 'pairing', codeSealed: bytes, expiresAt: past },
-    });
+    const checks = [25, 23].map((hours) => ({
+      ...{ instanceId, phone: `551199999${hours}00`, checkedAt: inMs(-hours * HOUR) },
+    }));
+    await db.contactCheck.createMany({ data: checks });
     const states = [inMs(-26 * 31 * DAY), inMs(-24 * 30 * DAY), null].map((endedAt) => ({
       ...{ id: newUuid(), instanceId, state: 'connected', since: inMs(-27 * 31 * DAY), endedAt },
     }));
@@ -164,7 +165,7 @@ describe('on tables', () => {
     expect(await db.idempotencyRecord.count()).toBe(1);
     expect((await db.massSend.findMany()).map(({ contactId }) => contactId)).toEqual([sends[1]!.contactId]);
     expect(await db.webhookSecret.count()).toBe(2);
-    expect(await db.pairingSession.findUnique({ where: { instanceId } })).toMatchObject({ codeSealed: null });
+    expect(await db.contactCheck.findMany()).toMatchObject([{ phone: checks[1]!.phone }]);
     expect(await db.instanceState.count({ where: { instanceId } })).toBe(2);
     expect(await sweep.pass()).toEqual({ amount: 0, more: false });
   });
