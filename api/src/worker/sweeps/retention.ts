@@ -50,7 +50,7 @@ export function planPartitions(now: Date, options: RetentionOptions): PartitionP
 }
 
 /** Partitions of the days to come, and an end to those of the days gone by. */
-export function partitionSweep({ db, log }: SweepDeps, options: RetentionOptions): Sweep {
+export function partitionSweep({ db, log }: Deps, options: RetentionOptions): Sweep {
   return {
     name: 'partitions',
     everyMs: HOUR_MS,
@@ -89,13 +89,21 @@ async function ensurePartition(deps: Deps, parent: string, day: string): Promise
 
 async function dropPartitions(deps: Deps, { parent, keepFrom }: PartitionPlan): Promise<number> {
   for (let amount = 0; ; amount++) {
-    const dropped = await underLock(
-      deps,
-      parent,
-      (tx) => tx.$queryRaw`SELECT gwk_drop_partitions(${parent}, ${keepFrom}::date) AS amount`,
-    );
-    if (dropped === 0) return amount;
+    const [row] = await deps.db.$queryRaw<{ name: string | null }[]>`
+      SELECT gwk_expired_partition(${parent}, ${keepFrom}::date) AS name`;
+    const { name } = row!;
+    if (name === null || !(await dropPartition(deps, parent, name))) return amount;
   }
+}
+
+async function dropPartition(deps: Deps, parent: string, name: string): Promise<boolean> {
+  await deps.db.$queryRaw`SELECT gwk_leave_partition_alone(${name})::text`;
+  const dropped = await underLock(
+    deps,
+    parent,
+    (tx) => tx.$queryRaw`SELECT gwk_drop_partition(${name}) AS amount`,
+  );
+  return dropped > 0;
 }
 
 type Transaction = Parameters<Parameters<Database['$transaction']>[0]>[0];
