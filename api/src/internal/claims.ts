@@ -1,7 +1,7 @@
 import { Batcher } from '@gwk/core/batcher';
 import type { ClaimedMessage, EngineRequest, EngineResponse, LeaseName } from '@gwk/core/protocol/engine';
 import type { OutboundContent } from '@gwk/core/resources/message';
-import type { Rendering } from '@gwk/core/states';
+import type { InteractiveMode, Rendering } from '@gwk/core/states';
 import { chatOf } from '../events/emit.js';
 import { failMessages } from '../messages/changes/apply.js';
 import { openContent, openBuilt } from '../messages/content.js';
@@ -34,6 +34,7 @@ interface ClaimRow {
   built_sealed: Uint8Array | null;
   rendered_as: Rendering | null;
   attempted_at: Date | null;
+  interactive_mode: InteractiveMode;
 }
 
 interface Claimed {
@@ -97,6 +98,7 @@ export class Claims {
         wa_message_id: row.wa_message_id,
         type: row.type,
         content: openContent(sealer, instanceId, row.content_sealed),
+        interactive_mode: row.interactive_mode,
         quoted: null,
         built: row.built_sealed && openBuilt(sealer, instanceId, row.built_sealed).toString('base64'),
         rendered_as: row.rendered_as,

@@ -11,6 +11,7 @@ import { operation } from '../http/operation.js';
 import { pageOf } from '../http/page.js';
 import type { Answer } from '../http/respond.js';
 import { deleteMessage, editMessage, reactToMessage } from './alter/alter.js';
+import { CHANGE_PATIENCE_MS } from './alter/network.js';
 import { findMessage, listMessages } from './list.js';
 import { messageOut } from './view.js';
 
@@ -98,6 +99,7 @@ export const messageOperations = [
     result: MessageOut,
     etag: true,
     ifMatch: true,
+    patienceMs: CHANGE_PATIENCE_MS,
     problems: [
       'account-suspended',
       'message-not-sent',
@@ -118,6 +120,7 @@ export const messageOperations = [
     summary: 'Delete a message for everyone, or cancel a scheduled one',
     scope: 'messages:send',
     status: 204,
+    patienceMs: CHANGE_PATIENCE_MS,
     problems: ['message-not-sent', 'message-sending', 'not-editable', 'engine-unavailable'],
     async handle({ caller, params, services }) {
       await deleteMessage({ services, caller, id: params['message_id']! });
@@ -134,6 +137,7 @@ export const messageOperations = [
     status: 204,
     body: Reaction,
     idempotent: true,
+    patienceMs: CHANGE_PATIENCE_MS,
     async mayReplay(caller, _, { params, services }) {
       return (await findMessage(services.db, caller, params['message_id']!)) !== null;
     },

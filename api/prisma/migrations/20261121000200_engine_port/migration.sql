@@ -158,7 +158,7 @@ CREATE FUNCTION gwk_claim(
 ) RETURNS TABLE (
   place integer, verdict text, message_id uuid, opted_out boolean, conversation_id uuid, group_id text,
   contact_name text, wa_message_id text, type text, content_sealed bytea, built_sealed bytea, rendered_as text,
-  attempted_at timestamptz
+  attempted_at timestamptz, interactive_mode text
 )
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -242,20 +242,21 @@ BEGIN
 
   RETURN QUERY
   SELECT r.place::integer, r.verdict, NULL::uuid, false, NULL::uuid, NULL::text, NULL::text, NULL::text, NULL::text,
-    NULL::bytea, NULL::bytea, NULL::text, NULL::timestamptz
+    NULL::bytea, NULL::bytea, NULL::text, NULL::timestamptz, NULL::text
   FROM unnest(verdicts) WITH ORDINALITY AS r(verdict, place);
 
   RETURN QUERY
   SELECT r.place, NULL::text, r.message_id, true, NULL::uuid, NULL::text, NULL::text, NULL::text, NULL::text,
-    NULL::bytea, NULL::bytea, NULL::text, NULL::timestamptz
+    NULL::bytea, NULL::bytea, NULL::text, NULL::timestamptz, NULL::text
   FROM unnest(refused_places, refused) AS r(place, message_id);
 
   RETURN QUERY
   SELECT r.place::integer, NULL::text, o.message_id, false, o.conversation_id, v.group_id,
     gwk_contact_name(v.contact_id), m.wa_message_id, m.type, c.content_sealed, c.built_sealed, m.rendered_as,
-    o.attempted_at::timestamptz
+    o.attempted_at::timestamptz, i.interactive_mode
   FROM unnest(instance_ids, epochs, holders, claim_ids) WITH ORDINALITY
     AS r(instance_id, epoch, holder, claim_id, place)
+  JOIN instances i ON i.id = r.instance_id
   JOIN outbox o ON o.instance_id = r.instance_id AND o.claim_id = r.claim_id
     AND o.claim_epoch = r.epoch AND o.claim_holder = r.holder
   JOIN conversations v ON v.id = o.conversation_id

@@ -8,6 +8,8 @@ import { newWaMessageId } from '../wa-message-id.js';
 
 /** How long the network may take to acknowledge a change. */
 const DEADLINE_MS = 8_000;
+/** Beyond its deadline a request has a little to read and write. */
+export const CHANGE_PATIENCE_MS = DEADLINE_MS + 4_000;
 const RETRY_AFTER_SECONDS = 2;
 
 export type Change = { kind: 'edit'; text: string } | { kind: 'delete' } | { kind: 'react'; emoji: string };
