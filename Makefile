@@ -89,3 +89,7 @@ bench-accept: build ## The accept path against its floor
 .PHONY: bench-flow
 bench-flow: build ## Accepted to sent, through an engine
 	@exec node test/dist/bench/flow.js
+
+.PHONY: bench-retention
+bench-retention: build ## What sends feel of a million events that expire
+	@exec node test/dist/bench/retention.js
