@@ -81,6 +81,10 @@ test-unit: build ## Tests beside their files (ONLY=pattern for some)
 test-e2e: build ## Tests of several parts at once (ONLY=pattern for some)
 	@$(JEST) --selectProjects test --runInBand $(if $(ONLY),--testPathPatterns $(ONLY))
 
+.PHONY: fuzz
+fuzz: build ## 20,000 hostile requests against every operation (FUZZ_SEED=n repeats a run)
+	@FUZZ_REQUESTS=20000 $(JEST) --selectProjects test --testPathPatterns 'src/fuzz'
+
 ##@ Measure
 .PHONY: bench-accept
 bench-accept: build ## The accept path against its floor
