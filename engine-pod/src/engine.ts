@@ -277,6 +277,7 @@ export class Engine {
       }),
       handlers: {
         ...this.#changes.handlers,
+        renew: () => this.#lease.renewNow(),
         ...this.#live.handlers,
       },
     });

@@ -202,6 +202,33 @@ describe('messages of every type', () => {
     expect([none.status, codeOf(none)]).toEqual([422, 'validation-error']);
   });
 
+  test('another pacing of the instance acts at once, on what waits too', async () => {
+    const { client } = stage.customer;
+    const { id } = await client.connectedInstance('pacing');
+    const pace = (messages_per_minute: number) =>
+      client.expect(200, 'PATCH', `/v1/instances/${id}`, { body: { policy: { messages_per_minute } } });
+    const sendAll = async (first: number) =>
+      Promise.all([0, 1, 2].map((n) => client.acceptedText(id, phoneOf(first + n), 'oi')));
+    const queued = async () => (await client.messages({ instance_id: id, status: 'queued' })).length;
+    await pace(1);
+    await sendAll(710);
+    await until(async () => (await queued()) < 3, { what: 'one has left' });
+    await pace(6000);
+    const changed = performance.now();
+    await until(async () => (await queued()) === 0, { what: 'all have left' });
+    expect(performance.now() - changed).toBeLessThan(3_000);
+  });
+
+  test('the mode of the instance counts as it is when the message leaves', async () => {
+    const { client } = stage.customer;
+    const setMode = (interactive_mode: string) =>
+      client.expect(200, 'PATCH', `/v1/instances/${stage.instance.id}`, { body: { interactive_mode } });
+    await setMode('text');
+    const { message } = await sent('interactive', { body: 'Quer?', buttons });
+    await setMode('native+text');
+    expect(message.rendered_as).toBe('text_menu');
+  });
+
   test('what is no text cannot be edited', async () => {
     const { message } = await sent('contact', { name: 'Ana', phones: ['5511987654321'] });
     const answer = await change('PATCH', message.id, { text: 'x' });

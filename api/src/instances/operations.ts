@@ -19,6 +19,8 @@ import { instanceOut } from './view.js';
 
 /** Within this the queue of a deleted instance is canceled before the answer; the operator finishes a longer one. */
 const CANCEL_MS = 2_000;
+/** Within this an engine that is there has heard of a change. */
+const HEARD_MS = 2_000;
 
 const shown = (status: number, row: Instance): Answer => ({
   status,
@@ -110,7 +112,10 @@ export const instanceOperations = [
     async handle({ caller, params, body, ifMatch, services }) {
       const id = params['instance_id']!;
       const policy = body.policy === undefined ? undefined : parsePolicyOverrides(body.policy ?? {});
-      return shown(200, await updateInstance(services, caller, changeOf(id, body, policy, ifMatch)));
+      const row = await updateInstance(services, caller, changeOf(id, body, policy, ifMatch));
+      // An engine that does not hear it learns of another pacing by its next renewal.
+      if (policy) void services.live.ask(row, 'renew', {}, HEARD_MS);
+      return shown(200, row);
     },
   }),
 
