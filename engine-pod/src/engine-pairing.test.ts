@@ -159,6 +159,7 @@ describe('logout', () => {
     stage.port.fault = ({ route }) => (route === 'renew' ? 'gone' : 'answer');
     expect(await engine.exited).not.toBeNull();
     expect(phones.signals).toMatchObject([{ kind: 'unlink' }]);
+    expect(stage.port.of('unlinked')).toMatchObject([{ body: { id: null } }]);
   });
 });
 
