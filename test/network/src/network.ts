@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { WebSocketServer } from 'ws';
 import type { proto } from '@whiskeysockets/baileys';
 import type { Companion } from './people/account.js';
+import { MediaStore } from './media/store.js';
 import { settle } from './post/mail.js';
 import { carryMessage } from './post/outgoing.js';
 import { takeReceipt } from './post/receipts.js';
@@ -20,6 +21,7 @@ export interface NetworkOptions extends Partial<WorldSettings> {
   port?: number;
   host?: string;
   certificates?: Certificates;
+  mediaPort?: number;
 }
 
 const DEFAULTS: WorldSettings = { refs: 6, keep: 50_000 };
@@ -55,6 +57,7 @@ export class Network {
   }
 
   async listen(): Promise<this> {
+    this.world.media = await new MediaStore().listen(this.options.host, this.options.mediaPort);
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject);
       this.#server.listen(this.options.port ?? 0, this.options.host ?? '127.0.0.1', resolve);
@@ -64,6 +67,7 @@ export class Network {
 
   async close(): Promise<void> {
     for (const connection of this.world.connections) connection.cut();
+    await this.world.media?.close();
     this.#sockets.close();
     this.#server.closeAllConnections();
     await new Promise((resolve) => this.#server.close(resolve));

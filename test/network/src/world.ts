@@ -44,6 +44,8 @@ export class World {
   readonly violations: string[] = [];
   readonly changes = new EventEmitter();
   media?: MediaStore;
+  /** Files that simulated people have sent, as their phones keep them: by the path that the message named. */
+  readonly keptFiles = new Map<string, Buffer>();
   #ids = 0;
 
   constructor(

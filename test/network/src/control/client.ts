@@ -1,3 +1,4 @@
+import type { MediaFields, MediaKind } from '../media/messages.js';
 import type { Manners } from '../people/account.js';
 import type { Rule } from '../faults/faults.js';
 import type { LineFaults } from '../transport/line.js';
@@ -137,6 +138,27 @@ export class Person {
 
   reacts = async (id: string, emoji: string, writing: WritingTo = {}): Promise<string> =>
     (await this.network.call('react', { from: this.number, id, emoji, ...writing })).id;
+
+  /** Sends a file: encrypted, uploaded, and named in a message. */
+  writesFile = async (
+    kind: MediaKind,
+    bytes: Buffer,
+    how: WritingTo & { fields?: MediaFields; expired?: boolean } = {},
+  ): Promise<string> => {
+    const { id } = await this.network.call('writeFile', {
+      from: this.number,
+      kind,
+      base64: bytes.toString('base64'),
+      ...how,
+    });
+    return id;
+  };
+
+  /** Downloads and decrypts the file of a received message. */
+  opens = async (message: Pick<ReceivedView, 'id'>): Promise<Buffer> => {
+    const { base64 } = await this.network.call('openFile', { number: this.number, id: message.id });
+    return Buffer.from(base64, 'base64');
+  };
 
   reads = (message: Pick<ReceivedView, 'id'>) =>
     this.network.call('read', { number: this.number, id: message.id });

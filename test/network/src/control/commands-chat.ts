@@ -33,7 +33,12 @@ function chatOf(world: World, from: string, to: string | undefined): Account | G
   throw new Error(`say to whom: ${linked.length} numbers have a linked device`);
 }
 
-async function send(world: World, { from, to, options = {} }: Writing, message: proto.IMessage) {
+/** Writes as whoever it is from, in the chat that is meant. */
+export async function sendContent(
+  world: World,
+  { from, to, options = {} }: Writing,
+  message: proto.IMessage,
+) {
   const handset = world.people.need(from).phone;
   const chat = chatOf(world, from, to);
   const content = { message, options };
@@ -69,7 +74,7 @@ export type About = Writing & { id: string };
 export const chatCommands = {
   /** Any message, as JSON of the network's own message type. */
   write: ({ world }: Network, { message, ...writing }: Writing & { message: unknown }) =>
-    send(world, writing, messageFromJson(message)),
+    sendContent(world, writing, messageFromJson(message)),
 
   /** The owner of a number writes on the phone itself. */
   writeFromPhone: async (
@@ -82,26 +87,27 @@ export const chatCommands = {
 
   tap: ({ world }: Network, { number, id, option }: { number: string; id: string; option: string }) => {
     const entry = receivedBy(world, number, id);
-    return send(world, answerTo(entry), tap(world, entry, option));
+    return sendContent(world, answerTo(entry), tap(world, entry, option));
   },
 
   vote: ({ world }: Network, { number, id, options }: { number: string; id: string; options: string[] }) => {
     const entry = receivedBy(world, number, id);
-    return send(world, answerTo(entry), vote(world, entry, options));
+    return sendContent(world, answerTo(entry), vote(world, entry, options));
   },
 
   reply: ({ world }: Network, { number, id, text }: { number: string; id: string; text: string }) => {
     const entry = receivedBy(world, number, id);
-    return send(world, answerTo(entry), reply(world, entry, text));
+    return sendContent(world, answerTo(entry), reply(world, entry, text));
   },
 
   edit: ({ world }: Network, { text, ...about }: About & { text: string }) =>
-    send(world, about, edit(keyTo(world, about.from, about), text)),
+    sendContent(world, about, edit(keyTo(world, about.from, about), text)),
 
-  revoke: ({ world }: Network, about: About) => send(world, about, revoke(keyTo(world, about.from, about))),
+  revoke: ({ world }: Network, about: About) =>
+    sendContent(world, about, revoke(keyTo(world, about.from, about))),
 
   react: ({ world }: Network, { emoji, ...about }: About & { emoji: string }) =>
-    send(world, about, react(keyTo(world, about.from, about), emoji)),
+    sendContent(world, about, react(keyTo(world, about.from, about), emoji)),
 
   /** Opens a message, or listens to it, with a receipt as the account's manners have it. */
   read: ({ world }: Network, { number, id, played }: { number: string; id: string; played?: boolean }) => {

@@ -2,6 +2,7 @@ import type { Connection } from '../transport/connection.js';
 import type { PreKey, SignedPreKey } from '../signal/keys.js';
 import { lidJid, phoneJid } from '../wire/jids.js';
 import type { Node } from '../wire/nodes.js';
+import type { Remembered } from '../history/history.js';
 import type { Handset } from './handset.js';
 
 /** A stanza that waits for a companion until it has said that it took it. */
@@ -63,6 +64,8 @@ export class Account {
   /** Numbers whose owner has written to this account: with them a conversation exists. */
   readonly heardFrom = new Set<string>();
   business?: string;
+  /** Messages of the past, which the phone tells to a device that it links. */
+  readonly remembers: Remembered[] = [];
   manners: Manners = { ...GOOD_MANNERS };
   nextDevice = 1;
 

@@ -1,5 +1,6 @@
 import type { Account, Companion } from '../people/account.js';
 import type { Handset } from '../people/handset.js';
+import { askedForFile } from '../media/retry.js';
 import { sendAgain } from '../people/writing.js';
 import { parseJid } from '../wire/jids.js';
 import { child, children, node, seconds, type Node } from '../wire/nodes.js';
@@ -22,7 +23,7 @@ export function takeReceipt(world: World, companion: Companion, stanza: Node): v
   const ids = idsOf(stanza);
   const author = world.people.byJid(attrs.participant ?? attrs.to);
   note(world, companion, { author, ids, type: attrs.type ?? 'delivery' });
-  if (attrs.type === 'server-error') return;
+  if (attrs.type === 'server-error') return askedForFile(world, companion, stanza);
   if (attrs.type === 'retry') {
     const handset = author?.handsets.get(parseJid(attrs.participant ?? attrs.to)?.device ?? 0);
     if (handset) askedAgain(world, companion, handset, stanza);

@@ -1,5 +1,6 @@
 import type { Companion } from '../people/account.js';
 import { hasComeOnline } from '../post/mail.js';
+import { greet } from '../history/history.js';
 import { groupNode } from '../groups/nodes.js';
 import { NETWORK, parseJid } from '../wire/jids.js';
 import { bigEndian, child, children, node, ProtocolError, type Node } from '../wire/nodes.js';
@@ -24,8 +25,12 @@ const done: Handler = () => [];
 const HANDLERS: Record<string, Handler> = {
   'w:p/get/ping': done,
   'w:p/get/': done,
-  'passive/set/active': ({ companion }) => {
-    setImmediate(() => hasComeOnline(companion));
+  'passive/set/active': ({ world, companion }) => {
+    // After the answer to this query.
+    setImmediate(() => {
+      hasComeOnline(companion);
+      greet(world, companion).catch((error: Error) => world.violated(`greeting: ${error.message}`));
+    });
     return [];
   },
   'passive/set/passive': done,

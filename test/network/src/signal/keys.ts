@@ -1,8 +1,8 @@
 import './quiet.js';
 import { randomInt } from 'node:crypto';
 import { Curve, signedKeyPair } from '@whiskeysockets/baileys';
-import * as curve from 'libsignal/src/curve.js';
 import { bigEndian, bytesOf, child, node, numberOf, ProtocolError, type Node } from '../wire/nodes.js';
+import { verifyXeddsa } from './xeddsa.js';
 import type { KeyPair } from '../wire/certificates.js';
 
 /** Public keys carry this byte wherever they are signed or inside Signal messages. */
@@ -31,14 +31,8 @@ export function typed(key: Uint8Array): Buffer {
   return key.length === 33 ? Buffer.from(key) : Buffer.concat([KEY_TYPE, key]);
 }
 
-/** True only for a real signature: libsignal says it by its answer, not by an exception. */
 export function verified(key: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
-  try {
-    const ok: unknown = curve.verifySignature(typed(key), Buffer.from(message), Buffer.from(signature));
-    return ok === true;
-  } catch {
-    return false;
-  }
+  return verifyXeddsa(typed(key).subarray(1), message, signature);
 }
 
 export const sign = (key: KeyPair, message: Uint8Array): Buffer =>
