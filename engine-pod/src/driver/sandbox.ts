@@ -13,6 +13,7 @@ import {
   type ReadMessage,
   type Stanza,
 } from './driver.js';
+import { deliverMedia } from './sandbox-media.js';
 import { buildChange, buildForSandbox } from './sandbox-build.js';
 import { LonelyNetwork, RemoteNetwork, type SandboxNetwork, type Signal } from './sandbox-network.js';
 import { closedBy, pairSandbox } from './sandbox-pairing.js';
@@ -102,7 +103,7 @@ export class SandboxDriver implements Driver {
   }
 
   async build(message: ClaimedMessage): Promise<Built> {
-    return buildForSandbox(message);
+    return buildForSandbox(message, await deliverMedia(message, this.#context));
   }
 
   async send(stanza: Stanza): Promise<void> {
