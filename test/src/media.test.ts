@@ -72,7 +72,7 @@ interface Sent {
 
 let lastPhone = 5511970000000;
 /** Never ending in what sandboxes treat apart. */
-const newPhone = () => String((lastPhone += 10_001));
+const newPhone = () => String((lastPhone += 10_010));
 
 async function send(content: Record<string, unknown>, to = newPhone()): Promise<MessageOut> {
   const body = { instance_id: instance, to, type: Object.keys(content)[0], ...content };
