@@ -50,6 +50,14 @@ export function buildForSandbox(message: ClaimedMessage, media: DeliveredMedia |
   return { bytes: Buffer.from(JSON.stringify(drawn)), rendered_as, menu };
 }
 
+const AUDIO = Buffer.from('{"type":"audio"');
+
+/** A voice message, as it was built. */
+export function isVoice(bytes: Buffer): boolean {
+  if (!bytes.subarray(0, AUDIO.length).equals(AUDIO)) return false;
+  return (JSON.parse(bytes.toString()) as OutboundContent).audio?.voice === true;
+}
+
 /** A change goes as a message of its own that names the one it changes. */
 export function buildChange({ kind, message, ...change }: SentChange): Buffer {
   const what = kind === 'edit' && 'text' in change ? { text: { body: change.text } } : {};
