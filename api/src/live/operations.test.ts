@@ -180,6 +180,14 @@ describe('contacts', () => {
     expect((await check('551199990000')).body).toEqual({ phone: '551199990000', exists: false, jid: null });
   });
 
+  test('a phone that the network knows by another one is one contact with it', async () => {
+    await client.call('POST', '/v1/opt-outs', { body: { phone: '4915112345678' } });
+    await answering('491511234567@s.whatsapp.net');
+    await check('4915112345678');
+    const body = { instance_id: id, to: '491511234567', type: 'text', text: { body: 'oi' } };
+    expect(codeOf(await client.call('POST', '/v1/messages', { body }))).toBe('contact-opted-out');
+  });
+
   test('a cached answer needs no engine', async () => {
     const engine = await answering();
     await check('5511987654321');
