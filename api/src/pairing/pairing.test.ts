@@ -2,13 +2,13 @@ import { get } from 'node:http';
 import type { EventOut } from '@gwk/core/resources/event';
 import type { Page } from '@gwk/core/resources/common';
 import type { InstanceOut } from '@gwk/core/resources/instance';
-import type { PairingOut } from '@gwk/core/resources/pairing';
+import { PairingStreamData, type PairingOut } from '@gwk/core/resources/pairing';
 import { fromPublicId } from '@gwk/core/ids';
 import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
 import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
 import { until } from '@gwk/test/harness/wait';
 import { TestApi, type TestAccount } from '../testing/api.js';
-import type { ApiClient } from '../testing/client.js';
+import { checkAnswer, type ApiClient } from '../testing/client.js';
 import { Refused, type StandInEngine } from '../testing/stand-in-engine.js';
 
 let database: TestDatabase;
@@ -264,13 +264,16 @@ function openStream(port = api.port, apiKey = key) {
       let text = '';
       status = response.statusCode ?? 0;
       type = String(response.headers['content-type']);
+      checkAnswer({ method: 'GET', path: `${path()}/stream`, status, headers: response.headers, text: '' });
       response.setEncoding('utf8').on('data', (chunk: string) => {
         text += chunk;
         for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n')) {
           const block = text.slice(0, end);
           text = text.slice(end + 2);
           const [, event, data] = /^event: (.*)\ndata: (.*)$/.exec(block) ?? [];
-          if (event) said.push({ event, data: JSON.parse(data!) as Said['data'] });
+          if (!event) continue;
+          said.push({ event, data: JSON.parse(data!) as Said['data'] });
+          PairingStreamData.parse(said.at(-1)!.data);
         }
       });
       response.on('end', () => (ended = true));
