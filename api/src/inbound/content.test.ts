@@ -164,7 +164,8 @@ describe('changes of messages that come in', () => {
     const [row] = await stage.inbound(engine);
     const target = { wa_message_id: row!.waMessageId! };
     await receive(
-      change({ kind: 'edit', ...target, text: 'olá' }, { chat: group }),
+      // From another device of the same person.
+      change({ kind: 'edit', ...target, text: 'olá' }, { chat: group, from: `${ana}:4@s.whatsapp.net` }),
       stage.text(bia, '', { chat: group, change: { kind: 'edit', ...target, text: 'falso' } }),
       stage.text(bia, '', { chat: group, change: { kind: 'delete', ...target } }),
     );

@@ -6,6 +6,7 @@ import type { Arrival } from './arrival.js';
 import { readsMenus } from './arrival.js';
 import type { Meaning } from './decide.js';
 import type { Known } from './gather.js';
+import { networkId } from './subject.js';
 
 /** An arrival with all that was decided about it. */
 export interface Entry {
@@ -114,7 +115,7 @@ function groupRow({ instanceId, message, chat }: Arrival, known: Known, ids: Fre
     new_conversation: known.conversationId === null,
     new_contact: false,
     group_id: chat.name,
-    participant: message.from,
+    participant: networkId(message.from),
     to: chat.name,
   };
 }
