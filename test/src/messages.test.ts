@@ -1,5 +1,6 @@
 import type { EventOut } from '@gwk/core/resources/event';
 import type { MessageOut } from '@gwk/core/resources/message';
+import type { SandboxInboundOut } from '@gwk/core/resources/sandbox';
 import type { Stanza } from './harness/network.js';
 import { openStage, type Stage } from './harness/stage.js';
 import { chatOf, phoneOf } from './harness/traffic.js';
@@ -227,6 +228,38 @@ describe('messages of every type', () => {
     const { message } = await sent('interactive', { body: 'Quer?', buttons });
     await setMode('native+text');
     expect(message.rendered_as).toBe('text_menu');
+  });
+
+  describe('what came in', () => {
+    const hear = (from: string, text: string) =>
+      stage.customer.client.expect<SandboxInboundOut>(
+        200,
+        'POST',
+        `/v1/instances/${stage.instance.id}/sandbox/inbound`,
+        { body: { from, text } },
+      );
+
+    test('is reacted to and quoted, and neither edited nor deleted', async () => {
+      const { message_id: id, wa_message_id } = await hear(FRIEND, 'Quanto é?');
+      expect((await change('POST', id, { emoji: '❤️' })).status).toBe(204);
+      const key = { chat: chatOf(FRIEND), wa_message_id, from_me: false, participant: null };
+      expect(await changes('react')).toContainEqual({ type: 'react', key, emoji: '❤️' });
+      const [event] = await eventsOf('message.reaction', id);
+      expect(event!.data).toMatchObject({ emoji: '❤️', from_me: true, wa_message_id });
+      const { drawn } = await sent('text', { body: 'Dez' }, { reply_to: id });
+      expect(drawn['quoted']).toMatchObject({ wa_message_id, from_me: false, text: 'Quanto é?' });
+      const answers = [await change('PATCH', id, { text: 'x' }), await change('DELETE', id)];
+      expect(answers.map(({ status }) => status)).toEqual([409, 409]);
+      expect(answers.map(codeOf)).toEqual(['not-editable', 'not-editable']);
+    });
+
+    test('what the network refuses can be asked for again', async () => {
+      const { message_id: id } = await hear('5511988880002', 'Oi');
+      const answer = await change('POST', id, { emoji: '👍' });
+      expect([answer.status, codeOf(answer)]).toEqual([503, 'engine-unavailable']);
+      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+      expect(await eventsOf('message.reaction', id)).toEqual([]);
+    });
   });
 
   test('what is no text cannot be edited', async () => {
