@@ -102,6 +102,7 @@ export class Network {
     const companion = this.#clients.get(connection);
     if (companion) this.#fromDevice(companion, stanza);
     else this.#fromCandidate(connection, stanza);
+    this.world.changed();
   }
 
   #fromDevice(companion: Companion, stanza: Node): void {

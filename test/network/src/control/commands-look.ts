@@ -116,6 +116,16 @@ export const lookCommands = {
     return { device: await world.until(look, `${number} to be connected`, limitMs) };
   },
 
+  /** Resolves once the number has so many linked devices. */
+  waitDevices: async (
+    { world }: Network,
+    { number, count, limitMs }: { number: string; count: number } & Waiting,
+  ) => {
+    const look = () => world.people.need(number).companions.size === count || undefined;
+    await world.until(look, `${number} to have ${count} linked devices`, limitMs);
+    return {};
+  },
+
   /** Resolves once everything sent to the linked devices of the number has been taken. */
   waitTaken: async ({ world }: Network, { number, limitMs }: { number: string } & Waiting) => {
     const look = () =>

@@ -43,9 +43,10 @@ export const mediaCommands = {
     return {};
   },
 
-  /** The phone sends what it remembers as a file, to the devices that are linked. */
-  sendHistory: async (network: Network, { number }: { number: string }) => {
-    for (const companion of companionsOf(network, number)) await sendHistory(network.world, companion);
+  /** The phone sends what it remembers once more, in the message or as a file, to the devices that are linked. */
+  sendHistory: async (network: Network, { number, inFile }: { number: string; inFile?: boolean }) => {
+    for (const companion of companionsOf(network, number))
+      await sendHistory(network.world, companion, inFile);
     return {};
   },
 };

@@ -36,13 +36,18 @@ export async function greet(world: World, companion: Companion): Promise<void> {
   await writeToOwn(world, companion, inline(HistorySyncType.PUSH_NAME, { pushnames }));
 }
 
-/** More of the past, too long for a message: it comes as a file on the media hosts. */
-export async function sendHistory(world: World, companion: Companion): Promise<string> {
+/**
+ * More of the past, in the message itself or, as phones do where there is much of it, as a file. Baileys looks for
+ * such files at the hosts of the real network only; whatsmeow at the hosts that it was told of.
+ */
+export async function sendHistory(world: World, companion: Companion, inFile = false): Promise<string> {
+  const chats = chatsOf(world, companion.account);
+  return writeToOwn(world, companion, inFile ? asFile(world, chats) : inline(HistorySyncType.RECENT, chats));
+}
+
+function asFile(world: World, chats: History): proto.IMessage {
   if (!world.media) throw new Error('this network has no media hosts');
-  const { bytes, ...reference } = sealFile(
-    packed(HistorySyncType.RECENT, chatsOf(world, companion.account)),
-    'history',
-  );
+  const { bytes, ...reference } = sealFile(packed(HistorySyncType.RECENT, chats), 'history');
   const { directPath } = world.media.put(bytes, 'phone');
   const historySyncNotification = {
     ...reference,
@@ -51,9 +56,7 @@ export async function sendHistory(world: World, companion: Companion): Promise<s
     chunkOrder: 1,
     progress: 100,
   };
-  return writeToOwn(world, companion, {
-    protocolMessage: { type: HISTORY_SYNC_NOTIFICATION, historySyncNotification },
-  });
+  return { protocolMessage: { type: HISTORY_SYNC_NOTIFICATION, historySyncNotification } };
 }
 
 function keyShare(): proto.IMessage {

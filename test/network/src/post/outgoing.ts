@@ -102,24 +102,36 @@ function needIdentity({ stanza }: Outgoing): void {
 
 /** One `<to>` of the list. A device that has gone meanwhile is left out; any other mistake spoils the message. */
 function partOf(world: World, outgoing: Outgoing, to: Node): Part[] {
-  const { companion, group } = outgoing;
   const jid = parseJid(to.attrs.jid);
   const sealed = children(to, 'enc');
   if (!jid || sealed.length !== 1) throw new ProtocolError('a receiver without exactly one ciphertext');
   checkSealed(sealed, ['pkmsg', 'msg']);
-  if (!group && jid.server !== outgoing.to.server) {
+  const account = world.people.byJid(to.attrs.jid);
+  if (outgoing.group) return account ? groupKeyPart(outgoing, { account, device: jid.device, sealed }) : [];
+  if (jid.server !== outgoing.to.server) {
     throw new ProtocolError(`addressed by ${outgoing.to.server}, encrypted for ${jid.server}`);
   }
-  const account = world.people.byJid(to.attrs.jid);
-  if (!account) return [];
-  if (account === companion.account && jid.device === companion.id) {
-    throw new ProtocolError('encrypted for the sending device itself');
+  return account ? chatPart(world, outgoing, { account, device: jid.device, sealed }) : [];
+}
+
+const isSender = ({ companion }: Outgoing, { account, device }: Part): boolean =>
+  account === companion.account && device === companion.id;
+
+function chatPart(world: World, outgoing: Outgoing, part: Part): Part[] {
+  if (isSender(outgoing, part)) throw new ProtocolError('encrypted for the sending device itself');
+  const chat = [outgoing.companion.account, world.people.byJid(outgoing.stanza.attrs.to)];
+  if (!chat.includes(part.account)) {
+    throw new ProtocolError(`encrypted for ${part.account.number}, who is not of this chat`);
   }
-  const stranger = group ? !group.members.includes(account.number) : account !== companion.account;
-  if (stranger && (group || account !== world.people.byJid(outgoing.stanza.attrs.to))) {
-    throw new ProtocolError(`encrypted for ${account.number}, who is not of this chat`);
+  return [part];
+}
+
+/** A key for a group. Some clients hand theirs to themselves too, which does no harm. */
+function groupKeyPart(outgoing: Outgoing, part: Part): Part[] {
+  if (!outgoing.group?.members.includes(part.account.number)) {
+    throw new ProtocolError(`a key for ${part.account.number}, who is not in the group`);
   }
-  return [{ account, device: jid.device, sealed }];
+  return isSender(outgoing, part) ? [] : [part];
 }
 
 function checkSealed(sealed: Node[], types: string[]): void {

@@ -12,6 +12,8 @@ export interface Stage {
   client: StockClient;
   /** A further client, closed at the end as well. */
   newClient(auth?: StockClient['auth'], settings?: Partial<UserFacingSocketConfig>): StockClient;
+  /** Makes the network good again and gives back a client that is connected: the same, or one in its place. */
+  recover(): Promise<StockClient>;
   close(): Promise<void>;
 }
 
@@ -26,7 +28,19 @@ export async function setStage(options: StartOptions = {}): Promise<Stage> {
   const phone = await running.client.phone('5511900000001', { name: 'Shop' });
   const ana = await running.client.contact('5511900000002', { name: 'Ana' });
   const client = await newClient().pair(phone);
+  const recover = async () => {
+    const { faults } = running.network.world;
+    faults.clearRules();
+    faults.setLine(phone.number, undefined);
+    faults.refuse(phone.number, undefined);
+    faults.restrict(phone.number, undefined);
+    faults.outage = false;
+    delete faults.oldestVersion;
+    const open = clients.findLast((one) => one.auth === client.auth && one.state === 'open');
+    return open ?? newClient(client.auth).open().connected();
+  };
   return {
+    recover,
     running,
     network: running.client,
     phone,

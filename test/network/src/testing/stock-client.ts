@@ -34,10 +34,10 @@ export function trust(root: Uint8Array): void {
 }
 
 /**
- * Baileys leaves timers behind, one of 30 s after each upload of pre-keys. They must not keep the process of a test
+ * Baileys leaves timers behind, one of 30 s after each upload of pre-keys, others after queries. They must not keep the process of a test
  * alive, and nothing here waits for one.
  */
-const LONG_MS = 20_000;
+const LONG_MS = 5000;
 const { setTimeout: plainSetTimeout } = globalThis;
 globalThis.setTimeout = Object.assign(
   (work: () => void, ms?: number, ...rest: []) => {
@@ -97,6 +97,7 @@ export class StockClient {
   readonly changes: WAMessageUpdate[] = [];
   readonly acks: Record<string, string>[] = [];
   readonly closes: Closed[] = [];
+  readonly #onOpen: ((socket: WASocket) => void)[] = [];
   /** What was sent, for requests to send it again. */
   readonly sent = new Map<string, NonNullable<WAMessage['message']>>();
 
@@ -106,6 +107,11 @@ export class StockClient {
     private readonly settings: Partial<UserFacingSocketConfig> = {},
   ) {
     trust(network.root);
+  }
+
+  /** Does something with each socket that is opened, before anything arrives. */
+  onOpen(work: (socket: WASocket) => void): void {
+    this.#onOpen.push(work);
   }
 
   /** Opens a socket; it comes back by itself after the restart that follows a pairing, and after nothing else. */
@@ -126,6 +132,7 @@ export class StockClient {
       ...this.settings,
     });
     this.socket = socket;
+    for (const work of this.#onOpen) work(socket);
     socket.ev.on('creds.update', (update) => void Object.assign(this.auth.creds, update));
     socket.ev.on('messages.upsert', ({ messages, type }) => {
       this.messages.push(...messages.map((message) => ({ ...message, upsert: type })));
