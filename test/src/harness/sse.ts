@@ -1,18 +1,18 @@
-import { get } from 'node:http';
+import { get, type IncomingHttpHeaders } from 'node:http';
 
 /** An event stream as its consumer reads it. */
 export interface OpenStream {
   readonly events: { event: string; data: Record<string, unknown> }[];
   /** Comments: the pings. */
   readonly comments: string[];
-  readonly state: { status: number; type: string; ended: boolean };
+  state: { status: number; headers: IncomingHttpHeaders; ended: boolean };
   close(): void;
 }
 
 export function openStream(url: string, apiKey: string): OpenStream {
   const events: OpenStream['events'] = [];
   const comments: string[] = [];
-  const state = { status: 0, type: '', ended: false };
+  const state: OpenStream['state'] = { status: 0, headers: {}, ended: false };
   const read = (block: string): void => {
     const [, event, data] = /^event: (.*)\ndata: (.*)$/.exec(block) ?? [];
     if (event && data) events.push({ event, data: JSON.parse(data) as Record<string, unknown> });
@@ -20,7 +20,7 @@ export function openStream(url: string, apiKey: string): OpenStream {
   };
   const request = get(url, { headers: { authorization: `Bearer ${apiKey}` }, agent: false }, (response) => {
     state.status = response.statusCode ?? 0;
-    state.type = String(response.headers['content-type']);
+    state.headers = response.headers;
     let text = '';
     response.setEncoding('utf8').on('data', (chunk: string) => {
       text += chunk;
