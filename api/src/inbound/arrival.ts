@@ -113,3 +113,8 @@ export function voterOf({ chat, sender, message }: Arrival): string | null {
   if (!message.vote && !message.tap) return null;
   return chat.kind === 'group' ? (sender?.name ?? message.from) : '';
 }
+
+/** The file that an engine has brought before. */
+export function mediaIdOf({ message: { media } }: Arrival): string | null {
+  return media && 'media_id' in media ? media.media_id : null;
+}

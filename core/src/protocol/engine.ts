@@ -313,6 +313,16 @@ const Change = z.discriminatedUnion('kind', [
   }),
 ]);
 
+/** A file that came with a message: kept before by `media-upload`, or why there is none. */
+const InboundMedia = z.union([
+  z.strictObject({
+    media_id: uuid(),
+    duration_s: z.number().min(0).max(1_000_000).optional(),
+    voice: z.boolean().optional(),
+  }),
+  z.strictObject({ error: z.string().min(1).max(200) }),
+]);
+
 const InboundMessage = z.strictObject({
   wa_message_id: z.string().min(1).max(200),
   /** Network id of the conversation. */
@@ -345,6 +355,7 @@ const InboundMessage = z.strictObject({
     .array(z.strictObject({ name: z.string().max(1000), phones: z.array(z.string().max(100)).max(50) }))
     .max(300)
     .optional(),
+  media: InboundMedia.optional(),
   /** At most one of these three; a change makes no message of its own. */
   click: Click.optional(),
   vote: PollVote.optional(),
