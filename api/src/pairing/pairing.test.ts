@@ -186,6 +186,13 @@ describe('POST pairing', () => {
     expect((await look()).body).toMatchObject({ state: 'pairing', qr: null });
   }, 20_000);
 
+  test('a suspended instance has no engine: 503 at once', async () => {
+    await api.db.instance.update({ where: { id: fromPublicId('instance', id)! }, data: { suspended: true } });
+    const before = performance.now();
+    expect((await pair()).status).toBe(503);
+    expect(performance.now() - before).toBeLessThan(1_000);
+  });
+
   test('with Idempotency-Key the same answer comes again', async () => {
     await showing();
     const headers = { 'idempotency-key': 'pair-1' };
@@ -238,12 +245,18 @@ describe('what a pairing says', () => {
   });
 
   test('codes and phones are ciphertext in the rows', async () => {
-    await showing('marker-of-a-code');
-    await pair();
+    const engine = await api.engine(id);
+    engine.obey.pair = async ({ session }) => {
+      const news = { kind: 'code', code: 'MARKER12', expires_in_ms: 20_000 } as const;
+      await engine.call('pairing', { session: session as string, news });
+      return {};
+    };
+    expect((await pair({ method: 'code', phone: '5511987654321' })).body.pairing_code).toBe('MARKER12');
     const row = await api.db.pairingSession.findFirstOrThrow({
       where: { instanceId: fromPublicId('instance', id)! },
     });
-    expect(Buffer.from(row.codeSealed!).toString('latin1')).not.toContain('marker');
+    expect(Buffer.from(row.codeSealed!).toString('latin1')).not.toContain('MARKER');
+    expect(Buffer.from(row.phoneSealed!).toString('latin1')).not.toContain('987654321');
   });
 });
 
