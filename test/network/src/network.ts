@@ -88,7 +88,7 @@ export class Network {
       // A client that goes before it answers needs no more.
       this.pairing.begin(connection, payload).catch((error: Error) => {
         if (error instanceof ProtocolError) this.world.violated(error.message);
-        connection.close();
+        connection.dismiss();
       });
       return;
     }

@@ -224,7 +224,7 @@ export class StockClient {
   }
 }
 
-export async function until<T>(look: () => T | undefined, what: string, limitMs = 15_000): Promise<T> {
+export async function until<T>(look: () => T | undefined, what: string, limitMs = 20_000): Promise<T> {
   const end = Date.now() + limitMs;
   for (;;) {
     const found = look();
