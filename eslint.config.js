@@ -36,7 +36,7 @@ const boundaries = Object.entries(arrows).flatMap(([workspace, allowed]) => {
   const inTests = [...new Set([...allowed, workspace, 'test', 'local', 'network'])];
   return [
     arrow(workspace, [`${folder}/src/**/*.ts`], allowed),
-    arrow(workspace, [`${folder}/src/**/*.test.ts`], inTests),
+    arrow(workspace, [`${folder}/src/**/*.test.ts`, `${folder}/src/testing/**/*.ts`], inTests),
   ];
 });
 

@@ -5,7 +5,7 @@ import type { Outcome, StateChange } from '@gwk/core/protocol/engine';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { Changes } from './changes.js';
 import { Connection } from './connection/connection.js';
-import { createDriver } from './driver/create.js';
+import { createDriver, type Networks } from './driver/create.js';
 import type { Driver, DriverContext, Receipt } from './driver/driver.js';
 import { EXIT_CODES } from './exit-codes.js';
 import { Live } from './live.js';
@@ -27,7 +27,7 @@ export interface EngineOptions {
   pod: string;
   ackTimeoutMs: number;
   idleClaimMs: number;
-  sandboxNetwork: string | undefined;
+  networks: Networks;
   log: Logger;
   /** The engine cannot go on: its socket is closed, and the process is to exit with this code. */
   lost: (exitCode: number) => void;
@@ -72,7 +72,7 @@ export class Engine {
       onRefused: (refusal) => void this.#giveUp(refusal),
     });
     this.#posters = new Posters(this.#port, log);
-    const driver = createDriver(acquired.instance.kind, this.#driverContext(), options.sandboxNetwork);
+    const driver = createDriver(acquired.instance.kind, this.#driverContext(), options.networks);
     this.#connection = this.#createConnection(driver);
     this.#lease = this.#createLease();
     this.#gate = new Gate(() => this.#connection.open && this.#lease.valid);
@@ -156,10 +156,11 @@ export class Engine {
       log: this.#log,
       session: {
         read: async (type, keys) =>
-          (await this.#port.call('session-read', { wanted: [{ type, keys }] })).entries,
-        write: async (entries) => void (await this.#port.call('session-write', { entries })),
+          (await this.#port.insist('session-read', { wanted: [{ type, keys }] })).entries,
+        write: async (entries) => void (await this.#port.insist('session-write', { entries })),
       },
       readFile: (messageId, read) => this.#port.readFile(messageId, read),
+      keepFile: (file, named) => this.#port.keepFile(file, named),
       receipt: (receipt) => this.#posters.outcomes.push(outcomeOf(receipt)),
       inbound: (message) => this.#posters.inbound.push(message),
     };

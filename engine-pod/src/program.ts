@@ -4,6 +4,7 @@ import { ConfigError, loadConfig, type ConfigOf } from '@gwk/core/config/load';
 import { onShutdown } from '@gwk/core/lifecycle';
 import { createLogger, type Logger } from '@gwk/core/log';
 import { EngineClient } from '@gwk/core/protocol/internal-client';
+import type { Networks } from './driver/create.js';
 import { Engine } from './engine.js';
 import { EXIT_CODES } from './exit-codes.js';
 import { HealthListener } from './health.js';
@@ -73,7 +74,7 @@ class RunningEngine {
   }
 
   async #acquireAndStart(): Promise<void> {
-    const { pod, ackTimeoutMs, idleClaimMs, sandboxNetwork } = this.#config;
+    const { pod, ackTimeoutMs, idleClaimMs } = this.#config;
     try {
       const context = { log: this.#log, signal: this.#stopping.signal };
       const { acquired, term } = await acquire(this.#client, { pod, version: version() }, context);
@@ -88,7 +89,7 @@ class RunningEngine {
         pod,
         ackTimeoutMs,
         idleClaimMs,
-        sandboxNetwork,
+        networks: networksOf(this.#config),
       };
       this.#engine = new Engine({ ...options, log, lost });
       // Asked to stop meanwhile: the lease is only to be given back.
@@ -100,6 +101,10 @@ class RunningEngine {
       process.exit(EXIT_CODES[error.refusal]);
     }
   }
+}
+
+function networksOf({ sandboxNetwork, networkUrl, networkRoot, networkCa }: Config): Networks {
+  return { sandbox: sandboxNetwork, web: { url: networkUrl, root: networkRoot, ca: networkCa } };
 }
 
 function version(): string {

@@ -36,6 +36,21 @@ export const engineSettings = {
     types.url('http').optional(),
     'Address of a program that plays the network for the sandbox driver; without it the driver plays it alone.',
   ),
+  networkUrl: setting(
+    'GWK_ENGINE_NETWORK_URL',
+    types.url('ws', 'wss').optional(),
+    'Address of another messaging network than the real one, a simulated one.',
+  ),
+  networkRoot: setting(
+    'GWK_ENGINE_NETWORK_ROOT',
+    types.matching(/^[0-9a-f]{64}$/, '32 bytes in hex').optional(),
+    'Key that the certificates of that network come from.',
+  ),
+  networkCa: setting(
+    'GWK_ENGINE_NETWORK_CA',
+    types.text().optional(),
+    'Certificate authority (PEM) of the media hosts of that network.',
+  ),
   ackTimeoutMs: setting(
     'GWK_ENGINE_ACK_TIMEOUT_MS',
     types.integer(100, 120_000).default(20_000),

@@ -1,12 +1,20 @@
 import type { InstanceKind } from '@gwk/core/states';
-import { AbsentDriver } from './absent.js';
+import type { NetworkSettings } from './baileys/startup/trust.js';
 import type { Driver, DriverContext } from './driver.js';
+import { LazyDriver } from './lazy.js';
 import { SandboxDriver } from './sandbox.js';
 
-export function createDriver(
-  kind: InstanceKind,
-  context: DriverContext,
-  sandboxNetwork: string | undefined,
-): Driver {
-  return kind === 'sandbox' ? new SandboxDriver(context, sandboxNetwork) : new AbsentDriver();
+export interface Networks {
+  /** Address of a program that plays the network for sandboxes. */
+  sandbox: string | undefined;
+  web: NetworkSettings;
+}
+
+/** What speaks to the real network is loaded for numbers that are on it alone: it is most of an engine's memory. */
+export function createDriver(kind: InstanceKind, context: DriverContext, networks: Networks): Driver {
+  if (kind === 'sandbox') return new SandboxDriver(context, networks.sandbox);
+  return new LazyDriver(context.log, async () => {
+    const { BaileysDriver } = await import('./baileys/driver.js');
+    return new BaileysDriver(context, networks.web);
+  });
 }

@@ -1,5 +1,11 @@
 import type { Readable } from 'node:stream';
-import type { ClaimedMessage, InboundMessage, PairingWanted, SessionEntry } from '@gwk/core/protocol/engine';
+import type {
+  ClaimedMessage,
+  InboundMessage,
+  PairingWanted,
+  ReceivedFileAnswer,
+  SessionEntry,
+} from '@gwk/core/protocol/engine';
 import type { SentMenu } from '@gwk/core/menus/sent-menu';
 import type { SentChange } from '@gwk/core/protocol/changes';
 import type { Logger } from '@gwk/core/log';
@@ -173,6 +179,8 @@ export interface DriverContext {
   session: SessionStore;
   /** Reads the finished file of a message as it comes. @throws InternalRefusal where it is gone */
   readFile: <T>(messageId: string, read: (file: Readable) => Promise<T>) => Promise<T>;
+  /** Has a received file kept, to its end. @throws what the source throws, InternalRefusal, InternalUnreachable */
+  keepFile: (file: Readable, named: { mimetype?: string; filename?: string }) => Promise<ReceivedFileAnswer>;
   /** Resolves once stored: only then may the driver tell the network that it has the receipt. */
   receipt: (receipt: Receipt) => Promise<void>;
   /** Resolves once stored: only then may the driver acknowledge the message or forget its journal of it. */

@@ -6,6 +6,7 @@ import type {
   EngineResponse,
   EngineRoute,
   LeaseName,
+  ReceivedFileAnswer,
   Refusal,
 } from '@gwk/core/protocol/engine';
 import type { Logger } from '@gwk/core/log';
@@ -101,6 +102,26 @@ export class Port {
       const result = file && (await unlessBroken(file, read));
       if (result) return result.value;
       await this.#pause(backoffDelay(RETRY, attempt));
+    }
+  }
+
+  /**
+   * Once: its source cannot be read again.
+   * @throws PortClosed, InternalRefusal, InternalUnreachable
+   */
+  async keepFile(
+    file: Readable,
+    named: { mimetype?: string; filename?: string },
+  ): Promise<ReceivedFileAnswer> {
+    if (this.closed) throw new PortClosed();
+    const { epoch, holder } = this.lease;
+    try {
+      return await this.#client.upload({ epoch: String(epoch), holder, ...named }, file);
+    } catch (error) {
+      const refusal = finalRefusal(error);
+      if (!refusal) throw error;
+      this.#refused(refusal);
+      throw new PortClosed();
     }
   }
 

@@ -1,0 +1,92 @@
+import type { Closed } from '../../driver.js';
+
+/** What is known of the end of a connection: Baileys' error, taken apart. */
+export interface Ending {
+  /** Of HTTP's kind, as the network and Baileys use it. */
+  code: number | undefined;
+  text: string;
+  /** What the network said with it. */
+  attrs: Record<string, string>;
+}
+
+/**
+ * | code               | meaning                                                  | becomes                                  |
+ * | ------------------ | -------------------------------------------------------- | ---------------------------------------- |
+ * | 515                | restart required, after a pairing too                    | reconnect at once                        |
+ * | 401                | the device was removed on the phone                      | logged out                               |
+ * | 411                | linked in a way that is no more                          | logged out                               |
+ * | 402                | banned for some seconds                                  | banned, until then                       |
+ * | 403, 406           | the account is locked; banned                            | banned                                   |
+ * | 440                | another connection has these credentials                 | replaced: never reconnect                |
+ * | 405, 409           | this version of the client is rejected                   | dropped, reconnect slowly                |
+ * | 408, 428, 500, 503 | lost, closed, unavailable, and whatever is not known     | dropped: credentials are never thrown away |
+ */
+export function closedBy(ending: Ending, now: number): Closed {
+  switch (ending.code) {
+    case 515:
+      return { kind: 'dropped', reason: 'restart_required', reconnect: 'at-once' };
+    case 401:
+      return { kind: 'logged-out', reason: 'device_removed' };
+    case 411:
+      return { kind: 'logged-out', reason: 'linked_in_an_old_way' };
+    case 402:
+      return { kind: 'banned', code: banCode(ending), expiresAt: banEnd(ending, now) };
+    case 403:
+    case 406:
+      return { kind: 'banned', code: banCode(ending), expiresAt: null };
+    case 440:
+      return { kind: 'replaced' };
+    case 405:
+    case 409:
+      return { kind: 'dropped', reason: `version_rejected_${ending.code}`, reconnect: 'slowly' };
+    default:
+      return { kind: 'dropped', reason: reasonOf(ending.code) };
+  }
+}
+
+/** The same while a device is being linked: there is nothing yet that could be logged out of. */
+export function closedWhilePairing(ending: Ending, now: number): Closed {
+  const how = closedBy(ending, now);
+  if (ending.code === 408 && ending.text.startsWith(REFS_ENDED)) return failed('codes_expired');
+  if (/account signature|pair success node|device-identity/i.test(ending.text))
+    return failed('signature_refused');
+  return how.kind === 'logged-out' ? failed('refused_by_the_network') : how;
+}
+
+const REFS_ENDED = 'QR refs attempts ended';
+
+const failed = (reason: string): Closed => ({ kind: 'pairing-failed', reason });
+
+const REASONS: Record<number, string> = {
+  408: 'timed_out',
+  428: 'connection_closed',
+  500: 'stream_error',
+  503: 'unavailable',
+};
+
+function reasonOf(code: number | undefined): string {
+  if (code === undefined) return 'connection_lost';
+  return REASONS[code] ?? `stream_error_${code}`;
+}
+
+/** The kind of a ban where the network names one; else the code of the refusal. */
+const banCode = ({ code, attrs }: Ending): string => attrs['code'] ?? String(code);
+
+const A_MINUTE = 60;
+
+/** Without an end it is asked again in a minute: it was called a temporary one. */
+function banEnd({ attrs }: Ending, now: number): Date {
+  const seconds = Number(attrs['expire']);
+  return new Date(now + (Number.isFinite(seconds) && seconds > 0 ? seconds : A_MINUTE) * 1_000);
+}
+
+/** Takes Baileys' error apart (a Boom, whose data is attributes or a node). */
+export function endingOf(error: unknown): Ending {
+  const { output, data, message } = (error ?? {}) as {
+    output?: { statusCode?: number };
+    data?: { attrs?: Record<string, string> } & Record<string, unknown>;
+    message?: string;
+  };
+  const attrs = data?.attrs ?? (data as Record<string, string> | undefined) ?? {};
+  return { code: output?.statusCode, text: message ?? '', attrs };
+}

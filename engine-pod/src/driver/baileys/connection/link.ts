@@ -1,0 +1,191 @@
+import {
+  Browsers,
+  jidNormalizedUser,
+  makeWASocket,
+  type AuthenticationCreds,
+  type BinaryNode,
+  type ConnectionState,
+  type WASocket,
+} from '@whiskeysockets/baileys';
+import type { Logger } from '@gwk/core/log';
+import type { PairingWanted } from '@gwk/core/protocol/engine';
+import type { Closed, ConnectionEvent } from '../../driver.js';
+import { saveCredentials } from '../session/credentials.js';
+import type { SessionStore } from '../session/store.js';
+import { Origins, type Journal } from '../signal/journal.js';
+import { makeRepository, type RepositoryOptions } from '../signal/repository.js';
+import { libraryLogger } from '../startup/logger.js';
+import { closedBy, closedWhilePairing, endingOf } from './disconnects.js';
+import { noteEncrypted, Wire } from './wire.js';
+
+export interface LinkOptions {
+  creds: AuthenticationCreds;
+  store: SessionStore;
+  journal: Journal;
+  journalled: RepositoryOptions['journalled'];
+  /** Null: log in. */
+  pairing: PairingWanted | null;
+  /** Address of the network; its own where undefined. */
+  url: string | undefined;
+  log: Logger;
+  tell: (event: ConnectionEvent) => void;
+  /** What was sent under this id lately, for a device that could not read it. */
+  sentMessage: (id: string) => Promise<Parameters<WASocket['relayMessage']>[1] | undefined>;
+}
+
+const QR_MS = 20_000;
+/** Codes to be typed are good for as long as the six references that the network gives. */
+const CODE_MS = 6 * QR_MS;
+const TIMES = {
+  connectTimeoutMs: 20_000,
+  defaultQueryTimeoutMs: 10_000,
+  keepAliveIntervalMs: 15_000,
+  qrTimeout: QR_MS,
+};
+/** Without a frame for so long, pings answered included, the line is dead, whatever it says of itself. */
+const SILENCE_MS = 40_000;
+const WATCH_MS = 5_000;
+
+/** One connection to the network, from the opening of its socket to its end, which it tells once. */
+export class Link {
+  readonly socket: WASocket;
+  readonly #options: LinkOptions;
+  readonly #wire: Wire;
+  readonly #closing = new AbortController();
+  readonly #watch: NodeJS.Timeout;
+  #heardAt = performance.now();
+  #isOpen = false;
+  #isPaired = false;
+  #codeAsked = false;
+
+  constructor(options: LinkOptions) {
+    this.#options = options;
+    const origins = new Origins();
+    this.socket = openSocket(options, origins);
+    this.#wire = new Wire(this.socket);
+    this.socket.ws.on('frame', (frame: BinaryNode | Uint8Array) => {
+      this.#heardAt = performance.now();
+      if (!(frame instanceof Uint8Array)) origins.note(frame);
+    });
+    this.socket.ws.on('CB:ack,class:receipt', (ack: BinaryNode) => {
+      if (ack.attrs['id'] !== undefined) options.journal.heard(ack.attrs['id']);
+    });
+    this.socket.ev.on('creds.update', () => this.#saveCredentials());
+    this.socket.ev.on('connection.update', (update) => this.#changed(update));
+    this.#watch = setInterval(() => this.#checkLine(), WATCH_MS);
+  }
+
+  get open(): boolean {
+    return this.#isOpen && !this.#closing.signal.aborted;
+  }
+
+  /** Aborted once the connection is over. */
+  get over(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  /** Nothing is written from here on, and nothing more is told. */
+  close(): void {
+    if (this.#closing.signal.aborted) return;
+    this.#closing.abort();
+    clearInterval(this.#watch);
+    this.#wire.sever();
+    // Its timers and listeners; the socket is gone.
+    void this.socket.end(undefined).catch(() => undefined);
+  }
+
+  /** Ends it from this side, and tells so. */
+  fail(reason: string): void {
+    this.#end({ kind: 'dropped', reason });
+  }
+
+  #saveCredentials(): void {
+    const { store, creds } = this.#options;
+    // Those of a pairing that came to nothing are of no use to anybody.
+    if (!creds.account || this.#closing.signal.aborted) return;
+    const saved = saveCredentials(store, creds);
+    saved.catch(() => undefined);
+    // The phone is not told that the device is linked before its keys are stored.
+    if (this.#options.pairing && !this.#isPaired) this.#wire.hold(saved);
+  }
+
+  #changed(update: Partial<ConnectionState>): void {
+    if (this.#closing.signal.aborted) return;
+    if (update.qr !== undefined) this.#show(update.qr);
+    if (update.isNewLogin) this.#paired();
+    if (update.connection === 'open') this.#opened();
+    if (update.connection === 'close') this.#end(this.#howClosed(update.lastDisconnect?.error));
+  }
+
+  #show(code: string): void {
+    const { pairing, tell } = this.#options;
+    if (pairing?.method !== 'code' || pairing.phone === null) {
+      tell({ kind: 'qr', code, expiresInMs: QR_MS });
+      return;
+    }
+    if (this.#codeAsked) return;
+    this.#codeAsked = true;
+    this.socket.requestPairingCode(pairing.phone).then(
+      (typed) => {
+        if (!this.#closing.signal.aborted) tell({ kind: 'pairing-code', code: typed, expiresInMs: CODE_MS });
+      },
+      () => this.#end({ kind: 'pairing-failed', reason: 'no_code_given' }),
+    );
+  }
+
+  #paired(): void {
+    const { creds, tell } = this.#options;
+    this.#isPaired = true;
+    const { me, platform } = creds;
+    tell({
+      kind: 'paired',
+      device: {
+        jid: jidNormalizedUser(me?.id),
+        business_name: me?.name ?? null,
+        platform: platform ?? null,
+      },
+    });
+  }
+
+  #opened(): void {
+    const { creds, tell } = this.#options;
+    this.#isOpen = true;
+    tell({ kind: 'opened', jid: jidNormalizedUser(creds.me?.id), business_name: creds.me?.name ?? null });
+  }
+
+  #howClosed(error: unknown): Closed {
+    const ending = endingOf(error);
+    this.#options.log.info({ code: ending.code, attrs: ending.attrs }, 'the connection has ended');
+    const isPairing = this.#options.pairing !== null && !this.#isPaired;
+    return isPairing ? closedWhilePairing(ending, Date.now()) : closedBy(ending, Date.now());
+  }
+
+  #checkLine(): void {
+    if (performance.now() - this.#heardAt < SILENCE_MS) return;
+    this.#end({ kind: 'dropped', reason: 'silent' });
+  }
+
+  #end(how: Closed): void {
+    if (this.#closing.signal.aborted) return;
+    this.close();
+    this.#options.tell({ kind: 'closed', how });
+  }
+}
+
+function openSocket(options: LinkOptions, origins: Origins): WASocket {
+  const { creds, store, journal, journalled, url, log, sentMessage } = options;
+  return makeWASocket({
+    ...TIMES,
+    ...(url !== undefined && { waWebSocketUrl: url }),
+    auth: { creds, keys: store },
+    logger: libraryLogger(log),
+    browser: Browsers.ubuntu('Chrome'),
+    syncFullHistory: false,
+    markOnlineOnConnect: false,
+    emitOwnEvents: false,
+    generateHighQualityLinkPreview: false,
+    transactionOpts: { maxCommitRetries: 1, delayBetweenTriesMs: 0 },
+    getMessage: async ({ id }) => (id ? sentMessage(id) : undefined),
+    makeSignalRepository: makeRepository({ store, origins, journal, journalled, encrypted: noteEncrypted }),
+  });
+}

@@ -1,0 +1,263 @@
+import './startup/repairs.js';
+import { jidDecode, jidNormalizedUser, type AuthenticationCreds } from '@whiskeysockets/baileys';
+import type { SentChange } from '@gwk/core/protocol/changes';
+import type { ClaimedMessage, PairingWanted } from '@gwk/core/protocol/engine';
+import type { Presence } from '@gwk/core/resources/live';
+import {
+  SendFailure,
+  type Built,
+  type ConnectionEvent,
+  type Driver,
+  type DriverContext,
+  type ReadMessage,
+  type Stanza,
+} from '../driver.js';
+import { Link } from './connection/link.js';
+import { ownOf, type Own } from './incoming/envelope.js';
+import { Inbox } from './incoming/inbox.js';
+import { keepFile } from './incoming/media.js';
+import { storeReceipts } from './incoming/receipts.js';
+import { buildMessage } from './outgoing/build.js';
+import { buildChange } from './outgoing/changes.js';
+import { Sending } from './outgoing/sending.js';
+import { uploadFile } from './outgoing/upload.js';
+import { forgetSession, loadCredentials, newCredentials } from './session/credentials.js';
+import { SessionStore } from './session/store.js';
+import { Journal } from './signal/journal.js';
+import { trustNetwork, type NetworkSettings } from './startup/trust.js';
+
+type Tell = (event: ConnectionEvent) => void;
+
+const LOGOUT_MS = 10_000;
+const PRESENCES = { typing: 'composing', recording: 'recording', paused: 'paused' } as const satisfies Record<
+  Presence,
+  string
+>;
+
+/** A number on the network, through Baileys. */
+export class BaileysDriver implements Driver {
+  readonly #context: DriverContext;
+  readonly #network: NetworkSettings;
+  readonly #sending = new Sending();
+  #store!: SessionStore;
+  #journal!: Journal;
+  #inbox!: Inbox;
+  #creds: AuthenticationCreds | undefined;
+  #link: Link | undefined;
+  /** Each connection has a number; what an earlier one still does is not heard. */
+  #connection = 0;
+
+  constructor(context: DriverContext, network: NetworkSettings) {
+    this.#context = context;
+    this.#network = network;
+    trustNetwork(network);
+    this.#begin();
+  }
+
+  connect(listen: Tell, pairing: PairingWanted | null): void {
+    const connection = ++this.#connection;
+    const tell: Tell = (event) => {
+      if (connection === this.#connection) listen(event);
+    };
+    this.#connect(pairing, connection, tell).catch((error: unknown) => {
+      this.#context.log.warn({ err: error }, 'the session cannot be had');
+      tell({ kind: 'closed', how: { kind: 'dropped', reason: 'session_unavailable' } });
+    });
+  }
+
+  async close(): Promise<void> {
+    this.#connection += 1;
+    this.#link?.close();
+    this.#link = undefined;
+  }
+
+  async logout(): Promise<boolean> {
+    const creds = this.#creds ?? (await loadCredentials(this.#store));
+    if (!creds) return true;
+    const unlinked = await this.#unlink().catch(() => false);
+    await this.close();
+    await this.#inbox.drained();
+    await this.#forget();
+    return unlinked;
+  }
+
+  async checkContact(phone: string): Promise<string | null> {
+    return this.#sending.people.find(this.#open().socket, phone);
+  }
+
+  async markRead(chat: string, messages: readonly ReadMessage[]): Promise<void> {
+    const keys = messages.map(({ wa_message_id, participant }) => ({
+      remoteJid: chat,
+      id: wa_message_id,
+      fromMe: false,
+      ...(participant !== null && { participant }),
+    }));
+    await onNetwork(this.#open().socket.readMessages(keys));
+  }
+
+  async sendPresence(chat: string, presence: Presence): Promise<void> {
+    await onNetwork(this.#open().socket.sendPresenceUpdate(PRESENCES[presence], chat));
+  }
+
+  async build(message: ClaimedMessage): Promise<Built> {
+    const creds = this.#creds;
+    if (!creds) throw SendFailure.notWritten();
+    return buildMessage(message, {
+      own: this.#own().jid,
+      key: creds.signedIdentityKey.private,
+      upload: (given, content) => uploadFile(this.#open().socket, this.#context, { message: given, content }),
+    });
+  }
+
+  async send(stanza: Stanza): Promise<void> {
+    return this.#sending.sendBuilt(this.#open(), stanza);
+  }
+
+  async change(change: SentChange, writing: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void> {
+    const { stanza_id, message } = change;
+    const built = buildChange(change);
+    await this.#sending.send(this.#open(), { ...writing, waMessageId: stanza_id, chat: message.chat, built });
+  }
+
+  /** Of a session from its beginning: what is known of another one counts for nothing. */
+  #begin(): void {
+    const { session, log, inbound, keepFile: keep } = this.#context;
+    this.#store = new SessionStore(session, (error) => this.#lost(error));
+    this.#journal = new Journal(this.#store);
+    this.#inbox = new Inbox({
+      journal: this.#journal,
+      log,
+      own: () => this.#own(),
+      key: () => this.#creds!.signedIdentityKey.private,
+      otherName: (jid) => this.#otherName(jid),
+      media: (envelope) =>
+        keepFile(envelope, { socket: () => this.#openOrNull()?.socket ?? null, keepFile: keep }),
+      deliver: inbound,
+    });
+  }
+
+  /** What is in memory is no longer what is stored: nothing may leave on the strength of it. */
+  #lost(error: unknown): void {
+    this.#context.log.error({ err: error }, 'the session cannot be stored');
+    this.#link?.fail('session_unavailable');
+    this.#creds = undefined;
+    this.#begin();
+  }
+
+  async #connect(pairing: PairingWanted | null, connection: number, tell: Tell): Promise<void> {
+    const isStale = (): boolean => connection !== this.#connection;
+    if (pairing) await this.#forget();
+    const creds = pairing ? newCredentials() : await this.#load(isStale);
+    if (isStale()) return;
+    if (!creds) return tell({ kind: 'closed', how: { kind: 'logged-out', reason: 'no_session' } });
+    this.#creds = creds;
+    this.#link = this.#openLink(creds, pairing, tell);
+  }
+
+  #openLink(creds: AuthenticationCreds, pairing: PairingWanted | null, tell: Tell): Link {
+    const link = new Link({
+      creds,
+      pairing,
+      tell,
+      store: this.#store,
+      journal: this.#journal,
+      journalled: (name, entry) => this.#inbox.take(name, entry),
+      url: this.#network.url,
+      log: this.#context.log,
+      sentMessage: async (id) => this.#sending.sentMessage(id),
+    });
+    this.#sending.attach(link);
+    storeReceipts(link.socket, (jid) => this.#isOwn(jid), this.#context.receipt);
+    return link;
+  }
+
+  /** The credentials as they are stored, and what an earlier engine has left in the journal. */
+  async #load(isStale: () => boolean): Promise<AuthenticationCreds | null> {
+    if (this.#creds?.account) return this.#creds;
+    const creds = await loadCredentials(this.#store);
+    if (!creds || isStale()) return creds;
+    this.#creds = creds;
+    for (const [name, entry] of await this.#journal.load()) this.#inbox.take(name, entry);
+    return creds;
+  }
+
+  async #forget(): Promise<void> {
+    this.#creds = undefined;
+    await forgetSession(this.#store);
+    this.#begin();
+  }
+
+  async #unlink(): Promise<boolean> {
+    const link = this.#openOrNull() ?? (await this.#reconnect());
+    const { socket } = link;
+    const jid = socket.user?.id;
+    if (!jid) return false;
+    const gone = new Promise<boolean>((resolve) => {
+      link.over.addEventListener('abort', () => resolve(true));
+    });
+    const asked = socket
+      .query(
+        {
+          tag: 'iq',
+          attrs: { to: 's.whatsapp.net', type: 'set', xmlns: 'md' },
+          content: [{ tag: 'remove-companion-device', attrs: { jid, reason: 'user_initiated' } }],
+        },
+        LOGOUT_MS,
+      )
+      .then((answer: unknown) => answer !== undefined);
+    // The network may cut the connection in place of an answer.
+    return Promise.race([asked, gone]);
+  }
+
+  /** For as long as it takes to say goodbye. */
+  #reconnect(): Promise<Link> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(new Error('no connection in time')), LOGOUT_MS);
+      this.connect((event) => {
+        if (event.kind !== 'opened' && event.kind !== 'closed') return;
+        clearTimeout(timer);
+        if (event.kind === 'opened') resolve(this.#link!);
+        else reject(new Error('the connection has ended'));
+      }, null);
+    });
+  }
+
+  /** @throws SendFailure */
+  #open(): Link {
+    const link = this.#openOrNull();
+    if (!link) throw SendFailure.notWritten();
+    return link;
+  }
+
+  #openOrNull(): Link | null {
+    return this.#link?.open ? this.#link : null;
+  }
+
+  #own(): Own {
+    return ownOf(this.#creds ?? { me: undefined });
+  }
+
+  #isOwn(jid: string): boolean {
+    const user = jidDecode(jid)?.user;
+    const { jid: own, lid } = this.#own();
+    return user !== undefined && [own, lid].some((name) => name && jidDecode(name)?.user === user);
+  }
+
+  async #otherName(jid: string): Promise<string | null> {
+    const { user, server } = jidDecode(jid) ?? {};
+    if (!user) return null;
+    const key = server === 'lid' ? `${user}_reverse` : user;
+    const { [key]: other } = await this.#store.read('lid-mapping', [key]);
+    if (typeof other !== 'string') return null;
+    return jidNormalizedUser(server === 'lid' ? `${other}@s.whatsapp.net` : `${other}@lid`);
+  }
+}
+
+/** Of what is no message: it was not done. */
+async function onNetwork(doing: Promise<void>): Promise<void> {
+  try {
+    await doing;
+  } catch {
+    throw SendFailure.notWritten();
+  }
+}

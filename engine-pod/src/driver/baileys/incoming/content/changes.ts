@@ -1,0 +1,26 @@
+import { proto } from '@whiskeysockets/baileys';
+import type { InboundMessage } from '@gwk/core/protocol/engine';
+import { textIn } from './texts.js';
+
+type Change = NonNullable<InboundMessage['change']>;
+
+const { MESSAGE_EDIT, REVOKE } = proto.Message.ProtocolMessage.Type;
+const MAX_TEXT = 65_536;
+
+/** What happened to an earlier message: its text is another one, it is gone, or somebody reacted to it. */
+export function changeIn({ protocolMessage, reactionMessage }: proto.IMessage): Change | null {
+  if (reactionMessage) return reaction(reactionMessage);
+  const id = protocolMessage?.key?.id;
+  if (!id) return null;
+  const wa_message_id = id.slice(0, 200);
+  if (protocolMessage.type === REVOKE) return { kind: 'delete', wa_message_id };
+  if (protocolMessage.type !== MESSAGE_EDIT || !protocolMessage.editedMessage) return null;
+  const text = textIn(protocolMessage.editedMessage) ?? '';
+  return { kind: 'edit', wa_message_id, text: text.slice(0, MAX_TEXT) };
+}
+
+function reaction({ key, text }: proto.Message.IReactionMessage): Change | null {
+  return key?.id
+    ? { kind: 'reaction', wa_message_id: key.id.slice(0, 200), emoji: (text ?? '').slice(0, 100) }
+    : null;
+}

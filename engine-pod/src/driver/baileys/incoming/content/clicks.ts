@@ -1,0 +1,78 @@
+import type { proto } from '@whiskeysockets/baileys';
+import type { InboundMessage } from '@gwk/core/protocol/engine';
+
+type Click = NonNullable<InboundMessage['click']>;
+type Source = Click['source'];
+
+interface Clicked {
+  id: string | null | undefined;
+  label: string | null | undefined;
+  source: Source;
+  context: proto.IContextInfo | null | undefined;
+}
+
+/** A click on a menu, in any of the four forms in which apps tell one. */
+export function clickIn(message: proto.IMessage): Click | null {
+  const clicked = nativeFlow(message) ?? button(message) ?? template(message) ?? row(message);
+  if (!clicked?.id) return null;
+  const { id, label, source, context } = clicked;
+  return {
+    option_id: id.slice(0, 500),
+    label: label ? label.slice(0, 500) : null,
+    source,
+    in_reply_to_wa_message_id: context?.stanzaId ? context.stanzaId.slice(0, 200) : null,
+  };
+}
+
+function nativeFlow({ interactiveResponseMessage: response }: proto.IMessage): Clicked | null {
+  const flow = response?.nativeFlowResponseMessage;
+  if (!flow) return null;
+  const { id, title } = paramsOf(flow.paramsJson);
+  return { id, label: title ?? response.body?.text, source: 'native_flow', context: response.contextInfo };
+}
+
+/** As another app wrote it, so perhaps nothing of the kind. */
+function paramsOf(json: string | null | undefined): { id?: string; title?: string } {
+  try {
+    const { id, title } = JSON.parse(json ?? '{}') as Record<string, unknown>;
+    return {
+      ...(typeof id === 'string' && { id }),
+      ...(typeof title === 'string' && { title }),
+    };
+  } catch {
+    return {};
+  }
+}
+
+function button({ buttonsResponseMessage: response }: proto.IMessage): Clicked | null {
+  return response
+    ? {
+        id: response.selectedButtonId,
+        label: response.selectedDisplayText,
+        source: 'button',
+        context: response.contextInfo,
+      }
+    : null;
+}
+
+function template({ templateButtonReplyMessage: response }: proto.IMessage): Clicked | null {
+  return response
+    ? {
+        id: response.selectedId,
+        label: response.selectedDisplayText,
+        source: 'template_button',
+        context: response.contextInfo,
+      }
+    : null;
+}
+
+function row({ listResponseMessage: response }: proto.IMessage): Clicked | null {
+  return response
+    ? {
+        id: response.singleSelectReply?.selectedRowId,
+        label: response.title,
+        source: 'list',
+        context: response.contextInfo,
+      }
+    : null;
+}

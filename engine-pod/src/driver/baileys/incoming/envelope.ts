@@ -1,0 +1,103 @@
+import {
+  decodeMessageNode,
+  jidNormalizedUser,
+  proto,
+  unpadRandomMax16,
+  type AuthenticationCreds,
+} from '@whiskeysockets/baileys';
+import type { Journalled } from '../signal/journal.js';
+
+/** A message that came, opened: who wrote what, where and when. */
+export interface Envelope {
+  id: string;
+  chat: string;
+  /** Who wrote it: the contact, a member of the group, or the number itself. */
+  from: string;
+  /** Their other id, or that of the chat where the number itself wrote. */
+  alt: string | null;
+  fromMe: boolean;
+  isGroup: boolean;
+  name: string | null;
+  at: Date;
+  message: proto.IMessage;
+}
+
+export interface Own {
+  jid: string;
+  lid: string | null;
+}
+
+export function ownOf({ me }: Pick<AuthenticationCreds, 'me'>): Own {
+  return { jid: jidNormalizedUser(me?.id), lid: me?.lid ? jidNormalizedUser(me.lid) : null };
+}
+
+/** Wrappers around what counts, in any order. */
+const WRAPPERS = [
+  'ephemeralMessage',
+  'viewOnceMessage',
+  'viewOnceMessageV2',
+  'viewOnceMessageV2Extension',
+  'documentWithCaptionMessage',
+  'editedMessage',
+  'botInvokeMessage',
+  'groupMentionedMessage',
+  'lottieStickerMessage',
+] as const;
+const MAX_DEPTH = 6;
+
+export function unwrap(message: proto.IMessage): proto.IMessage {
+  let inner = message;
+  for (let depth = 0; depth < MAX_DEPTH; depth++) {
+    const holder = inner;
+    const wrapper = WRAPPERS.find((name) => holder[name]?.message);
+    if (!wrapper) return inner;
+    inner = holder[wrapper]!.message!;
+  }
+  return inner;
+}
+
+/** Null for what is no message of a conversation: status posts, channels, the account's own devices. */
+export function openEnvelope(
+  { attrs, plaintext }: Pick<Journalled, 'attrs' | 'plaintext'>,
+  own: Own,
+): Envelope | null {
+  if (attrs['category'] === 'peer') return null;
+  const { fullMessage } = decodeMessageNode({ tag: 'message', attrs, content: [] }, own.jid, own.lid ?? '');
+  const { remoteJid, participant, id } = fullMessage.key;
+  const fromMe = fullMessage.key.fromMe === true;
+  const chat = normal(remoteJid);
+  const isGroup = chat.endsWith('@g.us');
+  if (!isGroup && !DIRECT.test(chat)) return null;
+  const author = isGroup ? normal(participant) : chat;
+  return {
+    id: id!,
+    chat,
+    from: fromMe ? own.jid : author,
+    alt: altOf(attrs, fromMe),
+    fromMe,
+    isGroup,
+    name: attrs['notify']?.slice(0, MAX_NAME) ?? null,
+    at: new Date(Number(attrs['t']) * 1_000 || Date.now()),
+    message: messageIn(plaintext),
+  };
+}
+
+const DIRECT = /@(s\.whatsapp\.net|lid)$/;
+const MAX_NAME = 300;
+
+const normal = (jid: string | null | undefined): string => jidNormalizedUser(jid ?? undefined);
+
+/** What counts of it; of a message from another device of the number itself, what that one has sent. */
+function messageIn(plaintext: Buffer): proto.IMessage {
+  const whole = proto.Message.decode(unpadRandomMax16(plaintext));
+  return unwrap(whole.deviceSentMessage?.message ?? whole);
+}
+
+/** Where the network tells both ids of the sender; of the chat, where the number itself wrote from another device. */
+function altOf(attrs: Record<string, string>, fromMe: boolean): string | null {
+  const names = fromMe
+    ? ['recipient_pn', 'peer_recipient_pn', 'recipient_lid', 'peer_recipient_lid']
+    : ['participant_pn', 'sender_pn', 'participant_lid', 'sender_lid'];
+  const found = names.map((name) => attrs[name]).find((value) => value !== undefined);
+  return found === undefined ? null : jidNormalizedUser(found);
+}

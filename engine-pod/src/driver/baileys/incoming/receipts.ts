@@ -1,0 +1,47 @@
+import type { BinaryNode, WASocket } from '@whiskeysockets/baileys';
+import type { Receipt } from '../../driver.js';
+
+type Told = Pick<Receipt, 'status' | 'played'>;
+
+const KINDS = new Map<string | undefined, Told>([
+  [undefined, { status: 'delivered' }],
+  ['read', { status: 'read' }],
+  ['played', { status: 'read', played: true }],
+]);
+
+/** What a receipt says of messages of ours; nothing for all others (of our own devices, requests to send again). */
+export function receiptsIn({ attrs, content }: BinaryNode, own: (jid: string) => boolean): Receipt[] {
+  const told = KINDS.get(attrs['type']);
+  const by = attrs['participant'] ?? attrs['from'] ?? '';
+  if (!told || own(by)) return [];
+  const at = new Date(Number(attrs['t'] ?? 0) * 1_000 || Date.now());
+  const list = Array.isArray(content) ? content.find(({ tag }) => tag === 'list') : undefined;
+  const items = Array.isArray(list?.content) ? list.content : [];
+  const ids = [attrs['id'], ...items.map((item) => item.attrs['id'])];
+  return ids.filter((id) => id !== undefined).map((waMessageId) => ({ waMessageId, ...told, at }));
+}
+
+type Listener = (node: BinaryNode) => unknown;
+
+/**
+ * Receipts are stored before Baileys acknowledges them, after which the network does not bring them again. Read from
+ * the stanza: its events come in groups, in which "delivered" and "read" fall together.
+ */
+export function storeReceipts(
+  socket: WASocket,
+  own: (jid: string) => boolean,
+  store: (receipt: Receipt) => Promise<void>,
+): void {
+  const name = 'CB:receipt';
+  const acknowledging = socket.ws.listeners(name) as Listener[];
+  socket.ws.removeAllListeners(name);
+  socket.ws.on(name, (node: BinaryNode) => {
+    Promise.all(receiptsIn(node, own).map(store)).then(
+      () => {
+        for (const acknowledge of acknowledging) acknowledge(node);
+      },
+      // It comes again with the next connection.
+      () => undefined,
+    );
+  });
+}

@@ -1,0 +1,46 @@
+import { decryptPollVote, type proto } from '@whiskeysockets/baileys';
+import type { InboundMessage } from '@gwk/core/protocol/engine';
+import { secretOf } from '../outgoing/build.js';
+import type { Envelope, Own } from './envelope.js';
+
+type Vote = NonNullable<InboundMessage['vote']>;
+
+const MAX_CHOSEN = 12;
+
+/**
+ * A vote in a poll of ours. It is encrypted for the names by which the voter's app knows both sides, which it does not
+ * tell: each pair of names is tried. Null for a vote that cannot be read: in somebody else's poll, or one from before
+ * the device was linked anew.
+ */
+export function readVote(envelope: Envelope, own: Own, key: Uint8Array): Vote | null {
+  const { pollUpdateMessage: update } = envelope.message;
+  const id = update?.pollCreationMessageKey?.id;
+  if (!update?.vote || !id) return null;
+  const secret = secretOf(id, key);
+  for (const creator of namesOf(own.jid, own.lid)) {
+    for (const voter of namesOf(envelope.from, envelope.fromMe ? own.lid : envelope.alt)) {
+      const options = tryVote(update.vote, { id, secret, creator, voter });
+      if (options) return { poll_wa_message_id: id.slice(0, 200), chosen: options.slice(0, MAX_CHOSEN) };
+    }
+  }
+  return null;
+}
+
+const namesOf = (...names: (string | null)[]): string[] => names.filter((name) => name !== null);
+
+function tryVote(
+  vote: proto.Message.IPollEncValue,
+  { id, secret, creator, voter }: { id: string; secret: Uint8Array; creator: string; voter: string },
+): string[] | null {
+  try {
+    const { selectedOptions } = decryptPollVote(vote, {
+      pollCreatorJid: creator,
+      pollMsgId: id,
+      pollEncKey: secret,
+      voterJid: voter,
+    });
+    return (selectedOptions ?? []).map((option) => Buffer.from(option).toString('hex'));
+  } catch {
+    return null;
+  }
+}

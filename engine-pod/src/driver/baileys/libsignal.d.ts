@@ -1,0 +1,4 @@
+declare module 'libsignal/src/curve.js' {
+  const curve: { verifySignature(key: Buffer, message: Buffer, signature: Buffer): boolean };
+  export default curve;
+}

@@ -1,0 +1,52 @@
+import type { BinaryNode, WASocket } from '@whiskeysockets/baileys';
+import { SendFailure } from '../../driver.js';
+
+type Settle = (error?: SendFailure) => void;
+
+/** The network's word on messages that were written: it has them, or refuses them. */
+export class Acks {
+  readonly #waiting = new Map<string, Set<Settle>>();
+
+  listen(socket: WASocket): void {
+    socket.ws.on('CB:ack,class:message', ({ attrs }: BinaryNode) => {
+      const { id, error } = attrs;
+      if (id !== undefined) this.#answer(id, error);
+    });
+  }
+
+  /** To be called before the message is written. @throws SendFailure, of the promise */
+  expect(id: string, givingUp: AbortSignal): { answer: Promise<void>; forget: () => void } {
+    let settle!: Settle;
+    const answer = new Promise<void>((resolve, reject) => {
+      settle = (error) => (error ? reject(error) : resolve());
+    });
+    answer.catch(() => undefined);
+    const give = (): void => settle(SendFailure.doubt());
+    const waiting = this.#waiting.get(id) ?? new Set();
+    this.#waiting.set(id, waiting.add(settle));
+    givingUp.addEventListener('abort', give);
+    if (givingUp.aborted) give();
+    const forget = (): void => {
+      givingUp.removeEventListener('abort', give);
+      waiting.delete(settle);
+      if (waiting.size === 0 && this.#waiting.get(id) === waiting) this.#waiting.delete(id);
+    };
+    return { answer, forget };
+  }
+
+  #answer(id: string, error: string | undefined): void {
+    const failure = error === undefined ? undefined : refusalOf(error);
+    for (const settle of this.#waiting.get(id) ?? []) settle(failure);
+  }
+}
+
+const MEANINGS: Record<string, string> = {
+  '405': 'the network refuses this kind of message (405)',
+  '463': 'the account is restricted from reaching new contacts (463)',
+  '479': 'the network refuses the message as malformed (479)',
+};
+
+/** Sending again does not help, and after 463 it makes the restriction worse. */
+export function refusalOf(error: string): SendFailure {
+  return SendFailure.refused('wa_error', MEANINGS[error] ?? `refused by the network (${error.slice(0, 20)})`);
+}

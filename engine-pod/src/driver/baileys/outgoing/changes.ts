@@ -1,0 +1,42 @@
+import type { proto } from '@whiskeysockets/baileys';
+import type { SentChange } from '@gwk/core/protocol/changes';
+import type { BuiltMessage } from './built.js';
+
+const EDIT = 14;
+const REVOKE = 0;
+
+/** A change goes as a message of its own, whose stanza says that it is one. */
+export function buildChange(change: SentChange, now = Date.now()): BuiltMessage {
+  const { message } = change;
+  const key: proto.IMessageKey = {
+    remoteJid: message.chat,
+    id: message.wa_message_id,
+    fromMe: message.from_me,
+    ...(message.participant !== null && { participant: message.participant }),
+  };
+  switch (change.kind) {
+    case 'edit':
+      return {
+        message: {
+          protocolMessage: {
+            key,
+            type: EDIT,
+            editedMessage: { conversation: change.text },
+            timestampMs: now,
+          },
+        },
+        attributes: { edit: '1' },
+      };
+    case 'delete': {
+      const asAdmin = message.chat.endsWith('@g.us') && !message.from_me;
+      return {
+        message: { protocolMessage: { key, type: REVOKE } },
+        attributes: { edit: asAdmin ? '8' : '7' },
+      };
+    }
+    case 'react':
+      return {
+        message: { reactionMessage: { key, text: change.emoji, senderTimestampMs: now } },
+      };
+  }
+}

@@ -1,0 +1,35 @@
+import type { proto } from '@whiskeysockets/baileys';
+import type { ClaimedMessage, QuotedMessage } from '@gwk/core/protocol/engine';
+
+/** The part of a message that says what it answers and whom it names. Null where it says neither. */
+export function contextOf(
+  quoted: QuotedMessage | null,
+  mentions: readonly string[] | null | undefined,
+  { chat, own }: { chat: ClaimedMessage['chat']; own: string },
+): proto.IContextInfo | null {
+  const mentionedJid = mentions?.map(networkId);
+  if (!quoted && !mentionedJid?.length) return null;
+  return {
+    ...(quoted && {
+      stanzaId: quoted.wa_message_id,
+      participant: quoted.from_me ? own : (quoted.participant ?? quoted.chat),
+      quotedMessage: { conversation: quoted.text },
+      ...(quoted.chat !== chat && { remoteJid: quoted.chat }),
+    }),
+    ...(mentionedJid?.length && { mentionedJid }),
+  };
+}
+
+const networkId = (name: string): string =>
+  name.includes('@') ? name : `${name.replace(/^\+/, '')}@s.whatsapp.net`;
+
+/** Puts it where the type of the message has its place. */
+export function withContext(message: proto.IMessage, contextInfo: proto.IContextInfo | null): proto.IMessage {
+  if (!contextInfo) return message;
+  return Object.fromEntries(
+    Object.entries(message).map(([field, content]) => [
+      field,
+      field === 'messageContextInfo' ? (content as unknown) : { ...(content as object), contextInfo },
+    ]),
+  );
+}

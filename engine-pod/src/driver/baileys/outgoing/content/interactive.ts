@@ -1,0 +1,140 @@
+import { randomBytes } from 'node:crypto';
+import type { BinaryNode, proto } from '@whiskeysockets/baileys';
+import { renderMenu } from '@gwk/core/menus/menu-text';
+import type { SentMenu } from '@gwk/core/menus/sent-menu';
+import type { Button, InteractiveContent } from '@gwk/core/resources/content';
+import type { Draw, Drawn } from './drawing.js';
+
+/** Buttons and lists, in native flow (as apps of today draw them), in the older form, or as a text. */
+export const drawInteractive: Draw = ({ content, mode: ofInstance }) => {
+  const interactive = content.interactive!;
+  const mode = interactive.mode ?? ofInstance;
+  const { rendered_as, text, options } = renderMenu(interactive, mode);
+  const menu: SentMenu = { kind: 'interactive', mode, options, selectable: null };
+  if (mode === 'text') return { message: { extendedTextMessage: { text } }, rendered_as, menu };
+  const draw = FORMS[rendered_as as keyof typeof FORMS];
+  return { rendered_as, menu, ...draw(interactive, text) };
+};
+
+type Form = (content: InteractiveContent, text: string) => Omit<Drawn, 'menu'>;
+
+const FORMS = {
+  native_flow_buttons: (content, text) => nativeFlow(content, text, (content.buttons ?? []).map(flowButton)),
+  native_flow_list: (content, text) => nativeFlow(content, text, [flowList(content)]),
+  legacy_buttons: legacyButtons,
+  legacy_list: legacyList,
+} satisfies Record<string, Form>;
+
+type FlowButton = proto.Message.InteractiveMessage.NativeFlowMessage.INativeFlowButton;
+
+function nativeFlow({ footer }: InteractiveContent, text: string, buttons: FlowButton[]): ReturnType<Form> {
+  return {
+    message: {
+      messageContextInfo: { deviceListMetadata: {}, deviceListMetadataVersion: 2 },
+      interactiveMessage: {
+        body: { text },
+        ...(footer && { footer: { text: footer } }),
+        nativeFlowMessage: { buttons, messageParamsJson: '', messageVersion: 1 },
+      },
+    },
+    nodes: [nativeFlowNode()],
+  };
+}
+
+function flowButton(button: Button): FlowButton {
+  const { label: display_text } = button;
+  switch (button.type) {
+    case 'reply':
+      return flow('quick_reply', { display_text, id: button.id });
+    case 'url':
+      return flow('cta_url', { display_text, url: button.url, merchant_url: button.url });
+    case 'call':
+      return flow('cta_call', { display_text, phone_number: button.phone });
+    case 'copy':
+      return flow('cta_copy', { display_text, copy_code: button.code });
+  }
+}
+
+function flowList({ list }: InteractiveContent): FlowButton {
+  const sections = list!.sections.map(({ title, rows }) => ({
+    title,
+    rows: rows.map(({ id, title, description }) => ({ id, title, description: description ?? '' })),
+  }));
+  return flow('single_select', { title: list!.button, sections });
+}
+
+const flow = (name: string, params: Record<string, unknown>): FlowButton => ({
+  name,
+  buttonParamsJson: JSON.stringify(params),
+});
+
+/** Of the older form: buttons that answer, and no others; the rest is written out below the text. */
+function legacyButtons({ buttons, footer }: InteractiveContent, text: string): ReturnType<Form> {
+  const all = buttons ?? [];
+  const written = all
+    .filter(({ type }) => type !== 'reply')
+    .map(({ label, url, phone, code }) => `${label}: ${url ?? phone ?? code ?? ''}`);
+  const replies = all.filter(({ type }) => type === 'reply');
+  const contentText = [text, ...(written.length > 0 ? [written.join('\n')] : [])].join('\n\n');
+  if (replies.length === 0) {
+    const whole = footer ? `${contentText}\n\n${footer}` : contentText;
+    return { message: { extendedTextMessage: { text: whole } }, rendered_as: 'text_menu' };
+  }
+  return {
+    message: {
+      buttonsMessage: {
+        contentText,
+        ...(footer && { footerText: footer }),
+        headerType: 1,
+        buttons: replies.map(({ id, label }) => ({
+          buttonId: id,
+          buttonText: { displayText: label },
+          type: 1,
+        })),
+      },
+    },
+    nodes: [nativeFlowNode()],
+  };
+}
+
+function legacyList({ list, footer }: InteractiveContent, text: string): ReturnType<Form> {
+  const sections = list!.sections.map(({ title, rows }) => ({
+    title,
+    rows: rows.map(({ id, title, description }) => ({ rowId: id, title, description: description ?? '' })),
+  }));
+  return {
+    message: {
+      listMessage: {
+        description: text,
+        buttonText: list!.button,
+        ...(footer && { footerText: footer }),
+        listType: 1,
+        sections,
+      },
+    },
+    nodes: [{ tag: 'biz', attrs: {}, content: [{ tag: 'list', attrs: { v: '2', type: 'product_list' } }] }],
+  };
+}
+
+/** Without it the network takes the message and no app draws it. */
+function nativeFlowNode(): BinaryNode {
+  return {
+    tag: 'biz',
+    attrs: {
+      actual_actors: '2',
+      host_storage: '2',
+      privacy_mode_ts: String(Math.floor(Date.now() / 1_000)),
+    },
+    content: [
+      {
+        tag: 'interactive',
+        attrs: { type: 'native_flow', v: '1' },
+        content: [{ tag: 'native_flow', attrs: { v: '9', name: 'mixed' } }],
+      },
+      {
+        tag: 'quality_control',
+        attrs: { source_type: 'third_party', decision_id: randomBytes(10).toString('hex') },
+      },
+    ],
+  };
+}

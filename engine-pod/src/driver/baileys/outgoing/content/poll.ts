@@ -1,0 +1,20 @@
+import type { SentMenu } from '@gwk/core/menus/sent-menu';
+import type { Draw } from './drawing.js';
+
+export const drawPoll: Draw = ({ content, secret }) => {
+  const poll = content.poll!;
+  const options = poll.options.map(({ id, label }) => ({ id, label, number: null }));
+  const menu: SentMenu = { kind: 'poll', mode: 'native', options, selectable: poll.selectable };
+  const creation = {
+    name: poll.name,
+    options: poll.options.map(({ label }) => ({ optionName: label })),
+    selectableOptionsCount: poll.selectable,
+  };
+  // Apps draw the third kind where one option may be marked, and the first where several may.
+  const kind = poll.selectable === 1 ? 'pollCreationMessageV3' : 'pollCreationMessage';
+  return {
+    message: { messageContextInfo: { messageSecret: secret }, [kind]: creation },
+    nodes: [{ tag: 'meta', attrs: { polltype: 'creation' } }],
+    menu,
+  };
+};

@@ -1,0 +1,75 @@
+import { isJidGroup, jidDecode, jidNormalizedUser, type WASocket } from '@whiskeysockets/baileys';
+import { SendFailure } from '../../driver.js';
+
+/** How long a number that was found is taken to be on the network. */
+const KNOWN_MS = 6 * 3_600_000;
+const MAX_KNOWN = 10_000;
+
+interface Known {
+  jid: string;
+  at: number;
+}
+
+/**
+ * Who is to get a message, asked of the network before anything is encrypted. Baileys would ask while it holds the
+ * lock of the whole account, and where nobody answers it sends to the own phone alone and calls that a success.
+ */
+export class People {
+  readonly #known = new Map<string, Known>();
+
+  /** The id by which the network knows a phone; null where it knows none. @throws SendFailure */
+  async find(socket: WASocket, phone: string): Promise<string | null> {
+    const known = this.#known.get(phone);
+    if (known && performance.now() - known.at < KNOWN_MS) return known.jid;
+    const found = await asked(() => socket.onWhatsApp(phone));
+    // Without an answer nothing is known, either way.
+    if (!found) throw SendFailure.notWritten();
+    const [first] = found;
+    if (!first?.exists) return null;
+    this.#remember(phone, first.jid);
+    return first.jid;
+  }
+
+  /** Where to send for this chat, with a session for each device that is to read it. @throws SendFailure */
+  async prepare(socket: WASocket, chat: string): Promise<string> {
+    if (isJidGroup(chat)) return chat;
+    const { user, server } = jidDecode(chat) ?? {};
+    if (!user) throw SendFailure.refused('recipient_not_on_whatsapp', 'no such address');
+    const jid = server === 's.whatsapp.net' ? await this.find(socket, user) : jidNormalizedUser(chat);
+    if (jid === null) throw SendFailure.refused('recipient_not_on_whatsapp');
+    await this.#prepareDevices(socket, jid);
+    return jid;
+  }
+
+  async #prepareDevices(socket: WASocket, jid: string): Promise<void> {
+    const { id, lid } = socket.user ?? {};
+    const own = jidDecode(jid)?.server === 'lid' && lid ? lid : id;
+    const devices = await asked(() => socket.getUSyncDevices([jidNormalizedUser(own), jid], true, false));
+    const { user } = jidDecode(jid)!;
+    const recipients = devices?.filter((device) => device.user === user) ?? [];
+    if (recipients.length === 0) throw SendFailure.notWritten();
+    await asked(() =>
+      socket.assertSessions(
+        devices.map((device) => device.jid),
+        false,
+      ),
+    );
+  }
+
+  #remember(phone: string, jid: string): void {
+    this.#known.delete(phone);
+    this.#known.set(phone, { jid, at: performance.now() });
+    if (this.#known.size <= MAX_KNOWN) return;
+    const [oldest] = this.#known.keys();
+    this.#known.delete(oldest!);
+  }
+}
+
+/** A question that failed says nothing about the message: it was not written, and may be tried again. */
+async function asked<T>(question: () => Promise<T>): Promise<T> {
+  try {
+    return await question();
+  } catch {
+    throw SendFailure.notWritten();
+  }
+}

@@ -1,0 +1,77 @@
+import type { proto, WASocket } from '@whiskeysockets/baileys';
+import { SendFailure, type Stanza } from '../../driver.js';
+import { writing, type Writing } from '../connection/wire.js';
+import type { Link } from '../connection/link.js';
+import { Acks } from './acks.js';
+import { unpackBuilt, type BuiltMessage } from './built.js';
+import { People } from './people.js';
+
+/** A message ready to leave. */
+export interface Outgoing extends Pick<Stanza, 'waMessageId' | 'chat' | 'mayWrite' | 'signal'> {
+  built: BuiltMessage;
+}
+
+const MAX_SENT = 500;
+
+/** Messages to the network, one connection after the other. */
+export class Sending {
+  readonly people = new People();
+  readonly #acks = new Acks();
+  /** What was sent lately, for devices that could not read it. */
+  readonly #sent = new Map<string, proto.IMessage>();
+
+  attach(link: Link): void {
+    this.#acks.listen(link.socket);
+  }
+
+  sentMessage(id: string): proto.IMessage | undefined {
+    return this.#sent.get(id);
+  }
+
+  sendBuilt(link: Link, { bytes, ...stanza }: Stanza): Promise<void> {
+    return this.send(link, { ...stanza, built: unpackBuilt(bytes) });
+  }
+
+  /** Resolves at the network's acknowledgement. @throws SendFailure */
+  async send(link: Link, outgoing: Outgoing): Promise<void> {
+    const jid = await this.people.prepare(link.socket, outgoing.chat);
+    const message: Writing = { mayWrite: outgoing.mayWrite, encrypted: false, written: false };
+    const givingUp = AbortSignal.any([link.over, outgoing.signal]);
+    if (givingUp.aborted) throw SendFailure.notWritten();
+    const { answer, forget } = this.#acks.expect(outgoing.waMessageId, givingUp);
+    this.#remember(outgoing);
+    try {
+      await this.#relay(link.socket, { jid, message, outgoing });
+      await answer;
+    } finally {
+      forget();
+    }
+  }
+
+  async #relay(
+    socket: WASocket,
+    { jid, message, outgoing }: { jid: string; message: Writing; outgoing: Outgoing },
+  ): Promise<void> {
+    const { built, waMessageId } = outgoing;
+    try {
+      await writing.run(message, () =>
+        socket.relayMessage(jid, built.message, {
+          messageId: waMessageId,
+          ...(built.nodes && { additionalNodes: built.nodes }),
+          ...(built.attributes && { additionalAttributes: built.attributes }),
+        }),
+      );
+    } catch {
+      // It may fail after the stanza has left: then the acknowledgement is the answer, or nothing is.
+      if (!message.written) throw SendFailure.notWritten();
+    }
+  }
+
+  #remember({ waMessageId, built }: Outgoing): void {
+    this.#sent.delete(waMessageId);
+    this.#sent.set(waMessageId, built.message);
+    if (this.#sent.size <= MAX_SENT) return;
+    const [oldest] = this.#sent.keys();
+    this.#sent.delete(oldest!);
+  }
+}

@@ -1,0 +1,62 @@
+import { unlink } from 'node:fs/promises';
+import { encryptedStream, type MediaType, type WASocket } from '@whiskeysockets/baileys';
+import type { ClaimedMessage } from '@gwk/core/protocol/engine';
+import { InternalRefusal } from '@gwk/core/protocol/internal-client';
+import type { MessageType, OutboundContent } from '@gwk/core/resources/message';
+import { SendFailure, type DriverContext } from '../../driver.js';
+import type { UploadedFile } from './content/drawing.js';
+
+const UPLOAD_MS = 120_000;
+
+/**
+ * Puts the finished file of a message on the network, encrypted with a key of its own. It goes through a file of this
+ * machine, encrypted as well, so that its size costs no memory; and never by an address that a customer gave.
+ * @throws SendFailure
+ */
+export async function uploadFile(
+  socket: WASocket,
+  { readFile }: Pick<DriverContext, 'readFile'>,
+  { message, content }: { message: ClaimedMessage; content: OutboundContent },
+): Promise<UploadedFile> {
+  const mediaType = mediaTypeOf(content.type);
+  const encrypted = await readFile(message.message_id, (stream) =>
+    encryptedStream({ stream }, mediaType),
+  ).catch((error: unknown) => {
+    throw error instanceof InternalRefusal ? unavailable() : error;
+  });
+  try {
+    if (Buffer.from(encrypted.fileSha256).toString('hex') !== content.finished!.sha256) throw unavailable();
+    const { mediaKey, fileSha256, fileEncSha256, fileLength } = encrypted;
+    const put = await putFile(socket, encrypted.encFilePath, { mediaType, fileEncSha256 });
+    const mediaKeyTimestamp = Math.floor(Date.now() / 1_000);
+    return { ...put, mediaKey, fileSha256, fileEncSha256, fileLength, mediaKeyTimestamp };
+  } finally {
+    await unlink(encrypted.encFilePath).catch(() => undefined);
+  }
+}
+
+async function putFile(
+  socket: WASocket,
+  path: string,
+  { mediaType, fileEncSha256 }: { mediaType: MediaType; fileEncSha256: Uint8Array },
+): Promise<Pick<UploadedFile, 'url' | 'directPath'>> {
+  const fileEncSha256B64 = Buffer.from(fileEncSha256).toString('base64');
+  try {
+    const { mediaUrl, directPath } = await socket.waUploadToServer(path, {
+      mediaType,
+      fileEncSha256B64,
+      timeoutMs: UPLOAD_MS,
+    });
+    return { url: mediaUrl, directPath };
+  } catch {
+    throw SendFailure.notWritten();
+  }
+}
+
+const unavailable = () => SendFailure.refused('media_unavailable', 'the file is gone');
+
+function mediaTypeOf(type: MessageType): MediaType {
+  if (type === 'image' || type === 'video' || type === 'document' || type === 'audio' || type === 'sticker')
+    return type;
+  throw SendFailure.refused('internal', 'a message of this type has no file');
+}

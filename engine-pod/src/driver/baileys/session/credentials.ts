@@ -1,0 +1,41 @@
+import { initAuthCreds, type AuthenticationCreds } from '@whiskeysockets/baileys';
+import type { SessionStore } from './store.js';
+
+const TYPE = 'creds';
+const KEY = 'me';
+
+/** Everything that a session consists of, to be forgotten with it. */
+const TYPES = [
+  TYPE,
+  'session',
+  'pre-key',
+  'sender-key',
+  'sender-key-memory',
+  'app-state-sync-key',
+  'app-state-sync-version',
+  'lid-mapping',
+  'device-list',
+  'tctoken',
+  'identity-key',
+  'journal',
+];
+
+/** Null where no device is linked. Half-made credentials are never stored, and would be of no use. */
+export async function loadCredentials(store: SessionStore): Promise<AuthenticationCreds | null> {
+  const { [KEY]: found } = await store.read(TYPE, [KEY]);
+  const creds = found as AuthenticationCreds | undefined;
+  return creds?.me && creds.account ? creds : null;
+}
+
+export const newCredentials = (): AuthenticationCreds => initAuthCreds();
+
+export function saveCredentials(store: SessionStore, creds: AuthenticationCreds): Promise<void> {
+  return store.write({ [TYPE]: { [KEY]: creds } });
+}
+
+export async function forgetSession(store: SessionStore): Promise<void> {
+  for (const type of TYPES) {
+    const keys = Object.keys(await store.readAll(type));
+    if (keys.length > 0) await store.write({ [type]: Object.fromEntries(keys.map((key) => [key, null])) });
+  }
+}

@@ -1,0 +1,57 @@
+/**
+ * What was read or written lately, so that it need not be asked for again: encoded values by type and key, `null`
+ * for what is known to be absent. The least used goes first. It never has what the store has not.
+ */
+export class WorkingSet {
+  readonly #values = new Map<string, Buffer | null>();
+  readonly #maxBytes: number;
+  #bytes = 0;
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Undefined: not known here. */
+  get(type: string, key: string): Buffer | null | undefined {
+    const name = nameOf(type, key);
+    const value = this.#values.get(name);
+    if (value === undefined) return undefined;
+    this.#values.delete(name);
+    this.#values.set(name, value);
+    return value;
+  }
+
+  put(type: string, key: string, value: Buffer | null): void {
+    const name = nameOf(type, key);
+    this.#drop(name);
+    this.#values.set(name, value);
+    this.#bytes += costOf(name, value);
+    for (const oldest of this.#values.keys()) {
+      if (this.#bytes <= this.#maxBytes) break;
+      this.#drop(oldest);
+    }
+  }
+
+  clear(): void {
+    this.#values.clear();
+    this.#bytes = 0;
+  }
+
+  #drop(name: string): void {
+    const value = this.#values.get(name);
+    if (value === undefined) return;
+    this.#values.delete(name);
+    this.#bytes -= costOf(name, value);
+  }
+}
+
+const ENTRY_BYTES = 100;
+
+const nameOf = (type: string, key: string): string => `${type} ${key}`;
+
+const costOf = (name: string, value: Buffer | null): number =>
+  ENTRY_BYTES + name.length + (value?.length ?? 0);

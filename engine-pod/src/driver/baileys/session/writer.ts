@@ -1,0 +1,74 @@
+import type { SessionEntry } from '@gwk/core/protocol/engine';
+
+/** One write of the store; durable when it resolves. */
+type Write = (entries: SessionEntry[]) => Promise<void>;
+
+interface Pending {
+  entries: SessionEntry[];
+  resolve: () => void;
+  reject: (error: unknown) => void;
+}
+
+/** What one request of the port takes at most. */
+const MAX_ENTRIES = 5_000;
+const MAX_BYTES = 4_000_000;
+
+/**
+ * Writes in the order given, one request at a time: what is given while one is under way makes the next, so that
+ * many small writes cost few round trips. The entries of one write are never divided between two.
+ */
+export class GroupedWriter {
+  readonly #write: Write;
+  readonly #pending: Pending[] = [];
+  #running = false;
+  #failed: Error | undefined;
+
+  constructor(write: Write) {
+    this.#write = write;
+  }
+
+  /** Resolves once stored. After a failure nothing more is written: what follows might lean on what was lost. */
+  write(entries: SessionEntry[]): Promise<void> {
+    if (entries.length === 0) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      this.#pending.push({ entries, resolve, reject });
+      if (this.#running) return;
+      this.#running = true;
+      void this.#run();
+    });
+  }
+
+  async #run(): Promise<void> {
+    // What is written in the same turn of the event loop travels together.
+    await new Promise(setImmediate);
+    while (this.#pending.length > 0) await this.#writeGroup(this.#takeGroup());
+    this.#running = false;
+  }
+
+  #takeGroup(): Pending[] {
+    let [count, size, bytes] = [0, 0, 0];
+    for (const { entries } of this.#pending) {
+      size += entries.length;
+      for (const { value } of entries) bytes += value?.length ?? 0;
+      if (count > 0 && (size > MAX_ENTRIES || bytes > MAX_BYTES)) break;
+      count += 1;
+    }
+    return this.#pending.splice(0, count);
+  }
+
+  async #writeGroup(group: Pending[]): Promise<void> {
+    try {
+      if (this.#failed !== undefined) throw this.#failed;
+      await this.#write(latest(group.flatMap(({ entries }) => entries)));
+      for (const { resolve } of group) resolve();
+    } catch (error) {
+      this.#failed ??= error instanceof Error ? error : new Error('a write failed');
+      for (const { reject } of group) reject(error);
+    }
+  }
+}
+
+/** The last value of each key: one statement cannot write a row twice. */
+function latest(entries: SessionEntry[]): SessionEntry[] {
+  return [...new Map(entries.map((entry) => [`${entry.type} ${entry.key}`, entry])).values()];
+}

@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto';
+import type { BinaryNode } from '@whiskeysockets/baileys';
+import type { SessionStore } from '../session/store.js';
+
+/** A message as it was decrypted, with what the network said of it: enough to make of it what it means. */
+export interface Journalled {
+  attrs: Record<string, string>;
+  plaintext: Buffer;
+  /** They are gone through in the order in which they came. */
+  order: number;
+}
+
+/** Of the session store. */
+export const JOURNAL = 'journal';
+
+/** How many that are dealt with are kept at most, in case the network has not heard that they came. */
+const MAX_SETTLED = 1_000;
+
+/**
+ * What was decrypted and is not yet dealt with; and what is dealt with, until the network has heard that it came. It
+ * is in memory whole, so that an unknown message costs no question.
+ */
+export class Journal {
+  readonly #store: SessionStore;
+  readonly #entries = new Map<string, Journalled>();
+  /** Dealt with, oldest first: names by the id of the message, which is what the network names. */
+  readonly #settled = new Map<string, string[]>();
+  #order = 0;
+
+  constructor(store: SessionStore) {
+    this.#store = store;
+  }
+
+  /** What an earlier engine left, in order. Asked for anew after each loss of memory. */
+  async load(): Promise<[string, Journalled][]> {
+    const found = Object.entries(await this.#store.readAll(JOURNAL)) as [string, Journalled][];
+    found.sort(([, a], [, b]) => a.order - b.order);
+    this.#entries.clear();
+    this.#settled.clear();
+    for (const [name, entry] of found) this.#entries.set(name, entry);
+    return found;
+  }
+
+  get(name: string): Journalled | undefined {
+    return this.#entries.get(name);
+  }
+
+  entry(attrs: Record<string, string>, plaintext: Uint8Array): Journalled {
+    this.#order = Math.max(this.#order + 1, Date.now() * 1_000);
+    return { attrs, plaintext: Buffer.from(plaintext), order: this.#order };
+  }
+
+  /** It is stored. */
+  keep(name: string, entry: Journalled): void {
+    this.#entries.set(name, entry);
+  }
+
+  /** The API has it: it may go as soon as the network has heard that it came. */
+  settle(name: string): void {
+    const id = this.#entries.get(name)?.attrs['id'] ?? '';
+    this.#settled.set(id, [...(this.#settled.get(id) ?? []), name]);
+    if (this.#settled.size <= MAX_SETTLED) return;
+    const [oldest] = this.#settled.keys();
+    this.heard(oldest!);
+  }
+
+  /** The network has heard that the messages of this id came: it will not bring them again. */
+  heard(id: string): void {
+    const names = this.#settled.get(id);
+    if (!names) return;
+    this.#settled.delete(id);
+    for (const name of names) this.#entries.delete(name);
+    // Nothing waits for it, and whatever is not removed is found to be known by the API.
+    this.#store
+      .write({ [JOURNAL]: Object.fromEntries(names.map((name) => [name, null])) })
+      .catch(() => undefined);
+  }
+}
+
+/** The same ciphertext for the same sender has the same name, however often it comes. */
+export function nameOfCiphertext(sender: string, ciphertext: Uint8Array): string {
+  return createHash('sha256').update(sender).update('\0').update(ciphertext).digest('hex');
+}
+
+/**
+ * The stanza that each ciphertext came in: decryption is given the ciphertext alone. Nothing is kept of a stanza that
+ * nobody holds any more.
+ */
+export class Origins {
+  readonly #stanzas = new WeakMap<Uint8Array, BinaryNode>();
+
+  note(stanza: BinaryNode): void {
+    if (stanza.tag !== 'message' || !Array.isArray(stanza.content)) return;
+    for (const { tag, content } of stanza.content) {
+      if (tag === 'enc' && content instanceof Uint8Array) this.#stanzas.set(content, stanza);
+    }
+  }
+
+  attrsOf(ciphertext: Uint8Array): Record<string, string> | undefined {
+    return this.#stanzas.get(ciphertext)?.attrs;
+  }
+}

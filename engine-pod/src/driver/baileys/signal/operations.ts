@@ -1,0 +1,87 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type {
+  SignalDataSet,
+  SignalDataTypeMap,
+  SignalKeyStoreWithTransaction,
+} from '@whiskeysockets/baileys';
+import { decode, encode } from '../session/codec.js';
+import type { KeyType, SessionStore, Values } from '../session/store.js';
+import { Locks } from './locks.js';
+
+interface Operation {
+  changes: Values;
+  over: boolean;
+}
+
+/**
+ * The keys as the Signal repository sees them. One operation (a message encrypted or decrypted, a session begun)
+ * changes several of them, and all its changes are stored in one write, before it resolves; an operation that fails
+ * changes nothing.
+ *
+ * It takes the place of the transactions that Baileys makes of the store. Those are committed after the stanza has
+ * left, and they do not keep sending and receiving apart: a send works under the account's lock and a receipt under
+ * the sender's, so each can overwrite the session that the other has just advanced, and the next message is lost.
+ */
+export class Operations implements SignalKeyStoreWithTransaction {
+  readonly #store: SessionStore;
+  readonly #locks = new Locks();
+  readonly #current = new AsyncLocalStorage<Operation>();
+
+  constructor(store: SessionStore) {
+    this.#store = store;
+  }
+
+  /** Under these locks, taken in the order of their names; within another operation as part of it. */
+  async run<T>(locks: readonly string[], work: () => Promise<T>): Promise<T> {
+    if (this.isInTransaction()) return work();
+    const releases: (() => void)[] = [];
+    try {
+      for (const name of [...new Set(locks)].sort()) releases.push(await this.#locks.acquire(name));
+      const operation: Operation = { changes: {}, over: false };
+      const result = await this.#current.run(operation, work).finally(() => (operation.over = true));
+      await this.#store.write(operation.changes);
+      return result;
+    } finally {
+      for (const release of releases) release();
+    }
+  }
+
+  transaction<T>(work: () => Promise<T>, key: string): Promise<T> {
+    return this.run([`key ${key}`], work);
+  }
+
+  isInTransaction(): boolean {
+    return this.#operation() !== undefined;
+  }
+
+  async get<T extends KeyType>(type: T, keys: string[]): Promise<{ [key: string]: SignalDataTypeMap[T] }> {
+    const changed = this.#operation()?.changes[type] ?? {};
+    const values = await this.#store.read(
+      type,
+      keys.filter((key) => !(key in changed)),
+    );
+    for (const key of keys) {
+      const value = changed[key];
+      if (value !== undefined && value !== null) values[key] = decode(type, encode(value));
+    }
+    return values as { [key: string]: SignalDataTypeMap[T] };
+  }
+
+  set(data: SignalDataSet): Promise<void> {
+    return this.change(data);
+  }
+
+  async change(changes: Values): Promise<void> {
+    const operation = this.#operation();
+    if (!operation) return this.#store.write(changes);
+    for (const [type, values] of Object.entries(changes)) {
+      operation.changes[type] = { ...operation.changes[type], ...values };
+    }
+  }
+
+  /** None for work that was left behind by an operation which is over: its changes are stored at once. */
+  #operation(): Operation | undefined {
+    const operation = this.#current.getStore();
+    return operation?.over ? undefined : operation;
+  }
+}

@@ -1,0 +1,130 @@
+import {
+  DEFAULT_CONNECTION_CONFIG,
+  jidDecode,
+  type SignalRepositoryWithLIDStore as Repository,
+  type SocketConfig,
+} from '@whiskeysockets/baileys';
+import type { SessionStore } from '../session/store.js';
+import { JOURNAL, nameOfCiphertext, type Journal, type Journalled, type Origins } from './journal.js';
+import { Operations } from './operations.js';
+
+export interface RepositoryOptions {
+  store: SessionStore;
+  origins: Origins;
+  journal: Journal;
+  /** Decrypted, and stored with its ratchet step. Told in the order in which messages came. */
+  journalled: (name: string, entry: Journalled) => void;
+  /** Something is encrypted, in the context of whoever asked for it. */
+  encrypted: () => void;
+}
+
+/**
+ * Baileys' Signal repository, with what it lacks:
+ * - What a message changes is stored before it resolves: a stanza never leaves with a key of the ratchet that would
+ *   be used again after a crash (receivers drop such a message in silence).
+ * - A plaintext is stored in the same write as the ratchet step that it cost, before the network is told that it
+ *   came: the ciphertext cannot be read a second time. The same ciphertext again is answered from the journal.
+ * - Whatever changes one person's sessions comes one after the other, by whichever of their two names.
+ */
+export function makeRepository(options: RepositoryOptions): SocketConfig['makeSignalRepository'] {
+  return ({ creds }, logger, lookUpLids) => {
+    const keys = new Operations(options.store);
+    const stock = DEFAULT_CONNECTION_CONFIG.makeSignalRepository({ creds, keys }, logger, lookUpLids);
+    return Object.assign(stock, new SafeOperations(options, keys, { ...stock }).overrides());
+  };
+}
+
+class SafeOperations {
+  readonly #options: RepositoryOptions;
+  readonly #keys: Operations;
+  readonly #stock: Repository;
+
+  constructor(options: RepositoryOptions, keys: Operations, stock: Repository) {
+    this.#options = options;
+    this.#keys = keys;
+    this.#stock = stock;
+  }
+
+  overrides(): Partial<Repository> {
+    return {
+      decryptMessage: (given) =>
+        this.#decrypt(given.jid, given.ciphertext, (once) =>
+          this.#ofPerson(given.jid, () => once(() => this.#stock.decryptMessage(given))),
+        ),
+      decryptGroupMessage: (given) =>
+        this.#decrypt(`${given.group} ${given.authorJid}`, given.msg, (once) =>
+          this.#keys.run([senderKeyOf(given.group, given.authorJid)], () =>
+            once(() => this.#stock.decryptGroupMessage(given)),
+          ),
+        ),
+      processSenderKeyDistributionMessage: (given) =>
+        this.#keys.run([senderKeyOf(given.item.groupId ?? '', given.authorJid)], () =>
+          this.#stock.processSenderKeyDistributionMessage(given),
+        ),
+      encryptMessage: async (given) => {
+        const encrypted = await this.#ofPerson(given.jid, () => this.#stock.encryptMessage(given));
+        this.#options.encrypted();
+        return encrypted;
+      },
+      encryptGroupMessage: async (given) => {
+        const encrypted = await this.#keys.run([senderKeyOf(given.group, given.meId)], () =>
+          this.#stock.encryptGroupMessage(given),
+        );
+        this.#options.encrypted();
+        return encrypted;
+      },
+      injectE2ESession: (given) => this.#ofPerson(given.jid, () => this.#stock.injectE2ESession(given)),
+      migrateSession: (from, to) =>
+        this.#keys.run([from, to].map(personLock), () => this.#stock.migrateSession(from, to)),
+    };
+  }
+
+  /** @param under runs the decryption as one operation */
+  async #decrypt(
+    sender: string,
+    ciphertext: Uint8Array,
+    under: (once: (decrypt: () => Promise<Uint8Array>) => Promise<Uint8Array>) => Promise<Uint8Array>,
+  ): Promise<Uint8Array> {
+    const { journal, origins, journalled } = this.#options;
+    const name = nameOfCiphertext(sender, ciphertext);
+    let fresh: Journalled | undefined;
+    const plaintext = await under(async (decrypt) => {
+      const kept = journal.get(name);
+      if (kept) return kept.plaintext;
+      const decrypted = await decrypt();
+      const attrs = origins.attrsOf(ciphertext);
+      if (attrs) {
+        fresh = journal.entry(attrs, decrypted);
+        await this.#keys.change({ [JOURNAL]: { [name]: fresh } });
+      }
+      return decrypted;
+    });
+    if (fresh) {
+      journal.keep(name, fresh);
+      journalled(name, fresh);
+    }
+    return plaintext;
+  }
+
+  /** Under the name by which the sessions of this person are kept now. */
+  async #ofPerson<T>(jid: string, work: () => Promise<T>): Promise<T> {
+    for (;;) {
+      const lock = await this.#lockOf(jid);
+      const done = await this.#keys.run([lock], async () =>
+        (await this.#lockOf(jid)) === lock ? { result: await work() } : undefined,
+      );
+      if (done) return done.result;
+    }
+  }
+
+  async #lockOf(jid: string): Promise<string> {
+    const decoded = jidDecode(jid);
+    if (decoded?.server !== 's.whatsapp.net' && decoded?.server !== 'hosted') return personLock(jid);
+    const { [decoded.user]: lid } = await this.#options.store.read('lid-mapping', [decoded.user]);
+    return typeof lid === 'string' ? `person ${lid}` : personLock(jid);
+  }
+}
+
+const personLock = (jid: string): string => `person ${jidDecode(jid)?.user ?? jid}`;
+
+const senderKeyOf = (group: string, author: string): string => `sender key ${group} ${author}`;

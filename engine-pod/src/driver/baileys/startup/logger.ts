@@ -1,0 +1,38 @@
+import type { Logger } from '@gwk/core/log';
+
+/** What Baileys wants of a logger. */
+export interface LibraryLogger {
+  level: string;
+  child(bindings: Record<string, unknown>): LibraryLogger;
+  trace(what: unknown, text?: string): void;
+  debug(what: unknown, text?: string): void;
+  info(what: unknown, text?: string): void;
+  warn(what: unknown, text?: string): void;
+  error(what: unknown, text?: string): void;
+}
+
+const MAX_TEXT = 200;
+
+/**
+ * Baileys logs stanzas, keys and content as objects beside its texts. Only warnings and errors are passed on, and of
+ * them the text alone, which is constant in its sources.
+ */
+export function libraryLogger(log: Logger): LibraryLogger {
+  const quiet = (): void => undefined;
+  const say =
+    (level: 'debug' | 'warn') =>
+    (what: unknown, text?: string): void => {
+      const said = text ?? (typeof what === 'string' ? what : undefined);
+      if (said !== undefined) log[level]({ library: 'baileys' }, said.slice(0, MAX_TEXT));
+    };
+  const logger: LibraryLogger = {
+    level: 'warn',
+    child: () => logger,
+    trace: quiet,
+    debug: quiet,
+    info: quiet,
+    warn: say('debug'),
+    error: say('warn'),
+  };
+  return logger;
+}

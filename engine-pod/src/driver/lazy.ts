@@ -1,0 +1,69 @@
+import type { SentChange } from '@gwk/core/protocol/changes';
+import type { ClaimedMessage, PairingWanted } from '@gwk/core/protocol/engine';
+import type { Presence } from '@gwk/core/resources/live';
+import type { Logger } from '@gwk/core/log';
+import type { Built, ConnectionEvent, Driver, ReadMessage, Stanza } from './driver.js';
+
+/** A driver that is loaded with its first use. Calls reach it in the order in which they were made. */
+export class LazyDriver implements Driver {
+  readonly #log: Logger;
+  readonly #load: () => Promise<Driver>;
+  #driver: Promise<Driver> | undefined;
+  #connection = 0;
+
+  constructor(log: Logger, load: () => Promise<Driver>) {
+    this.#log = log;
+    this.#load = load;
+  }
+
+  connect(listen: (event: ConnectionEvent) => void, pairing: PairingWanted | null): void {
+    const connection = ++this.#connection;
+    this.#loaded().then(
+      (driver) => {
+        if (connection === this.#connection) driver.connect(listen, pairing);
+      },
+      (error: unknown) => {
+        this.#log.error({ err: error }, 'the driver cannot be loaded');
+        const how = { kind: 'dropped', reason: 'no_driver', reconnect: 'slowly' } as const;
+        if (connection === this.#connection) listen({ kind: 'closed', how });
+      },
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#connection += 1;
+    if (this.#driver) await (await this.#driver).close();
+  }
+
+  async logout(): Promise<boolean> {
+    return (await this.#loaded()).logout();
+  }
+
+  async checkContact(phone: string): Promise<string | null> {
+    return (await this.#loaded()).checkContact(phone);
+  }
+
+  async markRead(chat: string, messages: readonly ReadMessage[]): Promise<void> {
+    return (await this.#loaded()).markRead(chat, messages);
+  }
+
+  async sendPresence(chat: string, presence: Presence): Promise<void> {
+    return (await this.#loaded()).sendPresence(chat, presence);
+  }
+
+  async build(message: ClaimedMessage): Promise<Built> {
+    return (await this.#loaded()).build(message);
+  }
+
+  async send(stanza: Stanza): Promise<void> {
+    return (await this.#loaded()).send(stanza);
+  }
+
+  async change(change: SentChange, writing: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void> {
+    return (await this.#loaded()).change(change, writing);
+  }
+
+  #loaded(): Promise<Driver> {
+    return (this.#driver ??= this.#load());
+  }
+}

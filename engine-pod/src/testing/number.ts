@@ -1,0 +1,217 @@
+import { randomUUID } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import type { ClaimedMessage, InboundMessage, SessionEntry } from '@gwk/core/protocol/engine';
+import { InternalRefusal } from '@gwk/core/protocol/internal-client';
+import { createLogger } from '@gwk/core/log';
+import type { OutboundContent } from '@gwk/core/resources/message';
+import { startNetwork, type RunningNetwork } from '@gwk/network/start';
+import { MEDIA_CERTIFICATE } from '@gwk/network/media/certificate';
+import { BaileysDriver } from '../driver/baileys/driver.js';
+import type { ConnectionEvent, Driver, DriverContext, Receipt } from '../driver/driver.js';
+
+/**
+ * Baileys leaves timers behind: of its uploads (30 s), of its caches (three days). They must not keep the process of
+ * a test alive, and nothing here waits for one.
+ */
+const LONG_MS = 5_000;
+const plainSetTimeout = globalThis.setTimeout;
+globalThis.setTimeout = Object.assign(
+  (work: () => void, ms?: number, ...rest: []) => {
+    const timer = plainSetTimeout(work, ms, ...rest);
+    return ms !== undefined && ms >= LONG_MS ? timer.unref() : timer;
+  },
+  { __promisify__: plainSetTimeout.__promisify__ },
+);
+
+/** What an engine's API keeps of one number: it outlives drivers, as the database outlives engines. */
+export class Rows {
+  readonly session = new Map<string, SessionEntry>();
+  readonly inbound: InboundMessage[] = [];
+  readonly receipts: Receipt[] = [];
+  /** Finished files by message. */
+  readonly files = new Map<string, () => Readable>();
+  readonly kept: { bytes: Buffer; named: Record<string, string | undefined> }[] = [];
+  writes = 0;
+  /** Asked before each of these is stored; it may wait, or throw. */
+  before: (what: 'session' | 'inbound' | 'receipt') => Promise<void> | void = () => undefined;
+
+  async write(entries: SessionEntry[]): Promise<void> {
+    await this.before('session');
+    this.writes += 1;
+    for (const entry of entries) {
+      const name = `${entry.type} ${entry.key}`;
+      if (entry.value === null) this.session.delete(name);
+      else this.session.set(name, entry);
+    }
+  }
+
+  of(type: string): SessionEntry[] {
+    return [...this.session.values()].filter((entry) => entry.type === type);
+  }
+
+  context(): DriverContext {
+    return {
+      instanceId: randomUUID(),
+      pod: 'pod-1',
+      epoch: 1,
+      log: createLogger('engine', process.env['VERBOSE'] === 'on' ? 'debug' : 'silent'),
+      session: {
+        read: async (type, keys) => this.of(type).filter(({ key }) => keys === null || keys.includes(key)),
+        write: (entries) => this.write(entries),
+      },
+      readFile: async (messageId, read) => {
+        const file = this.files.get(messageId);
+        if (!file) throw new InternalRefusal('invalid', null);
+        return read(file());
+      },
+      keepFile: async (file, named) => {
+        const chunks: Buffer[] = [];
+        for await (const chunk of file as AsyncIterable<Buffer>) chunks.push(chunk);
+        this.kept.push({ bytes: Buffer.concat(chunks), named });
+        return { media_id: randomUUID(), mimetype: named.mimetype ?? '', size: 0, sha256: '' };
+      },
+      receipt: async (receipt) => {
+        await this.before('receipt');
+        this.receipts.push(receipt);
+      },
+      inbound: async (message) => {
+        await this.before('inbound');
+        const known = this.inbound.some(
+          ({ chat, from, wa_message_id }) =>
+            chat === message.chat && from === message.from && wa_message_id === message.wa_message_id,
+        );
+        if (!known) this.inbound.push(message);
+      },
+    };
+  }
+}
+
+/** A number with its rows, and one driver after the other. */
+export class NumberOnNetwork {
+  readonly rows = new Rows();
+  readonly events: ConnectionEvent[] = [];
+  driver: Driver;
+
+  constructor(readonly network: RunningNetwork) {
+    this.driver = this.#newDriver();
+  }
+
+  #newDriver(): Driver {
+    return new BaileysDriver(this.rows.context(), {
+      url: this.network.url,
+      root: this.network.root.toString('hex'),
+      ca: MEDIA_CERTIFICATE.cert,
+    });
+  }
+
+  connect(pairing: Parameters<Driver['connect']>[1] = null): void {
+    this.driver.connect((event) => this.#heard(event), pairing);
+  }
+
+  /** As the engine's connection does: what asks to be opened again at once, is. */
+  #heard(event: ConnectionEvent): void {
+    this.events.push(event);
+    if (event.kind === 'closed' && event.how.kind === 'dropped' && event.how.reconnect === 'at-once')
+      this.connect();
+  }
+
+  /** A new engine takes over what is stored; nothing else of the old one is left. */
+  async replace(): Promise<void> {
+    await this.driver.close();
+    this.driver = this.#newDriver();
+    this.events.length = 0;
+    this.connect();
+    await this.happens('opened');
+  }
+
+  happens<K extends ConnectionEvent['kind']>(kind: K): Promise<Extract<ConnectionEvent, { kind: K }>> {
+    return until(`the connection is ${kind}`, () =>
+      this.events.find((event): event is Extract<ConnectionEvent, { kind: K }> => event.kind === kind),
+    );
+  }
+
+  receives(what: string, fits: (message: InboundMessage) => boolean): Promise<InboundMessage> {
+    return until(what, () => this.rows.inbound.find(fits));
+  }
+
+  text(text: string): Promise<InboundMessage> {
+    return this.receives(`"${text}"`, (message) => message.text === text);
+  }
+
+  message(chat: string, content: OutboundContent, more: Partial<ClaimedMessage> = {}): ClaimedMessage {
+    return {
+      message_id: randomUUID(),
+      conversation_id: chat,
+      chat,
+      wa_message_id: `3EB0${randomUUID().replaceAll('-', '').slice(0, 18).toUpperCase()}`,
+      type: content.type,
+      content: JSON.stringify(content),
+      interactive_mode: 'native+text',
+      quoted: null,
+      built: null,
+      rendered_as: null,
+      attempted_at: null,
+      ...more,
+    };
+  }
+
+  async send(message: ClaimedMessage, mayWrite = () => true) {
+    const built = await this.driver.build(message);
+    await this.driver.send({
+      waMessageId: message.wa_message_id,
+      chat: message.chat,
+      bytes: built.bytes,
+      mayWrite,
+      signal: AbortSignal.timeout(20_000),
+    });
+    return { id: message.wa_message_id, ...built };
+  }
+
+  sendText(chat: string, body: string) {
+    return this.send(this.message(chat, { type: 'text', text: { body } }));
+  }
+}
+
+export interface NumberStage {
+  running: RunningNetwork;
+  network: RunningNetwork['client'];
+  number: NumberOnNetwork;
+  phone: Awaited<ReturnType<RunningNetwork['client']['phone']>>;
+  ana: Awaited<ReturnType<RunningNetwork['client']['contact']>>;
+  close: () => Promise<void>;
+}
+
+export const QR = { session: '00000000-0000-7000-8000-000000000001', method: 'qr', phone: null } as const;
+
+/** A network, a number that is linked and connected, and somebody to write with. */
+export async function numberStage({ paired = true } = {}): Promise<NumberStage> {
+  const running = await startNetwork();
+  const phone = await running.client.phone('5511900000001', { name: 'Shop' });
+  const ana = await running.client.contact('5511900000002', { name: 'Ana' });
+  const number = new NumberOnNetwork(running);
+  const close = async (): Promise<void> => {
+    await number.driver.close();
+    await running.close();
+  };
+  const stage = { running, network: running.client, number, phone, ana, close };
+  if (!paired) return stage;
+  try {
+    number.connect(QR);
+    await phone.scan((await number.happens('qr')).code);
+    await number.happens('opened');
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return stage;
+}
+
+export async function until<T>(what: string, look: () => T | undefined, withinMs = 15_000): Promise<T> {
+  const end = performance.now() + withinMs;
+  for (;;) {
+    const found = look();
+    if (found !== undefined) return found;
+    if (performance.now() > end) throw new Error(`not within ${withinMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
