@@ -74,7 +74,7 @@ export class Network {
   }
 
   async close(): Promise<void> {
-    this.#keeper?.save();
+    this.#keeper?.end();
     for (const connection of this.world.connections) connection.cut();
     await this.world.media?.close();
     this.#sockets.close();

@@ -8,14 +8,21 @@ const WAIT_MS = 300;
 /** Keeps the network in a file while it changes, for a network that is started again. */
 export class Keeper {
   #timer?: NodeJS.Timeout;
+  readonly #changed = () => {
+    if (!this.#timer) this.#timer = setTimeout(() => this.save(), WAIT_MS).unref();
+  };
 
   constructor(
     private readonly world: World,
     private readonly file: string,
   ) {
-    world.changes.on('change', () => {
-      this.#timer ??= setTimeout(() => this.save(), WAIT_MS).unref();
-    });
+    world.changes.on('change', this.#changed);
+  }
+
+  /** Saves for the last time. */
+  end(): void {
+    this.world.changes.off('change', this.#changed);
+    this.save();
   }
 
   /** The file is there whole, or as it was before. */
