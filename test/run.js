@@ -96,7 +96,8 @@ function suite(name, args) {
       return { ok: false, output };
     }
     totals.passed += report.numPassedTests;
-    const skipped = report.numPendingTests > 0 ? `\n  ${report.numPendingTests} skipped: ${reasons(report)}` : '';
+    const skipped =
+      report.numPendingTests > 0 ? `\n  ${report.numPendingTests} skipped: ${reasons(report)}` : '';
     // A file that could not be loaded has no tests to count, a run that ended badly may have counted none.
     const failures = report.numFailedTests + report.numRuntimeErrorTestSuites;
     const ok = done.ok && failures === 0;
@@ -107,7 +108,9 @@ function suite(name, args) {
 /** What was left out stands in the titles of its groups. */
 function reasons(report) {
   const pending = report.testResults.flatMap(({ assertionResults }) =>
-    assertionResults.filter(({ status }) => status === 'pending').map(({ ancestorTitles }) => ancestorTitles[0]),
+    assertionResults
+      .filter(({ status }) => status === 'pending')
+      .map(({ ancestorTitles }) => ancestorTitles[0]),
   );
   return [...new Set(pending)].join('; ');
 }

@@ -340,6 +340,22 @@ describe('GET pairing/stream', () => {
     expect(stream.names()).toEqual([]);
   });
 
+  test('twenty of an instance are open at once, one more is refused until one ends', async () => {
+    const streams = await Promise.all(Array.from({ length: 20 }, () => openStream()));
+    const refused = await client.call('GET', `${path()}/stream`);
+    expect([refused.status, codeOf(refused), refused.headers['retry-after']]).toEqual([
+      ...[429, 'rate-limited', '15'],
+    ]);
+    streams.pop()!.close();
+    const again = () =>
+      openStream().then(
+        (stream) => streams.push(stream),
+        () => 0,
+      );
+    expect(await until(again, { what: 'there is room again' })).toBe(20);
+    for (const stream of streams) stream.close();
+  });
+
   test('of a foreign instance it is 404, as for everything of it', async () => {
     const foreign = await api.clientOf(await api.account());
     expect((await foreign.call('GET', `${path()}/stream`)).status).toBe(404);

@@ -47,6 +47,9 @@ export class NetworkClient {
     return jid;
   }
 
+  changeGroup = (jid: string, change: { add?: string[]; remove?: string[]; subject?: string }) =>
+    this.call('changeGroup', { jid, ...change });
+
   status = () => this.call('status', undefined);
   received = (filter: ReceivedFilter = {}) => this.call('received', filter);
   waitReceived = (filter: ReceivedFilter & Waiting) => this.call('waitReceived', filter);
@@ -92,6 +95,9 @@ export class Person {
   types = (code: string) => this.network.call('typeCode', { number: this.number, code });
   unlinks = (device?: number) =>
     this.network.call('unlink', { number: this.number, ...(device !== undefined && { device }) });
+
+  /** Has a new phone: another identity, and no sessions. */
+  reinstalls = () => this.network.call('reinstall', { number: this.number });
 
   /** Writes on the phone itself: its linked devices get a copy. */
   writesOnPhone = async (to: string, content: string | Content): Promise<string> => {

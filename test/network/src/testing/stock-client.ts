@@ -102,7 +102,7 @@ export class StockClient {
   readonly sent = new Map<string, NonNullable<WAMessage['message']>>();
 
   constructor(
-    private readonly network: RunningNetwork,
+    private readonly network: Pick<RunningNetwork, 'url' | 'root'>,
     readonly auth = memoryAuth(),
     private readonly settings: Partial<UserFacingSocketConfig> = {},
   ) {
