@@ -39,12 +39,12 @@ const CODE_MS = 6 * QR_MS;
 const TIMES = {
   connectTimeoutMs: 20_000,
   defaultQueryTimeoutMs: 10_000,
-  keepAliveIntervalMs: 15_000,
+  keepAliveIntervalMs: 20_000,
   qrTimeout: QR_MS,
 };
 /** Without a frame for so long, pings answered included, the line is dead, whatever it says of itself. */
-const SILENCE_MS = 40_000;
-const WATCH_MS = 5_000;
+const SILENCE_MS = 30_000;
+const WATCH_MS = 2_000;
 
 /** One connection to the network, from the opening of its socket to its end, which it tells once. */
 export class Link {

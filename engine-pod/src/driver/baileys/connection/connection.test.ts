@@ -1,0 +1,241 @@
+import type { Closed } from '../../driver.js';
+import { NumberOnNetwork, numberStage, QR, until, type NumberStage } from '../../../testing/number.js';
+
+let stage: NumberStage;
+beforeEach(async () => {
+  stage = await numberStage();
+});
+afterEach(() => stage.close());
+
+/** The end of the connection that is open now. */
+async function ending(cause: () => Promise<unknown>, withinMs = 15_000): Promise<Closed> {
+  const { events } = stage.number;
+  const before = events.length;
+  await cause();
+  const closed = await until(
+    'an end',
+    () => events.slice(before).find((event) => event.kind === 'closed'),
+    withinMs,
+  );
+  return closed.how;
+}
+
+describe('a connection that ends says how:', () => {
+  test.each<[string, (stage: NumberStage) => Promise<unknown>, Record<string, unknown>]>([
+    [
+      'unlinked on the phone',
+      ({ phone }) => phone.unlinks(),
+      { kind: 'logged-out', reason: 'device_removed' },
+    ],
+    [
+      'banned',
+      ({ network, phone }) => network.ban(phone.number),
+      { kind: 'banned', code: '406', expiresAt: null },
+    ],
+    [
+      'locked',
+      ({ network, phone }) => network.ban(phone.number, { reason: 403 }),
+      { kind: 'banned', code: '403', expiresAt: null },
+    ],
+    [
+      'banned for a time',
+      ({ network, phone }) => network.ban(phone.number, { minutes: 60 }),
+      { kind: 'banned', code: '101', expiresAt: expect.any(Date) as Date },
+    ],
+    [
+      '503',
+      ({ network, phone }) => network.streamError(phone.number, 503),
+      { kind: 'dropped', reason: 'unavailable' },
+    ],
+    [
+      'cut',
+      ({ network, phone }) => network.cut(phone.number),
+      { kind: 'dropped', reason: 'connection_closed' },
+    ],
+    [
+      'restart asked for',
+      ({ network, phone }) => network.streamError(phone.number, 515),
+      { kind: 'dropped', reason: 'restart_required', reconnect: 'at-once' },
+    ],
+  ])('%s', async (_, cause, how) => {
+    expect(await ending(() => cause(stage))).toEqual(how);
+  });
+
+  test('replaced by another one with the same credentials', async () => {
+    const other = new NumberOnNetwork(stage.running);
+    for (const [name, entry] of stage.number.rows.session) other.rows.session.set(name, entry);
+    expect(await ending(async () => other.connect())).toEqual({ kind: 'replaced' });
+    await other.happens('opened');
+    await other.driver.close();
+  });
+
+  test('a rejected version', async () => {
+    const { number, network } = stage;
+    await number.driver.close();
+    await network.call('oldestVersion', { version: [9, 9, 9] });
+    expect(await ending(async () => number.connect())).toMatchObject({
+      kind: 'dropped',
+      reconnect: 'slowly',
+    });
+  });
+
+  test('a network that cannot be reached', async () => {
+    const { number, network } = stage;
+    await number.driver.close();
+    await network.outage(true);
+    expect(await ending(async () => number.connect())).toMatchObject({ kind: 'dropped' });
+  });
+});
+
+test('a line that is dead without saying so is noticed', async () => {
+  const { network, phone } = stage;
+  const how = await ending(() => network.line(phone.number, { frozen: true }), 60_000);
+  expect(how).toEqual({ kind: 'dropped', reason: 'silent' });
+}, 90_000);
+
+test('closed by us it says nothing and writes nothing', async () => {
+  const { number, ana } = stage;
+  const before = number.events.length;
+  await number.driver.close();
+  await expect(number.driver.checkContact('5511900000002')).rejects.toMatchObject({ certain: true });
+  await expect(number.driver.markRead(ana.jid, [])).rejects.toMatchObject({ retriable: true });
+  expect(number.events.length).toBe(before);
+});
+
+test('after an hour away everything that waited comes, in order and once', async () => {
+  const { number, ana, phone } = stage;
+  await number.driver.close();
+  const texts = Array.from({ length: 200 }, (_, n) => `waiting ${n}`);
+  for (const text of texts) await ana.writes(text, { to: phone.number });
+  number.connect();
+  await until('all of them', () => (number.rows.inbound.length >= texts.length ? true : undefined));
+  expect(number.rows.inbound.map(({ text }) => text)).toEqual(texts);
+}, 60_000);
+
+describe('pairing', () => {
+  const paired = async (number: NumberOnNetwork) => (await number.happens('paired')).device;
+
+  test('by a code that is typed', async () => {
+    const { running, network } = stage;
+    const phone = await network.phone('5511900000005', { name: 'Other' });
+    const number = new NumberOnNetwork(running);
+    number.connect({ session: QR.session, method: 'code', phone: phone.number });
+    const { code, expiresInMs } = await number.happens('pairing-code');
+    expect([code.length, expiresInMs]).toEqual([8, 120_000]);
+    await phone.types(code);
+    expect(await paired(number)).toMatchObject({ jid: phone.jid });
+    await number.happens('opened');
+    await number.driver.close();
+  });
+
+  test('of a business tells its name', async () => {
+    const { running, network } = stage;
+    const phone = await network.phone('5511900000006', { name: 'Shop', business: 'The Shop' });
+    const number = new NumberOnNetwork(running);
+    number.connect(QR);
+    await phone.scan((await number.happens('qr')).code);
+    expect(await paired(number)).toMatchObject({ business_name: 'The Shop', platform: 'smba' });
+    await number.happens('opened');
+    await number.driver.close();
+  });
+
+  test('that came to nothing leaves nothing', async () => {
+    const number = new NumberOnNetwork(stage.running);
+    number.connect({ session: QR.session, method: 'code', phone: '5511900000007' });
+    await number.happens('pairing-code');
+    await number.driver.close();
+    expect(number.rows.of('creds')).toEqual([]);
+    number.connect();
+    expect((await number.happens('closed')).how).toEqual({ kind: 'logged-out', reason: 'no_session' });
+  });
+
+  test('is not confirmed to the phone before the credentials are stored', async () => {
+    const { running, network } = stage;
+    const phone = await network.phone('5511900000008', { name: 'Slow' });
+    const number = new NumberOnNetwork(running);
+    number.connect(QR);
+    const { code } = await number.happens('qr');
+    let release!: () => void;
+    const stored = new Promise<void>((resolve) => (release = resolve));
+    number.rows.before = (what) => (what === 'session' ? stored : undefined);
+    const scanned = phone.scan(code);
+    await number.happens('paired');
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(number.events.some(({ kind }) => kind === 'closed')).toBe(false);
+    release();
+    await scanned;
+    await number.happens('opened');
+    expect(number.rows.of('creds')).toHaveLength(1);
+    await number.driver.close();
+  });
+});
+
+describe('logging out', () => {
+  test('unlinks the device and forgets everything', async () => {
+    const { number, phone } = stage;
+    expect(await number.driver.logout()).toBe(true);
+    expect(number.rows.session.size).toBe(0);
+    expect(await number.driver.logout()).toBe(true);
+    number.events.length = 0;
+    number.connect(QR);
+    await phone.scan((await number.happens('qr')).code);
+    await number.happens('opened');
+  });
+
+  test('connects for it where need be', async () => {
+    const { number, network, phone } = stage;
+    await number.driver.close();
+    expect(await number.driver.logout()).toBe(true);
+    expect(number.rows.session.size).toBe(0);
+    expect(JSON.stringify(await network.call('account', { number: phone.number }))).not.toContain(
+      '"device":1',
+    );
+  });
+
+  test('says so where the device could not be unlinked, and forgets it all the same', async () => {
+    const { number, network } = stage;
+    await number.driver.close();
+    await network.outage(true);
+    expect(await number.driver.logout()).toBe(false);
+    expect(number.rows.session.size).toBe(0);
+  });
+});
+
+describe('beside messages', () => {
+  test('contacts are looked up', async () => {
+    const { number, ana } = stage;
+    expect(await number.driver.checkContact(ana.number)).toBe(ana.jid);
+    expect(await number.driver.checkContact('5511888888888')).toBeNull();
+  });
+
+  test('what came in is marked as read', async () => {
+    const { number, ana, phone, network } = stage;
+    const id = await ana.writes('read me', { to: phone.number });
+    const { chat } = await number.text('read me');
+    await number.driver.markRead(chat, [{ wa_message_id: id, participant: null }]);
+    await network.waitReceipt({ id, type: 'read' });
+  });
+
+  test.each(['typing', 'recording', 'paused'] as const)('the chat shows: %s', async (presence) => {
+    const { number, ana, network } = stage;
+    await number.driver.sendPresence(ana.jid, presence);
+    const states = (await network.stanzas({})).filter(({ stanza }) => stanza.tag === 'chatstate');
+    expect(JSON.stringify(states)).toContain(presence === 'paused' ? 'paused' : 'composing');
+  });
+
+  test('an edit, a reaction and a deletion reach the other side', async () => {
+    const { number, ana } = stage;
+    const { id } = await number.sendText(ana.jid, 'first');
+    await ana.receives({ id });
+    const message = { chat: ana.jid, wa_message_id: id, from_me: true, participant: null };
+    const given = { mayWrite: () => true, signal: AbortSignal.timeout(10_000) };
+    await number.driver.change({ kind: 'edit', stanza_id: '3EB0EDIT', message, text: 'second' }, given);
+    expect((await ana.receives({ id: '3EB0EDIT' })).attributes).toMatchObject({ edit: '1' });
+    await number.driver.change({ kind: 'react', stanza_id: '3EB0REACT', message, emoji: '👍' }, given);
+    expect((await ana.receives({ id: '3EB0REACT' })).message).toMatchObject({
+      reactionMessage: { text: '👍', key: { id } },
+    });
+    await number.driver.change({ kind: 'delete', stanza_id: '3EB0DEL', message }, given);
+    expect((await ana.receives({ id: '3EB0DEL' })).attributes).toMatchObject({ edit: '7' });
+  });
+});

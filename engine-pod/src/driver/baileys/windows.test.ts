@@ -1,0 +1,171 @@
+import { numberStage, until, type NumberStage } from '../../testing/number.js';
+
+/** The moments at which an engine may die, and what must not come of it. */
+let stage: NumberStage;
+beforeEach(async () => {
+  stage = await numberStage();
+});
+afterEach(() => stage.close());
+
+const never = (): Promise<void> => new Promise(() => undefined);
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** No phone had to ask for anything again, nor the engine. */
+async function nothingWasLost(): Promise<void> {
+  const { network, ana } = stage;
+  expect((await network.receipts()).filter(({ type }) => type === 'retry')).toEqual([]);
+  expect(await ana.inbox({ fate: 'dropped' })).toEqual([]);
+  expect(await ana.inbox({ fate: 'unreadable' })).toEqual([]);
+  expect((await network.status()).violations).toEqual([]);
+}
+
+async function stanzaLeft(id: string): Promise<boolean> {
+  const entries = await stage.network.stanzas({});
+  return entries.some(({ stanza }) => stanza.tag === 'message' && stanza.attrs['id'] === id);
+}
+
+describe('a message on its way out', () => {
+  test.each(['Ana', 'a group'])('to %s leaves only once its ratchet step is stored', async (whom) => {
+    const { number, ana, phone, network } = stage;
+    const to = whom === 'Ana' ? ana.jid : await network.group('Friends', [phone, ana]);
+    await number.sendText(to, 'before');
+    let release!: () => void;
+    const stored = new Promise<void>((resolve) => (release = resolve));
+    number.rows.before = (what) => (what === 'session' ? stored : undefined);
+    const message = number.message(to, { type: 'text', text: { body: 'held' } });
+    const sending = number.send(message);
+    await pause(300);
+    expect(await stanzaLeft(message.wa_message_id)).toBe(false);
+    release();
+    await sending;
+    expect((await ana.receives({ id: message.wa_message_id })).text).toBe('held');
+  });
+
+  test.each(['Ana', 'a group'])(
+    'to %s: what an engine leaves that dies with the stanza out is enough for the next one',
+    async (whom) => {
+      const { number, ana, phone, network } = stage;
+      const to = whom === 'Ana' ? ana.jid : await network.group('Friends', [phone, ana]);
+      await number.sendText(to, 'before');
+      const message = number.message(to, { type: 'text', text: { body: 'the last one' } });
+      let written = false;
+      await number.send(message, () => {
+        written = true;
+        // Dead from here on: nothing that follows the stanza is stored.
+        number.rows.before = never;
+        return true;
+      });
+      expect(written).toBe(true);
+      number.rows.before = () => undefined;
+      await number.replace();
+      const { id } = await number.sendText(to, 'after');
+      expect((await ana.receives({ id })).text).toBe('after');
+      expect((await ana.receives({ id: message.wa_message_id })).text).toBe('the last one');
+      await nothingWasLost();
+    },
+  );
+
+  test('sent again by the next engine, in doubt, is shown once', async () => {
+    const { number, ana, network } = stage;
+    const message = number.message(ana.jid, { type: 'text', text: { body: 'once' } });
+    const { bytes } = await number.driver.build(message);
+    const stanza = { waMessageId: message.wa_message_id, chat: ana.jid, bytes, mayWrite: () => true };
+    await network.rule({ on: 'message', answer: 'silence', times: 1 });
+    const doubted = number.driver.send({ ...stanza, signal: AbortSignal.timeout(3_000) });
+    await expect(doubted).rejects.toMatchObject({ certain: false });
+    await number.replace();
+    await number.driver.send({ ...stanza, signal: AbortSignal.timeout(10_000) });
+    expect(await ana.inbox({ text: 'once' })).toHaveLength(1);
+    await nothingWasLost();
+  });
+});
+
+describe('a message on its way in', () => {
+  const arrivals = (text: string) =>
+    stage.number.rows.inbound.filter((message) => message.text === text).length;
+  const received = async (id: string) =>
+    (await stage.network.receipts()).some(({ ids, type }) => ids.includes(id) && type !== 'retry');
+
+  test('is not received, to the network, before it is stored; and comes again', async () => {
+    const { number, ana, phone } = stage;
+    await ana.writes('first', { to: phone.number });
+    await number.text('first');
+    number.rows.before = (what) => (what === 'session' ? never() : undefined);
+    const id = await ana.writes('second', { to: phone.number });
+    await pause(300);
+    expect(await received(id)).toBe(false);
+    number.rows.before = () => undefined;
+    await number.replace();
+    await number.text('second');
+    await ana.writes('third', { to: phone.number });
+    await number.text('third');
+    expect([arrivals('second'), arrivals('third')]).toEqual([1, 1]);
+    await nothingWasLost();
+  });
+
+  test('that is stored reaches the API by the next engine, though the network brings it no more', async () => {
+    const { number, ana, phone } = stage;
+    number.rows.before = (what) => (what === 'inbound' ? never() : undefined);
+    const id = await ana.writes('kept', { to: phone.number });
+    await stage.network.waitReceipt({ from: phone.number, id });
+    number.rows.before = () => undefined;
+    await number.replace();
+    await number.text('kept');
+    expect(arrivals('kept')).toBe(1);
+    await nothingWasLost();
+  });
+
+  test('in a group likewise', async () => {
+    const { number, network, ana, phone } = stage;
+    const group = await network.group('Friends', [phone, ana]);
+    await ana.writes('first', { to: group });
+    await number.text('first');
+    number.rows.before = (what) => (what === 'session' ? never() : undefined);
+    await ana.writes('second', { to: group });
+    await pause(300);
+    number.rows.before = () => undefined;
+    await number.replace();
+    await number.text('second');
+    await ana.writes('third', { to: group });
+    await number.text('third');
+    await nothingWasLost();
+  });
+
+  test('is forgotten by the journal once the API has it and the network has heard of it', async () => {
+    const { number, ana, phone } = stage;
+    await ana.writes('gone', { to: phone.number });
+    await number.text('gone');
+    await until('an empty journal', () => number.rows.of('journal').length === 0 || undefined);
+  });
+});
+
+test('messages both ways at once leave no session behind the other', async () => {
+  const { number, ana, phone } = stage;
+  number.rows.before = (what) => (what === 'session' ? pause(3).then(() => undefined) : undefined);
+  const texts = Array.from({ length: 30 }, (_, n) => `both ways ${n}`);
+  await Promise.all([
+    ...texts.map((text) => number.sendText(ana.jid, text)),
+    ...texts.map((text) => ana.writes(text, { to: phone.number })),
+  ]);
+  await until('all of them', () =>
+    number.rows.inbound.filter(({ text }) => text?.startsWith('both ways')).length === texts.length
+      ? true
+      : undefined,
+  );
+  for (const text of texts) await ana.receives({ text });
+  await nothingWasLost();
+});
+
+test('a receipt is not acknowledged before it is stored, and comes again', async () => {
+  const { number, ana } = stage;
+  number.rows.before = (what) => (what === 'receipt' ? never() : undefined);
+  const { id } = await number.sendText(ana.jid, 'read me');
+  await ana.receives({ id });
+  await pause(200);
+  number.rows.before = () => undefined;
+  await number.replace();
+  await until(
+    'delivery',
+    () => number.rows.receipts.some(({ waMessageId }) => waMessageId === id) || undefined,
+  );
+});
