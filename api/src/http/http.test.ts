@@ -200,6 +200,14 @@ describe('bodies', () => {
     expect(raw).toMatch(/^HTTP\/1\.1 413 /);
   });
 
+  test.each([
+    ['without a Host', ''],
+    ['with an expectation that is not known', 'Host: x\r\nExpect: miracles\r\n'],
+  ])('a request %s is answered like another', async (_, headers) => {
+    const raw = await exchangeRaw(`GET /v1/messages HTTP/1.1\r\n${headers}Connection: close\r\n\r\n`);
+    expect(raw).toMatch(/^HTTP\/1\.1 401 [^]*X-Request-ID: [^]*\/problems\/unauthorized"/);
+  });
+
   test('a refusal before the body was read keeps the connection of a small one', async () => {
     const answer = await api.client(null).call('POST', '/v1/instances', { body: '{"name":"x"}' });
     expectProblem(answer, 'unauthorized');
