@@ -32,7 +32,7 @@ function expectProblem(answer: Answer<ProblemBody>, code: ProblemCode, instance?
     status: PROBLEMS[code].status,
     type: `https://docs.example.org/problems/${code}`,
   });
-  expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8');
+  expect(answer.headers['content-type']).toBe('application/problem+json');
   expect(answer.body).toMatchObject({
     title: PROBLEMS[code].title,
     status: PROBLEMS[code].status,
