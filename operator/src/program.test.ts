@@ -46,6 +46,9 @@ async function start(options: OperatorOptions = {}): Promise<RunningOperator> {
       localFolder: join(folder.path, 'instances'),
       localToken: TOKEN,
       idleEngineMs: 600_000,
+      networkUrl: undefined,
+      networkRoot: undefined,
+      networkCa: undefined,
       sandboxNetwork: undefined,
     },
     {

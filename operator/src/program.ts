@@ -110,6 +110,9 @@ function engineSettings(config: OperatorConfig): Record<string, string> {
     GWK_ENGINE_INTERNAL_URL: config.internalUrl,
     ...(config.internalCa !== undefined && { GWK_ENGINE_INTERNAL_CA: config.internalCa }),
     ...(config.sandboxNetwork !== undefined && { GWK_ENGINE_SANDBOX_NETWORK: config.sandboxNetwork }),
+    ...(config.networkUrl !== undefined && { GWK_ENGINE_NETWORK_URL: config.networkUrl }),
+    ...(config.networkRoot !== undefined && { GWK_ENGINE_NETWORK_ROOT: config.networkRoot }),
+    ...(config.networkCa !== undefined && { GWK_ENGINE_NETWORK_CA: config.networkCa }),
   };
 }
 

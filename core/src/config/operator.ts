@@ -46,6 +46,21 @@ export const operatorSettings = {
     types.integer(1000, 86_400_000).default(600_000),
     'How long an unpaired instance keeps its engine with no pairing under way (milliseconds).',
   ),
+  networkUrl: setting(
+    'GWK_OPERATOR_NETWORK_URL',
+    types.url('ws', 'wss').optional(),
+    'Address of another messaging network than the real one, for engines: a simulated one.',
+  ),
+  networkRoot: setting(
+    'GWK_OPERATOR_NETWORK_ROOT',
+    types.matching(/^[0-9a-f]{64}$/, '32 bytes in hex').optional(),
+    'Key that the certificates of that network come from.',
+  ),
+  networkCa: setting(
+    'GWK_OPERATOR_NETWORK_CA',
+    types.text().optional(),
+    'Certificate authority (PEM) of the media hosts of that network.',
+  ),
   sandboxNetwork: setting(
     'GWK_OPERATOR_SANDBOX_NETWORK',
     types.url('http').optional(),

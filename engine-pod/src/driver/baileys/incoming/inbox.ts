@@ -2,7 +2,7 @@ import type { Logger } from '@gwk/core/log';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
 import { InternalRefusal } from '@gwk/core/protocol/internal-client';
 import type { Journal, Journalled } from '../signal/journal.js';
-import { Locks } from '../signal/locks.js';
+import { Locks } from '../session/locks.js';
 import { openEnvelope, type Envelope, type Own } from './envelope.js';
 import { readContent } from './content/reading.js';
 import { readVote } from './votes.js';

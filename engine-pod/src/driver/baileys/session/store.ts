@@ -2,6 +2,7 @@ import type { SignalDataSet, SignalDataTypeMap, SignalKeyStore } from '@whiskeys
 import type { SessionEntry } from '@gwk/core/protocol/engine';
 import type { SessionStore as Remote } from '../../driver.js';
 import { decode, encode } from './codec.js';
+import { Locks } from './locks.js';
 import { WorkingSet } from './working-set.js';
 import { GroupedWriter } from './writer.js';
 
@@ -17,6 +18,8 @@ const WORKING_SET_BYTES = 8_000_000;
  * else writes: one engine owns the number.
  */
 export class SessionStore implements SignalKeyStore {
+  /** Of those who change what they have read: a connection that ends may still be at it when the next one begins. */
+  readonly locks = new Locks();
   readonly #remote: Remote;
   readonly #writer: GroupedWriter;
   readonly #set = new WorkingSet(WORKING_SET_BYTES);

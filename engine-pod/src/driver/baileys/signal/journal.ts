@@ -13,8 +13,10 @@ export interface Journalled {
 /** Of the session store. */
 export const JOURNAL = 'journal';
 
-/** How many that are dealt with are kept at most, in case the network has not heard that they came. */
+/** What is dealt with is kept so long and so many at most, in case the network has not heard that it came. */
+const KEPT_MS = 10 * 60_000;
 const MAX_SETTLED = 1_000;
+const MAX_HEARD = 1_000;
 
 /**
  * What was decrypted and is not yet dealt with; and what is dealt with, until the network has heard that it came. It
@@ -24,7 +26,9 @@ export class Journal {
   readonly #store: SessionStore;
   readonly #entries = new Map<string, Journalled>();
   /** Dealt with, oldest first: names by the id of the message, which is what the network names. */
-  readonly #settled = new Map<string, string[]>();
+  readonly #settled = new Map<string, { names: string[]; at: number }>();
+  /** What the network has heard of before it was dealt with. */
+  readonly #heard = new Set<string>();
   #order = 0;
 
   constructor(store: SessionStore) {
@@ -58,16 +62,26 @@ export class Journal {
   /** The API has it: it may go as soon as the network has heard that it came. */
   settle(name: string): void {
     const id = this.#entries.get(name)?.attrs['id'] ?? '';
-    this.#settled.set(id, [...(this.#settled.get(id) ?? []), name]);
-    if (this.#settled.size <= MAX_SETTLED) return;
-    const [oldest] = this.#settled.keys();
-    this.heard(oldest!);
+    const names = [...(this.#settled.get(id)?.names ?? []), name];
+    this.#settled.set(id, { names, at: performance.now() });
+    if (this.#heard.delete(id)) this.#remove(id);
+    for (const [oldest, { at }] of this.#settled) {
+      if (this.#settled.size <= MAX_SETTLED && performance.now() - at < KEPT_MS) break;
+      this.#remove(oldest);
+    }
   }
 
   /** The network has heard that the messages of this id came: it will not bring them again. */
   heard(id: string): void {
-    const names = this.#settled.get(id);
-    if (!names) return;
+    if (this.#settled.has(id)) return this.#remove(id);
+    this.#heard.add(id);
+    if (this.#heard.size <= MAX_HEARD) return;
+    const [oldest] = this.#heard;
+    this.#heard.delete(oldest!);
+  }
+
+  #remove(id: string): void {
+    const names = this.#settled.get(id)?.names ?? [];
     this.#settled.delete(id);
     for (const name of names) this.#entries.delete(name);
     // Nothing waits for it, and whatever is not removed is found to be known by the API.

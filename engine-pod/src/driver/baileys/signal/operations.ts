@@ -6,7 +6,6 @@ import type {
 } from '@whiskeysockets/baileys';
 import { decode, encode } from '../session/codec.js';
 import type { KeyType, SessionStore, Values } from '../session/store.js';
-import { Locks } from './locks.js';
 
 interface Operation {
   changes: Values;
@@ -24,7 +23,6 @@ interface Operation {
  */
 export class Operations implements SignalKeyStoreWithTransaction {
   readonly #store: SessionStore;
-  readonly #locks = new Locks();
   readonly #current = new AsyncLocalStorage<Operation>();
 
   constructor(store: SessionStore) {
@@ -36,7 +34,7 @@ export class Operations implements SignalKeyStoreWithTransaction {
     if (this.isInTransaction()) return work();
     const releases: (() => void)[] = [];
     try {
-      for (const name of [...new Set(locks)].sort()) releases.push(await this.#locks.acquire(name));
+      for (const name of [...new Set(locks)].sort()) releases.push(await this.#store.locks.acquire(name));
       const operation: Operation = { changes: {}, over: false };
       const result = await this.#current.run(operation, work).finally(() => (operation.over = true));
       await this.#store.write(operation.changes);
