@@ -160,6 +160,10 @@ export class Engine {
         write: async (entries) => void (await this.#port.insist('session-write', { entries })),
       },
       readFile: (messageId, read) => this.#port.readFile(messageId, read),
+      readSent: async (wa_message_id) => {
+        const { built } = await this.#port.call('sent', { wa_message_id });
+        return built === null ? null : Buffer.from(built, 'base64');
+      },
       keepFile: (file, named) => this.#port.keepFile(file, named),
       receipt: (receipt) => this.#posters.outcomes.push(outcomeOf(receipt)),
       inbound: (message) => this.#posters.inbound.push(message),

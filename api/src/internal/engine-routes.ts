@@ -10,6 +10,7 @@ import type { EngineCaller, InternalDeps } from './deps.js';
 import type { Receiver } from '../inbound/receiver.js';
 import type { Outcomes } from './outcomes.js';
 import { RefusalError } from './refusal.js';
+import { readSent } from './sent.js';
 import { recordStates } from './state.js';
 
 export type ParsedRequest<R extends EngineRoute> = z.output<(typeof ENGINE_ROUTES)[R]['request']>;
@@ -49,6 +50,7 @@ export function engineHandlers(deps: InternalDeps, services: EngineServices): En
     },
     claims: (caller, request) => claims.claim(caller, request),
     built: (caller, request) => built.store(caller, request),
+    sent: (caller, request) => readSent(deps, caller, request),
     outcomes: async (caller, request) => {
       await outcomes.record(caller, request);
       return {};

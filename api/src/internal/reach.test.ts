@@ -32,6 +32,7 @@ const bodies = ({
   'redis-user': {},
   claims: { claim_id: newUuid(), limit: 100 },
   built: { messages: [{ message_id: messageId, built: 'AAAA', rendered_as: 'text_menu' }] },
+  sent: { wa_message_id: waMessageId },
   outcomes: {
     outcomes: [
       { kind: 'sent', message_id: messageId, at: now(), rendered_as: null },

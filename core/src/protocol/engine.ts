@@ -153,6 +153,15 @@ const built = {
   response: z.object({ stored: z.array(uuid()) }),
 };
 
+/**
+ * What was built of a message that has left, for a device of the contact that could not read it: kept for 24 hours.
+ * Null where it is not known, or not any more.
+ */
+const sent = {
+  request: z.strictObject({ ...Lease, wa_message_id: z.string().min(1).max(200) }),
+  response: z.object({ built: base64().nullable() }),
+};
+
 const Outcome = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('sent'),
@@ -404,6 +413,7 @@ export const ENGINE_ROUTES = {
   'redis-user': redisUser,
   claims,
   built,
+  sent,
   outcomes,
   state,
   pairing,

@@ -13,6 +13,7 @@ const context: DriverContext = {
   receipt: (receipt) => Promise.resolve(void receipts.push(receipt)),
   inbound: () => Promise.resolve(),
   readFile: () => Promise.reject(new Error('there are no files')),
+  readSent: () => Promise.resolve(null),
   keepFile: () => Promise.reject(new Error('there are no files')),
 };
 const driver = new SandboxDriver(context, undefined);

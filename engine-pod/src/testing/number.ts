@@ -31,6 +31,8 @@ export class Rows {
   /** Finished files by message. */
   readonly files = new Map<string, () => Readable>();
   readonly kept: { bytes: Buffer; named: Record<string, string | undefined> }[] = [];
+  /** Of messages that have left. */
+  readonly built = new Map<string, Buffer>();
   writes = 0;
   /** Asked before each of these is stored; it may wait, or throw. */
   before: (what: 'session' | 'inbound' | 'receipt') => Promise<void> | void = () => undefined;
@@ -64,6 +66,7 @@ export class Rows {
         if (!file) throw new InternalRefusal('invalid', null);
         return read(file());
       },
+      readSent: async (waMessageId) => this.built.get(waMessageId) ?? null,
       keepFile: async (file, named) => {
         const chunks: Buffer[] = [];
         for await (const chunk of file as AsyncIterable<Buffer>) chunks.push(chunk);
@@ -157,6 +160,7 @@ export class NumberOnNetwork {
 
   async send(message: ClaimedMessage, mayWrite = () => true) {
     const built = await this.driver.build(message);
+    this.rows.built.set(message.wa_message_id, built.bytes);
     await this.driver.send({
       waMessageId: message.wa_message_id,
       chat: message.chat,

@@ -1,5 +1,5 @@
 import './startup/repairs.js';
-import { jidDecode, jidNormalizedUser, type AuthenticationCreds } from '@whiskeysockets/baileys';
+import { jidDecode, jidNormalizedUser, type AuthenticationCreds, type proto } from '@whiskeysockets/baileys';
 import type { SentChange } from '@gwk/core/protocol/changes';
 import type { ClaimedMessage, PairingWanted } from '@gwk/core/protocol/engine';
 import type { Presence } from '@gwk/core/resources/live';
@@ -18,6 +18,7 @@ import { Inbox } from './incoming/inbox.js';
 import { keepFile } from './incoming/media.js';
 import { storeReceipts } from './incoming/receipts.js';
 import { buildMessage } from './outgoing/build.js';
+import { unpackBuilt } from './outgoing/built.js';
 import { buildChange } from './outgoing/changes.js';
 import { Sending } from './outgoing/sending.js';
 import { uploadFile } from './outgoing/upload.js';
@@ -164,11 +165,17 @@ export class BaileysDriver implements Driver {
       journalled: (name, entry) => this.#inbox.take(name, entry),
       url: this.#network.url,
       log: this.#context.log,
-      sentMessage: async (id) => this.#sending.sentMessage(id),
+      sentMessage: (id) => this.#sentMessage(id),
     });
     this.#sending.attach(link);
     storeReceipts(link.socket, (jid) => this.#isOwn(jid), this.#context.receipt);
     return link;
+  }
+
+  /** For a device that could not read it. Without an answer of the API it will ask again. */
+  async #sentMessage(id: string): Promise<proto.IMessage | undefined> {
+    const bytes = await this.#context.readSent(id).catch(() => null);
+    return bytes ? unpackBuilt(bytes).message : undefined;
   }
 
   /** The credentials as they are stored, and what an earlier engine has left in the journal. */

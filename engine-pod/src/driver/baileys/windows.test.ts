@@ -80,6 +80,17 @@ describe('a message on its way out', () => {
   });
 });
 
+test('what a phone could not read is sent again by the engine that came after', async () => {
+  const { number, ana, phone, running } = stage;
+  await ana.writes('hello', { to: phone.number });
+  await number.text('hello');
+  await ana.receives({ id: (await number.sendText(ana.jid, 'one')).id });
+  running.network.world.people.need(ana.number).phone.signal.forgetSession({ user: phone.lid, device: 1 });
+  const { id } = await number.sendText(ana.jid, 'two');
+  await number.replace();
+  expect(await ana.receives({ id })).toMatchObject({ text: 'two', fate: 'shown' });
+});
+
 describe('a message on its way in', () => {
   const arrivals = (text: string) =>
     stage.number.rows.inbound.filter((message) => message.text === text).length;

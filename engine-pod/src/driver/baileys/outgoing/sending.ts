@@ -1,4 +1,4 @@
-import type { proto, WASocket } from '@whiskeysockets/baileys';
+import type { WASocket } from '@whiskeysockets/baileys';
 import { SendFailure, type Stanza } from '../../driver.js';
 import { writing, type Writing } from '../connection/wire.js';
 import type { Link } from '../connection/link.js';
@@ -11,21 +11,13 @@ export interface Outgoing extends Pick<Stanza, 'waMessageId' | 'chat' | 'mayWrit
   built: BuiltMessage;
 }
 
-const MAX_SENT = 500;
-
 /** Messages to the network, one connection after the other. */
 export class Sending {
   readonly people = new People();
   readonly #acks = new Acks();
-  /** What was sent lately, for devices that could not read it. */
-  readonly #sent = new Map<string, proto.IMessage>();
 
   attach(link: Link): void {
     this.#acks.listen(link.socket);
-  }
-
-  sentMessage(id: string): proto.IMessage | undefined {
-    return this.#sent.get(id);
   }
 
   sendBuilt(link: Link, { bytes, ...stanza }: Stanza): Promise<void> {
@@ -39,7 +31,6 @@ export class Sending {
     const givingUp = AbortSignal.any([link.over, outgoing.signal]);
     if (givingUp.aborted) throw SendFailure.notWritten();
     const { answer, forget } = this.#acks.expect(outgoing.waMessageId, givingUp);
-    this.#remember(outgoing);
     try {
       await this.#relay(link.socket, { jid, message, outgoing });
       await answer;
@@ -65,13 +56,5 @@ export class Sending {
       // It may fail after the stanza has left: then the acknowledgement is the answer, or nothing is.
       if (!message.written) throw SendFailure.notWritten();
     }
-  }
-
-  #remember({ waMessageId, built }: Outgoing): void {
-    this.#sent.delete(waMessageId);
-    this.#sent.set(waMessageId, built.message);
-    if (this.#sent.size <= MAX_SENT) return;
-    const [oldest] = this.#sent.keys();
-    this.#sent.delete(oldest!);
   }
 }
