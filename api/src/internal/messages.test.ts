@@ -412,28 +412,3 @@ describe('a group', () => {
     expect(await status(id)).toBe('sent');
   });
 });
-
-describe('what was sent', () => {
-  const sentAs = (wa_message_id: string, by = engine) => by.call('sent', { wa_message_id });
-
-  test('is read as it was built, by the next engine too, and by nobody else', async () => {
-    const id = await accept();
-    await engine.claim();
-    await engine.call('built', { messages: [{ message_id: id, built: 'YnVpbHQ=', rendered_as: null }] });
-    const outcome = { kind: 'sent', message_id: id, at: now(), rendered_as: null } as const;
-    await engine.call('outcomes', { outcomes: [outcome] });
-    const { waMessageId } = await message(id);
-    const next = await takeOver(engine);
-    expect(await sentAs(waMessageId!, next)).toEqual({ built: 'YnVpbHQ=' });
-    expect(await refusalOf(sentAs(waMessageId!))).toBe('unauthorized');
-    const stranger = await (await port.addEngine()).acquire();
-    expect(await sentAs(waMessageId!, stranger)).toEqual({ built: null });
-  });
-
-  test('is nothing where it is not known, or not yet built', async () => {
-    const id = await accept();
-    const { waMessageId } = await message(id);
-    expect(await sentAs(waMessageId!)).toEqual({ built: null });
-    expect(await sentAs('3EB0NEVER')).toEqual({ built: null });
-  });
-});
