@@ -164,6 +164,8 @@ export class Engine {
         const { built } = await this.#port.call('sent', { wa_message_id });
         return built === null ? null : Buffer.from(built, 'base64');
       },
+      restricted: async (until) =>
+        void (await this.#port.insist('restricted', { until: until?.toISOString() ?? null })),
       keepFile: (file, named) => this.#port.keepFile(file, named),
       receipt: (receipt) => this.#posters.outcomes.push(outcomeOf(receipt)),
       inbound: (message) => this.#posters.inbound.push(message),

@@ -10,6 +10,7 @@ import type { EngineCaller, InternalDeps } from './deps.js';
 import type { Receiver } from '../inbound/receiver.js';
 import type { Outcomes } from './outcomes.js';
 import { RefusalError } from './refusal.js';
+import { recordRestriction } from './restriction.js';
 import { readSent } from './sent.js';
 import { recordStates } from './state.js';
 
@@ -51,6 +52,10 @@ export function engineHandlers(deps: InternalDeps, services: EngineServices): En
     claims: (caller, request) => claims.claim(caller, request),
     built: (caller, request) => built.store(caller, request),
     sent: (caller, request) => readSent(deps, caller, request),
+    restricted: async (caller, request) => {
+      await recordRestriction(deps, caller, request);
+      return {};
+    },
     outcomes: async (caller, request) => {
       await outcomes.record(caller, request);
       return {};

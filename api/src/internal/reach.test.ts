@@ -33,6 +33,7 @@ const bodies = ({
   claims: { claim_id: newUuid(), limit: 100 },
   built: { messages: [{ message_id: messageId, built: 'AAAA', rendered_as: 'text_menu' }] },
   sent: { wa_message_id: waMessageId },
+  restricted: { until: now() },
   outcomes: {
     outcomes: [
       { kind: 'sent', message_id: messageId, at: now(), rendered_as: null },

@@ -162,6 +162,12 @@ const sent = {
   response: z.object({ built: base64().nullable() }),
 };
 
+/** The network keeps the number from reaching new contacts until then; null: no longer. */
+const restricted = {
+  request: z.strictObject({ ...Lease, until: time().nullable() }),
+  response: z.object({}),
+};
+
 const Outcome = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('sent'),
@@ -414,6 +420,7 @@ export const ENGINE_ROUTES = {
   claims,
   built,
   sent,
+  restricted,
   outcomes,
   state,
   pairing,

@@ -181,6 +181,8 @@ export interface DriverContext {
   readFile: <T>(messageId: string, read: (file: Readable) => Promise<T>) => Promise<T>;
   /** What was built of a message that has left, by this engine or an earlier one; null where it is not kept. */
   readSent: (waMessageId: string) => Promise<Buffer | null>;
+  /** The network keeps the number from reaching new contacts until then; null: no longer. */
+  restricted: (until: Date | null) => Promise<void>;
   /** Has a received file kept, to its end. @throws what the source throws, InternalRefusal, InternalUnreachable */
   keepFile: (file: Readable, named: { mimetype?: string; filename?: string }) => Promise<ReceivedFileAnswer>;
   /** Resolves once stored: only then may the driver tell the network that it has the receipt. */

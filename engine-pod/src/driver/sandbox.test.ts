@@ -14,6 +14,7 @@ const context: DriverContext = {
   inbound: () => Promise.resolve(),
   readFile: () => Promise.reject(new Error('there are no files')),
   readSent: () => Promise.resolve(null),
+  restricted: () => Promise.resolve(),
   keepFile: () => Promise.reject(new Error('there are no files')),
 };
 const driver = new SandboxDriver(context, undefined);

@@ -31,6 +31,7 @@ export class Rows {
   /** Finished files by message. */
   readonly files = new Map<string, () => Readable>();
   readonly kept: { bytes: Buffer; named: Record<string, string | undefined> }[] = [];
+  readonly restrictions: (Date | null)[] = [];
   /** Of messages that have left. */
   readonly built = new Map<string, Buffer>();
   writes = 0;
@@ -67,6 +68,7 @@ export class Rows {
         return read(file());
       },
       readSent: async (waMessageId) => this.built.get(waMessageId) ?? null,
+      restricted: async (until) => void this.restrictions.push(until),
       keepFile: async (file, named) => {
         const chunks: Buffer[] = [];
         for await (const chunk of file as AsyncIterable<Buffer>) chunks.push(chunk);

@@ -20,6 +20,7 @@ import { storeReceipts } from './incoming/receipts.js';
 import { buildMessage } from './outgoing/build.js';
 import { unpackBuilt } from './outgoing/built.js';
 import { buildChange } from './outgoing/changes.js';
+import { listenForRestriction } from './outgoing/restriction.js';
 import { Sending } from './outgoing/sending.js';
 import { uploadFile } from './outgoing/upload.js';
 import { forgetSession, loadCredentials, newCredentials } from './session/credentials.js';
@@ -168,6 +169,10 @@ export class BaileysDriver implements Driver {
       sentMessage: (id) => this.#sentMessage(id),
     });
     this.#sending.attach(link);
+    listenForRestriction(link.socket, (until) => {
+      this.#context.log.warn({ until }, 'the network restricts the number');
+      this.#context.restricted(until).catch(() => undefined);
+    });
     storeReceipts(link.socket, (jid) => this.#isOwn(jid), this.#context.receipt);
     return link;
   }

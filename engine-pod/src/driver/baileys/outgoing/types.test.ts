@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import type { InteractiveContent } from '@gwk/core/resources/content';
 import type { OutboundContent } from '@gwk/core/resources/message';
 import type { InteractiveMode } from '@gwk/core/states';
-import { numberStage, type NumberStage } from '../../../testing/number.js';
+import { numberStage, until, type NumberStage } from '../../../testing/number.js';
 
 let stage: NumberStage;
 beforeAll(async () => {
@@ -368,6 +368,19 @@ describe('the network says no:', () => {
       retriable: false,
       text: expect.stringContaining(`(${code})`) as string,
     });
+  });
+
+  test('463 is told to the API, which holds back messages to new contacts', async () => {
+    const { number, network, phone } = stage;
+    const bia = await network.contact('5511900000014', { name: 'Bia' });
+    const before = number.rows.restrictions.length;
+    await number.replace();
+    await network.restrict(phone.number, { minutes: 5 });
+    await expect(number.sendText(bia.jid, 'new here')).rejects.toMatchObject({ code: 'wa_error' });
+    const told = () => number.rows.restrictions.slice(before).find((until) => until !== null);
+    const minutes = (await until('it is told', told)).getTime() - Date.now();
+    expect(minutes / 60_000).toBeCloseTo(5, 0);
+    await network.lift(phone.number);
   });
 
   test('a number that is not on it', async () => {
