@@ -105,12 +105,12 @@ test('closed by us it says nothing and writes nothing', async () => {
 test('after an hour away everything that waited comes, in order and once', async () => {
   const { number, ana, phone } = stage;
   await number.driver.close();
-  const texts = Array.from({ length: 200 }, (_, n) => `waiting ${n}`);
+  const texts = Array.from({ length: 2_000 }, (_, n) => `waiting ${n}`);
   for (const text of texts) await ana.writes(text, { to: phone.number });
   number.connect();
-  await until('all of them', () => (number.rows.inbound.length >= texts.length ? true : undefined));
+  await until('all of them', () => (number.rows.inbound.length >= texts.length ? true : undefined), 60_000);
   expect(number.rows.inbound.map(({ text }) => text)).toEqual(texts);
-}, 60_000);
+}, 120_000);
 
 describe('pairing', () => {
   const paired = async (number: NumberOnNetwork) => (await number.happens('paired')).device;
