@@ -54,6 +54,15 @@ describe('environments', () => {
     ]);
   });
 
+  test('the operator is told of a simulated network, for its engines', () => {
+    const network = { url: 'ws://127.0.0.1:8090/ws/chat', root: 'ab', media_ca: '/ca.pem' };
+    expect(programEnvironment('operator', { ...wiring(), network }, user)).toMatchObject({
+      GWK_OPERATOR_NETWORK_URL: network.url,
+      GWK_OPERATOR_NETWORK_ROOT: network.root,
+      GWK_OPERATOR_NETWORK_CA_FILE: network.media_ca,
+    });
+  });
+
   test('each program gets its own settings of the user, none of the others, and never an open address', () => {
     const api = programEnvironment('api', wiring(), user);
     expect(api).toMatchObject({

@@ -1,3 +1,4 @@
+import type { NetworkFound } from './network.js';
 import type { Secrets } from './secrets.js';
 import { passedOn, type LocalConfig, type ProgramName } from './settings.js';
 
@@ -11,6 +12,8 @@ export interface Wiring {
   instances: string;
   /** Folder of uploaded and received files. */
   media: string;
+  /** A simulated network, in place of the real one. */
+  network?: NetworkFound;
 }
 
 const HOST = '127.0.0.1';
@@ -75,4 +78,9 @@ const operatorSettings = (wiring: Wiring): Environment => ({
   GWK_OPERATOR_CLUSTER: 'local',
   GWK_OPERATOR_LOCAL_FOLDER: wiring.instances,
   GWK_OPERATOR_LOCAL_TOKEN: wiring.secrets.clusterToken,
+  ...(wiring.network && {
+    GWK_OPERATOR_NETWORK_URL: wiring.network.url,
+    GWK_OPERATOR_NETWORK_ROOT: wiring.network.root,
+    GWK_OPERATOR_NETWORK_CA_FILE: wiring.network.media_ca,
+  }),
 });

@@ -5,7 +5,7 @@ import { commandEnvironment, programEnvironment, type Wiring } from './environme
 import { ensureAccess } from './first-key.js';
 import type { Folder } from './folder.js';
 import { runGwk } from './gwk.js';
-import { networkPart } from './network.js';
+import { networkIn, networkPart, type NetworkFound } from './network.js';
 import { Part, type PartSpec, type Running } from './part.js';
 import { programPart } from './programs.js';
 import { welcome, type Progress } from './progress.js';
@@ -33,14 +33,13 @@ export class LocalGateway {
     asked.throwIfAborted();
     await this.#migrate(wiring, asked);
     asked.throwIfAborted();
-    if (this.config.network === 'simulated') await this.#startNetwork();
-    await this.#startPrograms(wiring);
+    const simulated = this.config.network === 'simulated';
+    await this.#startPrograms(simulated ? { ...wiring, network: await this.#startNetwork() } : wiring);
     asked.throwIfAborted();
     const { access, isNew } = await ensureAccess(this.folder.access, wiring);
     asked.throwIfAborted();
     for (const part of this.#parts) part.keep();
     const { seconds, print } = this.progress;
-    const simulated = this.config.network === 'simulated';
     print(welcome({ access, isNew, seconds, accessFile: this.folder.access, simulated }));
   }
 
@@ -100,10 +99,11 @@ export class LocalGateway {
   }
 
   /** Before the programs: an engine must find it. */
-  async #startNetwork(): Promise<void> {
+  async #startNetwork(): Promise<NetworkFound> {
     const { config, folder } = this;
     const part = this.#part(networkPart({ config, folder: folder.path, logFile: folder.log('network') }));
     await part.start();
+    return networkIn(folder.path);
   }
 
   async #startPrograms(wiring: Wiring): Promise<void> {

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { launch, untilReady } from '../servers/process.js';
 import type { PartSpec } from './part.js';
 import { GWK, ROOT, type LocalConfig } from './settings.js';
@@ -52,4 +54,17 @@ async function askStatus(port: number): Promise<void> {
   const answer = await fetch(`http://127.0.0.1:${port}/status`, { method: 'POST', signal });
   await answer.body?.cancel();
   if (!answer.ok) throw new Error(`the network answers ${answer.status}`);
+}
+
+/** What engines need to find a simulated network and to believe it. */
+export interface NetworkFound {
+  url: string;
+  root: string;
+  /** Certificate of its media hosts, a file. */
+  media_ca: string;
+}
+
+/** Of a network that has started in this folder. */
+export function networkIn(folder: string): NetworkFound {
+  return JSON.parse(readFileSync(join(folder, 'network.json'), 'utf8')) as NetworkFound;
 }
