@@ -8,7 +8,7 @@ import { residentMemory } from './harness/processes.js';
 import { report } from './harness/verdict.js';
 import { pause } from './harness/wait.js';
 
-/** (must hold: upload of 64 MB moves the API's memory by less than 32 MB) On real API processes, with either store. */
+/** An upload of 64 MB moves the memory of the API by less than 32 MB: on real API processes, with either store. */
 const MEGABYTE = 1024 * 1024;
 const MOST_MB = 32;
 const LOOK_EVERY_MS = 20;
