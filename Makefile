@@ -5,7 +5,7 @@ SHELL := /bin/sh
 
 INSTALLED := node_modules/.installed
 CLIENT := api/src/generated/prisma/client.ts
-MANIFESTS := package.json package-lock.json .npmrc $(wildcard */package.json)
+MANIFESTS := package.json package-lock.json .npmrc $(wildcard */package.json test/network/package.json)
 JEST := npm run --silent jest --
 
 ##@ Use

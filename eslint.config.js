@@ -8,7 +8,8 @@ const arrows = {
   operator: ['core'],
   'engine-pod': ['core'],
   local: ['core'],
-  test: ['core', 'api', 'operator', 'engine-pod', 'local'],
+  network: ['core'],
+  test: ['core', 'api', 'operator', 'engine-pod', 'local', 'network'],
 };
 
 function arrow(workspace, files, allowed) {
@@ -27,10 +28,17 @@ function arrow(workspace, files, allowed) {
   };
 }
 
-const boundaries = Object.entries(arrows).flatMap(([workspace, allowed]) => [
-  arrow(workspace, [`${workspace}/src/**/*.ts`], allowed),
-  arrow(workspace, [`${workspace}/src/**/*.test.ts`], [...new Set([...allowed, workspace, 'test', 'local'])]),
-]);
+/** Workspaces that do not live in a folder of their own name. */
+const folders = { network: 'test/network' };
+
+const boundaries = Object.entries(arrows).flatMap(([workspace, allowed]) => {
+  const folder = folders[workspace] ?? workspace;
+  const inTests = [...new Set([...allowed, workspace, 'test', 'local', 'network'])];
+  return [
+    arrow(workspace, [`${folder}/src/**/*.ts`], allowed),
+    arrow(workspace, [`${folder}/src/**/*.test.ts`], inTests),
+  ];
+});
 
 export default tseslint.config(
   { ignores: ['**/dist/', '**/generated/', '**/coverage/', '.local/'] },

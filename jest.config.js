@@ -1,4 +1,6 @@
 const workspaces = ['core', 'api', 'operator', 'engine-pod', 'local', 'test'];
+/** Workspaces that do not live in a folder of their own name. */
+const folders = { network: 'test/network' };
 
 const swc = {
   jsc: { parser: { syntax: 'typescript' }, target: 'es2024' },
@@ -9,7 +11,7 @@ const swc = {
 const project = (name) => ({
   displayName: name,
   rootDir: import.meta.dirname,
-  roots: [`<rootDir>/${name}/src`],
+  roots: [`<rootDir>/${folders[name] ?? name}/src`],
   testEnvironment: 'node',
   testMatch: ['**/*.test.ts'],
   globalSetup: '<rootDir>/test/global-setup.js',
@@ -17,6 +19,7 @@ const project = (name) => ({
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '^.+\\.ts$': ['@swc/jest', swc] },
   moduleNameMapper: {
+    '^@gwk/network/(.+)$': '<rootDir>/test/network/src/$1.ts',
     '^@gwk/([^/]+)/(.+)$': '<rootDir>/$1/src/$2.ts',
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
@@ -25,5 +28,5 @@ const project = (name) => ({
 export default {
   // A busy machine of two cores starts servers slowly; what must be fast is measured by benchmarks.
   testTimeout: 30_000,
-  projects: workspaces.map(project),
+  projects: [...workspaces, ...Object.keys(folders)].map(project),
 };

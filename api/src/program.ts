@@ -14,10 +14,12 @@ import { Cursors } from './http/cursor.js';
 import { startPublicListener } from './http/listener.js';
 import type { ApiConfig, Services } from './http/services.js';
 import { IdempotencyStore } from './idempotency/store.js';
+import { Receiver } from './inbound/receiver.js';
 import { Turnstile } from './instances/turnstile.js';
 import { startInternalListener } from './internal/listener.js';
 import { WrongSealingKey } from './key-check.js';
 import { LiveCommands } from './live/commands.js';
+import { openMedia, type Media } from './media/media.js';
 import { Acceptor } from './messages/accept/acceptor.js';
 import { Doorbell } from './messages/accept/doorbell.js';
 import { closeRedis, openRedis } from './redis.js';
@@ -89,7 +91,10 @@ export async function startApi(config: ApiConfig, log: Logger, signal: AbortSign
   const stop = (): Promise<void> => (stopped ??= closeAll());
   try {
     await untilUsable(db, sealer, log, signal);
-    const services = makeServices(config, log, { db, sealer });
+    const mediaUrl = config.mediaUrl ?? config.baseUrl;
+    const media = await openMedia({ ...config, mediaUrl }, { db, sealer });
+    closers.push(() => media.store.close());
+    const services = makeServices(config, log, { db, sealer, media });
     closers.push(() => closeRedis(services.redis));
     closers.push(() => services.live.close());
     closers.push(() => services.cluster.close());
@@ -115,7 +120,7 @@ export async function startApi(config: ApiConfig, log: Logger, signal: AbortSign
 function makeServices(
   config: ApiConfig,
   log: Logger,
-  { db, sealer }: { db: Database; sealer: Sealer },
+  { db, sealer, media }: { db: Database; sealer: Sealer; media: Media },
 ): Services {
   const redis = openRedis({ url: config.redisUrl, program: 'gwk-api', log });
   const redisKeys = new RedisKeys(config.redisPrefix);
@@ -135,7 +140,9 @@ function makeServices(
     cluster: new RestCluster({ url, token, ca }),
     clusterTurns: new Turnstile(CLUSTER_TURNS, CLUSTER_DEADLINE_MS),
     live: new LiveCommands({ redis, redisUrl: config.redisUrl, keys: redisKeys, sealer, log }),
+    media,
     registry: new Registry(),
+    receiver: new Receiver({ database: db, sealer, log, environmentPolicy: environmentPolicy(config) }),
     acceptor: new Acceptor({
       database: db,
       sealer,

@@ -4,10 +4,12 @@ import type { EngineClient } from '@gwk/core/protocol/internal-client';
 import type { Outcome, StateChange } from '@gwk/core/protocol/engine';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { InteractiveMode } from '@gwk/core/states';
+import { Changes } from './changes.js';
 import { Connection } from './connection/connection.js';
 import { createDriver } from './driver/create.js';
 import type { Driver, DriverContext, Receipt } from './driver/driver.js';
 import { EXIT_CODES } from './exit-codes.js';
+import { Live } from './live.js';
 import { EngineMetrics } from './metrics.js';
 import type { LeaseTerm } from './port/lease-timing.js';
 import { Lease, type Acquired } from './port/lease.js';
@@ -33,7 +35,14 @@ export interface EngineOptions {
 }
 
 /** How long a graceful stop waits for what is under way on the network, for the port, and for its release. */
-const STOP_LIMITS = { sendsMs: 5_000, socketMs: 3_000, portMs: 5_000, releaseMs: 2_000 };
+const STOP_LIMITS = {
+  sendsMs: 5_000,
+  unlinkMs: 5_000,
+  socketMs: 3_000,
+  repliesMs: 1_000,
+  portMs: 5_000,
+  releaseMs: 2_000,
+};
 
 /** One number under one lease: what the parts are, and how they are joined. */
 export class Engine {
@@ -47,6 +56,8 @@ export class Engine {
   readonly #pacing: Pacing;
   readonly #claimer: Claimer;
   readonly #sender: Sender;
+  readonly #changes: Changes;
+  readonly #live: Live;
   readonly #redis: RedisSide;
   readonly metrics: EngineMetrics;
   #mode: InteractiveMode;
@@ -70,6 +81,8 @@ export class Engine {
     this.#gate = new Gate(() => this.#connection.open && this.#lease.valid);
     this.#pacing = new Pacing(acquired.messages_per_minute, performance.now());
     this.#sender = this.#createSender(driver);
+    this.#changes = new Changes({ driver, gate: this.#gate, ackTimeoutMs: options.ackTimeoutMs });
+    this.#live = this.#createLive(driver);
     this.#claimer = this.#createClaimer();
     this.#redis = this.#createRedisSide();
     this.metrics = new EngineMetrics(acquired.instance.id, {
@@ -83,6 +96,7 @@ export class Engine {
   start(): void {
     this.#lease.start();
     this.#connection.start();
+    this.#live.wants(this.#options.acquired);
     this.#redis.start();
     this.#claimer.start();
   }
@@ -122,7 +136,10 @@ export class Engine {
   async #giveUp(why: 'fenced' | 'unauthorized' | 'gone'): Promise<void> {
     this.#log.error({ why }, 'the lease is lost');
     this.#gate.end();
+    // A number that was deleted leaves the phone too. Whoever asked for that is to hear of it.
+    if (why === 'gone') await atMost(STOP_LIMITS.unlinkMs, this.#live.logout());
     await atMost(STOP_LIMITS.socketMs, this.#connection.stop());
+    await atMost(STOP_LIMITS.repliesMs, this.#redis.replied());
     this.#redis.stop();
     this.#lease.stop();
     if (!this.#ending) this.#options.lost(EXIT_CODES[why]);
@@ -153,6 +170,7 @@ export class Engine {
       tell: (change: StateChange) => {
         this.#posters.states.push(change).catch(() => undefined);
       },
+      show: async (session, news) => (await this.#port.insist('pairing', { session, news })).open,
       changed: (open) => {
         this.#redis.beat();
         if (!open) return;
@@ -187,6 +205,7 @@ export class Engine {
           this.#pacing.setRate(answer.messages_per_minute, performance.now());
           this.#gate.changed();
           this.#claimer.reconsider();
+          this.#live.wants(answer);
         },
       },
     });
@@ -211,6 +230,17 @@ export class Engine {
         this.metrics.doubted();
         this.#log.warn({ message_id: message.message_id, attempt }, 'no answer yet: sending the same again');
       },
+    });
+  }
+
+  #createLive(driver: Driver): Live {
+    return new Live({
+      pod: this.#options.pod,
+      connection: this.#connection,
+      driver,
+      open: () => this.#gate.open,
+      stored: () => this.#posters.states.drained(),
+      unlinked: async (id) => void (await this.#port.insist('unlinked', { id })),
     });
   }
 
@@ -251,17 +281,8 @@ export class Engine {
         at: new Date().toISOString(),
       }),
       handlers: {
-        live: () => ({
-          node_id: pod,
-          state: this.#connection.state,
-          connected: this.#connection.open,
-          since: this.#connection.since.toISOString(),
-        }),
-        restart: () => this.#connection.restart(),
-        logout: async () => {
-          await this.#connection.logout();
-          await this.#posters.states.drained();
-        },
+        ...this.#changes.handlers,
+        ...this.#live.handlers,
       },
     });
   }

@@ -1,49 +1,25 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { DeliveryWorld } from './harness/deliveries.js';
-import { pickPort } from './harness/ports.js';
-import { baseEnvironment, GWK, Program, type Environment } from './harness/program.js';
+import type { Environment } from './harness/program.js';
 import { until } from './harness/wait.js';
+import { WorkerProcesses } from './harness/worker-process.js';
 
 let world: DeliveryWorld;
-let folder: string;
-const programs: Program[] = [];
+let workers: WorkerProcesses;
 
 beforeAll(async () => {
   world = await DeliveryWorld.create();
-  folder = mkdtempSync(join(tmpdir(), 'gwk-worker-'));
+  workers = new WorkerProcesses(world);
 }, 60_000);
 afterAll(async () => {
+  await workers.close();
   await world.close();
-  rmSync(folder, { recursive: true });
 }, 60_000);
 afterEach(async () => {
-  await Promise.all(programs.splice(0).map((program) => program.stop()));
+  await workers.stop();
   await world.reset();
 }, 60_000);
 
-interface WorkerProcess {
-  program: Program;
-  get: (path: string) => Promise<Response>;
-}
-
-async function startProcess(settings: Environment = {}): Promise<WorkerProcess> {
-  const port = await pickPort();
-  const get = (path: string): Promise<Response> =>
-    fetch(`http://127.0.0.1:${port}${path}`, { signal: AbortSignal.timeout(5_000) });
-  const program = new Program({
-    name: 'worker',
-    args: [GWK, 'worker'],
-    env: { ...baseEnvironment(), ...world.environment, GWK_WORKER_PORT: String(port), ...settings },
-    logFile: join(folder, `worker-${port}.log`),
-    ready: async () => (await get('/readyz')).ok,
-    supervised: false,
-  });
-  programs.push(program);
-  await program.start();
-  return { program, get };
-}
+const startProcess = (settings: Environment = {}) => workers.start(settings);
 
 test('says that it lives, that it is ready, and what it does', async () => {
   const target = await world.destination();
@@ -110,7 +86,7 @@ test.each([
   async (_sentence, settings, said) => {
     await startProcess(); // the first one writes the key check
     await expect(startProcess(settings as unknown as Environment)).rejects.toThrow(said);
-    expect(programs.at(-1)!.deaths).toMatchObject([{ code: 2 }]);
+    expect(workers.last.deaths).toMatchObject([{ code: 2 }]);
   },
   90_000,
 );

@@ -1,6 +1,7 @@
 import { newUuid, toPublicId } from '@gwk/core/ids';
 import { text } from '@gwk/core/resources/common';
 import type { Command } from 'commander';
+import type { Database } from '../database.js';
 import type { Account, Prisma } from '../generated/prisma/client.js';
 import { accountNamed, audit, CommandError, integer, print, withDatabase } from './run.js';
 
@@ -71,6 +72,29 @@ export function registerAccounts(program: Command): void {
         print((await db.account.findMany({ orderBy: { name: 'asc' } })).map(shown));
       }),
     );
+  registerLog(account);
+}
+
+function registerLog(account: Command): void {
+  account
+    .command('log <name>')
+    .description('who changed what in an account, newest first: keys, limits, policies, instances, webhooks')
+    .option('--limit <number>', 'so many entries', '50')
+    .action((name: string, { limit }: { limit: string }) =>
+      withDatabase('account log', async (db) => print(await readLog(db, name, integer(1, 10_000)(limit)))),
+    );
+}
+
+async function readLog(db: Database, name: string, limit: number) {
+  const { id: accountId } = await accountNamed(db, name);
+  const rows = await db.auditEntry.findMany({ where: { accountId }, orderBy: { id: 'desc' }, take: limit });
+  return rows.map(({ createdAt, actor, action, subject, detail }) => ({
+    at: createdAt.toISOString(),
+    actor,
+    action,
+    subject,
+    detail,
+  }));
 }
 
 function withLimits(command: Command): Command {

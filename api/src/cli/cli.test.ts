@@ -97,6 +97,11 @@ test('an account from its creation to its suspension, with a trace of each step'
     'account.allow-namespace',
   ]);
   expect(new Set(trace.map(({ accountId }) => accountId))).toEqual(new Set([fromPublicId('account', id)]));
+  const log = await gwk(['account', 'log', 'acme', '--limit', '2']);
+  expect(log.json).toEqual([
+    expect.objectContaining({ action: 'account.allow-namespace', detail: { namespace: 'shop' } }),
+    expect.objectContaining({ action: 'account.resume', subject: fromPublicId('account', id) }),
+  ]);
 });
 
 test('keys: shown once, kept as a hash, restricted, revoked', async () => {

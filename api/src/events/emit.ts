@@ -13,6 +13,8 @@ import type { Queryable } from '../database.js';
  * (`sealEvents`) and passes on to gwk_emit those whose change it made.
  */
 export interface EventDraft {
+  /** Chosen beforehand, where it has to be found again. */
+  id?: string;
   accountId: string;
   instanceId: string | null;
   type: EventType;
@@ -116,7 +118,8 @@ export function phoneOf(contactName: string | null): { phone?: string } {
 export interface MessageSubject {
   accountId: string;
   instanceId: string;
-  messageId: string;
+  /** Null where it is none of ours. */
+  messageId: string | null;
   waMessageId: string | null;
   chat: Chat;
 }
@@ -131,7 +134,7 @@ function messageEvent(
   const { accountId, instanceId } = message;
   const data = {
     instance_id: toPublicId('instance', instanceId),
-    message_id: toPublicId('message', message.messageId),
+    ...(message.messageId !== null && { message_id: toPublicId('message', message.messageId) }),
     wa_message_id: message.waMessageId,
     chat: message.chat,
     timestamp: at.toISOString(),
@@ -164,7 +167,7 @@ export function messageStatusUpdated(
 }
 
 /** Who edited, deleted or reacted: the number itself (by API or from a device), or the contact. */
-export type Author = { from_me: true } | { from_me: false; from: Received['from'] };
+export type Author = { from_me: true } | { from_me: false; from: From };
 
 export function messageEdited(message: MessageSubject, at: Date, author: Author, text: string): EventDraft {
   return messageEvent('message.edited', message, at, { ...author, text });
@@ -184,6 +187,24 @@ export function messageReaction(
   return messageEvent('message.reaction', message, at, { ...author, emoji });
 }
 
+/** Who wrote: a contact, a member of a group, or the number itself. */
+export interface From {
+  id: string;
+  phone?: string;
+  name: string | null;
+}
+
+/** What a contact chose (spec: message.interactive_reply). */
+export interface Reply {
+  option_id: string;
+  label: string;
+  source: 'native_flow' | 'button' | 'template_button' | 'list' | 'poll' | 'text';
+  /** Null where the menu is none that is known here. */
+  in_reply_to: string | null;
+  in_reply_to_wa_message_id: string | null;
+  vote_removed?: true;
+}
+
 /** A message that came in, or that was sent from a device of the number itself (which has no id of ours). */
 export interface Received {
   accountId: string;
@@ -191,16 +212,19 @@ export interface Received {
   messageId: string;
   waMessageId: string;
   chat: Chat;
-  from: { id: string; phone?: string; name: string | null };
+  from: From;
   fromMe: boolean;
   at: Date;
   type: string;
   text: string | null;
   quotedWaMessageId: string | null;
+  /** What only some messages bring, under the names that consumers know. */
+  more?: Record<string, unknown>;
+  reply?: Reply;
 }
 
 export function messageReceived(message: Received): EventDraft {
-  const { accountId, instanceId, at, text, quotedWaMessageId } = message;
+  const { accountId, instanceId, at, text, quotedWaMessageId, reply } = message;
   const data = {
     instance_id: toPublicId('instance', instanceId),
     ...(!message.fromMe && { message_id: toPublicId('message', message.messageId) }),
@@ -211,9 +235,33 @@ export function messageReceived(message: Received): EventDraft {
     timestamp: at.toISOString(),
     type: message.type,
     ...(text !== null && { text }),
+    ...message.more,
     ...(quotedWaMessageId !== null && { quoted_wa_message_id: quotedWaMessageId }),
+    ...(reply && { reply }),
   };
-  const type = message.fromMe ? 'message.sent_from_device' : 'message.received';
+  return { accountId, instanceId, type: typeOf(message), at, data };
+}
+
+function typeOf({ fromMe, reply }: Received): EventType {
+  if (fromMe) return 'message.sent_from_device';
+  return reply ? 'message.interactive_reply' : 'message.received';
+}
+
+/** The contact sent a word that opts out or in; `messageId`: of the message that it was. */
+export function contactOpted(
+  type: 'contact.opted_out' | 'contact.opted_in',
+  message: { accountId: string; instanceId: string; messageId: string; at: Date },
+  contact: From,
+  keyword: string,
+): EventDraft {
+  const { accountId, instanceId, messageId, at } = message;
+  const data = {
+    instance_id: toPublicId('instance', instanceId),
+    message_id: toPublicId('message', messageId),
+    contact,
+    keyword,
+    timestamp: at.toISOString(),
+  };
   return { accountId, instanceId, type, at, data };
 }
 

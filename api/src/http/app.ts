@@ -7,6 +7,8 @@ import express, {
   type RequestHandler,
 } from 'express';
 import { Problem } from '@gwk/core/problems';
+import { downloads } from '../media/download.js';
+import { LINK_PATH } from '../media/links.js';
 import { authenticate } from './authenticate.js';
 import type { Exchange, Reply } from './exchange.js';
 import { InFlight } from './in-flight.js';
@@ -55,6 +57,8 @@ export function createApp({ services, operations, health, observer }: AppOptions
     inFlight.enter(req, response);
     next();
   });
+  const { files, links } = services.media;
+  app.get(LINK_PATH, downloads({ files, links, observer }));
   app.use(authenticate(apiKeys));
   app.use(rateLimit(limiter, limits));
   addRoutes(app, operations, (operation) => handlerOf(operation, services, observer));

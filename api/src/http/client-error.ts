@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { STATUS_CODES } from 'node:http';
 import { Problem, problemBody } from '@gwk/core/problems';
 import type { RateVerdict } from '../accounts/rate-limiter.js';
+import { notWhole } from './in-flight.js';
 import { pushRate } from './respond.js';
 
 /**
@@ -42,9 +43,7 @@ function problemOf(error: NodeJS.ErrnoException): Problem {
   if (error.code === 'HPE_HEADER_OVERFLOW') {
     return new Problem('file-too-large', { detail: 'Os cabeçalhos excedem 16 kB.' });
   }
-  const [code, message] =
-    error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
-      ? ['timeout', 'A requisição não chegou inteira a tempo.']
-      : ['http', 'Isto não é uma requisição HTTP válida.'];
-  return new Problem('validation-error', { errors: [{ path: '', code, message }] });
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return notWhole();
+  const message = 'Isto não é uma requisição HTTP válida.';
+  return new Problem('validation-error', { errors: [{ path: '', code: 'http', message }] });
 }

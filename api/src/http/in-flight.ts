@@ -7,6 +7,8 @@ import type { Exchange, Reply } from './exchange.js';
  */
 const MAX_WORK_MS = 4_500;
 const LOOK_EVERY_MS = 250;
+/** How long a client may take over sending; what takes its body as it comes looks after that itself. */
+const MAX_SENDING_MS = 20_000;
 
 export class InFlight {
   readonly #requests = new Map<Exchange, Reply>();
@@ -34,12 +36,23 @@ export class InFlight {
   }
 
   #look(): void {
-    const before = performance.now() - MAX_WORK_MS;
+    const now = performance.now();
     for (const [req, res] of this.#requests) {
       // Its client has gone: there will be no answer by which it leaves.
       if (res.destroyed) this.#requests.delete(req);
-      else if (req.workingSince !== 0 && req.workingSince <= before)
+      else if (req.workingSince !== 0 && req.workingSince <= now - MAX_WORK_MS)
         this.giveUp(req, res, new Problem('internal-error', { retryAfter: 1 }));
+      else if (isLate(req, now)) this.giveUp(req, res, notWhole());
     }
   }
+}
+
+function isLate({ workingSince, arrivedAt, complete, operation }: Exchange, now: number): boolean {
+  return workingSince === 0 && !complete && !operation?.receive && arrivedAt <= now - MAX_SENDING_MS;
+}
+
+/** A request that did not arrive whole in time. */
+export function notWhole(): Problem {
+  const message = 'A requisição não chegou inteira a tempo.';
+  return new Problem('validation-error', { errors: [{ path: '', code: 'timeout', message }] });
 }

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import type { ProblemCode } from '@gwk/core/problems';
 import type { Scope } from '@gwk/core/scopes';
 import type { z } from 'zod';
@@ -19,6 +20,8 @@ export interface Operation {
   description?: string;
   /** Null: public, no key. */
   scope: Scope | null;
+  /** Another scope that does as well. */
+  orScope?: Scope;
   /** The status of success. */
   status: number;
   /** Further statuses of success, with what each means. */
@@ -31,6 +34,8 @@ export interface Operation {
   bodyAsGiven?: boolean;
   /** JSON where absent. */
   bodyType?: 'multipart/form-data';
+  /** Takes the body as it comes, in place of JSON: for what is too large to be held. */
+  receive?: Receiver;
   /** The body may be absent. */
   bodyOptional?: boolean;
   /** The answer's body. */
@@ -50,6 +55,16 @@ export interface Operation {
   handle(call: Call<never, never>): Promise<Answer> | Answer;
 }
 
+/** What it received is the call's `received`; the handler's `body` is its `identity`. */
+export interface Receiver {
+  /** @throws Problem */
+  read(req: IncomingMessage, services: Services): Promise<unknown>;
+  /** What two requests share that are the same: what `Idempotency-Key` compares. */
+  identity(received: never): unknown;
+  /** After the answer, whatever it was: lets go of what nothing has come to keep. */
+  release(received: never, services: Services): Promise<void>;
+}
+
 /** What a handler is given: judged input, and what it may use. */
 export interface Call<Q = unknown, B = unknown> {
   caller: Caller;
@@ -57,6 +72,8 @@ export interface Call<Q = unknown, B = unknown> {
   params: Readonly<Record<string, string>>;
   query: Q;
   body: B;
+  /** Of operations that take their body as it comes. */
+  received: unknown;
   ifMatch: string | undefined;
   idempotencyKey: string | undefined;
   requestId: string;

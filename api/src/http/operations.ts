@@ -1,8 +1,11 @@
 import { availabilityOperations } from '../availability/operations.js';
+import { optOutOperations } from '../contacts/operations.js';
 import { eventOperations } from '../events/operations.js';
+import { inboundOperations } from '../inbound/operations.js';
 import { instanceOperations } from '../instances/operations.js';
 import { policyOperations } from '../instances/policy.js';
 import { statusOperations } from '../interactive-status/operations.js';
+import { mediaOperations } from '../media/operations.js';
 import { messageOperations } from '../messages/operations.js';
 import { healthOperations } from '../number-health/operations.js';
 import { webhookOperations } from '../webhooks/operations.js';
@@ -11,11 +14,14 @@ import type { Operation } from './operation.js';
 /** The table of operations. Routes are tried in this order: the busiest stand first. */
 export const OPERATIONS: readonly Operation[] = [
   ...messageOperations,
+  ...mediaOperations,
   ...instanceOperations,
   ...healthOperations,
   ...availabilityOperations,
   ...statusOperations,
   ...policyOperations,
+  ...inboundOperations,
+  ...optOutOperations,
   ...eventOperations,
   ...webhookOperations,
 ];

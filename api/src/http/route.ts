@@ -4,7 +4,7 @@ import type { RequestHandler } from 'express';
 import { readJson } from './body.js';
 import type { Exchange, Reply } from './exchange.js';
 import { handleOnce } from './idempotent.js';
-import type { Call, Operation } from './operation.js';
+import type { Call, Operation, Receiver } from './operation.js';
 import { PATH_IDS } from './path-ids.js';
 import { respond, type Observer } from './respond.js';
 import type { Services } from './services.js';
@@ -20,28 +20,49 @@ export function handlerOf(operation: Operation, services: Services, observer: Ob
     const res = response as Reply;
     req.operation = operation;
     mayCall(operation, req);
-    const body = operation.body ? await readBody(operation, req) : undefined;
-    const query = operation.query ? validate(operation.query, req.query) : undefined;
-    const call = callOf(operation, req, { query, body, services });
-    const answer = operation.idempotent
-      ? await handleOnce(operation, call as Call<never, never>, services)
-      : await operation.handle(call as Call<never, never>);
-    respond(req, res, answer, observer);
+    const received = operation.receive && (await receive(operation.receive, req, services));
+    try {
+      const body = operation.body ? await bodyOf(operation, req, received) : undefined;
+      const query = operation.query ? validate(operation.query, req.query) : undefined;
+      const call = callOf(operation, req, { query, body, received, services });
+      const answer = operation.idempotent
+        ? await handleOnce(operation, call as Call<never, never>, services)
+        : await operation.handle(call as Call<never, never>);
+      respond(req, res, answer, observer);
+    } finally {
+      if (received) release(operation.receive!, received, services);
+    }
   };
   return methodHandler;
+}
+
+async function receive(receiver: Receiver, req: Exchange, services: Services): Promise<unknown> {
+  req.workingSince = 0;
+  const received = await receiver.read(req, services);
+  req.workingSince = performance.now();
+  return received;
+}
+
+/** Nobody waits for it; what it leaves is found by retention. */
+function release(receiver: Receiver, received: unknown, services: Services): void {
+  receiver
+    .release(received as never, services)
+    .catch((error: unknown) => services.log.warn({ err: error }, 'what a request left was not let go of'));
 }
 
 function mayCall(operation: Operation, req: Exchange): void {
   if (operation.scope === null) return;
   const { caller } = req;
   if (!caller) throw new Problem('unauthorized');
-  if (!caller.scopes.has(operation.scope)) {
-    throw new Problem('insufficient-scope', { required_scope: operation.scope });
+  const { scope, orScope } = operation;
+  if (!caller.scopes.has(scope) && !(orScope && caller.scopes.has(orScope))) {
+    throw new Problem('insufficient-scope', { required_scope: scope });
   }
   if (operation.unrestricted && caller.instances !== null) throw new Problem('forbidden');
 }
 
-async function readBody(operation: Operation, req: Exchange): Promise<unknown> {
+async function bodyOf(operation: Operation, req: Exchange, received: unknown): Promise<unknown> {
+  if (operation.receive) return operation.receive.identity(received as never);
   req.workingSince = 0;
   const value = await readJson(req, operation.bodyOptional);
   req.workingSince = performance.now();
@@ -51,7 +72,7 @@ async function readBody(operation: Operation, req: Exchange): Promise<unknown> {
 function callOf(
   operation: Operation,
   req: Exchange,
-  judged: { query: unknown; body: unknown; services: Services },
+  judged: { query: unknown; body: unknown; received: unknown; services: Services },
 ): Call {
   return {
     ...judged,

@@ -9,7 +9,8 @@ import type { Exchange, Reply } from './exchange.js';
  * Node's classes are still functions, which this relies on (server.test.ts).
  */
 const HEADERS_TIMEOUT_MS = 10_000;
-const REQUEST_TIMEOUT_MS = 20_000;
+/** Of an upload; others get 20 s (in-flight.ts). */
+const REQUEST_TIMEOUT_MS = 900_000;
 /** Longer than that of the usual balancers (60 s): they close idle connections, not we under their requests. */
 const KEEP_ALIVE_MS = 75_000;
 const LOOK_AT_TIMEOUTS_MS = 1_000;

@@ -9,8 +9,10 @@ import type { KeyDirectory } from '../accounts/keys.js';
 import type { RateLimiter } from '../accounts/rate-limiter.js';
 import type { Cluster } from '../cluster/client.js';
 import type { Database } from '../database.js';
+import type { Receiver } from '../inbound/receiver.js';
 import type { IdempotencyStore } from '../idempotency/store.js';
 import type { Turnstile } from '../instances/turnstile.js';
+import type { Media } from '../media/media.js';
 import type { LiveCommands } from '../live/commands.js';
 import type { Acceptor } from '../messages/accept/acceptor.js';
 import type { Redis } from '../redis.js';
@@ -36,7 +38,10 @@ export interface Services {
   /** Around what calls the cluster inside a transaction. */
   clusterTurns: Turnstile;
   live: LiveCommands;
+  /** Of what consumers make up for sandboxes. */
+  receiver: Receiver;
   acceptor: Acceptor;
+  media: Media;
   /** What /metrics shows, of both listeners. */
   registry: Registry;
 }

@@ -7,7 +7,7 @@ import { readSession, writeSession } from '../session/session.js';
 import type { BuiltMessages } from './built.js';
 import type { Claims } from './claims.js';
 import type { EngineCaller, InternalDeps } from './deps.js';
-import type { Inbound } from './inbound.js';
+import type { Receiver } from '../inbound/receiver.js';
 import type { Outcomes } from './outcomes.js';
 import { RefusalError } from './refusal.js';
 import { recordStates } from './state.js';
@@ -23,14 +23,14 @@ export interface EngineServices {
   claims: Claims;
   built: BuiltMessages;
   outcomes: Outcomes;
-  inbound: Inbound;
+  receiver: Receiver;
   /** Tokens of the instance may have been revoked. */
   forgetTokens: (instanceId: string) => void;
 }
 
 /** What each engine route does. The caller is the instance of the token: no request names an instance. */
 export function engineHandlers(deps: InternalDeps, services: EngineServices): EngineHandlers {
-  const { leases, claims, built, outcomes, inbound } = services;
+  const { leases, claims, built, outcomes, receiver } = services;
   return {
     acquire: async (caller, request) => {
       if (request.pod !== caller.pod) throw new RefusalError('unauthorized');
@@ -67,8 +67,13 @@ export function engineHandlers(deps: InternalDeps, services: EngineServices): En
       await writeSession(deps, caller, request);
       return {};
     },
-    inbound: async (caller, request) => {
-      await inbound.receive(caller, request);
+    inbound: async ({ instanceId }, { epoch, holder, messages }) => {
+      const lease = { epoch, holder };
+      const received = await Promise.all(
+        messages.map((message) => receiver.receive({ instanceId, lease, message })),
+      );
+      const refused = received.find(({ verdict }) => verdict !== null);
+      if (refused) throw new RefusalError(refused.verdict!);
       return {};
     },
   };

@@ -9,6 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { ENGINE_ROUTES } from '@gwk/core/protocol/engine';
 import { OPERATOR_ROUTES } from '@gwk/core/protocol/operator';
 import type { z } from 'zod';
+import { Receiver } from '../inbound/receiver.js';
 import { Leases } from '../leases/leases.js';
 import { RedisUsers } from '../leases/redis-users.js';
 import { Authentication } from './auth.js';
@@ -18,7 +19,6 @@ import { Claims } from './claims.js';
 import type { InternalDeps } from './deps.js';
 import { InternalMetrics } from './metrics.js';
 import { engineHandlers } from './engine-routes.js';
-import { Inbound } from './inbound.js';
 import { operatorHandlers } from './operator-routes.js';
 import { Outcomes } from './outcomes.js';
 import { RefusalError } from './refusal.js';
@@ -110,7 +110,7 @@ function makeRoutes(deps: InternalDeps): Map<string, Route> {
     claims: new Claims(deps),
     built: new BuiltMessages(deps),
     outcomes: new Outcomes(deps),
-    inbound: new Inbound(deps),
+    receiver: new Receiver(deps),
     forgetTokens,
   });
   const operator = operatorHandlers(deps, { leases, redisUsers, forgetTokens });

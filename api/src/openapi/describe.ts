@@ -132,7 +132,7 @@ function refusal(codes: readonly ProblemCode[]): JsonSchema {
     headers: headerRefs(waits ? [...GENERAL, 'Retry-After'] : GENERAL),
     content: {
       'application/problem+json': {
-        schema: { $ref: '#/components/schemas/Problem' },
+        schema: { $ref: '#/components/schemas/ProblemOut' },
         examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${code}` }])),
       },
     },

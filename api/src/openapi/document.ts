@@ -4,6 +4,7 @@ import { API_KEY_PREFIX } from '@gwk/core/scopes';
 import type { Operation } from '../http/operation.js';
 import { describeOperation, tagOf } from './describe.js';
 import { HEADERS } from './headers.js';
+import { problemsOf } from './problems.js';
 import { SchemaBook, type JsonSchema } from './schema-book.js';
 
 export interface DocumentOptions {
@@ -50,7 +51,7 @@ export function openApiDocument({ operations, baseUrl, docsUrl }: DocumentOption
       securitySchemes: { apiKey: API_KEY },
       parameters: PARAMETERS,
       headers: HEADERS,
-      examples: problemExamples(docsUrl),
+      examples: problemExamples(docsUrl, operations),
       schemas: book.components,
     },
   };
@@ -103,8 +104,9 @@ const PARAMETERS: Record<string, JsonSchema> = {
   },
 };
 
-function problemExamples(docsUrl: string): Record<string, JsonSchema> {
-  const codes = Object.keys(PROBLEMS) as ProblemCode[];
+function problemExamples(docsUrl: string, operations: readonly Operation[]): Record<string, JsonSchema> {
+  const answered = operations.flatMap((operation) => [...problemsOf(operation).values()].flat());
+  const codes = [...new Set(answered)].sort();
   const where = { docsUrl, path: '/v1/messages', requestId: '5f0c9f5e-7d1c-4b7a-9a43-0f6a3f1f7c10' };
   const extras = (code: ProblemCode) => EXTRAS[code] ?? {};
   return Object.fromEntries(

@@ -2,6 +2,42 @@ import type { JsonSchema } from './schema-book.js';
 
 type Components = Readonly<Record<string, JsonSchema>>;
 
+/** What a text of this name looks like, where its schema says no more than that it is a text. */
+const BY_NAME: Readonly<Record<string, string>> = {
+  name: 'Loja Centro',
+  environment: 'production',
+  jid: '5511987654321@s.whatsapp.net',
+  business_name: 'Loja Centro Ltda',
+  phone: '5511987654321',
+  phones: '+5511987654321',
+  to: '5511987654321',
+  chat: '5511987654321',
+  wa_message_id: '3EB0C767D097E9ECFE8D2C',
+  wa_message_ids: '3EB0C767D097E9ECFE8D2C',
+  node_id: 'ins-0199f3a27c1e7b04a1d25c3e8f902b67-4',
+  filename: 'catalog.pdf',
+  mimetype: 'application/pdf',
+  description: 'CRM',
+  timezone: 'America/Sao_Paulo',
+  month: '2026-11',
+  start: '08:00',
+  end: '18:00',
+  title: 'Not found',
+  detail: 'O recurso não existe.',
+  label: 'Botões',
+  keyword: 'SAIR',
+  emoji: '👍',
+  option_id: 'yes',
+  contact_id: '5511987654321@s.whatsapp.net',
+  secret: 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD',
+  pairing_code: 'K3J9XW2P',
+  media_id: 'med_0199f3a27c1e7b04a1d25c3e8f902b67',
+  recommendations: 'Peça que os contatos salvem o número.',
+  keywords: 'SAIR',
+  resume_keywords: 'VOLTAR',
+  type: 'https://docs.example.org/problems/not-found',
+};
+
 const BY_FORMAT: Readonly<Record<string, string>> = {
   'date-time': '2026-11-21T14:30:00.000Z',
   date: '2026-11-21',
@@ -12,7 +48,7 @@ const BY_FORMAT: Readonly<Record<string, string>> = {
  * A value that a schema allows: its own example where it brings one, else made from its parts. A schema whose parts
  * do not say enough brings one (`.meta({ examples })`); a test finds those that do not.
  */
-export function exampleOf(schema: JsonSchema, components: Components): unknown {
+export function exampleOf(schema: JsonSchema, components: Components, name = ''): unknown {
   const {
     $ref,
     examples,
@@ -27,24 +63,24 @@ export function exampleOf(schema: JsonSchema, components: Components): unknown {
     allOf?: JsonSchema[];
   };
   if (examples) return examples[0];
-  if ($ref !== undefined) return exampleOf(components[$ref.split('/').at(-1)!]!, components);
+  if ($ref !== undefined) return exampleOf(components[$ref.split('/').at(-1)!]!, components, name);
   if ('const' in schema) return schema['const'];
   if ('default' in schema) return schema['default'];
   if (values) return values[0];
-  if (anyOf) return exampleOf(anyOf[0]!, components);
+  if (anyOf) return exampleOf(anyOf[0]!, components, name);
   if (allOf) return Object.assign({}, ...allOf.map((part) => exampleOf(part, components)));
-  return ofType(schema, components);
+  return ofType(schema, components, name);
 }
 
-function ofType(schema: JsonSchema, components: Components): unknown {
+function ofType(schema: JsonSchema, components: Components, name: string): unknown {
   const { type } = schema as { type?: string | string[] };
   switch (Array.isArray(type) ? type[0] : type) {
     case 'object':
       return ofObject(schema, components);
     case 'array':
-      return [exampleOf(schema['items'] as JsonSchema, components)];
+      return [exampleOf(schema['items'] as JsonSchema, components, name)];
     case 'string':
-      return ofString(schema);
+      return ofString(schema, name);
     case 'integer':
     case 'number':
       return schema['minimum'] ?? 0;
@@ -57,11 +93,11 @@ function ofType(schema: JsonSchema, components: Components): unknown {
 
 function ofObject(schema: JsonSchema, components: Components): JsonSchema {
   const properties = Object.entries((schema['properties'] ?? {}) as Record<string, JsonSchema>);
-  return Object.fromEntries(properties.map(([name, part]) => [name, exampleOf(part, components)]));
+  return Object.fromEntries(properties.map(([name, part]) => [name, exampleOf(part, components, name)]));
 }
 
-function ofString({ format, minLength, maxLength }: JsonSchema): string {
-  const known = BY_FORMAT[format as string];
+function ofString({ format, minLength, maxLength }: JsonSchema, name: string): string {
+  const known = BY_FORMAT[format as string] ?? BY_NAME[name];
   if (known !== undefined) return known;
   const least = Math.max(Number(minLength ?? 0), 1);
   return 'example'.padEnd(least, '.').slice(0, Number(maxLength ?? Infinity));

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { registry } from './names.js';
 
 /** JSON Schema 2020-12, which OpenAPI 3.1 uses as it is. */
 export type JsonSchema = Record<string, unknown>;
@@ -7,7 +8,7 @@ const LOCAL = '#/$defs/';
 const SHARED = '#/components/schemas/';
 
 /**
- * JSON Schemas of zod schemas. Those that have an id (`.meta({ id })`) become shared components.
+ * JSON Schemas of zod schemas. Those that have a name (names.ts) become shared components.
  * Answers are described open: a consumer has to bear fields that come later. (The tests close them again.)
  */
 export class SchemaBook {
@@ -22,7 +23,12 @@ export class SchemaBook {
   }
 
   #add(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
-    const made = z.toJSONSchema(schema, { io, unrepresentable: 'any', override: (given) => tidy(given, io) });
+    const made = z.toJSONSchema(schema, {
+      io,
+      metadata: registry,
+      unrepresentable: 'any',
+      override: (given) => tidy(given, io),
+    });
     const { $defs = {}, ...root } = JSON.parse(
       JSON.stringify(made).replaceAll(`"${LOCAL}`, `"${SHARED}`),
     ) as JsonSchema & { $defs?: Record<string, JsonSchema> };
@@ -47,11 +53,22 @@ interface Override {
   jsonSchema: JsonSchema;
 }
 
+/** A record of known keys is an object of those; one of any keys says nothing by saying that they are texts. */
+function nameKeys(jsonSchema: JsonSchema): void {
+  const { propertyNames, additionalProperties } = jsonSchema as {
+    propertyNames?: { enum?: string[] };
+  } & JsonSchema;
+  delete jsonSchema['propertyNames'];
+  if (!propertyNames?.enum) return;
+  jsonSchema['properties'] = Object.fromEntries(propertyNames.enum.map((key) => [key, additionalProperties]));
+  delete jsonSchema['additionalProperties'];
+}
+
 function tidy({ zodSchema, jsonSchema }: Override, io: 'input' | 'output'): void {
   const { def } = zodSchema._zod;
   // The format says the same as the pattern, in fewer than 300 characters.
   if (jsonSchema['format'] === 'date-time' || jsonSchema['format'] === 'date') delete jsonSchema['pattern'];
-  delete jsonSchema['propertyNames'];
+  nameKeys(jsonSchema);
   const open = def.type === 'object' && (def as z.core.$ZodObjectDef).catchall === undefined;
   if (open && io === 'output') delete jsonSchema['additionalProperties'];
 }

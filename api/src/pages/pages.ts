@@ -1,4 +1,8 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import type { NextFunction, RequestHandler } from 'express';
+import { PROBLEMS, type ProblemCode } from '@gwk/core/problems';
+import { problemHtml, problemListHtml } from '@gwk/core/problem-pages/page';
 import type { Exchange, Reply } from '../http/exchange.js';
 import type { Operation } from '../http/operation.js';
 import { MethodNotAllowed } from '../http/problem-handler.js';
@@ -6,22 +10,33 @@ import { pathOf, respond, type Answer, type Observer } from '../http/respond.js'
 import type { ApiConfig } from '../http/services.js';
 import { openApiDocument } from '../openapi/document.js';
 
-/** What the API serves beside its operations: the description of the interface. Public; made when first asked for. */
+/**
+ * What the API serves beside its operations, to everybody: the description of the interface, a page that shows it,
+ * and a page for each problem. Nothing is loaded from elsewhere.
+ */
 export type Pages = ReadonlyMap<string, () => Answer>;
 
-const MAX_AGE = ['Cache-Control', 'public, max-age=300', 'X-Content-Type-Options', 'nosniff'];
+const HTML = 'text/html; charset=utf-8';
+const GENERAL = ['Cache-Control', 'public, max-age=300', 'X-Content-Type-Options', 'nosniff'];
+const BARE = [...GENERAL, 'Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"];
 
 export function pagesOf(operations: readonly Operation[], config: ApiConfig): Pages {
   const { baseUrl, docsUrl = baseUrl } = config;
-  return new Map([
-    [
-      '/openapi.json',
-      once(() => ({
-        status: 200,
-        body: JSON.stringify(openApiDocument({ operations, baseUrl, docsUrl })),
-        headers: MAX_AGE,
-      })),
-    ],
+  const document = once((): Answer => ({
+    status: 200,
+    body: JSON.stringify(openApiDocument({ operations, baseUrl, docsUrl })),
+    headers: GENERAL,
+  }));
+  return new Map<string, () => Answer>([
+    ['/openapi.json', document],
+    ['/docs', () => ({ status: 200, type: HTML, body: REFERENCE, headers: headersOfReference(baseUrl) })],
+    ['/docs/start.js', () => ({ status: 200, type: JAVASCRIPT, body: START, headers: GENERAL })],
+    ...Object.entries(ASSETS).map(([path, asset]): [string, () => Answer] => [path, () => assetOf(asset)]),
+    ['/problems', () => ({ status: 200, type: HTML, body: problemListHtml(), headers: BARE })],
+    ...(Object.keys(PROBLEMS) as ProblemCode[]).map((code): [string, () => Answer] => [
+      `/problems/${code}`,
+      () => ({ status: 200, type: HTML, body: problemHtml(code), headers: BARE }),
+    ]),
   ]);
 }
 
@@ -33,6 +48,64 @@ export function servePages(pages: Pages, observer: Observer): RequestHandler {
     if (req.method !== 'GET' && req.method !== 'HEAD') throw new MethodNotAllowed('GET, HEAD');
     respond(req, response as Reply, page(), observer);
   };
+}
+
+const JAVASCRIPT = 'text/javascript; charset=utf-8';
+const CSS = 'text/css; charset=utf-8';
+
+const ASSETS: Readonly<Record<string, { file: string; type: string }>> = {
+  '/docs/swagger-ui.css': { file: 'swagger-ui.css', type: CSS },
+  '/docs/swagger-ui-bundle.js': { file: 'swagger-ui-bundle.js', type: JAVASCRIPT },
+};
+
+/** Read for each request: few ask, and all of it is 1.5 MB that nobody should have to keep. */
+function assetOf({ file, type }: { file: string; type: string }): Answer {
+  const path = createRequire(import.meta.url).resolve(`swagger-ui-dist/${file}`);
+  return { status: 200, type, body: readFileSync(path, 'utf8'), headers: GENERAL };
+}
+
+const REFERENCE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>gwk: reference</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="docs/swagger-ui.css">
+</head>
+<body>
+<div id="reference"></div>
+<script src="docs/swagger-ui-bundle.js"></script>
+<script src="docs/start.js"></script>
+</body>
+</html>
+`;
+
+const START = `SwaggerUIBundle({
+  url: 'openapi.json',
+  dom_id: '#reference',
+  deepLinking: true,
+  validatorUrl: null,
+  defaultModelsExpandDepth: 0,
+  docExpansion: 'list',
+});
+`;
+
+/** The page may call this API and nothing else. */
+function headersOfReference(baseUrl: string): string[] {
+  const policy = [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    // Swagger UI sets some as attributes; a style can call nobody here.
+    "style-src-attr 'unsafe-inline'",
+    "img-src 'self' data:",
+    `connect-src 'self' ${new URL(baseUrl).origin}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ];
+  return [...GENERAL, 'Content-Security-Policy', policy.join('; ')];
 }
 
 function once<T>(make: () => T): () => T {

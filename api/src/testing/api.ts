@@ -1,4 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { apiSettings } from '@gwk/core/config/api';
 import { loadConfig } from '@gwk/core/config/load';
 import { newUuid } from '@gwk/core/ids';
@@ -29,6 +32,7 @@ const CLUSTER_TOKEN = 'cluster-token-of-a-test';
 export class TestApi {
   readonly cluster = new ClusterServer(CLUSTER_TOKEN);
   readonly sealingKeys = randomBytes(32).toString('base64');
+  readonly mediaFolder = mkdtempSync(join(tmpdir(), 'gwk-media-'));
   readonly #clients: ApiClient[] = [];
   readonly #running: RunningApi[] = [];
   readonly db: Database;
@@ -63,6 +67,7 @@ export class TestApi {
       GWK_API_INTERNAL_HOST: '127.0.0.1',
       GWK_API_INTERNAL_PORT: '0',
       GWK_API_DOCS_URL: 'https://docs.example.org',
+      GWK_MEDIA_FOLDER: this.mediaFolder,
       ...this.options.settings,
       ...settings,
     });
@@ -77,6 +82,7 @@ export class TestApi {
     await Promise.all(this.#running.map((running) => running.stop()));
     await this.cluster.stop();
     await this.db.$disconnect();
+    rmSync(this.mediaFolder, { recursive: true, force: true });
   }
 
   async account(limits: { maxInstances?: number; requestsPerMinute?: number } = {}): Promise<TestAccount> {

@@ -6,7 +6,18 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
  * can write to Redis alone cannot command an engine, and whoever can read it learns neither phones nor texts from
  * the entries that an absent engine leaves unread.
  */
-export const COMMANDS = ['live', 'restart', 'logout'] as const;
+export const COMMANDS = [
+  'live',
+  'restart',
+  'logout',
+  'edit',
+  'delete',
+  'react',
+  'pair',
+  'check-contact',
+  'read',
+  'presence',
+] as const;
 export type CommandName = (typeof COMMANDS)[number];
 
 export interface Command {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { FAILURE_CODES, MESSAGE_STATUSES, RENDERINGS } from '../states.js';
+import { SEND_EXAMPLES } from './send-examples.js';
 import { dateTime, idOut, idText, PageQuery } from './common.js';
 import {
   AudioContent,
@@ -48,14 +49,16 @@ const contentFields = Object.fromEntries(
 ) as unknown as { [T in MessageType]: z.ZodOptional<Contents[T]> };
 
 /** The field named like `type` holds the content; a missing one is `invalid-message`, so it is optional here. */
-export const SendMessage = z.strictObject({
-  instance_id: idText(),
-  to: z.string(),
-  type: z.enum(MESSAGE_TYPES),
-  ...contentFields,
-  reply_to: idText().nullish(),
-  mentions: z.array(z.string()).max(MAX_MENTIONS).nullish(),
-});
+export const SendMessage = z
+  .strictObject({
+    instance_id: idText(),
+    to: z.string(),
+    type: z.enum(MESSAGE_TYPES),
+    ...contentFields,
+    reply_to: idText().nullish(),
+    mentions: z.array(z.string()).max(MAX_MENTIONS).nullish(),
+  })
+  .meta({ examples: SEND_EXAMPLES });
 export type SendMessage = z.infer<typeof SendMessage>;
 
 /** What the engine is given to send: sealed in message_contents between acceptance and leaving. */

@@ -1,4 +1,4 @@
-import type { StateChange } from '@gwk/core/protocol/engine';
+import type { PairingNews, PairingWanted, StateChange } from '@gwk/core/protocol/engine';
 import type { Logger } from '@gwk/core/log';
 import type { InstanceState } from '@gwk/core/states';
 import type { ConnectionEvent, Driver } from '../driver/driver.js';
@@ -10,6 +10,8 @@ export interface ConnectionOptions {
   log: Logger;
   /** Has a change stored; changes are told in the order in which they happened. */
   tell: (change: StateChange) => void;
+  /** Has stored what there is to show of a pairing session; resolves to whether anybody still waits for it. */
+  show: (session: string, news: PairingNews) => Promise<boolean>;
   /** The connection can carry messages, or no longer can. */
   changed: (open: boolean) => void;
   /** Another connection took the number over. */
@@ -60,10 +62,23 @@ export class Connection {
     this.#handle({ kind: 'restart' });
   }
 
-  async logout(): Promise<void> {
-    await this.#options.driver.logout();
+  /** False where a device is linked. */
+  pair(wanted: PairingWanted): boolean {
+    this.#handle({ kind: 'pair', wanted });
+    return this.#machine.pairing !== null;
+  }
+
+  /** Resolves, once the socket is closed, to whether the network has unlinked the device. */
+  async logout(): Promise<boolean> {
+    // What the network says of a device that it is being told to forget is no news.
+    this.#socket += 1;
+    const unlinked = await this.#options.driver.logout().catch((error: unknown) => {
+      this.#options.log.error({ err: error }, 'the device may still be linked');
+      return false;
+    });
     this.#handle({ kind: 'logout' });
     await this.#closing;
+    return unlinked;
   }
 
   /** Resolves once the socket is closed; it stays closed. */
@@ -74,7 +89,7 @@ export class Connection {
 
   #handle(input: Input): void {
     const wasOpen = this.open;
-    const { machine, changes, socket } = step(this.#machine, input, {
+    const { machine, changes, socket, failed } = step(this.#machine, input, {
       at: Date.now(),
       random: Math.random(),
     });
@@ -83,6 +98,7 @@ export class Connection {
       this.#options.log.info({ state: change.state, reason: change.reason }, 'state changed');
       this.#options.tell(change);
     }
+    if (failed) this.#show(failed.session, { kind: 'failed', reason: failed.reason });
     if (socket === 'close' || socket === 'reopen') this.#close();
     if (socket === 'open' || socket === 'reopen') this.#open();
     this.#armTimer();
@@ -95,7 +111,7 @@ export class Connection {
       if (socket !== this.#socket) return;
       this.#options.driver.connect((event) => {
         if (socket === this.#socket) this.#heard(event);
-      });
+      }, this.#machine.pairing);
     });
   }
 
@@ -107,8 +123,23 @@ export class Connection {
   }
 
   #heard(event: ConnectionEvent): void {
+    const { pairing } = this.#machine;
+    if (pairing && (event.kind === 'qr' || event.kind === 'pairing-code')) {
+      const kind = event.kind === 'qr' ? 'qr' : 'code';
+      this.#show(pairing.session, { kind, code: event.code, expires_in_ms: event.expiresInMs });
+    }
     this.#handle(event);
     if (event.kind === 'closed' && event.how.kind === 'replaced') this.#options.replaced();
+  }
+
+  #show(session: string, news: PairingNews): void {
+    this.#options.log.info({ session, news: news.kind }, 'pairing');
+    this.#options.show(session, news).then(
+      (open) => {
+        if (!open) this.#handle({ kind: 'unpair', session });
+      },
+      () => undefined,
+    );
   }
 
   #armTimer(): void {

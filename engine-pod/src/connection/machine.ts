@@ -1,4 +1,4 @@
-import type { StateChange } from '@gwk/core/protocol/engine';
+import type { PairingWanted, StateChange } from '@gwk/core/protocol/engine';
 import type { InstanceState } from '@gwk/core/states';
 import { backoffDelay } from '../backoff.js';
 import type { Closed, ConnectionEvent, PairedDevice } from '../driver/driver.js';
@@ -20,6 +20,9 @@ import type { Closed, ConnectionEvent, PairedDevice } from '../driver/driver.js'
  *   connection that lasted a minute ends the row. Count and time are stored with the state, and a new engine obeys
  *   what it finds; so a crash, a move or a restart never hurries a reconnect.
  * - `pending_pair`, `logged_out`, and `banned` without an end wait for somebody outside.
+ * - A pairing session gives `pending_pair` and `logged_out` a socket, and does not change the state until the phone
+ *   has linked the device. It ends with that, when the network or its codes have run out of patience, or with a
+ *   logout. A socket that drops meanwhile is opened again, a few times.
  * - Forbidden (the lease is not confirmed): no socket, whatever the state, until permitted again.
  * - A pairing is told with the change that follows it, at the latest with `connected`, because a change to the state
  *   that already holds tells nothing.
@@ -37,6 +40,8 @@ export interface Machine {
   readonly permitted: boolean;
   /** Not yet told. */
   readonly paired: PairedDevice | null;
+  /** The session that is open. */
+  readonly pairing: PairingWanted | null;
 }
 
 export type Input =
@@ -46,6 +51,9 @@ export type Input =
   | { kind: 'forbidden' }
   | { kind: 'permitted' }
   | { kind: 'restart' }
+  | { kind: 'pair'; wanted: PairingWanted }
+  /** Nobody waits for this session any more. */
+  | { kind: 'unpair'; session: string }
   | { kind: 'logout' }
   | { kind: 'stop' };
 
@@ -54,6 +62,8 @@ export interface Step {
   /** What to store, in order. */
   changes: StateChange[];
   socket: 'keep' | 'open' | 'close' | 'reopen';
+  /** A pairing session has ended without a device. */
+  failed?: { session: string; reason: string };
 }
 
 export interface Now {
@@ -67,6 +77,8 @@ const STEADY_MS = 60_000;
 const RECONNECT = { first: 1_000, most: 300_000 };
 /** After the network has rejected this version of the client: nothing gets better by hurrying. */
 const RECONNECT_SLOWLY = { first: 60_000, most: 3_600_000 };
+/** Drops in a row that a pairing session outlives. */
+const PAIRING_DROPS = 3;
 
 export interface StoredState {
   state: InstanceState;
@@ -86,6 +98,7 @@ export function machineOf(stored: StoredState, at: number): Machine {
     wakeAt: wakes === null ? null : Date.parse(wakes),
     permitted: true,
     paired: null,
+    pairing: null,
   };
 }
 
@@ -100,18 +113,33 @@ export function step(machine: Machine, input: Input, now: Now): Step {
       return hangUp({ ...machine, permitted: false }, 'lease_unconfirmed', now);
     case 'stop':
       return hangUp({ ...machine, permitted: false }, 'engine_stopped', now);
-    case 'restart':
-      return restart(machine, now);
-    case 'logout':
-      return logout(machine, now);
     case 'qr':
-      return keep(machine);
+    case 'pairing-code':
+      return keep({ ...machine, failures: 0 });
     case 'paired':
       return paired(machine, input.device, now);
     case 'opened':
       return opened(machine, input, now);
     case 'closed':
       return closed(machine, input.how, now);
+    default:
+      return command(machine, input, now);
+  }
+}
+
+type Asked = Extract<Input, { kind: 'restart' | 'logout' | 'pair' | 'unpair' }>;
+
+/** What somebody outside asks for. */
+function command(machine: Machine, input: Asked, now: Now): Step {
+  switch (input.kind) {
+    case 'restart':
+      return restart(machine, now);
+    case 'logout':
+      return logout(machine, now);
+    case 'pair':
+      return pair(machine, input.wanted);
+    case 'unpair':
+      return machine.pairing?.session === input.session ? endPairing(machine) : keep(machine);
   }
 }
 
@@ -152,10 +180,17 @@ function enter(machine: Machine, entering: Entering, now: Now): Step {
   return { machine: next, changes: [told], socket };
 }
 
+function isUnpaired({ state }: Machine): boolean {
+  return state === 'pending_pair' || state === 'logged_out';
+}
+
 function wake(machine: Machine, now: Now): Step {
-  if (!machine.permitted || machine.state === 'pending_pair' || machine.state === 'logged_out')
-    return keep(machine);
+  if (!machine.permitted) return keep(machine);
   const { state, wakeAt } = machine;
+  if (isUnpaired(machine)) {
+    const waits = machine.pairing === null || (wakeAt !== null && wakeAt > now.at);
+    return waits ? keep(machine) : { machine: { ...machine, wakeAt: null }, changes: [], socket: 'reopen' };
+  }
   if (state === 'banned' && wakeAt === null) return keep(machine);
   if ((state === 'banned' || state === 'disconnected') && wakeAt !== null && wakeAt > now.at)
     return keep(machine);
@@ -179,14 +214,31 @@ function restart(machine: Machine, now: Now): Step {
   return { ...up, changes: [...down.changes, ...up.changes], socket: 'reopen' };
 }
 
+/** The same session asked for again, with the next renewal perhaps, changes nothing. */
+function pair(machine: Machine, wanted: PairingWanted): Step {
+  if (!isUnpaired(machine) || machine.pairing?.session === wanted.session) return keep(machine);
+  const pairing = { ...machine, pairing: wanted, failures: 0, wakeAt: null };
+  return { machine: pairing, changes: [], socket: machine.permitted ? 'reopen' : 'keep' };
+}
+
+function endPairing(machine: Machine, reason?: string): Step {
+  const { pairing } = machine;
+  const ended: Step = {
+    machine: { ...machine, pairing: null, failures: 0, wakeAt: null },
+    changes: [],
+    socket: 'close',
+  };
+  return pairing && reason !== undefined ? { ...ended, failed: { session: pairing.session, reason } } : ended;
+}
+
 function logout(machine: Machine, now: Now): Step {
-  const unlinked = { ...machine, failures: 0, paired: null };
+  const unlinked = { ...machine, failures: 0, paired: null, pairing: null };
   const change = { jid: null, business_name: null };
   return enter(unlinked, { state: 'pending_pair', reason: 'logout', socket: 'close', change }, now);
 }
 
 function paired(machine: Machine, device: PairedDevice, now: Now): Step {
-  const knowing = { ...machine, paired: device };
+  const knowing = { ...machine, paired: device, pairing: null };
   if (machine.state === 'connecting') return keep(knowing);
   return enter(knowing, { state: 'connecting', reason: null, socket: 'keep' }, now);
 }
@@ -198,24 +250,47 @@ function opened(machine: Machine, input: { jid: string; business_name: string | 
 }
 
 function closed(machine: Machine, how: Closed, now: Now): Step {
+  if (machine.pairing && isUnpaired(machine)) return closedWhilePairing(machine, how, now);
   if (!hasSocket(machine)) return keep(machine);
   switch (how.kind) {
     case 'logged-out':
       return enter(machine, { state: 'logged_out', reason: how.reason, socket: 'close' }, now);
-    case 'banned': {
-      const ban = { code: how.code, expires_at: how.expiresAt?.toISOString() ?? null };
-      const wakeAt = how.expiresAt?.getTime() ?? null;
-      return enter(
-        machine,
-        { state: 'banned', reason: how.code, socket: 'close', wakeAt, change: { ban } },
-        now,
-      );
-    }
+    case 'banned':
+      return banned(machine, how, now);
     case 'replaced':
       return hangUp({ ...machine, permitted: false }, 'replaced', now);
+    case 'pairing-failed':
+      return dropped(machine, { kind: 'dropped', reason: how.reason }, now);
     case 'dropped':
       return dropped(machine, how, now);
   }
+}
+
+function closedWhilePairing(machine: Machine, how: Closed, now: Now): Step {
+  switch (how.kind) {
+    case 'pairing-failed':
+    case 'logged-out':
+      return endPairing(machine, how.reason);
+    case 'banned': {
+      const { failed } = endPairing(machine, `banned: ${how.code}`);
+      return { ...banned({ ...machine, pairing: null }, how, now), ...(failed && { failed }) };
+    }
+    case 'replaced':
+      return hangUp({ ...machine, permitted: false, pairing: null }, 'replaced', now);
+    case 'dropped': {
+      if (how.reconnect === 'at-once') return { machine, changes: [], socket: 'reopen' };
+      const failures = machine.failures + 1;
+      if (failures > PAIRING_DROPS || how.reconnect === 'slowly') return endPairing(machine, how.reason);
+      const wakeAt = now.at + backoffDelay(RECONNECT, failures, now.random);
+      return { machine: { ...machine, failures, wakeAt }, changes: [], socket: 'close' };
+    }
+  }
+}
+
+function banned(machine: Machine, how: Closed & { kind: 'banned' }, now: Now): Step {
+  const ban = { code: how.code, expires_at: how.expiresAt?.toISOString() ?? null };
+  const wakeAt = how.expiresAt?.getTime() ?? null;
+  return enter(machine, { state: 'banned', reason: how.code, socket: 'close', wakeAt, change: { ban } }, now);
 }
 
 function dropped(machine: Machine, how: Closed & { kind: 'dropped' }, now: Now): Step {

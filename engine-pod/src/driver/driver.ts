@@ -1,5 +1,8 @@
-import type { ClaimedMessage, InboundMessage, SessionEntry } from '@gwk/core/protocol/engine';
+import type { ClaimedMessage, InboundMessage, PairingWanted, SessionEntry } from '@gwk/core/protocol/engine';
+import type { SentMenu } from '@gwk/core/menus/sent-menu';
+import type { SentChange } from '@gwk/core/protocol/changes';
 import type { Logger } from '@gwk/core/log';
+import type { Presence } from '@gwk/core/resources/live';
 import type { FailureCode, InteractiveMode, Rendering } from '@gwk/core/states';
 
 /**
@@ -14,14 +17,34 @@ export interface Driver {
   /**
    * Opens the connection and returns at once; what comes of it is told to `listen`, which hears nothing more after
    * `closed`, or after `close` was called.
+   * @param pairing the phone is to link this device: whatever session there was is forgotten first. Null: log in.
    */
-  connect(listen: (event: ConnectionEvent) => void): void;
+  connect(listen: (event: ConnectionEvent) => void, pairing: PairingWanted | null): void;
 
   /** Resolves once nothing can be written any more. From the call on, nothing new is written. */
   close(): Promise<void>;
 
-  /** Unlinks the device, on the network where connected, and forgets the session. */
-  logout(): Promise<void>;
+  /**
+   * Unlinks the device, connecting for it where need be and within a time limit of its own, and forgets the session
+   * whatever came of that. Without a session there is nothing to unlink.
+   * @returns whether the network has unlinked it: otherwise a slot of the phone is still taken
+   */
+  logout(): Promise<boolean>;
+
+  /**
+   * The id by which the network knows a phone; null where it knows none.
+   * @throws SendFailure
+   */
+  checkContact(phone: string): Promise<string | null>;
+
+  /**
+   * Tells the other side that messages which came in were read.
+   * @throws SendFailure
+   */
+  markRead(chat: string, messages: readonly ReadMessage[]): Promise<void>;
+
+  /** @throws SendFailure */
+  sendPresence(chat: string, presence: Presence): Promise<void>;
 
   /**
    * The message as the network takes it. Everything that would come out differently a second time is decided here,
@@ -35,11 +58,26 @@ export interface Driver {
    * @throws SendFailure; anything else thrown counts as doubt
    */
   send(stanza: Stanza): Promise<void>;
+
+  /**
+   * Edits, deletes for everyone, or reacts to, a message that has left or came in; resolves at the network's
+   * acknowledgement. Coming again with the same id it changes nothing more.
+   * @throws SendFailure
+   */
+  change(change: SentChange, writing: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void>;
+}
+
+export interface ReadMessage {
+  wa_message_id: string;
+  /** Who wrote it, in a group. */
+  participant: string | null;
 }
 
 export interface Built {
   bytes: Buffer;
   rendered_as: Rendering | null;
+  /** Of what accepts replies: the options as they really left. */
+  menu: SentMenu | null;
 }
 
 export interface Stanza {
@@ -98,6 +136,8 @@ export type Closed =
   | { kind: 'dropped'; reason: string; reconnect?: 'at-once' | 'slowly' }
   | { kind: 'logged-out'; reason: string }
   | { kind: 'banned'; code: string; expiresAt: Date | null }
+  /** The network refuses the pairing, or nobody read its codes. */
+  | { kind: 'pairing-failed'; reason: string }
   /** Another connection with the same credentials took over (440): never reconnect. */
   | { kind: 'replaced' };
 
@@ -109,6 +149,8 @@ export interface PairedDevice {
 
 export type ConnectionEvent =
   | { kind: 'qr'; code: string; expiresInMs: number }
+  /** To be typed on the phone. */
+  | { kind: 'pairing-code'; code: string; expiresInMs: number }
   | { kind: 'paired'; device: PairedDevice }
   | { kind: 'opened'; jid: string; business_name: string | null }
   | { kind: 'closed'; how: Closed };

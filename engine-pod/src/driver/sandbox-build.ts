@@ -1,20 +1,72 @@
+import { renderMenu } from '@gwk/core/menus/menu-text';
+import type { SentMenu } from '@gwk/core/menus/sent-menu';
+import type { SentChange } from '@gwk/core/protocol/changes';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
 import type { MessageType, OutboundContent } from '@gwk/core/resources/message';
+import type { InteractiveMode } from '@gwk/core/states';
 import { SendFailure, type Built } from './driver.js';
 
-type Builder = (content: OutboundContent) => Built;
+type Builder = (content: OutboundContent, mode: InteractiveMode) => Drawn;
 
-/** One builder for each type of message. */
-const BUILDERS: Partial<Record<MessageType, Builder>> = { text: buildText };
-
-/** @throws SendFailure for a type that has no builder */
-export function buildForSandbox(message: ClaimedMessage): Built {
-  const content = JSON.parse(message.content) as OutboundContent;
-  const builder = BUILDERS[content.type];
-  if (!builder) throw SendFailure.refused('internal', `a message of type ${content.type} cannot be built`);
-  return builder(content);
+/** What a type adds to what all messages have. */
+interface Drawn {
+  body: Record<string, unknown>;
+  rendered_as?: Built['rendered_as'];
+  menu?: SentMenu;
 }
 
-function buildText(content: OutboundContent): Built {
-  return { bytes: Buffer.from(JSON.stringify({ type: 'text', text: content.text })), rendered_as: null };
+const asGiven: Builder = (content) => ({ body: { [content.type]: content[content.type] } });
+
+/** One builder for each type of message. */
+const BUILDERS: Record<MessageType, Builder> = {
+  text: asGiven,
+  image: asGiven,
+  video: asGiven,
+  document: asGiven,
+  audio: asGiven,
+  sticker: asGiven,
+  location: asGiven,
+  contact: asGiven,
+  interactive: drawInteractive,
+  poll: drawPoll,
+};
+
+/** @throws SendFailure for a type that has no builder: content of a newer release */
+export function buildForSandbox(message: ClaimedMessage, mode: InteractiveMode): Built {
+  const content = JSON.parse(message.content) as OutboundContent;
+  const { type, mentions } = content;
+  const builder = Object.hasOwn(BUILDERS, type) ? BUILDERS[type] : undefined;
+  if (!builder) throw SendFailure.refused('internal', 'a message of this type cannot be built');
+  const { body, rendered_as = null, menu = null } = builder(content, mode);
+  const drawn = {
+    type,
+    ...body,
+    ...(message.quoted && { quoted: message.quoted }),
+    ...(mentions && { mentions }),
+  };
+  return { bytes: Buffer.from(JSON.stringify(drawn)), rendered_as, menu };
+}
+
+/** A change goes as a message of its own that names the one it changes. */
+export function buildChange({ kind, message, ...change }: SentChange): Buffer {
+  const what = kind === 'edit' && 'text' in change ? { text: { body: change.text } } : {};
+  const emoji = 'emoji' in change ? { emoji: change.emoji } : {};
+  return Buffer.from(JSON.stringify({ type: kind, key: message, ...what, ...emoji }));
+}
+
+function drawInteractive({ interactive }: OutboundContent, ofInstance: InteractiveMode): Drawn {
+  const content = interactive!;
+  const mode = content.mode ?? ofInstance;
+  const { rendered_as, text, options } = renderMenu(content, mode);
+  const menu: SentMenu = { kind: 'interactive', mode, options, selectable: null };
+  if (mode === 'text') return { body: { text: { body: text } }, rendered_as, menu };
+  const { footer, buttons, list } = content;
+  const native = { body: text, ...(footer && { footer }), ...(buttons ? { buttons } : { list }) };
+  return { body: { interactive: native }, rendered_as, menu };
+}
+
+function drawPoll({ poll }: OutboundContent): Drawn {
+  const options = poll!.options.map(({ id, label }) => ({ id, label, number: null }));
+  const menu: SentMenu = { kind: 'poll', mode: 'native', options, selectable: poll!.selectable };
+  return { body: { poll }, menu };
 }

@@ -1,26 +1,80 @@
 import { Agent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { failpoint } from '@gwk/core/failpoints';
+import type { PairingWanted } from '@gwk/core/protocol/engine';
+import type { Presence } from '@gwk/core/resources/live';
 import type { FailureCode } from '@gwk/core/states';
-import { SendFailure, type Stanza } from './driver.js';
+import { SendFailure, type ReadMessage, type Stanza } from './driver.js';
 
 export interface SandboxNetwork {
   /** Resolves at the network's acknowledgement. @throws SendFailure */
   write(stanza: Stanza): Promise<void>;
+  /** What is no message: resolves when the network has it. @throws SendFailure */
+  signal(what: Signal): Promise<void>;
+  openPairing(wanted: PairingWanted, signal: AbortSignal): Promise<PairingTerms>;
+  /** What the phone or the network does next to this number; null where nothing comes in time. Never rejects. */
+  nextEvent(withinMs: number, signal: AbortSignal): Promise<PhoneEvent | null>;
   close(): void;
 }
 
-const OWN_ACK_MS = 5;
+/** What a pairing gets to show: so many codes, each for so long. */
+export interface PairingTerms {
+  codes: number;
+  codeMs: number;
+}
 
-/** No network: every stanza is acknowledged after a few milliseconds. */
+export type Signal =
+  | { kind: 'unlink' }
+  | { kind: 'check'; phone: string }
+  | { kind: 'read'; chat: string; messages: readonly ReadMessage[] }
+  | { kind: 'presence'; chat: string; presence: Presence };
+
+export type PhoneEvent =
+  | { kind: 'scan' }
+  | { kind: 'refuse'; reason: string }
+  | { kind: 'drop'; reason: string }
+  | { kind: 'unlink'; reason: string }
+  | { kind: 'ban'; code: string; expires_at: string | null }
+  | { kind: 'replace' };
+
+const OWN_ACK_MS = 5;
+/** As the real network has them. */
+const OWN_TERMS: PairingTerms = { codes: 6, codeMs: 20_000 };
+/** After which nobody has read the first code: whoever tries the sandbox has no phone that could. */
+const OWN_SCAN_MS = 5_000;
+
+/** No network: every stanza is acknowledged after a few milliseconds, and a code is read after a few seconds. */
 export class LonelyNetwork implements SandboxNetwork {
+  #pairing = false;
+
   async write(stanza: Stanza): Promise<void> {
     if (!stanza.mayWrite()) throw SendFailure.notWritten();
     failpoint('engine.after-send');
     await new Promise((resolve) => setTimeout(resolve, OWN_ACK_MS));
   }
 
-  close(): void {}
+  async signal(): Promise<void> {}
+
+  async openPairing(): Promise<PairingTerms> {
+    this.#pairing = true;
+    return OWN_TERMS;
+  }
+
+  async nextEvent(withinMs: number, signal: AbortSignal): Promise<PhoneEvent | null> {
+    await pause(this.#pairing ? OWN_SCAN_MS : withinMs, signal);
+    if (!this.#pairing || signal.aborted) return null;
+    this.#pairing = false;
+    return { kind: 'scan' };
+  }
+
+  close(): void {
+    this.#pairing = false;
+  }
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal, ref: false }).catch(() => undefined);
 }
 
 export interface NetworkIdentity {
@@ -33,6 +87,10 @@ export interface NetworkIdentity {
  * The network played by another program, which records what arrives and may delay or swallow it:
  * `POST {url}/stanza {instance_id, pod, epoch, wa_message_id, chat, body}` with the built bytes in base64, answered
  * by `{"ack": true}` or `{"ack": false, "code"}`. No answer is doubt.
+ *
+ * `/signal {instance_id, ..., signal}` takes what is no message. `/pairing {instance_id, ..., wanted}` is answered by
+ * the PairingTerms, and `/event {instance_id, ..., within_ms}` by `{"event"}`: the next PhoneEvent, or null when the
+ * time is over.
  */
 export class RemoteNetwork implements SandboxNetwork {
   readonly #url: URL;
@@ -40,42 +98,67 @@ export class RemoteNetwork implements SandboxNetwork {
   readonly #agent = new Agent({ keepAlive: true });
 
   constructor(baseUrl: string, identity: NetworkIdentity) {
-    this.#url = new URL('stanza', baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`);
+    this.#url = new URL(baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`);
     this.#identity = identity;
   }
 
   async write(stanza: Stanza): Promise<void> {
-    const answer = await this.#post(stanza);
-    if (answer.ack === true) return;
-    if (answer.ack === false) throw SendFailure.refused(answer.code ?? 'wa_error', 'refused by the network');
-    throw SendFailure.doubt();
+    const { waMessageId: wa_message_id, chat, bytes, mayWrite, signal } = stanza;
+    const answer = await this.#post(
+      'stanza',
+      { wa_message_id, chat, body: bytes.toString('base64') },
+      { mayWrite, signal, written: () => failpoint('engine.after-send') },
+    );
+    if (answer['ack'] === true) return;
+    if (answer['ack'] !== false) throw SendFailure.doubt();
+    throw SendFailure.refused(
+      (answer['code'] as FailureCode | undefined) ?? 'wa_error',
+      'refused by the network',
+    );
+  }
+
+  async signal(what: Signal): Promise<void> {
+    await this.#post('signal', { signal: what }, { signal: AbortSignal.timeout(SIGNAL_MS) });
+  }
+
+  async openPairing(wanted: PairingWanted, signal: AbortSignal): Promise<PairingTerms> {
+    return (await this.#post('pairing', { wanted }, { signal })) as unknown as PairingTerms;
+  }
+
+  async nextEvent(withinMs: number, signal: AbortSignal): Promise<PhoneEvent | null> {
+    const end = performance.now() + withinMs;
+    while (!signal.aborted && performance.now() < end) {
+      const within_ms = Math.round(Math.min(EVENT_WAIT_MS, end - performance.now()));
+      try {
+        const { event } = await this.#post('event', { within_ms }, { signal });
+        if (event) return event as PhoneEvent;
+      } catch {
+        await pause(Math.min(ASK_AGAIN_MS, Math.max(0, end - performance.now())), signal);
+      }
+    }
+    return null;
   }
 
   close(): void {
     this.#agent.destroy();
   }
 
-  #post(stanza: Stanza): Promise<{ ack?: boolean; code?: FailureCode }> {
-    const body = JSON.stringify({
-      ...this.#identity,
-      wa_message_id: stanza.waMessageId,
-      chat: stanza.chat,
-      body: stanza.bytes.toString('base64'),
-    });
+  #post(route: string, fields: Record<string, unknown>, posting: Posting): Promise<Answer> {
+    const body = JSON.stringify({ ...this.#identity, ...fields });
     return new Promise((resolve, reject) => {
-      const request = httpRequest(this.#url, {
+      const request = httpRequest(new URL(route, this.#url), {
         method: 'POST',
         agent: this.#agent,
-        signal: stanza.signal,
+        signal: posting.signal,
         headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
       });
       request.on('response', (response) => {
         readAnswer(response).then(resolve, () => reject(SendFailure.doubt()));
       });
       request.on('error', () => reject(SendFailure.doubt()));
-      request.on('finish', () => failpoint('engine.after-send'));
+      if (posting.written) request.on('finish', posting.written);
       whenConnected(request, () => {
-        if (stanza.mayWrite()) request.end(body);
+        if (posting.mayWrite?.() !== false) request.end(body);
         else {
           reject(SendFailure.notWritten());
           request.destroy();
@@ -84,6 +167,19 @@ export class RemoteNetwork implements SandboxNetwork {
     });
   }
 }
+
+interface Posting {
+  signal: AbortSignal;
+  mayWrite?: () => boolean;
+  written?: () => void;
+}
+
+type Answer = Record<string, unknown>;
+
+const SIGNAL_MS = 5_000;
+/** How long one question for the next event stays open. */
+const EVENT_WAIT_MS = 20_000;
+const ASK_AGAIN_MS = 500;
 
 /** A body given to a request earlier than this would be written whenever the connection comes about. */
 function whenConnected(request: ClientRequest, then: () => void): void {
@@ -95,12 +191,12 @@ function whenConnected(request: ClientRequest, then: () => void): void {
 
 const MAX_ANSWER_BYTES = 10_000;
 
-async function readAnswer(response: IncomingMessage): Promise<{ ack?: boolean; code?: FailureCode }> {
+async function readAnswer(response: IncomingMessage): Promise<Answer> {
   let text = '';
   for await (const chunk of response.setEncoding('utf8') as AsyncIterable<string>) {
     text += chunk;
     if (text.length > MAX_ANSWER_BYTES) throw new Error('the answer is too long');
   }
   if (response.statusCode !== 200) throw new Error(`the network answered ${response.statusCode}`);
-  return JSON.parse(text) as { ack?: boolean; code?: FailureCode };
+  return JSON.parse(text) as Answer;
 }

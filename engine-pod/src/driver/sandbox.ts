@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { ClaimedMessage } from '@gwk/core/protocol/engine';
+import type { SentChange } from '@gwk/core/protocol/changes';
+import type { ClaimedMessage, PairingWanted } from '@gwk/core/protocol/engine';
+import type { Presence } from '@gwk/core/resources/live';
+import type { InteractiveMode } from '@gwk/core/states';
 import {
   SendFailure,
   type Built,
@@ -8,28 +11,37 @@ import {
   type DriverContext,
   type PairedDevice,
   type Receipt,
+  type ReadMessage,
   type Stanza,
 } from './driver.js';
-import { buildForSandbox } from './sandbox-build.js';
-import { LonelyNetwork, RemoteNetwork, type SandboxNetwork } from './sandbox-network.js';
+import { buildChange, buildForSandbox } from './sandbox-build.js';
+import { LonelyNetwork, RemoteNetwork, type SandboxNetwork, type Signal } from './sandbox-network.js';
+import { closedBy, pairSandbox } from './sandbox-pairing.js';
+
+type Tell = (event: ConnectionEvent) => void;
 
 const DELIVERED_AFTER_MS = 300;
 const READ_AFTER_MS = 1_000;
+const LISTEN_MS = 60_000;
 
 /** Numbers by whose last digits a consumer chooses what happens (design: sandbox). */
 const NOT_ON_NETWORK = '0000';
 const NEVER_READ = '0001';
 const FAILING = '0002';
+const ALWAYS_FAILS = 'this sandbox number always fails';
 
 const CREDENTIALS = { type: 'creds', key: 'me' };
 
 /**
  * The simulated number: pairs by itself, accepts what it is given, and makes the receipts of the other side. Its
- * session is one entry, the paired device; without it a connection begins with a pairing.
+ * session is one entry, the paired device; without it a first connection makes one. After a logout nothing connects
+ * until a pairing is wanted, which then goes as on the network.
  */
 export class SandboxDriver implements Driver {
   readonly #context: DriverContext;
   readonly #network: SandboxNetwork;
+  /** Of the connection: what waits for the other side ends with it. */
+  #open = new AbortController();
   #device: PairedDevice | undefined;
   /** Number of the connection; 0 while there is none. */
   #connection = 0;
@@ -45,47 +57,115 @@ export class SandboxDriver implements Driver {
       : new LonelyNetwork();
   }
 
-  connect(listen: (event: ConnectionEvent) => void): void {
+  connect(listen: (event: ConnectionEvent) => void, wanted: PairingWanted | null): void {
     const connection = ++this.#connections;
     this.#connection = connection;
+    this.#open.abort();
+    const { signal } = (this.#open = new AbortController());
     const tell = (event: ConnectionEvent): void => {
       if (this.#connection === connection) listen(event);
     };
-    this.#login(tell).catch((error: unknown) => {
-      this.#context.log.warn({ err: error }, 'the session could not be read or written');
+    const living = wanted ? this.#pair(wanted, tell, signal) : this.#live(tell, signal);
+    living.catch((error: unknown) => {
+      this.#context.log.warn({ err: error }, 'the session or the network could not be had');
       tell({ kind: 'closed', how: { kind: 'dropped', reason: 'session_unavailable' } });
     });
   }
 
   async close(): Promise<void> {
     this.#connection = 0;
+    this.#open.abort();
     this.#network.close();
   }
 
-  async logout(): Promise<void> {
-    await this.#context.session.write([{ ...CREDENTIALS, value: null }]);
-    this.#device = undefined;
+  async logout(): Promise<boolean> {
+    const device = this.#device ?? (await this.#readDevice());
+    if (!device) return true;
+    const unlinked = await this.#network.signal({ kind: 'unlink' }).then(
+      () => true,
+      () => false,
+    );
+    await this.#forget();
+    return unlinked;
   }
 
-  async build(message: ClaimedMessage): Promise<Built> {
-    return buildForSandbox(message);
+  async checkContact(phone: string): Promise<string | null> {
+    await this.#signal({ kind: 'check', phone });
+    return phone.endsWith(NOT_ON_NETWORK) ? null : `${phone}@s.whatsapp.net`;
+  }
+
+  markRead(chat: string, messages: readonly ReadMessage[]): Promise<void> {
+    return this.#signal({ kind: 'read', chat, messages });
+  }
+
+  sendPresence(chat: string, presence: Presence): Promise<void> {
+    return this.#signal({ kind: 'presence', chat, presence });
+  }
+
+  async build(message: ClaimedMessage, mode: InteractiveMode): Promise<Built> {
+    return buildForSandbox(message, mode);
   }
 
   async send(stanza: Stanza): Promise<void> {
-    const number = stanza.chat.split('@', 1)[0]!;
+    const number = numberOf(stanza.chat);
     if (number.endsWith(NOT_ON_NETWORK)) throw SendFailure.refused('recipient_not_on_whatsapp');
     await this.#network.write(stanza);
-    if (number.endsWith(FAILING)) throw SendFailure.refused('wa_error', 'this sandbox number always fails');
+    if (number.endsWith(FAILING)) throw SendFailure.refused('wa_error', ALWAYS_FAILS);
     this.#receiptLater(stanza.waMessageId, 'delivered', DELIVERED_AFTER_MS);
     if (!number.endsWith(NEVER_READ)) this.#receiptLater(stanza.waMessageId, 'read', READ_AFTER_MS);
   }
 
-  async #login(tell: (event: ConnectionEvent) => void): Promise<void> {
-    const known = this.#device ?? (await this.#readDevice());
-    const device = known ?? deviceOf(this.#context.instanceId);
-    if (!known) {
-      const value = Buffer.from(JSON.stringify(device)).toString('base64');
-      await this.#context.session.write([{ ...CREDENTIALS, value }]);
+  async change(change: SentChange, writing: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void> {
+    const { stanza_id, message } = change;
+    if (this.#connection === 0) throw SendFailure.notWritten();
+    if (numberOf(message.chat).endsWith(FAILING)) throw SendFailure.refused('wa_error', ALWAYS_FAILS);
+    const bytes = buildChange(change);
+    await this.#network.write({ waMessageId: stanza_id, chat: message.chat, bytes, ...writing });
+  }
+
+  #signal(what: Signal): Promise<void> {
+    if (this.#connection === 0) return Promise.reject(SendFailure.notWritten());
+    return this.#network.signal(what);
+  }
+
+  async #pair(wanted: PairingWanted, tell: Tell, signal: AbortSignal): Promise<void> {
+    await this.#forget();
+    const link = async (): Promise<void> => tell({ kind: 'paired', device: await this.#link() });
+    await pairSandbox({ wanted, network: this.#network, tell, link, signal });
+  }
+
+  /** Logged in, until the other side ends it. */
+  async #live(tell: Tell, signal: AbortSignal): Promise<void> {
+    await this.#login(tell);
+    while (!signal.aborted) {
+      const event = await this.#network.nextEvent(LISTEN_MS, signal);
+      if (event === null || event.kind === 'scan' || event.kind === 'refuse') continue;
+      if (event.kind === 'unlink') await this.#forget();
+      tell({ kind: 'closed', how: closedBy(event) });
+      return;
+    }
+  }
+
+  async #link(): Promise<PairedDevice> {
+    const device = deviceOf(this.#context.instanceId);
+    const value = Buffer.from(JSON.stringify(device)).toString('base64');
+    await this.#context.session.write([{ ...CREDENTIALS, value }]);
+    this.#device = device;
+    return device;
+  }
+
+  /** Of a deleted instance there is no session to be written any more. */
+  async #forget(): Promise<void> {
+    this.#device = undefined;
+    await this.#context.session.write([{ ...CREDENTIALS, value: null }]).catch((error: unknown) => {
+      this.#context.log.info({ err: error }, 'the session was not removed');
+    });
+  }
+
+  async #login(tell: Tell): Promise<void> {
+    let device = this.#device ?? (await this.#readDevice());
+    if (!device) {
+      device = await this.#link();
       tell({ kind: 'paired', device });
     }
     this.#device = device;
@@ -110,6 +190,8 @@ export class SandboxDriver implements Driver {
     }, afterMs).unref();
   }
 }
+
+const numberOf = (chat: string): string => chat.split('@', 1)[0]!;
 
 /** A number that cannot be anybody's: 55 and the area code 00, which does not exist. */
 function deviceOf(instanceId: string): PairedDevice {

@@ -43,6 +43,7 @@ export class CommandReader {
   readonly #options: CommandReaderOptions;
   readonly #stream: string;
   readonly #reader: GroupReader;
+  readonly #obeying = new Set<Promise<void>>();
 
   constructor(options: CommandReaderOptions) {
     this.#options = options;
@@ -84,7 +85,12 @@ export class CommandReader {
       this.#options.log.info({ command: command.name, command_id: command.id }, 'a late command was dropped');
       return;
     }
-    void this.#obey(command);
+    const obeying = this.#obey(command).finally(() => this.#obeying.delete(obeying));
+    this.#obeying.add(obeying);
+  }
+
+  async replied(): Promise<void> {
+    await Promise.all(this.#obeying);
   }
 
   async #obey(command: Command): Promise<void> {

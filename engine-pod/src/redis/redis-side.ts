@@ -24,6 +24,7 @@ export interface RedisSideOptions extends Pick<DoorbellOptions, 'ring' | 'keep'>
 export class RedisSide {
   readonly #links: { bell: RedisLink; commands: RedisLink; side: RedisLink };
   readonly #side: SideChannel;
+  readonly #commands: CommandReader;
   readonly #run: () => Promise<void>[];
   #restoring: Promise<void> | undefined;
 
@@ -42,13 +43,13 @@ export class RedisSide {
       link: this.#links.bell,
       putAway: (entries) => this.#side.putAway(entries),
     });
-    const commands = new CommandReader({
+    this.#commands = new CommandReader({
       ...options,
       key: options.commandKey,
       link: this.#links.commands,
       side,
     });
-    this.#run = () => [bell.run(), commands.run(), this.#side.run()];
+    this.#run = () => [bell.run(), this.#commands.run(), this.#side.run()];
   }
 
   get up(): boolean {
@@ -57,6 +58,11 @@ export class RedisSide {
 
   start(): void {
     for (const running of this.#run()) void running;
+  }
+
+  /** Resolves once the commands that are being obeyed have been answered. */
+  replied(): Promise<void> {
+    return this.#commands.replied();
   }
 
   stop(): void {

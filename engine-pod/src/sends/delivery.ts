@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { failpoint } from '@gwk/core/failpoints';
+import type { SentMenu } from '@gwk/core/menus/sent-menu';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
 import type { FailureCode, InteractiveMode, Rendering } from '@gwk/core/states';
 import { backoffDelay } from '../backoff.js';
@@ -10,6 +11,7 @@ export interface BuiltMessage {
   message_id: string;
   built: string;
   rendered_as: Rendering | null;
+  menu: SentMenu | null;
 }
 
 export type Conclusion =
@@ -56,6 +58,7 @@ export class Delivery {
   #given: boolean;
   #bytes!: Buffer;
   #rendered_as: Rendering | null;
+  #menu: SentMenu | null = null;
   readonly #answered: Promise<Conclusion>;
   #answer!: (conclusion: Conclusion) => void;
 
@@ -98,6 +101,7 @@ export class Delivery {
       const built = await this.#context.driver.build(message, this.#context.mode());
       this.#bytes = built.bytes;
       this.#rendered_as = built.rendered_as;
+      this.#menu = built.menu;
     }
     return (await this.#store()) ? undefined : { kind: 'dropped' };
   }
@@ -107,6 +111,7 @@ export class Delivery {
       message_id: this.message.message_id,
       built: this.#bytes.toString('base64'),
       rendered_as: this.#rendered_as,
+      menu: this.#menu,
     });
   }
 

@@ -11,21 +11,28 @@ export interface Arrival {
   at: number;
 }
 
-/** The network of the sandbox driver: records every stanza, answers as told. */
+/** Answers what is no stanza; false for what is none of its. */
+export interface Beside {
+  serve(request: IncomingMessage, text: string, response: ServerResponse): Promise<boolean>;
+}
+
+/** The network of the sandbox driver: records every stanza, answers as told. What is no stanza gets no answer. */
 export class ScriptedNetwork {
   readonly arrivals: Arrival[] = [];
   /** How long before the acknowledgement of a stanza; null for none. */
   answerAfter: (arrival: Arrival) => number | null = () => 0;
+  readonly #beside: Beside | undefined;
   readonly #server: Server;
 
-  private constructor() {
+  private constructor(beside: Beside | undefined) {
+    this.#beside = beside;
     this.#server = createServer((request, response) => {
       this.#handle(request, response).catch(() => response.destroy());
     });
   }
 
-  static async start(): Promise<ScriptedNetwork> {
-    const network = new ScriptedNetwork();
+  static async start(beside?: Beside): Promise<ScriptedNetwork> {
+    const network = new ScriptedNetwork(beside);
     network.#server.listen(0, '127.0.0.1');
     await once(network.#server, 'listening');
     return network;
@@ -52,8 +59,10 @@ export class ScriptedNetwork {
   async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+    const text = Buffer.concat(chunks).toString('utf8');
+    if ((await this.#beside?.serve(request, text, response)) || request.url !== '/stanza') return;
     const arrival = {
-      ...(JSON.parse(Buffer.concat(chunks).toString('utf8')) as Arrival),
+      ...(JSON.parse(text) as Arrival),
       at: performance.now(),
     };
     this.arrivals.push(arrival);

@@ -35,10 +35,15 @@ export class ScriptedPort {
   readonly instanceId = randomUUID();
   readonly commandKey = Buffer.from('0123456789abcdef0123456789abcdef');
   messagesPerMinute: number;
+  /** What the rows say beside messages. */
+  state: Acquired['instance']['state'] = 'connecting';
+  pairing: Acquired['pairing'] = null;
+  unlink: Acquired['unlink'] = null;
   /** Decides what becomes of a call. */
   fault: Fault = () => 'answer';
   readonly #options: ScriptedPortOptions;
-  readonly #session = new Map<string, string>();
+  /** Of the session store: its values by key. */
+  readonly session = new Map<string, string>();
   readonly #server: Server;
   #epoch = 0;
   #port = 0;
@@ -123,7 +128,11 @@ export class ScriptedPort {
           lease_ms: this.#options.leaseMs ?? 45_000,
           messages_per_minute: this.messagesPerMinute,
           interactive_mode: 'text',
+          pairing: this.pairing,
+          unlink: this.unlink,
         };
+      case 'pairing':
+        return { open: body['session'] === this.pairing?.session };
       case 'claims':
         return { messages: this.queue.claim(String(body['claim_id']), Number(body['limit'])) };
       case 'built':
@@ -132,16 +141,20 @@ export class ScriptedPort {
         this.queue.conclude(body['outcomes'] as { kind: string; message_id?: string }[]);
         return {};
       case 'session-read':
-        return { entries: [...this.#session].map(([key, value]) => ({ type: 'creds', key, value })) };
       case 'session-write':
-        for (const { key, value } of body['entries'] as { key: string; value: string | null }[]) {
-          if (value === null) this.#session.delete(key);
-          else this.#session.set(key, value);
-        }
-        return {};
+        return this.#answerSession(body);
       default:
         return {};
     }
+  }
+
+  #answerSession(body: Record<string, unknown>): unknown {
+    const entries = (body['entries'] ?? []) as { key: string; value: string | null }[];
+    for (const { key, value } of entries) {
+      if (value === null) this.session.delete(key);
+      else this.session.set(key, value);
+    }
+    return { entries: [...this.session].map(([key, value]) => ({ type: 'creds', key, value })) };
   }
 
   #acquired(): Acquired {
@@ -155,12 +168,14 @@ export class ScriptedPort {
         id: this.instanceId,
         kind: 'sandbox',
         interactive_mode: 'text',
-        state: 'connecting',
+        state: this.state,
         first_paired_at: null,
         banned_until: null,
         reconnect_count: 0,
         reconnect_at: null,
       },
+      pairing: this.pairing,
+      unlink: this.unlink,
       messages_per_minute: this.messagesPerMinute,
       redis: this.#options.redis,
       command_key: this.commandKey.toString('base64'),

@@ -4,7 +4,7 @@ import type { StateChange } from '@gwk/core/protocol/engine';
 import type { Heartbeat } from '@gwk/core/protocol/heartbeat';
 import { RedisConnection, type RedisAddress } from '../redis/connection.js';
 import { EngineProcess, until, type EngineSettings } from './engine-process.js';
-import { ScriptedNetwork } from './scripted-network.js';
+import { ScriptedNetwork, type Beside } from './scripted-network.js';
 import { ScriptedPort, type ScriptedPortOptions } from './scripted-port.js';
 
 /** An engine process with a scripted port and network and a real Redis. */
@@ -25,10 +25,10 @@ export class Stage {
   static async open(
     redis: RedisAddress,
     prefix: string,
-    options: Partial<ScriptedPortOptions> = {},
+    { beside, ...options }: Partial<ScriptedPortOptions> & { beside?: Beside } = {},
   ): Promise<Stage> {
     const port = await ScriptedPort.start({ redis: { ...redis, key_prefix: prefix }, ...options });
-    return new Stage(port, await ScriptedNetwork.start(), await RedisConnection.open(redis), prefix);
+    return new Stage(port, await ScriptedNetwork.start(beside), await RedisConnection.open(redis), prefix);
   }
 
   async close(): Promise<void> {

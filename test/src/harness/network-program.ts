@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { serve } from './helper-program.js';
+import type { PairingTerms, PhoneEvent } from '@gwk/engine-pod/driver/sandbox-network';
 import type { ChatRule, Stanza } from './network.js';
+import { Phones } from './phones.js';
 
 /** The network of sandbox engines (network.ts): records every stanza raw, acknowledges as told. */
 interface StanzaBody {
@@ -15,6 +17,7 @@ interface StanzaBody {
 const EVERY_CHAT = '*';
 const stanzas: Stanza[] = [];
 const rules = new Map<string, ChatRule>();
+const phones = new Phones();
 
 function textOf(bytes: string): string {
   try {
@@ -54,6 +57,7 @@ async function ruleFor(chat: string): Promise<ChatRule> {
 }
 
 async function receive(request: IncomingMessage, text: string, response: ServerResponse): Promise<void> {
+  if (await phones.serve(request, text, response)) return;
   if (request.url !== '/stanza') throw new Error(`no route ${request.url}`);
   const stanza = record(JSON.parse(text) as StanzaBody);
   const rule = await ruleFor(stanza.chat);
@@ -71,6 +75,10 @@ serve(
   {
     rule: ({ chat, ...rule }: ChatRule & { chat?: string }) => void rules.set(chat ?? EVERY_CHAT, rule),
     stanzas: ({ from }: { from: number }) => ({ stanzas: stanzas.slice(from) }),
+    phone: ({ instanceId, ...event }: PhoneEvent & { instanceId: string }) => phones.do(instanceId, event),
+    signals: () => ({ signals: phones.signals }),
+    terms: (terms: PairingTerms) => void (phones.terms = terms),
+    mood: ({ mood }: Pick<Phones, 'mood'>) => void (phones.mood = mood),
     count: () => ({ count: stanzas.length }),
   },
   receive,

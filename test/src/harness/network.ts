@@ -1,4 +1,7 @@
+import { fromPublicId } from '@gwk/core/ids';
+import type { PairingTerms, PhoneEvent } from '@gwk/engine-pod/driver/sandbox-network';
 import { Helper } from './helper.js';
+import type { Phones } from './phones.js';
 
 /** One arrival at the network, repeated ones included. */
 export interface Stanza {
@@ -54,6 +57,26 @@ export class Network {
   /** Raw, in the order of arrival. */
   async stanzas(from = 0): Promise<Stanza[]> {
     return (await this.#helper.control<{ stanzas: Stanza[] }>('stanzas', { from })).stanzas;
+  }
+
+  /** What the phone of this instance (`ins_...`), or the network, does to its number next. */
+  async phone(instanceId: string, event: PhoneEvent): Promise<void> {
+    await this.#helper.control('phone', { instanceId: fromPublicId('instance', instanceId), ...event });
+  }
+
+  /** What reached the network that is no message, in order. */
+  async signals(): Promise<Phones['signals']> {
+    return (await this.#helper.control<{ signals: Phones['signals'] }>('signals')).signals;
+  }
+
+  /** How many codes pairings get to show, and for how long each. */
+  async setPairingTerms(terms: PairingTerms): Promise<void> {
+    await this.#helper.control('terms', terms);
+  }
+
+  /** Whether signals are answered. */
+  async setMood(mood: Phones['mood']): Promise<void> {
+    await this.#helper.control('mood', { mood });
   }
 
   async count(): Promise<number> {

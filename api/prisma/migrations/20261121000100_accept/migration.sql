@@ -156,6 +156,13 @@ BEGIN
 
   PERFORM FROM conversations c WHERE c.id = ANY (conversation_ids) ORDER BY c.id FOR NO KEY UPDATE;
 
+  -- A contact whom this instance has no conversation with yet has no lock there: an opt-out waits for this one.
+  PERFORM FROM contacts c
+  WHERE c.id = ANY (ARRAY(
+    SELECT q.id FROM unnest(contact_ids, new_conversations, new_contacts) AS q(id, is_new, makes_contact)
+    WHERE q.is_new AND NOT q.makes_contact AND q.id IS NOT NULL))
+  ORDER BY c.id FOR KEY SHARE;
+
   -- From here on nobody adds to what the limits count, and nobody accepts or opts out in these conversations.
   present := clock_timestamp();
   good := ARRAY(
@@ -163,6 +170,8 @@ BEGIN
       AND (SELECT a.xmin::text = q.account_version FROM accounts a WHERE a.id = q.account_id LIMIT 1) IS TRUE
       AND (q.contact_id IS NULL
         OR (SELECT true FROM opt_outs o WHERE o.contact_id = q.contact_id LIMIT 1) IS NULL)
+      AND (q.contact_id IS NULL OR q.makes_contact OR NOT q.new_conversation
+        OR (SELECT true FROM contacts c WHERE c.id = q.contact_id LIMIT 1) IS TRUE)
       AND (q.new_conversation OR (
         SELECT c.contact_id IS NOT DISTINCT FROM q.contact_id AND (c.first_sent_at IS NOT NULL) = q.counted
           AND c.last_wrote_at IS NOT DISTINCT FROM to_timestamp(q.wrote / 1000)
@@ -178,10 +187,10 @@ BEGIN
         WHERE s.instance_id = q.instance_id AND s.fingerprint = decode(q.fingerprint, 'hex')
           AND s.at > present - make_interval(mins => q.minutes)))
     FROM unnest(account_ids, account_versions, instance_ids, instance_versions, conversation_ids, new_conversations,
-        contact_ids, counted, last_wrote, new_contact_limits, new_contact_ranks, fingerprints, mass_limits, mass_ranks,
-        mass_minutes) WITH ORDINALITY
+        contact_ids, new_contacts, counted, last_wrote, new_contact_limits, new_contact_ranks, fingerprints, mass_limits,
+        mass_ranks, mass_minutes) WITH ORDINALITY
       AS q(account_id, account_version, instance_id, instance_version, conversation_id, new_conversation, contact_id,
-        counted, wrote, new_limit, new_rank, fingerprint, mass_limit, mass_rank, minutes, place)
+        makes_contact, counted, wrote, new_limit, new_rank, fingerprint, mass_limit, mass_rank, minutes, place)
     ORDER BY q.place);
 
   -- A name, conversation or key that another has made meanwhile stays the other's. Who lost is looked for only where

@@ -23,7 +23,13 @@ AS $$
 DECLARE
   ids uuid[] := ARRAY(SELECT o.conversation_id FROM outbox o WHERE o.message_id = ANY (message_ids));
 BEGIN
-  PERFORM FROM conversations v WHERE v.id = ANY (ids) ORDER BY v.id FOR NO KEY UPDATE;
+  LOOP
+    ids := ARRAY(SELECT o.conversation_id FROM outbox o WHERE o.message_id = ANY (message_ids));
+    PERFORM FROM conversations v WHERE v.id = ANY (ids) ORDER BY v.id FOR NO KEY UPDATE;
+    -- Two contacts found to be one may have moved entries to another conversation meanwhile.
+    EXIT WHEN NOT EXISTS (
+      SELECT FROM outbox o WHERE o.message_id = ANY (message_ids) AND o.conversation_id <> ALL (ids));
+  END LOOP;
 END $$;
 
 -- Gives the head of the queue to the first waiting entry of each conversation that has none. The caller holds the
@@ -503,164 +509,4 @@ BEGIN
   WHERE w.value IS NOT NULL
   ON CONFLICT (instance_id, type, key) DO UPDATE SET value_sealed = EXCLUDED.value_sealed, updated_at = now();
   RETURN NULL;
-END $$;
-
--- ------------------------------------------------------------------ what engines receive
-
--- What is known of the conversations that messages came in: one row for each. `names`: the contact's canonical name
--- in a direct chat, else null; `senders`: the canonical name of the sender within a group, else null.
-CREATE FUNCTION gwk_receive_gather(instance_ids uuid[], names text[], group_ids text[], senders text[])
-RETURNS TABLE (
-  account_id uuid, contact_id uuid, contact_name text, conversation_id uuid, sender_name text
-)
-LANGUAGE plpgsql STABLE
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET enable_material = off
-AS $$
-BEGIN
-  RETURN QUERY
-  SELECT i.account_id, n.contact_id, gwk_contact_name(n.contact_id), c.id, gwk_contact_name(s.contact_id)
-  FROM unnest(instance_ids, names, group_ids, senders) WITH ORDINALITY
-    AS q(instance_id, name, group_id, sender, place)
-  LEFT JOIN instances i ON i.id = q.instance_id
-  LEFT JOIN contact_names n ON n.account_id = i.account_id AND n.name = q.name
-  LEFT JOIN contact_names s ON s.account_id = i.account_id AND s.name = q.sender
-  LEFT JOIN LATERAL (
-    SELECT v.id FROM conversations v WHERE v.instance_id = i.id AND v.contact_id = n.contact_id
-    UNION ALL
-    SELECT v.id FROM conversations v WHERE v.instance_id = i.id AND v.group_id = q.group_id
-  ) c ON true
-  ORDER BY q.place;
-END $$;
-
--- Writes what came in, each message once, with its events. Items: {number, place (of the caller), message_id,
--- account_id, instance_id, conversation_id, new_conversation, contact_id, new_contact, name, group_id, participant,
--- wa_message_id, from_me, at, created_at, type, to, person}. Events as in gwk_change_messages.
--- Results by number: 'fenced', 'gone', 'again' (a name or conversation was made by another meanwhile; nothing of the
--- item is written), 'known' (it came in before) or 'written'.
-CREATE FUNCTION gwk_receive(instance_ids uuid[], epochs integer[], holders uuid[], items jsonb, events jsonb)
-RETURNS TABLE (number integer, result text)
-LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET enable_material = off
-AS $$
-#variable_conflict use_column
-DECLARE
-  verdicts text[] := gwk_fence(instance_ids, epochs, holders);
-  good integer[];
-  fresh uuid[];
-  renamed uuid[];
-BEGIN
-  good := ARRAY(
-    SELECT i.number FROM jsonb_to_recordset(items) AS i(number integer, place integer)
-    WHERE verdicts[i.place] IS NULL);
-
-  PERFORM FROM conversations v
-  WHERE v.id = ANY (ARRAY(
-    SELECT i.conversation_id
-    FROM jsonb_to_recordset(items) AS i(number integer, conversation_id uuid, new_conversation boolean)
-    WHERE NOT i.new_conversation AND i.number = ANY (good)))
-  ORDER BY v.id FOR NO KEY UPDATE;
-
-  -- A name or conversation that another has made meanwhile keeps its first maker's ids.
-  WITH wanted AS (
-    SELECT DISTINCT i.account_id, i.name, i.contact_id
-    FROM jsonb_to_recordset(items)
-      AS i(number integer, account_id uuid, name text, contact_id uuid, new_contact boolean)
-    WHERE i.new_contact AND i.number = ANY (good)
-    ORDER BY i.account_id, i.name
-  ), named AS (
-    INSERT INTO contact_names (account_id, name, contact_id)
-    SELECT w.account_id, w.name, w.contact_id FROM wanted w
-    ON CONFLICT DO NOTHING RETURNING account_id, contact_id
-  ), made AS (
-    INSERT INTO contacts (id, account_id) SELECT n.contact_id, n.account_id FROM named n RETURNING id
-  )
-  SELECT ARRAY(
-    SELECT i.number FROM jsonb_to_recordset(items) AS i(number integer, contact_id uuid, new_contact boolean)
-    WHERE i.number = ANY (good) AND (NOT i.new_contact OR EXISTS (SELECT FROM made m WHERE m.id = i.contact_id)))
-  INTO good;
-
-  WITH wanted AS (
-    SELECT DISTINCT i.conversation_id, i.instance_id, i.contact_id, i.group_id
-    FROM jsonb_to_recordset(items)
-      AS i(number integer, conversation_id uuid, instance_id uuid, contact_id uuid, group_id text,
-        new_conversation boolean)
-    WHERE i.new_conversation AND i.number = ANY (good)
-    ORDER BY i.instance_id, i.contact_id, i.group_id
-  ), made AS (
-    INSERT INTO conversations (id, instance_id, contact_id, group_id)
-    SELECT w.conversation_id, w.instance_id, w.contact_id, w.group_id FROM wanted w
-    ON CONFLICT DO NOTHING RETURNING id
-  )
-  SELECT ARRAY(
-    SELECT i.number FROM jsonb_to_recordset(items)
-      AS i(number integer, conversation_id uuid, new_conversation boolean)
-    WHERE i.number = ANY (good) AND CASE WHEN i.new_conversation
-      THEN EXISTS (SELECT FROM made m WHERE m.id = i.conversation_id)
-      ELSE EXISTS (SELECT FROM conversations v WHERE v.id = i.conversation_id) END)
-  INTO good;
-
-  WITH seen AS (
-    INSERT INTO inbound_seen (conversation_id, participant, wa_message_id, message_id)
-    SELECT i.conversation_id, COALESCE(i.participant, ''), i.wa_message_id, i.message_id
-    FROM jsonb_to_recordset(items)
-      AS i(number integer, conversation_id uuid, participant text, wa_message_id text, message_id uuid)
-    WHERE i.number = ANY (good)
-    ON CONFLICT DO NOTHING RETURNING message_id
-  )
-  SELECT array_agg(s.message_id) INTO fresh FROM seen s;
-
-  INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, wa_message_id,
-    participant, created_at, sent_at, delivered_at, updated_at)
-  SELECT i.message_id, i.account_id, i.instance_id, i.conversation_id, 'inbound', i."to", i.type, 'delivered',
-    i.wa_message_id, i.participant, i.created_at, i.at, i.created_at, i.created_at
-  FROM jsonb_to_recordset(items)
-    AS i(message_id uuid, account_id uuid, instance_id uuid, conversation_id uuid, "to" text, type text,
-      wa_message_id text, participant text, created_at timestamptz, at timestamptz, from_me boolean)
-  WHERE NOT i.from_me AND i.message_id = ANY (fresh);
-
-  UPDATE conversations v SET last_wrote_at = GREATEST(v.last_wrote_at, w.at)
-  FROM (
-    SELECT i.conversation_id, max(i.at) AS at
-    FROM jsonb_to_recordset(items) AS i(conversation_id uuid, at timestamptz, from_me boolean, message_id uuid)
-    WHERE NOT i.from_me AND i.message_id = ANY (fresh)
-    GROUP BY i.conversation_id
-  ) AS w
-  WHERE v.id = w.conversation_id;
-
-  renamed := ARRAY(
-    SELECT c.id FROM contacts c
-    JOIN (SELECT DISTINCT i.contact_id, i.person
-          FROM jsonb_to_recordset(items) AS i(contact_id uuid, person text, message_id uuid)
-          WHERE i.person IS NOT NULL AND i.contact_id IS NOT NULL AND i.message_id = ANY (fresh)) AS p
-      ON p.contact_id = c.id
-    WHERE c.name IS DISTINCT FROM p.person
-    ORDER BY c.id FOR NO KEY UPDATE OF c);
-  UPDATE contacts c SET name = p.person
-  FROM (
-    SELECT DISTINCT ON (i.contact_id) i.contact_id, i.person
-    FROM jsonb_to_recordset(items) AS i(contact_id uuid, person text, message_id uuid, at timestamptz)
-    WHERE i.person IS NOT NULL AND i.contact_id = ANY (renamed) AND i.message_id = ANY (fresh)
-    ORDER BY i.contact_id, i.at DESC
-  ) AS p
-  WHERE c.id = p.contact_id;
-
-  PERFORM gwk_emit(
-    array_agg(e.id ORDER BY e.id), array_agg(e.account_id ORDER BY e.id), array_agg(e.instance_id ORDER BY e.id),
-    array_agg(e.type ORDER BY e.id), array_agg(e.by_default ORDER BY e.id), array_agg(e.at ORDER BY e.id),
-    array_agg(decode(e.data, 'base64') ORDER BY e.id))
-  FROM jsonb_to_recordset(events) AS e(
-    message_id uuid, id uuid, account_id uuid, instance_id uuid, type text, by_default boolean, at timestamptz,
-    data text)
-  WHERE e.message_id = ANY (fresh)
-  HAVING count(*) > 0;
-
-  RETURN QUERY
-  SELECT i.number, CASE
-    WHEN verdicts[i.place] IS NOT NULL THEN verdicts[i.place]
-    WHEN i.number <> ALL (good) THEN 'again'
-    WHEN i.message_id = ANY (fresh) THEN 'written'
-    ELSE 'known' END
-  FROM jsonb_to_recordset(items) AS i(number integer, place integer, message_id uuid);
 END $$;

@@ -1,6 +1,9 @@
 import { isWarmingUp, resolvePolicy, type Policy, type PolicyOverrides } from '@gwk/core/policy/policy';
 import type { Facts } from './gather.js';
 
+/** What decides about the policy in force. */
+type PolicyFacts = Pick<Facts, 'accountPolicy' | 'instancePolicy' | 'warmUpFrom' | 'at'>;
+
 const MAX_REMEMBERED = 2_000;
 const DEFAULT_MASS_MINUTES = 60;
 
@@ -19,7 +22,7 @@ export class Policies {
     return this.#environment.mass_block?.window_minutes ?? DEFAULT_MASS_MINUTES;
   }
 
-  of({ accountPolicy, instancePolicy, warmUpFrom, at }: Facts): Policy {
+  of({ accountPolicy, instancePolicy, warmUpFrom, at }: PolicyFacts): Policy {
     const warmingUp = isWarmingUp(warmUpFrom === null ? null : new Date(warmUpFrom), new Date(at));
     const resolved = this.#resolve(accountPolicy ?? '{}', instancePolicy ?? '{}');
     return warmingUp ? resolved.warmingUp : resolved.warm;

@@ -99,7 +99,7 @@ export class ContractChecker {
   }
 
   #checkProblem(seen: Seen): void {
-    this.#checkBody('a problem', { $ref: '#/components/schemas/Problem' }, seen);
+    this.#checkBody('a problem', { $ref: '#/components/schemas/ProblemOut' }, seen);
     const body = JSON.parse(seen.text) as { status: number; request_id: string };
     if (body.status !== seen.status)
       throw undescribed('a problem', seen, `status ${body.status} in its body`);

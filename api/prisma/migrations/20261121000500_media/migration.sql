@@ -1,0 +1,67 @@
+-- Media: what schema.prisma cannot say.
+
+-- Finished files of messages.
+CREATE INDEX media_messages_idx ON media (message_id) WHERE message_id IS NOT NULL;
+CREATE INDEX media_present_idx ON media (expires_at) WHERE removed_at IS NULL;
+
+-- A file that no row names any more is removed from the store, whatever took its row away (retention, the end of an
+-- account): the row that names the file goes over into one that says so, in the same transaction.
+CREATE FUNCTION gwk_media_gone() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF OLD.removed_at IS NULL AND (TG_OP = 'DELETE' OR NEW.removed_at IS NOT NULL) THEN
+    INSERT INTO store_removals (store_key, due_at) VALUES (OLD.store_key, now()) ON CONFLICT DO NOTHING;
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER media_gone AFTER DELETE OR UPDATE OF removed_at ON media
+  FOR EACH ROW EXECUTE FUNCTION gwk_media_gone();
+
+-- ------------------------------------------------------------------ preparation
+
+-- Takes messages to prepare, the oldest first, of each account no more than its share. A taken one is due again when
+-- its time is over: the worker that took it may be gone. Touches columns that nothing else writes and waits for no
+-- lock, so it stands outside the order of locks.
+CREATE FUNCTION gwk_take_unprepared(most integer, per_instance integer, hold_ms integer) RETURNS TABLE (
+  message_id uuid, instance_id uuid, account_id uuid, type text, attempts integer, content_sealed bytea
+) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY
+  WITH due AS (
+    SELECT o.message_id, row_number() OVER (PARTITION BY o.instance_id ORDER BY o.created_at) AS turn, o.created_at
+    FROM outbox o
+    WHERE NOT o.prepared AND (o.prepare_at IS NULL OR o.prepare_at <= now())
+  ), chosen AS (
+    SELECT o.message_id FROM outbox o
+    WHERE o.message_id IN (
+      SELECT d.message_id FROM due d WHERE d.turn <= per_instance ORDER BY d.turn, d.created_at LIMIT most)
+    AND NOT o.prepared AND (o.prepare_at IS NULL OR o.prepare_at <= now())
+    FOR UPDATE SKIP LOCKED
+  ), taken AS (
+    UPDATE outbox o
+    SET prepare_at = now() + hold_ms * interval '1 millisecond', prepare_attempts = o.prepare_attempts + 1
+    FROM chosen c WHERE o.message_id = c.message_id
+    RETURNING o.message_id, o.instance_id, o.prepare_attempts, o.created_at
+  )
+  SELECT t.message_id, t.instance_id, m.account_id, m.type, t.prepare_attempts, c.content_sealed
+  FROM taken t
+  JOIN messages m ON m.id = t.message_id
+  LEFT JOIN message_contents c ON c.message_id = t.message_id
+  ORDER BY t.created_at;
+END $$;
+
+-- A message is prepared: what was finished for it is in its content now. Answers null where it no longer waits, else
+-- whether it can be claimed at once.
+CREATE FUNCTION gwk_prepared(message uuid, content bytea) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+  at_head boolean;
+BEGIN
+  PERFORM gwk_lock_conversations(ARRAY[message]);
+  UPDATE outbox o SET prepared = true, prepare_at = NULL
+  WHERE o.message_id = message AND NOT o.prepared
+  RETURNING o.head INTO at_head;
+  IF FOUND THEN
+    UPDATE message_contents c SET content_sealed = content WHERE c.message_id = message;
+  END IF;
+  RETURN at_head;
+END $$;

@@ -1,0 +1,466 @@
+-- What comes in: messages, replies, votes and changes; opt-outs; contacts that are found to be one.
+--
+-- Locks: leases by instance, conversations by id, contacts by id, then what is written beneath them. Whoever changes
+-- what a contact is (an opt-out, a merge) holds all its conversations and the contact itself, so that whoever accepts
+-- for it either came before, and is seen, or comes after, and sees.
+
+-- CreateTable
+CREATE TABLE "poll_votes" (
+    "message_id" UUID NOT NULL,
+    "voter" TEXT NOT NULL,
+    "chosen" INTEGER[],
+
+    CONSTRAINT "poll_votes_pkey" PRIMARY KEY ("message_id","voter")
+);
+
+-- AddForeignKey
+ALTER TABLE "poll_votes" ADD CONSTRAINT "poll_votes_message_id_fkey" FOREIGN KEY ("message_id") REFERENCES "menus"("message_id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- ------------------------------------------------------------------ contacts
+
+-- Takes contacts with all their conversations, so that nobody accepts, opts out or merges beside the caller.
+CREATE FUNCTION gwk_lock_contacts(ids uuid[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM FROM conversations v WHERE v.contact_id = ANY (ids) ORDER BY v.id FOR NO KEY UPDATE;
+  PERFORM FROM contacts c WHERE c.id = ANY (ids) ORDER BY c.id FOR UPDATE;
+  -- Those made before the second lock was had; the first ones are ours already.
+  PERFORM FROM conversations v WHERE v.contact_id = ANY (ids) ORDER BY v.id FOR NO KEY UPDATE;
+END $$;
+
+-- The contact of a name, locked as above; made under `new_contact` where there is none, unless that is null.
+CREATE FUNCTION gwk_lock_contact_named(account uuid, known_as text, new_contact uuid) RETURNS uuid
+LANGUAGE plpgsql AS $$
+DECLARE
+  contact uuid;
+BEGIN
+  LOOP
+    SELECT n.contact_id INTO contact FROM contact_names n WHERE n.account_id = account AND n.name = known_as;
+    IF NOT FOUND THEN
+      IF new_contact IS NULL THEN
+        RETURN NULL;
+      END IF;
+      WITH named AS (
+        INSERT INTO contact_names (account_id, name, contact_id) VALUES (account, known_as, new_contact)
+        ON CONFLICT DO NOTHING RETURNING contact_id
+      )
+      INSERT INTO contacts (id, account_id) SELECT n.contact_id, account FROM named n;
+      CONTINUE;
+    END IF;
+    PERFORM gwk_lock_contacts(ARRAY[contact]);
+    IF EXISTS (
+      SELECT FROM contact_names n WHERE n.account_id = account AND n.name = known_as AND n.contact_id = contact
+    ) THEN
+      RETURN contact;
+    END IF;
+  END LOOP;
+END $$;
+
+-- Puts all of one conversation into another of the same instance. The caller holds both.
+--
+-- The waiting messages of both stand in one line by the time of their acceptance, each conversation's own order kept.
+-- What is on its way out stays first: the head has the lowest place, another one under way follows at once.
+CREATE FUNCTION gwk_merge_conversations(kept uuid, gone uuid) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  base bigint;
+  waiting bigint;
+BEGIN
+  SELECT max(v.last_seq) INTO base FROM conversations v WHERE v.id IN (kept, gone);
+  WITH own AS (
+    SELECT o.message_id, o.conversation_id, o.seq, o.state = 'claimed' AS claimed,
+      max(o.created_at) OVER (PARTITION BY o.conversation_id ORDER BY o.seq) AS since
+    FROM outbox o WHERE o.conversation_id IN (kept, gone) AND o.seq IS NOT NULL
+  ), line AS (
+    SELECT w.message_id, row_number() OVER (ORDER BY w.claimed DESC, w.since, w.conversation_id, w.seq) AS place
+    FROM own w
+  ), moved AS (
+    UPDATE outbox o SET conversation_id = kept, head = false, seq = base + l.place
+    FROM line l WHERE o.message_id = l.message_id
+    RETURNING o.message_id
+  )
+  SELECT count(*) INTO waiting FROM moved;
+  UPDATE outbox o SET conversation_id = kept WHERE o.conversation_id = gone;
+  UPDATE outbox o SET head = true, turn_at = COALESCE(o.turn_at, now())
+  WHERE o.conversation_id = kept AND o.seq = base + 1;
+
+  UPDATE conversations k
+  SET last_seq = base + waiting, last_wrote_at = GREATEST(k.last_wrote_at, g.last_wrote_at),
+    first_sent_at = f.first_sent_at, first_sent_no = f.first_sent_no
+  FROM conversations g
+  CROSS JOIN LATERAL (
+    SELECT v.first_sent_at, v.first_sent_no FROM conversations v WHERE v.id IN (kept, gone)
+    ORDER BY v.first_sent_no NULLS LAST LIMIT 1
+  ) AS f
+  WHERE k.id = kept AND g.id = gone;
+
+  UPDATE messages m SET conversation_id = kept WHERE m.conversation_id = gone;
+  UPDATE menus m SET conversation_id = kept WHERE m.conversation_id = gone;
+  INSERT INTO inbound_seen (conversation_id, participant, wa_message_id, message_id, seen_at)
+  SELECT kept, s.participant, s.wa_message_id, s.message_id, s.seen_at FROM inbound_seen s
+  WHERE s.conversation_id = gone
+  ON CONFLICT DO NOTHING;
+  DELETE FROM conversations v WHERE v.id = gone;
+END $$;
+
+-- Makes one contact of two. The caller holds both (gwk_lock_contacts). Opted out if either was.
+CREATE FUNCTION gwk_merge_contacts(kept uuid, gone uuid) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM gwk_merge_conversations(k.id, g.id)
+  FROM conversations g
+  JOIN conversations k ON k.instance_id = g.instance_id AND k.contact_id = kept
+  WHERE g.contact_id = gone;
+  UPDATE conversations v SET contact_id = kept WHERE v.contact_id = gone;
+
+  UPDATE opt_outs o SET contact_id = kept
+  WHERE o.contact_id = gone AND NOT EXISTS (SELECT FROM opt_outs p WHERE p.contact_id = kept);
+  DELETE FROM mass_sends s
+  WHERE s.contact_id = gone AND EXISTS (
+    SELECT FROM mass_sends t
+    WHERE t.instance_id = s.instance_id AND t.fingerprint = s.fingerprint AND t.contact_id = kept);
+  UPDATE mass_sends s SET contact_id = kept WHERE s.contact_id = gone;
+  UPDATE contact_names n SET contact_id = kept WHERE n.contact_id = gone;
+  UPDATE contacts c SET name = COALESCE(c.name, g.name) FROM contacts g WHERE c.id = kept AND g.id = gone;
+  DELETE FROM contacts c WHERE c.id = gone;
+END $$;
+
+-- Two names turned out to be those of one contact. The older one of two contacts is kept. `opted_out`: after a merge,
+-- what waits for the contact is not to leave.
+CREATE FUNCTION gwk_link_names(account uuid, name_a text, name_b text, new_contact uuid)
+RETURNS TABLE (contact_id uuid, merged boolean, opted_out boolean) LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+  a uuid;
+  b uuid;
+BEGIN
+  merged := false;
+  LOOP
+    a := (SELECT n.contact_id FROM contact_names n WHERE n.account_id = account AND n.name = name_a);
+    b := (SELECT n.contact_id FROM contact_names n WHERE n.account_id = account AND n.name = name_b);
+    EXIT WHEN a = b;
+    IF a IS NULL AND b IS NULL THEN
+      a := gwk_lock_contact_named(account, name_a, new_contact);
+      CONTINUE;
+    END IF;
+    PERFORM gwk_lock_contacts(ARRAY[a, b]);
+    CONTINUE WHEN NOT EXISTS (SELECT FROM contacts c WHERE c.id = COALESCE(a, b));
+    IF a IS NULL OR b IS NULL THEN
+      INSERT INTO contact_names (account_id, name, contact_id)
+      VALUES (account, CASE WHEN a IS NULL THEN name_a ELSE name_b END, COALESCE(a, b))
+      ON CONFLICT DO NOTHING;
+      CONTINUE;
+    END IF;
+    CONTINUE WHEN (SELECT count(*) FROM contact_names n
+      WHERE n.account_id = account AND (n.name, n.contact_id) IN ((name_a, a), (name_b, b))) < 2;
+    PERFORM gwk_merge_contacts(LEAST(a, b), GREATEST(a, b));
+    merged := true;
+  END LOOP;
+
+  UPDATE opt_outs o SET phone = gwk_contact_name(a)
+  WHERE o.contact_id = a AND o.phone IS NULL AND position('@' IN gwk_contact_name(a)) = 0;
+  contact_id := a;
+  opted_out := EXISTS (SELECT FROM opt_outs o WHERE o.contact_id = a);
+  RETURN NEXT;
+END $$;
+
+-- What waits for a contact and has not been attempted, after `last`, in the order of ids.
+CREATE FUNCTION gwk_waiting_for_contact(contact uuid, last uuid, most integer) RETURNS TABLE (message_id uuid)
+LANGUAGE sql STABLE
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
+  SELECT o.message_id FROM conversations v
+  JOIN outbox o ON o.conversation_id = v.id
+  WHERE v.contact_id = contact AND o.attempted_at IS NULL AND (last IS NULL OR o.message_id > last)
+  ORDER BY o.message_id LIMIT most
+$$;
+
+-- The forms in which a phone may be looked for: with and without what the network leaves out.
+CREATE FUNCTION gwk_phone_forms(phone text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT phone || ' ' || CASE
+    WHEN phone ~ '^55[1-9][0-9]9[6-9][0-9]{7}$' THEN left(phone, 4) || substr(phone, 6)
+    WHEN phone ~ '^55[1-9][0-9][6-9][0-9]{7}$' THEN left(phone, 4) || '9' || substr(phone, 5)
+    WHEN phone ~ '^521[0-9]{10}$' THEN '52' || substr(phone, 4)
+    WHEN phone ~ '^52[0-9]{10}$' THEN '521' || substr(phone, 3)
+    WHEN phone ~ '^549[0-9]{10}$' THEN '54' || substr(phone, 4)
+    WHEN phone ~ '^54[0-9]{10}$' THEN '549' || substr(phone, 3)
+    ELSE '' END
+$$;
+
+-- ------------------------------------------------------------------ what comes in
+
+CREATE FUNCTION gwk_menu_facts(menu menus) RETURNS jsonb LANGUAGE sql STABLE AS $$
+  SELECT jsonb_build_object('message_id', menu.message_id, 'wa_message_id', menu.wa_message_id, 'kind', menu.kind,
+    'mode', menu.mode, 'options', encode(menu.options_sealed, 'base64'),
+    'sent_at', extract(epoch FROM menu.sent_at) * 1000, 'answered', menu.answered_at IS NOT NULL)
+$$;
+
+-- What is known of the conversations that messages came in: one row for each. `names`: the contact's canonical name
+-- in a direct chat, else null; `senders`: the canonical name of the sender within a group, else null; `alts`: the other
+-- name of the one or the other. `targets`: the network id of the message that was clicked or voted on; `quotes`: of the one
+-- quoted; `typed`: whether the newest menu of the conversation matters; `voters`: who voted, in the poll that is the target
+-- (without a target: the newest menu).
+CREATE FUNCTION gwk_receive_gather(
+  instance_ids uuid[], names text[], group_ids text[], senders text[], alts text[],
+  targets text[], quotes text[], typed boolean[], voters text[]
+) RETURNS TABLE (
+  account_id uuid, account_policy text, instance_policy text,
+  contact_id uuid, contact_name text, conversation_id uuid,
+  sender_id uuid, sender_name text, alt_id uuid, alt_name text,
+  newest_menu jsonb, quoted_menu jsonb, target_menu jsonb, chosen integer[]
+)
+LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
+AS $$
+BEGIN
+  RETURN QUERY
+  SELECT i.account_id, CASE WHEN q.is_typed THEN a.policy::text END, CASE WHEN q.is_typed THEN i.policy::text END,
+    n.contact_id, gwk_contact_name(n.contact_id), c.id,
+    s.contact_id, gwk_contact_name(s.contact_id), t.contact_id, gwk_contact_name(t.contact_id),
+    newest.facts, quoted.facts, target.facts, w.chosen
+  FROM unnest(instance_ids, names, group_ids, senders, alts, targets, quotes, typed, voters) WITH ORDINALITY
+    AS q(instance_id, name, group_id, sender, alt, target, quote, is_typed, voter, place)
+  LEFT JOIN instances i ON i.id = q.instance_id
+  LEFT JOIN accounts a ON a.id = i.account_id
+  LEFT JOIN contact_names n ON n.account_id = i.account_id AND n.name = q.name
+  LEFT JOIN contact_names s ON s.account_id = i.account_id AND s.name = q.sender
+  LEFT JOIN contact_names t ON t.account_id = i.account_id AND t.name = q.alt
+  LEFT JOIN LATERAL (
+    SELECT v.id FROM conversations v WHERE v.instance_id = i.id AND v.contact_id = n.contact_id
+    UNION ALL
+    SELECT v.id FROM conversations v WHERE v.instance_id = i.id AND v.group_id = q.group_id
+  ) c ON true
+  LEFT JOIN LATERAL (
+    SELECT m.message_id, gwk_menu_facts(m) AS facts FROM menus m
+    WHERE q.is_typed AND m.conversation_id = c.id AND m.sent_at IS NOT NULL
+    ORDER BY m.sent_at DESC, m.message_id DESC LIMIT 1
+  ) newest ON true
+  LEFT JOIN LATERAL (
+    SELECT gwk_menu_facts(m) AS facts FROM menus m
+    WHERE q.is_typed AND m.instance_id = i.id AND m.wa_message_id = q.quote AND m.conversation_id = c.id
+      AND m.sent_at IS NOT NULL LIMIT 1
+  ) quoted ON true
+  LEFT JOIN LATERAL (
+    SELECT m.message_id, gwk_menu_facts(m) AS facts FROM menus m
+    WHERE m.instance_id = i.id AND m.wa_message_id = q.target LIMIT 1
+  ) target ON true
+  LEFT JOIN poll_votes w ON w.voter = q.voter
+    AND w.message_id = CASE WHEN q.target IS NULL THEN newest.message_id ELSE target.message_id END
+  ORDER BY q.place;
+END $$;
+
+-- Messages of conversations by their network ids: those of the last three days first, then all. One row for each.
+CREATE FUNCTION gwk_receive_targets(instance_ids uuid[], conversation_ids uuid[], wa_message_ids text[])
+RETURNS TABLE (message_id uuid, direction text, participant text)
+LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
+AS $$
+DECLARE
+  recently uuid := gwk_lowest_id(now() - interval '3 days');
+  found uuid[];
+BEGIN
+  found := ARRAY(
+    SELECT (SELECT m.id FROM messages m
+      WHERE m.instance_id = q.instance_id AND m.wa_message_id = q.wa_message_id
+        AND m.conversation_id = q.conversation_id AND m.id >= recently LIMIT 1)
+    FROM unnest(instance_ids, conversation_ids, wa_message_ids) WITH ORDINALITY
+      AS q(instance_id, conversation_id, wa_message_id, place)
+    ORDER BY q.place);
+  IF array_position(found, NULL) IS NOT NULL THEN
+    found := ARRAY(
+      SELECT COALESCE(q.id, (SELECT m.id FROM messages m
+        WHERE m.instance_id = q.instance_id AND m.wa_message_id = q.wa_message_id
+          AND m.conversation_id = q.conversation_id AND m.id < recently LIMIT 1))
+      FROM unnest(found, instance_ids, conversation_ids, wa_message_ids) WITH ORDINALITY
+        AS q(id, instance_id, conversation_id, wa_message_id, place)
+      ORDER BY q.place);
+  END IF;
+  RETURN QUERY
+  SELECT m.id, m.direction, m.participant
+  FROM unnest(found) WITH ORDINALITY AS q(id, place)
+  LEFT JOIN LATERAL (SELECT v.id, v.direction, v.participant FROM messages v WHERE v.id = q.id LIMIT 1) m ON true
+  ORDER BY q.place;
+END $$;
+
+-- Writes what came in, each message once, with its events. Items: {number, place (of the caller), message_id,
+-- account_id, instance_id, conversation_id, new_conversation, contact_id, new_contact, name, group_id, participant,
+-- wa_message_id, from_me, at, created_at, type, to, person}, and
+--   has_row, wrote: it makes a message of ours; its sender has written.
+--   reads_menus, newest_menu: it was decided by that newest menu of the conversation (null: none).
+--   answers, typed: the menu that it answers; by typing, which takes one that was not answered.
+--   poll, voter, chosen_before, chosen: the vote, and what it was decided on.
+--   deletes: the message of ours that was deleted for everyone.
+-- Events as in gwk_change_messages. A caller without a holder is the API itself.
+-- Results by number: 'fenced', 'gone', 'again' (what it was decided on has changed, or a name or conversation was made by
+-- another meanwhile; nothing of the item is written), 'known' (it came in before) or 'written'.
+CREATE FUNCTION gwk_receive(instance_ids uuid[], epochs integer[], holders uuid[], items jsonb, events jsonb)
+RETURNS TABLE (number integer, result text)
+LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
+AS $$
+#variable_conflict use_column
+DECLARE
+  verdicts text[] := gwk_fence(instance_ids, epochs, holders);
+  good integer[];
+  fresh uuid[];
+  renamed uuid[];
+BEGIN
+  IF array_position(holders, NULL) IS NOT NULL THEN
+    verdicts := ARRAY(
+      SELECT CASE WHEN q.holder IS NOT NULL THEN q.verdict
+        WHEN (SELECT true FROM instances i WHERE i.id = q.instance_id AND i.deleted_at IS NULL) IS NULL THEN 'gone' END
+      FROM unnest(instance_ids, holders, verdicts) WITH ORDINALITY AS q(instance_id, holder, verdict, place)
+      ORDER BY q.place);
+  END IF;
+  good := ARRAY(
+    SELECT i.number FROM jsonb_to_recordset(items) AS i(number integer, place integer)
+    WHERE verdicts[i.place] IS NULL);
+
+  PERFORM FROM conversations v
+  WHERE v.id = ANY (ARRAY(
+    SELECT i.conversation_id
+    FROM jsonb_to_recordset(items) AS i(number integer, conversation_id uuid, new_conversation boolean)
+    WHERE NOT i.new_conversation AND i.number = ANY (good)))
+  ORDER BY v.id FOR NO KEY UPDATE;
+  PERFORM FROM contacts c
+  WHERE c.id = ANY (ARRAY(
+    SELECT i.contact_id
+    FROM jsonb_to_recordset(items)
+      AS i(number integer, contact_id uuid, new_contact boolean, new_conversation boolean)
+    WHERE i.new_conversation AND NOT i.new_contact AND i.contact_id IS NOT NULL AND i.number = ANY (good)))
+  ORDER BY c.id FOR KEY SHARE;
+
+  good := ARRAY(
+    SELECT i.number
+    FROM jsonb_to_recordset(items) AS i(number integer, conversation_id uuid, new_conversation boolean,
+      contact_id uuid, new_contact boolean, reads_menus boolean, newest_menu uuid, answers uuid, typed boolean, poll uuid,
+      voter text, chosen_before integer[])
+    WHERE i.number = ANY (good)
+      AND (i.new_contact OR i.contact_id IS NULL OR EXISTS (SELECT FROM contacts c WHERE c.id = i.contact_id))
+      AND (NOT i.reads_menus OR i.newest_menu IS NOT DISTINCT FROM (
+        SELECT m.message_id FROM menus m WHERE m.conversation_id = i.conversation_id AND m.sent_at IS NOT NULL
+        ORDER BY m.sent_at DESC, m.message_id DESC LIMIT 1))
+      AND (NOT i.typed OR EXISTS (
+        SELECT FROM menus m WHERE m.message_id = i.answers AND m.answered_at IS NULL))
+      AND (i.poll IS NULL OR i.chosen_before IS NOT DISTINCT FROM (
+        SELECT w.chosen FROM poll_votes w WHERE w.message_id = i.poll AND w.voter = i.voter)));
+
+  -- A name or conversation that another has made meanwhile keeps its first maker's ids.
+  WITH wanted AS (
+    SELECT DISTINCT i.account_id, i.name, i.contact_id
+    FROM jsonb_to_recordset(items)
+      AS i(number integer, account_id uuid, name text, contact_id uuid, new_contact boolean)
+    WHERE i.new_contact AND i.number = ANY (good)
+    ORDER BY i.account_id, i.name
+  ), named AS (
+    INSERT INTO contact_names (account_id, name, contact_id)
+    SELECT w.account_id, w.name, w.contact_id FROM wanted w
+    ON CONFLICT DO NOTHING RETURNING account_id, contact_id
+  ), made AS (
+    INSERT INTO contacts (id, account_id) SELECT n.contact_id, n.account_id FROM named n RETURNING id
+  )
+  SELECT ARRAY(
+    SELECT i.number FROM jsonb_to_recordset(items) AS i(number integer, contact_id uuid, new_contact boolean)
+    WHERE i.number = ANY (good) AND (NOT i.new_contact OR EXISTS (SELECT FROM made m WHERE m.id = i.contact_id)))
+  INTO good;
+
+  WITH wanted AS (
+    SELECT DISTINCT i.conversation_id, i.instance_id, i.contact_id, i.group_id
+    FROM jsonb_to_recordset(items)
+      AS i(number integer, conversation_id uuid, instance_id uuid, contact_id uuid, group_id text,
+        new_conversation boolean)
+    WHERE i.new_conversation AND i.number = ANY (good)
+    ORDER BY i.instance_id, i.contact_id, i.group_id
+  ), made AS (
+    INSERT INTO conversations (id, instance_id, contact_id, group_id)
+    SELECT w.conversation_id, w.instance_id, w.contact_id, w.group_id FROM wanted w
+    ON CONFLICT DO NOTHING RETURNING id
+  )
+  SELECT ARRAY(
+    SELECT i.number FROM jsonb_to_recordset(items)
+      AS i(number integer, conversation_id uuid, new_conversation boolean)
+    WHERE i.number = ANY (good) AND CASE WHEN i.new_conversation
+      THEN EXISTS (SELECT FROM made m WHERE m.id = i.conversation_id)
+      ELSE EXISTS (SELECT FROM conversations v WHERE v.id = i.conversation_id) END)
+  INTO good;
+
+  WITH seen AS (
+    INSERT INTO inbound_seen (conversation_id, participant, wa_message_id, message_id)
+    SELECT i.conversation_id, COALESCE(i.participant, ''), i.wa_message_id, i.message_id
+    FROM jsonb_to_recordset(items)
+      AS i(number integer, conversation_id uuid, participant text, wa_message_id text, message_id uuid)
+    WHERE i.number = ANY (good)
+    ON CONFLICT DO NOTHING RETURNING message_id
+  )
+  SELECT array_agg(s.message_id) INTO fresh FROM seen s;
+
+  INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, wa_message_id,
+    participant, created_at, sent_at, delivered_at, updated_at)
+  SELECT i.message_id, i.account_id, i.instance_id, i.conversation_id, 'inbound', i."to", i.type, 'delivered',
+    i.wa_message_id, i.participant, i.created_at, i.at, i.created_at, i.created_at
+  FROM jsonb_to_recordset(items)
+    AS i(message_id uuid, account_id uuid, instance_id uuid, conversation_id uuid, "to" text, type text,
+      wa_message_id text, participant text, created_at timestamptz, at timestamptz, has_row boolean)
+  WHERE i.has_row AND i.message_id = ANY (fresh);
+
+  UPDATE conversations v SET last_wrote_at = GREATEST(v.last_wrote_at, w.at)
+  FROM (
+    SELECT i.conversation_id, max(i.at) AS at
+    FROM jsonb_to_recordset(items) AS i(conversation_id uuid, at timestamptz, wrote boolean, message_id uuid)
+    WHERE i.wrote AND i.message_id = ANY (fresh)
+    GROUP BY i.conversation_id
+  ) AS w
+  WHERE v.id = w.conversation_id;
+
+  UPDATE menus m SET answered_at = w.at
+  FROM (
+    SELECT i.answers, min(i.at) AS at
+    FROM jsonb_to_recordset(items) AS i(answers uuid, at timestamptz, message_id uuid)
+    WHERE i.answers IS NOT NULL AND i.message_id = ANY (fresh)
+    GROUP BY i.answers
+  ) AS w
+  WHERE m.message_id = w.answers AND m.answered_at IS NULL;
+  INSERT INTO poll_votes (message_id, voter, chosen)
+  SELECT i.poll, i.voter, i.chosen
+  FROM jsonb_to_recordset(items) AS i(poll uuid, voter text, chosen integer[], message_id uuid)
+  WHERE i.poll IS NOT NULL AND i.message_id = ANY (fresh)
+  ON CONFLICT (message_id, voter) DO UPDATE SET chosen = EXCLUDED.chosen;
+  UPDATE messages m SET deleted_for_all = true, version = m.version + 1, updated_at = now()
+  FROM jsonb_to_recordset(items) AS i(deletes uuid, message_id uuid)
+  WHERE m.id = i.deletes AND NOT m.deleted_for_all AND i.message_id = ANY (fresh);
+
+  renamed := ARRAY(
+    SELECT c.id FROM contacts c
+    JOIN (SELECT DISTINCT i.contact_id, i.person
+          FROM jsonb_to_recordset(items) AS i(contact_id uuid, person text, message_id uuid)
+          WHERE i.person IS NOT NULL AND i.contact_id IS NOT NULL AND i.message_id = ANY (fresh)) AS p
+      ON p.contact_id = c.id
+    WHERE c.name IS DISTINCT FROM p.person
+    ORDER BY c.id FOR NO KEY UPDATE OF c);
+  UPDATE contacts c SET name = p.person
+  FROM (
+    SELECT DISTINCT ON (i.contact_id) i.contact_id, i.person
+    FROM jsonb_to_recordset(items) AS i(contact_id uuid, person text, message_id uuid, at timestamptz)
+    WHERE i.person IS NOT NULL AND i.contact_id = ANY (renamed) AND i.message_id = ANY (fresh)
+    ORDER BY i.contact_id, i.at DESC
+  ) AS p
+  WHERE c.id = p.contact_id;
+
+  PERFORM gwk_emit(
+    array_agg(e.id ORDER BY e.id), array_agg(e.account_id ORDER BY e.id), array_agg(e.instance_id ORDER BY e.id),
+    array_agg(e.type ORDER BY e.id), array_agg(e.by_default ORDER BY e.id), array_agg(e.at ORDER BY e.id),
+    array_agg(decode(e.data, 'base64') ORDER BY e.id))
+  FROM jsonb_to_recordset(events) AS e(
+    message_id uuid, id uuid, account_id uuid, instance_id uuid, type text, by_default boolean, at timestamptz,
+    data text)
+  WHERE e.message_id = ANY (fresh)
+  HAVING count(*) > 0;
+
+  RETURN QUERY
+  SELECT i.number, CASE
+    WHEN verdicts[i.place] IS NOT NULL THEN verdicts[i.place]
+    WHEN i.number <> ALL (good) THEN 'again'
+    WHEN i.message_id = ANY (fresh) THEN 'written'
+    ELSE 'known' END
+  FROM jsonb_to_recordset(items) AS i(number integer, place integer, message_id uuid);
+END $$;

@@ -1,0 +1,67 @@
+import { Problem } from '@gwk/core/problems';
+import { OptOutCreate, OptOutListQuery, OptOutOut, OptOutPhone } from '@gwk/core/resources/opt-out';
+import { operation } from '../http/operation.js';
+import { pageOf } from '../http/page.js';
+import { createOptOut, deleteOptOut, listOptOuts, optOutOut } from './opt-outs.js';
+
+export const optOutOperations = [
+  operation({
+    name: 'listOptOuts',
+    method: 'GET',
+    path: '/v1/opt-outs',
+    summary: 'Contacts who opted out',
+    scope: 'messages:read',
+    status: 200,
+    query: OptOutListQuery,
+    result: pageOf(OptOutOut),
+    problems: [],
+    unrestricted: true,
+    async handle({ caller, query: { limit, cursor, phone }, services }) {
+      const list = { accountId: caller.accountId, route: 'GET /v1/opt-outs', filters: { phone } };
+      const after = services.cursors.read(list, cursor);
+      const rows = await listOptOuts(services, caller, { phone, after, limit: limit + 1 });
+      return {
+        status: 200,
+        body: services.cursors.page(list, limit, rows, (row) => optOutOut(row, caller)),
+      };
+    },
+  }),
+
+  operation({
+    name: 'createOptOut',
+    method: 'POST',
+    path: '/v1/opt-outs',
+    summary: 'Register that a contact does not want messages',
+    scope: 'messages:send',
+    status: 201,
+    otherStatuses: { 200: 'The contact had opted out before.' },
+    body: OptOutCreate,
+    result: OptOutOut,
+    problems: [],
+    idempotent: true,
+    async handle({ caller, body, services }) {
+      const { created, row } = await createOptOut(services, caller, body.phone);
+      return { status: created ? 201 : 200, body: optOutOut(row, caller) };
+    },
+  }),
+
+  operation({
+    name: 'deleteOptOut',
+    method: 'DELETE',
+    path: '/v1/opt-outs/{phone}',
+    summary: 'Take an opt-out back, with the consent of the contact',
+    scope: 'messages:send',
+    status: 204,
+    problems: ['validation-error'],
+    unrestricted: true,
+    async handle({ caller, params, services }) {
+      const phone = OptOutPhone.safeParse(params['phone']);
+      if (!phone.success) {
+        const error = { path: 'phone', code: 'invalid_format', message: 'must be 10 to 15 digits' };
+        throw new Problem('validation-error', { errors: [error] });
+      }
+      await deleteOptOut(services, caller, phone.data);
+      return { status: 204 };
+    },
+  }),
+];

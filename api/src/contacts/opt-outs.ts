@@ -1,0 +1,121 @@
+import { newUuid, toPublicId } from '@gwk/core/ids';
+import { Problem } from '@gwk/core/problems';
+import { canonicalPhone, networkIdOf } from '@gwk/core/recipients';
+import type { OptOutOut, OptOutSource } from '@gwk/core/resources/opt-out';
+import { audit, byKey } from '../accounts/audit.js';
+import { maySee, type Caller } from '../accounts/caller.js';
+import type { Queryable } from '../database.js';
+import type { Services } from '../http/services.js';
+import { changeContact, failWaitingFor, lockContactNamed, type ContactDeps } from './contacts.js';
+
+/** Opt-outs are of contacts, whatever they are called, for the whole account. */
+interface OptOutRow {
+  id: string;
+  phone: string | null;
+  source: OptOutSource;
+  keyword: string | null;
+  instance_id: string | null;
+  created_at: Date;
+  /** The name the contact is known by on the network: the hidden id, where there is one. */
+  network_name: string;
+}
+
+const SHOWN = `
+  SELECT o.id, o.phone, o.source, o.keyword, o.instance_id, o.created_at::timestamptz, (
+    SELECT n.name FROM contact_names n WHERE n.contact_id = o.contact_id
+    ORDER BY position('@' IN n.name) = 0, n.name LIMIT 1) AS network_name
+  FROM opt_outs o`;
+
+interface NewOptOut {
+  id: string;
+  contactId: string;
+  accountId: string;
+  /** As it was given; null: as the contact is known. */
+  phone: string | null;
+  source: OptOutSource;
+  keyword: string | null;
+  instanceId: string | null;
+}
+
+/** The caller holds the contact. @returns false where they had opted out before: that stays as it was */
+export async function optOut(tx: Queryable, given: NewOptOut): Promise<boolean> {
+  const { contactId, accountId, phone, source, keyword, instanceId } = given;
+  const made = await tx.$executeRaw`
+    INSERT INTO opt_outs (id, contact_id, account_id, phone, source, keyword, instance_id)
+    SELECT ${given.id}::uuid, c.id, ${accountId}::uuid,
+      COALESCE(${phone}, CASE WHEN gwk_contact_name(c.id) !~ '@' THEN gwk_contact_name(c.id) END),
+      ${source}, ${keyword}, ${instanceId}::uuid
+    FROM contacts c WHERE c.id = ${contactId}::uuid
+    ON CONFLICT (contact_id) DO NOTHING`;
+  return made > 0;
+}
+
+/** @returns whether they had opted out */
+export async function release(tx: Queryable, contactId: string): Promise<boolean> {
+  return (await tx.$executeRaw`DELETE FROM opt_outs WHERE contact_id = ${contactId}::uuid`) > 0;
+}
+
+const contactDeps = ({ db, sealer }: Services): ContactDeps => ({ database: db, sealer });
+
+/** `created`: false where the contact had opted out before, under whatever form of the phone. */
+export function createOptOut(
+  services: Services,
+  caller: Caller,
+  phone: string,
+): Promise<{ created: boolean; row: OptOutRow }> {
+  const { accountId } = caller;
+  return changeContact(contactDeps(services), async (tx) => {
+    const contactId = (await lockContactNamed(tx, accountId, canonicalPhone(phone), true))!;
+    const given = { id: newUuid(), contactId, accountId, phone } as const;
+    const created = await optOut(tx, { ...given, source: 'api', keyword: null, instanceId: null });
+    if (created) {
+      await failWaitingFor(tx, services.sealer, contactId);
+      await audit(tx, byKey(caller, 'opt_out.create', contactId));
+    }
+    const rows = await tx.$queryRawUnsafe<OptOutRow[]>(`${SHOWN} WHERE o.contact_id = $1::uuid`, contactId);
+    return { created, row: rows[0]! };
+  });
+}
+
+/** @throws Problem `not-found` where the contact has not opted out */
+export async function deleteOptOut(services: Services, caller: Caller, phone: string): Promise<void> {
+  const released = await changeContact(contactDeps(services), async (tx) => {
+    const id = await lockContactNamed(tx, caller.accountId, canonicalPhone(phone), false);
+    if (id === null || !(await release(tx, id))) return false;
+    await audit(tx, byKey(caller, 'opt_out.delete', id));
+    return true;
+  });
+  if (!released) throw new Problem('not-found');
+}
+
+/** Newest first, at most `limit`; `phone`: a part of the number in any of its forms. */
+export function listOptOuts(
+  { db }: Services,
+  { accountId }: Caller,
+  { phone, after, limit }: { phone: string | undefined; after: string | null; limit: number },
+): Promise<OptOutRow[]> {
+  return db.$queryRawUnsafe<OptOutRow[]>(
+    `${SHOWN}
+    WHERE o.account_id = $1::uuid AND ($2::uuid IS NULL OR o.id < $2::uuid)
+      AND ($3::text IS NULL OR position($3::text IN gwk_phone_forms(o.phone)) > 0)
+    ORDER BY o.id DESC LIMIT $4::integer`,
+    accountId,
+    after,
+    phone ?? null,
+    limit,
+  );
+}
+
+/** To a key restricted to other instances, neither the instance nor the word that it heard is shown. */
+export function optOutOut(row: OptOutRow, caller: Caller): OptOutOut {
+  const { phone, source, instance_id: instanceId } = row;
+  const isHidden = instanceId !== null && !maySee(caller, instanceId);
+  return {
+    phone,
+    contact_id: source === 'keyword' ? networkIdOf(row.network_name) : null,
+    source,
+    keyword: isHidden ? null : row.keyword,
+    instance_id: instanceId === null || isHidden ? null : toPublicId('instance', instanceId),
+    created_at: row.created_at.toISOString(),
+  };
+}

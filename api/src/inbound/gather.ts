@@ -1,0 +1,156 @@
+import type { OpenMenu } from '@gwk/core/menus/replies';
+import type { Recipient } from '@gwk/core/recipients';
+import type { Sealer } from '@gwk/core/sealing';
+import type { Database } from '../database.js';
+import { openMenu } from '../messages/menus.js';
+import { readsMenus, targetOf, voterOf, type Arrival } from './arrival.js';
+
+/** A menu that has left, with how many options of it may be marked (null: it is no poll). */
+export interface KnownMenu extends OpenMenu {
+  selectable: number | null;
+}
+
+/** The message that something was done to. */
+export interface Target {
+  messageId: string;
+  direction: 'inbound' | 'outbound';
+  participant: string | null;
+}
+
+/** What Postgres knows about one arrival, as of now. */
+export interface Known {
+  /** Null where there is no such instance. */
+  accountId: string | null;
+  /** JSON of the overrides; null where nothing was typed. */
+  accountPolicy: string | null;
+  instancePolicy: string | null;
+  contactId: string | null;
+  contactName: string | null;
+  conversationId: string | null;
+  senderId: string | null;
+  senderName: string | null;
+  altId: string | null;
+  altName: string | null;
+  newestMenu: KnownMenu | null;
+  quotedMenu: KnownMenu | null;
+  targetMenu: KnownMenu | null;
+  /** What the voter has chosen so far; null: never voted. */
+  chosen: number[] | null;
+  target: Target | null;
+}
+
+interface MenuRow {
+  message_id: string;
+  wa_message_id: string;
+  kind: 'interactive' | 'poll';
+  mode: OpenMenu['mode'];
+  options: string;
+  sent_at: number | null;
+  answered: boolean;
+}
+
+interface Row {
+  account_id: string | null;
+  account_policy: string | null;
+  instance_policy: string | null;
+  contact_id: string | null;
+  contact_name: string | null;
+  conversation_id: string | null;
+  sender_id: string | null;
+  sender_name: string | null;
+  alt_id: string | null;
+  alt_name: string | null;
+  newest_menu: MenuRow | null;
+  quoted_menu: MenuRow | null;
+  target_menu: MenuRow | null;
+  chosen: number[] | null;
+}
+
+interface TargetRow {
+  message_id: string | null;
+  direction: Target['direction'];
+  participant: string | null;
+}
+
+/** One statement for all arrivals, and one more where messages are looked for; the answers in their order. */
+export async function gather(
+  database: Database,
+  sealer: Sealer,
+  arrivals: readonly Arrival[],
+): Promise<Known[]> {
+  const nameOf = (one: Recipient | null, kind: Recipient['kind']): string | null =>
+    one?.kind === kind ? one.name : null;
+  const rows = await database.$queryRaw<Row[]>`
+    SELECT * FROM gwk_receive_gather(
+      ${arrivals.map(({ instanceId }) => instanceId)}::uuid[],
+      ${arrivals.map(({ chat }) => nameOf(chat, 'contact'))}::text[],
+      ${arrivals.map(({ chat }) => nameOf(chat, 'group'))}::text[],
+      ${arrivals.map(({ chat, sender }) => (chat.kind === 'group' ? nameOf(sender, 'contact') : null))}::text[],
+      ${arrivals.map(({ alt }) => alt)}::text[],
+      ${arrivals.map(targetOf)}::text[],
+      ${arrivals.map(({ message }) => message.quoted_wa_message_id)}::text[],
+      ${arrivals.map(readsMenus)}::boolean[],
+      ${arrivals.map(voterOf)}::text[])`;
+  const targets = await gatherTargets(database, arrivals, rows);
+  return rows.map((row, index) => knownOf(row, targets[index] ?? null, menuOpener(sealer, arrivals[index]!)));
+}
+
+async function gatherTargets(
+  database: Database,
+  arrivals: readonly Arrival[],
+  rows: readonly Row[],
+): Promise<(Target | undefined)[]> {
+  const wanted = arrivals.map((arrival, index) => (rows[index]!.conversation_id ? targetOf(arrival) : null));
+  const places = wanted.flatMap((target, index) => (target === null ? [] : [index]));
+  if (places.length === 0) return [];
+  const found = await database.$queryRaw<TargetRow[]>`
+    SELECT * FROM gwk_receive_targets(
+      ${places.map((index) => arrivals[index]!.instanceId)}::uuid[],
+      ${places.map((index) => rows[index]!.conversation_id)}::uuid[],
+      ${places.map((index) => wanted[index])}::text[])`;
+  const targets: (Target | undefined)[] = [];
+  found.forEach(({ message_id: messageId, direction, participant }, index) => {
+    if (messageId !== null) targets[places[index]!] = { messageId, direction, participant };
+  });
+  return targets;
+}
+
+type OpenOne = (row: MenuRow | null) => KnownMenu | null;
+
+function menuOpener(sealer: Sealer, { instanceId }: Arrival): OpenOne {
+  return (row) => {
+    if (row === null) return null;
+    const { options, selectable } = openMenu(sealer, instanceId, Buffer.from(row.options, 'base64'));
+    return {
+      messageId: row.message_id,
+      waMessageId: row.wa_message_id,
+      kind: row.kind,
+      mode: row.mode,
+      options,
+      selectable,
+      // Clicked before we heard that it left.
+      sentAt: new Date(row.sent_at ?? Date.now()),
+      answeredAt: row.answered ? new Date(0) : null,
+    };
+  };
+}
+
+function knownOf(row: Row, target: Target | null, open: OpenOne): Known {
+  return {
+    accountId: row.account_id,
+    accountPolicy: row.account_policy,
+    instancePolicy: row.instance_policy,
+    contactId: row.contact_id,
+    contactName: row.contact_name,
+    conversationId: row.conversation_id,
+    senderId: row.sender_id,
+    senderName: row.sender_name,
+    altId: row.alt_id,
+    altName: row.alt_name,
+    newestMenu: open(row.newest_menu),
+    quotedMenu: open(row.quoted_menu),
+    targetMenu: open(row.target_menu),
+    chosen: row.chosen,
+    target,
+  };
+}

@@ -1,0 +1,24 @@
+import { SandboxInbound, SandboxInboundOut } from '@gwk/core/resources/sandbox';
+import { operation } from '../http/operation.js';
+import { receiveInSandbox } from './sandbox.js';
+
+export const inboundOperations = [
+  operation({
+    name: 'sandboxInbound',
+    method: 'POST',
+    path: '/v1/instances/{instance_id}/sandbox/inbound',
+    summary: 'Have a contact write to a sandbox, click or vote',
+    scope: 'messages:send',
+    status: 200,
+    body: SandboxInbound,
+    result: SandboxInboundOut,
+    problems: ['not-sandbox', 'invalid-phone'],
+    idempotent: true,
+    async handle({ caller, params, body, resourceId, services, note }) {
+      const instanceId = params['instance_id']!;
+      const received = await receiveInSandbox(services, caller, { instanceId, id: resourceId, body });
+      note(received.message_id);
+      return { status: 200, body: received };
+    },
+  }),
+];

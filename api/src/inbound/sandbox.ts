@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+import type { EventType } from '@gwk/core/events';
+import { toPublicId } from '@gwk/core/ids';
+import { Problem } from '@gwk/core/problems';
+import { networkIdOf, parseRecipient } from '@gwk/core/recipients';
+import type { SandboxInbound, SandboxInboundOut } from '@gwk/core/resources/sandbox';
+import type { Caller } from '../accounts/caller.js';
+import type { Services } from '../http/services.js';
+import { findInstance } from '../instances/find.js';
+import { successorOf, type Incoming } from './arrival.js';
+
+const PHONE = /^[0-9]{8,15}$/;
+
+/**
+ * What a contact of a sandbox is to have done, received as if its engine had brought it. It needs no engine: where there
+ * is none at the moment, the network would have kept the message for it.
+ *
+ * `id`: of the message to make. A request that is repeated under it finds what it made.
+ * @throws Problem `not-found`, `not-sandbox`, `invalid-phone`
+ */
+export async function receiveInSandbox(
+  services: Services,
+  caller: Caller,
+  given: { instanceId: string; id: string; body: SandboxInbound },
+): Promise<SandboxInboundOut> {
+  const { instanceId, id, body } = given;
+  if (!PHONE.test(body.from)) throw new Problem('invalid-phone');
+  const instance = await findInstance(services.db, caller, instanceId);
+  if (instance.kind !== 'sandbox') throw new Problem('not-sandbox');
+  const message = messageOf(body, id);
+  const { verdict } = await services.receiver.receive({ instanceId, lease: null, message, messageId: id });
+  if (verdict !== null) throw new Problem('not-found');
+  const eventId = successorOf(id);
+  const event = await services.db.event.findUniqueOrThrow({ where: { id: eventId }, select: { type: true } });
+  return {
+    message_id: toPublicId('message', id),
+    wa_message_id: message.wa_message_id,
+    event_id: toPublicId('event', eventId),
+    event_type: event.type as EventType,
+  };
+}
+
+function messageOf(
+  { from, text, reply, quoted_wa_message_id: quoted }: SandboxInbound,
+  id: string,
+): Incoming {
+  const who = networkIdOf(parseRecipient(from)!.name);
+  const message: Incoming = {
+    wa_message_id: networkMessageId(id),
+    chat: who,
+    from: who,
+    from_name: null,
+    from_me: false,
+    at: new Date().toISOString(),
+    type: 'text',
+    text,
+    quoted_wa_message_id: quoted ?? null,
+  };
+  if (!reply) return message;
+  const { option_id, source } = reply;
+  const label = reply.label ?? null;
+  const target = reply.in_reply_to_wa_message_id ?? null;
+  if (source === 'poll')
+    return { ...message, type: 'poll', tap: { option_id, label, poll_wa_message_id: target } };
+  const click = { option_id, label, source, in_reply_to_wa_message_id: target };
+  return { ...message, type: 'interactive', click };
+}
+
+/** Of the form that phones make. */
+function networkMessageId(id: string): string {
+  return `3A${createHash('sha256').update(id).digest('hex').slice(0, 18).toUpperCase()}`;
+}

@@ -1,0 +1,61 @@
+import { networkIdOf } from '@gwk/core/recipients';
+import { phoneOf, type Chat, type From, type Received } from '../events/emit.js';
+import type { Arrival } from './arrival.js';
+import type { Known } from './gather.js';
+
+/** How events name the conversation, the sender and what the message brings. */
+export function subjectOf(
+  arrival: Arrival,
+  known: Known,
+): { accountId: string; instanceId: string; chat: Chat } {
+  const { instanceId, message, chat } = arrival;
+  const isGroup = chat.kind === 'group';
+  const phone = isGroup ? {} : phoneOf(known.contactName ?? chat.name);
+  const accountId = known.accountId!;
+  return { accountId, instanceId, chat: { id: networkId(message.chat), is_group: isGroup, ...phone } };
+}
+
+export function senderOf({ message, chat, sender, alt }: Arrival, known: Known): From {
+  const own = chat.kind === 'group' ? known.senderName : known.contactName;
+  const name = sender && (own ?? altPhone(alt) ?? sender.name);
+  return { id: networkId(message.from), ...phoneOf(name), name: message.from_name };
+}
+
+const altPhone = (alt: string | null): string | null => (alt?.includes('@') ? null : alt);
+
+export function receivedOf(arrival: Arrival, known: Known): Received {
+  const { messageId, message, at } = arrival;
+  return {
+    ...subjectOf(arrival, known),
+    messageId,
+    waMessageId: message.wa_message_id,
+    from: senderOf(arrival, known),
+    fromMe: message.from_me,
+    at,
+    type: message.type,
+    text: message.text,
+    quotedWaMessageId: message.quoted_wa_message_id,
+    more: moreOf(arrival),
+  };
+}
+
+/** What is there, and only that (spec: present as applicable). */
+function moreOf({ message }: Arrival): Record<string, unknown> {
+  const { location, contacts, mentions, is_forwarded } = message;
+  return {
+    ...(location && { location }),
+    ...(contacts && { contacts }),
+    ...(mentions && mentions.length > 0 && { mentions: mentions.map(mentionOf) }),
+    ...(is_forwarded && { is_forwarded }),
+  };
+}
+
+/** As `mentions` of a send takes it: the phone, or the network id where only that is known. */
+function mentionOf(id: string): string {
+  return /^([0-9]{8,15})(?::[0-9]+)?@s\.whatsapp\.net$/.exec(id)?.[1] ?? networkId(id);
+}
+
+/** As the network names it, without the device of the sender. */
+export function networkId(id: string): string {
+  return networkIdOf(id).replace(/:[0-9]+@/, '@');
+}

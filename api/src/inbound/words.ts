@@ -1,0 +1,40 @@
+import { newUuid } from '@gwk/core/ids';
+import { changeContact, failWaitingFor, lockContact, type ContactDeps } from '../contacts/contacts.js';
+import { optOut, release } from '../contacts/opt-outs.js';
+import { emit } from '../events/emit.js';
+import { fence } from '../internal/fence.js';
+import { wordEvent, type Word } from './decide.js';
+import { write, type Entry, type Result } from './write.js';
+
+/**
+ * Messages that are an opt-out or resume word, one at a time: the message, the opt-out with the failures of all that
+ * waits for the contact, and every event of these in one transaction.
+ *
+ * A word that came in before does nothing again: an old SAIR that is delivered late a second time does not undo a
+ * VOLTAR.
+ */
+export function receiveWord(deps: ContactDeps, entry: Entry, word: Word): Promise<Result> {
+  const { arrival, known } = entry;
+  const { sealer } = deps;
+  return changeContact(deps, async (tx) => {
+    // Leases stand before conversations in the order of locks.
+    if (arrival.lease) await fence(tx, arrival.instanceId, arrival.lease);
+    if (known.contactId !== null) await lockContact(tx, known.contactId);
+    const [written] = await write(tx, sealer, [entry]);
+    const { result, conversationId } = written!;
+    if (result !== 'written') return result;
+    const { contactId } = await tx.conversation.findUniqueOrThrow({ where: { id: conversationId } });
+    await lockContact(tx, contactId!);
+    const event = wordEvent(arrival, known, word);
+    if (word.asks === 'opt_in') {
+      if (await release(tx, contactId!)) await emit(tx, sealer, [event]);
+      return result;
+    }
+    const { accountId, instanceId } = { accountId: known.accountId!, instanceId: arrival.instanceId };
+    const given = { id: newUuid(), accountId, source: 'keyword', keyword: word.keyword, instanceId } as const;
+    await optOut(tx, { ...given, contactId: contactId!, phone: null });
+    await failWaitingFor(tx, sealer, contactId!);
+    await emit(tx, sealer, [event]);
+    return result;
+  });
+}

@@ -1,0 +1,120 @@
+import { newUuid, timeOfUuid } from '@gwk/core/ids';
+import type { Sealer } from '@gwk/core/sealing';
+import type { Queryable } from '../database.js';
+import { eventItem } from '../events/emit.js';
+import type { Arrival } from './arrival.js';
+import { readsMenus } from './arrival.js';
+import type { Meaning } from './decide.js';
+import type { Known } from './gather.js';
+
+/** An arrival with all that was decided about it. */
+export interface Entry {
+  arrival: Arrival;
+  known: Known;
+  meaning: Meaning;
+}
+
+export type Result = 'fenced' | 'gone' | 'again' | 'known' | 'written';
+
+export interface Written {
+  result: Result;
+  conversationId: string;
+}
+
+/**
+ * Writes a group in one statement, each message with all its events or not at all: what came in before is left out, and
+ * what was decided on something that has changed since is to be decided again.
+ */
+export async function write(
+  database: Queryable,
+  sealer: Sealer,
+  entries: readonly Entry[],
+): Promise<Written[]> {
+  const ids = new FreshIds();
+  const rows = entries.map((entry, index) => rowOf(entry, index + 1, ids));
+  const events = entries.flatMap(({ arrival, meaning }) =>
+    meaning.events.map((draft, index) => {
+      const isLast = index === meaning.events.length - 1;
+      const id = isLast && arrival.eventId !== undefined ? { id: arrival.eventId } : {};
+      return eventItem(sealer, arrival.messageId, { ...draft, ...id });
+    }),
+  );
+  const callers = entries.map(({ arrival }) => arrival);
+  const results = await database.$queryRaw<{ number: number; result: Result }[]>`
+    SELECT * FROM gwk_receive(
+      ${callers.map(({ instanceId }) => instanceId)}::uuid[],
+      ${callers.map(({ lease }) => lease?.epoch ?? null)}::integer[],
+      ${callers.map(({ lease }) => lease?.holder ?? null)}::uuid[],
+      ${JSON.stringify(rows)}::jsonb, ${JSON.stringify(events)}::jsonb)`;
+  const byNumber = new Map(results.map(({ number, result }) => [number, result]));
+  return rows.map(({ conversation_id: conversationId }, index) => {
+    return { result: byNumber.get(index + 1) ?? 'again', conversationId };
+  });
+}
+
+/** One new id for each contact and conversation that several messages of a group want made. */
+class FreshIds {
+  readonly #ids = new Map<string, string>();
+
+  of(name: string): string {
+    const id = this.#ids.get(name) ?? newUuid();
+    this.#ids.set(name, id);
+    return id;
+  }
+}
+
+interface Row extends Record<string, unknown> {
+  conversation_id: string;
+}
+
+function rowOf({ arrival, known, meaning }: Entry, number: number, ids: FreshIds): Row {
+  const { instanceId, messageId, message, at } = arrival;
+  const { answer, vote } = meaning;
+  return {
+    number,
+    place: number,
+    message_id: messageId,
+    account_id: known.accountId,
+    instance_id: instanceId,
+    ...(arrival.chat.kind === 'group' ? groupRow : contactRow)(arrival, known, ids),
+    wa_message_id: message.wa_message_id,
+    at,
+    created_at: new Date(timeOfUuid(messageId)),
+    type: message.type,
+    has_row: meaning.hasRow,
+    wrote: meaning.wrote,
+    reads_menus: readsMenus(arrival),
+    newest_menu: known.newestMenu?.messageId,
+    answers: answer?.menuId,
+    typed: answer?.typed ?? false,
+    poll: vote?.pollId,
+    voter: vote?.voter,
+    chosen_before: vote?.before,
+    chosen: vote?.now,
+    deletes: meaning.deletes,
+  };
+}
+
+function contactRow({ instanceId, message, chat }: Arrival, known: Known, ids: FreshIds): Row {
+  const contactId = known.contactId ?? ids.of(`${known.accountId} ${chat.name}`);
+  return {
+    conversation_id: known.conversationId ?? ids.of(`${instanceId} ${contactId}`),
+    new_conversation: known.conversationId === null,
+    contact_id: contactId,
+    new_contact: known.contactId === null,
+    name: chat.name,
+    to: known.contactName ?? chat.name,
+    person: message.from_me ? null : message.from_name,
+  };
+}
+
+function groupRow({ instanceId, message, chat }: Arrival, known: Known, ids: FreshIds): Row {
+  return {
+    conversation_id: known.conversationId ?? ids.of(`${instanceId} ${chat.name}`),
+    new_conversation: known.conversationId === null,
+    new_contact: false,
+    group_id: chat.name,
+    participant: message.from,
+    to: chat.name,
+  };
+}

@@ -1,0 +1,210 @@
+import { createHash } from 'node:crypto';
+import { Transform, type Readable, type TransformCallback } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { newUuid, timeOfUuid } from '@gwk/core/ids';
+import { MEDIA_DAYS } from '@gwk/core/resources/media';
+import type { Sealer } from '@gwk/core/sealing';
+import type { Queryable } from '../database.js';
+import { HEAD_BYTES, sniff, type Named } from './sniff.js';
+import { FileMissing, type MediaStore } from './store/store.js';
+import { newFileKey, Seal, sealedRange, Unseal } from './store/sealed-file.js';
+
+/**
+ * Files and their rows. Before a file's first byte is written its key stands among those to be removed
+ * (`store_removals`), and the row of media takes it from there: whatever dies in between, no file is left that nothing
+ * names. Files are sealed on their way into the store.
+ */
+export interface MediaFilesDeps {
+  db: Queryable;
+  sealer: Sealer;
+  store: MediaStore;
+}
+
+/** In the store, and named by no row yet. */
+export interface ReceivedFile {
+  storeKey: string;
+  key: Buffer;
+  size: number;
+  sha256: Buffer;
+  /** As its content says. */
+  mimetype: string;
+  /** A row names it now. */
+  kept: boolean;
+}
+
+export interface NewMedia {
+  id: string;
+  accountId: string;
+  instanceId?: string | null;
+  /** Whose keys may see it; empty: all of the account. */
+  instanceIds?: readonly string[];
+  /** For which message it was made. */
+  messageId?: string | null;
+  filename: string | null;
+}
+
+export interface MediaRow {
+  id: string;
+  accountId: string;
+  instanceIds: string[];
+  messageId: string | null;
+  mimetype: string;
+  size: number;
+  sha256: Buffer;
+  filename: string | null;
+  expiresAt: Date;
+  removedAt: Date | null;
+  storeKey: string;
+  keySealed: Buffer;
+}
+
+export class FileTooLarge extends Error {
+  override name = 'FileTooLarge';
+}
+
+/** An upload that takes longer has lost its file. */
+const UNCLAIMED_MINUTES = 60;
+const DAY_MS = 86_400_000;
+const KEY_COLUMN = 'media.key_sealed';
+const FILENAME_COLUMN = 'media.filename_sealed';
+
+export class MediaFiles {
+  constructor(private readonly deps: MediaFilesDeps) {}
+
+  /** Takes the source to its end. @throws FileTooLarge, and what the source and the store throw */
+  async receive(source: Readable, maxBytes: number, named: Named): Promise<ReceivedFile> {
+    const { db, store } = this.deps;
+    const storeKey = newUuid();
+    await db.$executeRaw`
+      INSERT INTO store_removals (store_key, due_at)
+      VALUES (${storeKey}, now() + ${UNCLAIMED_MINUTES}::integer * interval '1 minute')`;
+    // A pipeline waits for ever for a source that was destroyed before it.
+    if (source.destroyed) {
+      await this.discard({ storeKey, kept: false });
+      throw new Error('the source ended before it was read');
+    }
+    const key = newFileKey();
+    const meter = new Meter(maxBytes);
+    const seal = new Seal(key);
+    const [read, written] = await Promise.allSettled([
+      pipeline(source, meter, seal),
+      store.write(storeKey, seal),
+    ]);
+    // Where the source failed, what the store says of it follows from that.
+    for (const half of [read, written]) {
+      if (half.status === 'fulfilled') continue;
+      await this.discard({ storeKey, kept: false }).catch(() => undefined);
+      throw half.reason;
+    }
+    const mimetype = await sniff(meter.head(), named);
+    return { storeKey, key, size: meter.size, sha256: meter.digest(), mimetype, kept: false };
+  }
+
+  /** The row that names a received file. @throws where its hour is over */
+  async keep(file: ReceivedFile, media: NewMedia): Promise<MediaRow> {
+    const { db, sealer } = this.deps;
+    const { id, accountId, instanceId = null, instanceIds = [], messageId = null, filename } = media;
+    const createdAt = new Date(timeOfUuid(id));
+    const rows = await db.$queryRaw<Row[]>`
+      WITH taken AS (DELETE FROM store_removals WHERE store_key = ${file.storeKey} RETURNING store_key)
+      INSERT INTO media (id, account_id, instance_id, instance_ids, message_id, mimetype, size, sha256,
+        filename_sealed, key_sealed, store_key, created_at, expires_at)
+      SELECT ${id}::uuid, ${accountId}::uuid, ${instanceId}::uuid, ${[...instanceIds]}::uuid[], ${messageId}::uuid,
+        ${file.mimetype}, ${file.size}::integer, ${file.sha256}::bytea,
+        ${filename === null ? null : sealer.seal(accountId, FILENAME_COLUMN, filename)}::bytea,
+        ${sealer.seal(accountId, KEY_COLUMN, file.key)}::bytea, t.store_key, ${createdAt}::timestamptz,
+        ${new Date(createdAt.getTime() + MEDIA_DAYS * DAY_MS)}::timestamptz
+      FROM taken t RETURNING *`;
+    if (!rows[0]) throw new Error('the file was not kept in time');
+    file.kept = true;
+    return this.#read(rows[0]);
+  }
+
+  /** Removes a received file, unless it was kept. */
+  async discard({ storeKey, kept }: Pick<ReceivedFile, 'storeKey' | 'kept'>): Promise<void> {
+    if (kept) return;
+    await this.deps.store.remove(storeKey);
+    await this.deps.db.$executeRaw`DELETE FROM store_removals WHERE store_key = ${storeKey}`;
+  }
+
+  async find(id: string): Promise<MediaRow | null> {
+    const rows = await this.deps.db.$queryRaw<Row[]>`SELECT * FROM media WHERE id = ${id}::uuid`;
+    return rows[0] ? this.#read(rows[0]) : null;
+  }
+
+  /** The bytes of a file, or of a part of it (both ends included). @throws FileMissing */
+  async open(row: MediaRow, start = 0, end = row.size - 1): Promise<Readable> {
+    if (row.removedAt !== null) throw new FileMissing(row.id);
+    const key = this.deps.sealer.open(row.accountId, KEY_COLUMN, row.keySealed);
+    const range = sealedRange(row.size, start, end);
+    const sealed = await this.deps.store.read(row.storeKey, range);
+    const plain = new Unseal(key, range);
+    pipeline(sealed, plain).catch(() => undefined);
+    return plain;
+  }
+
+  #read(row: Row): MediaRow {
+    const { sealer } = this.deps;
+    return {
+      id: row.id,
+      accountId: row.account_id,
+      instanceIds: row.instance_ids,
+      messageId: row.message_id,
+      mimetype: row.mimetype,
+      size: row.size,
+      sha256: Buffer.from(row.sha256),
+      filename:
+        row.filename_sealed &&
+        sealer.open(row.account_id, FILENAME_COLUMN, row.filename_sealed).toString('utf8'),
+      expiresAt: row.expires_at,
+      removedAt: row.removed_at,
+      storeKey: row.store_key,
+      keySealed: Buffer.from(row.key_sealed),
+    };
+  }
+}
+
+interface Row {
+  id: string;
+  account_id: string;
+  instance_ids: string[];
+  message_id: string | null;
+  mimetype: string;
+  size: number;
+  sha256: Uint8Array;
+  filename_sealed: Uint8Array | null;
+  key_sealed: Uint8Array;
+  store_key: string;
+  expires_at: Date;
+  removed_at: Date | null;
+}
+
+/** Counts and digests what passes, and remembers how it began. */
+class Meter extends Transform {
+  size = 0;
+  readonly #max: number;
+  readonly #hash = createHash('sha256');
+  readonly #head: Buffer[] = [];
+
+  constructor(max: number) {
+    super();
+    this.#max = max;
+  }
+
+  override _transform(chunk: Buffer, _: BufferEncoding, done: TransformCallback): void {
+    const missing = HEAD_BYTES - this.size;
+    if (missing > 0) this.#head.push(Buffer.from(chunk.subarray(0, missing)));
+    this.size += chunk.length;
+    if (this.size > this.#max) return done(new FileTooLarge());
+    this.#hash.update(chunk);
+    done(null, chunk);
+  }
+
+  head(): Buffer {
+    return Buffer.concat(this.#head);
+  }
+
+  digest(): Buffer {
+    return this.#hash.digest();
+  }
+}

@@ -1,0 +1,55 @@
+import { randomBytes } from 'node:crypto';
+import { newUuid } from '@gwk/core/ids';
+import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { MediaLinks } from './links.js';
+
+const key = () => randomBytes(32).toString('base64');
+const linksOf = (...keys: string[]) =>
+  new MediaLinks(new Sealer(parseSealingKeys(keys.join(','))), 'https://media.example.org/files/');
+const partsOf = (link: string) => {
+  const url = new URL(link);
+  return {
+    id: url.pathname.split('/').at(-1)!,
+    expires: url.searchParams.get('expires'),
+    signature: url.searchParams.get('signature'),
+  };
+};
+
+const NOW = Date.UTC(2026, 10, 21, 12);
+const OLD = key();
+const NEW = key();
+const id = newUuid();
+
+test('a link stands below {media_url} and names its file', () => {
+  const link = linksOf(OLD).make(id, 3600, NOW);
+  expect(link).toMatch(
+    /^https:\/\/media\.example\.org\/files\/media\/med_[0-9a-f]{32}\?expires=\d+&signature=/,
+  );
+  expect(linksOf(OLD).check(partsOf(link), NOW)).toEqual({ ok: true, mediaId: id });
+});
+
+test('a link ends', () => {
+  const link = partsOf(linksOf(OLD).make(id, 3600, NOW));
+  expect(linksOf(OLD).check(link, NOW + 3_599_000)).toMatchObject({ ok: true });
+  expect(linksOf(OLD).check(link, NOW + 3_600_000)).toEqual({ ok: false, why: 'expired' });
+});
+
+test('keys rotate: a link holds while the key that made it is configured, and no longer', () => {
+  const link = partsOf(linksOf(OLD).make(id, 3600, NOW));
+  expect(linksOf(NEW, OLD).check(link, NOW)).toMatchObject({ ok: true });
+  expect(linksOf(NEW).check(link, NOW)).toEqual({ ok: false, why: 'forged' });
+});
+
+test.each<[string, Partial<Record<'id' | 'expires' | 'signature', unknown>>]>([
+  ['another id', { id: 'med_00000000000000000000000000000000' }],
+  ['an id of another kind', { id: 'msg_00000000000000000000000000000000' }],
+  ['another end', { expires: '1800000000' }],
+  ['no end', { expires: undefined }],
+  ['an end that is no number', { expires: '1e12' }],
+  ['no signature', { signature: undefined }],
+  ['several signatures', { signature: ['a', 'b'] }],
+  ['an empty signature', { signature: '' }],
+])('%s is a forged link', (_, change) => {
+  const link = { ...partsOf(linksOf(OLD).make(id, 3600, NOW)), ...change } as ReturnType<typeof partsOf>;
+  expect(linksOf(OLD).check(link, NOW)).toEqual({ ok: false, why: 'forged' });
+});

@@ -1,0 +1,52 @@
+import { timingSafeEqual } from 'node:crypto';
+import { fromPublicId, toPublicId } from '@gwk/core/ids';
+import type { Sealer } from '@gwk/core/sealing';
+
+/**
+ * Temporary links to files (design: Links to media): whoever has one may download until it ends, and needs no key. The
+ * signature is an HMAC over id and end, with a key of the day on which the link ends; links made under an older
+ * configured key hold while that key is configured.
+ */
+export type LinkVerdict = { ok: true; mediaId: string } | { ok: false; why: 'forged' | 'expired' };
+
+export const LINK_PATH = '/media/:media_id';
+const DAY_SECONDS = 86_400;
+const MAX_SECONDS = 9_999_999_999;
+
+export class MediaLinks {
+  readonly #sealer: Sealer;
+  readonly #base: string;
+
+  /** @param mediaUrl {media_url} */
+  constructor(sealer: Sealer, mediaUrl: string) {
+    this.#sealer = sealer;
+    this.#base = mediaUrl.replace(/\/+$/, '');
+  }
+
+  make(mediaId: string, seconds: number, now = Date.now()): string {
+    const id = toPublicId('media', mediaId);
+    const expires = Math.floor(now / 1000) + seconds;
+    const signature = this.#signatures(id, expires)[0]!.toString('base64url');
+    return `${this.#base}/media/${id}?expires=${expires}&signature=${signature}`;
+  }
+
+  check(link: { id: string; expires: unknown; signature: unknown }, now = Date.now()): LinkVerdict {
+    const { id, expires, signature } = link;
+    const mediaId = fromPublicId('media', id);
+    const end = typeof expires === 'string' && /^[1-9]\d{0,9}$/.test(expires) ? Number(expires) : 0;
+    if (mediaId === null || end === 0 || end > MAX_SECONDS || typeof signature !== 'string') return FORGED;
+    const given = Buffer.from(signature, 'base64url');
+    const genuine = this.#signatures(id, end).some(
+      (expected) => given.length === expected.length && timingSafeEqual(given, expected),
+    );
+    if (!genuine) return FORGED;
+    return end * 1000 > now ? { ok: true, mediaId } : { ok: false, why: 'expired' };
+  }
+
+  #signatures(id: string, expires: number): Buffer[] {
+    const day = Math.floor(expires / DAY_SECONDS);
+    return this.#sealer.fingerprints(`media links ${day}`, 'link', `${id}\n${expires}`);
+  }
+}
+
+const FORGED: LinkVerdict = { ok: false, why: 'forged' };

@@ -1,0 +1,87 @@
+import { fromPublicId, timeOfUuid, toPublicId } from '@gwk/core/ids';
+import { Problem } from '@gwk/core/problems';
+import { LINK_SECONDS, MediaOut, MediaUpload } from '@gwk/core/resources/media';
+import { restrictionOf, type Caller } from '../accounts/caller.js';
+import { operation } from '../http/operation.js';
+import type { MediaRow } from './files.js';
+import type { MediaLinks } from './links.js';
+import { receiveUpload, type Upload } from './upload.js';
+
+/** (design: Restricted keys) What lies within the key's own instances; what belongs to the whole account does not. */
+export function maySeeMedia({ accountId, instances }: Caller, row: MediaRow): boolean {
+  if (row.accountId !== accountId || row.messageId !== null) return false;
+  if (instances === null) return true;
+  return row.instanceIds.length > 0 && row.instanceIds.every((id) => instances.has(id));
+}
+
+export function mediaOut(row: MediaRow, links: MediaLinks): MediaOut {
+  return {
+    id: toPublicId('media', row.id),
+    mimetype: row.mimetype,
+    size: row.size,
+    sha256: row.sha256.toString('hex'),
+    filename: row.filename,
+    created_at: new Date(timeOfUuid(row.id)).toISOString(),
+    expires_at: row.expiresAt.toISOString(),
+    url: links.make(row.id, LINK_SECONDS),
+  };
+}
+
+export const mediaOperations = [
+  operation({
+    name: 'uploadMedia',
+    method: 'POST',
+    path: '/v1/media',
+    summary: 'Upload a file',
+    description:
+      'Streamed to where files are kept, 64 MB (67,108,864 bytes) at most. The type is told from the content. ' +
+      'The file can be sent by its `media_id` for 30 days.',
+    scope: 'media:write',
+    status: 201,
+    // The last one where the first answer to a key tells of a file that the key may not see.
+    problems: ['file-too-large', 'empty-file', 'not-found'],
+    body: MediaUpload,
+    bodyType: 'multipart/form-data',
+    receive: {
+      read: (req, { media }) => receiveUpload(req, media.files),
+      /** Two uploads are the same request where name and content are. */
+      identity: ({ file, filename }: Upload) => ({ filename, sha256: file.sha256.toString('hex') }),
+      release: ({ file }: Upload, { media }) => media.files.discard(file),
+    },
+    result: MediaOut,
+    idempotent: true,
+    async mayReplay(caller, body, { services: { media } }) {
+      const id = fromPublicId('media', (body as MediaOut).id);
+      const row = id === null ? null : await media.files.find(id);
+      return row !== null && maySeeMedia(caller, row);
+    },
+    async handle({ caller, received, resourceId, resumed, note, services: { media } }) {
+      const { file, filename } = received as Upload;
+      note(toPublicId('media', resourceId));
+      const made = resumed ? await media.files.find(resourceId) : null;
+      if (made) return { status: 201, body: mediaOut(made, media.links) };
+      const { accountId } = caller;
+      const instanceIds = restrictionOf(caller) ?? [];
+      const row = await media.files.keep(file, { id: resourceId, accountId, instanceIds, filename });
+      return { status: 201, body: mediaOut(row, media.links) };
+    },
+  }),
+
+  operation({
+    name: 'getMedia',
+    method: 'GET',
+    path: '/v1/media/{media_id}',
+    summary: 'A file, with a fresh link to download it',
+    scope: 'messages:read',
+    orScope: 'media:write',
+    status: 200,
+    problems: ['media-expired'],
+    result: MediaOut,
+    async handle({ caller, params, services: { media } }) {
+      const row = await media.files.find(params['media_id']!);
+      if (!row || !maySeeMedia(caller, row)) throw new Problem('not-found');
+      if (row.removedAt !== null || row.expiresAt.getTime() <= Date.now()) throw new Problem('media-expired');
+      return { status: 200, body: mediaOut(row, media.links) };
+    },
+  }),
+];

@@ -1,0 +1,56 @@
+import { randomUUID } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { FileMissing, type MediaStore } from './store.js';
+
+/**
+ * Files in a folder, which all API and worker processes have in common. A file is written beside its place, made
+ * durable, and moved there: a crash leaves it whole or under a name that nobody reads. Such a rest goes with the key
+ * (`remove` takes both).
+ */
+export class FolderStore implements MediaStore {
+  readonly #folder: string;
+
+  constructor(folder: string) {
+    this.#folder = resolve(folder);
+  }
+
+  async write(key: string, source: Readable): Promise<void> {
+    const path = this.#pathOf(key);
+    const unfinished = `${path}.${randomUUID()}.part`;
+    try {
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      await pipeline(source, createWriteStream(unfinished, { mode: 0o600, flush: true }));
+      await rename(unfinished, path);
+    } catch (error) {
+      source.destroy();
+      await rm(unfinished, { force: true });
+      throw error;
+    }
+  }
+
+  async read(key: string, range: { start: number; end: number }): Promise<Readable> {
+    try {
+      const file = await open(this.#pathOf(key));
+      return file.createReadStream(range);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new FileMissing(key, { cause: error });
+      throw error;
+    }
+  }
+
+  async remove(key: string): Promise<void> {
+    await rm(dirname(this.#pathOf(key)), { recursive: true, force: true });
+  }
+
+  close(): void {}
+
+  /** A folder for each file, so that what writing left goes with it; spread, since folders of millions are slow. */
+  #pathOf(key: string): string {
+    if (!/^[0-9a-f-]{36}$/.test(key)) throw new Error('not a key of the store');
+    return join(this.#folder, key.slice(-2), key, 'file');
+  }
+}

@@ -1,0 +1,89 @@
+import { newUuid } from '@gwk/core/ids';
+import type { DeliveryWorld } from '@gwk/test/harness/deliveries';
+import { codeOf, endpointUuid, verifies, WebhookStage } from '@gwk/test/harness/webhook-stage';
+
+const DAY = 24 * 3_600_000;
+
+let stage: WebhookStage;
+let world: DeliveryWorld;
+beforeAll(async () => {
+  stage = await WebhookStage.open();
+  world = stage.world;
+});
+afterAll(() => stage.close());
+afterEach(() => world.reset());
+
+describe('rotating the secret', () => {
+  test('for 24 hours both sign, then the new one alone', async () => {
+    const target = await world.destination();
+    const { id, secret: before } = await stage.create(target.url);
+    const answer = await stage.rotate(id);
+    expect(answer.status).toBe(200);
+    expect(answer.body).toEqual({
+      secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/) as string,
+      previous_expires_at: expect.any(String) as string,
+    });
+    const { secret: after, previous_expires_at: expiry } = answer.body;
+    expect(Math.abs(Date.parse(expiry) - Date.now() - DAY)).toBeLessThan(10_000);
+    await world.startWorker();
+    await world.emit();
+    await world.finished(endpointUuid(id));
+    await world.db.webhookSecret.updateMany({
+      where: { endpointId: endpointUuid(id), expiresAt: { not: null } },
+      data: { expiresAt: new Date(Date.parse(expiry) - DAY - 1) },
+    });
+    await world.emit();
+    await world.finished(endpointUuid(id), 2);
+    const signed = target.posts.map((post) => [verifies(before!, post), verifies(after, post)]);
+    expect(signed).toEqual([
+      [true, true],
+      [false, true],
+    ]);
+  });
+
+  test('more often than five times a day ends the oldest: a call has five signatures', async () => {
+    const target = await world.destination();
+    const { id, secret } = await stage.create(target.url);
+    const secrets = [secret!];
+    for (let i = 0; i < 6; i++) secrets.push((await stage.rotate(id)).body.secret);
+    await world.startWorker();
+    await world.emit();
+    await world.finished(endpointUuid(id));
+    const [post] = target.posts;
+    expect(String(post!.headers['webhook-signature']).split(' ')).toHaveLength(5);
+    expect(secrets.map((one) => verifies(one, post!))).toEqual([false, false, true, true, true, true, true]);
+  });
+
+  test('at once by several is one after another: each has its secret', async () => {
+    const { id } = await stage.create('https://hooks.shop.com.br/');
+    const answers = await Promise.all([1, 2, 3, 4].map(() => stage.rotate(id)));
+    expect(new Set(answers.map(({ body }) => body.secret)).size).toBe(4);
+    const kept = await world.db.webhookSecret.findMany({ where: { endpointId: endpointUuid(id) } });
+    expect(kept.filter(({ expiresAt }) => expiresAt === null)).toHaveLength(1);
+  });
+
+  test('repeated with its key gives the same secret, after a crash too, and to nobody else', async () => {
+    const { id } = await stage.create('https://hooks.shop.com.br/');
+    const key = { 'idempotency-key': newUuid() };
+    const first = await stage.rotate(id, key);
+    expect((await stage.rotate(id, key)).body).toEqual(first.body);
+    await stage.forgetAnswer(key['idempotency-key']);
+    expect((await stage.rotate(id, key)).body).toEqual(first.body);
+    expect(await world.db.webhookSecret.count({ where: { endpointId: endpointUuid(id) } })).toBe(2);
+    const restricted = await stage.restricted();
+    expect(codeOf(await stage.rotate(id, key, restricted))).toBe('not-found');
+  });
+
+  test('is in the log of the account, without the secret; at rest that is ciphertext', async () => {
+    const { id } = await stage.create('https://hooks.shop.com.br/');
+    const { secret } = (await stage.rotate(id)).body;
+    const entries = await world.db.auditEntry.findMany({ where: { subject: endpointUuid(id) } });
+    expect(entries.map(({ action }) => action)).toEqual(['webhook.create', 'webhook.rotate-secret']);
+    const kept = await world.db.webhookSecret.findMany({ where: { endpointId: endpointUuid(id) } });
+    const key = Buffer.from(secret.slice('whsec_'.length), 'base64');
+    for (const { secretSealed } of kept) {
+      expect(Buffer.from(secretSealed).includes(key)).toBe(false);
+      expect(Buffer.from(secretSealed).includes(secret)).toBe(false);
+    }
+  });
+});

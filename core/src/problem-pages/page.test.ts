@@ -1,0 +1,17 @@
+import { readFileSync } from 'node:fs';
+import { PROBLEMS, type ProblemCode } from '../problems.js';
+import { errorsPage, problemHtml, problemListHtml } from './page.js';
+
+test('docs/errors.md says what the table of problems says (make docs writes it)', () => {
+  const page = readFileSync(new URL('../../../docs/errors.md', import.meta.url), 'utf8');
+  expect(page).toBe(errorsPage());
+});
+
+test.each(Object.keys(PROBLEMS) as ProblemCode[])('the page of %s says all that its row says', (code) => {
+  const page = problemHtml(code);
+  expect(page).toContain(`<h1><code>${code}</code></h1>`);
+  expect(page).toContain(`${PROBLEMS[code].status} `);
+  expect(page).toContain(PROBLEMS[code].title);
+  expect(page).not.toMatch(/undefined|`/);
+  expect(problemListHtml()).toContain(`href="problems/${code}"`);
+});

@@ -1,0 +1,80 @@
+import { PROBLEMS, type ProblemCode } from '../problems.js';
+import { GUIDE } from './guide.js';
+
+/** Statuses after which the same request makes sense (spec: Retry rule). */
+const RETRIED: ReadonlySet<number> = new Set([429, 500, 502, 503]);
+
+const CODES = Object.keys(PROBLEMS) as ProblemCode[];
+
+/** The page docs/errors.md, made from the table of problems. */
+export function errorsPage(): string {
+  const rows = CODES.map((code) => {
+    const { status } = PROBLEMS[code];
+    const { when, then } = GUIDE[code];
+    return `| \`${code}\` | ${status} | ${when} | ${then} |`;
+  });
+  return `${INTRODUCTION}\n| Code | Status | When | What to do |\n| --- | --- | --- | --- |\n${rows.join('\n')}\n`;
+}
+
+const INTRODUCTION = `# Errors
+
+Made from the table of problems by \`make docs\`; do not edit.
+
+Every refusal is \`application/problem+json\` (RFC 9457). Branch on \`type\`: it ends in one of the codes below and is stable. \`detail\` is for people, in Portuguese, and may change. \`request_id\` is that of the \`X-Request-ID\` header: quote it to support.
+
+\`\`\`json
+{
+  "type": "{docs_url}/problems/validation-error",
+  "title": "Invalid request",
+  "status": 422,
+  "detail": "Há campos inválidos na requisição; veja \`errors\`.",
+  "instance": "/v1/messages",
+  "request_id": "5f0c9f5e-7d1c-4b7a-9a43-0f6a3f1f7c10",
+  "errors": [{ "path": "text.body", "code": "custom", "message": "at least 1 characters" }]
+}
+\`\`\`
+
+Repeat on 429 (after \`Retry-After\` seconds), 500, 502 and 503, always with the same \`Idempotency-Key\`. Every other status needs the request corrected first. The API serves a page for each code at \`/problems/<code>\`.
+
+That a message was accepted does not mean that it left: what happens afterwards is in its \`status\` and \`error.code\`, and comes as \`message.failed\`.
+`;
+
+/** A page of HTML for one problem, or for all of them. Complete in itself: no script, no style from elsewhere. */
+export function problemHtml(code: ProblemCode): string {
+  const { status, title, detail } = PROBLEMS[code];
+  const { when, then } = GUIDE[code];
+  const body = [
+    `<h1><code>${code}</code></h1>`,
+    `<p>${status} ${escape(title)}</p>`,
+    `<h2>When</h2><p>${inline(when)}</p>`,
+    `<h2>What to do</h2><p>${inline(then)}</p>`,
+    `<h2>Repeat?</h2><p>${RETRIED.has(status) ? 'Yes, with the same <code>Idempotency-Key</code>.' : 'Not before something has changed.'}</p>`,
+    `<h2>Detail, as answered</h2><p lang="pt-BR">${inline(detail)}</p>`,
+    '<p><a href="../problems">All problems</a></p>',
+  ];
+  return html(`${code}: ${title}`, body.join('\n'));
+}
+
+export function problemListHtml(): string {
+  const rows = CODES.map(
+    (code) =>
+      `<tr><td><a href="problems/${code}"><code>${code}</code></a></td><td>${PROBLEMS[code].status}</td><td>${escape(PROBLEMS[code].title)}</td></tr>`,
+  );
+  return html('Problems', `<h1>Problems</h1>\n<table>\n${rows.join('\n')}\n</table>`);
+}
+
+function html(title: string, body: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escape(title)}</title></head>
+<body>
+${body}
+</body>
+</html>
+`;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+
+const escape = (text: string): string => text.replaceAll(/[&<>"]/g, (character) => ENTITIES[character]!);
+const inline = (text: string): string => escape(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');

@@ -1,0 +1,37 @@
+/**
+ * What the commands `edit`, `delete` and `react` carry: a change of a message that has left, or came in, which goes to
+ * the network as a message of its own.
+ */
+export interface MessageKey {
+  /** Network id of the conversation. */
+  chat: string;
+  wa_message_id: string;
+  /** Sent by the number itself. */
+  from_me: boolean;
+  /** Who wrote it, in a group; null in a direct chat and for our own. */
+  participant: string | null;
+}
+
+interface Carried {
+  /** Id of the change's own message, chosen by who asks: an attempt that is repeated within a request keeps it. */
+  stanza_id: string;
+  message: MessageKey;
+}
+
+export type EditChange = Carried & { kind: 'edit'; text: string };
+export type DeleteChange = Carried & { kind: 'delete' };
+/** An empty emoji takes the reaction back. */
+export type ReactChange = Carried & { kind: 'react'; emoji: string };
+export type SentChange = EditChange | DeleteChange | ReactChange;
+
+export const CHANGE_KINDS = ['edit', 'delete', 'react'] as const satisfies readonly SentChange['kind'][];
+
+/** Codes of a refused change, in the command's reply. */
+export const CHANGE_REFUSALS = {
+  /** Nothing was given to the network: there is no connection. */
+  notConnected: 'not_connected',
+  /** The network says no. */
+  refused: 'wa_error',
+  /** It was given to the network, and no answer came. */
+  doubt: 'timeout',
+} as const;

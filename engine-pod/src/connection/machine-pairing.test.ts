@@ -1,0 +1,148 @@
+import type { PairingWanted } from '@gwk/core/protocol/engine';
+import type { InstanceState } from '@gwk/core/states';
+import type { Closed } from '../driver/driver.js';
+import { machineOf, step, type Input, type Machine, type Step } from './machine.js';
+
+const AT = Date.parse('2026-01-01T12:00:00Z');
+const device = { jid: '5500@s', business_name: null, platform: 'sandbox' };
+const wanted: PairingWanted = { session: 'one', method: 'qr', phone: null };
+const pair: Input = { kind: 'pair', wanted };
+const qr: Input = { kind: 'qr', code: 'x', expiresInMs: 20_000 };
+const paired: Input = { kind: 'paired', device };
+const open: Input = { kind: 'opened', jid: device.jid, business_name: null };
+const closed = (how: Closed): Input => ({ kind: 'closed', how });
+const drop = closed({ kind: 'dropped', reason: 'lost' });
+const timer: Input = { kind: 'timer' };
+
+/** Ten minutes between inputs, so that whatever is waited for is over. */
+function run(state: InstanceState, inputs: Input[], everyMs = 600_000): { machine: Machine; steps: Step[] } {
+  const from = { state, banned_until: null, reconnect_count: 0, reconnect_at: null };
+  let machine = machineOf(from, AT);
+  const steps = inputs.map((input, i) => {
+    const result = step(machine, input, { at: AT + i * everyMs, random: 1 });
+    machine = result.machine;
+    return result;
+  });
+  return { machine, steps };
+}
+
+const socketsOf = (steps: Step[]) => steps.map(({ socket }) => socket);
+const toldOf = (steps: Step[]) =>
+  steps.flatMap(({ changes }) =>
+    changes.map(({ state, reason }) => (reason === null ? state : `${state}: ${reason}`)),
+  );
+const failuresOf = (steps: Step[]) => steps.flatMap(({ failed }) => (failed ? [failed] : []));
+
+describe('a session', () => {
+  test.each<InstanceState>(['pending_pair', 'logged_out'])(
+    'opens a socket for a number that is %s',
+    (state) => {
+      const { machine, steps } = run(state, [pair, qr, qr]);
+      expect(socketsOf(steps)).toEqual(['reopen', 'keep', 'keep']);
+      expect(toldOf(steps)).toEqual([]);
+      expect(machine).toMatchObject({ state, pairing: wanted });
+    },
+  );
+
+  test.each<InstanceState>(['connecting', 'connected', 'disconnected', 'banned'])(
+    'is nothing for a number that is %s: it is paired',
+    (state) => {
+      const { machine, steps } = run(state, [pair]);
+      expect(steps).toMatchObject([{ socket: 'keep', changes: [] }]);
+      expect(machine.pairing).toBeNull();
+    },
+  );
+
+  test('asked for again changes nothing; another one begins anew', () => {
+    const another: Input = { kind: 'pair', wanted: { ...wanted, session: 'two' } };
+    const { machine, steps } = run('pending_pair', [pair, pair, another]);
+    expect(socketsOf(steps)).toEqual(['reopen', 'keep', 'reopen']);
+    expect(machine.pairing?.session).toBe('two');
+    expect(failuresOf(steps)).toEqual([]);
+  });
+
+  test('ends with the device: paired, the network calls back, connected', () => {
+    const back = closed({ kind: 'dropped', reason: '515', reconnect: 'at-once' });
+    const { machine, steps } = run('pending_pair', [pair, qr, paired, back, open]);
+    expect(toldOf(steps)).toEqual(['connecting', 'connected']);
+    expect(steps[2]!.changes).toMatchObject([{ paired: device, jid: device.jid }]);
+    expect(socketsOf(steps)).toEqual(['reopen', 'keep', 'keep', 'reopen', 'keep']);
+    expect(machine.pairing).toBeNull();
+    expect(failuresOf(steps)).toEqual([]);
+  });
+
+  test.each<[string, Closed, string]>([
+    ['nobody read its codes', { kind: 'pairing-failed', reason: 'codes_unread' }, 'codes_unread'],
+    ['the network refuses', { kind: 'logged-out', reason: '401' }, '401'],
+    ['the client is too old', { kind: 'dropped', reason: '405', reconnect: 'slowly' }, '405'],
+  ])('fails when %s, and the state stays', (_case, how, reason) => {
+    const { machine, steps } = run('logged_out', [pair, qr, closed(how), timer]);
+    expect(failuresOf(steps)).toEqual([{ session: 'one', reason }]);
+    expect(toldOf(steps)).toEqual([]);
+    expect(socketsOf(steps)).toEqual(['reopen', 'keep', 'close', 'keep']);
+    expect(machine).toMatchObject({ state: 'logged_out', pairing: null });
+  });
+
+  test('a ban while pairing is a ban, and ends it', () => {
+    const how: Closed = { kind: 'banned', code: '406', expiresAt: null };
+    const { steps } = run('pending_pair', [pair, closed(how)]);
+    expect(toldOf(steps)).toEqual(['banned: 406']);
+    expect(failuresOf(steps)).toEqual([{ session: 'one', reason: 'banned: 406' }]);
+  });
+
+  test('outlives three drops in a row; each code begins the row anew', () => {
+    const again = [drop, timer];
+    const { steps } = run('pending_pair', [pair, ...again, ...again, qr, ...again, ...again, ...again, drop]);
+    expect(socketsOf(steps).filter((socket) => socket === 'reopen')).toHaveLength(6);
+    expect(failuresOf(steps)).toEqual([{ session: 'one', reason: 'lost' }]);
+  });
+
+  test('a drop is waited out, longer each time', () => {
+    const { machine } = run('pending_pair', [pair, drop, timer], 0);
+    expect(machine).toMatchObject({ wakeAt: AT + 1_000, pairing: wanted });
+  });
+
+  test('called back at once, it goes on at once', () => {
+    const back = closed({ kind: 'dropped', reason: '515', reconnect: 'at-once' });
+    expect(socketsOf(run('pending_pair', [pair, back]).steps)).toEqual(['reopen', 'reopen']);
+  });
+
+  test('nobody waits for ends; nobody waits for another does not', () => {
+    const other: Input = { kind: 'unpair', session: 'two' };
+    const { machine, steps } = run('pending_pair', [pair, other, { kind: 'unpair', session: 'one' }]);
+    expect(socketsOf(steps)).toEqual(['reopen', 'keep', 'close']);
+    expect(machine.pairing).toBeNull();
+    expect(failuresOf(steps)).toEqual([]);
+  });
+
+  test('a logout ends it', () => {
+    const { machine, steps } = run('logged_out', [pair, { kind: 'logout' }]);
+    expect(machine).toMatchObject({ state: 'pending_pair', pairing: null });
+    expect(toldOf(steps)).toEqual(['pending_pair: logout']);
+  });
+
+  test('has no socket while the lease is not confirmed, and one again afterwards', () => {
+    const { steps } = run('pending_pair', [pair, { kind: 'forbidden' }, timer, { kind: 'permitted' }]);
+    expect(socketsOf(steps)).toEqual(['reopen', 'close', 'keep', 'reopen']);
+  });
+
+  test('asked for while there may be no socket waits for one', () => {
+    const { steps } = run('pending_pair', [{ kind: 'forbidden' }, pair, { kind: 'permitted' }]);
+    expect(socketsOf(steps)).toEqual(['close', 'keep', 'reopen']);
+  });
+});
+
+describe('restart', () => {
+  test('keeps an open session as it is', () => {
+    const { machine, steps } = run('pending_pair', [pair, { kind: 'restart' }]);
+    expect(socketsOf(steps)).toEqual(['reopen', 'keep']);
+    expect(machine.pairing).toEqual(wanted);
+  });
+
+  test('obeys the end of a ban', () => {
+    const until = new Date(AT + 60_000).toISOString();
+    const stored = { state: 'banned', banned_until: until, reconnect_count: 0, reconnect_at: null } as const;
+    const result = step(machineOf(stored, AT), { kind: 'restart' }, { at: AT, random: 0 });
+    expect(result).toMatchObject({ socket: 'keep', changes: [] });
+  });
+});
