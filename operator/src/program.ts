@@ -38,6 +38,8 @@ export interface RunningOperator {
 const CALL_TIMEOUT_MS = 10_000;
 /** An engine that works takes its lease within seconds. */
 const SILENT_MS = 60_000;
+/** docs/operate: no engine keeps its resource from being deleted for longer than this and a lease. */
+const STUCK_MS = 300_000;
 /** The API was not heard for so long: what happens to instances is not seen any more. */
 const UNHEARD_MS = 15_000;
 
@@ -58,7 +60,7 @@ export async function startOperator(
     cluster,
     port: internalPort(client),
     log,
-    limits: { idleMs: config.idleEngineMs, silentMs: options.silentMs ?? SILENT_MS },
+    limits: { idleMs: config.idleEngineMs, silentMs: options.silentMs ?? SILENT_MS, stuckMs: STUCK_MS },
     ...(options.backoff && { backoff: options.backoff }),
   });
   const metrics = operatorMetrics({ cluster, controller, brokenManifests: () => cluster.sync.faults.size });

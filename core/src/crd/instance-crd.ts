@@ -16,7 +16,11 @@ const NAME_RULES = rules({
   message: 'the name has more than 63 characters: names of pods are made from it',
 });
 const SPEC_RULES = rules(
-  { rule: 'self.kind == oldSelf.kind', message: 'kind cannot change: make another instance', fieldPath: '.kind' },
+  {
+    rule: 'self.kind == oldSelf.kind',
+    message: 'kind cannot change: make another instance',
+    fieldPath: '.kind',
+  },
   {
     rule: 'self.account == oldSelf.account',
     message: 'account cannot change: make another instance',

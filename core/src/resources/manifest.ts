@@ -82,9 +82,10 @@ export const InstanceResourceStatus = z
     phone: says(z.string(), 'The number, once paired.').nullish(),
     jid: says(z.string(), 'The number as the network writes it, once paired.').nullish(),
     observedGeneration: says(z.number().int(), 'The generation that this status speaks of.').optional(),
-    conditions: says(z.array(Condition), 'Ready sums up the others: the first that does not hold says why.').default(
-      [],
-    ),
+    conditions: says(
+      z.array(Condition),
+      'Ready sums up the others: the first that does not hold says why.',
+    ).default([]),
     engine: says(RunningEngine, 'The engine that runs now.').nullish(),
     since: says(z.string(), 'Since when the state is what it is.').optional(),
     lastError: says(z.string(), 'Why the engine last ended, while none runs.').nullish(),

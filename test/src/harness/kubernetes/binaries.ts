@@ -96,11 +96,15 @@ function goBuild(output: string, say: (line: string) => void): Promise<void> {
   const version = 'k8s.io/component-base/version';
   const [major, minor] = VERSION.slice(1).split('.');
   const flags = `-s -w -X ${version}.gitVersion=${VERSION} -X ${version}.gitMajor=${major} -X ${version}.gitMinor=${minor}`;
-  const child = spawn('go', ['build', '-v', '-mod=mod', '-trimpath', `-ldflags=${flags}`, '-o', output, '.'], {
-    cwd: SOURCES,
-    env: { ...process.env, CGO_ENABLED: '0' },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
+  const child = spawn(
+    'go',
+    ['build', '-v', '-mod=mod', '-trimpath', `-ldflags=${flags}`, '-o', output, '.'],
+    {
+      cwd: SOURCES,
+      env: { ...process.env, CGO_ENABLED: '0' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  );
   // Whoever works on this machine meanwhile comes first.
   if (child.pid !== undefined) setPriority(child.pid, NICE);
   const lines: string[] = [];
