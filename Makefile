@@ -47,11 +47,15 @@ test: $(INSTALLED) ## Every check and every test
 	@exec node test/run.js
 
 .PHONY: checks
-checks: lint format-check types ## Lint, format, types
+checks: lint format-check types openapi ## Lint, format, types, the description of the interface
 
 .PHONY: lint
 lint: build ## ESLint: style, sizes, imports between workspaces
 	@npm run --silent lint
+
+.PHONY: openapi
+openapi: build ## Lint the description of the interface (OpenAPI)
+	@npm run --silent lint:openapi
 
 .PHONY: docs
 docs: build ## Pages that are made from the code (docs/configuration.md)

@@ -1,7 +1,7 @@
 // make test: every check and every suite, with seconds for each, closed by one line "N passed, N failed".
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { watchProcesses } from './processes.js';
@@ -19,6 +19,10 @@ const mark = ['TEST_RUN', randomUUID()];
 process.env[mark[0]] = mark[1];
 const watched = watchProcesses(mark.join('='));
 const reports = mkdtempSync(join(tmpdir(), 'gwk-reports-'));
+// Where every process of the run tells which answers of the interface it has seen.
+const sightings = join(reports, 'sightings');
+mkdirSync(sightings);
+process.env.GWK_TEST_SIGHTINGS = sightings;
 const totals = { passed: 0, failed: 0 };
 const children = new Set();
 
@@ -126,11 +130,13 @@ async function main() {
       await Promise.all([
         check('types', 'types')
           .then(() => check('lint', 'lint'))
-          .then(() => check('format', 'format:check')),
+          .then(() => check('format', 'format:check'))
+          .then(() => check('openapi', 'lint:openapi')),
         suite('unit tests', ['--selectProjects', ...UNIT_PROJECTS, '--maxWorkers=2']),
       ]);
       await suite('end-to-end tests', ['--selectProjects', 'test', '--maxWorkers=2']);
     });
+    await stage('every answer produced', () => run(process.execPath, ['test/sightings.js', sightings]));
   }
   await checkLeftovers();
   rmSync(reports, { recursive: true, force: true });

@@ -22,6 +22,7 @@ import { LiveCommands } from './live/commands.js';
 import { openMedia, type Media } from './media/media.js';
 import { Acceptor } from './messages/accept/acceptor.js';
 import { Doorbell } from './messages/accept/doorbell.js';
+import { PairingWatch } from './pairing/watch.js';
 import { closeRedis, openRedis } from './redis.js';
 import { EXIT_CONFIGURATION, isListenError, readEnvironmentPolicy, untilUsable } from './startup.js';
 
@@ -140,6 +141,7 @@ function makeServices(
     cluster: new RestCluster({ url, token, ca }),
     clusterTurns: new Turnstile(CLUSTER_TURNS, CLUSTER_DEADLINE_MS),
     live: new LiveCommands({ redis, redisUrl: config.redisUrl, keys: redisKeys, sealer, log }),
+    pairings: new PairingWatch(db, sealer),
     media,
     registry: new Registry(),
     receiver: new Receiver({ database: db, sealer, log, environmentPolicy: environmentPolicy(config) }),

@@ -3,7 +3,6 @@ import type { Logger } from '@gwk/core/log';
 import type { EngineClient } from '@gwk/core/protocol/internal-client';
 import type { Outcome, StateChange } from '@gwk/core/protocol/engine';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
-import type { InteractiveMode } from '@gwk/core/states';
 import { Changes } from './changes.js';
 import { Connection } from './connection/connection.js';
 import { createDriver } from './driver/create.js';
@@ -60,14 +59,12 @@ export class Engine {
   readonly #live: Live;
   readonly #redis: RedisSide;
   readonly metrics: EngineMetrics;
-  #mode: InteractiveMode;
   #ending: Promise<void> | undefined;
 
   constructor(options: EngineOptions) {
     const { acquired, client, log } = options;
     this.#options = options;
     this.#log = log;
-    this.#mode = acquired.instance.interactive_mode;
     this.#port = new Port({
       client,
       lease: { epoch: acquired.epoch, holder: acquired.holder },
@@ -201,7 +198,6 @@ export class Engine {
           this.#connection.permit();
         },
         renewed: (answer) => {
-          this.#mode = answer.interactive_mode;
           this.#pacing.setRate(answer.messages_per_minute, performance.now());
           this.#gate.changed();
           this.#claimer.reconsider();
@@ -216,7 +212,6 @@ export class Engine {
       driver,
       gate: this.#gate,
       log: this.#log,
-      mode: () => this.#mode,
       ackTimeoutMs: this.#options.ackTimeoutMs,
       storeBuilt: (built) => this.#posters.built.push(built),
       report: (outcome) => this.#posters.outcomes.push(outcome),

@@ -147,7 +147,7 @@ describe('logs', () => {
       from_name: MARKER,
       from_me: false,
       at: new Date().toISOString(),
-      type: 'text',
+      type: 'text' as const,
       text: `came in ${MARKER}`,
       quoted_wa_message_id: null,
     };

@@ -39,7 +39,15 @@ const COLUMN = 'events.data_sealed';
 export function sealEvent(sealer: Sealer, draft: EventDraft): SealedEvent {
   const { accountId, instanceId, type, at } = draft;
   const data = sealEventData(sealer, accountId, draft.data);
-  return { id: newUuid(), accountId, instanceId, type, byDefault: EVENTS[type].byDefault, at, data };
+  return {
+    id: draft.id ?? newUuid(),
+    accountId,
+    instanceId,
+    type,
+    byDefault: EVENTS[type].byDefault,
+    at,
+    data,
+  };
 }
 
 /** An event as gwk_change_messages and gwk_receive take it: written if the change of its message is made. */

@@ -5,8 +5,6 @@ import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/databas
 import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
 import { TestApi, type TestAccount } from '../testing/api.js';
 import type { ApiClient, Answer } from '../testing/client.js';
-import { allowOf } from './app.js';
-import { OPERATIONS } from './operations.js';
 
 let database: TestDatabase;
 let api: TestApi;
@@ -51,93 +49,6 @@ function expectRate({ headers }: Answer<unknown>): void {
   expect(Number(headers['ratelimit-reset'])).toBeGreaterThanOrEqual(0);
   expect(Number(headers['ratelimit-reset'])).toBeLessThanOrEqual(60);
 }
-
-/** A path of the operation that names nothing that exists. */
-const somePath = (path: string) =>
-  path.replaceAll(/\{(\w+)_id\}/g, (_, name: string) => `${ABSENT[name]!}${'0'.repeat(32)}`);
-const ABSENT: Record<string, string> = { instance: 'ins_', message: 'msg_', event: 'evt_', endpoint: 'whe_' };
-
-describe('every operation of the table', () => {
-  const all = OPERATIONS.map((operation) => ({
-    ...operation,
-    title: `${operation.method} ${operation.path}`,
-  }));
-
-  test.each(all)('$title without a key: unauthorized', async ({ method, path }) => {
-    expectProblem(await api.client(null).call(method, somePath(path)), 'unauthorized', somePath(path));
-  });
-
-  test.each(all)('$title without its scope: insufficient-scope, which names it', async (operation) => {
-    const poor = await api.clientOf(account, { scopes: [] });
-    // The shape is not even looked at.
-    const answer = await poor.call(operation.method, somePath(operation.path), { body: '{' });
-    expectProblem(answer, 'insufficient-scope');
-    expect(answer.body.required_scope).toBe(operation.scope);
-  });
-
-  const withBody = all.filter(({ body }) => body !== undefined);
-  test.each(withBody)('$title with a malformed body: validation-error', async ({ method, path }) => {
-    expectProblem(await client.call(method, somePath(path), { body: '{"a":' }), 'validation-error');
-  });
-
-  test.each(withBody)('$title with an unknown field: validation-error', async ({ method, path }) => {
-    const answer = await client.call(method, somePath(path), { body: { nonsense: 1 } });
-    expectProblem(answer, 'validation-error');
-    expect(answer.body.errors!.map((error) => error.path)).toContain(
-      path === '/v1/messages' ? '' : 'nonsense',
-    );
-  });
-
-  const named = all.filter(({ path }) => path.includes('{'));
-  test.each(named)('$title of what does not exist: not-found', async ({ method, path, body }) => {
-    const sending = body === undefined ? {} : { body: {} };
-    expectProblem(await client.call(method, somePath(path), sending), 'not-found');
-  });
-
-  const posts = all.filter(({ method }) => method === 'POST');
-  test.each(posts)('$title with a bad Idempotency-Key: invalid-idempotency-key', async ({ path }) => {
-    const body = BODIES[path];
-    for (const key of ['', 'x'.repeat(256)]) {
-      const answer = await client.call('POST', path, { body, headers: { 'idempotency-key': key } });
-      expectProblem(answer, 'invalid-idempotency-key');
-    }
-  });
-  const BODIES: Record<string, unknown> = {
-    '/v1/instances': { name: 'x' },
-    '/v1/webhook-endpoints': { url: 'https://example.org' },
-    '/v1/messages': {},
-  };
-
-  const lists = all.filter(({ query }) => query !== undefined);
-  test.each(lists)('$title judges limit and cursor', async ({ path }) => {
-    // The destination of deliveries is looked for before the cursor can be read.
-    if (path.includes('{')) return;
-    for (const limit of ['0', '201', 'ten', '1.5', '']) {
-      expectProblem(await client.call('GET', path, { query: { limit } }), 'validation-error');
-    }
-    expectProblem(await client.call('GET', `${path}?limit=1&limit=2`), 'validation-error');
-    for (const cursor of ['', 'x', 'A'.repeat(51)]) {
-      expectProblem(await client.call('GET', path, { query: { cursor } }), 'invalid-cursor');
-    }
-  });
-
-  test.each([...Map.groupBy(OPERATIONS, ({ path }) => path)])(
-    '%s tells what it allows',
-    async (path, operations) => {
-      for (const method of ['PUT', 'OPTIONS', 'TRACE']) {
-        const answer = await client.call(method, somePath(path));
-        expectProblem(answer, 'method-not-allowed');
-        expect(answer.headers.allow).toBe(allowOf(operations));
-      }
-    },
-  );
-
-  test('names and routes are told apart', () => {
-    const names = OPERATIONS.map(({ name }) => name);
-    const routes = OPERATIONS.map(({ method, path }) => `${method} ${path}`);
-    expect([new Set(names).size, new Set(routes).size]).toEqual([names.length, routes.length]);
-  });
-});
 
 describe('paths', () => {
   test.each([

@@ -1,6 +1,7 @@
 import { Problem } from '@gwk/core/problems';
 import { maySee } from '../accounts/caller.js';
 import { hashBody, readIdempotencyKey, type Begun, type Mark } from '../idempotency/store.js';
+import { expireAnswerCode } from '../pairing/expiring.js';
 import type { Call, Operation } from './operation.js';
 import type { Answer } from './respond.js';
 import type { Services } from './services.js';
@@ -48,12 +49,21 @@ async function runMarked(
     throw error;
   }
   // What was made is made: without a kept answer the repeat finds it by its id.
-  await services.idempotency
-    .complete(mark, { status: answer.status, body: answer.body })
-    .catch((fault: unknown) =>
-      services.log.warn({ err: fault, request_id: call.requestId }, 'an answer was not kept'),
-    );
+  await keep(mark, answer, services).catch((fault: unknown) =>
+    services.log.warn({ err: fault, request_id: call.requestId }, 'an answer was not kept'),
+  );
   return answer;
+}
+
+/** The answer, and what it says once the code in it has run out. */
+async function keep(mark: Mark, answer: Answer, { db, sealer, idempotency }: Services): Promise<void> {
+  const { expiring } = answer;
+  // First, so that no crash in between leaves a code behind.
+  if (expiring) {
+    const { at: expiresAt, bodyAfter } = expiring;
+    await expireAnswerCode(db, sealer, { ...mark, bodyAfter, expiresAt });
+  }
+  await idempotency.complete(mark, { status: answer.status, body: answer.body });
 }
 
 async function answerFrom(

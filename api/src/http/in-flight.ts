@@ -40,7 +40,7 @@ export class InFlight {
     for (const [req, res] of this.#requests) {
       // Its client has gone: there will be no answer by which it leaves.
       if (res.destroyed) this.#requests.delete(req);
-      else if (req.workingSince !== 0 && req.workingSince <= now - MAX_WORK_MS)
+      else if (req.workingSince !== 0 && req.workingSince <= now - (req.operation?.patienceMs ?? MAX_WORK_MS))
         this.giveUp(req, res, new Problem('internal-error', { retryAfter: 1 }));
       else if (isLate(req, now)) this.giveUp(req, res, notWhole());
     }

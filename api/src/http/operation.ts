@@ -46,6 +46,8 @@ export interface Operation {
   etag?: boolean;
   /** Heeds `If-Match`. */
   ifMatch?: boolean;
+  /** How long it may work, where that is longer than others may: it waits for an engine, with a deadline. */
+  patienceMs?: number;
   /** Not for keys that are restricted to some instances (403 `forbidden`). */
   unrestricted?: boolean;
   /** Heeds `Idempotency-Key` through the generic marks. */

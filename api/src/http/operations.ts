@@ -6,8 +6,10 @@ import { instanceOperations } from '../instances/operations.js';
 import { policyOperations } from '../instances/policy.js';
 import { statusOperations } from '../interactive-status/operations.js';
 import { mediaOperations } from '../media/operations.js';
+import { liveOperations } from '../live/operations.js';
 import { messageOperations } from '../messages/operations.js';
 import { healthOperations } from '../number-health/operations.js';
+import { pairingOperations } from '../pairing/operations.js';
 import { webhookOperations } from '../webhooks/operations.js';
 import type { Operation } from './operation.js';
 
@@ -20,6 +22,8 @@ export const OPERATIONS: readonly Operation[] = [
   ...availabilityOperations,
   ...statusOperations,
   ...policyOperations,
+  ...pairingOperations,
+  ...liveOperations,
   ...inboundOperations,
   ...optOutOperations,
   ...eventOperations,

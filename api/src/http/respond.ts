@@ -1,6 +1,7 @@
 import { problemBody, type Problem } from '@gwk/core/problems';
 import type { RateVerdict } from '../accounts/rate-limiter.js';
 import type { Exchange, Reply } from './exchange.js';
+import type { EventProducer } from './stream.js';
 import { endAfterListening, isLeftUnread } from './unread.js';
 
 /** Answers, written in one piece: one writeHead with all headers, one body. */
@@ -12,6 +13,10 @@ export interface Answer {
   type?: string;
   /** Names and values, one after the other. */
   headers?: readonly string[];
+  /** In place of a body: events, for as long as there are some. */
+  stream?: EventProducer;
+  /** From then on a kept answer says this in place of the body: it holds a code that has run out. */
+  expiring?: { at: Date; bodyAfter: unknown };
 }
 
 /** What the whole public tier does after each answer. */

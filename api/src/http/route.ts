@@ -8,6 +8,7 @@ import type { Call, Operation, Receiver } from './operation.js';
 import { PATH_IDS } from './path-ids.js';
 import { respond, type Observer } from './respond.js';
 import type { Services } from './services.js';
+import { respondStream } from './stream.js';
 import { validate } from './validate.js';
 
 /**
@@ -28,7 +29,11 @@ export function handlerOf(operation: Operation, services: Services, observer: Ob
       const answer = operation.idempotent
         ? await handleOnce(operation, call as Call<never, never>, services)
         : await operation.handle(call as Call<never, never>);
-      respond(req, res, answer, observer);
+      if (answer.stream) {
+        const failed = (error: unknown): void =>
+          services.log.error({ err: error, request_id: req.requestId }, 'a stream failed');
+        respondStream(req, res, answer.stream, { observer, failed });
+      } else respond(req, res, answer, observer);
     } finally {
       if (received) release(operation.receive!, received, services);
     }

@@ -15,6 +15,7 @@ import type { Turnstile } from '../instances/turnstile.js';
 import type { Media } from '../media/media.js';
 import type { LiveCommands } from '../live/commands.js';
 import type { Acceptor } from '../messages/accept/acceptor.js';
+import type { PairingWatch } from '../pairing/watch.js';
 import type { Redis } from '../redis.js';
 import type { Cursors } from './cursor.js';
 
@@ -38,6 +39,7 @@ export interface Services {
   /** Around what calls the cluster inside a transaction. */
   clusterTurns: Turnstile;
   live: LiveCommands;
+  pairings: PairingWatch;
   /** Of what consumers make up for sandboxes. */
   receiver: Receiver;
   acceptor: Acceptor;

@@ -1,6 +1,7 @@
 import { LiveStatus } from '@gwk/core/resources/instance';
 import type { Instance } from '../generated/prisma/client.js';
 import type { Services } from '../http/services.js';
+import { isHeld } from '../live/ask.js';
 
 /** (spec: LiveStatus) The state as the engine has it now; null where nobody answers in time. */
 const DEADLINE_MS = 300;
@@ -11,7 +12,7 @@ export async function liveStatus(
   lease: { holder: string | null; expiresAt: Date | null } | null,
 ): Promise<LiveStatus | null> {
   // Nobody holds the number: nobody would answer.
-  if (!lease?.holder || !lease.expiresAt || lease.expiresAt < new Date()) return null;
+  if (!isHeld(lease)) return null;
   const reply = await services.live.ask(row, 'live', {}, DEADLINE_MS);
   if (!reply?.ok) return null;
   const status = LiveStatus.safeParse(reply.result);

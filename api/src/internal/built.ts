@@ -1,6 +1,9 @@
 import { Batcher } from '@gwk/core/batcher';
+import type { SentMenu } from '@gwk/core/menus/sent-menu';
+import { resolvePolicy } from '@gwk/core/policy/policy';
 import type { EngineRequest, EngineResponse, LeaseName } from '@gwk/core/protocol/engine';
 import { openBuilt, sealBuilt } from '../messages/content.js';
+import { sealMenu } from '../messages/menus.js';
 import type { EngineCaller, InternalDeps } from './deps.js';
 import { isUndone } from './grouping.js';
 import { RefusalError, type Verdict } from './refusal.js';
@@ -14,6 +17,7 @@ interface BuiltItem extends LeaseName {
   messageId: string;
   built: Buffer;
   renderedAs: string | null;
+  menu: SentMenu | null;
 }
 
 interface Stored {
@@ -40,9 +44,9 @@ export class BuiltMessages {
     const { instanceId } = caller;
     const { epoch, holder, messages } = request;
     const answers = await Promise.all(
-      messages.map(async ({ message_id: messageId, built, rendered_as: renderedAs }) => {
+      messages.map(async ({ message_id: messageId, built, rendered_as: renderedAs, menu = null }) => {
         const bytes = Buffer.from(built, 'base64');
-        const item = { instanceId, epoch, holder, messageId, built: bytes, renderedAs };
+        const item = { instanceId, epoch, holder, messageId, built: bytes, renderedAs, menu };
         return { messageId, ...(await this.#groups.submit(item)) };
       }),
     );
@@ -52,16 +56,35 @@ export class BuiltMessages {
   }
 
   async #storeAll(items: readonly BuiltItem[]): Promise<Stored[]> {
-    const { database, sealer } = this.deps;
+    const { database, sealer, environmentPolicy } = this.deps;
+    const levels = { environment: environmentPolicy, account: {}, instance: {} };
+    const { menu_ttl_hours: menuHours } = resolvePolicy(levels, { warmingUp: false });
     const rows = await database.$queryRaw<BuiltRow[]>`
       SELECT * FROM gwk_store_built(
         ${items.map((item) => item.instanceId)}::uuid[], ${items.map((item) => item.epoch)}::integer[],
         ${items.map((item) => item.holder)}::uuid[], ${items.map((item) => item.messageId)}::uuid[],
         ${items.map((item) => sealBuilt(sealer, item.instanceId, item.built))}::bytea[],
-        ${items.map((item) => item.renderedAs)}::text[])`;
+        ${items.map((item) => item.renderedAs)}::text[], ${this.#menusOf(items)}::jsonb, ${menuHours}::integer)`;
     return rows.map(({ place, verdict, held, kept }) => {
       return { verdict, stored: held && this.#same(items[place - 1]!, kept) };
     });
+  }
+
+  #menusOf(items: readonly BuiltItem[]): string {
+    const { sealer } = this.deps;
+    const menus = items.flatMap(({ menu, messageId, instanceId }) =>
+      menu
+        ? [
+            {
+              message_id: messageId,
+              kind: menu.kind,
+              mode: menu.mode,
+              options: sealMenu(sealer, instanceId, menu).toString('base64'),
+            },
+          ]
+        : [],
+    );
+    return JSON.stringify(menus);
   }
 
   #same(item: BuiltItem, kept: Uint8Array | null): boolean {

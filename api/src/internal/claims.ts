@@ -1,9 +1,11 @@
 import { Batcher } from '@gwk/core/batcher';
 import type { ClaimedMessage, EngineRequest, EngineResponse, LeaseName } from '@gwk/core/protocol/engine';
-import type { Rendering } from '@gwk/core/states';
+import type { OutboundContent } from '@gwk/core/resources/message';
+import type { InteractiveMode, Rendering } from '@gwk/core/states';
 import { chatOf } from '../events/emit.js';
 import { failMessages } from '../messages/changes/apply.js';
 import { openContent, openBuilt } from '../messages/content.js';
+import { readQuotes } from '../messages/quotes.js';
 import type { EngineCaller, InternalDeps } from './deps.js';
 import { isUndone } from './grouping.js';
 import { RefusalError, type Verdict } from './refusal.js';
@@ -32,6 +34,7 @@ interface ClaimRow {
   built_sealed: Uint8Array | null;
   rendered_as: Rendering | null;
   attempted_at: Date | null;
+  interactive_mode: InteractiveMode;
 }
 
 interface Claimed {
@@ -78,6 +81,7 @@ export class Claims {
         else unreadable.push(row.message_id);
       }
     }
+    await this.#addQuotes(answers.flatMap(({ messages }) => messages));
     await this.#fail(optedOut, 'opted_out');
     await this.#fail(unreadable, 'internal');
     return answers;
@@ -94,6 +98,8 @@ export class Claims {
         wa_message_id: row.wa_message_id,
         type: row.type,
         content: openContent(sealer, instanceId, row.content_sealed),
+        interactive_mode: row.interactive_mode,
+        quoted: null,
         built: row.built_sealed && openBuilt(sealer, instanceId, row.built_sealed).toString('base64'),
         rendered_as: row.rendered_as,
         attempted_at: row.attempted_at?.toISOString() ?? null,
@@ -107,6 +113,19 @@ export class Claims {
     }
   }
 
+  /** Few messages answer others, and only for those more is read. */
+  async #addQuotes(messages: readonly ClaimedMessage[]): Promise<void> {
+    const wanted = messages.flatMap((message) => {
+      const id = quotedIn(message.content);
+      return id === null ? [] : [{ message, id }];
+    });
+    const quotes = await readQuotes(
+      this.deps,
+      wanted.map(({ id }) => id),
+    );
+    for (const { message, id } of wanted) message.quoted = quotes.get(id) ?? null;
+  }
+
   /** Claims are answered whatever becomes of this: a message that stays is met again by the next claim. */
   async #fail(messageIds: string[], code: 'opted_out' | 'internal'): Promise<void> {
     if (messageIds.length === 0) return;
@@ -116,4 +135,10 @@ export class Claims {
       this.deps.log.error({ messages: messageIds, code, err: error }, 'refused messages were not failed');
     }
   }
+}
+
+/** Without reading all of what is said, of most messages. */
+function quotedIn(content: string): string | null {
+  if (!content.includes('"reply_to"')) return null;
+  return (JSON.parse(content) as OutboundContent).reply_to ?? null;
 }

@@ -11,8 +11,21 @@ afterAll(() => port.close());
 
 const now = () => new Date().toISOString();
 
-/** Bodies that concern a message (its id and network id) of whoever has them. */
-const bodies = (messageId: string, waMessageId: string): Record<EngineRoute, Record<string, unknown>> => ({
+/** What somebody else would need to know. */
+interface Ids {
+  messageId: string;
+  waMessageId: string;
+  pairingId: string;
+  unlinkId: string;
+}
+
+/** Bodies that concern what has those ids, of whoever has it. */
+const bodies = ({
+  messageId,
+  waMessageId,
+  pairingId,
+  unlinkId,
+}: Ids): Record<EngineRoute, Record<string, unknown>> => ({
   acquire: { pod: 'pod-1', version: 'test' },
   renew: { connected: true },
   release: {},
@@ -28,6 +41,8 @@ const bodies = (messageId: string, waMessageId: string): Record<EngineRoute, Rec
     ],
   },
   state: { changes: [{ state: 'logged_out', at: now(), reason: 'forged' }] },
+  pairing: { session: pairingId, news: { kind: 'qr', code: 'forged', expires_in_ms: 20_000 } },
+  unlinked: { id: unlinkId },
   'session-read': { wanted: [{ type: 'creds', keys: null }] },
   'session-write': { entries: [{ type: 'creds', key: 'me', value: 'AAAA' }] },
   inbound: {
@@ -73,11 +88,12 @@ async function stored(instanceId: string): Promise<string> {
     await database.event.findMany({ where, orderBy: { id: 'asc' } }),
     await database.conversation.findMany({ where, orderBy: { id: 'asc' } }),
     await database.engineToken.findMany({ where, orderBy: { id: 'asc' } }),
+    await database.pairingSession.findMany({ where }),
   ];
   return JSON.stringify(rows, (_, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
 }
 
-/** An instance with a claimed message in doubt, a waiting one and a session. */
+/** An instance with a claimed message in doubt, a waiting one, a session, an open pairing and an unlinking to do. */
 async function victim() {
   const engine = await (await port.addEngine()).acquire();
   const inDoubt = await port.accept({ instance: engine.instanceId, to: '5511977770001' });
@@ -85,15 +101,22 @@ async function victim() {
   await engine.build(inDoubt);
   await port.accept({ instance: engine.instanceId, to: '5511977770002' });
   await engine.call('session-write', { entries: [{ type: 'creds', key: 'me', value: 'c2VjcmV0' }] });
-  return { engine, messageId: inDoubt, waMessageId: claimed!.wa_message_id };
+  const { database } = port.world;
+  const { instanceId } = engine;
+  const [pairingId, unlinkId] = [newUuid(), newUuid()];
+  await database.pairingSession.create({
+    data: { instanceId, id: pairingId, method: 'qr', state: 'pairing' },
+  });
+  await database.instance.update({ where: { id: instanceId }, data: { unlinkId } });
+  return { engine, messageId: inDoubt, waMessageId: claimed!.wa_message_id, pairingId, unlinkId };
 }
 
 describe('an engine with another instance’s ids', () => {
   test.each(ROUTES)('changes nothing of it on %s', async (route) => {
-    const { engine, messageId, waMessageId } = await victim();
+    const { engine, ...ids } = await victim();
     const before = await stored(engine.instanceId);
     const stranger = await (await port.addEngine()).acquire();
-    const body = bodies(messageId, waMessageId)[route];
+    const body = bodies(ids)[route];
     // Their lease with its own token, then its own lease.
     const expected = route === 'acquire' ? 'lease-held' : 'fenced';
     expect(await call(route, stranger, body, engine.lease)).toBe(expected);
@@ -116,10 +139,10 @@ describe('an engine with another instance’s ids', () => {
 
 describe.each(LEASED)('%s', (route) => {
   const refused = async (make: (owner: TestEngine) => Promise<TestEngine>) => {
-    const { engine, messageId, waMessageId } = await victim();
+    const { engine, ...ids } = await victim();
     const intruder = await make(engine);
     const before = await stored(engine.instanceId);
-    const answer = await call(route, intruder, bodies(messageId, waMessageId)[route]);
+    const answer = await call(route, intruder, bodies(ids)[route]);
     expect(await stored(engine.instanceId)).toBe(before);
     return answer;
   };

@@ -36,13 +36,12 @@ describe('a lease', () => {
       lease_ms: 45_000,
       renew_ms: 10_000,
       messages_per_minute: 7,
-      instance: { id: engine.instanceId, kind: 'web', state: 'connected', interactive_mode: 'native+text' },
+      instance: { id: engine.instanceId, kind: 'web', state: 'connected' },
     });
     expect(Buffer.from(engine.terms!.command_key, 'base64')).toHaveLength(32);
     expect(await renew(engine)).toEqual({
       lease_ms: 45_000,
       messages_per_minute: 7,
-      interactive_mode: 'native+text',
     });
     expect((await facts(engine.instanceId)).lease).toMatchObject({ pod: engine.pod, epoch: 1 });
   });

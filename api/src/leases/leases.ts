@@ -3,7 +3,7 @@ import { Batcher } from '@gwk/core/batcher';
 import { resolvePolicy, type PolicyOverrides } from '@gwk/core/policy/policy';
 import type { EngineRequest, EngineResponse, LeaseName } from '@gwk/core/protocol/engine';
 import type { PairingMethod } from '@gwk/core/resources/pairing';
-import type { InstanceKind, InstanceState, InteractiveMode } from '@gwk/core/states';
+import type { InstanceKind, InstanceState } from '@gwk/core/states';
 import { openCommandKey } from '../instances/command-key.js';
 import { isUndone } from '../internal/grouping.js';
 import type { EngineCaller, InternalDeps } from '../internal/deps.js';
@@ -24,7 +24,6 @@ interface RenewRow extends WantedRow {
   id: string;
   unlink_id: string | null;
   verdict: Verdict;
-  interactive_mode: InteractiveMode;
   instance_policy: PolicyOverrides;
   account_policy: PolicyOverrides;
 }
@@ -78,7 +77,6 @@ export class Leases {
       instance: {
         id: row.id,
         kind: row.kind as InstanceKind,
-        interactive_mode: row.interactiveMode as InteractiveMode,
         state: row.state as InstanceState,
         first_paired_at: iso(row.firstPairedAt),
         banned_until: iso(row.bannedUntil),
@@ -117,8 +115,8 @@ export class Leases {
   async #renewAll(items: readonly RenewItem[]): Promise<Renewal[]> {
     const instanceIds = items.map((item) => item.instanceId);
     const rows = await this.deps.database.$queryRaw<RenewRow[]>`
-      SELECT r.place::integer, r.verdict, i.id, i.interactive_mode, i.policy AS instance_policy,
-        a.policy AS account_policy, i.unlink_id, p.id AS session, p.method, p.phone_sealed
+      SELECT r.place::integer, r.verdict, i.id, i.policy AS instance_policy, a.policy AS account_policy,
+        i.unlink_id, p.id AS session, p.method, p.phone_sealed
       FROM unnest(gwk_renew(${instanceIds}::uuid[], ${items.map((item) => item.epoch)}::integer[],
         ${items.map((item) => item.holder)}::uuid[], ${this.deps.config.leaseMs}::integer), ${instanceIds}::uuid[])
         WITH ORDINALITY AS r(verdict, instance_id, place)
@@ -135,7 +133,6 @@ export class Leases {
       verdict: row ? row.verdict : 'gone',
       lease_ms: this.deps.config.leaseMs,
       messages_per_minute: row ? this.#messagesPerMinute(row.instance_policy, row.account_policy) : 0,
-      interactive_mode: row?.interactive_mode ?? 'text',
       pairing: row ? wantedOf(this.deps.sealer, row.id, row) : null,
       unlink: row?.unlink_id ?? null,
     };

@@ -52,6 +52,11 @@ export class LiveCommands {
     closeRedis(this.#replies);
   }
 
+  /** Whether engines can be asked at all. */
+  get up(): boolean {
+    return this.#options.redis.isReady && this.#replies.isReady && this.#hears;
+  }
+
   /** The engine's answer; null where none came in time, or Redis is away. Never takes longer than `timeoutMs`. */
   async ask(
     target: CommandTarget,
@@ -59,7 +64,7 @@ export class LiveCommands {
     args: Record<string, unknown>,
     timeoutMs: number,
   ): Promise<CommandReply | null> {
-    if (!this.#options.redis.isReady || !this.#replies.isReady || !this.#hears) return null;
+    if (!this.up) return null;
     const id = randomUUID();
     return new Promise((resolve) => {
       const settle = (reply: CommandReply | null): void => {

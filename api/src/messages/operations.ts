@@ -1,11 +1,27 @@
-import { MessageListQuery, MessageOut, SendMessage } from '@gwk/core/resources/message';
+import {
+  MessageEdit,
+  MessageListQuery,
+  MessageOut,
+  Reaction,
+  SendMessage,
+} from '@gwk/core/resources/message';
+import type { Message } from '../generated/prisma/client.js';
 import { etagOf } from '../http/etag.js';
 import { operation } from '../http/operation.js';
 import { pageOf } from '../http/page.js';
+import type { Answer } from '../http/respond.js';
+import { deleteMessage, editMessage, reactToMessage } from './alter/alter.js';
+import { CHANGE_PATIENCE_MS } from './alter/network.js';
 import { findMessage, listMessages } from './list.js';
 import { messageOut } from './view.js';
 
 const REPLAYED = ['Idempotent-Replayed', 'true'];
+
+const shown = (row: Message): Answer => ({
+  status: 200,
+  body: messageOut(row),
+  headers: ['ETag', etagOf(row.version)],
+});
 
 export const messageOperations = [
   operation({
@@ -68,7 +84,67 @@ export const messageOperations = [
     etag: true,
     async handle({ caller, params, services }) {
       const row = await findMessage(services.db, caller, params['message_id']!);
-      return { status: 200, body: messageOut(row), headers: ['ETag', etagOf(row.version)] };
+      return shown(row);
+    },
+  }),
+
+  operation({
+    name: 'editMessage',
+    method: 'PATCH',
+    path: '/v1/messages/{message_id}',
+    summary: 'Edit a text message, up to 15 minutes after it was sent',
+    scope: 'messages:send',
+    status: 200,
+    body: MessageEdit,
+    result: MessageOut,
+    etag: true,
+    ifMatch: true,
+    patienceMs: CHANGE_PATIENCE_MS,
+    problems: [
+      'account-suspended',
+      'message-not-sent',
+      'not-editable',
+      'edit-window-closed',
+      'engine-unavailable',
+    ],
+    async handle({ caller, params, body, ifMatch, services }) {
+      const altering = { services, caller, id: params['message_id']! };
+      return shown(await editMessage(altering, body.text, ifMatch));
+    },
+  }),
+
+  operation({
+    name: 'deleteMessage',
+    method: 'DELETE',
+    path: '/v1/messages/{message_id}',
+    summary: 'Delete a message for everyone, or cancel a scheduled one',
+    scope: 'messages:send',
+    status: 204,
+    patienceMs: CHANGE_PATIENCE_MS,
+    problems: ['message-not-sent', 'message-sending', 'not-editable', 'engine-unavailable'],
+    async handle({ caller, params, services }) {
+      await deleteMessage({ services, caller, id: params['message_id']! });
+      return { status: 204 };
+    },
+  }),
+
+  operation({
+    name: 'reactToMessage',
+    method: 'POST',
+    path: '/v1/messages/{message_id}/reactions',
+    summary: 'React to a message; an empty emoji takes the reaction back',
+    scope: 'messages:send',
+    status: 204,
+    body: Reaction,
+    idempotent: true,
+    patienceMs: CHANGE_PATIENCE_MS,
+    async mayReplay(caller, _, { params, services }) {
+      return (await findMessage(services.db, caller, params['message_id']!)) !== null;
+    },
+    problems: ['account-suspended', 'message-not-sent', 'engine-unavailable'],
+    async handle({ caller, params, body, services }) {
+      await reactToMessage({ services, caller, id: params['message_id']! }, body.emoji);
+      return { status: 204 };
     },
   }),
 ];

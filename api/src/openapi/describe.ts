@@ -11,13 +11,13 @@ import type { JsonSchema, SchemaBook } from './schema-book.js';
 
 /** One operation of the document, from its row in the table. */
 export function describeOperation(operation: Operation, book: SchemaBook): JsonSchema {
-  const { name, summary, description, scope } = operation;
+  const { name, summary, description, scope, orScope } = operation;
   return {
     operationId: name,
     summary,
     ...(description !== undefined && { description }),
     tags: [tagOf(operation)],
-    security: scope === null ? [] : [{ apiKey: [scope] }],
+    security: [scope, orScope].flatMap((one) => (one ? [{ apiKey: [one] }] : [])),
     parameters: [
       ...pathParameters(operation),
       ...queryParameters(operation, book),

@@ -1,4 +1,3 @@
-import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { OPERATIONS } from '../http/operations.js';
@@ -62,18 +61,6 @@ function validator(schema: JsonSchema) {
 }
 
 describe('the description of the interface', () => {
-  test('is without fault and without warning to a linter of OpenAPI', async () => {
-    const config = await createConfig({ extends: ['recommended-strict'] });
-    const problems = await lintFromString({
-      source: JSON.stringify(document),
-      absoluteRef: 'openapi.json',
-      config,
-    });
-    expect(problems.map(({ ruleId, message, location }) => [ruleId, message, location[0]?.pointer])).toEqual(
-      [],
-    );
-  });
-
   test('has every operation of the table, each once', () => {
     expect(described.map(([name]) => name).sort()).toEqual(OPERATIONS.map(({ name }) => name).sort());
   });

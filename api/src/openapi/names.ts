@@ -8,8 +8,10 @@ import * as interactiveStatus from '@gwk/core/resources/interactive-status';
 import * as live from '@gwk/core/resources/live';
 import * as media from '@gwk/core/resources/media';
 import * as message from '@gwk/core/resources/message';
+import * as optOut from '@gwk/core/resources/opt-out';
 import * as pairing from '@gwk/core/resources/pairing';
 import * as problem from '@gwk/core/resources/problem';
+import * as sandbox from '@gwk/core/resources/sandbox';
 import * as webhook from '@gwk/core/resources/webhook';
 import { z } from 'zod';
 
@@ -23,9 +25,11 @@ const MODULES: readonly Record<string, unknown>[] = [
   live,
   media,
   message,
+  optOut,
   pairing,
   policy,
   problem,
+  sandbox,
   webhook,
 ];
 

@@ -12,6 +12,7 @@ import { openDatabase, type Database } from '../database.js';
 import { startApi, type RunningApi } from '../program.js';
 import { ApiClient } from './client.js';
 import { ClusterServer } from './cluster-server.js';
+import { StandInEngine } from './stand-in-engine.js';
 
 /** API processes of one gateway, in this process, on a database and a Redis that are given. For tests. */
 export interface TestApiOptions {
@@ -32,8 +33,10 @@ const CLUSTER_TOKEN = 'cluster-token-of-a-test';
 export class TestApi {
   readonly cluster = new ClusterServer(CLUSTER_TOKEN);
   readonly sealingKeys = randomBytes(32).toString('base64');
+  readonly operatorToken = randomBytes(24).toString('hex');
   readonly mediaFolder = mkdtempSync(join(tmpdir(), 'gwk-media-'));
   readonly #clients: ApiClient[] = [];
+  readonly #engines: StandInEngine[] = [];
   readonly #running: RunningApi[] = [];
   readonly db: Database;
 
@@ -59,7 +62,7 @@ export class TestApi {
       REDIS_URL: redisUrl,
       GWK_REDIS_PREFIX: redisPrefix,
       GWK_SEALING_KEYS: this.sealingKeys,
-      GWK_OPERATOR_TOKEN: randomBytes(24).toString('hex'),
+      GWK_OPERATOR_TOKEN: this.operatorToken,
       GWK_API_CLUSTER_URL: this.cluster.url,
       GWK_API_CLUSTER_TOKEN: CLUSTER_TOKEN,
       GWK_API_HOST: '127.0.0.1',
@@ -78,11 +81,21 @@ export class TestApi {
   }
 
   async stop(): Promise<void> {
+    for (const engine of this.#engines) await engine.stop();
     for (const client of this.#clients) client.close();
     await Promise.all(this.#running.map((running) => running.stop()));
     await this.cluster.stop();
     await this.db.$disconnect();
     rmSync(this.mediaFolder, { recursive: true, force: true });
+  }
+
+  /** An engine that holds the lease of an instance (`ins_...`), and does what the test says. */
+  async engine(instanceId: string): Promise<StandInEngine> {
+    const { internalPort } = this.#running[0]!;
+    const place = { ...this.options, internalPort, operatorToken: this.operatorToken };
+    const engine = await StandInEngine.start(place, instanceId);
+    this.#engines.push(engine);
+    return engine;
   }
 
   async account(limits: { maxInstances?: number; requestsPerMinute?: number } = {}): Promise<TestAccount> {

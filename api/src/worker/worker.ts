@@ -6,6 +6,7 @@ import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
 import { openDatabase } from '../database.js';
 import { monitorSweep } from '../interactive-status/monitor.js';
 import { Acceptor } from '../messages/accept/acceptor.js';
+import { MediaLinks } from '../media/links.js';
 import { Doorbell } from '../messages/accept/doorbell.js';
 import { AddressGuard, guardedAgent } from '../net/guard.js';
 import { closeRedis, openRedis } from '../redis.js';
@@ -18,6 +19,7 @@ import { abandonSweep } from './sweeps/abandon.js';
 import { doubtSweep } from './sweeps/doubt.js';
 import { expireSweep } from './sweeps/expire.js';
 import { Observer } from './sweeps/observer.js';
+import { pairingSweep } from './sweeps/pairing.js';
 import { refuseSweep } from './sweeps/refuse.js';
 import { releaseSweep } from './sweeps/release.js';
 import { partitionSweep, retentionSweep } from './sweeps/retention.js';
@@ -106,7 +108,8 @@ function makeDeliveries(
     concurrency: config.webhookConcurrency,
     perDestination: config.webhookConcurrencyPerDestination,
   };
-  return new Deliveries({ ...deps, guard, dispatcher, options });
+  const links = new MediaLinks(deps.sealer, config.mediaUrl);
+  return new Deliveries({ ...deps, guard, links, dispatcher, options });
 }
 
 function sweepsOf(deps: SweepDeps, config: WorkerConfig): Sweep[] {
@@ -118,6 +121,7 @@ function sweepsOf(deps: SweepDeps, config: WorkerConfig): Sweep[] {
     ringAgainSweep(deps),
     silenceSweep(deps, new Observer()),
     abandonSweep(deps),
+    pairingSweep(deps),
     resendSweep(deps),
     partitionSweep(deps, config),
     retentionSweep(deps, config),

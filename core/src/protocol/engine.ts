@@ -47,7 +47,6 @@ const acquire = {
     instance: z.object({
       id: uuid(),
       kind: z.enum(INSTANCE_KINDS),
-      interactive_mode: z.enum(INTERACTIVE_MODES),
       state: z.enum(INSTANCE_STATES),
       first_paired_at: time().nullable(),
       banned_until: time().nullable(),
@@ -71,7 +70,6 @@ const renew = {
   response: z.object({
     lease_ms: z.int(),
     messages_per_minute: z.int(),
-    interactive_mode: z.enum(INTERACTIVE_MODES),
     ...Wanted,
   }),
 };
@@ -104,6 +102,8 @@ const ClaimedMessage = z.object({
   type: z.string(),
   /** JSON of OutboundContent. */
   content: z.string(),
+  /** Of the instance, as it is now. */
+  interactive_mode: z.enum(INTERACTIVE_MODES),
   quoted: QuotedMessage.nullable(),
   /** What an earlier attempt built; sent again as it is. */
   built: base64().nullable(),

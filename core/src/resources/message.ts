@@ -1,13 +1,14 @@
 import { z } from 'zod';
 import { FAILURE_CODES, MESSAGE_STATUSES, RENDERINGS } from '../states.js';
 import { SEND_EXAMPLES } from './send-examples.js';
-import { dateTime, idOut, idText, PageQuery } from './common.js';
+import { dateTime, idOut, idText, PageQuery, text } from './common.js';
 import {
   AudioContent,
   CaptionedContent,
   ContactContent,
   InteractiveContent,
   LocationContent,
+  MAX_TEXT,
   PollContent,
   StickerContent,
   TextContent,
@@ -97,6 +98,25 @@ export const MessageOut = z.object({
   updated_at: z.iso.datetime(),
 });
 export type MessageOut = z.infer<typeof MessageOut>;
+
+export const MessageEdit = z.strictObject({ text: text(1, MAX_TEXT) });
+
+const GRAPHEMES = new Intl.Segmenter('en', { granularity: 'grapheme' });
+const EMOJI = /\p{Extended_Pictographic}|\p{Regional_Indicator}|[0-9#*]\uFE0F?\u20E3/u;
+const MAX_EMOJI_UNITS = 64;
+
+/** One emoji, however many code points it is made of. */
+function isEmoji(value: string): boolean {
+  if (value.length > MAX_EMOJI_UNITS || !EMOJI.test(value)) return false;
+  return [...GRAPHEMES.segment(value)].length === 1;
+}
+
+/** An empty emoji takes the reaction back. */
+export const Reaction = z.strictObject({
+  emoji: z
+    .string()
+    .refine((value) => value === '' || isEmoji(value), { message: 'must be one emoji or empty' }),
+});
 
 export const MessageListQuery = PageQuery.extend({
   instance_id: idText().optional(),

@@ -16,7 +16,7 @@ export const PairingQr = z.object({
   code: z.string(),
   /** Of the time that is left. */
   expires_in_s: z.int(),
-  image: z.string().startsWith('data:image/png;base64,'),
+  image: z.string().regex(/^data:image\/png;base64,/),
 });
 export type PairingQr = z.infer<typeof PairingQr>;
 
@@ -28,3 +28,18 @@ export const PairingOut = z.object({
   pairing_code: z.string().nullable(),
 });
 export type PairingOut = z.infer<typeof PairingOut>;
+
+const own = { instance_id: z.string(), timestamp: z.iso.datetime() };
+
+/** The data of the events of a pairing stream: `qr`, `paired`, `connected`, and `error`, the last where it fails. */
+export const PairingStreamData = z.union([
+  PairingQr,
+  z.object({
+    ...own,
+    jid: z.string(),
+    business_name: z.string().nullable(),
+    platform: z.string().nullable(),
+  }),
+  z.object({ ...own, jid: z.string().nullable() }),
+  z.object({ type: z.string(), title: z.string(), status: z.int(), detail: z.string() }),
+]);

@@ -3,7 +3,7 @@ import type { SentMenu } from '@gwk/core/menus/sent-menu';
 import type { SentChange } from '@gwk/core/protocol/changes';
 import type { Logger } from '@gwk/core/log';
 import type { Presence } from '@gwk/core/resources/live';
-import type { FailureCode, InteractiveMode, Rendering } from '@gwk/core/states';
+import type { FailureCode, Rendering } from '@gwk/core/states';
 
 /**
  * What stands between an engine and a network. A driver knows the network and nothing of leases, queues or pacing;
@@ -51,7 +51,7 @@ export interface Driver {
    * since these bytes are stored before the first attempt and every later one sends them again.
    * @throws SendFailure, certain
    */
-  build(message: ClaimedMessage, mode: InteractiveMode): Promise<Built>;
+  build(message: ClaimedMessage): Promise<Built>;
 
   /**
    * Writes the stanza; resolves when the network has accepted it, that is, at its acknowledgement.

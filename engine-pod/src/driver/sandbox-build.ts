@@ -32,12 +32,12 @@ const BUILDERS: Record<MessageType, Builder> = {
 };
 
 /** @throws SendFailure for a type that has no builder: content of a newer release */
-export function buildForSandbox(message: ClaimedMessage, mode: InteractiveMode): Built {
+export function buildForSandbox(message: ClaimedMessage): Built {
   const content = JSON.parse(message.content) as OutboundContent;
   const { type, mentions } = content;
   const builder = Object.hasOwn(BUILDERS, type) ? BUILDERS[type] : undefined;
   if (!builder) throw SendFailure.refused('internal', 'a message of this type cannot be built');
-  const { body, rendered_as = null, menu = null } = builder(content, mode);
+  const { body, rendered_as = null, menu = null } = builder(content, message.interactive_mode);
   const drawn = {
     type,
     ...body,

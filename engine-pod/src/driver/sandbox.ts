@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import type { SentChange } from '@gwk/core/protocol/changes';
 import type { ClaimedMessage, PairingWanted } from '@gwk/core/protocol/engine';
 import type { Presence } from '@gwk/core/resources/live';
-import type { InteractiveMode } from '@gwk/core/states';
 import {
   SendFailure,
   type Built,
@@ -102,8 +101,8 @@ export class SandboxDriver implements Driver {
     return this.#signal({ kind: 'presence', chat, presence });
   }
 
-  async build(message: ClaimedMessage, mode: InteractiveMode): Promise<Built> {
-    return buildForSandbox(message, mode);
+  async build(message: ClaimedMessage): Promise<Built> {
+    return buildForSandbox(message);
   }
 
   async send(stanza: Stanza): Promise<void> {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { failpoint } from '@gwk/core/failpoints';
 import type { SentMenu } from '@gwk/core/menus/sent-menu';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
-import type { FailureCode, InteractiveMode, Rendering } from '@gwk/core/states';
+import type { FailureCode, Rendering } from '@gwk/core/states';
 import { backoffDelay } from '../backoff.js';
 import { SendFailure, type Driver } from '../driver/driver.js';
 import type { Gate } from './gate.js';
@@ -27,7 +27,6 @@ export type Conclusion =
 export interface DeliveryContext {
   driver: Driver;
   gate: Gate;
-  mode: () => InteractiveMode;
   ackTimeoutMs: number;
   /** Stores what was built, or finds it stored; false when the message is no longer to be sent. */
   storeBuilt: (built: BuiltMessage) => Promise<boolean>;
@@ -98,7 +97,7 @@ export class Delivery {
       // The claim has just said that it is ours; bytes stored by a former engine need not be stored again.
       if (message.attempted_at !== null) return undefined;
     } else {
-      const built = await this.#context.driver.build(message, this.#context.mode());
+      const built = await this.#context.driver.build(message);
       this.#bytes = built.bytes;
       this.#rendered_as = built.rendered_as;
       this.#menu = built.menu;

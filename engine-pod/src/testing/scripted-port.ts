@@ -127,7 +127,6 @@ export class ScriptedPort {
         return {
           lease_ms: this.#options.leaseMs ?? 45_000,
           messages_per_minute: this.messagesPerMinute,
-          interactive_mode: 'text',
           pairing: this.pairing,
           unlink: this.unlink,
         };
@@ -167,7 +166,6 @@ export class ScriptedPort {
       instance: {
         id: this.instanceId,
         kind: 'sandbox',
-        interactive_mode: 'text',
         state: this.state,
         first_paired_at: null,
         banned_until: null,

@@ -22,6 +22,7 @@ export class ScriptedQueue {
       wa_message_id: `WA${randomUUID()}`,
       type: 'text',
       content: JSON.stringify({ type: 'text', text: { body: text } }),
+      interactive_mode: 'native+text',
       quoted: null,
       built: null,
       rendered_as: null,

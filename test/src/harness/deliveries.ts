@@ -119,6 +119,29 @@ export class DeliveryWorld {
     return this.db.webhookQueueEntry.findMany({ where: { endpointId } });
   }
 
+  /**
+   * Makes all events and deliveries so many days older, by the time in their ids. Those that were posted change their
+   * ids too, so it is for what was not.
+   */
+  async age(days: number): Promise<void> {
+    const older = (column: string): string =>
+      `overlay(${column}::text PLACING left(gwk_lowest_id(to_timestamp(
+        ('x' || replace(left(${column}::text, 13), '-', ''))::bit(48)::bigint / 1000.0) - interval '${days} days'
+      )::text, 13) FROM 1 FOR 13)::uuid`;
+    await this.db.$transaction([
+      this.db.$executeRawUnsafe(
+        `UPDATE events SET id = ${older('id')}, "timestamp" = "timestamp" - interval '${days} days'`,
+      ),
+      this.db.$executeRawUnsafe(
+        `UPDATE webhook_deliveries SET id = ${older('id')}, event_id = ${older('event_id')},
+           created_at = created_at - interval '${days} days'`,
+      ),
+      this.db.$executeRawUnsafe(
+        `UPDATE webhook_queue SET delivery_id = ${older('delivery_id')}, event_id = ${older('event_id')}`,
+      ),
+    ]);
+  }
+
   /** Whatever waits for its next attempt waits no more. */
   async makeDue(): Promise<void> {
     await this.db.webhookQueueEntry.updateMany({ data: { dueAt: new Date(0) } });

@@ -752,22 +752,32 @@ BEGIN
   RETURN made;
 END $$;
 
--- Drops the daily partitions of a table that end at or before a day (UTC).
-CREATE FUNCTION gwk_drop_partitions(parent text, before_day date) RETURNS integer LANGUAGE plpgsql AS $$
-DECLARE
-  name text;
-  dropped integer := 0;
+-- The oldest daily partition of a table that ends at or before a day (UTC); null where there is none.
+CREATE FUNCTION gwk_expired_partition(parent text, before_day date) RETURNS text LANGUAGE sql STABLE AS $$
+  SELECT c.relname::text FROM pg_inherits i
+  JOIN pg_class c ON c.oid = i.inhrelid
+  WHERE i.inhparent = parent::regclass AND c.relname ~ '_[0-9]{8}$'
+    AND to_date(right(c.relname, 8), 'YYYYMMDD') < before_day
+  ORDER BY c.relname LIMIT 1
+$$;
+
+-- Keeps vacuum away from a partition that is to be dropped, and ends the one that is at work there: it would be waited
+-- for under a lock that stops everybody. This one stops nobody.
+CREATE FUNCTION gwk_leave_partition_alone(name text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-  FOR name IN
-    SELECT c.relname FROM pg_inherits i
-    JOIN pg_class c ON c.oid = i.inhrelid
-    WHERE i.inhparent = parent::regclass AND c.relname ~ '_[0-9]{8}$'
-      AND to_date(right(c.relname, 8), 'YYYYMMDD') < before_day
-  LOOP
-    EXECUTE format('DROP TABLE %I', name);
-    dropped := dropped + 1;
-  END LOOP;
-  RETURN dropped;
+  IF to_regclass(name) IS NOT NULL THEN
+    EXECUTE format('ALTER TABLE %I SET (autovacuum_enabled = false, toast.autovacuum_enabled = false)', name);
+  END IF;
+END $$;
+
+-- Drops a partition. Nobody reads or writes its parent while that is done. Returns how many were dropped.
+CREATE FUNCTION gwk_drop_partition(name text) RETURNS integer LANGUAGE plpgsql AS $$
+BEGIN
+  IF to_regclass(name) IS NULL THEN
+    RETURN 0;
+  END IF;
+  EXECUTE format('DROP TABLE %I', name);
+  RETURN 1;
 END $$;
 
 -- A row whose day has no partition (a clock far off, a worker long stopped) is kept all the same.

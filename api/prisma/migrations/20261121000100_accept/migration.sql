@@ -33,7 +33,7 @@ CREATE FUNCTION gwk_accept_gather(
   contact_id uuid, opted_out boolean, conversation_id uuid, counted boolean, last_wrote_at double precision,
   new_contacts integer, oldest_new_contact double precision,
   mass_contacts integer, mass_counted boolean,
-  reply_ok boolean, media_found boolean, media_instance uuid
+  reply_ok boolean, media_found boolean, media_instances text[]
 ) LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
@@ -65,7 +65,7 @@ BEGIN
     coalesce(oldest.count, 0)::integer, (extract(epoch FROM oldest.first_sent_at) * 1000)::double precision,
     mass.contacts, mass.counted,
     q.reply_id IS NULL OR q.reply_ok,
-    f.id IS NOT NULL, f.instance_id
+    f.id IS NOT NULL, f.instance_ids::text[]
   FROM unnest(account_ids, instance_ids, names, are_groups, keys, fingerprints, reply_ids, media_ids, replies_ok)
     WITH ORDINALITY
     AS q(account_id, instance_id, name, is_group, key, fingerprint, reply_id, media_id, reply_ok, place)
@@ -110,8 +110,9 @@ BEGIN
       AND s.at > present - make_interval(mins => gwk_mass_window(i.policy, a.policy, environment_mass_minutes))
   ) mass ON true
   LEFT JOIN LATERAL (
-    SELECT v.id, v.instance_id FROM media v
-    WHERE v.id = q.media_id AND v.account_id = q.account_id AND v.expires_at > present AND v.removed_at IS NULL
+    SELECT v.id, v.instance_ids FROM media v
+    WHERE v.id = q.media_id AND v.account_id = q.account_id AND v.message_id IS NULL
+      AND v.expires_at > present AND v.removed_at IS NULL
     LIMIT 1
   ) f ON true
   ORDER BY q.place;

@@ -21,7 +21,7 @@ SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_has
 SET enable_material = off
 AS $$
 DECLARE
-  ids uuid[] := ARRAY(SELECT o.conversation_id FROM outbox o WHERE o.message_id = ANY (message_ids));
+  ids uuid[];
 BEGIN
   LOOP
     ids := ARRAY(SELECT o.conversation_id FROM outbox o WHERE o.message_id = ANY (message_ids));
@@ -158,7 +158,7 @@ CREATE FUNCTION gwk_claim(
 ) RETURNS TABLE (
   place integer, verdict text, message_id uuid, opted_out boolean, conversation_id uuid, group_id text,
   contact_name text, wa_message_id text, type text, content_sealed bytea, built_sealed bytea, rendered_as text,
-  attempted_at timestamptz
+  attempted_at timestamptz, interactive_mode text
 )
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -242,20 +242,21 @@ BEGIN
 
   RETURN QUERY
   SELECT r.place::integer, r.verdict, NULL::uuid, false, NULL::uuid, NULL::text, NULL::text, NULL::text, NULL::text,
-    NULL::bytea, NULL::bytea, NULL::text, NULL::timestamptz
+    NULL::bytea, NULL::bytea, NULL::text, NULL::timestamptz, NULL::text
   FROM unnest(verdicts) WITH ORDINALITY AS r(verdict, place);
 
   RETURN QUERY
   SELECT r.place, NULL::text, r.message_id, true, NULL::uuid, NULL::text, NULL::text, NULL::text, NULL::text,
-    NULL::bytea, NULL::bytea, NULL::text, NULL::timestamptz
+    NULL::bytea, NULL::bytea, NULL::text, NULL::timestamptz, NULL::text
   FROM unnest(refused_places, refused) AS r(place, message_id);
 
   RETURN QUERY
   SELECT r.place::integer, NULL::text, o.message_id, false, o.conversation_id, v.group_id,
     gwk_contact_name(v.contact_id), m.wa_message_id, m.type, c.content_sealed, c.built_sealed, m.rendered_as,
-    o.attempted_at::timestamptz
+    o.attempted_at::timestamptz, i.interactive_mode
   FROM unnest(instance_ids, epochs, holders, claim_ids) WITH ORDINALITY
     AS r(instance_id, epoch, holder, claim_id, place)
+  JOIN instances i ON i.id = r.instance_id
   JOIN outbox o ON o.instance_id = r.instance_id AND o.claim_id = r.claim_id
     AND o.claim_epoch = r.epoch AND o.claim_holder = r.holder
   JOIN conversations v ON v.id = o.conversation_id
@@ -270,8 +271,13 @@ END $$;
 -- Keeps the encoded form of messages that their callers hold, before their first stanza; from here on they may have
 -- left. What an earlier attempt kept stays: it comes back as `kept`, for the caller to compare. One row for each item,
 -- in order; a message that is named twice is kept once.
+--
+-- menus: {message_id, kind, mode, options (base64)} of those that accept replies, which count once they have left.
+-- They are kept as long as a typed reply may come (polls 90 days, because votes name their options by hash), and the
+-- hour more that a message may be in doubt. `menu_hours`: where neither account nor instance have a say.
 CREATE FUNCTION gwk_store_built(
-  instance_ids uuid[], epochs integer[], holders uuid[], message_ids uuid[], builts bytea[], renderings text[]
+  instance_ids uuid[], epochs integer[], holders uuid[], message_ids uuid[], builts bytea[], renderings text[],
+  menus jsonb, menu_hours integer
 ) RETURNS TABLE (place integer, verdict text, held boolean, kept bytea)
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -308,6 +314,18 @@ BEGIN
     FROM (SELECT u.message_id, u.rendering FROM unnest(message_ids, renderings) AS u(message_id, rendering)
           WHERE u.message_id = ANY (mine) AND u.message_id <> ALL (already) AND u.rendering IS NOT NULL) AS b
     WHERE m.id = b.message_id AND m.rendered_as IS DISTINCT FROM b.rendering;
+  END IF;
+  IF jsonb_array_length(menus) > 0 THEN
+    INSERT INTO menus (message_id, conversation_id, instance_id, wa_message_id, kind, mode, options_sealed, delete_at)
+    SELECT m.id, m.conversation_id, m.instance_id, m.wa_message_id, n.kind, n.mode, decode(n.options, 'base64'),
+      now() + interval '1 hour' + CASE WHEN n.kind = 'poll' THEN interval '90 days'
+        ELSE make_interval(hours => gwk_menu_hours(i.policy, a.policy, menu_hours)) END
+    FROM jsonb_to_recordset(menus) AS n(message_id uuid, kind text, mode text, options text)
+    JOIN messages m ON m.id = n.message_id
+    JOIN instances i ON i.id = m.instance_id
+    JOIN accounts a ON a.id = m.account_id
+    WHERE n.message_id = ANY (mine)
+    ON CONFLICT (message_id) DO NOTHING;
   END IF;
 
   RETURN QUERY
@@ -449,6 +467,14 @@ BEGIN
     SELECT c.message_id FROM jsonb_to_recordset(changes) AS c(message_id uuid, queue text)
     WHERE c.queue = 'finish' AND c.message_id = ANY (made));
   UPDATE message_contents c SET delete_at = now() + interval '24 hours' WHERE c.message_id = ANY (finished);
+
+  -- A menu counts once it has left. One that did not leave is nobody's, unless it may still turn out to have left.
+  IF EXISTS (SELECT FROM menus n WHERE n.message_id = ANY (finished)) THEN
+    UPDATE menus n SET sent_at = m.sent_at FROM messages m
+    WHERE n.message_id = ANY (finished) AND m.id = n.message_id AND m.sent_at IS NOT NULL;
+    DELETE FROM menus n USING messages m
+    WHERE n.message_id = ANY (finished) AND m.id = n.message_id AND m.status = 'failed' AND m.error_code <> 'timeout';
+  END IF;
 
   PERFORM gwk_emit(
     array_agg(e.id ORDER BY e.id), array_agg(e.account_id ORDER BY e.id), array_agg(e.instance_id ORDER BY e.id),

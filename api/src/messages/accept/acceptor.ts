@@ -1,4 +1,3 @@
-import { randomFillSync } from 'node:crypto';
 import { Batcher } from '@gwk/core/batcher';
 import { failpoint } from '@gwk/core/failpoints';
 import { newUuid, timeOfUuid } from '@gwk/core/ids';
@@ -10,6 +9,7 @@ import type { Caller } from '../../accounts/caller.js';
 import type { Queryable } from '../../database.js';
 import { hashBody, readIdempotencyKey, RESPONSE_COLUMN } from '../../idempotency/store.js';
 import { sealContent } from '../content.js';
+import { newWaMessageId } from '../wa-message-id.js';
 import { answerOf } from './answer.js';
 import { decideGroup, type Decision, type Plan, type Request } from './decide.js';
 import type { Doorbell, Ring } from './doorbell.js';
@@ -220,22 +220,6 @@ export class Acceptor {
       responseSealed: keep ? sealer.seal(accountId, RESPONSE_COLUMN, body) : null,
     };
   }
-}
-
-const WA_ID_BYTES = 9;
-const WA_IDS_AT_ONCE = 256;
-const randomness = Buffer.alloc(WA_ID_BYTES * WA_IDS_AT_ONCE);
-let randomnessUsed = randomness.length;
-
-/** The id on the network: chosen now, the same for every attempt. */
-function newWaMessageId(): string {
-  if (randomnessUsed === randomness.length) {
-    randomFillSync(randomness);
-    randomnessUsed = 0;
-  }
-  const start = randomnessUsed;
-  randomnessUsed += WA_ID_BYTES;
-  return `3EB0${randomness.toString('hex', start, randomnessUsed).toUpperCase()}`;
 }
 
 /** Postgres answered, and so undid, the statement: it may be tried again in parts. */

@@ -32,7 +32,7 @@ const stranger: Facts = {
   massCounted: false,
   replyOk: true,
   mediaFound: false,
-  mediaInstance: null,
+  mediaInstances: null,
 };
 const known: Facts = { ...stranger, contactId: 'contact', conversationId: 'conversation', counted: true };
 const friend: Facts = { ...known, lastWroteAt: NOW - HOUR };
@@ -114,13 +114,25 @@ test.each<[string, Partial<Request>, Partial<Facts>, string]>([
   [
     'a file that an instance received, by a key of that instance',
     { mediaId: file, visible: new Set(['instance', 'other']) },
-    { mediaFound: true, mediaInstance: 'other' },
+    { mediaFound: true, mediaInstances: ['other'] },
     'write',
   ],
   [
     'a file that an instance received which the key does not see',
     { mediaId: file, visible: new Set(['instance']) },
-    { mediaFound: true, mediaInstance: 'other' },
+    { mediaFound: true, mediaInstances: ['other'] },
+    'media-not-found',
+  ],
+  [
+    'a file of the whole account, by a key of some instances',
+    { mediaId: file, visible: new Set(['instance']) },
+    { mediaFound: true, mediaInstances: [] },
+    'media-not-found',
+  ],
+  [
+    'a file of several instances, by a key of one of them',
+    { mediaId: file, visible: new Set(['instance']) },
+    { mediaFound: true, mediaInstances: ['instance', 'other'] },
     'media-not-found',
   ],
   ['what has no text is not counted as a mass send', { fingerprint: null }, { massContacts: 99 }, 'write'],

@@ -105,8 +105,11 @@ function judgeRepeat(request: Request, facts: Facts): Decision | null {
 }
 
 /** Answered alike for what is foreign, hidden from the key, expired or never was. */
-function mayUseMedia({ visible }: Request, { mediaFound, mediaInstance }: Facts): boolean {
-  return mediaFound && (visible === null || mediaInstance === null || visible.has(mediaInstance));
+function mayUseMedia({ visible }: Request, { mediaFound, mediaInstances }: Facts): boolean {
+  if (!mediaFound || visible === null) return mediaFound;
+  // What belongs to the whole account is not for keys of some instances, as in GET /v1/media/{media_id}.
+  const instances = mediaInstances ?? [];
+  return instances.length > 0 && instances.every((id) => visible.has(id));
 }
 
 function judgePolicy(request: Request, facts: Facts, policy: Policy, tally: Tally): Decision {

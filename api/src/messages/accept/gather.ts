@@ -51,7 +51,7 @@ export interface Facts {
   /** The file is the account's and can still be used. */
   mediaFound: boolean;
   /** The instance that received the file; null for an uploaded one. */
-  mediaInstance: string | null;
+  mediaInstances: string[] | null;
 }
 
 /** The `route` of these requests in idempotency_records. */
@@ -64,7 +64,7 @@ const GATHER = `
     record_message AS "recordMessage", record_response AS "recordResponse", contact_id AS "contactId", opted_out AS "optedOut",
     conversation_id AS "conversationId", counted, last_wrote_at AS "lastWroteAt", new_contacts AS "newContacts",
     oldest_new_contact AS "oldestNewContact", mass_contacts AS "massContacts", mass_counted AS "massCounted",
-    reply_ok AS "replyOk", media_found AS "mediaFound", media_instance AS "mediaInstance"
+    reply_ok AS "replyOk", media_found AS "mediaFound", media_instances AS "mediaInstances"
   FROM gwk_accept_gather($1::uuid[], $2::uuid[], $3::text[], $4::boolean[], $5::text[], $6::text[], $7::uuid[],
     $8::uuid[], '${SEND_ROUTE}', $9::integer)`;
 

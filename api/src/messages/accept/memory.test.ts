@@ -48,7 +48,7 @@ const facts = (given: Partial<Facts> = {}): Facts => ({
   massCounted: false,
   replyOk: true,
   mediaFound: false,
-  mediaInstance: null,
+  mediaInstances: null,
   ...given,
 });
 

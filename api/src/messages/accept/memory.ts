@@ -73,7 +73,7 @@ export class Memory {
       massCounted: false,
       replyOk: true,
       mediaFound: false,
-      mediaInstance: null,
+      mediaInstances: null,
     };
   }
 

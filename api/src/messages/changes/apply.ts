@@ -73,18 +73,20 @@ export async function applyFindings(
 /**
  * Fails messages that wait, whoever has them claimed; those that may have left are not touched. That none of them
  * begins to leave between the decision and the change is seen to under the lock of its conversation.
+ * @param may further conditions on those that are failed
  * @returns how many it failed
  */
 export async function failMessages(
   deps: ChangeDeps,
   messageIds: readonly string[],
   error: { code: FailureCode; message: string | null },
+  may: (row: FactsRow) => boolean = () => true,
 ): Promise<number> {
   let amount = 0;
   const learnt = messageIds.map((messageId): Learnt => {
     return { place: 1, messageId, findings: [{ kind: 'failed', at: new Date(), error }] };
   });
-  const waits = (_: number, row: FactsRow): boolean => row.attempted_at === null;
+  const waits = (_: number, row: FactsRow): boolean => row.attempted_at === null && may(row);
   await applyFindings(deps, learnt, waits, async (changes, events) => {
     const [row] = await deps.database.$queryRaw<{ made: string[] }[]>`
       SELECT gwk_fail_unattempted(${changes}::jsonb, ${events}::jsonb) AS made`;

@@ -5,6 +5,7 @@ import type { Logger } from '@gwk/core/log';
 import type { Sealer } from '@gwk/core/sealing';
 import type { Dispatcher } from 'undici';
 import type { Database } from '../../database.js';
+import type { MediaLinks } from '../../media/links.js';
 import type { AddressGuard } from '../../net/guard.js';
 import type { DeliveryMetrics } from '../metrics.js';
 import { call, CallTimeout, WorkerStopping } from './call.js';
@@ -34,6 +35,7 @@ export interface DeliveryDeps {
   db: Database;
   sealer: Sealer;
   guard: AddressGuard;
+  links: MediaLinks;
   dispatcher: Dispatcher;
   log: Logger;
   metrics: DeliveryMetrics;

@@ -2,20 +2,23 @@ import { toPublicId } from '@gwk/core/ids';
 import { SealError, type Sealer } from '@gwk/core/sealing';
 import { signWebhook } from '@gwk/core/webhook-signature';
 import { openEventText } from '../../events/emit.js';
+import type { MediaLinks } from '../../media/links.js';
 import type { AddressGuard } from '../../net/guard.js';
 import { openWebhookSecret } from '../../webhooks/secrets.js';
+import { LINK_SECONDS, withFreshLink } from './fresh-links.js';
 import type { Claimed, Prepared, Unpreparable } from './types.js';
 
 export interface PrepareDeps {
   sealer: Sealer;
   guard: AddressGuard;
+  links: MediaLinks;
 }
 
 const USER_AGENT = 'gwk-webhooks/1';
 
 /**
  * The request of one attempt (spec: Webhook signature). The body is made of the stored text, so every attempt posts
- * the same bytes; timestamp and signatures are of this attempt.
+ * the same bytes, but for the link to a file; that, timestamp and signatures are of this attempt.
  */
 export function prepare(claimed: Claimed, deps: PrepareDeps, now: Date): Prepared | Unpreparable {
   const { event, accountId } = claimed;
@@ -23,7 +26,8 @@ export function prepare(claimed: Claimed, deps: PrepareDeps, now: Date): Prepare
   const verdict = deps.guard.checkUrl(claimed.url);
   if (!verdict.ok) return { claimed, error: `the URL is not allowed (${verdict.finding})`, final: false };
   try {
-    const data = openEventText(deps.sealer, accountId, event.dataSealed);
+    const stored = openEventText(deps.sealer, accountId, event.dataSealed);
+    const data = withFreshLink(stored, (id) => deps.links.make(id, LINK_SECONDS, now.getTime()));
     const secrets = claimed.secretsSealed.map((sealed) => openWebhookSecret(deps.sealer, accountId, sealed));
     const body = `{"type":${JSON.stringify(event.type)},"timestamp":"${event.at.toISOString()}","data":${data}}`;
     return { claimed, url: verdict.url, body, headers: headersOf(claimed, secrets, body, now) };

@@ -46,8 +46,8 @@ describe('on tables', () => {
       SELECT gwk_lowest_id(${date.toISOString()}::timestamptz) AS id`;
     return row!.id;
   };
-  const addEvent = async (date: Date): Promise<string> => {
-    const id = await idAt(date);
+  const addEvent = async (date: Date, own?: string): Promise<string> => {
+    const id = own ?? (await idAt(date));
     const { accountId } = given.world;
     await given.world.database.event.create({
       data: { id, accountId, type: 'webhook.test', timestamp: date, dataSealed: new Uint8Array(1) },
@@ -66,6 +66,30 @@ describe('on tables', () => {
     expect(await partitionsOf('events')).toEqual([...days(-60, -59), ...days(-1, 7), 'default']);
     const rows = await database.event.findMany({ where: { id: { in: [gone, kept] } } });
     expect(rows.map(({ id }) => id)).toEqual([kept]);
+  });
+
+  test('behind a reader that stays, partitions wait; others wait for that 100 ms at a time', async () => {
+    const { database } = given.world;
+    await database.$queryRaw`SELECT gwk_ensure_partitions('events', ${dayOf(inMs(-70 * DAY))}::date, ${dayOf(inMs(-69 * DAY))}::date)`;
+    const slowest = await database.$transaction(
+      async (reader) => {
+        await reader.$queryRaw`SELECT count(*)::int FROM events`;
+        const waits: number[] = [];
+        const passing = partitionSweep(given.deps, options).pass();
+        let passed = false;
+        void passing.finally(() => (passed = true));
+        while (!passed) {
+          const began = performance.now();
+          await addEvent(new Date(), newUuid());
+          waits.push(performance.now() - began);
+        }
+        return Math.max(...waits);
+      },
+      { timeout: 20_000 },
+    );
+    expect(slowest).toBeLessThan(1_000);
+    expect(await partitionsOf('events')).toEqual(expect.arrayContaining(days(-70, -69)));
+    expect((await partitionSweep(given.deps, options).pass()).amount).toBe(2);
   });
 
   test('a day whose rows are in the default partition stops none of the others', async () => {
@@ -114,9 +138,10 @@ describe('on tables', () => {
       ...{ id: newUuid(), endpointId, secretSealed: bytes, expiresAt },
     }));
     await db.webhookSecret.createMany({ data: secrets });
-    await db.pairingSession.create({
-      data: { instanceId, id: newUuid(), method: 'qr', state: 'pairing', codeSealed: bytes, expiresAt: past },
-    });
+    const checks = [25, 23].map((hours) => ({
+      ...{ instanceId, phone: `551199999${hours}00`, checkedAt: inMs(-hours * HOUR) },
+    }));
+    await db.contactCheck.createMany({ data: checks });
     const states = [inMs(-26 * 31 * DAY), inMs(-24 * 30 * DAY), null].map((endedAt) => ({
       ...{ id: newUuid(), instanceId, state: 'connected', since: inMs(-27 * 31 * DAY), endedAt },
     }));
@@ -140,7 +165,7 @@ describe('on tables', () => {
     expect(await db.idempotencyRecord.count()).toBe(1);
     expect((await db.massSend.findMany()).map(({ contactId }) => contactId)).toEqual([sends[1]!.contactId]);
     expect(await db.webhookSecret.count()).toBe(2);
-    expect(await db.pairingSession.findUnique({ where: { instanceId } })).toMatchObject({ codeSealed: null });
+    expect(await db.contactCheck.findMany()).toMatchObject([{ phone: checks[1]!.phone }]);
     expect(await db.instanceState.count({ where: { instanceId } })).toBe(2);
     expect(await sweep.pass()).toEqual({ amount: 0, more: false });
   });

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../database.js';
 import type { Sweep, SweepDeps, Swept } from './sweep.js';
 
@@ -30,6 +31,10 @@ export interface PartitionPlan {
 }
 
 const DAYS_AHEAD = 7;
+/** For so long at most others wait for a change of partitions. */
+const LOCK_TIMEOUT_MS = 100;
+const LOCK_ATTEMPTS = 5;
+const LOCK_RETRY_MS = 200;
 const DAY_MS = 24 * HOUR_MS;
 
 export function planPartitions(now: Date, options: RetentionOptions): PartitionPlan[] {
@@ -45,7 +50,7 @@ export function planPartitions(now: Date, options: RetentionOptions): PartitionP
 }
 
 /** Partitions of the days to come, and an end to those of the days gone by. */
-export function partitionSweep({ db, log }: SweepDeps, options: RetentionOptions): Sweep {
+export function partitionSweep({ db, log }: Deps, options: RetentionOptions): Sweep {
   return {
     name: 'partitions',
     everyMs: HOUR_MS,
@@ -53,7 +58,7 @@ export function partitionSweep({ db, log }: SweepDeps, options: RetentionOptions
       let amount = 0;
       for (const plan of planPartitions(new Date(), options)) {
         for (const day of plan.days) amount += await ensurePartition({ db, log }, plan.parent, day);
-        amount += await dropPartitions(db, plan);
+        amount += await dropPartitions({ db, log }, plan);
         await emptyDefault(db, plan);
       }
       return { amount, more: false };
@@ -61,45 +66,73 @@ export function partitionSweep({ db, log }: SweepDeps, options: RetentionOptions
   };
 }
 
+type Deps = Pick<SweepDeps, 'db' | 'log'>;
+
 /**
  * A day that has rows in the default partition already (no worker ran for a week) keeps them there; the days after
  * it still get their own.
  */
-async function ensurePartition(
-  { db, log }: Pick<SweepDeps, 'db' | 'log'>,
-  parent: string,
-  day: string,
-): Promise<number> {
+async function ensurePartition(deps: Deps, parent: string, day: string): Promise<number> {
   try {
     return await underLock(
-      db,
+      deps,
+      parent,
       (tx) => tx.$queryRaw`
       SELECT gwk_ensure_partitions(${parent}, ${day}::date, ${day}::date) AS amount`,
     );
   } catch (error) {
     if (!isCheckViolation(error)) throw error;
-    log.warn({ table: parent, day }, 'rows of this day are in the default partition');
+    deps.log.warn({ table: parent, day }, 'rows of this day are in the default partition');
     return 0;
   }
 }
 
-function dropPartitions(db: Database, { parent, keepFrom }: PartitionPlan): Promise<number> {
-  return underLock(
-    db,
-    (tx) => tx.$queryRaw`SELECT gwk_drop_partitions(${parent}, ${keepFrom}::date) AS amount`,
+async function dropPartitions(deps: Deps, { parent, keepFrom }: PartitionPlan): Promise<number> {
+  for (let amount = 0; ; amount++) {
+    const [row] = await deps.db.$queryRaw<{ name: string | null }[]>`
+      SELECT gwk_expired_partition(${parent}, ${keepFrom}::date) AS name`;
+    const { name } = row!;
+    if (name === null || !(await dropPartition(deps, parent, name))) return amount;
+  }
+}
+
+async function dropPartition(deps: Deps, parent: string, name: string): Promise<boolean> {
+  await deps.db.$queryRaw`SELECT gwk_leave_partition_alone(${name})::text`;
+  const dropped = await underLock(
+    deps,
+    parent,
+    (tx) => tx.$queryRaw`SELECT gwk_drop_partition(${name}) AS amount`,
   );
+  return dropped > 0;
 }
 
 type Transaction = Parameters<Parameters<Database['$transaction']>[0]>[0];
 
-/** One worker at a time, and never waiting long for a table that everybody uses: the next pass comes. */
-function underLock(db: Database, work: (tx: Transaction) => Promise<{ amount: number }[]>): Promise<number> {
-  return db.$transaction(async (tx) => {
-    await tx.$executeRaw`SET LOCAL lock_timeout = '2s'`;
-    await tx.$queryRaw`SELECT pg_advisory_xact_lock(hashtext('gwk partitions'))::text`;
-    const [row] = await work(tx);
-    return row!.amount;
-  });
+/**
+ * For a change of a table that everybody uses, one worker at a time. It waits for those who use the table, and all who
+ * come after wait for it: so it never waits long. Behind a reader that stays (a backup) it gives up, until the next
+ * pass: nothing is lost by keeping a day for longer.
+ */
+async function underLock(
+  { db, log }: Deps,
+  table: string,
+  work: (tx: Transaction) => Promise<{ amount: number }[]>,
+): Promise<number> {
+  for (let attempt = 1; attempt <= LOCK_ATTEMPTS; attempt++) {
+    try {
+      return await db.$transaction(async (tx) => {
+        await tx.$executeRawUnsafe(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
+        await tx.$queryRaw`SELECT pg_advisory_xact_lock(hashtext('gwk partitions'))::text`;
+        const [row] = await work(tx);
+        return row!.amount;
+      });
+    } catch (error) {
+      if (!isLockTimeout(error)) throw error;
+      if (attempt < LOCK_ATTEMPTS) await sleep(LOCK_RETRY_MS * attempt);
+    }
+  }
+  log.warn({ table }, 'the table is in use for long: its partitions are seen to later');
+  return 0;
 }
 
 /** Rows that came without a partition for their day are removed one by one. */
@@ -109,6 +142,10 @@ async function emptyDefault(db: Database, { parent, keepFrom }: PartitionPlan): 
     SELECT id FROM ${table} WHERE id < gwk_lowest_id($1::date::timestamp AT TIME ZONE 'UTC')
     LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`;
   while ((await db.$executeRawUnsafe(sql, keepFrom)) === GROUP);
+}
+
+function isLockTimeout(error: unknown): boolean {
+  return /55P03|lock timeout/.test(String((error as Error).message));
 }
 
 function isCheckViolation(error: unknown): boolean {
@@ -142,9 +179,9 @@ const EXPIRING: Record<string, (options: RetentionOptions) => string> = {
   'webhook-secrets': () => `
     DELETE FROM webhook_secrets WHERE id IN (
       SELECT id FROM webhook_secrets WHERE expires_at <= now() LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
-  'pairing-codes': () => `
-    UPDATE pairing_sessions SET code_sealed = NULL WHERE instance_id IN (
-      SELECT instance_id FROM pairing_sessions WHERE code_sealed IS NOT NULL AND expires_at <= now()
+  'contact-checks': () => `
+    DELETE FROM contact_checks WHERE (instance_id, phone) IN (
+      SELECT instance_id, phone FROM contact_checks WHERE checked_at <= now() - interval '24 hours'
       LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
   'instance-states': ({ stateMonths }) => `
     DELETE FROM instance_states WHERE id IN (

@@ -1,0 +1,57 @@
+-- The SQL of menus, quotes and changes of messages that have left.
+
+-- Hours during which a menu accepts typed replies: the highest level that says.
+CREATE FUNCTION gwk_menu_hours(instance_policy jsonb, account_policy jsonb, environment_hours integer)
+RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT coalesce(
+    (instance_policy ->> 'menu_ttl_hours')::integer, (account_policy ->> 'menu_ttl_hours')::integer, environment_hours)
+$$;
+
+-- What quotes are made of. Of a message that came in, the events that follow it: its own was written with it, under an
+-- id made right after the message's.
+CREATE FUNCTION gwk_quoted_messages(ids uuid[]) RETURNS TABLE (
+  id uuid, account_id uuid, instance_id uuid, direction text, wa_message_id text, participant text, type text,
+  deleted boolean, group_id text, contact_name text, content_sealed bytea, events bytea[]
+)
+LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
+AS $$
+BEGIN
+  RETURN QUERY
+  SELECT m.id, m.account_id, m.instance_id, m.direction, m.wa_message_id, m.participant, m.type, m.deleted_for_all,
+    v.group_id, gwk_contact_name(v.contact_id), k.content_sealed,
+    CASE WHEN m.direction = 'inbound' THEN ARRAY(
+      SELECT e.data_sealed FROM events e
+      WHERE e.instance_id = m.instance_id AND e.id > m.id
+        AND e.type IN ('message.received', 'message.interactive_reply')
+      ORDER BY e.id LIMIT 20) END
+  FROM unnest(ids) AS wanted(id)
+  JOIN messages m ON m.id = wanted.id
+  JOIN conversations v ON v.id = m.conversation_id
+  LEFT JOIN message_contents k ON k.message_id = m.id AND m.direction = 'outbound';
+END $$;
+
+-- Records that a message which left was edited or deleted for everyone, with the event that says so (as in
+-- gwk_change_messages). What was deleted says nothing more and accepts no replies; deleting it again changes nothing.
+CREATE FUNCTION gwk_alter_message(message uuid, deleted boolean, content bytea, event jsonb) RETURNS boolean
+LANGUAGE plpgsql AS $$
+BEGIN
+  UPDATE messages m SET deleted_for_all = m.deleted_for_all OR deleted, version = m.version + 1, updated_at = now()
+  WHERE m.id = message AND NOT m.deleted_for_all;
+  IF NOT FOUND THEN
+    RETURN false;
+  END IF;
+  IF deleted THEN
+    DELETE FROM message_contents c WHERE c.message_id = message;
+    DELETE FROM menus n WHERE n.message_id = message;
+  ELSIF content IS NOT NULL THEN
+    UPDATE message_contents c SET content_sealed = content WHERE c.message_id = message;
+  END IF;
+  PERFORM gwk_emit(
+    array_agg(e.id), array_agg(e.account_id), array_agg(e.instance_id), array_agg(e.type), array_agg(e.by_default),
+    array_agg(e.at), array_agg(decode(e.data, 'base64')))
+  FROM jsonb_to_recordset(event) AS e(
+    id uuid, account_id uuid, instance_id uuid, type text, by_default boolean, at timestamptz, data text);
+  RETURN true;
+END $$;

@@ -1,0 +1,142 @@
+import { newUuid } from '@gwk/core/ids';
+import type { TestEngine } from '@gwk/test/harness/engine-port';
+import { InboundStage } from '@gwk/test/harness/inbound';
+import { until } from '@gwk/test/harness/wait';
+import { changeContact, linkNames, lockContact, type Transaction } from './contacts.js';
+import { optOut } from './opt-outs.js';
+
+/** The windows between an opt-out or a merge and what happens beside it, held open. */
+let stage: InboundStage;
+let engine: TestEngine;
+let phone: string;
+beforeAll(async () => {
+  stage = await InboundStage.open();
+});
+beforeEach(async () => {
+  engine = await stage.engine();
+  phone = stage.someone();
+});
+afterAll(() => stage.close());
+
+const accept = (to = phone, by = engine) => stage.port.accept({ instance: by.instanceId, to });
+const codeOf = (sent: Promise<unknown>): Promise<string> =>
+  sent.then(
+    () => 'accepted',
+    (error: { code?: string }) => error.code ?? 'unknown',
+  );
+const contactOf = async (name: string) =>
+  (await stage.database.contactName.findFirstOrThrow({ where: { name } })).contactId;
+
+/** Runs `beside` while the transaction holds its locks, until it waits for them. */
+async function holding(
+  locked: (tx: Transaction) => Promise<void>,
+  beside: () => Promise<string>,
+): Promise<string> {
+  let outcome: Promise<string> | undefined;
+  await changeContact(stage, async (tx) => {
+    await locked(tx);
+    outcome = beside();
+    await until(() => someoneWaits(), { what: 'somebody waits for the lock' });
+  });
+  return outcome!;
+}
+
+async function someoneWaits(): Promise<boolean> {
+  const rows = await stage.database.$queryRaw<unknown[]>`
+    SELECT 1 FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  return rows.length > 0;
+}
+
+const optOutNow = async (tx: Transaction, contactId: string): Promise<void> => {
+  await lockContact(tx, contactId);
+  const given = { id: newUuid(), contactId, accountId: stage.port.world.accountId, phone: null } as const;
+  await optOut(tx, { ...given, source: 'api', keyword: null, instanceId: null });
+};
+
+test('an accept in a conversation that is there waits for the opt-out, and is refused', async () => {
+  await accept();
+  const contact = await contactOf(phone);
+  expect(
+    await holding(
+      (tx) => optOutNow(tx, contact),
+      () => codeOf(accept()),
+    ),
+  ).toBe('contact-opted-out');
+});
+
+test('an accept that begins a conversation with a known contact waits for the opt-out, and is refused', async () => {
+  await accept();
+  const other = await stage.engine();
+  const contact = await contactOf(phone);
+  const outcome = await holding(
+    (tx) => optOutNow(tx, contact),
+    () => codeOf(accept(phone, other)),
+  );
+  expect(outcome).toBe('contact-opted-out');
+  expect(await stage.database.conversation.count({ where: { instanceId: other.instanceId } })).toBe(0);
+});
+
+test('an accept that is to begin a conversation with a contact who is merged away begins it with the other', async () => {
+  const lid = stage.someLid();
+  await accept();
+  await accept(lid);
+  const other = await stage.engine();
+  const [kept, gone] = [await contactOf(phone), await contactOf(lid)];
+  const outcome = await holding(
+    async (tx) => {
+      await tx.$queryRaw`SELECT gwk_lock_contacts(ARRAY[${kept}, ${gone}]::uuid[])::text`;
+      await tx.$queryRaw`SELECT gwk_merge_contacts(${kept}::uuid, ${gone}::uuid)::text`;
+    },
+    () => codeOf(accept(lid, other)),
+  );
+  expect(outcome).toBe('accepted');
+  const where = { instanceId: other.instanceId };
+  expect(await stage.database.conversation.findMany({ where, select: { contactId: true } })).toEqual([
+    { contactId: kept },
+  ]);
+});
+
+test('a message that comes in beside a merge is in the conversation that is left', async () => {
+  const lid = stage.someLid();
+  await stage.receive(engine, stage.text(phone, 'oi'), stage.text(lid, 'oi'));
+  const [kept, gone] = [await contactOf(phone), await contactOf(lid)];
+  await holding(
+    async (tx) => {
+      await tx.$queryRaw`SELECT gwk_lock_contacts(ARRAY[${kept}, ${gone}]::uuid[])::text`;
+      await tx.$queryRaw`SELECT gwk_merge_contacts(${kept}::uuid, ${gone}::uuid)::text`;
+    },
+    () => codeOf(stage.receive(engine, stage.text(lid, 'e agora'))),
+  );
+  const rows = await stage.inbound(engine);
+  expect(rows).toHaveLength(3);
+  expect(new Set(rows.map(({ conversationId }) => conversationId)).size).toBe(1);
+});
+
+test('an outcome beside a merge moves the line on', async () => {
+  const lid = stage.someLid();
+  const [first, second] = [await accept(), await accept()];
+  const hidden = await accept(lid);
+  await engine.claim();
+  const [kept, gone] = [await contactOf(phone), await contactOf(lid)];
+  await holding(
+    async (tx) => {
+      await tx.$queryRaw`SELECT gwk_lock_contacts(ARRAY[${kept}, ${gone}]::uuid[])::text`;
+      await tx.$queryRaw`SELECT gwk_merge_contacts(${kept}::uuid, ${gone}::uuid)::text`;
+    },
+    () => codeOf(engine.sent(hidden)),
+  );
+  await engine.sent(first);
+  expect((await engine.claim()).map(({ message_id }) => message_id)).toEqual([second]);
+});
+
+test('a link that names an unknown pair twice at once makes one contact', async () => {
+  const lid = stage.someLid();
+  const deps = { database: stage.database, sealer: stage.port.world.sealer };
+  const { accountId } = stage.port.world;
+  await Promise.all(
+    Array.from({ length: 8 }, (_, i) => linkNames(deps, accountId, i % 2 ? [phone, lid] : [lid, phone])),
+  );
+  expect(await contactOf(phone)).toBe(await contactOf(lid));
+  expect(await stage.database.contact.count({ where: { names: { none: {} } } })).toBe(0);
+});

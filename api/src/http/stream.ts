@@ -1,0 +1,55 @@
+import { setInterval as every } from 'node:timers';
+import type { Exchange, Reply } from './exchange.js';
+import { pushRate, type Observer } from './respond.js';
+
+/**
+ * Server-sent events: an answer that goes on. It ends when its producer ends it, when the client goes, and when this
+ * process stops.
+ */
+export interface EventStream {
+  send(event: string, data: unknown): void;
+  /** Aborted once nobody listens any more. */
+  readonly signal: AbortSignal;
+}
+
+export type EventProducer = (out: EventStream) => Promise<void>;
+
+/** (spec: Pairing stream) A comment that keeps the connection open through whatever is in between. */
+const PING_MS = 15_000;
+const LOOK_MS = 500;
+
+export function respondStream(
+  req: Exchange,
+  res: Reply,
+  produce: EventProducer,
+  { observer, failed }: { observer: Observer; failed: (error: unknown) => void },
+): void {
+  if (res.headersSent || res.destroyed) return;
+  const headers = ['X-Request-ID', req.requestId];
+  if (req.rate) pushRate(headers, req.rate);
+  headers.push('Content-Type', 'text/event-stream; charset=utf-8', 'Cache-Control', 'no-store');
+  // nginx would keep the events to itself otherwise; and this connection is not used again.
+  headers.push('X-Accel-Buffering', 'no', 'Connection', 'close');
+  res.writeHead(200, headers);
+  observer.answered(req, 200);
+  if (req.method === 'HEAD') {
+    res.end();
+    return;
+  }
+  res.flushHeaders();
+  const ended = new AbortController();
+  const pinging = every(() => res.write(': ping\n\n'), PING_MS);
+  const looking = every(() => observer.closing && ended.abort(), LOOK_MS);
+  ended.signal.addEventListener('abort', () => {
+    clearInterval(pinging);
+    clearInterval(looking);
+    res.end();
+  });
+  res.on('close', () => ended.abort());
+  const send = (event: string, data: unknown): void => {
+    if (!ended.signal.aborted) res.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+  };
+  produce({ send, signal: ended.signal })
+    .catch(failed)
+    .finally(() => ended.abort());
+}

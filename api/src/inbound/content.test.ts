@@ -1,0 +1,186 @@
+import type { InboundMessage } from '@gwk/core/protocol/engine';
+import type { TestEngine } from '@gwk/test/harness/engine-port';
+import { InboundStage, jid } from '@gwk/test/harness/inbound';
+
+let stage: InboundStage;
+let engine: TestEngine;
+let ana: string;
+beforeAll(async () => {
+  stage = await InboundStage.open();
+});
+beforeEach(async () => {
+  engine = await stage.engine();
+  ana = stage.someone();
+});
+afterAll(() => stage.close());
+
+const receive = (...messages: InboundMessage[]) => stage.receive(engine, ...messages);
+const publicId = (id: string) => `msg_${id.replaceAll('-', '')}`;
+
+describe('what a message brings (message.received, present as applicable)', () => {
+  const dataOf = async (given: Partial<InboundMessage>) => {
+    await receive(stage.text(ana, '', { text: null, ...given }));
+    return (await stage.lastEvent(engine)).data;
+  };
+
+  test('a location', async () => {
+    const location = { latitude: -23.55, longitude: -46.63, name: 'Loja', address: 'Rua 1' };
+    const data = await dataOf({ type: 'location', location });
+    expect(data).toMatchObject({ type: 'location', location });
+    expect(data).not.toHaveProperty('text');
+  });
+
+  test('contacts', async () => {
+    const contacts = [{ name: 'Bia', phones: ['5511999990000'] }];
+    expect(await dataOf({ type: 'contact', contacts })).toMatchObject({ type: 'contact', contacts });
+  });
+
+  test('mentions, as a send takes them', async () => {
+    const mentions = ['5511988887777@s.whatsapp.net', '5511988887777:3@s.whatsapp.net', '99887766554433@lid'];
+    const data = await dataOf({ text: 'oi @bia', mentions });
+    expect(data['mentions']).toEqual(['5511988887777', '5511988887777', '99887766554433@lid']);
+  });
+
+  test('that it was forwarded, and what it quotes', async () => {
+    const data = await dataOf({ text: 'veja', is_forwarded: true, quoted_wa_message_id: '3EB0Q' });
+    expect(data).toMatchObject({ is_forwarded: true, quoted_wa_message_id: '3EB0Q' });
+  });
+
+  test('nothing that it does not have', async () => {
+    const data = await dataOf({ text: 'oi', mentions: [], is_forwarded: false });
+    for (const absent of [
+      'location',
+      'contacts',
+      'mentions',
+      'is_forwarded',
+      'quoted_wa_message_id',
+      'media',
+      'reply',
+    ]) {
+      expect(data).not.toHaveProperty(absent);
+    }
+  });
+
+  test.each(['image', 'video', 'audio', 'document', 'sticker', 'poll', 'interactive', 'other'] as const)(
+    'its type: %s',
+    async (type) => {
+      expect(await dataOf({ type })).toMatchObject({ type });
+      expect((await stage.inbound(engine))[0]).toMatchObject({ type, status: 'delivered' });
+    },
+  );
+
+  test('the same from a device of the number, without an id of ours', async () => {
+    const data = await dataOf({ type: 'location', from_me: true, location: { latitude: 1, longitude: 2 } });
+    expect((await stage.lastEvent(engine)).type).toBe('message.sent_from_device');
+    expect(data).toMatchObject({ from_me: true, location: { latitude: 1, longitude: 2 } });
+    expect(data).not.toHaveProperty('message_id');
+  });
+});
+
+describe('changes of messages that come in', () => {
+  const change = (given: InboundMessage['change'], more: Partial<InboundMessage> = {}) =>
+    stage.text(ana, '', { text: null, type: 'other', change: given!, ...more });
+  const received = async (text = 'oi') => {
+    const message = stage.text(ana, text);
+    await receive(message);
+    return (await stage.inbound(engine)).at(-1)!;
+  };
+
+  test('an edit has the new text and makes no message', async () => {
+    const row = await received();
+    const wroteAt = await lastWroteAt(row.conversationId);
+    await receive(change({ kind: 'edit', wa_message_id: row.waMessageId!, text: 'olá' }));
+    const { type, data } = await stage.lastEvent(engine);
+    expect(type).toBe('message.edited');
+    expect(data).toMatchObject({
+      message_id: publicId(row.id),
+      wa_message_id: row.waMessageId,
+      chat: { id: jid(ana), is_group: false, phone: ana },
+      from: { id: jid(ana), phone: ana },
+      from_me: false,
+      text: 'olá',
+    });
+    expect(await stage.inbound(engine)).toHaveLength(1);
+    expect(await lastWroteAt(row.conversationId)).toEqual(wroteAt);
+  });
+
+  test('a deletion is told and marked; the record stays', async () => {
+    const row = await received();
+    await receive(change({ kind: 'delete', wa_message_id: row.waMessageId! }));
+    const { type, data } = await stage.lastEvent(engine);
+    expect([type, data['message_id']]).toEqual(['message.deleted', publicId(row.id)]);
+    expect(await stage.message(row.id)).toMatchObject({ deletedForAll: true, status: 'delivered' });
+  });
+
+  test('a reaction to what we sent, and its removal', async () => {
+    const sent = await stage.sent(engine, ana);
+    await receive(change({ kind: 'reaction', wa_message_id: sent.waMessageId!, emoji: '👍' }));
+    await receive(change({ kind: 'reaction', wa_message_id: sent.waMessageId!, emoji: '' }));
+    const reactions = await stage.events(engine, 'message.reaction');
+    expect(reactions.map(({ data }) => [data['message_id'], data['emoji']])).toEqual([
+      [publicId(sent.id), '👍'],
+      [publicId(sent.id), ''],
+    ]);
+  });
+
+  test('from a device of the number concern what it sent', async () => {
+    const sent = await stage.sent(engine, ana);
+    await receive(
+      change({ kind: 'edit', wa_message_id: sent.waMessageId!, text: 'novo' }, { from_me: true }),
+    );
+    await receive(change({ kind: 'delete', wa_message_id: sent.waMessageId! }, { from_me: true }));
+    const [edited] = await stage.events(engine, 'message.edited');
+    const [deleted] = await stage.events(engine, 'message.deleted');
+    expect(edited!.data).toMatchObject({ message_id: publicId(sent.id), from_me: true, text: 'novo' });
+    expect(edited!.data).not.toHaveProperty('from');
+    expect(deleted!.data).toMatchObject({ message_id: publicId(sent.id), from_me: true });
+    expect((await stage.message(sent.id)).deletedForAll).toBe(true);
+  });
+
+  test('by who did not write the message are told of no message of ours', async () => {
+    const sent = await stage.sent(engine, ana);
+    await receive(
+      change({ kind: 'edit', wa_message_id: sent.waMessageId!, text: 'falso' }),
+      change({ kind: 'delete', wa_message_id: sent.waMessageId! }),
+      change({ kind: 'delete', wa_message_id: '3EB0NEVER' }),
+    );
+    const changes = (await stage.events(engine)).filter(({ type }) => type !== 'message.sent');
+    expect(changes.map(({ data }) => data['message_id'])).toEqual([undefined, undefined, undefined]);
+    expect((await stage.message(sent.id)).deletedForAll).toBe(false);
+  });
+
+  test('of another conversation reach no message of this one', async () => {
+    const row = await received();
+    const other = stage.someone();
+    await receive(stage.text(other, '', { change: { kind: 'delete', wa_message_id: row.waMessageId! } }));
+    expect((await stage.lastEvent(engine)).data).not.toHaveProperty('message_id');
+    expect((await stage.message(row.id)).deletedForAll).toBe(false);
+  });
+
+  test('in a group: a member edits what they wrote, an admin deletes what others wrote', async () => {
+    const group = '120363000000000088@g.us';
+    const bia = stage.someone();
+    await receive(stage.text(ana, 'oi', { chat: group }));
+    const [row] = await stage.inbound(engine);
+    const target = { wa_message_id: row!.waMessageId! };
+    await receive(
+      change({ kind: 'edit', ...target, text: 'olá' }, { chat: group }),
+      stage.text(bia, '', { chat: group, change: { kind: 'edit', ...target, text: 'falso' } }),
+      stage.text(bia, '', { chat: group, change: { kind: 'delete', ...target } }),
+    );
+    const [own, false_] = await stage.events(engine, 'message.edited');
+    expect([own!.data['message_id'], false_!.data['message_id']]).toEqual([publicId(row!.id), undefined]);
+    expect((await stage.message(row!.id)).deletedForAll).toBe(true);
+  });
+
+  test('that come twice are one', async () => {
+    const row = await received();
+    const given = change({ kind: 'reaction', wa_message_id: row.waMessageId!, emoji: '❤️' });
+    await Promise.all([receive(given, given), receive(given)]);
+    expect(await stage.events(engine, 'message.reaction')).toHaveLength(1);
+  });
+
+  async function lastWroteAt(id: string): Promise<Date | null> {
+    return (await stage.database.conversation.findUniqueOrThrow({ where: { id } })).lastWroteAt;
+  }
+});

@@ -1,0 +1,44 @@
+import { Problem } from '@gwk/core/problems';
+import type { ContactCheckOut } from '@gwk/core/resources/live';
+import { z } from 'zod';
+import type { Instance } from '../generated/prisma/client.js';
+import type { Services } from '../http/services.js';
+import { askEngine } from './ask.js';
+
+/** (design: contact check) Answers are kept for a day; questions to the network are few, or it takes offence. */
+const KEPT_MS = 24 * 3_600_000;
+const UNCACHED_A_MINUTE = 20;
+const PHONE = /^[0-9]{8,15}$/;
+const Answer = z.object({ jid: z.string().nullable() });
+
+/** @throws Problem `invalid-phone` */
+export function checkPhone(phone: string): void {
+  if (!PHONE.test(phone)) throw new Problem('invalid-phone');
+}
+
+/** @throws Problem `rate-limited`, `engine-unavailable` */
+export async function checkContact(
+  services: Services,
+  row: Instance,
+  phone: string,
+): Promise<ContactCheckOut> {
+  const { db, limiter } = services;
+  const key = { instanceId_phone: { instanceId: row.id, phone } };
+  const known = await db.contactCheck.findUnique({ where: key });
+  if (known && known.checkedAt.getTime() > Date.now() - KEPT_MS) return shown(phone, known.jid);
+  const verdict = await limiter.count(`contacts:${row.id}`, UNCACHED_A_MINUTE);
+  if (!verdict.allowed) {
+    const detail = `Até ${UNCACHED_A_MINUTE} consultas de contatos por minuto por instância.`;
+    throw new Problem('rate-limited', { retryAfter: verdict.reset, detail });
+  }
+  const { jid } = Answer.parse(await askEngine(services, row, 'check-contact', { phone }));
+  const values = { jid, checkedAt: new Date() };
+  await db.contactCheck.upsert({
+    where: key,
+    create: { instanceId: row.id, phone, ...values },
+    update: values,
+  });
+  return shown(phone, jid);
+}
+
+const shown = (phone: string, jid: string | null): ContactCheckOut => ({ phone, exists: jid !== null, jid });

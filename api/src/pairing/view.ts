@@ -1,0 +1,31 @@
+import { toPublicId } from '@gwk/core/ids';
+import type { PairingOut, PairingQr } from '@gwk/core/resources/pairing';
+import { toDataURL } from 'qrcode';
+import { isPaired } from './sessions.js';
+import type { PairingState } from './watch.js';
+
+/** A code as it is shown: what is left of its time is counted from now. */
+export async function qrOut(code: { text: string; expiresAt: Date }): Promise<PairingQr> {
+  const leftMs = code.expiresAt.getTime() - Date.now();
+  return {
+    code: code.text,
+    expires_in_s: Math.max(0, Math.ceil(leftMs / 1000)),
+    image: await toDataURL(code.text, { type: 'image/png', errorCorrectionLevel: 'M', margin: 2 }),
+  };
+}
+
+export function isOpen({ state, session }: PairingState): boolean {
+  return session !== null && session.open && !isPaired(state);
+}
+
+export async function pairingOut(pairing: PairingState): Promise<PairingOut> {
+  const { instanceId, state, session } = pairing;
+  const open = isOpen(pairing);
+  const code = open && session ? session.code : null;
+  return {
+    instance_id: toPublicId('instance', instanceId),
+    state: open ? 'pairing' : state,
+    qr: code && session!.method === 'qr' ? await qrOut(code) : null,
+    pairing_code: code && session!.method === 'code' ? code.text : null,
+  };
+}

@@ -1,0 +1,139 @@
+import type { Database } from '@gwk/api/database';
+import { openEventData } from '@gwk/api/events/emit';
+import type { Message } from '@gwk/api/generated/prisma/client';
+import { sealMenu } from '@gwk/api/messages/menus';
+import { newUuid, toPublicId } from '@gwk/core/ids';
+import type { OpenMenu } from '@gwk/core/menus/replies';
+import type { InboundMessage } from '@gwk/core/protocol/engine';
+import { createPortWorld, type PortWorld, type TestEngine } from './engine-port.js';
+
+/** What a number receives, by the protocol of engines, and what became of it. For tests. */
+export interface SeenEvent {
+  type: string;
+  data: Record<string, unknown>;
+}
+
+export interface GivenMenu extends Partial<Pick<OpenMenu, 'kind' | 'mode' | 'options' | 'sentAt'>> {
+  selectable?: number | null;
+}
+
+export interface SentMenuRow {
+  messageId: string;
+  publicId: string;
+  waMessageId: string;
+}
+
+export const jid = (phone: string): string => `${phone}@s.whatsapp.net`;
+
+const OPTIONS = [
+  { id: 'yes', label: 'Sim', number: 1 },
+  { id: 'no', label: 'Não', number: 2 },
+];
+
+export class InboundStage {
+  #people = 0;
+
+  private constructor(readonly port: PortWorld) {}
+
+  static async open(): Promise<InboundStage> {
+    return new InboundStage(await createPortWorld());
+  }
+
+  get database(): Database {
+    return this.port.world.database;
+  }
+
+  close(): Promise<void> {
+    return this.port.close();
+  }
+
+  async engine(values?: Record<string, unknown>): Promise<TestEngine> {
+    return (await this.port.addEngine(values)).acquire();
+  }
+
+  /** A phone that nobody else has. */
+  someone(): string {
+    return `55119${String(80_000_000 + this.#people++)}`;
+  }
+
+  someLid(): string {
+    return `${20_000_000_000 + this.#people++}@lid`;
+  }
+
+  text(from: string, text: string, given: Partial<InboundMessage> = {}): InboundMessage {
+    const id = from.includes('@') ? from : jid(from);
+    return {
+      wa_message_id: newUuid(),
+      chat: id,
+      from: id,
+      from_name: null,
+      from_me: false,
+      at: new Date().toISOString(),
+      type: 'text',
+      text,
+      quoted_wa_message_id: null,
+      ...given,
+    };
+  }
+
+  async receive(engine: TestEngine, ...messages: InboundMessage[]): Promise<void> {
+    await engine.call('inbound', { messages });
+  }
+
+  /** Oldest first. */
+  async events(engine: TestEngine, type?: string): Promise<SeenEvent[]> {
+    const where = { instanceId: engine.instanceId, ...(type !== undefined && { type }) };
+    const rows = await this.database.event.findMany({ where, orderBy: { id: 'asc' } });
+    return rows.map((row) => ({
+      type: row.type,
+      data: openEventData(this.port.world.sealer, row.accountId, row.dataSealed),
+    }));
+  }
+
+  async types(engine: TestEngine): Promise<string[]> {
+    return (await this.events(engine)).map(({ type }) => type);
+  }
+
+  async lastEvent(engine: TestEngine): Promise<SeenEvent> {
+    return (await this.events(engine)).at(-1)!;
+  }
+
+  inbound(engine: TestEngine): Promise<Message[]> {
+    const where = { instanceId: engine.instanceId, direction: 'inbound' };
+    return this.database.message.findMany({ where, orderBy: { id: 'asc' } });
+  }
+
+  message(id: string): Promise<Message> {
+    return this.database.message.findUniqueOrThrow({ where: { id } });
+  }
+
+  /** Claimed, built and sent: with the id that the network knows it by. */
+  async sent(engine: TestEngine, to: string): Promise<Message> {
+    const id = await this.port.accept({ instance: engine.instanceId, to });
+    await engine.claim();
+    await engine.build(id);
+    await engine.sent(id);
+    return this.message(id);
+  }
+
+  /** A menu that has left. */
+  async menu(engine: TestEngine, to: string, given: GivenMenu = {}): Promise<SentMenuRow> {
+    const { id, conversationId, waMessageId } = await this.sent(engine, to);
+    const { kind = 'interactive', mode = 'native+text', options = OPTIONS, sentAt = new Date() } = given;
+    const content = { options, selectable: given.selectable ?? (kind === 'poll' ? 1 : null) };
+    await this.database.menu.create({
+      data: {
+        messageId: id,
+        conversationId,
+        instanceId: engine.instanceId,
+        waMessageId: waMessageId!,
+        kind,
+        mode,
+        optionsSealed: new Uint8Array(sealMenu(this.port.world.sealer, engine.instanceId, content)),
+        sentAt,
+        deleteAt: new Date(sentAt.getTime() + 90 * 86_400_000),
+      },
+    });
+    return { messageId: id, publicId: toPublicId('message', id), waMessageId: waMessageId! };
+  }
+}
