@@ -61,6 +61,14 @@ openapi: build ## Lint the description of the interface (OpenAPI)
 docs: build ## Pages that are made from the code (docs/configuration.md)
 	@exec node scripts/docs.js
 
+.PHONY: crds
+crds: build ## The definition of Instance (crds/), made from core
+	@exec node scripts/crds.js
+
+.PHONY: kubernetes
+kubernetes: build ## Programs of Kubernetes for tests, built from Go modules into ~/.cache/gwk, once
+	@exec node scripts/kubernetes.js
+
 .PHONY: format
 format: $(INSTALLED) ## Rewrite files in the one format
 	@npm run --silent format

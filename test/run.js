@@ -23,7 +23,7 @@ const reports = mkdtempSync(join(tmpdir(), 'gwk-reports-'));
 const sightings = join(reports, 'sightings');
 mkdirSync(sightings);
 process.env.GWK_TEST_SIGHTINGS = sightings;
-const totals = { passed: 0, failed: 0 };
+const totals = { passed: 0, failed: 0, skipped: 0 };
 const children = new Set();
 
 for (const signal of ['SIGINT', 'SIGTERM']) {
@@ -96,18 +96,42 @@ function suite(name, args) {
       return { ok: false, output };
     }
     totals.passed += report.numPassedTests;
+    totals.skipped += report.numPendingTests;
     // A file that could not be loaded has no tests to count, a run that ended badly may have counted none.
     const failures = report.numFailedTests + report.numRuntimeErrorTestSuites;
     return { ok: done.ok && failures === 0, failures: Math.max(failures, 1), output };
   });
 }
 
+/** Null where the programs of Kubernetes are not to be had: then its suites skip themselves, or fail where CI=true. */
+async function kubernetesIfPossible() {
+  const { ensureBinaries } = await import('@gwk/test/harness/kubernetes/binaries');
+  let cluster = null;
+  await stage('kubernetes', async () => {
+    const found = await ensureBinaries(say);
+    if ('missing' in found) {
+      const required = process.env.CI === 'true';
+      return {
+        ok: !required,
+        output: `  ${found.missing}\n  The suites that need Kubernetes ${required ? 'fail' : 'are skipped'}.`,
+      };
+    }
+    const { TestCluster, KUBERNETES_VARIABLE } = await import('@gwk/test/harness/kubernetes/test-cluster');
+    cluster = await TestCluster.start();
+    process.env[KUBERNETES_VARIABLE] = JSON.stringify(cluster.plane);
+    return { ok: true, output: '' };
+  });
+  return cluster;
+}
+
 async function withServers(work) {
   const { startSharedServers } = await import('@gwk/test/harness/shared');
   const servers = await startSharedServers();
+  const cluster = await kubernetesIfPossible();
   try {
     await work();
   } finally {
+    await cluster?.stop();
     await servers.stop();
   }
 }
@@ -140,6 +164,7 @@ async function main() {
   }
   await checkLeftovers();
   rmSync(reports, { recursive: true, force: true });
+  if (totals.skipped > 0) say(`${totals.skipped} skipped`);
   say(`${totals.passed} passed, ${totals.failed} failed`);
   process.exitCode = totals.failed === 0 && totals.passed > 0 ? 0 : 1;
 }

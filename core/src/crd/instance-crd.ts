@@ -124,7 +124,8 @@ function withoutNul(spec: Structural): Structural {
 /** Conditions are a map by type: several writers could each own theirs. */
 function statusSchema(): Structural {
   const status = structuralOf(InstanceResourceStatus);
-  const { default: _, ...conditions } = status.properties!['conditions']!;
+  const conditions = { ...status.properties!['conditions'] };
+  delete conditions.default;
   return {
     ...status,
     properties: {

@@ -41,10 +41,11 @@ const NO_BOUNDS = new Set([Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]);
 
 /** The schema of what people write, from the schema that the programs check it with. */
 export function structuralOf(schema: z.ZodType): Structural {
-  return translate(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as Json);
+  return translate(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }));
 }
 
 function translate(schema: Json): Structural {
+  if (Array.isArray(schema['type'])) return nullable(schema, typesIn(schema));
   const alternatives = schema['anyOf'] as Json[] | undefined;
   if (alternatives) return nullable(schema, alternatives);
   const kept = Object.fromEntries(
@@ -68,9 +69,12 @@ const isWorthKeeping = (value: unknown): boolean =>
 function nullable(schema: Json, alternatives: Json[]): Structural {
   const [given, ...more] = alternatives.filter(({ type }) => type !== 'null');
   if (!given || more.length > 0) throw new Error('Kubernetes has no schema for a choice between types');
-  const { anyOf: _, ...outer } = schema;
-  return { ...translate({ ...given, ...outer }), nullable: true };
+  const outer = Object.entries(schema).filter(([key]) => key !== 'anyOf' && key !== 'type');
+  return { ...translate({ ...given, ...Object.fromEntries(outer) }), nullable: true };
 }
+
+/** `type: [X, null]` is another way. */
+const typesIn = (schema: Json): Json[] => (schema['type'] as string[]).map((type) => ({ type }));
 
 export function mapValues<V, W>(record: Record<string, V>, map: (value: V) => W): Record<string, W> {
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));

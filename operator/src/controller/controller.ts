@@ -347,11 +347,13 @@ const MOVING: readonly Decision['finding'][] = [
 
 /** What an upgrade has to know of an instance (rollout.ts). */
 function progressOf(observed: Observed, { finding }: Decision): Parameters<Rollout['saw']>[1] {
-  const { pod, template, resource } = observed;
+  const { pod, template, turn } = observed;
   if (finding === 'EngineRunning' && holdsLease(pod, observed.projection))
     return isConnected(observed) ? 'connected' : 'works';
-  const wanted = resource?.metadata.deletionTimestamp === undefined && resource?.spec.suspended === false;
-  if (!wanted || !MOVING.includes(finding)) return 'settled';
+  if (!wantsEngine(observed) || !MOVING.includes(finding)) return 'settled';
   const former = pod.phase !== 'absent' && pod.template.revision !== template?.revision;
-  return former && !observed.turn ? 'settled' : 'moving';
+  return former && !turn ? 'settled' : 'moving';
 }
+
+const wantsEngine = ({ resource }: Observed): boolean =>
+  resource !== null && resource.metadata.deletionTimestamp === undefined && !resource.spec.suspended;

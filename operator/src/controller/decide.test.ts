@@ -14,7 +14,7 @@ import {
   POD,
   resource,
 } from '../testing/build.js';
-import { absent, decided, deleting, wanted, type Case } from '../testing/decision.js';
+import { absent, decided, wanted, type Case } from '../testing/decision.js';
 import { decide } from './decide.js';
 
 const ENGINE: Case[] = [

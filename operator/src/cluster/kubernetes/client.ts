@@ -82,7 +82,7 @@ export class KubeClient {
       if (value !== undefined) url.searchParams.set(name, String(value));
     const context = new RequestContext(url.href, HttpMethod.GET);
     await this.#config.applySecurityAuthentication(context);
-    const dispatcher = this.#pooled(context.getDispatcher() as Dispatcher | undefined);
+    const dispatcher = this.#pooled(context.getDispatcher());
     return fetch(url, {
       method: call.method ?? 'GET',
       signal,

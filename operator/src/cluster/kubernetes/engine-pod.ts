@@ -1,4 +1,4 @@
-import type { V1ContainerState, V1Pod } from '@kubernetes/client-node';
+import type { V1ContainerState, V1ContainerStateTerminated, V1Pod } from '@kubernetes/client-node';
 import type { EndedPod, LivePod, Pod, PodTemplate, Trouble } from '../cluster.js';
 import { ANNOTATIONS, COMPONENT, LABELS } from './names.js';
 import type { Stored } from './watched.js';
@@ -32,32 +32,45 @@ export type RawPod = Stored & Pick<V1Pod, 'spec' | 'status'> & { metadata: NonNu
 
 /** Null: it is not one of ours, whatever its labels say. */
 export function readPod(raw: RawPod, publicToUuid: (id: string) => string | null): EnginePod | null {
-  const { labels = {}, annotations = {} } = raw.metadata;
-  const { namespace = '', name: podName, uid: podUid } = raw.metadata;
+  const identity = identityOf(raw, publicToUuid);
+  if (!identity) return null;
+  const state = raw.status?.containerStatuses?.find(({ name }) => name === COMPONENT)?.state;
+  const { creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds = 0 } = raw.metadata;
+  const deletion = timeOf(deletionTimestamp);
+  const end = endOf(raw, state);
+  return {
+    ...identity,
+    node: raw.spec?.nodeName ?? null,
+    startedAt: timeOf(state?.running?.startedAt) ?? timeOf(creationTimestamp) ?? 0,
+    // The API server writes down when the grace is over.
+    endingSince: deletion === null ? null : deletion - 1000 * deletionGracePeriodSeconds,
+    state: end ? 'ended' : state?.running ? 'running' : 'starting',
+    trouble: end ? null : troubleOf(raw, state),
+    end,
+  };
+}
+
+type Identity = Omit<EnginePod, 'node' | 'startedAt' | 'endingSince' | 'state' | 'trouble' | 'end'>;
+
+function identityOf({ metadata }: RawPod, publicToUuid: (id: string) => string | null): Identity | null {
+  const { labels = {}, annotations = {}, namespace = '', name: podName, uid: podUid } = metadata;
   const instanceId = publicToUuid(labels[LABELS.instanceId] ?? '');
   const resource = labels[LABELS.instance];
   const engine = annotations[ANNOTATIONS.engine];
   const template = parseTemplate(annotations[ANNOTATIONS.template]);
   if (instanceId === null || resource === undefined || engine === undefined || !template) return null;
-  const container = raw.status?.containerStatuses?.find(({ name }) => name === COMPONENT);
-  const deletion = timeOf(raw.metadata.deletionTimestamp);
-  const end = endOf(raw, container?.state);
+  const uid = annotations[ANNOTATIONS.uid] ?? '';
+  const version = labels[LABELS.version] ?? 'unknown';
   return {
-    podUid: podUid,
+    podUid,
     namespace,
-    podName: podName,
+    podName,
     key: `${namespace}/${resource}`,
-    uid: annotations[ANNOTATIONS.uid] ?? '',
+    uid,
     engine,
     instanceId,
-    version: labels[LABELS.version] ?? 'unknown',
+    version,
     template,
-    node: raw.spec?.nodeName ?? null,
-    startedAt: timeOf(container?.state?.running?.startedAt) ?? timeOf(raw.metadata.creationTimestamp) ?? 0,
-    endingSince: deletion === null ? null : deletion - 1000 * (raw.metadata.deletionGracePeriodSeconds ?? 0),
-    state: end ? 'ended' : container?.state?.running ? 'running' : 'starting',
-    trouble: end ? null : troubleOf(raw, container?.state),
-    end,
   };
 }
 
@@ -99,20 +112,22 @@ const ENDED_BY_NODE = new Set(['Evicted', 'Preempting', 'NodeShutdown', 'Termina
  * control plane calls pods of vanished nodes `Failed` without knowing.
  */
 function endOf(raw: RawPod, state: V1ContainerState | undefined): EnginePod['end'] {
-  const { phase, reason } = raw.status ?? {};
-  const over = phase === 'Failed' || phase === 'Succeeded';
   const terminated = state?.terminated;
-  const onNode = raw.spec?.nodeName !== undefined;
-  const neverBegan = over && !state && (!onNode || ENDED_BY_NODE.has(reason ?? '') || refusedByNode(reason));
-  if (!terminated && !neverBegan) return null;
-  const disrupted = raw.status?.conditions?.some(
-    ({ type, status }) => type === 'DisruptionTarget' && status === 'True',
-  );
-  const asked =
-    raw.metadata.deletionTimestamp !== undefined ||
-    disrupted === true ||
-    (reason !== undefined && ENDED_BY_NODE.has(reason));
+  if (!terminated && (state || !neverBegan(raw))) return null;
+  const asked = raw.metadata.deletionTimestamp !== undefined || endedByOthers(raw);
   return { endedAt: timeOf(terminated?.finishedAt) ?? Date.now(), asked, how: howOf(raw, state) };
+}
+
+function neverBegan({ spec, status }: RawPod): boolean {
+  const { phase, reason } = status ?? {};
+  if (phase !== 'Failed' && phase !== 'Succeeded') return false;
+  return spec?.nodeName === undefined || ENDED_BY_NODE.has(reason ?? '') || refusedByNode(reason);
+}
+
+function endedByOthers({ status }: RawPod): boolean {
+  if (ENDED_BY_NODE.has(status?.reason ?? '')) return true;
+  const conditions = status?.conditions ?? [];
+  return conditions.some(({ type, status: is }) => type === 'DisruptionTarget' && is === 'True');
 }
 
 /** The kubelet admits no pod for which its node has no room (any more): OutOfcpu, OutOfpods, UnexpectedAdmissionError. */
@@ -124,12 +139,16 @@ const COMPLAINT_LENGTH = 300;
 function howOf({ status }: RawPod, state: V1ContainerState | undefined): string {
   const terminated = state?.terminated;
   if (!terminated) return [status?.reason, status?.message].filter(Boolean).join(': ') || 'it never began';
-  const { exitCode, reason, signal, message } = terminated;
-  const plain = reason === undefined || reason === 'Error' || reason === 'Completed';
+  const how = endInWords(terminated);
+  const complaint = terminated.exitCode === 0 ? null : complaintIn(terminated.message ?? '');
+  return complaint === null ? how : `${how}: ${complaint}`;
+}
+
+const PLAIN = new Set([undefined, 'Error', 'Completed']);
+
+function endInWords({ exitCode, reason, signal }: V1ContainerStateTerminated): string {
   const code = signal ? `ended by signal ${signal}` : `exit code ${exitCode}`;
-  const how = plain ? code : `${reason} (${code})`;
-  const complaint = complaintIn(message ?? '');
-  return complaint === null || exitCode === 0 ? how : `${how}: ${complaint}`;
+  return PLAIN.has(reason) ? code : `${reason} (${code})`;
 }
 
 /** The last line of its log; of a JSON line the message, since the rest is for machines. */

@@ -147,7 +147,7 @@ export class Watched<Raw extends Stored, Kept> {
     const { client, path, labelSelector } = this.#options;
     const seen = new Set<string>();
     let next: string | undefined;
-    let version = '';
+    let version: string;
     do {
       const page = await client.call<{
         metadata: { resourceVersion: string; continue?: string };
