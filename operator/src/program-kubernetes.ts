@@ -24,6 +24,8 @@ import {
 export interface KubernetesOptions extends OperatorOptions {
   leaderTimes?: LeaderTimes;
   watchTimes?: Partial<WatchTimes>;
+  /** That of the environment where not given. */
+  kube?: KubeConfig;
   /** What becomes of an operator that leads no more: it must not go on for another moment. */
   lost?: () => void;
 }
@@ -39,7 +41,7 @@ export async function startOnKubernetes(
   if (config.profilesFile === undefined)
     throw new Error('set GWK_OPERATOR_PROFILES to a file of engine profiles');
   const profiles = readProfiles(config.profilesFile);
-  const kube = kubeConfig();
+  const kube = options.kube ?? kubeConfig();
   const own = ownNamespace(kube);
   const calls = kubernetesMetrics();
   const client = new KubeClient(kube, { onCall: calls.count });

@@ -110,8 +110,12 @@ export interface StoryLine {
 
 export class PodExists extends Error {
   override name = 'PodExists';
-  constructor(readonly pod: string) {
-    super(`pod ${pod} is still there`);
+  /** @param foreign it is nobody's engine: it will not go by itself */
+  constructor(
+    readonly pod: string,
+    readonly foreign = false,
+  ) {
+    super(foreign ? `pod ${pod} is there, and is not an engine` : `pod ${pod} is still there`);
   }
 }
 

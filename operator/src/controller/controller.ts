@@ -1,6 +1,6 @@
 import { type Logger } from '@gwk/core/log';
 import { FINALIZER, type InstanceResource, type InstanceResourceStatus } from '@gwk/core/resources/manifest';
-import type { Cluster, StoryLine, Target } from '../cluster/cluster.js';
+import { PodExists, type Cluster, type StoryLine, type Target } from '../cluster/cluster.js';
 import { canonicalJson } from '@gwk/core/canonical-json';
 import { decide, wantsTurn, type Action, type Decision } from './decide.js';
 import { afterEnd, NO_HISTORY, type History } from './history.js';
@@ -276,8 +276,18 @@ export class Controller {
     const { instanceId, template } = action;
     const name = this.#cluster.newPodName(target, instanceId);
     const token = await this.#port.issueToken(instanceId, name);
-    await this.#cluster.createPod({ ...target, name, instanceId, template, token });
+    await this.#cluster
+      .createPod({ ...target, name, instanceId, template, token })
+      .catch((error: unknown) => this.#tellRefused(target, error));
     this.#tell(target, { type: 'Normal', reason: 'EngineCreated', message: `Started engine ${name}` });
+  }
+
+  /** A quota, a policy of the cluster, a name that is taken: whoever made the resource should read of it. */
+  #tellRefused(target: Target, error: unknown): never {
+    const passing = error instanceof PodExists && !error.foreign;
+    const message = `The pod could not be made: ${(error as Error).message}`;
+    if (!passing) this.#tell(target, { type: 'Warning', reason: 'EngineNotCreated', message });
+    throw error;
   }
 
   /** The API first, then the memory: a report that failed is made again before the pod is forgotten. */

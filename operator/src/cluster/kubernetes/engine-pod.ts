@@ -35,19 +35,22 @@ export function readPod(raw: RawPod, publicToUuid: (id: string) => string | null
   const identity = identityOf(raw, publicToUuid);
   if (!identity) return null;
   const state = raw.status?.containerStatuses?.find(({ name }) => name === COMPONENT)?.state;
-  const { creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds = 0 } = raw.metadata;
-  const deletion = timeOf(deletionTimestamp);
   const end = endOf(raw, state);
   return {
     ...identity,
     node: raw.spec?.nodeName ?? null,
-    startedAt: timeOf(state?.running?.startedAt) ?? timeOf(creationTimestamp) ?? 0,
-    // The API server writes down when the grace is over.
-    endingSince: deletion === null ? null : deletion - 1000 * deletionGracePeriodSeconds,
+    startedAt: timeOf(state?.running?.startedAt) ?? timeOf(raw.metadata.creationTimestamp) ?? 0,
+    endingSince: endingSince(raw),
     state: end ? 'ended' : state?.running ? 'running' : 'starting',
     trouble: end ? null : troubleOf(raw, state),
     end,
   };
+}
+
+/** The API server writes down when the grace is over. */
+function endingSince({ metadata }: RawPod): number | null {
+  const over = timeOf(metadata.deletionTimestamp);
+  return over === null ? null : over - 1000 * (metadata.deletionGracePeriodSeconds ?? 0);
 }
 
 type Identity = Omit<EnginePod, 'node' | 'startedAt' | 'endingSince' | 'state' | 'trouble' | 'end'>;

@@ -177,8 +177,7 @@ export class EnginePods {
     const podName = podNameOf(name);
     const path = `/api/v1/namespaces/${namespace}/pods/${podName}`;
     const { metadata } = await this.#client.call<RawPod>({ path });
-    if (metadata.labels?.[LABELS.managedBy] === MANAGED_BY) return new PodExists(podName);
-    return new PodExists(`${podName}, which is not an engine of this operator,`);
+    return new PodExists(podName, metadata.labels?.[LABELS.managedBy] !== MANAGED_BY);
   }
 
   /** Garbage collection takes it with its pod. Where this fails it stays until its Instance is deleted. */
