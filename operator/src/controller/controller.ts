@@ -357,12 +357,10 @@ const MOVING: readonly Decision['finding'][] = [
 
 /** What an upgrade has to know of an instance (rollout.ts). */
 function progressOf(observed: Observed, { finding }: Decision): Parameters<Rollout['saw']>[1] {
-  const { pod, template, turn } = observed;
-  if (finding === 'EngineRunning' && holdsLease(pod, observed.projection))
+  if (finding === 'EngineRunning' && holdsLease(observed.pod, observed.projection))
     return isConnected(observed) ? 'connected' : 'works';
-  if (!wantsEngine(observed) || !MOVING.includes(finding)) return 'settled';
-  const former = pod.phase !== 'absent' && pod.template.revision !== template?.revision;
-  return former && !turn ? 'settled' : 'moving';
+  // One that ended while it was of a former version begins again as one of the present one.
+  return wantsEngine(observed) && MOVING.includes(finding) ? 'moving' : 'settled';
 }
 
 const wantsEngine = ({ resource }: Observed): boolean =>

@@ -59,3 +59,15 @@ test('no turn is given before everything was looked at once, and what was found 
   expect(rollout.ask('a', true)).toBe(true);
   expect(rollout.ask('c', true)).toBe(false);
 });
+
+test('a number that was broken before keeps the others from their upgrade for a while only', () => {
+  let now = 0;
+  const rollout = new Rollout(1, 1000, () => now);
+  rollout.saw('broken', 'moving');
+  rollout.open();
+  expect(rollout.ask('a', true)).toBe(false);
+  now = 1001;
+  rollout.saw('broken', 'moving');
+  expect(rollout.ask('a', true)).toBe(true);
+  expect(rollout.ask('b', true)).toBe(false);
+});

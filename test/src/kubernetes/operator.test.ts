@@ -11,6 +11,14 @@ describeOnKubernetes('the operator on Kubernetes', (cluster) => {
   });
   afterEach(() => stage.strike());
 
+  const notCreated = async (): Promise<string> => {
+    const told = await until(
+      async () => (await stage.story('shop')).find(({ reason }) => reason === 'EngineNotCreated'),
+      { what: 'that no pod could be made is told' },
+    );
+    return told.message;
+  };
+
   test('an Instance gets its one pod, and says that it is ready', async () => {
     await stage.node();
     await stage.operator();
@@ -151,9 +159,7 @@ describeOnKubernetes('the operator on Kubernetes', (cluster) => {
     expect(foreign.status).toBe(201);
     await stage.operator();
     await stage.create('shop');
-    await until(() => stage.logs.some((line) => line.includes('a pass failed')), {
-      what: 'the name is taken',
-    });
+    expect(await notCreated()).toContain('is not an engine');
     expect((await stage.pod('shop'))!.metadata.uid).toBe(foreign.body.metadata.uid);
     await cluster().delete(`${path}/gwk-shop`, { gracePeriodSeconds: 0 });
     await stage.untilIs('shop', 'Ready', 'True');
@@ -185,14 +191,13 @@ describeOnKubernetes('the operator on Kubernetes', (cluster) => {
     expect((await stage.instance('shop'))!.status!.lastError).toBeUndefined();
   });
 
-  test('what the API refuses a pod for is told by the log and tried again', async () => {
-    await stage.operator({
-      profiles: { default: { image: 'engine:1', runtimeClassName: 'nothing-of-the-kind' } },
-    });
+  test('what the API refuses a pod for is told in the story, and leaves no secret behind', async () => {
+    const image = { image: 'engine:1', runtimeClassName: 'nothing-of-the-kind' };
+    await stage.operator({ profiles: { default: image } });
     await stage.create('shop');
-    await until(() => stage.logs.some((line) => line.includes('a pass failed')), { what: 'it is refused' });
-    const secrets = await cluster().list(`/api/v1/namespaces/${stage.namespace}/secrets`);
-    expect(secrets.filter(({ metadata }) => metadata.name.startsWith('gwk-'))).toEqual([]);
+    expect(await notCreated()).toContain('nothing-of-the-kind');
+    const secrets = () => cluster().list(`/api/v1/namespaces/${stage.namespace}/secrets`);
+    await until(async () => (await secrets()).length === 0, { what: 'no secret is left' });
   });
 
   test('the secret of an engine belongs to its pod, and holds its token alone', async () => {
