@@ -47,6 +47,11 @@ async function start(options: OperatorOptions = {}): Promise<RunningOperator> {
       localToken: TOKEN,
       idleEngineMs: 600_000,
       sandboxNetwork: undefined,
+      namespaces: undefined,
+      profilesFile: undefined,
+      engineInternalUrl: undefined,
+      upgradeWidth: 1,
+      leaseName: 'gwk-operator',
     },
     {
       engineCommand: STAND_IN_ENGINE,

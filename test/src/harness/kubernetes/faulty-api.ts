@@ -50,7 +50,10 @@ export class FaultyApi {
     this.#cluster = cluster;
     this.#random = random;
     this.#agent = new Agent({ keepAlive: true, ca: cluster.plane.ca });
-    this.#server = createServer((incoming, response) => void this.#serve(incoming, response));
+    this.#server = createServer((incoming, response) => {
+      // The server closed the connection, or is gone: to the operator that is one more call without an answer.
+      this.#serve(incoming, response).catch(() => response.destroy());
+    });
     this.#server.on('connection', () => this.connections++);
   }
 
