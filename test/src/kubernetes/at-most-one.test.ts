@@ -19,9 +19,10 @@ const random = randomFrom(seed);
 const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)]!;
 
 const NAMES = ['a', 'b', 'c', 'd'];
-const CHAOS_MS = Number(process.env['CHAOS_MS'] ?? 25_000);
-const SERVED = 25;
-const CHAOS_AT_MOST_MS = 120_000;
+/** So long at least, and until so many engines have served. */
+const CHAOS_MS = Number(process.env['CHAOS_MS'] ?? 20_000);
+const SERVED = 12;
+const CHAOS_AT_MOST_MS = Math.max(90_000, CHAOS_MS);
 
 const API_WEATHER: ApiFaults[] = [
   NO_API_FAULTS,

@@ -36,7 +36,8 @@ export function describeOnKubernetes(
       const { controllers = false } = options;
       cluster = await TestCluster.start({ controllers, own: controllers });
     }, START_MS);
-    afterAll(() => cluster?.stop());
     tests(given);
+    // The last to be said is the last to be done: what the tests tidy up still needs the server.
+    afterAll(() => cluster?.stop());
   });
 }
