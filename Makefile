@@ -89,6 +89,10 @@ test-unit: build ## Tests beside their files (ONLY=pattern for some)
 test-e2e: build ## Tests of several parts at once (ONLY=pattern for some)
 	@$(JEST) --selectProjects test --runInBand $(if $(ONLY),--testPathPatterns $(ONLY))
 
+.PHONY: fuzz
+fuzz: build ## 20,000 hostile requests against every operation (FUZZ_SEED=n repeats a run)
+	@FUZZ_REQUESTS=20000 $(JEST) --selectProjects test --testPathPatterns 'src/fuzz'
+
 ##@ Measure
 .PHONY: bench-accept
 bench-accept: build ## The accept path against its floor
@@ -97,3 +101,7 @@ bench-accept: build ## The accept path against its floor
 .PHONY: bench-flow
 bench-flow: build ## Accepted to sent, through an engine
 	@exec node test/dist/bench/flow.js
+
+.PHONY: bench-retention
+bench-retention: build ## What sends feel of a million events that expire
+	@exec node test/dist/bench/retention.js

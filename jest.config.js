@@ -1,6 +1,8 @@
 const workspaces = ['core', 'api', 'operator', 'engine-pod', 'local', 'test'];
 /** Workspaces that do not live in a folder of their own name. */
 const folders = { network: 'test/network' };
+/** Workspaces whose tests need neither Postgres nor Redis. */
+const withoutServers = new Set(['network']);
 
 const swc = {
   jsc: { parser: { syntax: 'typescript' }, target: 'es2024' },
@@ -14,8 +16,10 @@ const project = (name) => ({
   roots: [`<rootDir>/${folders[name] ?? name}/src`],
   testEnvironment: 'node',
   testMatch: ['**/*.test.ts'],
-  globalSetup: '<rootDir>/test/global-setup.js',
-  globalTeardown: '<rootDir>/test/global-teardown.js',
+  ...(!withoutServers.has(name) && {
+    globalSetup: '<rootDir>/test/global-setup.js',
+    globalTeardown: '<rootDir>/test/global-teardown.js',
+  }),
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '^.+\\.ts$': ['@swc/jest', swc] },
   moduleNameMapper: {

@@ -105,6 +105,7 @@ export async function startApi(config: ApiConfig, log: Logger, signal: AbortSign
       database: db,
       redis: services.redis,
       sealer,
+      media,
       log,
       registry: services.registry,
     });

@@ -48,6 +48,23 @@ test.each(['fenced', 'unauthorized', 'gone'] as const)(
   },
 );
 
+test('terms that have changed are asked for at once, once more where a renewal is under way', async () => {
+  const { port } = await open({ renewMs: 60_000 });
+  await stage.start();
+  const renewals = () => port.of('renew').length;
+  const before = renewals();
+  expect(await stage.command('renew')).toMatchObject({ ok: true });
+  await until('it has renewed', () => renewals() === before + 1);
+  let answer = (): void => undefined;
+  port.fault = ({ route }) =>
+    route === 'renew' ? new Promise((resolve) => (answer = () => resolve('answer'))) : 'answer';
+  for (let n = 0; n < 3; n++) await stage.command('renew');
+  await until('a renewal is under way', () => renewals() === before + 2);
+  port.fault = () => 'answer';
+  answer();
+  await until('it has renewed again', () => renewals() === before + 3);
+});
+
 test('an unreachable port costs the socket shortly before the lease ends and not earlier', async () => {
   const { port, network } = await open(SHORT);
   await stage.start();

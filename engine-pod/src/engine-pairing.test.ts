@@ -3,7 +3,7 @@ import { Phones } from '@gwk/test/harness/phones';
 import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
 import type { PairingNews, PairingWanted, StateChange } from '@gwk/core/protocol/engine';
 import { addressOf } from './testing/addresses.js';
-import { until } from './testing/engine-process.js';
+import { EngineProcess, until } from './testing/engine-process.js';
 import { Stage } from './testing/stage.js';
 
 let stage: Stage;
@@ -144,6 +144,22 @@ describe('logout', () => {
     expect(stage.states).toEqual([]);
   });
 
+  test('until the rows know of it, nothing is paired: it would be taken for the old link', async () => {
+    stage.port.unlink = randomUUID();
+    stage.port.pairing = wanted();
+    let known = false;
+    stage.port.fault = async ({ route }) => {
+      if (route === 'unlinked') await until('the test says so', () => known);
+      return 'answer';
+    };
+    await launch();
+    await until('the logout is reported', () => stage.port.of('unlinked').length === 1);
+    await until('it renews on', () => stage.port.of('renew').length >= 3);
+    expect(shown()).toEqual([]);
+    known = true;
+    await until('a QR is shown', () => shown('qr').length === 1);
+  });
+
   test('that the engine did not hear of is found with the next renewal', async () => {
     stage.port.state = 'connecting';
     await stage.start();
@@ -159,6 +175,7 @@ describe('logout', () => {
     stage.port.fault = ({ route }) => (route === 'renew' ? 'gone' : 'answer');
     expect(await engine.exited).not.toBeNull();
     expect(phones.signals).toMatchObject([{ kind: 'unlink' }]);
+    expect(stage.port.of('unlinked')).toMatchObject([{ body: { id: null } }]);
   });
 });
 
@@ -174,6 +191,19 @@ describe('what the phone and the network do', () => {
     await until(state, () => stage.states.includes(state));
   });
 });
+
+test('for a person without a network of tests, the sandbox pairs by itself some seconds after the first QR', async () => {
+  stage.port.pairing = wanted();
+  const engine = new EngineProcess({ internalUrl: stage.port.url });
+  try {
+    await until('a QR is shown', () => shown('qr').length === 1);
+    const shownAt = performance.now();
+    await until('it is connected', () => stage.states.includes('connected'));
+    expect(performance.now() - shownAt).toBeGreaterThan(2_000);
+  } finally {
+    await engine.kill();
+  }
+}, 30_000);
 
 describe('what is asked of the connection as it stands', () => {
   test('contacts, read marks and presence reach the network', async () => {

@@ -134,12 +134,17 @@ export class Engine {
     this.#log.error({ why }, 'the lease is lost');
     this.#gate.end();
     // A number that was deleted leaves the phone too. Whoever asked for that is to hear of it.
-    if (why === 'gone') await atMost(STOP_LIMITS.unlinkMs, this.#live.logout());
+    if (why === 'gone') await atMost(STOP_LIMITS.unlinkMs, this.#leavePhone());
     await atMost(STOP_LIMITS.socketMs, this.#connection.stop());
     await atMost(STOP_LIMITS.repliesMs, this.#redis.replied());
     this.#redis.stop();
     this.#lease.stop();
     if (!this.#ending) this.#options.lost(EXIT_CODES[why]);
+  }
+
+  async #leavePhone(): Promise<void> {
+    const unlinked = await this.#live.logout();
+    if (unlinked) await this.#port.lastWord('unlinked', { id: null }, STOP_LIMITS.releaseMs);
   }
 
   #driverContext(): DriverContext {
@@ -154,6 +159,7 @@ export class Engine {
           (await this.#port.call('session-read', { wanted: [{ type, keys }] })).entries,
         write: async (entries) => void (await this.#port.call('session-write', { entries })),
       },
+      readFile: (messageId, read) => this.#port.readFile(messageId, read),
       receipt: (receipt) => this.#posters.outcomes.push(outcomeOf(receipt)),
       inbound: (message) => this.#posters.inbound.push(message),
     };
@@ -277,6 +283,7 @@ export class Engine {
       }),
       handlers: {
         ...this.#changes.handlers,
+        renew: () => this.#lease.renewNow(),
         ...this.#live.handlers,
       },
     });

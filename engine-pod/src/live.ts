@@ -28,6 +28,8 @@ export class Live {
   /** A logout that is under way, and the last one that the rows asked for. */
   #leaving: Promise<boolean> | undefined;
   #unlink: string | undefined;
+  /** Until the rows know of it: what is told of a link before that is taken for the old one's. */
+  #settled: Promise<unknown> = Promise.resolve();
 
   constructor(options: LiveOptions) {
     this.#options = options;
@@ -47,11 +49,14 @@ export class Live {
   wants({ pairing, unlink }: Wanted): void {
     if (unlink !== null && unlink !== this.#unlink) {
       this.#unlink = unlink;
-      void this.logout().then(() => this.#options.unlinked(unlink).catch(() => undefined));
+      this.#settled = this.logout().then(() => this.#options.unlinked(unlink).catch(() => undefined));
     }
-    if (pairing === null) return;
-    const left = this.#leaving ?? Promise.resolve(true);
-    void left.then(() => this.#options.connection.pair(pairing));
+    if (pairing !== null) void this.#free().then(() => this.#options.connection.pair(pairing));
+  }
+
+  async #free(): Promise<void> {
+    await this.#leaving;
+    await this.#settled;
   }
 
   /** Two that ask at once get one logout. */
@@ -77,7 +82,7 @@ export class Live {
   }
 
   async #pair(wanted: PairingWanted): Promise<void> {
-    await this.#leaving;
+    await this.#free();
     if (!this.#options.connection.pair(wanted))
       throw new CommandError('already-paired', 'a device is linked');
   }

@@ -1,5 +1,6 @@
 import type { EventOut } from '@gwk/core/resources/event';
 import type { MessageOut } from '@gwk/core/resources/message';
+import type { SandboxInboundOut } from '@gwk/core/resources/sandbox';
 import type { Stanza } from './harness/network.js';
 import { openStage, type Stage } from './harness/stage.js';
 import { chatOf, phoneOf } from './harness/traffic.js';
@@ -200,6 +201,65 @@ describe('messages of every type', () => {
     expect(emojis).toEqual(['', '👍']);
     const none = await change('POST', message.id, { emoji: 'bom' });
     expect([none.status, codeOf(none)]).toEqual([422, 'validation-error']);
+  });
+
+  test('another pacing of the instance acts at once, on what waits too', async () => {
+    const { client } = stage.customer;
+    const { id } = await client.connectedInstance('pacing');
+    const pace = (messages_per_minute: number) =>
+      client.expect(200, 'PATCH', `/v1/instances/${id}`, { body: { policy: { messages_per_minute } } });
+    const sendAll = async (first: number) =>
+      Promise.all([0, 1, 2].map((n) => client.acceptedText(id, phoneOf(first + n), 'oi')));
+    const queued = async () => (await client.messages({ instance_id: id, status: 'queued' })).length;
+    await pace(1);
+    await sendAll(710);
+    await until(async () => (await queued()) < 3, { what: 'one has left' });
+    await pace(6000);
+    const changed = performance.now();
+    await until(async () => (await queued()) === 0, { what: 'all have left' });
+    expect(performance.now() - changed).toBeLessThan(3_000);
+  });
+
+  test('the mode of the instance counts as it is when the message leaves', async () => {
+    const { client } = stage.customer;
+    const setMode = (interactive_mode: string) =>
+      client.expect(200, 'PATCH', `/v1/instances/${stage.instance.id}`, { body: { interactive_mode } });
+    await setMode('text');
+    const { message } = await sent('interactive', { body: 'Quer?', buttons });
+    await setMode('native+text');
+    expect(message.rendered_as).toBe('text_menu');
+  });
+
+  describe('what came in', () => {
+    const hear = (from: string, text: string) =>
+      stage.customer.client.expect<SandboxInboundOut>(
+        200,
+        'POST',
+        `/v1/instances/${stage.instance.id}/sandbox/inbound`,
+        { body: { from, text } },
+      );
+
+    test('is reacted to and quoted, and neither edited nor deleted', async () => {
+      const { message_id: id, wa_message_id } = await hear(FRIEND, 'Quanto é?');
+      expect((await change('POST', id, { emoji: '❤️' })).status).toBe(204);
+      const key = { chat: chatOf(FRIEND), wa_message_id, from_me: false, participant: null };
+      expect(await changes('react')).toContainEqual({ type: 'react', key, emoji: '❤️' });
+      const [event] = await eventsOf('message.reaction', id);
+      expect(event!.data).toMatchObject({ emoji: '❤️', from_me: true, wa_message_id });
+      const { drawn } = await sent('text', { body: 'Dez' }, { reply_to: id });
+      expect(drawn['quoted']).toMatchObject({ wa_message_id, from_me: false, text: 'Quanto é?' });
+      const answers = [await change('PATCH', id, { text: 'x' }), await change('DELETE', id)];
+      expect(answers.map(({ status }) => status)).toEqual([409, 409]);
+      expect(answers.map(codeOf)).toEqual(['not-editable', 'not-editable']);
+    });
+
+    test('what the network refuses can be asked for again', async () => {
+      const { message_id: id } = await hear('5511988880002', 'Oi');
+      const answer = await change('POST', id, { emoji: '👍' });
+      expect([answer.status, codeOf(answer)]).toEqual([503, 'engine-unavailable']);
+      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+      expect(await eventsOf('message.reaction', id)).toEqual([]);
+    });
   });
 
   test('what is no text cannot be edited', async () => {

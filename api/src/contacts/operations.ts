@@ -2,7 +2,7 @@ import { Problem } from '@gwk/core/problems';
 import { OptOutCreate, OptOutListQuery, OptOutOut, OptOutPhone } from '@gwk/core/resources/opt-out';
 import { operation } from '../http/operation.js';
 import { pageOf } from '../http/page.js';
-import { createOptOut, deleteOptOut, listOptOuts, optOutOut } from './opt-outs.js';
+import { createOptOut, deleteOptOut, isShown, listOptOuts, optOutOut } from './opt-outs.js';
 
 export const optOutOperations = [
   operation({
@@ -37,8 +37,10 @@ export const optOutOperations = [
     otherStatuses: { 200: 'The contact had opted out before.' },
     body: OptOutCreate,
     result: OptOutOut,
-    problems: [],
+    // A kept answer that this key may not be shown.
+    problems: ['not-found'],
     idempotent: true,
+    mayReplay: (caller, kept) => isShown(kept as OptOutOut, caller),
     async handle({ caller, body, services }) {
       const { created, row } = await createOptOut(services, caller, body.phone);
       return { status: created ? 201 : 200, body: optOutOut(row, caller) };

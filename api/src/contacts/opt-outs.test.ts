@@ -166,6 +166,13 @@ describe('restricted keys', () => {
     expect(body).toMatchObject({ source: 'keyword', keyword: null, instance_id: null });
   });
 
+  test('nor by an answer that was kept for another key', async () => {
+    await hear('SAIR');
+    const headers = { 'idempotency-key': 'shared' };
+    expect((await add(ANA, client, headers)).body.instance_id).toBe(sandbox);
+    expect(codeOf(await add(ANA, restricted, headers))).toBe('not-found');
+  });
+
   test('neither list nor remove: 403 forbidden', async () => {
     await add();
     for (const answer of [await restricted.call('GET', PATH), await remove(ANA, restricted)]) {

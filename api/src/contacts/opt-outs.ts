@@ -1,4 +1,4 @@
-import { newUuid, toPublicId } from '@gwk/core/ids';
+import { fromPublicId, newUuid, toPublicId } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
 import { canonicalPhone, networkIdOf } from '@gwk/core/recipients';
 import type { OptOutOut, OptOutSource } from '@gwk/core/resources/opt-out';
@@ -118,4 +118,9 @@ export function optOutOut(row: OptOutRow, caller: Caller): OptOutOut {
     instance_id: instanceId === null || isHidden ? null : toPublicId('instance', instanceId),
     created_at: row.created_at.toISOString(),
   };
+}
+
+/** Whether an opt-out as another key was shown it may be shown to this one. */
+export function isShown({ instance_id: id }: OptOutOut, caller: Caller): boolean {
+  return id === null || maySee(caller, fromPublicId('instance', id)!);
 }

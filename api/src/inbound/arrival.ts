@@ -25,8 +25,6 @@ export interface Arrival {
   instanceId: string;
   lease: LeaseName | null;
   messageId: string;
-  /** Chosen for the event, so that it is found again with the message. */
-  eventId: string | undefined;
   message: Incoming;
   chat: Recipient;
   /** Null for the number itself and for forms that are nobody's. */
@@ -49,7 +47,6 @@ export function arrivalOf(item: InboundItem, place: number): Arrival | null {
     instanceId,
     lease,
     messageId,
-    eventId: item.messageId && successorOf(item.messageId),
     message,
     chat,
     sender: message.from_me ? null : parseRecipient(message.from),
@@ -58,9 +55,14 @@ export function arrivalOf(item: InboundItem, place: number): Arrival | null {
   };
 }
 
-/** The id right after another one. */
+/** The id of the first event of a message that comes in: it is found by the message's own (quotes are made of it). */
 export function successorOf(uuid: string): string {
-  const next = BigInt(`0x${uuid.replaceAll('-', '')}`) + 1n;
+  return idBehind(uuid, 1);
+}
+
+/** The id so many places behind another one. */
+export function idBehind(uuid: string, places: number): string {
+  const next = BigInt(`0x${uuid.replaceAll('-', '')}`) + BigInt(places);
   return next
     .toString(16)
     .padStart(32, '0')
@@ -110,4 +112,9 @@ export function readsMenus(arrival: Arrival): boolean {
 export function voterOf({ chat, sender, message }: Arrival): string | null {
   if (!message.vote && !message.tap) return null;
   return chat.kind === 'group' ? (sender?.name ?? message.from) : '';
+}
+
+/** The file that an engine has brought before. */
+export function mediaIdOf({ message: { media } }: Arrival): string | null {
+  return media && 'media_id' in media ? media.media_id : null;
 }

@@ -7,7 +7,7 @@ import {
 } from '../events/emit.js';
 import type { Arrival, Incoming } from './arrival.js';
 import type { Known, Target } from './gather.js';
-import { senderOf, subjectOf } from './subject.js';
+import { networkId, senderOf, subjectOf } from './subject.js';
 
 type Change = NonNullable<Incoming['change']>;
 
@@ -45,5 +45,8 @@ function isPlausible({ message, chat }: Arrival, target: Target, change: Change)
   if (change.kind === 'reaction') return true;
   if (chat.kind === 'group' && change.kind === 'delete') return true;
   const byUs = target.direction === 'outbound';
-  return byUs === message.from_me && (byUs || chat.kind === 'contact' || target.participant === message.from);
+  return (
+    byUs === message.from_me &&
+    (byUs || chat.kind === 'contact' || target.participant === networkId(message.from))
+  );
 }

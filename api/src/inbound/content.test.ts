@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
 import type { TestEngine } from '@gwk/test/harness/engine-port';
 import { InboundStage, jid } from '@gwk/test/harness/inbound';
@@ -44,6 +45,35 @@ describe('what a message brings (message.received, present as applicable)', () =
   test('that it was forwarded, and what it quotes', async () => {
     const data = await dataOf({ text: 'veja', is_forwarded: true, quoted_wa_message_id: '3EB0Q' });
     expect(data).toMatchObject({ is_forwarded: true, quoted_wa_message_id: '3EB0Q' });
+  });
+
+  const upload = async (of: TestEngine, bytes: Buffer) => {
+    const { epoch, holder } = of.lease;
+    const named = { epoch: String(epoch), holder };
+    return stage.port.clientWith(of.token).upload(named, Readable.from([bytes]));
+  };
+
+  test('a file, by its id and what it is', async () => {
+    const bytes = Buffer.from('%PDF-1.7\n');
+    const { media_id, ...file } = await upload(engine, bytes);
+    const data = await dataOf({ type: 'document', text: 'segue', media: { media_id } });
+    expect(data['media']).toEqual({ media_id: `med_${media_id.replaceAll('-', '')}`, ...file });
+    expect(data['text']).toBe('segue');
+    const voice = await dataOf({ type: 'audio', media: { media_id, voice: true, duration_s: 3.5 } });
+    expect(voice['media']).toMatchObject({ ...file, voice: true, duration_s: 3.5 });
+  });
+
+  test('why there is no file, where the network did not give it', async () => {
+    expect(await dataOf({ type: 'image', media: { error: 'expired' } })).toMatchObject({
+      media: { error: 'expired' },
+    });
+  });
+
+  test('no file that another number received', async () => {
+    const other = await stage.engine();
+    const { media_id } = await upload(other, Buffer.from('%PDF-1.7\n'));
+    const data = await dataOf({ type: 'document', media: { media_id } });
+    expect(data['media']).toEqual({ error: 'unavailable' });
   });
 
   test('nothing that it does not have', async () => {
@@ -164,7 +194,8 @@ describe('changes of messages that come in', () => {
     const [row] = await stage.inbound(engine);
     const target = { wa_message_id: row!.waMessageId! };
     await receive(
-      change({ kind: 'edit', ...target, text: 'olá' }, { chat: group }),
+      // From another device of the same person.
+      change({ kind: 'edit', ...target, text: 'olá' }, { chat: group, from: `${ana}:4@s.whatsapp.net` }),
       stage.text(bia, '', { chat: group, change: { kind: 'edit', ...target, text: 'falso' } }),
       stage.text(bia, '', { chat: group, change: { kind: 'delete', ...target } }),
     );

@@ -1,9 +1,10 @@
+import { toPublicId } from '@gwk/core/ids';
 import type { OpenMenu } from '@gwk/core/menus/replies';
 import type { Recipient } from '@gwk/core/recipients';
 import type { Sealer } from '@gwk/core/sealing';
 import type { Database } from '../database.js';
 import { openMenu } from '../messages/menus.js';
-import { readsMenus, targetOf, voterOf, type Arrival } from './arrival.js';
+import { mediaIdOf, readsMenus, targetOf, voterOf, type Arrival } from './arrival.js';
 
 /** A menu that has left, with how many options of it may be marked (null: it is no poll). */
 export interface KnownMenu extends OpenMenu {
@@ -37,6 +38,16 @@ export interface Known {
   /** What the voter has chosen so far; null: never voted. */
   chosen: number[] | null;
   target: Target | null;
+  /** The file that came with it, where the instance has it. */
+  file: ReceivedFile | null;
+}
+
+/** A file as consumers are told of it. */
+export interface ReceivedFile {
+  media_id: string;
+  mimetype: string;
+  size: number;
+  sha256: string;
 }
 
 interface MenuRow {
@@ -92,7 +103,30 @@ export async function gather(
       ${arrivals.map(readsMenus)}::boolean[],
       ${arrivals.map(voterOf)}::text[])`;
   const targets = await gatherTargets(database, arrivals, rows);
-  return rows.map((row, index) => knownOf(row, targets[index] ?? null, menuOpener(sealer, arrivals[index]!)));
+  const files = await gatherFiles(database, arrivals);
+  return rows.map((row, index) => {
+    const known = knownOf(row, targets[index] ?? null, menuOpener(sealer, arrivals[index]!));
+    return { ...known, file: files(arrivals[index]!) };
+  });
+}
+
+/** An engine names files by ids: only those that its own instance received are ever told of. */
+async function gatherFiles(
+  database: Database,
+  arrivals: readonly Arrival[],
+): Promise<(arrival: Arrival) => ReceivedFile | null> {
+  const ids = arrivals.flatMap((arrival) => mediaIdOf(arrival) ?? []);
+  if (ids.length === 0) return () => null;
+  const select = { id: true, instanceId: true, mimetype: true, size: true, sha256: true } as const;
+  const rows = await database.media.findMany({ where: { id: { in: ids } }, select });
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return (arrival) => {
+    const row = byId.get(mediaIdOf(arrival) ?? '');
+    if (row?.instanceId !== arrival.instanceId) return null;
+    const { id, mimetype, size, sha256 } = row;
+    const digest = Buffer.from(sha256).toString('hex');
+    return { media_id: toPublicId('media', id), mimetype, size, sha256: digest };
+  };
 }
 
 async function gatherTargets(
@@ -135,7 +169,7 @@ function menuOpener(sealer: Sealer, { instanceId }: Arrival): OpenOne {
   };
 }
 
-function knownOf(row: Row, target: Target | null, open: OpenOne): Known {
+function knownOf(row: Row, target: Target | null, open: OpenOne): Omit<Known, 'file'> {
   return {
     accountId: row.account_id,
     accountPolicy: row.account_policy,

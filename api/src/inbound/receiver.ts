@@ -9,8 +9,9 @@ import { isUndone } from '../internal/grouping.js';
 import { RefusalError, type Verdict } from '../internal/refusal.js';
 import { Policies } from '../messages/accept/policies.js';
 import { arrivalOf, namesToLink, type Arrival, type InboundItem } from './arrival.js';
-import { decide } from './decide.js';
+import { decide, type Meaning, type Word } from './decide.js';
 import { gather, type Known } from './gather.js';
+import { Turns } from './turns.js';
 import { receiveWord } from './words.js';
 import { write, type Entry, type Result } from './write.js';
 
@@ -36,12 +37,19 @@ export interface Received {
 }
 
 const MAX_TRIES = 20;
-const DROPPED: Received = { verdict: null, result: 'dropped' };
+/** Transactions of words under way at once. */
+const WORDS_AT_ONCE = 4;
+
+type Done = Exclude<Result, 'again'> | 'dropped';
+
+/** Of a group: what became of an item, or that it is a word, to be written apart. */
+type Outcome = { kind: 'done'; result: Done } | { kind: 'word'; arrival: Arrival };
 
 export class Receiver {
   readonly #deps: ReceiverDeps;
   readonly #policies: Policies;
-  readonly #groups: Batcher<InboundItem, Received>;
+  readonly #groups: Batcher<InboundItem, Outcome>;
+  readonly #words = new Turns(WORDS_AT_ONCE);
 
   constructor(deps: ReceiverDeps) {
     this.#deps = deps;
@@ -49,27 +57,30 @@ export class Receiver {
     this.#groups = new Batcher({ run: (items) => this.#receiveAll(items), mayIsolate: isUndone });
   }
 
-  receive(item: InboundItem): Promise<Received> {
-    return this.#groups.submit(item);
+  async receive(item: InboundItem): Promise<Received> {
+    const outcome = await this.#groups.submit(item);
+    if (outcome.kind === 'done') return receivedAs(outcome.result);
+    const { arrival } = outcome;
+    // A queue that fails may be long: nobody waits for it but what comes after it in the conversation.
+    const key = `${arrival.instanceId} ${arrival.chat.name}`;
+    return receivedAs(await this.#words.take(key, () => this.#receiveApart(arrival)));
   }
 
-  async #receiveAll(items: readonly InboundItem[]): Promise<Received[]> {
-    const answers = items.map(() => DROPPED);
+  async #receiveAll(items: readonly InboundItem[]): Promise<Outcome[]> {
+    const outcomes = items.map((): Outcome => ({ kind: 'done', result: 'dropped' }));
     let open = items.flatMap((item, index) => this.#arrivalsOf(item, index + 1));
     let fruitless = 0;
     while (open.length > 0) {
-      const results = await this.#turn(open);
       const again: Arrival[] = [];
-      open.forEach((arrival, index) => {
-        const result = results[index]!;
-        if (result === 'again') again.push(arrival);
-        else answers[arrival.place - 1] = receivedAs(result);
-      });
+      for (const [arrival, outcome] of await this.#turn(open)) {
+        if (outcome === 'again') again.push(arrival);
+        else outcomes[arrival.place - 1] = outcome;
+      }
       fruitless = again.length < open.length ? 0 : fruitless + 1;
-      if (fruitless > MAX_TRIES) throw new Error('conversations keep changing while messages come in');
+      checkPatience(fruitless);
       open = again;
     }
-    return answers;
+    return outcomes;
   }
 
   #arrivalsOf(item: InboundItem, place: number): Arrival[] {
@@ -83,47 +94,57 @@ export class Receiver {
   }
 
   /** One try at each. */
-  async #turn(arrivals: readonly Arrival[]): Promise<(Result | 'dropped')[]> {
+  async #turn(arrivals: readonly Arrival[]): Promise<Map<Arrival, Outcome | 'again'>> {
     const { database, sealer } = this.#deps;
-    const known = await this.#gatherLinked(arrivals);
-    const results: (Result | 'dropped')[] = arrivals.map(() => 'again');
-    const ordinary: { entry: Entry; index: number }[] = [];
-    const words: { entry: Entry; index: number }[] = [];
+    const outcomes = new Map<Arrival, Outcome | 'again'>();
+    const entries: Entry[] = [];
     const answered = new Set<string>();
-    arrivals.forEach((arrival, index) => {
-      const facts = known[index]!;
-      const meaning = decide(arrival, facts, this.#policyFor(facts));
-      if (meaning === null) {
-        results[index] = 'dropped';
-        this.#deps.log.info({ instance: arrival.instanceId }, 'a vote in a poll that is not known');
-        return;
-      }
-      const { answer, vote } = meaning;
-      // Of a group, the first answer to a menu is decided now, those after it once it is written.
-      const claims = [answer?.typed && answer.menuId, vote && `${vote.pollId} ${vote.voter}`].filter(Boolean);
-      if (claims.some((claim) => answered.has(claim as string))) return;
-      for (const claim of [...claims, answer?.menuId]) if (claim) answered.add(claim);
-      (meaning.word ? words : ordinary).push({ entry: { arrival, known: facts, meaning }, index });
-    });
-    if (ordinary.length > 0) {
-      const written = await write(
-        database,
-        sealer,
-        ordinary.map(({ entry }) => entry),
-      );
-      ordinary.forEach(({ index }, place) => (results[index] = written[place]!.result));
+    for (const [index, known] of (await this.#gatherLinked(arrivals)).entries()) {
+      const arrival = arrivals[index]!;
+      const meaning = this.#decide(arrival, known);
+      if (meaning === null) outcomes.set(arrival, { kind: 'done', result: 'dropped' });
+      else if (meaning.word) outcomes.set(arrival, { kind: 'word', arrival });
+      else if (mayAnswer(meaning, answered)) entries.push({ arrival, known, meaning });
+      else outcomes.set(arrival, 'again');
     }
-    for (const { entry, index } of words) results[index] = await this.#receiveWord(entry);
-    return results;
+    const written = entries.length > 0 ? await write(database, sealer, entries) : [];
+    written.forEach(({ result }, place) => {
+      outcomes.set(entries[place]!.arrival, result === 'again' ? 'again' : { kind: 'done', result });
+    });
+    return outcomes;
   }
 
-  async #receiveWord(entry: Entry): Promise<Result> {
+  /** A word, decided again with every try: it may have been one no more by then. */
+  async #receiveApart(arrival: Arrival): Promise<Done> {
+    const { database, sealer } = this.#deps;
+    for (let fruitless = 0; ; fruitless++) {
+      checkPatience(fruitless);
+      const [known] = await gather(database, sealer, [arrival]);
+      const meaning = this.#decide(arrival, known!);
+      if (meaning === null) return 'dropped';
+      const entry = { arrival, known: known!, meaning };
+      const result = meaning.word
+        ? await this.#receiveWord(entry, meaning.word)
+        : (await write(database, sealer, [entry]))[0]!.result;
+      if (result !== 'again') return result;
+    }
+  }
+
+  async #receiveWord(entry: Entry, word: Word): Promise<Result> {
     try {
-      return await receiveWord(this.#deps, entry, entry.meaning.word!);
+      return await receiveWord(this.#deps, entry, word);
     } catch (error) {
       if (error instanceof RefusalError) return error.refusal as 'fenced' | 'gone';
       throw error;
     }
+  }
+
+  #decide(arrival: Arrival, known: Known): Meaning | null {
+    const meaning = decide(arrival, known, this.#policyFor(known));
+    if (meaning === null) {
+      this.#deps.log.info({ instance: arrival.instanceId }, 'a vote in a poll that is not known');
+    }
+    return meaning;
   }
 
   #policyFor({ accountPolicy, instancePolicy }: Known): Policy | null {
@@ -159,7 +180,21 @@ export class Receiver {
   }
 }
 
-function receivedAs(result: Exclude<Result, 'again'> | 'dropped'): Received {
+/** Of a group, the first answer to a menu is decided now, those after it once that one is written. */
+function mayAnswer({ answer, vote }: Meaning, answered: Set<string>): boolean {
+  const menu = answer?.menuId ?? null;
+  const ballot = vote && `${vote.pollId} ${vote.voter}`;
+  if ((answer?.typed && menu && answered.has(menu)) || (ballot && answered.has(ballot))) return false;
+  if (menu) answered.add(menu);
+  if (ballot) answered.add(ballot);
+  return true;
+}
+
+function checkPatience(fruitless: number): void {
+  if (fruitless > MAX_TRIES) throw new Error('conversations keep changing while messages come in');
+}
+
+function receivedAs(result: Done): Received {
   return result === 'fenced' || result === 'gone'
     ? { verdict: result, result: 'dropped' }
     : { verdict: null, result };

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
 import type { TestEngine } from '@gwk/test/harness/engine-port';
 import { InboundStage, type SeenEvent } from '@gwk/test/harness/inbound';
+import { until } from '@gwk/test/harness/wait';
 
 let stage: InboundStage;
 let engine: TestEngine;
@@ -199,6 +200,33 @@ describe('a typed reply (the five rules)', () => {
     expect(seen).toHaveLength(12);
   });
 
+  test('that is decided while another menu leaves is decided again', async () => {
+    const menu = await stage.menu(engine, ana);
+    const { conversationId } = await stage.message(menu.messageId);
+    const options = [{ id: 'other', label: 'Outra', number: 1 }];
+    const next = await stage.menu(engine, ana, { options, sentAt: new Date(Date.now() - 1_000) });
+    let reply: Promise<void> | undefined;
+    await stage.database.$transaction(async (tx) => {
+      await tx.$queryRaw`SELECT 1 FROM conversations WHERE id = ${conversationId}::uuid FOR UPDATE`;
+      reply = receive(typed('1'));
+      await until(
+        async () => {
+          const waiting = await tx.$queryRaw<unknown[]>`
+            SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+          return waiting.length > 0;
+        },
+        { what: 'the reply waits' },
+      );
+      // Until now it was the older of the two.
+      await tx.menu.update({
+        where: { messageId: next.messageId },
+        data: { sentAt: new Date(Date.now() + 1_000) },
+      });
+    });
+    await reply;
+    expect(await choices()).toEqual(['other']);
+  });
+
   test('that is delivered twice is one answer', async () => {
     await stage.menu(engine, ana);
     const given = typed('1');
@@ -243,13 +271,13 @@ describe('a vote', () => {
     await receive(vote(waMessageId, 'Azul'));
     await receive(vote(waMessageId, 'Azul', 'Roxo'));
     await receive(vote(waMessageId, 'Verde'));
-    expect(await votes()).toEqual(['A', 'R', '-A', '-R', 'V']);
+    expect(await votes()).toEqual(['A', 'R', 'V', '-A', '-R']);
   });
 
   test('that comes in a group with others by the same voter takes its turn', async () => {
     const { waMessageId } = await poll();
     await receive(vote(waMessageId, 'Azul'), vote(waMessageId, 'Verde'), vote(waMessageId));
-    expect(await votes()).toEqual(['A', '-A', 'V', '-V']);
+    expect(await votes()).toEqual(['A', 'V', '-A', '-V']);
   });
 
   test('of each member of a group is their own', async () => {

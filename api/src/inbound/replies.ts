@@ -21,7 +21,7 @@ export interface Vote {
   /** What it was decided on; null: never voted. */
   before: number[] | null;
   now: number[];
-  /** Options withdrawn, then those chosen. */
+  /** Options chosen, then those withdrawn: the first event is the one that a sandbox names. */
   replies: Reply[];
 }
 
@@ -91,8 +91,8 @@ export function voteOf(arrival: Arrival, known: Known): Vote | null {
     before: known.chosen,
     now,
     replies: [
-      ...withdrawn.map((place) => ({ ...reply(place), vote_removed: true as const })),
       ...chosen.map(reply),
+      ...withdrawn.map((place) => ({ ...reply(place), vote_removed: true as const })),
     ],
   };
 }

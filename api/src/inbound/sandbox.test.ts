@@ -102,6 +102,14 @@ test('the opt-out word opts out, and the event is that of the message', async ()
   ]);
 });
 
+test.each(['connecting', 'disconnected', 'pending_pair', 'banned'])(
+  'it needs no engine: of a sandbox that is %s all the same',
+  async (state) => {
+    await api.db.instance.update({ where: { id: uuidOf(sandbox) }, data: { state } });
+    expect((await post({})).status).toBe(200);
+  },
+);
+
 describe('answers to menus', () => {
   const menu = async (given: { kind?: string; selectable?: number | null } = {}) => {
     const { kind = 'interactive', selectable = null } = given;

@@ -1,7 +1,7 @@
 import { networkIdOf } from '@gwk/core/recipients';
 import { phoneOf, type Chat, type From, type Received } from '../events/emit.js';
-import type { Arrival } from './arrival.js';
-import type { Known } from './gather.js';
+import type { Arrival, Incoming } from './arrival.js';
+import type { Known, ReceivedFile } from './gather.js';
 
 /** How events name the conversation, the sender and what the message brings. */
 export function subjectOf(
@@ -35,19 +35,28 @@ export function receivedOf(arrival: Arrival, known: Known): Received {
     type: message.type,
     text: message.text,
     quotedWaMessageId: message.quoted_wa_message_id,
-    more: moreOf(arrival),
+    more: moreOf(arrival, known),
   };
 }
 
 /** What is there, and only that (spec: present as applicable). */
-function moreOf({ message }: Arrival): Record<string, unknown> {
-  const { location, contacts, mentions, is_forwarded } = message;
+function moreOf({ message }: Arrival, { file }: Known): Record<string, unknown> {
+  const { location, contacts, mentions, is_forwarded, media } = message;
   return {
+    ...(media && { media: mediaOf(media, file) }),
     ...(location && { location }),
     ...(contacts && { contacts }),
     ...(mentions && mentions.length > 0 && { mentions: mentions.map(mentionOf) }),
     ...(is_forwarded && { is_forwarded }),
   };
+}
+
+/** The link is made anew at each delivery. */
+function mediaOf(media: NonNullable<Incoming['media']>, file: ReceivedFile | null): Record<string, unknown> {
+  if ('error' in media) return { error: media.error };
+  if (!file) return { error: 'unavailable' };
+  const { duration_s, voice } = media;
+  return { ...file, ...(duration_s !== undefined && { duration_s }), ...(voice !== undefined && { voice }) };
 }
 
 /** As `mentions` of a send takes it: the phone, or the network id where only that is known. */

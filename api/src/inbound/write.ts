@@ -3,9 +3,10 @@ import type { Sealer } from '@gwk/core/sealing';
 import type { Queryable } from '../database.js';
 import { eventItem } from '../events/emit.js';
 import type { Arrival } from './arrival.js';
-import { readsMenus } from './arrival.js';
+import { idBehind, readsMenus } from './arrival.js';
 import type { Meaning } from './decide.js';
 import type { Known } from './gather.js';
+import { networkId } from './subject.js';
 
 /** An arrival with all that was decided about it. */
 export interface Entry {
@@ -32,12 +33,11 @@ export async function write(
 ): Promise<Written[]> {
   const ids = new FreshIds();
   const rows = entries.map((entry, index) => rowOf(entry, index + 1, ids));
-  const events = entries.flatMap(({ arrival, meaning }) =>
-    meaning.events.map((draft, index) => {
-      const isLast = index === meaning.events.length - 1;
-      const id = isLast && arrival.eventId !== undefined ? { id: arrival.eventId } : {};
-      return eventItem(sealer, arrival.messageId, { ...draft, ...id });
-    }),
+  // Events stand right behind their message, whichever turn they were written in.
+  const events = entries.flatMap(({ arrival: { messageId }, meaning }) =>
+    meaning.events.map((draft, index) =>
+      eventItem(sealer, messageId, { ...draft, id: idBehind(messageId, index + 1) }),
+    ),
   );
   const callers = entries.map(({ arrival }) => arrival);
   const results = await database.$queryRaw<{ number: number; result: Result }[]>`
@@ -114,7 +114,7 @@ function groupRow({ instanceId, message, chat }: Arrival, known: Known, ids: Fre
     new_conversation: known.conversationId === null,
     new_contact: false,
     group_id: chat.name,
-    participant: message.from,
+    participant: networkId(message.from),
     to: chat.name,
   };
 }

@@ -352,7 +352,8 @@ describe('deleting', () => {
     await client.call('DELETE', `/v1/instances/${body.id}`);
     const message = await client.call('GET', `/v1/messages/${sent.body.id}`);
     expect(message.body).toMatchObject({ status: 'failed', error: { code: 'canceled' } });
-    const events = await client.call<Page<{ type: string; data: unknown }>>('GET', '/v1/events');
+    const query = { type: 'message.failed' };
+    const events = await client.call<Page<{ type: string; data: unknown }>>('GET', '/v1/events', { query });
     expect(events.body.data).toEqual([
       expect.objectContaining({
         type: 'message.failed',

@@ -14,11 +14,16 @@ import { createInstance } from './create.js';
 import { findInstance } from './find.js';
 import { liveStatus } from './live.js';
 import { deleteInstanceRow } from './remove.js';
+import { leavePhone } from './slot.js';
 import { changeOf, updateInstance } from './update.js';
 import { instanceOut } from './view.js';
 
 /** Within this the queue of a deleted instance is canceled before the answer; the operator finishes a longer one. */
 const CANCEL_MS = 2_000;
+/** That, what the engine takes to unlink the device, and what the cluster takes to delete the resource. */
+const DELETE_MS = 12_000;
+/** Within this an engine that is there has heard of a change. */
+const HEARD_MS = 2_000;
 
 const shown = (status: number, row: Instance): Answer => ({
   status,
@@ -110,7 +115,10 @@ export const instanceOperations = [
     async handle({ caller, params, body, ifMatch, services }) {
       const id = params['instance_id']!;
       const policy = body.policy === undefined ? undefined : parsePolicyOverrides(body.policy ?? {});
-      return shown(200, await updateInstance(services, caller, changeOf(id, body, policy, ifMatch)));
+      const row = await updateInstance(services, caller, changeOf(id, body, policy, ifMatch));
+      // An engine that does not hear it learns of another pacing by its next renewal.
+      if (policy) void services.live.ask(row, 'renew', {}, HEARD_MS);
+      return shown(200, row);
     },
   }),
 
@@ -121,11 +129,14 @@ export const instanceOperations = [
     summary: 'Disconnect the device and remove the instance',
     scope: 'instances:write',
     status: 204,
+    patienceMs: DELETE_MS,
     async handle({ caller, params, services, requestId }) {
-      const { id } = await findInstance(services.db, caller, params['instance_id']!);
+      const row = await findInstance(services.db, caller, params['instance_id']!);
+      const { id } = row;
       const removed = await deleteInstanceRow(services.db, services.sealer, { id }, CANCEL_MS);
       if (!removed) throw new Problem('not-found');
       await audit(services.db, byKey(caller, 'instance.delete', id));
+      if (removed.wasLinked) await leavePhone(services, row);
       // The row is what counts; a resource left behind is refused as deleted by every projection.
       await services.cluster
         .delete(removed.resourceNamespace, removed.resourceName)

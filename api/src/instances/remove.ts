@@ -1,4 +1,6 @@
+import { newUuid } from '@gwk/core/ids';
 import type { Sealer } from '@gwk/core/sealing';
+import type { InstanceState } from '@gwk/core/states';
 import type { Database } from '../database.js';
 import { failMessages } from '../messages/changes/apply.js';
 
@@ -15,9 +17,13 @@ export interface RemovedInstance {
   resourceName: string;
   /** When the lease of an engine that still runs ends. */
   leaseExpiresAt: Date | null;
+  /** A device was linked when this call, and none before, marked the instance deleted. */
+  wasLinked: boolean;
 }
 
 const CANCEL_AT_ONCE = 500;
+/** A blocked number may be blocked for a while only: its device is linked all the same. */
+const LINKED = ['connecting', 'connected', 'disconnected', 'banned'] as const satisfies InstanceState[];
 
 /**
  * Null where there is no such row.
@@ -35,25 +41,29 @@ export async function deleteInstanceRow(
     select: { id: true, accountId: true, resourceNamespace: true, resourceName: true },
   });
   if (!row) return null;
-  await markDeleted(db, row.id);
+  const wasLinked = await markDeleted(db, row.id);
   await cancelWaiting(db, sealer, row.id, performance.now() + budgetMs);
   const lease = await db.instanceLease.findUnique({ where: { instanceId: row.id } });
-  return { ...row, leaseExpiresAt: lease?.holder ? futureOnly(lease.expiresAt) : null };
+  return { ...row, wasLinked, leaseExpiresAt: lease?.holder ? futureOnly(lease.expiresAt) : null };
 }
 
 const futureOnly = (time: Date | null): Date | null => (time && time > new Date() ? time : null);
 
-async function markDeleted(db: Database, id: string): Promise<void> {
+/** An engine that still runs unlinks the device, and says so (`unlink_id`). */
+async function markDeleted(db: Database, id: string): Promise<boolean> {
   const now = new Date();
-  await db.$transaction([
+  const live = { id, deletedAt: null };
+  const [linked] = await db.$transaction([
     db.instance.updateMany({
-      where: { id, deletedAt: null },
-      data: { deletedAt: now, version: { increment: 1 } },
+      where: { ...live, OR: [{ state: { in: [...LINKED] } }, { unlinkId: { not: null } }] },
+      data: { unlinkId: newUuid() },
     }),
+    db.instance.updateMany({ where: live, data: { deletedAt: now, version: { increment: 1 } } }),
     db.instanceState.updateMany({ where: { instanceId: id, endedAt: null }, data: { endedAt: now } }),
     db.sessionKey.deleteMany({ where: { instanceId: id } }),
     db.pairingSession.deleteMany({ where: { instanceId: id } }),
   ]);
+  return linked.count > 0;
 }
 
 /** Each entry is tried once: whatever cannot be failed must not keep this going for ever. */

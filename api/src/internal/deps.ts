@@ -5,6 +5,7 @@ import type { PolicyOverrides } from '@gwk/core/policy/policy';
 import type { Registry } from 'prom-client';
 import type { Sealer } from '@gwk/core/sealing';
 import type { Database } from '../database.js';
+import type { Media } from '../media/media.js';
 import type { AdminRedis } from '../leases/redis-users.js';
 
 /** What the internal port is made with. */
@@ -33,6 +34,7 @@ export interface InternalDeps {
   /** With the right to make Redis users. May be down: nothing here waits for it. */
   redis: AdminRedis;
   sealer: Sealer;
+  media: Pick<Media, 'files'>;
   log: Logger;
   /** Where calls are measured. */
   registry?: Registry;

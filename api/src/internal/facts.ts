@@ -17,7 +17,7 @@ export async function readFacts(database: Database, ids: readonly string[]): Pro
     jid: row.jid,
     first_paired_at: iso(row.firstPairedAt),
     banned_until: iso(row.bannedUntil),
-    pairing: row.pairing?.state === 'pairing',
+    pairing: row.pairing?.state === 'pairing' || row.unlinkId !== null,
     lease: leaseOf(row.lease),
   }));
 }

@@ -6,6 +6,7 @@ import { OPERATOR_ROUTES } from '@gwk/core/protocol/operator';
 import { createLogger } from '@gwk/core/log';
 import {
   createPortWorld,
+  filesIn,
   OPERATOR_TOKEN,
   type PortWorld,
   type TestEngine,
@@ -152,6 +153,7 @@ test('while Postgres is away a call is 503, not refused', async () => {
     database,
     redis: world.redis,
     sealer: world.sealer,
+    media: { files: filesIn('/nowhere', database, world.sealer) },
     log: createLogger('test', 'fatal'),
   });
   const response = await fetch(`http://127.0.0.1:${listener.port}/engine/renew`, {

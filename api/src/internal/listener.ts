@@ -17,6 +17,7 @@ import { readBody, RequestAborted } from './body.js';
 import { BuiltMessages } from './built.js';
 import { Claims } from './claims.js';
 import type { InternalDeps } from './deps.js';
+import { MEDIA_PATHS, sendFinished, takeReceived } from './media-routes.js';
 import { InternalMetrics } from './metrics.js';
 import { engineHandlers } from './engine-routes.js';
 import { operatorHandlers } from './operator-routes.js';
@@ -38,6 +39,14 @@ interface Route {
   schema: z.ZodType;
   /** The handler, for whoever the credentials say is calling. */
   authenticate(authorization: string | undefined): Promise<(request: never) => Promise<unknown>>;
+}
+
+/** Takes or gives what is not JSON. Undefined: it has answered. */
+type RawRoute = (request: IncomingMessage, response: ServerResponse) => Promise<unknown>;
+
+interface Routes {
+  json: ReadonlyMap<string, Route>;
+  raw: ReadonlyMap<string, RawRoute>;
 }
 
 const SMALL_BODY = 64 * 1024;
@@ -62,7 +71,8 @@ export async function startInternalListener(deps: InternalDeps): Promise<Interna
   const metrics = deps.registry && new InternalMetrics(deps.registry);
   const answer = (request: IncomingMessage, response: ServerResponse): void => {
     const began = performance.now();
-    const route = routes.has(request.url ?? '') ? request.url! : 'none';
+    const path = pathOf(request);
+    const route = routes.json.has(path) || routes.raw.has(path) ? path : 'none';
     response.on('close', () =>
       metrics?.observe(route, response.statusCode, (performance.now() - began) / 1000),
     );
@@ -98,7 +108,9 @@ async function closeServer(server: Server): Promise<void> {
   clearTimeout(late);
 }
 
-function makeRoutes(deps: InternalDeps): Map<string, Route> {
+const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0]!;
+
+function makeRoutes(deps: InternalDeps): Routes {
   const { config, database, redis, sealer, log } = deps;
   const authentication = new Authentication(database, config.operatorToken);
   const forgetTokens = (instanceId: string): void => authentication.forget(instanceId);
@@ -136,34 +148,54 @@ function makeRoutes(deps: InternalDeps): Map<string, Route> {
       return handler;
     });
   }
-  return routes;
+  return { json: routes, raw: mediaRoutes(deps, authentication) };
+}
+
+function mediaRoutes(deps: InternalDeps, authentication: Authentication): Map<string, RawRoute> {
+  const callerOf = (request: IncomingMessage) => authentication.engine(request.headers.authorization);
+  return new Map<string, RawRoute>([
+    [
+      MEDIA_PATHS.download,
+      async (request, response) => sendFinished(deps, await callerOf(request), request, response),
+    ],
+    [MEDIA_PATHS.upload, async (request) => takeReceived(deps, await callerOf(request), request)],
+  ]);
 }
 
 async function respond(
   deps: InternalDeps,
-  routes: ReadonlyMap<string, Route>,
+  routes: Routes,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
   try {
-    const route = request.method === 'POST' ? routes.get(request.url ?? '') : undefined;
-    if (!route) return send(response, 404, { error: 'not-found' });
-    const handle = await route.authenticate(request.headers.authorization);
-    const parsed = route.schema.safeParse(await readBody(request, route.maxBytes));
-    // Of an issue only place and kind are told: the rest may quote what was sent.
-    if (!parsed.success)
-      throw new RefusalError('invalid', { issues: parsed.error.issues.map(describeIssue) });
-    send(response, 200, await handle(parsed.data as never));
+    await perform(routes, request, response);
   } catch (error) {
     if (error instanceof RequestAborted) return;
     if (!(error instanceof RefusalError)) {
-      deps.log.error({ route: request.url, err: error }, 'an internal call failed');
+      deps.log.error({ route: pathOf(request), err: error }, 'an internal call failed');
     }
     const refusal = error instanceof RefusalError ? error : new RefusalError('unavailable');
     // The rest of a body that was refused half-way would stand before the next request.
     if (!request.complete) response.setHeader('connection', 'close');
     send(response, refusal.status, { error: refusal.refusal, ...refusal.more });
   }
+}
+
+async function perform(routes: Routes, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const isPost = request.method === 'POST';
+  const raw = isPost ? routes.raw.get(pathOf(request)) : undefined;
+  if (raw) {
+    const answer = await raw(request, response);
+    return answer === undefined ? undefined : send(response, 200, answer);
+  }
+  const route = isPost ? routes.json.get(request.url ?? '') : undefined;
+  if (!route) return send(response, 404, { error: 'not-found' });
+  const handle = await route.authenticate(request.headers.authorization);
+  const parsed = route.schema.safeParse(await readBody(request, route.maxBytes));
+  // Of an issue only place and kind are told: the rest may quote what was sent.
+  if (!parsed.success) throw new RefusalError('invalid', { issues: parsed.error.issues.map(describeIssue) });
+  send(response, 200, await handle(parsed.data as never));
 }
 
 function describeIssue({ path, code, message }: z.core.$ZodIssue): { path: string; message: string } {

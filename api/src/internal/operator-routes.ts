@@ -6,6 +6,7 @@ import type { InstanceResource } from '@gwk/core/resources/manifest';
 import type { z } from 'zod';
 import { projectResource } from '../instances/projection.js';
 import { deleteInstanceRow } from '../instances/remove.js';
+import { tellStillLinked } from '../instances/slot.js';
 import type { Leases } from '../leases/leases.js';
 import type { RedisUsers } from '../leases/redis-users.js';
 import { hashOfToken } from './auth.js';
@@ -70,6 +71,8 @@ async function remove(
   const removed = await deleteInstanceRow(database, sealer, { uid });
   if (!removed) return { lease_expires_at: null };
   services.forgetTokens(removed.id);
+  // Deleted without the API: its engine has been stopped already, and the session is gone.
+  if (removed.wasLinked) await tellStillLinked(database, sealer, removed.id);
   // While an engine still runs it closes its socket and unlinks first; the last call, without one, sweeps Redis.
   if (removed.leaseExpiresAt === null) await services.redisUsers.remove(removed.id);
   return { lease_expires_at: removed.leaseExpiresAt?.toISOString() ?? null };

@@ -42,7 +42,6 @@ test('a resource becomes a row, whose engine can be given a token and acquire', 
   expect(Date.parse(lease.expires_at!)).toBeGreaterThan(Date.now() + 40_000);
   expect(engine.terms!.instance).toMatchObject({
     kind: 'sandbox',
-    interactive_mode: 'text',
     state: 'connecting',
   });
 });

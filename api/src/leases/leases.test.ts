@@ -42,6 +42,8 @@ describe('a lease', () => {
     expect(await renew(engine)).toEqual({
       lease_ms: 45_000,
       messages_per_minute: 7,
+      pairing: null,
+      unlink: null,
     });
     expect((await facts(engine.instanceId)).lease).toMatchObject({ pod: engine.pod, epoch: 1 });
   });

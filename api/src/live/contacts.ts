@@ -1,6 +1,8 @@
 import { Problem } from '@gwk/core/problems';
+import { canonicalPhone, parseRecipient } from '@gwk/core/recipients';
 import type { ContactCheckOut } from '@gwk/core/resources/live';
 import { z } from 'zod';
+import { linkNames } from '../contacts/contacts.js';
 import type { Instance } from '../generated/prisma/client.js';
 import type { Services } from '../http/services.js';
 import { askEngine } from './ask.js';
@@ -38,7 +40,20 @@ export async function checkContact(
     create: { instanceId: row.id, phone, ...values },
     update: values,
   });
+  await rememberName(services, row.accountId, { phone, jid });
   return shown(phone, jid);
+}
+
+/** (design: a contact is one row with all its names) The network may know a phone by another one, or a hidden id. */
+async function rememberName(
+  { db, sealer }: Services,
+  accountId: string,
+  { phone, jid }: { phone: string; jid: string | null },
+): Promise<void> {
+  const asGiven = canonicalPhone(phone);
+  const answered = jid === null ? null : parseRecipient(jid);
+  if (answered?.kind !== 'contact' || answered.name === asGiven) return;
+  await linkNames({ database: db, sealer }, accountId, [asGiven, answered.name]);
 }
 
 const shown = (phone: string, jid: string | null): ContactCheckOut => ({ phone, exists: jid !== null, jid });

@@ -127,6 +127,11 @@ export class MediaFiles {
     await this.deps.db.$executeRaw`DELETE FROM store_removals WHERE store_key = ${storeKey}`;
   }
 
+  /** The row goes; its file is removed when its turn comes. */
+  async forget(id: string): Promise<void> {
+    await this.deps.db.$executeRaw`DELETE FROM media WHERE id = ${id}::uuid`;
+  }
+
   async find(id: string): Promise<MediaRow | null> {
     const rows = await this.deps.db.$queryRaw<Row[]>`SELECT * FROM media WHERE id = ${id}::uuid`;
     return rows[0] ? this.#read(rows[0]) : null;

@@ -126,6 +126,12 @@ describe('an upload', () => {
     ['without a file', [{ name: 'filename', content: 'a' }], {}, '422 validation-error'],
     ['of two files', [file('a'), file('b')], {}, '422 validation-error'],
     ['that breaks off', [file('a')], { truncated: true }, '422 validation-error'],
+    [
+      'that breaks off in a file that nobody wants',
+      [{ name: 'other', filename: 'b.txt', content: 'b' }],
+      { truncated: true },
+      '422 validation-error',
+    ],
     ['that is JSON', [], { headers: { 'content-type': 'application/json' } }, '422 validation-error'],
     [
       'of a form without boundary',

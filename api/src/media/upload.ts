@@ -88,14 +88,14 @@ class Form {
         if (!this.#req.complete) fail(new ClientGone());
       });
       parser.on('file', (name, stream, info) => {
+        // The end of a broken form may come before anybody reads the stream, or to one that nobody wants.
+        stream.on('error', () => undefined);
         if (name !== 'file') {
           stream.resume();
           return;
         }
         this.#partName = info.filename;
         this.#current = stream;
-        // The end of a broken form may come before anybody reads the stream.
-        stream.on('error', () => undefined);
         const named = { filename: info.filename ?? null, declared: info.mimeType };
         this.#receiving = this.#files.receive(stream, MAX_MEDIA_BYTES, named);
         this.#receiving.catch(fail);

@@ -3,6 +3,7 @@ import { textOf, type OutboundContent } from '@gwk/core/resources/message';
 import type { Sealer } from '@gwk/core/sealing';
 import type { Queryable } from '../database.js';
 import { chatOf, openEventData } from '../events/emit.js';
+import { successorOf } from '../inbound/arrival.js';
 import { openContent } from './content.js';
 
 /**
@@ -26,8 +27,8 @@ interface QuotedRow {
   group_id: string | null;
   contact_name: string | null;
   content_sealed: Uint8Array | null;
-  /** The events that follow a message that came in: its own is among the first. */
-  events: Uint8Array[] | null;
+  /** Data of the event that told of a message that came in. */
+  event_sealed: Uint8Array | null;
 }
 
 /** @returns by id; those that are not there are missing */
@@ -36,7 +37,8 @@ export async function readQuotes(
   ids: readonly string[],
 ): Promise<Map<string, QuotedMessage>> {
   if (ids.length === 0) return new Map();
-  const rows = await database.$queryRaw<QuotedRow[]>`SELECT * FROM gwk_quoted_messages(${[...ids]}::uuid[])`;
+  const rows = await database.$queryRaw<QuotedRow[]>`SELECT * FROM gwk_quoted_messages(
+    ${[...ids]}::uuid[], ${ids.map((id) => successorOf(id))}::uuid[])`;
   return new Map(rows.map((row) => [row.id, quoteOf(sealer, row)]));
 }
 
@@ -58,17 +60,10 @@ function storedText(sealer: Sealer, row: QuotedRow): string | null {
     if (row.content_sealed) {
       return textOf(JSON.parse(openContent(sealer, row.instance_id, row.content_sealed)) as OutboundContent);
     }
-    return textOfEvents(sealer, row);
+    if (!row.event_sealed) return null;
+    const { text } = openEventData(sealer, row.account_id, row.event_sealed);
+    return typeof text === 'string' ? text : null;
   } catch {
     return null;
   }
-}
-
-function textOfEvents(sealer: Sealer, { id, account_id, events }: QuotedRow): string | null {
-  const messageId = `msg_${id.replaceAll('-', '')}`;
-  for (const sealed of events ?? []) {
-    const { message_id, text } = openEventData(sealer, account_id, sealed);
-    if (message_id === messageId) return typeof text === 'string' ? text : null;
-  }
-  return null;
 }

@@ -17,6 +17,8 @@ export interface GuardRules {
   loopback: boolean;
   /** Ranges in CIDR form, forbidden beside all that is not public. */
   forbiddenRanges: readonly string[];
+  /** Also plain http (media: much of it is served so), to public addresses as https. */
+  plainHttp?: boolean;
 }
 
 export type UrlFinding =
@@ -59,6 +61,7 @@ const PRIVATE_SUFFIXES = new Set([
 
 const LOOPBACK_FORM = /^http:\/\/127\.0\.0\.1:[1-9]\d{0,4}(?:[/?#]|$)/;
 const HTTPS_FORM = /^https:\/\/[^/]/i;
+const HTTP_FORM = /^http:\/\/[^/]/i;
 /** What URL parsers drop or rewrite in silence: two readers of such a text may see two hosts. */
 const AMBIGUOUS = /[\s\\\p{Cc}]/u;
 const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
@@ -66,11 +69,13 @@ const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/;
 export class AddressGuard {
   readonly #public: PublicAddresses;
   readonly #loopback: boolean;
+  readonly #plainHttp: boolean;
 
   /** @throws where a forbidden range is not a range */
   constructor(rules: GuardRules) {
     this.#public = new PublicAddresses(rules.forbiddenRanges);
     this.#loopback = rules.loopback;
+    this.#plainHttp = rules.plainHttp === true;
   }
 
   checkUrl(text: string): UrlVerdict {
@@ -82,7 +87,7 @@ export class AddressGuard {
   }
 
   #findFault(text: string, url: URL): UrlFinding | null {
-    if (!HTTPS_FORM.test(text)) return 'not-https';
+    if (!HTTPS_FORM.test(text) && !(this.#plainHttp && HTTP_FORM.test(text))) return 'not-https';
     if (url.username !== '' || url.password !== '' || authorityOf(text).includes('@')) return 'user-info';
     if (url.port === '0') return 'bad-port';
     const host = bareHost(url.hostname);
@@ -94,7 +99,9 @@ export class AddressGuard {
   judgeTarget(protocol: string, hostname: string): ForbiddenAddressError | null {
     const host = bareHost(hostname);
     if (this.#loopback && protocol === 'http:' && host === '127.0.0.1') return null;
-    if (protocol !== 'https:') return new ForbiddenAddressError('only https is called');
+    if (protocol !== 'https:' && !(this.#plainHttp && protocol === 'http:')) {
+      return new ForbiddenAddressError('only https is called');
+    }
     if (isIP(host) === 0) {
       return isPublicName(host) ? null : new ForbiddenAddressError('the name is not a public one');
     }

@@ -20,8 +20,10 @@ const IMPLIED: readonly { when: (operation: Operation) => boolean; codes: readon
   { when: ({ ifMatch }) => ifMatch === true, codes: ['precondition-failed'] },
   {
     when: heedsIdempotencyKey,
-    codes: ['invalid-idempotency-key', 'idempotency-key-reused', 'idempotency-in-progress'],
+    codes: ['invalid-idempotency-key', 'idempotency-key-reused'],
   },
+  // Where the record is written with what it tells of, in one transaction, no request is ever half done.
+  { when: ({ idempotent }) => idempotent, codes: ['idempotency-in-progress'] },
 ];
 
 /** Every problem that an operation can answer, by status. */

@@ -3,6 +3,7 @@ import { emit, instanceEvent } from '../events/emit.js';
 import type { Prisma } from '../generated/prisma/client.js';
 import type { EngineCaller, InternalDeps } from '../internal/deps.js';
 import { fence } from '../internal/fence.js';
+import { RefusalError } from '../internal/refusal.js';
 import { expireEventCode } from './expiring.js';
 import { closeSession, sealCode } from './sessions.js';
 
@@ -68,17 +69,18 @@ async function show({ tx, sealer, instanceId }: Place, news: Shown): Promise<voi
   await expireEventCode(tx, sealer, { id: id!, accountId, data: draft.data, expiresAt });
 }
 
-/** The logout that the API had decided on is done on the network too, as far as it can be. */
+/** The logout that the API had decided on, or the removal of the instance, is done on the network too. */
 export async function recordUnlinked(
   { database }: InternalDeps,
   { instanceId }: EngineCaller,
   request: EngineRequest<'unlinked'>,
 ): Promise<void> {
+  const { id } = request;
   await database.$transaction(async (tx) => {
-    await fence(tx, instanceId, request);
-    await tx.instance.updateMany({
-      where: { id: instanceId, unlinkId: request.id },
-      data: { unlinkId: null },
+    await fence(tx, instanceId, request).catch((error: unknown) => {
+      if (!(error instanceof RefusalError) || error.refusal !== 'gone') throw error;
     });
+    const which = id === null ? { deletedAt: { not: null } } : { unlinkId: id };
+    await tx.instance.updateMany({ where: { id: instanceId, ...which }, data: { unlinkId: null } });
   }, TRANSACTION);
 }

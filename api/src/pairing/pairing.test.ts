@@ -1,14 +1,14 @@
-import { get } from 'node:http';
 import type { EventOut } from '@gwk/core/resources/event';
 import type { Page } from '@gwk/core/resources/common';
 import type { InstanceOut } from '@gwk/core/resources/instance';
-import type { PairingOut } from '@gwk/core/resources/pairing';
+import { PairingStreamData, type PairingOut } from '@gwk/core/resources/pairing';
 import { fromPublicId } from '@gwk/core/ids';
 import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
 import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
+import { openStream as openEvents } from '@gwk/test/harness/sse';
 import { until } from '@gwk/test/harness/wait';
 import { TestApi, type TestAccount } from '../testing/api.js';
-import type { ApiClient } from '../testing/client.js';
+import { checkAnswer, type ApiClient } from '../testing/client.js';
 import { Refused, type StandInEngine } from '../testing/stand-in-engine.js';
 
 let database: TestDatabase;
@@ -247,59 +247,27 @@ describe('what a pairing says', () => {
   });
 });
 
-interface Said {
-  event: string;
-  data: Record<string, unknown>;
-}
-
-/** A pairing stream as its consumer reads it. */
-function openStream(port = api.port, apiKey = key) {
-  const said: Said[] = [];
-  let ended = false;
-  let status = 0;
-  let type = '';
-  const request = get(
-    { host: '127.0.0.1', port, path: `${path()}/stream`, headers: { authorization: `Bearer ${apiKey}` } },
-    (response) => {
-      let text = '';
-      status = response.statusCode ?? 0;
-      type = String(response.headers['content-type']);
-      response.setEncoding('utf8').on('data', (chunk: string) => {
-        text += chunk;
-        for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n')) {
-          const block = text.slice(0, end);
-          text = text.slice(end + 2);
-          const [, event, data] = /^event: (.*)\ndata: (.*)$/.exec(block) ?? [];
-          if (event) said.push({ event, data: JSON.parse(data!) as Said['data'] });
-        }
-      });
-      response.on('end', () => (ended = true));
-    },
-  );
+/** A pairing stream as its consumer reads it; held against the description once it has begun. */
+async function openStream(port = api.port, apiKey = key) {
+  const stream = openEvents(`http://127.0.0.1:${port}${path()}/stream`, apiKey);
+  await until(() => stream.state.status !== 0, { what: 'the stream has begun' });
+  const { status, headers } = stream.state;
+  checkAnswer({ method: 'GET', path: `${path()}/stream`, status, headers, text: '' });
+  expect([status, headers['content-type']]).toEqual([200, 'text/event-stream; charset=utf-8']);
   return {
-    said,
-    names: () => said.map(({ event }) => event),
-    get ended() {
-      return ended;
-    },
-    get status() {
-      return status;
-    },
-    get type() {
-      return type;
-    },
-    close: () => request.destroy(),
+    ...stream,
+    names: () => stream.events.map(({ event }) => event),
+    ended: () => until(() => stream.state.ended, { what: 'the stream ends', timeoutMs: 5_000 }),
   };
 }
 
 describe('GET pairing/stream', () => {
   test('any replica serves it: each QR with its image, paired, connected, the end', async () => {
     const engine = await showing();
-    const streams = [openStream(), openStream(otherPort)];
+    const streams = [await openStream(), await openStream(otherPort)];
     await pair();
     for (const stream of streams) {
       await until(() => stream.names().length === 1, { what: 'the QR is on the stream' });
-      expect([stream.status, stream.type]).toEqual([200, 'text/event-stream; charset=utf-8']);
     }
     await engine.showQr(sessions(engine)[0]!, 'qr-2');
     for (const stream of streams) {
@@ -307,9 +275,10 @@ describe('GET pairing/stream', () => {
     }
     await engine.connect('5511987654321@s.whatsapp.net');
     for (const stream of streams) {
-      await until(() => stream.ended, { what: 'the stream ends' });
+      await stream.ended();
       expect(stream.names()).toEqual(['qr', 'qr', 'paired', 'connected']);
-      const [first, , paired, connected] = stream.said.map(({ data }) => data);
+      for (const { data } of stream.events) PairingStreamData.parse(data);
+      const [first, , paired, connected] = stream.events.map(({ data }) => data);
       expect(first).toMatchObject({ code: 'qr-1' });
       expect(String(first!['image'])).toMatch(/^data:image\/png;base64,/);
       expect(Object.keys(first!).sort()).toEqual(['code', 'expires_in_s', 'image']);
@@ -321,29 +290,40 @@ describe('GET pairing/stream', () => {
   test('of a connected instance: one connected, then the end', async () => {
     const engine = await api.engine(id);
     await engine.connect();
-    const stream = openStream();
-    await until(() => stream.ended, { what: 'the stream ends' });
+    const stream = await openStream();
+    await stream.ended();
     expect(stream.names()).toEqual(['connected']);
   });
 
   test('a session that fails ends it with an error event, pairing-failed', async () => {
     const engine = await showing();
-    const stream = openStream();
+    const stream = await openStream();
     await pair();
     await until(() => stream.names().length === 1, { what: 'the QR is on the stream' });
     const news = { kind: 'failed', reason: 'codes_unread' } as const;
     await engine.call('pairing', { session: sessions(engine)[0]!, news });
-    await until(() => stream.ended, { what: 'the stream ends' });
-    expect(stream.said.at(-1)).toMatchObject({ event: 'error', data: { status: 502 } });
-    expect(String(stream.said.at(-1)!.data['type'])).toMatch(/\/problems\/pairing-failed$/);
+    await stream.ended();
+    expect(stream.events.at(-1)).toMatchObject({ event: 'error', data: { status: 502 } });
+    expect(String(stream.events.at(-1)!.data['type'])).toMatch(/\/problems\/pairing-failed$/);
   });
+
+  test('stream keep-alive: with no session open it waits, with a ping every 15 seconds', async () => {
+    const stream = await openStream();
+    const before = performance.now();
+    await until(() => stream.comments.length === 1, { what: 'a ping' });
+    expect(performance.now() - before).toBeGreaterThan(14_000);
+    expect(performance.now() - before).toBeLessThan(17_000);
+    expect([stream.comments, stream.events]).toEqual([[': ping'], []]);
+    stream.close();
+  }, 30_000);
 
   test('a key that is revoked is shown nothing more', async () => {
     const other = await api.key(account);
-    const stream = openStream(otherPort, other.key);
-    await until(() => stream.status === 200, { what: 'the stream is open' });
+    const stream = await openStream(otherPort, other.key);
     await api.db.apiKey.update({ where: { id: other.id }, data: { revokedAt: new Date() } });
-    await until(() => stream.ended, { what: 'the stream ends', timeoutMs: 3_000 });
+    const before = performance.now();
+    await stream.ended();
+    expect(performance.now() - before).toBeLessThan(3_000);
     expect(stream.names()).toEqual([]);
   });
 

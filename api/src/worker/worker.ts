@@ -7,6 +7,7 @@ import { openDatabase } from '../database.js';
 import { monitorSweep } from '../interactive-status/monitor.js';
 import { Acceptor } from '../messages/accept/acceptor.js';
 import { MediaLinks } from '../media/links.js';
+import { openWorkerMedia } from '../media/worker.js';
 import { Doorbell } from '../messages/accept/doorbell.js';
 import { AddressGuard, guardedAgent } from '../net/guard.js';
 import { closeRedis, openRedis } from '../redis.js';
@@ -72,7 +73,9 @@ export async function startWorker(
     });
     closers.push(() => listener.close());
     const deps = { db, sealer, doorbell, log };
-    const sweeps = [...sweepsOf(deps, config), ...monitorOf(deps, config)].map((sweep) =>
+    const media = await openWorkerMedia(config, deps);
+    const all = [...sweepsOf(deps, config), ...monitorOf(deps, config), ...media.sweeps];
+    const sweeps = all.map((sweep) =>
       loop(sweep, {
         log,
         signal: ended.signal,
@@ -82,7 +85,7 @@ export async function startWorker(
     const delivering = deliverLoop(deliveries, { log, signal: ended.signal });
     closers.push(async () => {
       ended.abort();
-      await deliveries.stop();
+      await Promise.all([deliveries.stop(), media.stop()]);
       await Promise.all([...sweeps, delivering]);
     });
     return { port: listener.port, stop };

@@ -14,6 +14,7 @@ describe('the same text', () => {
     ['numbers do not count', 'Pedido 123 por R$ 10,50', 'pedido 9 por r$ 7,99'],
     ['spaces do not count', '  a\n\n b\tc ', 'a b c'],
     ['digits of other scripts are digits', 'código ١٢٣', 'código 4'],
+    ['spaces that nobody sees are none', 'ofer\u200bta de\u2060 hoje\ufeff', 'oferta de hoje'],
     ['full-width letters are letters', 'ＡＢＣ', 'abc'],
   ])('%s', (_, one, other) => {
     expect(normaliseText(one)).toBe(normaliseText(other));

@@ -14,12 +14,16 @@ export function judgeMassSend({ limit, count, alreadyCounted }: MassBlockCase): 
   return alreadyCounted || count < limit ? 'accept' : 'refuse';
 }
 
+/** Spaces that nobody sees. */
+const UNSEEN = /[\u00ad\u200b-\u200d\u2060\ufeff]/gu;
+
 /** Texts that differ in case, spaces or numbers only are the same text: "Pedido 123" and "pedido  7". */
 export function normaliseText(text: string): string {
   return text
     .normalize('NFKC')
     .toLowerCase()
     .replaceAll(/\p{Nd}+/gu, '0')
+    .replaceAll(UNSEEN, '')
     .replaceAll(/\s+/gu, ' ')
     .trim();
 }

@@ -8,6 +8,8 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
  */
 export const COMMANDS = [
   'live',
+  /** The terms of the lease (pacing) have changed: they are asked for now. Nobody waits for the answer. */
+  'renew',
   'restart',
   'logout',
   'edit',

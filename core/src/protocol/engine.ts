@@ -236,8 +236,11 @@ const pairing = {
   response: z.object({ open: z.boolean() }),
 };
 
-/** The device is unlinked, or cannot be: what was asked for by this id is done. */
-const unlinked = { request: z.strictObject({ ...Lease, id: uuid() }), response: z.object({}) };
+/**
+ * The device is unlinked, or cannot be: what was asked for by this id is done. The one call that is heard of a deleted
+ * instance too (null: whatever was asked for), and then only says that the device is unlinked.
+ */
+const unlinked = { request: z.strictObject({ ...Lease, id: uuid().nullable() }), response: z.object({}) };
 
 const SessionEntry = z.strictObject({
   type: z.string().max(100),
@@ -310,6 +313,16 @@ const Change = z.discriminatedUnion('kind', [
   }),
 ]);
 
+/** A file that came with a message: kept before by `media-upload`, or why there is none. */
+const InboundMedia = z.union([
+  z.strictObject({
+    media_id: uuid(),
+    duration_s: z.number().min(0).max(1_000_000).optional(),
+    voice: z.boolean().optional(),
+  }),
+  z.strictObject({ error: z.string().min(1).max(200) }),
+]);
+
 const InboundMessage = z.strictObject({
   wa_message_id: z.string().min(1).max(200),
   /** Network id of the conversation. */
@@ -342,6 +355,7 @@ const InboundMessage = z.strictObject({
     .array(z.strictObject({ name: z.string().max(1000), phones: z.array(z.string().max(100)).max(50) }))
     .max(300)
     .optional(),
+  media: InboundMedia.optional(),
   /** At most one of these three; a change makes no message of its own. */
   click: Click.optional(),
   vote: PollVote.optional(),
@@ -354,6 +368,32 @@ const inbound = {
   request: z.strictObject({ ...Lease, messages: z.array(InboundMessage).min(1).max(500) }),
   response: z.object({}),
 };
+
+/**
+ * `POST {base}/engine/media-download`, answered with the bytes: the finished file of a message that this lease has
+ * claimed. Refused with `invalid` where it is not claimed, or its file is gone.
+ */
+export const MediaDownload = z.strictObject({ ...Lease, message_id: uuid() });
+export type MediaDownload = z.infer<typeof MediaDownload>;
+
+/**
+ * `POST {base}/engine/media-upload?...`: a received file, as the body; at most 64 MB. It belongs to the instance from
+ * then on; the inbound message names it by the id in the answer.
+ */
+export const ReceivedFile = z.strictObject({
+  epoch: z.coerce.number().int(),
+  holder: uuid(),
+  /** As the network calls it. */
+  mimetype: z.string().max(120).optional(),
+  filename: z.string().max(255).optional(),
+});
+export interface ReceivedFileAnswer {
+  media_id: string;
+  mimetype: string;
+  size: number;
+  /** In hex. */
+  sha256: string;
+}
 
 export const ENGINE_ROUTES = {
   acquire,

@@ -1,6 +1,21 @@
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http';
+import {
+  Agent as HttpAgent,
+  request as httpRequest,
+  type AgentOptions,
+  type ClientRequest,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+} from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
-import type { EngineRequest, EngineResponse, EngineRoute, Refusal } from './engine.js';
+import { pipeline, type Readable } from 'node:stream';
+import type {
+  EngineRequest,
+  EngineResponse,
+  EngineRoute,
+  MediaDownload,
+  ReceivedFileAnswer,
+  Refusal,
+} from './engine.js';
 import type { OperatorRequest, OperatorResponse, OperatorRoute } from './operator.js';
 
 /**
@@ -38,8 +53,23 @@ class InternalClient {
 
   constructor(options: InternalClientOptions) {
     this.#options = options;
-    const settings = { keepAlive: true, maxSockets: 8 };
-    this.#agent = options.baseUrl.startsWith('https:') ? new HttpsAgent(settings) : new HttpAgent(settings);
+    this.#agent = this.agent({ keepAlive: true, maxSockets: 8 });
+  }
+
+  protected agent(settings: AgentOptions): HttpAgent {
+    return this.#options.baseUrl.startsWith('https:') ? new HttpsAgent(settings) : new HttpAgent(settings);
+  }
+
+  protected request(
+    path: string,
+    { agent, headers }: { agent: HttpAgent; headers: OutgoingHttpHeaders },
+    answered: (response: IncomingMessage) => void,
+  ): ClientRequest {
+    const { baseUrl, ca, token } = this.#options;
+    const url = new URL(path, baseUrl);
+    const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+    const authorized = { authorization: `Bearer ${token}`, ...headers };
+    return send(url, { method: 'POST', agent, ca, headers: authorized }, answered);
   }
 
   close(): void {
@@ -49,14 +79,10 @@ class InternalClient {
   protected async post(path: string, body: unknown, timeoutMs = this.#options.timeoutMs): Promise<unknown> {
     const { status, text } = await this.#exchange(path, JSON.stringify(body), timeoutMs);
     if (status === 200) return JSON.parse(text) as unknown;
-    const answer = parseRefusal(text);
-    if (status >= 400 && status < 500 && answer) throw new InternalRefusal(answer.error, answer.retryAfterMs);
-    throw new InternalUnreachable(`the internal port answered ${status}`);
+    throw refusalOf(status, text);
   }
 
   #exchange(path: string, body: string, timeoutMs: number): Promise<{ status: number; text: string }> {
-    const url = new URL(path, this.#options.baseUrl);
-    const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
     return new Promise((resolve, reject) => {
       // Not AbortSignal.timeout: it would keep every exchange in memory until its time is over.
       const timer = setTimeout(() => request.destroy(new Error('no answer in time')), timeoutMs);
@@ -64,25 +90,13 @@ class InternalClient {
         clearTimeout(timer);
         reject(new InternalUnreachable(error.message));
       };
-      const request = send(
-        url,
-        {
-          method: 'POST',
-          agent: this.#agent,
-          ca: this.#options.ca,
-          headers: {
-            authorization: `Bearer ${this.#options.token}`,
-            'content-type': 'application/json',
-            'content-length': Buffer.byteLength(body),
-          },
-        },
-        (response) => {
-          readAll(response).then((text) => {
-            clearTimeout(timer);
-            resolve({ status: response.statusCode ?? 0, text });
-          }, fail);
-        },
-      );
+      const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+      const request = this.request(path, { agent: this.#agent, headers }, (response) => {
+        readAll(response).then((text) => {
+          clearTimeout(timer);
+          resolve({ status: response.statusCode ?? 0, text });
+        }, fail);
+      });
       request.on('error', fail);
       request.end(body);
     });
@@ -100,6 +114,12 @@ async function readAll(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
+function refusalOf(status: number, text: string): InternalRefusal | InternalUnreachable {
+  const answer = parseRefusal(text);
+  if (status >= 400 && status < 500 && answer) return new InternalRefusal(answer.error, answer.retryAfterMs);
+  return new InternalUnreachable(`the internal port answered ${status}`);
+}
+
 function parseRefusal(text: string): { error: Refusal; retryAfterMs: number | null } | null {
   try {
     const { error, retry_after_ms } = JSON.parse(text) as { error?: Refusal; retry_after_ms?: number };
@@ -109,7 +129,56 @@ function parseRefusal(text: string): { error: Refusal; retryAfterMs: number | nu
   }
 }
 
+/** Files go beside the calls: so many at a time, on connections of their own, that they never hold one up. */
+const FILES_AT_ONCE = 2;
+/** Without a byte for so long a transfer has failed. */
+const FILE_SILENCE_MS = 30_000;
+
 export class EngineClient extends InternalClient {
+  /**
+   * The finished file of a claimed message.
+   * @throws InternalRefusal, InternalUnreachable; the stream fails where it breaks off
+   */
+  async download(request: MediaDownload): Promise<IncomingMessage> {
+    const body = JSON.stringify(request);
+    return this.#file('/engine/media-download', { 'content-type': 'application/json' }, (call) =>
+      call.end(body),
+    );
+  }
+
+  /** A received file, to the end of its source. @throws InternalRefusal, InternalUnreachable */
+  async upload(file: Record<string, string>, source: Readable): Promise<ReceivedFileAnswer> {
+    const path = `/engine/media-upload?${new URLSearchParams(file).toString()}`;
+    const response = await this.#file(path, { 'content-type': 'application/octet-stream' }, (call) => {
+      pipeline(source, call, () => undefined);
+    });
+    return JSON.parse(await readAll(response)) as ReceivedFileAnswer;
+  }
+
+  override close(): void {
+    this.#files.destroy();
+    super.close();
+  }
+
+  readonly #files = this.agent({ keepAlive: true, maxSockets: FILES_AT_ONCE, timeout: FILE_SILENCE_MS });
+
+  #file(
+    path: string,
+    headers: Record<string, string>,
+    send: (call: ClientRequest) => void,
+  ): Promise<IncomingMessage> {
+    return new Promise((resolve, reject) => {
+      const fail = (error: Error): void => reject(new InternalUnreachable(error.message));
+      const call = this.request(path, { agent: this.#files, headers }, (response) => {
+        if (response.statusCode === 200) return resolve(response);
+        readAll(response).then((text) => reject(refusalOf(response.statusCode ?? 0, text)), fail);
+      });
+      call.on('timeout', () => call.destroy(new Error('nothing came for too long')));
+      call.on('error', fail);
+      send(call);
+    });
+  }
+
   /** @throws InternalRefusal, InternalUnreachable */
   async call<R extends EngineRoute>(
     route: R,

@@ -18,7 +18,7 @@ const InstanceFacts = z.object({
   jid: z.string().nullable(),
   first_paired_at: time().nullable(),
   banned_until: time().nullable(),
-  /** A pairing session is open: an engine is wanted now. */
+  /** A pairing session is open, or a device is to be unlinked: an engine is wanted now. */
   pairing: z.boolean(),
   lease: z.object({ pod: z.string().nullable(), epoch: z.int(), expires_at: time().nullable() }),
 });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { FinishedMedia, LinkPreview } from './finished.js';
 import { FAILURE_CODES, MESSAGE_STATUSES, RENDERINGS } from '../states.js';
 import { SEND_EXAMPLES } from './send-examples.js';
 import { dateTime, idOut, idText, PageQuery, text } from './common.js';
@@ -68,6 +69,9 @@ export type OutboundContent = {
   /** UUID of the message quoted. */
   reply_to?: string | null;
   mentions?: string[] | null;
+  /** Added by the worker, which prepares what an engine is not to do. */
+  finished?: FinishedMedia;
+  preview?: LinkPreview;
 } & { [T in MessageType]?: z.infer<Contents[T]> };
 
 /** What a message says in words, whatever its type; null where it has none. */

@@ -15,8 +15,14 @@ export type PairingRequest = z.infer<typeof PairingRequest>;
 export const PairingQr = z.object({
   code: z.string(),
   /** Of the time that is left. */
-  expires_in_s: z.int(),
-  image: z.string().regex(/^data:image\/png;base64,/),
+  expires_in_s: z
+    .int()
+    .min(0)
+    .meta({ examples: [20] }),
+  image: z
+    .string()
+    .regex(/^data:image\/png;base64,/)
+    .meta({ examples: ['data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAA'] }),
 });
 export type PairingQr = z.infer<typeof PairingQr>;
 

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { ClaimedMessage, InboundMessage, PairingWanted, SessionEntry } from '@gwk/core/protocol/engine';
 import type { SentMenu } from '@gwk/core/menus/sent-menu';
 import type { SentChange } from '@gwk/core/protocol/changes';
@@ -170,6 +171,8 @@ export interface DriverContext {
   epoch: number;
   log: Logger;
   session: SessionStore;
+  /** Reads the finished file of a message as it comes. @throws InternalRefusal where it is gone */
+  readFile: <T>(messageId: string, read: (file: Readable) => Promise<T>) => Promise<T>;
   /** Resolves once stored: only then may the driver tell the network that it has the receipt. */
   receipt: (receipt: Receipt) => Promise<void>;
   /** Resolves once stored: only then may the driver acknowledge the message or forget its journal of it. */

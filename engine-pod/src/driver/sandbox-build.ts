@@ -5,6 +5,7 @@ import type { ClaimedMessage } from '@gwk/core/protocol/engine';
 import type { MessageType, OutboundContent } from '@gwk/core/resources/message';
 import type { InteractiveMode } from '@gwk/core/states';
 import { SendFailure, type Built } from './driver.js';
+import type { DeliveredMedia } from './sandbox-media.js';
 
 type Builder = (content: OutboundContent, mode: InteractiveMode) => Drawn;
 
@@ -32,19 +33,29 @@ const BUILDERS: Record<MessageType, Builder> = {
 };
 
 /** @throws SendFailure for a type that has no builder: content of a newer release */
-export function buildForSandbox(message: ClaimedMessage): Built {
+export function buildForSandbox(message: ClaimedMessage, media: DeliveredMedia | null = null): Built {
   const content = JSON.parse(message.content) as OutboundContent;
-  const { type, mentions } = content;
+  const { type, mentions, preview } = content;
   const builder = Object.hasOwn(BUILDERS, type) ? BUILDERS[type] : undefined;
   if (!builder) throw SendFailure.refused('internal', 'a message of this type cannot be built');
   const { body, rendered_as = null, menu = null } = builder(content, message.interactive_mode);
   const drawn = {
     type,
     ...body,
+    ...(media && { media }),
+    ...(preview && { preview }),
     ...(message.quoted && { quoted: message.quoted }),
     ...(mentions && { mentions }),
   };
   return { bytes: Buffer.from(JSON.stringify(drawn)), rendered_as, menu };
+}
+
+const AUDIO = Buffer.from('{"type":"audio"');
+
+/** A voice message, as it was built. */
+export function isVoice(bytes: Buffer): boolean {
+  if (!bytes.subarray(0, AUDIO.length).equals(AUDIO)) return false;
+  return (JSON.parse(bytes.toString()) as OutboundContent).audio?.voice === true;
 }
 
 /** A change goes as a message of its own that names the one it changes. */

@@ -13,7 +13,8 @@ import {
   type ReadMessage,
   type Stanza,
 } from './driver.js';
-import { buildChange, buildForSandbox } from './sandbox-build.js';
+import { deliverMedia } from './sandbox-media.js';
+import { buildChange, buildForSandbox, isVoice } from './sandbox-build.js';
 import { LonelyNetwork, RemoteNetwork, type SandboxNetwork, type Signal } from './sandbox-network.js';
 import { closedBy, pairSandbox } from './sandbox-pairing.js';
 
@@ -102,7 +103,7 @@ export class SandboxDriver implements Driver {
   }
 
   async build(message: ClaimedMessage): Promise<Built> {
-    return buildForSandbox(message);
+    return buildForSandbox(message, await deliverMedia(message, this.#context));
   }
 
   async send(stanza: Stanza): Promise<void> {
@@ -110,8 +111,14 @@ export class SandboxDriver implements Driver {
     if (number.endsWith(NOT_ON_NETWORK)) throw SendFailure.refused('recipient_not_on_whatsapp');
     await this.#network.write(stanza);
     if (number.endsWith(FAILING)) throw SendFailure.refused('wa_error', ALWAYS_FAILS);
-    this.#receiptLater(stanza.waMessageId, 'delivered', DELIVERED_AFTER_MS);
-    if (!number.endsWith(NEVER_READ)) this.#receiptLater(stanza.waMessageId, 'read', READ_AFTER_MS);
+    const { waMessageId, bytes } = stanza;
+    this.#receiptLater({ waMessageId, status: 'delivered' }, DELIVERED_AFTER_MS);
+    if (number.endsWith(NEVER_READ)) return;
+    // Who opens a voice message listens to it.
+    this.#receiptLater(
+      { waMessageId, status: 'read', ...(isVoice(bytes) && { played: true }) },
+      READ_AFTER_MS,
+    );
   }
 
   async change(change: SentChange, writing: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void> {
@@ -181,9 +188,9 @@ export class SandboxDriver implements Driver {
   }
 
   /** As on the network, a receipt that finds no connection comes with the next one. */
-  #receiptLater(waMessageId: string, status: Receipt['status'], afterMs: number): void {
+  #receiptLater(news: Omit<Receipt, 'at'>, afterMs: number): void {
     setTimeout(() => {
-      const receipt = { waMessageId, status, at: new Date() };
+      const receipt = { ...news, at: new Date() };
       if (this.#connection === 0) this.#heldReceipts.push(receipt);
       else void this.#context.receipt(receipt).catch(() => undefined);
     }, afterMs).unref();

@@ -74,6 +74,9 @@ export class Lease {
   #term: LeaseTerm;
   #paused = false;
   #stopped = false;
+  #renewing = false;
+  /** Was asked for while a renewal was under way, whose answer may be older than that. */
+  #again = false;
   #renewTimer: NodeJS.Timeout | undefined;
   #closeTimer: NodeJS.Timeout | undefined;
 
@@ -112,25 +115,37 @@ export class Lease {
     clearTimeout(this.#closeTimer);
   }
 
+  /** Its terms have changed, and are wanted now. */
+  renewNow(): void {
+    if (this.#renewing) this.#again = true;
+    if (this.#renewing || this.#stopped || this.#port.closed) return;
+    clearTimeout(this.#renewTimer);
+    void this.#renew(0);
+  }
+
   #armRenew(unanswered: number): void {
     if (this.#stopped || this.#port.closed) return;
-    const delay = renewDelay(this.#renewMs, unanswered, Math.random());
+    const delay = this.#again ? 0 : renewDelay(this.#renewMs, unanswered, Math.random());
+    this.#again = false;
     this.#renewTimer = setTimeout(() => void this.#renew(unanswered), delay);
   }
 
   async #renew(unanswered: number): Promise<void> {
     const from = monotonicNow();
+    this.#renewing = true;
     try {
       const answer = await this.#port.call(
         'renew',
         { connected: this.#isConnected() },
         renewTimeout(this.#term.leaseMs),
       );
+      this.#renewing = false;
       if (this.#stopped) return;
       this.#extend({ from, leaseMs: answer.lease_ms });
       this.#events.renewed(answer);
       this.#armRenew(0);
     } catch (error) {
+      this.#renewing = false;
       if (!(error instanceof PortClosed)) this.#armRenew(unanswered + 1);
     }
   }

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { EngineClient } from '@gwk/core/protocol/internal-client';
 import { InternalRefusal } from '@gwk/core/protocol/internal-client';
 import type {
@@ -89,6 +90,44 @@ export class Port {
     }
   }
 
+  /**
+   * Reads the finished file of a claimed message, from its beginning again where it breaks off.
+   * @throws PortClosed, InternalRefusal (`invalid`: the file is gone), what `read` throws of its own
+   */
+  async readFile<T>(messageId: string, read: (file: Readable) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      if (this.closed) throw new PortClosed();
+      const file = await this.#download(messageId, attempt);
+      const result = file && (await unlessBroken(file, read));
+      if (result) return result.value;
+      await this.#pause(backoffDelay(RETRY, attempt));
+    }
+  }
+
+  /** Undefined where the port cannot be reached. */
+  async #download(messageId: string, attempt: number): Promise<Readable | undefined> {
+    try {
+      return await this.#client.download({ ...this.lease, message_id: messageId });
+    } catch (error) {
+      const refusal = finalRefusal(error);
+      if (refusal) {
+        this.#refused(refusal);
+        throw new PortClosed();
+      }
+      if (error instanceof InternalRefusal) throw error;
+      if (attempt === 1) this.#log.warn({ err: error }, 'a file cannot be fetched from the internal port');
+      return undefined;
+    }
+  }
+
+  /** What is heard of a deleted instance: after the refusal, once, and whether it is heard or not. */
+  async lastWord<R extends EngineRoute>(route: R, body: Unnamed<R>, timeoutMs: number): Promise<void> {
+    const request = { ...body, epoch: this.lease.epoch, holder: this.lease.holder };
+    await this.#client
+      .call(route, request as unknown as EngineRequest<R>, timeoutMs)
+      .catch((error: unknown) => this.#log.info({ route, err: error }, 'the last word was not heard'));
+  }
+
   close(): void {
     this.#closed.abort();
   }
@@ -111,5 +150,20 @@ export class Port {
       signal.addEventListener('abort', done);
       if (signal.aborted) done();
     });
+  }
+}
+
+/** Undefined where the file broke off while it was read. */
+async function unlessBroken<T>(
+  file: Readable,
+  read: (file: Readable) => Promise<T>,
+): Promise<{ value: T } | undefined> {
+  let broken = false;
+  file.once('error', () => (broken = true));
+  try {
+    return { value: await read(file) };
+  } catch (error) {
+    if (broken) return undefined;
+    throw error;
   }
 }

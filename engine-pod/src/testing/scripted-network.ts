@@ -16,7 +16,7 @@ export interface Beside {
   serve(request: IncomingMessage, text: string, response: ServerResponse): Promise<boolean>;
 }
 
-/** The network of the sandbox driver: records every stanza, answers as told. What is no stanza gets no answer. */
+/** The network of the sandbox driver: records every stanza, answers as told. Signals are taken, nothing ever happens. */
 export class ScriptedNetwork {
   readonly arrivals: Arrival[] = [];
   /** How long before the acknowledgement of a stanza; null for none. */
@@ -60,7 +60,9 @@ export class ScriptedNetwork {
     const chunks: Buffer[] = [];
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
     const text = Buffer.concat(chunks).toString('utf8');
-    if ((await this.#beside?.serve(request, text, response)) || request.url !== '/stanza') return;
+    if (await this.#beside?.serve(request, text, response)) return;
+    if (request.url === '/signal') response.end('{}');
+    if (request.url !== '/stanza') return;
     const arrival = {
       ...(JSON.parse(text) as Arrival),
       at: performance.now(),

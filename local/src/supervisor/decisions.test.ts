@@ -29,6 +29,7 @@ const wiring = (env: Record<string, string> = {}): Wiring => ({
   databaseUrl: 'postgresql://database',
   redisUrl: 'redis://redis',
   instances: '/instances',
+  media: '/media',
 });
 
 describe('environments', () => {

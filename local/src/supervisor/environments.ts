@@ -9,6 +9,8 @@ export interface Wiring {
   databaseUrl: string;
   redisUrl: string;
   instances: string;
+  /** Folder of uploaded and received files. */
+  media: string;
 }
 
 const HOST = '127.0.0.1';
@@ -37,7 +39,9 @@ function common(user: NodeJS.ProcessEnv): Environment {
   return { ...(Object.fromEntries(given) as Environment), NODE_ENV: 'production' };
 }
 
-const stores = ({ databaseUrl, redisUrl, secrets }: Wiring): Environment => ({
+const stores = ({ config, databaseUrl, redisUrl, secrets, media }: Wiring): Environment => ({
+  GWK_MEDIA_FOLDER: media,
+  GWK_MEDIA_URL: baseUrl(config),
   DATABASE_URL: databaseUrl,
   REDIS_URL: redisUrl,
   GWK_SEALING_KEYS: secrets.sealingKey,

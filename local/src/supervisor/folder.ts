@@ -13,6 +13,7 @@ export class Folder {
   readonly postgres: string;
   readonly redis: string;
   readonly instances: string;
+  readonly media: string;
 
   constructor(given: string) {
     const path = resolve(given);
@@ -23,6 +24,7 @@ export class Folder {
     this.postgres = join(path, 'postgres');
     this.redis = join(path, 'redis');
     this.instances = join(path, 'instances');
+    this.media = join(path, 'media');
     mkdirSync(join(path, 'log'), { recursive: true });
     mkdirSync(this.instances, { recursive: true });
     chmodSync(path, 0o700);

@@ -60,6 +60,7 @@ export class LocalGateway {
       databaseUrl: databaseUrl!,
       redisUrl: redisUrl!,
       instances: this.folder.instances,
+      media: this.folder.media,
     };
   }
 

@@ -14,8 +14,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Settings of the programs themselves: given to them as they are, and checked by them. */
 const PASSED_ON = {
-  api: ['GWK_API_', 'GWK_LOG_LEVEL', 'GWK_FAILPOINT_DIR'],
-  worker: ['GWK_WORKER_', 'GWK_LOG_LEVEL', 'GWK_FAILPOINT_DIR'],
+  api: ['GWK_API_', 'GWK_MEDIA_', 'GWK_LOG_LEVEL', 'GWK_FAILPOINT_DIR'],
+  worker: ['GWK_WORKER_', 'GWK_MEDIA_', 'GWK_LOG_LEVEL', 'GWK_FAILPOINT_DIR'],
   operator: ['GWK_OPERATOR_', 'GWK_LOG_LEVEL', 'GWK_FAILPOINT_DIR'],
 };
 export type ProgramName = keyof typeof PASSED_ON;

@@ -122,15 +122,29 @@ const WANTED: Case[] = [
     [`delete-pod ${POD}`],
   ],
   [
-    'a sandbox always has an engine',
+    'a new sandbox has an engine: it connects by itself',
     {
       pod: absent,
       resource: resource({ kind: 'sandbox' }),
-      projection: accepted({ ...unpaired, lease: free, state_changed_at: at(NOW - minutes(999)) }),
+      projection: accepted({
+        state: 'connecting',
+        first_paired_at: null,
+        lease: free,
+        state_changed_at: at(NOW - minutes(999)),
+      }),
     },
     'EngineAbsent',
     ['create-pod'],
     null,
+  ],
+  [
+    'a sandbox that was logged out is idle as any other number is',
+    {
+      resource: resource({ kind: 'sandbox' }),
+      projection: accepted({ state: 'pending_pair', state_changed_at: at(NOW - minutes(11)) }),
+    },
+    'Idle',
+    [`delete-pod ${POD}`],
   ],
 ];
 

@@ -309,11 +309,11 @@ export function choiceOf({ spec }: InstanceResource): Omit<PodTemplate, 'revisio
   return { profile: spec.engine?.profile ?? 'default', logLevel: spec.logLevel ?? null };
 }
 
-/** Null: never, since it is a sandbox, paired, or being paired; 0: it is idle. */
-function untilIdle({ now, resource, known, limits }: Taken): number | null {
+/** Null: never, since it is paired or being paired; 0: it is idle. A new sandbox connects by itself: it is not unpaired. */
+function untilIdle({ now, known, limits }: Taken): number | null {
   const { facts, pairingSeenAt } = known;
   const unpaired = facts.state === 'pending_pair' || facts.state === 'logged_out';
-  if (resource.spec.kind === 'sandbox' || !unpaired || facts.pairing) return null;
+  if (!unpaired || facts.pairing) return null;
   const idleAt = Math.max(Date.parse(facts.state_changed_at), pairingSeenAt ?? 0) + limits.idleMs;
   return Math.max(0, idleAt - now);
 }

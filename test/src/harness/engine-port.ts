@@ -1,10 +1,16 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { newCommandKey } from '@gwk/api/instances/command-key';
 import { startInternalListener, type InternalListener } from '@gwk/api/internal/listener';
 import type { InternalConfig, InternalDeps } from '@gwk/api/internal/deps';
 import { openDatabase, type Database } from '@gwk/api/database';
+import { MediaFiles } from '@gwk/api/media/files';
+import { FolderStore } from '@gwk/api/media/store/folder-store';
 import { createLogger, type Logger } from '@gwk/core/log';
 import type { EngineRequest, EngineResponse, EngineRoute, LeaseName } from '@gwk/core/protocol/engine';
 import { EngineClient, InternalRefusal, OperatorClient } from '@gwk/core/protocol/internal-client';
+import type { Sealer } from '@gwk/core/sealing';
 import type { DestinationStream } from 'pino';
 import { createWorld, type Send, type World } from './acceptance.js';
 import { redisUrl } from './servers.js';
@@ -35,10 +41,16 @@ export interface PortOptions {
   log?: DestinationStream;
 }
 
+/** Files in a folder of the test's own. */
+export function filesIn(folder: string, db: Database, sealer: Sealer): MediaFiles {
+  return new MediaFiles({ db, sealer, store: new FolderStore(folder) });
+}
+
 export async function createPortWorld(options: PortOptions = {}): Promise<PortWorld> {
   const world = await createWorld(0);
   const replicas: { listener: InternalListener; database: Database }[] = [];
   const databaseUrl = await urlOf(world.database);
+  const mediaFolder = mkdtempSync(join(tmpdir(), 'gwk-media-'));
   const addReplica = async (config: Partial<InternalConfig> = {}): Promise<string> => {
     const database = openDatabase({ url: databaseUrl, poolSize: 16, program: 'port' });
     const listener = await startInternalListener({
@@ -47,6 +59,7 @@ export async function createPortWorld(options: PortOptions = {}): Promise<PortWo
       database,
       redis: options.redis ?? world.redis,
       sealer: world.sealer,
+      media: { files: filesIn(mediaFolder, database, world.sealer) },
       log: logTo(options.log),
     });
     replicas.push({ listener, database });
@@ -85,14 +98,17 @@ export async function createPortWorld(options: PortOptions = {}): Promise<PortWo
     async close() {
       operator.close();
       for (const client of engines) client.close();
-      for (const { listener, database } of replicas) {
-        await listener.close();
-        await database.$disconnect();
-      }
+      for (const replica of replicas) await closeReplica(replica);
       await world.close();
+      rmSync(mediaFolder, { recursive: true, force: true });
     },
   };
   return port;
+}
+
+async function closeReplica(replica: { listener: InternalListener; database: Database }): Promise<void> {
+  await replica.listener.close();
+  await replica.database.$disconnect();
 }
 
 function logTo(log: DestinationStream | undefined): Logger {

@@ -16,6 +16,9 @@ export interface GatewaySettings {
   mark: string;
   failpointFolder: string;
   networkUrl: string;
+  mediaFolder: string;
+  /** The public address of the first API. */
+  mediaUrl: string;
 }
 
 export interface ApiPorts {
@@ -56,6 +59,8 @@ function stores(settings: GatewaySettings): Environment {
     REDIS_URL: settings.redisUrl,
     GWK_REDIS_PREFIX: settings.redisPrefix,
     GWK_SEALING_KEYS: settings.sealingKeys,
+    GWK_MEDIA_FOLDER: settings.mediaFolder,
+    GWK_MEDIA_URL: settings.mediaUrl,
   };
 }
 
@@ -91,6 +96,7 @@ export function workerEnvironment(settings: GatewaySettings, port: number): Envi
     GWK_WORKER_HOST: HOST,
     GWK_WORKER_PORT: String(port),
     GWK_WORKER_LOOPBACK_WEBHOOKS: 'on',
+    GWK_WORKER_LOOPBACK_MEDIA: 'on',
   };
 }
 

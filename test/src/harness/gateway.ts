@@ -162,8 +162,11 @@ export class Gateway {
       this.options.ownPostgres ? ownPostgres(join(this.folder, 'pg')) : sharedPostgres(),
       this.options.ownRedis ? ownRedis(join(this.folder, 'redis')) : sharedRedis(),
     ]);
+    const ports = await apiPorts(apis);
     this.settings = {
       ...newSecrets(),
+      mediaFolder: join(this.folder, 'media'),
+      mediaUrl: `http://127.0.0.1:${ports[0]!.port}`,
       databaseUrl: this.postgres.url,
       redisUrl: this.redis.url,
       redisPrefix: redisPrefix(),
@@ -175,7 +178,7 @@ export class Gateway {
     mkdirSync(this.settings.localFolder);
     mkdirSync(this.settings.failpointFolder);
     if (this.options.ownPostgres) await runGwk(['migrate'], commandEnvironment(this.settings));
-    await this.#startPrograms(await apiPorts(apis), workers);
+    await this.#startPrograms(ports, workers);
   }
 
   async #startPrograms(ports: ApiPorts[], workers: number): Promise<void> {

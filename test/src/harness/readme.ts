@@ -17,12 +17,19 @@ export function stepsOf(section: string): Step[] {
   const from = text.indexOf(`\n## ${section}\n`);
   if (from === -1) throw new Error(`README.md has no section "${section}"`);
   const to = text.indexOf('\n## ', from + 1);
+  return stepsIn(text.slice(from, to === -1 ? undefined : to));
+}
+
+/** The steps of a page of docs/. */
+export function stepsOfPage(name: string): Step[] {
+  return stepsIn(readFileSync(join(ROOT, 'docs', name), 'utf8'));
+}
+
+function stepsIn(text: string): Step[] {
   const steps: Step[] = [];
-  for (const [, kind, content] of text
-    .slice(from, to === -1 ? undefined : to)
-    .matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)) {
+  for (const [, kind, content] of text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)) {
     if (kind === 'sh') steps.push({ command: content!.trim(), output: null });
-    else if (steps.length > 0) steps.at(-1)!.output = content!.trim();
+    else if ((kind === 'json' || kind === 'text') && steps.length > 0) steps.at(-1)!.output = content!.trim();
   }
   return steps;
 }

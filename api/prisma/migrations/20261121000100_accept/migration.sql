@@ -158,11 +158,13 @@ BEGIN
   PERFORM FROM conversations c WHERE c.id = ANY (conversation_ids) ORDER BY c.id FOR NO KEY UPDATE;
 
   -- A contact whom this instance has no conversation with yet has no lock there: an opt-out waits for this one.
-  PERFORM FROM contacts c
-  WHERE c.id = ANY (ARRAY(
-    SELECT q.id FROM unnest(contact_ids, new_conversations, new_contacts) AS q(id, is_new, makes_contact)
-    WHERE q.is_new AND NOT q.makes_contact AND q.id IS NOT NULL))
-  ORDER BY c.id FOR KEY SHARE;
+  IF made_conversations > 0 THEN
+    PERFORM FROM contacts c
+    WHERE c.id = ANY (ARRAY(
+      SELECT q.id FROM unnest(contact_ids, new_conversations, new_contacts) AS q(id, is_new, makes_contact)
+      WHERE q.is_new AND NOT q.makes_contact AND q.id IS NOT NULL))
+    ORDER BY c.id FOR KEY SHARE;
+  END IF;
 
   -- From here on nobody adds to what the limits count, and nobody accepts or opts out in these conversations.
   present := clock_timestamp();

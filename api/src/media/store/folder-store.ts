@@ -21,8 +21,11 @@ export class FolderStore implements MediaStore {
   async write(key: string, source: Readable): Promise<void> {
     const path = this.#pathOf(key);
     const unfinished = `${path}.${randomUUID()}.part`;
+    // It may break off before it is read; a pipeline could wait for ever for what ended before it.
+    source.on('error', () => undefined);
     try {
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      if (source.destroyed) throw source.errored ?? new Error('the source ended before it was read');
       await pipeline(source, createWriteStream(unfinished, { mode: 0o600, flush: true }));
       await rename(unfinished, path);
     } catch (error) {

@@ -83,6 +83,25 @@ describe('limits, exactly, at two replicas', () => {
     expect(await outcomeOf(send({ to: someone(), text: 'another text' }))).toBe('accepted');
   });
 
+  test('the same words are the same mass send, whatever the message is', async () => {
+    await setPolicy({ new_contacts_per_day: 1000, mass_block: { max_contacts: 4 } });
+    const link = { url: 'https://example.org/a' };
+    const buttons = [{ type: 'reply', label: 'Sim', id: 'yes' }];
+    const options = ['a', 'b'].map((id) => ({ id, label: id }));
+    const as = (type: string, content: object) => ({ type, text: undefined, [type]: content });
+    const outcome = (extra: object) => outcomeOf(send({ to: someone(), extra: { ...extra } }));
+    const forms = [
+      { text: { body: 'Oferta 10' } },
+      as('image', { media: link, caption: 'OFERTA  20' }),
+      as('interactive', { body: 'oferta 30', buttons }),
+      as('poll', { name: 'Oferta 40 ', options }),
+    ];
+    for (const form of forms) expect(await outcome(form)).toBe('accepted');
+    for (const form of forms) expect(await outcome(form)).toBe('policy-mass-send-blocked');
+    const silent = as('location', { latitude: 1, longitude: 2 });
+    for (let n = 0; n < 6; n++) expect(await outcome(silent)).toBe('accepted');
+  });
+
   test('a contact who wrote is not counted', async () => {
     await setPolicy({ new_contacts_per_day: 1, mass_block: { max_contacts: 1 } });
     await send({ to: '5511955554444' });

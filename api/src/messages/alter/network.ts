@@ -1,16 +1,15 @@
-import { CHANGE_REFUSALS, type SentChange } from '@gwk/core/protocol/changes';
+import type { SentChange } from '@gwk/core/protocol/changes';
 import { Problem } from '@gwk/core/problems';
 import type { MessageSubject } from '../../events/emit.js';
 import { readMessageSubjects } from '../../events/subjects.js';
 import type { Message } from '../../generated/prisma/client.js';
 import type { Services } from '../../http/services.js';
+import { isHeld, PATIENCE_MS, unavailable } from '../../live/ask.js';
 import { newWaMessageId } from '../wa-message-id.js';
 
 /** How long the network may take to acknowledge a change. */
 const DEADLINE_MS = 8_000;
-/** Beyond its deadline a request has a little to read and write. */
-export const CHANGE_PATIENCE_MS = DEADLINE_MS + 4_000;
-const RETRY_AFTER_SECONDS = 2;
+export const CHANGE_PATIENCE_MS = DEADLINE_MS + PATIENCE_MS;
 
 export type Change = { kind: 'edit'; text: string } | { kind: 'delete' } | { kind: 'react'; emoji: string };
 
@@ -32,9 +31,7 @@ export async function giveToNetwork(
   const subjects = await readMessageSubjects(services.db, [message.id]);
   const subject = subjects.get(message.id);
   if (!instance || !subject) throw new Problem('not-found');
-  const { lease } = instance;
-  // Nobody holds the number: nobody would answer.
-  if (!lease?.holder || !lease.expiresAt || lease.expiresAt < new Date()) throw unavailable();
+  if (!services.live.up || !isHeld(instance.lease)) throw unavailable();
   const sent: SentChange = {
     ...change,
     stanza_id: newWaMessageId(),
@@ -47,11 +44,5 @@ export async function giveToNetwork(
   };
   const reply = await services.live.ask(instance, change.kind, { ...sent }, DEADLINE_MS);
   if (reply?.ok) return subject;
-  throw unavailable(reply?.code === CHANGE_REFUSALS.refused ? REFUSED : undefined);
-}
-
-const REFUSED = 'A rede recusou a alteração; tente de novo.';
-
-function unavailable(detail?: string): Problem {
-  return new Problem('engine-unavailable', { retryAfter: RETRY_AFTER_SECONDS, ...(detail && { detail }) });
+  throw unavailable();
 }

@@ -92,6 +92,21 @@ describe('on tables', () => {
     expect((await partitionSweep(given.deps, options).pass()).amount).toBe(2);
   });
 
+  test('one that cannot be left alone is dropped later', async () => {
+    const { database } = given.world;
+    const [day] = days(-80, -80);
+    await database.$queryRaw`SELECT gwk_ensure_partitions('events', ${dayOf(inMs(-80 * DAY))}::date, ${dayOf(inMs(-80 * DAY))}::date)`;
+    await database.$transaction(
+      async (vacuum) => {
+        await vacuum.$executeRawUnsafe(`LOCK TABLE events_${day!} IN SHARE UPDATE EXCLUSIVE MODE`);
+        expect((await partitionSweep(given.deps, options).pass()).amount).toBe(0);
+      },
+      { timeout: 20_000 },
+    );
+    expect(await partitionsOf('events')).toContain(day);
+    expect((await partitionSweep(given.deps, options).pass()).amount).toBe(1);
+  });
+
   test('a day whose rows are in the default partition stops none of the others', async () => {
     const { database } = given.world;
     await database.$executeRawUnsafe(`DROP TABLE events_${days(3, 3)[0]}, events_${days(4, 4)[0]}`);

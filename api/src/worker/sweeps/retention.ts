@@ -33,6 +33,7 @@ export interface PartitionPlan {
 const DAYS_AHEAD = 7;
 /** For so long at most others wait for a change of partitions. */
 const LOCK_TIMEOUT_MS = 100;
+const VACUUM_PATIENCE_MS = 3_000;
 const LOCK_ATTEMPTS = 5;
 const LOCK_RETRY_MS = 200;
 const DAY_MS = 24 * HOUR_MS;
@@ -97,13 +98,28 @@ async function dropPartitions(deps: Deps, { parent, keepFrom }: PartitionPlan): 
 }
 
 async function dropPartition(deps: Deps, parent: string, name: string): Promise<boolean> {
-  await deps.db.$queryRaw`SELECT gwk_leave_partition_alone(${name})::text`;
+  if (!(await leaveAlone(deps, name))) return false;
   const dropped = await underLock(
     deps,
     parent,
     (tx) => tx.$queryRaw`SELECT gwk_drop_partition(${name}) AS amount`,
   );
   return dropped > 0;
+}
+
+/** Vacuum gives way after a second, unless it must not (wraparound): then the partition stays until a later pass. */
+async function leaveAlone({ db, log }: Deps, partition: string): Promise<boolean> {
+  try {
+    await db.$transaction([
+      db.$executeRawUnsafe(`SET LOCAL lock_timeout = ${VACUUM_PATIENCE_MS}`),
+      db.$queryRaw`SELECT gwk_leave_partition_alone(${partition})::text`,
+    ]);
+    return true;
+  } catch (error) {
+    if (!isLockTimeout(error)) throw error;
+    log.warn({ table: partition }, 'the partition is being vacuumed: it is dropped later');
+    return false;
+  }
 }
 
 type Transaction = Parameters<Parameters<Database['$transaction']>[0]>[0];

@@ -20,6 +20,7 @@ export interface LoadResult {
   perSecond: number;
   p50: number;
   p99: number;
+  slowest: number;
   /** Over the whole run, warm-up included. */
   statuses: Record<string, number>;
   /** Answers that said they were a replay. */
@@ -67,6 +68,7 @@ class Load {
       perSecond: sorted.length / seconds,
       p50: sorted[Math.floor(sorted.length * 0.5)] ?? 0,
       p99: sorted[Math.floor(sorted.length * 0.99)] ?? 0,
+      slowest: sorted.at(-1) ?? 0,
       statuses: this.#statuses,
       replayed: this.#replayed,
     };

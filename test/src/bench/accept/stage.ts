@@ -111,6 +111,8 @@ async function gatewaySettings(
     localFolder: folder,
     failpointFolder,
     networkUrl: 'http://127.0.0.1:1',
+    mediaFolder: join(folder, 'media'),
+    mediaUrl: 'http://127.0.0.1:1',
   };
 }
 

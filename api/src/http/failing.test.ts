@@ -1,0 +1,48 @@
+import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
+import { postgresUrl, redisPrefix, redisUrl } from '@gwk/test/harness/servers';
+import pg from 'pg';
+import { openApiDocument } from '../openapi/document.js';
+import { TestApi } from '../testing/api.js';
+import type { ApiClient } from '../testing/client.js';
+import { ABSENT_IDS, sampleOf } from '../testing/contract/requests.js';
+import { OPERATIONS } from './operations.js';
+
+/** A database that lets nobody in: every operation says so, within its time, in the form of a problem. */
+let database: TestDatabase;
+let api: TestApi;
+let client: ApiClient;
+let server: pg.Client;
+
+const document = openApiDocument({
+  operations: OPERATIONS,
+  baseUrl: 'https://example.org',
+  docsUrl: 'https://docs.example.org',
+});
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  api = await TestApi.start({ databaseUrl: database.url, redisUrl: redisUrl(), redisPrefix: redisPrefix() });
+  client = await api.clientOf(await api.account());
+  server = new pg.Client({ connectionString: postgresUrl() });
+  await server.connect();
+  const name = new URL(database.url).pathname.slice(1);
+  await server.query(`ALTER DATABASE ${name} WITH ALLOW_CONNECTIONS false`);
+  await server.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name]);
+});
+afterAll(async () => {
+  await server.end();
+  await api.stop();
+  await database.drop();
+});
+
+test.each(OPERATIONS)('$method $path: internal-error, to be asked again', async (operation) => {
+  const { method, path, body, headers } = sampleOf(operation, document, ABSENT_IDS);
+  const begun = performance.now();
+  const answer = await client.call(method, path, { body, ...(headers && { headers }) });
+  expect([answer.status, answer.body.type]).toEqual([
+    500,
+    'https://docs.example.org/problems/internal-error',
+  ]);
+  expect(answer.headers['retry-after']).toBe('1');
+  expect(performance.now() - begun).toBeLessThan(5_000);
+});

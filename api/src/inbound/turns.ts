@@ -1,0 +1,43 @@
+/**
+ * Work that is done one after the other for each key, and for at most `width` keys at a time. Keys take no notice of each
+ * other otherwise.
+ */
+export class Turns {
+  readonly #last = new Map<string, Promise<void>>();
+  readonly #queue: (() => void)[] = [];
+  #free: number;
+
+  constructor(width: number) {
+    this.#free = width;
+  }
+
+  async take<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#last.get(key);
+    let end = (): void => {};
+    const mine = new Promise<void>((resolve) => (end = resolve));
+    this.#last.set(key, mine);
+    try {
+      await before;
+      await this.#enter();
+      try {
+        return await work();
+      } finally {
+        this.#leave();
+      }
+    } finally {
+      if (this.#last.get(key) === mine) this.#last.delete(key);
+      end();
+    }
+  }
+
+  async #enter(): Promise<void> {
+    if (this.#free > 0) this.#free--;
+    else await new Promise<void>((resolve) => this.#queue.push(resolve));
+  }
+
+  #leave(): void {
+    const next = this.#queue.shift();
+    if (next) next();
+    else this.#free++;
+  }
+}

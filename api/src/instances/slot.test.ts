@@ -1,0 +1,97 @@
+import { fromPublicId } from '@gwk/core/ids';
+import type { EventOut } from '@gwk/core/resources/event';
+import type { Page } from '@gwk/core/resources/common';
+import type { InstanceOut } from '@gwk/core/resources/instance';
+import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
+import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
+import { TestApi } from '../testing/api.js';
+import type { ApiClient } from '../testing/client.js';
+
+let database: TestDatabase;
+let api: TestApi;
+let client: ApiClient;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  api = await TestApi.start({
+    databaseUrl: database.url,
+    redisUrl: redisUrl(),
+    redisPrefix: redisPrefix(),
+  });
+});
+beforeEach(async () => {
+  client = await api.clientOf(await api.account());
+});
+afterAll(async () => {
+  await api.stop();
+  await database.drop();
+});
+
+const create = async (kind = 'web'): Promise<string> =>
+  (await client.call<InstanceOut>('POST', '/v1/instances', { body: { name: 'loja', kind } })).body.id;
+const remove = async (id: string): Promise<number> =>
+  (await client.call('DELETE', `/v1/instances/${id}`)).status;
+const told = async (id: string) => {
+  const query = { instance_id: id, type: 'instance.logged_out' };
+  const { body } = await client.call<Page<EventOut>>('GET', '/v1/events', { query });
+  return body.data.map(({ data }) => data['reason']);
+};
+const unlinkId = async (id: string) =>
+  (await api.db.instance.findUniqueOrThrow({ where: { id: fromPublicId('instance', id)! } })).unlinkId;
+
+describe('DELETE: where unlinking failed, an event says that the slot is still taken', () => {
+  test('the engine has unlinked the device: nothing to say', async () => {
+    const id = await create();
+    const engine = await api.engine(id);
+    await engine.connect();
+    engine.obey.logout = () => ({ unlinked: true });
+    expect(await remove(id)).toBe(204);
+    expect(await told(id)).toEqual([]);
+  });
+
+  test('an engine that found out by itself says so as its last word, though the instance is gone', async () => {
+    const id = await create();
+    const engine = await api.engine(id);
+    await engine.connect();
+    engine.obey.logout = async () => void (await engine.call('unlinked', { id: null }));
+    expect(await remove(id)).toBe(204);
+    expect(await told(id)).toEqual([]);
+    expect(await unlinkId(id)).toBeNull();
+  });
+
+  test('the network has not unlinked it', async () => {
+    const id = await create();
+    const engine = await api.engine(id);
+    await engine.connect();
+    engine.obey.logout = () => ({ unlinked: false });
+    expect(await remove(id)).toBe(204);
+    expect(await told(id)).toEqual(['device_still_linked']);
+  });
+
+  test('no engine', async () => {
+    const id = await create();
+    const engine = await api.engine(id);
+    await engine.connect();
+    await engine.stop();
+    expect(await remove(id)).toBe(204);
+    expect(await told(id)).toEqual(['device_still_linked']);
+  });
+
+  test('logged out and not unlinked yet', async () => {
+    const id = await create();
+    const engine = await api.engine(id);
+    await engine.connect();
+    await engine.stop();
+    await client.call('POST', `/v1/instances/${id}/logout`);
+    expect(await remove(id)).toBe(204);
+    expect(await told(id)).toEqual(['device_still_linked']);
+  });
+
+  test('never paired, and a sandbox: no phone has a slot to give back', async () => {
+    for (const kind of ['web', 'sandbox']) {
+      const id = await create(kind);
+      expect(await remove(id)).toBe(204);
+      expect(await told(id)).toEqual([]);
+    }
+  });
+});

@@ -1,0 +1,62 @@
+import { fromPublicId } from '@gwk/core/ids';
+import type { InstanceOut } from '@gwk/core/resources/instance';
+import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
+import { pickPort } from '@gwk/test/harness/ports';
+import { redisPrefix } from '@gwk/test/harness/servers';
+import { TestApi } from '../testing/api.js';
+import type { ApiClient } from '../testing/client.js';
+
+/** (design: with Redis down live operations answer 503 at once, reads work) */
+let database: TestDatabase;
+let api: TestApi;
+let client: ApiClient;
+let id: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  api = await TestApi.start({
+    databaseUrl: database.url,
+    redisUrl: `redis://127.0.0.1:${await pickPort()}`,
+    redisPrefix: redisPrefix(),
+  });
+  client = await api.clientOf(await api.account());
+  id = (await client.call<InstanceOut>('POST', '/v1/instances', { body: { name: 'loja' } })).body.id;
+});
+afterAll(async () => {
+  await api.stop();
+  await database.drop();
+});
+
+const at = (rest: string): string => `/v1/instances/${id}/${rest}`;
+const setState = (state: string) =>
+  api.db.instance.update({ where: { id: fromPublicId('instance', id)! }, data: { state } });
+
+test.each<[string, string, string, object | undefined]>([
+  ['pairing', 'pending_pair', 'POST pairing', undefined],
+  ['restart', 'connected', 'POST restart', undefined],
+  ['a contact check', 'connected', 'GET contacts/5511987654321', undefined],
+  ['read marks', 'connected', 'POST chats/5511987654321/read', { wa_message_ids: ['A'] }],
+  ['presence', 'connected', 'POST chats/5511987654321/presence', { state: 'typing' }],
+])('%s: 503 engine-unavailable with Retry-After, at once', async (_name, state, call, body) => {
+  await setState(state);
+  const [method, path] = call.split(' ') as [string, string];
+  const before = performance.now();
+  const answer = await client.call(method, at(path), { body });
+  expect(answer).toMatchObject({ status: 503, body: { status: 503 } });
+  expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+  expect(performance.now() - before).toBeLessThan(1_000);
+});
+
+test('logout: 204 all the same, at once; the unlinking is left to the next connection', async () => {
+  await setState('connected');
+  const before = performance.now();
+  expect((await client.call('POST', at('logout'))).status).toBe(204);
+  expect(performance.now() - before).toBeLessThan(1_000);
+  const row = await api.db.instance.findUniqueOrThrow({ where: { id: fromPublicId('instance', id)! } });
+  expect(row).toMatchObject({ state: 'pending_pair', unlinkId: expect.any(String) as string });
+});
+
+test('the policy and the state of a pairing are read', async () => {
+  expect((await client.call('GET', at('policy'))).status).toBe(200);
+  expect((await client.call('GET', at('pairing'))).status).toBe(200);
+});

@@ -1,0 +1,137 @@
+import type { OutboundContent } from '@gwk/core/resources/message';
+import type { Logger } from '@gwk/core/log';
+import type { Sealer } from '@gwk/core/sealing';
+import type { Database } from '../../database.js';
+import type { Doorbell } from '../../messages/accept/doorbell.js';
+import { mediaOf } from '../../messages/accept/preparation.js';
+import { failMessages } from '../../messages/changes/apply.js';
+import { openContent, sealContent } from '../../messages/content.js';
+import type { Swept } from '../../worker/sweeps/sweep.js';
+import { finishMedia, type FinishDeps } from './finish.js';
+import { previewOf } from './preview.js';
+import { Unavailable } from './unavailable.js';
+
+/**
+ * Prepares messages before they can be claimed (design: Media first): fetches, converts, previews. A message keeps its
+ * place meanwhile; one that cannot be prepared fails with `media_unavailable` and lets the next go.
+ *
+ * A taken message is due again after the longest time that its work can take, so what a worker that died had taken is
+ * taken up by another. The take is counted before the work: a file that ends worker after worker ends itself.
+ */
+export interface PreparerDeps extends FinishDeps {
+  db: Database;
+  sealer: Sealer;
+  doorbell: Doorbell;
+  log: Logger;
+  options: { concurrency: number; decodeMs: number };
+}
+
+interface Row {
+  message_id: string;
+  instance_id: string;
+  account_id: string;
+  type: string;
+  attempts: number;
+  content_sealed: Uint8Array | null;
+}
+
+const MARGIN_MS = 60_000;
+/** What may pass (a server that is busy) is waited for so often, and so long. */
+const PASSING_RETRIES_MS = [2_000, 10_000];
+/** What is not the file's fault (no store, no Postgres) is tried more often. */
+const MAX_ATTEMPTS = 12;
+const FAULT_RETRY_MS = 5_000;
+/** One instance may have this part of the places, so that one with slow servers leaves room. */
+const SHARE = 2;
+
+export class Preparer {
+  readonly #deps: PreparerDeps;
+  readonly #holdMs: number;
+  readonly #working = new Set<Promise<void>>();
+  readonly #ended = new AbortController();
+
+  constructor(deps: PreparerDeps) {
+    this.#deps = deps;
+    this.#holdMs = deps.fetchMs + 2 * deps.options.decodeMs + MARGIN_MS;
+  }
+
+  /** Takes what there is room for, and does not wait for it. */
+  async pass(): Promise<Swept> {
+    const { db, options } = this.#deps;
+    const room = options.concurrency - this.#working.size;
+    if (room <= 0) return { amount: 0, more: false };
+    const share = Math.ceil(options.concurrency / SHARE);
+    const rows = await db.$queryRaw<Row[]>`
+      SELECT * FROM gwk_take_unprepared(${room}::integer, ${share}::integer, ${this.#holdMs}::integer)`;
+    for (const row of rows) this.#start(row);
+    return { amount: rows.length, more: false };
+  }
+
+  /** What is under way is broken off, and due again at once. */
+  async stop(): Promise<void> {
+    this.#ended.abort(new Error('the worker stops'));
+    await Promise.all(this.#working);
+  }
+
+  #start(row: Row): void {
+    const work = this.#prepare(row)
+      .catch((error: unknown) => this.#failed(row, error))
+      .catch((error: unknown) => {
+        this.#deps.log.error({ err: error, message: row.message_id }, 'a preparation was left to its time');
+      })
+      .finally(() => this.#working.delete(work));
+    this.#working.add(work);
+  }
+
+  async #prepare(row: Row): Promise<void> {
+    const { db, sealer, doorbell } = this.#deps;
+    if (row.attempts > MAX_ATTEMPTS) throw new Unavailable('the file could not be prepared');
+    if (row.content_sealed === null) throw new Unavailable('the content is gone');
+    const content = JSON.parse(openContent(sealer, row.instance_id, row.content_sealed)) as OutboundContent;
+    const ready = await this.#finish(content, row);
+    const sealed = sealContent(sealer, row.instance_id, JSON.stringify(ready));
+    const [done] = await db.$queryRaw<{ head: boolean | null }[]>`
+      SELECT gwk_prepared(${row.message_id}::uuid, ${sealed}::bytea) AS head`;
+    if (done?.head) {
+      await doorbell.ring([{ instanceId: row.instance_id, messageId: row.message_id }]);
+    }
+  }
+
+  async #finish(content: OutboundContent, row: Row): Promise<OutboundContent> {
+    const signal = AbortSignal.any([this.#ended.signal, AbortSignal.timeout(this.#holdMs - MARGIN_MS / 2)]);
+    if (mediaOf(content)) {
+      const owner = { messageId: row.message_id, accountId: row.account_id, instanceId: row.instance_id };
+      return { ...content, finished: await finishMedia(content, owner, this.#deps, signal) };
+    }
+    if (content.text?.preview_url !== true) return content;
+    const preview = await previewOf(content.text.body, this.#deps, signal);
+    return preview === null ? content : { ...content, preview };
+  }
+
+  async #failed(row: Row, error: unknown): Promise<void> {
+    const { db, log } = this.#deps;
+    const { message_id: message, attempts } = row;
+    const unavailable = error instanceof Unavailable;
+    const delay = this.#ended.signal.aborted ? 0 : delayAfter(error, attempts);
+    if (delay === null) {
+      const text = unavailable ? error.message : 'the file could not be prepared';
+      log.info({ message, reason: text }, 'a message could not be prepared');
+      await failMessages({ ...this.#deps, database: db }, [message], {
+        code: 'media_unavailable',
+        message: text,
+      });
+      return;
+    }
+    if (!unavailable && delay > 0)
+      log.warn({ err: error, message, attempts }, 'a preparation is tried again');
+    await db.$executeRaw`
+      UPDATE outbox SET prepare_at = now() + ${delay}::integer * interval '1 millisecond'
+      WHERE message_id = ${message}::uuid AND NOT prepared`;
+  }
+}
+
+/** How long to wait before the next attempt (milliseconds); null: there is none. */
+export function delayAfter(error: unknown, attempts: number): number | null {
+  if (!(error instanceof Unavailable)) return attempts < MAX_ATTEMPTS ? FAULT_RETRY_MS : null;
+  return error.passing ? (PASSING_RETRIES_MS[attempts - 1] ?? null) : null;
+}

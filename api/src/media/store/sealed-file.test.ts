@@ -1,0 +1,68 @@
+import { randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { BrokenFile, CHUNK, newFileKey, Seal, sealedRange, Unseal } from './sealed-file.js';
+
+const key = newFileKey();
+
+/** In pieces of odd sizes, as sockets bring them. */
+function pieces(bytes: Buffer, size: number): Readable {
+  const parts: Buffer[] = [];
+  for (let at = 0; at < bytes.length; at += size) parts.push(bytes.subarray(at, at + size));
+  return Readable.from(parts);
+}
+
+const seal = (plain: Buffer, by = key) => buffer(pieces(plain, 10_007).pipe(new Seal(by)));
+
+async function open(sealed: Buffer, size: number, start: number, end: number, by = key): Promise<Buffer> {
+  const range = sealedRange(size, start, end);
+  return buffer(pieces(sealed.subarray(range.start, range.end + 1), 7_001).compose(new Unseal(by, range)));
+}
+
+const SIZES = [1, 15, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 3 * CHUNK + 17];
+
+test.each(SIZES)('a file of %i bytes comes out as it went in, and looks like noise between', async (size) => {
+  const plain = Buffer.alloc(size, 'marker');
+  const sealed = await seal(plain);
+  expect(sealed.includes('marker')).toBe(false);
+  expect(await open(sealed, size, 0, size - 1)).toEqual(plain);
+});
+
+test.each([
+  [0, 0],
+  [CHUNK - 1, CHUNK],
+  [CHUNK, 2 * CHUNK - 1],
+  [CHUNK + 5, 3 * CHUNK + 16],
+  [3 * CHUNK + 16, 3 * CHUNK + 16],
+])('the part from %i to %i is opened by itself', async (start, end) => {
+  const plain = randomBytes(3 * CHUNK + 17);
+  expect(await open(await seal(plain), plain.length, start, end)).toEqual(plain.subarray(start, end + 1));
+});
+
+describe('nothing is let out of a file', () => {
+  const plain = randomBytes(3 * CHUNK);
+  const whole = async (change: (sealed: Buffer) => Buffer, by = key) =>
+    open(change(await seal(plain)), plain.length, 0, plain.length - 1, by);
+  const SEALED = CHUNK + 16;
+
+  test.each<[string, (sealed: Buffer) => Buffer]>([
+    ['that was changed', (sealed) => (sealed.writeUInt8(sealed[5]! ^ 1, 5), sealed)],
+    ['whose end was cut off', (sealed) => sealed.subarray(0, sealed.length - 1)],
+    ['whose last chunk is missing', (sealed) => sealed.subarray(0, 2 * SEALED)],
+    [
+      'whose chunks changed places',
+      (sealed) =>
+        Buffer.concat([
+          sealed.subarray(SEALED, 2 * SEALED),
+          sealed.subarray(0, SEALED),
+          sealed.subarray(2 * SEALED),
+        ]),
+    ],
+  ])('%s', async (_, change) => {
+    await expect(whole(change)).rejects.toThrow(BrokenFile);
+  });
+
+  test('by another key', async () => {
+    await expect(whole((sealed) => sealed, newFileKey())).rejects.toThrow(BrokenFile);
+  });
+});

@@ -1,0 +1,147 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
+import type { ToolAnswer, ToolJob, ToolRefusal } from './jobs.js';
+import { Refused } from './refused.js';
+
+/**
+ * Runs tools, so many at a time. A tool sees its folder and nothing of this process's environment; what takes too
+ * long or too much memory, or writes too much, is ended with everything it started. Whatever happens to it, this
+ * process gets an answer or an error.
+ */
+export interface ToolLimits {
+  timeMs: number;
+  memoryMb: number;
+  atOnce: number;
+  ffmpeg: string | null;
+}
+
+const TOOL = fileURLToPath(new URL('../../../../bin/media-tool.js', import.meta.url));
+const MAX_ANSWER_BYTES = 200_000;
+const LOOK_AT_MEMORY_MS = 50;
+const HEAP_MB = 128;
+const BLOCK = 512;
+const KB = 1024;
+
+/** The tool crashed, or was ended at a limit: of the file it says as much as a refusal. */
+export class ToolFailed extends Refused {
+  override name = 'ToolFailed';
+}
+
+export class Tools {
+  readonly #limits: ToolLimits;
+  readonly #waiting: (() => void)[] = [];
+  #running = 0;
+
+  constructor(limits: ToolLimits) {
+    this.#limits = limits;
+  }
+
+  /** @throws Refused, ToolFailed; the signal's reason */
+  async run(job: ToolJob, folder: string, signal: AbortSignal): Promise<ToolAnswer> {
+    if (this.#limits.ffmpeg === null && (job.tool === 'audio' || job.tool === 'video')) {
+      throw new Error('there is no ffmpeg: install it, or set GWK_WORKER_FFMPEG');
+    }
+    await this.#turn();
+    try {
+      signal.throwIfAborted();
+      const answer = await this.#runNow(job, folder, signal);
+      if ('refused' in answer) throw new Refused(answer.refused);
+      return answer;
+    } finally {
+      this.#running -= 1;
+      this.#waiting.shift()?.();
+    }
+  }
+
+  async #turn(): Promise<void> {
+    while (this.#running >= this.#limits.atOnce) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
+    this.#running += 1;
+  }
+
+  #runNow(job: ToolJob, folder: string, signal: AbortSignal): Promise<ToolAnswer | ToolRefusal> {
+    const { timeMs, memoryMb } = this.#limits;
+    const child = spawn(process.execPath, [`--max-old-space-size=${HEAP_MB}`, TOOL, JSON.stringify(job)], {
+      cwd: folder,
+      env: this.#environment(folder),
+      // A group of its own, so that it can be ended with what it started. Its input ends with this process.
+      detached: true,
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+    return new Promise((resolve, reject) => {
+      let text = '';
+      let ending: Error | undefined;
+      const end = (reason: Error): void => {
+        ending ??= reason;
+        killGroup(child);
+      };
+      const abort = (): void => end(signal.reason as Error);
+      signal.addEventListener('abort', abort);
+      const clock = setTimeout(() => end(new ToolFailed('decoding the file takes too long')), timeMs);
+      const watch = setInterval(() => {
+        if (residentKb(child.pid) > memoryMb * KB)
+          end(new ToolFailed('decoding the file takes too much memory'));
+      }, LOOK_AT_MEMORY_MS);
+      child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+        text += chunk;
+        if (text.length > MAX_ANSWER_BYTES) end(new ToolFailed('decoding the file gives too much'));
+      });
+      child.on('error', (error) => (ending ??= error));
+      child.on('close', () => {
+        clearTimeout(clock);
+        clearInterval(watch);
+        signal.removeEventListener('abort', abort);
+        // What it started may have outlived it.
+        killGroup(child);
+        if (ending) reject(ending);
+        else settle(text, resolve, reject);
+      });
+    });
+  }
+
+  #environment(folder: string): NodeJS.ProcessEnv {
+    const { timeMs, memoryMb, ffmpeg } = this.#limits;
+    return {
+      PATH: process.env['PATH'] ?? '',
+      TMPDIR: folder,
+      HOME: folder,
+      MEDIA_FFMPEG: ffmpeg ?? '',
+      MEDIA_MEMORY_KB: String(memoryMb * KB),
+      MEDIA_SECONDS: String(Math.ceil(timeMs / 1000) + 1),
+      MEDIA_FILE_BLOCKS: String(Math.ceil(MAX_MEDIA_BYTES / BLOCK) + 1),
+    };
+  }
+}
+
+function settle(
+  text: string,
+  resolve: (answer: ToolAnswer | ToolRefusal) => void,
+  reject: (error: Error) => void,
+): void {
+  try {
+    resolve(JSON.parse(text) as ToolAnswer);
+  } catch {
+    reject(new ToolFailed('the file cannot be decoded'));
+  }
+}
+
+function killGroup(child: ChildProcess): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    // All of it has ended.
+  }
+}
+
+/** 0 where the system does not tell. */
+function residentKb(pid: number | undefined): number {
+  try {
+    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);
+  } catch {
+    return 0;
+  }
+}

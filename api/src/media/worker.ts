@@ -1,0 +1,76 @@
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ConfigOf } from '@gwk/core/config/load';
+import type { workerSettings } from '@gwk/core/config/worker';
+import { AddressGuard, guardedAgent } from '../net/guard.js';
+import type { Sweep, SweepDeps } from '../worker/sweeps/sweep.js';
+import { openMedia } from './media.js';
+import { Fetcher } from './prepare/fetcher.js';
+import { Preparer } from './prepare/preparer.js';
+import { mediaSweep, storeSweep } from './retention.js';
+import { findFfmpeg } from './tools/find-ffmpeg.js';
+import { Tools } from './tools/run.js';
+
+/** What a worker does about media: prepares messages, and ends files. */
+export interface WorkerMedia {
+  sweeps: Sweep[];
+  stop(): Promise<void>;
+}
+
+type Config = ConfigOf<typeof workerSettings>;
+
+const PREFIX = 'gwk-decoding-';
+const PREPARE_EVERY_MS = 100;
+const CONNECT_MS = 10_000;
+/** Longer than any work takes: what lies about after that was left by a worker that was killed. */
+const LEFT_BEHIND_MS = 3_600_000;
+const USER_AGENT = 'gwk-media/1';
+
+export async function openWorkerMedia(config: Config, deps: SweepDeps): Promise<WorkerMedia> {
+  const { store, files } = await openMedia(config, deps);
+  const guard = new AddressGuard({
+    loopback: config.loopbackMedia,
+    forbiddenRanges: config.forbiddenRanges,
+    plainHttp: true,
+  });
+  const dispatcher = guardedAgent(guard, { connectTimeoutMs: CONNECT_MS });
+  await removeLeftBehind();
+  const folder = await mkdtemp(join(tmpdir(), PREFIX));
+  const ffmpeg = findFfmpeg(config.ffmpeg);
+  if (ffmpeg === null) deps.log.warn('there is no ffmpeg: sounds and films cannot be prepared');
+  const preparer = new Preparer({
+    ...deps,
+    files,
+    fetcher: new Fetcher({ guard, dispatcher, userAgent: USER_AGENT }),
+    tools: new Tools({
+      timeMs: config.mediaDecodeMs,
+      memoryMb: config.mediaDecodeMb,
+      atOnce: config.mediaDecoders,
+      ffmpeg,
+    }),
+    folder,
+    fetchMs: config.mediaFetchMs,
+    options: { concurrency: config.mediaConcurrency, decodeMs: config.mediaDecodeMs },
+  });
+  const prepare = { name: 'prepare', everyMs: PREPARE_EVERY_MS, pass: () => preparer.pass() };
+  return {
+    sweeps: [prepare, mediaSweep(deps), storeSweep(deps, store)],
+    async stop() {
+      await preparer.stop();
+      await dispatcher.destroy();
+      store.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function removeLeftBehind(): Promise<void> {
+  const names = (await readdir(tmpdir())).filter((name) => name.startsWith(PREFIX));
+  for (const name of names) {
+    const path = join(tmpdir(), name);
+    const seen = await stat(path).catch(() => null);
+    if (seen === null || Date.now() - seen.mtimeMs < LEFT_BEHIND_MS) continue;
+    await rm(path, { recursive: true, force: true }).catch(() => undefined);
+  }
+}

@@ -1,0 +1,350 @@
+import { fromPublicId } from '@gwk/core/ids';
+import { PROBLEMS, type ProblemBody, type ProblemCode } from '@gwk/core/problems';
+import type { InstanceOut } from '@gwk/core/resources/instance';
+import type { MediaOut } from '@gwk/core/resources/media';
+import type { MessageOut } from '@gwk/core/resources/message';
+import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
+import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
+import { hashBody, IdempotencyStore } from '../idempotency/store.js';
+import { TestApi, type TestAccount } from '../testing/api.js';
+import type { Answer, ApiClient } from '../testing/client.js';
+import { upload } from '../testing/upload.js';
+import { makeWorld, type World } from '../testing/world.js';
+
+/** Every row of the table of errors (spec: Errors) is met here, by what a consumer does to meet it. */
+let database: TestDatabase;
+let api: TestApi;
+let world: World;
+let account: TestAccount;
+let client: ApiClient;
+let ids: World['ids'];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  api = await TestApi.start({
+    databaseUrl: database.url,
+    redisUrl: redisUrl(),
+    redisPrefix: redisPrefix(),
+  });
+});
+beforeEach(async () => {
+  account = await api.account();
+  world = await makeWorld(api, account);
+  ({ client, ids } = world);
+});
+afterAll(async () => {
+  await api.stop();
+  await database.drop();
+});
+
+type Refusal = Promise<Answer<ProblemBody>>;
+const post = (path: string, body?: unknown, headers: Record<string, string> = {}): Refusal =>
+  client.call('POST', path, { ...(body !== undefined && { body }), headers });
+const get = (path: string, who = client): Refusal => who.call('GET', path);
+const instancePath = (path = '') => `/v1/instances/${ids['instance_id']!}${path}`;
+const patchInstance = (body: unknown): Refusal => client.call('PATCH', instancePath(), { body });
+const messagePath = () => `/v1/messages/${ids['message_id']!}`;
+const uuid = (id: string, kind: 'instance' | 'message' | 'media' | 'delivery') => fromPublicId(kind, id)!;
+
+const text = { type: 'text', text: { body: 'oi' } };
+const send = (message: object, to = '5511987654321'): Refusal =>
+  post('/v1/messages', { instance_id: ids['instance_id'], to, ...message });
+
+/** The message of the world, as if it had left then. */
+async function left(sentAt = new Date(), type = 'text'): Promise<void> {
+  const id = uuid(ids['message_id']!, 'message');
+  await api.db.outboxEntry.deleteMany({ where: { messageId: id } });
+  await api.db.message.updateMany({ where: { id }, data: { status: 'sent', sentAt, type } });
+}
+
+/** A window that is never open now. */
+function closedNow(outside: string): object {
+  const hour = (offset: number) => `${String((new Date().getUTCHours() + offset) % 24).padStart(2, '0')}:00`;
+  return { active_hours: { start: hour(4), end: hour(6), timezone: 'UTC', outside } };
+}
+
+async function newInstance(name: string, kind: string): Promise<Answer<InstanceOut>> {
+  return client.call<InstanceOut>('POST', '/v1/instances', { body: { name, kind } });
+}
+
+async function mark(key: string, body: unknown): Promise<void> {
+  const sealer = new Sealer(parseSealingKeys(api.sealingKeys));
+  await new IdempotencyStore(api.db, sealer).begin({
+    accountId: account.id,
+    route: 'POST /v1/opt-outs',
+    key,
+    bodyHash: hashBody(sealer, account.id, { params: {}, body }),
+    instanceId: null,
+  });
+}
+
+const MINUTES = 60_000;
+
+/** How each is met. A code without a row here does not compile. */
+const MET: Record<ProblemCode, { when: string; meet: () => Refusal }> = {
+  unauthorized: {
+    when: 'the key is missing',
+    meet: () => get('/v1/instances', api.client(null)),
+  },
+  'insufficient-scope': {
+    when: 'the key lacks the scope',
+    meet: async () => get('/v1/instances', await api.clientOf(account, { scopes: ['messages:read'] })),
+  },
+  forbidden: {
+    when: 'a restricted key creates an instance',
+    meet: async () => {
+      const instances = [uuid(ids['instance_id']!, 'instance')];
+      const restricted = await api.clientOf(account, { instances });
+      return restricted.call('POST', '/v1/instances', { body: { name: 'x' } });
+    },
+  },
+  'account-suspended': {
+    when: 'a suspended account sends',
+    meet: async () => {
+      const data = { suspendedAt: new Date() };
+      await api.db.account.update({ where: { id: account.id }, data });
+      client = await api.clientOf(account);
+      return send(text);
+    },
+  },
+  'validation-error': {
+    when: 'fields are invalid',
+    meet: () => post('/v1/instances', { name: '', nonsense: 1 }),
+  },
+  'invalid-message': {
+    when: 'type image has no image field',
+    meet: () => send({ type: 'image' }),
+  },
+  'invalid-phone': { when: 'the phone has 7 digits', meet: () => send(text, '1234567') },
+  'invalid-reply-to': {
+    when: 'the quoted message has not left',
+    meet: () => send({ ...text, reply_to: ids['message_id'] }),
+  },
+  'invalid-policy': {
+    when: 'a number of the policy is negative',
+    meet: () => patchInstance({ policy: { mass_block: { max_contacts: -1 } } }),
+  },
+  'invalid-timezone': {
+    when: 'the zone is no IANA name',
+    meet: () =>
+      patchInstance({ policy: { active_hours: { start: '08:00', end: '18:00', timezone: 'Mars/Base' } } }),
+  },
+  'invalid-month': {
+    when: 'the month is 2026-13',
+    meet: () => get(instancePath('/availability?month=2026-13')),
+  },
+  'invalid-webhook-url': {
+    when: 'the URL is not HTTPS',
+    meet: () => post('/v1/webhook-endpoints', { url: 'http://example.org/' }),
+  },
+  'invalid-cursor': { when: 'the cursor was not issued', meet: () => get('/v1/events?cursor=x') },
+  'invalid-idempotency-key': {
+    when: 'the key has 256 characters',
+    meet: () => post('/v1/opt-outs', { phone: '5511900000001' }, { 'idempotency-key': 'x'.repeat(256) }),
+  },
+  'idempotency-key-reused': {
+    when: 'the key was used with another body',
+    meet: async () => {
+      await post('/v1/opt-outs', { phone: '5511900000001' }, { 'idempotency-key': 'k' });
+      return post('/v1/opt-outs', { phone: '5511900000002' }, { 'idempotency-key': 'k' });
+    },
+  },
+  'idempotency-in-progress': {
+    when: 'the first request with the key is still being worked on',
+    meet: async () => {
+      await mark('k', { phone: '5511900000001' });
+      return post('/v1/opt-outs', { phone: '5511900000001' }, { 'idempotency-key': 'k' });
+    },
+  },
+  'precondition-failed': {
+    when: 'If-Match names another version',
+    meet: () => client.call('PATCH', instancePath(), { body: {}, headers: { 'if-match': '"0"' } }),
+  },
+  'not-found': { when: 'the resource does not exist', meet: () => get(`/v1/messages/msg_${'0'.repeat(32)}`) },
+  'method-not-allowed': { when: 'the route knows no PUT', meet: () => client.call('PUT', instancePath()) },
+  'instance-limit-reached': {
+    when: 'the plan is full',
+    meet: async () => {
+      await api.db.account.update({ where: { id: account.id }, data: { maxInstances: 0 } });
+      return newInstance('x', 'web') as unknown as Refusal;
+    },
+  },
+  'instance-name-taken': {
+    when: 'the name is in use',
+    meet: () => newInstance('one', 'sandbox') as unknown as Refusal,
+  },
+  'sandbox-limit-reached': {
+    when: 'there are 3 sandboxes',
+    meet: async () => {
+      expect((await newInstance('two', 'sandbox')).status).toBe(201);
+      expect((await newInstance('three', 'sandbox')).status).toBe(201);
+      return newInstance('four', 'sandbox') as unknown as Refusal;
+    },
+  },
+  'not-sandbox': {
+    when: 'receiving is simulated on a web instance',
+    meet: async () => {
+      const { id } = (await newInstance('web', 'web')).body;
+      return post(`/v1/instances/${id}/sandbox/inbound`, { from: '5511987654321', text: 'oi' });
+    },
+  },
+  'already-paired': {
+    when: 'the instance is paired',
+    meet: async () => {
+      const engine = await api.engine(ids['instance_id']!);
+      await engine.connect();
+      return post(instancePath('/pairing'));
+    },
+  },
+  'pairing-failed': {
+    when: 'the network refuses pairing',
+    meet: async () => {
+      const { id } = (await newInstance('web', 'web')).body;
+      const engine = await api.engine(id);
+      engine.obey.pair = async ({ session }) => {
+        const news = { kind: 'failed', reason: 'refused' } as const;
+        await engine.call('pairing', { session: session as string, news });
+        return {};
+      };
+      return post(`/v1/instances/${id}/pairing`);
+    },
+  },
+  'engine-unavailable': {
+    when: 'no engine runs',
+    meet: () => get(instancePath('/contacts/5511987654321')),
+  },
+  'contact-opted-out': {
+    when: 'the contact opted out',
+    meet: async () => {
+      await post('/v1/opt-outs', { phone: '5511987654321' });
+      return send(text);
+    },
+  },
+  'policy-new-contacts-limit': {
+    when: 'no more new contacts are allowed',
+    meet: async () => {
+      await patchInstance({ policy: { new_contacts_per_day: 1 } });
+      return send(text, '5511900000001');
+    },
+  },
+  'policy-mass-send-blocked': {
+    when: 'the same text goes to one new contact too many',
+    meet: async () => {
+      await patchInstance({ policy: { mass_block: { max_contacts: 1, window_minutes: 60 } } });
+      return send(text, '5511900000001');
+    },
+  },
+  'policy-outside-hours': {
+    when: 'the window is closed',
+    meet: async () => {
+      await patchInstance({ policy: closedNow('reject') });
+      return send(text);
+    },
+  },
+  'rate-limited': {
+    when: 'the requests of the minute are used up',
+    meet: async () => {
+      await api.db.account.update({ where: { id: account.id }, data: { requestsPerMinute: 1 } });
+      const limited = await api.clientOf(account);
+      let answer = await get('/v1/instances', limited);
+      // A new minute may begin in between.
+      for (let i = 0; i < 3 && answer.status === 200; i++) answer = await get('/v1/instances', limited);
+      return answer;
+    },
+  },
+  'media-not-found': {
+    when: 'the file does not exist',
+    meet: () => send({ type: 'image', image: { media: { media_id: `med_${'0'.repeat(32)}` } } }),
+  },
+  'media-expired': {
+    when: 'the file is 30 days old',
+    meet: async () => {
+      const id = uuid(ids['media_id']!, 'media');
+      await api.db.media.update({ where: { id }, data: { expiresAt: new Date() } });
+      return get(`/v1/media/${ids['media_id']!}`);
+    },
+  },
+  'file-too-large': {
+    when: 'more than 64 MB are announced',
+    meet: () => upload(client, [{ name: 'file', content: 'x' }], { announced: 70_000_000 }),
+  },
+  'empty-file': {
+    when: 'the file has no bytes',
+    meet: () =>
+      upload<MediaOut>(client, [{ name: 'file', filename: 'a', content: '' }]) as unknown as Refusal,
+  },
+  'message-not-sent': {
+    when: 'a waiting message is reacted to',
+    meet: () => post(`${messagePath()}/reactions`, { emoji: '👍' }),
+  },
+  'not-editable': {
+    when: 'an image is edited',
+    meet: async () => {
+      await left(new Date(), 'image');
+      return client.call('PATCH', messagePath(), { body: { text: 'x' } });
+    },
+  },
+  'edit-window-closed': {
+    when: 'the message left 15 minutes and a second ago',
+    meet: async () => {
+      await left(new Date(Date.now() - 15 * MINUTES - 1_000));
+      return client.call('PATCH', messagePath(), { body: { text: 'x' } });
+    },
+  },
+  'message-sending': {
+    when: 'a scheduled message that is leaving is cancelled',
+    meet: async () => {
+      await patchInstance({ policy: closedNow('schedule') });
+      const { id } = (await send(text)).body as unknown as MessageOut;
+      const messageId = uuid(id, 'message');
+      await api.db.message.updateMany({ where: { id: messageId }, data: { status: 'sending' } });
+      return client.call('DELETE', `/v1/messages/${id}`);
+    },
+  },
+  'webhook-limit-reached': {
+    when: 'there are 10 destinations',
+    meet: async () => {
+      const create = () => post('/v1/webhook-endpoints', { url: 'https://example.org/' });
+      for (let count = 2; count <= 10; count++) expect((await create()).status).toBe(201);
+      return create();
+    },
+  },
+  'delivery-pending': {
+    when: 'a delivery is still being attempted',
+    meet: async () => {
+      const id = uuid(ids['delivery_id']!, 'delivery');
+      await api.db.webhookDelivery.updateMany({ where: { id }, data: { status: 'pending' } });
+      return post(`/v1/webhook-deliveries/${ids['delivery_id']!}/retry`);
+    },
+  },
+  'internal-error': {
+    when: 'a table has gone',
+    meet: async () => {
+      await api.db.$executeRaw`ALTER TABLE opt_outs RENAME TO opt_outs_gone`;
+      try {
+        return await get('/v1/opt-outs');
+      } finally {
+        await api.db.$executeRaw`ALTER TABLE opt_outs_gone RENAME TO opt_outs`;
+      }
+    },
+  },
+};
+
+/** (spec) Those whose answer says when to come back. */
+const WAITING: readonly ProblemCode[] = [
+  'rate-limited',
+  'policy-new-contacts-limit',
+  'engine-unavailable',
+  'idempotency-in-progress',
+];
+
+const rows = Object.entries(MET).map(([code, row]) => ({ code: code as ProblemCode, ...row }));
+
+test.each(rows)('$code: $when', async ({ code, meet }) => {
+  const { status, headers, body } = await meet();
+  expect([status, body.type]).toEqual([PROBLEMS[code].status, `https://docs.example.org/problems/${code}`]);
+  expect(headers['content-type']).toBe('application/problem+json; charset=utf-8');
+  expect(body).toMatchObject({ title: PROBLEMS[code].title, status, request_id: headers['x-request-id'] });
+  if (WAITING.includes(code)) expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+});

@@ -1,0 +1,202 @@
+import type { MediaFields, MediaKind } from '../media/messages.js';
+import type { Manners } from '../people/account.js';
+import type { Rule } from '../faults/faults.js';
+import type { LineFaults } from '../transport/line.js';
+import type { StanzaFilter } from '../record/record.js';
+import type { ReceivedView } from './views.js';
+import type { ReceiptFilter, ReceivedFilter, Waiting } from './commands-look.js';
+import type { AccountOptions, AccountView } from './commands-people.js';
+import type { AnswerOf, ArgumentsOf, CommandName } from './commands.js';
+
+/** The content of a message, as JSON of the network's own message type. */
+export type Content = Record<string, unknown>;
+
+export interface WritingTo {
+  /** A number, or the jid of a group. */
+  to?: string;
+  options?: { id?: string; name?: string; attributes?: Record<string, string>; addressing?: 'lid' | 'pn' };
+}
+
+/** Drives a simulated network over its control API, in this process or another. */
+export class NetworkClient {
+  constructor(readonly controlUrl: string) {}
+
+  async call<Name extends CommandName>(name: Name, args: ArgumentsOf<Name>): Promise<AnswerOf<Name>> {
+    const response = await fetch(`${this.controlUrl}/${name}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(args ?? {}),
+    });
+    const body = (await response.json()) as { error?: string; kind?: string };
+    if (!response.ok) throw new NetworkError(name, body.error ?? `status ${response.status}`, body.kind);
+    return body as AnswerOf<Name>;
+  }
+
+  /** The number that a client is to be linked with; it is on the network from now on. */
+  async phone(number: string, options: AccountOptions = {}): Promise<Person> {
+    return new Person(this, await this.call('account', { number, ...options }));
+  }
+
+  /** Somebody to write with. The same as a phone: every number on the network has one. */
+  async contact(number: string, options: AccountOptions = {}): Promise<Person> {
+    return this.phone(number, options);
+  }
+
+  async group(subject: string, members: Person[]): Promise<string> {
+    const { jid } = await this.call('group', { subject, members: members.map(({ number }) => number) });
+    return jid;
+  }
+
+  status = () => this.call('status', undefined);
+  received = (filter: ReceivedFilter = {}) => this.call('received', filter);
+  waitReceived = (filter: ReceivedFilter & Waiting) => this.call('waitReceived', filter);
+  receipts = (filter: ReceiptFilter = {}) => this.call('receipts', filter);
+  waitReceipt = (filter: ReceiptFilter & Waiting) => this.call('waitReceipt', filter);
+  stanzas = (filter: StanzaFilter = {}) => this.call('stanzas', filter);
+  waitStanza = (filter: StanzaFilter & Waiting) => this.call('waitStanza', filter);
+
+  /** `{minutes}`: a temporary ban; none: for good; `{reason}`: any other refusal at login. */
+  ban = (number: string, how: { minutes?: number; reason?: number; code?: number } = {}) =>
+    this.call('ban', { number, ...how });
+  lift = (number: string) => this.call('lift', { number });
+  restrict = (number: string, how: { minutes: number }) => this.call('restrict', { number, ...how });
+  line = (number: string, faults: Partial<LineFaults> = {}) => this.call('line', { number, ...faults });
+  rule = (rule: Rule) => this.call('rule', rule);
+  clearRules = () => this.call('clearRules', undefined);
+  cut = (number: string) => this.call('cut', { number });
+  streamError = (number: string, code: number) => this.call('streamError', { number, code });
+  outage = (on: boolean, how: { cut?: boolean } = {}) => this.call('outage', { on, ...how });
+}
+
+/** A person of the simulation: owns a number, a phone, and what is written on it. */
+export class Person {
+  readonly number: string;
+  readonly lid: string;
+  readonly jid: string;
+  readonly lidJid: string;
+
+  constructor(
+    private readonly network: NetworkClient,
+    account: AccountView,
+  ) {
+    this.number = account.number;
+    this.lid = account.lid;
+    this.jid = account.jid;
+    this.lidJid = account.lidJid;
+  }
+
+  // Of the owner of a linked number.
+
+  scans = (code: string) => this.network.call('scan', { number: this.number, code });
+  scan = this.scans;
+  types = (code: string) => this.network.call('typeCode', { number: this.number, code });
+  unlinks = (device?: number) =>
+    this.network.call('unlink', { number: this.number, ...(device !== undefined && { device }) });
+
+  /** Writes on the phone itself: its linked devices get a copy. */
+  writesOnPhone = async (to: string, content: string | Content): Promise<string> => {
+    const { id } = await this.network.call('writeFromPhone', {
+      from: this.number,
+      to,
+      message: asMessage(content),
+    });
+    return id;
+  };
+
+  isConnected = (waiting: Waiting = {}) =>
+    this.network.call('waitActive', { number: this.number, ...waiting });
+  hasTakenAll = (waiting: Waiting = {}) =>
+    this.network.call('waitTaken', { number: this.number, ...waiting });
+
+  // Of whoever writes with it.
+
+  /** @returns the id of the message */
+  writes = async (content: string | Content, writing: WritingTo = {}): Promise<string> => {
+    const { id } = await this.network.call('write', {
+      from: this.number,
+      message: asMessage(content),
+      ...writing,
+    });
+    return id;
+  };
+
+  /** Taps the option of a menu that was received, named by its id or its label. */
+  taps = async (menu: Pick<ReceivedView, 'id'>, option: string): Promise<string> =>
+    (await this.network.call('tap', { number: this.number, id: menu.id, option })).id;
+
+  votes = async (poll: Pick<ReceivedView, 'id'>, options: string[]): Promise<string> =>
+    (await this.network.call('vote', { number: this.number, id: poll.id, options })).id;
+
+  replies = async (quoted: Pick<ReceivedView, 'id'>, text: string): Promise<string> =>
+    (await this.network.call('reply', { number: this.number, id: quoted.id, text })).id;
+
+  edits = async (id: string, text: string, writing: WritingTo = {}): Promise<string> =>
+    (await this.network.call('edit', { from: this.number, id, text, ...writing })).id;
+
+  revokes = async (id: string, writing: WritingTo = {}): Promise<string> =>
+    (await this.network.call('revoke', { from: this.number, id, ...writing })).id;
+
+  reacts = async (id: string, emoji: string, writing: WritingTo = {}): Promise<string> =>
+    (await this.network.call('react', { from: this.number, id, emoji, ...writing })).id;
+
+  /** Sends a file: encrypted, uploaded, and named in a message. */
+  writesFile = async (
+    kind: MediaKind,
+    bytes: Buffer,
+    how: WritingTo & { fields?: MediaFields; expired?: boolean } = {},
+  ): Promise<string> => {
+    const { id } = await this.network.call('writeFile', {
+      from: this.number,
+      kind,
+      base64: bytes.toString('base64'),
+      ...how,
+    });
+    return id;
+  };
+
+  /** Downloads and decrypts the file of a received message. */
+  opens = async (message: Pick<ReceivedView, 'id'>): Promise<Buffer> => {
+    const { base64 } = await this.network.call('openFile', { number: this.number, id: message.id });
+    return Buffer.from(base64, 'base64');
+  };
+
+  reads = (message: Pick<ReceivedView, 'id'>) =>
+    this.network.call('read', { number: this.number, id: message.id });
+  plays = (message: Pick<ReceivedView, 'id'>) =>
+    this.network.call('read', { number: this.number, id: message.id, played: true });
+  confirms = (message: Pick<ReceivedView, 'id'>) =>
+    this.network.call('confirm', { number: this.number, id: message.id });
+
+  shows = (state: 'composing' | 'recording' | 'paused', to: string) =>
+    this.network.call('state', { from: this.number, to, state });
+
+  behaves = (manners: Partial<Manners>) => this.network.call('manners', { number: this.number, ...manners });
+
+  /** Everything that this person has seen, each message once. */
+  inbox = (filter: ReceivedFilter = {}) =>
+    this.network.received({ to: this.number, device: 0, fate: 'shown', ...filter });
+
+  /** The first message that fits, once it is there. */
+  receives = (filter: (ReceivedFilter & Waiting) | string = {}) =>
+    this.network.waitReceived({
+      to: this.number,
+      device: 0,
+      fate: 'shown',
+      ...(typeof filter === 'string' ? { text: filter } : filter),
+    });
+}
+
+export class NetworkError extends Error {
+  override readonly name = 'NetworkError';
+
+  constructor(
+    readonly command: string,
+    message: string,
+    readonly kind?: string,
+  ) {
+    super(`${command}: ${message}`);
+  }
+}
+
+const asMessage = (content: string | Content): Content =>
+  typeof content === 'string' ? { conversation: content } : content;

@@ -1,0 +1,131 @@
+import type { Network } from '../network.js';
+import type { Account } from '../people/account.js';
+import { sendReceipt } from '../people/arriving.js';
+import { messageFromJson } from '../people/contents.js';
+import type { Received } from '../people/inbox.js';
+import { edit, react, reply, revoke, tap, vote } from '../people/replies.js';
+import { write, writeFromPhone, writeToGroup, type WriteOptions } from '../people/writing.js';
+import type { Group } from '../groups/group.js';
+import { parseJid } from '../wire/jids.js';
+import { showState } from '../session/presence.js';
+import type { World } from '../world.js';
+import type { proto } from '@whiskeysockets/baileys';
+
+export interface Writing {
+  from: string;
+  /** A number, or the jid of a group. Without it: whoever has a linked device, if that is one only. */
+  to?: string;
+  options?: WriteOptions;
+}
+
+/** The chat that a person means. */
+function chatOf(world: World, from: string, to: string | undefined): Account | Group {
+  const group = to?.endsWith('@g.us') ? world.groups.get(parseJid(to)?.user ?? '') : undefined;
+  if (group) return group;
+  if (to !== undefined) return world.people.need(to);
+  const last = world.inbox.find((entry) => entry.to === from && entry.device === 0).at(-1);
+  if (last) return world.people.need(last.from);
+  const linked = world.people
+    .all()
+    .filter(({ companions, number }) => companions.size > 0 && number !== from);
+  const [only] = linked;
+  if (only && linked.length === 1) return only;
+  throw new Error(`say to whom: ${linked.length} numbers have a linked device`);
+}
+
+/** Writes as whoever it is from, in the chat that is meant. */
+export async function sendContent(
+  world: World,
+  { from, to, options = {} }: Writing,
+  message: proto.IMessage,
+) {
+  const handset = world.people.need(from).phone;
+  const chat = chatOf(world, from, to);
+  const content = { message, options };
+  const id = await ('members' in chat
+    ? writeToGroup(world, handset, chat, content)
+    : write(world, handset, chat, content));
+  return { id };
+}
+
+function receivedBy(world: World, number: string, id: string): Received {
+  const entry = world.inbox.find((one) => one.to === number && one.id === id && one.fate === 'shown').at(-1);
+  if (!entry) throw new Error(`${number} has not received a message ${id}`);
+  return entry;
+}
+
+const answerTo = (entry: Received): Pick<Writing, 'from' | 'to'> => ({
+  from: entry.to,
+  to: entry.group ?? entry.from,
+});
+
+function keyTo(world: World, from: string, { id, to }: { id: string; to?: string }) {
+  const chat = chatOf(world, from, to);
+  const person = world.people.need(from);
+  const server = person.manners.addressing;
+  const entry = world.inbox.find((one) => one.to === from && one.id === id).at(-1);
+  const jid = 'members' in chat ? `${chat.id}@g.us` : chat.jid(server);
+  const participant = entry?.group === undefined ? undefined : world.people.need(entry.from).jid('lid');
+  return { chat: jid, id, own: entry === undefined, ...(participant !== undefined && { participant }) };
+}
+
+export type About = Writing & { id: string };
+
+export const chatCommands = {
+  /** Any message, as JSON of the network's own message type. */
+  write: ({ world }: Network, { message, ...writing }: Writing & { message: unknown }) =>
+    sendContent(world, writing, messageFromJson(message)),
+
+  /** The owner of a number writes on the phone itself. */
+  writeFromPhone: async (
+    { world }: Network,
+    { from, to, message, options }: Writing & { to: string; message: unknown },
+  ) => {
+    const content = { message: messageFromJson(message), ...(options && { options }) };
+    return { id: await writeFromPhone(world, world.people.need(from), chatOf(world, from, to), content) };
+  },
+
+  tap: ({ world }: Network, { number, id, option }: { number: string; id: string; option: string }) => {
+    const entry = receivedBy(world, number, id);
+    return sendContent(world, answerTo(entry), tap(world, entry, option));
+  },
+
+  vote: ({ world }: Network, { number, id, options }: { number: string; id: string; options: string[] }) => {
+    const entry = receivedBy(world, number, id);
+    return sendContent(world, answerTo(entry), vote(world, entry, options));
+  },
+
+  reply: ({ world }: Network, { number, id, text }: { number: string; id: string; text: string }) => {
+    const entry = receivedBy(world, number, id);
+    return sendContent(world, answerTo(entry), reply(world, entry, text));
+  },
+
+  edit: ({ world }: Network, { text, ...about }: About & { text: string }) =>
+    sendContent(world, about, edit(keyTo(world, about.from, about), text)),
+
+  revoke: ({ world }: Network, about: About) =>
+    sendContent(world, about, revoke(keyTo(world, about.from, about))),
+
+  react: ({ world }: Network, { emoji, ...about }: About & { emoji: string }) =>
+    sendContent(world, about, react(keyTo(world, about.from, about), emoji)),
+
+  /** Opens a message, or listens to it, with a receipt as the account's manners have it. */
+  read: ({ world }: Network, { number, id, played }: { number: string; id: string; played?: boolean }) => {
+    sendReceipt(world, receivedBy(world, number, id), played ? 'played' : 'read');
+    return {};
+  },
+
+  /** Confirms a delivery that manners had held back. */
+  confirm: ({ world }: Network, { number, id }: { number: string; id: string }) => {
+    sendReceipt(world, receivedBy(world, number, id));
+    return {};
+  },
+
+  state: (
+    { world }: Network,
+    { from, to, state }: { from: string; to: string; state: 'composing' | 'recording' | 'paused' },
+  ) => {
+    showState(world.people.need(from), world.people.need(to), state);
+    return {};
+  },
+};

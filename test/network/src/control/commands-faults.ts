@@ -1,0 +1,82 @@
+import type { Rule } from '../faults/faults.js';
+import type { Network } from '../network.js';
+import { cutOff } from '../session/login.js';
+import { streamError } from '../session/stream-errors.js';
+import type { LineFaults } from '../transport/line.js';
+import { companionsOf } from './commands-people.js';
+
+const MINUTE_MS = 60_000;
+const TEMPORARY_BAN = 402;
+const BAN = 406;
+
+export const faultCommands = {
+  /** Latency, loss, or a line that swallows everything; of one number, or of all (`*`). No faults: a good line. */
+  line: ({ world }: Network, { number, ...faults }: { number: string } & Partial<LineFaults>) => {
+    world.faults.setLine(number, Object.keys(faults).length === 0 ? undefined : faults);
+    return {};
+  },
+
+  rule: ({ world }: Network, rule: Rule) => {
+    world.faults.addRule(rule);
+    return {};
+  },
+
+  clearRules: ({ world }: Network) => {
+    world.faults.clearRules();
+    return {};
+  },
+
+  /** A temporary ban with minutes, one for good without; with a reason, any other refusal. */
+  ban: (
+    network: Network,
+    { number, minutes, reason, code }: { number: string; minutes?: number; reason?: number; code?: number },
+  ) => {
+    const temporary = minutes !== undefined;
+    const refusal = {
+      reason: reason ?? (temporary ? TEMPORARY_BAN : BAN),
+      ...(temporary && { code: code ?? 101, until: Date.now() + minutes * MINUTE_MS }),
+    };
+    network.world.faults.refuse(number, refusal);
+    for (const companion of companionsOf(network, number)) cutOff(companion, refusal);
+    return {};
+  },
+
+  lift: ({ world }: Network, { number }: { number: string }) => {
+    world.faults.refuse(number, undefined);
+    world.faults.restrict(number, undefined);
+    return {};
+  },
+
+  /** The number may not write to those who have not written to it (463). */
+  restrict: ({ world }: Network, { number, minutes }: { number: string; minutes: number }) => {
+    world.faults.restrict(number, Date.now() + minutes * MINUTE_MS);
+    return {};
+  },
+
+  /** Ends the connections of a number with a code: 503, 515, 500 and so on. */
+  streamError: (network: Network, { number, code }: { number: string; code: number }) => {
+    const open = companionsOf(network, number).flatMap(({ connection }) => connection ?? []);
+    for (const connection of open) streamError(connection, { code: String(code) });
+    return { ended: open.length };
+  },
+
+  /** The connections of a number are gone without a word. */
+  cut: (network: Network, { number, device }: { number: string; device?: number }) => {
+    const open = companionsOf(network, number, device).flatMap(({ connection }) => connection ?? []);
+    for (const connection of open) connection.cut();
+    return { ended: open.length };
+  },
+
+  /** The network cannot be reached; with `cut`, those who are connected lose it too. */
+  outage: ({ world }: Network, { on, cut }: { on: boolean; cut?: boolean }) => {
+    world.faults.outage = on;
+    if (on && cut) for (const connection of world.connections) connection.cut();
+    return {};
+  },
+
+  oldestVersion: ({ world }: Network, { version }: { version?: [number, number, number] }) => {
+    if (version) world.faults.oldestVersion = version;
+    else delete world.faults.oldestVersion;
+    return {};
+  },
+};

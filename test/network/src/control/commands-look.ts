@@ -1,0 +1,136 @@
+import type { Network } from '../network.js';
+import type { Fate, Received } from '../people/inbox.js';
+import type { ReceiptSeen, World } from '../world.js';
+import type { StanzaFilter } from '../record/record.js';
+import { textOfMessage } from '../people/contents.js';
+import { viewEntry, viewReceived, type EntryView, type ReceivedView } from './views.js';
+
+export interface ReceivedFilter {
+  to?: string;
+  from?: string;
+  id?: string;
+  text?: string;
+  group?: string;
+  fate?: Fate;
+  device?: number;
+  /** Only what came after this position. */
+  after?: number;
+  /** With copies for other devices of the sender's own account, which are left out otherwise. */
+  copies?: boolean;
+}
+
+export interface ReceiptFilter {
+  from?: string;
+  to?: string;
+  id?: string;
+  type?: string;
+  after?: number;
+}
+
+export interface Waiting {
+  limitMs?: number;
+}
+
+const agrees = <T>(wanted: T | undefined, value: T | undefined): boolean =>
+  wanted === undefined || wanted === value;
+
+function fitsReceived(filter: ReceivedFilter, entry: Received): boolean {
+  const text = filter.text === undefined ? undefined : textOfMessage(entry.message);
+  return [
+    agrees(filter.to, entry.to),
+    agrees(filter.from, entry.from),
+    agrees(filter.id, entry.id),
+    agrees(filter.text, text),
+    agrees(filter.group, entry.group),
+    agrees(filter.fate, entry.fate),
+    agrees(filter.device, entry.device),
+    filter.after === undefined || entry.seq > filter.after,
+    filter.copies === true || entry.from !== entry.to,
+    // A key for a group is not something that a person sees.
+    !entry.message?.senderKeyDistributionMessage || entry.encryption === 'skmsg',
+  ].every(Boolean);
+}
+
+function fitsReceipt(filter: ReceiptFilter, receipt: ReceiptSeen): boolean {
+  return (
+    agrees(filter.from, receipt.from) &&
+    agrees(filter.to, receipt.to) &&
+    agrees(filter.type, receipt.type) &&
+    (filter.id === undefined || receipt.ids.includes(filter.id)) &&
+    (filter.after === undefined || receipt.seq > filter.after)
+  );
+}
+
+const findReceived = (world: World, filter: ReceivedFilter) =>
+  world.inbox.find((entry) => fitsReceived(filter, entry));
+
+export const lookCommands = {
+  status: ({ world, url }: Network) => ({
+    url,
+    root: Buffer.from(world.certificates.root.public).toString('hex'),
+    connections: world.connections.size,
+    unhandled: world.unhandled,
+    violations: world.violations,
+    counts: world.record.counts(),
+    fates: world.inbox.fates,
+  }),
+
+  received: ({ world }: Network, filter: ReceivedFilter): ReceivedView[] =>
+    findReceived(world, filter).map(viewReceived),
+
+  waitReceived: async (
+    { world }: Network,
+    { limitMs, ...filter }: ReceivedFilter & Waiting,
+  ): Promise<ReceivedView> => {
+    const look = () => findReceived(world, filter)[0];
+    const what = `a message ${JSON.stringify(filter)}`;
+    return viewReceived(await world.until(look, what, limitMs));
+  },
+
+  receipts: ({ world }: Network, filter: ReceiptFilter): ReceiptSeen[] =>
+    world.receipts.filter((receipt) => fitsReceipt(filter, receipt)),
+
+  waitReceipt: (
+    { world }: Network,
+    { limitMs, ...filter }: ReceiptFilter & Waiting,
+  ): Promise<ReceiptSeen> => {
+    const look = () => world.receipts.find((receipt) => fitsReceipt(filter, receipt));
+    return world.until(look, `a receipt ${JSON.stringify(filter)}`, limitMs);
+  },
+
+  stanzas: ({ world }: Network, filter: StanzaFilter): EntryView[] =>
+    world.record.find(filter).map(viewEntry),
+
+  waitStanza: async (
+    { world }: Network,
+    { limitMs, ...filter }: StanzaFilter & Waiting,
+  ): Promise<EntryView> => {
+    const look = () => world.record.find(filter)[0];
+    return viewEntry(await world.until(look, `a stanza ${JSON.stringify(filter)}`, limitMs));
+  },
+
+  /** Resolves once a linked device of the number takes mail. */
+  waitActive: async ({ world }: Network, { number, limitMs }: { number: string } & Waiting) => {
+    const look = () =>
+      [...(world.people.get(number)?.companions.values() ?? [])].find(({ active }) => active)?.id;
+    return { device: await world.until(look, `${number} to be connected`, limitMs) };
+  },
+
+  /** Resolves once the number has so many linked devices. */
+  waitDevices: async (
+    { world }: Network,
+    { number, count, limitMs }: { number: string; count: number } & Waiting,
+  ) => {
+    const look = () => world.people.need(number).companions.size === count || undefined;
+    await world.until(look, `${number} to have ${count} linked devices`, limitMs);
+    return {};
+  },
+
+  /** Resolves once everything sent to the linked devices of the number has been taken. */
+  waitTaken: async ({ world }: Network, { number, limitMs }: { number: string } & Waiting) => {
+    const look = () =>
+      [...world.people.need(number).companions.values()].every(({ mail }) => mail.length === 0) || undefined;
+    await world.until(look, `${number} to take its mail`, limitMs);
+    return {};
+  },
+};

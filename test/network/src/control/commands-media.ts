@@ -1,0 +1,52 @@
+import type { Network } from '../network.js';
+import { sendHistory, type Remembered } from '../history/history.js';
+import { fileIn, fileMessage, openFileIn, type MediaFields, type MediaKind } from '../media/messages.js';
+import { sendContent, type Writing } from './commands-chat.js';
+import { companionsOf } from './commands-people.js';
+
+export interface File extends Writing {
+  kind: MediaKind;
+  base64: string;
+  fields?: MediaFields;
+  /** The file is gone from the media hosts before anybody can download it. */
+  expired?: boolean;
+}
+
+export const mediaCommands = {
+  /** A person sends a file. */
+  writeFile: ({ world }: Network, { kind, base64, fields, expired, ...writing }: File) => {
+    const file = { bytes: Buffer.from(base64, 'base64'), ...(fields && { fields }) };
+    const message = fileMessage(world, kind, file);
+    const path = fileIn(message)?.reference.directPath;
+    if (expired && path !== undefined) world.media?.expire(path);
+    return sendContent(world, writing, message);
+  },
+
+  /** A person opens the file of a received message. @returns its bytes, checked as apps check them */
+  openFile: ({ world }: Network, { number, id }: { number: string; id: string }) => {
+    const entry = world.inbox
+      .find((one) => one.to === number && one.id === id && one.message !== undefined)
+      .at(-1);
+    return { base64: openFileIn(world, entry?.message).toString('base64') };
+  },
+
+  /** The next uploads or downloads are answered with these status codes. */
+  failMedia: ({ world }: Network, { upload, download }: { upload?: number[]; download?: number[] }) => {
+    world.media?.failures.upload.push(...(upload ?? []));
+    world.media?.failures.download.push(...(download ?? []));
+    return {};
+  },
+
+  /** What the phone of a number remembers; a device that is linked from now on is told. */
+  remember: ({ world }: Network, { number, messages }: { number: string; messages: Remembered[] }) => {
+    world.people.need(number).remembers.push(...messages);
+    return {};
+  },
+
+  /** The phone sends what it remembers once more, in the message or as a file, to the devices that are linked. */
+  sendHistory: async (network: Network, { number, inFile }: { number: string; inFile?: boolean }) => {
+    for (const companion of companionsOf(network, number))
+      await sendHistory(network.world, companion, inFile);
+    return {};
+  },
+};

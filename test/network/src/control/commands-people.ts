@@ -1,0 +1,105 @@
+import type { Network } from '../network.js';
+import type { Account, Companion, Manners } from '../people/account.js';
+import { unlink } from '../session/queries.js';
+import { groupJid } from '../groups/group.js';
+
+export interface AccountView {
+  number: string;
+  lid: string;
+  jid: string;
+  lidJid: string;
+  name: string;
+  business?: string;
+  companions: { id: number; connected: boolean; active: boolean; preKeys: number; mail: number }[];
+}
+
+export interface AccountOptions {
+  name?: string;
+  lid?: string;
+  business?: string;
+  /** Simulated devices, the phone included. */
+  devices?: number;
+}
+
+export function viewAccount(account: Account): AccountView {
+  return {
+    number: account.number,
+    lid: account.lid,
+    jid: account.jid('pn'),
+    lidJid: account.jid('lid'),
+    name: account.name,
+    ...(account.business !== undefined && { business: account.business }),
+    companions: [...account.companions.values()].map((companion) => ({
+      id: companion.id,
+      connected: companion.connection !== undefined,
+      active: companion.active,
+      preKeys: companion.preKeys.length,
+      mail: companion.mail.length,
+    })),
+  };
+}
+
+export function companionsOf({ world }: Network, number: string, device?: number): Companion[] {
+  const all = [...world.people.need(number).companions.values()];
+  return device === undefined ? all : all.filter(({ id }) => id === device);
+}
+
+export const peopleCommands = {
+  account: ({ world }: Network, { number, ...options }: { number: string } & AccountOptions) => {
+    const account = world.people.get(number) ?? world.addAccount(number, options);
+    if (options.name !== undefined) account.name = options.name;
+    if (options.business !== undefined) account.business = options.business;
+    return viewAccount(account);
+  },
+
+  accounts: ({ world }: Network) => world.people.all().map(viewAccount),
+
+  removeAccount: ({ world }: Network, { number }: { number: string }) => {
+    const account = world.people.need(number);
+    for (const companion of account.companions.values()) unlink(world, companion);
+    world.people.remove(account);
+    return {};
+  },
+
+  manners: ({ world }: Network, { number, ...manners }: { number: string } & Partial<Manners>) => {
+    const account = world.people.need(number);
+    account.manners = { ...account.manners, ...manners };
+    return account.manners;
+  },
+
+  scan: async ({ world, pairing }: Network, { number, code }: { number: string; code: string }) => {
+    const companion = await pairing.scan(world.people.need(number), code);
+    return { device: companion.id };
+  },
+
+  typeCode: async (network: Network, { number, code }: { number: string; code: string }) => {
+    const { world, codes } = network;
+    const account = world.people.need(number);
+    await world.until(
+      () => (codes.waitsFor(number) ? true : undefined),
+      `a client that pairs with ${number}`,
+    );
+    const companion = await codes.type(account, code.replace(/[^0-9A-Za-z]/g, '').toUpperCase());
+    return { device: companion.id };
+  },
+
+  unlink: (network: Network, { number, device }: { number: string; device?: number }) => {
+    const leaving = companionsOf(network, number, device);
+    for (const companion of leaving) unlink(network.world, companion);
+    return { unlinked: leaving.length };
+  },
+
+  group: (
+    { world }: Network,
+    { id, subject, members }: { id?: string; subject: string; members: string[] },
+  ) => {
+    const group = {
+      id: id ?? `1203630${String(world.groups.size + 1).padStart(11, '0')}`,
+      subject,
+      createdAt: Date.now(),
+      members: members.map((number) => world.people.need(number).number),
+    };
+    world.groups.set(group.id, group);
+    return { id: group.id, jid: groupJid(group) };
+  },
+};

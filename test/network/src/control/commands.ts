@@ -1,0 +1,19 @@
+import { chatCommands } from './commands-chat.js';
+import { faultCommands } from './commands-faults.js';
+import { lookCommands } from './commands-look.js';
+import { mediaCommands } from './commands-media.js';
+import { peopleCommands } from './commands-people.js';
+
+/** Everything that the control API can do. Each takes one JSON object and answers one. */
+export const commands = {
+  ...peopleCommands,
+  ...chatCommands,
+  ...faultCommands,
+  ...lookCommands,
+  ...mediaCommands,
+};
+
+export type Commands = typeof commands;
+export type CommandName = keyof Commands;
+export type ArgumentsOf<Name extends CommandName> = Parameters<Commands[Name]>[1];
+export type AnswerOf<Name extends CommandName> = Awaited<ReturnType<Commands[Name]>>;

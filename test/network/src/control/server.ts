@@ -1,0 +1,60 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Network } from '../network.js';
+import { commands, type CommandName } from './commands.js';
+
+const LONGEST_BODY = 64 * 1024 * 1024;
+
+/** The control API: `POST /<command>` with a JSON object, for whoever plays the people on the network. */
+export class ControlServer {
+  readonly #server: Server;
+
+  constructor(network: Network) {
+    this.#server = createServer((request, response) => void handle(network, request, response));
+  }
+
+  async listen(port = 0, host = '127.0.0.1'): Promise<string> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(port, host, resolve);
+    });
+    return `http://${host}:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
+async function handle(network: Network, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const name = (request.url ?? '').slice(1);
+  const say = (status: number, body: unknown) => {
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(body ?? {}));
+  };
+  if (!isCommand(name)) {
+    return say(404, { error: `no command "${name}", only: ${Object.keys(commands).join(', ')}` });
+  }
+  try {
+    const command = commands[name] as (network: Network, args: unknown) => unknown;
+    say(200, await command(network, await readJson(request)));
+  } catch (error) {
+    const { name: kind, message } = error as Error;
+    say(400, { error: message, kind });
+  }
+}
+
+const isCommand = (name: string): name is CommandName => Object.hasOwn(commands, name);
+
+async function readJson(request: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > LONGEST_BODY) throw new Error('the body is too long');
+    chunks.push(chunk);
+  }
+  const text = Buffer.concat(chunks).toString('utf8');
+  return text === '' ? {} : (JSON.parse(text) as unknown);
+}

@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Person } from './control/client.js';
+import { setStage, type Stage } from './testing/stage.js';
+
+let stage: Stage;
+let bia: Person;
+let group: string;
+
+beforeAll(async () => {
+  stage = await setStage();
+  bia = await stage.network.contact('5511900000003', { name: 'Bia', devices: 2 });
+  group = await stage.network.group('Team', [stage.phone, stage.ana, bia]);
+});
+afterAll(() => stage.close());
+
+describe('a group', () => {
+  it('is known to its members, with lids and numbers', async () => {
+    const { client, ana } = stage;
+    const metadata = await client.socket.groupMetadata(group);
+    expect(metadata).toMatchObject({ subject: 'Team', addressingMode: 'lid', size: 3 });
+    expect(metadata.participants).toContainEqual(
+      expect.objectContaining({ id: ana.lidJid, phoneNumber: ana.jid }),
+    );
+    expect(Object.keys(await client.socket.groupFetchAllParticipating())).toEqual([group]);
+  });
+
+  it('is written to with a sender key, which every device of every member gets once', async () => {
+    const { client, network, ana } = stage;
+    const first = await client.send(group, { text: 'hello all' });
+    for (const person of [ana, bia]) {
+      expect(await person.receives({ id: first.id, group })).toMatchObject({
+        encryption: 'skmsg',
+        text: 'hello all',
+      });
+    }
+    await network.waitReceived({ id: first.id, to: bia.number, device: 1, fate: 'shown' });
+    const second = await client.send(group, { text: 'hello again' });
+    await ana.receives({ id: second.id });
+    const [stanza] = await network.stanzas({ way: 'in', tag: 'message', id: second.id });
+    expect((stanza?.stanza.content as { tag: string }[]).map(({ tag }) => tag)).not.toContain('participants');
+  });
+
+  it('is written in by a member, whose key comes with the first message', async () => {
+    const { client, ana } = stage;
+    for (const text of ['from Ana', 'from Ana again']) {
+      const got = await client.gotId(await ana.writes(text, { to: group }));
+      expect(got.key).toMatchObject({ remoteJid: group, participant: ana.lidJid });
+      expect(client.text(got)).toBe(text);
+    }
+  });
+
+  it('asks again where a key is missing, both ways', async () => {
+    const { client, network, running } = stage;
+    const carla = await network.contact('5511900000004', { name: 'Carla' });
+    running.network.world.groups.get(group.split('@')[0] ?? '')?.members.push(carla.number);
+    for (const row of client.auth.rows.keys())
+      if (row.startsWith('sender-key ')) client.auth.rows.delete(row);
+    const got = await client.gotId(await stage.ana.writes('who am I?', { to: group }));
+    expect(client.text(got)).toBe('who am I?');
+    const { id } = await client.send(group, { text: 'and now' });
+    for (const person of [stage.ana, bia, carla]) await person.receives({ id });
+  });
+
+  it('refuses those who are not in it', async () => {
+    const { client, network, ana } = stage;
+    const other = await network.group('Others', [ana, bia]);
+    await expect(client.socket.groupMetadata(other)).rejects.toThrow();
+    expect((await network.status()).violations).toEqual([]);
+  });
+});

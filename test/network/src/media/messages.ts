@@ -1,0 +1,86 @@
+import { createCipheriv, randomBytes } from 'node:crypto';
+import { hkdf, proto } from '@whiskeysockets/baileys';
+import { unwrap } from '../people/contents.js';
+import type { World } from '../world.js';
+import { openFile, sealFile, type FileKind } from './sealed-file.js';
+
+export type MediaKind = Exclude<FileKind, 'history'>;
+
+export interface MediaFields {
+  mimetype?: string;
+  caption?: string;
+  fileName?: string;
+  seconds?: number;
+  /** A voice message. */
+  ptt?: boolean;
+}
+
+const TYPES: Record<MediaKind, string> = {
+  image: 'image/png',
+  video: 'video/mp4',
+  audio: 'audio/ogg; codecs=opus',
+  document: 'application/octet-stream',
+  sticker: 'image/webp',
+};
+
+/** A person sends a file: it is encrypted and uploaded, and the message says where it is. */
+export function fileMessage(
+  world: World,
+  kind: MediaKind,
+  { bytes, fields = {} }: { bytes: Buffer; fields?: MediaFields },
+): proto.IMessage {
+  const { bytes: sealed, ...reference } = sealFile(bytes, kind);
+  const place = mediaOf(world).put(sealed, 'phone');
+  world.keptFiles.set(place.directPath, sealed);
+  const content = {
+    ...place,
+    ...reference,
+    mimetype: TYPES[kind],
+    mediaKeyTimestamp: Math.floor(Date.now() / 1000),
+    ...fields,
+  };
+  return { [`${kind}Message`]: content };
+}
+
+interface FileInMessage {
+  kind: MediaKind;
+  reference: { mediaKey: Uint8Array; fileSha256: Uint8Array; fileEncSha256: Uint8Array; directPath: string };
+}
+
+/** The file that a message brings, with what is needed to open it. */
+export function fileIn(message: proto.IMessage | undefined): FileInMessage | undefined {
+  const inner = unwrap(message) as
+    Record<string, Partial<FileInMessage['reference']> | undefined> | undefined;
+  for (const kind of Object.keys(TYPES) as MediaKind[]) {
+    const { mediaKey, fileSha256, fileEncSha256, directPath } = inner?.[`${kind}Message`] ?? {};
+    if (mediaKey && fileSha256 && fileEncSha256 && directPath) {
+      return { kind, reference: { mediaKey, fileSha256, fileEncSha256, directPath } };
+    }
+  }
+  return undefined;
+}
+
+/** A person opens the file of a message. */
+export function openFileIn(world: World, message: proto.IMessage | undefined): Buffer {
+  const file = fileIn(message);
+  if (!file) throw new Error('the message brings no file');
+  const stored = mediaOf(world).get(file.reference.directPath);
+  if (!stored) throw new Error('the file is not on the media hosts');
+  return openFile(stored.bytes, file.reference, file.kind);
+}
+
+/** The phone's answer to a request for a file that is no longer there: where it is now, encrypted with its key. */
+export function movedNotice(mediaKey: Uint8Array, id: string, directPath: string) {
+  const { SUCCESS } = proto.MediaRetryNotification.ResultType;
+  const plain = proto.MediaRetryNotification.encode({ stanzaId: id, directPath, result: SUCCESS }).finish();
+  const key = Buffer.from(hkdf(Buffer.from(mediaKey), 32, { info: 'WhatsApp Media Retry Notification' }));
+  const iv = randomBytes(12);
+  const cipher = createCipheriv('aes-256-gcm', key, iv);
+  cipher.setAAD(Buffer.from(id));
+  return { iv, ciphertext: Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()]) };
+}
+
+function mediaOf(world: World) {
+  if (!world.media) throw new Error('this network has no media hosts');
+  return world.media;
+}

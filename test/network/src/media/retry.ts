@@ -1,0 +1,31 @@
+import type { Companion } from '../people/account.js';
+import { deliver } from '../post/mail.js';
+import { child, node, seconds, type Node } from '../wire/nodes.js';
+import type { World } from '../world.js';
+import { fileIn, movedNotice } from './messages.js';
+
+const GONE = '2';
+
+/**
+ * A client could not download a file and asks the own phone, which has it: it uploads it again and says where. What
+ * the phone keeps is what the sender's device has written.
+ */
+export function askedForFile(world: World, companion: Companion, stanza: Node): void {
+  const id = stanza.attrs.id ?? '';
+  const named = child(stanza, 'rmr')?.attrs ?? {};
+  const sender = world.people.byJid(named.participant ?? named.jid);
+  const file = fileIn(sender?.phone.kept(id)?.message);
+  const kept = file && world.keptFiles.get(file.reference.directPath);
+  const content =
+    file && kept && world.media
+      ? found(file.reference.mediaKey, id, world.media.put(kept, 'phone').directPath)
+      : [node('error', { code: GONE })];
+  const attributes = { from: companion.account.jid('pn'), type: 'mediaretry', id, t: seconds() };
+  const rmr = node('rmr', { jid: named.jid, from_me: named.from_me, participant: named.participant });
+  deliver(companion, node('notification', attributes, [...content, rmr]));
+}
+
+function found(mediaKey: Uint8Array, id: string, directPath: string): Node[] {
+  const { iv, ciphertext } = movedNotice(mediaKey, id, directPath);
+  return [node('encrypt', {}, [node('enc_p', {}, ciphertext), node('enc_iv', {}, iv)])];
+}

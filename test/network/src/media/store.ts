@@ -1,0 +1,119 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { MEDIA_CERTIFICATE } from './certificate.js';
+
+export interface StoredFile {
+  path: string;
+  bytes: Buffer;
+  uploadedBy: 'client' | 'phone';
+}
+
+const LONGEST_UPLOAD = 128 * 1024 * 1024;
+const PREFIX = '/v/t62/';
+
+/** The media hosts: encrypted files by their path, which they cannot read. Over TLS, as everywhere. */
+export class MediaStore {
+  /** What a client must show at an upload. */
+  readonly auth = randomBytes(24).toString('base64url');
+  readonly #files = new Map<string, StoredFile>();
+  readonly #gone = new Set<string>();
+  readonly #server: Server = createServer(MEDIA_CERTIFICATE, (request, response) => {
+    this.#handle(request, response).catch(() => answer(response, 500, { error: 'internal' }));
+  });
+  #name = '127.0.0.1';
+  /** Answers for the next requests, as status codes: an upload or a download that fails. */
+  readonly failures: { upload: number[]; download: number[] } = { upload: [], download: [] };
+
+  async listen(name = '127.0.0.1', port = 0): Promise<this> {
+    this.#name = name;
+    await new Promise<void>((resolve) => this.#server.listen(port, name, resolve));
+    return this;
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  /** `127.0.0.1:port`, as told to clients. */
+  get host(): string {
+    return `${this.#name}:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** @returns where the file is from now on */
+  put(bytes: Buffer, uploadedBy: StoredFile['uploadedBy']): { directPath: string; url: string } {
+    const path = `${PREFIX}${randomBytes(16).toString('hex')}.enc`;
+    this.#files.set(path, { path, bytes, uploadedBy });
+    const directPath = `${path}?ccb=11-4&oh=${randomBytes(8).toString('hex')}`;
+    return { directPath, url: `https://${this.host}${directPath}` };
+  }
+
+  get(directPath: string): StoredFile | undefined {
+    return this.#files.get(pathOf(directPath));
+  }
+
+  /** Files do not stay for ever: from now on it is 410. */
+  expire(directPath: string): void {
+    const path = pathOf(directPath);
+    if (this.#files.delete(path)) this.#gone.add(path);
+  }
+
+  list(): StoredFile[] {
+    return [...this.#files.values()];
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', `https://${this.#name}`);
+    if (request.method === 'POST') return this.#upload(request, response, url);
+    const failure = this.failures.download.shift();
+    if (failure !== undefined) return answer(response, failure, { error: 'told to fail' });
+    const file = this.#files.get(url.pathname);
+    if (!file) return answer(response, this.#gone.has(url.pathname) ? 410 : 404, { error: 'not here' });
+    serve(request, response, file.bytes);
+  }
+
+  async #upload(request: IncomingMessage, response: ServerResponse, url: URL): Promise<void> {
+    const bytes = await readAll(request);
+    const failure = this.failures.upload.shift();
+    if (failure !== undefined) return answer(response, failure, { error: 'told to fail' });
+    if (url.searchParams.get('auth') !== this.auth) return answer(response, 401, { error: 'bad auth' });
+    // The name of an upload is the hash of what is uploaded, in both places.
+    const hash = createHash('sha256').update(bytes).digest('base64url');
+    const named = [url.pathname.split('/').at(-1), url.searchParams.get('token')];
+    if (named.some((name) => plain(name ?? '') !== hash)) return answer(response, 400, { error: 'bad hash' });
+    const { directPath, url: address } = this.put(bytes, 'client');
+    answer(response, 200, { url: address, direct_path: directPath, handle: hash });
+  }
+}
+
+const pathOf = (directPath: string): string => directPath.split('?')[0] ?? '';
+
+const plain = (name: string): string => decodeURIComponent(name).replaceAll('=', '');
+
+function answer(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json' });
+  response.end(JSON.stringify(body));
+}
+
+function serve(request: IncomingMessage, response: ServerResponse, bytes: Buffer): void {
+  const range = /^bytes=(\d+)-(\d*)$/.exec(request.headers.range ?? '');
+  const from = Number(range?.[1] ?? 0);
+  const to = range?.[2] ? Number(range[2]) + 1 : bytes.length;
+  const part = bytes.subarray(from, to);
+  const headers = { 'content-type': 'application/octet-stream', 'content-length': part.length };
+  response.writeHead(range ? 206 : 200, headers);
+  response.end(part);
+}
+
+async function readAll(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > LONGEST_UPLOAD) throw new Error('the upload is too long');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

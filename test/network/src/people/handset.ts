@@ -1,0 +1,62 @@
+import { SignalDevice, type Address, type DeviceSnapshot } from '../signal/device.js';
+import type { proto } from '@whiskeysockets/baileys';
+import type { Account, Companion } from './account.js';
+
+/** A message that a simulated device has written, kept so that it can be sent again when it is asked for. */
+export interface Written {
+  id: string;
+  message: proto.IMessage;
+  /** Number of the one written to, or the jid of the group. */
+  to: string;
+  attributes: Record<string, string | undefined>;
+}
+
+const KEPT = 2000;
+
+/** A device of a simulated person: the phone (device 0) or one linked to it. */
+export class Handset {
+  readonly signal: SignalDevice;
+  readonly #written = new Map<string, Written>();
+  readonly #keysGiven = new Set<string>();
+  #work: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    readonly account: Account,
+    readonly id: number,
+    snapshot?: DeviceSnapshot,
+  ) {
+    this.signal = new SignalDevice(snapshot);
+  }
+
+  get address(): Address {
+    return { user: this.account.lid, device: this.id };
+  }
+
+  /** Does one thing after the other: a ratchet must not be stepped twice at once. */
+  do<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#work.then(work);
+    this.#work = done.catch(() => undefined);
+    return done;
+  }
+
+  keep(written: Written): void {
+    this.#written.set(written.id, written);
+    const oldest = this.#written.keys().next().value;
+    if (this.#written.size > KEPT && oldest !== undefined) this.#written.delete(oldest);
+  }
+
+  /** Whether a companion has this device's key of a group. */
+  hasGivenKey(group: string, companion: Companion): boolean {
+    return this.#keysGiven.has(keyGiven(group, companion));
+  }
+
+  gaveKey(group: string, companion: Companion): void {
+    this.#keysGiven.add(keyGiven(group, companion));
+  }
+
+  kept(id: string): Written | undefined {
+    return this.#written.get(id);
+  }
+}
+
+const keyGiven = (group: string, { account, id }: Companion): string => `${group} ${account.number}:${id}`;

@@ -1,0 +1,231 @@
+import type { proto } from '@whiskeysockets/baileys';
+import { groupJid, type Group } from '../groups/group.js';
+import { deliver } from '../post/mail.js';
+import { readPreKey, readSignedPreKey, type Bundle } from '../signal/keys.js';
+import { bytesOf, child, node, numberOf, ProtocolError, seconds, type Node } from '../wire/nodes.js';
+import { takePreKey } from '../session/prekeys.js';
+import type { World } from '../world.js';
+import type { Account, Companion } from './account.js';
+import type { Handset, Written } from './handset.js';
+import { stanzaType } from './stanza-type.js';
+
+export interface WriteOptions {
+  id?: string;
+  /** Name shown with the message instead of the account's. */
+  name?: string;
+  /** Further attributes of the stanza. */
+  attributes?: Record<string, string | undefined>;
+  /** Which name of the sender the stanza shows, instead of the account's habit. */
+  addressing?: 'lid' | 'pn';
+}
+
+/** A person writes to a number: to each of its companions, each in a Signal session of its own. */
+export async function write(
+  world: World,
+  handset: Handset,
+  to: Account,
+  content: { message: proto.IMessage; options?: WriteOptions },
+): Promise<string> {
+  const { message, options = {} } = content;
+  const id = options.id ?? world.nextId();
+  const sender = handset.account;
+  const server = options.addressing ?? sender.manners.addressing;
+  const attributes = {
+    id,
+    from: sender.jid(server, handset.id),
+    [server === 'lid' ? 'sender_pn' : 'sender_lid']: sender.jid(server === 'lid' ? 'pn' : 'lid'),
+    addressing_mode: server,
+    notify: options.name ?? sender.name,
+    t: seconds(),
+    ...stanzaType(message),
+    ...(sender.business !== undefined && { verified_level: 'unknown' }),
+    ...options.attributes,
+  };
+  to.heardFrom.add(sender.number);
+  handset.keep({ id, message, to: to.number, attributes });
+  await toCompanions(handset, to, { message, attributes });
+  world.changed();
+  return id;
+}
+
+/** A person writes from the own phone: the companions of the same account get a copy of it. */
+export async function writeFromPhone(
+  world: World,
+  account: Account,
+  to: Account | Group,
+  content: { message: proto.IMessage; options?: WriteOptions },
+): Promise<string> {
+  const { message, options = {} } = content;
+  const id = options.id ?? world.nextId();
+  const server = options.addressing ?? account.manners.addressing;
+  const chat = 'members' in to ? groupJid(to) : to.jid(server);
+  const attributes = {
+    id,
+    from: account.jid(server),
+    recipient: chat,
+    ...(!('members' in to) && {
+      [`peer_recipient_${server === 'lid' ? 'pn' : 'lid'}`]: to.jid(server === 'lid' ? 'pn' : 'lid'),
+    }),
+    addressing_mode: server,
+    notify: account.name,
+    t: seconds(),
+    ...stanzaType(message),
+    ...options.attributes,
+  };
+  const copy = { deviceSentMessage: { destinationJid: chat, message } };
+  account.phone.keep({ id, message: copy, to: account.number, attributes });
+  await toCompanions(account.phone, account, { message: copy, attributes });
+  world.changed();
+  return id;
+}
+
+/** A message between devices of one account: keys, history. */
+export async function writeToOwn(
+  world: World,
+  companion: Companion,
+  message: proto.IMessage,
+): Promise<string> {
+  const { account } = companion;
+  const id = world.nextId();
+  const attributes = {
+    id,
+    from: account.jid('lid'),
+    category: 'peer',
+    peer_recipient_pn: account.jid('pn'),
+    addressing_mode: 'lid',
+    t: seconds(),
+    type: 'text',
+    push_priority: 'high',
+  };
+  account.phone.keep({ id, message, to: account.number, attributes });
+  await account.phone.do(() => toCompanion(account.phone, companion, { message, attributes }));
+  return id;
+}
+
+/** A person writes in a group, with a sender key that each device gets once. */
+export async function writeToGroup(
+  world: World,
+  handset: Handset,
+  group: Group,
+  content: { message: proto.IMessage; options?: WriteOptions },
+): Promise<string> {
+  const { message, options = {} } = content;
+  const id = options.id ?? world.nextId();
+  const { account } = handset;
+  const jid = groupJid(group);
+  const attributes = {
+    id,
+    from: jid,
+    participant: account.jid('lid', handset.id),
+    participant_pn: account.jid('pn'),
+    addressing_mode: 'lid',
+    notify: options.name ?? account.name,
+    t: seconds(),
+    ...stanzaType(message),
+    ...options.attributes,
+  };
+  handset.keep({ id, message, to: jid, attributes });
+  await handset.do(async () => {
+    const key = await handset.signal.makeSenderKey(jid, handset.address);
+    const sealed = node(
+      'enc',
+      { v: '2', type: 'skmsg' },
+      await handset.signal.encryptToGroup(jid, handset.address, message),
+    );
+    const companions = group.members
+      .filter((number) => number !== account.number)
+      .flatMap((number) => [...world.people.need(number).companions.values()]);
+    for (const companion of companions) {
+      const own = handset.hasGivenKey(jid, companion) ? [] : [await sealKey(handset, companion, jid, key)];
+      handset.gaveKey(jid, companion);
+      deliver(companion, node('message', attributes, [...own, sealed]));
+    }
+  });
+  world.changed();
+  return id;
+}
+
+async function sealKey(handset: Handset, companion: Companion, group: string, key: Buffer): Promise<Node> {
+  const message = {
+    senderKeyDistributionMessage: { groupId: group, axolotlSenderKeyDistributionMessage: key },
+  };
+  return seal(handset, companion, message);
+}
+
+async function toCompanions(
+  handset: Handset,
+  to: Account,
+  content: { message: proto.IMessage; attributes: Written['attributes'] },
+): Promise<void> {
+  await handset.do(async () => {
+    for (const companion of to.companions.values()) await toCompanion(handset, companion, content);
+  });
+}
+
+async function toCompanion(
+  handset: Handset,
+  companion: Companion,
+  content: { message: proto.IMessage; attributes: Written['attributes'] },
+): Promise<void> {
+  const sealed = await seal(handset, companion, content.message);
+  deliver(companion, node('message', content.attributes, [sealed]));
+}
+
+async function seal(
+  handset: Handset,
+  companion: Companion,
+  message: proto.IMessage,
+  count?: number,
+): Promise<Node> {
+  const address = { user: companion.account.lid, device: companion.id };
+  if (!handset.signal.hasSession(address)) {
+    await handset.signal.startSession(address, takePreKey(companion));
+  }
+  const { type, bytes } = await handset.signal.encrypt(address, message);
+  return node('enc', { v: '2', type, count: count === undefined ? undefined : String(count) }, bytes);
+}
+
+interface AskedAgain {
+  companion: Companion;
+  id: string;
+  count: number;
+  /** What the companion offers for a new session. */
+  keys: Node | undefined;
+  receipt: Node;
+}
+
+/** A companion could not read a message: it gets it once more, in a new session. */
+export async function sendAgain(world: World, handset: Handset, asked: AskedAgain): Promise<void> {
+  const { companion } = asked;
+  const written = handset.kept(asked.id);
+  if (!written) throw new Error(`message ${asked.id} was never written by ${handset.account.number}`);
+  await handset.do(async () => {
+    const address = { user: companion.account.lid, device: companion.id };
+    handset.signal.forgetSession(address);
+    const bundle = asked.keys ? offered(companion, asked) : takePreKey(companion);
+    await handset.signal.startSession(address, bundle);
+    const group = written.to.endsWith('@g.us') ? written.to : undefined;
+    const key = group && (await handset.signal.makeSenderKey(group, handset.address));
+    const message = key
+      ? {
+          ...written.message,
+          senderKeyDistributionMessage: { groupId: group, axolotlSenderKeyDistributionMessage: key },
+        }
+      : written.message;
+    const sealed = await seal(handset, companion, message, asked.count);
+    deliver(companion, node('message', written.attributes, [sealed]));
+  });
+  world.changed();
+}
+
+function offered(companion: Companion, { keys, receipt }: AskedAgain): Bundle {
+  const identity = bytesOf(child(keys, 'identity'), 'identity');
+  if (!identity.equals(companion.identity)) throw new ProtocolError('offers keys of another identity');
+  const preKey = child(keys, 'key');
+  return {
+    registrationId: numberOf(child(receipt, 'registration'), 'registration'),
+    identity,
+    signedPreKey: readSignedPreKey(child(keys, 'skey'), identity),
+    ...(preKey && { preKey: readPreKey(preKey, 'pre-key') }),
+  };
+}

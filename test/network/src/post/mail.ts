@@ -1,0 +1,45 @@
+import type { Companion, Mail } from '../people/account.js';
+import { node, type Node } from '../wire/nodes.js';
+import { NETWORK } from '../wire/jids.js';
+
+const PREVIEWED = ['message', 'receipt', 'notification'] as const;
+
+/**
+ * Hands a companion a stanza that must not get lost: it stays in its mail until the companion has said that it took
+ * it, and comes again at every login until then.
+ */
+export function deliver(companion: Companion, stanza: Node): void {
+  const mail: Mail = { stanza };
+  companion.mail.push(mail);
+  if (companion.active && companion.connection) give(companion, mail);
+}
+
+function give(companion: Companion, mail: Mail, attributes: Record<string, string> = {}): void {
+  if (!companion.connection) return;
+  mail.given = companion.connection.id;
+  companion.connection.send({ ...mail.stanza, attrs: { ...mail.stanza.attrs, ...attributes } });
+}
+
+/** The companion takes mail from now on: first what waited, marked as such, in the order of its arrival. */
+export function hasComeOnline(companion: Companion): void {
+  const { connection } = companion;
+  if (!connection || companion.active) return;
+  companion.active = true;
+  const waiting = companion.mail.filter((mail) => mail.given !== connection.id);
+  const count = (tag: string) => String(waiting.filter(({ stanza }) => stanza.tag === tag).length);
+  if (waiting.length > 0) {
+    const counts = Object.fromEntries(PREVIEWED.map((tag) => [tag, count(tag)]));
+    const preview = node('offline_preview', { count: String(waiting.length), ...counts, appdata: '0' });
+    connection.send(node('ib', { from: NETWORK }, [preview]));
+  }
+  waiting.forEach((mail, position) => give(companion, mail, { offline: String(position) }));
+  connection.send(node('ib', { from: NETWORK }, [node('offline', { count: String(waiting.length) })]));
+}
+
+/** The companion has taken what has this id. */
+export function settle(companion: Companion, tag: string, ids: readonly string[]): void {
+  const settled = new Set(ids);
+  companion.mail = companion.mail.filter(
+    ({ stanza }) => stanza.tag !== tag || !settled.has(stanza.attrs.id ?? ''),
+  );
+}

@@ -1,0 +1,75 @@
+import type { Account, Companion } from '../people/account.js';
+import { deliver } from '../post/mail.js';
+import { bundleNodes, readPreKey, readSignedPreKey, type Bundle } from '../signal/keys.js';
+import { NETWORK, parseJid } from '../wire/jids.js';
+import {
+  bytesOf,
+  child,
+  children,
+  node,
+  numberOf,
+  ProtocolError,
+  seconds,
+  type Node,
+} from '../wire/nodes.js';
+import type { World } from '../world.js';
+
+/** Below this many the network asks a client for more. */
+const FEW = 10;
+
+/** A client's keys for those who want to write to it: its signed pre-key, and pre-keys that are used once each. */
+export function uploadKeys(companion: Companion, query: Node): void {
+  const identity = bytesOf(child(query, 'identity'), 'identity');
+  if (!identity.equals(companion.identity))
+    throw new ProtocolError('keys of another identity than was paired');
+  const registrationId = numberOf(child(query, 'registration'), 'registration');
+  const signedPreKey = readSignedPreKey(child(query, 'skey'), identity);
+  const fresh = children(child(query, 'list'), 'key').map((one) => readPreKey(one, 'pre-key'));
+  companion.registrationId = registrationId;
+  companion.signedPreKey = signedPreKey;
+  // An upload whose answer was lost comes again: the same keys count once.
+  const ids = new Set(fresh.map(({ id }) => id));
+  companion.preKeys = [...companion.preKeys.filter(({ id }) => !ids.has(id)), ...fresh];
+}
+
+export function rotateSignedPreKey(companion: Companion, query: Node): void {
+  companion.signedPreKey = readSignedPreKey(child(child(query, 'rotate'), 'skey'), companion.identity);
+}
+
+/** Hands out a bundle of a companion. Each pre-key leaves once, and the client hears when few are left. */
+export function takePreKey(companion: Companion): Bundle {
+  const preKey = companion.preKeys.shift();
+  if (companion.preKeys.length < FEW && preKey) {
+    const count = node('count', { value: String(companion.preKeys.length) });
+    const id = `low-${preKey.id}`;
+    deliver(companion, node('notification', { from: NETWORK, type: 'encrypt', id, t: seconds() }, [count]));
+  }
+  return {
+    registrationId: companion.registrationId,
+    identity: companion.identity,
+    signedPreKey: companion.signedPreKey,
+    ...(preKey && { preKey }),
+  };
+}
+
+/** The answer to a client that wants to write to the devices it names. */
+export function keysOf(world: World, query: Node): Node {
+  const users = children(child(query, 'key'), 'user').map(({ attrs }) => userKeys(world, attrs.jid));
+  return node('list', {}, users);
+}
+
+function userKeys(world: World, jid: string | undefined): Node {
+  const account = world.people.byJid(jid);
+  const bundle = account && bundleOf(account, parseJid(jid)?.device ?? 0);
+  if (!bundle) {
+    return node('user', { jid }, [node('error', { code: '404', text: 'item-not-found' })]);
+  }
+  return node('user', { jid, t: seconds() }, bundleNodes(bundle));
+}
+
+function bundleOf(account: Account, device: number): Bundle | undefined {
+  const handset = account.handsets.get(device);
+  if (handset) return handset.signal.bundle();
+  const companion = account.companions.get(device);
+  return companion && takePreKey(companion);
+}

@@ -1,0 +1,36 @@
+import type { Account, Companion } from '../people/account.js';
+import { node, type Node } from '../wire/nodes.js';
+import type { World } from '../world.js';
+
+/** Who is online, and who is writing: told to those who look, and never kept. */
+export function takePresence(world: World, companion: Companion, stanza: Node): void {
+  const { type, to } = stanza.attrs;
+  if (type === 'subscribe') {
+    const watched = world.people.byJid(to);
+    if (watched) companion.connection?.send(presenceOf(watched, to ?? ''));
+    return;
+  }
+  companion.available = type !== 'unavailable';
+}
+
+function presenceOf(account: Account, jid: string): Node {
+  const available = [...account.companions.values()].some((one) => one.available);
+  return node('presence', { from: jid, type: available ? undefined : 'unavailable', last: 'deny' });
+}
+
+/** A client writes, or records, or has stopped. */
+export function takeChatState(world: World, companion: Companion, stanza: Node): void {
+  const receiver = world.people.byJid(stanza.attrs.to);
+  const server = stanza.attrs.to?.endsWith('@lid') ? 'lid' : 'pn';
+  const state = node('chatstate', { from: companion.account.jid(server) }, stanza.content);
+  for (const other of receiver?.companions.values() ?? []) other.connection?.send(state);
+}
+
+/** A person writes, or records: whoever is online sees it. */
+export function showState(person: Account, to: Account, state: 'composing' | 'recording' | 'paused'): void {
+  const shown = state === 'recording' ? node('composing', { media: 'audio' }) : node(state);
+  const stanza = node('chatstate', { from: person.jid(person.manners.addressing) }, [shown]);
+  for (const companion of to.companions.values()) {
+    if (companion.available) companion.connection?.send(stanza);
+  }
+}

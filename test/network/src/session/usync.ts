@@ -1,0 +1,60 @@
+import type { Account } from '../people/account.js';
+import { phoneJid } from '../wire/jids.js';
+import { child, children, node, seconds, textOf, type Node } from '../wire/nodes.js';
+import type { World } from '../world.js';
+import { signedDeviceList } from './device-list.js';
+
+/** Answers who is on the network, under which lid, and with which devices. */
+export function usync(world: World, query: Node): Node {
+  const asked = child(query, 'usync');
+  const wanted = new Set(children(child(asked, 'query')).map(({ tag }) => tag));
+  const users = children(child(asked, 'list'), 'user').map((user) => answerFor(world, user, wanted));
+  const attributes = {
+    sid: asked?.attrs.sid,
+    mode: asked?.attrs.mode,
+    context: asked?.attrs.context,
+    last: 'true',
+    index: '0',
+  };
+  return node('usync', attributes, [node('result'), node('list', {}, users)]);
+}
+
+function answerFor(world: World, user: Node, wanted: ReadonlySet<string>): Node {
+  const typed = textOf(child(user, 'contact'));
+  const phone = typed.replace(/\D/g, '');
+  const jid = user.attrs.jid ?? (phone ? phoneJid(phone) : undefined);
+  const account = world.people.byJid(jid);
+  const canonical = user.attrs.jid ?? account?.jid('pn') ?? jid;
+  const answers: Record<string, () => Node | undefined> = {
+    contact: () => contact(account, typed),
+    devices: () => devices(account),
+    lid: () => account && node('lid', { val: account.jid('lid') }),
+    status: () => node('status', { t: seconds() }, Buffer.alloc(0)),
+    business: () => (account?.business === undefined ? undefined : business(account.business)),
+    disappearing_mode: () => node('disappearing_mode', { duration: '0', t: seconds() }),
+  };
+  const told = Object.entries(answers)
+    .filter(([what]) => wanted.has(what))
+    .flatMap(([, answer]) => answer() ?? []);
+  return node('user', { jid: canonical }, told);
+}
+
+function contact(account: Account | undefined, typed: string): Node {
+  return node('contact', { type: account ? 'in' : 'out' }, typed ? Buffer.from(typed) : undefined);
+}
+
+function devices(account: Account | undefined): Node {
+  if (!account) return node('devices', {}, [node('device-list', {}, [])]);
+  const list = account
+    .devices()
+    .map((id) => node('device', { id: String(id), 'key-index': id === 0 ? undefined : String(id) }));
+  const attributes = { ts: seconds() };
+  return node('devices', {}, [
+    node('device-list', {}, list),
+    node('key-index-list', attributes, signedDeviceList(account)),
+  ]);
+}
+
+function business(name: string): Node {
+  return node('business', {}, [node('verified_name', { v: '1' }, Buffer.from(name))]);
+}

@@ -1,0 +1,108 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { setStage, type Stage } from './testing/stage.js';
+import { until, type StockClient } from './testing/stock-client.js';
+
+let stage: Stage;
+let client: StockClient;
+
+beforeAll(async () => {
+  stage = await setStage();
+});
+beforeEach(async () => {
+  client = await stage.recover();
+});
+afterAll(() => stage.close());
+
+const reopened = () => stage.newClient(stage.client.auth).open();
+
+describe('a connection ends', () => {
+  it('with 440 for the older of two with the same credentials, which is not heard any more', async () => {
+    const { network, phone } = stage;
+    const second = await reopened().connected();
+    expect(await client.closed()).toMatchObject({ code: 440 });
+    expect(second.state).toBe('open');
+    const { id } = await second.send(stage.ana.jid, { text: 'from the second' });
+    await stage.ana.receives({ id });
+    const [account] = await network.call('accounts', undefined);
+    expect(account).toMatchObject({ number: phone.number, companions: [{ id: 1, connected: true }] });
+  });
+
+  it.each([503, 515, 500])('with %d when the network says so, and it can come back', async (code) => {
+    const { network, phone } = stage;
+    await network.streamError(phone.number, code);
+    expect(await client.closed()).toMatchObject({ code });
+    await reopened().connected();
+  });
+
+  it('without a word when the cable is pulled, and it can come back', async () => {
+    const { network, phone } = stage;
+    await network.cut(phone.number);
+    expect(await client.closed()).toMatchObject({ code: 428 });
+    await reopened().connected();
+  });
+
+  it('and cannot be made during an outage', async () => {
+    const { network } = stage;
+    await network.outage(true, { cut: true });
+    await client.closed();
+    expect((await reopened().closed()).code).not.toBe(401);
+    await network.outage(false);
+    await reopened().connected();
+  });
+});
+
+describe('a device that is no longer linked gets 401', () => {
+  it('because the owner removed it, and it cannot come back', async () => {
+    const { phone } = stage;
+    const other = await stage.newClient().pair(phone);
+    await phone.unlinks(Number(other.socket.user?.id.split(/[:@]/)[1]));
+    expect(await other.closed()).toMatchObject({ code: 401 });
+    expect(await stage.newClient(other.auth).open().closed()).toMatchObject({ code: 401 });
+    expect(client.state).toBe('open');
+  });
+
+  it('because it left by itself', async () => {
+    const { phone, network } = stage;
+    const other = await stage.newClient().pair(phone);
+    await other.socket.logout();
+    await network.call('waitDevices', { number: phone.number, count: 1 });
+    expect(await stage.newClient(other.auth).open().closed()).toMatchObject({ code: 401 });
+  });
+});
+
+describe('a ban', () => {
+  it('for an hour cuts off and says how long it lasts, at each login', async () => {
+    const { network, phone } = stage;
+    await network.ban(phone.number, { minutes: 60 });
+    const { code, data } = await client.closed();
+    expect(code).toBe(402);
+    expect(data).toMatchObject({ reason: '402', code: '101' });
+    expect(Number((data as { expire: string }).expire)).toBeGreaterThan(3500);
+    expect(await reopened().closed()).toMatchObject({ code: 402 });
+    await network.lift(phone.number);
+    await reopened().connected();
+  });
+
+  it('that is over lets the number in again', async () => {
+    const { network, phone } = stage;
+    const ends = Date.now() + 600;
+    await network.ban(phone.number, { minutes: 0.01 });
+    await client.closed();
+    await until(() => (Date.now() > ends ? true : undefined), 'the end of the ban');
+    await reopened().connected();
+  });
+
+  it.each([403, 406, 405])('with reason %d does so too', async (reason) => {
+    const { network, phone } = stage;
+    await network.ban(phone.number, { reason });
+    expect(await client.closed()).toMatchObject({ code: reason });
+    expect(await reopened().closed()).toMatchObject({ code: reason });
+  });
+
+  it('of an old version is 405', async () => {
+    const { network } = stage;
+    await network.call('oldestVersion', { version: [2, 9999, 0] });
+    await client.stop();
+    expect(await reopened().closed()).toMatchObject({ code: 405 });
+  });
+});

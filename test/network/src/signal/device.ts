@@ -1,0 +1,258 @@
+import './quiet.js';
+import { BufferJSON, encodeWAMessage, proto, unpadRandomMax16 } from '@whiskeysockets/baileys';
+import {
+  GroupCipher,
+  GroupSessionBuilder,
+  SenderKeyDistributionMessage,
+  SenderKeyName,
+  SenderKeyRecord,
+} from '@whiskeysockets/baileys/lib/Signal/Group/index.js';
+import * as libsignal from 'libsignal';
+import { makeKeyPair, makeRegistrationId, makeSignedPreKey, typed, type Bundle } from './keys.js';
+import { CounterUsed, UnreadableMessage } from './errors.js';
+import type { KeyPair } from '../wire/certificates.js';
+
+/** Address of a Signal session: a user, by lid, and one of that user's devices. */
+export interface Address {
+  user: string;
+  device: number;
+}
+
+export interface Ciphertext {
+  type: 'pkmsg' | 'msg';
+  bytes: Buffer;
+}
+
+type Sessions = Map<string, string>;
+
+/** What a cipher of libsignal does to one session, which its declaration leaves out. */
+interface OpenCipher {
+  doDecryptWhisperMessage(bytes: Buffer, session: unknown): Promise<Buffer>;
+}
+interface OpenRecord {
+  getSessions(): unknown[];
+  removeOldSessions(): void;
+}
+
+export interface DeviceSnapshot {
+  registrationId: number;
+  identity: KeyPair;
+  signedPreKey: { id: number; pair: KeyPair; signature: Buffer };
+  preKeys: [number, KeyPair][];
+  nextPreKey: number;
+  sessions: [string, string][];
+  senderKeys: [string, string][];
+}
+
+/** One device of a simulated person, with real Signal sessions of its own. Its calls must not overlap. */
+export class SignalDevice {
+  readonly #state: Omit<DeviceSnapshot, 'preKeys' | 'sessions' | 'senderKeys'>;
+  readonly #preKeys: Map<number, KeyPair>;
+  readonly #sessions: Sessions;
+  readonly #senderKeys: Map<string, string>;
+
+  constructor(snapshot?: DeviceSnapshot) {
+    const identity = snapshot?.identity ?? makeKeyPair();
+    this.#state = {
+      identity,
+      registrationId: snapshot?.registrationId ?? makeRegistrationId(),
+      signedPreKey: snapshot?.signedPreKey ?? makeSignedPreKey(identity, 1),
+      nextPreKey: snapshot?.nextPreKey ?? 1,
+    };
+    this.#preKeys = new Map(snapshot?.preKeys);
+    this.#sessions = new Map(snapshot?.sessions);
+    this.#senderKeys = new Map(snapshot?.senderKeys);
+  }
+
+  get identity(): KeyPair {
+    return this.#state.identity;
+  }
+
+  get registrationId(): number {
+    return this.#state.registrationId;
+  }
+
+  snapshot(): DeviceSnapshot {
+    return {
+      ...this.#state,
+      preKeys: [...this.#preKeys],
+      sessions: [...this.#sessions],
+      senderKeys: [...this.#senderKeys],
+    };
+  }
+
+  /** A bundle with a pre-key that no other bundle has. */
+  bundle(): Bundle {
+    const { signedPreKey, identity, registrationId } = this.#state;
+    const id = this.#state.nextPreKey++;
+    const pair = makeKeyPair();
+    this.#preKeys.set(id, pair);
+    return {
+      registrationId,
+      identity: Buffer.from(identity.public),
+      signedPreKey: {
+        id: signedPreKey.id,
+        key: Buffer.from(signedPreKey.pair.public),
+        signature: signedPreKey.signature,
+      },
+      preKey: { id, key: Buffer.from(pair.public) },
+    };
+  }
+
+  hasSession(address: Address): boolean {
+    const record = this.#load(nameOf(address));
+    return record?.haveOpenSession() ?? false;
+  }
+
+  forgetSession(address: Address): void {
+    this.#sessions.delete(nameOf(address));
+  }
+
+  async startSession(address: Address, bundle: Bundle): Promise<void> {
+    const { signedPreKey, preKey } = bundle;
+    await new libsignal.SessionBuilder(this.#storage(), protocolAddress(address)).initOutgoing({
+      registrationId: bundle.registrationId,
+      identityKey: typed(bundle.identity),
+      signedPreKey: {
+        keyId: signedPreKey.id,
+        publicKey: typed(signedPreKey.key),
+        signature: signedPreKey.signature,
+      },
+      // Absent where the device has run out, which the declaration does not foresee.
+      preKey: (preKey && { keyId: preKey.id, publicKey: typed(preKey.key) }) as {
+        keyId: number;
+        publicKey: Buffer;
+      },
+    });
+  }
+
+  async encrypt(address: Address, message: proto.IMessage): Promise<Ciphertext> {
+    const cipher = new libsignal.SessionCipher(this.#storage(), protocolAddress(address));
+    const { type, body } = await cipher.encrypt(encodeWAMessage(message));
+    return { type: type === 3 ? 'pkmsg' : 'msg', bytes: Buffer.from(body, 'binary') };
+  }
+
+  /** @throws CounterUsed for a key used before, UnreadableMessage for everything else */
+  async decrypt(address: Address, sealed: { type: string; bytes: Uint8Array }): Promise<proto.Message> {
+    const cipher = new libsignal.SessionCipher(this.#storage(), protocolAddress(address));
+    const bytes = Buffer.from(sealed.bytes);
+    try {
+      const plain =
+        sealed.type === 'pkmsg'
+          ? await cipher.decryptPreKeyWhisperMessage(bytes)
+          : await this.#decryptInSession(cipher, address, bytes);
+      return proto.Message.decode(unpadRandomMax16(plain));
+    } catch (error) {
+      throw readError(error);
+    }
+  }
+
+  async takeSenderKey(group: string, sender: Address, distribution: Uint8Array): Promise<void> {
+    const message = new SenderKeyDistributionMessage(null, null, null, null, distribution);
+    await new GroupSessionBuilder(this.#senderKeyStore()).process(senderKeyName(group, sender), message);
+  }
+
+  async makeSenderKey(group: string, self: Address): Promise<Buffer> {
+    const builder = new GroupSessionBuilder(this.#senderKeyStore());
+    return Buffer.from((await builder.create(senderKeyName(group, self))).serialize());
+  }
+
+  async encryptToGroup(group: string, self: Address, message: proto.IMessage): Promise<Buffer> {
+    const cipher = new GroupCipher(this.#senderKeyStore(), senderKeyName(group, self));
+    return Buffer.from(await cipher.encrypt(encodeWAMessage(message)));
+  }
+
+  async decryptFromGroup(group: string, sender: Address, bytes: Uint8Array): Promise<proto.Message> {
+    try {
+      const cipher = new GroupCipher(this.#senderKeyStore(), senderKeyName(group, sender));
+      return proto.Message.decode(unpadRandomMax16(await cipher.decrypt(Buffer.from(bytes))));
+    } catch (error) {
+      throw readError(error);
+    }
+  }
+
+  /**
+   * What SessionCipher.decryptWhisperMessage does, but telling a used counter apart from a session that does not
+   * fit: the first is dropped in silence by phones, the second makes them ask again.
+   */
+  async #decryptInSession(cipher: libsignal.SessionCipher, address: Address, bytes: Buffer): Promise<Buffer> {
+    const record = this.#load(nameOf(address));
+    if (!record) throw new UnreadableMessage('no session');
+    const open = record as unknown as OpenRecord;
+    const errors: Error[] = [];
+    for (const session of open.getSessions()) {
+      try {
+        const plain = await (cipher as unknown as OpenCipher).doDecryptWhisperMessage(bytes, session);
+        open.removeOldSessions();
+        this.#store(nameOf(address), record);
+        return plain;
+      } catch (error) {
+        errors.push(error as Error);
+      }
+    }
+    throw (
+      errors.find((error) => error.name === 'MessageCounterError') ?? errors[0] ?? new Error('no session')
+    );
+  }
+
+  #load(name: string): libsignal.SessionRecord | undefined {
+    const stored = this.#sessions.get(name);
+    // A fresh copy each time: a decryption that fails leaves its record half advanced.
+    return stored === undefined
+      ? undefined
+      : libsignal.SessionRecord.deserialize(JSON.parse(stored) as Buffer);
+  }
+
+  #store(name: string, record: libsignal.SessionRecord): void {
+    this.#sessions.set(name, JSON.stringify(record.serialize()));
+  }
+
+  #storage(): libsignal.SignalStorage {
+    const signed = this.#state.signedPreKey.pair;
+    return {
+      loadSession: async (name) => this.#load(name),
+      storeSession: async (name, record) => this.#store(name, record),
+      isTrustedIdentity: () => true,
+      loadPreKey: async (id) => {
+        const pair = this.#preKeys.get(Number(id));
+        return pair && pairOf(pair);
+      },
+      removePreKey: (id) => void this.#preKeys.delete(id),
+      loadSignedPreKey: () => pairOf(signed),
+      getOurRegistrationId: () => this.registrationId,
+      getOurIdentity: () => pairOf(this.identity),
+    };
+  }
+
+  #senderKeyStore() {
+    return {
+      loadSenderKey: async (name: SenderKeyName) => {
+        const stored = this.#senderKeys.get(name.toString());
+        return stored === undefined
+          ? new SenderKeyRecord()
+          : SenderKeyRecord.deserialize(Buffer.from(stored));
+      },
+      storeSenderKey: async (name: SenderKeyName, record: SenderKeyRecord) => {
+        this.#senderKeys.set(name.toString(), JSON.stringify(record.serialize(), BufferJSON.replacer));
+      },
+    };
+  }
+}
+
+const nameOf = (address: Address): string => protocolAddress(address).toString();
+
+const protocolAddress = ({ user, device }: Address) => new libsignal.ProtocolAddress(user, device);
+
+const senderKeyName = (group: string, sender: Address) => new SenderKeyName(group, protocolAddress(sender));
+
+const pairOf = (pair: KeyPair) => ({
+  privKey: Buffer.from(pair.private),
+  pubKey: typed(pair.public),
+});
+
+function readError(error: unknown): Error {
+  if (error instanceof UnreadableMessage) return error;
+  const { name, message } = error as Error;
+  const used = name === 'MessageCounterError' || message.startsWith('Received message with old counter');
+  return used ? new CounterUsed(message) : new UnreadableMessage(message);
+}

@@ -1,0 +1,36 @@
+import { ControlServer } from './control/server.js';
+import { NetworkClient } from './control/client.js';
+import { Network, type NetworkOptions } from './network.js';
+
+export interface StartOptions extends NetworkOptions {
+  controlPort?: number;
+}
+
+export interface RunningNetwork {
+  network: Network;
+  client: NetworkClient;
+  /** `ws://...`, the address for clients. */
+  url: string;
+  controlUrl: string;
+  /** The key that clients must trust, 32 bytes. */
+  root: Buffer;
+  close(): Promise<void>;
+}
+
+/** The network with its control API, both ready to be used. */
+export async function startNetwork(options: StartOptions = {}): Promise<RunningNetwork> {
+  const network = await new Network(options).listen();
+  const control = new ControlServer(network);
+  const controlUrl = await control.listen(options.controlPort, options.host);
+  return {
+    network,
+    client: new NetworkClient(controlUrl),
+    url: network.url,
+    controlUrl,
+    root: Buffer.from(network.world.certificates.root.public),
+    close: async () => {
+      await control.close();
+      await network.close();
+    },
+  };
+}

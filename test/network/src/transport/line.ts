@@ -1,0 +1,35 @@
+/** What is wrong with the line between a client and the network, the same in both directions. */
+export interface LineFaults {
+  latencyMs: number;
+  /** The share of stanzas that never arrive, 0 to 1. */
+  loss: number;
+  /** Swallows everything while the connection stays open: a half-dead one. */
+  frozen: boolean;
+}
+
+export const GOOD_LINE: LineFaults = { latencyMs: 0, loss: 0, frozen: false };
+
+/** One direction of a connection. It delays and loses, and never reorders. */
+export class Line {
+  #busyUntil = 0;
+  #waiting = 0;
+
+  constructor(
+    private readonly faults: () => LineFaults,
+    private readonly random: () => number = Math.random,
+  ) {}
+
+  carry(arrive: () => void): void {
+    const { latencyMs, loss, frozen } = this.faults();
+    if (frozen || (loss > 0 && this.random() < loss)) return;
+    if (latencyMs === 0 && this.#waiting === 0) return arrive();
+    // A stanza sent after the latency was lowered still waits for those before it.
+    const at = Math.max(this.#busyUntil, Date.now() + latencyMs);
+    this.#busyUntil = at;
+    this.#waiting++;
+    setTimeout(() => {
+      this.#waiting--;
+      if (!this.faults().frozen) arrive();
+    }, at - Date.now());
+  }
+}

@@ -1,0 +1,140 @@
+import { execFile } from 'node:child_process';
+import { cpus, loadavg } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { openDatabase, type Database } from '@gwk/api/database';
+import { partitionSweep } from '@gwk/api/worker/sweeps/retention';
+import { createLogger } from '@gwk/core/log';
+import type { LoadOptions, LoadResult } from './accept/load.js';
+import { setStage, type Stage } from './accept/stage.js';
+
+/**
+ * What sends feel of a million events, and as many deliveries, whose time is over: the load of bench-accept on
+ * `gwk api`, with nothing beside it and with the worker's partition sweep beside it, in turns. Each time the million is
+ * written first and the machine is left alone until Postgres has it on its disk.
+ */
+const ROWS = Number(process.env['ROWS'] ?? 1_000_000);
+const ROUNDS = Number(process.env['ROUNDS'] ?? 3);
+const MEASURE_MS = Number(process.env['SECONDS'] ?? 8) * 1_000;
+const CONNECTIONS = Number(process.env['CONNECTIONS'] ?? 16);
+const WARM_UP = 5_000;
+const RAMP_MS = 500;
+const INSTANCES = 20;
+/** The size of a received message, sealed. */
+const DATA_BYTES = 500;
+const OPTIONS = { messageDays: 90, eventDays: 90, deliveryDays: 90, contentHours: 24, stateMonths: 25 };
+const EXPIRED_DAYS = 91;
+const LOAD = fileURLToPath(new URL('./accept/load.js', import.meta.url));
+
+interface Round extends LoadResult {
+  /** How long the sweep took. */
+  sweepMs?: number;
+}
+
+const stage = await setStage({
+  instances: INSTANCES,
+  withoutSync: process.env['SYNC'] === 'off',
+  nodeArguments: [],
+});
+const db = openDatabase({ url: stage.databaseUrl, poolSize: 2, program: 'bench' });
+try {
+  await measure();
+} finally {
+  await db.$disconnect();
+  await stage.stop();
+}
+
+async function measure(): Promise<void> {
+  console.log(
+    `${cpus().length} x ${cpus()[0]?.model ?? 'processor'}, Node ${process.version}, load of the machine ` +
+      `${loadavg()[0]!.toFixed(1)}; ${ROUNDS} rounds of ${MEASURE_MS / 1000} s, ${CONNECTIONS} connections\n`,
+  );
+  await load(stage, { run: 0, maxRequests: WARM_UP, measureMs: 60_000 });
+  const quiet: Round[] = [];
+  const busy: Round[] = [];
+  for (let round = 1; round <= ROUNDS; round++) {
+    await fill(db);
+    quiet.push(await load(stage, { run: 2 * round, measureMs: MEASURE_MS }));
+    console.log(line('alone', quiet.at(-1)!));
+    const [result, sweepMs] = await Promise.all([
+      load(stage, { run: 2 * round + 1, measureMs: MEASURE_MS }),
+      expireHalfway(),
+    ]);
+    busy.push({ ...result, sweepMs });
+    console.log(line('expiring', busy.at(-1)!));
+  }
+  const worst = (rounds: Round[]) => Math.max(...rounds.map(({ slowest }) => slowest));
+  console.log(
+    `\nslowest send: ${worst(quiet).toFixed(0)} ms alone, ${worst(busy).toFixed(0)} ms while ${ROWS} events and ` +
+      `${ROWS} deliveries expire`,
+  );
+  const refused = [...quiet, ...busy]
+    .flatMap(({ statuses }) => Object.keys(statuses))
+    .filter((code) => code !== '202');
+  if (refused.length > 0) throw new Error(`not everything was accepted: ${refused.join(', ')}`);
+}
+
+/** A day whose time is over, full of rows. */
+async function fill(database: Database): Promise<void> {
+  const day = new Date(Date.now() - EXPIRED_DAYS * 86_400_000).toISOString().slice(0, 10);
+  await database.$executeRawUnsafe(
+    `SELECT gwk_ensure_partitions(parent, '${day}', '${day}') FROM unnest(ARRAY['events', 'webhook_deliveries']) AS parent`,
+  );
+  const account = await database.account.findFirstOrThrow();
+  const statement = async (sql: string) => {
+    await database.$transaction(
+      async (tx) => {
+        await tx.$executeRawUnsafe(`SET LOCAL statement_timeout = 0`);
+        await tx.$executeRawUnsafe(sql);
+      },
+      { timeout: 600_000 },
+    );
+  };
+  const id = (n: string) => `overlay(gwk_lowest_id('${day}'::date::timestamp AT TIME ZONE 'UTC'
+    + ${n} * interval '80 milliseconds')::text PLACING lpad(to_hex(${n}), 12, '0') FROM 25 FOR 12)::uuid`;
+  await statement(
+    `INSERT INTO events (id, account_id, type, "timestamp", data_sealed)
+     SELECT ${id('n')}, '${account.id}', 'message.received', '${day}', decode(repeat(md5(n::text), ${Math.ceil(DATA_BYTES / 16)}), 'hex')
+     FROM generate_series(1, ${ROWS}) AS n`,
+  );
+  await statement(
+    `INSERT INTO webhook_deliveries (id, account_id, endpoint_id, event_id, event_type, status, attempts, created_at)
+     SELECT ${id('n')}, '${account.id}', '${account.id}', ${id('n')}, 'message.received', 'succeeded', 1, '${day}'
+     FROM generate_series(1, ${ROWS}) AS n`,
+  );
+  await database.$executeRawUnsafe('CHECKPOINT');
+}
+
+async function expireHalfway(): Promise<number> {
+  await new Promise((resolve) => setTimeout(resolve, RAMP_MS + MEASURE_MS / 3));
+  const sweep = partitionSweep({ db, log: createLogger('bench', 'warn') }, OPTIONS);
+  const began = performance.now();
+  const { amount } = await sweep.pass();
+  const ms = performance.now() - began;
+  if (amount !== 2) throw new Error(`${amount} partitions were dropped, and not 2`);
+  return ms;
+}
+
+async function load(
+  { subjects, instances, apiKeys }: Stage,
+  run: Pick<LoadOptions, 'run' | 'measureMs' | 'maxRequests'>,
+): Promise<LoadResult> {
+  const options: LoadOptions = {
+    port: subjects[1].port,
+    connections: CONNECTIONS,
+    rampMs: RAMP_MS,
+    instances,
+    apiKeys,
+    conversations: 1_000,
+    ...run,
+  };
+  const { stdout } = await promisify(execFile)(process.execPath, [LOAD, JSON.stringify(options)]);
+  return JSON.parse(stdout) as LoadResult;
+}
+
+function line(name: string, { perSecond, p50, p99, slowest, sweepMs }: Round): string {
+  const swept = sweepMs === undefined ? '' : `   expired in ${sweepMs.toFixed(0)} ms`;
+  return `${name.padEnd(9)} ${perSecond.toFixed(0).padStart(6)} /s   p50 ${p50.toFixed(1).padStart(5)} ms   p99 ${p99
+    .toFixed(1)
+    .padStart(6)} ms   slowest ${slowest.toFixed(0).padStart(5)} ms${swept}`;
+}

@@ -1,0 +1,152 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { SealError, type Sealer } from '@gwk/core/sealing';
+import { createClient } from 'redis';
+import type pg from 'pg';
+
+/**
+ * Looks for a word in everything that a gateway keeps. Plain: as text, in hexadecimal, in base64 wherever it begins
+ * within its three bytes. Sealed: in what a holder of the keys can open.
+ */
+export function formsOf(word: string): string[] {
+  const bytes = Buffer.from(word);
+  const base64 = [0, 1, 2].flatMap((shift) => {
+    const text = Buffer.concat([Buffer.alloc(shift), bytes])
+      .toString('base64')
+      .replaceAll('=', '');
+    // The letters at both ends depend on the neighbours.
+    const inner = text.slice(shift === 0 ? 0 : shift + 1, -2);
+    return [inner, inner.replaceAll('+', '-').replaceAll('/', '_')];
+  });
+  return [...new Set([word, bytes.toString('hex'), ...base64])];
+}
+
+interface Column {
+  table: string;
+  column: string;
+  type: string;
+}
+
+/** Every column of every table; partitions are looked at through their parents. */
+async function columnsOf(client: pg.Client): Promise<Column[]> {
+  const { rows } = await client.query<Column>(
+    `SELECT c.relname AS table, a.attname AS column, format_type(a.atttypid, a.atttypmod) AS type
+     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
+     WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+       AND a.attnum > 0 AND NOT a.attisdropped
+     ORDER BY 1, a.attnum`,
+  );
+  return rows;
+}
+
+/** The columns (`table.column`) that have the word in the plain. */
+export async function plainColumns(client: pg.Client, word: string): Promise<string[]> {
+  const found: string[] = [];
+  for (const { table, column } of await columnsOf(client)) {
+    const { rows } = await client.query(
+      `SELECT 1 FROM "${table}" t, unnest($1::text[]) AS form WHERE strpos(t."${column}"::text, form) > 0 LIMIT 1`,
+      [formsOf(word)],
+    );
+    if (rows.length > 0) found.push(`${table}.${column}`);
+  }
+  return found;
+}
+
+export interface SealedContent {
+  /** Column -> the words that are in what it seals, in order. */
+  words: Record<string, string[]>;
+  /** Columns of bytes with a value that is nothing sealed. */
+  unsealed: string[];
+}
+
+/** @param pattern of the words; scopes: the ids that rows are sealed for */
+export async function sealedColumns(
+  client: pg.Client,
+  sealer: Sealer,
+  scopes: readonly string[],
+  pattern: RegExp,
+): Promise<SealedContent> {
+  const words: Record<string, string[]> = {};
+  const unsealed: string[] = [];
+  for (const { table, column, type } of await columnsOf(client)) {
+    if (type !== 'bytea') continue;
+    const name = `${table}.${column}`;
+    const { rows } = await client.query<{ value: Buffer }>(
+      `SELECT "${column}" AS value FROM "${table}" WHERE "${column}" IS NOT NULL`,
+    );
+    const opened = rows.map(({ value }) => open(sealer, scopes, name, value));
+    if (opened.includes(null)) unsealed.push(name);
+    const said = opened.flatMap((text) => [...(text ?? '').matchAll(pattern)].map((match) => match[1]!));
+    if (said.length > 0) words[name] = [...new Set(said)].sort();
+  }
+  return { words, unsealed };
+}
+
+/** Null where no scope opens it. */
+function open(sealer: Sealer, scopes: readonly string[], column: string, value: Buffer): string | null {
+  for (const scope of scopes) {
+    try {
+      return sealer.open(scope, column, value).toString('utf8');
+    } catch (error) {
+      if ((error as Error).name !== SealError.name) throw error;
+    }
+  }
+  return null;
+}
+
+/** The keys of Redis, streams and all, that have the word in their name or their value. */
+export async function redisKeys(url: string, word: string): Promise<{ keys: number; found: string[] }> {
+  const client = createClient({ url });
+  await client.connect();
+  const forms = formsOf(word);
+  const found: string[] = [];
+  try {
+    const keys = await client.keys('*');
+    for (const key of keys) {
+      const value = `${key} ${await valueOf(client, key)}`;
+      if (forms.some((form) => value.includes(form))) found.push(key);
+    }
+    return { keys: keys.length, found };
+  } finally {
+    await client.close();
+  }
+}
+
+interface Redis {
+  type(key: string): Promise<string>;
+  get(key: string): Promise<unknown>;
+  xRange(key: string, from: string, to: string): Promise<unknown>;
+  hGetAll(key: string): Promise<unknown>;
+  lRange(key: string, from: number, to: number): Promise<unknown>;
+  sMembers(key: string): Promise<unknown>;
+  zRange(key: string, from: number, to: number): Promise<unknown>;
+}
+
+const READERS: Record<string, (client: Redis, key: string) => Promise<unknown>> = {
+  string: (client, key) => client.get(key),
+  stream: (client, key) => client.xRange(key, '-', '+'),
+  hash: (client, key) => client.hGetAll(key),
+  list: (client, key) => client.lRange(key, 0, -1),
+  set: (client, key) => client.sMembers(key),
+  zset: (client, key) => client.zRange(key, 0, -1),
+};
+
+async function valueOf(client: Redis, key: string): Promise<string> {
+  const type = await client.type(key);
+  const read = READERS[type];
+  if (!read && type !== 'none') throw new Error(`${key} is a ${type}, which this search cannot read`);
+  return JSON.stringify((await read?.(client, key)) ?? null);
+}
+
+/** The files of a folder that have the word in their name or their bytes. */
+export function filesWith(folder: string, word: string): { files: number; found: string[] } {
+  const names = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+  const forms = formsOf(word);
+  const found = names.filter((name) => {
+    const bytes = readFileSync(name);
+    return forms.some((form) => name.includes(form) || bytes.includes(form));
+  });
+  return { files: names.length, found };
+}

@@ -1,0 +1,46 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import type { Environment } from './program.js';
+
+/** A shell into which commands are typed one after the other: what one sets, the next one has. */
+export class Shell {
+  readonly #child: ChildProcess;
+  #output = '';
+  #waiting: (() => void) | undefined;
+  #ended = false;
+
+  constructor(cwd: string, env: Environment) {
+    this.#child = spawn('bash', [], { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] });
+    const take = (chunk: Buffer): void => {
+      this.#output += chunk.toString('utf8');
+      this.#waiting?.();
+    };
+    this.#child.stdout!.on('data', take);
+    this.#child.stderr!.on('data', take);
+    this.#child.on('exit', () => {
+      this.#ended = true;
+      this.#waiting?.();
+    });
+  }
+
+  /** @returns what was printed @throws Error where the command fails, or takes too long */
+  async type(command: string, timeoutMs = 60_000): Promise<string> {
+    this.#output = '';
+    const mark = `__end_${Math.random().toString(36).slice(2)}__`;
+    this.#child.stdin!.write(`${command}\nprintf '\\n${mark} %s\\n' $?\n`);
+    const end = new RegExp(`\\n${mark} (\\d+)\\n$`);
+    const deadline = setTimeout(() => this.#child.kill('SIGKILL'), timeoutMs);
+    while (!end.test(this.#output) && !this.#ended) {
+      await new Promise<void>((resolve) => (this.#waiting = resolve));
+    }
+    clearTimeout(deadline);
+    const code = end.exec(this.#output)?.[1];
+    const printed = this.#output.replace(end, '');
+    if (code !== '0') throw new Error(`${command}\nended with ${code ?? 'no end'}:\n${printed}`);
+    return printed;
+  }
+
+  close(): void {
+    this.#child.stdin!.end();
+    this.#child.kill('SIGKILL');
+  }
+}

@@ -1,0 +1,37 @@
+import { get, type IncomingHttpHeaders } from 'node:http';
+
+/** An event stream as its consumer reads it. */
+export interface OpenStream {
+  readonly events: { event: string; data: Record<string, unknown> }[];
+  /** Comments: the pings. */
+  readonly comments: string[];
+  state: { status: number; headers: IncomingHttpHeaders; ended: boolean };
+  close(): void;
+}
+
+export function openStream(url: string, apiKey: string): OpenStream {
+  const events: OpenStream['events'] = [];
+  const comments: string[] = [];
+  const state: OpenStream['state'] = { status: 0, headers: {}, ended: false };
+  const read = (block: string): void => {
+    const [, event, data] = /^event: (.*)\ndata: (.*)$/.exec(block) ?? [];
+    if (event && data) events.push({ event, data: JSON.parse(data) as Record<string, unknown> });
+    else comments.push(block);
+  };
+  const request = get(url, { headers: { authorization: `Bearer ${apiKey}` }, agent: false }, (response) => {
+    state.status = response.statusCode ?? 0;
+    state.headers = response.headers;
+    let text = '';
+    response.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk;
+      for (let end = text.indexOf('\n\n'); end !== -1; end = text.indexOf('\n\n')) {
+        read(text.slice(0, end));
+        text = text.slice(end + 2);
+      }
+    });
+    response.on('end', () => (state.ended = true));
+    response.on('error', () => (state.ended = true));
+  });
+  request.on('error', () => (state.ended = true));
+  return { events, comments, state, close: () => request.destroy() };
+}
