@@ -34,7 +34,7 @@ export type RawPod = Stored & Pick<V1Pod, 'spec' | 'status'> & { metadata: NonNu
 export function readPod(raw: RawPod, publicToUuid: (id: string) => string | null): EnginePod | null {
   const identity = identityOf(raw, publicToUuid);
   if (!identity) return null;
-  const state = raw.status?.containerStatuses?.find(({ name }) => name === COMPONENT)?.state;
+  const state = stateOf(raw);
   const end = endOf(raw, state);
   return {
     ...identity,
@@ -45,6 +45,10 @@ export function readPod(raw: RawPod, publicToUuid: (id: string) => string | null
     trouble: end ? null : troubleOf(raw, state),
     end,
   };
+}
+
+function stateOf({ status }: RawPod): V1ContainerState | undefined {
+  return status?.containerStatuses?.find(({ name }) => name === COMPONENT)?.state;
 }
 
 /** The API server writes down when the grace is over. */

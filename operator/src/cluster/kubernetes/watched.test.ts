@@ -35,7 +35,7 @@ describeOnKubernetes('a supervised watch', (cluster) => {
   });
 
   const path = (name = '') => `/api/v1/namespaces/${namespace}/configmaps${name && `/${name}`}`;
-  const put = (name: string, value: string) =>
+  const put = (name: string, value: string): Promise<object> =>
     cluster().applied({
       apiVersion: 'v1',
       kind: 'ConfigMap',
@@ -43,8 +43,13 @@ describeOnKubernetes('a supervised watch', (cluster) => {
       data: { value },
     });
   const remove = (name: string) => cluster().delete(path(name));
-  const seen = () =>
-    Object.fromEntries([...watched.names()].map((name) => [name.split('/')[1], watched.get(name)]));
+  const seen = (): Record<string, string | undefined> => {
+    const entries = [...watched.names()].map((name): [string, string | undefined] => [
+      name.split('/')[1] ?? '',
+      watched.get(name),
+    ]);
+    return Object.fromEntries(entries);
+  };
 
   async function start(times: Partial<WatchTimes> = {}): Promise<void> {
     watched = new Watched<ConfigMap, string>({

@@ -27,6 +27,8 @@ export interface Seen {
   path: string;
   query: URLSearchParams;
   type: string | undefined;
+  /** What the server said; 0 while it has not. */
+  code: number;
 }
 
 const LATE_MS = 400;
@@ -92,13 +94,15 @@ export class FaultyApi {
       path: url.pathname,
       query: url.searchParams,
       type: incoming.headers['content-type'],
+      code: 0,
     };
     this.seen.push(seen);
     const instead = this.instead(seen);
     if (instead) return void response.writeHead(instead.code).end(instead.body);
     const body = Buffer.concat(chunks);
-    if (url.searchParams.get('watch') === 'true') return this.#watch(incoming, response);
-    await this.#call(incoming, response, body);
+    if (url.searchParams.get('watch') === 'true') await this.#watch(incoming, response);
+    else await this.#call(incoming, response, body);
+    seen.code = response.statusCode;
   }
 
   async #call(incoming: IncomingMessage, response: ServerResponse, body: Buffer): Promise<void> {
@@ -110,7 +114,7 @@ export class FaultyApi {
         .writeHead(409)
         .end(JSON.stringify({ reason: 'Conflict', message: 'as it happens' }));
     const broken = (dice -= after) < 0;
-    if (!broken && (dice -= late) < 0) await sleep(this.#random() * LATE_MS);
+    if (!broken && dice < late) await sleep(this.#random() * LATE_MS);
     const answer = await this.#forward(incoming, body);
     if (broken) return void response.destroy();
     response.writeHead(answer.statusCode ?? 502, { 'content-type': 'application/json' });

@@ -89,15 +89,20 @@ export class OperatorStage {
   }
 
   /** Through what fails at will. */
-  kube(): KubeConfig {
+  kube(token = this.cluster.plane.token): KubeConfig {
     const kube = new KubeConfig();
     kube.loadFromOptions({
       clusters: [{ name: 'test', server: this.#apiUrl, skipTLSVerify: true }],
-      users: [{ name: 'admin', token: this.cluster.plane.token }],
+      users: [{ name: 'admin', token }],
       contexts: [{ name: 'test', cluster: 'test', user: 'admin', namespace: this.namespace }],
       currentContext: 'test',
     });
     return kube;
+  }
+
+  /** Calls of the operators that the API server has forbidden. */
+  refused(): string[] {
+    return this.api.seen.filter(({ code }) => code === 403).map(({ method, path }) => `${method} ${path}`);
   }
 
   #log(): Logger {
