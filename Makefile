@@ -105,3 +105,7 @@ bench-flow: build ## Accepted to sent, through an engine
 .PHONY: bench-retention
 bench-retention: build ## What sends feel of a million events that expire
 	@exec node test/dist/bench/retention.js
+
+.PHONY: bench-operator
+bench-operator: build ## The operator among 10,000 Instances on a real API server (INSTANCES=n)
+	@exec node test/dist/bench/operator.js

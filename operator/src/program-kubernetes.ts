@@ -1,8 +1,8 @@
-import { KubeConfig } from '@kubernetes/client-node';
+import type { KubeConfig } from '@kubernetes/client-node';
 import type { Logger } from '@gwk/core/log';
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { kubeAccess, kubeConfigAccess } from './cluster/kubernetes/access.js';
 import { KubeClient } from './cluster/kubernetes/client.js';
 import { KubernetesCluster } from './cluster/kubernetes/kubernetes.js';
 import { Leader, type LeaderTimes } from './cluster/kubernetes/leader.js';
@@ -30,8 +30,6 @@ export interface KubernetesOptions extends OperatorOptions {
   lost?: () => void;
 }
 
-const NAMESPACE_FILE = '/var/run/secrets/kubernetes.io/serviceaccount/namespace';
-
 /** Several may run; one leads, the others wait, ready to. */
 export async function startOnKubernetes(
   config: OperatorConfig,
@@ -41,10 +39,10 @@ export async function startOnKubernetes(
   if (config.profilesFile === undefined)
     throw new Error('set GWK_OPERATOR_PROFILES to a file of engine profiles');
   const profiles = readProfiles(config.profilesFile);
-  const kube = options.kube ?? kubeConfig();
-  const own = ownNamespace(kube);
+  const access = options.kube ? kubeConfigAccess(options.kube) : await kubeAccess();
+  const own = access.namespace ?? 'default';
   const calls = kubernetesMetrics();
-  const client = new KubeClient(kube, { onCall: calls.count });
+  const client = new KubeClient(access, { onCall: calls.count });
   const cluster = new KubernetesCluster({
     client,
     log,
@@ -123,26 +121,6 @@ class Term {
 
   checks(): Record<string, string | null> {
     return { started: this.#leader.leading && !this.#started ? 'starting' : null };
-  }
-}
-
-/** KUBECONFIG where it is set, else the cluster that this runs in, else the configuration of kubectl. */
-function kubeConfig(): KubeConfig {
-  const kube = new KubeConfig();
-  if (process.env['KUBECONFIG'] === undefined && process.env['KUBERNETES_SERVICE_HOST'] !== undefined)
-    kube.loadFromCluster();
-  else kube.loadFromDefault();
-  if (!kube.getCurrentCluster()) throw new Error('there is no cluster: set KUBECONFIG');
-  return kube;
-}
-
-function ownNamespace(kube: KubeConfig): string {
-  const given = kube.getContextObject(kube.getCurrentContext())?.namespace;
-  if (given !== undefined && given !== '') return given;
-  try {
-    return readFileSync(NAMESPACE_FILE, 'utf8').trim();
-  } catch {
-    return 'default';
   }
 }
 

@@ -5,6 +5,7 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { createRequire } from 'node:module';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { kubeConfigAccess, serviceAccountAccess } from './access.js';
 import { KubeClient, KubeError, PATCH_TYPES } from './client.js';
 import { Leader, microTime } from './leader.js';
 import { recordingLog, temporaryFolder, until } from '../../testing/folder.js';
@@ -38,7 +39,7 @@ describeOnKubernetes('calls of the Kubernetes API', (cluster) => {
     kube.loadFromClusterAndUser({ name: 'test', server, skipTLSVerify: true }, { name: 'admin', ...user });
     const onCall = (verb: string, resource: string, code: number) =>
       counted.push(`${verb} ${resource} ${code}`);
-    const made = new KubeClient(kube, { timeoutMs: 1000, onCall });
+    const made = new KubeClient(kubeConfigAccess(kube), { timeoutMs: 1000, onCall });
     clients.push(made);
     return made;
   }
@@ -46,7 +47,7 @@ describeOnKubernetes('calls of the Kubernetes API', (cluster) => {
   const secured = () => {
     const kube = new KubeConfig();
     kube.loadFromFile(cluster().plane.kubeconfig);
-    const made = new KubeClient(kube);
+    const made = new KubeClient(kubeConfigAccess(kube));
     clients.push(made);
     return made;
   };
@@ -59,7 +60,7 @@ describeOnKubernetes('calls of the Kubernetes API', (cluster) => {
       { name: 'test', server: cluster().plane.url, skipTLSVerify: false },
       { name: 'a', token: 'b' },
     );
-    const trusting = new KubeClient(kube);
+    const trusting = new KubeClient(kubeConfigAccess(kube));
     await expect(trusting.call({ path: maps() })).rejects.toMatchObject({ code: 0, reason: 'NoAnswer' });
   });
 
@@ -134,6 +135,29 @@ describeOnKubernetes('calls of the Kubernetes API', (cluster) => {
     }
   });
 
+  test('inside a cluster: the service account, its rotating token, the certificate that is pinned', async () => {
+    const folder = temporaryFolder();
+    const write = (name: string, text: string) => writeFileSync(join(folder.path, name), text);
+    write('token', 'not yet a token');
+    write('namespace', namespace);
+    write('ca.crt', cluster().plane.ca);
+    const { hostname, port } = new URL(cluster().plane.url);
+    const environment = { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port };
+    const access = serviceAccountAccess(folder.path, environment);
+    const one = new KubeClient(access);
+    clients.push(one);
+    expect(access.namespace).toBe(namespace);
+    await expect(one.call({ path: maps() })).rejects.toMatchObject({ code: 401 });
+    write('token', cluster().plane.token);
+    const now = jest.spyOn(performance, 'now').mockImplementation(() => 1e9);
+    try {
+      await expect(one.call({ path: maps() })).resolves.toMatchObject({ kind: 'ConfigMapList' });
+    } finally {
+      now.mockRestore();
+      folder.remove();
+    }
+  });
+
   test('calls are counted by what they ask for, never by name', async () => {
     const counted: string[] = [];
     const one = client(undefined, counted);
@@ -181,7 +205,7 @@ describeOnKubernetes('leading', (cluster) => {
         { name: 'a', token: cluster().plane.token },
       );
     } else kube.loadFromFile(cluster().plane.kubeconfig);
-    const client = new KubeClient(kube);
+    const client = new KubeClient(kubeConfigAccess(kube));
     clients.push(client);
     const leader = new Leader({ client, namespace, name: 'op', identity, log: recordingLog(), times });
     leaders.push(leader);

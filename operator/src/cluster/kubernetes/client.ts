@@ -1,9 +1,8 @@
-import { HttpMethod, RequestContext, type KubeConfig } from '@kubernetes/client-node';
 import { fetch, type Dispatcher, type Response } from 'undici';
+import type { KubeAccess } from './access.js';
 
 /**
- * The calls of the Kubernetes API that the operator makes, as plain JSON. client-node reads configuration and
- * authenticates (service account tokens as they rotate, kubeconfig, exec plugins); its typed calls are not used,
+ * The calls of the Kubernetes API that the operator makes, as plain JSON. The typed calls of client-node are not used,
  * because 2.0.1 opens a connection for each call and copies every object field by field.
  */
 export interface KubeCall {
@@ -32,12 +31,12 @@ const TIMEOUT_MS = 10_000;
 const DISPATCHER_AGE_MS = 600_000;
 
 export class KubeClient {
-  readonly #config: KubeConfig;
+  readonly #access: KubeAccess;
   readonly #options: KubeClientOptions;
   #pool: { dispatcher: Dispatcher | undefined; madeAt: number } | null = null;
 
-  constructor(config: KubeConfig, options: KubeClientOptions = {}) {
-    this.#config = config;
+  constructor(access: KubeAccess, options: KubeClientOptions = {}) {
+    this.#access = access;
     this.#options = options;
   }
 
@@ -77,19 +76,18 @@ export class KubeClient {
   }
 
   async #send(call: KubeCall, signal: AbortSignal): Promise<Response> {
-    const url = new URL(this.#config.getCurrentCluster()!.server + call.path);
+    const url = new URL(this.#access.server + call.path);
     for (const [name, value] of Object.entries(call.query ?? {}))
       if (value !== undefined) url.searchParams.set(name, String(value));
-    const context = new RequestContext(url.href, HttpMethod.GET);
-    await this.#config.applySecurityAuthentication(context);
-    const dispatcher = this.#pooled(context.getDispatcher());
+    const headers = await this.#access.headers();
+    const dispatcher = await this.#pooled();
     return fetch(url, {
       method: call.method ?? 'GET',
       signal,
       redirect: 'error',
       ...(dispatcher && { dispatcher }),
       headers: {
-        ...context.getHeaders(),
+        ...headers,
         accept: 'application/json',
         ...(call.body !== undefined && { 'content-type': call.type ?? 'application/json' }),
       },
@@ -97,14 +95,14 @@ export class KubeClient {
     });
   }
 
-  /** Each request is given a new one; unused, it holds nothing. */
-  #pooled(fresh: Dispatcher | undefined): Dispatcher | undefined {
+  async #pooled(): Promise<Dispatcher | undefined> {
     const now = Date.now();
     if (this.#pool && now - this.#pool.madeAt < DISPATCHER_AGE_MS) return this.#pool.dispatcher;
+    const dispatcher = await this.#access.dispatcher();
     // Watches that run on the former one end in their own time, and it with them.
     void this.#pool?.dispatcher?.close();
-    this.#pool = { dispatcher: fresh, madeAt: now };
-    return fresh;
+    this.#pool = { dispatcher, madeAt: now };
+    return dispatcher;
   }
 
   #count({ method = 'GET', path, query }: KubeCall, code: number): void {

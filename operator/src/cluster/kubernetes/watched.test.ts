@@ -2,6 +2,7 @@ import { FaultyApi } from '@gwk/test/harness/kubernetes/faulty-api';
 import { describeOnKubernetes } from '@gwk/test/harness/kubernetes/suite';
 import { KubeConfig } from '@kubernetes/client-node';
 import { recordingLog, until } from '../../testing/folder.js';
+import { kubeConfigAccess } from './access.js';
 import { KubeClient } from './client.js';
 import { Watched, type Stored, type WatchTimes } from './watched.js';
 
@@ -24,7 +25,7 @@ describeOnKubernetes('a supervised watch', (cluster) => {
       { name: 'test', server, skipTLSVerify: true },
       { name: 'admin', token: cluster().plane.token },
     );
-    client = new KubeClient(kube);
+    client = new KubeClient(kubeConfigAccess(kube));
     told = [];
   });
 
