@@ -37,8 +37,8 @@ export class StoryTeller {
     this.#waiting++;
     // One instance, one lane: its story is told in order.
     const lane = parseInt(target.uid.slice(0, 4), 16) % LANES || 0;
-    this.#lanes[lane] = this.#lanes
-      [lane]!.then(() => this.#write(target, line))
+    const telling = (this.#lanes[lane] ?? Promise.resolve()).then(() => this.#write(target, line));
+    this.#lanes[lane] = telling
       .catch((error: unknown) =>
         this.#log.debug({ instance: target.key, err: error }, 'an event was not written'),
       )
