@@ -7,7 +7,7 @@ import { Command } from 'commander';
 const parts =
   process.argv[2] === 'engine'
     ? ['@gwk/engine-pod/cli']
-    : ['@gwk/api/cli', '@gwk/operator/cli', '@gwk/engine-pod/cli', '@gwk/local/cli'];
+    : ['@gwk/api/cli', '@gwk/operator/cli', '@gwk/engine-pod/cli', '@gwk/local/cli', '@gwk/network/cli'];
 
 function entryOf(part) {
   try {

@@ -148,7 +148,7 @@ describe('logout', () => {
     stage.port.unlink = randomUUID();
     stage.port.pairing = wanted();
     let known = false;
-    stage.port.fault = async ({ route }) => {
+    stage.port.fault = async ({ route }): Promise<'answer'> => {
       if (route === 'unlinked') await until('the test says so', () => known);
       return 'answer';
     };

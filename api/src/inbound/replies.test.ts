@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
 import type { TestEngine } from '@gwk/test/harness/engine-port';
-import { InboundStage, type SeenEvent } from '@gwk/test/harness/inbound';
+import { InboundStage, jid, type SeenEvent } from '@gwk/test/harness/inbound';
 import { until } from '@gwk/test/harness/wait';
 
 let stage: InboundStage;
@@ -91,6 +91,17 @@ describe('a click', () => {
       null,
     ]);
     expect(replies[3]).toMatchObject({ in_reply_to_wa_message_id: '3EB0UNKNOWN' });
+  });
+
+  test('on the menu of another conversation answers nothing there', async () => {
+    const menu = await stage.menu(engine, ana);
+    const target = { in_reply_to_wa_message_id: menu.waMessageId };
+    const click = { option_id: 'no', label: 'Não', source: 'button' as const, ...target };
+    await receive(stage.text(stage.someone(), 'Não', { type: 'interactive', click }));
+    await receive(typed('1'));
+    const [forged, own] = (await incoming()).map(replyOf);
+    expect(forged).toMatchObject({ in_reply_to: null, in_reply_to_wa_message_id: menu.waMessageId });
+    expect(own).toMatchObject({ option_id: 'yes', in_reply_to: menu.publicId, source: 'text' });
   });
 
   test('counts as writing', async () => {
@@ -314,6 +325,16 @@ describe('a vote', () => {
     await receive(vote('3EB0DEVICE', 'Azul'));
     expect(await votes()).toEqual(['A']);
     expect(await stage.inbound(engine)).toHaveLength(1);
+  });
+
+  test("in the poll of another conversation is nothing, and takes nobody's vote away", async () => {
+    const { waMessageId, messageId } = await poll();
+    await receive(vote(waMessageId, 'Verde'));
+    const stranger = jid(stage.someone());
+    await receive({ ...vote(waMessageId), chat: stranger, from: stranger });
+    expect(await incoming()).toHaveLength(1);
+    const votes = await stage.database.pollVote.findMany({ where: { messageId } });
+    expect(votes.map(({ chosen }) => chosen)).toEqual([[1]]);
   });
 
   test('can be typed by name, not by number', async () => {

@@ -5,6 +5,7 @@ import { newUuid, timeOfUuid } from '@gwk/core/ids';
 import { MEDIA_DAYS } from '@gwk/core/resources/media';
 import type { Sealer } from '@gwk/core/sealing';
 import type { Queryable } from '../database.js';
+import { PassingBuffers } from './buffers.js';
 import { HEAD_BYTES, sniff, type Named } from './sniff.js';
 import { FileMissing, type MediaStore } from './store/store.js';
 import { newFileKey, Seal, sealedRange, Unseal } from './store/sealed-file.js';
@@ -190,6 +191,7 @@ class Meter extends Transform {
   readonly #max: number;
   readonly #hash = createHash('sha256');
   readonly #head: Buffer[] = [];
+  readonly #buffers = new PassingBuffers();
 
   constructor(max: number) {
     super();
@@ -202,6 +204,7 @@ class Meter extends Transform {
     this.size += chunk.length;
     if (this.size > this.#max) return done(new FileTooLarge());
     this.#hash.update(chunk);
+    this.#buffers.passed(chunk.length);
     done(null, chunk);
   }
 

@@ -186,6 +186,13 @@ describe('POST pairing', () => {
     expect((await look()).body).toMatchObject({ state: 'pairing', qr: null });
   }, 20_000);
 
+  test('a suspended instance has no engine: 503 at once', async () => {
+    await api.db.instance.update({ where: { id: fromPublicId('instance', id)! }, data: { suspended: true } });
+    const before = performance.now();
+    expect((await pair()).status).toBe(503);
+    expect(performance.now() - before).toBeLessThan(1_000);
+  });
+
   test('with Idempotency-Key the same answer comes again', async () => {
     await showing();
     const headers = { 'idempotency-key': 'pair-1' };
@@ -238,12 +245,18 @@ describe('what a pairing says', () => {
   });
 
   test('codes and phones are ciphertext in the rows', async () => {
-    await showing('marker-of-a-code');
-    await pair();
+    const engine = await api.engine(id);
+    engine.obey.pair = async ({ session }) => {
+      const news = { kind: 'code', code: 'MARKER12', expires_in_ms: 20_000 } as const;
+      await engine.call('pairing', { session: session as string, news });
+      return {};
+    };
+    expect((await pair({ method: 'code', phone: '5511987654321' })).body.pairing_code).toBe('MARKER12');
     const row = await api.db.pairingSession.findFirstOrThrow({
       where: { instanceId: fromPublicId('instance', id)! },
     });
-    expect(Buffer.from(row.codeSealed!).toString('latin1')).not.toContain('marker');
+    expect(Buffer.from(row.codeSealed!).toString('latin1')).not.toContain('MARKER');
+    expect(Buffer.from(row.phoneSealed!).toString('latin1')).not.toContain('987654321');
   });
 });
 
@@ -325,6 +338,22 @@ describe('GET pairing/stream', () => {
     await stream.ended();
     expect(performance.now() - before).toBeLessThan(3_000);
     expect(stream.names()).toEqual([]);
+  });
+
+  test('twenty of an instance are open at once, one more is refused until one ends', async () => {
+    const streams = await Promise.all(Array.from({ length: 20 }, () => openStream()));
+    const refused = await client.call('GET', `${path()}/stream`);
+    expect([refused.status, codeOf(refused), refused.headers['retry-after']]).toEqual([
+      ...[429, 'rate-limited', '15'],
+    ]);
+    streams.pop()!.close();
+    const again = () =>
+      openStream().then(
+        (stream) => streams.push(stream),
+        () => 0,
+      );
+    expect(await until(again, { what: 'there is room again' })).toBe(20);
+    for (const stream of streams) stream.close();
   });
 
   test('of a foreign instance it is 404, as for everything of it', async () => {

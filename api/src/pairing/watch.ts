@@ -88,6 +88,11 @@ export class PairingWatch {
     return readPairings(this.#db, this.#sealer, [instanceId]).then((found) => found.get(instanceId) ?? null);
   }
 
+  /** How many are being told of this instance now. */
+  watching(instanceId: string): number {
+    return this.#watchers.get(instanceId)?.size ?? 0;
+  }
+
   /** Told at every look, until the signal. */
   watch(instanceId: string, watcher: Watcher, signal: AbortSignal): void {
     if (signal.aborted) return;

@@ -21,6 +21,22 @@ export const localSettings = {
   ),
   postgresPort: port('GWK_LOCAL_POSTGRES_PORT', 15432, 'Port of the Postgres that it starts.'),
   redisPort: port('GWK_LOCAL_REDIS_PORT', 16379, 'Port of the Redis that it starts.'),
+  network: setting(
+    'NETWORK',
+    types.oneOf('real', 'simulated').default('real'),
+    'The messaging network: `simulated` runs one on this machine, with phones and contacts to play (gwk network).',
+  ),
+  networkPort: port('GWK_LOCAL_NETWORK_PORT', 8090, 'Port of the simulated network.'),
+  networkControlPort: port(
+    'GWK_LOCAL_NETWORK_CONTROL_PORT',
+    8091,
+    'Port at which people of the simulated network are played.',
+  ),
+  networkMediaPort: port(
+    'GWK_LOCAL_NETWORK_MEDIA_PORT',
+    8092,
+    'Port of the media hosts of the simulated network.',
+  ),
   databaseUrl: {
     ...shared.databaseUrl,
     kind: shared.databaseUrl.kind.optional(),

@@ -3,7 +3,7 @@ import { ConfigError } from '@gwk/core/config/load';
 import { freePort } from '../servers/process.js';
 import { endsInARow, restartDelay } from './backoff.js';
 import { commandEnvironment, programEnvironment, type Wiring } from './environments.js';
-import { portFaults } from './ports.js';
+import { neededPorts, portFaults } from './ports.js';
 import { loadLocalConfig } from './settings.js';
 
 describe('starting again', () => {
@@ -88,6 +88,18 @@ describe('ports', () => {
     const entries = names.map(async (name) => [`GWK_LOCAL_${name}_PORT`, String(await freePort())] as const);
     return Object.fromEntries(await Promise.all(entries));
   }
+
+  test('of a simulated network are needed only where there is one', () => {
+    const needed = (env: Record<string, string>) =>
+      neededPorts(loadLocalConfig(env)).filter((name) => name.startsWith('network'));
+    expect(needed({})).toEqual([]);
+    expect(needed({ NETWORK: 'simulated' })).toEqual([
+      'networkPort',
+      'networkControlPort',
+      'networkMediaPort',
+    ]);
+    expect(() => needed({ NETWORK: 'dreamt' })).toThrow(ConfigError);
+  });
 
   test('that are free are no fault', async () => {
     expect(await portFaults(loadLocalConfig(await freeConfig()), 0)).toBeUndefined();

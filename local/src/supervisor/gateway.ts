@@ -5,6 +5,7 @@ import { commandEnvironment, programEnvironment, type Wiring } from './environme
 import { ensureAccess } from './first-key.js';
 import type { Folder } from './folder.js';
 import { runGwk } from './gwk.js';
+import { networkPart } from './network.js';
 import { Part, type PartSpec, type Running } from './part.js';
 import { programPart } from './programs.js';
 import { welcome, type Progress } from './progress.js';
@@ -32,13 +33,15 @@ export class LocalGateway {
     asked.throwIfAborted();
     await this.#migrate(wiring, asked);
     asked.throwIfAborted();
+    if (this.config.network === 'simulated') await this.#startNetwork();
     await this.#startPrograms(wiring);
     asked.throwIfAborted();
     const { access, isNew } = await ensureAccess(this.folder.access, wiring);
     asked.throwIfAborted();
     for (const part of this.#parts) part.keep();
     const { seconds, print } = this.progress;
-    print(welcome({ access, isNew, seconds, accessFile: this.folder.access }));
+    const simulated = this.config.network === 'simulated';
+    print(welcome({ access, isNew, seconds, accessFile: this.folder.access, simulated }));
   }
 
   async stop(): Promise<void> {
@@ -94,6 +97,13 @@ export class LocalGateway {
   async #migrate(wiring: Wiring, asked: AbortSignal): Promise<void> {
     await runGwk(['migrate'], commandEnvironment(wiring, process.env), asked);
     this.progress.say('migrations applied');
+  }
+
+  /** Before the programs: an engine must find it. */
+  async #startNetwork(): Promise<void> {
+    const { config, folder } = this;
+    const part = this.#part(networkPart({ config, folder: folder.path, logFile: folder.log('network') }));
+    await part.start();
   }
 
   async #startPrograms(wiring: Wiring): Promise<void> {

@@ -4,6 +4,8 @@ import type { LocalConfig } from './settings.js';
 
 type PortSetting = { [K in keyof LocalConfig]: LocalConfig[K] extends number ? K : never }[keyof LocalConfig];
 
+const NETWORK_PORTS = ['networkPort', 'networkControlPort', 'networkMediaPort'] as const;
+
 /** The ports that this run will listen on, by the setting that names them. */
 export function neededPorts(config: LocalConfig): PortSetting[] {
   return [
@@ -11,6 +13,7 @@ export function neededPorts(config: LocalConfig): PortSetting[] {
     'internalPort',
     'workerPort',
     'operatorPort',
+    ...(config.network === 'simulated' ? NETWORK_PORTS : []),
     ...(config.databaseUrl === undefined ? (['postgresPort'] as const) : []),
     ...(config.redisUrl === undefined ? (['redisPort'] as const) : []),
   ];

@@ -22,10 +22,21 @@ export interface Welcome {
   seconds: string;
   /** Where the key is kept. */
   accessFile: string;
+  /** There is a simulated network beside it. */
+  simulated: boolean;
 }
 
+const PLAYING = [
+  'The messaging network is simulated. Play its phones and contacts:',
+  '',
+  '  npx gwk network scan <instance>',
+  '  npx gwk network say 5511988887777 "oi"',
+  '  npx gwk network inbox 5511988887777',
+  '',
+];
+
 /** What a person sees when all is ready. */
-export function welcome({ access, isNew, seconds, accessFile }: Welcome): string {
+export function welcome({ access, isNew, seconds, accessFile, simulated }: Welcome): string {
   const near = relative(process.cwd(), accessFile);
   const file = near.startsWith('..') || isAbsolute(near) ? accessFile : near;
   const key = isNew ? `${access.api_key}   (shown this once; kept in ${file})` : `in ${file}`;
@@ -45,5 +56,6 @@ export function welcome({ access, isNew, seconds, accessFile }: Welcome): string
     ...(isNew ? [`    -H 'Content-Type: application/json' -d '{"name":"first","kind":"sandbox"}' \\`] : []),
     `    -H "Authorization: Bearer ${bearer}"`,
     '',
+    ...(simulated ? PLAYING : []),
   ].join('\n');
 }

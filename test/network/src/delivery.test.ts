@@ -28,6 +28,10 @@ describe('a message is refused', () => {
     expect(await client.acked(known.id)).not.toHaveProperty('error');
     await ana.receives('known');
     expect(await bia.inbox()).toEqual([]);
+    const locks = () => client.updates.flatMap(({ reachoutTimeLock }) => reachoutTimeLock ?? []);
+    await until(() => locks().find(({ isActive }) => isActive), 'word of the restriction');
+    await network.lift(phone.number);
+    expect(await client.socket.fetchAccountReachoutTimelock()).toMatchObject({ isActive: false });
   });
 
   it.each([479, 405])('with %d once, by a rule', async (answer) => {
@@ -97,6 +101,17 @@ describe('a message that cannot be read', () => {
     const id = await ana.writes('two', { to: phone.number });
     expect(client.text(await client.gotId(id))).toBe('two');
     await stage.network.waitReceipt({ type: 'retry', id });
+  });
+
+  it('because the contact has a new phone is asked for again, and arrives', async () => {
+    const { network } = stage;
+    const dora = await network.contact('5511900000007');
+    await client.gotId(await dora.writes('from the old phone', { to: stage.phone.number }));
+    await dora.receives({ id: (await client.send(dora.jid, { text: 'to the old phone' })).id });
+    await dora.reinstalls();
+    const { id } = await client.send(dora.jid, { text: 'to the new phone' });
+    expect(await dora.receives({ id })).toMatchObject({ fate: 'shown' });
+    await client.gotId(await dora.writes('from the new phone', { to: stage.phone.number }));
   });
 
   it('because its key was used before is dropped in silence', async () => {

@@ -12,6 +12,8 @@ import { logIn } from './session/login.js';
 import { Pairing } from './session/pairing.js';
 import { takeChatState, takePresence } from './session/presence.js';
 import { answerQuery, asResult } from './session/queries.js';
+import { Keeper } from './state/keeper.js';
+import { restore } from './state/snapshot.js';
 import { Connection } from './transport/connection.js';
 import { makeCertificates, type Certificates } from './wire/certificates.js';
 import { child, ProtocolError, type Node } from './wire/nodes.js';
@@ -22,6 +24,8 @@ export interface NetworkOptions extends Partial<WorldSettings> {
   host?: string;
   certificates?: Certificates;
   mediaPort?: number;
+  /** A file in which the network is kept, for the next one that is started with it. */
+  stateFile?: string;
 }
 
 const DEFAULTS: WorldSettings = { refs: 6, keep: 50_000 };
@@ -34,10 +38,14 @@ export class Network {
   readonly #server: Server = createServer((_, response) => void response.writeHead(404).end());
   readonly #sockets = new WebSocketServer({ server: this.#server, maxPayload: 32 * 1024 * 1024 });
   readonly #clients = new Map<Connection, Companion>();
+  readonly #keeper?: Keeper;
 
   constructor(private readonly options: NetworkOptions = {}) {
     const settings = { refs: options.refs ?? DEFAULTS.refs, keep: options.keep ?? DEFAULTS.keep };
-    this.world = new World(options.certificates ?? makeCertificates(), settings);
+    const kept = options.stateFile === undefined ? undefined : Keeper.read(options.stateFile);
+    this.world = new World(options.certificates ?? makeCertificates(kept?.root), settings);
+    if (kept) restore(this.world, kept);
+    if (options.stateFile !== undefined) this.#keeper = new Keeper(this.world, options.stateFile);
     this.pairing = new Pairing(this.world);
     this.codes = new CodePairing(this.world, this.pairing);
     this.#sockets.on('connection', (socket) => {
@@ -66,6 +74,7 @@ export class Network {
   }
 
   async close(): Promise<void> {
+    this.#keeper?.end();
     for (const connection of this.world.connections) connection.cut();
     await this.world.media?.close();
     this.#sockets.close();
@@ -88,7 +97,7 @@ export class Network {
       // A client that goes before it answers needs no more.
       this.pairing.begin(connection, payload).catch((error: Error) => {
         if (error instanceof ProtocolError) this.world.violated(error.message);
-        connection.close();
+        connection.dismiss();
       });
       return;
     }

@@ -48,6 +48,29 @@ describe('a stock client pairs', () => {
   });
 });
 
+describe('a phone refuses', () => {
+  it('a client that cannot show a passkey, and tells it so', async () => {
+    const phone = await running.client.phone('5511900000001');
+    await phone.behaves({ needsPasskey: true });
+    const client = newClient().open();
+    const asked = new Promise<{ attrs: Record<string, string> }>((resolve) => {
+      client.socket.ws.on('CB:notification,type:passkey_prologue_request', resolve);
+    });
+    await expect(phone.scan(await client.qr())).rejects.toThrow('without a passkey');
+    expect((await asked).attrs).toMatchObject({ type: 'passkey_prologue_request' });
+    expect(client.auth.creds.account).toBeUndefined();
+  });
+
+  it('a code that is wrong, and a QR code that nobody shows', async () => {
+    const phone = await running.client.phone('5511900000001');
+    const client = newClient().open();
+    const [, ...keys] = (await client.qr()).split(',');
+    await expect(phone.scan(['2@nobody', ...keys].join(','))).rejects.toThrow('not shown by any client');
+    await client.socket.requestPairingCode(phone.number);
+    await expect(phone.types('AAAA-AAAA')).rejects.toThrow('the code is wrong');
+  });
+});
+
 describe('a text', () => {
   it('goes both ways, encrypted, with receipts', async () => {
     const phone = await running.client.phone('5511900000001', { name: 'Gateway' });

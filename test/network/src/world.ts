@@ -29,6 +29,9 @@ export interface ReceiptSeen {
   type: string;
 }
 
+/** Looking costs as much as there is to look at: under load it must not be done for each stanza. */
+const TELL_AFTER_MS = 2;
+
 /** Everything that the rooms of the network share. */
 export class World {
   readonly people = new Directory();
@@ -47,6 +50,7 @@ export class World {
   /** Files that simulated people have sent, as their phones keep them: by the path that the message named. */
   readonly keptFiles = new Map<string, Buffer>();
   #ids = 0;
+  #telling?: NodeJS.Timeout;
 
   constructor(
     readonly certificates: Certificates,
@@ -63,9 +67,13 @@ export class World {
     return `${prefix}${rest.toUpperCase()}`.padEnd(20, '0');
   }
 
-  /** Tells whoever waits for something that there is something to look at. */
+  /** Tells whoever waits for something that there is something to look at, at once for many changes. */
   changed(): void {
-    this.changes.emit('change');
+    if (this.#telling) return;
+    this.#telling = setTimeout(() => {
+      this.#telling = undefined;
+      this.changes.emit('change');
+    }, TELL_AFTER_MS);
   }
 
   violated(what: string): void {
@@ -90,7 +98,7 @@ export class World {
   }
 
   /** Resolves once `look` finds something, looking again at every change. */
-  async until<T>(look: () => T | undefined, what: string, limitMs = 10_000): Promise<T> {
+  async until<T>(look: () => T | undefined, what: string, limitMs = 20_000): Promise<T> {
     return new Promise((resolve, reject) => {
       const end = () => {
         clearTimeout(limit);

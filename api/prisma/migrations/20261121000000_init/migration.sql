@@ -801,7 +801,7 @@ CREATE INDEX outbox_turns_idx ON outbox (instance_id, turn_at) WHERE head;
 CREATE INDEX outbox_claims_idx ON outbox (instance_id, claim_id) WHERE claim_id IS NOT NULL;
 CREATE INDEX outbox_releases_idx ON outbox (release_at) WHERE release_at IS NOT NULL;
 CREATE INDEX message_contents_deletions_idx ON message_contents (delete_at) WHERE delete_at IS NOT NULL;
-CREATE INDEX outbox_unprepared_idx ON outbox (created_at) WHERE NOT prepared;
+CREATE INDEX outbox_unprepared_idx ON outbox (instance_id, created_at) WHERE NOT prepared;
 CREATE INDEX conversations_new_contacts_idx ON conversations (instance_id, first_sent_at, first_sent_no)
   WHERE first_sent_at IS NOT NULL;
 CREATE INDEX webhook_deliveries_failed_idx ON webhook_deliveries (endpoint_id, id) WHERE status = 'failed';

@@ -18,23 +18,43 @@ CREATE TRIGGER media_gone AFTER DELETE OR UPDATE OF removed_at ON media
 
 -- ------------------------------------------------------------------ preparation
 
--- Takes messages to prepare, the oldest first, of each account no more than its share. A taken one is due again when
--- its time is over: the worker that took it may be gone. Touches columns that nothing else writes and waits for no
--- lock, so it stands outside the order of locks.
-CREATE FUNCTION gwk_take_unprepared(most integer, per_instance integer, hold_ms integer) RETURNS TABLE (
+-- Takes messages to prepare, of each account no more than its share of the caller's places: `busy` of `busy_accounts` are
+-- taken now. Who has fewest at work comes first, so that no queue, however long and slow, stands before another
+-- account's. Of each instance only the oldest few are looked at. A taken one is due again when its time is over: the
+-- worker that took it may be gone. Touches columns that nothing else writes and waits for no lock, so it stands outside
+-- the order of locks.
+CREATE FUNCTION gwk_take_unprepared(
+  most integer, per_account integer, hold_ms integer, busy_accounts uuid[], busy integer[]
+) RETURNS TABLE (
   message_id uuid, instance_id uuid, account_id uuid, type text, attempts integer, content_sealed bytea
-) LANGUAGE plpgsql AS $$
+) LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_material = off
+AS $$
 #variable_conflict use_column
 BEGIN
   RETURN QUERY
-  WITH due AS (
-    SELECT o.message_id, row_number() OVER (PARTITION BY o.instance_id ORDER BY o.created_at) AS turn, o.created_at
-    FROM outbox o
-    WHERE NOT o.prepared AND (o.prepare_at IS NULL OR o.prepare_at <= now())
+  WITH RECURSIVE waiting AS (
+    (SELECT o.instance_id FROM outbox o WHERE NOT o.prepared ORDER BY o.instance_id LIMIT 1)
+    UNION ALL
+    SELECT (
+      SELECT o.instance_id FROM outbox o WHERE NOT o.prepared AND o.instance_id > w.instance_id
+      ORDER BY o.instance_id LIMIT 1)
+    FROM waiting w WHERE w.instance_id IS NOT NULL
+  ), due AS (
+    SELECT d.message_id, d.created_at,
+      COALESCE(b.amount, 0) + row_number() OVER (PARTITION BY i.account_id ORDER BY d.created_at) AS turn
+    FROM waiting w
+    JOIN instances i ON i.id = w.instance_id
+    LEFT JOIN unnest(busy_accounts, busy) AS b(account_id, amount) ON b.account_id = i.account_id
+    CROSS JOIN LATERAL (
+      SELECT o.message_id, o.created_at FROM outbox o
+      WHERE o.instance_id = w.instance_id AND NOT o.prepared AND (o.prepare_at IS NULL OR o.prepare_at <= now())
+      ORDER BY o.created_at LIMIT per_account) d
   ), chosen AS (
     SELECT o.message_id FROM outbox o
     WHERE o.message_id IN (
-      SELECT d.message_id FROM due d WHERE d.turn <= per_instance ORDER BY d.turn, d.created_at LIMIT most)
+      SELECT d.message_id FROM due d WHERE d.turn <= per_account ORDER BY d.turn, d.created_at LIMIT most)
     AND NOT o.prepared AND (o.prepare_at IS NULL OR o.prepare_at <= now())
     FOR UPDATE SKIP LOCKED
   ), taken AS (

@@ -240,7 +240,7 @@ BEGIN
   ) quoted ON true
   LEFT JOIN LATERAL (
     SELECT m.message_id, gwk_menu_facts(m) AS facts FROM menus m
-    WHERE m.instance_id = i.id AND m.wa_message_id = q.target LIMIT 1
+    WHERE m.instance_id = i.id AND m.wa_message_id = q.target AND m.conversation_id = c.id LIMIT 1
   ) target ON true
   LEFT JOIN poll_votes w ON w.voter = q.voter
     AND w.message_id = CASE WHEN q.target IS NULL THEN newest.message_id ELSE target.message_id END

@@ -9,6 +9,7 @@ import { openContent, sealContent } from '../../messages/content.js';
 import type { Swept } from '../../worker/sweeps/sweep.js';
 import { finishMedia, type FinishDeps } from './finish.js';
 import { previewOf } from './preview.js';
+import { takeUnprepared, type Taken } from './take.js';
 import { Unavailable } from './unavailable.js';
 
 /**
@@ -26,28 +27,21 @@ export interface PreparerDeps extends FinishDeps {
   options: { concurrency: number; decodeMs: number };
 }
 
-interface Row {
-  message_id: string;
-  instance_id: string;
-  account_id: string;
-  type: string;
-  attempts: number;
-  content_sealed: Uint8Array | null;
-}
-
 const MARGIN_MS = 60_000;
 /** What may pass (a server that is busy) is waited for so often, and so long. */
 const PASSING_RETRIES_MS = [2_000, 10_000];
 /** What is not the file's fault (no store, no Postgres) is tried more often. */
 const MAX_ATTEMPTS = 12;
 const FAULT_RETRY_MS = 5_000;
-/** One instance may have this part of the places, so that one with slow servers leaves room. */
+/** One account may have this part of the places, so that one with slow servers leaves room. */
 const SHARE = 2;
 
 export class Preparer {
   readonly #deps: PreparerDeps;
   readonly #holdMs: number;
   readonly #working = new Set<Promise<void>>();
+  /** Messages at work, by account. */
+  readonly #busy = new Map<string, number>();
   readonly #ended = new AbortController();
 
   constructor(deps: PreparerDeps) {
@@ -60,9 +54,13 @@ export class Preparer {
     const { db, options } = this.#deps;
     const room = options.concurrency - this.#working.size;
     if (room <= 0) return { amount: 0, more: false };
-    const share = Math.ceil(options.concurrency / SHARE);
-    const rows = await db.$queryRaw<Row[]>`
-      SELECT * FROM gwk_take_unprepared(${room}::integer, ${share}::integer, ${this.#holdMs}::integer)`;
+    const perAccount = Math.ceil(options.concurrency / SHARE);
+    const rows = await takeUnprepared(db, {
+      most: room,
+      perAccount,
+      holdMs: this.#holdMs,
+      busy: this.#busy,
+    });
     for (const row of rows) this.#start(row);
     return { amount: rows.length, more: false };
   }
@@ -73,17 +71,27 @@ export class Preparer {
     await Promise.all(this.#working);
   }
 
-  #start(row: Row): void {
+  #start(row: Taken): void {
+    this.#count(row.account_id, 1);
     const work = this.#prepare(row)
       .catch((error: unknown) => this.#failed(row, error))
       .catch((error: unknown) => {
         this.#deps.log.error({ err: error, message: row.message_id }, 'a preparation was left to its time');
       })
-      .finally(() => this.#working.delete(work));
+      .finally(() => {
+        this.#working.delete(work);
+        this.#count(row.account_id, -1);
+      });
     this.#working.add(work);
   }
 
-  async #prepare(row: Row): Promise<void> {
+  #count(accountId: string, more: 1 | -1): void {
+    const amount = (this.#busy.get(accountId) ?? 0) + more;
+    if (amount > 0) this.#busy.set(accountId, amount);
+    else this.#busy.delete(accountId);
+  }
+
+  async #prepare(row: Taken): Promise<void> {
     const { db, sealer, doorbell } = this.#deps;
     if (row.attempts > MAX_ATTEMPTS) throw new Unavailable('the file could not be prepared');
     if (row.content_sealed === null) throw new Unavailable('the content is gone');
@@ -97,7 +105,7 @@ export class Preparer {
     }
   }
 
-  async #finish(content: OutboundContent, row: Row): Promise<OutboundContent> {
+  async #finish(content: OutboundContent, row: Taken): Promise<OutboundContent> {
     const signal = AbortSignal.any([this.#ended.signal, AbortSignal.timeout(this.#holdMs - MARGIN_MS / 2)]);
     if (mediaOf(content)) {
       const owner = { messageId: row.message_id, accountId: row.account_id, instanceId: row.instance_id };
@@ -108,7 +116,7 @@ export class Preparer {
     return preview === null ? content : { ...content, preview };
   }
 
-  async #failed(row: Row, error: unknown): Promise<void> {
+  async #failed(row: Taken, error: unknown): Promise<void> {
     const { db, log } = this.#deps;
     const { message_id: message, attempts } = row;
     const unavailable = error instanceof Unavailable;

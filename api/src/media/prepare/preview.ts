@@ -82,6 +82,7 @@ export async function readPage(body: Readable): Promise<PageSaid> {
   let ended = false;
   const parser = new Parser({
     onopentag(name, { property, name: named, content }) {
+      if (ended) return;
       if (name === 'title') inTitle = heading === '';
       if (name === 'body') ended = true;
       const wanted = name === 'meta' ? WANTED[(property ?? named ?? '').toLowerCase()] : undefined;

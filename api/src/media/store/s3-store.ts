@@ -1,6 +1,15 @@
 import type { Readable } from 'node:stream';
-import { DeleteObjectCommand, GetObjectCommand, S3Client } from '@aws-sdk/client-s3';
-import { Upload } from '@aws-sdk/lib-storage';
+import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  PutObjectCommand,
+  S3Client,
+  UploadPartCommand,
+  type CompletedPart,
+} from '@aws-sdk/client-s3';
 import { FileMissing, type MediaStore } from './store.js';
 
 /** Files in a bucket of S3 or of something that speaks like it. */
@@ -17,9 +26,8 @@ export interface S3Options {
   prefix: string;
 }
 
-/** One part at a time, of the least size: what an upload costs in memory. */
+/** The least that a part may have: what an upload costs in memory, whatever its size. */
 const PART_BYTES = 5 * 1024 * 1024;
-const PARTS_AT_ONCE = 1;
 const MAX_ATTEMPTS = 3;
 
 export class S3Store implements MediaStore {
@@ -44,18 +52,26 @@ export class S3Store implements MediaStore {
     });
   }
 
-  /** An upload in parts is seen once it is complete; a failed one is taken back. */
+  /**
+   * In parts, one at a time through one buffer (the SDK's own uploader holds several copies of each). An upload is seen
+   * once it is complete; a failed one is taken back.
+   */
   async write(key: string, source: Readable): Promise<void> {
-    const upload = new Upload({
-      client: this.#client,
-      params: { ...this.#place(key), Body: source },
-      partSize: PART_BYTES,
-      queueSize: PARTS_AT_ONCE,
-    });
+    const part = new PartBuffer();
+    let parts: Parts | undefined;
     try {
-      await upload.done();
+      for await (const chunk of source as AsyncIterable<Buffer>) {
+        for (let taken = part.fill(chunk); part.full; taken += part.fill(chunk.subarray(taken))) {
+          parts ??= await Parts.begin(this.#client, this.#place(key));
+          await parts.send(part.take());
+        }
+      }
+      const rest = part.take();
+      if (!parts) await this.#client.send(new PutObjectCommand({ ...this.#place(key), Body: rest }));
+      else await parts.finish(rest);
     } catch (error) {
       source.destroy();
+      await parts?.abandon();
       throw error;
     }
   }
@@ -80,7 +96,68 @@ export class S3Store implements MediaStore {
     this.#client.destroy();
   }
 
-  #place(key: string): { Bucket: string; Key: string } {
+  #place(key: string): Place {
     return { Bucket: this.#options.bucket, Key: this.#options.prefix + key };
+  }
+}
+
+interface Place {
+  Bucket: string;
+  Key: string;
+}
+
+class PartBuffer {
+  readonly #buffer = Buffer.allocUnsafe(PART_BYTES);
+  #filled = 0;
+
+  get full(): boolean {
+    return this.#filled === PART_BYTES;
+  }
+
+  /** @returns how much of the chunk there was room for */
+  fill(chunk: Buffer): number {
+    const copied = chunk.copy(this.#buffer, this.#filled);
+    this.#filled += copied;
+    return copied;
+  }
+
+  /** What is in it, to be used before it is filled again. */
+  take(): Buffer {
+    const taken = this.#buffer.subarray(0, this.#filled);
+    this.#filled = 0;
+    return taken;
+  }
+}
+
+/** An upload in parts. */
+class Parts {
+  readonly #done: CompletedPart[] = [];
+
+  private constructor(
+    private readonly client: S3Client,
+    private readonly upload: Place & { UploadId: string | undefined },
+  ) {}
+
+  static async begin(client: S3Client, place: Place): Promise<Parts> {
+    const { UploadId } = await client.send(new CreateMultipartUploadCommand(place));
+    return new Parts(client, { ...place, UploadId });
+  }
+
+  /** The buffer is free again when this resolves. */
+  async send(Body: Buffer): Promise<void> {
+    const PartNumber = this.#done.length + 1;
+    const { ETag } = await this.client.send(new UploadPartCommand({ ...this.upload, PartNumber, Body }));
+    this.#done.push({ PartNumber, ETag });
+  }
+
+  async finish(rest: Buffer): Promise<void> {
+    if (rest.length > 0) await this.send(rest);
+    const MultipartUpload = { Parts: this.#done };
+    await this.client.send(new CompleteMultipartUploadCommand({ ...this.upload, MultipartUpload }));
+  }
+
+  /** Where this fails too, the bucket's own rule for unfinished uploads ends it (docs/media.md). */
+  async abandon(): Promise<void> {
+    await this.client.send(new AbortMultipartUploadCommand(this.upload)).catch(() => undefined);
   }
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
 import { BrokenFile, CHUNK, newFileKey, Seal, sealedRange, Unseal } from './sealed-file.js';
 
 const key = newFileKey();
@@ -14,9 +15,11 @@ function pieces(bytes: Buffer, size: number): Readable {
 
 const seal = (plain: Buffer, by = key) => buffer(pieces(plain, 10_007).pipe(new Seal(by)));
 
-async function open(sealed: Buffer, size: number, start: number, end: number, by = key): Promise<Buffer> {
-  const range = sealedRange(size, start, end);
-  return buffer(pieces(sealed.subarray(range.start, range.end + 1), 7_001).compose(new Unseal(by, range)));
+async function open(sealed: Buffer, size: number, [start, end]: number[], by = key): Promise<Buffer> {
+  const range = sealedRange(size, start!, end!);
+  const plain = new Unseal(by, range);
+  pipeline(pieces(sealed.subarray(range.start, range.end + 1), 7_001), plain).catch(() => undefined);
+  return buffer(plain);
 }
 
 const SIZES = [1, 15, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 3 * CHUNK + 17];
@@ -25,7 +28,7 @@ test.each(SIZES)('a file of %i bytes comes out as it went in, and looks like noi
   const plain = Buffer.alloc(size, 'marker');
   const sealed = await seal(plain);
   expect(sealed.includes('marker')).toBe(false);
-  expect(await open(sealed, size, 0, size - 1)).toEqual(plain);
+  expect(await open(sealed, size, [0, size - 1])).toEqual(plain);
 });
 
 test.each([
@@ -36,13 +39,13 @@ test.each([
   [3 * CHUNK + 16, 3 * CHUNK + 16],
 ])('the part from %i to %i is opened by itself', async (start, end) => {
   const plain = randomBytes(3 * CHUNK + 17);
-  expect(await open(await seal(plain), plain.length, start, end)).toEqual(plain.subarray(start, end + 1));
+  expect(await open(await seal(plain), plain.length, [start, end])).toEqual(plain.subarray(start, end + 1));
 });
 
 describe('nothing is let out of a file', () => {
   const plain = randomBytes(3 * CHUNK);
   const whole = async (change: (sealed: Buffer) => Buffer, by = key) =>
-    open(change(await seal(plain)), plain.length, 0, plain.length - 1, by);
+    open(change(await seal(plain)), plain.length, [0, plain.length - 1], by);
   const SEALED = CHUNK + 16;
 
   test.each<[string, (sealed: Buffer) => Buffer]>([

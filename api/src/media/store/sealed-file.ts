@@ -1,13 +1,13 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, randomBytes, type CipherGCM } from 'node:crypto';
 import { Transform, type TransformCallback } from 'node:stream';
 
 /**
  * Files at rest (design: At rest): AES-256-GCM in chunks of 64 KiB under a key of the file's own, so that a file is
- * sealed and opened as it streams, and opened from its middle. The nonce of a chunk is its number and whether it is
- * the last, so that chunks can neither change places nor be cut off. Each file has its own random key, used for
- * nothing else; it is kept sealed in the row, and taking it away takes the file away.
+ * sealed and opened as it streams, and opened from its middle. The nonce of a chunk is its number, so chunks cannot
+ * change places; the row knows the size, so none can be cut off. Each file has its own random key, used for nothing
+ * else; it is kept sealed in the row, and taking it away takes the file away.
  *
- * Form: chunks of (64 KiB of ciphertext | tag of 16), the last one shorter or full; an empty file is one empty chunk.
+ * Form: chunks of (64 KiB of ciphertext | tag of 16), the last one shorter or full.
  */
 export const CHUNK = 65_536;
 const TAG = 16;
@@ -21,18 +21,18 @@ export class BrokenFile extends Error {
   override name = 'BrokenFile';
 }
 
-function nonceOf(chunk: number, last: boolean): Buffer {
+function nonceOf(chunk: number): Buffer {
   const nonce = Buffer.alloc(NONCE);
   nonce.writeUIntBE(chunk, 0, 6);
-  nonce[NONCE - 1] = last ? 1 : 0;
   return nonce;
 }
 
-/** Plain bytes in, sealed ones out. */
+/** Plain bytes in, sealed ones out: each piece at once, so that nothing is copied but into its sealed form. */
 export class Seal extends Transform {
   readonly #key: Buffer;
   #chunk = 0;
-  #held = Buffer.alloc(0);
+  #cipher: CipherGCM | undefined;
+  #inChunk = 0;
 
   constructor(key: Buffer) {
     super({ highWaterMark: CHUNK });
@@ -40,26 +40,29 @@ export class Seal extends Transform {
   }
 
   override _transform(data: Buffer, _: BufferEncoding, done: TransformCallback): void {
-    let held = this.#held.length === 0 ? data : Buffer.concat([this.#held, data]);
-    // A full chunk is kept back until it is known whether anything follows it.
-    while (held.length > CHUNK) {
-      this.#push(held.subarray(0, CHUNK), false);
-      held = held.subarray(CHUNK);
+    let left = data;
+    while (left.length > 0) {
+      const piece = left.subarray(0, CHUNK - this.#inChunk);
+      left = left.subarray(piece.length);
+      this.#cipher ??= createCipheriv(ALGORITHM, this.#key, nonceOf(this.#chunk++));
+      this.push(this.#cipher.update(piece));
+      this.#inChunk += piece.length;
+      if (this.#inChunk === CHUNK) this.#endChunk();
     }
-    this.#held = Buffer.from(held);
     done();
   }
 
   override _flush(done: TransformCallback): void {
-    this.#push(this.#held, true);
+    this.#endChunk();
     done();
   }
 
-  #push(plain: Buffer, last: boolean): void {
-    const cipher = createCipheriv(ALGORITHM, this.#key, nonceOf(this.#chunk++, last));
-    this.push(cipher.update(plain));
-    cipher.final();
-    this.push(cipher.getAuthTag());
+  #endChunk(): void {
+    if (!this.#cipher) return;
+    this.#cipher.final();
+    this.push(this.#cipher.getAuthTag());
+    this.#cipher = undefined;
+    this.#inChunk = 0;
   }
 }
 
@@ -142,7 +145,7 @@ export class Unseal extends Transform {
     const { lastChunk } = this.#range;
     if (sealed.length < TAG || this.#chunk > lastChunk)
       throw new BrokenFile('the file is not as its row says');
-    const nonce = nonceOf(this.#chunk, this.#chunk === lastChunk);
+    const nonce = nonceOf(this.#chunk);
     const decipher = createDecipheriv(ALGORITHM, this.#key, nonce, { authTagLength: TAG });
     decipher.setAuthTag(sealed.subarray(sealed.length - TAG));
     let plain: Buffer;

@@ -93,6 +93,9 @@ export class Person {
   unlinks = (device?: number) =>
     this.network.call('unlink', { number: this.number, ...(device !== undefined && { device }) });
 
+  /** Has a new phone: another identity, and no sessions. */
+  reinstalls = () => this.network.call('reinstall', { number: this.number });
+
   /** Writes on the phone itself: its linked devices get a copy. */
   writesOnPhone = async (to: string, content: string | Content): Promise<string> => {
     const { id } = await this.network.call('writeFromPhone', {

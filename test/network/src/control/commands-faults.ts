@@ -1,6 +1,7 @@
 import type { Rule } from '../faults/faults.js';
 import type { Network } from '../network.js';
 import { cutOff } from '../session/login.js';
+import { liftRestriction, restrict } from '../session/restriction.js';
 import { streamError } from '../session/stream-errors.js';
 import type { LineFaults } from '../transport/line.js';
 import { companionsOf } from './commands-people.js';
@@ -43,13 +44,13 @@ export const faultCommands = {
 
   lift: ({ world }: Network, { number }: { number: string }) => {
     world.faults.refuse(number, undefined);
-    world.faults.restrict(number, undefined);
+    liftRestriction(world, world.people.need(number));
     return {};
   },
 
   /** The number may not write to those who have not written to it (463). */
   restrict: ({ world }: Network, { number, minutes }: { number: string; minutes: number }) => {
-    world.faults.restrict(number, Date.now() + minutes * MINUTE_MS);
+    restrict(world, world.people.need(number), minutes);
     return {};
   },
 

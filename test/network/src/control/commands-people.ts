@@ -1,5 +1,6 @@
 import type { Network } from '../network.js';
 import type { Account, Companion, Manners } from '../people/account.js';
+import { reinstall } from '../people/reinstall.js';
 import { unlink } from '../session/queries.js';
 import { groupJid } from '../groups/group.js';
 
@@ -81,6 +82,12 @@ export const peopleCommands = {
     );
     const companion = await codes.type(account, code.replace(/[^0-9A-Za-z]/g, '').toUpperCase());
     return { device: companion.id };
+  },
+
+  /** A new phone with another identity and no sessions. */
+  reinstall: ({ world }: Network, { number }: { number: string }) => {
+    reinstall(world, world.people.need(number));
+    return {};
   },
 
   unlink: (network: Network, { number, device }: { number: string; device?: number }) => {

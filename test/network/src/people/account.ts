@@ -48,6 +48,8 @@ export interface Manners {
   readReceipts: boolean;
   /** Which of its names it shows to those it writes to. */
   addressing: 'lid' | 'pn';
+  /** Wants a passkey of whoever is to be linked. */
+  needsPasskey: boolean;
 }
 
 export const GOOD_MANNERS: Manners = {
@@ -55,6 +57,7 @@ export const GOOD_MANNERS: Manners = {
   readsAtOnce: false,
   readReceipts: true,
   addressing: 'lid',
+  needsPasskey: false,
 };
 
 /** A number on the network: its phone (device 0), further simulated devices, and the companions linked to it. */

@@ -23,9 +23,10 @@ export class Handset {
   constructor(
     readonly account: Account,
     readonly id: number,
-    snapshot?: DeviceSnapshot,
+    kept?: { signal: DeviceSnapshot; keysGiven: string[] },
   ) {
-    this.signal = new SignalDevice(snapshot);
+    this.signal = new SignalDevice(kept?.signal);
+    for (const key of kept?.keysGiven ?? []) this.#keysGiven.add(key);
   }
 
   get address(): Address {
@@ -48,6 +49,10 @@ export class Handset {
   /** Whether a companion has this device's key of a group. */
   hasGivenKey(group: string, companion: Companion): boolean {
     return this.#keysGiven.has(keyGiven(group, companion));
+  }
+
+  keysGiven(): string[] {
+    return [...this.#keysGiven];
   }
 
   gaveKey(group: string, companion: Companion): void {

@@ -3,7 +3,11 @@ import protobufs from 'libsignal/src/protobufs.js';
 import { UnreadableMessage } from '../signal/errors.js';
 import { verified } from '../signal/keys.js';
 import { bytesOf, child } from '../wire/nodes.js';
+import type { Companion } from './account.js';
 import type { Arrival } from './arriving.js';
+
+/** What each companion has shown and was found right: it shows the same with every message of a new session. */
+const proved = new WeakMap<Companion, Buffer>();
 
 /**
  * A message that opens a session says whose device it is from: apps believe it only with the identity that the
@@ -17,8 +21,15 @@ export function checkSender(arrival: Arrival, sealed: Buffer): void {
   if (!identity.equals(companion.identity)) throw new UnreadableMessage('a session of another identity');
   const node = child(arrival.stanza, 'device-identity');
   if (!node) throw new UnreadableMessage('a session is opened without the identity of the device');
+  const bytes = bytesOf(node, 'device-identity');
+  if (proved.get(companion)?.equals(bytes)) return;
+  checkIdentity(arrival, identity, bytes);
+  proved.set(companion, bytes);
+}
+
+function checkIdentity(arrival: Arrival, identity: Buffer, bytes: Buffer): void {
   const { details, accountSignatureKey, accountSignature, deviceSignature } =
-    proto.ADVSignedDeviceIdentity.decode(bytesOf(node, 'device-identity'));
+    proto.ADVSignedDeviceIdentity.decode(bytes);
   const account = Buffer.from(arrival.from.phone.signal.identity.public);
   if (!details || !accountSignature || !deviceSignature || !account.equals(accountSignatureKey ?? account)) {
     throw new UnreadableMessage('the identity of the device is not one of this account');

@@ -3,7 +3,7 @@ import type { Companion } from '../people/account.js';
 import type { Refusal } from '../faults/faults.js';
 import type { Connection } from '../transport/connection.js';
 import { NETWORK } from '../wire/jids.js';
-import { node, seconds, type Node } from '../wire/nodes.js';
+import { node, seconds } from '../wire/nodes.js';
 import type { World } from '../world.js';
 import { streamError } from './stream-errors.js';
 
@@ -17,9 +17,7 @@ export function logIn(
   payload: proto.ClientPayload,
 ): Companion | undefined {
   const refuse = (attributes: Record<string, string | undefined>) => {
-    connection.deaf = true;
-    connection.send(node('failure', attributes));
-    connection.close();
+    connection.dismiss(node('failure', attributes));
     return undefined;
   };
   if (isTooOld(world, payload)) return refuse({ reason: TOO_OLD, location: 'atn' });
@@ -65,12 +63,7 @@ export function refusalAttributes(refusal: Refusal, now = Date.now()): Record<st
 
 /** A number that is refused from now on is cut off at once as well. */
 export function cutOff(companion: Companion, refusal: Refusal): void {
-  const { connection } = companion;
-  if (!connection) return;
-  const failure: Node = node('failure', refusalAttributes(refusal));
-  connection.deaf = true;
-  connection.send(failure);
-  connection.close();
+  companion.connection?.dismiss(node('failure', refusalAttributes(refusal)));
 }
 
 function isTooOld(world: World, payload: proto.ClientPayload): boolean {

@@ -6,6 +6,7 @@ import type { Connection } from '../transport/connection.js';
 import { NETWORK } from '../wire/jids.js';
 import { bytesOf, child, node, ProtocolError, seconds } from '../wire/nodes.js';
 import type { World } from '../world.js';
+import { askForPasskey, PasskeyNeeded } from './passkey.js';
 import { streamError } from './stream-errors.js';
 
 /** What a client that wants to be linked has said of itself. */
@@ -71,6 +72,10 @@ export class Pairing {
     const { connection, identity } = candidate;
     if (account.companions.size >= SLOTS)
       throw new SlotsTaken(`${account.number} has ${SLOTS} linked devices`);
+    if (account.manners.needsPasskey) {
+      askForPasskey(connection);
+      throw new PasskeyNeeded(`${account.number} links no device without a passkey`);
+    }
     const id = account.nextDevice++;
     const phoneKey = account.phone.signal.identity;
     const details = Buffer.from(

@@ -6,6 +6,7 @@ import { NETWORK, parseJid } from '../wire/jids.js';
 import { bigEndian, child, children, node, ProtocolError, type Node } from '../wire/nodes.js';
 import type { World } from '../world.js';
 import { keysOf, rotateSignedPreKey, uploadKeys } from './prekeys.js';
+import { answerRestriction } from './restriction.js';
 import { streamError } from './stream-errors.js';
 import { usync } from './usync.js';
 
@@ -67,6 +68,8 @@ const HANDLERS: Record<string, Handler> = {
   'w:biz/get/verified_name': () => ({ error: 404, text: 'item-not-found' }),
   'urn:xmpp:whatsapp:push/set/config': done,
   'urn:xmpp:whatsapp:dirty/set/clean': done,
+  'w:mex/get/query': ({ world, companion, query }) =>
+    answerRestriction(world, companion, query) ?? { error: 501, text: 'feature-not-implemented' },
   'w:g2/get/query': groupInfo,
   'w:g2/get/participating': groupsOf,
   'w:m/set/media_conn': mediaHosts,

@@ -9,8 +9,6 @@ export interface StreamError {
 
 /** The network ends a connection and says why. Nothing that the client says from now on counts. */
 export function streamError(connection: Connection, { code, conflict }: StreamError): void {
-  connection.deaf = true;
   const content = conflict ? [node('conflict', { type: conflict })] : undefined;
-  connection.send(node('stream:error', { code }, content));
-  connection.close();
+  connection.dismiss(node('stream:error', { code }, content));
 }

@@ -1,4 +1,4 @@
-import { createPublicKey, verify } from 'node:crypto';
+import { createPublicKey, verify, type KeyObject } from 'node:crypto';
 
 /** The prime of the curve, 2^255 - 19. */
 const P = 2n ** 255n - 19n;
@@ -33,6 +33,21 @@ function edwardsKey(key: Uint8Array, sign: number): Buffer {
   return bytes;
 }
 
+/** Keys come again and again: turning one into its Edwards form costs more than the verification. */
+const known = new Map<string, KeyObject>();
+const MOST_KNOWN = 1000;
+
+function publicKey(key: Uint8Array, sign: number): KeyObject {
+  const name = `${sign} ${Buffer.from(key).toString('base64')}`;
+  const found = known.get(name);
+  if (found) return found;
+  const der = Buffer.concat([DER_PREFIX, edwardsKey(key, sign)]);
+  const made = createPublicKey({ key: der, format: 'der', type: 'spki' });
+  if (known.size >= MOST_KNOWN) known.clear();
+  known.set(name, made);
+  return made;
+}
+
 /**
  * Verifies a signature that was made with a key of the key exchange (XEdDSA). Done by the platform's Ed25519, which is
  * both fast and independent of the library that the clients under test use.
@@ -42,9 +57,8 @@ export function verifyXeddsa(key: Uint8Array, message: Uint8Array, signature: Ui
   const plain = Buffer.from(signature);
   const last = plain.readUInt8(plain.length - 1);
   plain.writeUInt8(last & ~SIGN_BIT, plain.length - 1);
-  const der = Buffer.concat([DER_PREFIX, edwardsKey(key, last & SIGN_BIT)]);
   try {
-    return verify(null, message, createPublicKey({ key: der, format: 'der', type: 'spki' }), plain);
+    return verify(null, message, publicKey(key, last & SIGN_BIT), plain);
   } catch {
     return false;
   }

@@ -102,7 +102,7 @@ export class StockClient {
   readonly sent = new Map<string, NonNullable<WAMessage['message']>>();
 
   constructor(
-    private readonly network: RunningNetwork,
+    private readonly network: Pick<RunningNetwork, 'url' | 'root'>,
     readonly auth = memoryAuth(),
     private readonly settings: Partial<UserFacingSocketConfig> = {},
   ) {
@@ -224,7 +224,7 @@ export class StockClient {
   }
 }
 
-export async function until<T>(look: () => T | undefined, what: string, limitMs = 15_000): Promise<T> {
+export async function until<T>(look: () => T | undefined, what: string, limitMs = 20_000): Promise<T> {
   const end = Date.now() + limitMs;
   for (;;) {
     const found = look();

@@ -19,6 +19,7 @@ export interface ConnectionEvents {
 }
 
 const ANSWER_LIMIT_MS = 30_000;
+const CLOSING_MS = 1000;
 
 /** One client's connection: its handshake, its stanzas both ways, and what a bad line does to them. */
 export class Connection {
@@ -59,7 +60,9 @@ export class Connection {
     return this.socket.readyState === this.socket.OPEN;
   }
 
+  /** What is sent after the last word is not sent. */
   send(stanza: Node): void {
+    if (this.deaf) return;
     this.#outgoing.carry(() => this.#write(stanza));
   }
 
@@ -80,9 +83,11 @@ export class Connection {
     });
   }
 
-  /** Closes in the ordinary way, after what is on its way to the client. */
-  close(): void {
-    this.#outgoing.carry(() => this.socket.close());
+  /** Says a last word and hears nothing any more. The client closes; one that does not is closed after a while. */
+  dismiss(lastWord?: Node): void {
+    if (lastWord) this.send(lastWord);
+    this.deaf = true;
+    setTimeout(() => this.socket.close(), CLOSING_MS).unref();
   }
 
   /** The connection is gone without a word, as when a cable is pulled. */

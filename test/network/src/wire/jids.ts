@@ -7,7 +7,8 @@ export interface Jid {
   device: number;
 }
 
-export const NETWORK = 's.whatsapp.net';
+/** The network itself: an address without a user, which goes over the wire as an address and not as a word. */
+export const NETWORK = '@s.whatsapp.net';
 
 const SERVERS = new Map<string, Server>([
   ['s.whatsapp.net', 's.whatsapp.net'],

@@ -1,0 +1,71 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { newUuid } from '@gwk/core/ids';
+import { createPortWorld, type PortWorld, type TestEngine } from '@gwk/test/harness/engine-port';
+import { openContent, sealContent } from '../messages/content.js';
+
+let port: PortWorld;
+let engine: TestEngine;
+beforeAll(async () => {
+  port = await createPortWorld();
+  engine = await (await port.addEngine()).acquire();
+});
+afterAll(() => port.close());
+
+const lease = (of: TestEngine) => ({ epoch: of.lease.epoch, holder: of.lease.holder });
+const upload = (of: TestEngine, bytes: Buffer, named: Record<string, string> = {}) => {
+  const { epoch, holder } = lease(of);
+  return port.clientWith(of.token).upload({ epoch: String(epoch), holder, ...named }, Readable.from([bytes]));
+};
+const download = async (of: TestEngine, messageId: string) =>
+  buffer(await port.clientWith(of.token).download({ ...lease(of), message_id: messageId }));
+const outcome = (work: Promise<unknown>) =>
+  work.then(
+    () => 'done',
+    (error: Error) => error.message,
+  );
+
+/** A message whose file was finished, waiting. */
+async function finished(bytes: Buffer): Promise<string> {
+  const { media_id: file } = await upload(engine, bytes);
+  const id = await port.accept({ instance: engine.instanceId, to: '5511987650000' });
+  const { database, sealer } = port.world;
+  const row = await database.messageContent.findUniqueOrThrow({ where: { messageId: id } });
+  const content = JSON.parse(openContent(sealer, engine.instanceId, row.contentSealed)) as object;
+  const sealed = sealContent(sealer, engine.instanceId, JSON.stringify({ ...content, finished: { file } }));
+  await database.messageContent.update({
+    where: { messageId: id },
+    data: { contentSealed: new Uint8Array(sealed) },
+  });
+  return id;
+}
+
+test('what an engine received is kept for its instance, and told by its content', async () => {
+  const bytes = Buffer.from('%PDF-1.7\n');
+  const answer = await upload(engine, bytes, { mimetype: 'image/png', filename: 'a.pdf' });
+  expect(answer).toEqual({
+    media_id: expect.any(String) as string,
+    mimetype: 'application/pdf',
+    size: bytes.length,
+    sha256: createHash('sha256').update(bytes).digest('hex'),
+  });
+  const row = await port.world.database.media.findUniqueOrThrow({ where: { id: answer.media_id } });
+  expect(row.instanceIds).toEqual([engine.instanceId]);
+});
+
+test('an engine gets the finished file of a message once it has claimed it, and only then', async () => {
+  const bytes = randomBytes(300_000);
+  const id = await finished(bytes);
+  expect(await outcome(download(engine, id))).toBe('the internal port refused: invalid');
+  await engine.call('claims', { claim_id: newUuid(), limit: 10 });
+  expect((await download(engine, id)).equals(bytes)).toBe(true);
+  const other = await (await port.addEngine()).acquire();
+  expect(await outcome(download(other, id))).toBe('the internal port refused: invalid');
+});
+
+test('a lease that is over gives and takes nothing', async () => {
+  const stale = { ...engine, lease: { ...lease(engine), holder: newUuid() } } as TestEngine;
+  expect(await outcome(download(stale, newUuid()))).toBe('the internal port refused: fenced');
+  expect(await outcome(upload(stale, Buffer.from('a')))).toBe('the internal port refused: fenced');
+});

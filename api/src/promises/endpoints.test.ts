@@ -1,0 +1,70 @@
+import { PROBLEMS } from '@gwk/core/problems';
+import { OPERATIONS } from '../http/operations.js';
+import { problemsOf } from '../openapi/problems.js';
+
+/** Every endpoint (spec: Endpoints; design: scopes), with the scope that it needs and the status of its success. */
+const I = '/v1/instances/{instance_id}';
+const M = '/v1/messages';
+const W = '/v1/webhook-endpoints';
+const E = `${W}/{endpoint_id}`;
+
+const ENDPOINTS: [method: string, path: string, scope: string, status: number][] = [
+  ['GET', '/v1/instances', 'instances:read', 200],
+  ['POST', '/v1/instances', 'instances:write', 201],
+  ['GET', I, 'instances:read', 200],
+  ['PATCH', I, 'instances:write', 200],
+  ['DELETE', I, 'instances:write', 204],
+  ['GET', `${I}/policy`, 'instances:read', 200],
+  ['POST', `${I}/pairing`, 'instances:write', 200],
+  ['GET', `${I}/pairing`, 'instances:read or instances:write', 200],
+  ['GET', `${I}/pairing/stream`, 'instances:read or instances:write', 200],
+  ['POST', `${I}/sandbox/inbound`, 'messages:send', 200],
+  ['GET', `${I}/health`, 'instances:read', 200],
+  ['GET', `${I}/availability`, 'instances:read', 200],
+  ['POST', `${I}/logout`, 'instances:write', 204],
+  ['POST', `${I}/restart`, 'instances:write', 202],
+  ['GET', `${I}/contacts/{phone}`, 'instances:read', 200],
+  ['POST', `${I}/chats/{chat}/read`, 'messages:send', 204],
+  ['POST', `${I}/chats/{chat}/presence`, 'messages:send', 204],
+  ['POST', M, 'messages:send', 202],
+  ['GET', M, 'messages:read', 200],
+  ['GET', `${M}/{message_id}`, 'messages:read', 200],
+  ['PATCH', `${M}/{message_id}`, 'messages:send', 200],
+  ['DELETE', `${M}/{message_id}`, 'messages:send', 204],
+  ['POST', `${M}/{message_id}/reactions`, 'messages:send', 204],
+  ['POST', '/v1/media', 'media:write', 201],
+  ['GET', '/v1/media/{media_id}', 'messages:read or media:write', 200],
+  ['GET', W, 'webhooks:read', 200],
+  ['POST', W, 'webhooks:write', 201],
+  ['GET', E, 'webhooks:read', 200],
+  ['PATCH', E, 'webhooks:write', 200],
+  ['DELETE', E, 'webhooks:write', 204],
+  ['POST', `${E}/rotate-secret`, 'webhooks:write', 200],
+  ['POST', `${E}/test`, 'webhooks:write', 202],
+  ['GET', `${E}/deliveries`, 'webhooks:read', 200],
+  ['POST', `${E}/retry-failed`, 'webhooks:write', 200],
+  ['POST', '/v1/webhook-deliveries/{delivery_id}/retry', 'webhooks:write', 202],
+  ['GET', '/v1/events', 'events:read', 200],
+  ['GET', '/v1/events/{event_id}', 'events:read', 200],
+  ['GET', '/v1/opt-outs', 'messages:read', 200],
+  ['POST', '/v1/opt-outs', 'messages:send', 201],
+  ['DELETE', '/v1/opt-outs/{phone}', 'messages:send', 204],
+  ['GET', '/v1/status/interactive', 'public', 200],
+];
+
+test('the table of operations is what the specification lists, no more and no less', () => {
+  const rows = OPERATIONS.map(({ method, path, scope, orScope, status }) => [
+    method,
+    path,
+    scope === null ? 'public' : [scope, orScope].filter((one) => one !== undefined).join(' or '),
+    status,
+  ]);
+  const order = (list: unknown[][]) => list.map((row) => row.join(' ')).sort();
+  expect(order(rows)).toEqual(order(ENDPOINTS));
+});
+
+test('every problem of the table is answered by some operation, or by a path that has not that method', () => {
+  const answered = new Set(OPERATIONS.flatMap((operation) => [...problemsOf(operation).values()].flat()));
+  const missing = Object.keys(PROBLEMS).filter((code) => !answered.has(code as keyof typeof PROBLEMS));
+  expect(missing).toEqual(['method-not-allowed']);
+});

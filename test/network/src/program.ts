@@ -1,0 +1,54 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { onShutdown } from '@gwk/core/lifecycle';
+import { MEDIA_CERTIFICATE } from './media/certificate.js';
+import { whereaboutsFile } from './program-file.js';
+import { startNetwork } from './start.js';
+
+export interface ProgramOptions {
+  folder: string;
+  port: number;
+  controlPort: number;
+  mediaPort: number;
+  host: string;
+  /** Begins with nobody, and keeps nothing. */
+  forget?: boolean;
+}
+
+/** Where a running network can be found: what clients and those who play people need. */
+export interface Whereabouts {
+  /** For clients, `ws://...`. */
+  url: string;
+  /** The key that clients must trust, hex. */
+  root: string;
+  /** Certificate of the media hosts, a file: NODE_EXTRA_CA_CERTS of a client that runs in Node. */
+  media_ca: string;
+  /** For those who play people. */
+  control: string;
+}
+
+/** `gwk network start`: the network until SIGINT or SIGTERM. */
+export async function runProgram(options: ProgramOptions): Promise<void> {
+  const { folder, port, controlPort, mediaPort, host } = options;
+  const stateFile = options.forget ? undefined : join(folder, 'network-state.json');
+  const running = await startNetwork({
+    port,
+    controlPort,
+    mediaPort,
+    host,
+    ...(stateFile !== undefined && { stateFile }),
+  });
+  onShutdown(() => running.close(), { exitWithParent: process.env.GWK_EXIT_WITH_PARENT === 'on' });
+  const file = whereaboutsFile(folder);
+  const ca = resolve(folder, 'network-media-ca.pem');
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(ca, MEDIA_CERTIFICATE.cert);
+  const whereabouts: Whereabouts = {
+    url: running.url,
+    root: running.root.toString('hex'),
+    media_ca: ca,
+    control: running.controlUrl,
+  };
+  writeFileSync(file, `${JSON.stringify(whereabouts, undefined, 2)}\n`);
+  process.stdout.write(`${JSON.stringify(whereabouts)}\n`);
+}

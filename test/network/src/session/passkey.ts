@@ -1,0 +1,29 @@
+import { randomBytes } from 'node:crypto';
+import type { Connection } from '../transport/connection.js';
+import { NETWORK } from '../wire/jids.js';
+import { node, seconds } from '../wire/nodes.js';
+
+const PATIENCE_MS = 600_000;
+
+/** The account wants a passkey before it links a device: the client is asked for one, and nothing is linked. */
+export class PasskeyNeeded extends Error {
+  override readonly name = 'PasskeyNeeded';
+}
+
+export function askForPasskey(connection: Connection): void {
+  const options = {
+    challenge: randomBytes(32).toString('base64url'),
+    rpId: 'whatsapp.com',
+    timeout: PATIENCE_MS,
+    userVerification: 'required',
+    allowCredentials: [],
+  };
+  const attributes = {
+    from: NETWORK,
+    type: 'passkey_prologue_request',
+    id: `passkey-${seconds()}`,
+    t: seconds(),
+  };
+  const content = node('passkey_request_options', {}, Buffer.from(JSON.stringify(options)));
+  connection.send(node('notification', attributes, [content]));
+}

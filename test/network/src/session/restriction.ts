@@ -1,0 +1,47 @@
+import { deliver } from '../post/mail.js';
+import { NETWORK } from '../wire/jids.js';
+import { child, node, seconds, type Node } from '../wire/nodes.js';
+import type { World } from '../world.js';
+import type { Account, Companion } from '../people/account.js';
+
+const QUERY_ID = '23983697327930364';
+const MINUTE_MS = 60_000;
+
+/** The number may not write to those who have not written to it; its clients are told, and may ask. */
+export function restrict(world: World, account: Account, minutes: number): void {
+  world.faults.restrict(account.number, Date.now() + minutes * MINUTE_MS);
+  tell(world, account);
+}
+
+export function liftRestriction(world: World, account: Account): void {
+  if (world.faults.restrictedUntil(account.number) === undefined) return;
+  world.faults.restrict(account.number, undefined);
+  tell(world, account);
+}
+
+function lock(world: World, account: Account) {
+  const until = world.faults.restrictedUntil(account.number);
+  return until === undefined
+    ? { is_active: false, time_enforcement_ends: '0', enforcement_type: 'DEFAULT' }
+    : { is_active: true, time_enforcement_ends: seconds(until), enforcement_type: 'DEFAULT' };
+}
+
+function tell(world: World, account: Account): void {
+  const data = { data: { xwa2_notify_account_reachout_timelock: lock(world, account) } };
+  const update = node(
+    'update',
+    { op_name: 'NotificationUserReachoutTimelockUpdate' },
+    Buffer.from(JSON.stringify(data)),
+  );
+  const attributes = { from: NETWORK, type: 'mex', id: world.nextId('mex-'), t: seconds() };
+  for (const companion of account.companions.values()) {
+    deliver(companion, node('notification', attributes, [update]));
+  }
+}
+
+/** @returns what a client that asks is told; nothing for a question that is not about this */
+export function answerRestriction(world: World, companion: Companion, query: Node): Node[] | undefined {
+  if (child(query, 'query')?.attrs.query_id !== QUERY_ID) return undefined;
+  const data = { data: { xwa2_fetch_account_reachout_timelock: lock(world, companion.account) } };
+  return [node('result', {}, Buffer.from(JSON.stringify(data)))];
+}

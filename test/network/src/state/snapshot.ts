@@ -1,0 +1,89 @@
+import { BufferJSON } from '@whiskeysockets/baileys';
+import type { Group } from '../groups/group.js';
+import type { Remembered } from '../history/history.js';
+import { Account, type Companion, type Manners } from '../people/account.js';
+import { Handset } from '../people/handset.js';
+import type { DeviceSnapshot } from '../signal/device.js';
+import type { KeyPair } from '../wire/certificates.js';
+import type { World } from '../world.js';
+
+type CompanionSnapshot = Omit<Companion, 'account' | 'connection' | 'active' | 'available'>;
+
+interface AccountSnapshot {
+  number: string;
+  lid: string;
+  name: string;
+  business?: string;
+  manners: Manners;
+  nextDevice: number;
+  heardFrom: string[];
+  remembers: Remembered[];
+  handsets: { id: number; signal: DeviceSnapshot; keysGiven: string[] }[];
+  companions: CompanionSnapshot[];
+}
+
+/** Who is on the network and all their keys: what must outlive the process, so that nobody has to pair again. */
+export interface Snapshot {
+  root: KeyPair;
+  accounts: AccountSnapshot[];
+  groups: Group[];
+}
+
+export function takeSnapshot(world: World): Snapshot {
+  return {
+    root: world.certificates.root,
+    accounts: world.people.all().map(snapshotOf),
+    groups: [...world.groups.values()],
+  };
+}
+
+function snapshotOf(account: Account): AccountSnapshot {
+  const { number, lid, name, business, manners, nextDevice } = account;
+  return {
+    number,
+    lid,
+    name,
+    ...(business !== undefined && { business }),
+    manners,
+    nextDevice,
+    heardFrom: [...account.heardFrom],
+    remembers: account.remembers,
+    handsets: [...account.handsets.values()].map((handset) => ({
+      id: handset.id,
+      signal: handset.signal.snapshot(),
+      keysGiven: handset.keysGiven(),
+    })),
+    companions: [...account.companions.values()].map(companionSnapshot),
+  };
+}
+
+function companionSnapshot(companion: Companion): CompanionSnapshot {
+  const { id, clientKey, identity, registrationId, signedIdentity } = companion;
+  const { signedPreKey, preKeys, mail, greeted } = companion;
+  return { id, clientKey, identity, registrationId, signedIdentity, signedPreKey, preKeys, mail, greeted };
+}
+
+export function restore(world: World, snapshot: Snapshot): void {
+  for (const one of snapshot.accounts) world.people.add(accountOf(one));
+  for (const group of snapshot.groups) world.groups.set(group.id, group);
+}
+
+function accountOf(from: AccountSnapshot): Account {
+  const account = new Account(from.number, from.lid, from.name);
+  if (from.business !== undefined) account.business = from.business;
+  account.manners = from.manners;
+  account.nextDevice = from.nextDevice;
+  for (const number of from.heardFrom) account.heardFrom.add(number);
+  account.remembers.push(...from.remembers);
+  for (const { id, signal, keysGiven } of from.handsets) {
+    account.handsets.set(id, new Handset(account, id, { signal, keysGiven }));
+  }
+  for (const companion of from.companions) {
+    account.companions.set(companion.id, { ...companion, account, active: false, available: false });
+  }
+  return account;
+}
+
+export const toText = (snapshot: Snapshot): string => JSON.stringify(snapshot, BufferJSON.replacer);
+
+export const fromText = (text: string): Snapshot => JSON.parse(text, BufferJSON.reviver) as Snapshot;
