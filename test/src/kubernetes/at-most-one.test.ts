@@ -135,7 +135,7 @@ describeOnKubernetes('at most one engine for a number', (cluster) => {
         { what: `${name} is there for good` },
       );
     }
-    for (const name of NAMES.slice(1)) await stage.untilIs(name, 'Ready', 'True', 60_000);
+    for (const name of NAMES.slice(1)) await stage.untilIs(name, 'Ready', 'True', 120_000);
     await stage.untilIs('a', 'EngineRunning', 'False/Suspended', 60_000);
     const serving = () => StandInHolder.history.filter(({ to }) => to === Infinity).length;
     await until(() => serving() === NAMES.length - 1, { what: 'all but the suspended one serve' });
@@ -146,5 +146,5 @@ describeOnKubernetes('at most one engine for a number', (cluster) => {
     expect(serving()).toBe(0);
     expect(overlaps(StandInHolder.history)).toEqual([]);
     expect(StandInHolder.history.length).toBeGreaterThanOrEqual(SERVED);
-  }, 300_000);
+  }, 400_000);
 });

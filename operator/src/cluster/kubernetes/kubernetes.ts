@@ -78,7 +78,7 @@ export class KubernetesCluster implements Cluster {
 
   async stop(): Promise<void> {
     await Promise.all([this.pods.stop(), ...this.#instances.map((watch) => watch.stop())]);
-    await this.#story.idle();
+    await this.#story.close();
   }
 
   keys(): string[] {

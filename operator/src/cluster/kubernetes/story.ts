@@ -25,6 +25,7 @@ export class StoryTeller {
   readonly #log: Logger;
   readonly #told = new Map<string, Told>();
   #waiting = 0;
+  #closed = false;
   readonly #lanes: Promise<void>[] = Array.from({ length: LANES }, () => Promise.resolve());
 
   constructor(client: KubeClient, log: Logger) {
@@ -45,12 +46,14 @@ export class StoryTeller {
       .finally(() => this.#waiting--);
   }
 
-  /** What was told so far is written, or was given up. */
-  async idle(): Promise<void> {
+  /** What is being written is finished; what waits is given up, since nobody waits for it. */
+  async close(): Promise<void> {
+    this.#closed = true;
     await Promise.all(this.#lanes);
   }
 
   async #write(target: Target, line: StoryLine): Promise<void> {
+    if (this.#closed) return;
     const name = [target.uid, line.reason, line.message].join('\n');
     const before = this.#told.get(name);
     const now = Date.now();

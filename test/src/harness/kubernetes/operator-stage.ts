@@ -200,7 +200,7 @@ export type Shown = KubeObject & {
 const FAST: KubernetesOptions = {
   silentMs: 2_000,
   stuckMs: 1_500,
-  callTimeoutMs: 400,
+  callTimeoutMs: 2_000,
   backoff: { firstMs: 100, maxMs: 1_000, random: Math.random },
   leaderTimes: { leaseMs: 2_000, deadlineMs: 1_300, retryMs: 200 },
   watchTimes: { backoffMs: 50, maxBackoffMs: 500 },
