@@ -86,6 +86,8 @@ export class Controller {
 
   async start(): Promise<void> {
     await this.#cluster.start((key) => this.queue.add(key));
+    // Stopped while it listed: whoever leads for a moment only begins nothing.
+    if (this.#stopped) return;
     this.#unseen = new Set(this.#cluster.keys());
     this.#openRollout();
     this.queue.start(this.#options.width ?? WIDTH, (key) => this.#pass(key));
