@@ -7,7 +7,16 @@ import { stepsOfPage } from './harness/readme.js';
 import { Shell } from './harness/shell.js';
 
 const FIRST = 'getting-started.md';
-const PAGES = [FIRST, 'sending.md', 'receiving.md', 'replies-and-menus.md', 'opt-out.md', 'limits.md'];
+const PAGES = [
+  FIRST,
+  'pairing.md',
+  'sending.md',
+  'media.md',
+  'receiving.md',
+  'replies-and-menus.md',
+  'opt-out.md',
+  'limits.md',
+];
 
 /**
  * Types what the pages of docs/ show, word for word, in the order of reading, and compares what comes out with what
@@ -40,6 +49,7 @@ describe('the pages of docs/', () => {
       const steps = stepsOfPage(page);
       expect(steps.length).toBeGreaterThan(1);
       for (const { command, output } of steps) {
+        if (command.includes('/pairing/stream')) await readTheCode();
         const printed = await shell.type(command);
         if (output === null) expect(printed).toBe('');
         else if (output.startsWith('{'))
@@ -49,6 +59,12 @@ describe('the pages of docs/', () => {
     },
     120_000,
   );
+
+  /** The network of this gateway is played by the test: what a sandbox of `make run` does by itself is done here. */
+  async function readTheCode(): Promise<void> {
+    const { body } = await customer.client.call<{ data: { id: string }[] }>('GET', '/v1/instances');
+    await gateway.network.phone(body.data[0]!.id, { kind: 'scan' });
+  }
 
   test('link to what is there', () => {
     const broken = readdirSync(join(ROOT, 'docs'))

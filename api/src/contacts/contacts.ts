@@ -61,18 +61,38 @@ const GROUP = 500;
 /**
  * Fails what waits for a contact who has opted out, scheduled messages too, with their events. The caller holds the
  * contact. What has been attempted may have left: it is let go its way.
+ *
+ * Who holds a contact stops whoever else would write to it, so it is held for a group of messages and no longer: of a
+ * longer queue the worker fails the rest (finishOptOut). Nothing of that rest leaves meanwhile: claims refuse it.
  */
 export async function failWaitingFor(tx: Transaction, sealer: Sealer, contactId: string): Promise<number> {
-  let failed = 0;
-  let last: string | null = null;
-  for (;;) {
-    const rows: { message_id: string }[] = await tx.$queryRaw`
-      SELECT * FROM gwk_waiting_for_contact(${contactId}::uuid, ${last}::uuid, ${GROUP}::integer)`;
-    const ids = rows.map(({ message_id }) => message_id);
-    failed += await failMessages({ database: tx, sealer }, ids, { code: 'opted_out', message: null });
-    if (ids.length < GROUP) return failed;
-    last = ids.at(-1)!;
-  }
+  const rows: { message_id: string }[] = await tx.$queryRaw`
+    SELECT * FROM gwk_waiting_for_contact(${contactId}::uuid, ${GROUP}::integer)`;
+  const ids = rows.map(({ message_id }) => message_id);
+  const failed = await failMessages({ database: tx, sealer }, ids, { code: 'opted_out', message: null });
+  await tx.$executeRaw`
+    UPDATE opt_outs SET unfinished = ${ids.length === GROUP}
+    WHERE contact_id = ${contactId}::uuid AND unfinished <> ${ids.length === GROUP}`;
+  return failed;
+}
+
+/** Fails the next group of what waits for a contact who has opted out. @returns how many, and whether more may wait */
+export function finishOptOut(
+  { database, sealer }: ContactDeps,
+  contactId: string,
+): Promise<{ failed: number; more: boolean }> {
+  return changeContact({ database }, async (tx) => {
+    await lockContact(tx, contactId);
+    if (!(await isUnfinished(tx, contactId))) return { failed: 0, more: false };
+    const failed = await failWaitingFor(tx, sealer, contactId);
+    return { failed, more: await isUnfinished(tx, contactId) };
+  });
+}
+
+export async function isUnfinished(db: Queryable, contactId: string): Promise<boolean> {
+  const rows = await db.$queryRaw<unknown[]>`
+    SELECT FROM opt_outs WHERE contact_id = ${contactId}::uuid AND unfinished`;
+  return rows.length > 0;
 }
 
 /**

@@ -1,12 +1,20 @@
 import { fromPublicId, newUuid, toPublicId } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
 import { canonicalPhone, networkIdOf } from '@gwk/core/recipients';
+import type { Sealer } from '@gwk/core/sealing';
 import type { OptOutOut, OptOutSource } from '@gwk/core/resources/opt-out';
 import { audit, byKey } from '../accounts/audit.js';
 import { maySee, type Caller } from '../accounts/caller.js';
 import type { Queryable } from '../database.js';
 import type { Services } from '../http/services.js';
-import { changeContact, failWaitingFor, lockContactNamed, type ContactDeps } from './contacts.js';
+import {
+  changeContact,
+  failWaitingFor,
+  isUnfinished,
+  lockContactNamed,
+  type ContactDeps,
+  type Transaction,
+} from './contacts.js';
 
 /** Opt-outs are of contacts, whatever they are called, for the whole account. */
 interface OptOutRow {
@@ -50,8 +58,12 @@ export async function optOut(tx: Queryable, given: NewOptOut): Promise<boolean> 
   return made > 0;
 }
 
-/** @returns whether they had opted out */
-export async function release(tx: Queryable, contactId: string): Promise<boolean> {
+/**
+ * Ends an opt-out; the caller holds the contact. What was accepted before the opt-out is not to leave after its end: all of
+ * it fails first. @returns whether they had opted out
+ */
+export async function release(tx: Transaction, sealer: Sealer, contactId: string): Promise<boolean> {
+  while (await isUnfinished(tx, contactId)) await failWaitingFor(tx, sealer, contactId);
   return (await tx.$executeRaw`DELETE FROM opt_outs WHERE contact_id = ${contactId}::uuid`) > 0;
 }
 
@@ -81,7 +93,7 @@ export function createOptOut(
 export async function deleteOptOut(services: Services, caller: Caller, phone: string): Promise<void> {
   const released = await changeContact(contactDeps(services), async (tx) => {
     const id = await lockContactNamed(tx, caller.accountId, canonicalPhone(phone), false);
-    if (id === null || !(await release(tx, id))) return false;
+    if (id === null || !(await release(tx, services.sealer, id))) return false;
     await audit(tx, byKey(caller, 'opt_out.delete', id));
     return true;
   });

@@ -27,7 +27,7 @@ export function receiveWord(deps: ContactDeps, entry: Entry, word: Word): Promis
     await lockContact(tx, contactId!);
     const event = wordEvent(arrival, known, word);
     if (word.asks === 'opt_in') {
-      if (await release(tx, contactId!)) await emit(tx, sealer, [event]);
+      if (await release(tx, sealer, contactId!)) await emit(tx, sealer, [event]);
       return result;
     }
     const { accountId, instanceId } = { accountId: known.accountId!, instanceId: arrival.instanceId };

@@ -54,6 +54,25 @@ describe('a call', () => {
     expect((await call('/engine/renew', { method: 'PUT' })).status).toBe(404);
   });
 
+  test('that says what Postgres cannot keep is invalid, and so is given up, not repeated for ever', async () => {
+    const at = '0000-01-01T00:00:00Z';
+    const now = new Date().toISOString();
+    const outcome = { kind: 'receipt', wa_message_id: 'x', status: 'read', at };
+    const ban = { state: 'banned', at: now, reason: null, ban: { code: '402', expires_at: at } };
+    const dropped = { state: 'disconnected', at: now, reason: null, reconnect: { count: 2 ** 31, at: null } };
+    for (const [route, said] of [
+      ['outcomes', { outcomes: [outcome] }],
+      ['state', { changes: [ban] }],
+      ['state', { changes: [dropped] }],
+      ['renew', { epoch: 2 ** 31 }],
+    ] as const) {
+      const { status, body } = await call(`/engine/${route}`, {
+        body: JSON.stringify({ ...lease(), ...said }),
+      });
+      expect([route, status, body['error']]).toEqual([route, 422, 'invalid']);
+    }
+  });
+
   test('without credentials is 401 on every route, whatever its body', async () => {
     const paths = [
       ...Object.keys(ENGINE_ROUTES).map((route) => `/engine/${route}`),

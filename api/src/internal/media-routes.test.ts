@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { newUuid } from '@gwk/core/ids';
-import { createPortWorld, type PortWorld, type TestEngine } from '@gwk/test/harness/engine-port';
+import { createPortWorld, filesIn, type PortWorld, type TestEngine } from '@gwk/test/harness/engine-port';
 import { openContent, sealContent } from '../messages/content.js';
 
 let port: PortWorld;
@@ -52,6 +52,19 @@ test('what an engine received is kept for its instance, and told by its content'
   });
   const row = await port.world.database.media.findUniqueOrThrow({ where: { id: answer.media_id } });
   expect(row.instanceIds).toEqual([engine.instanceId]);
+});
+
+test.each([
+  ['../../.ssh/authorized_keys', 'sshauthorized_keys'],
+  ['..\\..\\boot.ini', 'boot.ini'],
+  ['a\r\nX: y\u0000.pdf', 'aX: y.pdf'],
+  ['invoice\u202efdp.exe', 'invoicefdp.exe'],
+  ['Relatório (março).pdf', 'Relatório (março).pdf'],
+  ['../..', null],
+])('a stranger calls a file %j: it is %j', async (given, expected) => {
+  const { media_id: id } = await upload(engine, Buffer.from('a'), { filename: given });
+  const row = await filesIn('', port.world.database, port.world.sealer).find(id);
+  expect(row!.filename).toBe(expected);
 });
 
 test('an engine gets the finished file of a message once it has claimed it, and only then', async () => {

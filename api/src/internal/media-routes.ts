@@ -56,6 +56,15 @@ async function finishedOf(
   return row;
 }
 
+/** Path separators, control characters, and what turns the direction of what is read. */
+const DECEPTIVE = /[/\\\p{Cc}\p{Bidi_Control}]/gu;
+
+/** A name that a stranger gave: consumers may write it to a disk, and show it to people. */
+function safeName(given: string | undefined): string | null {
+  const name = (given ?? '').replaceAll(DECEPTIVE, '').replace(/^\.+/, '').trim();
+  return name === '' ? null : name;
+}
+
 /** @throws RefusalError `invalid`, `fenced` */
 export async function takeReceived(
   deps: MediaDeps,
@@ -72,7 +81,8 @@ export async function takeReceived(
     where: { id: instanceId },
     select: { accountId: true },
   });
-  const { filename = null, mimetype = null } = named.data;
+  const { mimetype = null } = named.data;
+  const filename = safeName(named.data.filename);
   const file = await media.files
     .receive(request, MAX_MEDIA_BYTES, { filename, declared: mimetype })
     .catch((error: unknown) => {

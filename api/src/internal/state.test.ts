@@ -92,16 +92,14 @@ test('a change that cannot be written leaves nothing behind', async () => {
   const engine = await sandbox();
   const before = await instance(engine);
   const at = new Date().toISOString();
-  const ban = { code: '402', expires_at: '9999-12-31T23:59:59.999Z' };
-  const impossible = {
-    state: 'banned' as const,
-    at,
-    reason: null,
-    ban,
-    reconnect: { count: 2 ** 40, at: null },
-  };
+  const { database } = port.world;
+  await database.$executeRaw`
+    ALTER TABLE instances ADD CONSTRAINT refuses CHECK (state <> 'banned') NOT VALID`;
+  const ban = { code: '402', expires_at: null };
+  const impossible = { state: 'banned' as const, at, reason: null, ban };
   const changes = [{ state: 'connected' as const, at, reason: null }, impossible];
   await expect(engine.call('state', { changes })).rejects.toThrow(/503/);
+  await database.$executeRaw`ALTER TABLE instances DROP CONSTRAINT refuses`;
   expect(await instance(engine)).toEqual(before);
   expect(await events(engine)).toEqual([]);
   expect(await intervals(engine)).toHaveLength(1);

@@ -9,7 +9,7 @@ import { openMedia } from './media.js';
 import { Fetcher } from './prepare/fetcher.js';
 import { Preparer } from './prepare/preparer.js';
 import { mediaSweep, storeSweep } from './retention.js';
-import { findFfmpeg } from './tools/find-ffmpeg.js';
+import { findFfmpeg, isUsable } from './tools/find-ffmpeg.js';
 import { Tools } from './tools/run.js';
 
 /** What a worker does about media: prepares messages, and ends files. */
@@ -37,8 +37,7 @@ export async function openWorkerMedia(config: Config, deps: SweepDeps): Promise<
   const dispatcher = guardedAgent(guard, { connectTimeoutMs: CONNECT_MS });
   await removeLeftBehind();
   const folder = await mkdtemp(join(tmpdir(), PREFIX));
-  const ffmpeg = findFfmpeg(config.ffmpeg);
-  if (ffmpeg === null) deps.log.warn('there is no ffmpeg: sounds and films cannot be prepared');
+  const ffmpeg = await usableFfmpeg(config.ffmpeg, deps.log);
   const preparer = new Preparer({
     ...deps,
     files,
@@ -63,6 +62,19 @@ export async function openWorkerMedia(config: Config, deps: SweepDeps): Promise<
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** One that does not run would put its own fault down to every file: there is rather none, and messages wait. */
+async function usableFfmpeg(configured: string | undefined, log: SweepDeps['log']): Promise<string | null> {
+  const found = findFfmpeg(configured);
+  if (found !== null && (await isUsable(found))) return found;
+  log.error(
+    { ffmpeg: found },
+    found === null
+      ? 'there is no ffmpeg: install it, or set GWK_WORKER_FFMPEG; messages with sounds and films wait 15 minutes, then fail'
+      : 'this ffmpeg does not run, or has no libopus: set GWK_WORKER_FFMPEG to one that does; messages with sounds and films wait 15 minutes, then fail',
+  );
+  return null;
 }
 
 async function removeLeftBehind(): Promise<void> {

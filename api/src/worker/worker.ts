@@ -20,6 +20,7 @@ import { abandonSweep } from './sweeps/abandon.js';
 import { doubtSweep } from './sweeps/doubt.js';
 import { expireSweep } from './sweeps/expire.js';
 import { Observer } from './sweeps/observer.js';
+import { optOutsSweep } from './sweeps/opt-outs.js';
 import { pairingSweep } from './sweeps/pairing.js';
 import { refuseSweep } from './sweeps/refuse.js';
 import { releaseSweep } from './sweeps/release.js';
@@ -118,6 +119,7 @@ function makeDeliveries(
 function sweepsOf(deps: SweepDeps, config: WorkerConfig): Sweep[] {
   return [
     refuseSweep(deps),
+    optOutsSweep(deps),
     expireSweep(deps, config.expireAfterMs),
     doubtSweep(deps, config.doubtAfterMs),
     releaseSweep(deps, readEnvironmentPolicy('GWK_WORKER_POLICY', config.environmentPolicy)),

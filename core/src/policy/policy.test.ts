@@ -89,6 +89,29 @@ describe('what people may set', () => {
   ])('%s: %#', (_name, value, expected) => {
     expect(codeOf(value)).toBe(expected);
   });
+
+  const errorsOf = (value: unknown) => {
+    try {
+      parsePolicyOverrides(value);
+    } catch (error) {
+      return (error as Problem).extras.errors ?? [];
+    }
+    throw new Error('accepted');
+  };
+  test.each<[string, unknown, string]>([
+    ['an unknown key', { messages_per_hour: 1 }, 'policy.messages_per_hour'],
+    ['an unknown key inside', { mass_block: { max: 1 } }, 'policy.mass_block.max'],
+    ['a bad item', { opt_out: { keywords: [''] } }, 'policy.opt_out.keywords.0'],
+    ['no object', 'x', 'policy'],
+  ])('%s is named by its own path', (_name, value, path) => {
+    expect(errorsOf(value).map((error) => error.path)).toEqual([path]);
+  });
+
+  test('a hundred thousand faults are answered with fifty, and a long key is cut', () => {
+    const faults = Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`k${i}`, 1]));
+    expect(errorsOf(faults)).toHaveLength(50);
+    expect(errorsOf({ ['k'.repeat(100_000)]: 1 })[0]!.path).toHaveLength(200);
+  });
 });
 
 test.each([

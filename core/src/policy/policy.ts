@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { Problem, type FieldError } from '../problems.js';
+import { fieldErrors } from '../field-errors.js';
+import { Problem } from '../problems.js';
 import { text } from '../resources/common.js';
 
 /** Policies at three levels: environment, account, instance (spec: Policy objects; design: policy overrides). */
@@ -89,20 +90,17 @@ const DEFAULTS: Policy = {
  */
 export function parsePolicyOverrides(value: unknown): PolicyOverrides {
   const result = PolicyOverrides.safeParse(value);
-  if (!result.success) throw policyProblem(result.error.issues);
+  if (!result.success) throw policyProblem(result.error);
   const hours = result.data.active_hours;
   if (hours) checkActiveHours(hours);
   return result.data;
 }
 
-function policyProblem(issues: readonly z.core.$ZodIssue[]): Problem {
-  const unknown = issues.some((issue) => issue.code === 'unrecognized_keys');
-  const errors: FieldError[] = issues.map((issue) => ({
-    path: ['policy', ...issue.path].join('.'),
-    code: issue.code,
-    message: issue.message,
-  }));
-  return new Problem(unknown ? 'validation-error' : 'invalid-policy', { errors });
+function policyProblem(error: z.ZodError): Problem {
+  const unknown = error.issues.some((issue) => issue.code === 'unrecognized_keys');
+  return new Problem(unknown ? 'validation-error' : 'invalid-policy', {
+    errors: fieldErrors(error, ['policy']),
+  });
 }
 
 function checkActiveHours(hours: NonNullable<PolicyOverrides['active_hours']>): void {

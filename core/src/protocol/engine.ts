@@ -11,9 +11,11 @@ import { FAILURE_CODES, INSTANCE_KINDS, INSTANCE_STATES, INTERACTIVE_MODES, REND
  * One schema gives both sides: the API validates requests with it, the engine takes its types (and imports no zod).
  */
 const uuid = () => z.uuid();
-const time = () => z.iso.datetime();
+/** What Postgres takes, so that no item can be refused by it again and again: years from 1, numbers of 32 bits. */
+const time = () => z.iso.datetime().refine((text) => !text.startsWith('0000'), 'there is no year 0');
+const count = () => z.int32();
 const base64 = () => z.base64();
-const Lease = { epoch: z.int(), holder: uuid() };
+const Lease = { epoch: count(), holder: uuid() };
 
 /** An open pairing session: the engine is to show codes for it, unless it does already. */
 const PairingWanted = z.object({
@@ -202,7 +204,7 @@ const state = {
           jid: z.string().nullable().optional(),
           business_name: z.string().nullable().optional(),
           ban: z.strictObject({ code: z.string(), expires_at: time().nullable() }).optional(),
-          reconnect: z.strictObject({ count: z.int(), at: time().nullable() }).optional(),
+          reconnect: z.strictObject({ count: count(), at: time().nullable() }).optional(),
         }),
       )
       .min(1)

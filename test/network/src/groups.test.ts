@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Person } from './control/client.js';
 import { setStage, type Stage } from './testing/stage.js';
+import { until } from './testing/stock-client.js';
 
 let stage: Stage;
 let bia: Person;
@@ -50,15 +51,28 @@ describe('a group', () => {
   });
 
   it('asks again where a key is missing, both ways', async () => {
-    const { client, network, running } = stage;
+    const { client, network } = stage;
     const carla = await network.contact('5511900000004', { name: 'Carla' });
-    running.network.world.groups.get(group.split('@')[0] ?? '')?.members.push(carla.number);
+    await network.changeGroup(group, { add: [carla.number] });
     for (const row of client.auth.rows.keys())
       if (row.startsWith('sender-key ')) client.auth.rows.delete(row);
     const got = await client.gotId(await stage.ana.writes('who am I?', { to: group }));
     expect(client.text(got)).toBe('who am I?');
     const { id } = await client.send(group, { text: 'and now' });
     for (const person of [stage.ana, bia, carla]) await person.receives({ id });
+  });
+
+  it('tells its members of changes, and those who were removed get no more of it', async () => {
+    const { client, network, ana } = stage;
+    const changes: { action: string; participants: { id: string }[] }[] = [];
+    client.socket.ev.on('group-participants.update', (change) => void changes.push(change));
+    await network.changeGroup(group, { remove: [bia.number], subject: 'Smaller' });
+    const change = await until(() => changes.find(({ action }) => action === 'remove'), 'the change');
+    expect(change.participants).toEqual([expect.objectContaining({ id: bia.lidJid })]);
+    expect(await client.socket.groupMetadata(group)).toMatchObject({ subject: 'Smaller' });
+    const { id } = await client.send(group, { text: 'without Bia' });
+    await ana.receives({ id });
+    expect(await network.received({ id, to: bia.number })).toEqual([]);
   });
 
   it('refuses those who are not in it', async () => {

@@ -240,6 +240,7 @@ CREATE TABLE "opt_outs" (
     "source" TEXT NOT NULL,
     "keyword" TEXT,
     "instance_id" UUID,
+    "unfinished" BOOLEAN NOT NULL DEFAULT false,
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
 
     CONSTRAINT "opt_outs_pkey" PRIMARY KEY ("contact_id")

@@ -41,6 +41,8 @@ DECLARE
   present timestamptz := clock_timestamp();
   day_ago timestamptz := present - interval '24 hours';
   replies_ok boolean[];
+  -- Of each file that was found, the instances that it came by.
+  files text[];
 BEGIN
   -- Apart, because a look at messages begins with a look at each of their partitions.
   IF cardinality(array_remove(reply_ids, NULL)) > 0 THEN
@@ -49,6 +51,17 @@ BEGIN
         SELECT m.status IN ('sent', 'delivered', 'read') FROM messages m
         WHERE m.id = q.reply_id AND m.instance_id = q.instance_id LIMIT 1) IS TRUE
       FROM unnest(reply_ids, instance_ids) WITH ORDINALITY AS q(reply_id, instance_id, place)
+      ORDER BY q.place);
+  END IF;
+  -- Apart, because few carry one.
+  IF cardinality(array_remove(media_ids, NULL)) > 0 THEN
+    files := ARRAY(
+      SELECT (
+        SELECT v.instance_ids::text FROM media v
+        WHERE v.id = q.media_id AND v.account_id = q.account_id AND v.message_id IS NULL
+          AND v.expires_at > present AND v.removed_at IS NULL
+        LIMIT 1)
+      FROM unnest(media_ids, account_ids) WITH ORDINALITY AS q(media_id, account_id, place)
       ORDER BY q.place);
   END IF;
   RETURN QUERY
@@ -65,10 +78,9 @@ BEGIN
     coalesce(oldest.count, 0)::integer, (extract(epoch FROM oldest.first_sent_at) * 1000)::double precision,
     mass.contacts, mass.counted,
     q.reply_id IS NULL OR q.reply_ok,
-    f.id IS NOT NULL, f.instance_ids::text[]
-  FROM unnest(account_ids, instance_ids, names, are_groups, keys, fingerprints, reply_ids, media_ids, replies_ok)
-    WITH ORDINALITY
-    AS q(account_id, instance_id, name, is_group, key, fingerprint, reply_id, media_id, reply_ok, place)
+    q.file IS NOT NULL, q.file::text[]
+  FROM unnest(account_ids, instance_ids, names, are_groups, keys, fingerprints, reply_ids, replies_ok, files)
+    WITH ORDINALITY AS q(account_id, instance_id, name, is_group, key, fingerprint, reply_id, reply_ok, file, place)
   LEFT JOIN LATERAL (
     SELECT v.xmin::text AS version, v.policy, v.suspended_at FROM accounts v WHERE v.id = q.account_id LIMIT 1
   ) a ON true
@@ -109,13 +121,19 @@ BEGIN
     WHERE NOT q.is_group AND c.last_wrote_at IS NULL AND s.instance_id = q.instance_id AND s.fingerprint = decode(q.fingerprint, 'hex')
       AND s.at > present - make_interval(mins => gwk_mass_window(i.policy, a.policy, environment_mass_minutes))
   ) mass ON true
-  LEFT JOIN LATERAL (
-    SELECT v.id, v.instance_ids FROM media v
-    WHERE v.id = q.media_id AND v.account_id = q.account_id AND v.message_id IS NULL
-      AND v.expires_at > present AND v.removed_at IS NULL
-    LIMIT 1
-  ) f ON true
   ORDER BY q.place;
+END $$;
+
+-- Takes what a group writes to. Somebody may hold a contact for long (an opt-out, a merge): the whole group, with other
+-- contacts, instances and accounts, is not to wait for them. It fails (55P03), and is written without theirs.
+CREATE FUNCTION gwk_accept_lock(conversation_ids uuid[], contact_ids uuid[]) RETURNS void LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET lock_timeout = '200ms'
+AS $$
+BEGIN
+  PERFORM FROM conversations c WHERE c.id = ANY (conversation_ids) ORDER BY c.id FOR NO KEY UPDATE;
+  IF cardinality(contact_ids) > 0 THEN
+    PERFORM FROM contacts c WHERE c.id = ANY (contact_ids) ORDER BY c.id FOR KEY SHARE;
+  END IF;
 END $$;
 
 -- Writes what was decided. True for each request that was written; false where the world is not as it was believed to be
@@ -130,6 +148,7 @@ END $$;
 -- contact was not counted with this text. Limits travel with the request, and its rank among the contacts that the group
 -- adds: what is proved is that the room that the decision relied on is still there. Whichever message of a contact
 -- comes through counts it. `unprepared`: those that can be claimed only after the worker has prepared them. `made_*`: how many different contacts, conversations and keys the group is to make.
+-- `leave_held`: nothing is written to conversations and contacts that somebody holds.
 CREATE FUNCTION gwk_accept_write(
   message_ids uuid[], account_ids uuid[], account_versions text[], instance_ids uuid[], instance_versions text[],
   conversation_ids uuid[], new_conversations boolean[], contact_ids uuid[], new_contacts boolean[], names text[],
@@ -139,13 +158,16 @@ CREATE FUNCTION gwk_accept_write(
   for_route text, keys text[], body_hashes text[], responses text[],
   new_contact_limits integer[], new_contact_ranks integer[],
   fingerprints text[], mass_limits integer[], mass_ranks integer[], mass_minutes integer[], unprepared uuid[],
-  made_contacts integer, made_conversations integer, made_keys integer
+  made_contacts integer, made_conversations integer, made_keys integer, leave_held boolean
 ) RETURNS boolean[] LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 DECLARE
   -- Of each request, whether it is still to be written.
   good boolean[];
+  -- Contacts that are there, of conversations to make.
+  known uuid[];
+  free uuid[];
   made integer;
   present timestamptz;
 BEGIN
@@ -155,15 +177,18 @@ BEGIN
     WHERE q.new_limit IS NOT NULL OR q.mass_limit IS NOT NULL))
   ORDER BY l.instance_id FOR NO KEY UPDATE;
 
-  PERFORM FROM conversations c WHERE c.id = ANY (conversation_ids) ORDER BY c.id FOR NO KEY UPDATE;
-
   -- A contact whom this instance has no conversation with yet has no lock there: an opt-out waits for this one.
   IF made_conversations > 0 THEN
-    PERFORM FROM contacts c
-    WHERE c.id = ANY (ARRAY(
+    known := ARRAY(
       SELECT q.id FROM unnest(contact_ids, new_conversations, new_contacts) AS q(id, is_new, makes_contact)
-      WHERE q.is_new AND NOT q.makes_contact AND q.id IS NOT NULL))
-    ORDER BY c.id FOR KEY SHARE;
+      WHERE q.is_new AND NOT q.makes_contact AND q.id IS NOT NULL);
+  END IF;
+  IF leave_held THEN
+    free := ARRAY(
+      SELECT c.id FROM conversations c WHERE c.id = ANY (conversation_ids) ORDER BY c.id FOR NO KEY UPDATE SKIP LOCKED)
+      || ARRAY(SELECT c.id FROM contacts c WHERE c.id = ANY (known) ORDER BY c.id FOR KEY SHARE SKIP LOCKED);
+  ELSE
+    PERFORM gwk_accept_lock(conversation_ids, known);
   END IF;
 
   -- From here on nobody adds to what the limits count, and nobody accepts or opts out in these conversations.
@@ -195,6 +220,15 @@ BEGIN
       AS q(account_id, account_version, instance_id, instance_version, conversation_id, new_conversation, contact_id,
         makes_contact, counted, wrote, new_limit, new_rank, fingerprint, mass_limit, mass_rank, minutes, place)
     ORDER BY q.place);
+
+  IF leave_held THEN
+    good := ARRAY(
+      SELECT q.good AND (CASE WHEN q.is_new THEN q.makes_contact OR q.contact_id IS NULL OR q.contact_id = ANY (free)
+        ELSE q.conversation_id = ANY (free) END)
+      FROM unnest(conversation_ids, new_conversations, contact_ids, new_contacts, good) WITH ORDINALITY
+        AS q(conversation_id, is_new, contact_id, makes_contact, good, place)
+      ORDER BY q.place);
+  END IF;
 
   -- A name, conversation or key that another has made meanwhile stays the other's. Who lost is looked for only where
   -- fewer rows were made than meant.

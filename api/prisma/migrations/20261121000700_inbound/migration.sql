@@ -161,14 +161,17 @@ BEGIN
   RETURN NEXT;
 END $$;
 
--- What waits for a contact and has not been attempted, after `last`, in the order of ids.
-CREATE FUNCTION gwk_waiting_for_contact(contact uuid, last uuid, most integer) RETURNS TABLE (message_id uuid)
+-- Opt-outs whose waiting messages have not all failed yet.
+CREATE INDEX opt_outs_unfinished_idx ON opt_outs (contact_id) WHERE unfinished;
+
+-- What waits for a contact and has not been attempted.
+CREATE FUNCTION gwk_waiting_for_contact(contact uuid, most integer) RETURNS TABLE (message_id uuid)
 LANGUAGE sql STABLE
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
   SELECT o.message_id FROM conversations v
   JOIN outbox o ON o.conversation_id = v.id
-  WHERE v.contact_id = contact AND o.attempted_at IS NULL AND (last IS NULL OR o.message_id > last)
+  WHERE v.contact_id = contact AND o.attempted_at IS NULL
   ORDER BY o.message_id LIMIT most
 $$;
 

@@ -1,5 +1,5 @@
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { fromPublicId, newUuid } from '@gwk/core/ids';
@@ -11,6 +11,7 @@ import { FileTooLarge, type MediaFiles, type MediaRow } from '../files.js';
 import { FileMissing } from '../store/store.js';
 import type { ToolAnswer, ToolJob } from '../tools/jobs.js';
 import { Refused } from '../tools/refused.js';
+import { jobFolder } from './job-folder.js';
 import type { Tools } from '../tools/run.js';
 import type { Fetcher } from './fetcher.js';
 import { planOf, typeOf, type Plan } from './rules.js';
@@ -115,7 +116,7 @@ async function decoded(
 ): Promise<{ row: MediaRow; seen: ToolAnswer }> {
   if (plan.do === 'nothing') return { row: source, seen: {} };
   const { files, tools } = deps;
-  const folder = await mkdtemp(join(deps.folder, 'job-'));
+  const folder = await jobFolder(deps.folder);
   try {
     const [input, output] = [join(folder, 'input'), join(folder, 'output')];
     await pipeline(await files.open(source), createWriteStream(input, { mode: 0o600 }), { signal });

@@ -30,9 +30,10 @@ export interface PreparerDeps extends FinishDeps {
 const MARGIN_MS = 60_000;
 /** What may pass (a server that is busy) is waited for so often, and so long. */
 const PASSING_RETRIES_MS = [2_000, 10_000];
-/** What is not the file's fault (no store, no Postgres) is tried more often. */
+/** What is not the file's fault (no store, no ffmpeg) is tried for some 15 minutes, as a number that is out is waited for. */
 const MAX_ATTEMPTS = 12;
 const FAULT_RETRY_MS = 5_000;
+const MAX_FAULT_RETRY_MS = 120_000;
 /** One account may have this part of the places, so that one with slow servers leaves room. */
 const SHARE = 2;
 
@@ -140,6 +141,9 @@ export class Preparer {
 
 /** How long to wait before the next attempt (milliseconds); null: there is none. */
 export function delayAfter(error: unknown, attempts: number): number | null {
-  if (!(error instanceof Unavailable)) return attempts < MAX_ATTEMPTS ? FAULT_RETRY_MS : null;
+  if (!(error instanceof Unavailable)) {
+    const longer = Math.min(MAX_FAULT_RETRY_MS, FAULT_RETRY_MS * 2 ** (attempts - 1));
+    return attempts < MAX_ATTEMPTS ? longer : null;
+  }
   return error.passing ? (PASSING_RETRIES_MS[attempts - 1] ?? null) : null;
 }

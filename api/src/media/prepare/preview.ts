@@ -1,5 +1,5 @@
 import { createWriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Transform, type Readable, type TransformCallback } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -8,6 +8,7 @@ import type { LinkPreview } from '@gwk/core/resources/finished';
 import { Parser } from 'htmlparser2';
 import type { Tools } from '../tools/run.js';
 import type { Fetcher } from './fetcher.js';
+import { jobFolder } from './job-folder.js';
 
 /**
  * The preview of the first link of a text (spec: `preview_url`). Whatever fails, the message leaves without: nothing
@@ -127,7 +128,7 @@ async function pictureOf(
   signal: AbortSignal,
 ): Promise<string | null> {
   if (!URL.canParse(image, page.href)) return null;
-  const folder = await mkdtemp(join(parent, 'job-'));
+  const folder = await jobFolder(parent);
   try {
     const { body } = await fetcher.fetch(new URL(image, page).href, MAX_IMAGE_BYTES, signal);
     const input = join(folder, 'input');

@@ -53,6 +53,8 @@ test('a passing fault is waited for twice, a lasting one not at all, one of ours
   expect(delayAfter(new Unavailable('absent'), 1)).toBeNull();
   expect(delayAfter(new Error('no store'), 1)).toBe(5_000);
   expect(delayAfter(new Error('no store'), 12)).toBeNull();
+  const waits = Array.from({ length: 11 }, (_, i) => delayAfter(new Error('no store'), i + 1)!);
+  expect(waits.reduce((sum, ms) => sum + ms)).toBeGreaterThan(14 * 60_000);
 });
 
 test.each([

@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process';
 import { accessSync, chmodSync, constants } from 'node:fs';
 import { createRequire } from 'node:module';
 import { delimiter, join } from 'node:path';
@@ -10,6 +11,18 @@ export function findFfmpeg(configured: string | undefined, path = process.env['P
   if (configured !== undefined) return configured;
   const candidates = path.split(delimiter).filter((folder) => folder !== '');
   return candidates.map((folder) => join(folder, 'ffmpeg')).find(isExecutable) ?? packaged();
+}
+
+const PATIENCE_MS = 10_000;
+
+/** Whether it runs here and makes what voice messages need. One that takes its time on a busy machine is believed. */
+export function isUsable(ffmpeg: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const options = { timeout: PATIENCE_MS, env: {} };
+    execFile(ffmpeg, ['-hide_banner', '-encoders'], options, (error, stdout) =>
+      resolve(error ? error.killed === true : /\blibopus\b/.test(stdout)),
+    );
+  });
 }
 
 /** Packages are installed without running their scripts: one that unpacked without the bit gets it here. */

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { until } from '@gwk/test/harness/wait';
 import { Samples } from '../../testing/samples.js';
-import { findFfmpeg } from './find-ffmpeg.js';
+import { findFfmpeg, isUsable } from './find-ffmpeg.js';
 import type { ToolAnswer, ToolJob } from './jobs.js';
 import { Tools } from './run.js';
 
@@ -257,4 +257,17 @@ test('no more tools run at once than may', async () => {
   const one = new Tools({ ...limits, atOnce: 1 });
   const answers = await Promise.all([1, 2, 3].map(() => run({ tool: 'thumbnail', input }, one)));
   expect(answers).toHaveLength(3);
+});
+
+test('an ffmpeg that is not there, breaks off or has no libopus is told from one that works', async () => {
+  const script = (name: string, text: string): string => {
+    const path = join(folder, name);
+    writeFileSync(path, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+    return path;
+  };
+  expect(await isUsable(ffmpeg!)).toBe(true);
+  expect(await isUsable(join(folder, 'absent'))).toBe(false);
+  expect(await isUsable(folder)).toBe(false);
+  expect(await isUsable(script('breaks', 'exit 1'))).toBe(false);
+  expect(await isUsable(script('poor', 'echo " A..... aac  AAC"'))).toBe(false);
 });

@@ -92,7 +92,8 @@ export class Acceptor {
   async accept(given: Given, sender: Sender): Promise<Accepted> {
     const item = this.#read(given, sender);
     const guess = this.#memory.guess(item);
-    for (let turn = 0; turn < MAX_TURNS; turn++) {
+    const since = performance.now();
+    for (let turn = 0; turn < MAX_TURNS && performance.now() - since < DEADLINE_MS; turn++) {
       const guessing = guess !== null && turn === 0;
       const result = await (guessing
         ? this.#guessed.submit({ item, facts: guess })
@@ -104,7 +105,7 @@ export class Acceptor {
       failpoint('api.accept.after-xadd');
       return { body: result.body, replayed: false };
     }
-    throw new Problem('internal-error');
+    throw new Problem('internal-error', { retryAfter: 1 });
   }
 
   #read({ body, idempotencyKey }: Given, { accountId, instances, suspended }: Sender): Item {

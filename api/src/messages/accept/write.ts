@@ -1,5 +1,6 @@
 import type { Queryable } from '../../database.js';
 import type { Plan, Request } from './decide.js';
+import { sqlStateOf } from '../../internal/grouping.js';
 import { hexArray, plainArray, textArray } from './array-literals.js';
 import { SEND_ROUTE } from './gather.js';
 
@@ -28,15 +29,30 @@ const TYPES = [
   ...['text[]', 'text[]', 'text[]', 'text[]', 'double precision[]', 'bigint[]', 'timestamptz[]'],
   ...['text', 'text[]', 'text[]', 'text[]'],
   ...['integer[]', 'integer[]', 'text[]', 'integer[]', 'integer[]', 'integer[]', 'uuid[]'],
-  ...['integer', 'integer', 'integer'],
+  ...['integer', 'integer', 'integer', 'boolean'],
 ];
 const WRITE = `SELECT gwk_accept_write(${TYPES.map((type, i) => `$${i + 1}::${type}`).join(', ')}) AS written`;
 
+const LOCK_NOT_AVAILABLE = '55P03';
+
 /**
- * Writes a group in one transaction.
+ * Writes a group in one transaction. Where somebody holds the contact of one for long, it is written without that one.
  * @returns for each entry whether it was written; false: the world had moved since it was gathered
  */
 export async function write(database: Queryable, entries: readonly Entry[]): Promise<boolean[]> {
+  try {
+    return await writeGroup(database, entries, false);
+  } catch (error) {
+    if (sqlStateOf(error) !== LOCK_NOT_AVAILABLE) throw error;
+    return writeGroup(database, entries, true);
+  }
+}
+
+async function writeGroup(
+  database: Queryable,
+  entries: readonly Entry[],
+  leaveHeld: boolean,
+): Promise<boolean[]> {
   const plain = (pick: (entry: Entry) => string | number | boolean | null) => plainArray(entries, pick);
   const text = (pick: (entry: Entry) => string | null) => textArray(entries, pick);
   const hex = (pick: (entry: Entry) => Buffer | null) => hexArray(entries, pick);
@@ -78,6 +94,7 @@ export async function write(database: Queryable, entries: readonly Entry[]): Pro
     countDistinct(entries, ({ plan }) => (plan.makesContact ? plan.contactId : null)),
     countDistinct(entries, ({ plan }) => (plan.makesConversation ? plan.conversationId : null)),
     countDistinct(entries, ({ request }) => request.key && `${request.accountId} ${request.key}`),
+    leaveHeld,
   );
   return rows[0]!.written;
 }

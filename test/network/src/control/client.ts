@@ -47,6 +47,9 @@ export class NetworkClient {
     return jid;
   }
 
+  changeGroup = (jid: string, change: { add?: string[]; remove?: string[]; subject?: string }) =>
+    this.call('changeGroup', { jid, ...change });
+
   status = () => this.call('status', undefined);
   received = (filter: ReceivedFilter = {}) => this.call('received', filter);
   waitReceived = (filter: ReceivedFilter & Waiting) => this.call('waitReceived', filter);

@@ -2,7 +2,9 @@ import type { Network } from '../network.js';
 import type { Account, Companion, Manners } from '../people/account.js';
 import { reinstall } from '../people/reinstall.js';
 import { unlink } from '../session/queries.js';
+import { changeGroup, type GroupChange } from '../groups/changes.js';
 import { groupJid } from '../groups/group.js';
+import { parseJid } from '../wire/jids.js';
 
 export interface AccountView {
   number: string;
@@ -108,5 +110,13 @@ export const peopleCommands = {
     };
     world.groups.set(group.id, group);
     return { id: group.id, jid: groupJid(group) };
+  },
+
+  /** Adds and removes members, and renames; all clients concerned are told. */
+  changeGroup: ({ world }: Network, { jid, ...change }: { jid: string } & GroupChange) => {
+    const group = world.groups.get(parseJid(jid)?.user ?? '');
+    if (!group) throw new Error(`there is no group ${jid}`);
+    changeGroup(world, group, change);
+    return { members: group.members };
   },
 };

@@ -126,12 +126,13 @@ function chatPart(world: World, outgoing: Outgoing, part: Part): Part[] {
   return [part];
 }
 
-/** A key for a group. Some clients hand theirs to themselves too, which does no harm. */
+/**
+ * A key for a group. Whoever has left it meanwhile does not get it. Some clients hand theirs to themselves too, which
+ * does no harm.
+ */
 function groupKeyPart(outgoing: Outgoing, part: Part): Part[] {
-  if (!outgoing.group?.members.includes(part.account.number)) {
-    throw new ProtocolError(`a key for ${part.account.number}, who is not in the group`);
-  }
-  return isSender(outgoing, part) ? [] : [part];
+  const member = outgoing.group?.members.includes(part.account.number);
+  return member && !isSender(outgoing, part) ? [part] : [];
 }
 
 function checkSealed(sealed: Node[], types: string[]): void {

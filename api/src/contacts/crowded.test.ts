@@ -1,0 +1,101 @@
+import { newUuid } from '@gwk/core/ids';
+import { contactOf, createWorld, outcomeOf, someone, type World } from '@gwk/test/harness/acceptance';
+import { optOutsSweep } from '../worker/sweeps/opt-outs.js';
+import { changeContact, failWaitingFor, lockContact, type Transaction } from './contacts.js';
+import { optOut, release } from './opt-outs.js';
+
+/** Contacts for whom more waits than one transaction fails, and contacts that are held for long. */
+let world: World;
+beforeAll(async () => {
+  world = await createWorld(2);
+});
+afterAll(() => world.close());
+
+const MANY = 1_200;
+const deps = () => ({ database: world.database, db: world.database, sealer: world.sealer });
+
+/** Copies of one message that was accepted. */
+async function queueMany(to: string): Promise<void> {
+  await world.send(world.acceptor(), { to });
+  await world.database.$executeRaw`
+    WITH one AS (
+      SELECT m.*, o.seq FROM messages m JOIN outbox o ON o.message_id = m.id WHERE m."to" = ${to}
+    ), copies AS (
+      SELECT (left(one.id::text, 15) || substr(gen_random_uuid()::text, 16))::uuid AS copy_id, n, one.*
+      FROM one, generate_series(2, ${MANY}::integer) AS n
+    ), said AS (
+      INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status,
+        wa_message_id, created_at, updated_at)
+      SELECT copy_id, account_id, instance_id, conversation_id, direction, "to", type, status, copy_id::text,
+        created_at, updated_at FROM copies
+    ), moved AS (
+      UPDATE conversations v SET last_seq = ${MANY}::integer FROM one WHERE v.id = one.conversation_id
+    )
+    INSERT INTO outbox (message_id, instance_id, conversation_id, seq, state, out_ms_at_start, created_at)
+    SELECT copy_id, instance_id, conversation_id, seq + n - 1, 'waiting', 0, created_at FROM copies`;
+}
+
+async function optOutOf(to: string): Promise<string> {
+  const contactId = await contactOf(world, to);
+  await changeContact(deps(), async (tx) => {
+    await lockContact(tx, contactId);
+    await saysNo(tx, contactId);
+    await failWaitingFor(tx, world.sealer, contactId);
+  });
+  return contactId;
+}
+const saysNo = (tx: Transaction, contactId: string) => {
+  const given = { id: newUuid(), contactId, accountId: world.accountId, phone: null } as const;
+  return optOut(tx, { ...given, source: 'api', keyword: null, instanceId: null });
+};
+const failedFor = (to: string) =>
+  world.database.message.count({ where: { to, status: 'failed', errorCode: 'opted_out' } });
+
+test('an opt-out fails a part of a long queue at once, and the worker the rest', async () => {
+  const to = someone();
+  await queueMany(to);
+  await optOutOf(to);
+  const atOnce = await failedFor(to);
+  expect(atOnce).toBeGreaterThan(0);
+  expect(atOnce).toBeLessThan(MANY);
+  const sweep = optOutsSweep(deps());
+  while ((await sweep.pass()).more);
+  expect(await failedFor(to)).toBe(MANY);
+  expect(await world.database.event.count({ where: { type: 'message.failed' } })).toBeGreaterThanOrEqual(
+    MANY,
+  );
+  expect(await world.database.optOut.count({ where: { unfinished: true } })).toBe(0);
+  expect(await sweep.pass()).toEqual({ amount: 0, more: false });
+});
+
+test('nothing that was accepted before an opt-out is left to send after its end', async () => {
+  const to = someone();
+  await queueMany(to);
+  const contactId = await optOutOf(to);
+  await changeContact(deps(), async (tx) => {
+    await lockContact(tx, contactId);
+    expect(await release(tx, world.sealer, contactId)).toBe(true);
+  });
+  expect(await failedFor(to)).toBe(MANY);
+});
+
+test('whoever sends to others does not wait for a contact that is held for long', async () => {
+  const [held, fresh] = [someone(), someone()];
+  const acceptor = world.acceptor();
+  const others = Array.from({ length: 10 }, someone);
+  for (const to of [held, fresh, ...others]) await world.send(acceptor, { to });
+  const contacts = [await contactOf(world, held), await contactOf(world, fresh)];
+  let late: Promise<string>[] = [];
+  await changeContact(deps(), async (tx) => {
+    await tx.$queryRaw`SELECT gwk_lock_contacts(${contacts}::uuid[])::text`;
+    await saysNo(tx, contacts[0]!);
+    late = [
+      outcomeOf(world.send(acceptor, { to: held })),
+      // To this one the other instance has no conversation yet.
+      outcomeOf(world.send(acceptor, { to: fresh, instance: world.instances[1]! })),
+    ];
+    const sent = await Promise.all(others.map((to) => outcomeOf(world.send(acceptor, { to }))));
+    expect(sent).toEqual(others.map(() => 'accepted'));
+  });
+  expect(await Promise.all(late)).toEqual(['contact-opted-out', 'accepted']);
+});
