@@ -80,7 +80,10 @@ async function pendingMigrations(client: pg.Client, migrations: Migration[]): Pr
       );
     }
     if (before && before.checksum !== checksum) {
-      throw new Error(`migration ${name} was changed after it was applied to this database`);
+      throw new Error(
+        `migration ${name} was changed after it was applied to this database, which another version made ` +
+          '(on one machine "make reset" begins anew)',
+      );
     }
     return before === undefined;
   });

@@ -25,6 +25,7 @@ import { Doorbell } from './messages/accept/doorbell.js';
 import { PairingWatch } from './pairing/watch.js';
 import { closeRedis, openRedis } from './redis.js';
 import { EXIT_CONFIGURATION, isListenError, readEnvironmentPolicy, untilUsable } from './startup.js';
+import { touchYoungHeap } from './young-heap.js';
 
 /** `gwk api`: the public listener and the internal one. */
 export interface RunningApi {
@@ -52,6 +53,7 @@ export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
   );
   try {
     const { port, internalPort } = await starting;
+    touchYoungHeap();
     log.info({ port, internal_port: internalPort }, 'serving');
   } catch (error) {
     if (stopping.signal.aborted) return;

@@ -4,7 +4,7 @@ import { STATUS_CODES } from 'node:http';
 import { Problem, problemBody } from '@gwk/core/problems';
 import type { RateVerdict } from '../accounts/rate-limiter.js';
 import { notWhole } from './in-flight.js';
-import { pushRate } from './respond.js';
+import { PROBLEM_TYPE, pushRate } from './respond.js';
 
 /**
  * What is no HTTP request, has headers without end, or never arrives whole: Node tells of these before there is a
@@ -26,7 +26,7 @@ export function clientErrorHandler(
       'X-Request-ID',
       requestId,
       'Content-Type',
-      'application/problem+json; charset=utf-8',
+      PROBLEM_TYPE,
       'Content-Length',
       String(Buffer.byteLength(body)),
       'Connection',

@@ -32,7 +32,7 @@ function expectProblem(answer: Answer<ProblemBody>, code: ProblemCode, instance?
     status: PROBLEMS[code].status,
     type: `https://docs.example.org/problems/${code}`,
   });
-  expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8');
+  expect(answer.headers['content-type']).toBe('application/problem+json');
   expect(answer.body).toMatchObject({
     title: PROBLEMS[code].title,
     status: PROBLEMS[code].status,
@@ -198,6 +198,14 @@ describe('bodies', () => {
         'Content-Type: application/json\r\nContent-Length: 5000000\r\n\r\n{',
     );
     expect(raw).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
+  test.each([
+    ['without a Host', ''],
+    ['with an expectation that is not known', 'Host: x\r\nExpect: miracles\r\n'],
+  ])('a request %s is answered like another', async (_, headers) => {
+    const raw = await exchangeRaw(`GET /v1/messages HTTP/1.1\r\n${headers}Connection: close\r\n\r\n`);
+    expect(raw).toMatch(/^HTTP\/1\.1 401 [^]*X-Request-ID: [^]*\/problems\/unauthorized"/);
   });
 
   test('a refusal before the body was read keeps the connection of a small one', async () => {

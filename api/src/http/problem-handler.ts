@@ -36,7 +36,9 @@ export class ProblemHandler {
 
   #problemOf(error: unknown, req: Exchange): Problem {
     if (error instanceof Problem) {
-      if (error.status >= 500) this.#log(error.cause ?? error, req, error.code);
+      // An engine that does not answer is foreseen, and in the access log; what lies behind an answer is told here.
+      const fault = error.cause ?? (error.code === 'internal-error' ? error : undefined);
+      if (error.status >= 500 && fault !== undefined) this.#log(fault, req, error.code);
       return error;
     }
     // The router could not decode the path: it names nothing.

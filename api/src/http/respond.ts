@@ -27,7 +27,8 @@ export interface Observer {
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8';
-const PROBLEM_TYPE = 'application/problem+json; charset=utf-8';
+/** Without parameters: JSON is UTF-8, and clients compare. */
+export const PROBLEM_TYPE = 'application/problem+json';
 
 /** Nothing happens where the request has been answered already (a deadline) or the client is gone. */
 export function respond(req: Exchange, res: Reply, answer: Answer, observer: Observer): void {
@@ -45,6 +46,7 @@ export function respondProblem(
   const { retryAfter } = problem.extras;
   const headers = [...(options.headers ?? [])];
   if (retryAfter !== undefined) headers.push('Retry-After', String(Math.max(1, Math.ceil(retryAfter))));
+  if (problem.status === 401) headers.push('WWW-Authenticate', 'Bearer');
   req.refusal = problem.code;
   write(req, res, { status: problem.status, body, headers, type: PROBLEM_TYPE }, options.observer);
 }

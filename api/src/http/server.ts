@@ -36,6 +36,8 @@ export function createServer({ app, clientError, lastResort }: ServerOptions): h
       connectionsCheckingInterval: LOOK_AT_TIMEOUTS_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
       noDelay: true,
+      // Nothing here goes by it; Node would answer 400 without a word.
+      requireHostHeader: false,
     },
     (req, res) => {
       const exchange = req as Exchange;
@@ -45,6 +47,8 @@ export function createServer({ app, clientError, lastResort }: ServerOptions): h
     },
   );
   server.on('clientError', clientError);
+  // Node would answer 417 without a word; an expectation may as well be ignored.
+  server.on('checkExpectation', (req, res) => server.emit('request', req, res));
   return server;
 }
 

@@ -10,6 +10,8 @@ import { failMessages } from '../messages/changes/apply.js';
 const SEEDS = [1, 2, 3, 4];
 const CONVERSATIONS = 5;
 const MESSAGES = 24;
+/** The attempt at which every run crashes, whatever chance brings beside it. */
+const SURE_CRASH = 20;
 
 let port: PortWorld;
 beforeAll(async () => {
@@ -38,6 +40,7 @@ class Run {
   readonly arrived = new Map<string, string[]>();
   accepting = true;
   crashes = 0;
+  private attempts = 0;
 
   constructor(
     seed: number,
@@ -102,8 +105,9 @@ class Run {
 
   private async lane(engine: TestEngine, message: ClaimedMessage, socket: { open: boolean }): Promise<void> {
     const id = message.message_id;
+    const surely = ++this.attempts === SURE_CRASH;
     const crashAt = (place: number): void => {
-      if (this.chance(0.01)) socket.open = false;
+      if (surely || this.chance(0.01)) socket.open = false;
       if (!socket.open) throw new Crash(`at ${place}`);
     };
     crashAt(1);

@@ -7,7 +7,7 @@ import { AddressGuard, guardedAgent } from '../net/guard.js';
 import type { Sweep, SweepDeps } from '../worker/sweeps/sweep.js';
 import { openMedia } from './media.js';
 import { Fetcher } from './prepare/fetcher.js';
-import { Preparer } from './prepare/preparer.js';
+import { Preparer, type PreparerDeps } from './prepare/preparer.js';
 import { mediaSweep, storeSweep } from './retention.js';
 import { findFfmpeg, isUsable } from './tools/find-ffmpeg.js';
 import { Tools } from './tools/run.js';
@@ -27,7 +27,9 @@ const CONNECT_MS = 10_000;
 const LEFT_BEHIND_MS = 3_600_000;
 const USER_AGENT = 'gwk-media/1';
 
-export async function openWorkerMedia(config: Config, deps: SweepDeps): Promise<WorkerMedia> {
+type Deps = SweepDeps & Pick<PreparerDeps, 'onResult'>;
+
+export async function openWorkerMedia(config: Config, deps: Deps): Promise<WorkerMedia> {
   const { store, files } = await openMedia(config, deps);
   const guard = new AddressGuard({
     loopback: config.loopbackMedia,

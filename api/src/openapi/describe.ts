@@ -126,10 +126,12 @@ const streamOf = (event: JsonSchema): JsonSchema => ({ schema: { type: 'string' 
 
 /** The codes are the keys of the examples. */
 function refusal(codes: readonly ProblemCode[]): JsonSchema {
-  const waits = codes.some((code) => RETRIED.has(PROBLEMS[code].status));
+  const headers: HeaderName[] = [...GENERAL];
+  if (codes.some((code) => RETRIED.has(PROBLEMS[code].status))) headers.push('Retry-After');
+  if (codes.includes('unauthorized')) headers.push('WWW-Authenticate');
   return {
     description: codes.map((code) => `\`${code}\`: ${PROBLEMS[code].title}`).join('; '),
-    headers: headerRefs(waits ? [...GENERAL, 'Retry-After'] : GENERAL),
+    headers: headerRefs(headers),
     content: {
       'application/problem+json': {
         schema: { $ref: '#/components/schemas/ProblemOut' },

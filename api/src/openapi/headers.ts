@@ -34,6 +34,11 @@ export const HEADERS = {
     description: 'Seconds after which a repeat makes sense, with the same `Idempotency-Key`.',
     schema: { type: 'integer', minimum: 1 },
   },
+  'WWW-Authenticate': {
+    description: 'How to show who is calling.',
+    required: true,
+    schema: { type: 'string', const: 'Bearer' },
+  },
   ETag: {
     description: 'The version of the resource, for `If-Match`.',
     required: true,

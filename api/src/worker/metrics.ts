@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { PreparationResult } from '../media/prepare/preparer.js';
 import type { Conclusion } from './delivery/types.js';
 
 /** What deliveries report. */
@@ -11,6 +12,8 @@ export interface Observed {
   inFlight: () => number;
   /** Seconds by which the oldest due delivery is late; 0 where none is. */
   queueAge: () => Promise<number>;
+  /** Seconds since the oldest message that is not prepared was accepted; 0 where none is. */
+  preparationAge: () => Promise<number>;
 }
 
 /** What /metrics of a worker says. */
@@ -20,8 +23,9 @@ export class WorkerMetrics implements DeliveryMetrics {
   readonly #latency: Histogram;
   readonly #sweeps: Counter<'sweep' | 'result'>;
   readonly #swept: Counter<'sweep'>;
+  readonly #preparations: Counter<'result'>;
 
-  constructor({ inFlight, queueAge }: Observed) {
+  constructor({ inFlight, queueAge, preparationAge }: Observed) {
     const registers = [this.registry];
     collectDefaultMetrics({ register: this.registry });
     this.#deliveries = new Counter({
@@ -64,11 +68,29 @@ export class WorkerMetrics implements DeliveryMetrics {
         this.set(await queueAge().catch(() => Number.NaN));
       },
     });
+    this.#preparations = new Counter({
+      name: 'gwk_preparations_total',
+      help: 'Messages with files and previews, by what became of their preparation: prepared, retried, unavailable.',
+      labelNames: ['result'],
+      registers,
+    });
+    new Gauge({
+      name: 'gwk_preparation_age_seconds',
+      help: 'How long the oldest message with a file has not been prepared; NaN where Postgres does not say.',
+      registers,
+      async collect() {
+        this.set(await preparationAge().catch(() => Number.NaN));
+      },
+    });
   }
 
   concluded({ verdict, latencyMs }: Conclusion): void {
     this.#deliveries.inc({ verdict });
     if (latencyMs !== null) this.#latency.observe(latencyMs / 1000);
+  }
+
+  preparation(result: PreparationResult): void {
+    this.#preparations.inc({ result });
   }
 
   passed(sweep: string, ok: boolean, amount: number): void {

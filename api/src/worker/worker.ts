@@ -7,6 +7,7 @@ import { openDatabase } from '../database.js';
 import { monitorSweep } from '../interactive-status/monitor.js';
 import { Acceptor } from '../messages/accept/acceptor.js';
 import { MediaLinks } from '../media/links.js';
+import { preparationAge } from '../media/prepare/take.js';
 import { openWorkerMedia } from '../media/worker.js';
 import { Doorbell } from '../messages/accept/doorbell.js';
 import { AddressGuard, guardedAgent } from '../net/guard.js';
@@ -63,6 +64,7 @@ export async function startWorker(
     const metrics: WorkerMetrics = new WorkerMetrics({
       inFlight: () => deliveries.inFlight,
       queueAge: () => queueAge(db),
+      preparationAge: () => preparationAge(db),
     });
     const deliveries = makeDeliveries(config, { db, sealer, log, metrics }, closers);
     const ended = new AbortController();
@@ -74,7 +76,8 @@ export async function startWorker(
     });
     closers.push(() => listener.close());
     const deps = { db, sealer, doorbell, log };
-    const media = await openWorkerMedia(config, deps);
+    const onResult = metrics.preparation.bind(metrics);
+    const media = await openWorkerMedia(config, { ...deps, onResult });
     const all = [...sweepsOf(deps, config), ...monitorOf(deps, config), ...media.sweeps];
     const sweeps = all.map((sweep) =>
       loop(sweep, {

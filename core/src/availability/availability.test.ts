@@ -208,6 +208,8 @@ test.each([
   ['2026-1', false],
   ['1969-12', false],
   ['0000-01', false],
+  ['8999-12', true],
+  ['9999-12', false],
   ['2026-01-01', false],
   [' 2026-01', false],
 ])('%j is a month: %s', (text, expected) => {

@@ -109,9 +109,9 @@ export function monthAt(moment: number, timezone: string): string {
   return new Date(moment + offsetAt(moment, timezone)).toISOString().slice(0, 7);
 }
 
-/** The months that can be asked for; the network did not exist before. */
+/** The months that can be asked for: those whose ends are dates of four digits everywhere. */
 export function isMonth(text: string): boolean {
-  return /^(?:19[7-9]|[2-9][0-9]{2})[0-9]-(?:0[1-9]|1[0-2])$/.test(text);
+  return /^(?:19[7-9]|[2-8][0-9]{2})[0-9]-(?:0[1-9]|1[0-2])$/.test(text);
 }
 
 /** From and to of what has to be read for a month: with room for any zone's clock. */

@@ -62,7 +62,7 @@ export const ListContent = z.strictObject({
   sections: z
     .array(
       z.strictObject({
-        title: text(0, 24),
+        title: text(0, 24).default(''),
         rows: z
           .array(z.strictObject({ id: text(1, 200), title: text(1, 24), description: text(0, 72).nullish() }))
           .min(1)

@@ -1,6 +1,6 @@
-import { launch, untilReady } from '../servers/process.js';
 import type { PartSpec } from './part.js';
-import { GWK, ROOT, type LocalConfig } from './settings.js';
+import { gwkPart } from './programs.js';
+import type { LocalConfig } from './settings.js';
 
 export interface NetworkSpec {
   config: Pick<LocalConfig, 'networkPort' | 'networkControlPort' | 'networkMediaPort'>;
@@ -9,10 +9,9 @@ export interface NetworkSpec {
   logFile: string;
 }
 
-const START_LIMIT_MS = 60_000;
 const STOP_GRACE_MS = 10_000;
 
-/** `gwk network start` as a part, of this machine only. It ends with this process: its standard input does. */
+/** `gwk network start` as a part, of this machine only. */
 export function networkPart({ config, folder, logFile }: NetworkSpec): PartSpec {
   const ports = {
     '--port': config.networkPort,
@@ -20,31 +19,14 @@ export function networkPart({ config, folder, logFile }: NetworkSpec): PartSpec 
     '--media-port': config.networkMediaPort,
   };
   const args = Object.entries(ports).flatMap(([name, port]) => [name, String(port)]);
-  return {
+  return gwkPart({
     name: 'network',
-    async start(signal) {
-      const child = launch({
-        command: process.execPath,
-        args: [GWK, 'network', 'start', '--folder', folder, ...args],
-        cwd: ROOT,
-        env: { PATH: process.env.PATH, HOME: process.env.HOME, GWK_EXIT_WITH_PARENT: 'on' },
-        logFile,
-        input: { held: true },
-      });
-      const stop = () => child.stop('SIGTERM', STOP_GRACE_MS);
-      const giveUp = () => void stop();
-      signal.addEventListener('abort', giveUp, { once: true });
-      try {
-        await untilReady(child, () => askStatus(config.networkControlPort), START_LIMIT_MS);
-      } catch (error) {
-        await stop();
-        throw error;
-      } finally {
-        signal.removeEventListener('abort', giveUp);
-      }
-      return { ended: child.ended, stop };
-    },
-  };
+    args: ['network', 'start', '--folder', folder, ...args],
+    logFile,
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, GWK_EXIT_WITH_PARENT: 'on' },
+    stopGraceMs: STOP_GRACE_MS,
+    ready: () => askStatus(config.networkControlPort),
+  });
 }
 
 async function askStatus(port: number): Promise<void> {

@@ -14,24 +14,41 @@ export interface ProgramSpec {
 const START_LIMIT_MS = 60_000;
 const STOP_GRACE_MS = 30_000;
 
-/** `gwk api`, `gwk worker` or `gwk operator` as a part. It ends with this process: its standard input does. */
+/** `gwk api`, `gwk worker` or `gwk operator` as a part. */
 export function programPart({ name, logFile, env, port }: ProgramSpec): PartSpec {
+  const ready = () => askReady(port);
+  return gwkPart({ name, args: [name], logFile, env, stopGraceMs: STOP_GRACE_MS, ready });
+}
+
+export interface GwkSpec {
+  name: string;
+  /** Of `gwk`. */
+  args: string[];
+  logFile: string;
+  env: NodeJS.ProcessEnv;
+  stopGraceMs: number;
+  /** Rejects while it is not ready. */
+  ready: () => Promise<void>;
+}
+
+/** A `gwk` command as a part. It ends with this process: its standard input does. */
+export function gwkPart({ name, args, logFile, env, stopGraceMs, ready }: GwkSpec): PartSpec {
   return {
     name,
     async start(signal) {
       const child = launch({
         command: process.execPath,
-        args: [GWK, name],
+        args: [GWK, ...args],
         cwd: ROOT,
         env,
         logFile,
         input: { held: true },
       });
-      const stop = () => child.stop('SIGTERM', STOP_GRACE_MS);
+      const stop = () => child.stop('SIGTERM', stopGraceMs);
       const giveUp = () => void stop();
       signal.addEventListener('abort', giveUp, { once: true });
       try {
-        await untilReady(child, () => askReady(port), START_LIMIT_MS);
+        await untilReady(child, ready, START_LIMIT_MS);
       } catch (error) {
         await stop();
         throw error;

@@ -476,15 +476,7 @@ BEGIN
     WHERE n.message_id = ANY (finished) AND m.id = n.message_id AND m.status = 'failed' AND m.error_code <> 'timeout';
   END IF;
 
-  PERFORM gwk_emit(
-    array_agg(e.id ORDER BY e.id), array_agg(e.account_id ORDER BY e.id), array_agg(e.instance_id ORDER BY e.id),
-    array_agg(e.type ORDER BY e.id), array_agg(e.by_default ORDER BY e.id), array_agg(e.at ORDER BY e.id),
-    array_agg(decode(e.data, 'base64') ORDER BY e.id))
-  FROM jsonb_to_recordset(events) AS e(
-    message_id uuid, id uuid, account_id uuid, instance_id uuid, type text, by_default boolean, at timestamptz,
-    data text)
-  WHERE e.message_id = ANY (made)
-  HAVING count(*) > 0;
+  PERFORM gwk_emit_items(events, made);
   RETURN made;
 END $$;
 

@@ -44,10 +44,6 @@ BEGIN
   ELSIF content IS NOT NULL THEN
     UPDATE message_contents c SET content_sealed = content WHERE c.message_id = message;
   END IF;
-  PERFORM gwk_emit(
-    array_agg(e.id), array_agg(e.account_id), array_agg(e.instance_id), array_agg(e.type), array_agg(e.by_default),
-    array_agg(e.at), array_agg(decode(e.data, 'base64')))
-  FROM jsonb_to_recordset(event) AS e(
-    id uuid, account_id uuid, instance_id uuid, type text, by_default boolean, at timestamptz, data text);
+  PERFORM gwk_emit_items(event, ARRAY[message]);
   RETURN true;
 END $$;

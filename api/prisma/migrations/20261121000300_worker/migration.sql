@@ -304,7 +304,7 @@ BEGIN
     CROSS JOIN LATERAL (
       SELECT h.message_id, h.rung_at FROM outbox h
       WHERE h.instance_id = w.instance_id AND h.head AND h.prepared AND h.state = 'waiting' AND h.turn_at <= before
-      ORDER BY h.turn_at LIMIT per_instance
+      ORDER BY h.turn_at, h.message_id LIMIT per_instance
     ) AS oldest
     JOIN outbox o ON o.message_id = oldest.message_id
     WHERE w.state = 'connected' AND NOT w.deleted AND w.suspended_ms IS NULL

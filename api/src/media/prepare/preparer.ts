@@ -24,8 +24,12 @@ export interface PreparerDeps extends FinishDeps {
   sealer: Sealer;
   doorbell: Doorbell;
   log: Logger;
+  onResult?: (result: PreparationResult) => void;
   options: { concurrency: number; decodeMs: number };
 }
+
+/** `retried`: put off, not given up. */
+export type PreparationResult = 'prepared' | 'retried' | 'unavailable';
 
 const MARGIN_MS = 60_000;
 /** What may pass (a server that is busy) is waited for so often, and so long. */
@@ -101,6 +105,7 @@ export class Preparer {
     const sealed = sealContent(sealer, row.instance_id, JSON.stringify(ready));
     const [done] = await db.$queryRaw<{ head: boolean | null }[]>`
       SELECT gwk_prepared(${row.message_id}::uuid, ${sealed}::bytea) AS head`;
+    this.#deps.onResult?.('prepared');
     if (done?.head) {
       await doorbell.ring([{ instanceId: row.instance_id, messageId: row.message_id }]);
     }
@@ -124,6 +129,7 @@ export class Preparer {
     const delay = this.#ended.signal.aborted ? 0 : delayAfter(error, attempts);
     if (delay === null) {
       const text = unavailable ? error.message : 'the file could not be prepared';
+      this.#deps.onResult?.('unavailable');
       log.info({ message, reason: text }, 'a message could not be prepared');
       await failMessages({ ...this.#deps, database: db }, [message], {
         code: 'media_unavailable',
@@ -131,6 +137,7 @@ export class Preparer {
       });
       return;
     }
+    this.#deps.onResult?.('retried');
     if (!unavailable && delay > 0)
       log.warn({ err: error, message, attempts }, 'a preparation is tried again');
     await db.$executeRaw`

@@ -225,6 +225,10 @@ test.each(SMALLEST)('the smallest is accepted and one less refused: %s', (...row
   expect(verdict(bodyOf(type, content(least - 1)))).toBe(`validation-error ${path}`);
 });
 
+test('a list section needs no title', () => {
+  expect(verdict(bodyOf('interactive', list([{ rows: [row] }])))).toBe('accepted');
+});
+
 describe('unknown fields', () => {
   const types = Object.keys(GOOD) as Type[];
   test.each(types.filter((type) => type !== 'text'))('inside `%s` are refused', (type) => {

@@ -107,7 +107,10 @@ async function dropPartition(deps: Deps, parent: string, name: string): Promise<
   return dropped > 0;
 }
 
-/** Vacuum gives way after a second, unless it must not (wraparound): then the partition stays until a later pass. */
+/**
+ * Vacuum gives way after a second, unless it must not (wraparound): then the partition stays until a later pass. One
+ * that another worker has dropped meanwhile needs nothing.
+ */
 async function leaveAlone({ db, log }: Deps, partition: string): Promise<boolean> {
   try {
     await db.$transaction([
@@ -116,6 +119,7 @@ async function leaveAlone({ db, log }: Deps, partition: string): Promise<boolean
     ]);
     return true;
   } catch (error) {
+    if (isMissing(error)) return true;
     if (!isLockTimeout(error)) throw error;
     log.warn({ table: partition }, 'the partition is being vacuumed: it is dropped later');
     return false;
@@ -162,6 +166,10 @@ async function emptyDefault(db: Database, { parent, keepFrom }: PartitionPlan): 
 
 function isLockTimeout(error: unknown): boolean {
   return /55P03|lock timeout/.test(String((error as Error).message));
+}
+
+function isMissing(error: unknown): boolean {
+  return /42P01|relation .* does not exist/.test(String((error as Error).message));
 }
 
 function isCheckViolation(error: unknown): boolean {
