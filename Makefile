@@ -61,6 +61,14 @@ openapi: build ## Lint the description of the interface (OpenAPI)
 docs: build ## Pages that are made from the code (docs/configuration.md)
 	@exec node scripts/docs.js
 
+.PHONY: crds
+crds: build ## The definition of Instance (crds/), made from core
+	@exec node scripts/crds.js
+
+.PHONY: kubernetes
+kubernetes: build ## Programs of Kubernetes for tests, built from Go modules into ~/.cache/gwk, once
+	@exec node scripts/kubernetes.js
+
 .PHONY: format
 format: $(INSTALLED) ## Rewrite files in the one format
 	@npm run --silent format
@@ -97,3 +105,7 @@ bench-flow: build ## Accepted to sent, through an engine
 .PHONY: bench-retention
 bench-retention: build ## What sends feel of a million events that expire
 	@exec node test/dist/bench/retention.js
+
+.PHONY: bench-operator
+bench-operator: build ## The operator among 10,000 Instances on a real API server (INSTANCES=n)
+	@exec node test/dist/bench/operator.js

@@ -105,6 +105,27 @@ function suite(name, args) {
   });
 }
 
+/** Null where the programs of Kubernetes are not to be had: then its suites skip themselves, or fail where CI=true. */
+async function kubernetesIfPossible() {
+  const { ensureBinaries } = await import('@gwk/test/harness/kubernetes/binaries');
+  let cluster = null;
+  await stage('kubernetes', async () => {
+    const found = await ensureBinaries(say);
+    if ('missing' in found) {
+      const required = process.env.CI === 'true';
+      return {
+        ok: !required,
+        output: `  ${found.missing}\n  The suites that need Kubernetes ${required ? 'fail' : 'are skipped'}.`,
+      };
+    }
+    const { TestCluster, KUBERNETES_VARIABLE } = await import('@gwk/test/harness/kubernetes/test-cluster');
+    cluster = await TestCluster.start();
+    process.env[KUBERNETES_VARIABLE] = JSON.stringify(cluster.plane);
+    return { ok: true, output: '' };
+  });
+  return cluster;
+}
+
 /** What was left out stands in the titles of its groups. */
 function reasons(report) {
   const pending = report.testResults.flatMap(({ assertionResults }) =>
@@ -118,9 +139,11 @@ function reasons(report) {
 async function withServers(work) {
   const { startSharedServers } = await import('@gwk/test/harness/shared');
   const servers = await startSharedServers();
+  const cluster = await kubernetesIfPossible();
   try {
     await work();
   } finally {
+    await cluster?.stop();
     await servers.stop();
   }
 }

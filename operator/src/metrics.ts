@@ -7,11 +7,12 @@ const PHASES: Pod['phase'][] = ['absent', 'starting', 'running', 'ending', 'ende
 export interface Watched {
   cluster: Cluster;
   controller: Controller;
-  brokenManifests: () => number;
+  /** Manifests or resources of which nothing is used. */
+  unreadable: () => number;
 }
 
 /** Read when asked for; counting costs nothing while nobody asks. */
-export function operatorMetrics({ cluster, controller, brokenManifests }: Watched): Registry {
+export function operatorMetrics({ cluster, controller, unreadable }: Watched): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const gauge = (name: string, help: string, read: () => number) =>
@@ -30,7 +31,8 @@ export function operatorMetrics({ cluster, controller, brokenManifests }: Watche
     'Since the API last answered an observation.',
     () => controller.silentMs / 1000,
   );
-  gauge('gwk_operator_broken_manifests', 'Manifest files of which nothing is used.', brokenManifests);
+  gauge('gwk_operator_broken_manifests', 'Manifests of which nothing is used.', unreadable);
+  upgrades(controller, registry);
   podsByPhase(cluster, registry);
   conditions(cluster, registry);
   const passes = new Counter({
@@ -48,6 +50,19 @@ export function operatorMetrics({ cluster, controller, brokenManifests }: Watche
   controller.onPass = (result) => passes.inc({ result });
   controller.onEnd = (asked) => ends.inc({ asked: String(asked) });
   return registry;
+}
+
+function upgrades({ rollout }: Controller, registry: Registry): void {
+  new Gauge({
+    name: 'gwk_operator_rollout',
+    help: 'Instances on their way to the present version of the engine, and those that wait for their turn.',
+    labelNames: ['state'],
+    registers: [registry],
+    collect() {
+      this.set({ state: 'moving' }, rollout.moving);
+      this.set({ state: 'waiting' }, rollout.waiting);
+    },
+  });
 }
 
 function podsByPhase(cluster: Cluster, registry: Registry): void {

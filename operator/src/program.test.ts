@@ -50,6 +50,11 @@ async function start(options: OperatorOptions = {}): Promise<RunningOperator> {
       networkRoot: undefined,
       networkCa: undefined,
       sandboxNetwork: undefined,
+      namespaces: undefined,
+      profilesFile: undefined,
+      engineInternalUrl: undefined,
+      upgradeWidth: 1,
+      leaseName: 'gwk-operator',
     },
     {
       engineCommand: STAND_IN_ENGINE,

@@ -48,7 +48,8 @@ const RETRY_AFTER_SECONDS = 2;
 
 export interface ClusterOptions {
   url: string;
-  token: string;
+  /** Asked for each call: that of a service account rotates. */
+  token: () => string;
   ca?: string | undefined;
 }
 
@@ -92,7 +93,7 @@ export class RestCluster implements Cluster {
         redirect: 'error',
         signal: AbortSignal.timeout(TIMEOUT_MS),
         headers: {
-          authorization: `Bearer ${this.#options.token}`,
+          authorization: `Bearer ${this.#options.token()}`,
           accept: 'application/json',
           ...(body !== undefined && { 'content-type': 'application/apply-patch+yaml' }),
         },

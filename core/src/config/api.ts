@@ -1,4 +1,4 @@
-import { secretSetting, setting, types } from './load.js';
+import { rotatingSecret, secretSetting, setting, types } from './load.js';
 import { mediaStoreSettings } from './media.js';
 import * as shared from './shared.js';
 
@@ -73,10 +73,9 @@ export const apiSettings = {
     types.url('http', 'https').default('https://kubernetes.default.svc'),
     'Address of the API that keeps Instance resources: Kubernetes, or the operator on one machine.',
   ),
-  clusterToken: secretSetting(
+  clusterToken: rotatingSecret(
     'GWK_API_CLUSTER_TOKEN',
-    types.text(),
-    'Token for the cluster address. In Kubernetes give GWK_API_CLUSTER_TOKEN_FILE, the path of the service account token.',
+    'Token for the cluster address. In Kubernetes give GWK_API_CLUSTER_TOKEN_FILE, the path of the service account token; it is read again as it rotates.',
   ),
   clusterCa: setting(
     'GWK_API_CLUSTER_CA',

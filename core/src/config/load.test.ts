@@ -1,9 +1,9 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { apiSettings } from './api.js';
 import { engineSettings } from './engine.js';
-import { ConfigError, loadConfig, secretSetting, setting, types } from './load.js';
+import { ConfigError, loadConfig, rotatingSecret, secretSetting, setting, types } from './load.js';
 import { operatorSettings } from './operator.js';
 import { workerSettings } from './worker.js';
 
@@ -79,3 +79,41 @@ test.each(Object.entries(programs))(
     }
   },
 );
+
+describe('a secret whose file is written anew', () => {
+  const settings = { token: rotatingSecret('GWK_TEST_TOKEN', 'a token') };
+  const real = performance.now.bind(performance);
+  let ahead = 0;
+  beforeEach(() => {
+    ahead = 0;
+    performance.now = () => real() + ahead;
+  });
+  afterEach(() => {
+    performance.now = real;
+  });
+
+  test('is read again after a while, and kept where the file is empty or gone for a moment', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gwk-config-'));
+    const file = join(folder, 'token');
+    writeFileSync(file, 'first\n');
+    const { token } = loadConfig(settings, { GWK_TEST_TOKEN_FILE: file });
+    writeFileSync(file, 'second');
+    expect(token()).toBe('first');
+    ahead = 11_000;
+    expect(token()).toBe('second');
+    writeFileSync(file, '');
+    ahead = 22_000;
+    expect(token()).toBe('second');
+    rmSync(folder, { recursive: true });
+    ahead = 33_000;
+    expect(token()).toBe('second');
+  });
+
+  test('given as a value it stays what it is', () => {
+    expect(loadConfig(settings, { GWK_TEST_TOKEN: 'given' }).token()).toBe('given');
+  });
+
+  test('must be given', () => {
+    expect(() => loadConfig(settings, {})).toThrow(/GWK_TEST_TOKEN is not set/);
+  });
+});

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { Kind } from './kinds.js';
+import { types, type Kind } from './kinds.js';
 
 export { types } from './kinds.js';
 
@@ -16,6 +16,8 @@ export interface Setting<T = unknown> {
   doc: string;
   /** Never shown by anything that prints settings. */
   secret: boolean;
+  /** The value is asked for each time: its file is written anew while the program runs. */
+  rotates?: boolean;
 }
 
 export type Settings = Record<string, Setting>;
@@ -29,6 +31,13 @@ export function setting<T>(env: string, kind: Kind<T>, doc: string): Setting<T> 
 
 export function secretSetting<T>(env: string, kind: Kind<T>, doc: string): Setting<T> {
   return { env, kind, doc, secret: true };
+}
+
+/** A token that may be a file which somebody else writes anew: Kubernetes does so with those of service accounts. */
+export function rotatingSecret(env: string, doc: string): Setting<() => string> {
+  // What is read is text; loadConfig makes it a function.
+  const kind = types.text() as Kind<unknown> as Kind<() => string>;
+  return { env, kind, doc, secret: true, rotates: true };
 }
 
 export class ConfigError extends Error {
@@ -47,10 +56,11 @@ const KNOWN_EVERYWHERE = new Set(['GWK_FAILPOINT_DIR']);
 export function loadConfig<S extends Settings>(settings: S, env: Environment): ConfigOf<S> {
   const faults: string[] = [];
   const config: Record<string, unknown> = {};
-  for (const [key, { env: name, kind, secret }] of Object.entries(settings)) {
+  for (const [key, { env: name, kind, secret, rotates }] of Object.entries(settings)) {
     const given = readValue(name, env, faults);
     const reading = kind.read(given);
-    if (reading.ok) config[key] = reading.value;
+    if (reading.ok)
+      config[key] = rotates ? rotating(env[`${name}_FILE`], String(reading.value)) : reading.value;
     else if (given === undefined) faults.push(`${name} is not set`);
     else faults.push(`${name}=${secret ? '(hidden)' : JSON.stringify(given)}: ${reading.fault}`);
   }
@@ -73,6 +83,25 @@ function readValue(name: string, env: Environment, faults: string[]): string | u
     );
     return undefined;
   }
+}
+
+const FRESH_MS = 10_000;
+
+/** A file that cannot be read, or is empty, at this moment is being written: what it held still holds. */
+function rotating(file: string | undefined, first: string): () => string {
+  if (file === undefined || file === '') return () => first;
+  let value = first;
+  let readAt = performance.now();
+  return () => {
+    if (performance.now() - readAt < FRESH_MS) return value;
+    readAt = performance.now();
+    try {
+      value = readFileSync(file, 'utf8').trim() || value;
+    } catch {
+      // Asked again in a while.
+    }
+    return value;
+  };
 }
 
 function unknownVariables(settings: Settings, env: Environment): string[] {

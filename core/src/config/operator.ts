@@ -28,8 +28,35 @@ export const operatorSettings = {
   ),
   cluster: setting(
     'GWK_OPERATOR_CLUSTER',
-    types.oneOf('local').default('local'),
-    'Where Instance resources and engines live: `local` is a folder of manifests and child processes.',
+    types.oneOf('local', 'kubernetes').default('local'),
+    'Where Instance resources and engines live: `local` is a folder of manifests and child processes, `kubernetes` the cluster that the operator runs in (or that of KUBECONFIG).',
+  ),
+  namespaces: setting(
+    'GWK_OPERATOR_NAMESPACES',
+    types
+      .matching(/^(\*|[a-z0-9-]+(,[a-z0-9-]+)*)$/, '* or names of namespaces, separated by commas')
+      .optional(),
+    "Namespaces whose Instances are served: names, or `*` for all; the operator's own when not set (`kubernetes`).",
+  ),
+  profilesFile: setting(
+    'GWK_OPERATOR_PROFILES',
+    types.text().optional(),
+    'File (YAML) of engine profiles: image, resources and placement by name, one of them `default` (`kubernetes`).',
+  ),
+  upgradeWidth: setting(
+    'GWK_OPERATOR_UPGRADE_WIDTH',
+    types.integer(1, 1000).default(1),
+    'How many engines that work are replaced at the same time when their version or profile has changed (`kubernetes`).',
+  ),
+  engineInternalUrl: setting(
+    'GWK_OPERATOR_ENGINE_INTERNAL_URL',
+    types.url('http', 'https').optional(),
+    "Address of the API's internal listener for engines, where it is not that of the operator (`kubernetes`).",
+  ),
+  leaseName: setting(
+    'GWK_OPERATOR_LEASE',
+    types.matching(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/, 'a DNS name').default('gwk-operator'),
+    'Name of the Lease by which one of several operators leads (`kubernetes`).',
   ),
   localFolder: setting(
     'GWK_OPERATOR_LOCAL_FOLDER',

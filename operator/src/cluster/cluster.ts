@@ -24,12 +24,19 @@ export interface Cluster {
   setFinalizers(target: Target, finalizers: string[]): Promise<void>;
   deleteResource(target: Target): Promise<void>;
 
-  /** A name that no pod ever had: whoever holds a lease under it is that pod and no other. */
-  newPodName(instanceId: string): string;
+  /** What the engine of a resource is to be made from; null where its profile is not known here. */
+  templateFor(resource: InstanceResource): PodTemplate | null;
+  /** A name that no engine ever had: whoever holds a lease under it is that engine and no other. */
+  newPodName(target: Target, instanceId: string): string;
   /** @throws PodExists where the instance, or the key, has a pod that is not gone */
   createPod(plan: PodPlan): Promise<void>;
   /** Asks a pod to end. One that has ended is forgotten, and its key and instance are free. Repeatable. */
   deletePod(name: string): Promise<void>;
+  /**
+   * Forgets a pod whose node does not answer. Only for one whose lease has ended unrenewed and was taken from it: it
+   * may still run, and can do nothing any more.
+   */
+  forceDeletePod(name: string): Promise<void>;
 
   /** A line of the story of one instance. */
   tell(target: Target, line: StoryLine): void;
@@ -53,10 +60,15 @@ export interface PodPlan extends Target {
 export interface PodTemplate {
   profile: string;
   logLevel: string | null;
+  /** Of what the cluster's configuration makes of the profile; another one means an upgrade. */
+  revision: string;
 }
 
 interface PodIdentity extends Target {
   name: string;
+  /** What people find it under. */
+  shownAs: string;
+  node: string | null;
   instanceId: string;
   version: string;
   template: PodTemplate;
@@ -64,8 +76,19 @@ interface PodIdentity extends Target {
   startedAt: number;
 }
 
+/** Why a pod does not come to run. */
+export interface Trouble {
+  reason: 'ImagePullFailed' | 'Unschedulable' | 'ContainerNotStarted';
+  message: string;
+}
+
 /** `unknown`: its node does not answer, and nobody can say whether it runs. */
-export type LivePod = PodIdentity & { phase: 'starting' | 'running' | 'ending' | 'unknown' };
+export type LivePod = PodIdentity & {
+  phase: 'starting' | 'running' | 'ending' | 'unknown';
+  trouble: Trouble | null;
+  /** When it was asked to end; null where asking is sure to end it. */
+  endingSince: number | null;
+};
 
 export type EndedPod = PodIdentity & {
   phase: 'ended';
@@ -87,14 +110,19 @@ export interface StoryLine {
 
 export class PodExists extends Error {
   override name = 'PodExists';
-  constructor(readonly pod: string) {
-    super(`pod ${pod} is still there`);
+  /** @param foreign it is nobody's engine: it will not go by itself */
+  constructor(
+    readonly pod: string,
+    readonly foreign = false,
+  ) {
+    super(foreign ? `pod ${pod} is there, and is not an engine` : `pod ${pod} is still there`);
   }
 }
 
 export const keyOf = (metadata: { namespace: string; name: string }): string =>
   `${metadata.namespace}/${metadata.name}`;
 
-export function sameTemplate(a: PodTemplate, b: PodTemplate): boolean {
+/** What the owner of a resource chose; the revision is the operator's. */
+export function sameChoice(a: PodTemplate, b: PodTemplate): boolean {
   return a.profile === b.profile && a.logLevel === b.logLevel;
 }

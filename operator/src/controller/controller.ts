@@ -1,12 +1,14 @@
 import { type Logger } from '@gwk/core/log';
 import { FINALIZER, type InstanceResource, type InstanceResourceStatus } from '@gwk/core/resources/manifest';
-import type { Cluster, StoryLine, Target } from '../cluster/cluster.js';
-import { decide, type Action, type Decision } from './decide.js';
+import { PodExists, type Cluster, type StoryLine, type Target } from '../cluster/cluster.js';
+import { canonicalJson } from '@gwk/core/canonical-json';
+import { decide, wantsTurn, type Action, type Decision } from './decide.js';
 import { afterEnd, NO_HISTORY, type History } from './history.js';
 import type { InternalPort } from './internal-port.js';
-import type { Limits, Observed, Projected, Removal } from './observed.js';
+import { holdsLease, knownOf, type Limits, type Observed, type Projected, type Removal } from './observed.js';
 import { Projections } from './projections.js';
 import { RETRY_BACKOFF, WorkQueue, type Backoff } from './queue.js';
+import { Rollout } from './rollout.js';
 import { statusOf, storyOf } from './status.js';
 
 export interface ControllerOptions {
@@ -20,6 +22,8 @@ export interface ControllerOptions {
   resyncMs?: number;
   /** Instances worked on at the same time. */
   width?: number;
+  /** Engines that work and are replaced at the same time, where their version is a former one. */
+  upgradeWidth?: number;
   /** Of passes that fail, and of engines that end. */
   backoff?: Backoff;
 }
@@ -29,6 +33,7 @@ const OBSERVE_MS = 1000;
 const OBSERVE_STARTING_MS = 250;
 const RESYNC_MS = 300_000;
 const WIDTH = 16;
+const UPGRADE_WIDTH = 1;
 const FAREWELL_MS = 2000;
 
 /**
@@ -41,6 +46,7 @@ const FAREWELL_MS = 2000;
 export class Controller {
   readonly queue: WorkQueue;
   readonly projections: Projections;
+  readonly rollout: Rollout;
   /** For metrics. */
   onPass: (result: 'done' | 'behind' | 'failed') => void = () => undefined;
   onEnd: (asked: boolean) => void = () => undefined;
@@ -54,6 +60,8 @@ export class Controller {
   readonly #backoff: Backoff;
   readonly #starting = new Set<string>();
   readonly #rejected = new Set<string>();
+  /** Keys that no pass has looked at since the start. */
+  #unseen: Set<string> | null = null;
   #observeTimer: NodeJS.Timeout | undefined;
   #resyncTimer: NodeJS.Timeout | undefined;
   #stopped = false;
@@ -68,6 +76,7 @@ export class Controller {
     this.#backoff = options.backoff ?? RETRY_BACKOFF;
     this.queue = new WorkQueue(this.#backoff);
     this.projections = new Projections(options.port);
+    this.rollout = new Rollout(options.upgradeWidth ?? UPGRADE_WIDTH);
   }
 
   /** Since the API last answered an observation; since the start where it never did. */
@@ -77,6 +86,10 @@ export class Controller {
 
   async start(): Promise<void> {
     await this.#cluster.start((key) => this.queue.add(key));
+    // Stopped while it listed: whoever leads for a moment only begins nothing.
+    if (this.#stopped) return;
+    this.#unseen = new Set(this.#cluster.keys());
+    this.#openRollout();
     this.queue.start(this.#options.width ?? WIDTH, (key) => this.#pass(key));
     this.#resyncTimer = setInterval(() => this.#resync(), this.#options.resyncMs ?? RESYNC_MS);
     this.#resync();
@@ -151,6 +164,7 @@ export class Controller {
     try {
       const { observed, behind } = await this.#gather(key);
       const decision = decide(observed);
+      this.#tellRollout(key, observed, decision);
       if (decision.finding === 'EngineStarting') this.#starting.add(key);
       else this.#starting.delete(key);
       if (decision.againMs !== null) this.queue.addAfter(key, decision.againMs);
@@ -162,6 +176,7 @@ export class Controller {
       await written;
       if (behind) this.queue.retry(key);
       else this.queue.forget(key);
+      if (this.#unseen?.delete(key)) this.#openRollout();
       this.onPass(behind ? 'behind' : 'done');
     } catch (error) {
       this.onPass('failed');
@@ -177,17 +192,32 @@ export class Controller {
     else this.#rejected.delete(key);
     const pod = this.#cluster.pod(key);
     const uid = resource?.metadata.uid ?? (pod.phase === 'absent' ? '' : pod.uid);
+    // Again: asking the API took time.
+    const present = this.#cluster.resource(key) ?? null;
     const observed: Observed = {
       now: Date.now(),
-      // Again: asking the API took time.
-      resource: this.#cluster.resource(key) ?? null,
+      resource: present,
       pod,
+      template: present && this.#cluster.templateFor(present),
+      turn: false,
       projection,
       history: this.#histories.get(uid) ?? NO_HISTORY,
       removal: this.#removals.get(uid) ?? { asked: false },
       limits: this.#options.limits,
     };
-    return { observed, behind };
+    if (!wantsTurn(observed)) return { observed, behind };
+    return { observed: { ...observed, turn: this.rollout.ask(key, isConnected(observed)) }, behind };
+  }
+
+  #openRollout(): void {
+    if (this.#unseen === null || this.#unseen.size > 0) return;
+    this.#unseen = null;
+    for (const key of this.rollout.open()) this.queue.add(key);
+  }
+
+  #tellRollout(key: string, observed: Observed, decision: Decision): void {
+    if (wantsTurn(observed) && !observed.turn) return;
+    for (const next of this.rollout.saw(key, progressOf(observed, decision))) this.queue.add(next);
   }
 
   async #project(key: string, resource: InstanceResource | null): Promise<Projected & { behind: boolean }> {
@@ -232,6 +262,9 @@ export class Controller {
         return this.#createPod(target, action);
       case 'delete-pod':
         return this.#cluster.deletePod(action.name);
+      case 'force-delete-pod':
+        this.#log.warn({ pod: action.name, instance: key }, 'forgetting the pod of a lost node');
+        return this.#cluster.forceDeletePod(action.name);
       case 'report-ended':
         return this.#reportEnded(action, observed);
       case 'remove-row':
@@ -243,10 +276,20 @@ export class Controller {
 
   async #createPod(target: Target, action: Extract<Action, { do: 'create-pod' }>): Promise<void> {
     const { instanceId, template } = action;
-    const name = this.#cluster.newPodName(instanceId);
+    const name = this.#cluster.newPodName(target, instanceId);
     const token = await this.#port.issueToken(instanceId, name);
-    await this.#cluster.createPod({ ...target, name, instanceId, template, token });
+    await this.#cluster
+      .createPod({ ...target, name, instanceId, template, token })
+      .catch((error: unknown) => this.#tellRefused(target, error));
     this.#tell(target, { type: 'Normal', reason: 'EngineCreated', message: `Started engine ${name}` });
+  }
+
+  /** A quota, a policy of the cluster, a name that is taken: whoever made the resource should read of it. */
+  #tellRefused(target: Target, error: unknown): never {
+    const passing = error instanceof PodExists && !error.foreign;
+    const message = `The pod could not be made: ${(error as Error).message}`;
+    if (!passing) this.#tell(target, { type: 'Warning', reason: 'EngineNotCreated', message });
+    throw error;
   }
 
   /** The API first, then the memory: a report that failed is made again before the pod is forgotten. */
@@ -289,6 +332,38 @@ function finalizersOf({ resource }: Observed): string[] {
   return resource?.metadata.finalizers ?? [];
 }
 
+/** The order of fields is the cluster's own, and one that is not there is the same as null. */
 function sameStatus(a: InstanceResourceStatus | undefined, b: InstanceResourceStatus): boolean {
-  return a !== undefined && JSON.stringify(a) === JSON.stringify(b);
+  return a !== undefined && outline(a) === outline(b);
 }
+
+function outline(status: InstanceResourceStatus): string {
+  return canonicalJson(JSON.parse(JSON.stringify(status, (_, value: unknown) => value ?? undefined)));
+}
+
+const isConnected = ({ projection }: Observed): boolean => knownOf(projection)?.facts.state === 'connected';
+
+const MOVING: readonly Decision['finding'][] = [
+  'EngineEnded',
+  'EngineEnding',
+  'EngineOutdated',
+  'EngineSilent',
+  'EngineStarting',
+  'CrashLoop',
+  'WaitingToRestart',
+  'EngineAbsent',
+  'ImagePullFailed',
+  'Unschedulable',
+  'ContainerNotStarted',
+];
+
+/** What an upgrade has to know of an instance (rollout.ts). */
+function progressOf(observed: Observed, { finding }: Decision): Parameters<Rollout['saw']>[1] {
+  if (finding === 'EngineRunning' && holdsLease(observed.pod, observed.projection))
+    return isConnected(observed) ? 'connected' : 'works';
+  // One that ended while it was of a former version begins again as one of the present one.
+  return wantsEngine(observed) && MOVING.includes(finding) ? 'moving' : 'settled';
+}
+
+const wantsEngine = ({ resource }: Observed): boolean =>
+  resource !== null && resource.metadata.deletionTimestamp === undefined && !resource.spec.suspended;

@@ -14,7 +14,7 @@ import {
   POD,
   resource,
 } from '../testing/build.js';
-import { absent, decided, deleting, wanted, type Case } from '../testing/decision.js';
+import { absent, decided, wanted, type Case } from '../testing/decision.js';
 import { decide } from './decide.js';
 
 const ENGINE: Case[] = [
@@ -128,12 +128,6 @@ const PODS: Case[] = [
     [],
     10_000,
   ],
-  [
-    'a pod on a node that does not answer holds up the deletion',
-    deleting({ pod: livePod('unknown') }),
-    'NodeUnreachable',
-    [],
-  ],
   ['a pod without a resource is stopped', { resource: null }, 'ResourceGone', [`delete-pod ${POD}`]],
   ['nothing is done where neither is', { resource: null, pod: absent }, 'ResourceGone', []],
   [
@@ -240,7 +234,7 @@ describe.each([
 test('a pod is made for the instance that the row names, as the resource wants it', () => {
   const special = { pod: absent, resource: resource({ logLevel: 'debug', engine: { profile: 'large' } }) };
   expect(decide(observed(special)).actions).toEqual([
-    { do: 'create-pod', instanceId: ID, template: { profile: 'large', logLevel: 'debug' } },
+    { do: 'create-pod', instanceId: ID, template: { profile: 'large', logLevel: 'debug', revision: 'r1' } },
   ]);
 });
 

@@ -1,5 +1,5 @@
 import { FINALIZER, type InstanceResource } from '@gwk/core/resources/manifest';
-import { sameTemplate, type Pod, type PodTemplate } from '../cluster/cluster.js';
+import { sameChoice, type Pod, type PodTemplate, type Trouble } from '../cluster/cluster.js';
 import { CRASH_LOOP_FAILURES } from './history.js';
 import { holdsLease, knownOf, type Known, type Observed } from './observed.js';
 
@@ -9,6 +9,7 @@ export type Action =
   | { do: 'remove-finalizer' }
   | { do: 'create-pod'; instanceId: string; template: PodTemplate }
   | { do: 'delete-pod'; name: string }
+  | { do: 'force-delete-pod'; name: string }
   | { do: 'report-ended'; name: string; instanceId: string }
   | { do: 'remove-row' }
   | { do: 'delete-resource' };
@@ -36,7 +37,9 @@ export type Finding =
   | 'Suspended'
   | 'Banned'
   | 'Idle'
+  | 'ProfileUnknown'
   | 'EngineOutdated'
+  | Trouble['reason']
   | 'EngineSilent'
   | 'EngineStarting'
   | 'CrashLoop'
@@ -73,7 +76,17 @@ export function decide(observed: Observed): Decision {
 
 const POD_CHECKS = [podEnded, podEnding, nodeUnreachable];
 const RESOURCE_CHECKS = [formerPod, deleting, notYetHeld, deletedElsewhere, notAccepted];
-const ENGINE_CHECKS = [suspended, banned, idle, outdated, silent, starting, waitingToRestart, absent];
+const ENGINE_CHECKS = [
+  suspended,
+  banned,
+  idle,
+  profileUnknown,
+  outdated,
+  silent,
+  starting,
+  waitingToRestart,
+  absent,
+];
 
 function decideEngine(taken: Taken): Decision {
   const decision =
@@ -113,14 +126,61 @@ function podEnded({ pod }: Observed): Decision | null {
   ]);
 }
 
-function podEnding({ pod }: Observed): Decision | null {
-  return pod.phase === 'ending' ? found('EngineEnding', 'The engine is ending') : null;
+function podEnding(observed: Observed): Decision | null {
+  const { pod } = observed;
+  if (pod.phase !== 'ending') return null;
+  return withoutTheEngine(observed, pod.endingSince) ?? found('EngineEnding', 'The engine is ending');
 }
 
-/** The pod may run: neither may another start, nor may this one be forgotten. */
-function nodeUnreachable({ pod }: Observed): Decision | null {
+/**
+ * A resource is not kept for ever by an engine that does not end: its row goes, so that the engine is refused
+ * everything from then on, and once its lease is over the resource goes as well. The pod stays as long as it stays.
+ */
+function withoutTheEngine(observed: Observed, since: number | null): Decision | null {
+  const { resource, now, limits } = observed;
+  if (since === null || resource?.metadata.deletionTimestamp === undefined || !hasFinalizer(resource))
+    return null;
+  const wait = since + limits.stuckMs - now;
+  if (wait > 0) return found('EngineEnding', 'The engine is ending', [], wait);
+  return removing(observed, 'Letting go of an engine that does not end', { do: 'remove-finalizer' });
+}
+
+/**
+ * The pod may run: neither may another start, nor may this one be forgotten, until its lease is seen to have ended
+ * unrenewed. Then the lease is taken from it, so that nothing it writes is accepted, and only then it is forgotten.
+ */
+function nodeUnreachable(observed: Observed): Decision | null {
+  const { pod, resource } = observed;
   if (pod.phase !== 'unknown') return null;
-  return found('NodeUnreachable', `The node of pod ${pod.name} does not answer`, [], UNREACHABLE_AGAIN_MS);
+  const fence: Action[] = [
+    { do: 'report-ended', name: pod.name, instanceId: pod.instanceId },
+    { do: 'force-delete-pod', name: pod.name },
+  ];
+  const gone = resource?.metadata.deletionTimestamp !== undefined && hasFinalizer(resource);
+  const decision = gone
+    ? removing(observed, 'Its lease has ended; forgetting the pod', ...fence)
+    : afterItsLease(observed, pod.name, fence);
+  const message = `The node of pod ${pod.shownAs} does not answer. ${decision.message}`;
+  return { ...sooner(decision, UNREACHABLE_AGAIN_MS), finding: 'NodeUnreachable', message };
+}
+
+function afterItsLease({ projection }: Observed, name: string, then: Action[]): Decision {
+  const known = knownOf(projection);
+  if (!known) return found('NodeUnreachable', 'Waiting for the API to say who holds the number');
+  const { pod: holder, expires_at: end } = known.facts.lease;
+  const held = holder === name && end !== null && known.observedAt < Date.parse(end) + LEASE_MARGIN_MS;
+  if (held) return found('NodeUnreachable', 'Waiting until its lease ends');
+  return found('NodeUnreachable', 'Its lease has ended; forgetting the pod', then);
+}
+
+/** The row, then the lease of whoever still runs, then the rest. */
+function removing({ removal, now }: Observed, message: string, ...then: Action[]): Decision {
+  const say = (text: string, ...actions: Action[]) => found('Deleting', text, actions);
+  if (!removal.asked) return say('Removing the row', { do: 'remove-row' });
+  if (removal.leaseEndsAt === null) return say(message, ...then);
+  const wait = removal.leaseEndsAt + LEASE_MARGIN_MS - now;
+  if (wait <= 0) return say('Removing the row', { do: 'remove-row' });
+  return sooner(say('An engine started elsewhere still holds the number'), wait);
 }
 
 function formerPod({ resource, pod }: Present): Decision | null {
@@ -129,16 +189,12 @@ function formerPod({ resource, pod }: Present): Decision | null {
 }
 
 /** Stop, wait until gone, remove the row, wait for a lease that somebody else holds, let go: in this order. */
-function deleting({ now, resource, pod, removal }: Present): Decision | null {
+function deleting(observed: Present): Decision | null {
+  const { resource, pod } = observed;
   if (resource.metadata.deletionTimestamp === undefined) return null;
-  const say = (message: string, ...actions: Action[]) => found('Deleting', message, actions);
-  if (pod.phase !== 'absent') return say('Stopping the engine', ...stop(pod));
-  if (!hasFinalizer(resource)) return say('Waiting for others to let go');
-  if (!removal.asked) return say('Removing the row', { do: 'remove-row' });
-  if (removal.leaseEndsAt === null) return say('Letting go', { do: 'remove-finalizer' });
-  const wait = removal.leaseEndsAt + LEASE_MARGIN_MS - now;
-  if (wait <= 0) return say('Removing the row', { do: 'remove-row' });
-  return sooner(say('An engine started elsewhere still holds the number'), wait);
+  if (pod.phase !== 'absent') return found('Deleting', 'Stopping the engine', stop(pod));
+  if (!hasFinalizer(resource)) return found('Deleting', 'Waiting for others to let go');
+  return removing(observed, 'Letting go', { do: 'remove-finalizer' });
 }
 
 /** Before a row or an engine is made, the resource must not be able to vanish unseen. */
@@ -186,9 +242,27 @@ function idle(taken: Taken): Decision | null {
   return found('Idle', 'Not paired and no pairing under way; pairing starts the engine', stop(taken.pod));
 }
 
-function outdated({ resource, pod }: Taken): Decision | null {
-  if (pod.phase === 'absent' || sameTemplate(pod.template, templateOf(resource))) return null;
-  return found('EngineOutdated', 'The engine was started with other settings; replacing it', stop(pod));
+/** An engine that runs is left alone: a profile is not taken away from under a number by mistake. */
+function profileUnknown({ resource, pod, template }: Taken): Decision | null {
+  if (template || pod.phase !== 'absent') return null;
+  const profile = resource.spec.engine?.profile ?? 'default';
+  return found('ProfileUnknown', `The operator's configuration has no engine profile ${profile}`);
+}
+
+/** What its owner asked for is done at once; an upgrade of engines that work waits for its turn. */
+function outdated({ pod, template, projection, turn }: Taken): Decision | null {
+  if (pod.phase === 'absent' || !template) return null;
+  if (!sameChoice(pod.template, template))
+    return found('EngineOutdated', 'The engine was started with other settings; replacing it', stop(pod));
+  if (pod.template.revision === template.revision) return null;
+  if (holdsLease(pod, projection) && !turn) return null;
+  return found('EngineOutdated', 'The engine is of a former version; replacing it', stop(pod));
+}
+
+/** Whether the engine works and is to be replaced all the same, as one of many. */
+export function wantsTurn({ pod, template, projection }: Observed): boolean {
+  if (pod.phase === 'absent' || !template || !sameChoice(pod.template, template)) return false;
+  return pod.template.revision !== template.revision && holdsLease(pod, projection);
 }
 
 /**
@@ -203,6 +277,8 @@ function silent({ pod, known, limits }: Taken): Decision | null {
 
 function starting({ pod, projection, limits }: Taken): Decision | null {
   if (pod.phase === 'absent' || holdsLease(pod, projection)) return null;
+  const trouble = pod.phase === 'starting' ? pod.trouble : null;
+  if (trouble) return found(trouble.reason, trouble.message, [], limits.silentMs);
   return found('EngineStarting', 'The engine does not hold the number yet', [], limits.silentMs);
 }
 
@@ -215,9 +291,9 @@ function waitingToRestart({ now, pod, history }: Taken): Decision | null {
   return found(finding, message, [], wait);
 }
 
-function absent({ pod, known, resource }: Taken): Decision | null {
-  if (pod.phase !== 'absent') return null;
-  const create: Action = { do: 'create-pod', instanceId: known.facts.id, template: templateOf(resource) };
+function absent({ pod, known, template }: Taken): Decision | null {
+  if (pod.phase !== 'absent' || !template) return null;
+  const create: Action = { do: 'create-pod', instanceId: known.facts.id, template };
   return found('EngineAbsent', 'Starting an engine', [create]);
 }
 
@@ -229,7 +305,7 @@ function hasFinalizer({ metadata }: InstanceResource): boolean {
   return metadata.finalizers?.includes(FINALIZER) ?? false;
 }
 
-export function templateOf({ spec }: InstanceResource): PodTemplate {
+export function choiceOf({ spec }: InstanceResource): Omit<PodTemplate, 'revision'> {
   return { profile: spec.engine?.profile ?? 'default', logLevel: spec.logLevel ?? null };
 }
 

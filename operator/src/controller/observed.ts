@@ -1,6 +1,6 @@
 import type { InstanceFacts, Projection } from '@gwk/core/protocol/operator';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
-import type { Pod } from '../cluster/cluster.js';
+import type { Pod, PodTemplate } from '../cluster/cluster.js';
 import type { History } from './history.js';
 
 /** Everything that a decision about one instance may look at, gathered once, before deciding. */
@@ -10,6 +10,10 @@ export interface Observed {
   /** Null: there is no such resource (any more). */
   resource: InstanceResource | null;
   pod: Pod;
+  /** What its engine is to be made from; null: the profile it names is not known. */
+  template: PodTemplate | null;
+  /** Whether an engine that works may be replaced now by one of the present revision. */
+  turn: boolean;
   projection: Projected;
   history: History;
   removal: Removal;
@@ -44,6 +48,8 @@ export interface Limits {
   idleMs: number;
   /** How long an engine may run without holding its lease while nobody else holds it. */
   silentMs: number;
+  /** How long an engine that does not end may keep its resource from being deleted. */
+  stuckMs: number;
 }
 
 /** Whether the engine in this pod holds the lease, as of the last observation. */

@@ -128,21 +128,33 @@ function identityOf({ projection }: Observed, previous: InstanceResourceStatus |
   const known = knownOf(projection);
   if (known) {
     const { id, state, state_changed_at: since, jid } = known.facts;
-    return { id: toPublicId('instance', id), state, jid, since };
+    return { id: toPublicId('instance', id), state, phone: phoneOf(jid), jid, since };
   }
   if (projection.kind === 'rejected' || !previous) return {};
-  const { id, state, jid, since } = previous;
+  const { id, state, phone, jid, since } = previous;
   return {
     ...(id !== undefined && { id }),
     ...(state !== undefined && { state }),
+    phone,
     jid,
     ...(since !== undefined && { since }),
   };
 }
 
+/** `5511999990000:3@s.whatsapp.net` is a device of 5511999990000. */
+function phoneOf(jid: string | null): string | null {
+  return jid === null ? null : (/^\d+/.exec(jid)?.[0] ?? null);
+}
+
 function engineOf({ pod }: Observed): InstanceResourceStatus['engine'] {
   if (pod.phase === 'absent' || pod.phase === 'ended') return null;
-  return { pod: pod.name, version: pod.version, startedAt: new Date(pod.startedAt).toISOString() };
+  const { shownAs, node, version, startedAt } = pod;
+  return {
+    pod: shownAs,
+    ...(node !== null && { node }),
+    version,
+    startedAt: new Date(startedAt).toISOString(),
+  };
 }
 
 function lastErrorOf({ projection, history }: Observed): string | null {
@@ -180,6 +192,10 @@ const TROUBLE = new Set([
   'Banned',
   'LoggedOut',
   'NodeUnreachable',
+  'ImagePullFailed',
+  'Unschedulable',
+  'ContainerNotStarted',
+  'ProfileUnknown',
 ]);
 
 function isTrouble({ type, status, reason }: Condition): boolean {

@@ -1,6 +1,7 @@
 import type { InstanceFacts } from '@gwk/core/protocol/operator';
 import { FINALIZER, MANIFEST_API_VERSION, type InstanceResource } from '@gwk/core/resources/manifest';
-import type { EndedPod, LivePod } from '../cluster/cluster.js';
+import type { EndedPod, LivePod, PodTemplate } from '../cluster/cluster.js';
+import { choiceOf } from '../controller/decide.js';
 import { NO_HISTORY } from '../controller/history.js';
 import type { Known, Observed, Projected } from '../controller/observed.js';
 
@@ -65,18 +66,24 @@ export function accepted(special: Partial<InstanceFacts> = {}, rest: Partial<Kno
   return { kind: 'accepted', generation: 1, known: known(special, rest) };
 }
 
+export function template(special: Partial<PodTemplate> = {}): PodTemplate {
+  return { profile: 'default', logLevel: null, revision: 'r1', ...special };
+}
+
 const identity = {
   name: POD,
+  shownAs: POD,
+  node: null,
   key: 'default/shop',
   uid: UID,
   instanceId: ID,
   version: '0.1.0',
-  template: { profile: 'default', logLevel: null },
+  template: template(),
   startedAt: NOW - minutes(20),
 };
 
 export function livePod(phase: LivePod['phase'], special: Partial<LivePod> = {}): LivePod {
-  return { ...identity, phase, ...special };
+  return { ...identity, phase, trouble: null, endingSince: null, ...special };
 }
 
 export function endedPod(special: Partial<EndedPod> = {}): EndedPod {
@@ -85,14 +92,17 @@ export function endedPod(special: Partial<EndedPod> = {}): EndedPod {
 
 /** A web instance, paired and connected, with its engine. */
 export function observed(special: Partial<Observed> = {}): Observed {
+  const shown = special.resource === undefined ? resource() : special.resource;
   return {
     now: NOW,
-    resource: resource(),
+    resource: shown,
+    template: shown && { ...choiceOf(shown), revision: 'r1' },
+    turn: false,
     pod: livePod('running'),
     projection: accepted(),
     history: NO_HISTORY,
     removal: { asked: false },
-    limits: { idleMs: minutes(10), silentMs: minutes(1) },
+    limits: { idleMs: minutes(10), silentMs: minutes(1), stuckMs: minutes(5) },
     ...special,
   };
 }

@@ -121,6 +121,8 @@ export class FaultyPort {
     const heldByOther =
       facts.lease.pod !== null && facts.lease.pod !== pod && Date.parse(facts.lease.expires_at!) > Date.now();
     if (heldByOther) return { code: 409, body: { error: 'lease-held' } };
+    // A lease that was taken away is not renewed: it is acquired anew, or not at all.
+    if (route === 'renew' && facts.lease.pod !== pod) return { code: 409, body: { error: 'fenced' } };
     row.former = structuredClone(facts);
     if (route === 'release') facts.lease = freed(facts);
     else

@@ -1,6 +1,15 @@
 import type { InstanceResource, InstanceResourceStatus } from '@gwk/core/resources/manifest';
 import type { Logger } from '@gwk/core/log';
-import { keyOf, type Cluster, type Pod, type PodPlan, type StoryLine, type Target } from '../cluster.js';
+import { choiceOf } from '../../controller/decide.js';
+import {
+  keyOf,
+  type Cluster,
+  type Pod,
+  type PodPlan,
+  type PodTemplate,
+  type StoryLine,
+  type Target,
+} from '../cluster.js';
 import { removeHalves } from './disk.js';
 import type { EngineLaunch } from './engine-process.js';
 import { lockFolder } from './folder-lock.js';
@@ -89,7 +98,12 @@ export class LocalCluster implements Cluster {
     if (this.store.get(key)?.state.uid === uid) await this.store.delete(key, { uid });
   }
 
-  newPodName(instanceId: string): string {
+  /** Any profile will do: engines here are all started alike, from the version that started their operator. */
+  templateFor(resource: InstanceResource): PodTemplate {
+    return { ...choiceOf(resource), revision: '' };
+  }
+
+  newPodName(_: Target, instanceId: string): string {
     return this.pods.newName(instanceId);
   }
 
@@ -98,6 +112,11 @@ export class LocalCluster implements Cluster {
   }
 
   deletePod(name: string): Promise<void> {
+    return this.pods.delete(name);
+  }
+
+  /** Nobody is further away than this machine. */
+  forceDeletePod(name: string): Promise<void> {
     return this.pods.delete(name);
   }
 

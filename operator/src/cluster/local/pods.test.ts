@@ -54,7 +54,7 @@ function plan(pods: Pods, special: Partial<PodPlan> = {}): PodPlan {
     name: pods.newName(special.instanceId ?? INSTANCE),
     instanceId: INSTANCE,
     token: 'secret-token',
-    template: { profile: 'default', logLevel: null },
+    template: { profile: 'default', logLevel: null, revision: '' },
     ...special,
   };
 }
@@ -100,7 +100,7 @@ test('an engine gets its own settings and none of its operator', async () => {
     },
   );
   delete process.env['GWK_OPERATOR_TOKEN'];
-  const one = plan(pods, { template: { profile: 'default', logLevel: 'debug' } });
+  const one = plan(pods, { template: { profile: 'default', logLevel: 'debug', revision: '' } });
   await pods.create(one);
   await hasEnded(pods);
   const { env } = JSON.parse(printed[0]!) as { env: Record<string, string> };

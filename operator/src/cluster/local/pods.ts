@@ -220,7 +220,7 @@ export class Pods {
 
 function podOf({ record, phase, asked, end }: Slot): Pod {
   const { name, key, uid, instanceId, version, template, startedAt } = record;
-  const identity = { name, key, uid, instanceId, version, template, startedAt };
+  const identity = { name, shownAs: name, node: null, key, uid, instanceId, version, template, startedAt };
   if (phase === 'ended') return { ...identity, phase, asked, ...end! };
-  return { ...identity, phase };
+  return { ...identity, phase, trouble: null, endingSince: null };
 }

@@ -1,0 +1,136 @@
+import { PolicyOverrides } from '../policy/policy.js';
+import { API_GROUP, API_VERSION, InstanceResourceStatus, InstanceSpec } from '../resources/manifest.js';
+import { structuralOf, type Structural } from './structural.js';
+
+interface Rule {
+  rule: string;
+  message: string;
+  fieldPath?: string;
+}
+
+const rules = (...list: Rule[]) => ({ 'x-kubernetes-validations': list });
+
+/** What one field alone cannot say, judged by the API server before anything is stored. */
+const NAME_RULES = rules({
+  rule: 'self.metadata.name.size() <= 63',
+  message: 'the name has more than 63 characters: names of pods are made from it',
+});
+const SPEC_RULES = rules(
+  {
+    rule: 'self.kind == oldSelf.kind',
+    message: 'kind cannot change: make another instance',
+    fieldPath: '.kind',
+  },
+  {
+    rule: 'self.account == oldSelf.account',
+    message: 'account cannot change: make another instance',
+    fieldPath: '.account',
+  },
+);
+const HOURS_RULES = rules({
+  rule: '(has(self.start) && has(self.end) && has(self.timezone)) || (!has(self.start) && !has(self.end) && !has(self.timezone))',
+  message: 'start, end and timezone go together',
+});
+
+/** NUL cannot be stored. */
+const NO_NUL = '^[^\\x00]*$';
+
+/** The CustomResourceDefinition of Instance: crds/ and the chart are made from it. */
+export function instanceCrd(): object {
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `instances.${API_GROUP}` },
+    spec: {
+      group: API_GROUP,
+      names: {
+        kind: 'Instance',
+        listKind: 'InstanceList',
+        plural: 'instances',
+        singular: 'instance',
+        shortNames: ['gwi'],
+        categories: ['gwk'],
+      },
+      scope: 'Namespaced',
+      versions: [
+        {
+          name: API_VERSION,
+          served: true,
+          storage: true,
+          subresources: { status: {} },
+          additionalPrinterColumns: COLUMNS,
+          schema: { openAPIV3Schema: schema() },
+        },
+      ],
+    },
+  };
+}
+
+const column = (name: string, jsonPath: string, more: { type?: string; priority?: number } = {}) => ({
+  name,
+  type: 'string',
+  jsonPath,
+  ...more,
+});
+const conditionOf = (type: string, field: string) => `.status.conditions[?(@.type=="${type}")].${field}`;
+
+/** The last three are shown by `-o wide`. */
+const COLUMNS = [
+  column('Ready', conditionOf('Ready', 'status')),
+  column('State', '.status.state'),
+  column('Phone', '.status.phone'),
+  column('Mode', '.spec.interactiveMode'),
+  column('Engine', '.status.engine.version'),
+  column('Age', '.metadata.creationTimestamp', { type: 'date' }),
+  column('Reason', conditionOf('Ready', 'reason'), { priority: 1 }),
+  column('Account', '.spec.account', { priority: 1 }),
+  column('Id', '.status.id', { priority: 1 }),
+  column('Node', '.status.engine.node', { priority: 1 }),
+];
+
+function schema(): Structural {
+  return {
+    type: 'object',
+    description: 'A phone number, served by an engine of its own.',
+    required: ['spec'],
+    properties: {
+      apiVersion: { type: 'string' },
+      kind: { type: 'string' },
+      metadata: { type: 'object' },
+      spec: { ...withoutNul(structuralOf(InstanceSpec.extend({ policy: POLICY }))), ...SPEC_RULES },
+      status: statusSchema(),
+    },
+    ...NAME_RULES,
+  };
+}
+
+const POLICY = PolicyOverrides.meta({
+  description: 'Overrides of the policy of the account. What is not set comes from there.',
+}).optional();
+
+function withoutNul(spec: Structural): Structural {
+  const properties = { ...spec.properties };
+  for (const name of ['account', 'displayName']) properties[name] = { ...properties[name], pattern: NO_NUL };
+  const { policy } = properties;
+  const hours = policy?.properties?.['active_hours'];
+  if (!policy || !hours) throw new Error('the policy has no active_hours any more');
+  properties['policy'] = {
+    ...policy,
+    properties: { ...policy.properties, active_hours: { ...hours, ...HOURS_RULES } },
+  };
+  return { ...spec, properties };
+}
+
+/** Conditions are a map by type: several writers could each own theirs. */
+function statusSchema(): Structural {
+  const status = structuralOf(InstanceResourceStatus);
+  const conditions = { ...status.properties!['conditions'] };
+  delete conditions.default;
+  return {
+    ...status,
+    properties: {
+      ...status.properties,
+      conditions: { ...conditions, 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] },
+    },
+  };
+}

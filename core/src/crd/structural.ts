@@ -1,0 +1,81 @@
+import { z } from 'zod';
+
+/** A schema as Kubernetes takes it: OpenAPI v3, structural, without what the API server refuses or ignores. */
+export interface Structural {
+  type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
+  description?: string;
+  default?: unknown;
+  enum?: unknown[];
+  nullable?: true;
+  format?: string;
+  pattern?: string;
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  maximum?: number;
+  minItems?: number;
+  maxItems?: number;
+  items?: Structural;
+  properties?: Record<string, Structural>;
+  required?: string[];
+  [extension: `x-kubernetes-${string}`]: unknown;
+}
+
+type Json = Record<string, unknown>;
+
+const KEPT = [
+  'type',
+  'description',
+  'default',
+  'enum',
+  'pattern',
+  'minLength',
+  'maxLength',
+  'minimum',
+  'maximum',
+  'minItems',
+  'maxItems',
+] as const;
+/** What zod writes for an integer without bounds, and no cluster needs to read. */
+const NO_BOUNDS = new Set([Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]);
+
+/** The schema of what people write, from the schema that the programs check it with. */
+export function structuralOf(schema: z.ZodType): Structural {
+  return translate(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }));
+}
+
+function translate(schema: Json): Structural {
+  if (Array.isArray(schema['type'])) return nullable(schema, typesIn(schema));
+  const alternatives = schema['anyOf'] as Json[] | undefined;
+  if (alternatives) return nullable(schema, alternatives);
+  const kept = Object.fromEntries(
+    KEPT.flatMap((key) => (isWorthKeeping(schema[key]) ? [[key, schema[key]]] : [])),
+  ) as Structural;
+  const { properties, required, items } = schema as { properties?: Json; required?: string[]; items?: Json };
+  return {
+    ...kept,
+    ...(kept.type === 'integer' && { format: 'int64' }),
+    ...(properties && { properties: mapValues(properties, (value) => translate(value as Json)) }),
+    ...(required && required.length > 0 && { required }),
+    ...(items && { items: translate(items) }),
+    ...(kept.type === 'object' && !properties && { 'x-kubernetes-preserve-unknown-fields': true }),
+  };
+}
+
+const isWorthKeeping = (value: unknown): boolean =>
+  value !== undefined && !(typeof value === 'number' && NO_BOUNDS.has(value));
+
+/** `anyOf: [X, null]` is how JSON Schema says `nullable`. */
+function nullable(schema: Json, alternatives: Json[]): Structural {
+  const [given, ...more] = alternatives.filter(({ type }) => type !== 'null');
+  if (!given || more.length > 0) throw new Error('Kubernetes has no schema for a choice between types');
+  const outer = Object.entries(schema).filter(([key]) => key !== 'anyOf' && key !== 'type');
+  return { ...translate({ ...given, ...Object.fromEntries(outer) }), nullable: true };
+}
+
+/** `type: [X, null]` is another way. */
+const typesIn = (schema: Json): Json[] => (schema['type'] as string[]).map((type) => ({ type }));
+
+export function mapValues<V, W>(record: Record<string, V>, map: (value: V) => W): Record<string, W> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
+}

@@ -1,0 +1,21 @@
+import type { ConfigOf } from '@gwk/core/config/load';
+import type { operatorSettings } from '@gwk/core/config/operator';
+
+/** Which networks engines speak to, where these are not the real one. */
+export type EngineNetworks = Pick<
+  ConfigOf<typeof operatorSettings>,
+  'networkUrl' | 'networkRoot' | 'networkCa' | 'sandboxNetwork'
+>;
+
+/** As settings of `gwk engine`. */
+export function networkSettings(networks: EngineNetworks): Record<string, string> {
+  const settings = {
+    GWK_ENGINE_NETWORK_URL: networks.networkUrl,
+    GWK_ENGINE_NETWORK_ROOT: networks.networkRoot,
+    GWK_ENGINE_NETWORK_CA: networks.networkCa,
+    GWK_ENGINE_SANDBOX_NETWORK: networks.sandboxNetwork,
+  };
+  return Object.fromEntries(
+    Object.entries(settings).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+}

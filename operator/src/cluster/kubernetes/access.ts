@@ -1,0 +1,69 @@
+import type { KubeConfig } from '@kubernetes/client-node';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Agent, type Dispatcher } from 'undici';
+
+/** How the Kubernetes API is reached, and who the operator is to it. */
+export interface KubeAccess {
+  server: string;
+  /** Of the service account, or of the context of the configuration; null where neither says. */
+  namespace: string | null;
+  /** For one request. */
+  headers(): Promise<Record<string, string>>;
+  /** Made anew; undefined: that of the process. */
+  dispatcher(): Promise<Dispatcher | undefined>;
+}
+
+const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
+/** Kubernetes writes the token anew long before the former one ends. */
+const TOKEN_FRESH_MS = 10_000;
+const KEEP_ALIVE_MS = 30_000;
+
+/**
+ * KUBECONFIG where it is set, else the cluster that this runs in, else the configuration of kubectl. client-node reads
+ * configurations (certificates, tokens, exec plugins); inside a cluster there is none, and the 55 MB that it takes
+ * are spared.
+ */
+export async function kubeAccess(): Promise<KubeAccess> {
+  const { KUBECONFIG: given, KUBERNETES_SERVICE_HOST: host } = process.env;
+  if (given === undefined && host !== undefined) return serviceAccountAccess();
+  const { KubeConfig } = await import('@kubernetes/client-node');
+  const kube = new KubeConfig();
+  kube.loadFromDefault();
+  if (!kube.getCurrentCluster()) throw new Error('there is no cluster: set KUBECONFIG');
+  return kubeConfigAccess(kube);
+}
+
+export function serviceAccountAccess(folder = SERVICE_ACCOUNT, environment = process.env): KubeAccess {
+  const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port = '443' } = environment;
+  const read = (name: string): string => readFileSync(join(folder, name), 'utf8').trim();
+  let token = { value: read('token'), readAt: performance.now() };
+  return {
+    server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
+    namespace: read('namespace'),
+    async headers() {
+      if (performance.now() - token.readAt > TOKEN_FRESH_MS)
+        token = { value: read('token'), readAt: performance.now() };
+      return { authorization: `Bearer ${token.value}` };
+    },
+    async dispatcher() {
+      const connect = { ca: read('ca.crt'), keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS };
+      return new Agent({ connect });
+    },
+  };
+}
+
+export function kubeConfigAccess(kube: KubeConfig): KubeAccess {
+  const authenticated = async () => {
+    const { HttpMethod, RequestContext } = await import('@kubernetes/client-node');
+    const context = new RequestContext(kube.getCurrentCluster()!.server, HttpMethod.GET);
+    await kube.applySecurityAuthentication(context);
+    return context;
+  };
+  return {
+    server: kube.getCurrentCluster()!.server,
+    namespace: kube.getContextObject(kube.getCurrentContext())?.namespace ?? null,
+    headers: async () => (await authenticated()).getHeaders(),
+    dispatcher: async () => (await authenticated()).getDispatcher(),
+  };
+}

@@ -1,0 +1,258 @@
+import { FaultyApi } from '@gwk/test/harness/kubernetes/faulty-api';
+import { describeOnKubernetes } from '@gwk/test/harness/kubernetes/suite';
+import { jest } from '@jest/globals';
+import { KubeConfig } from '@kubernetes/client-node';
+import { createRequire } from 'node:module';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { kubeConfigAccess, serviceAccountAccess } from './access.js';
+import { KubeClient, KubeError, PATCH_TYPES } from './client.js';
+import { Leader, microTime } from './leader.js';
+import { recordingLog, temporaryFolder, until } from '../../testing/folder.js';
+
+test('client-node is of the one version whose traps are known', () => {
+  const entry = createRequire(import.meta.url).resolve('@kubernetes/client-node');
+  const { version } = createRequire(import.meta.url)(join(entry, '../../package.json')) as {
+    version: string;
+  };
+  expect(version).toBe('2.0.1');
+});
+
+describeOnKubernetes('calls of the Kubernetes API', (cluster) => {
+  let api: FaultyApi;
+  let namespace: string;
+  let server: string;
+  const clients: KubeClient[] = [];
+
+  beforeEach(async () => {
+    api = new FaultyApi(cluster());
+    namespace = await cluster().namespace();
+    server = await api.listen();
+  });
+  afterEach(async () => {
+    for (const client of clients.splice(0)) await client.close();
+    await api.close();
+  });
+
+  function client(user: object = { token: cluster().plane.token }, counted: string[] = []): KubeClient {
+    const kube = new KubeConfig();
+    kube.loadFromClusterAndUser({ name: 'test', server, skipTLSVerify: true }, { name: 'admin', ...user });
+    const onCall = (verb: string, resource: string, code: number) =>
+      counted.push(`${verb} ${resource} ${code}`);
+    const made = new KubeClient(kubeConfigAccess(kube), { timeoutMs: 1000, onCall });
+    clients.push(made);
+    return made;
+  }
+
+  const secured = () => {
+    const kube = new KubeConfig();
+    kube.loadFromFile(cluster().plane.kubeconfig);
+    const made = new KubeClient(kubeConfigAccess(kube));
+    clients.push(made);
+    return made;
+  };
+  const maps = () => `/api/v1/namespaces/${namespace}/configmaps`;
+
+  test('the certificate of the server is checked', async () => {
+    await expect(secured().call({ path: maps() })).resolves.toMatchObject({ kind: 'ConfigMapList' });
+    const kube = new KubeConfig();
+    kube.loadFromClusterAndUser(
+      { name: 'test', server: cluster().plane.url, skipTLSVerify: false },
+      { name: 'a', token: 'b' },
+    );
+    const trusting = new KubeClient(kubeConfigAccess(kube));
+    await expect(trusting.call({ path: maps() })).rejects.toMatchObject({ code: 0, reason: 'NoAnswer' });
+  });
+
+  test('connections are kept between calls', async () => {
+    const one = client();
+    for (let i = 0; i < 10; i++) await one.call({ path: maps() });
+    expect(api.connections).toBeLessThanOrEqual(2);
+  });
+
+  test('server-side apply owns its fields under its name and leaves those of others', async () => {
+    const apply = (manager: string, data: object) =>
+      client().call<{ data: object }>({
+        method: 'PATCH',
+        path: `${maps()}/shared`,
+        query: { fieldManager: manager, force: true },
+        type: PATCH_TYPES.apply,
+        body: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'shared' }, data },
+      });
+    await apply('one', { a: '1' });
+    expect((await apply('two', { b: '2' })).data).toEqual({ a: '1', b: '2' });
+    expect((await apply('one', {})).data).toEqual({ b: '2' });
+    expect(api.writes().map(({ type }) => type)).toEqual(Array(3).fill('application/apply-patch+yaml'));
+  });
+
+  test('an error carries the code and the reason of the server', async () => {
+    await expect(client().call({ path: `${maps()}/nothing` })).rejects.toMatchObject({
+      code: 404,
+      reason: 'NotFound',
+    });
+    const body = { metadata: { name: 'kube-root-ca.crt' } };
+    await client()
+      .call({ method: 'POST', path: maps(), body })
+      .catch(() => undefined);
+    await expect(client().call({ method: 'POST', path: maps(), body })).rejects.toMatchObject({
+      code: 409,
+      reason: 'AlreadyExists',
+    });
+  });
+
+  test('an answer that is not JSON is an error with its code', async () => {
+    api.instead = () => ({ code: 502, body: '<html>bad gateway</html>' });
+    await expect(client().call({ path: maps() })).rejects.toMatchObject({ code: 502, reason: 'Unknown' });
+  });
+
+  test('no answer is told apart from an answer: the call may have had its effect', async () => {
+    api.faults = { ...api.faults, after: 1 };
+    const body = { metadata: { name: 'made' } };
+    const call = client().call({ method: 'POST', path: maps(), body });
+    await expect(call).rejects.toEqual(expect.any(KubeError));
+    await expect(call).rejects.toMatchObject({ code: 0 });
+    expect((await cluster().get(`${maps()}/made`)).status).toBe(200);
+  });
+
+  test('the token of the service account is read again as it rotates', async () => {
+    const folder = temporaryFolder();
+    const tokenFile = join(folder.path, 'token');
+    writeFileSync(tokenFile, 'not yet a token');
+    const kubeUser = { authProvider: { name: 'tokenFile', config: { tokenFile } } };
+    const one = client(kubeUser);
+    await expect(one.call({ path: maps() })).rejects.toMatchObject({ code: 401 });
+    writeFileSync(tokenFile, cluster().plane.token);
+    // client-node reads it once a minute.
+    jest.useFakeTimers({
+      doNotFake: ['setTimeout', 'setImmediate', 'nextTick', 'queueMicrotask', 'performance'],
+      now: Date.now() + 61_000,
+    });
+    try {
+      await expect(one.call({ path: maps() })).resolves.toBeDefined();
+    } finally {
+      jest.useRealTimers();
+      folder.remove();
+    }
+  });
+
+  test('inside a cluster: the service account, its rotating token, the certificate that is pinned', async () => {
+    const folder = temporaryFolder();
+    const write = (name: string, text: string) => writeFileSync(join(folder.path, name), text);
+    write('token', 'not yet a token');
+    write('namespace', namespace);
+    write('ca.crt', cluster().plane.ca);
+    const { hostname, port } = new URL(cluster().plane.url);
+    const environment = { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port };
+    const access = serviceAccountAccess(folder.path, environment);
+    const one = new KubeClient(access);
+    clients.push(one);
+    expect(access.namespace).toBe(namespace);
+    await expect(one.call({ path: maps() })).rejects.toMatchObject({ code: 401 });
+    write('token', cluster().plane.token);
+    const now = jest.spyOn(performance, 'now').mockImplementation(() => 1e9);
+    try {
+      await expect(one.call({ path: maps() })).resolves.toMatchObject({ kind: 'ConfigMapList' });
+    } finally {
+      now.mockRestore();
+      folder.remove();
+    }
+  });
+
+  test('calls are counted by what they ask for, never by name', async () => {
+    const counted: string[] = [];
+    const one = client(undefined, counted);
+    await one.call({ path: maps() });
+    await one.call({ path: `${maps()}/nothing` }).catch(() => undefined);
+    await one.call({ path: '/api/v1/nodes' });
+    await one
+      .call({ path: `/apis/gwk.dev/v1alpha1/namespaces/${namespace}/instances/x/status` })
+      .catch(() => undefined);
+    expect(counted).toEqual([
+      'GET configmaps 200',
+      'GET configmaps 404',
+      'GET nodes 200',
+      'GET instances/status 404',
+    ]);
+  });
+});
+
+describeOnKubernetes('leading', (cluster) => {
+  const times = { leaseMs: 1500, deadlineMs: 900, retryMs: 100 };
+  let namespace: string;
+  let api: FaultyApi;
+  const leaders: Leader[] = [];
+  const clients: KubeClient[] = [];
+
+  beforeEach(async () => {
+    namespace = await cluster().namespace();
+    api = new FaultyApi(cluster());
+  });
+  afterEach(async () => {
+    for (const leader of leaders.splice(0)) await leader.stop();
+    for (const client of clients.splice(0)) await client.close();
+    await api.close().catch(() => undefined);
+  });
+
+  async function candidate(
+    identity: string,
+    through?: FaultyApi,
+  ): Promise<{ leader: Leader; lost: () => boolean }> {
+    const kube = new KubeConfig();
+    if (through) {
+      const server = await through.listen();
+      kube.loadFromClusterAndUser(
+        { name: 'test', server, skipTLSVerify: true },
+        { name: 'a', token: cluster().plane.token },
+      );
+    } else kube.loadFromFile(cluster().plane.kubeconfig);
+    const client = new KubeClient(kubeConfigAccess(kube));
+    clients.push(client);
+    const leader = new Leader({ client, namespace, name: 'op', identity, log: recordingLog(), times });
+    leaders.push(leader);
+    let lost = false;
+    leader.start(
+      () => undefined,
+      () => void (lost = true),
+    );
+    return { leader, lost: () => lost };
+  }
+  const lease = async () => {
+    const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/op`;
+    return (await cluster().get<{ spec: Record<string, unknown> }>(path)).body.spec;
+  };
+
+  test('one of several leads, and its lease says who', async () => {
+    const all = await Promise.all(['a', 'b', 'c'].map((name) => candidate(name)));
+    const leading = () => all.filter(({ leader }) => leader.leading);
+    await until('one leads', () => leading().length > 0);
+    await new Promise((resolve) => setTimeout(resolve, 2 * times.leaseMs));
+    expect(leading()).toHaveLength(1);
+    expect(['a', 'b', 'c']).toContain((await lease())['holderIdentity']);
+    expect((await lease())['renewTime']).toMatch(/\.\d{6}Z$/);
+  });
+
+  test('one that stops gives the lease back, and another leads at once', async () => {
+    const { leader } = await candidate('a');
+    await until('a leads', () => leader.leading);
+    const second = await candidate('b');
+    const at = Date.now();
+    await leader.stop();
+    await until('b leads', () => second.leader.leading);
+    expect(Date.now() - at).toBeLessThan(times.leaseMs);
+  });
+
+  test('one that is cut off gives up before another may lead', async () => {
+    const cut = await candidate('a', api);
+    await until('a leads', () => cut.leader.leading);
+    const second = await candidate('b');
+    api.instead = () => ({ code: 503, body: '' });
+    await until('a gave up', () => cut.lost());
+    expect(second.leader.leading).toBe(false);
+    await until('b leads', () => second.leader.leading);
+    expect((await lease())['leaseTransitions']).toBe(1);
+  });
+
+  test('times have six digits, as the API server demands', () => {
+    expect(microTime(Date.parse('2026-03-01T12:00:00.123Z'))).toBe('2026-03-01T12:00:00.123000Z');
+  });
+});

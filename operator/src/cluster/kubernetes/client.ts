@@ -1,0 +1,147 @@
+import { fetch, type Dispatcher, type Response } from 'undici';
+import type { KubeAccess } from './access.js';
+
+/**
+ * The calls of the Kubernetes API that the operator makes, as plain JSON. The typed calls of client-node are not used,
+ * because 2.0.1 opens a connection for each call and copies every object field by field.
+ */
+export interface KubeCall {
+  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  path: string;
+  query?: Record<string, string | number | boolean | undefined>;
+  body?: unknown;
+  type?: string;
+  timeoutMs?: number;
+}
+
+export const PATCH_TYPES = {
+  apply: 'application/apply-patch+yaml',
+  json: 'application/json-patch+json',
+  merge: 'application/merge-patch+json',
+} as const;
+
+export interface KubeClientOptions {
+  timeoutMs?: number;
+  /** For metrics. `code` 0: no answer. */
+  onCall?: (verb: string, resource: string, code: number) => void;
+}
+
+const TIMEOUT_MS = 10_000;
+/** A certificate authority that was changed is read anew after this long. */
+const DISPATCHER_AGE_MS = 600_000;
+
+export class KubeClient {
+  readonly #access: KubeAccess;
+  readonly #options: KubeClientOptions;
+  #pool: { dispatcher: Dispatcher | undefined; madeAt: number } | null = null;
+
+  constructor(access: KubeAccess, options: KubeClientOptions = {}) {
+    this.#access = access;
+    this.#options = options;
+  }
+
+  /** @throws KubeError with the server's answer, or with code 0 where none came: then the call may have had its effect */
+  async call<T>(call: KubeCall): Promise<T> {
+    const signal = AbortSignal.timeout(call.timeoutMs ?? this.#options.timeoutMs ?? TIMEOUT_MS);
+    try {
+      const response = await this.#send(call, signal);
+      const text = await response.text();
+      this.#count(call, response.status);
+      if (!response.ok) throw errorOf(response.status, text);
+      return JSON.parse(text) as T;
+    } catch (error) {
+      if (error instanceof KubeError) throw error;
+      this.#count(call, 0);
+      throw new KubeError(0, 'NoAnswer', (error as Error).name, error);
+    }
+  }
+
+  /** Lines as they come, until the server ends the stream, it breaks, or `signal` says enough. */
+  async *lines(call: KubeCall, signal: AbortSignal): AsyncGenerator<string> {
+    const response = await this.#send(call, signal);
+    this.#count(call, response.status);
+    if (!response.ok) throw errorOf(response.status, await response.text());
+    const decoder = new TextDecoder();
+    let rest = '';
+    for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+      const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+      rest = parts.pop()!;
+      for (const line of parts) if (line !== '') yield line;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#pool?.dispatcher?.destroy();
+    this.#pool = null;
+  }
+
+  async #send(call: KubeCall, signal: AbortSignal): Promise<Response> {
+    const url = new URL(this.#access.server + call.path);
+    for (const [name, value] of Object.entries(call.query ?? {}))
+      if (value !== undefined) url.searchParams.set(name, String(value));
+    const headers = await this.#access.headers();
+    const dispatcher = await this.#pooled();
+    return fetch(url, {
+      method: call.method ?? 'GET',
+      signal,
+      redirect: 'error',
+      ...(dispatcher && { dispatcher }),
+      headers: {
+        ...headers,
+        accept: 'application/json',
+        ...(call.body !== undefined && { 'content-type': call.type ?? 'application/json' }),
+      },
+      ...(call.body !== undefined && { body: JSON.stringify(call.body) }),
+    });
+  }
+
+  async #pooled(): Promise<Dispatcher | undefined> {
+    const now = Date.now();
+    if (this.#pool && now - this.#pool.madeAt < DISPATCHER_AGE_MS) return this.#pool.dispatcher;
+    const dispatcher = await this.#access.dispatcher();
+    // Watches that run on the former one end in their own time, and it with them.
+    void this.#pool?.dispatcher?.close();
+    this.#pool = { dispatcher, madeAt: now };
+    return dispatcher;
+  }
+
+  #count({ method = 'GET', path, query }: KubeCall, code: number): void {
+    const verb = query?.['watch'] ? 'WATCH' : method;
+    this.#options.onCall?.(verb, resourceOf(path), code);
+  }
+}
+
+/** `reason` is the server's own word (NotFound, AlreadyExists, Conflict, Expired, ...). */
+export class KubeError extends Error {
+  override name = 'KubeError';
+  constructor(
+    readonly code: number,
+    readonly reason: string,
+    message: string,
+    cause?: unknown,
+  ) {
+    super(`${code} ${reason}: ${message}`, { cause });
+  }
+}
+
+export const isCode = (error: unknown, ...codes: number[]): boolean =>
+  error instanceof KubeError && codes.includes(error.code);
+
+/** What is not a Status (a proxy's page, a plain text) is told by its code alone. */
+function errorOf(code: number, text: string): KubeError {
+  try {
+    const status = JSON.parse(text) as { reason?: string; message?: string };
+    return new KubeError(code, status.reason ?? 'Unknown', status.message ?? '');
+  } catch {
+    return new KubeError(code, 'Unknown', text.slice(0, 200));
+  }
+}
+
+/** `instances/status` of /apis/gwk.dev/v1alpha1/namespaces/shops/instances/first/status: no names in metrics. */
+function resourceOf(path: string): string {
+  const parts = path.split('/').slice(path.startsWith('/apis/') ? 4 : 3);
+  const [first = '', , third, , fifth] = parts;
+  const namespaced = first === 'namespaces' && third !== undefined;
+  const sub = namespaced ? fifth : third;
+  return `${namespaced ? third : first}${sub === undefined ? '' : `/${sub}`}`;
+}

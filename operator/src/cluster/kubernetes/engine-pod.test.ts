@@ -1,0 +1,234 @@
+import { fromPublicId } from '@gwk/core/ids';
+import type { Pod } from '../cluster.js';
+import { phaseOf, readPod, type RawPod } from './engine-pod.js';
+import { readNode } from './nodes.js';
+import { podOf, revisionOf } from './pod-spec.js';
+import { readProfiles, versionOf, type Profile } from './profiles.js';
+import { temporaryFolder } from '../../testing/folder.js';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const AT = '2026-03-01T12:00:00Z';
+const settings = {
+  internalUrl: 'https://api:8081',
+  internalCa: undefined,
+  logLevel: 'info',
+  networks: {
+    networkUrl: undefined,
+    networkRoot: undefined,
+    networkCa: undefined,
+    sandboxNetwork: undefined,
+  },
+};
+const profile = (special: object = {}): Profile => {
+  const folder = temporaryFolder();
+  const file = join(folder.path, 'profiles.yaml');
+  writeFileSync(file, JSON.stringify({ default: { image: 'engine:1.2.3', ...special } }));
+  const read = readProfiles(file);
+  folder.remove();
+  return read['default']!;
+};
+const plan = {
+  key: 'shops/first',
+  uid: 'u-1',
+  name: 'gwk-first-abc',
+  instanceId: '0195a000-0000-7000-8000-000000000001',
+  template: { profile: 'default', logLevel: null, revision: 'r1' },
+};
+
+/** A pod of ours as the API server would show it, with this status. */
+function shown(status: object, metadata: object = {}, nodeName: string | null = 'n1'): RawPod {
+  const pod = podOf(plan, profile(), settings);
+  return {
+    ...pod,
+    metadata: { ...pod.metadata!, uid: 'p-1', resourceVersion: '1', creationTimestamp: AT, ...metadata },
+    spec: { ...pod.spec!, ...(nodeName !== null && { nodeName }) },
+    status,
+  } as unknown as RawPod;
+}
+
+const container = (state: object) => ({ containerStatuses: [{ name: 'engine', state }] });
+const running = { phase: 'Running', ...container({ running: { startedAt: AT } }) };
+const failed = (terminated: object) => ({
+  phase: 'Failed',
+  ...container({ terminated: { finishedAt: AT, ...terminated } }),
+});
+const deletion = { deletionTimestamp: AT, deletionGracePeriodSeconds: 30 };
+
+const read = (raw: RawPod, lost = false): Pod =>
+  phaseOf(
+    readPod(raw, (id) => fromPublicId('instance', id))!,
+    lost,
+  );
+
+const PHASES: [string, RawPod, boolean, object][] = [
+  ['not scheduled yet', shown({ phase: 'Pending' }, {}, null), false, { phase: 'starting', node: null }],
+  [
+    'container being made',
+    shown({ phase: 'Pending', ...container({ waiting: { reason: 'ContainerCreating' } }) }),
+    false,
+    { phase: 'starting', trouble: null },
+  ],
+  [
+    'runs',
+    shown(running),
+    false,
+    { phase: 'running', startedAt: Date.parse(AT), shownAs: 'gwk-first', name: 'gwk-first-abc' },
+  ],
+  [
+    'is asked to end',
+    shown(running, deletion),
+    false,
+    { phase: 'ending', endingSince: Date.parse(AT) - 30_000 },
+  ],
+  ['runs on a node that is lost', shown(running), true, { phase: 'unknown' }],
+  ['is asked to end on a node that is lost', shown(running, deletion), true, { phase: 'unknown' }],
+  ['ended on a node that was lost later', shown(failed({ exitCode: 1 })), true, { phase: 'ended' }],
+  [
+    'ended by itself',
+    shown(
+      failed({ exitCode: 10, reason: 'Error', message: '{"level":"error","msg":"the lease was refused"}\n' }),
+    ),
+    false,
+    { phase: 'ended', asked: false, how: 'exit code 10: the lease was refused' },
+  ],
+  [
+    'ended well',
+    shown({
+      phase: 'Succeeded',
+      ...container({ terminated: { exitCode: 0, reason: 'Completed', finishedAt: AT } }),
+    }),
+    false,
+    { phase: 'ended', how: 'exit code 0' },
+  ],
+  [
+    'was killed for its memory',
+    shown(failed({ exitCode: 137, reason: 'OOMKilled' })),
+    false,
+    { phase: 'ended', how: 'OOMKilled (exit code 137)', asked: false },
+  ],
+  [
+    'ended when it was asked to',
+    shown(failed({ exitCode: 143 }), deletion),
+    false,
+    { phase: 'ended', asked: true },
+  ],
+  [
+    'was evicted by its node',
+    shown({ reason: 'Evicted', message: 'low on memory', ...failed({ exitCode: 137 }) }),
+    false,
+    { phase: 'ended', asked: true },
+  ],
+  [
+    'ended in a disruption',
+    shown({ conditions: [{ type: 'DisruptionTarget', status: 'True' }], ...failed({ exitCode: 143 }) }),
+    false,
+    { phase: 'ended', asked: true },
+  ],
+  [
+    'was refused by its node',
+    shown({ phase: 'Failed', reason: 'OutOfmemory', message: 'no room' }),
+    false,
+    { phase: 'ended', how: 'OutOfmemory: no room' },
+  ],
+  [
+    'is called Failed by the control plane, which cannot know',
+    shown({ phase: 'Failed', ...container({ running: { startedAt: AT } }) }),
+    false,
+    { phase: 'running' },
+  ],
+  [
+    'its container ended and its phase does not say so yet',
+    shown({ phase: 'Running', ...container({ terminated: { exitCode: 1, finishedAt: AT } }) }),
+    false,
+    { phase: 'ended' },
+  ],
+];
+
+test.each(PHASES)('a pod that %s', (_, raw, lost, wanted) => {
+  expect(read(raw, lost)).toMatchObject(wanted);
+});
+
+test.each([
+  ['ErrImagePull', 'ImagePullFailed'],
+  ['ImagePullBackOff', 'ImagePullFailed'],
+  ['InvalidImageName', 'ImagePullFailed'],
+  ['ErrImageNeverPull', 'ImagePullFailed'],
+  ['CreateContainerConfigError', 'ContainerNotStarted'],
+  ['CreateContainerError', 'ContainerNotStarted'],
+])('%s is trouble: %s', (reason, wanted) => {
+  const raw = shown({ phase: 'Pending', ...container({ waiting: { reason, message: 'why' } }) });
+  expect(read(raw)).toMatchObject({
+    phase: 'starting',
+    trouble: { reason: wanted, message: `${reason}: why` },
+  });
+});
+
+test('a pod that no node takes is in trouble', () => {
+  const condition = {
+    type: 'PodScheduled',
+    status: 'False',
+    reason: 'Unschedulable',
+    message: '0/3 nodes are available',
+  };
+  const raw = shown({ phase: 'Pending', conditions: [condition] }, {}, null);
+  expect(read(raw)).toMatchObject({
+    trouble: { reason: 'Unschedulable', message: '0/3 nodes are available' },
+  });
+});
+
+test.each([
+  ['no labels', { labels: {} }],
+  ['no annotations', { annotations: {} }],
+  ['a template that cannot be read', { annotations: { 'gwk.dev/engine': 'x', 'gwk.dev/template': '{' } }],
+])('a pod with %s is not one of ours', (_, metadata) => {
+  expect(readPod(shown(running, metadata), (id) => fromPublicId('instance', id))).toBeNull();
+});
+
+test('a pod is of another revision when anything it is made from changes, and only then', () => {
+  const first = revisionOf(profile(), settings);
+  expect(revisionOf(profile(), { ...settings })).toBe(first);
+  const others = [
+    revisionOf(profile({ image: 'engine:2' }), settings),
+    revisionOf(profile({ resources: { limits: { memory: '1Gi' } } }), settings),
+    revisionOf(profile({ nodeSelector: { disk: 'fast' } }), settings),
+    revisionOf(profile(), { ...settings, internalUrl: 'https://other:8081' }),
+    revisionOf(profile(), { ...settings, internalCa: 'another' }),
+  ];
+  expect(new Set([first, ...others]).size).toBe(6);
+});
+
+test.each([
+  ['registry:5000/engine:1.2.3', '1.2.3'],
+  ['registry:5000/engine', 'unknown'],
+  ['engine:1.2@sha256:abc', '1.2'],
+])('the version of %s is %s', (image, version) => {
+  expect(versionOf(profile({ image }))).toBe(version);
+});
+
+test.each([
+  ['reachable', { conditions: [{ type: 'Ready', status: 'True' }] }, [], false],
+  ['not ready by its own word', { conditions: [{ type: 'Ready', status: 'False' }] }, [], false],
+  ['silent', { conditions: [{ type: 'Ready', status: 'Unknown' }] }, [], true],
+  ['tainted as unreachable', {}, ['node.kubernetes.io/unreachable'], true],
+  ['declared out of service', {}, ['node.kubernetes.io/out-of-service'], true],
+])('a node that is %s', (_, status, taints, lost) => {
+  const node = {
+    metadata: { name: 'n', uid: 'u', resourceVersion: '1' },
+    status,
+    spec: { taints: taints.map((key) => ({ key, effect: 'NoExecute' })) },
+  };
+  expect(readNode(node as never)).toEqual({ lost });
+});
+
+test.each([
+  ['no default', { other: { image: 'a' } }, /no profile "default"/],
+  ['an unknown key', { default: { image: 'a', privileged: true } }, /privileged/],
+  ['no image', { default: {} }, /default.image/],
+])('a file of profiles with %s is refused', (_, content, word) => {
+  const folder = temporaryFolder();
+  const file = join(folder.path, 'profiles.yaml');
+  writeFileSync(file, JSON.stringify(content));
+  expect(() => readProfiles(file)).toThrow(word);
+  folder.remove();
+});

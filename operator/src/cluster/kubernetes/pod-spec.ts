@@ -1,0 +1,195 @@
+import type { V1Pod, V1Secret } from '@kubernetes/client-node';
+import { canonicalJson } from '@gwk/core/canonical-json';
+import { toPublicId } from '@gwk/core/ids';
+import { MANIFEST_API_VERSION } from '@gwk/core/resources/manifest';
+import { createHash } from 'node:crypto';
+import type { PodPlan } from '../cluster.js';
+import { networkSettings, type EngineNetworks } from '../engine-networks.js';
+import { ANNOTATIONS, COMPONENT, LABELS, MANAGED_BY, placeOf, podNameOf } from './names.js';
+import { versionOf, type Profile } from './profiles.js';
+
+/** What all engines have in common. */
+export interface EngineSettings {
+  internalUrl: string;
+  /** Certificate authority (PEM) that engines pin. */
+  internalCa: string | undefined;
+  logLevel: string;
+  networks: EngineNetworks;
+}
+
+const SECRETS = '/var/run/gwk';
+const PORT = 8084;
+/** The user of distroless images. */
+const USER = 65532;
+/** An engine of a node that does not answer need not wait five minutes for its eviction. */
+const AWAY_SECONDS = 60;
+
+/**
+ * The pod of an engine. Pure: equal input gives an equal pod. It satisfies the restricted pod security standard, and
+ * has no credential but the token of its own number.
+ */
+export function podOf(plan: Omit<PodPlan, 'token'>, profile: Profile, settings: EngineSettings): V1Pod {
+  const { namespace, name } = placeOf(plan.key);
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: podNameOf(name),
+      namespace,
+      labels: {
+        ...profile.labels,
+        [LABELS.name]: 'gwk-engine',
+        [LABELS.component]: COMPONENT,
+        [LABELS.managedBy]: MANAGED_BY,
+        [LABELS.version]: versionOf(profile),
+        [LABELS.instance]: name,
+        [LABELS.instanceId]: toPublicId('instance', plan.instanceId),
+      },
+      annotations: {
+        // A bare pod would keep the autoscaler from ever emptying its node.
+        'cluster-autoscaler.kubernetes.io/safe-to-evict': 'true',
+        ...profile.annotations,
+        [ANNOTATIONS.engine]: plan.name,
+        [ANNOTATIONS.uid]: plan.uid,
+        [ANNOTATIONS.template]: JSON.stringify(plan.template),
+      },
+      ownerReferences: [ownerOf(plan)],
+    },
+    spec: {
+      ...specOf(profile),
+      containers: [containerOf(plan, profile, settings)],
+      volumes: [
+        { name: 'credentials', secret: { secretName: plan.name, defaultMode: 0o440 } },
+        { name: 'tmp', emptyDir: { sizeLimit: '64Mi' } },
+      ],
+    },
+  };
+}
+
+function specOf(profile: Profile): Omit<NonNullable<V1Pod['spec']>, 'containers'> {
+  const { affinity, priorityClassName, runtimeClassName, schedulerName, topologySpreadConstraints } = profile;
+  return {
+    // An engine that ends is started anew by the operator, which frees its lease first and knows when to wait.
+    restartPolicy: 'Never',
+    automountServiceAccountToken: false,
+    // A Service of this namespace would add variables to the environment, which settings are read from.
+    enableServiceLinks: false,
+    terminationGracePeriodSeconds: profile.terminationGracePeriodSeconds,
+    securityContext: {
+      runAsNonRoot: true,
+      runAsUser: USER,
+      runAsGroup: USER,
+      fsGroup: USER,
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+    nodeSelector: profile.nodeSelector,
+    tolerations: [...profile.tolerations, away('not-ready'), away('unreachable')],
+    imagePullSecrets: profile.imagePullSecrets,
+    topologySpreadConstraints: topologySpreadConstraints as never,
+    ...(affinity && { affinity }),
+    ...(priorityClassName !== undefined && { priorityClassName }),
+    ...(runtimeClassName !== undefined && { runtimeClassName }),
+    ...(schedulerName !== undefined && { schedulerName }),
+  };
+}
+
+const away = (condition: string) => ({
+  key: `node.kubernetes.io/${condition}`,
+  operator: 'Exists',
+  effect: 'NoExecute',
+  tolerationSeconds: AWAY_SECONDS,
+});
+
+const probe = (path: string, more: object) => ({ httpGet: { path, port: PORT }, timeoutSeconds: 3, ...more });
+
+function containerOf(
+  { name, template }: Omit<PodPlan, 'token'>,
+  profile: Profile,
+  settings: EngineSettings,
+): NonNullable<V1Pod['spec']>['containers'][number] {
+  return {
+    name: COMPONENT,
+    image: profile.image,
+    imagePullPolicy: profile.imagePullPolicy,
+    ...(profile.command && { command: profile.command }),
+    args: ['engine'],
+    env: environmentOf(name, template.logLevel, profile, settings),
+    ports: [{ name: 'health', containerPort: PORT }],
+    startupProbe: probe('/livez', { periodSeconds: 1, failureThreshold: 60 }),
+    livenessProbe: probe('/livez', { periodSeconds: 10, failureThreshold: 6 }),
+    readinessProbe: probe('/readyz', { periodSeconds: 2, failureThreshold: 2 }),
+    resources: profile.resources,
+    // How it ended is read from the last lines of its log.
+    terminationMessagePolicy: 'FallbackToLogsOnError',
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ['ALL'] },
+    },
+    volumeMounts: [
+      { name: 'credentials', mountPath: SECRETS, readOnly: true },
+      { name: 'tmp', mountPath: '/tmp' },
+    ],
+  };
+}
+
+function environmentOf(
+  name: string,
+  logLevel: string | null,
+  { env }: Profile,
+  settings: EngineSettings,
+): { name: string; value: string }[] {
+  const values = {
+    GWK_LOG_LEVEL: logLevel ?? settings.logLevel,
+    GWK_ENGINE_INTERNAL_URL: settings.internalUrl,
+    GWK_ENGINE_POD: name,
+    GWK_ENGINE_PORT: String(PORT),
+    GWK_ENGINE_TOKEN_FILE: `${SECRETS}/token`,
+    ...(settings.internalCa !== undefined && { GWK_ENGINE_INTERNAL_CA_FILE: `${SECRETS}/ca.crt` }),
+    ...networkSettings(settings.networks),
+  };
+  return [...env, ...Object.entries(values).map(([key, value]) => ({ name: key, value }))];
+}
+
+/** The engine's token, under the engine's own name: one that starts never reads that of another. */
+export function secretOf(plan: PodPlan, { internalCa }: EngineSettings): V1Secret {
+  const { namespace, name } = placeOf(plan.key);
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      name: plan.name,
+      namespace,
+      labels: { [LABELS.managedBy]: MANAGED_BY, [LABELS.component]: COMPONENT, [LABELS.instance]: name },
+      // Until its pod is there and owns it.
+      ownerReferences: [ownerOf(plan)],
+    },
+    immutable: true,
+    type: 'Opaque',
+    stringData: { token: plan.token, ...(internalCa !== undefined && { 'ca.crt': internalCa }) },
+  };
+}
+
+export function ownerOf({ key, uid }: { key: string; uid: string }) {
+  return {
+    apiVersion: MANIFEST_API_VERSION,
+    kind: 'Instance',
+    name: placeOf(key).name,
+    uid,
+    controller: true,
+    blockOwnerDeletion: false,
+  };
+}
+
+/** Of all that an engine is made from, but for what is each engine's own. */
+export function revisionOf(profile: Profile, settings: EngineSettings): string {
+  const nobody = {
+    key: 'namespace/name',
+    uid: '',
+    name: 'engine',
+    instanceId: '00000000-0000-7000-8000-000000000000',
+    template: { profile: '', logLevel: null, revision: '' },
+  };
+  const made = { pod: podOf(nobody, profile, settings), ca: settings.internalCa };
+  return createHash('sha256').update(canonicalJson(made)).digest('hex').slice(0, 16);
+}

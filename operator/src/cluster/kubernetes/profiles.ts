@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs';
+import { parse } from 'yaml';
+import { z } from 'zod';
+
+/**
+ * What engines are run as: images, resources and placement, by the name that resources may choose. Only who
+ * configures the operator writes these. Placement is passed on as it is; the API server judges it.
+ */
+const anything = z.record(z.string(), z.unknown());
+
+const Profile = z.strictObject({
+  image: z.string().min(1),
+  /** Shown in the status; the tag of the image when not set. */
+  version: z.string().min(1).max(63).optional(),
+  imagePullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).default('IfNotPresent'),
+  imagePullSecrets: z.array(z.strictObject({ name: z.string().min(1) })).default([]),
+  command: z.array(z.string()).optional(),
+  resources: anything.default({
+    requests: { cpu: '20m', memory: '128Mi' },
+    limits: { memory: '256Mi' },
+  }),
+  nodeSelector: z.record(z.string(), z.string()).default({}),
+  tolerations: z.array(anything).default([]),
+  affinity: anything.optional(),
+  topologySpreadConstraints: z.array(anything).default([]),
+  priorityClassName: z.string().optional(),
+  runtimeClassName: z.string().optional(),
+  schedulerName: z.string().optional(),
+  terminationGracePeriodSeconds: z.int().min(1).max(600).default(30),
+  labels: z.record(z.string(), z.string()).default({}),
+  annotations: z.record(z.string(), z.string()).default({}),
+  /** More environment, for proxies and time zones. */
+  env: z.array(z.strictObject({ name: z.string().min(1), value: z.string() })).default([]),
+});
+export type Profile = z.infer<typeof Profile>;
+
+const Profiles = z.record(z.string().min(1).max(63), Profile);
+export type Profiles = z.infer<typeof Profiles>;
+
+/** @throws Error that names the file and every fault */
+export function readProfiles(path: string): Profiles {
+  let content: unknown;
+  try {
+    content = parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    throw new Error(`${path} cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+  const result = Profiles.safeParse(content);
+  if (!result.success) {
+    const faults = result.error.issues.map((issue) => `  - ${issue.path.join('.')}: ${issue.message}`);
+    throw new Error(`${path} is not a file of engine profiles:\n${faults.join('\n')}`);
+  }
+  if (!result.data['default']) throw new Error(`${path} has no profile "default"`);
+  return result.data;
+}
+
+/** The tag, where the image has one and is not named by its digest alone. */
+export function versionOf({ version, image }: Profile): string {
+  if (version !== undefined) return version;
+  const [name = ''] = image.split('@');
+  return /:([\w][\w.-]{0,62})$/.exec(name)?.[1] ?? 'unknown';
+}

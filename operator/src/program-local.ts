@@ -1,0 +1,79 @@
+import type { Logger } from '@gwk/core/log';
+import { availableParallelism } from 'node:os';
+import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { networkSettings } from './cluster/engine-networks.js';
+import { writeAddress } from './cluster/local/address.js';
+import { LocalCluster } from './cluster/local/local.js';
+import { healthHandler } from './http/health.js';
+import { resourcesHandler } from './http/resources.js';
+import { listen } from './http/server.js';
+import { operatorMetrics } from './metrics.js';
+import {
+  checksOf,
+  makeController,
+  type OperatorConfig,
+  type OperatorOptions,
+  type RunningOperator,
+} from './program.js';
+import { VERSION } from './version.js';
+
+const NO_TOKEN = 'without GWK_OPERATOR_LOCAL_TOKEN the resources are reached through the folder alone';
+
+/** One machine: a folder of manifests, and child processes. */
+export async function startOnOneMachine(
+  config: OperatorConfig,
+  options: OperatorOptions,
+  log: Logger,
+): Promise<RunningOperator> {
+  const cluster = localCluster(config, options, log);
+  const { controller, close } = makeController(cluster, config, options, log);
+  const metrics = operatorMetrics({ cluster, controller, unreadable: () => cluster.sync.faults.size });
+  let loaded = false;
+  const ready = () => ({ started: loaded ? null : 'starting', ...cluster.checks(), ...checksOf(controller) });
+  const resources = resourcesHandler(cluster.store, { token: config.localToken, isLoaded: () => loaded });
+  // The port first: where it is taken, no engine is started in vain.
+  const server = await listen(config, [healthHandler(ready, metrics), resources], log);
+  const stop = async (): Promise<void> => {
+    await server.close();
+    await controller.stop();
+    close();
+    if (loaded) log.info('the operator has stopped');
+  };
+  try {
+    await controller.start();
+    await writeAddress(cluster.store.stateFolder, config, server.port);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  loaded = true;
+  if (config.localToken === undefined) log.warn(NO_TOKEN);
+  log.info({ port: server.port, folder: resolve(config.localFolder) }, 'the operator is listening');
+  return { port: server.port, stop };
+}
+
+function localCluster(config: OperatorConfig, options: OperatorOptions, log: Logger): LocalCluster {
+  const gwk = fileURLToPath(new URL('../../bin/gwk.js', import.meta.url));
+  return new LocalCluster({
+    folder: resolve(config.localFolder),
+    launch: {
+      command: options.engineCommand ?? [process.execPath, gwk, 'engine'],
+      settings: engineSettings(config),
+      pass: options.print ?? ((line) => process.stdout.write(`${line}\n`)),
+    },
+    version: VERSION,
+    log,
+    startWidth: Math.max(4, 2 * availableParallelism()),
+    ...(options.graceMs !== undefined && { graceMs: options.graceMs }),
+  });
+}
+
+function engineSettings(config: OperatorConfig): Record<string, string> {
+  return {
+    GWK_LOG_LEVEL: config.logLevel,
+    GWK_ENGINE_INTERNAL_URL: config.internalUrl,
+    ...(config.internalCa !== undefined && { GWK_ENGINE_INTERNAL_CA: config.internalCa }),
+    ...networkSettings(config),
+  };
+}

@@ -1,0 +1,175 @@
+import { KubeConfig } from '@kubernetes/client-node';
+import { fromPublicId } from '@gwk/core/ids';
+import { createLogger } from '@gwk/core/log';
+import type { InstanceResource } from '@gwk/core/resources/manifest';
+import { kubeConfigAccess } from '@gwk/operator/cluster/kubernetes/access';
+import { KubeClient, PATCH_TYPES } from '@gwk/operator/cluster/kubernetes/client';
+import { readPod, type EnginePod, type RawPod } from '@gwk/operator/cluster/kubernetes/engine-pod';
+import { ENGINE_SELECTOR } from '@gwk/operator/cluster/kubernetes/names';
+import { Watched } from '@gwk/operator/cluster/kubernetes/watched';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from '@gwk/local/servers/process';
+import { TestCluster, instancePath } from '../../harness/kubernetes/test-cluster.js';
+import { baseEnvironment, GWK, Program } from '../../harness/program.js';
+import { BenchPort } from './internal-port.js';
+
+/** A real API server, a real operator as a process of its own, and pods that are told to run by a few lines. */
+export class OperatorBench {
+  readonly port = new BenchPort();
+  readonly readyNames = new Set<string>();
+  readonly #folder = mkdtempSync(join(tmpdir(), 'gwk-bench-operator-'));
+  #operatorPort = 0;
+  #heard: (name: string, resource: InstanceResource | null) => void = () => undefined;
+  namespace = '';
+  #client!: KubeClient;
+  #program!: Program;
+  #watches: { stop: () => Promise<void> }[] = [];
+
+  private constructor(readonly cluster: TestCluster) {}
+
+  static async start(): Promise<OperatorBench> {
+    const bench = new OperatorBench(await TestCluster.start({ own: true }));
+    bench.namespace = await bench.cluster.namespace('bench');
+    const kube = new KubeConfig();
+    kube.loadFromFile(bench.cluster.plane.kubeconfig);
+    bench.#client = new KubeClient(kubeConfigAccess(kube));
+    await bench.#watch();
+    await bench.#startOperator();
+    return bench;
+  }
+
+  async stop(): Promise<void> {
+    await this.#program.stop();
+    for (const watch of this.#watches) await watch.stop();
+    await this.#client.close();
+    this.port.close();
+    await this.cluster.stop();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  async create(name: string): Promise<void> {
+    const body = {
+      apiVersion: 'gwk.dev/v1alpha1',
+      kind: 'Instance',
+      metadata: { name },
+      spec: { account: 'main', kind: 'sandbox' },
+    };
+    await this.#client.call({ method: 'POST', path: instancePath(this.namespace), body, timeoutMs: 60_000 });
+  }
+
+  /** From the change of a resource until its status speaks of it. */
+  async changeSeen(name: string): Promise<number> {
+    const began = performance.now();
+    const seen = new Promise<void>((resolve) => {
+      this.#heard = (changed, resource) => {
+        const generation = resource?.metadata.generation;
+        if (changed === name && resource?.status?.observedGeneration === generation && generation! > 1)
+          resolve();
+      };
+    });
+    const path = instancePath(this.namespace, name);
+    const body = { spec: { displayName: `Name ${Math.random()}` } };
+    await this.#client.call({ method: 'PATCH', path, type: PATCH_TYPES.merge, body });
+    await seen;
+    return performance.now() - began;
+  }
+
+  /** Bytes resident, and seconds of processor so far. */
+  usage(): { rss: number; cpu: number } {
+    const { pid } = this.#program;
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    const rss = Number(/VmRSS:\s+(\d+)/.exec(status)![1]) * 1024;
+    return { rss, cpu: (Number(fields[11]) + Number(fields[12])) / 100 };
+  }
+
+  /** Calls of the Kubernetes API so far, by verb and resource. */
+  async calls(): Promise<Map<string, number>> {
+    const text = await (await fetch(`http://127.0.0.1:${this.#operatorPort}/metrics`)).text();
+    const calls = new Map<string, number>();
+    for (const [, verb, resource, count] of text.matchAll(CALL)) {
+      const name = `${verb} ${resource}`;
+      calls.set(name, (calls.get(name) ?? 0) + Number(count));
+    }
+    return calls;
+  }
+
+  async #startOperator(): Promise<void> {
+    const file = (name: string) => join(this.#folder, name);
+    writeFileSync(file('profiles.yaml'), 'default: { image: "engine:1" }\n');
+    this.#operatorPort = await freePort();
+    const ready = `http://127.0.0.1:${this.#operatorPort}/readyz`;
+    this.#program = new Program({
+      name: 'operator',
+      args: [GWK, 'operator'],
+      logFile: file('operator.log'),
+      supervised: false,
+      env: {
+        ...baseEnvironment(),
+        KUBECONFIG: this.cluster.plane.kubeconfig,
+        GWK_OPERATOR_CLUSTER: 'kubernetes',
+        GWK_OPERATOR_NAMESPACES: this.namespace,
+        GWK_OPERATOR_PROFILES: file('profiles.yaml'),
+        GWK_OPERATOR_TOKEN: 'x'.repeat(32),
+        GWK_OPERATOR_INTERNAL_URL: await this.port.listen(),
+        GWK_OPERATOR_HOST: '127.0.0.1',
+        GWK_OPERATOR_PORT: String(this.#operatorPort),
+      },
+      ready: async () => (await fetch(ready)).ok,
+    });
+    await this.#program.start();
+  }
+
+  async #watch(): Promise<void> {
+    const log = createLogger('bench', 'error');
+    const client = this.#client;
+    await this.cluster.post('/api/v1/nodes', { metadata: { name: 'bench' } });
+    const pods = new Watched<RawPod, EnginePod>({
+      client,
+      log,
+      path: `/api/v1/namespaces/${this.namespace}/pods`,
+      labelSelector: ENGINE_SELECTOR,
+      keep: (raw) => readPod(raw, (id) => fromPublicId('instance', id)),
+      changed: (_, before, after) => {
+        if (!before && after) void this.#run(after);
+      },
+    });
+    const instances = new Watched<InstanceResource, InstanceResource>({
+      client,
+      log,
+      path: instancePath(this.namespace),
+      keep: (raw) => raw,
+      changed: (key, _, after) => this.#instanceChanged(key.split('/')[1]!, after),
+    });
+    this.#watches = [pods, instances];
+    await Promise.all([pods.start(), instances.start()]);
+  }
+
+  #instanceChanged(name: string, resource: InstanceResource | null): void {
+    const ready = resource?.status?.conditions.find(({ type }) => type === 'Ready');
+    if (ready?.status === 'True') this.readyNames.add(name);
+    this.#heard(name, resource);
+  }
+
+  /** As a scheduler and a kubelet would say. */
+  async #run({ namespace, podName, instanceId, engine }: EnginePod): Promise<void> {
+    const path = `/api/v1/namespaces/${namespace}/pods/${podName}`;
+    const target = { apiVersion: 'v1', kind: 'Node', name: 'bench' };
+    const body = { metadata: { name: podName }, target };
+    await this.#client.call({ method: 'POST', path: `${path}/binding`, body, timeoutMs: 60_000 });
+    const state = { running: { startedAt: new Date().toISOString() } };
+    const container = { name: 'engine', image: 'engine:1', imageID: '', ready: true, restartCount: 0, state };
+    await this.#client.call({
+      method: 'PATCH',
+      path: `${path}/status`,
+      type: PATCH_TYPES.merge,
+      body: { status: { phase: 'Running', containerStatuses: [container] } },
+      timeoutMs: 60_000,
+    });
+    this.port.runs(instanceId, engine);
+  }
+}
+
+const CALL = /^gwk_operator_kubernetes_requests_total\{verb="(\w+)",resource="([^"]+)",code="\d+"\} (\d+)$/gm;

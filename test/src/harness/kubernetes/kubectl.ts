@@ -1,0 +1,17 @@
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { findBinaries } from './binaries.js';
+import type { TestCluster } from './test-cluster.js';
+
+/** kubectl as people use it. @throws Error with what it said, where it fails */
+export function kubectl({ plane }: TestCluster, args: string[], input?: string): string {
+  const found = findBinaries();
+  if ('missing' in found) throw new Error(found.missing);
+  const done = spawnSync(join(found.binaries.folder, 'kubectl'), args, {
+    encoding: 'utf8',
+    env: { ...process.env, KUBECONFIG: plane.kubeconfig, HOME: plane.folder },
+    ...(input !== undefined && { input }),
+  });
+  if (done.status !== 0) throw new Error(`kubectl ${args.join(' ')}: ${done.stderr || done.stdout}`);
+  return done.stdout;
+}

@@ -1,0 +1,101 @@
+import type { RawEnginePod } from './stand-in-node.js';
+
+/** A time in which an engine served its number: from having the lease until its socket was closed. */
+export interface Served {
+  instance: string;
+  engine: string;
+  from: number;
+  /** Infinity while it goes on. */
+  to: number;
+}
+
+const RENEW_MS = 200;
+/** The socket is closed this long before the lease ends, whatever comes. */
+const MARGIN_MS = 500;
+const LEASE_MS = 3000;
+
+/** An engine as far as one number is concerned: takes the lease, serves, renews, and stops by itself in time. */
+export class StandInHolder {
+  static readonly history: Served[] = [];
+  ended = false;
+  readonly #portUrl: string;
+  readonly #token: string;
+  readonly #engine: string;
+  readonly #instance: string;
+  #served: Served | null = null;
+  #leaseEnd = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(portUrl: string, token: string, { metadata }: RawEnginePod) {
+    this.#portUrl = portUrl;
+    this.#token = token;
+    this.#engine = metadata.annotations['gwk.dev/engine']!;
+    this.#instance = metadata.labels['gwk.dev/instance-id']!;
+  }
+
+  start(): void {
+    void this.#beat();
+  }
+
+  /** SIGTERM. */
+  async leave(): Promise<void> {
+    const held = this.#served !== null;
+    this.kill();
+    if (held) await this.#call('release');
+  }
+
+  /** SIGKILL. */
+  kill(): void {
+    this.ended = true;
+    clearTimeout(this.#timer);
+    this.#close();
+  }
+
+  async #beat(): Promise<void> {
+    const before = performance.now();
+    const code = await this.#call(this.#served ? 'renew' : 'acquire');
+    if (this.ended) return;
+    if (code === 200) {
+      this.#leaseEnd = before + LEASE_MS;
+      this.#open();
+    } else if (code >= 400 && this.#served) return this.kill();
+    if (this.#served && performance.now() > this.#leaseEnd - MARGIN_MS) return this.kill();
+    this.#timer = setTimeout(() => void this.#beat(), RENEW_MS);
+  }
+
+  #open(): void {
+    if (this.#served) return;
+    this.#served = { instance: this.#instance, engine: this.#engine, from: Date.now(), to: Infinity };
+    StandInHolder.history.push(this.#served);
+  }
+
+  #close(): void {
+    if (this.#served) this.#served.to = Math.min(this.#served.to, Date.now());
+    this.#served = null;
+  }
+
+  async #call(route: string): Promise<number> {
+    try {
+      const response = await fetch(new URL(`/engine/${route}`, this.#portUrl), {
+        method: 'POST',
+        headers: { authorization: `Bearer ${this.#token}` },
+        body: JSON.stringify({ pod: this.#engine }),
+        signal: AbortSignal.timeout(400),
+      });
+      await response.text();
+      return response.status;
+    } catch {
+      return 0;
+    }
+  }
+}
+
+/** Pairs that served one instance at the same time: there must be none. */
+export function overlaps(history: Served[]): [Served, Served][] {
+  return history.flatMap((one, at) =>
+    history
+      .slice(at + 1)
+      .filter(({ instance, from, to }) => instance === one.instance && from < one.to && one.from < to)
+      .map((other): [Served, Served] => [one, other]),
+  );
+}

@@ -1,0 +1,187 @@
+import type { TestCluster } from './test-cluster.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { StandInHolder } from './stand-in-holder.js';
+
+/**
+ * Plays a node with its kubelet and the scheduler, for a namespace of a Kubernetes without nodes: takes the pods that
+ * nobody has, runs a stand-in engine for each, and tells how they fare. Its mood is how it fails.
+ */
+export interface RawEnginePod {
+  metadata: {
+    name: string;
+    namespace: string;
+    uid: string;
+    deletionTimestamp?: string;
+    deletionGracePeriodSeconds?: number;
+    annotations: Record<string, string>;
+    labels: Record<string, string>;
+  };
+  spec: {
+    nodeName?: string;
+    containers: { image: string; env: { name: string; value: string }[] }[];
+    volumes: { secret?: { secretName: string } }[];
+  };
+  status?: { phase?: string };
+}
+
+const POLL_MS = 40;
+
+export interface NodeOptions {
+  cluster: TestCluster;
+  namespace: string;
+  name: string;
+  portUrl: string;
+  /** What an image does; a name that is not given runs well. */
+  images?: Record<string, 'missing' | 'crashes' | 'hangs'>;
+}
+
+export class StandInNode {
+  /** `silent`: its kubelet is heard no more, and its engines go on. `full`: it takes no new pods. */
+  mood: 'well' | 'silent' | 'full' = 'well';
+  /** Between being asked to end and ending. */
+  farewellMs = 0;
+  readonly holders = new Map<string, StandInHolder>();
+  readonly #options: NodeOptions;
+  readonly #told = new Map<string, string>();
+  #stopped = false;
+  #running: Promise<void> = Promise.resolve();
+
+  constructor(options: NodeOptions) {
+    this.#options = options;
+  }
+
+  get name(): string {
+    return this.#options.name;
+  }
+
+  async start(): Promise<this> {
+    const { cluster, name } = this.#options;
+    await cluster.post('/api/v1/nodes', { metadata: { name } });
+    await this.say('True');
+    this.#running = this.#run();
+    return this;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#running;
+    for (const holder of this.holders.values()) holder.kill();
+    await this.#options.cluster.delete(`/api/v1/nodes/${this.name}`);
+  }
+
+  /** What the control plane believes of it. */
+  async say(ready: 'True' | 'Unknown'): Promise<void> {
+    const at = new Date().toISOString();
+    const condition = { type: 'Ready', status: ready, reason: 'Test', lastTransitionTime: at };
+    await this.#options.cluster.merge(`/api/v1/nodes/${this.name}/status`, {
+      status: { conditions: [condition] },
+    });
+  }
+
+  /** The engine of a pod ends by itself. */
+  async crash(pod: RawEnginePod, code = 1): Promise<void> {
+    this.holders.get(pod.metadata.uid)?.kill();
+    await this.#ended(pod, code, 'something broke');
+  }
+
+  pods(): Promise<RawEnginePod[]> {
+    const { cluster, namespace } = this.#options;
+    return cluster.list<RawEnginePod>(`/api/v1/namespaces/${namespace}/pods`);
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopped) {
+      if (this.mood !== 'silent') await this.#look().catch(() => undefined);
+      await sleep(POLL_MS);
+    }
+  }
+
+  async #look(): Promise<void> {
+    for (const pod of await this.pods()) {
+      if (pod.spec.nodeName === undefined && this.mood === 'well') await this.#bind(pod);
+      else if (pod.spec.nodeName === this.name) await this.#tend(pod);
+    }
+    await this.#reap();
+  }
+
+  async #bind({ metadata: { name, namespace, deletionTimestamp } }: RawEnginePod): Promise<void> {
+    if (deletionTimestamp !== undefined) return;
+    await this.#options.cluster.post(`/api/v1/namespaces/${namespace}/pods/${name}/binding`, {
+      metadata: { name },
+      target: { apiVersion: 'v1', kind: 'Node', name: this.name },
+    });
+  }
+
+  async #tend(pod: RawEnginePod): Promise<void> {
+    const { uid, deletionTimestamp } = pod.metadata;
+    if (deletionTimestamp !== undefined) return this.#end(pod);
+    if (this.#told.has(uid)) return;
+    const image = this.#options.images?.[pod.spec.containers[0]!.image];
+    if (image === 'missing') return this.#tell(pod, 'waiting', WAITING);
+    const token = await this.#tokenOf(pod);
+    if (token === null)
+      return this.#tell(pod, 'waiting', { waiting: { reason: 'CreateContainerConfigError' } });
+    if (image === 'crashes') return this.#ended(pod, 1, 'something broke');
+    const holder = new StandInHolder(this.#options.portUrl, token, pod);
+    this.holders.set(uid, holder);
+    if (image !== 'hangs') holder.start();
+    await this.#tell(pod, 'running', { running: { startedAt: new Date().toISOString() } }, 'Running');
+  }
+
+  async #tokenOf(pod: RawEnginePod): Promise<string | null> {
+    const { cluster, namespace } = this.#options;
+    const name = pod.spec.volumes.find(({ secret }) => secret)?.secret?.secretName;
+    const { status, body } = await cluster.get<{ data: { token: string } }>(
+      `/api/v1/namespaces/${namespace}/secrets/${name}`,
+    );
+    return status === 200 ? Buffer.from(body.data.token, 'base64').toString() : null;
+  }
+
+  /** As a kubelet: the engine ends, its status says so, and only then the object goes. */
+  async #end(pod: RawEnginePod): Promise<void> {
+    const { uid } = pod.metadata;
+    const holder = this.holders.get(uid);
+    if (holder && !holder.ended) {
+      await sleep(this.farewellMs);
+      await holder.leave();
+    }
+    if (this.#told.get(uid) !== 'ended') await this.#ended(pod, 0, '');
+    const path = `/api/v1/namespaces/${pod.metadata.namespace}/pods/${pod.metadata.name}`;
+    await this.#options.cluster.delete(path, { gracePeriodSeconds: 0, preconditions: { uid } });
+  }
+
+  async #reap(): Promise<void> {
+    const pods = await this.pods();
+    for (const [uid, holder] of this.holders) {
+      const pod = pods.find((one) => one.metadata.uid === uid);
+      // Its object went by force: a kubelet that hears of it ends the container.
+      if (!pod) holder.kill();
+      else if (holder.ended && this.#told.get(uid) === 'running') await this.#ended(pod, 10, 'fenced');
+    }
+  }
+
+  #ended(pod: RawEnginePod, exitCode: number, message: string): Promise<void> {
+    const at = new Date().toISOString();
+    const state = { terminated: { exitCode, reason: 'Error', message, startedAt: at, finishedAt: at } };
+    return this.#tell(pod, 'ended', state, exitCode === 0 ? 'Succeeded' : 'Failed');
+  }
+
+  async #tell(pod: RawEnginePod, what: string, state: object, phase = 'Pending'): Promise<void> {
+    const { name, namespace, uid } = pod.metadata;
+    this.#told.set(uid, what);
+    const container = {
+      name: 'engine',
+      image: pod.spec.containers[0]!.image,
+      imageID: '',
+      ready: false,
+      restartCount: 0,
+      state,
+    };
+    await this.#options.cluster.merge(`/api/v1/namespaces/${namespace}/pods/${name}/status`, {
+      metadata: { uid },
+      status: { phase, containerStatuses: [container] },
+    });
+  }
+}
+
+const WAITING = { waiting: { reason: 'ImagePullBackOff', message: 'Back-off pulling image "missing"' } };
