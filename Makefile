@@ -61,6 +61,10 @@ openapi: build ## Lint the description of the interface (OpenAPI)
 docs: build ## Pages that are made from the code (docs/configuration.md)
 	@exec node scripts/docs.js
 
+.PHONY: dashboards
+dashboards: ## The dashboards for Grafana (charts/gwk/dashboards), made from scripts/dashboards
+	@exec node scripts/dashboards.js
+
 .PHONY: crds
 crds: build ## The definition of Instance (crds/), made from core
 	@exec node scripts/crds.js
