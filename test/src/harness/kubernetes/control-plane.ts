@@ -162,7 +162,10 @@ function startControllers({ binaries, folder }: ControlPlaneOptions, kubeconfig:
   });
 }
 
-function writeKubeconfig(path: string, { url, ca, token }: { url: string; ca: string; token: string }): void {
+export function writeKubeconfig(
+  path: string,
+  { url, ca, token }: { url: string; ca: string; token: string },
+): void {
   const config = {
     apiVersion: 'v1',
     kind: 'Config',
