@@ -41,6 +41,15 @@ build: $(INSTALLED) $(CLIENT) ## TypeScript to JavaScript
 clean: ## Remove what was built or generated
 	rm -rf */dist api/src/generated
 
+##@ Ship
+.PHONY: images
+images: build ## Images as archives in .images, without Docker (ARGS='--registry R --tag T api ...')
+	@exec node images/make.js $(ARGS)
+
+.PHONY: sbom
+sbom: build ## What is in the images, as CycloneDX, in .images
+	@exec node images/sbom.js $(ARGS)
+
 ##@ Check
 .PHONY: test
 test: $(INSTALLED) ## Every check and every test
@@ -66,7 +75,7 @@ dashboards: ## The dashboards for Grafana (charts/gwk/dashboards), made from scr
 	@exec node scripts/dashboards.js
 
 .PHONY: crds
-crds: build ## The definition of Instance (crds/), made from core
+crds: build ## The definition of Instance (crds/, and the chart's copy), made from core
 	@exec node scripts/crds.js
 
 .PHONY: kubernetes

@@ -110,6 +110,7 @@ export async function startApi(config: ApiConfig, log: Logger, signal: AbortSign
       redis: services.redis,
       sealer,
       media,
+      live: services.live,
       log,
       registry: services.registry,
     });

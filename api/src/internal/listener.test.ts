@@ -7,6 +7,7 @@ import { createLogger } from '@gwk/core/log';
 import {
   createPortWorld,
   filesIn,
+  NOBODY_HEARS,
   OPERATOR_TOKEN,
   type PortWorld,
   type TestEngine,
@@ -173,6 +174,7 @@ test('while Postgres is away a call is 503, not refused', async () => {
     redis: world.redis,
     sealer: world.sealer,
     media: { files: filesIn('/nowhere', database, world.sealer) },
+    live: NOBODY_HEARS,
     log: createLogger('test', 'fatal'),
   });
   const response = await fetch(`http://127.0.0.1:${listener.port}/engine/renew`, {

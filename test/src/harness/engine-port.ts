@@ -38,8 +38,12 @@ export const OPERATOR_TOKEN = 'operator-token-of-the-tests-0123456789';
 export interface PortOptions {
   config?: Partial<InternalConfig>;
   redis?: InternalDeps['redis'];
+  live?: InternalDeps['live'];
   log?: DestinationStream;
 }
+
+/** As while Redis is away: engines find what is wanted by themselves. */
+export const NOBODY_HEARS: InternalDeps['live'] = { ask: () => Promise.resolve(null) };
 
 /** Files in a folder of the test's own. */
 export function filesIn(folder: string, db: Database, sealer: Sealer): MediaFiles {
@@ -60,6 +64,7 @@ export async function createPortWorld(options: PortOptions = {}): Promise<PortWo
       redis: options.redis ?? world.redis,
       sealer: world.sealer,
       media: { files: filesIn(mediaFolder, database, world.sealer) },
+      live: options.live ?? NOBODY_HEARS,
       log: logTo(options.log),
     });
     replicas.push({ listener, database });

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, test } from '@jest/globals';
-import { findBinaries } from './binaries.js';
+import { findBinaries, type Found } from './binaries.js';
 import { TestCluster } from './test-cluster.js';
 
 const START_MS = 90_000;
+const CONTROLLERS = 'kube-controller-manager';
 
 export interface SuiteOptions {
   /** With what kube-controller-manager does; then it is a control plane of the file's own. */
@@ -18,7 +19,7 @@ export function describeOnKubernetes(
   tests: (cluster: () => TestCluster) => void,
   options: SuiteOptions = {},
 ): void {
-  const found = findBinaries();
+  const found = foundFor(options);
   let cluster: TestCluster | undefined;
   const given = () => cluster!;
   if ('missing' in found) {
@@ -40,4 +41,11 @@ export function describeOnKubernetes(
     // The last to be said is the last to be done: what the tests tidy up still needs the server.
     afterAll(() => cluster?.stop());
   });
+}
+
+/** Ready-made assets often are etcd and the API server alone. */
+function foundFor({ controllers = false }: SuiteOptions): Found {
+  const found = findBinaries();
+  if ('missing' in found || !controllers || found.binaries.has(CONTROLLERS)) return found;
+  return { missing: `${found.binaries.folder} has no ${CONTROLLERS}`, canBuild: false };
 }
