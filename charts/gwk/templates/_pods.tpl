@@ -242,7 +242,12 @@ checksum/connections: {{ printf "%s %s" .Values.postgres.url .Values.redis.url |
 {{- $base := dict "image" $image "imagePullPolicy" .Values.image.pullPolicy -}}
 {{- with .Values.image.pullSecrets }}{{ $_ := set $base "imagePullSecrets" . }}{{ end -}}
 {{- range $name, $profile := .Values.engine.profiles }}
+{{- $whole := merge (dict) (default (dict) $profile) $base }}
+{{- if not $.Values.monitoring.instanceLabel }}
+{{- $switch := dict "name" "GWK_ENGINE_METRICS_INSTANCE" "value" "off" }}
+{{- $_ := set $whole "env" (append (default (list) $whole.env) $switch) }}
+{{- end }}
 {{ $name }}:
-  {{- toYaml (merge (dict) (default (dict) $profile) $base) | nindent 2 }}
+  {{- toYaml $whole | nindent 2 }}
 {{- end }}
 {{- end -}}

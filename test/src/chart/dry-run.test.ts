@@ -7,7 +7,7 @@ import { pathOf, type KubeObject } from '../harness/kubernetes/test-cluster.js';
 const suite = describeOnKubernetes;
 
 /** Definitions that are no part of Kubernetes and not of this chart. */
-const FOREIGN = ['HTTPRoute', 'Certificate'];
+const FOREIGN = ['HTTPRoute', 'Certificate', 'PodMonitor', 'PrometheusRule'];
 
 suite('every object that the chart makes', (cluster) => {
   let namespace: string;

@@ -56,6 +56,15 @@ export const WAYS: Record<string, object> = {
     ...LEAST,
     route: { enabled: true, parentRefs: [{ name: 'public' }], hostnames: ['api.example.com'] },
   },
+  monitoring: {
+    ...LEAST,
+    monitoring: {
+      podMonitors: { enabled: true, labels: { release: 'prometheus' } },
+      rules: { enabled: true, runbookUrl: 'https://wiki.example.com/gwk/' },
+      dashboards: { enabled: true },
+      instanceLabel: false,
+    },
+  },
   'other namespaces': { ...LEAST, operator: { namespaces: ['shop', 'support'] } },
   'all namespaces': { ...LEAST, operator: { namespaces: ['*'] } },
   'single replicas': { ...LEAST, api: { replicas: 1 }, worker: { replicas: 1 }, operator: { replicas: 1 } },
