@@ -130,10 +130,13 @@ export class NumberOnNetwork {
     await this.happens('opened');
   }
 
-  happens<K extends ConnectionEvent['kind']>(kind: K): Promise<Extract<ConnectionEvent, { kind: K }>> {
-    return until(`the connection is ${kind}`, () =>
-      this.events.find((event): event is Extract<ConnectionEvent, { kind: K }> => event.kind === kind),
-    );
+  happens<K extends ConnectionEvent['kind']>(
+    kind: K,
+    withinMs?: number,
+  ): Promise<Extract<ConnectionEvent, { kind: K }>> {
+    const found = () =>
+      this.events.find((event): event is Extract<ConnectionEvent, { kind: K }> => event.kind === kind);
+    return until(`the connection is ${kind}`, found, withinMs);
   }
 
   receives(what: string, fits: (message: InboundMessage) => boolean): Promise<InboundMessage> {
