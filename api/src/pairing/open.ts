@@ -5,6 +5,7 @@ import type { Instance, Prisma } from '../generated/prisma/client.js';
 import type { Services } from '../http/services.js';
 import { isPaired, openPhone, putSession } from './sessions.js';
 import type { PairingState } from './watch.js';
+import { pairingFailure } from './reasons.js';
 
 /** What a pairing asks for, as judged. */
 export interface Asked {
@@ -106,7 +107,7 @@ function judge(now: PairingState | null, opened: Opened): 'shown' | 'wait' | Pro
   const { state, session } = now;
   if (isPaired(state)) return 'shown';
   if (session?.id === opened.session && session.error !== null) {
-    return new Problem('pairing-failed', { detail: `A rede recusou o pareamento: ${session.error}.` });
+    return new Problem('pairing-failed', { detail: pairingFailure(session.error) });
   }
   return session !== null && session.open && session.code !== null ? 'shown' : 'wait';
 }

@@ -17,6 +17,8 @@ import { ownOf, type Own } from './incoming/envelope.js';
 import { Inbox } from './incoming/inbox.js';
 import { keepFile } from './incoming/media.js';
 import { storeReceipts } from './incoming/receipts.js';
+import { MessageSecrets } from './incoming/secrets.js';
+import { Unavailable } from './incoming/unavailable.js';
 import { buildMessage } from './outgoing/build.js';
 import { unpackBuilt } from './outgoing/built.js';
 import { buildChange } from './outgoing/changes.js';
@@ -44,6 +46,9 @@ export class BaileysDriver implements Driver {
   #store!: SessionStore;
   #journal!: Journal;
   #inbox!: Inbox;
+  #unavailable!: Unavailable;
+  /** Of the session: nothing more is waited for. */
+  #leaving!: AbortController;
   #creds: AuthenticationCreds | undefined;
   #link: Link | undefined;
   /** Each connection has a number; what an earlier one still does is not heard. */
@@ -78,6 +83,7 @@ export class BaileysDriver implements Driver {
     if (!creds) return true;
     const unlinked = await this.#unlink().catch(() => false);
     await this.close();
+    this.#leaving.abort();
     await this.#inbox.drained();
     await this.#forget();
     return unlinked;
@@ -107,7 +113,7 @@ export class BaileysDriver implements Driver {
     return buildMessage(message, {
       own: this.#own().jid,
       key: creds.signedIdentityKey.private,
-      upload: (given, content) => uploadFile(this.#open().socket, this.#context, { message: given, content }),
+      upload: (given, content) => uploadFile(this.#open().media, this.#context, { message: given, content }),
     });
   }
 
@@ -126,14 +132,18 @@ export class BaileysDriver implements Driver {
     const { session, log, inbound, keepFile: keep } = this.#context;
     this.#store = new SessionStore(session, (error) => this.#lost(error));
     this.#journal = new Journal(this.#store);
+    this.#unavailable = new Unavailable(this.#store);
+    const leaving = (this.#leaving = new AbortController());
     this.#inbox = new Inbox({
       journal: this.#journal,
+      secrets: new MessageSecrets(this.#store),
+      unavailable: this.#unavailable,
       log,
       own: () => this.#own(),
       key: () => this.#creds!.signedIdentityKey.private,
       otherName: (jid) => this.#otherName(jid),
       media: (envelope) =>
-        keepFile(envelope, { socket: () => this.#openOrNull()?.socket ?? null, keepFile: keep }),
+        keepFile(envelope, { link: () => this.#openOrNull(), keepFile: keep, over: leaving.signal }),
       deliver: inbound,
     });
   }
@@ -157,10 +167,17 @@ export class BaileysDriver implements Driver {
   }
 
   #openLink(creds: AuthenticationCreds, pairing: PairingWanted | null, tell: Tell): Link {
-    const link = new Link({
+    const unavailable = this.#unavailable;
+    const link: Link = new Link({
       creds,
       pairing,
-      tell,
+      tell: (event) => {
+        tell(event);
+        // Of no importance to anybody who waits for the connection; what fails is asked for with the next one.
+        if (event.kind === 'opened')
+          unavailable.askAgain(link.socket, (jid) => this.#isOwn(jid)).catch(() => undefined);
+      },
+      missing: (stanza) => unavailable.note(stanza),
       store: this.#store,
       journal: this.#journal,
       journalled: (name, entry) => this.#inbox.take(name, entry),

@@ -16,6 +16,7 @@ import { Origins, type Journal } from '../signal/journal.js';
 import { makeRepository, type RepositoryOptions } from '../signal/repository.js';
 import { libraryLogger } from '../startup/logger.js';
 import { closedBy, closedWhilePairing, endingOf } from './disconnects.js';
+import { MediaHosts } from './media-hosts.js';
 import { noteEncrypted, Wire } from './wire.js';
 
 export interface LinkOptions {
@@ -29,6 +30,8 @@ export interface LinkOptions {
   url: string | undefined;
   log: Logger;
   tell: (event: ConnectionEvent) => void;
+  /** Notes of a stanza that its content is missing; null where it is not. */
+  missing: (stanza: BinaryNode) => Promise<void> | null;
   /** What was sent under this id lately, for a device that could not read it. */
   sentMessage: (id: string) => Promise<Parameters<WASocket['relayMessage']>[1] | undefined>;
 }
@@ -49,6 +52,7 @@ const WATCH_MS = 2_000;
 /** One connection to the network, from the opening of its socket to its end, which it tells once. */
 export class Link {
   readonly socket: WASocket;
+  readonly media: MediaHosts;
   readonly #options: LinkOptions;
   readonly #wire: Wire;
   readonly #closing = new AbortController();
@@ -63,13 +67,15 @@ export class Link {
     const origins = new Origins();
     this.socket = openSocket(options, origins);
     this.#wire = new Wire(this.socket);
+    this.media = new MediaHosts(this.socket, options.log);
     this.socket.ws.on('frame', (frame: BinaryNode | Uint8Array) => {
       this.#heardAt = performance.now();
-      if (!(frame instanceof Uint8Array)) origins.note(frame);
+      if (!(frame instanceof Uint8Array)) this.#came(frame, origins);
     });
     this.socket.ws.on('CB:ack,class:receipt', (ack: BinaryNode) => {
       if (ack.attrs['id'] !== undefined) options.journal.heard(ack.attrs['id']);
     });
+    this.socket.ws.on('CB:notification,type:passkey_prologue_request', () => this.#passkeyAsked());
     this.socket.ev.on('creds.update', () => this.#saveCredentials());
     this.socket.ev.on('connection.update', (update) => this.#changed(update));
     this.#watch = setInterval(() => this.#checkLine(), WATCH_MS);
@@ -97,6 +103,14 @@ export class Link {
   /** Ends it from this side, and tells so. */
   fail(reason: string): void {
     this.#end({ kind: 'dropped', reason });
+  }
+
+  /** Before Baileys sees it. */
+  #came(stanza: BinaryNode, origins: Origins): void {
+    origins.note(stanza);
+    const noted = this.#options.missing(stanza);
+    // The network is not told that it came before it is noted that its content did not.
+    if (noted) this.#wire.hold(noted);
   }
 
   #saveCredentials(): void {
@@ -145,6 +159,12 @@ export class Link {
         platform: platform ?? null,
       },
     });
+  }
+
+  /** The phone links no device that cannot show a passkey, and this one cannot: further codes would be read in vain. */
+  #passkeyAsked(): void {
+    if (this.#options.pairing === null || this.#isPaired) return;
+    this.#end({ kind: 'pairing-failed', reason: 'passkey_required' });
   }
 
   #opened(): void {

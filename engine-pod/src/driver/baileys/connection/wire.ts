@@ -57,6 +57,14 @@ export class Wire {
   }
 
   #guard(data: Uint8Array, done: Done = () => undefined): void {
+    if (!this.#held) return this.#pass(data, done);
+    this.#held.then(
+      () => this.#pass(data, done),
+      () => done(new Error('the connection is severed')),
+    );
+  }
+
+  #pass(data: Uint8Array, done: Done): void {
     if (!this.#open) return done(new Error('the connection is severed'));
     const message = writing.getStore();
     if (message?.encrypted) {
@@ -67,15 +75,10 @@ export class Wire {
       }
       message.written = true;
     }
-    if (!this.#held) return this.#write(data, done, message);
-    this.#held.then(
-      () => this.#write(data, done, message),
-      () => done(new Error('the connection is severed')),
-    );
+    this.#write(data, done, message);
   }
 
   #write(data: Uint8Array, done: Done, message: Writing | undefined): void {
-    if (!this.#open) return done(new Error('the connection is severed'));
     this.#send(data, (error) => {
       if (message?.encrypted && !error) failpoint('engine.after-send');
       done(error);
