@@ -157,7 +157,11 @@ export class Engine {
       session: {
         read: async (type, keys) =>
           (await this.#port.insist('session-read', { wanted: [{ type, keys }] })).entries,
-        write: async (entries) => void (await this.#port.insist('session-write', { entries })),
+        write: async (entries) => {
+          const from = performance.now();
+          await this.#port.insist('session-write', { entries });
+          this.metrics.wroteSession(performance.now() - from);
+        },
       },
       readFile: (messageId, read) => this.#port.readFile(messageId, read),
       readSent: async (wa_message_id) => {

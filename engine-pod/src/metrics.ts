@@ -25,6 +25,7 @@ export class EngineMetrics {
   readonly #seconds: client.Histogram;
   readonly #doubts: client.Counter;
   readonly #claims: client.Counter;
+  readonly #writes: client.Histogram;
 
   constructor(instanceId: string, sources: MetricSources) {
     this.#registry.setDefaultLabels({ instance_id: instanceId });
@@ -51,6 +52,12 @@ export class EngineMetrics {
       help: 'Claims that were answered',
       registers,
     });
+    this.#writes = new Histogram({
+      name: 'gwk_engine_session_write_seconds',
+      help: 'Writes of the session (keys of many messages in one), until they are stored',
+      buckets: [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30],
+      registers,
+    });
     this.#gauges(sources);
   }
 
@@ -65,6 +72,10 @@ export class EngineMetrics {
 
   doubted(): void {
     this.#doubts.inc();
+  }
+
+  wroteSession(ms: number): void {
+    this.#writes.observe(ms / 1000);
   }
 
   claimed(): void {

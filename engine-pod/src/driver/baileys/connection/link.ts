@@ -16,6 +16,7 @@ import { Origins, type Journal } from '../signal/journal.js';
 import { makeRepository, type RepositoryOptions } from '../signal/repository.js';
 import { libraryLogger } from '../startup/logger.js';
 import { closedBy, closedWhilePairing, endingOf } from './disconnects.js';
+import { freeLanes } from './lanes.js';
 import { noteEncrypted, Wire } from './wire.js';
 
 export interface LinkOptions {
@@ -63,6 +64,7 @@ export class Link {
     const origins = new Origins();
     this.socket = openSocket(options, origins);
     this.#wire = new Wire(this.socket);
+    freeLanes(this.socket, options.store);
     this.socket.ws.on('frame', (frame: BinaryNode | Uint8Array) => {
       this.#heardAt = performance.now();
       if (!(frame instanceof Uint8Array)) origins.note(frame);
