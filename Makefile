@@ -115,6 +115,10 @@ bench-accept: build ## The accept path against its floor
 bench-flow: build ## Accepted to sent, through an engine
 	@exec node test/dist/bench/flow.js
 
+.PHONY: bench-engine
+bench-engine: build ## Memory, start and throughput of one engine, beside bare Baileys (GROWTH=100000 the long form)
+	@exec node test/dist/bench/engine.js
+
 .PHONY: bench-retention
 bench-retention: build ## What sends feel of a million events that expire
 	@exec node test/dist/bench/retention.js

@@ -17,6 +17,7 @@ import { makeRepository, type RepositoryOptions } from '../signal/repository.js'
 import { libraryLogger } from '../startup/logger.js';
 import { closedBy, closedWhilePairing, endingOf } from './disconnects.js';
 import { MediaHosts } from './media-hosts.js';
+import { freeLanes } from './lanes.js';
 import { noteEncrypted, Wire } from './wire.js';
 
 export interface LinkOptions {
@@ -68,6 +69,7 @@ export class Link {
     this.socket = openSocket(options, origins);
     this.#wire = new Wire(this.socket);
     this.media = new MediaHosts(this.socket, options.log);
+    freeLanes(this.socket, options.store);
     this.socket.ws.on('frame', (frame: BinaryNode | Uint8Array) => {
       this.#heardAt = performance.now();
       if (!(frame instanceof Uint8Array)) this.#came(frame, origins);
