@@ -1,4 +1,5 @@
 import { PrismaPg } from '@prisma/adapter-pg';
+import { postgresConnection } from './postgres-connection.js';
 import { PrismaClient } from './generated/prisma/client.js';
 
 /**
@@ -16,6 +17,8 @@ export type Queryable = Pick<
 
 export interface DatabaseOptions {
   url: string;
+  /** Certificate authority (PEM). */
+  ca?: string | undefined;
   poolSize: number;
   /** Shown by Postgres in pg_stat_activity. */
   program: string;
@@ -28,7 +31,7 @@ const MAX_NAMED_STATEMENTS = 500;
 export function openDatabase(options: DatabaseOptions): Database {
   const adapter = new PrismaPg(
     {
-      connectionString: options.url,
+      ...postgresConnection(options.url, options.ca),
       max: options.poolSize,
       application_name: options.program,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
