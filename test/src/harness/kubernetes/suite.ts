@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, test } from '@jest/globals';
+import { findHelm } from '../chart/helm-binary.js';
 import { findBinaries, type Found } from './binaries.js';
 import { TestCluster } from './test-cluster.js';
 
@@ -8,6 +9,8 @@ const CONTROLLERS = 'kube-controller-manager';
 export interface SuiteOptions {
   /** With what kube-controller-manager does; then it is a control plane of the file's own. */
   controllers?: boolean;
+  /** With the chart rendered: helm is needed too. */
+  chart?: boolean;
 }
 
 /**
@@ -44,8 +47,10 @@ export function describeOnKubernetes(
 }
 
 /** Ready-made assets often are etcd and the API server alone. */
-function foundFor({ controllers = false }: SuiteOptions): Found {
+function foundFor({ controllers = false, chart = false }: SuiteOptions): Found {
   const found = findBinaries();
+  const helm = chart ? findHelm() : { helm: '' };
+  if ('missing' in helm) return helm;
   if ('missing' in found || !controllers || found.binaries.has(CONTROLLERS)) return found;
   return { missing: `${found.binaries.folder} has no ${CONTROLLERS}`, canBuild: false };
 }
