@@ -4,7 +4,12 @@ const lines = (...texts: string[]): Line[] =>
   texts.map((text) => ({ conversation: text[0]!, text: text.slice(1) }));
 
 test.each<[sentence: string, sent: Line[], seen: Line[], wanted: object]>([
-  ['all is well', lines('a1', 'b1', 'a2'), lines('b1', 'a1', 'a2'), { lost: [], doubled: [], disordered: [] }],
+  [
+    'all is well',
+    lines('a1', 'b1', 'a2'),
+    lines('b1', 'a1', 'a2'),
+    { lost: [], doubled: [], disordered: [] },
+  ],
   ['one is lost', lines('a1', 'a2'), lines('a2'), { arrived: 1, lost: ['a 1'] }],
   ['one came twice', lines('a1', 'a2'), lines('a1', 'a2', 'a1'), { doubled: ['a 1'], disordered: [] }],
   ['two changed places', lines('a1', 'a2'), lines('a2', 'a1'), { disordered: ['a 1'], lost: [] }],
