@@ -1,6 +1,7 @@
 import { E2eStage } from './e2e/stage.js';
 import { people, SCENARIOS, type Play } from './e2e/scenarios.js';
 import { whyNoNodes } from './harness/kubernetes/nodes/programs.js';
+import { until } from './harness/wait.js';
 
 /**
  * `make e2e`: a whole Kubernetes with two nodes, the chart installed on it, and what happens to a number while
@@ -21,18 +22,21 @@ async function main(): Promise<number> {
   const stage = await E2eStage.start(say);
   say(`cluster, images and network after ${((performance.now() - began) / 1000).toFixed(1)} s`);
   const counts = { passed: 0, failed: 0 };
+  let interrupted = false;
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => (interrupted = true));
   try {
     const play = { stage, ...(await people(stage)) } as Play;
     for (const [at, [name, run]] of SCENARIOS.entries()) {
+      if (interrupted) break;
       if (at >= ALWAYS && only && !only.test(name)) continue;
       const done = await perform(name, () => run(play), stage);
       counts[done ? 'passed' : 'failed']++;
       if (!done && at < ALWAYS) break;
     }
   } finally {
-    if (process.env['KEEP'] === 'on') {
+    if (process.env['KEEP'] === 'on' && !interrupted) {
       say(`KUBECONFIG=${stage.cluster.plane.kubeconfig}; Ctrl-C takes it away`);
-      await new Promise((resolve) => process.once('SIGINT', resolve));
+      await until(() => interrupted, { what: 'Ctrl-C', timeoutMs: 86_400_000, everyMs: 500 });
     }
     await stage.stop();
   }

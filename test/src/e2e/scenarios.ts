@@ -13,6 +13,7 @@ export interface Play {
   phone: Person;
   contacts: Person[];
   traffic: Traffic;
+  instanceId: string;
 }
 
 export type Scenario = [name: string, run: (play: Play) => Promise<string>];
@@ -100,11 +101,8 @@ async function firstMessages(play: Play): Promise<string> {
   const { stage, contacts, phone } = play;
   const [ana] = contacts;
   const instanceId = (await stage.instance(NAME)).status!.id!;
-  const client = stage.client;
-  play.traffic = new Traffic({
-    ...{ client, network: stage.network.client, instanceId, phone, contacts },
-    ...{ out: OUT, in: IN },
-  });
+  const { client } = stage;
+  play.instanceId = instanceId;
   const took = clock();
   await client.acceptedText(instanceId, ana!.number, 'first');
   await ana!.receives({ text: 'first', limitMs: 30_000 });
@@ -117,16 +115,26 @@ async function firstMessages(play: Play): Promise<string> {
   return `out in ${out}, both in ${took()}`;
 }
 
+let scenes = 0;
+
+function newTraffic({ stage, phone, contacts, instanceId }: Play): Traffic {
+  const { client } = stage;
+  const label = `scene ${++scenes}`;
+  const network = stage.network.client;
+  return new Traffic({ client, network, instanceId, phone, contacts, label, out: OUT, in: IN });
+}
+
 /** Whatever is done, everything that was sent arrives once and in order, both ways. */
 function underTraffic(deed: (play: Play) => Promise<string>): (play: Play) => Promise<string> {
   return async (play) => {
-    const { traffic, stage } = play;
-    const before = await traffic.sums();
-    const { repeated } = traffic;
+    const { stage } = play;
+    const { client } = stage.network;
+    const traffic = (play.traffic = newTraffic(play));
+    const before = await client.status();
     traffic.start();
     let told: string;
     try {
-      await until(async () => (await traffic.sums()).out.arrived > before.out.arrived, {
+      await until(async () => (await traffic.sums()).out.arrived > 0, {
         what: 'messages arrive before anything happens',
       });
       told = await deed(play);
@@ -135,41 +143,43 @@ function underTraffic(deed: (play: Play) => Promise<string>): (play: Play) => Pr
       await traffic.stop();
     }
     const sums = await traffic.settle();
-    const faults = (['out', 'in'] as const).flatMap((way) =>
-      (['lost', 'doubled', 'disordered'] as const).flatMap((what) =>
-        sums[way][what].length > 0 ? [`${way} ${what}: ${sums[way][what].slice(0, 5).join(', ')}`] : [],
-      ),
-    );
-    faults.push(...traffic.refused.splice(0));
-    const { violations } = await stage.network.client.status();
-    faults.push(...violations);
-    if (faults.length > 0) throw new Error(`${told}\n${faults.join('\n')}`);
-    const [out, incoming] = [sums.out.sent - before.out.sent, sums.in.sent - before.in.sent];
-    const again = traffic.repeated - repeated;
-    return `${told}; ${out} out and ${incoming} in: lost 0, doubled 0, out of order 0${again > 0 ? ` (${again} requests made again)` : ''}`;
+    const after = await client.status();
+    const faults = [...faultsOf(sums), ...traffic.refused, ...after.violations];
+    const extra = (['repeated', 'unreadable', 'dropped'] as const)
+      .map((fate) => [after.fates[fate] - before.fates[fate], fate] as const)
+      .filter(([count]) => count > 0)
+      .map(([count, fate]) => `${count} ${fate} under the same id`);
+    if (traffic.repeated > 0) extra.push(`${traffic.repeated} requests made again`);
+    const figures = `${sums.out.sent} out and ${sums.in.sent} in: ${totals(sums)}${extra.length > 0 ? ` (${extra.join(', ')})` : ''}`;
+    if (faults.length > 0) throw new Error(`${told}; ${figures}\n${faults.join('\n')}`);
+    return `${told}; ${figures}`;
   };
 }
 
-/** Milliseconds from now until the number is connected anew, as the network sees it. */
-async function reconnects(
-  { stage, phone }: Play,
-  deed: () => Promise<unknown>,
-  timeoutMs: number,
-): Promise<string> {
+type BothWays = Awaited<ReturnType<Traffic['sums']>>;
+const FAULTS = ['lost', 'doubled', 'disordered'] as const;
+
+const totals = ({ out, in: incoming }: BothWays): string =>
+  FAULTS.map((what) => `${what} ${out[what].length + incoming[what].length}`).join(', ');
+
+const faultsOf = (sums: BothWays): string[] =>
+  (['out', 'in'] as const).flatMap((way) =>
+    FAULTS.filter((what) => sums[way][what].length > 0).map(
+      (what) => `${way} ${what}: ${sums[way][what].slice(0, 5).join(', ')}`,
+    ),
+  );
+
+/** From now until the number has logged in anew, as the network sees it. It is the only number there. */
+async function reconnects({ stage }: Play, deed: () => Promise<unknown>, timeoutMs: number): Promise<string> {
   const { client } = stage.network;
-  const logins = async () => {
-    const stanzas = await client.stanzas({ number: phone.number, way: 'out', tag: 'success' });
-    return stanzas;
-  };
-  const before = (await logins()).length;
+  const newest = (await client.stanzas({ way: 'out', tag: 'success' })).at(-1)?.seq ?? 0;
   const began = Date.now();
   await deed();
-  const next = await until(async () => (await logins())[before], {
-    what: 'the number is connected anew',
-    timeoutMs,
-    everyMs: 50,
-  });
-  return seconds(next.at - began);
+  const login = await until(
+    async () => (await client.stanzas({ way: 'out', tag: 'success', after: newest })).at(-1),
+    { what: 'the number is connected anew', timeoutMs, everyMs: 50 },
+  );
+  return seconds(login.at - began);
 }
 
 const enginePod = async ({ stage }: Play): Promise<PodSeen> => {

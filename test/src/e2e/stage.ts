@@ -139,10 +139,16 @@ export class E2eStage {
     const lines = said.flatMap((text) => text.trimEnd().split('\n').slice(-25));
     const logs = await Promise.all(
       ['api', 'operator', 'worker'].map((name) =>
-        this.kubectl('logs', '-l', `app.kubernetes.io/component=${name}`, '--tail=8').catch(String),
+        this.kubectl('logs', '-l', `app.kubernetes.io/component=${name}`, '--tail=200').catch(String),
       ),
     );
-    return [...lines, ...logs].join('\n');
+    const complaints = logs.flatMap((text) =>
+      text
+        .split('\n')
+        .filter((line) => !line.includes('"level":"info"'))
+        .slice(-10),
+    );
+    return [...lines, ...complaints].join('\n');
   }
 
   async #prepare(): Promise<void> {
