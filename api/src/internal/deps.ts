@@ -20,6 +20,7 @@ export type InternalConfig = Pick<
   | 'leaseMs'
   | 'renewMs'
   | 'redisUrl'
+  | 'redisCa'
   | 'redisPrefix'
   | 'engineRedisUrl'
   | 'redisAcl'

@@ -62,6 +62,8 @@ const acquire = {
       username: z.string().nullable(),
       password: z.string().nullable(),
       key_prefix: z.string(),
+      /** Certificate authority (PEM) that a `rediss://` address is checked against; the public ones when absent. */
+      ca: z.string().optional(),
     }),
     command_key: base64(),
   }),

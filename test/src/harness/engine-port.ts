@@ -68,7 +68,7 @@ export async function createPortWorld(options: PortOptions = {}): Promise<PortWo
       log: logTo(options.log),
     });
     replicas.push({ listener, database });
-    return `${config.internalTlsCert ? 'https' : 'http'}://127.0.0.1:${listener.port}/`;
+    return `${config.internalTlsCert() ? 'https' : 'http'}://127.0.0.1:${listener.port}/`;
   };
   const url = await addReplica();
   const operator = new OperatorClient({ baseUrl: url, token: OPERATOR_TOKEN, timeoutMs: 10_000 });
@@ -131,12 +131,13 @@ function configOf(world: World): InternalConfig {
   return {
     internalHost: '127.0.0.1',
     internalPort: 0,
-    internalTlsCert: undefined,
-    internalTlsKey: undefined,
+    internalTlsCert: () => undefined,
+    internalTlsKey: () => undefined,
     operatorToken: OPERATOR_TOKEN,
     leaseMs: 45_000,
     renewMs: 10_000,
     redisUrl: redisUrl(),
+    redisCa: undefined,
     redisPrefix: world.keys.instance('').slice(0, -'i::'.length),
     engineRedisUrl: undefined,
     redisAcl: true,

@@ -72,23 +72,24 @@ export const WAYS: Record<string, object> = {
   'everything at once': everything(),
 };
 
+const placement = {
+  nodeSelector: { pool: 'messages' },
+  tolerations: [{ key: 'messages', operator: 'Exists' }],
+  affinity: { nodeAffinity: {} },
+  topologySpreadConstraints: [
+    { maxSkew: 1, topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'ScheduleAnyway' },
+  ],
+  priorityClassName: 'system-cluster-critical',
+  podLabels: { team: 'messages' },
+  podAnnotations: { note: 'yes' },
+  serviceAccountAnnotations: { role: 'files' },
+  extraEnv: [{ name: 'TZ', value: 'America/Sao_Paulo' }],
+  extraEnvFrom: [{ configMapRef: { name: 'proxy', optional: true } }],
+  extraVolumes: [{ name: 'extra', emptyDir: {} }],
+  extraVolumeMounts: [{ name: 'extra', mountPath: '/extra' }],
+};
+
 function everything(): object {
-  const placement = {
-    nodeSelector: { pool: 'messages' },
-    tolerations: [{ key: 'messages', operator: 'Exists' }],
-    affinity: { nodeAffinity: {} },
-    topologySpreadConstraints: [
-      { maxSkew: 1, topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'ScheduleAnyway' },
-    ],
-    priorityClassName: 'system-cluster-critical',
-    podLabels: { team: 'messages' },
-    podAnnotations: { note: 'yes' },
-    serviceAccountAnnotations: { role: 'files' },
-    extraEnv: [{ name: 'TZ', value: 'America/Sao_Paulo' }],
-    extraEnvFrom: [{ configMapRef: { name: 'proxy', optional: true } }],
-    extraVolumes: [{ name: 'extra', emptyDir: {} }],
-    extraVolumeMounts: [{ name: 'extra', mountPath: '/extra' }],
-  };
   return {
     fullnameOverride: 'messages',
     commonLabels: { owner: 'platform' },
