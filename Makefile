@@ -106,6 +106,10 @@ test-e2e: build ## Tests of several parts at once (ONLY=pattern for some)
 fuzz: build ## 20,000 hostile requests against every operation (FUZZ_SEED=n repeats a run)
 	@FUZZ_REQUESTS=20000 $(JEST) --selectProjects test --testPathPatterns 'src/fuzz'
 
+.PHONY: e2e
+e2e: build ## The chart on a whole Kubernetes with two nodes, as root: outages under traffic, with figures (ONLY=pattern)
+	@exec node test/dist/e2e.js
+
 ##@ Measure
 .PHONY: bench-accept
 bench-accept: build ## The accept path against its floor

@@ -27,8 +27,9 @@ export function sumsOf(sent: Line[], seen: Line[]): Sums {
     if (place === undefined) continue;
     counts.set(key, (counts.get(key) ?? 0) + 1);
     if (counts.get(key)! > 1) continue;
-    if (place < (latest.get(line.conversation) ?? -1)) disordered.push(key);
-    latest.set(line.conversation, Math.max(place, latest.get(line.conversation) ?? -1));
+    const last = latest.get(line.conversation) ?? -1;
+    if (place < last) disordered.push(`${key} after ${sent[last]!.text}`);
+    latest.set(line.conversation, Math.max(place, last));
   }
   return {
     sent: sent.length,

@@ -13,9 +13,11 @@ export interface TrafficOptions {
   /** Messages a second, each way. */
   out: number;
   in: number;
+  /** Begins every text: what was sent before is not counted again. */
+  label: string;
 }
 
-const SETTLE_MS = 180_000;
+const SETTLE_MS = 90_000;
 const TRY_AGAIN_MS = 200;
 const PATIENCE_MS = 60_000;
 
@@ -85,10 +87,8 @@ export class Traffic {
 
   async #seenByContacts(): Promise<Line[]> {
     const { network, phone } = this.#options;
-    const seen = await network.received({ from: phone.number, device: 0 });
-    return seen
-      .filter(({ fate }) => fate === 'shown' || fate === 'repeated')
-      .map(({ to, text = '' }) => ({ conversation: to, text }));
+    const seen = await network.received({ from: phone.number, device: 0, fate: 'shown' });
+    return seen.map(({ to, text = '' }) => ({ conversation: to, text }));
   }
 
   async #seenAsEvents(): Promise<Line[]> {
@@ -116,14 +116,14 @@ export class Traffic {
   }
 
   async #write(contact: Person): Promise<void> {
-    const text = `in ${++this.#n}`;
+    const text = `${this.#options.label} in ${++this.#n}`;
     this.#written.push({ conversation: contact.number, text });
     await contact.writes(text, { to: this.#options.phone.number });
   }
 
   async #send({ number }: Person): Promise<void> {
     const { client, instanceId } = this.#options;
-    const text = `out ${++this.#n}`;
+    const text = `${this.#options.label} out ${++this.#n}`;
     const body = { instance_id: instanceId, to: number, type: 'text', text: { body: text } };
     const headers = { 'Idempotency-Key': randomUUID() };
     const end = Date.now() + PATIENCE_MS;

@@ -65,6 +65,11 @@ export class ClusterNode {
     await this.ctr('images', 'import', archive);
   }
 
+  /** The same image under another name. */
+  async tag(from: string, to: string): Promise<void> {
+    await this.ctr('images', 'tag', from, to);
+  }
+
   async startKubelet(): Promise<void> {
     const { folder, programs, kubeconfig, address, name } = this.#options;
     makeCgroup(this.#cgroup);
@@ -93,6 +98,17 @@ export class ClusterNode {
       },
       START_LIMIT_MS,
     );
+  }
+
+  /** kill -9 of the first process of the one container of this name. */
+  async killContainer(name: string): Promise<void> {
+    const filter = `labels."io.kubernetes.container.name"==${name}`;
+    const ids = (await this.ctr('containers', 'list', '-q', filter)).trim().split('\n');
+    const tasks = (await this.ctr('tasks', 'list')).split('\n').map((line) => line.split(/\s+/));
+    const running = tasks.filter(([id, , state]) => ids.includes(id ?? '') && state === 'RUNNING');
+    if (running.length !== 1)
+      throw new Error(`${running.length} containers ${name} run on node ${this.name}`);
+    process.kill(Number(running[0]![1]), 'SIGKILL');
   }
 
   /** Its pods go on. */
