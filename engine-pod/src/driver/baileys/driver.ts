@@ -50,6 +50,7 @@ export class BaileysDriver implements Driver {
   /** Of the session: nothing more is waited for. */
   #leaving!: AbortController;
   #creds: AuthenticationCreds | undefined;
+  #restricted: Promise<void> = Promise.resolve();
   #link: Link | undefined;
   /** Each connection has a number; what an earlier one still does is not heard. */
   #connection = 0;
@@ -188,7 +189,8 @@ export class BaileysDriver implements Driver {
     this.#sending.attach(link);
     listenForRestriction(link.socket, (until) => {
       this.#context.log.warn({ until }, 'the network restricts the number');
-      this.#context.restricted(until).catch(() => undefined);
+      // One after the other: an end that overtakes its beginning would be undone by it.
+      this.#restricted = this.#restricted.then(() => this.#context.restricted(until)).catch(() => undefined);
     });
     storeReceipts(link.socket, (jid) => this.#isOwn(jid), this.#context.receipt);
     return link;
