@@ -19,6 +19,7 @@ import { Claimer } from './sends/claimer.js';
 import { Gate } from './sends/gate.js';
 import { Pacing } from './sends/pacing.js';
 import { Sender } from './sends/sender.js';
+import { Rest } from './small-heap.js';
 
 export interface EngineOptions {
   acquired: Acquired;
@@ -58,6 +59,7 @@ export class Engine {
   readonly #changes: Changes;
   readonly #live: Live;
   readonly #redis: RedisSide;
+  readonly #rest = new Rest();
   readonly metrics: EngineMetrics;
   #ending: Promise<void> | undefined;
 
@@ -121,6 +123,7 @@ export class Engine {
     this.#gate.end();
     await atMost(STOP_LIMITS.socketMs, this.#connection.stop());
     await atMost(STOP_LIMITS.portMs, this.#posters.drained());
+    this.#rest.stop();
     this.#redis.stop();
     this.#lease.stop();
     await this.#port.call('release', {}, STOP_LIMITS.releaseMs).catch((error: unknown) => {
@@ -160,6 +163,7 @@ export class Engine {
         write: async (entries) => {
           const from = performance.now();
           await this.#port.insist('session-write', { entries });
+          this.#rest.disturb();
           this.metrics.wroteSession(performance.now() - from);
         },
       },
@@ -186,6 +190,7 @@ export class Engine {
       },
       show: async (session, news) => (await this.#port.insist('pairing', { session, news })).open,
       changed: (open) => {
+        this.#rest.disturb();
         this.#redis.beat();
         if (!open) return;
         this.#gate.changed();
@@ -237,7 +242,10 @@ export class Engine {
         this.#claimer.ring();
       },
       returned: () => this.#pacing.giveBack(1),
-      concluded: (conclusion, ms) => this.metrics.concluded(conclusion, ms),
+      concluded: (conclusion, ms) => {
+        this.#rest.disturb();
+        this.metrics.concluded(conclusion, ms);
+      },
       doubted: (message, attempt) => {
         this.metrics.doubted();
         this.#log.warn({ message_id: message.message_id, attempt }, 'no answer yet: sending the same again');
