@@ -5,8 +5,8 @@ import { replaceEngine, type Stage } from './stage.js';
 
 const MEGABYTE = 1024 * 1024;
 const TICKS = 100;
-/** Timers of a start are over, and nothing is asked of it. */
-const IDLE_MS = 5_000;
+/** Longer than an engine waits before it takes itself to be at rest, and gives back what it does not need. */
+const IDLE_MS = 15_000;
 
 export const megabytes = (pid: number): number => residentMemory(pid) / MEGABYTE;
 
