@@ -28,8 +28,40 @@ const CONNECT_TIMEOUT_MS = 3_000;
 const STATEMENT_TIMEOUT_MS = 30_000;
 const MAX_NAMED_STATEMENTS = 500;
 
+/** How a process uses its connections to Postgres. */
+export interface PoolUse {
+  busy: number;
+  idle: number;
+  /** Statements and transactions without a connection yet. */
+  waiting: number;
+  limit: number;
+}
+
+const pools = new WeakMap<Database, () => PoolUse>();
+
+/** Of a database that `openDatabase` has opened. */
+export function poolUseOf(db: Database): PoolUse {
+  return pools.get(db)!();
+}
+
+/** The adapter makes the pool when the first statement comes. */
+class ObservedPg extends PrismaPg {
+  #pool: ReturnType<Awaited<ReturnType<PrismaPg['connect']>>['underlyingDriver']> | undefined;
+
+  override async connect() {
+    const adapter = await super.connect();
+    this.#pool = adapter.underlyingDriver();
+    return adapter;
+  }
+
+  use(limit: number): PoolUse {
+    const { totalCount = 0, idleCount = 0, waitingCount = 0 } = this.#pool ?? {};
+    return { busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount, limit };
+  }
+}
+
 export function openDatabase(options: DatabaseOptions): Database {
-  const adapter = new PrismaPg(
+  const adapter = new ObservedPg(
     {
       ...postgresConnection(options.url, options.ca),
       max: options.poolSize,
@@ -39,7 +71,9 @@ export function openDatabase(options: DatabaseOptions): Database {
     },
     { statementNameGenerator: nameStatements() },
   );
-  return new PrismaClient({ adapter });
+  const database = new PrismaClient({ adapter });
+  pools.set(database, () => adapter.use(options.poolSize));
+  return database;
 }
 
 /** Texts beyond the bound stay unnamed (''): a name is kept by every connection for ever. */

@@ -20,6 +20,8 @@ import { startInternalListener } from './internal/listener.js';
 import { WrongSealingKey } from './key-check.js';
 import { LiveCommands } from './live/commands.js';
 import { openMedia, type Media } from './media/media.js';
+import { messageMetrics } from './metrics/messages.js';
+import { storeMetrics } from './metrics/stores.js';
 import { Acceptor } from './messages/accept/acceptor.js';
 import { Doorbell } from './messages/accept/doorbell.js';
 import { PairingWatch } from './pairing/watch.js';
@@ -114,6 +116,8 @@ export async function startApi(config: ApiConfig, log: Logger, signal: AbortSign
       registry: services.registry,
     });
     closers.push(() => internal.close());
+    messageMetrics.register(services.registry);
+    storeMetrics(services.registry, services);
     const listener = await startPublicListener(services);
     closers.push(() => listener.close());
     return { port: listener.port, internalPort: internal.port, stop };

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gwk/core/log';
+import { toPublicId } from '@gwk/core/public-ids';
 import type { EngineClient } from '@gwk/core/protocol/internal-client';
 import type { Outcome, StateChange } from '@gwk/core/protocol/engine';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
@@ -27,6 +28,8 @@ export interface EngineOptions {
   pod: string;
   ackTimeoutMs: number;
   idleClaimMs: number;
+  /** Whether series of the number name its instance. */
+  nameInMetrics: boolean;
   networks: Networks;
   log: Logger;
   /** The engine cannot go on: its socket is closed, and the process is to exit with this code. */
@@ -82,12 +85,15 @@ export class Engine {
     this.#live = this.#createLive(driver);
     this.#claimer = this.#createClaimer();
     this.#redis = this.#createRedisSide();
-    this.metrics = new EngineMetrics(acquired.instance.id, {
-      state: () => this.#connection.state,
-      held: () => this.#sender.held,
-      leaseMsLeft: () => this.#lease.msLeft,
-      redisUp: () => this.#redis.up,
-    });
+    this.metrics = new EngineMetrics(
+      options.nameInMetrics ? toPublicId('instance', acquired.instance.id) : null,
+      {
+        state: () => this.#connection.state,
+        held: () => this.#sender.held,
+        leaseMsLeft: () => this.#lease.msLeft,
+        redisUp: () => this.#redis.up,
+      },
+    );
   }
 
   start(): void {
@@ -157,7 +163,7 @@ export class Engine {
       session: {
         read: async (type, keys) =>
           (await this.#port.insist('session-read', { wanted: [{ type, keys }] })).entries,
-        write: async (entries) => void (await this.#port.insist('session-write', { entries })),
+        write: (entries) => this.metrics.storing(this.#port.insist('session-write', { entries })),
       },
       readFile: (messageId, read) => this.#port.readFile(messageId, read),
       readSent: async (wa_message_id) => {
@@ -168,7 +174,10 @@ export class Engine {
         void (await this.#port.insist('restricted', { until: until?.toISOString() ?? null })),
       keepFile: (file, named) => this.#port.keepFile(file, named),
       receipt: (receipt) => this.#posters.outcomes.push(outcomeOf(receipt)),
-      inbound: (message) => this.#posters.inbound.push(message),
+      inbound: async (message) => {
+        await this.#posters.inbound.push(message);
+        this.metrics.received();
+      },
     };
   }
 
@@ -178,6 +187,7 @@ export class Engine {
       stored: this.#options.acquired.instance,
       log: this.#log,
       tell: (change: StateChange) => {
+        this.metrics.changed(change);
         this.#posters.states.push(change).catch(() => undefined);
       },
       show: async (session, news) => (await this.#port.insist('pairing', { session, news })).open,

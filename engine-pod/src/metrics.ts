@@ -1,5 +1,8 @@
 import { createRequire } from 'node:module';
 import type * as client from 'prom-client';
+import { ENGINE_METRICS } from '@gwk/core/metrics/engine';
+import { gauge, type Metric } from '@gwk/core/metrics/metric';
+import type { StateChange } from '@gwk/core/protocol/engine';
 import { INSTANCE_STATES, type InstanceState } from '@gwk/core/states';
 
 // The parts of prom-client that are used, by their files: its index loads default metrics and cluster support, which
@@ -10,6 +13,12 @@ const Counter = require('prom-client/lib/counter') as typeof client.Counter;
 const Gauge = require('prom-client/lib/gauge') as typeof client.Gauge;
 const Histogram = require('prom-client/lib/histogram') as typeof client.Histogram;
 
+/** As the default metrics of the other programs have it, which an engine does not load. */
+const RESIDENT_MEMORY = gauge({
+  name: 'process_resident_memory_bytes',
+  help: 'Resident memory size in bytes.',
+});
+
 /** Read when metrics are asked for. */
 export interface MetricSources {
   state: () => InstanceState;
@@ -18,40 +27,34 @@ export interface MetricSources {
   redisUp: () => boolean;
 }
 
-/** What an engine tells of itself to Prometheus; every series names the instance. */
+/** What an engine tells of itself to Prometheus. */
 export class EngineMetrics {
   readonly #registry = new Registry();
   readonly #concluded: client.Counter<'conclusion'>;
   readonly #seconds: client.Histogram;
   readonly #doubts: client.Counter;
   readonly #claims: client.Counter;
+  readonly #connections: client.Counter;
+  readonly #disconnections: client.Counter<'reason'>;
+  readonly #received: client.Counter;
+  readonly #storeSeconds: client.Histogram;
 
-  constructor(instanceId: string, sources: MetricSources) {
-    this.#registry.setDefaultLabels({ instance_id: instanceId });
+  /** @param instanceId null: the series of the number do not name it */
+  constructor(instanceId: string | null, sources: MetricSources) {
     const registers = [this.#registry];
-    this.#concluded = new Counter({
-      name: 'gwk_engine_messages_total',
-      help: 'Messages that left this engine, by how they ended here',
-      labelNames: ['conclusion'],
-      registers,
-    });
-    this.#seconds = new Histogram({
-      name: 'gwk_engine_message_seconds',
-      help: 'From the claim of a message to its conclusion',
-      buckets: [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 120, 900],
-      registers,
-    });
-    this.#doubts = new Counter({
-      name: 'gwk_engine_doubts_total',
-      help: 'Stanzas sent again because no answer came',
-      registers,
-    });
-    this.#claims = new Counter({
-      name: 'gwk_engine_claims_total',
-      help: 'Claims that were answered',
-      registers,
-    });
-    this.#gauges(sources);
+    this.#concluded = new Counter({ ...ENGINE_METRICS.messages, registers });
+    this.#seconds = new Histogram({ ...ENGINE_METRICS.messageSeconds, registers });
+    this.#doubts = new Counter({ ...ENGINE_METRICS.doubts, registers });
+    this.#claims = new Counter({ ...ENGINE_METRICS.claims, registers });
+    this.#connections = new Counter({ ...ENGINE_METRICS.connections, registers });
+    this.#disconnections = new Counter({ ...ENGINE_METRICS.disconnections, registers });
+    this.#received = new Counter({ ...ENGINE_METRICS.received, registers });
+    this.#storeSeconds = new Histogram({ ...ENGINE_METRICS.storeSeconds, registers });
+    this.#ofNumber(instanceId === null ? {} : { instance_id: instanceId }, sources.state);
+    this.#gauge(ENGINE_METRICS.held, sources.held);
+    this.#gauge(ENGINE_METRICS.lease, () => Math.round(sources.leaseMsLeft() / 1000));
+    this.#gauge(ENGINE_METRICS.redisUp, () => (sources.redisUp() ? 1 : 0));
+    this.#gauge(RESIDENT_MEMORY, () => process.memoryUsage.rss());
   }
 
   text(): Promise<string> {
@@ -71,32 +74,43 @@ export class EngineMetrics {
     this.#claims.inc();
   }
 
-  #gauges(sources: MetricSources): void {
-    this.#gauge('gwk_instance_connected', '1 while the number is connected', () =>
-      sources.state() === 'connected' ? 1 : 0,
-    );
-    this.#gauge('gwk_engine_held_messages', 'Messages claimed and not yet settled', sources.held);
-    this.#gauge('gwk_engine_lease_seconds', 'Until the socket closes unless the lease is renewed', () =>
-      Math.round(sources.leaseMsLeft() / 1000),
-    );
-    this.#gauge('gwk_engine_redis_up', '1 while connected to Redis', () => (sources.redisUp() ? 1 : 0));
-    this.#gauge('process_resident_memory_bytes', 'Resident memory', () => process.memoryUsage.rss());
-    const states = new Gauge({
-      name: 'gwk_instance_state',
-      help: '1 for the state that the instance is in',
-      labelNames: ['state'],
-      registers: [this.#registry],
-      collect() {
-        for (const state of INSTANCE_STATES) this.set({ state }, state === sources.state() ? 1 : 0);
-      },
-    });
-    states.set({ state: sources.state() }, 1);
+  changed({ state, reason }: StateChange): void {
+    if (state === 'connected') this.#connections.inc();
+    if (state === 'disconnected') this.#disconnections.inc({ reason: reason ?? 'unknown' });
+    if (state === 'logged_out' || state === 'banned') this.#disconnections.inc({ reason: state });
   }
 
-  #gauge(name: string, help: string, read: () => number): void {
+  received(): void {
+    this.#received.inc();
+  }
+
+  async storing(write: Promise<unknown>): Promise<void> {
+    const began = performance.now();
+    await write;
+    this.#storeSeconds.observe((performance.now() - began) / 1000);
+  }
+
+  #ofNumber(own: { instance_id?: string }, state: MetricSources['state']): void {
+    const registers = [this.#registry];
     new Gauge({
-      name,
-      help,
+      ...ENGINE_METRICS.connected,
+      registers,
+      collect() {
+        this.set(own, state() === 'connected' ? 1 : 0);
+      },
+    });
+    new Gauge({
+      ...ENGINE_METRICS.state,
+      registers,
+      collect() {
+        for (const each of INSTANCE_STATES) this.set({ ...own, state: each }, each === state() ? 1 : 0);
+      },
+    });
+  }
+
+  #gauge(metric: Metric<never>, read: () => number): void {
+    new Gauge({
+      ...metric,
       registers: [this.#registry],
       collect() {
         this.set(read());

@@ -89,6 +89,7 @@ class RunningEngine {
         pod,
         ackTimeoutMs,
         idleClaimMs,
+        nameInMetrics: this.#config.metricsInstance,
         networks: networksOf(this.#config),
       };
       this.#engine = new Engine({ ...options, log, lost });

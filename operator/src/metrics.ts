@@ -1,3 +1,5 @@
+import type { Metric } from '@gwk/core/metrics/metric';
+import { OPERATOR_METRICS } from '@gwk/core/metrics/operator';
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { Cluster, Pod } from './cluster/cluster.js';
 import type { Controller } from './controller/controller.js';
@@ -11,42 +13,31 @@ export interface Watched {
   unreadable: () => number;
 }
 
+/** What is looked at when Prometheus asks. */
+export function observedGauge(registry: Registry, metric: Metric<never>, read: () => number): void {
+  new Gauge({
+    ...metric,
+    registers: [registry],
+    collect() {
+      this.set(read());
+    },
+  });
+}
+
 /** Read when asked for; counting costs nothing while nobody asks. */
 export function operatorMetrics({ cluster, controller, unreadable }: Watched): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const gauge = (name: string, help: string, read: () => number) =>
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        this.set(read());
-      },
-    });
-  gauge('gwk_operator_instances', 'Instance resources known.', () => cluster.keys().length);
-  gauge('gwk_operator_queue_depth', 'Instances waiting for a pass or in one.', () => controller.queue.depth);
-  gauge(
-    'gwk_operator_api_silent_seconds',
-    'Since the API last answered an observation.',
-    () => controller.silentMs / 1000,
-  );
-  gauge('gwk_operator_broken_manifests', 'Manifests of which nothing is used.', unreadable);
+  observedGauge(registry, OPERATOR_METRICS.instances, () => cluster.keys().length);
+  observedGauge(registry, OPERATOR_METRICS.queueDepth, () => controller.queue.depth);
+  observedGauge(registry, OPERATOR_METRICS.apiSilent, () => controller.silentMs / 1000);
+  observedGauge(registry, OPERATOR_METRICS.brokenManifests, unreadable);
   upgrades(controller, registry);
   podsByPhase(cluster, registry);
   conditions(cluster, registry);
-  const passes = new Counter({
-    name: 'gwk_operator_passes_total',
-    help: 'Passes over one instance, by result.',
-    labelNames: ['result'],
-    registers: [registry],
-  });
-  const ends = new Counter({
-    name: 'gwk_operator_engine_ends_total',
-    help: 'Engines that ended, by whether they were asked to.',
-    labelNames: ['asked'],
-    registers: [registry],
-  });
+  const registers = [registry];
+  const passes = new Counter({ ...OPERATOR_METRICS.passes, registers });
+  const ends = new Counter({ ...OPERATOR_METRICS.engineEnds, registers });
   controller.onPass = (result) => passes.inc({ result });
   controller.onEnd = (asked) => ends.inc({ asked: String(asked) });
   return registry;
@@ -54,9 +45,7 @@ export function operatorMetrics({ cluster, controller, unreadable }: Watched): R
 
 function upgrades({ rollout }: Controller, registry: Registry): void {
   new Gauge({
-    name: 'gwk_operator_rollout',
-    help: 'Instances on their way to the present version of the engine, and those that wait for their turn.',
-    labelNames: ['state'],
+    ...OPERATOR_METRICS.rollout,
     registers: [registry],
     collect() {
       this.set({ state: 'moving' }, rollout.moving);
@@ -67,9 +56,7 @@ function upgrades({ rollout }: Controller, registry: Registry): void {
 
 function podsByPhase(cluster: Cluster, registry: Registry): void {
   new Gauge({
-    name: 'gwk_operator_pods',
-    help: 'Instances by the phase of their pod.',
-    labelNames: ['phase'],
+    ...OPERATOR_METRICS.pods,
     registers: [registry],
     collect() {
       const counts = new Map<string, number>(PHASES.map((phase) => [phase, 0]));
@@ -84,9 +71,7 @@ function podsByPhase(cluster: Cluster, registry: Registry): void {
 
 function conditions(cluster: Cluster, registry: Registry): void {
   new Gauge({
-    name: 'gwk_operator_conditions',
-    help: 'Instances by condition and its status.',
-    labelNames: ['type', 'status'],
+    ...OPERATOR_METRICS.conditions,
     registers: [registry],
     collect() {
       this.reset();

@@ -1,4 +1,6 @@
-import { collectDefaultMetrics, Gauge, Histogram, type Registry } from 'prom-client';
+import { API_METRICS } from '@gwk/core/metrics/api';
+import { collectDefaultMetrics, Histogram, type Registry } from 'prom-client';
+import { observedGauge } from '../metrics/gauge.js';
 import type { Exchange } from './exchange.js';
 
 /** What /metrics says of this process. */
@@ -8,21 +10,8 @@ export class Metrics {
 
   constructor(registry: Registry, inFlight: () => number) {
     collectDefaultMetrics({ register: registry });
-    this.#durations = new Histogram({
-      name: 'gwk_http_request_duration_seconds',
-      help: 'Requests to the public listener, by operation and status.',
-      labelNames: ['operation', 'status'],
-      buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
-      registers: [registry],
-    });
-    new Gauge({
-      name: 'gwk_http_requests_in_flight',
-      help: 'Requests being answered now.',
-      registers: [registry],
-      collect() {
-        this.set(inFlight());
-      },
-    });
+    this.#durations = new Histogram({ ...API_METRICS.httpDuration, registers: [registry] });
+    observedGauge(registry, API_METRICS.httpInFlight, inFlight);
   }
 
   /** Children are kept: looking labels up costs more than counting. */

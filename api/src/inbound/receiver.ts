@@ -8,6 +8,7 @@ import { fence } from '../internal/fence.js';
 import { isUndone } from '../internal/grouping.js';
 import { RefusalError, type Verdict } from '../internal/refusal.js';
 import { Policies } from '../messages/accept/policies.js';
+import { messageMetrics } from '../metrics/messages.js';
 import { arrivalOf, namesToLink, type Arrival, type InboundItem } from './arrival.js';
 import { decide, type Meaning, type Word } from './decide.js';
 import { gather, type Known } from './gather.js';
@@ -58,6 +59,12 @@ export class Receiver {
   }
 
   async receive(item: InboundItem): Promise<Received> {
+    const received = await this.#receive(item);
+    if (received.result === 'written') messageMetrics.received(item.message.type);
+    return received;
+  }
+
+  async #receive(item: InboundItem): Promise<Received> {
     const outcome = await this.#groups.submit(item);
     if (outcome.kind === 'done') return receivedAs(outcome.result);
     const { arrival } = outcome;

@@ -1,3 +1,4 @@
+import { API_METRICS } from '@gwk/core/metrics/api';
 import { Histogram, type Registry } from 'prom-client';
 
 /** Calls of engines and the operator, by route and status. */
@@ -5,13 +6,7 @@ export class InternalMetrics {
   readonly #durations: Histogram<'route' | 'status'>;
 
   constructor(registry: Registry) {
-    this.#durations = new Histogram({
-      name: 'gwk_internal_call_duration_seconds',
-      help: 'Calls to the internal listener, by route and status.',
-      labelNames: ['route', 'status'],
-      buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5],
-      registers: [registry],
-    });
+    this.#durations = new Histogram({ ...API_METRICS.internalDuration, registers: [registry] });
   }
 
   observe(route: string, status: number, seconds: number): void {

@@ -1,5 +1,9 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { WORKER_METRICS } from '@gwk/core/metrics/worker';
+import type { Metric } from '@gwk/core/metrics/metric';
+import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
 import type { PreparationResult } from '../media/prepare/preparer.js';
+import { observedGauge, observedGauges } from '../metrics/gauge.js';
+import type { Backlog } from './backlog.js';
 import type { Conclusion } from './delivery/types.js';
 
 /** What deliveries report. */
@@ -10,82 +14,33 @@ export interface DeliveryMetrics {
 /** What is looked at when somebody asks. */
 export interface Observed {
   inFlight: () => number;
-  /** Seconds by which the oldest due delivery is late; 0 where none is. */
-  queueAge: () => Promise<number>;
-  /** Seconds since the oldest message that is not prepared was accepted; 0 where none is. */
-  preparationAge: () => Promise<number>;
+  /** Null where Postgres does not say. */
+  backlog: () => Promise<Backlog | null>;
 }
 
 /** What /metrics of a worker says. */
 export class WorkerMetrics implements DeliveryMetrics {
   readonly registry = new Registry();
-  readonly #deliveries: Counter<'verdict'>;
+  readonly #attempts: Counter<'verdict'>;
   readonly #latency: Histogram;
   readonly #sweeps: Counter<'sweep' | 'result'>;
   readonly #swept: Counter<'sweep'>;
   readonly #preparations: Counter<'result'>;
 
-  constructor({ inFlight, queueAge, preparationAge }: Observed) {
+  constructor({ inFlight, backlog }: Observed) {
     const registers = [this.registry];
     collectDefaultMetrics({ register: this.registry });
-    this.#deliveries = new Counter({
-      name: 'gwk_webhook_attempts_total',
-      help: 'Attempts to deliver webhooks, by what became of the delivery.',
-      labelNames: ['verdict'],
-      registers,
-    });
-    this.#latency = new Histogram({
-      name: 'gwk_webhook_latency_seconds',
-      help: 'How long webhook destinations took to answer.',
-      buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
-      registers,
-    });
-    this.#sweeps = new Counter({
-      name: 'gwk_worker_sweeps_total',
-      help: 'Passes of the loops of this worker, by result.',
-      labelNames: ['sweep', 'result'],
-      registers,
-    });
-    this.#swept = new Counter({
-      name: 'gwk_worker_swept_total',
-      help: 'What the loops of this worker have dealt with: messages, rows, instances.',
-      labelNames: ['sweep'],
-      registers,
-    });
-    new Gauge({
-      name: 'gwk_webhook_calls_in_flight',
-      help: 'Webhook calls under way in this worker.',
-      registers,
-      collect() {
-        this.set(inFlight());
-      },
-    });
-    new Gauge({
-      name: 'gwk_webhook_queue_age_seconds',
-      help: 'How late the oldest due delivery is, those under way included; NaN where Postgres does not say.',
-      registers,
-      async collect() {
-        this.set(await queueAge().catch(() => Number.NaN));
-      },
-    });
-    this.#preparations = new Counter({
-      name: 'gwk_preparations_total',
-      help: 'Messages with files and previews, by what became of their preparation: prepared, retried, unavailable.',
-      labelNames: ['result'],
-      registers,
-    });
-    new Gauge({
-      name: 'gwk_preparation_age_seconds',
-      help: 'How long the oldest message with a file has not been prepared; NaN where Postgres does not say.',
-      registers,
-      async collect() {
-        this.set(await preparationAge().catch(() => Number.NaN));
-      },
-    });
+    this.#attempts = new Counter({ ...WORKER_METRICS.attempts, registers });
+    this.#latency = new Histogram({ ...WORKER_METRICS.latency, registers });
+    this.#sweeps = new Counter({ ...WORKER_METRICS.sweeps, registers });
+    this.#swept = new Counter({ ...WORKER_METRICS.swept, registers });
+    this.#preparations = new Counter({ ...WORKER_METRICS.preparations, registers });
+    observedGauge(this.registry, WORKER_METRICS.callsInFlight, inFlight);
+    backlogGauges(this.registry, backlog);
   }
 
   concluded({ verdict, latencyMs }: Conclusion): void {
-    this.#deliveries.inc({ verdict });
+    this.#attempts.inc({ verdict });
     if (latencyMs !== null) this.#latency.observe(latencyMs / 1000);
   }
 
@@ -97,4 +52,32 @@ export class WorkerMetrics implements DeliveryMetrics {
     this.#sweeps.inc({ sweep, result: ok ? 'ok' : 'error' });
     if (amount > 0) this.#swept.inc({ sweep }, amount);
   }
+}
+
+/** Series whose numbers nobody knows say NaN: an old number would look like a calm one. */
+function backlogGauges(registry: Registry, backlog: Observed['backlog']): void {
+  const number = (metric: Metric<never>, read: (seen: Backlog) => number): void =>
+    observedGauge(registry, metric, async () => {
+      const seen = await backlog();
+      return seen ? read(seen) : Number.NaN;
+    });
+  const numbers = (metric: Metric, read: (seen: Backlog) => Record<string, number>): void => {
+    let known: string[] = [];
+    observedGauges(registry, metric, async () => {
+      const seen = await backlog();
+      if (!seen) return Object.fromEntries(known.map((value) => [value, Number.NaN]));
+      known = Object.keys(read(seen));
+      return read(seen);
+    });
+  };
+  number(WORKER_METRICS.queueDeliveries, ({ deliveries }) => deliveries);
+  number(WORKER_METRICS.queueAge, ({ deliveryAge }) => deliveryAge);
+  numbers(WORKER_METRICS.endpoints, ({ endpoints }) => endpoints);
+  numbers(WORKER_METRICS.sendMessages, ({ sends }) => sends);
+  number(WORKER_METRICS.sendAge, ({ sendAge }) => sendAge);
+  numbers(WORKER_METRICS.instances, ({ instances }) => instances);
+  number(WORKER_METRICS.instancesDown, ({ instancesDown }) => instancesDown);
+  number(WORKER_METRICS.preparationAge, ({ preparationAge }) => preparationAge);
+  number(WORKER_METRICS.retentionLate, ({ retentionLate }) => retentionLate);
+  number(WORKER_METRICS.databaseBytes, ({ databaseBytes }) => databaseBytes);
 }

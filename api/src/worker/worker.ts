@@ -7,13 +7,14 @@ import { openDatabase } from '../database.js';
 import { monitorSweep } from '../interactive-status/monitor.js';
 import { Acceptor } from '../messages/accept/acceptor.js';
 import { MediaLinks } from '../media/links.js';
-import { preparationAge } from '../media/prepare/take.js';
 import { openWorkerMedia } from '../media/worker.js';
+import { messageMetrics } from '../metrics/messages.js';
+import { storeMetrics } from '../metrics/stores.js';
 import { Doorbell } from '../messages/accept/doorbell.js';
 import { AddressGuard, guardedAgent } from '../net/guard.js';
 import { closeRedis, openRedis } from '../redis.js';
 import { readEnvironmentPolicy, untilUsable } from '../startup.js';
-import { queueAge } from './delivery/claim.js';
+import { backlogReader } from './backlog.js';
 import { Deliveries, type DeliveryDeps } from './delivery/deliveries.js';
 import { startHealthListener } from './health.js';
 import { WorkerMetrics } from './metrics.js';
@@ -64,9 +65,10 @@ export async function startWorker(
     const doorbell = new Doorbell(redis, new RedisKeys(config.redisPrefix));
     const metrics: WorkerMetrics = new WorkerMetrics({
       inFlight: () => deliveries.inFlight,
-      queueAge: () => queueAge(db),
-      preparationAge: () => preparationAge(db),
+      backlog: backlogReader(db),
     });
+    messageMetrics.register(metrics.registry);
+    storeMetrics(metrics.registry, { db, redis });
     const deliveries = makeDeliveries(config, { db, sealer, log, metrics }, closers);
     const ended = new AbortController();
     const listener = await startHealthListener(config, {

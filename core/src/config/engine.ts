@@ -51,6 +51,11 @@ export const engineSettings = {
     types.text().optional(),
     'Certificate authority (PEM) of the media hosts of that network.',
   ),
+  metricsInstance: setting(
+    'GWK_ENGINE_METRICS_INSTANCE',
+    types.flag().default(true),
+    'Whether metrics of the number name its instance (label `instance_id`).',
+  ),
   ackTimeoutMs: setting(
     'GWK_ENGINE_ACK_TIMEOUT_MS',
     types.integer(100, 120_000).default(20_000),

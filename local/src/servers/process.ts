@@ -86,8 +86,9 @@ function tetherTo(signal: string): string[] {
   return setprivWorks ? ['setpriv', '--pdeathsig', signal] : [];
 }
 
-export function works([command, ...args]: string[]): boolean {
-  return spawnSync(command!, args, { stdio: 'ignore', env: process.env }).status === 0;
+export function works([command, ...args]: string[], cwd?: string): boolean {
+  const options = { stdio: 'ignore', env: process.env, ...(cwd !== undefined && { cwd }) } as const;
+  return spawnSync(command!, args, options).status === 0;
 }
 
 const sizeOf = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { unpackDebianPackage } from './debian-package.js';
 import { works } from './process.js';
 
 /** How to start a server that reads its settings from standard input. */
@@ -23,8 +24,6 @@ const SERVERS = ['redis-server', 'valkey-server'];
 /** Debian's package of the server would also start a service; the tools hold the same binary under another name. */
 const DEBIAN_PACKAGE = 'redis-tools';
 const DEBIAN_BINARY = 'redis-check-rdb';
-/** Also what is installed is downloaded: it may be where this user cannot reach it. */
-const DOWNLOAD = ['--download-only', '--reinstall', '--no-install-recommends'];
 const IMAGE = 'redis:7';
 
 const NOT_TO_BE_HAD =
@@ -90,28 +89,8 @@ function installed(cacheDir: string): RedisCommand | undefined {
   return apt(install) || (apt(['update', '-q']) && apt(install)) ? debianTool(cacheDir) : undefined;
 }
 
-/** An ordinary user cannot install, but can download and unpack: apt gets folders of its own for that. */
 function downloaded(cacheDir: string): RedisCommand | undefined {
-  if (pathOf('apt-get') === undefined) return undefined;
-  const state = join(cacheDir, 'state');
-  const cache = join(cacheDir, 'cache');
-  const archives = join(cache, 'archives');
-  for (const folder of [join(state, 'lists/partial'), join(archives, 'partial')]) {
-    mkdirSync(folder, { recursive: true });
-  }
-  const settings = {
-    'Dir::State': state,
-    'Dir::Cache': cache,
-    'Dir::State::status': '/var/lib/dpkg/status',
-    'Debug::NoLocking': 'true',
-  };
-  const options = Object.entries(settings).flatMap(([key, value]) => ['-o', `${key}=${value}`]);
-  const apt = (...args: string[]) => works(['apt-get', ...options, '-q', '-y', ...args]);
-  if (!apt('update') || !apt('install', ...DOWNLOAD, DEBIAN_PACKAGE)) return undefined;
-  for (const archive of readdirSync(archives).filter((name) => name.endsWith('.deb'))) {
-    if (!works(['dpkg', '-x', join(archives, archive), join(cacheDir, 'root')])) return undefined;
-  }
-  for (const folder of [state, cache]) rmSync(folder, { recursive: true, force: true });
+  if (pathOf('apt-get') === undefined || !unpackDebianPackage(DEBIAN_PACKAGE, cacheDir)) return undefined;
   return unpacked(cacheDir);
 }
 

@@ -342,9 +342,9 @@ END $$;
 -- What decisions about outbound messages are made on.
 CREATE FUNCTION gwk_message_facts(ids uuid[]) RETURNS TABLE (
   now timestamptz, message_id uuid, account_id uuid, instance_id uuid, wa_message_id text, group_id text,
-  contact_name text, version integer, created_at timestamptz, status text, error_code text, error_message text,
-  rendered_as text, played boolean, sent_at timestamptz, delivered_at timestamptz, read_at timestamptz,
-  failed_at timestamptz, claim_epoch integer, claim_holder uuid, attempted_at timestamptz
+  contact_name text, version integer, created_at timestamptz, scheduled_for timestamptz, status text, error_code text,
+  error_message text, rendered_as text, played boolean, sent_at timestamptz, delivered_at timestamptz,
+  read_at timestamptz, failed_at timestamptz, claim_epoch integer, claim_holder uuid, attempted_at timestamptz
 )
 LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -353,9 +353,9 @@ AS $$
 BEGIN
   RETURN QUERY
   SELECT clock_timestamp(), m.id, m.account_id, m.instance_id, m.wa_message_id, v.group_id,
-    gwk_contact_name(v.contact_id), m.version, m.created_at::timestamptz, m.status, m.error_code, m.error_message,
-    m.rendered_as, m.played, m.sent_at::timestamptz, m.delivered_at::timestamptz, m.read_at::timestamptz,
-    m.failed_at::timestamptz, o.claim_epoch, o.claim_holder, o.attempted_at::timestamptz
+    gwk_contact_name(v.contact_id), m.version, m.created_at::timestamptz, m.scheduled_for::timestamptz, m.status,
+    m.error_code, m.error_message, m.rendered_as, m.played, m.sent_at::timestamptz, m.delivered_at::timestamptz,
+    m.read_at::timestamptz, m.failed_at::timestamptz, o.claim_epoch, o.claim_holder, o.attempted_at::timestamptz
   FROM unnest(ids) AS wanted(id)
   JOIN messages m ON m.id = wanted.id AND m.direction = 'outbound'
   JOIN conversations v ON v.id = m.conversation_id

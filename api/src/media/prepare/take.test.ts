@@ -1,8 +1,7 @@
 import type { Acceptor } from '../../messages/accept/acceptor.js';
 import { newUuid, toPublicId } from '@gwk/core/ids';
 import { createWorld, type World } from '@gwk/test/harness/acceptance';
-import { WorkerMetrics } from '../../worker/metrics.js';
-import { preparationAge, takeUnprepared } from './take.js';
+import { takeUnprepared } from './take.js';
 
 let world: World;
 let acceptor: Acceptor;
@@ -68,19 +67,4 @@ test('the oldest of an account come first, and what is taken is not taken again'
   const first = await takeUnprepared(world.database, { ...PLACES, busy: new Map() });
   const second = await takeUnprepared(world.database, { ...PLACES, busy: new Map() });
   expect([...first, ...second].map(({ message_id }) => message_id)).toEqual(ids);
-});
-
-test('the metrics of a worker say for how long messages have not been prepared, and what became of them', async () => {
-  const metrics = new WorkerMetrics({
-    inFlight: () => 0,
-    queueAge: async () => 0,
-    preparationAge: () => preparationAge(world.database),
-  });
-  expect(await metrics.registry.metrics()).toContain('gwk_preparation_age_seconds 0\n');
-  await queue(await account(), 1);
-  await world.database.outboxEntry.updateMany({ data: { createdAt: new Date(Date.now() - 600_000) } });
-  metrics.preparation('retried');
-  const text = await metrics.registry.metrics();
-  expect(Number(/^gwk_preparation_age_seconds (.*)$/m.exec(text)?.[1])).toBeGreaterThanOrEqual(599);
-  expect(text).toContain('gwk_preparations_total{result="retried"} 1\n');
 });

@@ -26,10 +26,3 @@ export function takeUnprepared(db: Queryable, { most, perAccount, holdMs, busy }
     SELECT * FROM gwk_take_unprepared(${most}::integer, ${perAccount}::integer, ${holdMs}::integer,
       ${[...busy.keys()]}::uuid[], ${[...busy.values()]}::integer[])`;
 }
-
-/** Seconds since the oldest message that is not prepared was accepted. */
-export async function preparationAge(db: Queryable): Promise<number> {
-  const [row] = await db.$queryRaw<{ age: number | null }[]>`
-    SELECT extract(epoch FROM now() - min(created_at))::double precision AS age FROM outbox WHERE NOT prepared`;
-  return Math.max(0, row?.age ?? 0);
-}

@@ -8,6 +8,7 @@ import type { Sealer } from '@gwk/core/sealing';
 import type { Caller } from '../../accounts/caller.js';
 import type { Queryable } from '../../database.js';
 import { hashBody, readIdempotencyKey, RESPONSE_COLUMN } from '../../idempotency/store.js';
+import { messageMetrics } from '../../metrics/messages.js';
 import { sealContent } from '../content.js';
 import { newWaMessageId } from '../wa-message-id.js';
 import { answerOf } from './answer.js';
@@ -101,6 +102,7 @@ export class Acceptor {
       if (result.kind === 'again') continue;
       if (result.kind === 'refused') throw result.problem;
       if (result.kind === 'replay') return { body: result.body, replayed: true };
+      messageMetrics.accepted(item.draft.type);
       await result.rung;
       failpoint('api.accept.after-xadd');
       return { body: result.body, replayed: false };

@@ -3,6 +3,7 @@ import type { FailureCode, MessageStatus } from '@gwk/core/states';
 import type { Queryable } from '../../database.js';
 import { eventItem } from '../../events/emit.js';
 import { subjectOf } from '../../events/subjects.js';
+import { messageMetrics } from '../../metrics/messages.js';
 import { decideChange, type Finding, type MessageChange, type MessageFacts } from './decide.js';
 
 /**
@@ -31,6 +32,7 @@ export interface FactsRow {
   contact_name: string | null;
   version: number;
   created_at: Date;
+  scheduled_for: Date | null;
   status: MessageStatus;
   error_code: string | null;
   error_message: string | null;
@@ -66,6 +68,8 @@ export async function applyFindings(
     const decided = decideAll(await readFacts(deps.database, open), open, holds);
     if (decided.length === 0) return;
     const made = await write(changesJson(decided), eventsJson(deps.sealer, decided));
+    for (const { messageId, before, change } of decided)
+      if (made.has(messageId)) messageMetrics.advanced(before, change.facts);
     open = decided.filter(({ messageId }) => !made.has(messageId)).map(({ learnt: again }) => again);
   }
 }
@@ -99,7 +103,7 @@ export async function failMessages(
 interface Decided {
   messageId: string;
   learnt: Learnt;
-  version: number;
+  before: MessageFacts;
   change: MessageChange;
 }
 
@@ -113,8 +117,9 @@ function decideAll(
   for (const item of learnt) {
     const row = byId.get(item.messageId);
     if (!row) continue;
-    const change = decideChange(factsOf(row, holds(item.place, row)), item.findings, row.now);
-    if (change) decided.push({ messageId: item.messageId, learnt: item, version: row.version, change });
+    const before = factsOf(row, holds(item.place, row));
+    const change = decideChange(before, item.findings, row.now);
+    if (change) decided.push({ messageId: item.messageId, learnt: item, before, change });
   }
   return decided;
 }
@@ -124,6 +129,7 @@ function factsOf(row: FactsRow, held: boolean): MessageFacts {
     subject: subjectOf(row),
     version: row.version,
     createdAt: row.created_at,
+    scheduledFor: row.scheduled_for,
     status: row.status,
     errorCode: row.error_code,
     errorMessage: row.error_message,
@@ -145,7 +151,7 @@ function readFacts(db: Queryable, learnt: readonly Learnt[]): Promise<FactsRow[]
 
 function changesJson(decided: readonly Decided[]): string {
   return JSON.stringify(
-    decided.map(({ messageId, learnt, version, change: { facts, queue, needsClaim } }) => ({
+    decided.map(({ messageId, learnt, before: { version }, change: { facts, queue, needsClaim } }) => ({
       place: learnt.place,
       message_id: messageId,
       version,

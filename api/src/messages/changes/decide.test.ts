@@ -13,6 +13,7 @@ const message = (given: Partial<MessageFacts>): MessageFacts => ({
     chat: { id: '5511900000000@s.whatsapp.net', is_group: false, phone: '5511900000000' },
   },
   version: 3,
+  scheduledFor: null,
   createdAt: CREATED,
   status: 'sending',
   errorCode: null,

@@ -15,6 +15,7 @@ export interface MessageFacts {
   subject: MessageSubject;
   version: number;
   createdAt: Date;
+  scheduledFor: Date | null;
   status: MessageStatus;
   errorCode: string | null;
   errorMessage: string | null;

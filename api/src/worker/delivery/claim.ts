@@ -51,10 +51,3 @@ export async function claimDeliveries(db: Queryable, room: Room): Promise<Claime
     secretsSealed: row.secrets,
   }));
 }
-
-/** Seconds by which the oldest due delivery is late. */
-export async function queueAge(db: Queryable): Promise<number> {
-  const [row] = await db.$queryRaw<{ age: number | null }[]>`
-    SELECT extract(epoch FROM now() - min(due_at))::double precision AS age FROM webhook_queue`;
-  return Math.max(0, row?.age ?? 0);
-}

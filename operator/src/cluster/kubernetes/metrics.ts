@@ -1,4 +1,7 @@
-import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Metric } from '@gwk/core/metrics/metric';
+import { KUBERNETES_METRICS } from '@gwk/core/metrics/operator';
+import { Counter, type Registry } from 'prom-client';
+import { observedGauge } from '../../metrics.js';
 import type { KubernetesCluster } from './kubernetes.js';
 import type { Leader } from './leader.js';
 
@@ -9,33 +12,33 @@ export interface KubernetesMetrics {
 
 /** Of what is between the operator and the Kubernetes API. */
 export function kubernetesMetrics(): KubernetesMetrics {
-  const calls = new Counter({
-    name: 'gwk_operator_kubernetes_requests_total',
-    help: 'Calls of the Kubernetes API; code 0 is one without an answer.',
-    labelNames: ['verb', 'resource', 'code'],
-    registers: [],
-  });
+  const calls = new Counter({ ...KUBERNETES_METRICS.requests, registers: [] });
   return {
     count: (verb, resource, code) => calls.inc({ verb, resource, code: String(code) }),
     register(registry, { cluster, leader }) {
       registry.registerMetric(calls);
-      const gauge = (name: string, help: string, read: () => number) =>
-        new Gauge({
-          name,
-          help,
-          registers: [registry],
-          collect() {
-            this.set(read());
-          },
-        });
       const { watches } = cluster;
-      const sum = (of: 'breaks' | 'relists') => () => watches.reduce((total, watch) => total + watch[of], 0);
-      gauge('gwk_operator_leader', '1 where this operator leads.', () => Number(leader.leading));
-      gauge('gwk_operator_watch_age_seconds', 'Since the quietest watch last said anything.', () =>
+      observedGauge(registry, KUBERNETES_METRICS.leader, () => Number(leader.leading));
+      observedGauge(registry, KUBERNETES_METRICS.watchAge, () =>
         leader.leading ? Math.max(...watches.map(({ ageMs }) => ageMs)) / 1000 : 0,
       );
-      gauge('gwk_operator_watch_breaks', 'Watches that broke since the start.', sum('breaks'));
-      gauge('gwk_operator_watch_lists', 'Lists since the start.', sum('relists'));
+      observedTotal(registry, KUBERNETES_METRICS.watchBreaks, () => sum(watches, 'breaks'));
+      observedTotal(registry, KUBERNETES_METRICS.watchLists, () => sum(watches, 'relists'));
     },
   };
 }
+
+/** What is counted elsewhere, since the start of the process. */
+function observedTotal(registry: Registry, metric: Metric<never>, read: () => number): void {
+  new Counter({
+    ...metric,
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(read());
+    },
+  });
+}
+
+const sum = (watches: KubernetesCluster['watches'], of: 'breaks' | 'relists'): number =>
+  watches.reduce((total, watch) => total + watch[of], 0);

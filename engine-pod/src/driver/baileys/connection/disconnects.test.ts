@@ -36,6 +36,12 @@ test.each<[string, Ending, Closed]>([
     ending(409),
     { ...dropped('version_rejected_409'), reconnect: 'slowly' } as Closed,
   ],
+  [
+    'a forged certificate is tried again slowly',
+    ending(400, {}, 'noise certificate signature invalid'),
+    { ...dropped('certificate_rejected'), reconnect: 'slowly' } as Closed,
+  ],
+  ['400 for another reason is a drop', ending(400), dropped('stream_error_400')],
   ['408 is a drop', ending(408), dropped('timed_out')],
   ['428 is a drop', ending(428), dropped('connection_closed')],
   ['500 is a drop', ending(500), dropped('stream_error')],

@@ -19,6 +19,7 @@ export interface Ending {
  * | 403, 406           | the account is locked; banned                            | banned                                   |
  * | 440                | another connection has these credentials                 | replaced: never reconnect                |
  * | 405, 409           | this version of the client is rejected                   | dropped, reconnect slowly                |
+ * | 400               | of the handshake: the certificate is not of the network  | dropped, reconnect slowly                |
  * | 408, 428, 500, 503 | lost, closed, unavailable, and whatever is not known     | dropped: credentials are never thrown away |
  */
 export function closedBy(ending: Ending, now: number): Closed {
@@ -39,6 +40,10 @@ export function closedBy(ending: Ending, now: number): Closed {
     case 405:
     case 409:
       return { kind: 'dropped', reason: `version_rejected_${ending.code}`, reconnect: 'slowly' };
+    case 400:
+      if (/certificat/i.test(ending.text))
+        return { kind: 'dropped', reason: 'certificate_rejected', reconnect: 'slowly' };
+      return { kind: 'dropped', reason: reasonOf(400) };
     default:
       return { kind: 'dropped', reason: reasonOf(ending.code) };
   }

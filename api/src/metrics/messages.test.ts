@@ -1,0 +1,84 @@
+import { Registry } from 'prom-client';
+import { messageMetrics, type Milestones } from './messages.js';
+
+const at = (seconds: number) => new Date(Date.UTC(2026, 0, 1) + seconds * 1000);
+const queued: Milestones = {
+  createdAt: at(0),
+  scheduledFor: null,
+  sentAt: null,
+  deliveredAt: null,
+  readAt: null,
+  failedAt: null,
+  errorCode: null,
+};
+const sent = { ...queued, sentAt: at(2) };
+const delivered = { ...sent, deliveredAt: at(5) };
+
+const registry = new Registry();
+messageMetrics.register(registry);
+afterEach(() => registry.resetMetrics());
+
+/** What was added, by name and labels; sums and counts of the histograms. */
+async function counted(before: Milestones, after: Milestones): Promise<Record<string, number>> {
+  messageMetrics.advanced(before, after);
+  const lines = (await registry.metrics()).matchAll(/^gwk_message_(\w+?)(?:\{(.*)\})? (\d+)$/gm);
+  const wanted = [...lines].filter(([, name, labels, value]) => {
+    return value !== '0' && !name!.endsWith('_bucket') && !labels?.includes('le=');
+  });
+  return Object.fromEntries(
+    wanted.map(([, name, labels, value]) => [`${name} ${labels ?? ''}`, Number(value)]),
+  );
+}
+
+const SENT = { 'statuses_total status="sent",code=""': 1 };
+const DELIVERED = { 'statuses_total status="delivered",code=""': 1 };
+
+test.each<[string, Milestones, Milestones, Record<string, number>]>([
+  [
+    'it was sent: counted from its acceptance',
+    queued,
+    sent,
+    { ...SENT, 'sent_seconds_sum ': 2, 'sent_seconds_count ': 1 },
+  ],
+  [
+    'a scheduled one was sent: counted from its time',
+    { ...queued, scheduledFor: at(1) },
+    { ...sent, scheduledFor: at(1) },
+    { ...SENT, 'sent_seconds_sum ': 1, 'sent_seconds_count ': 1 },
+  ],
+  [
+    'it was delivered',
+    sent,
+    delivered,
+    { ...DELIVERED, 'delivered_seconds_sum ': 3, 'delivered_seconds_count ': 1 },
+  ],
+  [
+    'a receipt came before the outcome: both steps are counted',
+    queued,
+    delivered,
+    {
+      ...SENT,
+      ...DELIVERED,
+      'sent_seconds_sum ': 2,
+      'sent_seconds_count ': 1,
+      'delivered_seconds_sum ': 3,
+      'delivered_seconds_count ': 1,
+    },
+  ],
+  ['it was read', delivered, { ...delivered, readAt: at(9) }, { 'statuses_total status="read",code=""': 1 }],
+  [
+    'it failed: with the code of the error',
+    queued,
+    { ...queued, failedAt: at(1), errorCode: 'expired' },
+    { 'statuses_total status="failed",code="expired"': 1 },
+  ],
+  ['it was played, or returned to its queue: nothing', delivered, delivered, {}],
+  [
+    'the clock of the network is behind: 0, not less',
+    { ...queued, createdAt: at(4) },
+    { ...sent, createdAt: at(4) },
+    { ...SENT, 'sent_seconds_count ': 1 },
+  ],
+])('%s', async (_, before, after, expected) => {
+  expect(await counted(before, after)).toEqual(expected);
+});

@@ -1,0 +1,105 @@
+import { createSweepWorld, type SweepWorld } from '@gwk/test/harness/sweeps';
+import { newUuid } from '@gwk/core/ids';
+import { openDatabase } from '../database.js';
+import { backlogReader, readBacklog } from './backlog.js';
+import { WorkerMetrics } from './metrics.js';
+
+let at: SweepWorld;
+beforeEach(async () => {
+  at = await createSweepWorld();
+});
+afterEach(() => at.world.close());
+
+const read = () => readBacklog(at.deps.db);
+const ago = (seconds: number) => new Date(Date.now() - seconds * 1000);
+
+test('where nothing waits everything is 0', async () => {
+  expect(await read()).toMatchObject({
+    sends: { scheduled: 0, waiting: 0, claimed: 0 },
+    sendAge: 0,
+    preparationAge: 0,
+    deliveries: 0,
+    deliveryAge: 0,
+    endpoints: { enabled: 0, disabled_by_owner: 0, disabled_by_gwk: 0 },
+    instancesDown: 0,
+    retentionLate: 0,
+  });
+});
+
+test('the oldest message that may leave is told, not one that waits for its number, its turn or its file', async () => {
+  const { world, deps } = at;
+  const [here, away] = [await world.addInstance(), await world.addInstance()];
+  await deps.db.instance.update({ where: { id: away }, data: { state: 'disconnected' } });
+  await deps.db.instance.update({ where: { id: here }, data: { state: 'connected' } });
+  const may = await at.accept(here);
+  for (const instance of [away, away]) await at.accept(instance);
+  const unprepared = await at.accept(here);
+  await deps.db.outboxEntry.updateMany({ data: { turnAt: ago(500) } });
+  await deps.db.outboxEntry.update({ where: { messageId: may }, data: { turnAt: ago(100) } });
+  await deps.db.outboxEntry.update({
+    where: { messageId: unprepared },
+    data: { prepared: false, createdAt: ago(900) },
+  });
+  const seen = await read();
+  expect(seen.sends).toEqual({ scheduled: 0, waiting: 4, claimed: 0 });
+  expect(Math.round(seen.sendAge / 10)).toBe(10);
+  expect(Math.round(seen.preparationAge / 10)).toBe(90);
+});
+
+test('an instance is down that was connected once, is not suspended, and is out for over five minutes', async () => {
+  const { world, deps } = at;
+  const out = { state: 'disconnected', stateChangedAt: ago(301), firstConnectedAt: ago(9000) };
+  const cases = [
+    out,
+    { ...out, state: 'logged_out' },
+    { ...out, stateChangedAt: ago(290) },
+    { ...out, suspended: true },
+    { ...out, firstConnectedAt: null },
+    { ...out, deletedAt: ago(1) },
+    { ...out, state: 'connected' },
+  ];
+  for (const data of cases) {
+    const id = await world.addInstance();
+    await deps.db.instance.update({ where: { id }, data });
+  }
+  const { instances, instancesDown } = await read();
+  expect(instancesDown).toBe(2);
+  expect(instances).toMatchObject({ connected: 1, logged_out: 1, disconnected: 4 });
+});
+
+test('destinations are told apart by who has disabled them, and content that has outlived its time is late', async () => {
+  const { world, deps } = at;
+  const instance = await world.addInstance();
+  const { accountId } = await deps.db.instance.findUniqueOrThrow({ where: { id: instance } });
+  for (const data of [{}, { enabled: false }, { enabled: false, disabledReason: 'gone' }])
+    await deps.db.webhookEndpoint.create({
+      data: { id: newUuid(), accountId, url: 'https://example.org', eventTypes: [], ...data },
+    });
+  await at.accept(instance);
+  await deps.db.messageContent.updateMany({ data: { deleteAt: ago(600) } });
+  const seen = await read();
+  expect(seen.endpoints).toEqual({ enabled: 1, disabled_by_owner: 1, disabled_by_gwk: 1 });
+  expect(Math.round(seen.retentionLate / 10)).toBe(60);
+});
+
+test('without Postgres the gauges say that nobody knows, those seen before included', async () => {
+  let backlog = backlogReader(at.deps.db);
+  const metrics = new WorkerMetrics({ inFlight: () => 3, backlog: () => backlog() });
+  expect(await metrics.registry.metrics()).toContain('gwk_send_queue_messages{state="waiting"} 0\n');
+  const gone = openDatabase({
+    url: 'postgresql://nobody@127.0.0.1:1/none',
+    poolSize: 1,
+    program: 'gwk-test',
+  });
+  backlog = backlogReader(gone);
+  const text = await metrics.registry.metrics();
+  expect(text).toContain('gwk_send_queue_messages{state="waiting"} Nan\n');
+  expect(text).toContain('gwk_send_queue_age_seconds Nan\n');
+  expect(text).toContain('gwk_webhook_calls_in_flight 3\n');
+  await gone.$disconnect();
+});
+
+test('one look serves whoever asks within ten seconds', async () => {
+  const backlog = backlogReader(at.deps.db);
+  expect(await backlog()).toBe(await backlog());
+});

@@ -1,0 +1,91 @@
+import { INSTANCE_STATES, type InstanceState } from '@gwk/core/states';
+import type { Database } from '../database.js';
+
+/** What waits, and how long it has: of the whole gateway, as Postgres knows it. */
+export interface Backlog {
+  sends: Record<'scheduled' | 'waiting' | 'claimed', number>;
+  sendAge: number;
+  preparationAge: number;
+  deliveries: number;
+  deliveryAge: number;
+  endpoints: Record<'enabled' | 'disabled_by_owner' | 'disabled_by_gwk', number>;
+  instances: Record<InstanceState, number>;
+  instancesDown: number;
+  retentionLate: number;
+  databaseBytes: number;
+}
+
+interface Row {
+  sends: Partial<Backlog['sends']> | null;
+  send_age: number | null;
+  preparation_age: number | null;
+  deliveries: number;
+  delivery_age: number | null;
+  endpoints: Partial<Backlog['endpoints']> | null;
+  instances: Partial<Backlog['instances']> | null;
+  instances_down: number;
+  retention_late: number | null;
+  database_bytes: number;
+}
+
+const FRESH_MS = 10_000;
+const DOWN_MINUTES = 5;
+
+/** One look at Postgres serves whoever asks within ten seconds; null where it does not answer. */
+export function backlogReader(db: Database): () => Promise<Backlog | null> {
+  let last: Promise<Backlog | null> | undefined;
+  let at = -Infinity;
+  return () => {
+    const now = performance.now();
+    if (!last || now - at >= FRESH_MS) {
+      at = now;
+      last = readBacklog(db).catch(() => null);
+    }
+    return last;
+  };
+}
+
+/** Ages in seconds, 0 where nothing waits. */
+export async function readBacklog(db: Database): Promise<Backlog> {
+  const [row] = await db.$queryRaw<Row[]>`
+    SELECT
+      (SELECT jsonb_object_agg(state, amount)
+        FROM (SELECT state, count(*) AS amount FROM outbox GROUP BY state) o) AS sends,
+      (SELECT extract(epoch FROM now() - min(o.turn_at))::float8 FROM outbox o
+        JOIN instances i ON i.id = o.instance_id
+        WHERE o.head AND o.prepared AND o.state = 'waiting' AND i.state = 'connected') AS send_age,
+      (SELECT extract(epoch FROM now() - min(created_at))::float8 FROM outbox WHERE NOT prepared)
+        AS preparation_age,
+      (SELECT count(*)::float8 FROM webhook_queue) AS deliveries,
+      (SELECT extract(epoch FROM now() - min(due_at))::float8 FROM webhook_queue) AS delivery_age,
+      (SELECT jsonb_object_agg(state, amount) FROM (
+        SELECT CASE WHEN enabled THEN 'enabled' WHEN disabled_reason IS NULL THEN 'disabled_by_owner'
+          ELSE 'disabled_by_gwk' END AS state, count(*) AS amount FROM webhook_endpoints GROUP BY 1) e) AS endpoints,
+      (SELECT jsonb_object_agg(state, amount) FROM (
+        SELECT state, count(*) AS amount FROM instances WHERE deleted_at IS NULL GROUP BY state) i) AS instances,
+      (SELECT count(*)::float8 FROM instances WHERE deleted_at IS NULL AND NOT suspended
+        AND first_connected_at IS NOT NULL AND state <> 'connected'
+        AND state_changed_at < now() - ${DOWN_MINUTES}::integer * interval '1 minute') AS instances_down,
+      (SELECT extract(epoch FROM now() - min(delete_at))::float8 FROM message_contents
+        WHERE delete_at < now()) AS retention_late,
+      pg_database_size(current_database())::float8 AS database_bytes`;
+  return backlogOf(row!);
+}
+
+function backlogOf(row: Row): Backlog {
+  const none = Object.fromEntries(INSTANCE_STATES.map((state) => [state, 0])) as Backlog['instances'];
+  return {
+    sends: { scheduled: 0, waiting: 0, claimed: 0, ...row.sends },
+    sendAge: age(row.send_age),
+    preparationAge: age(row.preparation_age),
+    deliveries: row.deliveries,
+    deliveryAge: age(row.delivery_age),
+    endpoints: { enabled: 0, disabled_by_owner: 0, disabled_by_gwk: 0, ...row.endpoints },
+    instances: { ...none, ...row.instances },
+    instancesDown: row.instances_down,
+    retentionLate: age(row.retention_late),
+    databaseBytes: row.database_bytes,
+  };
+}
+
+const age = (seconds: number | null): number => Math.max(0, seconds ?? 0);

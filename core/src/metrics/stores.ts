@@ -1,0 +1,22 @@
+import { gauge } from './metric.js';
+
+/** Of the programs that hold connections to Postgres and Redis: `gwk api` and `gwk worker`. */
+export const STORE_METRICS = {
+  poolConnections: gauge({
+    name: 'gwk_database_pool_connections',
+    help: 'Connections to Postgres of this process: busy with a statement or transaction, or idle.',
+    labelNames: ['state'],
+  }),
+  poolWaiting: gauge({
+    name: 'gwk_database_pool_waiting',
+    help: 'Statements and transactions that wait for a connection to Postgres.',
+  }),
+  poolLimit: gauge({
+    name: 'gwk_database_pool_limit',
+    help: 'Connections to Postgres that this process opens at most.',
+  }),
+  redisSeconds: gauge({
+    name: 'gwk_redis_ping_seconds',
+    help: 'How long Redis took to answer just now; NaN where it did not within a second.',
+  }),
+} as const;

@@ -1,0 +1,80 @@
+import { counter, gauge, histogram } from './metric.js';
+
+/**
+ * Of `gwk worker`. What is read from Postgres is the same in every replica (take the maximum, not the sum), at most
+ * ten seconds old, and NaN where Postgres does not say.
+ */
+export const WORKER_METRICS = {
+  attempts: counter({
+    name: 'gwk_webhook_attempts_total',
+    help: 'Attempts to deliver webhooks, by what became of the delivery.',
+    labelNames: ['verdict'],
+  }),
+  latency: histogram({
+    name: 'gwk_webhook_latency_seconds',
+    help: 'How long webhook destinations took to answer.',
+    buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
+  }),
+  callsInFlight: gauge({
+    name: 'gwk_webhook_calls_in_flight',
+    help: 'Webhook calls under way in this worker.',
+  }),
+  queueDeliveries: gauge({
+    name: 'gwk_webhook_queue_deliveries',
+    help: 'Deliveries that are not ended: due, under way, or waiting for their next attempt.',
+  }),
+  queueAge: gauge({
+    name: 'gwk_webhook_queue_age_seconds',
+    help: 'How late the oldest due delivery is, those under way included.',
+  }),
+  endpoints: gauge({
+    name: 'gwk_webhook_endpoints',
+    help: 'Webhook destinations: enabled, disabled by their owner, or disabled by gwk because they kept failing.',
+    labelNames: ['state'],
+  }),
+  sendMessages: gauge({
+    name: 'gwk_send_queue_messages',
+    help: 'Outbound messages that have not left, by state: scheduled, waiting, claimed by an engine.',
+    labelNames: ['state'],
+  }),
+  sendAge: gauge({
+    name: 'gwk_send_queue_age_seconds',
+    help: 'How long the oldest message has been the next of its conversation while its number is connected; the pacing of its policy included.',
+  }),
+  instances: gauge({
+    name: 'gwk_instances',
+    help: 'Instances by their stored state.',
+    labelNames: ['state'],
+  }),
+  instancesDown: gauge({
+    name: 'gwk_instances_down',
+    help: 'Instances that were connected once and have now been without a connection for over 5 minutes, suspended ones left out.',
+  }),
+  sweeps: counter({
+    name: 'gwk_worker_sweeps_total',
+    help: 'Passes of the loops of this worker, by result.',
+    labelNames: ['sweep', 'result'],
+  }),
+  swept: counter({
+    name: 'gwk_worker_swept_total',
+    help: 'What the loops of this worker have dealt with: messages, rows, instances.',
+    labelNames: ['sweep'],
+  }),
+  preparations: counter({
+    name: 'gwk_preparations_total',
+    help: 'Messages with files and previews, by what became of their preparation: prepared, retried, unavailable.',
+    labelNames: ['result'],
+  }),
+  preparationAge: gauge({
+    name: 'gwk_preparation_age_seconds',
+    help: 'How long the oldest message with a file has not been prepared.',
+  }),
+  retentionLate: gauge({
+    name: 'gwk_retention_late_seconds',
+    help: 'By how much the oldest content of a message has outlived its time.',
+  }),
+  databaseBytes: gauge({
+    name: 'gwk_database_size_bytes',
+    help: 'Size of the database, indexes included.',
+  }),
+} as const;

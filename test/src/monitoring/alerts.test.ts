@@ -1,0 +1,111 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { METRICS } from '@gwk/core/metrics/page';
+import { stringify } from 'yaml';
+import { ROOT } from '../harness/program.js';
+import { describeWithPrometheus, neededPrograms } from '../harness/prometheus/programs.js';
+import { ALERT_CASES, type AlertCase } from './cases.js';
+import { isOfOthers, metricsIn, readRules, RULES_FILE } from './rules.js';
+
+const rules = readRules();
+const configuration = readFileSync(join(ROOT, 'docs/configuration.md'), 'utf8');
+const RUNBOOKS = join(ROOT, 'docs/runbooks');
+const known = new Set(
+  Object.values(METRICS)
+    .flat()
+    .flatMap(({ name, type }) =>
+      type === 'histogram' ? [`${name}_count`, `${name}_sum`, `${name}_bucket`] : [name],
+    ),
+);
+
+const says = ({ fires }: AlertCase): string => (fires.length > 0 ? 'fires' : 'is quiet');
+
+describe.each(rules)('$alert', ({ alert, expr }) => {
+  test('names metrics that exist', () => {
+    const named = metricsIn(expr);
+    expect(named.length).toBeGreaterThan(0);
+    expect(named.filter((metric) => !known.has(metric) && !isOfOthers(metric))).toEqual([]);
+  });
+
+  test('has a page for whoever is woken by it', () => {
+    const page = readFileSync(join(RUNBOOKS, `${alert}.md`), 'utf8');
+    const headings = [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading]) => heading);
+    expect(headings).toEqual([alert, 'Symptom', 'Impact', 'Diagnosis', 'Cure']);
+    expect(page).toMatch(/```sh\n[^`]+```/);
+  });
+
+  test('its page names metrics and settings that exist', () => {
+    const page = readFileSync(join(RUNBOOKS, `${alert}.md`), 'utf8');
+    const metrics = page.match(/gwk_[a-z_]+/g) ?? [];
+    expect(metrics.filter((metric) => !known.has(metric))).toEqual([]);
+    const settings = page.match(/GWK_[A-Z_]+/g) ?? [];
+    expect(settings.filter((setting) => !configuration.includes(`\`${setting}\``))).toEqual([]);
+  });
+
+  test('has a case in which it fires', () => {
+    expect(ALERT_CASES.some((each) => each.alert === alert && each.fires.length > 0)).toBe(true);
+  });
+});
+
+test('no page is without its alert', () => {
+  const pages = readdirSync(RUNBOOKS).filter((file) => file !== 'README.md');
+  expect(pages.sort()).toEqual(rules.map(({ alert }) => `${alert}.md`).sort());
+});
+
+test('a name that no program exports is seen', () => {
+  expect(metricsIn('sum by (pod) (rate(gwk_gone_total{a="gwk_b"}[5m])) / on() gwk_x > 0')).toEqual([
+    'gwk_gone_total',
+    'gwk_x',
+  ]);
+});
+
+describeWithPrometheus('the alerts, as promtool judges them', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gwk-rules-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  const promtool = (...args: string[]) => {
+    const { status, stdout, stderr } = spawnSync(neededPrograms().promtool, args, { encoding: 'utf8' });
+    return status === 0 ? 'well' : stdout + stderr;
+  };
+
+  test('are rules', () => {
+    expect(existsSync(RULES_FILE)).toBe(true);
+    expect(promtool('check', 'rules', RULES_FILE)).toBe('well');
+  });
+
+  test.each(ALERT_CASES.map((each) => [`${each.name}: ${each.alert} ${says(each)}`, each] as const))(
+    '%s',
+    (_, each) => {
+      const file = join(folder, 'case.yaml');
+      writeFileSync(file, stringify(caseFile(each)));
+      expect(promtool('test', 'rules', file)).toBe('well');
+    },
+  );
+});
+
+/** As `promtool test rules` reads it. */
+function caseFile({ alert, series, at, fires }: AlertCase): object {
+  const rule = rules.find((each) => each.alert === alert)!;
+  return {
+    rule_files: [RULES_FILE],
+    evaluation_interval: '1m',
+    tests: [
+      {
+        interval: '1m',
+        input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
+        alert_rule_test: [
+          {
+            eval_time: at,
+            alertname: alert,
+            exp_alerts: fires.map(({ labels, description }) => ({
+              exp_labels: { ...rule.labels, ...labels },
+              exp_annotations: { summary: rule.annotations.summary, description },
+            })),
+          },
+        ],
+      },
+    ],
+  };
+}
