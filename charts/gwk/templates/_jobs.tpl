@@ -54,7 +54,7 @@ spec:
       imagePullPolicy: {{ .Values.image.pullPolicy }}
       args: [migrate, --patience, {{ $v.patienceSeconds | quote }}]
       env:
-        {{- include "gwk.env" (merge (dict "DATABASE_URL_FILE" "/var/run/gwk/secrets/database-url") (include "gwk.caSettings" . | fromJson)) | nindent 8 }}
+        {{- include "gwk.env" (include "gwk.databaseSettings" . | fromJson) | nindent 8 }}
       resources:
         {{- toYaml $v.resources | nindent 8 }}
       securityContext:

@@ -120,18 +120,18 @@ readinessProbe:
 {{- define "gwk.commonSettings" -}}
 {{- $v := .Values -}}
 {{- $s := dict "GWK_LOG_LEVEL" $v.logLevel -}}
-{{- $_ := set $s "DATABASE_URL_FILE" "/var/run/gwk/secrets/database-url" -}}
 {{- $_ := set $s "REDIS_URL_FILE" "/var/run/gwk/secrets/redis-url" -}}
 {{- $_ := set $s "GWK_SEALING_KEYS_FILE" "/var/run/gwk/secrets/sealing-keys" -}}
 {{- $_ := set $s "GWK_REDIS_PREFIX" $v.redis.prefix -}}
 {{- $_ := set $s "GWK_MEDIA_URL" (include "gwk.mediaUrl" .) -}}
-{{- include "gwk.caSettings" . | fromJson | merge $s | toJson -}}
+{{- if include "gwk.hasCa" .Values.redis -}}{{- $_ := set $s "GWK_REDIS_CA_FILE" "/var/run/gwk/secrets/redis-ca.crt" -}}{{- end -}}
+{{- include "gwk.databaseSettings" . | fromJson | merge $s | toJson -}}
 {{- end -}}
 
-{{- define "gwk.caSettings" -}}
-{{- $s := dict -}}
+{{- /* How the database is reached. */ -}}
+{{- define "gwk.databaseSettings" -}}
+{{- $s := dict "DATABASE_URL_FILE" "/var/run/gwk/secrets/database-url" -}}
 {{- if include "gwk.hasCa" .Values.postgres -}}{{- $_ := set $s "GWK_DATABASE_CA_FILE" "/var/run/gwk/secrets/database-ca.crt" -}}{{- end -}}
-{{- if include "gwk.hasCa" .Values.redis -}}{{- $_ := set $s "GWK_REDIS_CA_FILE" "/var/run/gwk/secrets/redis-ca.crt" -}}{{- end -}}
 {{- toJson $s -}}
 {{- end -}}
 
@@ -226,7 +226,7 @@ checksum/connections: {{ printf "%s %s" .Values.postgres.url .Values.redis.url |
   imagePullPolicy: {{ .root.Values.image.pullPolicy }}
   args: [migrate, --wait, --patience, {{ .root.Values.migrations.patienceSeconds | quote }}]
   env:
-    {{- include "gwk.env" (merge (dict "DATABASE_URL_FILE" "/var/run/gwk/secrets/database-url") (include "gwk.caSettings" .root | fromJson)) | nindent 4 }}
+    {{- include "gwk.env" (include "gwk.databaseSettings" .root | fromJson) | nindent 4 }}
   securityContext:
     {{- include "gwk.containerSecurity" . | nindent 4 }}
   resources:

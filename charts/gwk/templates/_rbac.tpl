@@ -3,7 +3,7 @@
   # patch: their finalizer. delete: of what was deleted through the API of gwk.
   - apiGroups: [gwk.dev]
     resources: [instances]
-    verbs: [get, list, watch, patch, delete]
+    verbs: [list, watch, patch, delete]
   - apiGroups: [gwk.dev]
     resources: [instances/status]
     verbs: [patch]

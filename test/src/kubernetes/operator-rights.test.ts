@@ -3,6 +3,7 @@ import { LEAST, render } from '../harness/chart/render.js';
 import { grantedTo } from '../harness/chart/rights.js';
 import { OperatorStage } from '../harness/kubernetes/operator-stage.js';
 import { describeOnKubernetes } from '../harness/kubernetes/suite.js';
+import type { KubeObject } from '../harness/kubernetes/test-cluster.js';
 import { until } from '../harness/wait.js';
 
 /** The operator and the API with the rights that the chart gives them, and no others. */
@@ -27,6 +28,8 @@ describeOnKubernetes(
       const kube = stage.kube(await operatorToken());
       const node = await stage.node(`lost-${stage.namespace}`);
       const first = await stage.operator({ options: { kube } });
+      await cluster().applied(podOfSomebodyElse(stage.namespace));
+      await stage.create('taken');
       await stage.create('shop');
       await stage.untilIs('shop', 'Ready', 'True');
       await until(async () => (await stage.story('shop')).length > 0, { what: 'its story is told' });
@@ -51,8 +54,25 @@ describeOnKubernetes(
       await stage.untilGone('shop');
 
       expect(stage.refused()).toEqual([]);
-      expect(unused(stage)).toEqual([]);
+      // Of Instances that were deleted through the API of gwk, which this stage has not.
+      expect(unused(stage)).toEqual(['delete instances']);
     }, 90_000);
+  },
+  { chart: true },
+);
+
+describeOnKubernetes(
+  'the rights of the operator, from without',
+  (cluster) => {
+    let namespace: string;
+    let token: string;
+    beforeAll(async () => {
+      namespace = await cluster().namespace();
+      const account = 'gwk-operator';
+      const granted = await grantedTo(cluster(), render(LEAST, { namespace }), { namespace, account });
+      ({ token } = granted);
+      granted.done();
+    });
 
     test.each([
       ['GET', '/api/v1/secrets'],
@@ -63,8 +83,7 @@ describeOnKubernetes(
       ['POST', '/apis/rbac.authorization.k8s.io/v1/namespaces/gwk-namespace/roles'],
       ['POST', '/apis/gwk.dev/v1alpha1/namespaces/gwk-namespace/instances'],
     ])('do not reach as far as %s %s', async (method, path) => {
-      const token = await operatorToken();
-      const { status } = await cluster().call(method, path.replace('gwk-namespace', stage.namespace), {
+      const { status } = await cluster().call(method, path.replace('gwk-namespace', namespace), {
         token,
         ...(method === 'POST' && { body: { metadata: { name: 'x' } } }),
       });
@@ -73,6 +92,20 @@ describeOnKubernetes(
   },
   { chart: true },
 );
+
+/** Has the name that an engine would have: the secret made for that is removed, and the pod looked at. */
+function podOfSomebodyElse(namespace: string): KubeObject {
+  const restricted = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'gwk-taken', namespace },
+    spec: {
+      securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+      containers: [{ name: 'x', image: 'x', securityContext: restricted }],
+    },
+  };
+}
 
 /** What the chart grants and this operator, in all that it has been through, has not made use of. */
 function unused(stage: OperatorStage): string[] {

@@ -56,8 +56,14 @@ export function templateText(
   return done.output;
 }
 
+const rendered = new Map<string, string>();
+
+/** The same values are rendered once: helm takes half a second each time. */
 export function render(values: object, rendering: Rendering = {}): KubeObject[] {
-  return parseAllDocuments(templateText(values, rendering))
+  const key = JSON.stringify([values, rendering]);
+  const text = rendered.get(key) ?? templateText(values, rendering);
+  rendered.set(key, text);
+  return parseAllDocuments(text)
     .map((document) => document.toJS() as KubeObject | null)
     .filter((object) => object !== null);
 }
@@ -78,7 +84,7 @@ export interface PodSpec {
   securityContext: Record<string, unknown>;
   initContainers?: Container[];
   containers: Container[];
-  volumes: { name: string; [source: string]: unknown }[];
+  volumes?: { name: string; [source: string]: unknown }[];
   affinity?: Record<string, unknown>;
   [key: string]: unknown;
 }

@@ -1,5 +1,22 @@
 import { LEAST } from './render.js';
 
+const placement = {
+  nodeSelector: { pool: 'messages' },
+  tolerations: [{ key: 'messages', operator: 'Exists' }],
+  affinity: { nodeAffinity: {} },
+  topologySpreadConstraints: [
+    { maxSkew: 1, topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'ScheduleAnyway' },
+  ],
+  priorityClassName: 'system-cluster-critical',
+  podLabels: { team: 'messages' },
+  podAnnotations: { note: 'yes' },
+  serviceAccountAnnotations: { role: 'files' },
+  extraEnv: [{ name: 'TZ', value: 'America/Sao_Paulo' }],
+  extraEnvFrom: [{ configMapRef: { name: 'proxy', optional: true } }],
+  extraVolumes: [{ name: 'extra', emptyDir: {} }],
+  extraVolumeMounts: [{ name: 'extra', mountPath: '/extra' }],
+};
+
 /** Ways of installing: what the chart is rendered with, from the least to everything at once. */
 export const WAYS: Record<string, object> = {
   'the least': LEAST,
@@ -79,23 +96,6 @@ export const WAYS: Record<string, object> = {
     internal: { tls: { existingSecret: 'own-tls' } },
   },
   'everything at once': everything(),
-};
-
-const placement = {
-  nodeSelector: { pool: 'messages' },
-  tolerations: [{ key: 'messages', operator: 'Exists' }],
-  affinity: { nodeAffinity: {} },
-  topologySpreadConstraints: [
-    { maxSkew: 1, topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'ScheduleAnyway' },
-  ],
-  priorityClassName: 'system-cluster-critical',
-  podLabels: { team: 'messages' },
-  podAnnotations: { note: 'yes' },
-  serviceAccountAnnotations: { role: 'files' },
-  extraEnv: [{ name: 'TZ', value: 'America/Sao_Paulo' }],
-  extraEnvFrom: [{ configMapRef: { name: 'proxy', optional: true } }],
-  extraVolumes: [{ name: 'extra', emptyDir: {} }],
-  extraVolumeMounts: [{ name: 'extra', mountPath: '/extra' }],
 };
 
 function everything(): object {
