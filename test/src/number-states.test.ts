@@ -84,8 +84,11 @@ test('unlinked on the phone: logged_out with its reason, until it is paired anew
   await phone.unlinks();
   await stage.stateIs('logged_out');
   expect(await last('instance.logged_out')).toMatchObject({ reason: 'device_removed' });
+  await stage.network.phone(phone.number, { business: 'The Shop' });
   await stage.pair();
   expect(await count('instance.paired')).toBe(2);
+  expect(await last('instance.paired')).toMatchObject({ business_name: 'The Shop', platform: 'smba' });
+  expect(await stage.customer.client.instance(stage.id)).toMatchObject({ business_name: 'The Shop' });
 });
 
 test('logout: 204, pending_pair, and the slot of the phone is free', async () => {

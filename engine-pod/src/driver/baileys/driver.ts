@@ -1,5 +1,11 @@
 import './startup/repairs.js';
-import { jidDecode, jidNormalizedUser, type AuthenticationCreds, type proto } from '@whiskeysockets/baileys';
+import {
+  jidDecode,
+  jidNormalizedUser,
+  type AuthenticationCreds,
+  type BinaryNode,
+  type proto,
+} from '@whiskeysockets/baileys';
 import type { SentChange } from '@gwk/core/protocol/changes';
 import type { ClaimedMessage, PairingWanted } from '@gwk/core/protocol/engine';
 import type { Presence } from '@gwk/core/resources/live';
@@ -18,7 +24,7 @@ import { Inbox } from './incoming/inbox.js';
 import { keepFile } from './incoming/media.js';
 import { storeReceipts } from './incoming/receipts.js';
 import { MessageSecrets } from './incoming/secrets.js';
-import { Unavailable } from './incoming/unavailable.js';
+import { Unavailable, withheldIn } from './incoming/unavailable.js';
 import { buildMessage } from './outgoing/build.js';
 import { unpackBuilt } from './outgoing/built.js';
 import { buildChange } from './outgoing/changes.js';
@@ -178,7 +184,7 @@ export class BaileysDriver implements Driver {
         if (event.kind === 'opened')
           unavailable.askAgain(link.socket, (jid) => this.#isOwn(jid)).catch(() => undefined);
       },
-      missing: (stanza) => unavailable.note(stanza),
+      missing: (stanza) => this.#withheld(stanza) ?? unavailable.note(stanza),
       store: this.#store,
       journal: this.#journal,
       journalled: (name, entry) => this.#inbox.take(name, entry),
@@ -194,6 +200,16 @@ export class BaileysDriver implements Driver {
     });
     storeReceipts(link.socket, (jid) => this.#isOwn(jid), this.#context.receipt);
     return link;
+  }
+
+  /** Of a message that will never be more than told of: told as any other. Null for all others. */
+  #withheld(stanza: BinaryNode): Promise<void> | null {
+    const told = withheldIn(stanza);
+    if (!told) return null;
+    const inbox = this.#inbox;
+    return this.#journal.add(stanza.attrs, told).then((added) => {
+      if (added) inbox.take(...added);
+    });
   }
 
   /** For a device that could not read it. Without an answer of the API it will ask again. */

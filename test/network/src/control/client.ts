@@ -19,7 +19,7 @@ export interface WritingTo {
     name?: string;
     attributes?: Record<string, string>;
     addressing?: 'lid' | 'pn';
-    unavailable?: boolean;
+    unavailable?: boolean | string;
   };
 }
 

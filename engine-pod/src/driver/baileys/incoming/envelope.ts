@@ -44,6 +44,9 @@ const WRAPPERS = [
   'botInvokeMessage',
   'groupMentionedMessage',
   'lottieStickerMessage',
+  'associatedChildMessage',
+  'pollCreationMessageV4',
+  'botForwardedMessage',
 ] as const;
 const MAX_DEPTH = 6;
 

@@ -66,6 +66,8 @@ export class Inbox {
     const envelope = { ...given, alt: await altOf(given, otherName) };
     const { from, id, secret } = envelope;
     const kept = secret && secrets.keep(from, id, secret);
+    // Awaited below; what stands in between may fail first.
+    kept?.catch(() => undefined);
     const message = await this.#read(envelope);
     if (message) {
       await deliver(message).catch((error: unknown) => {

@@ -133,6 +133,20 @@ describe('a message of which the envelope alone came', () => {
     expect(await acks()).toHaveLength(1);
   });
 
+  test.each(['view_once_unavailable_fanout', 'hosted_unavailable_fanout'])(
+    'and never more (%s) is told of, once, and asked of nobody',
+    async (unavailable) => {
+      const { number, ana, phone } = stage;
+      const id = await ana.writes('for the phone alone', { to: phone.number, options: { unavailable } });
+      expect(await number.gets(id)).toMatchObject({ type: 'other', text: null, from_name: 'Ana' });
+      await number.replace();
+      await ana.writes('and then', { to: phone.number });
+      await number.text('and then');
+      expect(arrivals(id)).toHaveLength(1);
+      expect(number.rows.of('unavailable')).toEqual([]);
+    },
+  );
+
   test('is made up by nobody else', async () => {
     const { number, ana, phone } = stage;
     const info = {

@@ -80,6 +80,11 @@ const IN_WRAPPERS: Row[] = [
     { type: 'text', text: '7' },
   ],
   ['editedMessage', { editedMessage: { message: text('8') } }, { type: 'text', text: '8' }],
+  [
+    'associatedChildMessage',
+    { associatedChildMessage: { message: text('11') } },
+    { type: 'text', text: '11' },
+  ],
   ['groupMentionedMessage', { groupMentionedMessage: { message: text('9') } }, { type: 'text', text: '9' }],
   [
     'one in the other',
@@ -152,6 +157,11 @@ const MENUS: Row[] = [
   [
     'buttons',
     { interactiveMessage: { body: { text: 'Which?' }, nativeFlowMessage: { buttons: [] } } },
+    { type: 'interactive', text: 'Which?' },
+  ],
+  [
+    'a template',
+    { templateMessage: { hydratedTemplate: { hydratedContentText: 'Which?' } } },
     { type: 'interactive', text: 'Which?' },
   ],
   ['older buttons', { buttonsMessage: { contentText: 'Which?' } }, { type: 'interactive', text: 'Which?' }],
@@ -304,6 +314,7 @@ test('what apps say to each other is told to nobody', async () => {
     { protocolMessage: { type: 'EPHEMERAL_SETTING', ephemeralExpiration: 86_400 } },
     { keepInChatMessage: { key, keepType: 1 } },
     { pinInChatMessage: { key, type: 1 } },
+    { albumMessage: { expectedImageCount: 2 } },
     { messageContextInfo: { messageSecret: Buffer.alloc(32, 1).toString('base64') } },
   ];
   const ids: string[] = [];

@@ -1,4 +1,4 @@
-import { isJidGroup, proto, type BinaryNode, type WASocket } from '@whiskeysockets/baileys';
+import { encodeWAMessage, isJidGroup, proto, type BinaryNode, type WASocket } from '@whiskeysockets/baileys';
 import type { SessionStore } from '../session/store.js';
 
 /** Of the session store. */
@@ -69,12 +69,28 @@ export class Unavailable {
   }
 }
 
-function isWithoutContent({ tag, attrs, content }: BinaryNode): boolean {
-  if (tag !== 'message' || !attrs['id'] || attrs['category'] === 'peer') return false;
+function isWithoutContent(stanza: BinaryNode): boolean {
+  const missing = missingOf(stanza);
+  return missing !== null && !NEVER.has(missing) && ageOf(stanza.attrs) <= MAX_AGE_MS;
+}
+
+/** Null where nothing is missing; else what kind of message it is, by the network's name. */
+function missingOf({ tag, attrs, content }: BinaryNode): string | null {
+  if (tag !== 'message' || !attrs['id'] || attrs['category'] === 'peer') return null;
   const children = Array.isArray(content) ? content : [];
-  if (children.some((child) => child.tag === 'enc' || child.tag === 'plaintext')) return false;
-  const unavailable = children.find((child) => child.tag === 'unavailable');
-  return !NEVER.has(unavailable?.attrs['type'] ?? '') && ageOf(attrs) <= MAX_AGE_MS;
+  if (children.some((child) => child.tag === 'enc' || child.tag === 'plaintext')) return null;
+  return children.find((child) => child.tag === 'unavailable')?.attrs['type'] ?? '';
+}
+
+const MASKED = proto.Message.PlaceholderMessage.PlaceholderType.MASK_LINKED_DEVICES;
+
+/**
+ * Of a message that is shown on the phone alone (seen once, say), and will never come: as apps put it, that there is
+ * one. Padded as what is decrypted. Null for all others.
+ */
+export function withheldIn(stanza: BinaryNode): Uint8Array | null {
+  if (!NEVER.has(missingOf(stanza) ?? '')) return null;
+  return encodeWAMessage({ placeholderMessage: { type: MASKED } });
 }
 
 const ageOf = (attrs: Attributes): number => Date.now() - Number(attrs['t'] ?? 0) * 1_000;
