@@ -79,7 +79,7 @@ export class Operations implements SignalKeyStoreWithTransaction {
     );
     for (const key of keys) {
       const value = changed[key];
-      if (value !== undefined && value !== null) values[key] = decode(type, encode(value));
+      if (value !== undefined && value !== null) values[key] = decode(type, encode(type, value));
     }
     return values as { [key: string]: SignalDataTypeMap[T] };
   }
