@@ -4,6 +4,7 @@ import {
   type SignalRepositoryWithLIDStore as Repository,
   type SocketConfig,
 } from '@whiskeysockets/baileys';
+import { failpoint } from '@gwk/core/failpoints';
 import type { SessionStore } from '../session/store.js';
 import { JOURNAL, nameOfCiphertext, type Journal, type Journalled, type Origins } from './journal.js';
 import { Operations } from './operations.js';
@@ -96,10 +97,12 @@ class SafeOperations {
       if (attrs) {
         fresh = journal.entry(attrs, decrypted);
         await this.#keys.change({ [JOURNAL]: { [name]: fresh } });
+        failpoint('engine.before-journal');
       }
       return decrypted;
     });
     if (fresh) {
+      failpoint('engine.after-journal');
       journal.keep(name, fresh);
       journalled(name, fresh);
     }
