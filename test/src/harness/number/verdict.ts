@@ -106,7 +106,7 @@ function faultsOfStatus({ accepted, messages, events }: Observed): Fault[] {
 }
 
 /** What was said in the room was told: all of it, once, in that order. */
-function faultsOfInbound({ said, events }: Observed, room: Room): Fault[] {
+export function faultsOfInbound({ said, events }: Pick<Observed, 'said' | 'events'>, room: Room): Fault[] {
   const wanted = said.get(room.to) ?? [];
   const ids = new Set(wanted.map(({ id }) => id));
   const told = events
