@@ -4,7 +4,7 @@ import type { Person } from '@gwk/network/control/client';
 import { pairingSecretName, PAIRING_FIELD } from '@gwk/core/resources/pairing-wish';
 import { ROOT } from '../harness/program.js';
 import { until } from '../harness/wait.js';
-import { AWAY, E2eStage, HOME, NAMESPACE, VERSIONS, type PodSeen } from './stage.js';
+import { AWAY, HOME, NAMESPACE, VERSIONS, type E2eStage, type PodSeen } from './stage.js';
 import { Traffic } from './traffic.js';
 
 /** What a scenario works with, made by the ones before it. */

@@ -68,7 +68,7 @@ export async function createPortWorld(options: PortOptions = {}): Promise<PortWo
       log: logTo(options.log),
     });
     replicas.push({ listener, database });
-    return `${config.internalTlsCert() ? 'https' : 'http'}://127.0.0.1:${listener.port}/`;
+    return `${config.internalTlsCert?.() ? 'https' : 'http'}://127.0.0.1:${listener.port}/`;
   };
   const url = await addReplica();
   const operator = new OperatorClient({ baseUrl: url, token: OPERATOR_TOKEN, timeoutMs: 10_000 });
