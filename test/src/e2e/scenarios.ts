@@ -158,13 +158,16 @@ function underTraffic(deed: (play: Play) => Promise<string>): (play: Play) => Pr
 
 type BothWays = Awaited<ReturnType<Traffic['sums']>>;
 const FAULTS = ['lost', 'doubled', 'disordered'] as const;
+/** In what order messages that came in become events is shown, and not promised. */
+const isPromised = (way: keyof BothWays, what: (typeof FAULTS)[number]): boolean =>
+  way === 'out' || what !== 'disordered';
 
 const totals = ({ out, in: incoming }: BothWays): string =>
   FAULTS.map((what) => `${what} ${out[what].length + incoming[what].length}`).join(', ');
 
 const faultsOf = (sums: BothWays): string[] =>
   (['out', 'in'] as const).flatMap((way) =>
-    FAULTS.filter((what) => sums[way][what].length > 0).map(
+    FAULTS.filter((what) => isPromised(way, what) && sums[way][what].length > 0).map(
       (what) => `${way} ${what}: ${sums[way][what].slice(0, 5).join(', ')}`,
     ),
   );
