@@ -5,12 +5,15 @@ import {
   type AuthenticationCreds,
   type BinaryNode,
   type ConnectionState,
+  type GroupMetadata,
   type WASocket,
 } from '@whiskeysockets/baileys';
 import type { Logger } from '@gwk/core/log';
 import type { PairingWanted } from '@gwk/core/protocol/engine';
 import type { Closed, ConnectionEvent } from '../../driver.js';
+import { takeMessagesInOrder } from '../incoming/in-order.js';
 import { saveCredentials } from '../session/credentials.js';
+import { confirmKeys, keysWhileSending } from '../session/given-keys.js';
 import type { SessionStore } from '../session/store.js';
 import { Origins, type Journal } from '../signal/journal.js';
 import { makeRepository, type RepositoryOptions } from '../signal/repository.js';
@@ -49,6 +52,8 @@ const WATCH_MS = 2_000;
 /** One connection to the network, from the opening of its socket to its end, which it tells once. */
 export class Link {
   readonly socket: WASocket;
+  /** As the network told of them before what is being sent there: so that nothing is asked under Baileys' lock. */
+  readonly groups = new Map<string, GroupMetadata>();
   readonly #options: LinkOptions;
   readonly #wire: Wire;
   readonly #closing = new AbortController();
@@ -61,8 +66,9 @@ export class Link {
   constructor(options: LinkOptions) {
     this.#options = options;
     const origins = new Origins();
-    this.socket = openSocket(options, origins);
+    this.socket = openSocket(options, origins, this.groups);
     this.#wire = new Wire(this.socket);
+    takeMessagesInOrder(this.socket);
     this.socket.ws.on('frame', (frame: BinaryNode | Uint8Array) => {
       this.#heardAt = performance.now();
       if (!(frame instanceof Uint8Array)) origins.note(frame);
@@ -82,6 +88,11 @@ export class Link {
   /** Aborted once the connection is over. */
   get over(): AbortSignal {
     return this.#closing.signal;
+  }
+
+  /** The network has the message with which they were given. */
+  confirmKeys(given: Record<string, unknown>): Promise<void> {
+    return confirmKeys(this.#options.store, given);
   }
 
   /** Nothing is written from here on, and nothing more is told. */
@@ -172,12 +183,14 @@ export class Link {
   }
 }
 
-function openSocket(options: LinkOptions, origins: Origins): WASocket {
+function openSocket(options: LinkOptions, origins: Origins, groups: Map<string, GroupMetadata>): WASocket {
   const { creds, store, journal, journalled, url, log, sentMessage } = options;
   return makeWASocket({
     ...TIMES,
     ...(url !== undefined && { waWebSocketUrl: url }),
-    auth: { creds, keys: store },
+    auth: { creds, keys: keysWhileSending(store) },
+    cachedGroupMetadata: async (jid) => groups.get(jid),
+    retryRequestDelayMs: 0,
     logger: libraryLogger(log),
     browser: Browsers.ubuntu('Chrome'),
     syncFullHistory: false,

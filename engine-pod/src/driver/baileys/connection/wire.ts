@@ -8,6 +8,8 @@ export interface Writing {
   mayWrite: () => boolean;
   encrypted: boolean;
   written: boolean;
+  /** Who has been given the key of a group with it. */
+  keysGiven?: Record<string, unknown>;
 }
 
 export const writing = new AsyncLocalStorage<Writing>();

@@ -1,3 +1,4 @@
+import { failpoint } from '@gwk/core/failpoints';
 import type { Logger } from '@gwk/core/log';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
 import { InternalRefusal } from '@gwk/core/protocol/internal-client';
@@ -59,6 +60,7 @@ export class Inbox {
       // It would be refused for ever; the poster has said so.
       if (!(error instanceof InternalRefusal)) throw error;
     });
+    failpoint('engine.after-inbound');
   }
 
   /** Whoever writes chooses the bytes: what cannot be read is nothing, and must not come again for ever. */
