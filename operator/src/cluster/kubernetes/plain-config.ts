@@ -53,12 +53,19 @@ type Fields = Record<string, unknown>;
 
 /** Of the present context; null where there is none, or it says more than is understood. */
 function partsOf(config: Config): { cluster: Fields; user: Fields; namespace: string | null } | null {
-  const context = config.contexts?.find(({ name }) => name === config['current-context'])?.context;
-  const cluster = config.clusters?.find(({ name }) => name === context?.cluster)?.cluster;
-  const user = config.users?.find(({ name }) => name === context?.user)?.user ?? {};
-  if (!context || !cluster || !isPlain(cluster, CLUSTER_KEYS) || !isPlain(user, USER_KEYS)) return null;
+  const { contexts, clusters, users } = config;
+  const context = named(contexts, config['current-context'])?.context;
+  if (!context) return null;
+  const cluster = named(clusters, context.cluster)?.cluster;
+  const user = named(users, context.user)?.user ?? {};
+  if (!cluster || !isPlain(cluster, CLUSTER_KEYS) || !isPlain(user, USER_KEYS)) return null;
   return { cluster, user, namespace: context.namespace ?? null };
 }
+
+const named = <T extends { name: string }>(
+  list: T[] | undefined,
+  wanted: string | undefined,
+): T | undefined => list?.find(({ name }) => name === wanted);
 
 const isPlain = (fields: Fields, known: Set<string>): boolean =>
   Object.entries(fields).every(([key, value]) => known.has(key) && typeof value === 'string');
