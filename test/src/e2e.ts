@@ -12,36 +12,47 @@ const say = (line: string): void => console.log(line);
 const only = process.env['ONLY'] === undefined ? null : new RegExp(process.env['ONLY'], 'i');
 const ALWAYS = 4;
 
+let interrupted = false;
+
 async function main(): Promise<number> {
   const why = whyNoNodes();
+  const required = process.env['CI'] === 'true';
   if (why !== null) {
-    say(`end to end on Kubernetes: ${process.env['CI'] === 'true' ? 'FAILED' : 'skipped'}: ${why}`);
-    return process.env['CI'] === 'true' ? 1 : 0;
+    say(`end to end on Kubernetes: ${required ? 'FAILED' : 'skipped'}: ${why}`);
+    return required ? 1 : 0;
   }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => (interrupted = true));
   const began = performance.now();
   const stage = await E2eStage.start(say);
   say(`cluster, images and network after ${((performance.now() - began) / 1000).toFixed(1)} s`);
-  const counts = { passed: 0, failed: 0 };
-  let interrupted = false;
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => (interrupted = true));
   try {
-    const play = { stage, ...(await people(stage)) } as Play;
-    for (const [at, [name, run]] of SCENARIOS.entries()) {
-      if (interrupted) break;
-      if (at >= ALWAYS && only && !only.test(name)) continue;
-      const done = await perform(name, () => run(play), stage);
-      counts[done ? 'passed' : 'failed']++;
-      if (!done && at < ALWAYS) break;
-    }
+    const failed = await performAll(stage);
+    if (process.env['KEEP'] === 'on') await keep(stage);
+    return failed === 0 ? 0 : 1;
   } finally {
-    if (process.env['KEEP'] === 'on' && !interrupted) {
-      say(`KUBECONFIG=${stage.cluster.plane.kubeconfig}; Ctrl-C takes it away`);
-      await until(() => interrupted, { what: 'Ctrl-C', timeoutMs: 86_400_000, everyMs: 500 });
-    }
     await stage.stop();
   }
+}
+
+/** @returns how many failed */
+async function performAll(stage: E2eStage): Promise<number> {
+  const counts = { passed: 0, failed: 0 };
+  const play = { stage, ...(await people(stage)) } as Play;
+  for (const [at, [name, run]] of SCENARIOS.entries()) {
+    if (interrupted) break;
+    if (at >= ALWAYS && only && !only.test(name)) continue;
+    const done = await perform(name, () => run(play), stage);
+    counts[done ? 'passed' : 'failed']++;
+    if (!done && at < ALWAYS) break;
+  }
   say(`${counts.passed} passed, ${counts.failed} failed`);
-  return counts.failed === 0 ? 0 : 1;
+  return counts.failed;
+}
+
+async function keep({ cluster }: E2eStage): Promise<void> {
+  if (interrupted) return;
+  say(`KUBECONFIG=${cluster.plane.kubeconfig}; Ctrl-C takes it away`);
+  await until(() => interrupted, { what: 'Ctrl-C', timeoutMs: 86_400_000, everyMs: 500 });
 }
 
 async function perform(name: string, run: () => Promise<string>, stage: E2eStage): Promise<boolean> {

@@ -26,35 +26,54 @@ const USER_KEYS = new Set([
  * takes. Null: it says something that only client-node understands.
  */
 export function plainAccess(file: string): KubeAccess | null {
-  const config = parse(readFileSync(file, 'utf8')) as Config;
-  const context = config.contexts?.find(({ name }) => name === config['current-context'])?.context;
-  const cluster = config.clusters?.find(({ name }) => name === context?.cluster)?.cluster;
-  const user = config.users?.find(({ name }) => name === context?.user)?.user ?? {};
-  if (!context || !cluster || !isPlain(cluster, CLUSTER_KEYS) || !isPlain(user, USER_KEYS)) return null;
+  const parts = partsOf(parse(readFileSync(file, 'utf8')) as Config);
+  if (!parts) return null;
+  const { cluster, user, namespace } = parts;
   const read = (from: Record<string, unknown>, key: string) => textOf(from, key, dirname(file));
-  const [ca, cert, key] = [
-    read(cluster, 'certificate-authority'),
-    read(user, 'client-certificate'),
-    read(user, 'client-key'),
-  ];
+  const connect = {
+    ...given('ca', read(cluster, 'certificate-authority')),
+    ...given('cert', read(user, 'client-certificate')),
+    ...given('key', read(user, 'client-key')),
+    keepAlive: true,
+  };
   const { token } = user as { token?: string };
-  const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const connect = { ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
+  const headers = given('authorization', token && `Bearer ${token}`);
   return {
     server: String(cluster['server']).replace(/\/$/, ''),
-    namespace: context.namespace ?? null,
+    namespace,
     headers: () => Promise.resolve(headers),
-    dispatcher: () => Promise.resolve(new Agent({ connect: { ...connect, keepAlive: true } })),
+    dispatcher: () => Promise.resolve(new Agent({ connect })),
   };
 }
 
-const isPlain = (given: Record<string, unknown>, known: Set<string>): boolean =>
-  Object.entries(given).every(([key, value]) => known.has(key) && typeof value === 'string');
+const given = (name: string, value: string | undefined): Record<string, string> =>
+  value === undefined ? {} : { [name]: value };
+
+type Fields = Record<string, unknown>;
+
+/** Of the present context; null where there is none, or it says more than is understood. */
+function partsOf(config: Config): { cluster: Fields; user: Fields; namespace: string | null } | null {
+  const { contexts, clusters, users } = config;
+  const context = named(contexts, config['current-context'])?.context;
+  if (!context) return null;
+  const cluster = named(clusters, context.cluster)?.cluster;
+  const user = named(users, context.user)?.user ?? {};
+  if (!cluster || !isPlain(cluster, CLUSTER_KEYS) || !isPlain(user, USER_KEYS)) return null;
+  return { cluster, user, namespace: context.namespace ?? null };
+}
+
+const named = <T extends { name: string }>(
+  list: T[] | undefined,
+  wanted: string | undefined,
+): T | undefined => list?.find(({ name }) => name === wanted);
+
+const isPlain = (fields: Fields, known: Set<string>): boolean =>
+  Object.entries(fields).every(([key, value]) => known.has(key) && typeof value === 'string');
 
 /** `x-data` is the text in base64, `x` the file that holds it, seen from the configuration. */
-function textOf(given: Record<string, unknown>, key: string, folder: string): string | undefined {
-  const data = given[`${key}-data`] as string | undefined;
+function textOf(from: Fields, key: string, folder: string): string | undefined {
+  const data = from[`${key}-data`] as string | undefined;
   if (data !== undefined) return Buffer.from(data, 'base64').toString();
-  const path = given[key] as string | undefined;
+  const path = from[key] as string | undefined;
   return path === undefined ? undefined : readFileSync(resolve(folder, path), 'utf8');
 }
