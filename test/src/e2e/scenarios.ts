@@ -178,17 +178,24 @@ async function reconnects(play: Play, deed: () => Promise<unknown>, timeoutMs: n
   const before = (await enginePod(play)).metadata.uid;
   const began = Date.now();
   await deed();
-  await until(
+  const next = await until(
     async () => {
       const pod = await stage.pod(`gwk-${NAME}`);
-      return pod !== undefined && pod.metadata.uid !== before;
+      return pod !== undefined && pod.metadata.uid !== before && pod;
     },
     { what: 'there is another engine', timeoutMs, everyMs: 50 },
   );
+  // The former one is gone by then, and what it did at its end is not taken for this one's doing.
+  const since = Date.parse(next.metadata.creationTimestamp);
+  const login = await until(
+    async () => {
+      const logins = await stage.network.client.stanzas({ way: 'out', tag: 'success' });
+      return logins.find(({ at }) => at >= since);
+    },
+    { what: 'it has logged in', timeoutMs, everyMs: 50 },
+  );
   await stage.untilReady(NAME, timeoutMs);
-  // The last: an engine that ends may have been about to connect anew.
-  const login = (await stage.network.client.stanzas({ way: 'out', tag: 'success' })).at(-1);
-  return seconds((login?.at ?? NaN) - began);
+  return seconds(login.at - began);
 }
 
 async function enginePod({ stage }: Play): Promise<PodSeen> {

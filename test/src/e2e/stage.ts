@@ -246,7 +246,7 @@ const PREFER_AWAY = {
 };
 
 export type PodSeen = KubeObject & {
-  metadata: { uid: string };
+  metadata: { uid: string; creationTimestamp: string };
   spec: { nodeName?: string; containers: { image: string }[] };
   status: { phase: string; conditions?: { type: string; status: string }[] };
 };
