@@ -20,6 +20,7 @@ import { Claimer } from './sends/claimer.js';
 import { Gate } from './sends/gate.js';
 import { Pacing } from './sends/pacing.js';
 import { Sender } from './sends/sender.js';
+import { Rest } from './small-heap.js';
 
 export interface EngineOptions {
   acquired: Acquired;
@@ -61,6 +62,7 @@ export class Engine {
   readonly #changes: Changes;
   readonly #live: Live;
   readonly #redis: RedisSide;
+  readonly #rest = new Rest();
   readonly metrics: EngineMetrics;
   #ending: Promise<void> | undefined;
 
@@ -127,6 +129,7 @@ export class Engine {
     this.#gate.end();
     await atMost(STOP_LIMITS.socketMs, this.#connection.stop());
     await atMost(STOP_LIMITS.portMs, this.#posters.drained());
+    this.#rest.stop();
     this.#redis.stop();
     this.#lease.stop();
     await this.#port.call('release', {}, STOP_LIMITS.releaseMs).catch((error: unknown) => {
@@ -163,7 +166,10 @@ export class Engine {
       session: {
         read: async (type, keys) =>
           (await this.#port.insist('session-read', { wanted: [{ type, keys }] })).entries,
-        write: (entries) => this.metrics.storing(this.#port.insist('session-write', { entries })),
+        write: (entries) => {
+          this.#rest.disturb();
+          return this.metrics.storing(this.#port.insist('session-write', { entries }));
+        },
       },
       readFile: (messageId, read) => this.#port.readFile(messageId, read),
       readSent: async (wa_message_id) => {
@@ -192,6 +198,7 @@ export class Engine {
       },
       show: async (session, news) => (await this.#port.insist('pairing', { session, news })).open,
       changed: (open) => {
+        this.#rest.disturb();
         this.#redis.beat();
         if (!open) return;
         this.#gate.changed();
@@ -243,7 +250,10 @@ export class Engine {
         this.#claimer.ring();
       },
       returned: () => this.#pacing.giveBack(1),
-      concluded: (conclusion, ms) => this.metrics.concluded(conclusion, ms),
+      concluded: (conclusion, ms) => {
+        this.#rest.disturb();
+        this.metrics.concluded(conclusion, ms);
+      },
       doubted: (message, attempt) => {
         this.metrics.doubted();
         this.#log.warn({ message_id: message.message_id, attempt }, 'no answer yet: sending the same again');
@@ -279,9 +289,9 @@ export class Engine {
 
   #createRedisSide(): RedisSide {
     const { acquired, pod } = this.#options;
-    const { url, username, password, key_prefix } = acquired.redis;
+    const { url, username, password, key_prefix, ca } = acquired.redis;
     return new RedisSide({
-      address: { url, username, password },
+      address: { url, username, password, ca },
       keys: new RedisKeys(key_prefix),
       instanceId: acquired.instance.id,
       epoch: acquired.epoch,

@@ -1,6 +1,7 @@
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
+import { http } from '@gwk/core/node-http';
 
 export interface Checks {
   /** Each check by its name. An engine that is not ready is not broken: it may be waiting for its lease. */
@@ -13,7 +14,7 @@ export class HealthListener {
   readonly #server: Server;
 
   constructor(checks: Checks) {
-    this.#server = createServer((request, response) => {
+    this.#server = http.createServer((request, response) => {
       respond(checks, request.url ?? '/', response).catch(() => response.destroy());
     });
   }

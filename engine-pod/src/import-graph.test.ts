@@ -17,6 +17,7 @@ const OBSERVER = `
     },
   });
   process.on('exit', () => {
+    if (process.moduleLoadList.some((name) => name.includes('undici'))) packages.add("Node's undici");
     process.stderr.write('LOADED ' + JSON.stringify([...packages].sort()));
   });
 `;
@@ -43,7 +44,7 @@ function loadedByEngine(): string[] {
 
 /**
  * An engine runs once for every number: each package here is paid for once for every number. Measured: zod 6 MB,
- * node-redis 11 MB, all of prom-client 4 MB (its parts 1 MB), uuid 1 MB.
+ * node-redis 11 MB, all of prom-client 4 MB (its parts 1 MB), uuid 1 MB, undici (of Node itself, see core's node-http) 13 MB.
  */
 test('an engine loads these packages and no others', () => {
   expect(loadedByEngine()).toEqual([
@@ -61,4 +62,27 @@ test('an engine loads these packages and no others', () => {
     'sonic-boom',
     'thread-stream',
   ]);
+});
+
+/** What an engine of a number on the network loads beside that, by file. */
+function loadedByDriver(): string[] {
+  const script = `
+    import { registerHooks } from 'node:module';
+    const files = [];
+    registerHooks({ load: (url, context, next) => (files.push(url.split('/node_modules/').at(-1)), next(url, context)) });
+    await import('${new URL('../dist/driver/baileys/slim/install.js', import.meta.url).href}');
+    await import('${new URL('../dist/driver/baileys/driver.js', import.meta.url).href}');
+    if (process.moduleLoadList.some((name) => name.includes('undici'))) files.push("Node's undici");
+    process.stdout.write(JSON.stringify(files));
+  `;
+  const result = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
+  return JSON.parse(result.stdout) as string[];
+}
+
+test('of Baileys, what an engine does not use is not loaded', () => {
+  const loaded = loadedByDriver();
+  expect(loaded.filter((file) => file.startsWith('@whiskeysockets/baileys/')).length).toBeGreaterThan(50);
+  const unwanted =
+    /WAProto\/index|lib\/WAM\/constants|whatsapp-rust-bridge|cacheable|keyv|baileys\/node_modules\/pino|sharp|jimp|link-preview-js|music-metadata|undici/;
+  expect(loaded.filter((file) => unwanted.test(file))).toEqual([]);
 });

@@ -36,8 +36,11 @@ export interface Opened {
  * The open session of this method (and phone), or a new one in the place of whatever was there.
  * @throws Problem `already-paired`, `not-found`
  */
-export function openSession(services: Services, instanceId: string, asked: Asked): Promise<Opened> {
-  const { db, sealer } = services;
+export function openSession(
+  { db, sealer }: Pick<Services, 'db' | 'sealer'>,
+  instanceId: string,
+  asked: Asked,
+): Promise<Opened> {
   return db.$transaction(async (tx) => {
     await lockUnpaired(tx, instanceId);
     const present = await tx.pairingSession.findUnique({ where: { instanceId } });

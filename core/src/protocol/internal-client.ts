@@ -1,13 +1,13 @@
-import {
+import type {
   Agent as HttpAgent,
-  request as httpRequest,
-  type AgentOptions,
-  type ClientRequest,
-  type IncomingMessage,
-  type OutgoingHttpHeaders,
+  AgentOptions,
+  ClientRequest,
+  IncomingMessage,
+  OutgoingHttpHeaders,
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { pipeline, type Readable } from 'node:stream';
+import { http } from '../node-http.js';
 import type {
   EngineRequest,
   EngineResponse,
@@ -57,7 +57,7 @@ class InternalClient {
   }
 
   protected agent(settings: AgentOptions): HttpAgent {
-    return this.#options.baseUrl.startsWith('https:') ? new HttpsAgent(settings) : new HttpAgent(settings);
+    return this.#options.baseUrl.startsWith('https:') ? new HttpsAgent(settings) : new http.Agent(settings);
   }
 
   protected request(
@@ -67,7 +67,7 @@ class InternalClient {
   ): ClientRequest {
     const { baseUrl, ca, token } = this.#options;
     const url = new URL(path, baseUrl);
-    const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+    const send = url.protocol === 'https:' ? httpsRequest : http.request;
     const authorized = { authorization: `Bearer ${token}`, ...headers };
     return send(url, { method: 'POST', agent, ca, headers: authorized }, answered);
   }

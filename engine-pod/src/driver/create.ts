@@ -14,6 +14,8 @@ export interface Networks {
 export function createDriver(kind: InstanceKind, context: DriverContext, networks: Networks): Driver {
   if (kind === 'sandbox') return new SandboxDriver(context, networks.sandbox);
   return new LazyDriver(context.log, async () => {
+    // Before anything loads Baileys.
+    await import('./baileys/slim/install.js');
     const { BaileysDriver } = await import('./baileys/driver.js');
     return new BaileysDriver(context, networks.web);
   });

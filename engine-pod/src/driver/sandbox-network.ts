@@ -1,4 +1,5 @@
-import { Agent, request as httpRequest, type ClientRequest, type IncomingMessage } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import { http } from '@gwk/core/node-http';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { failpoint } from '@gwk/core/failpoints';
@@ -95,7 +96,7 @@ export interface NetworkIdentity {
 export class RemoteNetwork implements SandboxNetwork {
   readonly #url: URL;
   readonly #identity: NetworkIdentity;
-  readonly #agent = new Agent({ keepAlive: true });
+  readonly #agent = new http.Agent({ keepAlive: true });
 
   constructor(baseUrl: string, identity: NetworkIdentity) {
     this.#url = new URL(baseUrl.endsWith('/') ? baseUrl : `${baseUrl}/`);
@@ -146,7 +147,7 @@ export class RemoteNetwork implements SandboxNetwork {
   #post(route: string, fields: Record<string, unknown>, posting: Posting): Promise<Answer> {
     const body = JSON.stringify({ ...this.#identity, ...fields });
     return new Promise((resolve, reject) => {
-      const request = httpRequest(new URL(route, this.#url), {
+      const request = http.request(new URL(route, this.#url), {
         method: 'POST',
         agent: this.#agent,
         signal: posting.signal,

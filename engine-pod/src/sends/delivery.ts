@@ -4,7 +4,7 @@ import type { SentMenu } from '@gwk/core/menus/sent-menu';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
 import type { FailureCode, Rendering } from '@gwk/core/states';
 import { backoffDelay } from '../backoff.js';
-import { SendFailure, type Driver } from '../driver/driver.js';
+import { SendFailure, type Built, type Driver } from '../driver/driver.js';
 import type { Gate } from './gate.js';
 
 export interface BuiltMessage {
@@ -34,6 +34,8 @@ export interface DeliveryContext {
 }
 
 const RETRY = { first: 250, most: 10_000 };
+/** Then it goes back, so that its conversation is not held for ever by an engine that has no luck with it. */
+const BUILDS = 4;
 
 /**
  * One message, from the claim to its conclusion:
@@ -97,12 +99,26 @@ export class Delivery {
       // The claim has just said that it is ours; bytes stored by a former engine need not be stored again.
       if (message.attempted_at !== null) return undefined;
     } else {
-      const built = await this.#context.driver.build(message);
+      const built = await this.#build();
+      if (!built) return this.#leave();
       this.#bytes = built.bytes;
       this.#rendered_as = built.rendered_as;
       this.#menu = built.menu;
     }
     return (await this.#store()) ? undefined : { kind: 'dropped' };
+  }
+
+  /** Undefined where it cannot be built now: nothing of it has left. @throws SendFailure, not to be tried again */
+  async #build(): Promise<Built | undefined> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#context.driver.build(this.message);
+      } catch (error) {
+        if (!(error instanceof SendFailure) || !error.retriable) throw error;
+      }
+      if (!this.#context.gate.open || attempt === BUILDS) return undefined;
+      if (await this.#unlessAnswered(this.#pause(attempt))) return undefined;
+    }
   }
 
   #store(): Promise<boolean> {
@@ -172,8 +188,11 @@ export class Delivery {
       this.#answer(failed(error.code, error.text));
       return;
     }
-    if (!this.#context.gate.open) return;
-    await sleep(backoffDelay(RETRY, attempt), undefined, { signal: this.#over.signal }).catch(
+    if (this.#context.gate.open) await this.#pause(attempt);
+  }
+
+  #pause(attempt: number): Promise<void> {
+    return sleep(backoffDelay(RETRY, attempt), undefined, { signal: this.#over.signal }).catch(
       () => undefined,
     );
   }

@@ -1,5 +1,6 @@
 import type { V1Pod, V1Secret } from '@kubernetes/client-node';
 import { canonicalJson } from '@gwk/core/canonical-json';
+import { ENGINE_PROCESS } from '@gwk/core/engine-process';
 import { toPublicId } from '@gwk/core/ids';
 import { MANIFEST_API_VERSION } from '@gwk/core/resources/manifest';
 import { createHash } from 'node:crypto';
@@ -148,7 +149,10 @@ function environmentOf(
     ...(settings.internalCa !== undefined && { GWK_ENGINE_INTERNAL_CA_FILE: `${SECRETS}/ca.crt` }),
     ...networkSettings(settings.networks),
   };
-  return [...env, ...Object.entries(values).map(([key, value]) => ({ name: key, value }))];
+  const named = (settings: Record<string, string>) =>
+    Object.entries(settings).map(([key, value]) => ({ name: key, value }));
+  const process = named(ENGINE_PROCESS).filter(({ name }) => !env.some((own) => own.name === name));
+  return [...process, ...env, ...named(values)];
 }
 
 /** The engine's token, under the engine's own name: one that starts never reads that of another. */

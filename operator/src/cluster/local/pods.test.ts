@@ -115,6 +115,7 @@ test('an engine gets its own settings and none of its operator', async () => {
     GWK_EXIT_WITH_PARENT: 'on',
     GWK_LOG_LEVEL: 'debug',
   });
+  expect(env).toMatchObject({ MALLOC_ARENA_MAX: '1' });
   expect(env).not.toHaveProperty('DATABASE_URL');
   expect(readFileSync(join(folder.path, 'pods', `${one.name}.json`), 'utf8')).not.toContain('secret-token');
 });

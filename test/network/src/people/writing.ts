@@ -221,8 +221,8 @@ export async function sendAgain(world: World, handset: Handset, asked: AskedAgai
   const written = handset.kept(asked.id);
   if (!written) throw new Error(`message ${asked.id} was never written by ${handset.account.number}`);
   await handset.do(async () => {
+    // The sessions there were can still be read in.
     const address = { user: companion.account.lid, device: companion.id };
-    handset.signal.forgetSession(address);
     const bundle = asked.keys ? offered(companion, asked) : takePreKey(companion);
     await handset.signal.startSession(address, bundle);
     const group = written.to.endsWith('@g.us') ? written.to : undefined;

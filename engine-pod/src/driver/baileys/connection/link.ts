@@ -5,18 +5,22 @@ import {
   type AuthenticationCreds,
   type BinaryNode,
   type ConnectionState,
+  type GroupMetadata,
   type WASocket,
 } from '@whiskeysockets/baileys';
 import type { Logger } from '@gwk/core/log';
 import type { PairingWanted } from '@gwk/core/protocol/engine';
 import type { Closed, ConnectionEvent } from '../../driver.js';
+import { takeMessagesInOrder } from '../incoming/in-order.js';
 import { saveCredentials } from '../session/credentials.js';
+import { confirmKeys, keysWhileSending } from '../session/given-keys.js';
 import type { SessionStore } from '../session/store.js';
 import { Origins, type Journal } from '../signal/journal.js';
 import { makeRepository, type RepositoryOptions } from '../signal/repository.js';
 import { libraryLogger } from '../startup/logger.js';
 import { closedBy, closedWhilePairing, endingOf } from './disconnects.js';
 import { MediaHosts } from './media-hosts.js';
+import { freeLanes } from './lanes.js';
 import { noteEncrypted, Wire } from './wire.js';
 
 export interface LinkOptions {
@@ -53,6 +57,8 @@ const WATCH_MS = 2_000;
 export class Link {
   readonly socket: WASocket;
   readonly media: MediaHosts;
+  /** As the network told of them before what is being sent there: so that nothing is asked under Baileys' lock. */
+  readonly groups = new Map<string, GroupMetadata>();
   readonly #options: LinkOptions;
   readonly #wire: Wire;
   readonly #closing = new AbortController();
@@ -65,9 +71,11 @@ export class Link {
   constructor(options: LinkOptions) {
     this.#options = options;
     const origins = new Origins();
-    this.socket = openSocket(options, origins);
+    this.socket = openSocket(options, origins, this.groups);
     this.#wire = new Wire(this.socket);
     this.media = new MediaHosts(this.socket, options.log);
+    freeLanes(this.socket, options.store);
+    takeMessagesInOrder(this.socket);
     this.socket.ws.on('frame', (frame: BinaryNode | Uint8Array) => {
       this.#heardAt = performance.now();
       if (!(frame instanceof Uint8Array)) this.#came(frame, origins);
@@ -88,6 +96,11 @@ export class Link {
   /** Aborted once the connection is over. */
   get over(): AbortSignal {
     return this.#closing.signal;
+  }
+
+  /** The network has the message with which they were given. */
+  confirmKeys(given: Record<string, unknown>): Promise<void> {
+    return confirmKeys(this.#options.store, given);
   }
 
   /** Nothing is written from here on, and nothing more is told. */
@@ -192,12 +205,14 @@ export class Link {
   }
 }
 
-function openSocket(options: LinkOptions, origins: Origins): WASocket {
+function openSocket(options: LinkOptions, origins: Origins, groups: Map<string, GroupMetadata>): WASocket {
   const { creds, store, journal, journalled, url, log, sentMessage } = options;
   return makeWASocket({
     ...TIMES,
     ...(url !== undefined && { waWebSocketUrl: url }),
-    auth: { creds, keys: store },
+    auth: { creds, keys: keysWhileSending(store) },
+    cachedGroupMetadata: async (jid) => groups.get(jid),
+    retryRequestDelayMs: 0,
     logger: libraryLogger(log),
     browser: Browsers.ubuntu('Chrome'),
     syncFullHistory: false,

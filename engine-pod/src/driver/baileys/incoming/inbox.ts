@@ -1,3 +1,4 @@
+import { failpoint } from '@gwk/core/failpoints';
 import type { Logger } from '@gwk/core/log';
 import type { proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
@@ -74,6 +75,7 @@ export class Inbox {
         // It would be refused for ever; the poster has said so.
         if (!(error instanceof InternalRefusal)) throw error;
       });
+      failpoint('engine.after-inbound');
     }
     await kept;
     await unavailable.came(id);

@@ -1,4 +1,11 @@
-import { isJidGroup, jidDecode, jidNormalizedUser, type WASocket } from '@whiskeysockets/baileys';
+import {
+  isJidGroup,
+  jidDecode,
+  jidNormalizedUser,
+  type GroupMetadata,
+  type WASocket,
+} from '@whiskeysockets/baileys';
+import type { Link } from '../connection/link.js';
 import { SendFailure } from '../../driver.js';
 
 /** How long a number that was found is taken to be on the network. */
@@ -10,12 +17,15 @@ interface Known {
   at: number;
 }
 
+type Device = Awaited<ReturnType<WASocket['getUSyncDevices']>>[number];
+
 /**
  * Who is to get a message, asked of the network before anything is encrypted. Baileys would ask while it holds the
  * lock of the whole account, and where nobody answers it sends to the own phone alone and calls that a success.
  */
 export class People {
   readonly #known = new Map<string, Known>();
+  readonly #looking = new Map<string, { socket: WASocket; devices: Promise<Device[]> }>();
 
   /** The id by which the network knows a phone; null where it knows none. @throws SendFailure */
   async find(socket: WASocket, phone: string): Promise<string | null> {
@@ -31,8 +41,13 @@ export class People {
   }
 
   /** Where to send for this chat, with a session for each device that is to read it. @throws SendFailure */
-  async prepare(socket: WASocket, chat: string): Promise<string> {
-    if (isJidGroup(chat)) return chat;
+  async prepare({ socket, groups }: Pick<Link, 'socket' | 'groups'>, chat: string): Promise<string> {
+    if (isJidGroup(chat)) {
+      const metadata = await asked(() => socket.groupMetadata(chat));
+      groups.set(chat, metadata);
+      await prepareMembers(socket, metadata);
+      return chat;
+    }
     const { user, server } = jidDecode(chat) ?? {};
     if (!user) throw SendFailure.refused('recipient_not_on_whatsapp', 'no such address');
     const jid = server === 's.whatsapp.net' ? await this.find(socket, user) : jidNormalizedUser(chat);
@@ -44,16 +59,28 @@ export class People {
   async #prepareDevices(socket: WASocket, jid: string): Promise<void> {
     const { id, lid } = socket.user ?? {};
     const own = jidDecode(jid)?.server === 'lid' && lid ? lid : id;
-    const devices = await asked(() => socket.getUSyncDevices([jidNormalizedUser(own), jid], true, false));
+    const [ours, theirs] = await Promise.all([
+      this.#devicesOf(socket, jidNormalizedUser(own)),
+      this.#devicesOf(socket, jid),
+    ]);
     const { user } = jidDecode(jid)!;
-    const recipients = devices?.filter((device) => device.user === user) ?? [];
-    if (recipients.length === 0) throw SendFailure.notWritten();
-    await asked(() =>
-      socket.assertSessions(
-        devices.map((device) => device.jid),
-        false,
-      ),
-    );
+    if (!theirs.some((device) => device.user === user)) throw SendFailure.notWritten();
+    const jids = [...ours, ...theirs].map((device) => device.jid);
+    await asked(() => socket.assertSessions(jids, false));
+  }
+
+  /**
+   * Asked once for all who want to know it at the same time: with each answer Baileys begins all sessions of that
+   * person anew, at a pre-key each, and the own devices take part in every message.
+   */
+  #devicesOf(socket: WASocket, jid: string): Promise<Device[]> {
+    const underWay = this.#looking.get(jid);
+    if (underWay?.socket === socket) return underWay.devices;
+    const devices = asked(() => socket.getUSyncDevices([jid], true, false)).finally(() => {
+      if (this.#looking.get(jid)?.devices === devices) this.#looking.delete(jid);
+    });
+    this.#looking.set(jid, { socket, devices });
+    return devices;
   }
 
   #remember(phone: string, jid: string): void {
@@ -63,6 +90,17 @@ export class People {
     const [oldest] = this.#known.keys();
     this.#known.delete(oldest!);
   }
+}
+
+async function prepareMembers(socket: WASocket, { participants }: GroupMetadata): Promise<void> {
+  const members = participants.map(({ id }) => id);
+  const devices = await asked(() => socket.getUSyncDevices(members, true, false));
+  await asked(() =>
+    socket.assertSessions(
+      devices.map(({ jid }) => jid),
+      false,
+    ),
+  );
 }
 
 /** A question that failed says nothing about the message: it was not written, and may be tried again. */

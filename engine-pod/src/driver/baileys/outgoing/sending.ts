@@ -1,6 +1,6 @@
 import type { WASocket } from '@whiskeysockets/baileys';
 import { SendFailure, type Stanza } from '../../driver.js';
-import { writing, type Writing } from '../connection/wire.js';
+import { newWriting, writing, type Writing } from '../connection/wire.js';
 import type { Link } from '../connection/link.js';
 import { Acks } from './acks.js';
 import { unpackBuilt, type BuiltMessage } from './built.js';
@@ -26,14 +26,15 @@ export class Sending {
 
   /** Resolves at the network's acknowledgement. @throws SendFailure */
   async send(link: Link, outgoing: Outgoing): Promise<void> {
-    const jid = await this.people.prepare(link.socket, outgoing.chat);
-    const message: Writing = { mayWrite: outgoing.mayWrite, encrypted: false, written: false };
+    const jid = await this.people.prepare(link, outgoing.chat);
+    const message = newWriting(jid, outgoing.mayWrite);
     const givingUp = AbortSignal.any([link.over, outgoing.signal]);
     if (givingUp.aborted) throw SendFailure.notWritten();
     const { answer, forget } = this.#acks.expect(outgoing.waMessageId, givingUp);
     try {
       await this.#relay(link.socket, { jid, message, outgoing });
       await answer;
+      if (message.keysGiven) await link.confirmKeys(message.keysGiven);
     } finally {
       forget();
     }
@@ -54,7 +55,11 @@ export class Sending {
       );
     } catch {
       // It may fail after the stanza has left: then the acknowledgement is the answer, or nothing is.
-      if (!message.written) throw SendFailure.notWritten();
+      if (message.written) return;
+      message.abandoned = true;
+      throw SendFailure.notWritten();
+    } finally {
+      message.over = true;
     }
   }
 }

@@ -137,7 +137,7 @@ function changesOf(values: Values): Change[] {
     Object.entries(ofType).map(([key, value]) => ({
       type,
       key,
-      bytes: value === null || value === undefined ? null : encode(value),
+      bytes: value === null || value === undefined ? null : encode(type, value),
     })),
   );
 }

@@ -12,10 +12,20 @@ interface Operation {
   over: boolean;
 }
 
+/** Done, and not yet safe: nothing may leave this process on the strength of it before it is stored. */
+export interface Step<T> {
+  result: T;
+  stored: Promise<void>;
+}
+
 /**
  * The keys as the Signal repository sees them. One operation (a message encrypted or decrypted, a session begun)
  * changes several of them, and all its changes are stored in one write, before it resolves; an operation that fails
  * changes nothing.
+ *
+ * Its locks are given back once its write is begun, not once it is stored: the next operation on the same keys sees
+ * its changes, and is stored with it or after it, since writes are stored in the order in which they were begun. So a
+ * session that takes part in every message (that of the own phone) costs no round trip for each of them.
  *
  * It takes the place of the transactions that Baileys makes of the store. Those are committed after the stanza has
  * left, and they do not keep sending and receiving apart: a send works under the account's lock and a receipt under
@@ -31,14 +41,23 @@ export class Operations implements SignalKeyStoreWithTransaction {
 
   /** Under these locks, taken in the order of their names; within another operation as part of it. */
   async run<T>(locks: readonly string[], work: () => Promise<T>): Promise<T> {
-    if (this.isInTransaction()) return work();
+    const { result, stored } = await this.step(locks, work);
+    await stored;
+    return result;
+  }
+
+  /** As `run`, for whoever waits later until it is stored. */
+  async step<T>(locks: readonly string[], work: () => Promise<T>): Promise<Step<T>> {
+    if (this.isInTransaction()) return { result: await work(), stored: Promise.resolve() };
     const releases: (() => void)[] = [];
     try {
       for (const name of [...new Set(locks)].sort()) releases.push(await this.#store.locks.acquire(name));
       const operation: Operation = { changes: {}, over: false };
       const result = await this.#current.run(operation, work).finally(() => (operation.over = true));
-      await this.#store.write(operation.changes);
-      return result;
+      const stored = this.#store.write(operation.changes);
+      // Whoever waits for it hears of it.
+      stored.catch(() => undefined);
+      return { result, stored };
     } finally {
       for (const release of releases) release();
     }
@@ -60,7 +79,7 @@ export class Operations implements SignalKeyStoreWithTransaction {
     );
     for (const key of keys) {
       const value = changed[key];
-      if (value !== undefined && value !== null) values[key] = decode(type, encode(value));
+      if (value !== undefined && value !== null) values[key] = decode(type, encode(type, value));
     }
     return values as { [key: string]: SignalDataTypeMap[T] };
   }

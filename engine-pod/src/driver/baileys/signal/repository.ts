@@ -4,9 +4,11 @@ import {
   type SignalRepositoryWithLIDStore as Repository,
   type SocketConfig,
 } from '@whiskeysockets/baileys';
+import { failpoint } from '@gwk/core/failpoints';
 import type { SessionStore } from '../session/store.js';
 import { JOURNAL, nameOfCiphertext, type Journal, type Journalled, type Origins } from './journal.js';
-import { Operations } from './operations.js';
+import { mergeRecords, movesBetween, type StoredRecord } from './merge.js';
+import { Operations, type Step } from './operations.js';
 
 export interface RepositoryOptions {
   store: SessionStore;
@@ -14,14 +16,17 @@ export interface RepositoryOptions {
   journal: Journal;
   /** Decrypted, and stored with its ratchet step. Told in the order in which messages came. */
   journalled: (name: string, entry: Journalled) => void;
-  /** Something is encrypted, in the context of whoever asked for it. */
-  encrypted: () => void;
+  /**
+   * Something is encrypted, in the context of whoever asked for it.
+   * @returns whether they wait themselves until its ratchet step is stored
+   */
+  encrypted: (stored: Promise<void>) => boolean;
 }
 
 /**
  * Baileys' Signal repository, with what it lacks:
- * - What a message changes is stored before it resolves: a stanza never leaves with a key of the ratchet that would
- *   be used again after a crash (receivers drop such a message in silence).
+ * - What a message changes is stored before its stanza leaves: none ever leaves with a key of the ratchet that would be
+ *   used again after a crash (receivers drop such a message in silence).
  * - A plaintext is stored in the same write as the ratchet step that it cost, before the network is told that it
  *   came: the ciphertext cannot be read a second time. The same ciphertext again is answered from the journal.
  * - Whatever changes one person's sessions comes one after the other, by whichever of their two names.
@@ -34,10 +39,14 @@ export function makeRepository(options: RepositoryOptions): SocketConfig['makeSi
   };
 }
 
+type Decrypting = (once: (decrypt: () => Promise<Uint8Array>) => Promise<Uint8Array>) => Promise<Uint8Array>;
+
 class SafeOperations {
   readonly #options: RepositoryOptions;
   readonly #keys: Operations;
   readonly #stock: Repository;
+  /** Decrypted and not yet stored, by name: the same ciphertext again waits for it. */
+  readonly #storing = new Map<string, Promise<Uint8Array>>();
 
   constructor(options: RepositoryOptions, keys: Operations, stock: Repository) {
     this.#options = options;
@@ -62,31 +71,35 @@ class SafeOperations {
           this.#stock.processSenderKeyDistributionMessage(given),
         ),
       encryptMessage: async (given) => {
-        const encrypted = await this.#ofPerson(given.jid, () => this.#stock.encryptMessage(given));
-        this.#options.encrypted();
-        return encrypted;
+        const step = await this.#stepOfPerson(given.jid, () => this.#stock.encryptMessage(given));
+        if (!this.#options.encrypted(step.stored)) await step.stored;
+        return step.result;
       },
       encryptGroupMessage: async (given) => {
         const encrypted = await this.#keys.run([senderKeyOf(given.group, given.meId)], () =>
           this.#stock.encryptGroupMessage(given),
         );
-        this.#options.encrypted();
+        this.#options.encrypted(Promise.resolve());
         return encrypted;
       },
       injectE2ESession: (given) => this.#ofPerson(given.jid, () => this.#stock.injectE2ESession(given)),
-      migrateSession: (from, to) =>
-        this.#keys.run([from, to].map(personLock), () => this.#stock.migrateSession(from, to)),
+      migrateSession: (from, to) => this.#keys.run([from, to].map(personLock), () => this.#migrate(from, to)),
     };
   }
 
   /** @param under runs the decryption as one operation */
-  async #decrypt(
-    sender: string,
-    ciphertext: Uint8Array,
-    under: (once: (decrypt: () => Promise<Uint8Array>) => Promise<Uint8Array>) => Promise<Uint8Array>,
-  ): Promise<Uint8Array> {
-    const { journal, origins, journalled } = this.#options;
+  async #decrypt(sender: string, ciphertext: Uint8Array, under: Decrypting): Promise<Uint8Array> {
     const name = nameOfCiphertext(sender, ciphertext);
+    // It cannot be read a second time, and until it is stored nobody may be told that it came.
+    const storing = this.#storing.get(name);
+    if (storing) return storing;
+    const decrypting = this.#decryptOnce(name, ciphertext, under).finally(() => this.#storing.delete(name));
+    this.#storing.set(name, decrypting);
+    return decrypting;
+  }
+
+  async #decryptOnce(name: string, ciphertext: Uint8Array, under: Decrypting): Promise<Uint8Array> {
+    const { journal, origins, journalled } = this.#options;
     let fresh: Journalled | undefined;
     const plaintext = await under(async (decrypt) => {
       const kept = journal.get(name);
@@ -96,24 +109,57 @@ class SafeOperations {
       if (attrs) {
         fresh = journal.entry(attrs, decrypted);
         await this.#keys.change({ [JOURNAL]: { [name]: fresh } });
+        failpoint('engine.before-journal');
       }
       return decrypted;
     });
     if (fresh) {
+      failpoint('engine.after-journal');
       journal.keep(name, fresh);
       journalled(name, fresh);
     }
     return plaintext;
   }
 
-  /** Under the name by which the sessions of this person are kept now. */
+  /**
+   * From a person's phone to the hidden id. Sessions may have begun under both at once, and as it comes Baileys throws
+   * away what it finds under the second.
+   */
+  async #migrate(from: string, to: string): ReturnType<Repository['migrateSession']> {
+    const user = jidDecode(from)?.user ?? '';
+    const { [user]: devices = [] } = await this.#keys.get('device-list', [user]);
+    const moves = movesBetween(from, to, devices);
+    if (!moves) return this.#stock.migrateSession(from, to);
+    const found = (await this.#keys.get(
+      'session',
+      moves.flatMap((move) => [move.from, move.to]),
+    )) as unknown as Record<string, StoredRecord | undefined>;
+    const changes: Record<string, StoredRecord | null> = {};
+    for (const move of moves) {
+      const moved = found[move.from];
+      if (!moved) continue;
+      changes[move.to] = mergeRecords(found[move.to], moved, Date.now());
+      changes[move.from] = null;
+    }
+    const migrated = Object.keys(changes).length / 2;
+    if (migrated > 0) await this.#keys.change({ session: changes });
+    return { migrated, skipped: moves.length - migrated, total: moves.length };
+  }
+
   async #ofPerson<T>(jid: string, work: () => Promise<T>): Promise<T> {
+    const { result, stored } = await this.#stepOfPerson(jid, work);
+    await stored;
+    return result;
+  }
+
+  /** Under the name by which the sessions of this person are kept now. */
+  async #stepOfPerson<T>(jid: string, work: () => Promise<T>): Promise<Step<T>> {
     for (;;) {
       const lock = await this.#lockOf(jid);
-      const done = await this.#keys.run([lock], async () =>
-        (await this.#lockOf(jid)) === lock ? { result: await work() } : undefined,
+      const { result, stored } = await this.#keys.step([lock], async () =>
+        (await this.#lockOf(jid)) === lock ? { done: await work() } : undefined,
       );
-      if (done) return done.result;
+      if (result) return { result: result.done, stored };
     }
   }
 

@@ -1,0 +1,58 @@
+import { createHash, hkdfSync } from 'node:crypto';
+
+/** What Baileys uses of whatsapp-rust-bridge, by Node's own cryptography. */
+
+interface HkdfInfo {
+  salt?: Uint8Array | null;
+  info?: string | null;
+}
+
+export function hkdf(key: Uint8Array, length: number, { salt, info }: HkdfInfo): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', key, salt ?? new Uint8Array(0), info ?? '', length));
+}
+
+export function md5(bytes: Uint8Array): Uint8Array {
+  return new Uint8Array(createHash('md5').update(bytes).digest());
+}
+
+const STATE_KEYS = [
+  'indexKey',
+  'valueEncryptionKey',
+  'valueMacKey',
+  'snapshotMacKey',
+  'patchMacKey',
+] as const;
+const STATE_KEY_BYTES = 32;
+
+/** Keys of the account's shared settings (app state). */
+export function expandAppStateKeys(key: Uint8Array): Record<(typeof STATE_KEYS)[number], Uint8Array> {
+  const all = hkdf(key, STATE_KEYS.length * STATE_KEY_BYTES, { info: 'WhatsApp Mutation Keys' });
+  const keys = STATE_KEYS.map((name, place) => [
+    name,
+    all.slice(place * STATE_KEY_BYTES, (place + 1) * STATE_KEY_BYTES),
+  ]);
+  return Object.fromEntries(keys) as Record<(typeof STATE_KEYS)[number], Uint8Array>;
+}
+
+const SUM_BYTES = 128;
+
+/** A sum of hashes, in lanes of 16 bits, that does not depend on the order of what was added. */
+export class LTHashAntiTampering {
+  subtractThenAdd(base: Uint8Array, subtract: Uint8Array[], add: Uint8Array[]): Uint8Array {
+    const sum = new Uint8Array(base);
+    for (const item of subtract) accumulate(sum, item, -1);
+    for (const item of add) accumulate(sum, item, 1);
+    return sum;
+  }
+}
+
+function accumulate(sum: Uint8Array, item: Uint8Array, sign: 1 | -1): void {
+  const hash = hkdf(item, SUM_BYTES, { info: 'WhatsApp Patch Integrity' });
+  const [lanes, added] = [viewOf(sum), viewOf(hash)];
+  for (let at = 0; at < SUM_BYTES; at += 2) {
+    lanes.setUint16(at, lanes.getUint16(at, true) + sign * added.getUint16(at, true), true);
+  }
+}
+
+const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): DataView =>
+  new DataView(buffer, byteOffset, byteLength);

@@ -1,0 +1,64 @@
+interface Options {
+  /** In seconds; 0: for ever. */
+  stdTTL?: number;
+}
+
+type Key = string | number;
+
+interface Kept<T> {
+  value: T;
+  until: number;
+}
+
+/** What Baileys uses of @cacheable/node-cache. Values are given out as they are; what is too old goes by and by. */
+export default class NodeCache<T = unknown> {
+  readonly #kept = new Map<string, Kept<T>>();
+  readonly #ttlSeconds: number;
+
+  constructor({ stdTTL = 0 }: Options = {}) {
+    this.#ttlSeconds = stdTTL;
+  }
+
+  get(key: Key): T | undefined {
+    const kept = this.#kept.get(String(key));
+    return kept && kept.until > performance.now() ? kept.value : undefined;
+  }
+
+  has(key: Key): boolean {
+    return this.get(key) !== undefined;
+  }
+
+  mget(keys: Key[]): Record<string, T> {
+    const found = keys.map((key) => [String(key), this.get(key)] as const);
+    return Object.fromEntries(found.filter(([, value]) => value !== undefined)) as Record<string, T>;
+  }
+
+  set(key: Key, value: T, ttlSeconds = this.#ttlSeconds): boolean {
+    const now = performance.now();
+    // Those that were set first are the first to be too old: no timer is needed for them.
+    for (const [oldest, { until }] of this.#kept) {
+      if (until > now) break;
+      this.#kept.delete(oldest);
+    }
+    this.#kept.delete(String(key));
+    this.#kept.set(String(key), { value, until: ttlSeconds > 0 ? now + ttlSeconds * 1_000 : Infinity });
+    return true;
+  }
+
+  mset(entries: { key: Key; value: T; ttl?: number }[]): boolean {
+    for (const { key, value, ttl } of entries) this.set(key, value, ttl);
+    return true;
+  }
+
+  del(keys: Key | Key[]): number {
+    return [keys].flat().filter((key) => this.#kept.delete(String(key))).length;
+  }
+
+  flushAll(): void {
+    this.#kept.clear();
+  }
+
+  close(): void {
+    this.flushAll();
+  }
+}

@@ -1,0 +1,82 @@
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { compileFunction } from 'node:vm';
+import { GeneratedSource, type Section } from './source.js';
+
+/**
+ * Baileys' protocol buffers, each type compiled when it is first asked for, from the file that Baileys brings. All at
+ * once they cost 11 MB.
+ */
+const baileys = join(dirname(fileURLToPath(import.meta.resolve('@whiskeysockets/baileys'))), '..');
+const source = new GeneratedSource(join(baileys, 'WAProto/index.js'));
+
+type Defined = (parent: object, name: string, place: number) => void;
+
+/** What the code of every type refers to. */
+interface Scope {
+  $protobuf: object;
+  $root: { proto: object };
+  $Reader: unknown;
+  $Writer: unknown;
+  $util: unknown;
+  longToString: unknown;
+  longToNumber: unknown;
+}
+
+type Make<Arguments extends unknown[], Result> = (...given: Arguments) => Result;
+
+const IMPORT = /^import .*$/m;
+const BEGIN = /^export const proto = [\s\S]*$/m;
+const NAMES = ['$protobuf', '$root', '$Reader', '$Writer', '$util', 'longToString', 'longToNumber'] as const;
+
+const makeScope = compileFunction(
+  `${source.head.replace(IMPORT, '').replace(BEGIN, '')}\nreturn { ${NAMES.join()} };`,
+  ['$protobuf'],
+  { filename: source.path },
+) as Make<[object], Scope>;
+const protobuf = createRequire(join(baileys, 'package.json'))('protobufjs/minimal.js') as object;
+// With roots of its own: the original, loaded beside it, would take the place of these types.
+const scope = makeScope({ ...protobuf, roots: {} });
+
+/** Types within others, by their place here: code names them by it. */
+const known: Section[] = [];
+
+const define: Defined = (parent, name, place) => defineLazily(parent, { ...known[place]!, name });
+
+function defineLazily(parent: object, section: Section): void {
+  const set = (value: unknown): void => {
+    Object.defineProperty(parent, section.name, {
+      value,
+      writable: true,
+      enumerable: true,
+      configurable: true,
+    });
+  };
+  Object.defineProperty(parent, section.name, {
+    get: () => {
+      const value = compile(section);
+      set(value);
+      return value;
+    },
+    set,
+    enumerable: true,
+    configurable: true,
+  });
+}
+
+function compile(section: Section): unknown {
+  const code = source.codeOf(section, (inner) => {
+    known.push(inner);
+    return `$define(${section.name}, "${inner.name}", ${known.length - 1});\n`;
+  });
+  const body = `return ${code.slice(code.indexOf('=') + 1)}`;
+  const make = compileFunction(body, ['$define', ...NAMES], { filename: source.path });
+  return (make as Make<unknown[], unknown>)(define, ...NAMES.map((name) => scope[name]));
+}
+
+const { $root } = scope;
+export const proto = ($root.proto = {});
+for (const section of source.sections) defineLazily(proto, section);
+
+export { $root as default };

@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto';
+import StockCache from '@cacheable/node-cache';
+import { proto as stockProto } from '@whiskeysockets/baileys';
+import * as stockBridge from 'whatsapp-rust-bridge';
+import * as bridge from './bridge.js';
+import SlimCache from './cache.js';
+import { proto } from './proto.js';
+
+const slimProto = proto as typeof stockProto;
+
+/** Everything that hangs on a type, by its path; functions as their code. */
+function membersOf(type: object, path: string, found = new Map<string, unknown>()): Map<string, unknown> {
+  for (const name of Object.getOwnPropertyNames(type)) {
+    if (['length', 'name', 'arguments', 'caller', 'constructor'].includes(name)) continue;
+    const value = (type as Record<string, unknown>)[name];
+    const at = `${path}.${name}`;
+    if (typeof value === 'function' || (typeof value === 'object' && value !== null)) {
+      found.set(at, typeof value === 'function' ? String(value) : 'object');
+      membersOf(value, at, found);
+    } else found.set(at, value);
+  }
+  return found;
+}
+
+describe('protocol buffers', () => {
+  test('are the same as those of Baileys, type by type and line by line', () => {
+    const stock = membersOf(stockProto, 'proto');
+    const slim = membersOf(slimProto, 'proto');
+    expect(slim.size).toBeGreaterThan(10_000);
+    const different = [...stock].filter(([name, value]) => slim.get(name) !== value).map(([name]) => name);
+    expect(different).toEqual([]);
+    expect([...slim.keys()].filter((name) => !stock.has(name))).toEqual([]);
+  });
+
+  test('are understood by each other', () => {
+    const message = {
+      extendedTextMessage: { text: 'oi', contextInfo: { mentionedJid: ['1@s.whatsapp.net'] } },
+      messageContextInfo: { messageSecret: randomBytes(32) },
+    };
+    const bytes = slimProto.Message.encode(slimProto.Message.create(message)).finish();
+    expect(Buffer.from(stockProto.Message.encode(message).finish())).toEqual(Buffer.from(bytes));
+    const decoded = stockProto.Message.encode(slimProto.Message.decode(bytes)).finish();
+    expect(Buffer.from(decoded)).toEqual(Buffer.from(bytes));
+  });
+});
+
+describe('cryptography', () => {
+  const key = randomBytes(32);
+
+  test.each([
+    ['with neither salt nor info', {}],
+    ['with info', { info: 'adv_secret' }],
+    ['with salt', { salt: randomBytes(32), info: '' }],
+    ['with salt and info', { salt: randomBytes(32), info: 'link_code_pairing_key_bundle_encryption_key' }],
+    ['with bytes as info', { info: Buffer.from('Bot Message').toString('latin1') }],
+    ['with what is no text as info', { info: randomBytes(40).toString('latin1') }],
+  ])('keys are derived alike, %s', (_how, how) => {
+    for (const length of [32, 64, 112])
+      expect(Buffer.from(bridge.hkdf(key, length, how))).toEqual(
+        Buffer.from(stockBridge.hkdf(key, length, how)),
+      );
+  });
+
+  test('hashes are alike', () => {
+    expect(Buffer.from(bridge.md5(key))).toEqual(Buffer.from(stockBridge.md5(key)));
+  });
+
+  test('keys of shared settings are alike', () => {
+    const { indexKey, valueEncryptionKey, valueMacKey, snapshotMacKey, patchMacKey } =
+      stockBridge.expandAppStateKeys(key);
+    const slim = bridge.expandAppStateKeys(key);
+    expect(slim).toEqual({ indexKey, valueEncryptionKey, valueMacKey, snapshotMacKey, patchMacKey });
+  });
+
+  test('sums of shared settings are alike', () => {
+    const [base, some, others] = [randomBytes(128), [key, randomBytes(32)], [randomBytes(32)]];
+    const stock = new stockBridge.LTHashAntiTampering().subtractThenAdd(base, some, others);
+    const slim = new bridge.LTHashAntiTampering().subtractThenAdd(base, some, others);
+    expect(Buffer.from(slim)).toEqual(Buffer.from(stock));
+  });
+});
+
+describe('caches', () => {
+  const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+  test.each([
+    ['of the engine', SlimCache],
+    ['as they come', StockCache],
+  ])('%s keep what they are given for its time', async (_whose, Cache) => {
+    const cache = new Cache<unknown>({ stdTTL: 0.2 });
+    cache.set('a', 1);
+    cache.mset([
+      { key: 'b', value: 2 },
+      { key: 3, value: 3 },
+    ]);
+    expect(cache.get('a')).toBe(1);
+    expect(cache.has('none')).toBe(false);
+    expect(cache.get('none')).toBeUndefined();
+    expect(cache.mget(['b', 'none', '3'])).toEqual({ b: 2, 3: 3 });
+    cache.del('b');
+    expect(cache.has('b')).toBe(false);
+    await pause(250);
+    expect(cache.get('a')).toBeUndefined();
+    cache.set('c', 1);
+    cache.flushAll();
+    expect(cache.has('c')).toBe(false);
+    cache.close();
+  });
+});

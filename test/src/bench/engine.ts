@@ -1,0 +1,136 @@
+import { cpus, loadavg } from 'node:os';
+import { Bare } from './engine/bare.js';
+import { measureGrowth } from './engine/growth.js';
+import { measureStart, type Start } from './engine/memory.js';
+import { measureSends, median, type Sends } from './engine/sends.js';
+import { openStage, type Stage } from './engine/stage.js';
+
+/**
+ * `make bench-engine`: what one number costs. An engine of a whole gateway (API, worker, operator, Postgres, Redis,
+ * each a process) on the simulated network, which is a process too, beside bare Baileys on the same network in the
+ * same run. Rounds alternate: the engine, bare Baileys with keys in memory, bare Baileys with a store that takes as
+ * long as the engine has just waited for Postgres.
+ *
+ * `ROUNDS`, `MESSAGES` (of a conversation and round), `CONVERSATIONS` change it; `STARTS` how often the engine is
+ * started; `GROWTH` how many messages the memory is watched for (100,000 take 17 minutes: a number sends at most 100 a
+ * second), 0 for none.
+ */
+const setting = (name: string, otherwise: number): number => Number(process.env[name] ?? otherwise);
+const ROUNDS = setting('ROUNDS', 3);
+const STARTS = setting('STARTS', 3);
+const GROWTH = setting('GROWTH', 10_000);
+const LOAD = { conversations: setting('CONVERSATIONS', 30), perConversation: setting('MESSAGES', 50) };
+const WARM_UP = { ...LOAD, perConversation: 10 };
+
+interface Round {
+  engine: Sends;
+  memory: number;
+  store: number;
+}
+
+async function main(): Promise<void> {
+  const stage = await openStage(LOAD.conversations);
+  try {
+    const starts: Start[] = [];
+    for (let start = 0; start < STARTS; start++) starts.push(await measureStart(stage));
+    const rounds = ROUNDS > 0 ? await measureRounds(stage) : [];
+    print(starts, rounds);
+    if (GROWTH > 0) await measureGrowth(stage, { messages: GROWTH, conversations: LOAD.conversations });
+    const shown = await stage.network.checked();
+    console.log(
+      `phones (copies on the own ones among them) have read ${shown} messages, each once; load ${loadavg()[0]!.toFixed(1)}`,
+    );
+  } finally {
+    await stage.close();
+  }
+}
+
+async function measureRounds(stage: Stage): Promise<Round[]> {
+  const bare = await Bare.start(stage.network);
+  try {
+    const { storeMs } = await measureSends(stage, 'warm-up', WARM_UP);
+    await bare.send({ name: 'w', ...WARM_UP, storeMs: 0 });
+    await bare.send({ name: 'v', ...WARM_UP, perConversation: 1, storeMs });
+    const rounds: Round[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      const engine = await measureSends(stage, `round ${round}`, LOAD);
+      const memory = await bare.send({ name: `m${round}`, ...LOAD, storeMs: 0 });
+      const store = await bare.send({ name: `s${round}`, ...LOAD, storeMs: engine.storeMs });
+      rounds.push({ engine, memory, store });
+    }
+    return rounds;
+  } finally {
+    await bare.stop();
+  }
+}
+
+function print(starts: Start[], rounds: Round[]): void {
+  console.log(
+    `\none engine on the simulated network, ${cpus().length} cores, load ${loadavg()[0]!.toFixed(1)}\n`,
+  );
+  console.log(line('', ['median', 'least', 'most']));
+  row(
+    'start to connected, ms',
+    starts.map(({ connectedMs }) => connectedMs),
+  );
+  row(
+    'idle and connected: resident, MB',
+    starts.map(({ idle }) => idle),
+    1,
+  );
+  row(
+    '  of which its own (not pages of files), MB',
+    starts.map(({ own }) => own),
+    1,
+  );
+  if (rounds.length === 0) return;
+  row(
+    'engine, keys in Postgres: messages/s',
+    rounds.map(({ engine }) => engine.perSecond),
+  );
+  row(
+    '  a write of the session, ms',
+    rounds.map(({ engine }) => engine.storeMs),
+    1,
+  );
+  row(
+    '  messages of a write',
+    rounds.map(({ engine }) => messagesOf(engine)),
+    1,
+  );
+  row(
+    'bare Baileys, keys in memory: messages/s',
+    rounds.map(({ memory }) => memory),
+  );
+  row(
+    'bare Baileys, store as slow: messages/s',
+    rounds.map(({ store }) => store),
+  );
+  row(
+    'ratio to bare with keys in memory',
+    rounds.map(({ engine, memory }) => engine.perSecond / memory),
+    2,
+  );
+  row(
+    'ratio to bare with a store as slow',
+    rounds.map(({ engine, store }) => engine.perSecond / store),
+    2,
+  );
+}
+
+const messagesOf = ({ writes }: Sends): number => (LOAD.conversations * LOAD.perConversation) / writes;
+
+function row(name: string, values: number[], digits = 0): void {
+  const figures = [median(values), Math.min(...values), Math.max(...values)];
+  console.log(
+    line(
+      name,
+      figures.map((value) => value.toFixed(digits)),
+    ),
+  );
+}
+
+const line = (name: string, cells: string[]): string =>
+  [name.padEnd(46), ...cells.map((cell) => cell.padStart(8))].join(' ');
+
+await main();
