@@ -1,3 +1,4 @@
+import { createServer, type AddressInfo, type Server } from 'node:net';
 import { startNetwork, type RunningNetwork } from '@gwk/network/start';
 import type { Person } from '@gwk/network/control/client';
 import type { Manners } from '@gwk/network/people/account';
@@ -7,13 +8,23 @@ import { NumberOnNetwork, QR } from '../../../testing/number.js';
 let running: RunningNetwork;
 /** Of which each client gets one code to show, in place of six. */
 let impatient: RunningNetwork;
+/** Takes connections, and says nothing. */
+let silent: Server;
+let waiting: NumberOnNetwork;
 beforeAll(async () => {
   running = await startNetwork();
-  impatient = await startNetwork({ refs: 1 });
+  const { certificates } = running.network.world;
+  impatient = await startNetwork({ refs: 1, certificates });
+  silent = createServer(() => undefined);
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  const url = `ws://127.0.0.1:${(silent.address() as AddressInfo).port}/ws/chat`;
+  waiting = new NumberOnNetwork({ ...running, url });
+  waiting.connect(QR);
 });
 afterAll(async () => {
   await running.close();
   await impatient.close();
+  silent.close();
 });
 
 let last = 5511900000100;
@@ -96,3 +107,10 @@ test('a network that does not answer', async () => {
   await running.client.outage(false);
   await leavesNothing(number);
 });
+
+test('a network that takes the connection and says nothing', async () => {
+  const { how } = await waiting.happens('closed', 40_000);
+  expect(how).toMatchObject({ kind: 'dropped', reason: expect.stringMatching(/timed_out|silent/) as string });
+  await waiting.driver.close();
+  expect(waiting.rows.of('creds')).toEqual([]);
+}, 60_000);

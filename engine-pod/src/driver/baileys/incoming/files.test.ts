@@ -172,6 +172,20 @@ describe('a file is lost, and the message says so, where', () => {
     Reflect.deleteProperty(running.network.world.keptFiles, 'set');
   });
 
+  test('the phone puts it up where it is not, again and again', async () => {
+    const { ana, phone, running } = stage;
+    const { media } = running.network.world;
+    const put = media!.put.bind(media);
+    media!.put = (bytes, by) => {
+      const place = put(bytes, by);
+      media!.expire(place.directPath);
+      return place;
+    };
+    const write = () => ana.writesFile('image', fresh(), { to: phone.number });
+    expect(await lost(write)).toEqual({ error: 'expired' });
+    media!.put = put;
+  });
+
   test('it is not what was announced', async () => {
     const { ana, phone } = stage;
     const fields = { fileSha256: createHash('sha256').update('another').digest() } as MediaFields;

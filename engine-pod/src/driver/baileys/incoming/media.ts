@@ -52,6 +52,8 @@ export interface Patience {
 
 const PATIENCE: Patience = { hostMs: 120_000, awayMs: 900_000 };
 const AGAIN = { first: 500, most: 15_000 };
+/** A phone that puts a file up which is gone each time is not asked for ever. */
+const MAX_PUT_UP = 3;
 /** For an answer of the phone. */
 const PHONE_MS = 20_000;
 
@@ -84,12 +86,16 @@ async function bring(
   source: FileSource,
 ): Promise<{ media_id: string } | Lost> {
   const began = performance.now();
+  let putUpAgain = 0;
   for (let attempt = 1; ; attempt++) {
     const link = source.link();
     const fetched = await fetchFile({ file, type, place: placeOf(link), keep: source.keepFile });
     if (typeof fetched !== 'string') return fetched;
     const trouble = fetched === 'expired' ? await askPhone(envelope, link) : fetched;
-    if (trouble === 'put-up-again') continue;
+    if (trouble === 'put-up-again') {
+      if (++putUpAgain > MAX_PUT_UP) return 'expired';
+      continue;
+    }
     const spentMs = performance.now() - began;
     const lost = lostBy(trouble, source.over.aborted ? Infinity : spentMs, source.patience ?? PATIENCE);
     if (lost !== null) return lost;
