@@ -41,6 +41,15 @@ build: $(INSTALLED) $(CLIENT) ## TypeScript to JavaScript
 clean: ## Remove what was built or generated
 	rm -rf */dist api/src/generated
 
+##@ Ship
+.PHONY: images
+images: build ## Images as archives in .images, without Docker (ARGS='--registry R --tag T api ...')
+	@exec node images/make.js $(ARGS)
+
+.PHONY: sbom
+sbom: build ## What is in the images, as CycloneDX, in .images
+	@exec node images/sbom.js $(ARGS)
+
 ##@ Check
 .PHONY: test
 test: $(INSTALLED) ## Every check and every test
@@ -61,8 +70,12 @@ openapi: build ## Lint the description of the interface (OpenAPI)
 docs: build ## Pages that are made from the code (docs/configuration.md)
 	@exec node scripts/docs.js
 
+.PHONY: dashboards
+dashboards: ## The dashboards for Grafana (charts/gwk/dashboards), made from scripts/dashboards
+	@exec node scripts/dashboards.js
+
 .PHONY: crds
-crds: build ## The definition of Instance (crds/), made from core
+crds: build ## The definition of Instance (crds/, and the chart's copy), made from core
 	@exec node scripts/crds.js
 
 .PHONY: kubernetes
@@ -92,6 +105,10 @@ test-e2e: build ## Tests of several parts at once (ONLY=pattern for some)
 .PHONY: fuzz
 fuzz: build ## 20,000 hostile requests against every operation (FUZZ_SEED=n repeats a run)
 	@FUZZ_REQUESTS=20000 $(JEST) --selectProjects test --testPathPatterns 'src/fuzz'
+
+.PHONY: e2e
+e2e: build ## The chart on a whole Kubernetes with two nodes, as root: outages under traffic, with figures (ONLY=pattern)
+	@exec node test/dist/e2e.js
 
 ##@ Measure
 .PHONY: bench-accept

@@ -1,4 +1,5 @@
 // Builds the programs of Kubernetes that tests run, where they are missing and can be had.
+import { ensureHelm } from '@gwk/test/harness/chart/helm-binary';
 import { ensureBinaries } from '@gwk/test/harness/kubernetes/binaries';
 
 const found = await ensureBinaries((line) => process.stdout.write(`${line}\n`));
@@ -7,3 +8,9 @@ if ('missing' in found) {
   process.exit(1);
 }
 process.stdout.write(`kubernetes: ${found.binaries.folder}\n`);
+const helm = await ensureHelm((line) => process.stdout.write(`${line}\n`));
+if ('missing' in helm) {
+  process.stderr.write(`helm: ${helm.missing}\n`);
+  process.exit(1);
+}
+process.stdout.write(`helm: ${helm.helm}\n`);

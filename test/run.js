@@ -110,7 +110,8 @@ async function kubernetesIfPossible() {
   const { ensureBinaries } = await import('@gwk/test/harness/kubernetes/binaries');
   let cluster = null;
   await stage('kubernetes', async () => {
-    const found = await ensureBinaries(say);
+    const { ensureHelm } = await import('@gwk/test/harness/chart/helm-binary');
+    const [found] = [await ensureBinaries(say), await ensureHelm(say)];
     if ('missing' in found) {
       const required = process.env.CI === 'true';
       return {

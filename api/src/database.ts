@@ -1,4 +1,5 @@
 import { PrismaPg } from '@prisma/adapter-pg';
+import { postgresConnection } from './postgres-connection.js';
 import { PrismaClient } from './generated/prisma/client.js';
 
 /**
@@ -16,6 +17,8 @@ export type Queryable = Pick<
 
 export interface DatabaseOptions {
   url: string;
+  /** Certificate authority (PEM). */
+  ca?: string | undefined;
   poolSize: number;
   /** Shown by Postgres in pg_stat_activity. */
   program: string;
@@ -60,7 +63,7 @@ class ObservedPg extends PrismaPg {
 export function openDatabase(options: DatabaseOptions): Database {
   const adapter = new ObservedPg(
     {
-      connectionString: options.url,
+      ...postgresConnection(options.url, options.ca),
       max: options.poolSize,
       application_name: options.program,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
 import pg from 'pg';
-import { migrate } from './migrate.js';
+import { migrate, pendingNow } from './migrate.js';
+import { patiently, untilMigrated } from './migrations-awaited.js';
 
 let database: TestDatabase;
 let folder: string;
@@ -73,4 +74,64 @@ test('the migrations of this version leave every one of them finished', async ()
   } finally {
     await migrated.drop();
   }
+});
+
+describe('who waits for the migrations of others', () => {
+  const now = { patienceMs: 0, everyMs: 10 };
+  const patient = { patienceMs: 20_000, everyMs: 10 };
+  const at = () => ({ url: database.url });
+
+  test('goes on as soon as the last one is applied', async () => {
+    write('1_first', 'CREATE TABLE a (n int)');
+    write('2_second', 'INSERT INTO a VALUES (1)');
+    let done = false;
+    const waiting = untilMigrated(at(), patient, folder).then(() => (done = true));
+    await pendingNow(at(), folder);
+    expect(done).toBe(false);
+    await migrate(database.url, folder);
+    await waiting;
+    expect(await query('SELECT n FROM a')).toHaveLength(1);
+  });
+
+  test('does not wait where the database has all, or more: a newer version is being rolled out', async () => {
+    write('1_first', 'CREATE TABLE a (n int)');
+    write('2_newer', 'CREATE TABLE b (n int)');
+    await migrate(database.url, folder);
+    rmSync(join(folder, '2_newer'), { recursive: true });
+    await untilMigrated(at(), now, folder);
+  });
+
+  test('gives up once its patience is over, and names what is missing', async () => {
+    write('1_first', 'SELECT 1');
+    await expect(untilMigrated(at(), now, folder)).rejects.toThrow(/has not got 1_first/);
+  });
+
+  test('is told at once of a migration that failed', async () => {
+    write('1_first', 'SELECT 1/0');
+    await expect(migrate(database.url, folder)).rejects.toThrow();
+    await expect(untilMigrated(at(), patient, folder)).rejects.toThrow(/1_first failed before/);
+  });
+
+  test('waits for one that is under way', async () => {
+    write('1_first', 'SELECT pg_sleep(1)');
+    const under = migrate(database.url, folder);
+    await untilMigrated(at(), patient, folder);
+    expect(await under).toEqual(['1_first']);
+  });
+
+  test('waits for a Postgres that does not answer, as long as its patience lasts', async () => {
+    const away = { url: 'postgresql://gwk@127.0.0.1:1/none' };
+    await expect(untilMigrated(away, { patienceMs: 50, everyMs: 10 }, folder)).rejects.toThrow(
+      /ECONNREFUSED/,
+    );
+    let calls = 0;
+    const failing = async (): Promise<string> => {
+      calls += 1;
+      if (calls < 3) throw Object.assign(new Error('starting'), { code: '57P03' });
+      return 'done';
+    };
+    expect(await patiently(patient, failing)).toBe('done');
+    const wrong = () => Promise.reject(Object.assign(new Error('password'), { code: '28P01' }));
+    await expect(patiently(patient, wrong)).rejects.toThrow('password');
+  });
 });

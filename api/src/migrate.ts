@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
+import { postgresConnection } from './postgres-connection.js';
 
 /**
  * Applies the migrations and records them as `prisma migrate deploy` does (its table, its checksum, its lock), so
@@ -25,6 +26,14 @@ const CREATE_TABLE = `
     applied_steps_count INTEGER NOT NULL DEFAULT 0
   )`;
 
+export interface MigratedDatabase {
+  url: string;
+  /** Certificate authority (PEM). */
+  ca?: string | undefined;
+}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+
 interface Migration {
   name: string;
   sql: string;
@@ -35,14 +44,16 @@ interface Applied {
   migration_name: string;
   checksum: string;
   finished_at: Date | null;
+  /** What was wrong, once it has failed. */
+  logs: string | null;
 }
 
 /**
  * @returns the names of the migrations applied now, in order
  * @throws Error where a migration failed before, or was changed after it was applied
  */
-export async function migrate(databaseUrl: string, folder = MIGRATIONS): Promise<string[]> {
-  const client = new pg.Client({ connectionString: databaseUrl });
+export async function migrate(database: MigratedDatabase | string, folder = MIGRATIONS): Promise<string[]> {
+  const client = clientOf(database);
   await client.connect();
   try {
     await client.query('SELECT pg_advisory_lock($1)', [PRISMA_LOCK]);
@@ -53,6 +64,39 @@ export async function migrate(databaseUrl: string, folder = MIGRATIONS): Promise
   } finally {
     await client.end();
   }
+}
+
+/**
+ * Names of the migrations that are still to be applied. Changes nothing, and takes no lock.
+ * @throws Error as migrate does
+ */
+export async function pendingNow(
+  database: MigratedDatabase | string,
+  folder = MIGRATIONS,
+): Promise<string[]> {
+  const client = clientOf(database);
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ there: boolean }>(
+      "SELECT to_regclass('_prisma_migrations') IS NOT NULL AS there",
+    );
+    const all = readMigrations(folder);
+    const pending = rows[0]!.there ? await pendingMigrations(client, all, { underWay: 'pending' }) : all;
+    return pending.map(({ name }) => name);
+  } finally {
+    await client.end();
+  }
+}
+
+function clientOf(database: MigratedDatabase | string): pg.Client {
+  const { url, ca } = typeof database === 'string' ? { url: database, ca: undefined } : database;
+  const client = new pg.Client({
+    ...postgresConnection(url, ca),
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+  });
+  // A connection that breaks while nothing is asked of it must not end the program.
+  client.on('error', () => undefined);
+  return client;
 }
 
 function readMigrations(folder: string): Migration[] {
@@ -66,14 +110,20 @@ function readMigrations(folder: string): Migration[] {
   });
 }
 
-async function pendingMigrations(client: pg.Client, migrations: Migration[]): Promise<Migration[]> {
+/** Under the lock one that has begun and not ended is one that failed; for who only looks it may be under way. */
+async function pendingMigrations(
+  client: pg.Client,
+  migrations: Migration[],
+  { underWay }: { underWay: 'failed' | 'pending' } = { underWay: 'failed' },
+): Promise<Migration[]> {
   const { rows } = await client.query<Applied>(
-    'SELECT migration_name, checksum, finished_at FROM _prisma_migrations WHERE rolled_back_at IS NULL',
+    'SELECT migration_name, checksum, finished_at, logs FROM _prisma_migrations WHERE rolled_back_at IS NULL',
   );
   const applied = new Map(rows.map((row) => [row.migration_name, row]));
   return migrations.filter(({ name, checksum }) => {
     const before = applied.get(name);
-    if (before && before.finished_at === null) {
+    if (before?.finished_at === null) {
+      if (underWay === 'pending' && before.logs === null) return true;
       throw new Error(
         `migration ${name} failed before and may have been applied in part; see _prisma_migrations.logs, ` +
           'then use "prisma migrate resolve"',

@@ -87,7 +87,8 @@ function environmentPolicy(config: ApiConfig): PolicyOverrides {
 /** @throws WrongSealingKey, and what the listeners throw */
 export async function startApi(config: ApiConfig, log: Logger, signal: AbortSignal): Promise<RunningApi> {
   const sealer = new Sealer(parseSealingKeys(config.sealingKeys));
-  const db = openDatabase({ url: config.databaseUrl, poolSize: config.databasePool, program: 'gwk-api' });
+  const { databaseUrl: url, databaseCa: ca } = config;
+  const db = openDatabase({ url, ca, poolSize: config.databasePool, program: 'gwk-api' });
   const closers: (() => Promise<unknown> | void)[] = [() => db.$disconnect()];
   const closeAll = async (): Promise<void> => {
     for (const close of closers.reverse()) await close();
@@ -110,6 +111,7 @@ export async function startApi(config: ApiConfig, log: Logger, signal: AbortSign
       redis: services.redis,
       sealer,
       media,
+      live: services.live,
       log,
       registry: services.registry,
     });
@@ -130,7 +132,7 @@ function makeServices(
   log: Logger,
   { db, sealer, media }: { db: Database; sealer: Sealer; media: Media },
 ): Services {
-  const redis = openRedis({ url: config.redisUrl, program: 'gwk-api', log });
+  const redis = openRedis({ url: config.redisUrl, ca: config.redisCa, program: 'gwk-api', log });
   const redisKeys = new RedisKeys(config.redisPrefix);
   const { clusterUrl: url, clusterToken: token, clusterCa: ca } = config;
   return {
@@ -147,7 +149,14 @@ function makeServices(
     cursors: new Cursors(sealer),
     cluster: new RestCluster({ url, token, ca }),
     clusterTurns: new Turnstile(CLUSTER_TURNS, CLUSTER_DEADLINE_MS),
-    live: new LiveCommands({ redis, redisUrl: config.redisUrl, keys: redisKeys, sealer, log }),
+    live: new LiveCommands({
+      redis,
+      redisUrl: config.redisUrl,
+      redisCa: config.redisCa,
+      keys: redisKeys,
+      sealer,
+      log,
+    }),
     pairings: new PairingWatch(db, sealer),
     media,
     registry: new Registry(),

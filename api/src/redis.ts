@@ -8,6 +8,8 @@ import { createClient } from 'redis';
  */
 export interface RedisOptions {
   url: string;
+  /** Certificate authority (PEM), where the address is rediss://. */
+  ca?: string | undefined;
   /** Shown by CLIENT LIST. */
   program: string;
   log: Logger;
@@ -22,7 +24,7 @@ const MAX_QUEUED_COMMANDS = 100_000;
 export type Redis = ReturnType<typeof openRedis>;
 
 /** Begins to connect and returns; `isReady` says whether it has. */
-export function openRedis({ url, program, log }: RedisOptions) {
+export function openRedis({ url, ca, program, log }: RedisOptions) {
   const client = createClient({
     url,
     name: program,
@@ -30,6 +32,7 @@ export function openRedis({ url, program, log }: RedisOptions) {
     commandsQueueMaxLength: MAX_QUEUED_COMMANDS,
     pingInterval: PING_EVERY_MS,
     socket: {
+      ...(ca !== undefined && url.startsWith('rediss:') && { tls: true as const, ca }),
       connectTimeout: CONNECT_TIMEOUT_MS,
       socketTimeout: SILENCE_MS,
       reconnectStrategy: (retries) =>

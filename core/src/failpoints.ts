@@ -6,7 +6,7 @@ import { join } from 'node:path';
  * closed. Inactive unless GWK_FAILPOINT_DIR names a folder; a failpoint fires once, when it removes the file of
  * its name from there.
  */
-export const FAILPOINTS = [
+export const SENDING_FAILPOINTS = [
   'api.accept.after-commit',
   'api.accept.after-xadd',
   'engine.after-claim',
@@ -16,6 +16,13 @@ export const FAILPOINTS = [
   'engine.after-outcome',
   'worker.after-post',
 ] as const;
+/** Of a received message: read and not stored; stored with its ratchet step; known to the API. */
+export const RECEIVING_FAILPOINTS = [
+  'engine.before-journal',
+  'engine.after-journal',
+  'engine.after-inbound',
+] as const;
+export const FAILPOINTS = [...SENDING_FAILPOINTS, ...RECEIVING_FAILPOINTS] as const;
 export type Failpoint = (typeof FAILPOINTS)[number];
 
 const folder = process.env['GWK_FAILPOINT_DIR'];

@@ -201,7 +201,7 @@ describe('a graceful stop', () => {
     answerBuilt();
     expect(await engine.exited).toBe(0);
     expect(port.queue.outcomes).toEqual([
-      { kind: 'returned', message_id: waiting.message_id },
+      { kind: 'returned', message_id: waiting.message_id, unsent: true },
       expect.objectContaining({ kind: 'sent', message_id: inFlight.message_id }),
     ]);
     expect(network.arrivals).toHaveLength(1);

@@ -289,9 +289,9 @@ export class Engine {
 
   #createRedisSide(): RedisSide {
     const { acquired, pod } = this.#options;
-    const { url, username, password, key_prefix } = acquired.redis;
+    const { url, username, password, key_prefix, ca } = acquired.redis;
     return new RedisSide({
-      address: { url, username, password },
+      address: { url, username, password, ca },
       keys: new RedisKeys(key_prefix),
       instanceId: acquired.instance.id,
       epoch: acquired.epoch,

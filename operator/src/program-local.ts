@@ -31,7 +31,11 @@ export async function startOnOneMachine(
   const metrics = operatorMetrics({ cluster, controller, unreadable: () => cluster.sync.faults.size });
   let loaded = false;
   const ready = () => ({ started: loaded ? null : 'starting', ...cluster.checks(), ...checksOf(controller) });
-  const resources = resourcesHandler(cluster.store, { token: config.localToken, isLoaded: () => loaded });
+  const resources = resourcesHandler(cluster.store, {
+    token: config.localToken,
+    isLoaded: () => loaded,
+    pairings: cluster.pairings,
+  });
   // The port first: where it is taken, no engine is started in vain.
   const server = await listen(config, [healthHandler(ready, metrics), resources], log);
   const stop = async (): Promise<void> => {

@@ -30,7 +30,7 @@ export interface RunningOperator {
 const CALL_TIMEOUT_MS = 10_000;
 /** An engine that works takes its lease within seconds. */
 const SILENT_MS = 60_000;
-/** No engine keeps its resource from being deleted for longer than this and a lease (docs/operate.md). */
+/** No engine keeps its resource from being deleted for longer than this and a lease (docs/kubernetes.md). */
 const STUCK_MS = 300_000;
 /** The API was not heard for so long: what happens to instances is not seen any more. */
 const UNHEARD_MS = 15_000;

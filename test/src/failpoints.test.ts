@@ -1,4 +1,4 @@
-import { FAILPOINTS, type Failpoint } from '@gwk/core/failpoints';
+import { SENDING_FAILPOINTS, type Failpoint } from '@gwk/core/failpoints';
 import type { Program } from './harness/program.js';
 import { openStage, type Stage } from './harness/stage.js';
 import { sendTraffic } from './harness/traffic.js';
@@ -12,7 +12,10 @@ const SENDS = CONVERSATIONS * PER_CONVERSATION;
 const ARM_AT = 30;
 
 /** What each window is, and the trace that a process which died in it must leave. */
-const WINDOWS: Record<Failpoint, { sentence: string; trace?: (verdict: Verdict) => void }> = {
+const WINDOWS: Record<
+  (typeof SENDING_FAILPOINTS)[number],
+  { sentence: string; trace?: (verdict: Verdict) => void }
+> = {
   'api.accept.after-commit': {
     sentence: 'the API dies after the commit, before the doorbell: the repeated post finds its own message',
     trace: ({ sums }) => expect(sums['replayed answers']).toBeGreaterThanOrEqual(1),
@@ -63,7 +66,7 @@ describe('a process killed inside a failure window, in the midst of 100 sends', 
     return () => program.deaths.slice(before).some(({ signal }) => signal === 'SIGKILL');
   }
 
-  test.each(FAILPOINTS.map((name) => ({ name, ...WINDOWS[name] })))(
+  test.each(SENDING_FAILPOINTS.map((name) => ({ name, ...WINDOWS[name] })))(
     '$name: $sentence',
     async ({ name, trace }) => {
       let died: (() => boolean) | undefined;

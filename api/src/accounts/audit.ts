@@ -4,7 +4,7 @@ import type { Caller } from './caller.js';
 
 /** Who changed a key, an account, an instance or a policy: written in the transaction of the change. */
 export interface AuditedChange {
-  /** `cli:<user>` or `key:<id>`. */
+  /** `cli:<user>`, `key:<id>`, or `cluster`: somebody with rights there (its own log knows who). */
   actor: string;
   accountId: string | null;
   /** `instance.create`, `key.revoke`, ... */

@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
-import { print, runCommand } from './run.js';
+import { integer, print, runCommand } from './run.js';
+
+const seconds = integer(0, 86_400);
 
 const SETTINGS =
   '\nSettings are environment variables (docs/configuration.md). Ends with 2 where they are wrong.\n';
@@ -27,14 +29,19 @@ export function registerPrograms(program: Command): void {
   program
     .command('migrate')
     .description('bring the database of DATABASE_URL up to date')
+    .option('--wait', 'apply nothing; wait until others have applied all that this version brings')
+    .option('--patience <seconds>', 'how long to wait for Postgres to answer, and for others', seconds, 0)
     .addHelpText(
       'after',
       '\nPrints the migrations applied now, as JSON. Repeatable; waits for others that migrate.\n',
     )
-    .action(() =>
-      runCommand('migrate', async ({ databaseUrl }) => {
+    .action(({ wait = false, patience }: { wait?: boolean; patience: number }) =>
+      runCommand('migrate', async ({ databaseUrl: url, databaseCa: ca }) => {
         const { migrate } = await import('../migrate.js');
-        print({ applied: await migrate(databaseUrl) });
+        const { patiently, untilMigrated } = await import('../migrations-awaited.js');
+        const patienceMs = patience * 1000;
+        if (wait) print({ waited_ms: await untilMigrated({ url, ca }, { patienceMs }) });
+        else print({ applied: await patiently({ patienceMs }, () => migrate({ url, ca })) });
       }),
     );
 

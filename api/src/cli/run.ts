@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import { ConfigError, loadConfig } from '@gwk/core/config/load';
-import { databaseUrl } from '@gwk/core/config/shared';
+import { databaseCa, databaseUrl } from '@gwk/core/config/shared';
 import { describeError } from '@gwk/core/log';
 import { Problem } from '@gwk/core/problems';
 import { audit as writeAudit, type AuditedChange } from '../accounts/audit.js';
@@ -20,9 +20,14 @@ export function print(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
 }
 
+export interface DatabaseAccess {
+  databaseUrl: string;
+  databaseCa: string | undefined;
+}
+
 export async function runCommand(
   name: string,
-  work: (config: { databaseUrl: string }) => Promise<void>,
+  work: (config: DatabaseAccess) => Promise<void>,
 ): Promise<void> {
   try {
     await work(readConfig());
@@ -34,9 +39,9 @@ export async function runCommand(
 
 /** The same with the database open. */
 export function withDatabase(name: string, work: (db: Database) => Promise<void>): Promise<void> {
-  return runCommand(name, async ({ databaseUrl: url }) => {
+  return runCommand(name, async ({ databaseUrl: url, databaseCa: ca }) => {
     const { openDatabase } = await import('../database.js');
-    const db = openDatabase({ url, poolSize: 2, program: 'gwk-cli' });
+    const db = openDatabase({ url, ca, poolSize: 2, program: 'gwk-cli' });
     try {
       await work(db);
     } finally {
@@ -46,9 +51,10 @@ export function withDatabase(name: string, work: (db: Database) => Promise<void>
 }
 
 /** Of the environment only this: a shell may hold the settings of any program. */
-function readConfig(): { databaseUrl: string } {
-  const { DATABASE_URL, DATABASE_URL_FILE } = process.env;
-  return loadConfig({ databaseUrl }, { DATABASE_URL, DATABASE_URL_FILE });
+function readConfig(): DatabaseAccess {
+  const { DATABASE_URL, DATABASE_URL_FILE, GWK_DATABASE_CA, GWK_DATABASE_CA_FILE } = process.env;
+  const environment = { DATABASE_URL, DATABASE_URL_FILE, GWK_DATABASE_CA, GWK_DATABASE_CA_FILE };
+  return loadConfig({ databaseUrl, databaseCa }, environment);
 }
 
 function explain(error: unknown): string {

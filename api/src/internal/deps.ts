@@ -6,6 +6,7 @@ import type { Registry } from 'prom-client';
 import type { Sealer } from '@gwk/core/sealing';
 import type { Database } from '../database.js';
 import type { Media } from '../media/media.js';
+import type { LiveCommands } from '../live/commands.js';
 import type { AdminRedis } from '../leases/redis-users.js';
 
 /** What the internal port is made with. */
@@ -19,6 +20,7 @@ export type InternalConfig = Pick<
   | 'leaseMs'
   | 'renewMs'
   | 'redisUrl'
+  | 'redisCa'
   | 'redisPrefix'
   | 'engineRedisUrl'
   | 'redisAcl'
@@ -35,6 +37,8 @@ export interface InternalDeps {
   redis: AdminRedis;
   sealer: Sealer;
   media: Pick<Media, 'files'>;
+  /** By which an engine that runs hears of a pairing at once. */
+  live: Pick<LiveCommands, 'ask'>;
   log: Logger;
   /** Where calls are measured. */
   registry?: Registry;

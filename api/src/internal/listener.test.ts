@@ -7,6 +7,7 @@ import { createLogger } from '@gwk/core/log';
 import {
   createPortWorld,
   filesIn,
+  NOBODY_HEARS,
   OPERATOR_TOKEN,
   type PortWorld,
   type TestEngine,
@@ -155,12 +156,13 @@ test('while Postgres is away a call is 503, not refused', async () => {
     config: {
       internalHost: '127.0.0.1',
       internalPort: 0,
-      internalTlsCert: undefined,
-      internalTlsKey: undefined,
+      internalTlsCert: () => undefined,
+      internalTlsKey: () => undefined,
       operatorToken: OPERATOR_TOKEN,
       leaseMs: 45_000,
       renewMs: 10_000,
       redisUrl: 'redis://127.0.0.1:1',
+      redisCa: undefined,
       redisPrefix: 'test:',
       engineRedisUrl: undefined,
       redisAcl: true,
@@ -173,6 +175,7 @@ test('while Postgres is away a call is 503, not refused', async () => {
     redis: world.redis,
     sealer: world.sealer,
     media: { files: filesIn('/nowhere', database, world.sealer) },
+    live: NOBODY_HEARS,
     log: createLogger('test', 'fatal'),
   });
   const response = await fetch(`http://127.0.0.1:${listener.port}/engine/renew`, {

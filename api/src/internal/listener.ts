@@ -4,7 +4,7 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
-import { createServer as createHttpsServer } from 'node:https';
+import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { ENGINE_ROUTES } from '@gwk/core/protocol/engine';
 import { OPERATOR_ROUTES } from '@gwk/core/protocol/operator';
@@ -19,6 +19,7 @@ import { Claims } from './claims.js';
 import type { InternalDeps } from './deps.js';
 import { MEDIA_PATHS, sendFinished, takeReceived } from './media-routes.js';
 import { InternalMetrics } from './metrics.js';
+import { followIdentity, readIdentity } from './identity.js';
 import { engineHandlers } from './engine-routes.js';
 import { operatorHandlers } from './operator-routes.js';
 import { Outcomes } from './outcomes.js';
@@ -78,14 +79,16 @@ export async function startInternalListener(deps: InternalDeps): Promise<Interna
     );
     void respond(deps, routes, request, response);
   };
-  const { internalTlsCert: cert, internalTlsKey: key, internalHost, internalPort } = deps.config;
-  if ((cert === undefined) !== (key === undefined)) {
-    throw new Error('GWK_API_INTERNAL_TLS_CERT and GWK_API_INTERNAL_TLS_KEY are set together or not at all');
-  }
-  const server: Server =
-    cert !== undefined && key !== undefined
-      ? createHttpsServer({ cert, key }, answer)
-      : createHttpServer(answer);
+  const { internalTlsCert, internalTlsKey, internalHost, internalPort } = deps.config;
+  const identity = readIdentity(internalTlsCert, internalTlsKey);
+  const server: Server = identity ? createHttpsServer(identity, answer) : createHttpServer(answer);
+  const unfollow =
+    identity &&
+    followIdentity(server as HttpsServer, {
+      identity,
+      log: deps.log,
+      read: () => readIdentity(internalTlsCert, internalTlsKey),
+    });
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.headersTimeout = REQUEST_LIMIT_MS;
   server.requestTimeout = REQUEST_LIMIT_MS;
@@ -95,7 +98,10 @@ export async function startInternalListener(deps: InternalDeps): Promise<Interna
   });
   return {
     port: (server.address() as AddressInfo).port,
-    close: () => closeServer(server),
+    close: () => {
+      unfollow?.();
+      return closeServer(server);
+    },
   };
 }
 
@@ -114,8 +120,8 @@ function makeRoutes(deps: InternalDeps): Routes {
   const { config, database, redis, sealer, log } = deps;
   const authentication = new Authentication(database, config.operatorToken);
   const forgetTokens = (instanceId: string): void => authentication.forget(instanceId);
-  const { redisUrl, engineRedisUrl, redisPrefix: prefix, redisAcl: acl } = config;
-  const redisUsers = new RedisUsers(redis, sealer, { redisUrl, engineRedisUrl, prefix, acl }, log);
+  const { redisUrl, redisCa: ca, engineRedisUrl, redisPrefix: prefix, redisAcl: acl } = config;
+  const redisUsers = new RedisUsers(redis, sealer, { redisUrl, engineRedisUrl, prefix, acl, ca }, log);
   const leases = new Leases(deps, redisUsers);
   const engines = engineHandlers(deps, {
     leases,

@@ -324,10 +324,13 @@ describe('outcomes', () => {
     await engine.report({ kind: 'returned', message_id: first });
     expect(await status(first)).toBe('sending');
     const [again] = await engine.claim();
-    expect(again).toMatchObject({
-      message_id: first,
-      built: Buffer.from(`built ${first}`).toString('base64'),
-    });
+    const built = Buffer.from(`built ${first}`).toString('base64');
+    expect(again).toMatchObject({ message_id: first, built });
+    expect(again!.attempted_at).not.toBeNull();
+    await engine.report({ kind: 'returned', message_id: first, unsent: true });
+    expect(await status(first)).toBe('queued');
+    const [unsent] = await engine.claim();
+    expect(unsent).toMatchObject({ message_id: first, built, attempted_at: null });
   });
 
   test('of one call may concern one message several times', async () => {

@@ -12,6 +12,7 @@ import type { RedisUsers } from '../leases/redis-users.js';
 import { hashOfToken } from './auth.js';
 import type { InternalDeps } from './deps.js';
 import { readFacts } from './facts.js';
+import { pairForCluster } from './operator-pair.js';
 import { RefusalError } from './refusal.js';
 
 export type OperatorHandlers = {
@@ -35,6 +36,7 @@ export function operatorHandlers(
       await services.leases.engineEnded(instance_id, pod);
       return {};
     },
+    pair: (request) => pairForCluster(deps, request),
     observe: async ({ ids }) => ({ instances: await readFacts(deps.database, ids) }),
   };
 }

@@ -102,3 +102,52 @@ test('tokens revoked long ago are swept away when a new one is issued', async ()
   await port.addPod(engine.instanceId, 'pod-2');
   expect(await port.world.database.engineToken.count({ where })).toBe(1);
 });
+
+describe('pairing with the credentials of the cluster', () => {
+  const web = async (name: string) => {
+    const given = resource(name);
+    return project({ ...given, spec: { ...given.spec, kind: 'web' } });
+  };
+  const wanted = { method: 'qr', phone: null } as const;
+  const pair = (id: string, open: { method: 'qr' | 'code'; phone: string | null } | null) =>
+    port.operator.call('pair', { instance_id: id, open });
+
+  test('opens a session, in which an engine is wanted, and shows what its engine shows', async () => {
+    const { id } = await web('pair-one');
+    expect(await pair(id, null)).toMatchObject({ state: 'pending_pair', open: false, code: null });
+    expect(await pair(id, wanted)).toMatchObject({ open: true, code: null, error: null });
+    const [seen] = (await port.operator.call('observe', { ids: [id] })).instances;
+    expect(seen!.pairing).toBe(true);
+
+    const engine = await (await port.addPod(id, 'pod-1')).acquire();
+    const session = engine.terms!.pairing!.session;
+    const news = { kind: 'qr' as const, code: '2@shown', expires_in_ms: 20_000 };
+    await engine.call('pairing', { session, news });
+    const shown = await pair(id, null);
+    expect(shown).toMatchObject({ open: true, code: '2@shown' });
+    expect(Date.parse(shown.code_expires_at!)).toBeGreaterThan(Date.now());
+    expect(await pair(id, wanted)).toMatchObject({ code: '2@shown' });
+
+    await engine.call('pairing', { session, news: { kind: 'failed', reason: 'timeout' } });
+    expect(await pair(id, null)).toMatchObject({ open: false, code: null, error: 'timeout' });
+    expect(await pair(id, wanted)).toMatchObject({ open: true, code: null, error: null });
+  });
+
+  test('is written into the log of the account', async () => {
+    const { id } = await web('pair-two');
+    await pair(id, { method: 'code', phone: '5511999990000' });
+    const entries = await port.world.database.auditEntry.findMany({ where: { subject: id } });
+    expect(entries).toContainEqual(expect.objectContaining({ action: 'instance.pair', actor: 'cluster' }));
+  });
+
+  test('opens nothing for a number that is paired', async () => {
+    const id = await port.world.addInstance({ state: 'connecting' });
+    expect(await pair(id, wanted)).toMatchObject({ state: 'connecting', open: false });
+    expect(await port.world.database.pairingSession.count({ where: { instanceId: id } })).toBe(0);
+  });
+
+  test('of an instance that is gone is refused', async () => {
+    expect(await refusalOf(pair(newUuid(), wanted))).toBe('gone');
+    expect(await refusalOf(pair(newUuid(), null))).toBe('gone');
+  });
+});

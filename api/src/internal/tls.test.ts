@@ -22,7 +22,7 @@ VlL9SSogoT85PLEpv/2llcrfCGHcZAtx/iiEjlasGjJViLMy4hZ+MoiA
 test('with a certificate the listener speaks TLS, to those who pin it', async () => {
   const plain = await createPortWorld();
   const engine = await plain.addEngine();
-  const url = await plain.addReplica({ internalTlsCert: CERT, internalTlsKey: KEY });
+  const url = await plain.addReplica({ internalTlsCert: () => CERT, internalTlsKey: () => KEY });
   expect(url).toMatch(/^https:/);
   const connect = (ca?: string) =>
     new EngineClient({ baseUrl: url, token: engine.token, ca, timeoutMs: 5_000 });
@@ -37,6 +37,6 @@ test('with a certificate the listener speaks TLS, to those who pin it', async ()
 
 test('half of what TLS needs stops the listener', async () => {
   const plain = await createPortWorld();
-  await expect(plain.addReplica({ internalTlsCert: CERT })).rejects.toThrow(/GWK_API_INTERNAL_TLS_KEY/);
+  await expect(plain.addReplica({ internalTlsCert: () => CERT })).rejects.toThrow(/GWK_API_INTERNAL_TLS_KEY/);
   await plain.close();
 });

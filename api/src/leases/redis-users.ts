@@ -33,6 +33,8 @@ export interface EngineRedis {
   username: string | null;
   password: string | null;
   key_prefix: string;
+  /** Certificate authority (PEM). */
+  ca?: string;
 }
 
 export interface RedisUsersOptions {
@@ -43,6 +45,8 @@ export interface RedisUsersOptions {
   prefix: string;
   /** Off: engines share the API's credentials, and commands are told from forgeries by their signature alone. */
   acl: boolean;
+  /** What engines check a rediss:// address against. */
+  ca?: string | undefined;
 }
 
 /**
@@ -93,6 +97,7 @@ export class RedisUsers {
       url: this.options.engineRedisUrl ?? own.href,
       ...(this.options.acl ? user : shared),
       key_prefix: this.options.prefix,
+      ...(this.options.ca !== undefined && { ca: this.options.ca }),
     };
   }
 

@@ -23,6 +23,7 @@ export interface CommandTarget {
 export interface LiveOptions {
   redis: Redis;
   redisUrl: string;
+  redisCa?: string | undefined;
   keys: RedisKeys;
   sealer: Sealer;
   log: Logger;
@@ -43,7 +44,8 @@ export class LiveCommands {
   constructor(options: LiveOptions) {
     this.#options = options;
     // Answers come on a connection of their own: a subscribed one takes no other commands.
-    this.#replies = openRedis({ url: options.redisUrl, program: 'gwk-api-replies', log: options.log });
+    const { redisUrl: url, redisCa: ca, log } = options;
+    this.#replies = openRedis({ url, ca, program: 'gwk-api-replies', log });
     this.#replies.on('ready', () => void this.#listen());
   }
 

@@ -1,3 +1,4 @@
+import { createContext, runInContext } from 'node:vm';
 import { PROBLEMS } from '@gwk/core/problems';
 import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
 import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
@@ -22,6 +23,43 @@ afterAll(async () => {
 });
 
 const get = (path: string, method = 'GET') => fetch(`http://127.0.0.1:${api.port}${path}`, { method });
+
+/** As much of a browser as a script looks at while it loads. */
+function browserLike(): Record<string, unknown> {
+  const element = () => ({
+    style: {},
+    setAttribute: () => undefined,
+    appendChild: () => undefined,
+    addEventListener: () => undefined,
+    querySelector: () => null,
+  });
+  const document = {
+    createElement: element,
+    documentElement: element(),
+    body: element(),
+    head: element(),
+    addEventListener: () => undefined,
+    querySelector: () => null,
+    readyState: 'complete',
+    cookie: '',
+  };
+  const { console, setTimeout, clearTimeout, URL, URLSearchParams, Headers, Request, Response, Blob } =
+    globalThis;
+  const given = { console, setTimeout, clearTimeout, URL, URLSearchParams, Headers, Request, Response, Blob };
+  const page = { FormData, File, AbortController, TextEncoder, TextDecoder, document, history: {} };
+  const navigator = { userAgent: 'test', platform: '' };
+  const location = { href: 'https://api.example.org/docs', search: '', hash: '', protocol: 'https:' };
+  const ignore = () => undefined;
+  const all = {
+    ...given,
+    ...page,
+    navigator,
+    location,
+    addEventListener: ignore,
+    removeEventListener: ignore,
+  };
+  return Object.assign(all, { window: all, self: all });
+}
 
 describe('pages that everybody can read', () => {
   test('GET /openapi.json is the description, with this gateway’s addresses', async () => {
@@ -58,6 +96,23 @@ describe('pages that everybody can read', () => {
       );
     }
     expect(await (await get('/docs/start.js')).text()).toContain("url: 'openapi.json'");
+  });
+
+  test('the scripts of GET /docs run under its policy: none in the page, and none made of text', async () => {
+    const response = await get('/docs');
+    const policy = response.headers.get('content-security-policy')!;
+    expect(policy).not.toContain('unsafe-eval');
+    const page = await response.text();
+    expect(page).not.toMatch(/<script(?![^>]*\ssrc=)|\son\w+=|javascript:|<style|\sstyle=/);
+    const context = createContext(browserLike(), { codeGeneration: { strings: false, wasm: false } });
+    expect(() => void runInContext("new Function('return 1')", context)).toThrow();
+    runInContext(await (await get('/docs/swagger-ui-bundle.js')).text(), context);
+    expect(runInContext('typeof SwaggerUIBundle', context)).toBe('function');
+    let started: unknown;
+    Object.assign(context, { SwaggerUIBundle: (settings: unknown) => (started = settings) });
+    runInContext(await (await get('/docs/start.js')).text(), context);
+    expect(started).toMatchObject({ url: 'openapi.json', dom_id: '#reference', validatorUrl: null });
+    expect(page).toContain('id="reference"');
   });
 
   test.each(Object.keys(PROBLEMS))('GET /problems/%s is a page', async (code) => {

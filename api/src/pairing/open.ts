@@ -5,6 +5,7 @@ import type { Instance, Prisma } from '../generated/prisma/client.js';
 import type { Services } from '../http/services.js';
 import { isPaired, openPhone, putSession } from './sessions.js';
 import type { PairingState } from './watch.js';
+import { pairingFailure } from './reasons.js';
 
 /** What a pairing asks for, as judged. */
 export interface Asked {
@@ -35,8 +36,11 @@ export interface Opened {
  * The open session of this method (and phone), or a new one in the place of whatever was there.
  * @throws Problem `already-paired`, `not-found`
  */
-export function openSession(services: Services, instanceId: string, asked: Asked): Promise<Opened> {
-  const { db, sealer } = services;
+export function openSession(
+  { db, sealer }: Pick<Services, 'db' | 'sealer'>,
+  instanceId: string,
+  asked: Asked,
+): Promise<Opened> {
   return db.$transaction(async (tx) => {
     await lockUnpaired(tx, instanceId);
     const present = await tx.pairingSession.findUnique({ where: { instanceId } });
@@ -103,7 +107,7 @@ function judge(now: PairingState | null, opened: Opened): 'shown' | 'wait' | Pro
   const { state, session } = now;
   if (isPaired(state)) return 'shown';
   if (session?.id === opened.session && session.error !== null) {
-    return new Problem('pairing-failed', { detail: `A rede recusou o pareamento: ${session.error}.` });
+    return new Problem('pairing-failed', { detail: pairingFailure(session.error) });
   }
   return session !== null && session.open && session.code !== null ? 'shown' : 'wait';
 }

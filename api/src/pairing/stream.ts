@@ -9,6 +9,7 @@ import { isPaired } from './sessions.js';
 import { NOTHING_SEEN, stepStream, type Seen, type StreamEvent } from './stream-events.js';
 import { qrOut } from './view.js';
 import type { PairingState } from './watch.js';
+import { pairingFailure } from './reasons.js';
 
 const CLOCKS_DIFFER_MS = 60_000;
 
@@ -76,8 +77,7 @@ async function send(services: Services, out: EventStream, { event, now, since }:
     case 'error': {
       const { status, title } = PROBLEMS['pairing-failed'];
       const type = `${services.config.docsUrl ?? services.config.baseUrl}/problems/pairing-failed`;
-      const detail = `O pareamento terminou sem um aparelho: ${event.reason}.`;
-      return out.send('error', { type, title, status, detail });
+      return out.send('error', { type, title, status, detail: pairingFailure(event.reason) });
     }
   }
 }

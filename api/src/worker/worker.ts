@@ -50,6 +50,7 @@ export async function startWorker(
   const sealer = new Sealer(parseSealingKeys(config.sealingKeys));
   const db = openDatabase({
     url: config.databaseUrl,
+    ca: config.databaseCa,
     poolSize: config.databasePool,
     program: 'gwk-worker',
   });
@@ -59,7 +60,7 @@ export async function startWorker(
   };
   try {
     await untilUsable(db, sealer, log, signal);
-    const redis = openRedis({ url: config.redisUrl, program: 'gwk-worker', log });
+    const redis = openRedis({ url: config.redisUrl, ca: config.redisCa, program: 'gwk-worker', log });
     closers.push(() => closeRedis(redis));
     const doorbell = new Doorbell(redis, new RedisKeys(config.redisPrefix));
     const metrics: WorkerMetrics = new WorkerMetrics({

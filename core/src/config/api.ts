@@ -1,16 +1,18 @@
-import { rotatingSecret, secretSetting, setting, types } from './load.js';
+import { rotatingOptional, rotatingSecret, setting, types } from './load.js';
 import { mediaStoreSettings } from './media.js';
 import * as shared from './shared.js';
 
 /** Settings of `gwk api`. */
 export const apiSettings = {
   databaseUrl: shared.databaseUrl,
+  databaseCa: shared.databaseCa,
   databasePool: setting(
     'GWK_API_DATABASE_POOL',
     types.integer(2, 200).default(16),
     'Connections to Postgres held by one API process.',
   ),
   redisUrl: shared.redisUrl,
+  redisCa: shared.redisCa,
   redisPrefix: shared.redisPrefix,
   sealingKeys: shared.sealingKeys,
   logLevel: shared.logLevel,
@@ -31,16 +33,14 @@ export const apiSettings = {
     types.integer(0, 65535).default(8081),
     'Port of the internal listener. Never expose it.',
   ),
-  internalTlsCert: setting(
+  internalTlsCert: rotatingOptional(
     'GWK_API_INTERNAL_TLS_CERT',
-    types.text().optional(),
-    'Certificate (PEM) of the internal listener. With the key it speaks TLS, without both it speaks plain HTTP.',
+    'Certificate (PEM) of the internal listener. With the key it speaks TLS, without both it speaks plain HTTP. Files are read again, so that a renewed certificate needs no restart.',
+    { secret: false },
   ),
-  internalTlsKey: secretSetting(
-    'GWK_API_INTERNAL_TLS_KEY',
-    types.text().optional(),
-    'Key (PEM) of the internal listener.',
-  ),
+  internalTlsKey: rotatingOptional('GWK_API_INTERNAL_TLS_KEY', 'Key (PEM) of the internal listener.', {
+    secret: true,
+  }),
   operatorToken: shared.operatorToken,
   docsUrl: setting(
     'GWK_API_DOCS_URL',

@@ -40,6 +40,16 @@ export function rotatingSecret(env: string, doc: string): Setting<() => string> 
   return { env, kind, doc, secret: true, rotates: true };
 }
 
+/** The same, and it need not be set. */
+export function rotatingOptional(
+  env: string,
+  doc: string,
+  { secret }: { secret: boolean },
+): Setting<() => string | undefined> {
+  const kind = types.text().optional() as Kind<unknown> as Kind<() => string | undefined>;
+  return { env, kind, doc, secret, rotates: true };
+}
+
 export class ConfigError extends Error {
   override name = 'ConfigError';
   constructor(readonly faults: readonly string[]) {
@@ -60,7 +70,9 @@ export function loadConfig<S extends Settings>(settings: S, env: Environment): C
     const given = readValue(name, env, faults);
     const reading = kind.read(given);
     if (reading.ok)
-      config[key] = rotates ? rotating(env[`${name}_FILE`], String(reading.value)) : reading.value;
+      config[key] = rotates
+        ? rotating(env[`${name}_FILE`], reading.value as string | undefined)
+        : reading.value;
     else if (given === undefined) faults.push(`${name} is not set`);
     else faults.push(`${name}=${secret ? '(hidden)' : JSON.stringify(given)}: ${reading.fault}`);
   }
@@ -88,7 +100,7 @@ function readValue(name: string, env: Environment, faults: string[]): string | u
 const FRESH_MS = 10_000;
 
 /** A file that cannot be read, or is empty, at this moment is being written: what it held still holds. */
-function rotating(file: string | undefined, first: string): () => string {
+function rotating(file: string | undefined, first: string | undefined): () => string | undefined {
   if (file === undefined || file === '') return () => first;
   let value = first;
   let readAt = performance.now();

@@ -13,6 +13,18 @@ export const redisUrl = secretSetting(
   'Address of Redis, with user and password where it has them.',
 );
 
+export const databaseCa = setting(
+  'GWK_DATABASE_CA',
+  types.text().optional(),
+  'Certificate authority (PEM) that Postgres is checked against. With it TLS is spoken, and the name of the server checked, whatever sslmode says.',
+);
+
+export const redisCa = setting(
+  'GWK_REDIS_CA',
+  types.text().optional(),
+  'Certificate authority (PEM) that Redis is checked against where its address is rediss://, by engines too.',
+);
+
 export const redisPrefix = setting(
   'GWK_REDIS_PREFIX',
   types.matching(/^[a-zA-Z0-9:_-]*:$/, 'letters, digits, - and _, ending in a colon').default('gwk:'),

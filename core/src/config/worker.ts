@@ -5,12 +5,14 @@ import * as shared from './shared.js';
 /** Settings of `gwk worker`. */
 export const workerSettings = {
   databaseUrl: shared.databaseUrl,
+  databaseCa: shared.databaseCa,
   databasePool: setting(
     'GWK_WORKER_DATABASE_POOL',
     types.integer(2, 200).default(8),
     'Connections to Postgres held by one worker process.',
   ),
   redisUrl: shared.redisUrl,
+  redisCa: shared.redisCa,
   redisPrefix: shared.redisPrefix,
   sealingKeys: shared.sealingKeys,
   logLevel: shared.logLevel,

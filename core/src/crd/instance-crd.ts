@@ -97,12 +97,15 @@ function schema(): Structural {
       apiVersion: { type: 'string' },
       kind: { type: 'string' },
       metadata: { type: 'object' },
-      spec: { ...withoutNul(structuralOf(InstanceSpec.extend({ policy: POLICY }))), ...SPEC_RULES },
+      spec: { ...withoutNul(structuralOf(specSchema())), ...SPEC_RULES },
       status: statusSchema(),
     },
     ...NAME_RULES,
   };
 }
+
+/** An extension of a schema has no description of its own. */
+const specSchema = () => InstanceSpec.extend({ policy: POLICY }).meta(InstanceSpec.meta() ?? {});
 
 const POLICY = PolicyOverrides.meta({
   description: 'Overrides of the policy of the account. What is not set comes from there.',

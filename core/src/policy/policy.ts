@@ -7,31 +7,53 @@ import { text } from '../resources/common.js';
 const TIME = /^([01][0-9]|2[0-3]):[0-5][0-9]$/;
 const word = () => text(1, 30);
 
+/** The descriptions are what `kubectl explain` and the description of the interface say. */
+const says = <T extends z.ZodType>(schema: T, description: string): T => schema.meta({ description });
+
+const HoursOverrides = z.strictObject({
+  start: says(z.string().regex(TIME).nullish(), 'When the window opens, HH:MM.'),
+  end: says(
+    z.string().regex(TIME).nullish(),
+    'When the window closes, HH:MM; before start: on the next day.',
+  ),
+  timezone: says(z.string().min(1).max(64).nullish(), 'IANA name, e.g. America/Sao_Paulo.'),
+  outside: says(
+    z.enum(['reject', 'schedule']).nullish(),
+    'What becomes of a message outside the window: reject refuses it, schedule holds it until the window opens.',
+  ),
+});
+const MassBlockOverrides = z.strictObject({
+  max_contacts: says(
+    z.number().int().min(1).max(10_000).nullish(),
+    'To so many contacts nearly the same text may go within the time; the next is refused.',
+  ),
+  window_minutes: says(z.number().int().min(1).max(1440).nullish(), 'The time, in minutes.'),
+});
+const OptOutOverrides = z.strictObject({
+  enabled: says(z.boolean().nullish(), 'Whether words of opt-out and return are recognised.'),
+  keywords: says(
+    z.array(word()).min(1).max(20).nullish(),
+    'A message that is one of these words alone opts its contact out; case and accents do not matter.',
+  ),
+  resume_keywords: says(z.array(word()).max(20).nullish(), 'A message that is one of these takes it back.'),
+});
+
 export const PolicyOverrides = z.strictObject({
-  active_hours: z
-    .strictObject({
-      start: z.string().regex(TIME).nullish(),
-      end: z.string().regex(TIME).nullish(),
-      timezone: z.string().min(1).max(64).nullish(),
-      outside: z.enum(['reject', 'schedule']).nullish(),
-    })
-    .nullish(),
-  mass_block: z
-    .strictObject({
-      max_contacts: z.number().int().min(1).max(10_000).nullish(),
-      window_minutes: z.number().int().min(1).max(1440).nullish(),
-    })
-    .nullish(),
-  opt_out: z
-    .strictObject({
-      enabled: z.boolean().nullish(),
-      keywords: z.array(word()).min(1).max(20).nullish(),
-      resume_keywords: z.array(word()).max(20).nullish(),
-    })
-    .nullish(),
-  menu_ttl_hours: z.number().int().min(1).max(168).nullish(),
-  new_contacts_per_day: z.number().int().min(0).max(100_000).nullish(),
-  messages_per_minute: z.number().int().min(1).max(6000).nullish(),
+  active_hours: says(HoursOverrides.nullish(), 'When messages may leave; at any time where not set.'),
+  mass_block: says(MassBlockOverrides.nullish(), 'How many contacts may be sent nearly the same text.'),
+  opt_out: says(OptOutOverrides.nullish(), 'How contacts say that they want no more messages.'),
+  menu_ttl_hours: says(
+    z.number().int().min(1).max(168).nullish(),
+    'How long a menu takes typed replies, in hours.',
+  ),
+  new_contacts_per_day: says(
+    z.number().int().min(0).max(100_000).nullish(),
+    'Contacts that never wrote and may be written to first, in 24 hours.',
+  ),
+  messages_per_minute: says(
+    z.number().int().min(1).max(6000).nullish(),
+    'Messages that leave in a minute, at most.',
+  ),
 });
 export type PolicyOverrides = z.infer<typeof PolicyOverrides>;
 

@@ -104,8 +104,8 @@ export const GUIDE: Readonly<Record<ProblemCode, Guidance>> = {
     then: 'Log the instance out first.',
   },
   'pairing-failed': {
-    when: 'The network refused the pairing, or six QR codes went by unread.',
-    then: 'Start pairing again.',
+    when: 'The network refused the pairing, the phone wanted a passkey, or six codes went by unread (a phone whose four slots for linked devices are taken reads none); `detail` says which.',
+    then: 'Start pairing again, after unlinking a device on the phone where all slots are taken.',
   },
   'engine-unavailable': {
     when: 'The engine of the instance did not answer in time: it is starting, moving, or out.',

@@ -62,6 +62,8 @@ const acquire = {
       username: z.string().nullable(),
       password: z.string().nullable(),
       key_prefix: z.string(),
+      /** Certificate authority (PEM) that a `rediss://` address is checked against; the public ones when absent. */
+      ca: z.string().optional(),
     }),
     command_key: base64(),
   }),
@@ -181,8 +183,11 @@ const Outcome = z.discriminatedUnion('kind', [
     at: time(),
     error: z.strictObject({ code: z.enum(FAILURE_CODES), message: z.string().max(500).nullable() }),
   }),
-  /** Claimed and never given to the socket: `sending` -> `queued`, at the head of its conversation. */
-  z.strictObject({ kind: z.literal('returned'), message_id: uuid() }),
+  /**
+   * Claimed and not given to the socket: `sending` -> `queued`, at the head of its conversation. Where it was built,
+   * only `unsent` says that no earlier engine has given it to the socket either: else it stays in doubt.
+   */
+  z.strictObject({ kind: z.literal('returned'), message_id: uuid(), unsent: z.boolean().optional() }),
   z.strictObject({
     kind: z.literal('receipt'),
     wa_message_id: z.string().min(1).max(200),

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { InstanceResource } from '../resources/manifest.js';
+import { PAIRING_METHODS } from '../resources/pairing.js';
+import { PairingPhone } from '../resources/pairing-wish.js';
 import { INSTANCE_STATES } from '../states.js';
 
 /**
@@ -70,6 +72,26 @@ const engineEnded = {
   response: z.object({}),
 };
 
+/**
+ * Somebody with rights in the cluster wants a phone paired: `open` opens a session, or finds the one that is open;
+ * null only looks. What there is to show comes with it, never the session's other secrets.
+ */
+const pair = {
+  request: z.strictObject({
+    instance_id: uuid(),
+    open: z.strictObject({ method: z.enum(PAIRING_METHODS), phone: PairingPhone.nullable() }).nullable(),
+  }),
+  response: z.object({
+    state: z.enum(INSTANCE_STATES),
+    /** A session is open. */
+    open: z.boolean(),
+    code: z.string().nullable(),
+    code_expires_at: time().nullable(),
+    /** Why the last session ended without a phone. */
+    error: z.string().nullable(),
+  }),
+};
+
 /** Facts of many instances at once, for those whose engine may be unneeded or unseen. */
 const observe = {
   request: z.strictObject({ ids: z.array(uuid()).max(1000) }),
@@ -82,6 +104,7 @@ export const OPERATOR_ROUTES = {
   'issue-token': issueToken,
   'engine-ended': engineEnded,
   observe,
+  pair,
 } as const;
 export type OperatorRoute = keyof typeof OPERATOR_ROUTES;
 export type OperatorRequest<R extends OperatorRoute> = z.input<(typeof OPERATOR_ROUTES)[R]['request']>;

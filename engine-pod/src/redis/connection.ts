@@ -1,4 +1,4 @@
-import { connect as connectTcp, type Socket } from 'node:net';
+import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { encodeCall, RedisRefusal, ReplyParser, type Reply } from './resp.js';
 
 export interface RedisAddress {
@@ -6,6 +6,8 @@ export interface RedisAddress {
   url: string;
   username: string | null;
   password: string | null;
+  /** Certificate authority (PEM) of a rediss:// address; the public ones when absent. */
+  ca?: string | undefined;
 }
 
 /** The connection is gone: whether the call took effect is unknown. */
@@ -49,7 +51,7 @@ export class RedisConnection {
   /** @throws RedisGone, RedisRefusal (for example WRONGPASS) */
   static async open(address: RedisAddress): Promise<RedisConnection> {
     const url = new URL(address.url);
-    const connection = new RedisConnection(await openSocket(url));
+    const connection = new RedisConnection(await openSocket(url, address.ca));
     try {
       if (address.password !== null) {
         await connection.call(
@@ -103,12 +105,12 @@ function settle(call: Waiting): Waiting {
   return call;
 }
 
-async function openSocket(url: URL): Promise<Socket> {
+async function openSocket(url: URL, ca: string | undefined): Promise<Socket> {
   const secure = url.protocol === 'rediss:';
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const target = { host, port: Number(url.port || 6379) };
   const socket = secure
-    ? (await import('node:tls')).connect({ ...target, servername: host })
+    ? (await import('node:tls')).connect({ ...target, ...servername(host), ...(ca !== undefined && { ca }) })
     : connectTcp(target);
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => socket.destroy(new Error('no connection in time')), CONNECT_TIMEOUT_MS);
@@ -125,3 +127,6 @@ async function openSocket(url: URL): Promise<Socket> {
     });
   });
 }
+
+/** An address is no name to ask for. */
+const servername = (host: string): { servername?: string } => (isIP(host) ? {} : { servername: host });

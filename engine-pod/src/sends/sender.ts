@@ -142,7 +142,8 @@ function outcomeOf({ message_id }: ClaimedMessage, conclusion: Conclusion): Outc
         error: { code: conclusion.code, message: conclusion.text },
       };
     case 'returned':
-      return { kind: 'returned', message_id };
+      // Whatever was given to the socket, by this engine or before it, is kept.
+      return { kind: 'returned', message_id, unsent: true };
     case 'dropped':
     case 'kept':
       return undefined;

@@ -36,7 +36,7 @@ export class Rows {
   readonly built = new Map<string, Buffer>();
   writes = 0;
   /** Asked before each of these is stored; it may wait, or throw. */
-  before: (what: 'session' | 'inbound' | 'receipt') => Promise<void> | void = () => undefined;
+  before: (what: 'session' | 'inbound' | 'receipt' | 'file') => Promise<void> | void = () => undefined;
 
   async write(entries: SessionEntry[]): Promise<void> {
     await this.before('session');
@@ -70,6 +70,7 @@ export class Rows {
       readSent: async (waMessageId) => this.built.get(waMessageId) ?? null,
       restricted: async (until) => void this.restrictions.push(until),
       keepFile: async (file, named) => {
+        await this.before('file');
         const chunks: Buffer[] = [];
         for await (const chunk of file as AsyncIterable<Buffer>) chunks.push(chunk);
         this.kept.push({ bytes: Buffer.concat(chunks), named });
@@ -129,14 +130,22 @@ export class NumberOnNetwork {
     await this.happens('opened');
   }
 
-  happens<K extends ConnectionEvent['kind']>(kind: K): Promise<Extract<ConnectionEvent, { kind: K }>> {
-    return until(`the connection is ${kind}`, () =>
-      this.events.find((event): event is Extract<ConnectionEvent, { kind: K }> => event.kind === kind),
-    );
+  happens<K extends ConnectionEvent['kind']>(
+    kind: K,
+    withinMs?: number,
+  ): Promise<Extract<ConnectionEvent, { kind: K }>> {
+    const found = () =>
+      this.events.find((event): event is Extract<ConnectionEvent, { kind: K }> => event.kind === kind);
+    return until(`the connection is ${kind}`, found, withinMs);
   }
 
   receives(what: string, fits: (message: InboundMessage) => boolean): Promise<InboundMessage> {
     return until(what, () => this.rows.inbound.find(fits));
+  }
+
+  /** The message of this id. */
+  gets(id: string): Promise<InboundMessage> {
+    return this.receives(`message ${id}`, ({ wa_message_id }) => wa_message_id === id);
   }
 
   text(text: string): Promise<InboundMessage> {

@@ -1,4 +1,5 @@
 import type { InstanceResource, InstanceResourceStatus } from '@gwk/core/resources/manifest';
+import type { PairingView } from '@gwk/core/resources/pairing-wish';
 
 /**
  * Where Instance resources and engines live. The controller reads from what the cluster has cached (synchronously)
@@ -37,6 +38,9 @@ export interface Cluster {
    * may still run, and can do nothing any more.
    */
   forceDeletePod(name: string): Promise<void>;
+
+  /** Puts up what a pairing shows, for those alone who may see it; null takes it down. Repeatable. */
+  showPairing(target: Target, view: PairingView | null): Promise<void>;
 
   /** A line of the story of one instance. */
   tell(target: Target, line: StoryLine): void;

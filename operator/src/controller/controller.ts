@@ -6,6 +6,7 @@ import { decide, wantsTurn, type Action, type Decision } from './decide.js';
 import { afterEnd, NO_HISTORY, type History } from './history.js';
 import type { InternalPort } from './internal-port.js';
 import { holdsLease, knownOf, type Limits, type Observed, type Projected, type Removal } from './observed.js';
+import { PairingDesk } from '../pairing/desk.js';
 import { Projections } from './projections.js';
 import { RETRY_BACKOFF, WorkQueue, type Backoff } from './queue.js';
 import { Rollout } from './rollout.js';
@@ -50,6 +51,7 @@ export class Controller {
   /** For metrics. */
   onPass: (result: 'done' | 'behind' | 'failed') => void = () => undefined;
   onEnd: (asked: boolean) => void = () => undefined;
+  readonly #desk: PairingDesk;
   readonly #options: ControllerOptions;
   readonly #cluster: Cluster;
   readonly #port: InternalPort;
@@ -76,6 +78,9 @@ export class Controller {
     this.#backoff = options.backoff ?? RETRY_BACKOFF;
     this.queue = new WorkQueue(this.#backoff);
     this.projections = new Projections(options.port);
+    const { cluster, port, log } = options;
+    const show: Cluster['showPairing'] = (target, view) => cluster.showPairing(target, view);
+    this.#desk = new PairingDesk({ port, log, show });
     this.rollout = new Rollout(options.upgradeWidth ?? UPGRADE_WIDTH);
   }
 
@@ -102,6 +107,7 @@ export class Controller {
     clearTimeout(this.#observeTimer);
     clearInterval(this.#resyncTimer);
     await this.queue.close();
+    await this.#desk.close();
     await this.#cluster.endPods();
     await Promise.all(this.#cluster.keys().map((key) => this.#farewell(key)));
     await this.#cluster.stop();
@@ -169,6 +175,7 @@ export class Controller {
       else this.#starting.delete(key);
       if (decision.againMs !== null) this.queue.addAfter(key, decision.againMs);
       const target = targetOf(key, observed);
+      if (target) this.#lookForWish(target, observed);
       // A status that cannot be written keeps no engine from being started or stopped.
       const written = target ? this.#writeStatus(target, observed, decision) : Promise.resolve();
       await Promise.allSettled([written]);
@@ -207,6 +214,11 @@ export class Controller {
     };
     if (!wantsTurn(observed)) return { observed, behind };
     return { observed: { ...observed, turn: this.rollout.ask(key, isConnected(observed)) }, behind };
+  }
+
+  #lookForWish(target: Target, { resource, projection }: Observed): void {
+    const known = knownOf(projection);
+    if (known && resource) this.#desk.look(target, resource, known.facts.id);
   }
 
   #openRollout(): void {

@@ -1,5 +1,10 @@
 import { InternalRefusal, type OperatorClient } from '@gwk/core/protocol/internal-client';
-import type { InstanceFacts, Projection } from '@gwk/core/protocol/operator';
+import type {
+  InstanceFacts,
+  OperatorRequest,
+  OperatorResponse,
+  Projection,
+} from '@gwk/core/protocol/operator';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 
 /** The API's internal port, as the controller uses it. Every call may fail, before or after it took effect. */
@@ -10,6 +15,8 @@ export interface InternalPort {
   engineEnded(instanceId: string, pod: string, timeoutMs?: number): Promise<void>;
   /** When the lease of an engine that still runs ends; null when nobody holds it. */
   remove(uid: string): Promise<number | null>;
+  /** What a pairing shows now; `open` opens a session first. */
+  pair(instanceId: string, open: OperatorRequest<'pair'>['open']): Promise<OperatorResponse<'pair'>>;
 }
 
 export function internalPort(client: OperatorClient): InternalPort {
@@ -22,6 +29,7 @@ export function internalPort(client: OperatorClient): InternalPort {
     engineEnded: async (instanceId, pod, timeoutMs) => {
       await client.call('engine-ended', { instance_id: instanceId, pod }, timeoutMs).catch(nothingToFree);
     },
+    pair: (instanceId, open) => client.call('pair', { instance_id: instanceId, open }),
     remove: async (uid) => {
       const { lease_expires_at: end } = await client.call('remove', { uid });
       return end === null ? null : Date.parse(end);

@@ -6,6 +6,7 @@ import { Projections } from './projections.js';
 
 /** A port that answers what the test says, and a clock that it moves. */
 class ScriptedPort implements InternalPort {
+  pair = () => Promise.reject(new Error('nobody pairs here'));
   projects: (() => Projection)[] = [];
   rows: InstanceFacts[] = [facts()];
   observed: string[][] = [];

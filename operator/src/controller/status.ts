@@ -73,14 +73,19 @@ function paired({ resource, projection }: Observed): Judgement {
   if (!known) return unknown('Pending', 'The API has not said');
   const { state, first_paired_at: firstPairedAt, jid, pairing } = known.facts;
   if (state === 'pending_pair' || state === 'logged_out') {
-    if (pairing) return no('PairingOpen', 'A pairing session is open');
+    const how = `to pair one: ${pairCommand(resource!)}`;
+    if (pairing)
+      return no('PairingOpen', `A pairing session is open; to see its code: ${pairCommand(resource!)}`);
     return firstPairedAt === null
-      ? no('NeverPaired', 'No phone has paired yet')
-      : no('LoggedOut', 'The device was unlinked');
+      ? no('NeverPaired', `No phone has paired yet; ${how}`)
+      : no('LoggedOut', `The device was unlinked; ${how}`);
   }
   if (resource!.spec.kind === 'sandbox') return yes('Sandbox', 'A sandbox needs no phone');
   return yes('Paired', jid === null ? 'Paired' : `Paired as ${jid}`);
 }
+
+const pairCommand = ({ metadata: { name, namespace } }: InstanceResource): string =>
+  `gwk pair ${name}${namespace === 'default' ? '' : ` -n ${namespace}`}`;
 
 const STATE_REASONS = {
   pending_pair: 'PendingPair',

@@ -3,6 +3,7 @@ import {
   MANIFEST_API_VERSION,
   type InstanceResource,
 } from '@gwk/core/resources/manifest';
+import type { PairingView } from '@gwk/core/resources/pairing-wish';
 import { parse as parseYaml } from 'yaml';
 import { alreadyExists, ApiStatus, invalid, notFound } from '../cluster/local/api-status.js';
 import { badRequest, causesOf, readManifest, type NamedDesired } from '../cluster/local/desired.js';
@@ -10,6 +11,7 @@ import type { Store } from '../cluster/local/store.js';
 import { authorize } from './authorize.js';
 import { readBody, sendJson, type Exchange } from './exchange.js';
 import { mergePatch } from './merge-patch.js';
+import { servePairingSecret } from './pairing-secret.js';
 import { selectorOf } from './selector.js';
 import type { Handler } from './server.js';
 import { serveEvents } from './story.js';
@@ -30,15 +32,17 @@ export interface ResourceAccess {
   token: string | undefined;
   /** Before all resources are loaded nobody may be told that there are none. */
   isLoaded: () => boolean;
+  /** What pairings show, by key. */
+  pairings: ReadonlyMap<string, PairingView>;
 }
 
 /** The Kubernetes API of Instance resources, as far as one machine needs it. */
-export function resourcesHandler(store: Store, { token, isLoaded }: ResourceAccess): Handler {
+export function resourcesHandler(store: Store, { token, isLoaded, pairings }: ResourceAccess): Handler {
   return async (exchange) => {
     if (!exchange.path.startsWith('/api')) return false;
     authorize(exchange, token);
     if (!isLoaded()) throw new ApiStatus('ServiceUnavailable', 'the operator is starting');
-    if (serveEvents(exchange, store)) return true;
+    if (serveEvents(exchange, store) || servePairingSecret(exchange, pairings)) return true;
     const match = ROUTE.exec(exchange.path);
     if (!match) return false;
     const [, namespace, name, status] = match.map((part) => (part === undefined ? part : decode(part)));

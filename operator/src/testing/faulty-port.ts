@@ -36,6 +36,10 @@ export class FaultyPort {
   faults: Faults = NO_FAULTS;
   /** Why a resource is not accepted. */
   refuse: (resource: InstanceResource) => RejectionReason | null = () => null;
+  /** On display while a pairing session is open. */
+  pairingCode: string | null = null;
+  /** Of a new row; one that is not paired stays so when its engine runs. */
+  firstState: InstanceFacts['state'] = 'connecting';
   /** Sent to engines with their lease. */
   behaviour: () => object = () => ({});
   readonly rows = new Map<string, Row>();
@@ -102,6 +106,8 @@ export class FaultyPort {
       }
       case 'issue-token':
         return this.#issue(body['instance_id'] as string, body['pod'] as string);
+      case 'pair':
+        return this.#pair(body['instance_id'] as string, body['open']);
       case 'engine-ended':
         for (const { facts } of this.rows.values())
           if (facts.lease.pod === body['pod']) facts.lease = freed(facts);
@@ -109,6 +115,17 @@ export class FaultyPort {
       default:
         return this.#remove(body['uid'] as string);
     }
+  }
+
+  /** What a pairing shows; a phone that scans sets the state. */
+  #pair(instanceId: string, open: unknown): Reply {
+    const facts = [...this.rows.values()].find((row) => row.facts.id === instanceId)?.facts;
+    if (!facts) return { code: 404, body: { error: 'gone' } };
+    const unpaired = facts.state === 'pending_pair' || facts.state === 'logged_out';
+    if (open !== null && unpaired) facts.pairing = true;
+    const code = facts.pairing ? this.pairingCode : null;
+    const expires = code === null ? null : new Date(Date.now() + 20_000).toISOString();
+    return ok({ state: facts.state, open: facts.pairing, code, code_expires_at: expires, error: null });
   }
 
   #engine(route: string, request: IncomingMessage, body: Body): Reply {
@@ -131,7 +148,7 @@ export class FaultyPort {
         epoch: facts.lease.epoch + 1,
         expires_at: new Date(Date.now() + LEASE_MS).toISOString(),
       };
-    if (route === 'acquire') facts.state = 'connected';
+    if (route === 'acquire' && facts.state === 'connecting') facts.state = 'connected';
     return ok({ behaviour: route === 'acquire' ? this.behaviour() : undefined });
   }
 
@@ -146,11 +163,11 @@ export class FaultyPort {
     if (row) return row;
     const facts: InstanceFacts = {
       id: randomUUID(),
-      state: 'connecting',
+      state: this.firstState,
       state_reason: null,
       state_changed_at: new Date().toISOString(),
       jid: null,
-      first_paired_at: new Date().toISOString(),
+      first_paired_at: this.firstState === 'pending_pair' ? null : new Date().toISOString(),
       banned_until: null,
       pairing: false,
       lease: { pod: null, epoch: 0, expires_at: null },

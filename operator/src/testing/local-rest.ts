@@ -41,7 +41,13 @@ export class LocalRest {
         await rest.cluster.stop();
         throw error;
       });
-    const handlers = [resourcesHandler(rest.cluster.store, { token: TOKEN, isLoaded: () => true })];
+    const handlers = [
+      resourcesHandler(rest.cluster.store, {
+        token: TOKEN,
+        isLoaded: () => true,
+        pairings: rest.cluster.pairings,
+      }),
+    ];
     rest.#listening = await listen({ host: '127.0.0.1', port: 0 }, handlers, recordingLog(rest.logs));
     return rest;
   }

@@ -66,9 +66,13 @@ async function rest(bench: OperatorBench): Promise<void> {
   await pause(REST_SECONDS * 1000);
   const [after, later] = [bench.usage(), await bench.calls()];
   const written = countWrites(later) - countWrites(calls);
+  const { used, total, external } = await bench.heap();
   const cpu = (100 * (after.cpu - before.cpu)) / REST_SECONDS;
   say(
     `at rest for ${REST_SECONDS} s: ${(after.rss / 1e6).toFixed(0)} MB, ${cpu.toFixed(1)} % of a core, ${written} writes (goal: 300 MB, 0 writes)`,
+  );
+  say(
+    `  of its heap of ${total.toFixed(0)} MB ${used.toFixed(0)} are in use; ${external.toFixed(0)} MB are outside of it`,
   );
 }
 

@@ -146,6 +146,16 @@ export class GatewayClient {
     return this.#all('/v1/events', query);
   }
 
+  /** When the list of events was last added to, as a number that rises; 0 where it is empty. */
+  async newestEvent(instanceId: string): Promise<number> {
+    const page = await this.expect<Page<EventOut>>(
+      200,
+      'GET',
+      `/v1/events?instance_id=${instanceId}&limit=1`,
+    );
+    return Number.parseInt(page.data[0]?.id.slice(4, 20) ?? '0', 16);
+  }
+
   deliveries(endpointId: string, query: Record<string, string> = {}): Promise<DeliveryOut[]> {
     return this.#all(`/v1/webhook-endpoints/${endpointId}/deliveries`, query);
   }

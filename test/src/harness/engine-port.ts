@@ -38,8 +38,12 @@ export const OPERATOR_TOKEN = 'operator-token-of-the-tests-0123456789';
 export interface PortOptions {
   config?: Partial<InternalConfig>;
   redis?: InternalDeps['redis'];
+  live?: InternalDeps['live'];
   log?: DestinationStream;
 }
+
+/** As while Redis is away: engines find what is wanted by themselves. */
+export const NOBODY_HEARS: InternalDeps['live'] = { ask: () => Promise.resolve(null) };
 
 /** Files in a folder of the test's own. */
 export function filesIn(folder: string, db: Database, sealer: Sealer): MediaFiles {
@@ -60,10 +64,11 @@ export async function createPortWorld(options: PortOptions = {}): Promise<PortWo
       redis: options.redis ?? world.redis,
       sealer: world.sealer,
       media: { files: filesIn(mediaFolder, database, world.sealer) },
+      live: options.live ?? NOBODY_HEARS,
       log: logTo(options.log),
     });
     replicas.push({ listener, database });
-    return `${config.internalTlsCert ? 'https' : 'http'}://127.0.0.1:${listener.port}/`;
+    return `${config.internalTlsCert?.() ? 'https' : 'http'}://127.0.0.1:${listener.port}/`;
   };
   const url = await addReplica();
   const operator = new OperatorClient({ baseUrl: url, token: OPERATOR_TOKEN, timeoutMs: 10_000 });
@@ -126,12 +131,13 @@ function configOf(world: World): InternalConfig {
   return {
     internalHost: '127.0.0.1',
     internalPort: 0,
-    internalTlsCert: undefined,
-    internalTlsKey: undefined,
+    internalTlsCert: () => undefined,
+    internalTlsKey: () => undefined,
     operatorToken: OPERATOR_TOKEN,
     leaseMs: 45_000,
     renewMs: 10_000,
     redisUrl: redisUrl(),
+    redisCa: undefined,
     redisPrefix: world.keys.instance('').slice(0, -'i::'.length),
     engineRedisUrl: undefined,
     redisAcl: true,

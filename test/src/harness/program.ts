@@ -46,6 +46,9 @@ const MAX_DEATHS = 20;
  */
 export class Program {
   readonly deaths: Death[] = [];
+  /** Those that no test asked for. */
+  #unasked = 0;
+  #asked: ChildProcess | undefined;
   #child: ChildProcess | undefined;
   #supervised = false;
   #stopping = false;
@@ -83,7 +86,7 @@ export class Program {
 
   #failedStart(): string | undefined {
     const limit = this.#supervised ? MAX_DEATHS : 1;
-    if (this.#child || this.deaths.length < limit) return undefined;
+    if (this.#child || this.#unasked < limit) return undefined;
     const { code, signal } = this.deaths.at(-1)!;
     return `${this.name} ended (${signal ?? `exit code ${code}`})`;
   }
@@ -93,6 +96,7 @@ export class Program {
     const child = this.#child;
     if (!child) throw new Error(`${this.name} is not running`);
     const ended = this.#ended;
+    if (signal === 'SIGKILL' || signal === 'SIGTERM') this.#asked = child;
     child.kill(signal);
     if (signal === 'SIGKILL' || signal === 'SIGTERM') await ended;
   }
@@ -135,10 +139,11 @@ export class Program {
   }
 
   #onExit(death: Death): void {
+    if (this.#child !== this.#asked) this.#unasked += 1;
     this.#child = undefined;
     if (this.#stopping) return;
     this.deaths.push(death);
-    if (this.#supervised && this.deaths.length < MAX_DEATHS) void this.#respawn();
+    if (this.#supervised && this.#unasked < MAX_DEATHS) void this.#respawn();
   }
 
   async #respawn(): Promise<void> {

@@ -3,7 +3,7 @@ import { fromPublicId } from '@gwk/core/ids';
 import type { Gateway } from './gateway.js';
 import { engineEnvironment } from './gateway-settings.js';
 import { pickPort } from './ports.js';
-import { GWK, Program } from './program.js';
+import { GWK, Program, type Environment } from './program.js';
 
 /** An engine that the operator knows nothing of: a second one for an instance that has one. */
 export interface SpareEngine {
@@ -15,6 +15,7 @@ export async function startSpareEngine(
   gateway: Gateway,
   instanceId: string,
   pod: string,
+  more: Environment = {},
 ): Promise<SpareEngine> {
   const operator = gateway.operatorClient();
   try {
@@ -26,7 +27,7 @@ export async function startSpareEngine(
     const program = new Program({
       name: pod,
       args: [GWK, 'engine'],
-      env: engineEnvironment(gateway.settings, lease),
+      env: { ...engineEnvironment(gateway.settings, lease), ...more },
       logFile: join(gateway.folder, `${pod}.log`),
       // Without a lease it is not ready, and whether it gets one is what tests ask.
       ready: () => Promise.resolve(true),

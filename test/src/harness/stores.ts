@@ -9,7 +9,7 @@ import { until } from './wait.js';
 export interface Store {
   url: string;
   /** Only for one of the test's own. */
-  kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>;
+  kill(signal: 'SIGKILL' | 'SIGTERM' | 'SIGINT'): Promise<void>;
   start(): Promise<void>;
   stop(): Promise<void>;
 }

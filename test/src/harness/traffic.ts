@@ -16,6 +16,8 @@ export interface TrafficPlan {
   /** Begins every text, and tells the traffic of one test from that of another. */
   name: string;
   conversations: number;
+  /** Whom each conversation is with, as `to` says it; numbers of the sandbox's network where not given. */
+  recipients?: string[];
   perConversation: number;
   /** Posts a second over all conversations; as fast as answers come where not given. */
   perSecond?: number;
@@ -42,7 +44,7 @@ export function phoneOf(conversation: number): string {
   return `4477009${String(11_000 + conversation)}`;
 }
 
-export const chatOf = (phone: string): string => networkIdOf(canonicalPhone(phone));
+export const chatOf = (to: string): string => networkIdOf(canonicalPhone(to));
 
 /**
  * Each conversation posts its messages one after the other, and repeats a post with its Idempotency-Key until it
@@ -58,7 +60,7 @@ export async function sendTraffic(plan: TrafficPlan): Promise<Traffic> {
   };
   const turn = pacer(plan.perSecond);
   const conversation = async (index: number): Promise<void> => {
-    const phone = phoneOf(index);
+    const phone = plan.recipients?.[index] ?? phoneOf(index);
     const accepted: Accepted[] = [];
     traffic.byChat.set(chatOf(phone), accepted);
     for (let number = 0; number < plan.perConversation; number++) {
@@ -101,13 +103,13 @@ async function postUntilAccepted(
 const isWorthRepeating = ({ status }: Answer): boolean => status >= 500 || status === 409;
 
 /** Gives turns at an even rate. */
-function pacer(perSecond: number | undefined): () => Promise<void> {
+export function pacer(perSecond: number | undefined): () => Promise<void> {
   if (perSecond === undefined) return () => Promise.resolve();
   const interval = 1000 / perSecond;
   let next = Date.now();
   return async () => {
     const mine = Math.max(next, Date.now());
     next = mine + interval;
-    await pause(mine - Date.now());
+    await pause(Math.max(0, mine - Date.now()));
   };
 }

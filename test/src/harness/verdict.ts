@@ -42,7 +42,7 @@ export async function settle({ client, instanceId }: Witnesses, endpointId: stri
   await until(async () => (await pending()) === 0, { ...wait, what: 'no webhook delivery is pending' });
 }
 
-function steadyFor(ms: number, measure: () => Promise<number>): () => Promise<boolean> {
+export function steadyFor(ms: number, measure: () => Promise<number>): () => Promise<boolean> {
   let last = -1;
   let since = Date.now();
   return async () => {
@@ -138,7 +138,7 @@ function faultsOfOrder(traffic: Traffic, stanzas: Stanza[]): string[] {
 }
 
 /** Every event was received at least once, with a right signature, as it is listed. */
-function faultsOfEvents(events: EventOut[], calls: ReceivedCall[]): string[] {
+export function faultsOfEvents(events: EventOut[], calls: ReceivedCall[]): string[] {
   const received = new Map<string, ReceivedCall>();
   for (const call of calls) received.set(call.id, call);
   const unverified = calls

@@ -193,15 +193,31 @@ describeOnKubernetes('Instances with kubectl', (cluster) => {
     expect(run('wait', '--for=condition=Ready', 'gwi/shop', '--timeout=5s')).toContain('condition met');
   });
 
-  test.each(['', '.spec', '.spec.policy', '.spec.engine', '.status', '.status.conditions', '.status.engine'])(
-    'explain gwi%s says what every field is',
-    (path) => {
-      const text = run('explain', `gwi${path}`);
-      expect(text).toContain('DESCRIPTION:');
-      const described = path.startsWith('.spec.policy') ? '' : '<no description>';
-      if (path !== '' && described !== '') expect(text).not.toContain(described);
-    },
-  );
+  const EXPLAINED = [
+    ...['', '.spec', '.spec.policy', '.spec.policy.active_hours', '.spec.policy.mass_block'],
+    ...['.spec.policy.opt_out', '.spec.engine', '.status', '.status.conditions', '.status.engine'],
+  ];
+  test.each(EXPLAINED)('explain gwi%s says what every field is', (path) => {
+    const text = run('explain', `gwi${path}`);
+    expect(text).toContain('DESCRIPTION:');
+    expect(text).not.toContain('<no description>');
+  });
+
+  test('describe reads as a page about one number', () => {
+    const text = run('describe', 'gwi', 'shop');
+    for (const line of [
+      /^Name: +shop$/m,
+      /^Kind: +Instance$/m,
+      /^ {2}Account: +main$/m,
+      /^ +Phone: +5511999990000$/m,
+    ])
+      expect(text).toMatch(line);
+    expect(text).toMatch(/Message: +Ready to send and receive/);
+  });
+
+  test('wait for what does not come to be fails in its time', () => {
+    expect(() => run('wait', '--for=condition=Paired', 'gwi/shop', '--timeout=1s')).toThrow(/timed out/);
+  });
 
   test('apply, and apply again', () => {
     const manifest = JSON.stringify(instance({ account: 'main', displayName: 'Two' }, 'second'));

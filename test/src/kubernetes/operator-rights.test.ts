@@ -1,85 +1,187 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { parseAllDocuments } from 'yaml';
+import { RestCluster } from '@gwk/api/cluster/client';
+import { LEAST, render } from '../harness/chart/render.js';
+import { grantedTo } from '../harness/chart/rights.js';
 import { OperatorStage } from '../harness/kubernetes/operator-stage.js';
 import { describeOnKubernetes } from '../harness/kubernetes/suite.js';
 import type { KubeObject } from '../harness/kubernetes/test-cluster.js';
-import { ROOT } from '../harness/program.js';
 import { until } from '../harness/wait.js';
 
-/** The operator with the rights of examples/operator-rights.yaml and no other. */
-const RIGHTS = join(ROOT, 'examples/operator-rights.yaml');
-
-describeOnKubernetes('the rights of the operator', (cluster) => {
-  let stage: OperatorStage;
-  beforeEach(async () => {
-    stage = await OperatorStage.make(cluster());
-  });
-  afterEach(() => stage.strike());
-
-  function rights(): KubeObject[] {
-    const text = readFileSync(RIGHTS, 'utf8').replaceAll('gwk-namespace', stage.namespace);
-    return parseAllDocuments(text).map((document) => document.toJS() as KubeObject);
-  }
-
-  async function operatorToken(): Promise<string> {
-    for (const object of rights()) await cluster().applied(object);
-    const path = `/api/v1/namespaces/${stage.namespace}/serviceaccounts/gwk-operator/token`;
-    const made = await cluster().post<{ status: { token: string } }>(path, {
-      apiVersion: 'authentication.k8s.io/v1',
-      kind: 'TokenRequest',
-      spec: { expirationSeconds: 3600 },
+/** The operator and the API with the rights that the chart gives them, and no others. */
+describeOnKubernetes(
+  'the rights of the operator',
+  (cluster) => {
+    let stage: OperatorStage;
+    beforeEach(async () => {
+      stage = await OperatorStage.make(cluster());
     });
-    return made.body.status.token;
-  }
+    afterEach(() => stage.strike());
 
-  test('are enough for a life: made, upgraded, crashed, drained, lost with its node, deleted', async () => {
-    const kube = stage.kube(await operatorToken());
-    const node = await stage.node(`lost-${stage.namespace}`);
-    const first = await stage.operator({ options: { kube } });
-    await stage.create('shop');
-    await stage.untilIs('shop', 'Ready', 'True');
-    await until(async () => (await stage.story('shop')).length > 0, { what: 'its story is told' });
-    await node.crash((await stage.pod('shop'))!);
-    await stage.untilIs('shop', 'Ready', 'True');
-    await stage.end(first);
+    async function operatorToken(values: object = {}): Promise<string> {
+      const { namespace } = stage;
+      const objects = render({ ...LEAST, ...values }, { namespace });
+      const { token, done } = await grantedTo(cluster(), objects, { namespace, account: 'gwk-operator' });
+      done();
+      return token;
+    }
 
-    await stage.operator({ options: { kube }, profiles: { default: { image: 'engine:2' } } });
-    await until(async () => (await stage.pod('shop'))?.spec.containers[0]?.image === 'engine:2', {
-      what: 'it is upgraded',
+    test('are enough for a life: made, upgraded, crashed, drained, lost with its node, deleted', async () => {
+      const kube = stage.kube(await operatorToken());
+      const node = await stage.node(`lost-${stage.namespace}`);
+      const first = await stage.operator({ options: { kube } });
+      await cluster().applied(podOfSomebodyElse(stage.namespace));
+      await stage.create('taken');
+      await stage.create('shop');
+      await stage.untilIs('shop', 'Ready', 'True');
+      await until(async () => (await stage.story('shop')).length > 0, { what: 'its story is told' });
+      await node.crash((await stage.pod('shop'))!);
+      await stage.untilIs('shop', 'Ready', 'True');
+      await stage.end(first);
+
+      await stage.operator({ options: { kube }, profiles: { default: { image: 'engine:2' } } });
+      await until(async () => (await stage.pod('shop'))?.spec.containers[0]?.image === 'engine:2', {
+        what: 'it is upgraded',
+      });
+      await stage.untilIs('shop', 'Ready', 'True');
+      node.mood = 'silent';
+      for (const holder of node.holders.values()) holder.kill();
+      await stage.node(`spare-${stage.namespace}`);
+      await node.say('Unknown');
+      await until(async () => (await stage.pod('shop'))?.spec.nodeName === `spare-${stage.namespace}`, {
+        what: 'it is moved',
+      });
+      await stage.untilIs('shop', 'Ready', 'True');
+      await stage.delete('shop');
+      await stage.untilGone('shop');
+
+      expect(stage.refused()).toEqual([]);
+      // Of Instances that were deleted through the API of gwk, which this stage has not.
+      expect(unused(stage)).toEqual(['delete instances']);
+    }, 90_000);
+  },
+  { chart: true },
+);
+
+describeOnKubernetes(
+  'the rights of the operator, from without',
+  (cluster) => {
+    let namespace: string;
+    let token: string;
+    beforeAll(async () => {
+      namespace = await cluster().namespace();
+      const account = 'gwk-operator';
+      const granted = await grantedTo(cluster(), render(LEAST, { namespace }), { namespace, account });
+      ({ token } = granted);
+      granted.done();
     });
-    await stage.untilIs('shop', 'Ready', 'True');
-    node.mood = 'silent';
-    for (const holder of node.holders.values()) holder.kill();
-    await stage.node(`spare-${stage.namespace}`);
-    await node.say('Unknown');
-    await until(async () => (await stage.pod('shop'))?.spec.nodeName === `spare-${stage.namespace}`, {
-      what: 'it is moved',
-    });
-    await stage.untilIs('shop', 'Ready', 'True');
-    await stage.delete('shop');
-    await stage.untilGone('shop');
 
-    expect(stage.refused()).toEqual([]);
-  }, 90_000);
-
-  test.each([
-    ['GET', '/api/v1/secrets'],
-    ['GET', '/api/v1/namespaces/gwk-namespace/secrets'],
-    ['GET', '/api/v1/namespaces/default/pods'],
-    ['DELETE', '/api/v1/nodes/n1'],
-    ['POST', '/api/v1/namespaces/gwk-namespace/pods/gwk-shop/exec'],
-    ['POST', '/apis/rbac.authorization.k8s.io/v1/namespaces/gwk-namespace/roles'],
-    ['POST', '/apis/gwk.dev/v1alpha1/namespaces/gwk-namespace/instances'],
-  ])('do not reach as far as %s %s', async (method, path) => {
-    const token = await operatorToken();
-    const { status } = await cluster().call(method, path.replace('gwk-namespace', stage.namespace), {
-      token,
-      ...(method === 'POST' && { body: { metadata: { name: 'x' } } }),
+    test.each([
+      ['GET', '/api/v1/secrets'],
+      ['GET', '/api/v1/namespaces/gwk-namespace/secrets'],
+      ['GET', '/api/v1/namespaces/default/pods'],
+      ['DELETE', '/api/v1/nodes/n1'],
+      ['POST', '/api/v1/namespaces/gwk-namespace/pods/gwk-shop/exec'],
+      ['POST', '/apis/rbac.authorization.k8s.io/v1/namespaces/gwk-namespace/roles'],
+      ['POST', '/apis/gwk.dev/v1alpha1/namespaces/gwk-namespace/instances'],
+    ])('do not reach as far as %s %s', async (method, path) => {
+      const { status } = await cluster().call(method, path.replace('gwk-namespace', namespace), {
+        token,
+        ...(method === 'POST' && { body: { metadata: { name: 'x' } } }),
+      });
+      expect(status).toBe(403);
     });
-    expect(status).toBe(403);
-  });
-});
+  },
+  { chart: true },
+);
+
+/** Has the name that an engine would have: the secret made for that is removed, and the pod looked at. */
+function podOfSomebodyElse(namespace: string): KubeObject {
+  const restricted = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'gwk-taken', namespace },
+    spec: {
+      securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+      containers: [{ name: 'x', image: 'x', securityContext: restricted }],
+    },
+  };
+}
+
+/** What the chart grants and this operator, in all that it has been through, has not made use of. */
+function unused(stage: OperatorStage): string[] {
+  const verbs: Record<string, string> = { POST: 'create', PATCH: 'patch', DELETE: 'delete' };
+  const used = new Set(
+    stage.api.seen.map(({ method, path, query }) => {
+      const { resource, name } = resourceOf(path);
+      const reading = query.get('watch') === 'true' ? 'watch' : name === undefined ? 'list' : 'get';
+      return `${verbs[method] ?? reading} ${resource}`;
+    }),
+  );
+  const granted = render(LEAST, { namespace: stage.namespace })
+    .filter(({ kind = '', metadata }) => /^(Cluster)?Role$/.test(kind) && /-operator/.test(metadata.name))
+    .flatMap((role) => role['rules'] as { resources: string[]; verbs: string[] }[])
+    .flatMap(({ resources, verbs: allowed }) =>
+      resources.flatMap((one) => allowed.map((verb) => `${verb} ${one}`)),
+    );
+  return [...new Set(granted)].filter((right) => !used.has(right));
+}
+
+function resourceOf(path: string): { resource: string; name: string | undefined } {
+  const parts = path.replace(/^\/(api|apis\/[^/]+)\/[^/]+\//, '').split('/');
+  const [resource = '', name, part] = parts[0] === 'namespaces' ? parts.slice(2) : parts;
+  return { resource: part === undefined ? resource : `${resource}/${part}`, name };
+}
+
+describeOnKubernetes(
+  'the rights of the API',
+  (cluster) => {
+    let namespace: string;
+    let token: string;
+    beforeAll(async () => {
+      namespace = await cluster().namespace();
+      const granted = await grantedTo(cluster(), render(LEAST, { namespace }), {
+        namespace,
+        account: 'gwk-api',
+      });
+      ({ token } = granted);
+      granted.done();
+    });
+
+    test('are enough to make, read, change and delete an Instance, as the API does', async () => {
+      const { url, ca } = cluster().plane;
+      const rest = new RestCluster({ url, ca, token: () => token });
+      const manifest = (displayName: string) => ({
+        metadata: { namespace, name: 'shop' },
+        spec: { account: 'main', kind: 'sandbox' as const, displayName },
+      });
+      expect(await rest.apply(manifest('Shop'))).toMatchObject({ spec: { displayName: 'Shop' } });
+      await rest.apply(manifest('Other'));
+      expect(await rest.get(namespace, 'shop')).toMatchObject({ spec: { displayName: 'Other' } });
+      await rest.delete(namespace, 'shop');
+      expect(await rest.get(namespace, 'shop')).toBeNull();
+      await rest.close();
+    });
+
+    test.each([
+      ['GET', '/apis/gwk.dev/v1alpha1/instances'],
+      ['GET', '/apis/gwk.dev/v1alpha1/namespaces/HERE/instances'],
+      ['PATCH', '/apis/gwk.dev/v1alpha1/namespaces/HERE/instances/shop/status'],
+      ['GET', '/api/v1/namespaces/HERE/secrets/gwk'],
+      ['GET', '/api/v1/namespaces/HERE/pods'],
+      ['POST', '/api/v1/namespaces/HERE/pods'],
+    ])('do not reach as far as %s %s', async (method, path) => {
+      const { status } = await cluster().call(method, path.replace('HERE', namespace), {
+        token,
+        ...(method !== 'GET' && {
+          body: { metadata: { name: 'x' } },
+          type: method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
+        }),
+      });
+      expect(status).toBe(403);
+    });
+  },
+  { chart: true },
+);
 
 describeOnKubernetes(
   'the operator beside the controllers of Kubernetes',

@@ -418,7 +418,8 @@ END $$;
 --
 -- changes: {message_id, version, status, sent_at, delivered_at, read_at, failed_at, error_code, error_message,
 --   rendered_as, played, queue}. queue: 'keep', 'finish' (the entry goes, the next of its conversation becomes the
---   head, the content may be deleted a day later) or 'return' (back to waiting, at its place).
+--   head, the content may be deleted a day later) or 'return' (back to waiting, at its place; one that is
+--   `queued` again was never attempted).
 -- events: {message_id, id, account_id, instance_id, type, by_default, at, data (base64)}.
 -- Returns the messages whose change was made.
 CREATE FUNCTION gwk_change_messages(changes jsonb, events jsonb) RETURNS uuid[]
@@ -450,8 +451,9 @@ BEGIN
   PERFORM gwk_promote_heads(conversations_left);
 
   UPDATE outbox o
-  SET state = 'waiting', claim_id = NULL, claim_epoch = NULL, claim_holder = NULL, claimed_at = NULL
-  FROM jsonb_to_recordset(changes) AS c(message_id uuid, queue text)
+  SET state = 'waiting', claim_id = NULL, claim_epoch = NULL, claim_holder = NULL, claimed_at = NULL,
+    attempted_at = CASE WHEN c.status = 'queued' THEN NULL ELSE o.attempted_at END
+  FROM jsonb_to_recordset(changes) AS c(message_id uuid, queue text, status text)
   WHERE o.message_id = c.message_id AND c.queue = 'return' AND c.message_id = ANY (made);
 
   UPDATE messages m

@@ -128,25 +128,31 @@ const CASES: Case[] = [
   {
     is: 'an unsent message that is returned waits again',
     before: { attempted: false },
-    findings: [{ kind: 'returned' }],
+    findings: [{ kind: 'returned', unsent: false }],
     then: { row: { status: 'queued' }, queue: 'return', events: [] },
   },
   {
     is: 'a returned message that may have left stays sending',
     before: { attempted: true },
-    findings: [{ kind: 'returned' }],
+    findings: [{ kind: 'returned', unsent: false }],
     then: { row: { status: 'sending' }, queue: 'return', events: [] },
+  },
+  {
+    is: 'a message that was built, and certainly never left, waits again',
+    before: { attempted: true },
+    findings: [{ kind: 'returned', unsent: true }],
+    then: { row: { status: 'queued', attempted: false }, queue: 'return', events: [] },
   },
   {
     is: 'a message returned twice is returned once',
     before: { attempted: false },
-    findings: [{ kind: 'returned' }, { kind: 'returned' }],
+    findings: [{ kind: 'returned', unsent: false }, { kind: 'returned', unsent: false }],
     then: { row: { status: 'queued' }, queue: 'return', events: [] },
   },
   {
     is: 'only the holder can return a message',
     before: { held: false },
-    findings: [{ kind: 'returned' }],
+    findings: [{ kind: 'returned', unsent: false }],
     then: null,
   },
   {

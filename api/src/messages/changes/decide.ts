@@ -34,8 +34,8 @@ export interface MessageFacts {
 export type Finding =
   | { kind: 'sent'; at: Date; renderedAs: string | null }
   | { kind: 'failed'; at: Date; error: { code: FailureCode; message: string | null } }
-  /** Claimed and not given to the socket. */
-  | { kind: 'returned' }
+  /** Claimed and not given to the socket; `unsent`: at no time, by anybody. */
+  | { kind: 'returned'; unsent: boolean }
   | { kind: 'receipt'; at: Date; status: 'delivered' | 'read'; played: boolean };
 
 export interface MessageChange {
@@ -105,10 +105,11 @@ function applyFailure(
   return true;
 }
 
-/** What was attempted stays `sending`: it may have left, so it can neither expire nor be canceled. */
-function applyReturn(change: MessageChange): boolean {
+/** What was attempted and may have left stays `sending`: it can neither expire nor be canceled. */
+function applyReturn(change: MessageChange, { unsent }: Extract<Finding, { kind: 'returned' }>): boolean {
   const { facts } = change;
   if (!facts.held || facts.status !== 'sending') return false;
+  if (unsent) facts.attempted = false;
   if (!facts.attempted) facts.status = 'queued';
   facts.held = false;
   change.queue = 'return';

@@ -1,5 +1,11 @@
 import './startup/repairs.js';
-import { jidDecode, jidNormalizedUser, type AuthenticationCreds, type proto } from '@whiskeysockets/baileys';
+import {
+  jidDecode,
+  jidNormalizedUser,
+  type AuthenticationCreds,
+  type BinaryNode,
+  type proto,
+} from '@whiskeysockets/baileys';
 import type { SentChange } from '@gwk/core/protocol/changes';
 import type { ClaimedMessage, PairingWanted } from '@gwk/core/protocol/engine';
 import type { Presence } from '@gwk/core/resources/live';
@@ -17,6 +23,8 @@ import { ownOf, type Own } from './incoming/envelope.js';
 import { Inbox } from './incoming/inbox.js';
 import { keepFile } from './incoming/media.js';
 import { storeReceipts } from './incoming/receipts.js';
+import { MessageSecrets } from './incoming/secrets.js';
+import { Unavailable, withheldIn } from './incoming/unavailable.js';
 import { buildMessage } from './outgoing/build.js';
 import { unpackBuilt } from './outgoing/built.js';
 import { buildChange } from './outgoing/changes.js';
@@ -44,7 +52,11 @@ export class BaileysDriver implements Driver {
   #store!: SessionStore;
   #journal!: Journal;
   #inbox!: Inbox;
+  #unavailable!: Unavailable;
+  /** Of the session: nothing more is waited for. */
+  #leaving!: AbortController;
   #creds: AuthenticationCreds | undefined;
+  #restricted: Promise<void> = Promise.resolve();
   #link: Link | undefined;
   /** Each connection has a number; what an earlier one still does is not heard. */
   #connection = 0;
@@ -78,6 +90,7 @@ export class BaileysDriver implements Driver {
     if (!creds) return true;
     const unlinked = await this.#unlink().catch(() => false);
     await this.close();
+    this.#leaving.abort();
     await this.#inbox.drained();
     await this.#forget();
     return unlinked;
@@ -107,7 +120,7 @@ export class BaileysDriver implements Driver {
     return buildMessage(message, {
       own: this.#own().jid,
       key: creds.signedIdentityKey.private,
-      upload: (given, content) => uploadFile(this.#open().socket, this.#context, { message: given, content }),
+      upload: (given, content) => uploadFile(this.#open().media, this.#context, { message: given, content }),
     });
   }
 
@@ -126,14 +139,18 @@ export class BaileysDriver implements Driver {
     const { session, log, inbound, keepFile: keep } = this.#context;
     this.#store = new SessionStore(session, (error) => this.#lost(error));
     this.#journal = new Journal(this.#store);
+    this.#unavailable = new Unavailable(this.#store);
+    const leaving = (this.#leaving = new AbortController());
     this.#inbox = new Inbox({
       journal: this.#journal,
+      secrets: new MessageSecrets(this.#store),
+      unavailable: this.#unavailable,
       log,
       own: () => this.#own(),
       key: () => this.#creds!.signedIdentityKey.private,
       otherName: (jid) => this.#otherName(jid),
       media: (envelope) =>
-        keepFile(envelope, { socket: () => this.#openOrNull()?.socket ?? null, keepFile: keep }),
+        keepFile(envelope, { link: () => this.#openOrNull(), keepFile: keep, over: leaving.signal }),
       deliver: inbound,
     });
   }
@@ -157,10 +174,17 @@ export class BaileysDriver implements Driver {
   }
 
   #openLink(creds: AuthenticationCreds, pairing: PairingWanted | null, tell: Tell): Link {
-    const link = new Link({
+    const unavailable = this.#unavailable;
+    const link: Link = new Link({
       creds,
       pairing,
-      tell,
+      tell: (event) => {
+        tell(event);
+        // Of no importance to anybody who waits for the connection; what fails is asked for with the next one.
+        if (event.kind === 'opened')
+          unavailable.askAgain(link.socket, (jid) => this.#isOwn(jid)).catch(() => undefined);
+      },
+      missing: (stanza) => this.#withheld(stanza) ?? unavailable.note(stanza),
       store: this.#store,
       journal: this.#journal,
       journalled: (name, entry) => this.#inbox.take(name, entry),
@@ -171,10 +195,21 @@ export class BaileysDriver implements Driver {
     this.#sending.attach(link);
     listenForRestriction(link.socket, (until) => {
       this.#context.log.warn({ until }, 'the network restricts the number');
-      this.#context.restricted(until).catch(() => undefined);
+      // One after the other: an end that overtakes its beginning would be undone by it.
+      this.#restricted = this.#restricted.then(() => this.#context.restricted(until)).catch(() => undefined);
     });
     storeReceipts(link.socket, (jid) => this.#isOwn(jid), this.#context.receipt);
     return link;
+  }
+
+  /** Of a message that will never be more than told of: told as any other. Null for all others. */
+  #withheld(stanza: BinaryNode): Promise<void> | null {
+    const told = withheldIn(stanza);
+    if (!told) return null;
+    const inbox = this.#inbox;
+    return this.#journal.add(stanza.attrs, told).then((added) => {
+      if (added) inbox.take(...added);
+    });
   }
 
   /** For a device that could not read it. Without an answer of the API it will ask again. */

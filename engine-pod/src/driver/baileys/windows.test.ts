@@ -80,6 +80,21 @@ describe('a message on its way out', () => {
   });
 });
 
+test('a message to a group that was lost with its key is sent again with it', async () => {
+  const { number, ana, phone, network } = stage;
+  const group = await network.group('Friends', [phone, ana]);
+  const message = number.message(group, { type: 'text', text: { body: 'lost at first' } });
+  const { bytes } = await number.driver.build(message);
+  const stanza = { waMessageId: message.wa_message_id, chat: group, bytes, mayWrite: () => true };
+  await network.rule({ on: 'message', answer: 'lose', times: 1 });
+  await expect(number.driver.send({ ...stanza, signal: AbortSignal.timeout(2_000) })).rejects.toMatchObject({
+    certain: false,
+  });
+  await number.driver.send({ ...stanza, signal: AbortSignal.timeout(10_000) });
+  await ana.receives({ text: 'lost at first' });
+  await nothingWasLost();
+});
+
 test('what a phone could not read is sent again by the engine that came after', async () => {
   const { number, ana, phone, running } = stage;
   await ana.writes('hello', { to: phone.number });
@@ -163,6 +178,30 @@ test('messages both ways at once leave no session behind the other', async () =>
       ? true
       : undefined,
   );
+  for (const text of texts) await ana.receives({ text });
+  await nothingWasLost();
+});
+
+test('both write first, at once, while the store is slow: all is read, and told in the order of writing', async () => {
+  const { number, ana, phone, network } = stage;
+  const group = await network.group('Friends', [phone, ana]);
+  number.rows.before = () => pause(5).then(() => undefined);
+  const texts = Array.from({ length: 12 }, (_, n) => `first ${n}`);
+  await Promise.all([
+    (async () => {
+      for (const text of texts)
+        await ana.writes(text, { to: Number(text.slice(6)) % 2 ? group : phone.number });
+    })(),
+    ...texts.map((text) => number.sendText(ana.jid, text)),
+    number.sendText(group, 'to the group'),
+  ]);
+  await number.replace();
+  for (const text of texts) await number.text(text);
+  const told = number.rows.inbound.map(({ text }) => text);
+  const inRoom = (odd: number) => texts.filter((text) => Number(text.slice(6)) % 2 === odd);
+  for (const room of [inRoom(0), inRoom(1)]) {
+    expect(told.filter((text) => room.includes(text!))).toEqual(room);
+  }
   for (const text of texts) await ana.receives({ text });
   await nothingWasLost();
 });

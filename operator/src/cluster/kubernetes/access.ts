@@ -1,7 +1,8 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { delimiter, join } from 'node:path';
 import { Agent, type Dispatcher } from 'undici';
+import { plainAccess } from './plain-config.js';
 
 /** How the Kubernetes API is reached, and who the operator is to it. */
 export interface KubeAccess {
@@ -21,12 +22,14 @@ const KEEP_ALIVE_MS = 30_000;
 
 /**
  * KUBECONFIG where it is set, else the cluster that this runs in, else the configuration of kubectl. client-node reads
- * configurations (certificates, tokens, exec plugins); inside a cluster there is none, and the 55 MB that it takes
- * are spared.
+ * configurations that say more than a token or a certificate (exec plugins, proxies); inside a cluster there is none,
+ * and the 55 MB that it takes are spared.
  */
 export async function kubeAccess(): Promise<KubeAccess> {
   const { KUBECONFIG: given, KUBERNETES_SERVICE_HOST: host } = process.env;
   if (given === undefined && host !== undefined) return serviceAccountAccess();
+  const plain = given !== undefined && !given.includes(delimiter) ? plainAccess(given) : null;
+  if (plain) return plain;
   const { KubeConfig } = await import('@kubernetes/client-node');
   const kube = new KubeConfig();
   kube.loadFromDefault();

@@ -4,11 +4,13 @@ import {
   type InstanceResourceStatus,
 } from '@gwk/core/resources/manifest';
 import type { Logger } from '@gwk/core/log';
+import type { PairingView } from '@gwk/core/resources/pairing-wish';
 import { choiceOf } from '../../controller/decide.js';
 import type { Cluster, Pod, PodPlan, PodTemplate, StoryLine, Target } from '../cluster.js';
 import { isCode, PATCH_TYPES, type KubeClient } from './client.js';
 import { EnginePods } from './engine-pods.js';
 import { FIELD_MANAGERS, placeOf } from './names.js';
+import { showPairing } from './pairing-secret.js';
 import type { EngineSettings } from './pod-spec.js';
 import type { Profiles } from './profiles.js';
 import { StoryTeller } from './story.js';
@@ -163,6 +165,10 @@ export class KubernetesCluster implements Cluster {
 
   forceDeletePod(name: string): Promise<void> {
     return this.pods.forceDelete(name);
+  }
+
+  showPairing(target: Target, view: PairingView | null): Promise<void> {
+    return showPairing(this.#client, target, view);
   }
 
   tell(target: Target, line: StoryLine): void {

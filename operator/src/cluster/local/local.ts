@@ -1,4 +1,5 @@
 import type { InstanceResource, InstanceResourceStatus } from '@gwk/core/resources/manifest';
+import type { PairingView } from '@gwk/core/resources/pairing-wish';
 import type { Logger } from '@gwk/core/log';
 import { choiceOf } from '../../controller/decide.js';
 import {
@@ -33,6 +34,7 @@ export class LocalCluster implements Cluster {
   readonly store: Store;
   readonly pods: Pods;
   readonly sync: FolderSync;
+  readonly pairings = new Map<string, PairingView>();
   #unlock: () => Promise<void> = () => Promise.resolve();
 
   constructor(options: LocalClusterOptions) {
@@ -118,6 +120,13 @@ export class LocalCluster implements Cluster {
   /** Nobody is further away than this machine. */
   forceDeletePod(name: string): Promise<void> {
     return this.pods.delete(name);
+  }
+
+  /** In memory alone: the next operator finds the wish, and shows it again. */
+  showPairing({ key }: Target, view: PairingView | null): Promise<void> {
+    if (view) this.pairings.set(key, view);
+    else this.pairings.delete(key);
+    return Promise.resolve();
   }
 
   tell(target: Target, line: StoryLine): void {

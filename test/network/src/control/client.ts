@@ -14,7 +14,13 @@ export type Content = Record<string, unknown>;
 export interface WritingTo {
   /** A number, or the jid of a group. */
   to?: string;
-  options?: { id?: string; name?: string; attributes?: Record<string, string>; addressing?: 'lid' | 'pn' };
+  options?: {
+    id?: string;
+    name?: string;
+    attributes?: Record<string, string>;
+    addressing?: 'lid' | 'pn';
+    unavailable?: boolean | string;
+  };
 }
 
 /** Drives a simulated network over its control API, in this process or another. */
@@ -138,6 +144,10 @@ export class Person {
 
   edits = async (id: string, text: string, writing: WritingTo = {}): Promise<string> =>
     (await this.network.call('edit', { from: this.number, id, text, ...writing })).id;
+
+  /** As apps do where a message has a secret (`messageContextInfo.messageSecret`): sealed with it. */
+  editsSealed = async (id: string, text: string, writing: WritingTo = {}): Promise<string> =>
+    (await this.network.call('sealedEdit', { from: this.number, id, text, ...writing })).id;
 
   revokes = async (id: string, writing: WritingTo = {}): Promise<string> =>
     (await this.network.call('revoke', { from: this.number, id, ...writing })).id;

@@ -3,7 +3,7 @@ import type { Account } from '../people/account.js';
 import { sendReceipt } from '../people/arriving.js';
 import { messageFromJson } from '../people/contents.js';
 import type { Received } from '../people/inbox.js';
-import { edit, react, reply, revoke, tap, vote } from '../people/replies.js';
+import { edit, react, reply, revoke, sealedEdit, tap, vote } from '../people/replies.js';
 import { write, writeFromPhone, writeToGroup, type WriteOptions } from '../people/writing.js';
 import type { Group } from '../groups/group.js';
 import { parseJid } from '../wire/jids.js';
@@ -102,6 +102,16 @@ export const chatCommands = {
 
   edit: ({ world }: Network, { text, ...about }: About & { text: string }) =>
     sendContent(world, about, edit(keyTo(world, about.from, about), text)),
+
+  /** Sealed with the secret of the message, which must have one. */
+  sealedEdit: ({ world }: Network, { text, ...about }: About & { text: string }) => {
+    const person = world.people.need(about.from);
+    const secret = person.phone.kept(about.id)?.message.messageContextInfo?.messageSecret;
+    if (!secret) throw new Error(`message ${about.id} has no secret`);
+    const author = person.jid(about.options?.addressing ?? person.manners.addressing);
+    const key = keyTo(world, about.from, about);
+    return sendContent(world, about, sealedEdit(key, text, { secret, author }));
+  },
 
   revoke: ({ world }: Network, about: About) =>
     sendContent(world, about, revoke(keyTo(world, about.from, about))),

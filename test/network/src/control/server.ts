@@ -11,6 +11,8 @@ export class ControlServer {
 
   constructor(network: Network) {
     this.#server = createServer((request, response) => void handle(network, request, response));
+    // Whoever asks ends the connection: ended from here, it may be while the next question is on its way.
+    this.#server.keepAliveTimeout = 0;
   }
 
   async listen(port = 0, host = '127.0.0.1'): Promise<string> {

@@ -50,6 +50,12 @@ export interface Manners {
   addressing: 'lid' | 'pn';
   /** Wants a passkey of whoever is to be linked. */
   needsPasskey: boolean;
+  /** The phone answers what its linked devices ask it. */
+  answersDevices: boolean;
+  /** How many devices may be linked. */
+  slots: number;
+  /** The network refuses to link any device, with this code of a failure. */
+  linksRefused: number | null;
 }
 
 export const GOOD_MANNERS: Manners = {
@@ -58,6 +64,9 @@ export const GOOD_MANNERS: Manners = {
   readReceipts: true,
   addressing: 'lid',
   needsPasskey: false,
+  answersDevices: true,
+  slots: 4,
+  linksRefused: null,
 };
 
 /** A number on the network: its phone (device 0), further simulated devices, and the companions linked to it. */

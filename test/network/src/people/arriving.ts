@@ -7,6 +7,7 @@ import type { World } from '../world.js';
 import type { Account } from './account.js';
 import type { Handset } from './handset.js';
 import type { Fate, Received } from './inbox.js';
+import { answerDevice } from './resending.js';
 import { checkSender } from './sender-check.js';
 
 /** A message of a real client on its way to one simulated device. */
@@ -34,11 +35,13 @@ const MOST_RETRIES = 5;
 /** The device reads a message as an app does, and answers: a receipt, or a request to send it again. */
 export async function arrive(world: World, arrival: Arrival): Promise<void> {
   const { handset } = arrival;
-  await handset.do(async () => {
+  const entry = await handset.do(async () => {
     const opened = await openAll(arrival);
     const entry = world.inbox.add(entryOf(arrival, opened));
     respond(world, arrival, entry);
+    return entry;
   });
+  if (handset.id === 0 && entry.fate === 'shown') await answerDevice(world, entry);
   world.changed();
 }
 

@@ -1,4 +1,4 @@
-import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { createCipheriv, createHash, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { aesEncryptGCM, proto } from '@whiskeysockets/baileys';
 import type { World } from '../world.js';
 import { textOfMessage, unwrap } from './contents.js';
@@ -6,6 +6,7 @@ import type { Received } from './inbox.js';
 
 const EDIT = 14;
 const REVOKE = 0;
+const EDIT_SEALED = 2;
 const REPLY_VERSION = 3;
 
 interface Option {
@@ -191,6 +192,25 @@ export function edit(key: MessageKey, text: string): proto.IMessage {
       timestampMs: Date.now(),
     },
   };
+}
+
+/** The edit as apps send it where a message has a secret: sealed with that, for the names that its author goes by. */
+export function sealedEdit(key: MessageKey, text: string, { secret, author }: Sealing): proto.IMessage {
+  const plain = proto.Message.encode(edit(key, text)).finish();
+  const use = Buffer.from(`${key.id}${author}${author}Message Edit`);
+  const sealingKey = Buffer.from(hkdfSync('sha256', secret, '', use, 32));
+  const encIv = randomBytes(12);
+  const cipher = createCipheriv('aes-256-gcm', sealingKey, encIv);
+  const encPayload = Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+  return {
+    secretEncryptedMessage: { targetMessageKey: keyOf(key), encPayload, encIv, secretEncType: EDIT_SEALED },
+  };
+}
+
+export interface Sealing {
+  /** Of the message that is edited. */
+  secret: Uint8Array;
+  author: string;
 }
 
 export const revoke = (key: MessageKey): proto.IMessage => ({

@@ -17,6 +17,11 @@ export interface WriteOptions {
   attributes?: Record<string, string | undefined>;
   /** Which name of the sender the stanza shows, instead of the account's habit. */
   addressing?: 'lid' | 'pn';
+  /**
+   * Encrypted for the phone alone: its linked devices get the envelope, and have to ask the phone for the rest; with a
+   * type (as `view_once_unavailable_fanout`) they are never to have it.
+   */
+  unavailable?: boolean | string;
 }
 
 /** A person writes to a number: to each of its companions, each in a Signal session of its own. */
@@ -43,9 +48,23 @@ export async function write(
   };
   to.heardFrom.add(sender.number);
   handset.keep({ id, message, to: to.number, attributes });
-  await toCompanions(handset, to, { message, attributes });
+  if (options.unavailable)
+    for (const companion of to.companions.values()) announce(companion, attributes, options.unavailable);
+  else await toCompanions(handset, to, { message, attributes });
   world.changed();
   return id;
+}
+
+function announce(
+  companion: Companion,
+  attributes: Written['attributes'],
+  why: WriteOptions['unavailable'],
+): void {
+  const unavailable = node('unavailable', {
+    hosted: 'false',
+    type: typeof why === 'string' ? why : undefined,
+  });
+  deliver(companion, node('message', attributes, [unavailable]));
 }
 
 /** A person writes from the own phone: the companions of the same account get a copy of it. */
@@ -135,6 +154,8 @@ export async function writeToGroup(
     const companions = group.members
       .filter((number) => number !== account.number)
       .flatMap((number) => [...world.people.need(number).companions.values()]);
+    if (options.unavailable)
+      return companions.forEach((companion) => announce(companion, attributes, options.unavailable));
     for (const companion of companions) {
       const own = handset.hasGivenKey(jid, companion) ? [] : [await sealKey(handset, companion, jid, key)];
       handset.gaveKey(jid, companion);
@@ -200,8 +221,8 @@ export async function sendAgain(world: World, handset: Handset, asked: AskedAgai
   const written = handset.kept(asked.id);
   if (!written) throw new Error(`message ${asked.id} was never written by ${handset.account.number}`);
   await handset.do(async () => {
+    // The sessions there were can still be read in.
     const address = { user: companion.account.lid, device: companion.id };
-    handset.signal.forgetSession(address);
     const bundle = asked.keys ? offered(companion, asked) : takePreKey(companion);
     await handset.signal.startSession(address, bundle);
     const group = written.to.endsWith('@g.us') ? written.to : undefined;

@@ -23,7 +23,6 @@ export class SlotsTaken extends Error {
   override readonly name = 'SlotsTaken';
 }
 
-const SLOTS = 4;
 const REF_LENGTH = 32;
 
 /** Clients that show a QR code or wait for a code to be typed. */
@@ -70,12 +69,7 @@ export class Pairing {
   /** The phone signs for the client, the client for itself, and must log in again as a device of the account. */
   async link(account: Account, candidate: Candidate, secret: Buffer): Promise<Companion> {
     const { connection, identity } = candidate;
-    if (account.companions.size >= SLOTS)
-      throw new SlotsTaken(`${account.number} has ${SLOTS} linked devices`);
-    if (account.manners.needsPasskey) {
-      askForPasskey(connection);
-      throw new PasskeyNeeded(`${account.number} links no device without a passkey`);
-    }
+    refuseUnlessWanted(account, connection);
     const id = account.nextDevice++;
     const phoneKey = account.phone.signal.identity;
     const details = Buffer.from(
@@ -117,6 +111,20 @@ export class Pairing {
       node('device', { jid: account.jid('pn', id), lid: account.jid('lid', id) }),
     ]);
     return node('iq', { from: NETWORK, type: 'set', xmlns: 'md', t: seconds() }, [success]);
+  }
+}
+
+/** The network, or the phone, links no further device. */
+function refuseUnlessWanted({ number, companions, manners }: Account, connection: Connection): void {
+  const { slots, needsPasskey, linksRefused } = manners;
+  if (companions.size >= slots) throw new SlotsTaken(`${number} has ${slots} linked devices`);
+  if (needsPasskey) {
+    askForPasskey(connection);
+    throw new PasskeyNeeded(`${number} links no device without a passkey`);
+  }
+  if (linksRefused !== null) {
+    connection.dismiss(node('failure', { reason: String(linksRefused), location: 'atn' }));
+    throw new Error(`the network links no device with ${number}`);
   }
 }
 

@@ -176,11 +176,14 @@ export class SignalDevice {
    * fit: the first is dropped in silence by phones, the second makes them ask again.
    */
   async #decryptInSession(cipher: libsignal.SessionCipher, address: Address, bytes: Buffer): Promise<Buffer> {
-    const record = this.#load(nameOf(address));
-    if (!record) throw new UnreadableMessage('no session');
-    const open = record as unknown as OpenRecord;
+    const sessions = (record: libsignal.SessionRecord) => (record as unknown as OpenRecord).getSessions();
+    const count = sessions(this.#load(nameOf(address)) ?? new libsignal.SessionRecord()).length;
     const errors: Error[] = [];
-    for (const session of open.getSessions()) {
+    for (let place = 0; place < count; place++) {
+      // Fresh for each: a session that does not fit is left half advanced, and must not be kept like that.
+      const record = this.#load(nameOf(address))!;
+      const open = record as unknown as OpenRecord;
+      const session = sessions(record)[place];
       try {
         const plain = await (cipher as unknown as OpenCipher).doDecryptWhisperMessage(bytes, session);
         open.removeOldSessions();
@@ -191,7 +194,9 @@ export class SignalDevice {
       }
     }
     throw (
-      errors.find((error) => error.name === 'MessageCounterError') ?? errors[0] ?? new Error('no session')
+      errors.find((error) => error.name === 'MessageCounterError') ??
+      errors[0] ??
+      new UnreadableMessage('no session')
     );
   }
 

@@ -1,7 +1,7 @@
 import { BufferJSON } from '@whiskeysockets/baileys';
 import type { Group } from '../groups/group.js';
 import type { Remembered } from '../history/history.js';
-import { Account, type Companion, type Manners } from '../people/account.js';
+import { GOOD_MANNERS, Account, type Companion, type Manners } from '../people/account.js';
 import { Handset } from '../people/handset.js';
 import type { DeviceSnapshot } from '../signal/device.js';
 import type { KeyPair } from '../wire/certificates.js';
@@ -71,7 +71,7 @@ export function restore(world: World, snapshot: Snapshot): void {
 function accountOf(from: AccountSnapshot): Account {
   const account = new Account(from.number, from.lid, from.name);
   if (from.business !== undefined) account.business = from.business;
-  account.manners = from.manners;
+  account.manners = { ...GOOD_MANNERS, ...from.manners };
   account.nextDevice = from.nextDevice;
   for (const number of from.heardFrom) account.heardFrom.add(number);
   account.remembers.push(...from.remembers);

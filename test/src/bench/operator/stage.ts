@@ -85,9 +85,24 @@ export class OperatorBench {
     return { rss, cpu: (Number(fields[11]) + Number(fields[12])) / 100 };
   }
 
+  /** What of its memory is objects in use, and what is kept outside of the heap (megabytes). */
+  async heap(): Promise<{ used: number; total: number; external: number }> {
+    const text = await this.#metrics();
+    const read = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? NaN) / 1e6;
+    return {
+      used: read('nodejs_heap_size_used_bytes'),
+      total: read('nodejs_heap_size_total_bytes'),
+      external: read('nodejs_external_memory_bytes'),
+    };
+  }
+
+  async #metrics(): Promise<string> {
+    return (await fetch(`http://127.0.0.1:${this.#operatorPort}/metrics`)).text();
+  }
+
   /** Calls of the Kubernetes API so far, by verb and resource. */
   async calls(): Promise<Map<string, number>> {
-    const text = await (await fetch(`http://127.0.0.1:${this.#operatorPort}/metrics`)).text();
+    const text = await this.#metrics();
     const calls = new Map<string, number>();
     for (const [, verb, resource, count] of text.matchAll(CALL)) {
       const name = `${verb} ${resource}`;

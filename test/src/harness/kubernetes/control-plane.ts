@@ -31,6 +31,8 @@ export interface ControlPlaneOptions {
   folder: string;
   /** Garbage collection, namespaces, service accounts: what kube-controller-manager does. */
   controllers?: boolean;
+  /** Address of this machine at which pods reach the API server; without it only this machine does. */
+  address?: string;
 }
 
 export async function startControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
@@ -98,7 +100,7 @@ async function startEtcd({ binaries, folder }: ControlPlaneOptions, port: number
 }
 
 async function startApiServer(
-  { binaries, folder }: ControlPlaneOptions,
+  { binaries, folder, address }: ControlPlaneOptions,
   { port, etcdUrl, token }: { port: number; etcdUrl: string; token: string },
 ): Promise<Started> {
   const file = (name: string) => join(folder, name);
@@ -110,8 +112,8 @@ async function startApiServer(
     args: [
       `--etcd-servers=${etcdUrl}`,
       `--secure-port=${port}`,
-      '--bind-address=127.0.0.1',
-      '--advertise-address=127.0.0.1',
+      `--bind-address=${address === undefined ? '127.0.0.1' : '0.0.0.0'}`,
+      `--advertise-address=${address ?? '127.0.0.1'}`,
       `--cert-dir=${file('certificates')}`,
       '--service-account-issuer=https://kubernetes.test',
       `--service-account-key-file=${file('service-accounts.key')}`,
@@ -119,12 +121,16 @@ async function startApiServer(
       '--service-cluster-ip-range=10.96.0.0/16',
       `--token-auth-file=${file('tokens.csv')}`,
       '--authorization-mode=Node,RBAC',
-      '--endpoint-reconciler-type=none',
+      // Where no pod is to reach it, its Service has no addresses.
+      ...(address === undefined
+        ? ['--endpoint-reconciler-type=none']
+        : ['--kubelet-preferred-address-types=InternalIP', '--allow-privileged=true']),
     ],
     lastWill: 'TERM',
     logFile: file('kube-apiserver.log'),
   });
-  const url = `https://127.0.0.1:${port}`;
+  // The name that its certificate is for.
+  const url = `https://${address ?? '127.0.0.1'}:${port}`;
   return ready(server, url, async () => {
     const ca = readFileSync(file('certificates/apiserver.crt'), 'utf8');
     const { status } = await call(`${url}/readyz`, { ca, token });
@@ -162,7 +168,10 @@ function startControllers({ binaries, folder }: ControlPlaneOptions, kubeconfig:
   });
 }
 
-function writeKubeconfig(path: string, { url, ca, token }: { url: string; ca: string; token: string }): void {
+export function writeKubeconfig(
+  path: string,
+  { url, ca, token }: { url: string; ca: string; token: string },
+): void {
   const config = {
     apiVersion: 'v1',
     kind: 'Config',

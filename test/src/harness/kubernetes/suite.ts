@@ -1,12 +1,16 @@
 import { afterAll, beforeAll, describe, test } from '@jest/globals';
-import { findBinaries } from './binaries.js';
+import { findHelm } from '../chart/helm-binary.js';
+import { findBinaries, type Found } from './binaries.js';
 import { TestCluster } from './test-cluster.js';
 
 const START_MS = 90_000;
+const CONTROLLERS = 'kube-controller-manager';
 
 export interface SuiteOptions {
   /** With what kube-controller-manager does; then it is a control plane of the file's own. */
   controllers?: boolean;
+  /** With the chart rendered: helm is needed too. */
+  chart?: boolean;
 }
 
 /**
@@ -18,7 +22,7 @@ export function describeOnKubernetes(
   tests: (cluster: () => TestCluster) => void,
   options: SuiteOptions = {},
 ): void {
-  const found = findBinaries();
+  const found = foundFor(options);
   let cluster: TestCluster | undefined;
   const given = () => cluster!;
   if ('missing' in found) {
@@ -40,4 +44,13 @@ export function describeOnKubernetes(
     // The last to be said is the last to be done: what the tests tidy up still needs the server.
     afterAll(() => cluster?.stop());
   });
+}
+
+/** Ready-made assets often are etcd and the API server alone. */
+function foundFor({ controllers = false, chart = false }: SuiteOptions): Found {
+  const found = findBinaries();
+  const helm = chart ? findHelm() : { helm: '' };
+  if ('missing' in helm) return helm;
+  if ('missing' in found || !controllers || found.binaries.has(CONTROLLERS)) return found;
+  return { missing: `${found.binaries.folder} has no ${CONTROLLERS}`, canBuild: false };
 }

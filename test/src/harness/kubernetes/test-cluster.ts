@@ -74,6 +74,11 @@ export class TestCluster {
     }
   }
 
+  /** Of a control plane that somebody else starts and stops. */
+  static over(plane: Omit<ControlPlane, 'stop'>): TestCluster {
+    return new TestCluster(plane, () => Promise.resolve());
+  }
+
   stop(): Promise<void> {
     return this.#stop();
   }

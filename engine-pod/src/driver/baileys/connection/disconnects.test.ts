@@ -56,7 +56,7 @@ test.each<[string, Ending, Closed]>([
   [
     'codes that nobody read',
     ending(408, {}, 'QR refs attempts ended'),
-    { kind: 'pairing-failed', reason: 'codes_expired' },
+    { kind: 'pairing-failed', reason: 'codes_unread' },
   ],
   [
     'a forged signature of the account',

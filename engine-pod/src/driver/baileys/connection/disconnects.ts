@@ -52,7 +52,7 @@ export function closedBy(ending: Ending, now: number): Closed {
 /** The same while a device is being linked: there is nothing yet that could be logged out of. */
 export function closedWhilePairing(ending: Ending, now: number): Closed {
   const how = closedBy(ending, now);
-  if (ending.code === 408 && ending.text.startsWith(REFS_ENDED)) return failed('codes_expired');
+  if (ending.code === 408 && ending.text.startsWith(REFS_ENDED)) return failed('codes_unread');
   if (/account signature|pair success node|device-identity/i.test(ending.text))
     return failed('signature_refused');
   return how.kind === 'logged-out' ? failed('refused_by_the_network') : how;

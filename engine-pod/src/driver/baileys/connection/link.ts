@@ -5,17 +5,21 @@ import {
   type AuthenticationCreds,
   type BinaryNode,
   type ConnectionState,
+  type GroupMetadata,
   type WASocket,
 } from '@whiskeysockets/baileys';
 import type { Logger } from '@gwk/core/log';
 import type { PairingWanted } from '@gwk/core/protocol/engine';
 import type { Closed, ConnectionEvent } from '../../driver.js';
+import { takeMessagesInOrder } from '../incoming/in-order.js';
 import { saveCredentials } from '../session/credentials.js';
+import { confirmKeys, keysWhileSending } from '../session/given-keys.js';
 import type { SessionStore } from '../session/store.js';
 import { Origins, type Journal } from '../signal/journal.js';
 import { makeRepository, type RepositoryOptions } from '../signal/repository.js';
 import { libraryLogger } from '../startup/logger.js';
 import { closedBy, closedWhilePairing, endingOf } from './disconnects.js';
+import { MediaHosts } from './media-hosts.js';
 import { freeLanes } from './lanes.js';
 import { noteEncrypted, Wire } from './wire.js';
 
@@ -30,6 +34,8 @@ export interface LinkOptions {
   url: string | undefined;
   log: Logger;
   tell: (event: ConnectionEvent) => void;
+  /** Notes of a stanza that its content is missing; null where it is not. */
+  missing: (stanza: BinaryNode) => Promise<void> | null;
   /** What was sent under this id lately, for a device that could not read it. */
   sentMessage: (id: string) => Promise<Parameters<WASocket['relayMessage']>[1] | undefined>;
 }
@@ -50,6 +56,9 @@ const WATCH_MS = 2_000;
 /** One connection to the network, from the opening of its socket to its end, which it tells once. */
 export class Link {
   readonly socket: WASocket;
+  readonly media: MediaHosts;
+  /** As the network told of them before what is being sent there: so that nothing is asked under Baileys' lock. */
+  readonly groups = new Map<string, GroupMetadata>();
   readonly #options: LinkOptions;
   readonly #wire: Wire;
   readonly #closing = new AbortController();
@@ -62,16 +71,19 @@ export class Link {
   constructor(options: LinkOptions) {
     this.#options = options;
     const origins = new Origins();
-    this.socket = openSocket(options, origins);
+    this.socket = openSocket(options, origins, this.groups);
     this.#wire = new Wire(this.socket);
+    this.media = new MediaHosts(this.socket, options.log);
     freeLanes(this.socket, options.store);
+    takeMessagesInOrder(this.socket);
     this.socket.ws.on('frame', (frame: BinaryNode | Uint8Array) => {
       this.#heardAt = performance.now();
-      if (!(frame instanceof Uint8Array)) origins.note(frame);
+      if (!(frame instanceof Uint8Array)) this.#came(frame, origins);
     });
     this.socket.ws.on('CB:ack,class:receipt', (ack: BinaryNode) => {
       if (ack.attrs['id'] !== undefined) options.journal.heard(ack.attrs['id']);
     });
+    this.socket.ws.on('CB:notification,type:passkey_prologue_request', () => this.#passkeyAsked());
     this.socket.ev.on('creds.update', () => this.#saveCredentials());
     this.socket.ev.on('connection.update', (update) => this.#changed(update));
     this.#watch = setInterval(() => this.#checkLine(), WATCH_MS);
@@ -84,6 +96,11 @@ export class Link {
   /** Aborted once the connection is over. */
   get over(): AbortSignal {
     return this.#closing.signal;
+  }
+
+  /** The network has the message with which they were given. */
+  confirmKeys(given: Record<string, unknown>): Promise<void> {
+    return confirmKeys(this.#options.store, given);
   }
 
   /** Nothing is written from here on, and nothing more is told. */
@@ -99,6 +116,14 @@ export class Link {
   /** Ends it from this side, and tells so. */
   fail(reason: string): void {
     this.#end({ kind: 'dropped', reason });
+  }
+
+  /** Before Baileys sees it. */
+  #came(stanza: BinaryNode, origins: Origins): void {
+    origins.note(stanza);
+    const noted = this.#options.missing(stanza);
+    // The network is not told that it came before it is noted that its content did not.
+    if (noted) this.#wire.hold(noted);
   }
 
   #saveCredentials(): void {
@@ -149,6 +174,12 @@ export class Link {
     });
   }
 
+  /** The phone links no device that cannot show a passkey, and this one cannot: further codes would be read in vain. */
+  #passkeyAsked(): void {
+    if (this.#options.pairing === null || this.#isPaired) return;
+    this.#end({ kind: 'pairing-failed', reason: 'passkey_required' });
+  }
+
   #opened(): void {
     const { creds, tell } = this.#options;
     this.#isOpen = true;
@@ -174,12 +205,14 @@ export class Link {
   }
 }
 
-function openSocket(options: LinkOptions, origins: Origins): WASocket {
+function openSocket(options: LinkOptions, origins: Origins, groups: Map<string, GroupMetadata>): WASocket {
   const { creds, store, journal, journalled, url, log, sentMessage } = options;
   return makeWASocket({
     ...TIMES,
     ...(url !== undefined && { waWebSocketUrl: url }),
-    auth: { creds, keys: store },
+    auth: { creds, keys: keysWhileSending(store) },
+    cachedGroupMetadata: async (jid) => groups.get(jid),
+    retryRequestDelayMs: 0,
     logger: libraryLogger(log),
     browser: Browsers.ubuntu('Chrome'),
     syncFullHistory: false,

@@ -16,6 +16,8 @@ export interface Writing {
   over: boolean;
   /** It was taken for not written, so it must not be. */
   abandoned: boolean;
+  /** Who has been given the key of a group with it. */
+  keysGiven?: Record<string, unknown>;
 }
 
 export const newWriting = (chat: string, mayWrite: () => boolean): Writing => ({

@@ -19,6 +19,8 @@ export interface Envelope {
   isGroup: boolean;
   name: string | null;
   at: Date;
+  /** By which answers and edits are sealed. */
+  secret: Uint8Array | null;
   message: proto.IMessage;
 }
 
@@ -42,6 +44,9 @@ const WRAPPERS = [
   'botInvokeMessage',
   'groupMentionedMessage',
   'lottieStickerMessage',
+  'associatedChildMessage',
+  'pollCreationMessageV4',
+  'botForwardedMessage',
 ] as const;
 const MAX_DEPTH = 6;
 
@@ -56,12 +61,26 @@ export function unwrap(message: proto.IMessage): proto.IMessage {
   return inner;
 }
 
-/** Null for what is no message of a conversation: status posts, channels, the account's own devices. */
+/** What another device of the number itself says to this one. Null for everything else. */
+export function openPeer({ attrs, plaintext }: Pick<Journalled, 'attrs' | 'plaintext'>, own: Own) {
+  if (attrs['category'] !== 'peer') return null;
+  const from = normal(attrs['from']);
+  return from === own.jid || from === own.lid ? messageIn(plaintext) : {};
+}
+
 export function openEnvelope(
   { attrs, plaintext }: Pick<Journalled, 'attrs' | 'plaintext'>,
   own: Own,
 ): Envelope | null {
-  if (attrs['category'] === 'peer') return null;
+  return envelopeOf(attrs, messageIn(plaintext), own);
+}
+
+/** Null for what is no message of a conversation: status posts, channels. */
+export function envelopeOf(
+  attrs: Record<string, string>,
+  message: proto.IMessage,
+  own: Own,
+): Envelope | null {
   const { fullMessage } = decodeMessageNode({ tag: 'message', attrs, content: [] }, own.jid, own.lid ?? '');
   const { remoteJid, participant, id } = fullMessage.key;
   const fromMe = fullMessage.key.fromMe === true;
@@ -78,7 +97,8 @@ export function openEnvelope(
     isGroup,
     name: attrs['notify']?.slice(0, MAX_NAME) ?? null,
     at: new Date(Number(attrs['t']) * 1_000 || Date.now()),
-    message: messageIn(plaintext),
+    secret: message.messageContextInfo?.messageSecret ?? null,
+    message: unwrap(message),
   };
 }
 
@@ -87,10 +107,10 @@ const MAX_NAME = 300;
 
 const normal = (jid: string | null | undefined): string => jidNormalizedUser(jid ?? undefined);
 
-/** What counts of it; of a message from another device of the number itself, what that one has sent. */
+/** Of a message from another device of the number itself, what that one has sent. */
 function messageIn(plaintext: Buffer): proto.IMessage {
   const whole = proto.Message.decode(unpadRandomMax16(plaintext));
-  return unwrap(whole.deviceSentMessage?.message ?? whole);
+  return whole.deviceSentMessage?.message ?? whole;
 }
 
 /** Where the network tells both ids of the sender; of the chat, where the number itself wrote from another device. */

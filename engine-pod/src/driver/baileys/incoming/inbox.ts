@@ -1,14 +1,21 @@
+import { failpoint } from '@gwk/core/failpoints';
 import type { Logger } from '@gwk/core/log';
+import type { proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
 import { InternalRefusal } from '@gwk/core/protocol/internal-client';
 import type { Journal, Journalled } from '../signal/journal.js';
 import { Locks } from '../session/locks.js';
-import { openEnvelope, type Envelope, type Own } from './envelope.js';
+import { envelopeOf, openEnvelope, openPeer, type Envelope, type Own } from './envelope.js';
 import { readContent } from './content/reading.js';
+import { authorNames, openSealedEdit, sealedEditIn } from './sealed-edits.js';
+import type { MessageSecrets } from './secrets.js';
+import { resentIn, type Unavailable } from './unavailable.js';
 import { readVote } from './votes.js';
 
 export interface InboxOptions {
   journal: Journal;
+  secrets: MessageSecrets;
+  unavailable: Unavailable;
   log: Logger;
   own: () => Own;
   /** The private key of the device. */
@@ -52,54 +59,90 @@ export class Inbox {
   }
 
   async #deliver(entry: Journalled): Promise<void> {
-    const envelope = this.#open(entry);
-    const message = envelope && (await this.#read(envelope));
-    if (!message) return;
-    await this.#options.deliver(message).catch((error: unknown) => {
-      // It would be refused for ever; the poster has said so.
-      if (!(error instanceof InternalRefusal)) throw error;
-    });
+    for (const envelope of await this.#open(entry)) await this.#deliverOne(envelope);
+  }
+
+  async #deliverOne(given: Envelope): Promise<void> {
+    const { secrets, unavailable, otherName, deliver } = this.#options;
+    const envelope = { ...given, alt: await altOf(given, otherName) };
+    const { from, id, secret } = envelope;
+    const kept = secret && secrets.keep(from, id, secret);
+    // Awaited below; what stands in between may fail first.
+    kept?.catch(() => undefined);
+    const message = await this.#read(envelope);
+    if (message) {
+      await deliver(message).catch((error: unknown) => {
+        // It would be refused for ever; the poster has said so.
+        if (!(error instanceof InternalRefusal)) throw error;
+      });
+      failpoint('engine.after-inbound');
+    }
+    await kept;
+    await unavailable.came(id);
   }
 
   /** Whoever writes chooses the bytes: what cannot be read is nothing, and must not come again for ever. */
-  #open(entry: Journalled): Envelope | null {
+  async #open(entry: Journalled): Promise<Envelope[]> {
+    const own = this.#options.own();
     try {
-      return openEnvelope(entry, this.#options.own());
+      const said = openPeer(entry, own);
+      const envelopes = said ? await this.#resent(said, own) : [openEnvelope(entry, own)];
+      return envelopes.filter((envelope) => envelope !== null);
     } catch (error) {
       this.#options.log.warn({ err: error }, 'a message came that cannot be read');
-      return null;
+      return [];
     }
+  }
+
+  /** As the network named it at first, where it did: the phone leaves out hidden ids and names. */
+  #resent(said: proto.IMessage, own: Own): Promise<(Envelope | null)[]> {
+    return Promise.all(
+      resentIn(said, own.jid).map(async ({ attrs, message }) => {
+        const known = await this.#options.unavailable.attrsOf(attrs['id']!);
+        return envelopeOf(known ?? attrs, message, own);
+      }),
+    );
   }
 
   async #read(envelope: Envelope): Promise<InboundMessage | null> {
-    const { own, key, otherName, media } = this.#options;
-    const named = { ...envelope, alt: await this.#altOf(envelope, otherName) };
+    const { own, key, media } = this.#options;
     const base = {
-      wa_message_id: named.id.slice(0, 200),
-      chat: named.chat,
-      from: named.from,
-      alt: named.alt,
-      from_name: named.fromMe ? null : named.name,
-      from_me: named.fromMe,
-      at: named.at.toISOString(),
+      wa_message_id: envelope.id.slice(0, 200),
+      chat: envelope.chat,
+      from: envelope.from,
+      alt: envelope.alt,
+      from_name: envelope.fromMe ? null : envelope.name,
+      from_me: envelope.fromMe,
+      at: envelope.at.toISOString(),
     };
-    if (named.message.pollUpdateMessage) {
-      const vote = readVote(named, own(), key());
+    if (envelope.message.pollUpdateMessage) {
+      const vote = readVote(envelope, own(), key());
       return vote && { ...base, type: 'poll', text: null, quoted_wa_message_id: null, vote };
     }
-    const said = readContent(named.message);
+    const said = readContent((await this.#openEdit(envelope)) ?? envelope.message);
     if (!said) return null;
-    const file = said.change ? undefined : await media(named);
+    const file = said.change ? undefined : await media(envelope);
     return { ...base, ...said, ...(file && { media: file }) };
   }
 
-  /** As the network tells it, else as it is known from before. */
-  async #altOf(envelope: Envelope, otherName: InboxOptions['otherName']): Promise<string | null> {
-    const { alt, chat, from, fromMe, isGroup } = envelope;
-    if (alt !== null) return alt;
-    if (isGroup && fromMe) return null;
-    return otherName(isGroup ? from : chat);
+  /** Null where nothing is sealed, or what is cannot be read. */
+  async #openEdit(envelope: Envelope): Promise<proto.IMessage | null> {
+    const target = sealedEditIn(envelope.message);
+    if (target === undefined) return null;
+    const names = authorNames(envelope, this.#options.own());
+    const secret = await this.#options.secrets.find(names, target);
+    const edit = secret && openSealedEdit(envelope.message, names, secret);
+    if (!edit) this.#options.log.warn({ wa_message_id: target }, 'an edit came that cannot be read');
+    return edit;
   }
+}
+
+/** As the network tells it, else as it is known from before. */
+async function altOf(envelope: Envelope, otherName: InboxOptions['otherName']): Promise<string | null> {
+  const { alt, chat, from, fromMe, isGroup } = envelope;
+  if (alt !== null) return alt;
+  if (isGroup && fromMe) return null;
+  return otherName(isGroup ? from : chat);
 }
 
 /** What has to stay in order: the chat, by whichever side it was written. */

@@ -1,35 +1,18 @@
-import { createHash } from 'node:crypto';
-import { Transform, type TransformCallback } from 'node:stream';
-import {
-  downloadContentFromMessage,
-  type DownloadableMessage,
-  type MediaType,
-  type proto,
-  type WASocket,
-} from '@whiskeysockets/baileys';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { MediaType, proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
+import { backoffDelay } from '../../../backoff.js';
 import type { DriverContext } from '../../driver.js';
+import type { Link } from '../connection/link.js';
 import type { Envelope } from './envelope.js';
+import { fetchFile, MAX_BYTES, type Described, type Fault, type Place } from './download.js';
 
 type Kept = NonNullable<InboundMessage['media']>;
-
-/** What the network says of a file that came. */
-interface Described extends DownloadableMessage {
-  fileSha256?: Uint8Array | null;
-  fileLength?: number | { toString(): string } | null;
-  mimetype?: string | null;
-  fileName?: string | null;
-  seconds?: number | null;
-  ptt?: boolean | null;
-}
 
 interface Attached {
   file: Described;
   type: MediaType;
 }
-
-const MAX_BYTES = 67_108_864;
-const AGAIN_MS = 20_000;
 
 export function fileIn(message: proto.IMessage): Attached | null {
   const { imageMessage, videoMessage, ptvMessage, audioMessage, documentMessage, stickerMessage } = message;
@@ -45,16 +28,38 @@ export function fileIn(message: proto.IMessage): Attached | null {
   return file && type ? { file, type } : null;
 }
 
+/** Only what is asked of a connection for a file. */
+export type FileLink = Pick<Link, 'media'> & {
+  socket: Pick<Link['socket'], 'updateMediaMessage'>;
+};
+
 export interface FileSource {
   /** Null while there is no connection. */
-  socket: () => WASocket | null;
+  link: () => FileLink | null;
   keepFile: DriverContext['keepFile'];
+  /** Nobody waits any longer: what is not here by now is lost. */
+  over: AbortSignal;
+  /** In place of the usual. */
+  patience?: Patience;
 }
+
+/** How long each kind of trouble is waited out, from the first one on. The conversation waits too. */
+export interface Patience {
+  hostMs: number;
+  /** Without the API or the network nothing else would come through either. */
+  awayMs: number;
+}
+
+const PATIENCE: Patience = { hostMs: 120_000, awayMs: 900_000 };
+const AGAIN = { first: 500, most: 15_000 };
+/** For an answer of the phone. */
+const PHONE_MS = 20_000;
 
 /**
  * Brings the file of a message to the API as it comes, checked by the hash in the message, which its sender has
  * encrypted: what the media host gives is believed in nothing. Asked for from the network's own hosts only, whatever
- * address the message names.
+ * address the message names. While a host, the API or the network itself is away it is tried again, and the entry
+ * stays in the journal, so that a kill loses nothing.
  */
 export async function keepFile(envelope: Envelope, source: FileSource): Promise<Kept | undefined> {
   const attached = fileIn(envelope.message);
@@ -62,9 +67,7 @@ export async function keepFile(envelope: Envelope, source: FileSource): Promise<
   const { file, type } = attached;
   if (!file.directPath || !file.mediaKey || !file.fileSha256) return { error: 'unavailable' };
   if (Number(file.fileLength ?? 0) > MAX_BYTES) return { error: 'too_large' };
-  const first = await fetchFile(attached, source);
-  const fetched =
-    first === 'expired' && (await askAgain(envelope, source)) ? await fetchFile(attached, source) : first;
+  const fetched = await bring(attached, envelope, source);
   if (typeof fetched === 'string') return { error: fetched };
   return {
     ...fetched,
@@ -73,91 +76,74 @@ export async function keepFile(envelope: Envelope, source: FileSource): Promise<
   };
 }
 
-type Fault = 'expired' | 'unavailable' | 'hash_mismatch' | 'too_large';
+type Lost = Extract<Kept, { error: string }>['error'];
 
-async function fetchFile(
+async function bring(
   { file, type }: Attached,
+  envelope: Envelope,
   source: FileSource,
-): Promise<{ media_id: string } | Fault> {
-  const checked = new CheckedFile(Buffer.from(file.fileSha256!));
-  try {
-    const host = await mediaHost(source);
-    const stream = await downloadContentFromMessage(
-      { mediaKey: file.mediaKey!, directPath: file.directPath! },
-      type,
-      { host },
+): Promise<{ media_id: string } | Lost> {
+  const began = performance.now();
+  for (let attempt = 1; ; attempt++) {
+    const link = source.link();
+    const fetched = await fetchFile({ file, type, place: placeOf(link), keep: source.keepFile });
+    if (typeof fetched !== 'string') return fetched;
+    const trouble = fetched === 'expired' ? await askPhone(envelope, link) : fetched;
+    if (trouble === 'put-up-again') continue;
+    const spentMs = performance.now() - began;
+    const lost = lostBy(trouble, source.over.aborted ? Infinity : spentMs, source.patience ?? PATIENCE);
+    if (lost !== null) return lost;
+    await sleep(backoffDelay(AGAIN, attempt), undefined, { signal: source.over, ref: false }).catch(
+      () => undefined,
     );
-    stream.on('error', (error) => checked.destroy(error));
-    const { media_id } = await source.keepFile(stream.pipe(checked), {
-      ...(file.mimetype && { mimetype: file.mimetype.slice(0, 120) }),
-      ...(file.fileName && { filename: file.fileName.slice(0, 255) }),
-    });
-    return { media_id };
-  } catch (error) {
-    return checked.fault ?? faultOf(error);
   }
 }
 
-function faultOf(error: unknown): Fault {
-  const status = (error as { output?: { statusCode?: number } }).output?.statusCode;
-  return status === 404 || status === 410 ? 'expired' : 'unavailable';
+const placeOf = (link: FileLink | null): Place | null => link && { host: () => link.media.first() };
+
+/** What stands in the way of a file: of the fetch itself, or of the phone that was asked for it. */
+export type Trouble = Exclude<Fault, 'expired'> | PhoneTrouble;
+type PhoneTrouble = 'phone_silent' | 'phone_has_it_not' | 'no_connection';
+
+/** Null: it is worth trying again. */
+export function lostBy(trouble: Trouble, spentMs: number, { hostMs, awayMs }: Patience): Lost | null {
+  switch (trouble) {
+    case 'hash_mismatch':
+    case 'too_large':
+      return trouble;
+    case 'refused':
+      return 'unavailable';
+    case 'phone_has_it_not':
+      return 'expired';
+    case 'phone_silent':
+      return spentMs > hostMs ? 'expired' : null;
+    case 'host_away':
+      return spentMs > hostMs ? 'unavailable' : null;
+    case 'api_away':
+    case 'no_connection':
+      return spentMs > awayMs ? 'unavailable' : null;
+  }
 }
 
-/** The host that the network has named, not the one in the message: whoever writes that could choose it. */
-async function mediaHost({ socket }: FileSource): Promise<string> {
-  const open = socket();
-  if (!open) throw new Error('there is no connection');
-  const { hosts } = await open.refreshMediaConn(false);
-  if (!hosts[0]) throw new Error('the network names no media host');
-  return hosts[0].hostname;
-}
-
-/** The sender's phone may still have the file, and put it up again. */
-async function askAgain(envelope: Envelope, { socket }: FileSource): Promise<boolean> {
-  const open = socket();
-  if (!open) return false;
+/** The phone may still have the file, and put it up again: then the message names its new place. */
+async function askPhone(envelope: Envelope, link: FileLink | null): Promise<'put-up-again' | PhoneTrouble> {
+  if (!link) return 'no_connection';
   const { chat, id, fromMe, from, isGroup, message } = envelope;
   const key = { remoteJid: chat, id, fromMe, ...(isGroup && { participant: from }) };
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('no answer in time')), AGAIN_MS);
-  });
+  const over = new AbortController();
+  const late = sleep(PHONE_MS, 'phone_silent' as const, { signal: over.signal, ref: false });
+  late.catch(() => undefined);
   try {
-    await Promise.race([open.updateMediaMessage({ key, message }), late]);
-    return true;
-  } catch {
-    return false;
+    const asked = link.socket.updateMediaMessage({ key, message }).then(() => 'put-up-again' as const);
+    return await Promise.race([asked, late]);
+  } catch (error) {
+    return isClosed(error) ? 'no_connection' : 'phone_has_it_not';
   } finally {
-    clearTimeout(timer);
+    over.abort();
   }
 }
 
-/** Passes a file on, and fails at its end unless it is the one that was announced. */
-class CheckedFile extends Transform {
-  readonly #hash = createHash('sha256');
-  readonly #expected: Buffer;
-  #size = 0;
-  fault: Fault | undefined;
+const CONNECTION_CLOSED = 428;
 
-  constructor(expected: Buffer) {
-    super();
-    this.#expected = expected;
-  }
-
-  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
-    this.#size += chunk.length;
-    if (this.#size > MAX_BYTES) return this.#fail('too_large', done);
-    this.#hash.update(chunk);
-    done(null, chunk);
-  }
-
-  override _flush(done: TransformCallback): void {
-    if (this.#hash.digest().equals(this.#expected)) done();
-    else this.#fail('hash_mismatch', done);
-  }
-
-  #fail(fault: Fault, done: TransformCallback): void {
-    this.fault = fault;
-    done(new Error(`a received file is refused: ${fault}`));
-  }
-}
+const isClosed = (error: unknown): boolean =>
+  (error as { output?: { statusCode?: number } } | undefined)?.output?.statusCode === CONNECTION_CLOSED;

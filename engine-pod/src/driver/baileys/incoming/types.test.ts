@@ -1,254 +1,327 @@
-import { createHash } from 'node:crypto';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
-import type { OutboundContent } from '@gwk/core/resources/message';
-import { numberStage, until, type NumberStage } from '../../../testing/number.js';
+import type { Content } from '@gwk/network/control/client';
+import { numberStage, type NumberStage } from '../../../testing/number.js';
 
 let stage: NumberStage;
+let group: string;
 beforeAll(async () => {
   stage = await numberStage();
+  group = await stage.network.group('Friends', [stage.phone, stage.ana]);
 });
 afterAll(() => stage.close());
 
 const VCARD = 'BEGIN:VCARD\nVERSION:3.0\nFN:Bia\nTEL;waid=5511900000009:+55 11 90000-0009\nEND:VCARD';
+const PLAIN_VCARD =
+  'BEGIN:VCARD\r\nFN:Caio\r\nitem1.TEL;type=CELL:+55 (11) 90000-0010\r\nTEL:11 4000\r\nEND:VCARD';
 const text = (body: string) => ({ extendedTextMessage: { text: body } });
+const option = (label: string) => ({ optionName: label });
+const flow = (paramsJson: string) => ({
+  interactiveResponseMessage: {
+    body: { text: 'Yes' },
+    nativeFlowResponseMessage: { name: 'quick_reply', paramsJson },
+    contextInfo: { stanzaId: '3EB0MENU' },
+  },
+});
+const click = (source: string, label: string | null = 'Yes') =>
+  ({ option_id: 'yes', label, source, in_reply_to_wa_message_id: '3EB0MENU' }) as never;
+const context = { contextInfo: { stanzaId: '3EB0MENU' } };
 
-type Row = [string, Record<string, unknown>, Partial<InboundMessage>];
+/** What a message says, whoever wrote it and where. Fields that are not named are not there. */
+type Said = Partial<Omit<InboundMessage, 'wa_message_id' | 'chat' | 'from' | 'at'>>;
+type Row = [string, Content, Said];
 
-const ROWS: Row[] = [
+const TEXTS: Row[] = [
   ['a text', { conversation: 'one' }, { type: 'text', text: 'one' }],
+  ['a long text', text('x'.repeat(65_536)), { type: 'text', text: 'x'.repeat(65_536) }],
   [
-    'a text with mentions, forwarded',
+    'a text with mentions',
     {
       extendedTextMessage: {
-        text: 'two',
-        contextInfo: { mentionedJid: ['5511900000009@s.whatsapp.net'], isForwarded: true, stanzaId: '3EB0Q' },
+        text: '@5511900000009',
+        contextInfo: { mentionedJid: ['5511900000009@s.whatsapp.net'] },
       },
     },
+    { type: 'text', text: '@5511900000009', mentions: ['5511900000009@s.whatsapp.net'] },
+  ],
+  [
+    'a text that mentions by a hidden id',
+    { extendedTextMessage: { text: '@77', contextInfo: { mentionedJid: ['77@lid'] } } },
+    { type: 'text', text: '@77', mentions: ['77@lid'] },
+  ],
+  [
+    'a forwarded text',
+    { extendedTextMessage: { text: 'two', contextInfo: { isForwarded: true, forwardingScore: 3 } } },
+    { type: 'text', text: 'two', is_forwarded: true },
+  ],
+  [
+    'a quote',
     {
-      type: 'text',
-      text: 'two',
-      mentions: ['5511900000009@s.whatsapp.net'],
-      is_forwarded: true,
-      quoted_wa_message_id: '3EB0Q',
+      extendedTextMessage: {
+        text: 'yes',
+        contextInfo: { stanzaId: '3EB0Q', quotedMessage: { conversation: 'ok?' } },
+      },
     },
+    { type: 'text', text: 'yes', quoted_wa_message_id: '3EB0Q' },
+  ],
+];
+
+const IN_WRAPPERS: Row[] = [
+  ['ephemeralMessage', { ephemeralMessage: { message: text('3') } }, { type: 'text', text: '3' }],
+  ['viewOnceMessage', { viewOnceMessage: { message: text('4') } }, { type: 'text', text: '4' }],
+  ['viewOnceMessageV2', { viewOnceMessageV2: { message: text('5') } }, { type: 'text', text: '5' }],
+  [
+    'viewOnceMessageV2Extension',
+    { viewOnceMessageV2Extension: { message: text('6') } },
+    { type: 'text', text: '6' },
   ],
   [
-    'what vanishes after a time',
-    { ephemeralMessage: { message: text('three') } },
-    { type: 'text', text: 'three' },
+    'documentWithCaptionMessage',
+    { documentWithCaptionMessage: { message: text('7') } },
+    { type: 'text', text: '7' },
   ],
-  ['what is seen once', { viewOnceMessageV2: { message: text('four') } }, { type: 'text', text: 'four' }],
+  ['editedMessage', { editedMessage: { message: text('8') } }, { type: 'text', text: '8' }],
   [
-    'wrapper in wrapper',
-    { ephemeralMessage: { message: { viewOnceMessage: { message: text('five') } } } },
-    { type: 'text', text: 'five' },
+    'associatedChildMessage',
+    { associatedChildMessage: { message: text('11') } },
+    { type: 'text', text: '11' },
   ],
+  ['groupMentionedMessage', { groupMentionedMessage: { message: text('9') } }, { type: 'text', text: '9' }],
+  [
+    'one in the other',
+    { ephemeralMessage: { message: { viewOnceMessage: { message: text('10') } } } },
+    { type: 'text', text: '10' },
+  ],
+];
+const WRAPPED = IN_WRAPPERS.map(([name, content, said]): Row => [`in a wrapper: ${name}`, content, said]);
+
+const THINGS: Row[] = [
   [
     'a place',
     { locationMessage: { degreesLatitude: -23.5, degreesLongitude: -46.6, name: 'Here', address: 'Rua 1' } },
-    { type: 'location', location: { latitude: -23.5, longitude: -46.6, name: 'Here', address: 'Rua 1' } },
+    {
+      type: 'location',
+      text: null,
+      location: { latitude: -23.5, longitude: -46.6, name: 'Here', address: 'Rua 1' },
+    },
+  ],
+  [
+    'a place without a name',
+    { locationMessage: { degreesLatitude: 1, degreesLongitude: 2 } },
+    { type: 'location', text: null, location: { latitude: 1, longitude: 2 } },
   ],
   [
     'a place that moves',
     { liveLocationMessage: { degreesLatitude: 1, degreesLongitude: 2 } },
-    { type: 'location', location: { latitude: 1, longitude: 2 } },
+    { type: 'location', text: null, location: { latitude: 1, longitude: 2 } },
   ],
   [
     'a contact',
     { contactMessage: { displayName: 'Bia', vcard: VCARD } },
-    { type: 'contact', contacts: [{ name: 'Bia', phones: ['5511900000009'] }] },
+    { type: 'contact', text: null, contacts: [{ name: 'Bia', phones: ['5511900000009'] }] },
   ],
   [
     'contacts',
-    { contactsArrayMessage: { contacts: [{ displayName: 'Bia', vcard: VCARD }, { displayName: 'Nobody' }] } },
+    {
+      contactsArrayMessage: {
+        contacts: [{ displayName: 'Caio', vcard: PLAIN_VCARD }, { displayName: 'Nobody' }],
+      },
+    },
     {
       type: 'contact',
+      text: null,
       contacts: [
-        { name: 'Bia', phones: ['5511900000009'] },
+        { name: 'Caio', phones: ['5511900000010', '114000'] },
         { name: 'Nobody', phones: [] },
       ],
     },
   ],
-  ['a poll', { pollCreationMessageV3: { name: 'Which?', options: [] } }, { type: 'poll', text: 'Which?' }],
+  [
+    'a poll',
+    { pollCreationMessage: { name: 'Which?', options: [option('A'), option('B')] } },
+    { type: 'poll', text: 'Which?' },
+  ],
+  [
+    'a poll of the second kind',
+    { pollCreationMessageV2: { name: 'Which?' } },
+    { type: 'poll', text: 'Which?' },
+  ],
+  [
+    'a poll of the third kind',
+    { pollCreationMessageV3: { name: 'Which?' } },
+    { type: 'poll', text: 'Which?' },
+  ],
   ['what is not known here', { orderMessage: { orderId: '1' } }, { type: 'other', text: null }],
 ];
 
-describe('what comes in is read:', () => {
-  test.each(ROWS)('%s', async (_, content, expected) => {
-    const { number, ana, phone } = stage;
-    const id = await ana.writes(content, { to: phone.number });
-    const message = await number.receives(id, ({ wa_message_id }) => wa_message_id === id);
-    expect(message).toMatchObject({ ...expected, from_me: false, from_name: 'Ana' });
-  });
-});
+const MENUS: Row[] = [
+  [
+    'buttons',
+    { interactiveMessage: { body: { text: 'Which?' }, nativeFlowMessage: { buttons: [] } } },
+    { type: 'interactive', text: 'Which?' },
+  ],
+  [
+    'a template',
+    { templateMessage: { hydratedTemplate: { hydratedContentText: 'Which?' } } },
+    { type: 'interactive', text: 'Which?' },
+  ],
+  ['older buttons', { buttonsMessage: { contentText: 'Which?' } }, { type: 'interactive', text: 'Which?' }],
+  ['an older list', { listMessage: { description: 'Which?' } }, { type: 'interactive', text: 'Which?' }],
+  [
+    'a click on a native button',
+    flow('{"id":"yes"}'),
+    { type: 'interactive', text: 'Yes', quoted_wa_message_id: '3EB0MENU', click: click('native_flow') },
+  ],
+  [
+    'a click on a native list',
+    flow('{"id":"yes","title":"Yes, please"}'),
+    {
+      type: 'interactive',
+      text: 'Yes',
+      quoted_wa_message_id: '3EB0MENU',
+      click: click('native_flow', 'Yes, please'),
+    },
+  ],
+  [
+    'a click whose parameters are no JSON',
+    flow('{'),
+    { type: 'interactive', text: 'Yes', quoted_wa_message_id: '3EB0MENU' },
+  ],
+  [
+    'a click on an older button',
+    { buttonsResponseMessage: { selectedButtonId: 'yes', selectedDisplayText: 'Yes', type: 1, ...context } },
+    { type: 'interactive', text: 'Yes', quoted_wa_message_id: '3EB0MENU', click: click('button') },
+  ],
+  [
+    'a click on a button of a template',
+    { templateButtonReplyMessage: { selectedId: 'yes', selectedDisplayText: 'Yes', ...context } },
+    { type: 'interactive', text: 'Yes', quoted_wa_message_id: '3EB0MENU', click: click('template_button') },
+  ],
+  [
+    'a click on an older list',
+    { listResponseMessage: { title: 'Yes', singleSelectReply: { selectedRowId: 'yes' }, ...context } },
+    { type: 'interactive', text: 'Yes', quoted_wa_message_id: '3EB0MENU', click: click('list') },
+  ],
+];
 
-const interactive = (format: 'native_flow' | 'legacy', isList: boolean): OutboundContent => ({
-  type: 'interactive',
-  interactive: {
-    body: 'Which?',
-    format,
-    ...(isList
-      ? { list: { button: 'Open', sections: [{ title: 'All', rows: [{ id: 'b', title: 'B' }] }] } }
-      : { buttons: [{ type: 'reply' as const, label: 'B', id: 'b' }] }),
-  },
-});
-
-describe('a click names its option and its menu:', () => {
-  test.each([
-    ['a native button', interactive('native_flow', false), 'native_flow'],
-    ['a native list', interactive('native_flow', true), 'native_flow'],
-    ['an older button', interactive('legacy', false), 'button'],
-    ['an older list', interactive('legacy', true), 'list'],
-  ])('%s', async (_, content, source) => {
-    const { number, ana } = stage;
-    const { id } = await number.send(number.message(ana.jid, content));
-    const tap = await ana.taps(await ana.receives({ id }), 'b');
-    const reply = await number.receives(tap, ({ wa_message_id }) => wa_message_id === tap);
-    expect(reply.click).toEqual({ option_id: 'b', label: 'B', source, in_reply_to_wa_message_id: id });
-    expect(reply).toMatchObject({ type: 'interactive', text: 'B' });
-  });
-
-  test('a template button', async () => {
-    const { number, ana, phone } = stage;
-    const content = {
-      templateButtonReplyMessage: {
-        selectedId: 'b',
-        selectedDisplayText: 'B',
-        contextInfo: { stanzaId: '3EB0MENU' },
+const key = { remoteJid: 'x@s.whatsapp.net', fromMe: false, id: '3EB0OLD' };
+const CHANGED: Row[] = [
+  [
+    'an edit',
+    { protocolMessage: { key, type: 'MESSAGE_EDIT', editedMessage: text('now') } },
+    { change: { kind: 'edit', wa_message_id: '3EB0OLD', text: 'now' } },
+  ],
+  [
+    'an edit in a wrapper',
+    {
+      editedMessage: {
+        message: { protocolMessage: { key, type: 'MESSAGE_EDIT', editedMessage: { conversation: 'now' } } },
       },
-    };
-    const id = await ana.writes(content, { to: phone.number });
-    const reply = await number.receives(id, ({ wa_message_id }) => wa_message_id === id);
-    expect(reply.click).toEqual({
-      option_id: 'b',
-      label: 'B',
-      source: 'template_button',
-      in_reply_to_wa_message_id: '3EB0MENU',
-    });
+    },
+    { change: { kind: 'edit', wa_message_id: '3EB0OLD', text: 'now' } },
+  ],
+  [
+    'an edit of a caption',
+    {
+      protocolMessage: { key, type: 'MESSAGE_EDIT', editedMessage: { imageMessage: { caption: 'now' } } },
+    },
+    { change: { kind: 'edit', wa_message_id: '3EB0OLD', text: 'now' } },
+  ],
+  [
+    'a deletion',
+    { protocolMessage: { key, type: 'REVOKE' } },
+    { change: { kind: 'delete', wa_message_id: '3EB0OLD' } },
+  ],
+  [
+    'a reaction',
+    { reactionMessage: { key, text: '👍' } },
+    { change: { kind: 'reaction', wa_message_id: '3EB0OLD', emoji: '👍' } },
+  ],
+  [
+    'a reaction taken back',
+    { reactionMessage: { key, text: '' } },
+    { change: { kind: 'reaction', wa_message_id: '3EB0OLD', emoji: '' } },
+  ],
+];
+const CHANGES = CHANGED.map(([name, content, said]): Row => [
+  name,
+  content,
+  { type: 'other', text: null, ...said },
+]);
+
+const ROWS = [...TEXTS, ...WRAPPED, ...THINGS, ...MENUS, ...CHANGES];
+
+interface Place {
+  write: (content: Content) => Promise<string>;
+  names: () => Partial<InboundMessage>;
+}
+
+const byAna = () => ({ from_me: false, from_name: 'Ana' });
+const byUs = () => ({ from_me: true, from_name: null, from: stage.phone.jid });
+
+const PLACES: [string, Place][] = [
+  [
+    'of a contact known by the number',
+    {
+      write: (content) =>
+        stage.ana.writes(content, { to: stage.phone.number, options: { addressing: 'pn' } }),
+      names: () => ({ ...byAna(), chat: stage.ana.jid, from: stage.ana.jid, alt: stage.ana.lidJid }),
+    },
+  ],
+  [
+    'of a contact known by a hidden id, with the number',
+    {
+      write: (content) =>
+        stage.ana.writes(content, { to: stage.phone.number, options: { addressing: 'lid' } }),
+      names: () => ({ ...byAna(), chat: stage.ana.lidJid, from: stage.ana.lidJid, alt: stage.ana.jid }),
+    },
+  ],
+  [
+    'of a member of a group, known by a hidden id',
+    {
+      write: (content) => stage.ana.writes(content, { to: group }),
+      names: () => ({ ...byAna(), chat: group, from: stage.ana.lidJid, alt: stage.ana.jid }),
+    },
+  ],
+  [
+    'written on the phone itself',
+    {
+      write: (content) => stage.phone.writesOnPhone(stage.ana.number, content),
+      names: () => ({ ...byUs(), chat: stage.ana.lidJid, alt: stage.ana.jid }),
+    },
+  ],
+];
+
+describe.each(PLACES)('a message %s is read whole:', (_place, { write, names }) => {
+  test.each(ROWS)('%s', async (_row, content, said) => {
+    const id = await write(content);
+    const { at, ...message } = await stage.number.gets(id);
+    expect(message).toEqual({ wa_message_id: id, quoted_wa_message_id: null, ...names(), ...said });
+    expect(Math.abs(Date.parse(at) - Date.now())).toBeLessThan(30_000);
   });
 });
 
-const hash = (label: string) => createHash('sha256').update(label).digest('hex');
-
-test.each(['pn', 'lid'] as const)(
-  'votes are read, and their withdrawal (voter known by %s)',
-  async (addressing) => {
-    const { number, ana } = stage;
-    await ana.behaves({ addressing });
-    const poll: OutboundContent = {
-      type: 'poll',
-      poll: {
-        name: 'Which?',
-        options: [
-          { id: 'a', label: 'A' },
-          { id: 'b', label: 'B' },
-        ],
-        selectable: 1,
-      },
-    };
-    const { id } = await number.send(number.message(ana.jid, poll));
-    const received = await ana.receives({ id });
-    await ana.votes(received, ['B']);
-    const votes = () => number.rows.inbound.filter(({ vote }) => vote?.poll_wa_message_id === id);
-    await until('a vote', () => (votes().length === 1 ? true : undefined));
-    await ana.votes(received, []);
-    await until('its withdrawal', () => (votes().length === 2 ? true : undefined));
-    expect(votes().map(({ vote }) => vote!.chosen)).toEqual([[hash('B')], []]);
-    await ana.behaves({ addressing: 'pn' });
-  },
-);
-
-describe('changes of what was written:', () => {
-  test('an edit, a reaction, one taken back, a deletion', async () => {
-    const { number, ana, phone } = stage;
-    const to = { to: phone.number };
-    const id = await ana.writes('first', to);
-    await number.text('first');
-    await ana.edits(id, 'second', to);
-    await ana.reacts(id, '👍', to);
-    await ana.reacts(id, '', to);
-    await ana.revokes(id, to);
-    const changes = () =>
-      number.rows.inbound.flatMap(({ change }) => (change?.wa_message_id === id ? [change] : []));
-    await until('four changes', () => (changes().length === 4 ? true : undefined));
-    expect(changes()).toEqual([
-      { kind: 'edit', wa_message_id: id, text: 'second' },
-      { kind: 'reaction', wa_message_id: id, emoji: '👍' },
-      { kind: 'reaction', wa_message_id: id, emoji: '' },
-      { kind: 'delete', wa_message_id: id },
-    ]);
-  });
-});
-
-test('a contact known by a hidden id comes with the phone', async () => {
+test('a hidden id of which the number is not told comes without', async () => {
   const { number, network, phone } = stage;
   const bia = await network.contact('5511900000004', { name: 'Bia' });
-  await bia.behaves({ addressing: 'lid' });
-  await bia.writes('who am I?', { to: phone.number });
-  const message = await number.text('who am I?');
-  expect(message).toMatchObject({ chat: bia.lidJid, from: bia.lidJid, alt: bia.jid });
+  const attributes = { sender_pn: null as never };
+  const id = await bia.writes('who am I?', { to: phone.number, options: { addressing: 'lid', attributes } });
+  expect(await number.gets(id)).toMatchObject({ chat: bia.lidJid, from: bia.lidJid, alt: null });
 });
 
-test('what is written on the phone itself comes as from the number', async () => {
+test('what apps say to each other is told to nobody', async () => {
   const { number, ana, phone } = stage;
-  await phone.writesOnPhone(ana.number, 'from my phone');
-  expect(await number.text('from my phone')).toMatchObject({
-    from_me: true,
-    from_name: null,
-    from: phone.jid,
-  });
-});
-
-test('a message of a group names the group and who wrote it', async () => {
-  const { number, network, ana, phone } = stage;
-  const group = await network.group('Friends', [phone, ana]);
-  await ana.writes('hello all', { to: group });
-  const message = await number.text('hello all');
-  expect(message.chat).toBe(group);
-  expect([message.from, message.alt]).toContain(ana.jid);
-  const { id } = await number.sendText(group, 'hello group');
-  expect((await ana.receives({ id })).text).toBe('hello group');
-});
-
-describe('a file that comes', () => {
-  const bytes = Buffer.from('a picture '.repeat(5_000));
-
-  test('is kept, checked by its hash', async () => {
-    const { number, ana, phone } = stage;
-    const id = await ana.writesFile('image', bytes, { to: phone.number, fields: { caption: 'look' } });
-    const message = await number.receives(id, ({ wa_message_id }) => wa_message_id === id);
-    expect(message).toMatchObject({
-      type: 'image',
-      text: 'look',
-      media: { media_id: expect.any(String) as string },
-    });
-    expect(number.rows.kept.at(-1)!.bytes.equals(bytes)).toBe(true);
-  });
-
-  test('and is no longer on the network is asked of the phone again', async () => {
-    const { number, ana, phone } = stage;
-    const id = await ana.writesFile('document', bytes, { to: phone.number, expired: true });
-    const message = await number.receives(id, ({ wa_message_id }) => wa_message_id === id);
-    expect(message.media).toMatchObject({ media_id: expect.any(String) as string });
-  });
-
-  test('from an address of the sender is never fetched', async () => {
-    const { number, ana, phone } = stage;
-    const content = {
-      imageMessage: {
-        url: 'https://127.0.0.1:1/secret',
-        directPath: '/secret',
-        mediaKey: Buffer.alloc(32, 1).toString('base64'),
-        fileSha256: Buffer.alloc(32, 1).toString('base64'),
-        fileEncSha256: Buffer.alloc(32, 1).toString('base64'),
-        fileLength: 5,
-        mimetype: 'image/jpeg',
-      },
-    };
-    const id = await ana.writes(content, { to: phone.number });
-    const message = await number.receives(id, ({ wa_message_id }) => wa_message_id === id);
-    expect(message.media).toHaveProperty('error');
-  }, 60_000);
+  const silent: Content[] = [
+    { protocolMessage: { type: 'EPHEMERAL_SETTING', ephemeralExpiration: 86_400 } },
+    { keepInChatMessage: { key, keepType: 1 } },
+    { pinInChatMessage: { key, type: 1 } },
+    { albumMessage: { expectedImageCount: 2 } },
+    { messageContextInfo: { messageSecret: Buffer.alloc(32, 1).toString('base64') } },
+  ];
+  const ids: string[] = [];
+  for (const content of silent) ids.push(await ana.writes(content, { to: phone.number }));
+  await ana.writes('after them', { to: phone.number });
+  await number.text('after them');
+  expect(number.rows.inbound.filter(({ wa_message_id }) => ids.includes(wa_message_id))).toEqual([]);
 });
 
 test('the network has nothing to complain of', async () => {

@@ -1,4 +1,11 @@
-import { isJidGroup, jidDecode, jidNormalizedUser, type WASocket } from '@whiskeysockets/baileys';
+import {
+  isJidGroup,
+  jidDecode,
+  jidNormalizedUser,
+  type GroupMetadata,
+  type WASocket,
+} from '@whiskeysockets/baileys';
+import type { Link } from '../connection/link.js';
 import { SendFailure } from '../../driver.js';
 
 /** How long a number that was found is taken to be on the network. */
@@ -34,8 +41,13 @@ export class People {
   }
 
   /** Where to send for this chat, with a session for each device that is to read it. @throws SendFailure */
-  async prepare(socket: WASocket, chat: string): Promise<string> {
-    if (isJidGroup(chat)) return chat;
+  async prepare({ socket, groups }: Pick<Link, 'socket' | 'groups'>, chat: string): Promise<string> {
+    if (isJidGroup(chat)) {
+      const metadata = await asked(() => socket.groupMetadata(chat));
+      groups.set(chat, metadata);
+      await prepareMembers(socket, metadata);
+      return chat;
+    }
     const { user, server } = jidDecode(chat) ?? {};
     if (!user) throw SendFailure.refused('recipient_not_on_whatsapp', 'no such address');
     const jid = server === 's.whatsapp.net' ? await this.find(socket, user) : jidNormalizedUser(chat);
@@ -78,6 +90,17 @@ export class People {
     const [oldest] = this.#known.keys();
     this.#known.delete(oldest!);
   }
+}
+
+async function prepareMembers(socket: WASocket, { participants }: GroupMetadata): Promise<void> {
+  const members = participants.map(({ id }) => id);
+  const devices = await asked(() => socket.getUSyncDevices(members, true, false));
+  await asked(() =>
+    socket.assertSessions(
+      devices.map(({ jid }) => jid),
+      false,
+    ),
+  );
 }
 
 /** A question that failed says nothing about the message: it was not written, and may be tried again. */

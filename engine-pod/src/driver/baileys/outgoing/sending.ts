@@ -26,7 +26,7 @@ export class Sending {
 
   /** Resolves at the network's acknowledgement. @throws SendFailure */
   async send(link: Link, outgoing: Outgoing): Promise<void> {
-    const jid = await this.people.prepare(link.socket, outgoing.chat);
+    const jid = await this.people.prepare(link, outgoing.chat);
     const message = newWriting(jid, outgoing.mayWrite);
     const givingUp = AbortSignal.any([link.over, outgoing.signal]);
     if (givingUp.aborted) throw SendFailure.notWritten();
@@ -34,6 +34,7 @@ export class Sending {
     try {
       await this.#relay(link.socket, { jid, message, outgoing });
       await answer;
+      if (message.keysGiven) await link.confirmKeys(message.keysGiven);
     } finally {
       forget();
     }

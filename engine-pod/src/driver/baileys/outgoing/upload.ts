@@ -1,9 +1,10 @@
 import { unlink } from 'node:fs/promises';
-import { encryptedStream, type MediaType, type WASocket } from '@whiskeysockets/baileys';
+import { encryptedStream, type MediaType } from '@whiskeysockets/baileys';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
 import { InternalRefusal } from '@gwk/core/protocol/internal-client';
 import type { MessageType, OutboundContent } from '@gwk/core/resources/message';
 import { SendFailure, type DriverContext } from '../../driver.js';
+import type { MediaHosts } from '../connection/media-hosts.js';
 import type { UploadedFile } from './content/drawing.js';
 
 const UPLOAD_MS = 120_000;
@@ -14,7 +15,7 @@ const UPLOAD_MS = 120_000;
  * @throws SendFailure
  */
 export async function uploadFile(
-  socket: WASocket,
+  hosts: MediaHosts,
   { readFile }: Pick<DriverContext, 'readFile'>,
   { message, content }: { message: ClaimedMessage; content: OutboundContent },
 ): Promise<UploadedFile> {
@@ -27,7 +28,7 @@ export async function uploadFile(
   try {
     if (Buffer.from(encrypted.fileSha256).toString('hex') !== content.finished!.sha256) throw unavailable();
     const { mediaKey, fileSha256, fileEncSha256, fileLength } = encrypted;
-    const put = await putFile(socket, encrypted.encFilePath, { mediaType, fileEncSha256 });
+    const put = await putFile(hosts, encrypted.encFilePath, { mediaType, fileEncSha256 });
     const mediaKeyTimestamp = Math.floor(Date.now() / 1_000);
     return { ...put, mediaKey, fileSha256, fileEncSha256, fileLength, mediaKeyTimestamp };
   } finally {
@@ -36,13 +37,13 @@ export async function uploadFile(
 }
 
 async function putFile(
-  socket: WASocket,
+  hosts: MediaHosts,
   path: string,
   { mediaType, fileEncSha256 }: { mediaType: MediaType; fileEncSha256: Uint8Array },
 ): Promise<Pick<UploadedFile, 'url' | 'directPath'>> {
   const fileEncSha256B64 = Buffer.from(fileEncSha256).toString('base64');
   try {
-    const { mediaUrl, directPath } = await socket.waUploadToServer(path, {
+    const { mediaUrl, directPath } = await hosts.upload(path, {
       mediaType,
       fileEncSha256B64,
       timeoutMs: UPLOAD_MS,

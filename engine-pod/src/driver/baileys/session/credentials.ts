@@ -18,6 +18,8 @@ const TYPES = [
   'tctoken',
   'identity-key',
   'journal',
+  'message-secret',
+  'unavailable',
 ];
 
 /** Null where no device is linked. Half-made credentials are never stored, and would be of no use. */

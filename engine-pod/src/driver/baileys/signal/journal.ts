@@ -54,6 +54,16 @@ export class Journal {
     return { attrs, plaintext: Buffer.from(plaintext), order: this.#order };
   }
 
+  /** What did not come out of a decryption: stored by itself. Null where it is known already. */
+  async add(attrs: Record<string, string>, plaintext: Uint8Array): Promise<[string, Journalled] | null> {
+    const name = nameOfCiphertext(attrs['from'] ?? '', Buffer.from(`${attrs['participant']} ${attrs['id']}`));
+    if (this.#entries.has(name)) return null;
+    const entry = this.entry(attrs, plaintext);
+    await this.#store.write({ [JOURNAL]: { [name]: entry } });
+    this.keep(name, entry);
+    return [name, entry];
+  }
+
   /** It is stored. */
   keep(name: string, entry: Journalled): void {
     this.#entries.set(name, entry);

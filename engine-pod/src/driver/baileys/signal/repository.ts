@@ -4,8 +4,10 @@ import {
   type SignalRepositoryWithLIDStore as Repository,
   type SocketConfig,
 } from '@whiskeysockets/baileys';
+import { failpoint } from '@gwk/core/failpoints';
 import type { SessionStore } from '../session/store.js';
 import { JOURNAL, nameOfCiphertext, type Journal, type Journalled, type Origins } from './journal.js';
+import { mergeRecords, movesBetween, type StoredRecord } from './merge.js';
 import { Operations, type Step } from './operations.js';
 
 export interface RepositoryOptions {
@@ -81,8 +83,7 @@ class SafeOperations {
         return encrypted;
       },
       injectE2ESession: (given) => this.#ofPerson(given.jid, () => this.#stock.injectE2ESession(given)),
-      migrateSession: (from, to) =>
-        this.#keys.run([from, to].map(personLock), () => this.#stock.migrateSession(from, to)),
+      migrateSession: (from, to) => this.#keys.run([from, to].map(personLock), () => this.#migrate(from, to)),
     };
   }
 
@@ -108,14 +109,41 @@ class SafeOperations {
       if (attrs) {
         fresh = journal.entry(attrs, decrypted);
         await this.#keys.change({ [JOURNAL]: { [name]: fresh } });
+        failpoint('engine.before-journal');
       }
       return decrypted;
     });
     if (fresh) {
+      failpoint('engine.after-journal');
       journal.keep(name, fresh);
       journalled(name, fresh);
     }
     return plaintext;
+  }
+
+  /**
+   * From a person's phone to the hidden id. Sessions may have begun under both at once, and as it comes Baileys throws
+   * away what it finds under the second.
+   */
+  async #migrate(from: string, to: string): ReturnType<Repository['migrateSession']> {
+    const user = jidDecode(from)?.user ?? '';
+    const { [user]: devices = [] } = await this.#keys.get('device-list', [user]);
+    const moves = movesBetween(from, to, devices);
+    if (!moves) return this.#stock.migrateSession(from, to);
+    const found = (await this.#keys.get(
+      'session',
+      moves.flatMap((move) => [move.from, move.to]),
+    )) as unknown as Record<string, StoredRecord | undefined>;
+    const changes: Record<string, StoredRecord | null> = {};
+    for (const move of moves) {
+      const moved = found[move.from];
+      if (!moved) continue;
+      changes[move.to] = mergeRecords(found[move.to], moved, Date.now());
+      changes[move.from] = null;
+    }
+    const migrated = Object.keys(changes).length / 2;
+    if (migrated > 0) await this.#keys.change({ session: changes });
+    return { migrated, skipped: moves.length - migrated, total: moves.length };
   }
 
   async #ofPerson<T>(jid: string, work: () => Promise<T>): Promise<T> {

@@ -77,6 +77,10 @@ const READERS: Reader[] = [
     field: 'interactiveMessage',
     read: ({ interactiveMessage }) => tapped(interactiveMessage?.body?.text),
   },
+  {
+    field: 'templateMessage',
+    read: ({ templateMessage }) => tapped(templateMessage?.hydratedTemplate?.hydratedContentText),
+  },
   { field: 'buttonsMessage', read: ({ buttonsMessage }) => tapped(buttonsMessage?.contentText) },
   { field: 'listMessage', read: ({ listMessage }) => tapped(listMessage?.description) },
 ];
@@ -157,6 +161,10 @@ const SILENT = new Set<string>([
   'pinInChatMessage',
   'secretEncryptedMessage',
   'messageHistoryBundle',
+  'messageHistoryNotice',
+  'stickerSyncRmrMessage',
+  // How many pictures follow: each is a message of its own.
+  'albumMessage',
 ]);
 
 function isSilent(message: proto.IMessage): boolean {

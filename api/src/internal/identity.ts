@@ -1,0 +1,53 @@
+import type { Server } from 'node:https';
+import type { Logger } from '@gwk/core/log';
+
+/** Certificate and key of the internal listener, PEM. */
+export interface Identity {
+  cert: string;
+  key: string;
+}
+
+type Text = () => string | undefined;
+
+/** @throws Error where one is set without the other */
+export function readIdentity(cert: Text, key: Text): Identity | undefined {
+  const identity = { cert: cert(), key: key() };
+  if ((identity.cert === undefined) !== (identity.key === undefined)) {
+    throw new Error('GWK_API_INTERNAL_TLS_CERT and GWK_API_INTERNAL_TLS_KEY are set together or not at all');
+  }
+  return identity.cert === undefined ? undefined : (identity as Identity);
+}
+
+const LOOK_EVERY_MS = 15_000;
+
+export interface Followed {
+  identity: Identity;
+  read: () => Identity | undefined;
+  log: Logger;
+  everyMs?: number;
+}
+
+/**
+ * Serves a renewed certificate to new connections; those that are there go on. While certificate and key do not fit,
+ * because one was read before the change and the other after it, the former pair is served, and the next look mends it.
+ */
+export function followIdentity(
+  server: Server,
+  { identity, read, log, everyMs = LOOK_EVERY_MS }: Followed,
+): () => void {
+  let served = identity;
+  const look = (): void => {
+    const now = read() ?? served;
+    if (now.cert === served.cert && now.key === served.key) return;
+    try {
+      server.setSecureContext(now);
+      served = now;
+      log.info('the internal listener has a new certificate');
+    } catch (error) {
+      log.warn({ err: error }, 'the new certificate of the internal listener cannot be used');
+    }
+  };
+  const timer = setInterval(look, everyMs);
+  timer.unref();
+  return () => clearInterval(timer);
+}

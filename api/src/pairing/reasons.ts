@@ -1,0 +1,18 @@
+/** Why a pairing came to nothing, as engines name it; for the consumer. */
+const REASONS: Record<string, string> = {
+  codes_unread:
+    'os códigos expiraram sem que um celular os usasse. Um celular que já tem os quatro aparelhos conectados permitidos não usa nenhum: desconecte um deles',
+  passkey_required: 'o celular exige uma chave de acesso (passkey), que um aparelho conectado assim não tem',
+  refused_by_the_network: 'a rede recusou o aparelho',
+  signature_refused: 'a assinatura da conta não confere',
+  no_code_given: 'a rede não deu um código para este número',
+  timed_out: 'a rede não respondeu a tempo',
+  connection_closed: 'a conexão com a rede caiu várias vezes',
+};
+
+/** The engine's own name for it stays in the text: it is what the log says. */
+export function pairingFailure(reason: string): string {
+  const words = REASONS[reason];
+  const why = words === undefined ? reason : `${words} (${reason})`;
+  return `O pareamento terminou sem um aparelho: ${why}.`;
+}

@@ -1,0 +1,137 @@
+{{- define "gwk.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- /* What the names of objects begin with; short enough for what is put behind it. */ -}}
+{{- define "gwk.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- else if contains (include "gwk.name" .) .Release.Name -}}
+{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name (include "gwk.name" .) | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* Labels by which pods are selected: they never change. Of (dict "root" $ "component" "api"). */ -}}
+{{- define "gwk.selector" -}}
+app.kubernetes.io/name: {{ include "gwk.name" .root }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- end -}}
+
+{{- define "gwk.labels" -}}
+{{ include "gwk.selector" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: gwk
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- with .root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- /* Name, namespace, labels and annotations of an object. Of (dict "root" $ "component" "api" "name" "..."). */ -}}
+{{- define "gwk.metadata" -}}
+name: {{ .name }}
+{{- if not .clusterWide }}
+namespace: {{ default .root.Release.Namespace .namespace }}
+{{- end }}
+labels:
+  {{- include "gwk.labels" . | nindent 2 }}
+  {{- with .labels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with merge (dict) (default (dict) .annotations) .root.Values.commonAnnotations }}
+annotations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- define "gwk.image" -}}
+{{- $name := printf "gwk-%s:%s" .component (default .root.Chart.AppVersion .root.Values.image.tag) -}}
+{{- with .root.Values.image.registry -}}{{ trimSuffix "/" . }}/{{- end -}}{{ $name }}
+{{- end -}}
+
+{{- define "gwk.serviceAccountName" -}}
+{{ include "gwk.fullname" .root }}-{{ .component }}
+{{- end -}}
+
+{{- /* Names of what the programs are given. */ -}}
+{{- define "gwk.secretsName" -}}
+{{- default (include "gwk.fullname" .) .Values.secrets.existingSecret -}}
+{{- end -}}
+
+{{- define "gwk.demoSecretName" -}}
+{{ include "gwk.fullname" . }}-demo
+{{- end -}}
+
+{{- define "gwk.connectionsName" -}}
+{{ include "gwk.fullname" . }}-connections
+{{- end -}}
+
+{{- define "gwk.tlsSecretName" -}}
+{{- default (printf "%s-internal-tls" (include "gwk.fullname" .)) .Values.internal.tls.existingSecret -}}
+{{- end -}}
+
+{{- /* The Secret and key of the address of "postgres" or "redis". */ -}}
+{{- define "gwk.urlSecret" -}}
+{{- $values := get .root.Values .of -}}
+{{- if $values.existingSecret -}}
+{{- dict "name" $values.existingSecret "key" $values.urlKey | toJson -}}
+{{- else if $values.url -}}
+{{- dict "name" (include "gwk.connectionsName" .root) "key" (printf "%s-url" .of) | toJson -}}
+{{- else -}}
+{{- dict "name" (include "gwk.demoSecretName" .root) "key" (printf "%s-url" .of) | toJson -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "gwk.internalName" -}}
+{{ include "gwk.fullname" . }}-internal
+{{- end -}}
+
+{{- define "gwk.internalUrl" -}}
+{{ .Values.internal.tls.enabled | ternary "https" "http" }}://{{ include "gwk.internalName" . }}.{{ .Release.Namespace }}.svc:8081
+{{- end -}}
+
+{{- define "gwk.internalNames" -}}
+{{- $name := include "gwk.internalName" . -}}
+{{- $ns := .Release.Namespace -}}
+{{ printf "%s.%s.svc,%s.%s.svc.cluster.local,%s.%s,%s" $name $ns $name $ns $name $ns $name }}
+{{- end -}}
+
+{{- define "gwk.baseUrl" -}}
+{{- if .Values.api.baseUrl -}}
+{{ trimSuffix "/" .Values.api.baseUrl }}
+{{- else if and .Values.ingress.enabled .Values.ingress.hosts -}}
+{{ .Values.ingress.tls | empty | ternary "http" "https" }}://{{ first .Values.ingress.hosts }}
+{{- else if and .Values.route.enabled .Values.route.hostnames -}}
+https://{{ first .Values.route.hostnames }}
+{{- else -}}
+http://{{ include "gwk.fullname" . }}-api.{{ .Release.Namespace }}.svc{{ if ne (int .Values.api.service.port) 80 }}:{{ .Values.api.service.port }}{{ end }}
+{{- end -}}
+{{- end -}}
+
+{{- define "gwk.mediaUrl" -}}
+{{- default (include "gwk.baseUrl" .) (trimSuffix "/" .Values.media.url) -}}
+{{- end -}}
+
+{{- define "gwk.mediaClaim" -}}
+{{- default (printf "%s-media" (include "gwk.fullname" .)) .Values.media.folder.existingClaim -}}
+{{- end -}}
+
+{{- /* Namespaces whose Instances are served, as a list; none for all of them. */ -}}
+{{- define "gwk.namespaces" -}}
+{{- $given := .Values.operator.namespaces -}}
+{{- if has "*" $given -}}
+[]
+{{- else -}}
+{{- default (list .Release.Namespace) $given | uniq | toJson -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "gwk.makesSecrets" -}}
+{{- if not .Values.secrets.existingSecret }}gateway {{ end -}}
+{{- if and .Values.internal.tls.enabled (not .Values.internal.tls.existingSecret) (not .Values.internal.tls.certManager.enabled) }}tls {{ end -}}
+{{- if .Values.demo.enabled }}demo{{ end -}}
+{{- end -}}

@@ -1,0 +1,69 @@
+
+{{- define "gwk.secretsPod" -}}
+{{- $made := include "gwk.makesSecrets" . | trim | splitList " " }}
+{{- $full := include "gwk.fullname" . }}
+metadata:
+  labels:
+    {{- include "gwk.selector" (dict "root" . "component" "secrets") | nindent 4 }}
+spec:
+  restartPolicy: OnFailure
+  {{- include "gwk.pod" (dict "root" . "component" "secrets" "values" (dict) "token" true) | nindent 2 }}
+  containers:
+    - name: secrets
+      image: {{ include "gwk.image" (dict "root" . "component" "operator") }}
+      imagePullPolicy: {{ .Values.image.pullPolicy }}
+      args:
+        - secrets
+        - make
+        {{- if has "gateway" $made }}
+        - --gateway={{ include "gwk.secretsName" . }}
+        {{- end }}
+        {{- if has "tls" $made }}
+        - --internal-tls={{ include "gwk.tlsSecretName" . }}
+        - --internal-names={{ include "gwk.internalNames" . }}
+        {{- end }}
+        {{- if has "demo" $made }}
+        - --demo={{ include "gwk.demoSecretName" . }}
+        - --demo-postgres-host={{ $full }}-demo-postgres
+        - --demo-redis-host={{ $full }}-demo-redis
+        {{- end }}
+      resources:
+        requests: { cpu: 50m, memory: 64Mi }
+        limits: { memory: 256Mi }
+      securityContext:
+        {{- include "gwk.containerSecurity" . | nindent 8 }}
+      volumeMounts:
+        - { name: tmp, mountPath: /tmp }
+  volumes:
+    - name: tmp
+      emptyDir: { sizeLimit: 64Mi }
+{{- end }}
+
+{{- define "gwk.migrationsPod" -}}
+{{- $v := .Values.migrations }}
+{{- $c := dict "root" . "component" "migrations" "values" (dict) }}
+metadata:
+  labels:
+    {{- include "gwk.selector" $c | nindent 4 }}
+spec:
+  restartPolicy: OnFailure
+  {{- include "gwk.pod" $c | nindent 2 }}
+  containers:
+    - name: migrate
+      image: {{ include "gwk.image" (dict "root" . "component" "api") }}
+      imagePullPolicy: {{ .Values.image.pullPolicy }}
+      args: [migrate, --patience, {{ $v.patienceSeconds | quote }}]
+      env:
+        {{- include "gwk.env" (include "gwk.databaseSettings" . | fromJson) | nindent 8 }}
+      resources:
+        {{- toYaml $v.resources | nindent 8 }}
+      securityContext:
+        {{- include "gwk.containerSecurity" . | nindent 8 }}
+      volumeMounts:
+        - { name: secrets, mountPath: /var/run/gwk/secrets, readOnly: true }
+        - { name: tmp, mountPath: /tmp }
+  volumes:
+    {{- include "gwk.secretsVolume" (dict "root" . "with" (list "database")) | nindent 4 }}
+    - name: tmp
+      emptyDir: { sizeLimit: 64Mi }
+{{- end }}

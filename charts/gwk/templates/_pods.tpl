@@ -1,0 +1,253 @@
+{{- /* What pods of all programs have in common. Of (dict "root" $ "component" "api" "values" .Values.api). */ -}}
+{{- define "gwk.pod" -}}
+serviceAccountName: {{ include "gwk.serviceAccountName" . }}
+automountServiceAccountToken: {{ default false .token }}
+# Variables of Services would be taken for settings.
+enableServiceLinks: false
+securityContext:
+  {{- include "gwk.podSecurity" (dict "user" 65532) | nindent 2 }}
+{{- with .root.Values.image.pullSecrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .values.terminationGracePeriodSeconds }}
+terminationGracePeriodSeconds: {{ . }}
+{{- end }}
+{{- with .values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .values.topologySpreadConstraints }}
+topologySpreadConstraints:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- /* Replicas on several nodes where that can be had; those of a trial with its database, whose volume they share. */ -}}
+{{- define "gwk.affinity" -}}
+{{- if .values.affinity }}
+affinity:
+  {{- toYaml .values.affinity | nindent 2 }}
+{{- else if and .media .root.Values.demo.enabled (not .root.Values.media.s3.bucket) }}
+affinity:
+  podAffinity:
+    requiredDuringSchedulingIgnoredDuringExecution:
+      - topologyKey: kubernetes.io/hostname
+        labelSelector:
+          matchLabels:
+            {{- include "gwk.selector" (dict "root" .root "component" "demo-postgres") | nindent 12 }}
+{{- else }}
+affinity:
+  podAntiAffinity:
+    preferredDuringSchedulingIgnoredDuringExecution:
+      - weight: 100
+        podAffinityTerm:
+          topologyKey: kubernetes.io/hostname
+          labelSelector:
+            matchLabels:
+              {{- include "gwk.selector" . | nindent 14 }}
+{{- end }}
+{{- end -}}
+
+{{- define "gwk.podSecurity" -}}
+runAsNonRoot: true
+runAsUser: {{ .user }}
+runAsGroup: {{ .user }}
+fsGroup: {{ .user }}
+fsGroupChangePolicy: OnRootMismatch
+seccompProfile:
+  type: RuntimeDefault
+{{- end -}}
+
+{{- define "gwk.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: [ALL]
+{{- end -}}
+
+{{- define "gwk.probes" -}}
+startupProbe:
+  httpGet: { path: /livez, port: {{ .port }} }
+  periodSeconds: 1
+  timeoutSeconds: 3
+  failureThreshold: 90
+livenessProbe:
+  httpGet: { path: /livez, port: {{ .port }} }
+  periodSeconds: 10
+  timeoutSeconds: 3
+  failureThreshold: 6
+readinessProbe:
+  httpGet: { path: /readyz, port: {{ .port }} }
+  periodSeconds: 2
+  timeoutSeconds: 3
+  failureThreshold: 2
+{{- end -}}
+
+{{- define "gwk.podLabels" -}}
+{{- include "gwk.labels" . }}
+{{- with .values.podLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- /* Settings as environment variables. Of a dict of names and values; what is null or empty is left out. */ -}}
+{{- define "gwk.env" -}}
+{{- range $name, $value := . }}
+{{- if not (or (kindIs "invalid" $value) (eq (toString $value) "")) }}
+- name: {{ $name }}
+  value: {{ include "gwk.settingText" $value }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{- /* Numbers of a million and more would be written with an exponent; flags are words. */ -}}
+{{- define "gwk.settingText" -}}
+{{- if kindIs "float64" . -}}{{ . | int64 | toString | quote }}
+{{- else if kindIs "bool" . -}}{{ . | ternary "on" "off" | quote }}
+{{- else -}}{{ . | toString | quote }}
+{{- end -}}
+{{- end -}}
+
+{{- /* What API and worker have in common. */ -}}
+{{- define "gwk.commonSettings" -}}
+{{- $v := .Values -}}
+{{- $s := dict "GWK_LOG_LEVEL" $v.logLevel -}}
+{{- $_ := set $s "REDIS_URL_FILE" "/var/run/gwk/secrets/redis-url" -}}
+{{- $_ := set $s "GWK_SEALING_KEYS_FILE" "/var/run/gwk/secrets/sealing-keys" -}}
+{{- $_ := set $s "GWK_REDIS_PREFIX" $v.redis.prefix -}}
+{{- $_ := set $s "GWK_MEDIA_URL" (include "gwk.mediaUrl" .) -}}
+{{- if include "gwk.hasCa" .Values.redis -}}{{- $_ := set $s "GWK_REDIS_CA_FILE" "/var/run/gwk/secrets/redis-ca.crt" -}}{{- end -}}
+{{- include "gwk.databaseSettings" . | fromJson | merge $s | toJson -}}
+{{- end -}}
+
+{{- /* How the database is reached. */ -}}
+{{- define "gwk.databaseSettings" -}}
+{{- $s := dict "DATABASE_URL_FILE" "/var/run/gwk/secrets/database-url" -}}
+{{- if include "gwk.hasCa" .Values.postgres -}}{{- $_ := set $s "GWK_DATABASE_CA_FILE" "/var/run/gwk/secrets/database-ca.crt" -}}{{- end -}}
+{{- toJson $s -}}
+{{- end -}}
+
+{{- define "gwk.hasCa" -}}
+{{- if or .tls.caSecret .tls.caConfigMap }}yes{{ end -}}
+{{- end -}}
+
+{{- define "gwk.mediaSettings" -}}
+{{- $s3 := .Values.media.s3 -}}
+{{- $s := dict -}}
+{{- if $s3.bucket -}}
+{{- $s = dict "GWK_MEDIA_S3_BUCKET" $s3.bucket "GWK_MEDIA_S3_URL" $s3.url "GWK_MEDIA_S3_REGION" $s3.region "GWK_MEDIA_S3_PREFIX" $s3.prefix "GWK_MEDIA_S3_PATH_STYLE" $s3.pathStyle -}}
+{{- if $s3.existingSecret -}}
+{{- $_ := set $s "GWK_MEDIA_S3_ACCESS_KEY_FILE" "/var/run/gwk/secrets/s3-access-key" -}}
+{{- $_ := set $s "GWK_MEDIA_S3_SECRET_KEY_FILE" "/var/run/gwk/secrets/s3-secret-key" -}}
+{{- end -}}
+{{- else -}}
+{{- $s = dict "GWK_MEDIA_FOLDER" "/var/lib/gwk/media" -}}
+{{- end -}}
+{{- toJson $s -}}
+{{- end -}}
+
+{{- /* The volume of secrets, from wherever they are. Of (dict "root" $ "with" (list "database" "redis" ...)). */ -}}
+{{- define "gwk.secretsVolume" -}}
+{{- $v := .root.Values -}}
+- name: secrets
+  projected:
+    defaultMode: 0440
+    sources:
+      {{- if has "database" .with }}
+      {{- $url := include "gwk.urlSecret" (dict "root" .root "of" "postgres") | fromJson }}
+      - secret: { name: {{ $url.name }}, items: [{ key: {{ $url.key }}, path: database-url }] }
+      {{- include "gwk.caSource" (dict "tls" $v.postgres.tls "path" "database-ca.crt") | nindent 6 }}
+      {{- end }}
+      {{- if has "redis" .with }}
+      {{- $url := include "gwk.urlSecret" (dict "root" .root "of" "redis") | fromJson }}
+      - secret: { name: {{ $url.name }}, items: [{ key: {{ $url.key }}, path: redis-url }] }
+      {{- include "gwk.caSource" (dict "tls" $v.redis.tls "path" "redis-ca.crt") | nindent 6 }}
+      {{- end }}
+      {{- if has "sealing" .with }}
+      - secret: { name: {{ include "gwk.secretsName" .root }}, items: [{ key: {{ $v.secrets.sealingKeysKey }}, path: sealing-keys }] }
+      {{- end }}
+      {{- if has "operator" .with }}
+      - secret: { name: {{ include "gwk.secretsName" .root }}, items: [{ key: {{ $v.secrets.operatorTokenKey }}, path: operator-token }] }
+      {{- end }}
+      {{- if and (has "tls" .with) $v.internal.tls.enabled }}
+      - secret: { name: {{ include "gwk.tlsSecretName" .root }}, items: [{ key: tls.crt, path: internal.crt }, { key: tls.key, path: internal.key }] }
+      {{- end }}
+      {{- if and (has "ca" .with) $v.internal.tls.enabled }}
+      - secret: { name: {{ include "gwk.tlsSecretName" .root }}, items: [{ key: ca.crt, path: internal-ca.crt }] }
+      {{- end }}
+      {{- if and (has "s3" .with) $v.media.s3.bucket $v.media.s3.existingSecret }}
+      - secret: { name: {{ $v.media.s3.existingSecret }}, items: [{ key: {{ $v.media.s3.accessKeyKey }}, path: s3-access-key }, { key: {{ $v.media.s3.secretKeyKey }}, path: s3-secret-key }] }
+      {{- end }}
+{{- end -}}
+
+{{- define "gwk.caSource" -}}
+{{- if .tls.caSecret -}}
+- secret: { name: {{ .tls.caSecret }}, items: [{ key: {{ .tls.caKey }}, path: {{ .path }} }] }
+{{- else if .tls.caConfigMap -}}
+- configMap: { name: {{ .tls.caConfigMap }}, items: [{ key: {{ .tls.caKey }}, path: {{ .path }} }] }
+{{- end -}}
+{{- end -}}
+
+{{- define "gwk.mediaVolume" -}}
+{{- if not .Values.media.s3.bucket }}
+- name: media
+  persistentVolumeClaim: { claimName: {{ include "gwk.mediaClaim" . }} }
+{{- end }}
+{{- end -}}
+
+{{- define "gwk.mediaMount" -}}
+{{- if not .Values.media.s3.bucket }}
+- { name: media, mountPath: /var/lib/gwk/media }
+{{- end }}
+{{- end -}}
+
+{{- define "gwk.checksums" -}}
+{{- if include "gwk.inlineUrls" . }}
+checksum/connections: {{ printf "%s %s" .Values.postgres.url .Values.redis.url | sha256sum }}
+{{- end }}
+{{- end -}}
+
+{{- define "gwk.inlineUrls" -}}
+{{- if or (and .Values.postgres.url (not .Values.postgres.existingSecret)) (and .Values.redis.url (not .Values.redis.existingSecret)) }}yes{{ end -}}
+{{- end -}}
+
+{{- /* Before API and worker: nothing is served from a database that is not as this version needs it. */ -}}
+{{- define "gwk.waitForMigrations" -}}
+- name: wait-for-migrations
+  image: {{ include "gwk.image" . }}
+  imagePullPolicy: {{ .root.Values.image.pullPolicy }}
+  args: [migrate, --wait, --patience, {{ .root.Values.migrations.patienceSeconds | quote }}]
+  env:
+    {{- include "gwk.env" (include "gwk.databaseSettings" .root | fromJson) | nindent 4 }}
+  securityContext:
+    {{- include "gwk.containerSecurity" . | nindent 4 }}
+  resources:
+    requests: { cpu: 10m, memory: 64Mi }
+    limits: { memory: 256Mi }
+  volumeMounts:
+    - { name: secrets, mountPath: /var/run/gwk/secrets, readOnly: true }
+    - { name: tmp, mountPath: /tmp }
+{{- end -}}
+
+{{- define "gwk.profiles" -}}
+{{- $image := include "gwk.image" (dict "root" . "component" "engine") -}}
+{{- $base := dict "image" $image "imagePullPolicy" .Values.image.pullPolicy -}}
+{{- with .Values.image.pullSecrets }}{{ $_ := set $base "imagePullSecrets" . }}{{ end -}}
+{{- range $name, $profile := .Values.engine.profiles }}
+{{- $whole := merge (dict) (default (dict) $profile) $base }}
+{{- if not $.Values.monitoring.instanceLabel }}
+{{- $switch := dict "name" "GWK_ENGINE_METRICS_INSTANCE" "value" "off" }}
+{{- $_ := set $whole "env" (append (default (list) $whole.env) $switch) }}
+{{- end }}
+{{ $name }}:
+  {{- toYaml $whole | nindent 2 }}
+{{- end }}
+{{- end -}}

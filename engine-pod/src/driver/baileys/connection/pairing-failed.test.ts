@@ -1,0 +1,98 @@
+import { startNetwork, type RunningNetwork } from '@gwk/network/start';
+import type { Person } from '@gwk/network/control/client';
+import type { Manners } from '@gwk/network/people/account';
+import { NumberOnNetwork, QR } from '../../../testing/number.js';
+
+/** Pairings that come to nothing: each says why, and leaves nothing that a later engine would log in with. */
+let running: RunningNetwork;
+/** Of which each client gets one code to show, in place of six. */
+let impatient: RunningNetwork;
+beforeAll(async () => {
+  running = await startNetwork();
+  impatient = await startNetwork({ refs: 1 });
+});
+afterAll(async () => {
+  await running.close();
+  await impatient.close();
+});
+
+let last = 5511900000100;
+const newNumber = (): string => String(++last);
+
+async function beginning(network: RunningNetwork, method: 'qr' | 'code') {
+  const phone = await network.client.phone(newNumber(), { name: 'Shop' });
+  const number = new NumberOnNetwork(network);
+  number.connect({ session: QR.session, method, phone: method === 'code' ? phone.number : null });
+  const { code } = await number.happens(method === 'qr' ? 'qr' : 'pairing-code');
+  return { phone, number, code };
+}
+
+const links = (phone: Person, method: 'qr' | 'code', code: string) =>
+  method === 'qr' ? phone.scan(code) : phone.types(code);
+
+async function leavesNothing(number: NumberOnNetwork): Promise<void> {
+  expect(number.events.map(({ kind }) => kind)).not.toContain('paired');
+  expect(number.rows.of('creds')).toEqual([]);
+  await number.driver.close();
+  number.events.length = 0;
+  number.connect();
+  expect((await number.happens('closed')).how).toEqual({ kind: 'logged-out', reason: 'no_session' });
+  await number.driver.close();
+}
+
+describe.each(['qr', 'code'] as const)('by %s', (method) => {
+  test.each<[string, Partial<Manners>, string]>([
+    ['the phone wants a passkey', { needsPasskey: true }, 'passkey_required'],
+    ['the network refuses', { linksRefused: 401 }, 'refused_by_the_network'],
+    ['the way of linking is no more', { linksRefused: 411 }, 'refused_by_the_network'],
+  ])('%s', async (_, manners, reason) => {
+    const { phone, number, code } = await beginning(running, method);
+    await phone.behaves(manners);
+    await expect(links(phone, method, code)).rejects.toThrow();
+    expect((await number.happens('closed')).how).toEqual({ kind: 'pairing-failed', reason });
+    await leavesNothing(number);
+  });
+
+  test('a number that is banned', async () => {
+    const { phone, number, code } = await beginning(running, method);
+    await phone.behaves({ linksRefused: 406 });
+    await expect(links(phone, method, code)).rejects.toThrow();
+    expect((await number.happens('closed')).how).toMatchObject({ kind: 'banned', code: '406' });
+    await leavesNothing(number);
+  });
+
+  test('a line that drops is no refusal', async () => {
+    const { number } = await beginning(running, method);
+    for (const connection of running.network.world.connections) connection.cut();
+    expect((await number.happens('closed')).how).toEqual({ kind: 'dropped', reason: 'connection_closed' });
+    await leavesNothing(number);
+  });
+});
+
+// The phone says so on its screen alone; to the client it is as if nobody read its codes.
+test('no slot of the phone is free, until the codes have run out', async () => {
+  const tries = (['qr', 'code'] as const).map(async (method) => {
+    const { phone, number, code } = await beginning(impatient, method);
+    await phone.behaves({ slots: 0 });
+    await expect(links(phone, method, code)).rejects.toThrow('has 0 linked devices');
+    const how = { kind: 'pairing-failed', reason: 'codes_unread' };
+    expect((await number.happens('closed', 40_000)).how).toEqual(how);
+    await leavesNothing(number);
+  });
+  await Promise.all(tries);
+}, 60_000);
+
+test('a code that is typed wrong links nothing', async () => {
+  const { phone, number } = await beginning(running, 'code');
+  await expect(phone.types('AAAAAAAA')).rejects.toThrow('the code is wrong');
+  await leavesNothing(number);
+});
+
+test('a network that does not answer', async () => {
+  await running.client.outage(true);
+  const number = new NumberOnNetwork(running);
+  number.connect(QR);
+  expect((await number.happens('closed')).how).toMatchObject({ kind: 'dropped' });
+  await running.client.outage(false);
+  await leavesNothing(number);
+});

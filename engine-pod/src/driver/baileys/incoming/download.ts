@@ -1,0 +1,152 @@
+import { createHash } from 'node:crypto';
+import { Transform, type TransformCallback } from 'node:stream';
+import { downloadContentFromMessage, type MediaType } from '@whiskeysockets/baileys';
+import { InternalRefusal, InternalUnreachable } from '@gwk/core/protocol/internal-client';
+import type { DriverContext } from '../../driver.js';
+
+/** What the network says of a file that came. */
+export interface Described {
+  directPath?: string | null;
+  mediaKey?: Uint8Array | null;
+  fileSha256?: Uint8Array | null;
+  fileLength?: number | { toString(): string } | null;
+  mimetype?: string | null;
+  fileName?: string | null;
+  seconds?: number | null;
+  ptt?: boolean | null;
+}
+
+/** What stood in the way, of one attempt. */
+export type Fault =
+  | 'no_connection'
+  | 'host_away'
+  | 'api_away'
+  /** No longer on the network's hosts. */
+  | 'expired'
+  | 'hash_mismatch'
+  | 'too_large'
+  /** By the API, for good. */
+  | 'refused';
+
+export const MAX_BYTES = 67_108_864;
+/** Without a byte for so long the host has failed. */
+const SILENCE_MS = 30_000;
+
+/** Where files are on the network. */
+export interface Place {
+  /** The host that the network has named, not the one in the message: whoever writes that could choose it. */
+  host: () => Promise<string>;
+}
+
+export interface Fetching {
+  file: Described;
+  type: MediaType;
+  place: Place | null;
+  keep: DriverContext['keepFile'];
+}
+
+/** Once, from the network to the API. */
+export async function fetchFile({
+  file,
+  type,
+  place,
+  keep,
+}: Fetching): Promise<{ media_id: string } | Fault> {
+  if (!place) return 'no_connection';
+  const checked = new CheckedFile(Buffer.from(file.fileSha256!));
+  try {
+    const host = await place.host().catch(() => null);
+    if (host === null) return 'no_connection';
+    const { mediaKey, directPath } = file;
+    const what = { mediaKey: mediaKey!, directPath: directPath! };
+    const stream = await inTime(downloadContentFromMessage(what, type, { host }));
+    stream.on('error', (error) => checked.fail(faultOf(error)));
+    checked.on('close', () => stream.destroy());
+    const { media_id } = await keep(stream.pipe(checked), {
+      ...(file.mimetype && { mimetype: file.mimetype.slice(0, 120) }),
+      ...(file.fileName && { filename: file.fileName.slice(0, 255) }),
+    });
+    return { media_id };
+  } catch (error) {
+    return checked.fault ?? faultOf(error);
+  } finally {
+    checked.destroy();
+  }
+}
+
+/** A stream that comes too late is of no use to anybody. */
+async function inTime<T extends Transform>(opening: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error('the host does not answer'));
+      opening.then(
+        (stream) => stream.destroy(),
+        () => undefined,
+      );
+    }, SILENCE_MS);
+  });
+  try {
+    return await Promise.race([opening, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** By which the network's hosts say that a file is there no more, or no longer under this address. */
+const GONE = new Set([403, 404, 410]);
+
+export function faultOf(error: unknown): Fault {
+  if (error instanceof InternalRefusal) return 'refused';
+  if (error instanceof InternalUnreachable) return 'api_away';
+  const { output, code } = error as { output?: { statusCode?: number }; code?: string };
+  if (output?.statusCode !== undefined && GONE.has(output.statusCode)) return 'expired';
+  // What does not decrypt is not what was announced.
+  return code?.startsWith('ERR_OSSL') ? 'hash_mismatch' : 'host_away';
+}
+
+/** Passes a file on, and fails at its end unless it is the one that was announced, or where nothing comes for long. */
+class CheckedFile extends Transform {
+  readonly #hash = createHash('sha256');
+  readonly #expected: Buffer;
+  #size = 0;
+  #watch: NodeJS.Timeout | undefined;
+  fault: Fault | undefined;
+
+  constructor(expected: Buffer) {
+    super();
+    this.#expected = expected;
+    // Whoever reads it hears of it; where nobody does it is no fault of the process.
+    this.on('error', () => undefined);
+    this.on('pipe', () => this.#expectMore());
+  }
+
+  /** Nothing more is read of it. */
+  fail(fault: Fault): void {
+    this.fault ??= fault;
+    this.destroy(new Error(`a received file is refused: ${fault}`));
+  }
+
+  override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
+    this.#expectMore();
+    this.#size += chunk.length;
+    if (this.#size > MAX_BYTES) return this.fail('too_large');
+    this.#hash.update(chunk);
+    done(null, chunk);
+  }
+
+  override _flush(done: TransformCallback): void {
+    if (this.#hash.digest().equals(this.#expected)) done();
+    else this.fail('hash_mismatch');
+  }
+
+  override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
+    clearTimeout(this.#watch);
+    done(error);
+  }
+
+  #expectMore(): void {
+    clearTimeout(this.#watch);
+    this.#watch = setTimeout(() => this.fail('host_away'), SILENCE_MS);
+  }
+}

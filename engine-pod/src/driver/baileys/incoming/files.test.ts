@@ -1,0 +1,247 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { InternalRefusal, InternalUnreachable } from '@gwk/core/protocol/internal-client';
+import type { InboundMessage } from '@gwk/core/protocol/engine';
+import type { MediaFields, MediaKind } from '@gwk/network/media/messages';
+import { numberStage, until, type NumberStage } from '../../../testing/number.js';
+import { faultOf } from './download.js';
+import { lostBy, type Trouble } from './media.js';
+
+let stage: NumberStage;
+beforeAll(async () => {
+  stage = await numberStage();
+});
+afterAll(() => stage.close());
+afterEach(() => {
+  stage.number.rows.before = () => undefined;
+});
+
+interface Row {
+  what: string;
+  kind: MediaKind;
+  fields: MediaFields;
+  says: Partial<InboundMessage>;
+  media?: Record<string, unknown>;
+  named: Record<string, string>;
+}
+
+const ROWS: Row[] = [
+  {
+    what: 'an image with a caption',
+    kind: 'image',
+    fields: { caption: 'look', mimetype: 'image/jpeg' },
+    says: { type: 'image', text: 'look' },
+    named: { mimetype: 'image/jpeg' },
+  },
+  {
+    what: 'a video',
+    kind: 'video',
+    fields: { caption: 'see', seconds: 12 },
+    says: { type: 'video', text: 'see' },
+    media: { duration_s: 12 },
+    named: { mimetype: 'video/mp4' },
+  },
+  {
+    what: 'a voice message',
+    kind: 'audio',
+    fields: { ptt: true, seconds: 7, mimetype: 'audio/ogg; codecs=opus' },
+    says: { type: 'audio', text: null },
+    media: { duration_s: 7, voice: true },
+    named: { mimetype: 'audio/ogg; codecs=opus' },
+  },
+  {
+    what: 'an audio file',
+    kind: 'audio',
+    fields: { seconds: 180, mimetype: 'audio/mpeg' },
+    says: { type: 'audio', text: null },
+    media: { duration_s: 180, voice: false },
+    named: { mimetype: 'audio/mpeg' },
+  },
+  {
+    what: 'a document',
+    kind: 'document',
+    fields: { caption: 'read', fileName: 'a.pdf', mimetype: 'application/pdf' },
+    says: { type: 'document', text: 'read' },
+    named: { mimetype: 'application/pdf', filename: 'a.pdf' },
+  },
+  {
+    what: 'a sticker',
+    kind: 'sticker',
+    fields: {},
+    says: { type: 'sticker', text: null },
+    named: { mimetype: 'image/webp' },
+  },
+];
+
+const fresh = () => randomBytes(50_001);
+const got = (id: string) => stage.number.gets(id);
+const isKept = { media_id: expect.any(String) as string };
+
+describe.each([
+  ['a contact', () => stage.phone.number],
+  ['a member of a group', () => stage.network.group('Files', [stage.phone, stage.ana])],
+])('a file of %s comes whole:', (_sender, place) => {
+  test.each(ROWS)('$what', async ({ kind, fields, says, media, named }) => {
+    const { number, ana } = stage;
+    const bytes = fresh();
+    const to = await place();
+    const id = await ana.writesFile(kind, bytes, { to, fields });
+    const message = await got(id);
+    expect(message).toMatchObject({ ...says, from_me: false });
+    expect(message.media).toEqual({ ...isKept, ...media });
+    const kept = number.rows.kept.at(-1)!;
+    expect(kept.bytes.equals(bytes)).toBe(true);
+    expect(kept.named).toEqual(named);
+  });
+});
+
+describe('a file is brought, though', () => {
+  const afterTrouble = async (how: { expired?: boolean } = {}) => {
+    const bytes = fresh();
+    const id = await stage.ana.writesFile('image', bytes, { to: stage.phone.number, ...how });
+    expect((await got(id)).media).toEqual(isKept);
+    expect(stage.number.rows.kept.at(-1)!.bytes.equals(bytes)).toBe(true);
+  };
+
+  test('the media host fails at first', async () => {
+    await stage.network.call('failMedia', { download: [503, 500] });
+    await afterTrouble();
+  });
+
+  test('it is no longer on the network: the phone puts it up again', () => afterTrouble({ expired: true }));
+
+  test('the media host says that its address is too old (403)', async () => {
+    await stage.network.call('failMedia', { download: [403] });
+    await afterTrouble();
+  });
+
+  test('the API is away for a while', async () => {
+    let times = 2;
+    stage.number.rows.before = (what) => {
+      if (what === 'file' && times-- > 0) throw new InternalUnreachable('it is away');
+    };
+    await afterTrouble();
+  });
+
+  test('the network does not name its media hosts at first', async () => {
+    const { number, network } = stage;
+    await number.replace();
+    await network.rule({ on: 'w:m/set/media_conn', answer: 500, times: 1 });
+    await afterTrouble();
+  });
+
+  test('the connection drops meanwhile', async () => {
+    const { number, network, ana, phone } = stage;
+    await network.call('failMedia', { download: [503, 503] });
+    const id = await ana.writesFile('image', fresh(), { to: phone.number });
+    await network.waitReceipt({ from: phone.number, id });
+    await network.cut(phone.number);
+    await until('the end', () => number.events.some(({ kind }) => kind === 'closed') || undefined);
+    number.connect();
+    expect((await got(id)).media).toEqual(isKept);
+  });
+
+  test('the engine dies meanwhile: the next one brings it, and it comes once', async () => {
+    const { number, network, ana, phone } = stage;
+    number.rows.before = (what) => (what === 'file' ? new Promise(() => undefined) : undefined);
+    const id = await ana.writesFile('image', fresh(), { to: phone.number });
+    await network.waitReceipt({ from: phone.number, id });
+    number.rows.before = () => undefined;
+    await number.replace();
+    expect((await got(id)).media).toEqual(isKept);
+    expect(number.rows.inbound.filter(({ wa_message_id }) => wa_message_id === id)).toHaveLength(1);
+  });
+});
+
+describe('a file is lost, and the message says so, where', () => {
+  const lost = async (write: () => Promise<string>) => (await got(await write())).media;
+  const image = (what: Record<string, unknown>) => () =>
+    stage.ana.writes({ imageMessage: what }, { to: stage.phone.number });
+
+  test('neither the network nor the phone has it any more', async () => {
+    const { ana, phone, running } = stage;
+    const write = async () => {
+      const id = await ana.writesFile('image', fresh(), {
+        to: phone.number,
+        expired: true,
+        fields: { mimetype: 'image/png' },
+      });
+      return id;
+    };
+    running.network.world.keptFiles.set = () => running.network.world.keptFiles;
+    expect(await lost(write)).toEqual({ error: 'expired' });
+    Reflect.deleteProperty(running.network.world.keptFiles, 'set');
+  });
+
+  test('it is not what was announced', async () => {
+    const { ana, phone } = stage;
+    const fields = { fileSha256: createHash('sha256').update('another').digest() } as MediaFields;
+    const write = () => ana.writesFile('image', fresh(), { to: phone.number, fields });
+    expect(await lost(write)).toEqual({ error: 'hash_mismatch' });
+  });
+
+  test('it is announced as too large', async () => {
+    const fields = { fileLength: 67_108_865 } as MediaFields;
+    const write = () => stage.ana.writesFile('image', fresh(), { to: stage.phone.number, fields });
+    expect(await lost(write)).toEqual({ error: 'too_large' });
+  });
+
+  test('the message does not say where it is', async () => {
+    expect(await lost(image({ mimetype: 'image/png' }))).toEqual({ error: 'unavailable' });
+  });
+
+  test('the API refuses it', async () => {
+    stage.number.rows.before = (what) => {
+      if (what === 'file') throw new InternalRefusal('invalid', null);
+    };
+    const write = () => stage.ana.writesFile('image', fresh(), { to: stage.phone.number });
+    expect(await lost(write)).toEqual({ error: 'unavailable' });
+  });
+
+  test('its address is one of the sender: nobody asks there', async () => {
+    const bytes = Buffer.alloc(32, 1).toString('base64');
+    const what = {
+      url: 'https://127.0.0.1:1/secret',
+      directPath: '/secret',
+      mediaKey: bytes,
+      fileSha256: bytes,
+      fileEncSha256: bytes,
+      fileLength: 5,
+      mimetype: 'image/jpeg',
+    };
+    expect(await lost(image(what))).toEqual({ error: 'expired' });
+  });
+});
+
+test.each<[string, Trouble, number, string | null]>([
+  ['a host that is away is waited for', 'host_away', 119_000, null],
+  ['for two minutes', 'host_away', 121_000, 'unavailable'],
+  ['a phone that says nothing is asked again', 'phone_silent', 60_000, null],
+  ['for two minutes', 'phone_silent', 121_000, 'expired'],
+  ['without the API nothing is given up soon', 'api_away', 899_000, null],
+  ['but in the end', 'api_away', 901_000, 'unavailable'],
+  ['nor without a connection', 'no_connection', 899_000, null],
+  ['but in the end', 'no_connection', Infinity, 'unavailable'],
+  ['a wrong file stays wrong', 'hash_mismatch', 0, 'hash_mismatch'],
+  ['a large one stays large', 'too_large', 0, 'too_large'],
+  ['a refusal is one', 'refused', 0, 'unavailable'],
+  ['what the phone has not it will not have', 'phone_has_it_not', 0, 'expired'],
+])('%s (%s, %d ms)', (_, trouble, spentMs, expected) => {
+  expect(lostBy(trouble, spentMs, { hostMs: 120_000, awayMs: 900_000 })).toBe(expected);
+});
+
+test.each([
+  ['403', { output: { statusCode: 403 } }, 'expired'],
+  ['404', { output: { statusCode: 404 } }, 'expired'],
+  ['410', { output: { statusCode: 410 } }, 'expired'],
+  ['503', { output: { statusCode: 503 } }, 'host_away'],
+  ['no answer at all', new TypeError('fetch failed'), 'host_away'],
+  ['bytes that do not decrypt', { code: 'ERR_OSSL_BAD_DECRYPT' }, 'hash_mismatch'],
+  ['the API is away', new InternalUnreachable('away'), 'api_away'],
+  ['the API refuses', new InternalRefusal('invalid', null), 'refused'],
+])('a fetch that fails: %s', (_, error, expected) => {
+  expect(faultOf(error)).toBe(expected);
+});
+
+test('the network has nothing to complain of', async () => {
+  expect((await stage.network.status()).violations).toEqual([]);
+});

@@ -1,0 +1,58 @@
+import { createDecipheriv, hkdfSync } from 'node:crypto';
+import { proto } from '@whiskeysockets/baileys';
+import type { Envelope, Own } from './envelope.js';
+
+const { MESSAGE_EDIT } = proto.Message.ProtocolMessage.Type;
+const EDIT_SEALED = proto.Message.SecretEncryptedMessage.SecretEncType.MESSAGE_EDIT;
+const USE = 'Message Edit';
+const KEY_LENGTH = 32;
+const TAG_LENGTH = 16;
+
+/** The message that a sealed edit is of; undefined for everything else that is sealed in this way. */
+export function sealedEditIn({ secretEncryptedMessage: sealed }: proto.IMessage): string | undefined {
+  return sealed?.secretEncType === EDIT_SEALED ? (sealed.targetMessageKey?.id ?? undefined) : undefined;
+}
+
+/** Under which an author's secrets are kept, and for which an edit is sealed. */
+export function authorNames({ from, alt, fromMe }: Envelope, own: Own): string[] {
+  return [from, fromMe ? own.lid : alt].filter((name) => name !== null);
+}
+
+/**
+ * The edit as apps send it in the open. It is sealed with the secret of the message that it changes, for the names by
+ * which its author's app knows itself, which it does not tell: each pair is tried. Null for one that cannot be read.
+ */
+export function openSealedEdit(
+  { secretEncryptedMessage: sealed }: proto.IMessage,
+  names: readonly string[],
+  secret: Uint8Array,
+): proto.IMessage | null {
+  const key = sealed?.targetMessageKey;
+  if (!sealed?.encPayload || !sealed.encIv || !key?.id) return null;
+  for (const author of names) {
+    for (const editor of names) {
+      const use = Buffer.from(`${key.id}${author}${editor}${USE}`);
+      const plain = opened(sealed.encPayload, sealed.encIv, hkdfSync('sha256', secret, '', use, KEY_LENGTH));
+      if (plain) return asOpenEdit(proto.Message.decode(plain), key);
+    }
+  }
+  return null;
+}
+
+/** What is sealed is the whole edit, or the new content alone. What it changes is what the seal was made for. */
+function asOpenEdit(inner: proto.IMessage, key: proto.IMessageKey): proto.IMessage {
+  const { protocolMessage } = inner;
+  const editedMessage = protocolMessage?.type === MESSAGE_EDIT ? protocolMessage.editedMessage : inner;
+  return { protocolMessage: { type: MESSAGE_EDIT, key, editedMessage: editedMessage ?? null } };
+}
+
+function opened(payload: Uint8Array, iv: Uint8Array, key: ArrayBuffer): Buffer | null {
+  try {
+    const end = payload.length - TAG_LENGTH;
+    const decipher = createDecipheriv('aes-256-gcm', Buffer.from(key), iv);
+    decipher.setAuthTag(payload.subarray(end));
+    return Buffer.concat([decipher.update(payload.subarray(0, end)), decipher.final()]);
+  } catch {
+    return null;
+  }
+}

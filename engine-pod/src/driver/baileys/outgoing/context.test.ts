@@ -1,0 +1,212 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { ClaimedMessage, QuotedMessage } from '@gwk/core/protocol/engine';
+import type { OutboundContent } from '@gwk/core/resources/message';
+import { numberStage, type NumberStage } from '../../../testing/number.js';
+
+/** Quotes and mentions, in every type and in every kind of chat; changes of what was sent. */
+let stage: NumberStage;
+let group: string;
+beforeAll(async () => {
+  stage = await numberStage();
+  group = await stage.network.group('Friends', [stage.phone, stage.ana]);
+});
+afterAll(() => stage.close());
+
+const bytes = Buffer.from('a file');
+const finished = {
+  file: 'f',
+  mimetype: 'image/webp',
+  size: bytes.length,
+  sha256: createHash('sha256').update(bytes).digest('hex'),
+  filename: null,
+};
+const media = {};
+const option = (label: string) => ({ id: label, label });
+const interactive = { body: 'Which?', buttons: [{ type: 'reply' as const, label: 'A', id: 'a' }] };
+const list = {
+  body: 'Which?',
+  list: { button: 'Open', sections: [{ title: 'All', rows: [{ id: 'a', title: 'A' }] }] },
+};
+
+const TYPES: [string, OutboundContent, string][] = [
+  ['text', { type: 'text', text: { body: 'hi' } }, 'extendedTextMessage'],
+  ['image', { type: 'image', image: { media }, finished }, 'imageMessage'],
+  ['video', { type: 'video', video: { media }, finished }, 'videoMessage'],
+  ['document', { type: 'document', document: { media }, finished }, 'documentMessage'],
+  ['audio', { type: 'audio', audio: { media, voice: true }, finished }, 'audioMessage'],
+  ['sticker', { type: 'sticker', sticker: { media }, finished }, 'stickerMessage'],
+  ['location', { type: 'location', location: { latitude: 1, longitude: 2 } }, 'locationMessage'],
+  ['contact', { type: 'contact', contact: { name: 'Bia', phones: ['5511999990000'] } }, 'contactMessage'],
+  ['interactive', { type: 'interactive', interactive }, 'interactiveMessage'],
+  [
+    'older buttons',
+    { type: 'interactive', interactive: { ...interactive, format: 'legacy' } },
+    'buttonsMessage',
+  ],
+  ['older list', { type: 'interactive', interactive: { ...list, format: 'legacy' } }, 'listMessage'],
+  [
+    'poll',
+    { type: 'poll', poll: { name: 'Which?', options: [option('A'), option('B')], selectable: 1 } },
+    'pollCreationMessageV3',
+  ],
+];
+
+const quoted = (more: Partial<QuotedMessage> = {}): QuotedMessage => ({
+  wa_message_id: '3EB0Q',
+  chat: stage.ana.jid,
+  from_me: false,
+  participant: null,
+  type: 'text',
+  text: 'before',
+  ...more,
+});
+
+async function sent(chat: string, content: OutboundContent, more: Partial<ClaimedMessage> = {}) {
+  const { number, ana } = stage;
+  const message = number.message(chat, content, more);
+  number.rows.files.set(message.message_id, () => Readable.from([bytes]));
+  const { id } = await number.send(message);
+  return (await ana.receives({ id })).message as Record<string, Record<string, unknown>>;
+}
+
+describe.each(TYPES)('a message of the type %s', (_type, content, field) => {
+  test('quotes, and mentions by number and by hidden id', async () => {
+    const mentions = ['5511900000002', '+5511900000003', '77@lid'];
+    const message = await sent(stage.ana.jid, { ...content, mentions }, { quoted: quoted() });
+    expect(message[field]!['contextInfo']).toEqual({
+      stanzaId: '3EB0Q',
+      participant: stage.ana.jid,
+      quotedMessage: { conversation: 'before' },
+      mentionedJid: [stage.ana.jid, '5511900000003@s.whatsapp.net', '77@lid'],
+    });
+  });
+
+  test('without either says neither', async () => {
+    expect((await sent(stage.ana.jid, content))[field]).not.toHaveProperty('contextInfo');
+  });
+});
+
+describe('a quote of', () => {
+  const contextOf = async (chat: string, more: Partial<QuotedMessage>) => {
+    const text: OutboundContent = { type: 'text', text: { body: 'yes' } };
+    return (await sent(chat, text, { quoted: quoted(more) }))['extendedTextMessage']!['contextInfo'];
+  };
+  const base = { stanzaId: '3EB0Q', quotedMessage: { conversation: 'before' } };
+
+  test('a message of ours names us', async () => {
+    const { ana, phone } = stage;
+    expect(await contextOf(ana.jid, { from_me: true })).toEqual({ ...base, participant: phone.jid });
+  });
+
+  test('what a member wrote in a group names the member', async () => {
+    const { ana } = stage;
+    expect(await contextOf(group, { chat: group, participant: ana.lidJid })).toEqual({
+      ...base,
+      participant: ana.lidJid,
+    });
+  });
+
+  test('what was written in another chat names the chat', async () => {
+    const { ana } = stage;
+    expect(await contextOf(ana.jid, { chat: group, participant: ana.lidJid })).toEqual({
+      ...base,
+      participant: ana.lidJid,
+      remoteJid: group,
+    });
+  });
+
+  test('what is kept no longer has an empty text', async () => {
+    const context = await contextOf(stage.ana.jid, { text: '' });
+    expect(context).toMatchObject({ stanzaId: '3EB0Q', quotedMessage: { conversation: '' } });
+  });
+});
+
+test('a mention in a group names the member', async () => {
+  const content: OutboundContent = { type: 'text', text: { body: '@ana' }, mentions: [stage.ana.lidJid] };
+  const message = await sent(group, content);
+  expect(message['extendedTextMessage']).toEqual({
+    text: '@ana',
+    contextInfo: { mentionedJid: [stage.ana.lidJid] },
+  });
+});
+
+describe.each([
+  ['of a contact', () => stage.ana.jid],
+  ['of a group', () => group],
+])('what was sent in the chat %s is', (_chat, chat) => {
+  const given = () => ({ mayWrite: () => true, signal: AbortSignal.timeout(10_000) });
+  let last = 0;
+  const newId = () => `3EB0C0FFEE${String(++last).padStart(8, '0')}${chat() === group ? 'AA' : 'BB'}`;
+
+  async function changed(change: (id: string) => Parameters<typeof stage.number.driver.change>[0]) {
+    const { number, ana } = stage;
+    const { id } = await number.sendText(chat(), 'first');
+    await ana.receives({ id });
+    const made = change(id);
+    await number.driver.change(made, given());
+    return { id, received: await ana.receives({ id: made.stanza_id }) };
+  }
+  const ours = (id: string) => ({ chat: chat(), wa_message_id: id, from_me: true, participant: null });
+
+  test('edited', async () => {
+    const { id, received } = await changed((of) => ({
+      kind: 'edit',
+      stanza_id: newId(),
+      message: ours(of),
+      text: 'second',
+    }));
+    expect(received.attributes).toMatchObject({ edit: '1' });
+    expect(received.message).toMatchObject({
+      protocolMessage: {
+        key: { remoteJid: chat(), id, fromMe: true },
+        type: 'MESSAGE_EDIT',
+        editedMessage: { conversation: 'second' },
+      },
+    });
+  });
+
+  test('deleted', async () => {
+    const { id, received } = await changed((of) => ({
+      kind: 'delete',
+      stanza_id: newId(),
+      message: ours(of),
+    }));
+    expect(received.attributes).toMatchObject({ edit: '7' });
+    expect(received.message).toMatchObject({
+      protocolMessage: { key: { remoteJid: chat(), id, fromMe: true }, type: 'REVOKE' },
+    });
+  });
+
+  test.each([
+    ['reacted to', '👍'],
+    ['freed of a reaction', ''],
+  ])('%s', async (_, emoji) => {
+    const { id, received } = await changed((of) => ({
+      kind: 'react',
+      stanza_id: newId(),
+      message: ours(of),
+      emoji,
+    }));
+    expect(received.message).toMatchObject({
+      reactionMessage: { key: { remoteJid: chat(), id, fromMe: true }, text: emoji },
+    });
+  });
+});
+
+test('what a member of a group wrote is reacted to under the name of the member', async () => {
+  const { number, ana } = stage;
+  const wrote = await ana.writes('in the group', { to: group });
+  const { from } = await number.gets(wrote);
+  const message = { chat: group, wa_message_id: wrote, from_me: false, participant: from };
+  const stanza_id = '3EB0C0FFEE00000000CC';
+  const given = { mayWrite: () => true, signal: AbortSignal.timeout(10_000) };
+  await number.driver.change({ kind: 'react', stanza_id, message, emoji: '❤' }, given);
+  expect((await ana.receives({ id: stanza_id })).message).toMatchObject({
+    reactionMessage: { key: { remoteJid: group, id: wrote, fromMe: false, participant: from }, text: '❤' },
+  });
+});
+
+test('the network has nothing to complain of', async () => {
+  expect((await stage.network.status()).violations).toEqual([]);
+});

@@ -1,0 +1,49 @@
+import { numberStage, until, type NumberStage } from '../../../testing/number.js';
+
+let stage: NumberStage;
+beforeAll(async () => {
+  stage = await numberStage();
+});
+afterAll(() => stage.close());
+
+describe('the network says no:', () => {
+  test.each(['463', '479', '405'])('%s is not tried again', async (code) => {
+    const { number, ana, network } = stage;
+    await network.rule({ on: 'message', answer: Number(code), times: 1 });
+    await expect(number.sendText(ana.jid, `refused ${code}`)).rejects.toMatchObject({
+      code: 'wa_error',
+      certain: true,
+      retriable: false,
+      text: expect.stringContaining(`(${code})`) as string,
+    });
+  });
+
+  test('463 is told to the API, which holds back messages to new contacts', async () => {
+    const { number, network, phone } = stage;
+    const bia = await network.contact('5511900000014', { name: 'Bia' });
+    const before = number.rows.restrictions.length;
+    await number.replace();
+    await network.restrict(phone.number, { minutes: 5 });
+    await expect(number.sendText(bia.jid, 'new here')).rejects.toMatchObject({ code: 'wa_error' });
+    const told = () => number.rows.restrictions.slice(before).find((until) => until !== null);
+    const minutes = (await until('it is told', told)).getTime() - Date.now();
+    expect(minutes / 60_000).toBeCloseTo(5, 0);
+    await network.lift(phone.number);
+  });
+
+  test('a number that is not on it', async () => {
+    await expect(stage.number.sendText('5511888888888@s.whatsapp.net', 'hello?')).rejects.toMatchObject({
+      code: 'recipient_not_on_whatsapp',
+      certain: true,
+    });
+  });
+});
+
+test('where nothing may be written nothing is', async () => {
+  const { number, ana, network } = stage;
+  const message = number.message(ana.jid, { type: 'text', text: { body: 'never' } });
+  await expect(number.send(message, () => false)).rejects.toMatchObject({ certain: true, retriable: true });
+  const left = await network.stanzas({});
+  expect(left.some(({ stanza }) => stanza.attrs['id'] === message.wa_message_id)).toBe(false);
+  await number.replace();
+});

@@ -1,0 +1,28 @@
+import type { SignalKeyStore } from '@whiskeysockets/baileys';
+import { writing } from '../connection/wire.js';
+import type { SessionStore } from './store.js';
+
+const GIVEN = 'sender-key-memory';
+
+/**
+ * The session as Baileys' sending sees it. Whoever is given the key of a group is noted with the message that carries
+ * it, and stored once the network has that message (`confirmKeys`): where it was lost with the connection, or the
+ * engine with it, the key is given again. Else members could not read what follows.
+ */
+export function keysWhileSending(store: SessionStore): SignalKeyStore {
+  return {
+    get: (type, ids) => store.get(type, ids),
+    set: (data) => {
+      const message = writing.getStore();
+      const { [GIVEN]: given, ...others } = data;
+      if (!message || !given) return store.set(data);
+      message.keysGiven = { ...message.keysGiven, ...given };
+      return store.set(others);
+    },
+  };
+}
+
+/** The network has the message that carried them. */
+export async function confirmKeys(store: SessionStore, given: Record<string, unknown>): Promise<void> {
+  await store.write({ [GIVEN]: given });
+}

@@ -1,0 +1,58 @@
+import { globSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
+import type { Logger } from '@gwk/core/log';
+import { libraryLogger } from './logger.js';
+
+function heard(work: (logger: ReturnType<typeof libraryLogger>) => void): unknown[] {
+  const said: unknown[] = [];
+  const note =
+    (level: string) =>
+    (...what: unknown[]) =>
+      said.push([level, ...what]);
+  work(libraryLogger({ debug: note('debug'), warn: note('warn') } as unknown as Logger));
+  return said;
+}
+
+test('of what Baileys logs, texts of warnings and errors alone are passed on', () => {
+  const secret = { rootKey: 'a root key' };
+  const said = heard((logger) => {
+    for (const level of ['trace', 'debug', 'info'] as const) logger[level](secret, 'a text');
+    logger.child(secret).warn(secret, 'a warning');
+    logger.error(secret, 'an error');
+    logger.error('an error alone');
+    logger.error(secret);
+  });
+  expect(said).toEqual([
+    ['debug', { library: 'baileys' }, 'a warning'],
+    ['warn', { library: 'baileys' }, 'an error'],
+    ['warn', { library: 'baileys' }, 'an error alone'],
+  ]);
+});
+
+/** What Baileys puts into such texts, all of it names and counts. Anything new is to be looked at before it is passed on. */
+const KNOWN = [
+  'attemptsMap[name]',
+  'hostname',
+  "isLast ? '' : ', retrying...'",
+  'keyId',
+  'keyType',
+  'lid',
+  'lidUser',
+  'msg',
+  'name',
+  'pn',
+  'retriesLeft',
+  'states[name].version',
+];
+
+test('Baileys puts nothing of messages and keys into these texts', () => {
+  const lib = dirname(createRequire(import.meta.url).resolve('@whiskeysockets/baileys'));
+  const sources = globSync('**/*.js', { cwd: lib }).map((file) => readFileSync(`${lib}/${file}`, 'utf8'));
+  const calls = sources.flatMap((source) => source.match(/logger\??\.(?:warn|error)\([^;]*`[^`]*`/g) ?? []);
+  expect(calls.length).toBeGreaterThan(5);
+  const put = calls.flatMap((call) =>
+    [...call.matchAll(/\$\{((?:[^{}]|\{[^}]*\})*)\}/g)].map(([, what]) => what!),
+  );
+  expect([...new Set(put)].sort()).toEqual(KNOWN);
+});

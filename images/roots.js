@@ -1,0 +1,127 @@
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  copyFileSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { packagesOf } from './packages.js';
+import { APP, COMMON_FILES, isNeeded, isNeededOfWorkspace, NODE, USER } from './programs.js';
+
+/**
+ * The file systems of images. Two layers each: `runtime`, which is the same for all programs of the same libraries,
+ * and `program`.
+ */
+
+const PASSWD = `root:x:0:0:root:/nonexistent:/sbin/nologin
+nonroot:x:${USER}:${USER}:nonroot:/tmp:/sbin/nologin
+`;
+const GROUP = `root:x:0:
+nonroot:x:${USER}:
+`;
+
+/** Node and what it links to. */
+export function makeRuntime(target) {
+  write(target, '/etc/passwd', PASSWD);
+  write(target, '/etc/group', GROUP);
+  write(target, '/etc/nsswitch.conf', 'hosts: files dns\n');
+  mkdirSync(join(target, 'tmp'), { recursive: true });
+  chmodSync(join(target, 'tmp'), 0o1777);
+  const node = realpathSync(process.execPath);
+  copy(node, join(target, NODE));
+  // The symbols of a debugger are a seventh of it. Without binutils it is left as it is.
+  spawnSync('strip', [join(target, NODE)]);
+  chmodSync(join(target, NODE), 0o755);
+  for (const library of librariesOf(node)) copyLibrary(target, library);
+}
+
+/** What one program needs beside the runtime. */
+export function makeProgram(root, image, target) {
+  for (const file of [...COMMON_FILES, ...image.files]) copy(join(root, file), join(target, APP, file));
+  writeEntry(root, target);
+  for (const workspace of image.workspaces) {
+    copyTree(join(root, workspace), join(target, APP, workspace), isNeededOfWorkspace);
+    link(target, `${APP}/node_modules/@gwk/${workspace}`, `../../${workspace}`);
+  }
+  const packages = packagesOf(root, image);
+  for (const { name, path } of packages) {
+    copyTree(join(root, path), join(target, APP, path), (file) => isNeeded(name, file));
+  }
+  for (const program of image.hostPrograms) {
+    copy(realpathSync(program), join(target, program));
+    for (const library of librariesOf(program)) copyLibrary(target, library);
+  }
+  copyAddonLibraries(target);
+  return packages;
+}
+
+/** Without a shell there is no env: the command names its Node itself. */
+function writeEntry(root, target) {
+  const source = readFileSync(join(root, 'bin/gwk.js'), 'utf8');
+  write(target, `${APP}/bin/gwk.js`, source.replace(/^#!.*/, `#!${NODE}`));
+  chmodSync(join(target, APP, 'bin/gwk.js'), 0o755);
+  link(target, '/usr/bin/gwk', '../../app/bin/gwk.js');
+}
+
+/** Paths of shared libraries as ldd finds them, and the loader itself. */
+function librariesOf(binary) {
+  const done = spawnSync('ldd', [binary], { encoding: 'utf8' });
+  if (done.status !== 0) return [];
+  const found = done.stdout.matchAll(/(?:=>\s*)?(\/\S+)\s+\(0x/g);
+  return [...found].map(([, path]) => path);
+}
+
+/** At the path where the loader looks; folders that are links on this machine are folders in the image. */
+function copyLibrary(target, path) {
+  copy(realpathSync(path), join(target, path));
+}
+
+/** What native parts of packages link to, where the runtime has it not. */
+function copyAddonLibraries(target) {
+  const addons = files(target).filter((file) => /\.(node|so(\.\d+)*)$/.test(file));
+  for (const addon of addons) {
+    const own = librariesOf(join(target, addon)).filter((path) => !path.startsWith(target));
+    for (const path of own) copyLibrary(target, path);
+  }
+}
+
+function copyTree(from, to, wanted) {
+  for (const file of files(from)) {
+    if (wanted(file)) copy(join(from, file), join(to, file));
+  }
+}
+
+/** Files of a folder, not of the packages inside it, in one order. */
+function files(folder, prefix = '') {
+  const entries = readdirSync(join(folder, prefix), { withFileTypes: true });
+  return entries
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .flatMap((entry) => {
+      const path = prefix === '' ? entry.name : `${prefix}/${entry.name}`;
+      if (entry.isDirectory())
+        return entry.name === 'node_modules' && prefix === '' ? [] : files(folder, path);
+      return [path];
+    });
+}
+
+function copy(from, to) {
+  mkdirSync(dirname(to), { recursive: true });
+  copyFileSync(from, to);
+  chmodSync(to, lstatSync(from).mode & 0o111 ? 0o755 : 0o644);
+}
+
+function write(target, path, text) {
+  mkdirSync(dirname(join(target, path)), { recursive: true });
+  writeFileSync(join(target, path), text, { mode: 0o644 });
+}
+
+function link(target, path, to) {
+  mkdirSync(dirname(join(target, path)), { recursive: true });
+  symlinkSync(to, join(target, path));
+}

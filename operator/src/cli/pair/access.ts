@@ -1,0 +1,45 @@
+import { kubeAccess, kubeConfigAccess, type KubeAccess } from '../../cluster/kubernetes/access.js';
+import { CliError, findTarget } from '../instances/target.js';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * What is named comes first (a kubeconfig, a context), then the gateway on this machine, then whatever kubectl would
+ * use. @throws CliError
+ */
+export async function accessFor(
+  { kubeconfig, context }: { kubeconfig?: string; context?: string },
+  env: Environment,
+  from: string,
+): Promise<KubeAccess> {
+  const named = kubeconfig !== undefined || context !== undefined || env['KUBECONFIG'] !== undefined;
+  const local = named ? null : localAccess(env, from);
+  if (local) return local;
+  try {
+    if (kubeconfig === undefined && context === undefined) return await kubeAccess();
+    const { KubeConfig } = await import('@kubernetes/client-node');
+    const kube = new KubeConfig();
+    if (kubeconfig === undefined) kube.loadFromDefault();
+    else kube.loadFromFile(kubeconfig);
+    if (context !== undefined) kube.setCurrentContext(context);
+    if (!kube.getCurrentCluster()) throw new Error(`there is no context ${kube.getCurrentContext()}`);
+    return kubeConfigAccess(kube);
+  } catch (error) {
+    throw new CliError(`no cluster was found: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+function localAccess(env: Environment, from: string): KubeAccess | null {
+  try {
+    const { url, token } = findTarget(env, from);
+    return {
+      server: url.replace(/\/$/, ''),
+      namespace: null,
+      headers: () => Promise.resolve({ authorization: `Bearer ${token}` }),
+      dispatcher: () => Promise.resolve(undefined),
+    };
+  } catch (error) {
+    if (error instanceof CliError && env['GWK_CLUSTER_URL'] === undefined) return null;
+    throw error;
+  }
+}

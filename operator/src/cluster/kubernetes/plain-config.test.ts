@@ -1,0 +1,43 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { temporaryFolder } from '../../testing/folder.js';
+import { plainAccess } from './plain-config.js';
+
+const folder = temporaryFolder();
+afterAll(() => folder.remove());
+
+function config(cluster: object, user: object, more: object = {}): string {
+  const path = join(folder.path, 'config');
+  const whole = {
+    'current-context': 'c',
+    contexts: [{ name: 'c', context: { cluster: 'k', user: 'u', namespace: 'shops' } }],
+    clusters: [{ name: 'k', cluster }],
+    users: [{ name: 'u', user }],
+    ...more,
+  };
+  writeFileSync(path, stringify(whole));
+  return path;
+}
+const server = 'https://10.0.0.1:6443/';
+
+test('a token is read', async () => {
+  const access = plainAccess(config({ server }, { token: 'abc' }))!;
+  expect([access.server, access.namespace]).toEqual(['https://10.0.0.1:6443', 'shops']);
+  expect(await access.headers()).toEqual({ authorization: 'Bearer abc' });
+});
+
+test('certificates are read, from files beside it too', () => {
+  writeFileSync(join(folder.path, 'ca.crt'), 'the authority');
+  const user = { 'client-certificate-data': 'YQ==', 'client-key-data': 'Yg==' };
+  expect(plainAccess(config({ server, 'certificate-authority': 'ca.crt' }, user))).not.toBeNull();
+});
+
+test.each([
+  ['a plugin', { server }, { exec: { command: 'aws' } }, {}],
+  ['a certificate that is not to be checked', { server, 'insecure-skip-tls-verify': true }, {}, {}],
+  ['a proxy', { server, 'proxy-url': 'http://proxy' }, { token: 'x' }, {}],
+  ['no context', { server }, { token: 'x' }, { 'current-context': 'other' }],
+])('%s is left to client-node', (_, cluster, user, more) => {
+  expect(plainAccess(config(cluster, user, more))).toBeNull();
+});

@@ -1,0 +1,155 @@
+import type { OperatorResponse } from '@gwk/core/protocol/operator';
+import type { InstanceResource } from '@gwk/core/resources/manifest';
+import { PAIRING_ANNOTATION, type PairingView, type PairingWish } from '@gwk/core/resources/pairing-wish';
+import { resource } from '../testing/build.js';
+import { recordingLog, until } from '../testing/folder.js';
+import { nextStep, PairingDesk } from './desk.js';
+
+type Seen = OperatorResponse<'pair'>;
+const wish = (special: Partial<PairingWish> = {}): PairingWish => ({
+  id: 'first',
+  method: 'qr',
+  phone: null,
+  until: new Date(Date.now() + 60_000).toISOString(),
+  ...special,
+});
+const seen = (special: Partial<Seen> = {}): Seen => ({
+  state: 'pending_pair',
+  open: true,
+  code: null,
+  code_expires_at: null,
+  error: null,
+  ...special,
+});
+
+describe('what there is to show', () => {
+  const CASES: [sentence: string, seen: Partial<Seen>, expected: 'paired' | Partial<PairingView>][] = [
+    ['nothing yet while the engine starts', {}, { code: null, error: null }],
+    ['the code on display', { code: '2@x', code_expires_at: null }, { code: '2@x', error: null }],
+    ['why the session ended', { open: false, error: 'timeout' }, { code: null, error: 'timeout' }],
+    ['that somebody closed it', { open: false }, { code: null, error: 'the pairing was closed' }],
+    ['nothing once a phone has paired', { state: 'connecting', open: false }, 'paired'],
+    ['nothing of a number that is banned, which is a paired one', { state: 'banned', open: false }, 'paired'],
+    ['a code for a number that was logged out', { state: 'logged_out', code: '2@y' }, { code: '2@y' }],
+  ];
+  test.each(CASES)('%s', (_, special, expected) => {
+    const step = nextStep(wish(), seen(special));
+    if (expected === 'paired') expect(step).toBe('paired');
+    else expect(step).toMatchObject({ view: { wish: 'first', ...expected } });
+  });
+});
+
+class Stage {
+  now: Seen = seen();
+  fails = 0;
+  readonly opened: unknown[] = [];
+  readonly shown: (PairingView | null)[] = [];
+  readonly desk = new PairingDesk({
+    port: {
+      pair: (_, open) => {
+        if (this.fails-- > 0) return Promise.reject(new Error('no answer'));
+        if (open) this.opened.push(open);
+        return Promise.resolve(this.now);
+      },
+    },
+    show: (_, view) => {
+      this.shown.push(view);
+      return Promise.resolve();
+    },
+    log: recordingLog([]),
+    lookMs: 5,
+  });
+
+  sees(wanted: PairingWish | null): void {
+    const annotations: Record<string, string> = wanted
+      ? { [PAIRING_ANNOTATION]: JSON.stringify(wanted) }
+      : {};
+    const given: InstanceResource = resource({}, { annotations });
+    this.desk.look({ key: 'default/shop', uid: given.metadata.uid }, given, 'the-id');
+  }
+
+  until(what: string, look: () => boolean): Promise<boolean> {
+    return until(what, look);
+  }
+}
+
+describe('a wish on a resource', () => {
+  let stage: Stage;
+  beforeEach(() => (stage = new Stage()));
+  afterEach(() => stage.desk.close());
+
+  test('opens one session, shows each code once, and takes the last down when the phone has paired', async () => {
+    stage.sees(wish());
+    stage.sees(wish());
+    await stage.until('it is looked for', () => stage.shown.length === 1);
+    stage.now = seen({ code: '2@one' });
+    await stage.until('the first', () => stage.shown.at(-1)?.code === '2@one');
+    stage.now = seen({ code: '2@two' });
+    await stage.until('the second', () => stage.shown.at(-1)?.code === '2@two');
+    stage.now = seen({ state: 'connecting', open: false });
+    await stage.until('it is over', () => stage.shown.at(-1) === null);
+    expect(stage.opened).toEqual([{ method: 'qr', phone: null }]);
+    expect(stage.shown.map((view) => view && view.code)).toEqual([null, '2@one', '2@two', null]);
+  });
+
+  test('that is over is not served again, another one is', async () => {
+    stage.now = seen({ state: 'connecting', open: false });
+    stage.sees(wish());
+    await stage.until('it is over', () => stage.shown.length === 1);
+    stage.sees(wish());
+    stage.now = seen();
+    stage.sees(wish({ id: 'second', method: 'code', phone: '5511999990000' }));
+    await stage.until('the second', () => stage.opened.length === 2);
+    expect(stage.opened[1]).toEqual({ method: 'code', phone: '5511999990000' });
+  });
+
+  test('that is replaced by another gives way to it', async () => {
+    stage.now = seen({ code: '2@one' });
+    stage.sees(wish());
+    await stage.until('the first is shown', () => stage.shown.length === 1);
+    stage.sees(wish({ id: 'second' }));
+    await stage.until('the second is shown', () => stage.shown.at(-1)?.wish === 'second');
+    expect(stage.shown.map((view) => view && view.wish)).toEqual(['first', null, 'second']);
+  });
+
+  test('that is taken back takes down what was shown', async () => {
+    stage.now = seen({ code: '2@one' });
+    stage.sees(wish());
+    await stage.until('it is shown', () => stage.shown.length === 1);
+    stage.sees(null);
+    await stage.until('it is taken down', () => stage.shown.at(-1) === null);
+  });
+
+  test('whose time is over opens nothing', async () => {
+    stage.sees(wish({ until: new Date(Date.now() - 1000).toISOString() }));
+    await stage.until('what is left of it is taken down', () => stage.shown.length === 1);
+    expect(stage.shown).toEqual([null]);
+    expect(stage.opened).toEqual([]);
+  });
+
+  test('while the API is away is tried again', async () => {
+    stage.fails = 3;
+    stage.sees(wish());
+    await stage.until('it is opened', () => stage.opened.length === 1);
+  });
+
+  test('of a session that ended tells why, and opens no other', async () => {
+    stage.now = seen({ open: false, error: 'timeout' });
+    stage.sees(wish());
+    await stage.until('it is told', () => stage.shown.length === 1);
+    expect(stage.shown).toEqual([expect.objectContaining({ error: 'timeout', code: null })]);
+    await stage.desk.close();
+    expect(stage.opened).toHaveLength(1);
+  });
+
+  test.each([
+    ['is not JSON', 'pair me'],
+    ['asks for a code without the phone', JSON.stringify(wish({ method: 'code' }))],
+    ['names a method that there is not', JSON.stringify({ ...wish(), method: 'telepathy' })],
+  ])('that %s is none', async (_, text) => {
+    const given = resource({}, { annotations: { [PAIRING_ANNOTATION]: text } });
+    stage.desk.look({ key: 'default/shop', uid: given.metadata.uid }, given, 'the-id');
+    await stage.desk.close();
+    expect([stage.opened, stage.shown]).toEqual([[], []]);
+  });
+});

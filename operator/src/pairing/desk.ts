@@ -1,0 +1,123 @@
+import type { Logger } from '@gwk/core/log';
+import type { OperatorResponse } from '@gwk/core/protocol/operator';
+import type { InstanceResource } from '@gwk/core/resources/manifest';
+import { readPairingWish, type PairingView, type PairingWish } from '@gwk/core/resources/pairing-wish';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Target } from '../cluster/cluster.js';
+import type { InternalPort } from '../controller/internal-port.js';
+
+export interface PairingDeskOptions {
+  port: Pick<InternalPort, 'pair'>;
+  /** Puts up what is to be seen; null takes it down. Repeatable. */
+  show: (target: Target, view: PairingView | null) => Promise<void>;
+  log: Logger;
+  /** How often it is looked for the next code. */
+  lookMs?: number;
+}
+
+interface Serving {
+  wish: PairingWish;
+  over: AbortController;
+  done: Promise<void>;
+  /** Another wish that came meanwhile. */
+  next: PairingWish | null;
+}
+
+const LOOK_MS = 1000;
+/** Wishes that are over and not yet taken off their resource. */
+const MAX_REMEMBERED = 10_000;
+
+/**
+ * Serves wishes for pairing (`gwk pair`) beside the reconcile, which only tells it what it sees: opening a session
+ * makes an engine wanted, and the reconcile starts it. Everything here may be forgotten: an operator that starts anew
+ * finds the wish on the resource, and the session open.
+ */
+export class PairingDesk {
+  readonly #options: PairingDeskOptions;
+  /** By uid. */
+  readonly #serving = new Map<string, Serving>();
+  /** Ids of wishes that are over, by uid. */
+  readonly #over = new Map<string, string>();
+  #closed = false;
+
+  constructor(options: PairingDeskOptions) {
+    this.#options = options;
+  }
+
+  /** Must be cheap: it is told of every instance at every pass. */
+  look(target: Target, resource: InstanceResource, instanceId: string): void {
+    const wish = readPairingWish(resource.metadata.annotations);
+    const serving = this.#serving.get(target.uid);
+    if (serving && serving.wish.id !== wish?.id) {
+      serving.next = wish;
+      serving.over.abort();
+    }
+    if (!serving && wish) this.#begin(target, wish, instanceId);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const { over } of this.#serving.values()) over.abort();
+    await Promise.all([...this.#serving.values()].map(({ done }) => done));
+  }
+
+  #begin(target: Target, wish: PairingWish, instanceId: string): void {
+    if (this.#closed || this.#over.get(target.uid) === wish.id) return;
+    const over = new AbortController();
+    const done = this.#serve(target, wish, { instanceId, signal: over.signal }).finally(() => {
+      const next = this.#serving.get(target.uid)?.next;
+      this.#serving.delete(target.uid);
+      this.#remember(target.uid, wish.id);
+      if (next) this.#begin(target, next, instanceId);
+    });
+    this.#serving.set(target.uid, { wish, over, done, next: null });
+  }
+
+  async #serve(
+    target: Target,
+    wish: PairingWish,
+    { instanceId, signal }: { instanceId: string; signal: AbortSignal },
+  ): Promise<void> {
+    const { port, show, log, lookMs = LOOK_MS } = this.#options;
+    const until = Date.parse(wish.until);
+    let [opened, shown] = [false, ''];
+    while (!signal.aborted && Date.now() < until) {
+      try {
+        const { method, phone } = wish;
+        const now = await port.pair(instanceId, opened ? null : { method, phone });
+        opened = true;
+        const step = nextStep(wish, now);
+        if (step === 'paired') break;
+        const text = JSON.stringify(step.view);
+        if (text !== shown) await show(target, step.view);
+        shown = text;
+        // What went wrong stays to be read until whoever wished has read it.
+      } catch (error) {
+        log.info({ instance: target.key, err: error }, 'a pairing could not be looked after; trying again');
+      }
+      await sleep(lookMs, undefined, { signal }).catch(() => undefined);
+    }
+    await show(target, null).catch((error: unknown) =>
+      log.info({ instance: target.key, err: error }, 'what was put up for a pairing could not be taken down'),
+    );
+  }
+
+  #remember(uid: string, wish: string): void {
+    this.#over.set(uid, wish);
+    const [oldest] = this.#over.keys();
+    if (this.#over.size > MAX_REMEMBERED && oldest !== undefined) this.#over.delete(oldest);
+  }
+}
+
+type Seen = OperatorResponse<'pair'>;
+
+/** What there is to show of a pairing for this wish. */
+export function nextStep(
+  { id, method }: PairingWish,
+  { state, open, code, code_expires_at: expiresAt, error }: Seen,
+): 'paired' | { view: PairingView } {
+  const paired = state !== 'pending_pair' && state !== 'logged_out';
+  if (paired) return 'paired';
+  const why = open ? null : (error ?? 'the pairing was closed');
+  return { view: { wish: id, method, code, expiresAt, error: why } };
+}

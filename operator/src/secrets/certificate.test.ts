@@ -1,0 +1,57 @@
+import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, request } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { makeServerCertificate } from './certificate.js';
+
+const NAMES = ['gwk-internal.messages.svc', 'gwk-internal'];
+
+test('is for its names, for ten years, by an authority that can sign no other authority', () => {
+  const { ca, cert } = makeServerCertificate(NAMES, new Date('2026-11-21T12:00:00Z'));
+  const [authority, server] = [new X509Certificate(ca), new X509Certificate(cert)];
+  expect(server.subjectAltName).toBe('DNS:gwk-internal.messages.svc, DNS:gwk-internal');
+  expect(server.validFromDate).toEqual(new Date('2026-11-20T12:00:00Z'));
+  expect(server.validToDate).toEqual(new Date('2036-11-18T12:00:00Z'));
+  expect(server.ca).toBe(false);
+  expect(authority.ca).toBe(true);
+  expect(server.checkIssued(authority)).toBe(true);
+  expect(server.verify(authority.publicKey)).toBe(true);
+});
+
+async function ask(serverCa: ReturnType<typeof makeServerCertificate>, ca: string, servername: string) {
+  const { cert, key } = serverCa;
+  const server = createServer({ cert, key }, (_, response) => response.end('ok')).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  try {
+    const { port } = server.address() as AddressInfo;
+    return await new Promise<string>((resolve) => {
+      request({ host: '127.0.0.1', port, ca, servername, agent: false }, (answer) => {
+        answer.resume();
+        resolve('trusted');
+      })
+        .on('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+        .end();
+    });
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+test.each([
+  ['its own authority and one of its names are trusted', 'own', 'gwk-internal', 'trusted'],
+  ['the authority of another installation is not', 'other', 'gwk-internal', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
+  ['another name is not', 'own', 'elsewhere', 'ERR_TLS_CERT_ALTNAME_INVALID'],
+])('%s', async (_case, whose, name, outcome) => {
+  const made = makeServerCertificate(NAMES);
+  const { ca } = whose === 'own' ? made : makeServerCertificate(NAMES);
+  expect(await ask(made, ca, name)).toBe(outcome);
+});
+
+test('every certificate has a number of its own, also one whose first bit is set', () => {
+  const numbers = Array.from(
+    { length: 20 },
+    () => new X509Certificate(makeServerCertificate(NAMES).cert).serialNumber,
+  );
+  expect(new Set(numbers).size).toBe(20);
+});

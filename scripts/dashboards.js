@@ -1,0 +1,8 @@
+// Writes the dashboards for Grafana (charts/gwk/dashboards) from their description.
+import { writeFileSync } from 'node:fs';
+import { DASHBOARDS } from './dashboards/dashboards.js';
+
+for (const [name, dashboard] of Object.entries(DASHBOARDS)) {
+  const file = new URL(`../charts/gwk/dashboards/${name}.json`, import.meta.url);
+  writeFileSync(file, `${JSON.stringify(dashboard, undefined, 2)}\n`);
+}

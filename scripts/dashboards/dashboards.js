@@ -1,0 +1,218 @@
+import { BYTES, dashboard, lines, NONE_IS_GOOD, number, PER_SECOND, quantile, SECONDS } from './grafana.js';
+
+const OF = '{namespace=~"$namespace"}';
+const of = (more) => `{namespace=~"$namespace",${more}}`;
+const namespaces = (metric) => ({
+  name: 'namespace',
+  label: 'Namespace',
+  query: `label_values(${metric}, namespace)`,
+  all: true,
+});
+
+const fleet = dashboard({
+  uid: 'gwk-fleet',
+  title: 'gwk: fleet',
+  description: 'All numbers, the way of messages, and the programs that carry them.',
+  variables: [namespaces('gwk_http_requests_in_flight')],
+  rows: [
+    [
+      number('Connected', `max(gwk_instances${of('state="connected"')})`),
+      number('Down for over 5 minutes', `max(gwk_instances_down${OF})`, NONE_IS_GOOD),
+      number('Banned', `max(gwk_instances${of('state="banned"')})`, NONE_IS_GOOD),
+      number('Oldest message that may leave', `max(gwk_send_queue_age_seconds${OF})`, SECONDS),
+    ],
+    [
+      lines('Numbers by state', { '{{state}}': `max by (state) (gwk_instances${OF})` }),
+      lines(
+        'Messages',
+        {
+          accepted: `sum(rate(gwk_messages_accepted_total${OF}[5m]))`,
+          '{{status}}': `sum by (status) (rate(gwk_message_statuses_total${OF}[5m]))`,
+          received: `sum(rate(gwk_messages_received_total${OF}[5m]))`,
+        },
+        PER_SECOND,
+      ),
+      lines(
+        'Failures by code',
+        { '{{code}}': `sum by (code) (rate(gwk_message_statuses_total${of('status="failed"')}[5m]))` },
+        PER_SECOND,
+      ),
+    ],
+    [
+      lines(
+        'Accepted to sent',
+        {
+          p50: quantile(0.5, 'gwk_message_sent_seconds', OF),
+          p99: quantile(0.99, 'gwk_message_sent_seconds', OF),
+        },
+        SECONDS,
+      ),
+      lines(
+        'Sent to delivered',
+        {
+          p50: quantile(0.5, 'gwk_message_delivered_seconds', OF),
+          p90: quantile(0.9, 'gwk_message_delivered_seconds', OF),
+        },
+        SECONDS,
+      ),
+      lines('Messages that have not left', {
+        '{{state}}': `max by (state) (gwk_send_queue_messages${OF})`,
+      }),
+    ],
+    [
+      lines(
+        'Requests by status',
+        { '{{status}}': `sum by (status) (rate(gwk_http_request_duration_seconds_count${OF}[5m]))` },
+        PER_SECOND,
+      ),
+      lines(
+        'Time of requests',
+        {
+          p50: quantile(0.5, 'gwk_http_request_duration_seconds', OF),
+          p99: quantile(0.99, 'gwk_http_request_duration_seconds', OF),
+          'p99 of engines and operator': quantile(0.99, 'gwk_internal_call_duration_seconds', OF),
+        },
+        SECONDS,
+      ),
+      lines('Connections to Postgres', {
+        '{{pod}} busy': `sum by (pod) (gwk_database_pool_connections${of('state="busy"')})`,
+        '{{pod}} waiting': `sum by (pod) (gwk_database_pool_waiting${OF})`,
+      }),
+    ],
+    [
+      lines('Lost connections by reason', {
+        '{{reason}}': `sum by (reason) (increase(gwk_engine_disconnections_total${OF}[15m]))`,
+      }),
+      lines('Engines by phase of their pod', { '{{phase}}': `sum by (phase) (gwk_operator_pods${OF})` }),
+      lines('Operator', {
+        'Instances waiting': `max(gwk_operator_queue_depth${OF})`,
+        leaders: `sum(gwk_operator_leader${OF})`,
+        'engines waiting for an upgrade': `max(gwk_operator_rollout${of('state="waiting"')})`,
+      }),
+    ],
+    [
+      lines('Redis answers in', { '{{pod}}': `max by (pod) (gwk_redis_ping_seconds${OF})` }, SECONDS),
+      lines('Database', { size: `max(gwk_database_size_bytes${OF})` }, BYTES),
+      lines('Content beyond its time', { late: `max(gwk_retention_late_seconds${OF})` }, SECONDS),
+    ],
+  ],
+});
+
+const OWN = '{namespace=~"$namespace",pod=~"$pod"}';
+const own = (more) => `{namespace=~"$namespace",pod=~"$pod",${more}}`;
+
+const instance = dashboard({
+  uid: 'gwk-instance',
+  title: 'gwk: one number',
+  description: 'What the engine of one number does.',
+  variables: [
+    namespaces('gwk_instance_connected'),
+    {
+      name: 'instance_id',
+      label: 'Instance',
+      query: 'label_values(gwk_instance_connected{namespace=~"$namespace"}, instance_id)',
+    },
+    {
+      name: 'pod',
+      label: 'Pod',
+      query: 'label_values(gwk_instance_connected{instance_id=~"$instance_id"}, pod)',
+      all: true,
+    },
+  ],
+  rows: [
+    [
+      number('Connected', `max(gwk_instance_connected${OWN})`),
+      number('Lease ends in', `max(gwk_engine_lease_seconds${OWN})`, SECONDS),
+      number('Messages in hand', `sum(gwk_engine_held_messages${OWN})`),
+      number('Resident memory', `max(process_resident_memory_bytes${OWN})`, BYTES),
+    ],
+    [
+      lines('State', { '{{state}}': `max by (state) (gwk_instance_state${OWN})` }, { max: 1, min: 0 }),
+      lines('Lost connections by reason', {
+        '{{reason}}': `sum by (reason) (increase(gwk_engine_disconnections_total${OWN}[15m]))`,
+      }),
+    ],
+    [
+      lines(
+        'Messages by how they ended here',
+        { '{{conclusion}}': `sum by (conclusion) (rate(gwk_engine_messages_total${OWN}[5m]))` },
+        PER_SECOND,
+      ),
+      lines(
+        'Claim to conclusion',
+        {
+          p50: quantile(0.5, 'gwk_engine_message_seconds', OWN),
+          p99: quantile(0.99, 'gwk_engine_message_seconds', OWN),
+        },
+        SECONDS,
+      ),
+      lines('Sent again for want of an answer', {
+        doubts: `sum(increase(gwk_engine_doubts_total${OWN}[15m]))`,
+      }),
+    ],
+    [
+      lines('Received', { messages: `sum(rate(gwk_engine_received_total${OWN}[5m]))` }, PER_SECOND),
+      lines(
+        'Keys stored in',
+        {
+          p50: quantile(0.5, 'gwk_engine_session_write_seconds', OWN),
+          p99: quantile(0.99, 'gwk_engine_session_write_seconds', OWN),
+        },
+        SECONDS,
+      ),
+      lines(
+        'Resident memory',
+        { '{{pod}}': `max by (pod) (process_resident_memory_bytes${own('pod!=""')})` },
+        BYTES,
+      ),
+    ],
+  ],
+});
+
+const webhooks = dashboard({
+  uid: 'gwk-webhooks',
+  title: 'gwk: webhooks',
+  description: 'Deliveries, their destinations, and the worker that makes them.',
+  variables: [namespaces('gwk_webhook_calls_in_flight')],
+  rows: [
+    [
+      number('Late by', `max(gwk_webhook_queue_age_seconds${OF})`, SECONDS),
+      number('Not ended', `max(gwk_webhook_queue_deliveries${OF})`),
+      number('Disabled by gwk', `max(gwk_webhook_endpoints${of('state="disabled_by_gwk"')})`, NONE_IS_GOOD),
+    ],
+    [
+      lines(
+        'Attempts',
+        { '{{verdict}}': `sum by (verdict) (rate(gwk_webhook_attempts_total${OF}[5m]))` },
+        PER_SECOND,
+      ),
+      lines(
+        'Destinations answer in',
+        {
+          p50: quantile(0.5, 'gwk_webhook_latency_seconds', OF),
+          p90: quantile(0.9, 'gwk_webhook_latency_seconds', OF),
+          p99: quantile(0.99, 'gwk_webhook_latency_seconds', OF),
+        },
+        SECONDS,
+      ),
+    ],
+    [
+      lines('Backlog', { deliveries: `max(gwk_webhook_queue_deliveries${OF})` }),
+      lines('Late by', { oldest: `max(gwk_webhook_queue_age_seconds${OF})` }, SECONDS),
+      lines('Calls in flight', { '{{pod}}': `sum by (pod) (gwk_webhook_calls_in_flight${OF})` }),
+    ],
+    [
+      lines('Destinations', { '{{state}}': `max by (state) (gwk_webhook_endpoints${OF})` }),
+      lines('Loops that failed', {
+        '{{sweep}}': `sum by (sweep) (increase(gwk_worker_sweeps_total${of('result="error"')}[15m]))`,
+      }),
+      lines('Files', {
+        '{{result}}': `sum by (result) (rate(gwk_preparations_total${OF}[5m]))`,
+        'oldest waits (s)': `max(gwk_preparation_age_seconds${OF})`,
+      }),
+    ],
+  ],
+});
+
+/** By the name of their file in charts/gwk/dashboards. */
+export const DASHBOARDS = { fleet, instance, webhooks };

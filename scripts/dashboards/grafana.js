@@ -1,0 +1,87 @@
+// From rows of panels to what Grafana imports.
+
+const COLUMNS = 24;
+const HEIGHT = 8;
+const SOURCE = { type: 'prometheus', uid: '${datasource}' };
+
+/** A panel of lines. Queries by the text of their legend. @param {object} [look] of its `fieldConfig.defaults` */
+export const lines = (title, queries, look = {}) => ({ type: 'timeseries', title, queries, look });
+
+/** One number of now. */
+export const number = (title, query, look = {}) => ({ type: 'stat', title, queries: { '': query }, look });
+
+/** @param rows arrays of panels, each row as wide as the page */
+export function dashboard({ uid, title, description, variables, rows }) {
+  let id = 0;
+  const panels = rows.flatMap((row, index) => {
+    const w = Math.floor(COLUMNS / row.length);
+    return row.map((panel, place) => ({
+      ...drawn(panel),
+      id: (id += 1),
+      gridPos: { x: place * w, y: index * HEIGHT, w, h: HEIGHT },
+    }));
+  });
+  return {
+    uid,
+    title,
+    description,
+    tags: ['gwk'],
+    schemaVersion: 39,
+    editable: true,
+    refresh: '30s',
+    time: { from: 'now-6h', to: 'now' },
+    templating: { list: [DATA_SOURCE, ...variables.map(variable)] },
+    panels,
+  };
+}
+
+const DATA_SOURCE = { name: 'datasource', label: 'Data source', type: 'datasource', query: 'prometheus' };
+
+function variable({ name, label, query, all = false }) {
+  return {
+    name,
+    label,
+    type: 'query',
+    datasource: SOURCE,
+    query: { query, refId: name },
+    refresh: 2,
+    sort: 1,
+    includeAll: all,
+    multi: all,
+    ...(all && { allValue: '.*', current: { text: 'All', value: '$__all' } }),
+  };
+}
+
+function drawn({ type, title, queries, look }) {
+  return {
+    type,
+    title,
+    datasource: SOURCE,
+    fieldConfig: { defaults: look, overrides: [] },
+    options: type === 'stat' ? { reduceOptions: { calcs: ['lastNotNull'] } } : { tooltip: { mode: 'multi' } },
+    targets: Object.entries(queries).map(([legendFormat, expr], index) => ({
+      refId: String.fromCharCode('A'.charCodeAt(0) + index),
+      datasource: SOURCE,
+      expr,
+      ...(legendFormat && { legendFormat }),
+    })),
+  };
+}
+
+export const SECONDS = { unit: 's' };
+export const BYTES = { unit: 'bytes' };
+export const PER_SECOND = { unit: 'ops' };
+/** Red from the first one. */
+export const NONE_IS_GOOD = {
+  thresholds: {
+    mode: 'absolute',
+    steps: [
+      { color: 'green', value: null },
+      { color: 'red', value: 1 },
+    ],
+  },
+};
+
+/** @param {string} histogram name without its suffix */
+export const quantile = (share, histogram, selector) =>
+  `histogram_quantile(${share}, sum by (le) (rate(${histogram}_bucket${selector}[5m])))`;

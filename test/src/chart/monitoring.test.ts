@@ -1,0 +1,97 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { find, LEAST, podsOf, render } from '../harness/chart/render.js';
+import { describeChart } from '../harness/chart/suite.js';
+import { WAYS } from '../harness/chart/values.js';
+import type { KubeObject } from '../harness/kubernetes/test-cluster.js';
+import { ROOT } from '../harness/program.js';
+import { readRules, type Rule } from '../monitoring/rules.js';
+
+interface Monitor {
+  selector: { matchLabels: Record<string, string> };
+  namespaceSelector?: object;
+  podMetricsEndpoints: { port: string; path: string; interval: string }[];
+}
+const specOf = <T>(object: KubeObject) => object['spec'] as T;
+const watched = (more: object = {}) =>
+  render({ ...LEAST, ...more, monitoring: { podMonitors: { enabled: true }, rules: { enabled: true } } });
+
+describeChart('what the chart gives Prometheus and Grafana', () => {
+  test('nothing, unless it is asked to', () => {
+    const kinds = render(LEAST).map(({ kind }) => kind);
+    expect(kinds).not.toContain('PodMonitor');
+    expect(kinds).not.toContain('PrometheusRule');
+  });
+
+  test.each(['api', 'worker', 'operator'])(
+    'the monitor of %s selects its pods, and a port that they have',
+    (name) => {
+      const objects = watched();
+      const { selector, podMetricsEndpoints } = specOf<Monitor>(find(objects, 'PodMonitor', `gwk-${name}`));
+      const selected = [...podsOf(objects)].filter(([, { metadata }]) =>
+        Object.entries(selector.matchLabels).every(([label, value]) => metadata.labels[label] === value),
+      );
+      expect(selected.map(([pod]) => pod)).toEqual([`Deployment/gwk-${name}`]);
+      const ports = selected[0]![1].spec.containers[0]!.ports!.map((port) => port.name);
+      expect(ports).toContain(podMetricsEndpoints[0]!.port);
+    },
+  );
+
+  test.each<[string, object, object]>([
+    ['those of the release', {}, { matchNames: ['messages'] }],
+    ['those that are served', { operator: { namespaces: ['a', 'b'] } }, { matchNames: ['a', 'b'] }],
+    ['all', { operator: { namespaces: ['*'] } }, { any: true }],
+  ])('engines are looked for in the namespaces of Instances: %s', (_, values, namespaces) => {
+    const spec = specOf<Monitor>(find(watched(values), 'PodMonitor', 'gwk-engine'));
+    expect(spec.namespaceSelector).toEqual(namespaces);
+    // As operator/src/cluster/kubernetes labels them.
+    expect(spec.selector.matchLabels).toEqual({
+      'app.kubernetes.io/managed-by': 'gwk-operator',
+      'app.kubernetes.io/component': 'engine',
+    });
+  });
+
+  test('the rules are those of the file, with the address of their pages', () => {
+    const objects = render(WAYS['monitoring']!);
+    const { groups } = specOf<{ groups: { rules: (Rule & { annotations: { runbook_url?: string } })[] }[] }>(
+      find(objects, 'PrometheusRule', 'gwk'),
+    );
+    const made = groups.flatMap(({ rules }) => rules);
+    expect(made).toEqual(
+      readRules().map((rule) => ({
+        ...rule,
+        annotations: {
+          ...rule.annotations,
+          runbook_url: `https://wiki.example.com/gwk/${rule.alert}.md`,
+        },
+      })),
+    );
+  });
+
+  test('an alert can be left out, and all can be labelled for their routing', () => {
+    const rules = { enabled: true, disabled: ['GwkNumberBanned'], alertLabels: { team: 'messages' } };
+    const objects = render({ ...LEAST, monitoring: { rules } });
+    const { groups } = specOf<{ groups: { rules: Rule[] }[] }>(find(objects, 'PrometheusRule', 'gwk'));
+    const made = groups.flatMap((group) => group.rules);
+    expect(made.map(({ alert }) => alert)).not.toContain('GwkNumberBanned');
+    expect(made.length).toBe(readRules().length - 1);
+    for (const { labels } of made) expect(labels).toEqual({ severity: labels.severity, team: 'messages' });
+  });
+
+  test.each(['fleet', 'instance', 'webhooks'])('the dashboard %s is given to Grafana as it is', (name) => {
+    const map = find(render(WAYS['monitoring']!), 'ConfigMap', `gwk-dashboard-${name}`);
+    expect(map.metadata.labels).toMatchObject({ grafana_dashboard: '1' });
+    const given = (map['data'] as Record<string, string>)[`${name}.json`]!;
+    const file = readFileSync(join(ROOT, 'charts/gwk/dashboards', `${name}.json`), 'utf8');
+    expect(JSON.parse(given)).toEqual(JSON.parse(file));
+  });
+
+  test('engines leave the name of their instance out where that is switched off', () => {
+    const profiles = find(render(WAYS['monitoring']!), 'ConfigMap', 'gwk-operator-profiles');
+    const { default: profile } = parse((profiles['data'] as Record<string, string>)['profiles.yaml']!) as {
+      default: { env: object[] };
+    };
+    expect(profile.env).toEqual([{ name: 'GWK_ENGINE_METRICS_INSTANCE', value: 'off' }]);
+  });
+});

@@ -1,0 +1,126 @@
+import { BlockList, isIPv6 } from 'node:net';
+import type { KubeObject } from '../kubernetes/test-cluster.js';
+
+/**
+ * What NetworkPolicies allow, as the Kubernetes documentation defines it: a pod that a policy of a direction selects
+ * may do what the rules of all such policies allow together, and one that none selects may do all. A connection needs
+ * both ends.
+ */
+export interface NetworkPod {
+  labels: Record<string, string>;
+  namespace: string;
+}
+
+/** A pod, or an address outside of the cluster. */
+export type End = NetworkPod | { address: string };
+
+export interface Connection {
+  from: End;
+  to: End;
+  port: number;
+  protocol?: 'TCP' | 'UDP';
+}
+
+interface Selector {
+  matchLabels?: Record<string, string>;
+  matchExpressions?: { key: string; operator: string; values?: string[] }[];
+}
+
+interface Peer {
+  podSelector?: Selector;
+  namespaceSelector?: Selector;
+  ipBlock?: { cidr: string; except?: string[] };
+}
+
+interface Rule {
+  from?: Peer[];
+  to?: Peer[];
+  ports?: { port?: number; endPort?: number; protocol?: string }[];
+}
+
+interface PolicySpec {
+  podSelector: Selector;
+  policyTypes: string[];
+  ingress?: Rule[];
+  egress?: Rule[];
+}
+
+const isPod = (end: End): end is NetworkPod => 'labels' in end;
+
+export function isAllowed(policies: KubeObject[], connection: Connection): boolean {
+  const { from, to } = connection;
+  return (
+    (!isPod(from) || allows(policies, { side: 'egress', self: from, other: to, connection })) &&
+    (!isPod(to) || allows(policies, { side: 'ingress', self: to, other: from, connection }))
+  );
+}
+
+interface Side {
+  side: 'ingress' | 'egress';
+  self: NetworkPod;
+  other: End;
+  connection: Connection;
+}
+
+function allows(policies: KubeObject[], { side, self, other, connection }: Side): boolean {
+  const type = side === 'ingress' ? 'Ingress' : 'Egress';
+  const selecting = policies.filter(({ metadata, spec }) => {
+    const { podSelector, policyTypes } = spec as PolicySpec;
+    return (
+      metadata.namespace === self.namespace && policyTypes.includes(type) && fits(podSelector, self.labels)
+    );
+  });
+  if (selecting.length === 0) return true;
+  return selecting.some((policy) =>
+    ((policy['spec'] as PolicySpec)[side] ?? []).some((rule) => {
+      const peers = side === 'ingress' ? rule.from : rule.to;
+      const known = peers === undefined || peers.length === 0;
+      return (
+        hasPort(rule, connection) && (known || peers.some((peer) => isPeer(peer, other, self.namespace)))
+      );
+    }),
+  );
+}
+
+function hasPort({ ports = [] }: Rule, { port, protocol = 'TCP' }: Connection): boolean {
+  if (ports.length === 0) return true;
+  return ports.some((one) => {
+    if ((one.protocol ?? 'TCP') !== protocol) return false;
+    return one.port === undefined || (port >= one.port && port <= (one.endPort ?? one.port));
+  });
+}
+
+/** A block of addresses is of what is outside: it selects no pod, whatever address that has. */
+function isPeer({ podSelector, namespaceSelector, ipBlock }: Peer, end: End, own: string): boolean {
+  if (!isPod(end)) return ipBlock !== undefined && isIn(ipBlock, end.address);
+  if (ipBlock) return false;
+  if (podSelector && !fits(podSelector, end.labels)) return false;
+  if (!namespaceSelector) return end.namespace === own;
+  return fits(namespaceSelector, { 'kubernetes.io/metadata.name': end.namespace });
+}
+
+function isIn({ cidr, except = [] }: NonNullable<Peer['ipBlock']>, address: string): boolean {
+  return isWithin(cidr, address) && !except.some((range) => isWithin(range, address));
+}
+
+function isWithin(range: string, address: string): boolean {
+  const [network = '', prefix = ''] = range.split('/');
+  const family = isIPv6(network) ? 'ipv6' : 'ipv4';
+  if (family !== (isIPv6(address) ? 'ipv6' : 'ipv4')) return false;
+  const list = new BlockList();
+  list.addSubnet(network, Number(prefix), family);
+  return list.check(address, family);
+}
+
+function fits(
+  { matchLabels = {}, matchExpressions = [] }: Selector,
+  labels: Record<string, string>,
+): boolean {
+  return (
+    Object.entries(matchLabels).every(([key, value]) => labels[key] === value) &&
+    matchExpressions.every(({ key, operator, values = [] }) => {
+      if (operator !== 'In') throw new Error(`${operator} is not understood here`);
+      return values.includes(labels[key] ?? '');
+    })
+  );
+}

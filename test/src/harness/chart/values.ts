@@ -1,0 +1,153 @@
+import { LEAST } from './render.js';
+
+const placement = {
+  nodeSelector: { pool: 'messages' },
+  tolerations: [{ key: 'messages', operator: 'Exists' }],
+  affinity: { nodeAffinity: {} },
+  topologySpreadConstraints: [
+    { maxSkew: 1, topologyKey: 'topology.kubernetes.io/zone', whenUnsatisfiable: 'ScheduleAnyway' },
+  ],
+  priorityClassName: 'system-cluster-critical',
+  podLabels: { team: 'messages' },
+  podAnnotations: { note: 'yes' },
+  serviceAccountAnnotations: { role: 'files' },
+  extraEnv: [{ name: 'TZ', value: 'America/Sao_Paulo' }],
+  extraEnvFrom: [{ configMapRef: { name: 'proxy', optional: true } }],
+  extraVolumes: [{ name: 'extra', emptyDir: {} }],
+  extraVolumeMounts: [{ name: 'extra', mountPath: '/extra' }],
+};
+
+/** Ways of installing: what the chart is rendered with, from the least to everything at once. */
+export const WAYS: Record<string, object> = {
+  'the least': LEAST,
+  'a trial': { demo: { enabled: true } },
+  'a trial that keeps its data': {
+    demo: { enabled: true, persistence: { enabled: true, storageClassName: 'fast' } },
+  },
+  'addresses in the values': {
+    postgres: { url: 'postgresql://gwk:secret@postgres.example.com/gwk?sslmode=verify-full' },
+    redis: { url: 'rediss://redis.example.com' },
+  },
+  'secrets of its own': {
+    ...LEAST,
+    secrets: { existingSecret: 'own', sealingKeysKey: 'keys', operatorTokenKey: 'token' },
+    internal: { tls: { existingSecret: 'own-tls' } },
+  },
+  'plain HTTP inside': { ...LEAST, internal: { tls: { enabled: false } } },
+  'certificates by cert-manager': {
+    ...LEAST,
+    internal: {
+      tls: { certManager: { enabled: true, issuerRef: { name: 'inside', kind: 'ClusterIssuer' } } },
+    },
+  },
+  'TLS to its servers': {
+    postgres: { existingSecret: 'databases', tls: { caSecret: 'postgres-ca' } },
+    redis: {
+      existingSecret: 'databases',
+      engineUrl: 'rediss://redis:6380',
+      tls: { caConfigMap: 'redis-ca' },
+    },
+  },
+  'a bucket': {
+    ...LEAST,
+    media: {
+      url: 'https://files.example.com',
+      s3: { bucket: 'files', url: 'https://s3.example.com', pathStyle: true, existingSecret: 'bucket' },
+    },
+  },
+  'a folder of its own': { ...LEAST, media: { folder: { existingClaim: 'own' } } },
+  'an Ingress and autoscaling': {
+    ...LEAST,
+    api: {
+      trustProxy: 1,
+      autoscaling: { enabled: true, behavior: { scaleDown: { stabilizationWindowSeconds: 60 } } },
+    },
+    ingress: {
+      enabled: true,
+      className: 'nginx',
+      hosts: ['api.example.com'],
+      tls: [{ secretName: 'api-tls', hosts: ['api.example.com'] }],
+    },
+  },
+  'a route of the Gateway API': {
+    ...LEAST,
+    route: { enabled: true, parentRefs: [{ name: 'public' }], hostnames: ['api.example.com'] },
+  },
+  monitoring: {
+    ...LEAST,
+    monitoring: {
+      podMonitors: { enabled: true, labels: { release: 'prometheus' } },
+      rules: { enabled: true, runbookUrl: 'https://wiki.example.com/gwk/' },
+      dashboards: { enabled: true },
+      instanceLabel: false,
+    },
+  },
+  'other namespaces': { ...LEAST, operator: { namespaces: ['shop', 'support'] } },
+  'all namespaces': { ...LEAST, operator: { namespaces: ['*'] } },
+  'single replicas': { ...LEAST, api: { replicas: 1 }, worker: { replicas: 1 }, operator: { replicas: 1 } },
+  'nothing that can be left out': {
+    ...LEAST,
+    migrations: { enabled: false },
+    networkPolicy: { enabled: false },
+    crds: { enabled: false },
+    rbac: { create: false },
+    operator: { watchNodes: false },
+    secrets: { existingSecret: 'own' },
+    internal: { tls: { existingSecret: 'own-tls' } },
+  },
+  'everything at once': everything(),
+};
+
+function everything(): object {
+  return {
+    fullnameOverride: 'messages',
+    commonLabels: { owner: 'platform' },
+    commonAnnotations: { docs: 'inside' },
+    image: {
+      registry: 'registry.example.com/gwk',
+      tag: '1.2.3',
+      pullPolicy: 'Always',
+      pullSecrets: [{ name: 'registry' }],
+    },
+    logLevel: 'warn',
+    environment: 'staging',
+    policy: { messages_per_minute: 30 },
+    forbiddenRanges: ['203.0.113.0/24', '2001:db8::/32'],
+    demo: { enabled: true },
+    api: {
+      ...placement,
+      baseUrl: 'https://api.example.com/',
+      settings: { GWK_API_REQUESTS_PER_MINUTE: 1200 },
+      service: {
+        type: 'LoadBalancer',
+        annotations: { kind: 'internal' },
+        loadBalancerSourceRanges: ['192.0.2.0/24'],
+      },
+    },
+    worker: { ...placement, settings: { GWK_WORKER_EVENT_DAYS: '30' } },
+    operator: {
+      ...placement,
+      settings: { GWK_OPERATOR_IDLE_ENGINE_MS: 60000 },
+      namespaces: ['messages', 'shop'],
+    },
+    engine: {
+      profiles: {
+        default: {},
+        large: { resources: { limits: { memory: '1Gi' } }, nodeSelector: { big: 'yes' } },
+      },
+    },
+    networkPolicy: {
+      metrics: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }],
+      api: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'ingress' } } }],
+      engineExtraEgress: [{ to: [{ ipBlock: { cidr: '10.9.0.0/16' } }], ports: [{ port: 5222 }] }],
+    },
+    extraObjects: [
+      {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: '{{ .Release.Name }}-extra' },
+        data: { a: 'b' },
+      },
+    ],
+  };
+}

@@ -1,0 +1,130 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
+import { join } from 'node:path';
+import { BRIDGE, GATEWAY } from './settings.js';
+
+/** What nodes leave on the machine that they run on, made and taken away again. */
+const CGROUPS = '/sys/fs/cgroup';
+
+/** An address of this machine that pods and nodes reach it at. */
+export function machineAddress(): string {
+  const all = Object.entries(networkInterfaces()).flatMap(([name, list]) =>
+    name === BRIDGE ? [] : (list ?? []),
+  );
+  const found = all.find(({ family, internal }) => family === 'IPv4' && !internal);
+  if (!found) throw new Error('this machine has no address but 127.0.0.1');
+  return found.address;
+}
+
+/** Before the first pod, since the names service listens on it. */
+export function makeBridge(): void {
+  if (existsSync(`/sys/class/net/${BRIDGE}`)) removeBridge();
+  run('ip', 'link', 'add', BRIDGE, 'type', 'bridge');
+  run('ip', 'address', 'add', `${GATEWAY}/16`, 'dev', BRIDGE);
+  run('ip', 'link', 'set', BRIDGE, 'up');
+}
+
+export function removeBridge(): void {
+  spawnSync('ip', ['link', 'delete', BRIDGE]);
+  removeRulesOfPods();
+}
+
+/** The bridge plugin makes a chain for each pod, which goes with an orderly end of the pod alone. */
+function removeRulesOfPods(): void {
+  const { stdout } = spawnSync('iptables', ['-t', 'nat', '-S'], { encoding: 'utf8' });
+  const rules = (stdout ?? '').split('\n').filter((rule) => rule.includes('name: \\"pods\\"'));
+  const chains = rules.flatMap((rule) => /-j (CNI-\S+)/.exec(rule)?.[1] ?? []);
+  for (const rule of rules.filter((one) => one.startsWith('-A POSTROUTING')))
+    spawnSync('sh', ['-c', `iptables -t nat ${rule.replace('-A', '-D')}`]);
+  for (const chain of new Set(chains))
+    for (const deed of ['-F', '-X']) spawnSync('iptables', ['-t', 'nat', deed, chain]);
+}
+
+/** cgroup v1 has a tree for each controller, v2 one for all. */
+function trees(): string[] {
+  if (existsSync(join(CGROUPS, 'cgroup.controllers'))) return [CGROUPS];
+  return readdirSync(CGROUPS).map((name) => join(CGROUPS, name));
+}
+
+export function makeCgroup(name: string): void {
+  for (const tree of trees()) {
+    const folder = join(tree, name);
+    mkdirSync(folder, { recursive: true });
+    initialiseCpuset(tree, folder);
+  }
+}
+
+/** A new cpuset is empty, and takes no process until it has processors. */
+function initialiseCpuset(tree: string, folder: string): void {
+  for (const file of ['cpuset.cpus', 'cpuset.mems']) {
+    const [own, parent] = [join(folder, file), join(tree, file)];
+    if (existsSync(own) && readFileSync(own, 'utf8').trim() === '')
+      execFileSync('sh', ['-c', `cat ${parent} > ${own}`]);
+  }
+}
+
+export function removeCgroup(name: string): void {
+  for (const tree of trees()) removeTree(join(tree, name));
+}
+
+function removeTree(folder: string): void {
+  if (!existsSync(folder)) return;
+  for (const entry of readdirSync(folder, { withFileTypes: true }))
+    if (entry.isDirectory()) removeTree(join(folder, entry.name));
+  try {
+    rmdirSync(folder);
+  } catch {
+    // A process that is just ending: an empty group more harms nobody.
+  }
+}
+
+/** All processes of a group of processes and of those below it. */
+export function processesIn(cgroup: string): number[] {
+  const tree = trees().find((one) => existsSync(join(one, cgroup, 'cgroup.procs')));
+  return tree === undefined ? [] : pidsBelow(join(tree, cgroup));
+}
+
+function pidsBelow(folder: string): number[] {
+  const own = readFileSync(join(folder, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean).map(Number);
+  const below = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+  return [...own, ...below.flatMap(({ name }) => pidsBelow(join(folder, name)))];
+}
+
+/** Processes whose command line names this folder: shims of containers outlive their containerd. */
+export function processesNaming(folder: string): number[] {
+  return readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => pid > 1 && pid !== process.pid && commandLine(pid).includes(`${folder}/`));
+}
+
+function commandLine(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+export function endAll(pids: number[], signal: NodeJS.Signals): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      // It has ended by itself.
+    }
+  }
+}
+
+/** Mounts below a folder, the deepest first. */
+export function unmountBelow(folder: string): void {
+  const mounts = readFileSync('/proc/self/mountinfo', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' ')[4] ?? '')
+    .filter((path) => path.startsWith(`${folder}/`));
+  for (const path of mounts.sort((a, b) => b.length - a.length)) spawnSync('umount', ['-l', path]);
+}
+
+function run(command: string, ...args: string[]): void {
+  execFileSync(command, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+}

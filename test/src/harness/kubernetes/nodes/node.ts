@@ -1,0 +1,146 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { freePort, launch, untilReady, type ServerProcess } from '@gwk/local/servers/process';
+import { until } from '../../wait.js';
+import { endAll, makeCgroup, processesIn, processesNaming, removeCgroup, unmountBelow } from './machine.js';
+import type { NodePrograms } from './programs.js';
+import { containerdConfig, kubeletConfig } from './settings.js';
+
+const START_LIMIT_MS = 60_000;
+const STOP_GRACE_MS = 10_000;
+const execute = promisify(execFile);
+
+export interface NodeOptions {
+  name: string;
+  /** Short: sockets in it have names of at most 107 characters. */
+  folder: string;
+  programs: NodePrograms;
+  kubeconfig: string;
+  cni: string;
+  address: string;
+}
+
+/** A node of this machine: a containerd and a kubelet of its own. */
+export class ClusterNode {
+  readonly name: string;
+  readonly #options: NodeOptions;
+  readonly #socket: string;
+  readonly #cgroup: string;
+  #containerd: ServerProcess | null = null;
+  #kubelet: ServerProcess | null = null;
+
+  constructor(options: NodeOptions) {
+    this.#options = options;
+    this.name = options.name;
+    this.#socket = join(options.folder, 'containerd.sock');
+    this.#cgroup = `gwk-${options.name}`;
+  }
+
+  async startContainerd(): Promise<void> {
+    const { folder, programs, cni } = this.#options;
+    mkdirSync(folder, { recursive: true });
+    const config = join(folder, 'containerd.toml');
+    writeFileSync(config, containerdConfig(folder, this.#socket, cni));
+    this.#containerd = launch({
+      command: join(programs.containerd, 'containerd'),
+      args: ['-c', config],
+      lastWill: 'TERM',
+      logFile: join(folder, 'containerd.log'),
+      env: { ...process.env, PATH: `${programs.containerd}:${process.env['PATH']}` },
+    });
+    await untilReady(this.#containerd, () => this.ctr('version').then(() => undefined), START_LIMIT_MS);
+  }
+
+  async ctr(...args: string[]): Promise<string> {
+    const command = join(this.#options.programs.containerd, 'ctr');
+    const { stdout } = await execute(command, ['-a', this.#socket, '-n', 'k8s.io', ...args], {
+      maxBuffer: 2 ** 24,
+    });
+    return stdout;
+  }
+
+  async load(archive: string): Promise<void> {
+    await this.ctr('images', 'import', archive);
+  }
+
+  /** The same image under another name. */
+  async tag(from: string, to: string): Promise<void> {
+    await this.ctr('images', 'tag', from, to);
+  }
+
+  async startKubelet(): Promise<void> {
+    const { folder, programs, kubeconfig, address, name } = this.#options;
+    makeCgroup(this.#cgroup);
+    const ports = { kubelet: await freePort(), health: await freePort() };
+    const config = join(folder, 'kubelet.json');
+    writeFileSync(config, kubeletConfig(this.#socket, this.#cgroup, ports));
+    this.#kubelet = launch({
+      command: join(programs.kubernetes, 'kubelet'),
+      args: [
+        `--config=${config}`,
+        `--kubeconfig=${kubeconfig}`,
+        `--root-dir=${join(folder, 'kubelet')}`,
+        `--cert-dir=${join(folder, 'certificates')}`,
+        `--hostname-override=${name}`,
+        `--node-ip=${address}`,
+        `--node-labels=gwk.test/node=${name}`,
+      ],
+      lastWill: 'TERM',
+      logFile: join(folder, 'kubelet.log'),
+    });
+    const health = `http://127.0.0.1:${ports.health}/healthz`;
+    await untilReady(
+      this.#kubelet,
+      async () => {
+        if (!(await fetch(health)).ok) throw new Error('not healthy yet');
+      },
+      START_LIMIT_MS,
+    );
+  }
+
+  /** kill -9 of the first process of the one container of this name. */
+  async killContainer(name: string): Promise<void> {
+    const filter = `labels."io.kubernetes.container.name"==${name}`;
+    const ids = (await this.ctr('containers', 'list', '-q', filter)).trim().split('\n');
+    const tasks = (await this.ctr('tasks', 'list')).split('\n').map((line) => line.split(/\s+/));
+    const running = tasks.filter(([id, , state]) => ids.includes(id ?? '') && state === 'RUNNING');
+    if (running.length !== 1)
+      throw new Error(`${running.length} containers ${name} run on node ${this.name}`);
+    process.kill(Number(running[0]![1]), 'SIGKILL');
+  }
+
+  /** Its pods go on. */
+  async stopKubelet(): Promise<void> {
+    await this.#kubelet?.stop('SIGKILL', STOP_GRACE_MS);
+    this.#kubelet = null;
+  }
+
+  /** As when the machine loses its power: everything that ran on it is gone at once, and nobody is told. */
+  async losePower(): Promise<void> {
+    await this.stopKubelet();
+    await this.#containerd?.stop('SIGKILL', STOP_GRACE_MS);
+    this.#containerd = null;
+    await this.#endContainers();
+  }
+
+  async remove(): Promise<void> {
+    await this.losePower();
+    unmountBelow(this.#options.folder);
+    removeCgroup(this.#cgroup);
+  }
+
+  /** Containers first: what a shim sees ending it reports to nobody. */
+  async #endContainers(): Promise<void> {
+    const left = () => [...processesNaming(this.#options.folder), ...processesIn(this.#cgroup)];
+    await until(
+      () => {
+        const pids = left();
+        endAll(pids, 'SIGKILL');
+        return pids.length === 0;
+      },
+      { what: `nothing runs on node ${this.name}`, timeoutMs: 30_000, everyMs: 50 },
+    );
+  }
+}

@@ -1,0 +1,71 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from '../../program.js';
+import { ensureBinaries } from '../binaries.js';
+import { buildOnce, goVersion, type GoModule } from '../go-modules.js';
+
+/** What nodes take beside the programs of Kubernetes: containerd and a names service, built from Go modules. */
+const CONTAINERD: GoModule = {
+  name: 'containerd',
+  place: 'containerd',
+  sources: join(ROOT, 'test/kubernetes/containerd'),
+  files: ['pause/main.go'],
+  version: 'v2.4.2',
+  builds: [
+    {
+      args: ['-ldflags=-s -w', '-tags=no_btrfs no_devmapper no_zfs no_aufs'],
+      output: '',
+      packages: [
+        'github.com/containerd/containerd/v2/cmd/containerd',
+        'github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2',
+        'github.com/containerd/containerd/v2/cmd/ctr',
+        './pause',
+      ],
+    },
+  ],
+};
+
+const DNS: GoModule = {
+  name: 'coredns',
+  place: 'coredns',
+  sources: join(ROOT, 'test/kubernetes/dns'),
+  files: ['main.go'],
+  version: 'v1.15.0',
+  builds: [{ args: ['-ldflags=-s -w'], output: 'coredns', packages: ['.'] }],
+};
+
+export interface NodePrograms {
+  kubernetes: string;
+  containerd: string;
+  dns: string;
+}
+
+/** From Debian: runc containernetworking-plugins iptables conntrack. */
+export const CNI_PLUGINS = '/usr/lib/cni';
+
+/** Why pods cannot run on this machine; null: they can, once all is built. */
+export function whyNoNodes(): string | null {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'a kubelet needs root on Linux';
+  if (process.env['KUBEBUILDER_ASSETS']) return 'KUBEBUILDER_ASSETS holds no kubelet: unset it';
+  if (goVersion() === null) return 'Go is not installed: install Go 1.26';
+  const missing = ['runc', 'iptables', 'ip'].filter((program) => !has(program));
+  if (!existsSync(join(CNI_PLUGINS, 'bridge'))) missing.push(CNI_PLUGINS);
+  if (missing.length === 0) return null;
+  return `${missing.join(', ')} missing: apt-get install runc containernetworking-plugins iptables iproute2 conntrack`;
+}
+
+const has = (program: string): boolean => spawnSync('which', [program]).status === 0;
+
+/** @throws Error where they cannot be had */
+export async function ensureNodePrograms(say: (line: string) => void): Promise<NodePrograms> {
+  const why = whyNoNodes();
+  if (why !== null) throw new Error(why);
+  const found = await ensureBinaries(say);
+  if ('missing' in found) throw new Error(found.missing);
+  return {
+    kubernetes: found.binaries.folder,
+    containerd: await buildOnce(CONTAINERD, say),
+    dns: await buildOnce(DNS, say),
+  };
+}

@@ -1,0 +1,108 @@
+import { CNI_PLUGINS } from './programs.js';
+
+/** Files by which nodes are run: containerd, its network, kubelet and kube-proxy. */
+export const BRIDGE = 'gwkpods0';
+/** Of the bridge: of every pod the way out, and where the names service listens. */
+export const GATEWAY = '10.85.0.1';
+const PODS = '10.85.0.0/16';
+export const PAUSE_IMAGE = 'docker.io/gwk/pause:1';
+
+export const cniConfig = (state: string): string =>
+  JSON.stringify({
+    cniVersion: '1.0.0',
+    name: 'pods',
+    plugins: [
+      {
+        type: 'bridge',
+        bridge: BRIDGE,
+        isGateway: true,
+        ipMasq: true,
+        hairpinMode: true,
+        // Nodes of one machine share the bridge, and with it the list of addresses that are given.
+        ipam: {
+          type: 'host-local',
+          dataDir: state,
+          ranges: [[{ subnet: PODS }]],
+          routes: [{ dst: '0.0.0.0/0' }],
+        },
+      },
+      { type: 'portmap', capabilities: { portMappings: true } },
+    ],
+  });
+
+export const containerdConfig = (folder: string, socket: string, cni: string): string => `version = 3
+root = "${folder}/root"
+state = "${folder}/state"
+[grpc]
+  address = "${socket}"
+[ttrpc]
+  address = "${socket}.ttrpc"
+[plugins."io.containerd.cri.v1.images"]
+  snapshotter = "overlayfs"
+[plugins."io.containerd.cri.v1.images".pinned_images]
+  sandbox = "${PAUSE_IMAGE}"
+[plugins."io.containerd.cri.v1.runtime"]
+  # Machines without CAP_SYS_RESOURCE may not make a process harder to kill.
+  restrict_oom_score_adj = true
+[plugins."io.containerd.cri.v1.runtime".cni]
+  bin_dirs = ["${CNI_PLUGINS}"]
+  conf_dir = "${cni}"
+[plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
+  runtime_type = "io.containerd.runc.v2"
+  [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]
+    SystemdCgroup = false
+`;
+
+export interface KubeletPorts {
+  kubelet: number;
+  health: number;
+}
+
+/** Several kubelets of one machine do not take each other's pods for orphans, since each has a cgroup of its own. */
+export const kubeletConfig = (socket: string, cgroup: string, ports: KubeletPorts): string =>
+  JSON.stringify({
+    apiVersion: 'kubelet.config.k8s.io/v1beta1',
+    kind: 'KubeletConfiguration',
+    failCgroupV1: false,
+    cgroupDriver: 'cgroupfs',
+    cgroupRoot: `/${cgroup}`,
+    containerRuntimeEndpoint: `unix://${socket}`,
+    failSwapOn: false,
+    oomScoreAdj: 0,
+    authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
+    authorization: { mode: 'AlwaysAllow' },
+    evictionHard: { 'nodefs.available': '0%', 'imagefs.available': '0%', 'memory.available': '0%' },
+    imageGCHighThresholdPercent: 100,
+    enforceNodeAllocatable: [],
+    localStorageCapacityIsolation: false,
+    port: ports.kubelet,
+    healthzPort: ports.health,
+    clusterDNS: [GATEWAY],
+    clusterDomain: 'cluster.local',
+  });
+
+export const proxyConfig = (kubeconfig: string, ports: { metrics: number; health: number }): string =>
+  JSON.stringify({
+    apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',
+    kind: 'KubeProxyConfiguration',
+    mode: 'iptables',
+    clusterCIDR: PODS,
+    // Answers between pods of one bridge would pass by the translation of addresses.
+    iptables: { masqueradeAll: true },
+    clientConnection: { kubeconfig },
+    conntrack: { maxPerCore: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
+    metricsBindAddress: `127.0.0.1:${ports.metrics}`,
+    healthzBindAddress: `127.0.0.1:${ports.health}`,
+  });
+
+export const dnsConfig = (kubeconfig: string): string => `.:53 {
+  bind ${GATEWAY}
+  errors
+  cache 5
+  kubernetes cluster.local {
+    kubeconfig ${kubeconfig}
+    ttl 1
+  }
+  forward . /etc/resolv.conf
+}
+`;

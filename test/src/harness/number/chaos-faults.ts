@@ -1,0 +1,99 @@
+import { createClient } from 'redis';
+import type { Program } from '../program.js';
+import { pause, until } from '../wait.js';
+import type { Calamity, PlannedFault } from './chaos-plan.js';
+import type { NumberStage } from './stage.js';
+
+/** A fault as it came to pass. */
+export interface Befallen {
+  what: Calamity;
+  from: number;
+  to: number;
+}
+
+const AWAY_MS = 1_000;
+const STALL_MS = 2_000;
+
+/** Does what is planned, one after the other, each at its time or when the one before is over. */
+export async function befall(
+  stage: NumberStage,
+  planned: readonly PlannedFault[],
+  over: AbortSignal,
+): Promise<Befallen[]> {
+  const begun = Date.now();
+  const befallen: Befallen[] = [];
+  for (const fault of planned) {
+    await pause(Math.max(0, begun + fault.atMs - Date.now()));
+    if (over.aborted) break;
+    const from = Date.now();
+    await DOING[fault.what](stage, fault.forMs);
+    befallen.push({ what: fault.what, from, to: Date.now() });
+  }
+  return befallen;
+}
+
+type Do = (stage: NumberStage, forMs: number) => Promise<void>;
+
+const DOING: Record<Calamity, Do> = {
+  'the engine is killed': (stage) => endEngine(stage, 'SIGKILL'),
+  'the engine is asked to stop': (stage) => endEngine(stage, 'SIGTERM'),
+  'the operator is killed, and with it the engine': (stage) => end(stage.gateway.operator),
+  'the connection is cut': async ({ network, phone }) => void (await network.cut(phone.number)),
+  'the network ends the stream (503)': async ({ network, phone }) =>
+    void (await network.streamError(phone.number, 503)),
+  'the network is away': async ({ network }, forMs) => {
+    await network.outage(true, { cut: true });
+    await pause(forMs);
+    await network.outage(false);
+  },
+  'the line is half dead, then gone': async ({ network, phone }, forMs) => {
+    await network.line(phone.number, { frozen: true });
+    await pause(forMs);
+    await network.cut(phone.number);
+    await network.line(phone.number);
+  },
+  'the line stalls': async ({ network, phone }, forMs) => {
+    await network.line(phone.number, { latencyMs: STALL_MS });
+    await pause(forMs);
+    await network.line(phone.number);
+  },
+  'the API that engines use is killed': ({ gateway }) => end(gateway.apis[0]!),
+  'the other API is killed': ({ gateway }) => end(gateway.apis[1]!),
+  'the API that engines use stalls': async ({ gateway }, forMs) => {
+    const [api] = gateway.apis;
+    await api!.ready();
+    await api!.kill('SIGSTOP');
+    await pause(forMs);
+    await api!.kill('SIGCONT');
+  },
+  'Redis is killed, with its data': async ({ gateway }) => {
+    const redis = createClient({ url: gateway.redis.url });
+    redis.on('error', () => undefined);
+    await redis.connect();
+    await redis.flushAll();
+    redis.destroy();
+    await gateway.redis.kill('SIGKILL');
+    await pause(AWAY_MS);
+    await gateway.redis.start();
+  },
+  'Postgres is killed': async ({ gateway }) => {
+    await gateway.postgres.kill('SIGKILL');
+    await pause(AWAY_MS);
+    await gateway.postgres.start();
+  },
+  'Postgres is restarted': async ({ gateway }) => {
+    await gateway.postgres.kill('SIGINT');
+    await gateway.postgres.start();
+  },
+  'the worker is killed': ({ gateway }) => end(gateway.workers[0]!),
+};
+
+async function end(program: Program): Promise<void> {
+  await until(() => program.pid !== undefined, { what: `${program.name} runs` });
+  await program.kill('SIGKILL');
+}
+
+async function endEngine({ gateway }: NumberStage, signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+  const { pid } = await gateway.engine();
+  process.kill(pid, signal);
+}

@@ -1,0 +1,74 @@
+/** What befalls a gateway in a chaos run, and when: made of a seed alone, so that a run can be repeated. */
+export const STORM = [
+  'the engine is killed',
+  'the engine is asked to stop',
+  'the operator is killed, and with it the engine',
+  'the connection is cut',
+  'the network ends the stream (503)',
+  'the network is away',
+  'the line is half dead, then gone',
+] as const;
+/** These leave a good connection alone. */
+export const BACKGROUND = [
+  'the line stalls',
+  'the API that engines use is killed',
+  'the other API is killed',
+  'the API that engines use stalls',
+  'Redis is killed, with its data',
+  'Postgres is killed',
+  'Postgres is restarted',
+  'the worker is killed',
+] as const;
+export type Calamity = (typeof STORM)[number] | (typeof BACKGROUND)[number];
+
+export interface PlannedFault {
+  /** From the beginning of the run. */
+  atMs: number;
+  what: Calamity;
+  /** How long what is away is away. */
+  forMs: number;
+}
+
+const FIRST_MS = 1_500;
+const GAP_MS = { least: 1_500, most: 3_500 };
+const AWAY_MS = { least: 500, most: 3_000 };
+/**
+ * An engine waits longer for each connection in a row that was lost within a minute of its making. So after a time in
+ * which everything happens, each thing once, there is one in which connections may grow old.
+ */
+const CALM_MS = 75_000;
+
+export function planChaos(seed: number, durationMs: number): PlannedFault[] {
+  const random = randomOf(seed);
+  const between = ({ least, most }: { least: number; most: number }) =>
+    Math.round(least + random() * (most - least));
+  const planned: PlannedFault[] = [];
+  let atMs = FIRST_MS;
+  const deal = (kinds: readonly Calamity[]) => {
+    for (const what of shuffled(kinds, random)) {
+      planned.push({ atMs, what, forMs: between(AWAY_MS) });
+      atMs += between(GAP_MS);
+    }
+  };
+  while (atMs < durationMs) {
+    deal([...STORM, ...BACKGROUND]);
+    for (const calmUntil = atMs + CALM_MS; atMs < calmUntil;) deal(BACKGROUND);
+  }
+  return planned.filter((fault) => fault.atMs < durationMs);
+}
+
+function shuffled<T>(items: readonly T[], random: () => number): T[] {
+  const left = [...items];
+  return items.map(() => left.splice(Math.floor(random() * left.length), 1)[0]!);
+}
+
+/** Numbers from 0 to 1, always the same ones for a seed (mulberry32). */
+function randomOf(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

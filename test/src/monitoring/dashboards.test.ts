@@ -1,0 +1,84 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { METRICS } from '@gwk/core/metrics/page';
+import { ROOT } from '../harness/program.js';
+import { isOfOthers, metricsIn } from './rules.js';
+
+interface Panel {
+  title: string;
+  gridPos: { x: number; y: number; w: number; h: number };
+  targets: { expr: string; legendFormat?: string }[];
+}
+interface Dashboard {
+  uid: string;
+  templating: { list: { name: string; query: string | { query: string } }[] };
+  panels: Panel[];
+}
+
+const FOLDER = join(ROOT, 'charts/gwk/dashboards');
+const names = readdirSync(FOLDER).map((file) => file.replace('.json', ''));
+const read = (name: string) => readFileSync(join(FOLDER, `${name}.json`), 'utf8');
+const dashboards = names.map((name) => JSON.parse(read(name)) as Dashboard);
+
+const metrics = new Map(
+  Object.values(METRICS)
+    .flat()
+    .map((metric) => [metric.name, metric]),
+);
+const metricOf = (series: string) =>
+  metrics.get(series) ?? metrics.get(series.replace(/_(bucket|sum|count)$/, ''));
+/** What Prometheus adds to the series of every pod. */
+const TARGET_LABELS = ['namespace', 'pod', 'le'];
+
+test('the dashboards are what their description makes (make dashboards writes them)', async () => {
+  const source = join(ROOT, 'scripts/dashboards/dashboards.js');
+  const { DASHBOARDS } = (await import(source)) as { DASHBOARDS: Record<string, object> };
+  expect(names.sort()).toEqual(Object.keys(DASHBOARDS).sort());
+  for (const [name, made] of Object.entries(DASHBOARDS))
+    expect(read(name)).toBe(`${JSON.stringify(made, undefined, 2)}\n`);
+});
+
+const panels = dashboards.flatMap((dashboard) =>
+  dashboard.panels.map((panel) => [`${dashboard.uid}: ${panel.title}`, panel, dashboard] as const),
+);
+
+test.each(panels)(
+  '%s asks for series that exist, by labels and variables that they have',
+  (_, panel, dashboard) => {
+    const variables = dashboard.templating.list.map(({ name }) => name);
+    for (const { expr, legendFormat = '' } of panel.targets) {
+      const series = metricsIn(expr);
+      expect(series.length).toBeGreaterThan(0);
+      expect(series.filter((name) => !metricOf(name) && !isOfOthers(name))).toEqual([]);
+      const labels = [...series.flatMap((name) => metricOf(name)?.labelNames ?? []), ...TARGET_LABELS];
+      const used = [...expr.matchAll(/([a-z_]+)(?:=~?|!=)"/g), ...legendFormat.matchAll(/\{\{(\w+)\}\}/g)];
+      const grouped = [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, list]) => list!.split(/,\s*/));
+      expect(
+        [...used.map(([, label]) => label!), ...grouped].filter((label) => !labels.includes(label)),
+      ).toEqual([]);
+      expect([...expr.matchAll(/\$(\w+)/g)].filter(([, name]) => !variables.includes(name!))).toEqual([]);
+    }
+  },
+);
+
+test.each(dashboards.map((each) => [each.uid, each] as const))(
+  '%s offers variables of series that exist',
+  (_, each) => {
+    for (const { name, query } of each.templating.list) {
+      if (typeof query === 'string') continue;
+      const [, metric] = /^label_values\(([a-z_]+)/.exec(query.query)!;
+      expect([name, metrics.has(metric!)]).toEqual([name, true]);
+    }
+  },
+);
+
+test.each(dashboards.map((each) => [each.uid, each.panels] as const))(
+  'panels of %s lie side by side',
+  (_, given) => {
+    const cells = given.flatMap(({ gridPos: { x, y, w } }) =>
+      Array.from({ length: w }, (__, column) => `${x + column} ${y}`),
+    );
+    expect(new Set(cells).size).toBe(cells.length);
+    for (const { gridPos } of given) expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
+  },
+);
