@@ -13,7 +13,7 @@ import { openStage, type Stage } from './engine/stage.js';
  *
  * `ROUNDS`, `MESSAGES` (of a conversation and round), `CONVERSATIONS` change it; `STARTS` how often the engine is
  * started; `GROWTH` how many messages the memory is watched for (100,000 take 17 minutes: a number sends at most 100 a
- * second), 0 for none.
+ * second), 0 for none; `ENGINE_NODE_OPTIONS` is for Node, in engines.
  */
 const setting = (name: string, otherwise: number): number => Number(process.env[name] ?? otherwise);
 const ROUNDS = setting('ROUNDS', 3);

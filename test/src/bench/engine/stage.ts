@@ -36,6 +36,8 @@ export async function openStage(contacts: number): Promise<Stage> {
       GWK_OPERATOR_NETWORK_URL: url,
       GWK_OPERATOR_NETWORK_ROOT: root,
       GWK_OPERATOR_NETWORK_CA: readFileSync(media_ca, 'utf8'),
+      // It passes them on to its engines.
+      NODE_OPTIONS: process.env['ENGINE_NODE_OPTIONS'] ?? '',
     };
     const gateway = await Gateway.start({ settings: { operator } });
     opened.push(() => gateway.stop());
