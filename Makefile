@@ -93,6 +93,10 @@ test-e2e: build ## Tests of several parts at once (ONLY=pattern for some)
 fuzz: build ## 20,000 hostile requests against every operation (FUZZ_SEED=n repeats a run)
 	@FUZZ_REQUESTS=20000 $(JEST) --selectProjects test --testPathPatterns 'src/fuzz'
 
+.PHONY: chaos
+chaos: build ## A number while everything under it fails (SECONDS=3600 SEEDS=7,8)
+	@CHAOS_SECONDS=$(or $(SECONDS),3600) CHAOS_SEEDS=$(or $(SEEDS),1) $(JEST) --selectProjects test --testPathPatterns 'src/number/chaos'
+
 ##@ Measure
 .PHONY: bench-accept
 bench-accept: build ## The accept path against its floor
