@@ -110,6 +110,10 @@ fuzz: build ## 20,000 hostile requests against every operation (FUZZ_SEED=n repe
 e2e: build ## The chart on a whole Kubernetes with two nodes, as root: outages under traffic, with figures (ONLY=pattern)
 	@exec node test/dist/e2e.js
 
+.PHONY: chaos
+chaos: build ## A number while everything under it fails (SECONDS=3600 SEEDS=7,8)
+	@CHAOS_SECONDS=$(or $(SECONDS),3600) CHAOS_SEEDS=$(or $(SEEDS),1) $(JEST) --selectProjects test --testPathPatterns 'src/number/chaos'
+
 ##@ Measure
 .PHONY: bench-accept
 bench-accept: build ## The accept path against its floor

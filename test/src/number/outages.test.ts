@@ -48,9 +48,10 @@ test('an API that is away for 30 s closes no socket, and what comes meanwhile is
   const { gateway, customer, id } = stage;
   const before = await connections();
   await allIsTold('API away', 3, async () => {
-    await gateway.apis[0]!.stop();
+    // Exactly so long: how long a program takes to start is not what is asked.
+    await gateway.apis[0]!.kill('SIGSTOP');
     await pause(AWAY_MS);
-    await gateway.apis[0]!.start();
+    await gateway.apis[0]!.kill('SIGCONT');
   });
   expect(await connections()).toEqual(before);
   expect(await customer.client.events({ instance_id: id, type: 'instance.disconnected' })).toEqual([]);
@@ -77,18 +78,20 @@ test('2,000 messages of an hour in which the number was away are told once, in o
   await gateway.operator.start();
   await until(() => isOnline(), { what: 'the number is back' });
   const back = Date.now();
-  await stage.phone.hasTakenAll({ limitMs: 120_000 });
+  await stage.phone.hasTakenAll({ limitMs: 300_000 });
+  const taken = Date.now();
   const ids = new Set(all.map(({ id }) => id));
   const backlog = async () =>
     (await received()).filter(({ data }) => ids.has(data['wa_message_id'] as string));
   await until(async () => (await backlog()).length >= all.length, {
     what: 'all of it is told',
     everyMs: 1000,
-    timeoutMs: 120_000,
+    timeoutMs: 300_000,
   });
   report('a backlog of an hour', {
     messages: all.length,
     'seconds until connected': (back - started) / 1000,
+    'seconds until all was taken': (taken - back) / 1000,
     'seconds until all was told': (Date.now() - back) / 1000,
   });
   const events = await backlog();
@@ -103,7 +106,7 @@ test('2,000 messages of an hour in which the number was away are told once, in o
     expect(times[0]).toBeLessThan(from + AN_HOUR_MS / 2);
   }
   expect(await stage.network.receipts({ from: stage.phone.number, type: 'retry' })).toEqual([]);
-}, 300_000);
+}, 900_000);
 
 const isOnline = (): boolean =>
   [...stage.running.network.world.people.need(stage.phone.number).companions.values()].some(
