@@ -40,7 +40,12 @@ async function ask(serverCa: ReturnType<typeof makeServerCertificate>, ca: strin
 
 test.each([
   ['its own authority and one of its names are trusted', 'own', 'gwk-internal', 'trusted'],
-  ['the authority of another installation is not', 'other', 'gwk-internal', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'],
+  [
+    'the authority of another installation is not',
+    'other',
+    'gwk-internal',
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  ],
   ['another name is not', 'own', 'elsewhere', 'ERR_TLS_CERT_ALTNAME_INVALID'],
 ])('%s', async (_case, whose, name, outcome) => {
   const made = makeServerCertificate(NAMES);

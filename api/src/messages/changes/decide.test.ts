@@ -146,7 +146,10 @@ const CASES: Case[] = [
   {
     is: 'a message returned twice is returned once',
     before: { attempted: false },
-    findings: [{ kind: 'returned', unsent: false }, { kind: 'returned', unsent: false }],
+    findings: [
+      { kind: 'returned', unsent: false },
+      { kind: 'returned', unsent: false },
+    ],
     then: { row: { status: 'queued' }, queue: 'return', events: [] },
   },
   {
