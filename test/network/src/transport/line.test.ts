@@ -30,6 +30,19 @@ describe('a line', () => {
     expect(arrived).toEqual([1, 2]);
   });
 
+  it('that becomes faster in steps keeps the order, whichever timer of Node rings first', async () => {
+    const faults = { ...GOOD_LINE, latencyMs: 40 };
+    const { arrived, send } = carried(faults);
+    for (let number = 0; number < 400; number++) {
+      send(number);
+      if (number % 10 !== 0) continue;
+      faults.latencyMs = Math.max(0, faults.latencyMs - 1);
+      await pause(1);
+    }
+    await pause(100);
+    expect(arrived).toEqual(Array.from({ length: 400 }, (_, number) => number));
+  });
+
   it('that loses a half loses what chance says', () => {
     const { arrived, send } = carried({ ...GOOD_LINE, loss: 0.5 }, [0.4, 0.6, 0.1, 0.9]);
     [1, 2, 3, 4].forEach(send);

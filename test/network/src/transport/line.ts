@@ -12,7 +12,7 @@ export const GOOD_LINE: LineFaults = { latencyMs: 0, loss: 0, frozen: false };
 /** One direction of a connection. It delays and loses, and never reorders. */
 export class Line {
   #busyUntil = 0;
-  #waiting = 0;
+  readonly #waiting: (() => void)[] = [];
 
   constructor(
     private readonly faults: () => LineFaults,
@@ -22,14 +22,15 @@ export class Line {
   carry(arrive: () => void): void {
     const { latencyMs, loss, frozen } = this.faults();
     if (frozen || (loss > 0 && this.random() < loss)) return;
-    if (latencyMs === 0 && this.#waiting === 0) return arrive();
+    if (latencyMs === 0 && this.#waiting.length === 0) return arrive();
     // A stanza sent after the latency was lowered still waits for those before it.
     const at = Math.max(this.#busyUntil, Date.now() + latencyMs);
     this.#busyUntil = at;
-    this.#waiting++;
+    this.#waiting.push(arrive);
+    // Of two timers for the same millisecond the later may ring first: whichever rings, the first to come arrives.
     setTimeout(() => {
-      this.#waiting--;
-      if (!this.faults().frozen) arrive();
+      const first = this.#waiting.shift();
+      if (!this.faults().frozen) first?.();
     }, at - Date.now());
   }
 }
