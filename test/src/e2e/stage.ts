@@ -8,9 +8,10 @@ import { GatewayClient } from '../harness/client.js';
 import { NodeCluster } from '../harness/kubernetes/nodes/cluster.js';
 import { GATEWAY } from '../harness/kubernetes/nodes/settings.js';
 import { instancePath, type KubeObject } from '../harness/kubernetes/test-cluster.js';
+import { ensureHelm } from '../harness/chart/helm-binary.js';
+import { CHART } from '../harness/chart/render.js';
 import { ROOT } from '../harness/program.js';
 import { until } from '../harness/wait.js';
-import { CHART, ensureHelm } from './helm.js';
 
 const execute = promisify(execFile);
 
@@ -37,7 +38,9 @@ export class E2eStage {
   ) {}
 
   static async start(say: (line: string) => void): Promise<E2eStage> {
-    const helm = await ensureHelm(say);
+    const found = await ensureHelm(say);
+    if ('missing' in found) throw new Error(found.missing);
+    const { helm } = found;
     const cluster = await NodeCluster.start([HOME, AWAY], say);
     try {
       // Reachable for pods, at the end of their bridge.
