@@ -125,6 +125,8 @@ describeOnKubernetes('at most one engine for a number', (cluster) => {
     await losing;
     stage.api.faults = NO_API_FAULTS;
     stage.port.faults = PORT_WEATHER[0]!;
+    // Those that have lost their lease would have ended as processes; here they go on, each with a profile of its own.
+    for (const operator of operators.splice(0)) await stage.end(operator);
     await startOperator();
     for (const name of NAMES) {
       await until(
