@@ -251,9 +251,12 @@ AS $$
 $$;
 
 -- Messages of an instance that wait and were never attempted: those that began to wait when its out clock showed
--- `started` or less, or (of a suspended account) that were accepted `accepted` or earlier. Null: no such limit.
+-- `started` or less, and no later than `since` (the clock is put forward when an engine is found to have been silent for
+-- a while, so it may show more than a message has waited), or (of a suspended account) that were accepted `accepted` or earlier. Null: no such limit.
 -- The head of a conversation has waited longest, so only conversations whose head is old are looked into.
-CREATE FUNCTION gwk_waiting_messages(instance uuid, started bigint, accepted timestamptz, most integer)
+CREATE FUNCTION gwk_waiting_messages(
+  instance uuid, started bigint, since timestamptz, accepted timestamptz, most integer
+)
 RETURNS TABLE (message_id uuid)
 LANGUAGE sql STABLE
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -263,7 +266,7 @@ AS $$
   CROSS JOIN LATERAL (
     SELECT o.message_id FROM outbox o
     WHERE o.conversation_id = h.conversation_id AND o.seq IS NOT NULL AND o.attempted_at IS NULL
-      AND (o.out_ms_at_start <= started OR o.created_at <= accepted)
+      AND (o.out_ms_at_start <= started AND coalesce(o.release_at, o.created_at) <= since OR o.created_at <= accepted)
     ORDER BY o.seq LIMIT most
   ) AS e
   WHERE h.instance_id = instance AND h.head AND (h.out_ms_at_start <= started OR h.created_at <= accepted)

@@ -9,7 +9,9 @@ export function expiredOf(instance: WaitingInstance, afterMs: number): Which | n
   const { outMs, suspendedMs } = instance;
   const startedAtMost = outMs >= afterMs ? outMs - afterMs : null;
   const acceptedMsAgo = suspendedMs !== null && suspendedMs >= afterMs ? afterMs : null;
-  return startedAtMost === null && acceptedMsAgo === null ? null : { startedAtMost, acceptedMsAgo };
+  return startedAtMost === null && acceptedMsAgo === null
+    ? null
+    : { startedAtMost, waitedMs: afterMs, acceptedMsAgo };
 }
 
 export function expireSweep(deps: SweepDeps, expireAfterMs: number): Sweep {

@@ -33,6 +33,12 @@ const claim = async (messageId: string, attemptedAt: Date | null = null) => {
     data: { status: 'sending', version: { increment: 1 } },
   });
 };
+/** Accepted so long ago. */
+const setBack = (messages: string[], ms: number) =>
+  given.world.database.outboxEntry.updateMany({
+    where: { messageId: { in: messages } },
+    data: { createdAt: ago(ms) },
+  });
 const setState = (id: string, state: InstanceState, since = new Date()) =>
   given.world.database.instance.update({ where: { id }, data: { state, stateChangedAt: since } });
 const failures = async (instance: string) =>
@@ -124,19 +130,27 @@ describe('which messages have waited too long', () => {
   test.each<[string, Partial<WaitingInstance>, ReturnType<typeof expiredOf>]>([
     ['never out: none', {}, none],
     ['out for less than the limit in all: none', { outMs: LIMIT - 1 }, none],
-    ['out for the limit: those from before', { outMs: LIMIT }, { startedAtMost: 0, acceptedMsAgo: null }],
+    [
+      'out for the limit: those from before',
+      { outMs: LIMIT },
+      { startedAtMost: 0, waitedMs: LIMIT, acceptedMsAgo: null },
+    ],
     [
       'connected, and out before',
       { state: 'connected', outMs: LIMIT + 7 },
-      { startedAtMost: 7, acceptedMsAgo: null },
+      { startedAtMost: 7, waitedMs: LIMIT, acceptedMsAgo: null },
     ],
     ['suspended a short while: none', { suspendedMs: LIMIT - 1 }, none],
     [
       'suspended for the limit: what is as old',
       { suspendedMs: LIMIT },
-      { startedAtMost: null, acceptedMsAgo: LIMIT },
+      { startedAtMost: null, waitedMs: LIMIT, acceptedMsAgo: LIMIT },
     ],
-    ['both', { outMs: LIMIT + 5, suspendedMs: 2 * LIMIT }, { startedAtMost: 5, acceptedMsAgo: LIMIT }],
+    [
+      'both',
+      { outMs: LIMIT + 5, suspendedMs: 2 * LIMIT },
+      { startedAtMost: 5, waitedMs: LIMIT, acceptedMsAgo: LIMIT },
+    ],
   ])('%s', (_sentence, instance, expected) => {
     expect(expiredOf({ ...base, ...instance }, LIMIT)).toEqual(expected);
   });
@@ -144,6 +158,7 @@ describe('which messages have waited too long', () => {
   test('those that waited 15 minutes while the instance was out expire, the later ones go on', async () => {
     const instance = await given.world.addInstance();
     const early = [await given.accept(instance), await given.accept(instance)];
+    await setBack(early, 16 * MINUTE);
     await setState(instance, 'disconnected', ago(16 * MINUTE));
     const late = await given.accept(instance);
     const other = await given.accept(instance, { to: '5511911110003' });
@@ -159,6 +174,17 @@ describe('which messages have waited too long', () => {
       ['message.failed', 'expired'],
       ['message.failed', 'expired'],
     ]);
+  });
+
+  test('none expires early where it is found late that the engine was silent', async () => {
+    const instance = await given.world.addInstance();
+    const message = await given.accept(instance);
+    await setBack([message], 15 * MINUTE - 1_000);
+    // What was heard last of the engine is from before the message.
+    await setState(instance, 'disconnected', ago(15 * MINUTE + 9_000));
+    expect((await expireSweep(given.deps, LIMIT).pass()).amount).toBe(0);
+    await setBack([message], 15 * MINUTE);
+    expect((await expireSweep(given.deps, LIMIT).pass()).amount).toBe(1);
   });
 
   test('time before acceptance and time connected do not count', async () => {

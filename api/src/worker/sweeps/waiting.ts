@@ -38,11 +38,13 @@ export async function waitingInstances({ db }: Pick<Deps, 'db'>): Promise<Waitin
 export interface Which {
   /** Those that began to wait when the out clock showed this or less. */
   startedAtMost: number | null;
+  /** Of those, the ones that have waited for so long on any clock. */
+  waitedMs: number;
   /** Those accepted so long ago or longer. */
   acceptedMsAgo: number | null;
 }
 
-export const ALL: Which = { startedAtMost: Number.MAX_SAFE_INTEGER, acceptedMsAgo: null };
+export const ALL: Which = { startedAtMost: Number.MAX_SAFE_INTEGER, waitedMs: 0, acceptedMsAgo: null };
 /** So many at once: a group is one transaction. */
 const GROUP = 200;
 
@@ -58,6 +60,7 @@ export async function failWaiting(
 ): Promise<number> {
   const rows = await deps.db.$queryRaw<{ message_id: string }[]>`
     SELECT * FROM gwk_waiting_messages(${instanceId}::uuid, ${which.startedAtMost}::bigint,
+      now() - ${which.waitedMs}::double precision * interval '1 millisecond',
       now() - ${which.acceptedMsAgo}::double precision * interval '1 millisecond', ${GROUP}::integer)`;
   const ids = rows.map(({ message_id }) => message_id);
   return failMessages({ database: deps.db, sealer: deps.sealer }, ids, { code, message: null });
