@@ -1,4 +1,5 @@
 // Builds the programs of Kubernetes that tests run, where they are missing and can be had.
+import { ensureDefinitions } from '@gwk/test/harness/chart/definitions';
 import { ensureHelm } from '@gwk/test/harness/chart/helm-binary';
 import { ensureBinaries } from '@gwk/test/harness/kubernetes/binaries';
 
@@ -14,3 +15,9 @@ if ('missing' in helm) {
   process.exit(1);
 }
 process.stdout.write(`helm: ${helm.helm}\n`);
+const definitions = ensureDefinitions((line) => process.stdout.write(`${line}\n`));
+if ('missing' in definitions) {
+  process.stderr.write(`definitions: ${definitions.missing}\n`);
+  process.exit(1);
+}
+process.stdout.write(`definitions: ${definitions.folder}\n`);

@@ -112,9 +112,11 @@ async function kubernetesIfPossible() {
   let cluster = null;
   await stage('kubernetes', async () => {
     const { ensureHelm } = await import('@gwk/test/harness/chart/helm-binary');
+    const { ensureDefinitions } = await import('@gwk/test/harness/chart/definitions');
     const found = await ensureBinaries(say);
     // Where it is not to be had, the suites of the chart say so themselves.
     await ensureHelm(say);
+    ensureDefinitions(say);
     if ('missing' in found) {
       const required = process.env.CI === 'true';
       return {

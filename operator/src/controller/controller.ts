@@ -10,6 +10,7 @@ import { PairingDesk } from '../pairing/desk.js';
 import { Projections } from './projections.js';
 import { RETRY_BACKOFF, WorkQueue, type Backoff } from './queue.js';
 import { Rollout } from './rollout.js';
+import { Rounds } from './rounds.js';
 import { statusOf, storyOf } from './status.js';
 
 export interface ControllerOptions {
@@ -19,7 +20,7 @@ export interface ControllerOptions {
   limits: Limits;
   /** How often the facts of all instances are asked for. */
   observeMs?: number;
-  /** How often everything is looked at anew, whether or not anything was heard. */
+  /** In what time everything is looked at anew, whether or not anything was heard. */
   resyncMs?: number;
   /** Instances worked on at the same time. */
   width?: number;
@@ -66,6 +67,7 @@ export class Controller {
   #unseen: Set<string> | null = null;
   #observeTimer: NodeJS.Timeout | undefined;
   #resyncTimer: NodeJS.Timeout | undefined;
+  #observedAt = -Infinity;
   #stopped = false;
   #unheard = 0;
   readonly #startedAt = Date.now();
@@ -96,8 +98,8 @@ export class Controller {
     this.#unseen = new Set(this.#cluster.keys());
     this.#openRollout();
     this.queue.start(this.#options.width ?? WIDTH, (key) => this.#pass(key));
-    this.#resyncTimer = setInterval(() => this.#resync(), this.#options.resyncMs ?? RESYNC_MS);
-    this.#resync();
+    for (const key of this.#cluster.keys()) this.queue.add(key);
+    this.#resyncForever();
     void this.#observeForever();
   }
 
@@ -125,11 +127,23 @@ export class Controller {
     }
   }
 
-  #resync(): void {
-    this.projections.expireAll();
+  #resyncForever(): void {
+    const rounds = new Rounds(this.#options.resyncMs ?? RESYNC_MS, () => this.#beginRound());
+    const step = (): void => rounds.due(performance.now()).forEach((key) => this.#lookAnew(key));
+    step();
+    this.#resyncTimer = setInterval(step, rounds.stepMs);
+  }
+
+  #beginRound(): string[] {
     const keys = this.#cluster.keys();
     this.#forgetAllBut(new Set(keys.map((key) => this.#cluster.resource(key)?.metadata.uid)));
-    for (const key of keys) this.queue.add(key);
+    return keys;
+  }
+
+  #lookAnew(key: string): void {
+    const uid = this.#cluster.resource(key)?.metadata.uid;
+    if (uid !== undefined) this.projections.expire(uid);
+    this.queue.add(key);
   }
 
   /** Of resources that somebody let go of by force. */
@@ -142,17 +156,26 @@ export class Controller {
 
   async #observeForever(): Promise<void> {
     if (this.#stopped) return;
+    const every = this.#options.observeMs ?? OBSERVE_MS;
+    const began = performance.now();
     try {
-      for (const key of await this.projections.observe()) this.queue.add(key);
-      if (this.#unheard > 0) this.#heardAgain();
-      this.#unheard = 0;
+      await this.#observe(began - this.#observedAt >= every);
     } catch (error) {
       if (this.#unheard++ === 0) this.#sayUnheard(error);
     }
-    const every = this.#options.observeMs ?? OBSERVE_MS;
     const calm = every * Math.min(5, 1 + this.#unheard);
     const ms = this.#unheard === 0 && this.#starting.size > 0 ? Math.min(every, OBSERVE_STARTING_MS) : calm;
     if (!this.#stopped) this.#observeTimer = setTimeout(() => void this.#observeForever(), ms);
+  }
+
+  /** Between two looks at all only those are asked for that are starting: all would be very many. */
+  async #observe(all: boolean): Promise<void> {
+    const began = performance.now();
+    for (const key of await this.projections.observe(all ? undefined : this.#starting)) this.queue.add(key);
+    if (!all) return;
+    this.#observedAt = began;
+    if (this.#unheard > 0) this.#heardAgain();
+    this.#unheard = 0;
   }
 
   #sayUnheard(error: unknown): void {

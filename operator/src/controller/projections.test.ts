@@ -168,6 +168,25 @@ describe('observing', () => {
     expect(projections.cached(resource().metadata.uid)).toMatchObject({ kind: 'accepted' });
   });
 
+  test('between two looks at all only some are asked for, and nobody where they are none', async () => {
+    await projections.observe();
+    const heard = projections.heardAt;
+    port.observed = [];
+    now += 250;
+    port.rows = [facts({ state: 'disconnected' })];
+    expect(await projections.observe(new Set(['default/other']))).toEqual([]);
+    expect(port.observed).toEqual([]);
+    expect(await projections.observe(new Set([KEY]))).toEqual([KEY]);
+    expect(projections.heardAt).toBe(heard);
+  });
+
+  test('of an answer that is no news the lease is taken: its end is known anew', async () => {
+    const expires = new Date(NOW + 90_000).toISOString();
+    await observe({ lease: { ...heldBy('ins-1-first'), expires_at: expires } });
+    const projection = projections.cached(resource().metadata.uid);
+    expect(projection).toMatchObject({ known: { observedAt: now, facts: { lease: { expires_at: expires } } } });
+  });
+
   test('more than a thousand are asked for in several requests', async () => {
     port.observed = [];
     for (let i = 0; i < 1500; i++) {

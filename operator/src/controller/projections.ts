@@ -64,17 +64,23 @@ export class Projections {
     for (const uid of this.#entries.keys()) if (!uids.has(uid)) this.#entries.delete(uid);
   }
 
-  /** The next pass asks the API anew: rows may have been restored from a backup. */
-  expireAll(): void {
-    for (const entry of this.#entries.values()) entry.stale = true;
+  /** The next pass asks the API anew: its row may have been restored from a backup. */
+  expire(uid: string): void {
+    const entry = this.#entries.get(uid);
+    if (entry) entry.stale = true;
   }
 
-  /** Keys whose facts changed. @throws InternalUnreachable, InternalRefusal */
-  async observe(): Promise<string[]> {
-    const entries = [...this.#entries.values()];
+  /**
+   * Keys whose facts changed. `only` some keys: the others are not asked for, and the API does not count as heard.
+   *
+   * @throws InternalUnreachable, InternalRefusal
+   */
+  async observe(only?: ReadonlySet<string>): Promise<string[]> {
+    const all = [...this.#entries.values()];
+    const entries = only ? all.filter(({ key }) => only.has(key)) : all;
     const changed: string[] = [];
-    // At least one request: it also tells whether the API is there.
-    for (let from = 0; from === 0 || from < entries.length; from += OBSERVE_MAX) {
+    // Of all at least one request: it also tells whether the API is there.
+    for (let from = 0; (from === 0 && !only) || from < entries.length; from += OBSERVE_MAX) {
       const asked = entries.slice(from, from + OBSERVE_MAX);
       const at = this.#now();
       const { instances } = await this.#port.observe(asked.map(({ known }) => known.facts.id));
@@ -82,7 +88,7 @@ export class Projections {
       for (const entry of asked)
         if (take(entry, facts.get(entry.known.facts.id), at)) changed.push(entry.key);
     }
-    this.#heardAt = this.#now();
+    if (!only) this.#heardAt = this.#now();
     return changed;
   }
 
@@ -112,8 +118,17 @@ function take(entry: Entry, facts: InstanceFacts | undefined, at: number): boole
     return news;
   }
   const before = entry.known;
-  entry.known = knownFrom(before, facts, at);
-  return isNews(before, entry.known);
+  const after = knownFrom(before, facts, at);
+  if (isNews(before, after)) {
+    entry.known = after;
+    return true;
+  }
+  // In place: of ten thousand nearly all say the same each second, and new objects would be the garbage of old ones.
+  before.observedAt = at;
+  before.pairingSeenAt = after.pairingSeenAt;
+  before.leaseFreeSince = after.leaseFreeSince;
+  if (before.facts.lease.expires_at !== facts.lease.expires_at) before.facts.lease.expires_at = facts.lease.expires_at;
+  return false;
 }
 
 /** The facts with what only their sequence tells. */
@@ -127,14 +142,24 @@ function knownFrom(before: Known | undefined, facts: InstanceFacts, at: number):
 
 /** A lease renewed is no news; one that was taken, freed or lost is. So is one that stays free for long. */
 function isNews(before: Known, after: Known): boolean {
-  return outline(before) !== outline(after);
+  const [a, b] = [before.facts, after.facts];
+  const leaseMoved = a.lease.pod !== b.lease.pod || a.lease.epoch !== b.lease.epoch;
+  return leaseMoved || leaseInForce(before) !== leaseInForce(after) || TOLD.some((field) => a[field] !== b[field]);
 }
 
-function outline(known: Known): string {
-  const { lease, ...rest } = known.facts;
-  return JSON.stringify({ ...rest, pod: lease.pod, epoch: lease.epoch, inForce: leaseInForce(known) });
-}
+type Told = Exclude<keyof InstanceFacts, 'lease'>;
 
+/** All that is said of an instance, but its lease. */
+const TOLD = Object.keys({
+  id: 0,
+  state: 0,
+  state_reason: 0,
+  state_changed_at: 0,
+  jid: 0,
+  first_paired_at: 0,
+  banned_until: 0,
+  pairing: 0,
+} satisfies Record<Told, 0>) as Told[];
 function inWords(error: unknown): string {
   if (error instanceof InternalUnreachable) return 'The API does not answer';
   if (error instanceof InternalRefusal) return `The API refused: ${error.refusal}`;

@@ -212,7 +212,26 @@ describe('from one status to the next', () => {
     expect(storyOf(running, crashed)).toEqual([
       { type: 'Warning', reason: 'EngineEnded', message: 'The engine ended: exit code 1' },
     ]);
-    expect(storyOf(crashed, running).map(({ reason }) => reason)).toEqual(['EngineRunning', 'Connected']);
     expect(storyOf(running, running)).toEqual([]);
+  });
+
+  const told = (before: InstanceResourceStatus | undefined, after: InstanceResourceStatus) =>
+    storyOf(before, after).map(({ reason }) => reason);
+
+  test('an engine that runs and is connected at one look is one line; one that connects later two', () => {
+    const crashed = statusFor({ pod: endedPod() });
+    const connecting = statusFor({ projection: accepted({ state: 'connecting' }) });
+    expect(told(crashed, statusFor())).toEqual(['Connected']);
+    expect(told(crashed, connecting)).toEqual(['EngineRunning', 'Connecting']);
+    expect(told(connecting, statusFor())).toEqual(['Connected']);
+  });
+
+  test('that a resource is taken is told only where it was refused before', () => {
+    const refused = statusFor({
+      projection: { kind: 'rejected', generation: 1, reason: 'NameTaken', message: 'taken', known: null },
+    });
+    expect(told(undefined, statusFor())).not.toContain('Accepted');
+    expect(told(undefined, refused)).toContain('NameTaken');
+    expect(told(refused, statusFor())).toContain('Accepted');
   });
 });

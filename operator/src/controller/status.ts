@@ -170,24 +170,29 @@ function lastErrorOf({ projection, history }: Observed): string | null {
 /** Conditions that people read first; their moves are the story. */
 const TOLD: readonly Type[] = ['Accepted', 'EngineRunning', 'Paired', 'Connected'];
 
-/** What changed between two statuses, as lines for `describe`. */
+/**
+ * What changed between two statuses, as lines for `describe`. What goes without saying is left out, each line being a
+ * call of the API: that a new resource was taken, that a sandbox needs no phone, and of what came to be at one moment
+ * the first half.
+ */
 export function storyOf(
   before: InstanceResourceStatus | undefined,
   after: InstanceResourceStatus,
 ): StoryLine[] {
-  return TOLD.flatMap((type) => {
+  const moved = TOLD.flatMap((type) => {
     const [old, now] = [before, after].map((status) => status?.conditions.find((item) => item.type === type));
-    if (
-      !now ||
-      now.status === 'Unknown' ||
-      UNTOLD.has(now.reason) ||
-      (old?.status === now.status && old.reason === now.reason)
-    )
-      return [];
-    return [{ type: isTrouble(now) ? 'Warning' : 'Normal', reason: now.reason, message: now.message }];
+    if (!now || now.status === 'Unknown' || UNTOLD.has(now.reason)) return [];
+    if (old?.status === now.status && old.reason === now.reason) return [];
+    return old?.status === 'False' || !AS_EXPECTED.has(now.reason) ? [now] : [];
   });
+  const connected = moved.some(({ reason }) => reason === 'Connected');
+  return moved
+    .filter(({ reason }) => !connected || reason !== 'EngineRunning')
+    .map((now) => ({ type: isTrouble(now) ? 'Warning' : 'Normal', reason: now.reason, message: now.message }));
 }
 
+/** Worth a line only where it was not so before. */
+const AS_EXPECTED = new Set(['Accepted', 'Sandbox']);
 /** Told already: by the start, which names the pod, or by the refusal. */
 const UNTOLD = new Set(['EngineAbsent', 'EngineStarting', 'NotAccepted']);
 const TROUBLE = new Set([

@@ -1,12 +1,32 @@
 import { find, LEAST, render } from '../harness/chart/render.js';
 import { WAYS } from '../harness/chart/values.js';
+import { readDefinitions } from '../harness/chart/definitions.js';
 import { describeOnKubernetes } from '../harness/kubernetes/suite.js';
-import { pathOf, type KubeObject } from '../harness/kubernetes/test-cluster.js';
+import { pathOf, type KubeObject, type TestCluster } from '../harness/kubernetes/test-cluster.js';
+import { until } from '../harness/wait.js';
 
 /** Every object of every way of installing, judged by a real API server, in a namespace of the restricted kind. */
 
-/** Definitions that are no part of Kubernetes and not of this chart. */
+/** Kinds that are no part of Kubernetes and not of this chart. */
 const FOREIGN = ['HTTPRoute', 'Certificate', 'PodMonitor', 'PrometheusRule'];
+
+const isForeign = ({ kind = '' }: KubeObject): boolean => FOREIGN.includes(kind);
+
+const dryRun = (cluster: TestCluster, object: KubeObject) =>
+  cluster.call(
+    'PATCH',
+    `${pathOf(object)}?dryRun=All&fieldManager=chart&force=true&fieldValidation=Strict`,
+    { body: object, type: 'application/apply-patch+yaml' },
+  );
+
+async function refusalsOf(cluster: TestCluster, objects: KubeObject[]): Promise<string[]> {
+  const refused: string[] = [];
+  for (const object of objects) {
+    const { status, body } = await dryRun(cluster, object);
+    if (status >= 300) refused.push(`${object.kind} ${object.metadata.name}: ${status} ${body.message}`);
+  }
+  return refused;
+}
 
 describeOnKubernetes(
   'every object that the chart makes',
@@ -18,27 +38,12 @@ describeOnKubernetes(
         await cluster().post('/api/v1/namespaces', { metadata: { name: other } });
     });
 
-    const dryRun = (object: KubeObject) =>
-      cluster().call(
-        'PATCH',
-        `${pathOf(object)}?dryRun=All&fieldManager=chart&force=true&fieldValidation=Strict`,
-        {
-          body: object,
-          type: 'application/apply-patch+yaml',
-        },
-      );
-
     test.each(Object.keys(WAYS))(
       '%s: is taken, and no field of it is unknown',
       async (way) => {
         const objects = render(WAYS[way]!, { namespace });
-        const refused: string[] = [];
-        for (const object of objects.filter(({ kind = '' }) => !FOREIGN.includes(kind))) {
-          const { status, body } = await dryRun(object);
-          if (status >= 300)
-            refused.push(`${object.kind} ${object.metadata.name}: ${status} ${body.message}`);
-        }
-        expect(refused).toEqual([]);
+        const own = objects.filter((object) => !isForeign(object));
+        expect(await refusalsOf(cluster(), own)).toEqual([]);
       },
       60_000,
     );
@@ -57,7 +62,7 @@ describeOnKubernetes(
         };
         const spec: Record<string, unknown> = { ...template.spec };
         delete spec['serviceAccountName'];
-        const { status, body } = await dryRun({ ...pod, spec });
+        const { status, body } = await dryRun(cluster(), { ...pod, spec });
         expect([name, status, body.message]).toEqual([name, expect.any(Number), undefined]);
         expect(status).toBeLessThan(300);
       }
@@ -71,14 +76,51 @@ describeOnKubernetes(
       const spec = { ...template.spec, securityContext: {} };
       delete spec.serviceAccountName;
       const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'loose', namespace }, spec };
-      expect((await dryRun(pod as unknown as KubeObject)).status).toBe(403);
+      expect((await dryRun(cluster(), pod as unknown as KubeObject)).status).toBe(403);
     });
 
     test('a misspelt field is refused: the server does look', async () => {
       const service = find(render(LEAST, { namespace }), 'Service', 'gwk-api');
-      const { status } = await dryRun({ ...service, spec: { ...(service['spec'] as object), selektor: {} } });
+      const spec = { ...(service['spec'] as object), selektor: {} };
+      const { status } = await dryRun(cluster(), { ...service, spec });
       expect(status).toBeGreaterThanOrEqual(400);
     });
   },
   { chart: true },
+);
+
+describeOnKubernetes(
+  'every object of a kind that is no part of Kubernetes',
+  (cluster) => {
+    let namespace: string;
+    beforeAll(async () => {
+      namespace = await cluster().namespace('foreign');
+      for (const definition of readDefinitions()) await cluster().applied(definition);
+      for (const kind of FOREIGN) {
+        const { apiVersion } = foreignIn(kind)[0]!;
+        const list = `/apis/${apiVersion}/${kind.toLowerCase()}s`;
+        await until(async () => (await cluster().get(list)).status === 200, { what: `${kind} is served` });
+      }
+    }, 60_000);
+
+    const foreignIn = (kind: string): KubeObject[] =>
+      Object.values(WAYS).flatMap((values) =>
+        render(values, { namespace }).filter((object) => object.kind === kind),
+      );
+
+    test.each(FOREIGN)('%s: is taken, and no field of it is unknown', async (kind) => {
+      const objects = foreignIn(kind);
+      expect(objects).not.toEqual([]);
+      expect(await refusalsOf(cluster(), objects)).toEqual([]);
+    });
+
+    test.each(FOREIGN)('%s: with a field that is misspelt it is refused', async (kind) => {
+      const [object] = foreignIn(kind);
+      const spec = { ...(object!['spec'] as object), misspelt: true };
+      const { status, body } = await dryRun(cluster(), { ...object!, spec });
+      expect([status, body.message]).toEqual([expect.any(Number), expect.stringContaining('misspelt')]);
+      expect(status).toBeGreaterThanOrEqual(400);
+    });
+  },
+  { chart: true, definitions: true },
 );

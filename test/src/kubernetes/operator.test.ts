@@ -54,7 +54,7 @@ describeOnKubernetes('the operator on Kubernetes', (cluster) => {
       },
       { what: 'the story is told' },
     );
-    expect(told).toEqual(expect.arrayContaining(['Accepted', 'EngineCreated', 'EngineRunning', 'Connected']));
+    expect(told).toEqual(expect.arrayContaining(['EngineCreated', 'Connected']));
   });
 
   test('nothing is written while nothing happens', async () => {

@@ -1,4 +1,4 @@
-import { fetch, type Dispatcher, type Response } from 'undici';
+import { request, type Dispatcher } from 'undici';
 import type { KubeAccess } from './access.js';
 
 /**
@@ -42,28 +42,33 @@ export class KubeClient {
 
   /** @throws KubeError with the server's answer, or with code 0 where none came: then the call may have had its effect */
   async call<T>(call: KubeCall): Promise<T> {
-    const signal = AbortSignal.timeout(call.timeoutMs ?? this.#options.timeoutMs ?? TIMEOUT_MS);
+    // Not AbortSignal.timeout: it would keep every exchange in memory until its time is over.
+    const late = new AbortController();
+    const ms = call.timeoutMs ?? this.#options.timeoutMs ?? TIMEOUT_MS;
+    const timer = setTimeout(() => late.abort(new DOMException('no answer in time', 'TimeoutError')), ms);
     try {
-      const response = await this.#send(call, signal);
-      const text = await response.text();
-      this.#count(call, response.status);
-      if (!response.ok) throw errorOf(response.status, text);
+      const { statusCode, body } = await this.#send(call, late.signal);
+      const text = await body.text();
+      this.#count(call, statusCode);
+      if (!isOk(statusCode)) throw errorOf(statusCode, text);
       return JSON.parse(text) as T;
     } catch (error) {
       if (error instanceof KubeError) throw error;
       this.#count(call, 0);
       throw new KubeError(0, 'NoAnswer', (error as Error).name, error);
+    } finally {
+      clearTimeout(timer);
     }
   }
 
   /** Lines as they come, until the server ends the stream, it breaks, or `signal` says enough. */
   async *lines(call: KubeCall, signal: AbortSignal): AsyncGenerator<string> {
-    const response = await this.#send(call, signal);
-    this.#count(call, response.status);
-    if (!response.ok) throw errorOf(response.status, await response.text());
+    const { statusCode, body } = await this.#send(call, signal);
+    this.#count(call, statusCode);
+    if (!isOk(statusCode)) throw errorOf(statusCode, await body.text());
     const decoder = new TextDecoder();
     let rest = '';
-    for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+    for await (const chunk of body as AsyncIterable<Uint8Array>) {
       const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n');
       rest = parts.pop()!;
       for (const line of parts) if (line !== '') yield line;
@@ -75,16 +80,18 @@ export class KubeClient {
     this.#pool = null;
   }
 
-  async #send(call: KubeCall, signal: AbortSignal): Promise<Response> {
+  async #send(call: KubeCall, signal: AbortSignal): Promise<Dispatcher.ResponseData> {
     const url = new URL(this.#access.server + call.path);
     for (const [name, value] of Object.entries(call.query ?? {}))
       if (value !== undefined) url.searchParams.set(name, String(value));
     const headers = await this.#access.headers();
     const dispatcher = await this.#pooled();
-    return fetch(url, {
+    return request(url, {
       method: call.method ?? 'GET',
       signal,
-      redirect: 'error',
+      // A watch is silent for as long as nothing happens; who waits sets the time.
+      headersTimeout: 0,
+      bodyTimeout: 0,
       ...(dispatcher && { dispatcher }),
       headers: {
         ...headers,
@@ -110,6 +117,8 @@ export class KubeClient {
     this.#options.onCall?.(verb, resourceOf(path), code);
   }
 }
+
+const isOk = (code: number): boolean => code >= 200 && code < 300;
 
 /** `reason` is the server's own word (NotFound, AlreadyExists, Conflict, Expired, ...). */
 export class KubeError extends Error {

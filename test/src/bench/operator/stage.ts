@@ -15,12 +15,20 @@ import { TestCluster, instancePath } from '../../harness/kubernetes/test-cluster
 import { baseEnvironment, GWK, Program } from '../../harness/program.js';
 import { BenchPort } from './internal-port.js';
 
+export interface Usage {
+  rss: number;
+  peak: number;
+  own: number;
+  cpu: number;
+}
+
 /** A real API server, a real operator as a process of its own, and pods that are told to run by a few lines. */
 export class OperatorBench {
   readonly port = new BenchPort();
   readonly readyNames = new Set<string>();
   readonly #folder = mkdtempSync(join(tmpdir(), 'gwk-bench-operator-'));
   #operatorPort = 0;
+  #internalUrl = '';
   #heard: (name: string, resource: InstanceResource | null) => void = () => undefined;
   namespace = '';
   #client!: KubeClient;
@@ -36,7 +44,8 @@ export class OperatorBench {
     kube.loadFromFile(bench.cluster.plane.kubeconfig);
     bench.#client = new KubeClient(kubeConfigAccess(kube));
     await bench.#watch();
-    await bench.#startOperator();
+    bench.#internalUrl = await bench.port.listen();
+    await bench.startOperator();
     return bench;
   }
 
@@ -59,6 +68,14 @@ export class OperatorBench {
     await this.#client.call({ method: 'POST', path: instancePath(this.namespace), body, timeoutMs: 60_000 });
   }
 
+  get pid(): number | undefined {
+    return this.#program.pid;
+  }
+
+  log(): string {
+    return this.#program.lastLines();
+  }
+
   /** From the change of a resource until its status speaks of it. */
   async changeSeen(name: string): Promise<number> {
     const began = performance.now();
@@ -76,13 +93,14 @@ export class OperatorBench {
     return performance.now() - began;
   }
 
-  /** Bytes resident, and seconds of processor so far. */
-  usage(): { rss: number; cpu: number } {
+  /** Bytes resident now, at most so far, and not pages of files; seconds of processor so far. */
+  usage(): Usage {
     const { pid } = this.#program;
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
     const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-    const rss = Number(/VmRSS:\s+(\d+)/.exec(status)![1]) * 1024;
-    return { rss, cpu: (Number(fields[11]) + Number(fields[12])) / 100 };
+    const bytes = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)![1]) * 1024;
+    const cpu = (Number(fields[11]) + Number(fields[12])) / 100;
+    return { rss: bytes('VmRSS'), peak: bytes('VmHWM'), own: bytes('RssAnon'), cpu };
   }
 
   /** What of its memory is objects in use, and what is kept outside of the heap (megabytes). */
@@ -100,6 +118,11 @@ export class OperatorBench {
     return (await fetch(`http://127.0.0.1:${this.#operatorPort}/metrics`)).text();
   }
 
+  /** Looks at one Instance so far. */
+  async passes(): Promise<number> {
+    return [...(await this.#metrics()).matchAll(PASS)].reduce((sum, [, count]) => sum + Number(count), 0);
+  }
+
   /** Calls of the Kubernetes API so far, by verb and resource. */
   async calls(): Promise<Map<string, number>> {
     const text = await this.#metrics();
@@ -111,7 +134,12 @@ export class OperatorBench {
     return calls;
   }
 
-  async #startOperator(): Promise<void> {
+  async stopOperator(): Promise<void> {
+    await this.#program.stop();
+  }
+
+  /** A process of its own; `env` on top of what an operator needs. */
+  async startOperator(env: Record<string, string> = {}): Promise<void> {
     const file = (name: string) => join(this.#folder, name);
     writeFileSync(file('profiles.yaml'), 'default: { image: "engine:1" }\n');
     this.#operatorPort = await freePort();
@@ -121,20 +149,23 @@ export class OperatorBench {
       args: [GWK, 'operator'],
       logFile: file('operator.log'),
       supervised: false,
-      env: {
-        ...baseEnvironment(),
-        KUBECONFIG: this.cluster.plane.kubeconfig,
-        GWK_OPERATOR_CLUSTER: 'kubernetes',
-        GWK_OPERATOR_NAMESPACES: this.namespace,
-        GWK_OPERATOR_PROFILES: file('profiles.yaml'),
-        GWK_OPERATOR_TOKEN: 'x'.repeat(32),
-        GWK_OPERATOR_INTERNAL_URL: await this.port.listen(),
-        GWK_OPERATOR_HOST: '127.0.0.1',
-        GWK_OPERATOR_PORT: String(this.#operatorPort),
-      },
+      env: { ...baseEnvironment(), ...this.#settings(file('profiles.yaml')), ...env },
       ready: async () => (await fetch(ready)).ok,
     });
     await this.#program.start();
+  }
+
+  #settings(profiles: string): Record<string, string> {
+    return {
+      KUBECONFIG: this.cluster.plane.kubeconfig,
+      GWK_OPERATOR_CLUSTER: 'kubernetes',
+      GWK_OPERATOR_NAMESPACES: this.namespace,
+      GWK_OPERATOR_PROFILES: profiles,
+      GWK_OPERATOR_TOKEN: 'x'.repeat(32),
+      GWK_OPERATOR_INTERNAL_URL: this.#internalUrl,
+      GWK_OPERATOR_HOST: '127.0.0.1',
+      GWK_OPERATOR_PORT: String(this.#operatorPort),
+    };
   }
 
   async #watch(): Promise<void> {
@@ -187,4 +218,5 @@ export class OperatorBench {
   }
 }
 
+const PASS = /^gwk_operator_passes_total\{[^}]*\} (\d+)$/gm;
 const CALL = /^gwk_operator_kubernetes_requests_total\{verb="(\w+)",resource="([^"]+)",code="\d+"\} (\d+)$/gm;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, test } from '@jest/globals';
+import { findDefinitions } from '../chart/definitions.js';
 import { findHelm } from '../chart/helm-binary.js';
 import { findBinaries, type Found } from './binaries.js';
 import { TestCluster } from './test-cluster.js';
@@ -11,6 +12,8 @@ export interface SuiteOptions {
   controllers?: boolean;
   /** With the chart rendered: helm is needed too. */
   chart?: boolean;
+  /** With kinds that are no part of Kubernetes (harness/chart/definitions.ts). */
+  definitions?: boolean;
 }
 
 /**
@@ -47,10 +50,10 @@ export function describeOnKubernetes(
 }
 
 /** Ready-made assets often are etcd and the API server alone. */
-function foundFor({ controllers = false, chart = false }: SuiteOptions): Found {
+function foundFor({ controllers = false, chart = false, definitions = false }: SuiteOptions): Found {
   const found = findBinaries();
-  const helm = chart ? findHelm() : { helm: '' };
-  if ('missing' in helm) return helm;
+  for (const more of [chart && findHelm(), definitions && findDefinitions()])
+    if (more && 'missing' in more) return more;
   if ('missing' in found || !controllers || found.binaries.has(CONTROLLERS)) return found;
   return { missing: `${found.binaries.folder} has no ${CONTROLLERS}`, canBuild: false };
 }

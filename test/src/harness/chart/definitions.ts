@@ -1,0 +1,101 @@
+import { spawnSync } from 'node:child_process';
+import { createHash, randomUUID } from 'node:crypto';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { basename, join } from 'node:path';
+import { parse } from 'yaml';
+import { goVersion } from '../kubernetes/go-modules.js';
+import type { KubeObject } from '../kubernetes/test-cluster.js';
+
+/**
+ * Definitions of the kinds that the chart can make and that are no part of Kubernetes: as their makers publish them
+ * in Go modules, of which nothing is built. The sum is that of the whole module.
+ */
+interface Source {
+  module: string;
+  version: string;
+  sum: string;
+  files: string[];
+}
+
+const SOURCES: Source[] = [
+  {
+    module: 'sigs.k8s.io/gateway-api',
+    version: 'v1.4.1',
+    sum: 'h1:NPxFutNkKNa8UfLd2CMlEuhIPMQgDQ6DXNKG9sHbJU8=',
+    files: ['config/crd/standard/gateway.networking.k8s.io_httproutes.yaml'],
+  },
+  {
+    module: 'github.com/cert-manager/cert-manager',
+    version: 'v1.19.2',
+    sum: 'h1:jSprN1h5pgNDSl7HClAmIzXuTxic/5FXJ32kbQHqjlM=',
+    files: ['deploy/crds/cert-manager.io_certificates.yaml'],
+  },
+  {
+    module: 'github.com/prometheus-operator/prometheus-operator',
+    version: 'v0.85.0',
+    sum: 'h1:M5xLCLEoaW2IJfnuCwFzzpL+jSVQu3KGT84Pye+fW8s=',
+    files: ['podmonitors', 'prometheusrules'].map(
+      (plural) => `example/prometheus-operator-crd/monitoring.coreos.com_${plural}.yaml`,
+    ),
+  },
+];
+
+export type FoundDefinitions = { folder: string } | { missing: string; canBuild: boolean };
+
+export function findDefinitions(): FoundDefinitions {
+  const folder = cached();
+  if (existsSync(folder)) return { folder };
+  if (goVersion() === null)
+    return { missing: 'Go is not installed: by it the definitions of foreign kinds are had', canBuild: false };
+  return { missing: 'the definitions of foreign kinds are not there yet: run make kubernetes', canBuild: true };
+}
+
+/** Downloads what is missing and can be had. */
+export function ensureDefinitions(say: (line: string) => void): FoundDefinitions {
+  const found = findDefinitions();
+  if ('folder' in found || !found.canBuild) return found;
+  say('definitions of foreign kinds: downloading some Go modules, once');
+  const folder = cached();
+  const half = `${folder}.${randomUUID()}`;
+  mkdirSync(half, { recursive: true });
+  try {
+    for (const source of SOURCES) copyFrom(download(source, half), source.files, half);
+    if (!existsSync(folder)) renameSync(half, folder);
+  } finally {
+    rmSync(half, { recursive: true, force: true });
+  }
+  return { folder };
+}
+
+export function readDefinitions(): KubeObject[] {
+  const found = findDefinitions();
+  if ('missing' in found) throw new Error(found.missing);
+  return readdirSync(found.folder).map(
+    (file) => parse(readFileSync(join(found.folder, file), 'utf8')) as KubeObject,
+  );
+}
+
+/** Named by what is in it: other versions, another folder. */
+function cached(): string {
+  const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
+  const hash = createHash('sha256').update(JSON.stringify(SOURCES)).digest('hex');
+  return join(cache, 'gwk', 'definitions', hash.slice(0, 16));
+}
+
+/** @param at a folder of no module, whose requirements would be read too */
+function download({ module, version, sum }: Source, at: string): string {
+  const done = spawnSync('go', ['mod', 'download', '-json', `${module}@${version}`], {
+    cwd: at,
+    encoding: 'utf8',
+    env: { ...process.env, GO111MODULE: 'on', GOWORK: 'off', GOFLAGS: '' },
+  });
+  const { Dir, Sum, Error: why } = JSON.parse(done.stdout || '{}') as Record<string, string | undefined>;
+  if (Dir === undefined) throw new Error(`${module}@${version}: ${why ?? done.stderr}`);
+  if (Sum !== sum) throw new Error(`${module}@${version} has the sum ${Sum}, and not ${sum}`);
+  return Dir;
+}
+
+function copyFrom(module: string, files: string[], folder: string): void {
+  for (const file of files) copyFileSync(join(module, file), join(folder, basename(file)));
+}
