@@ -30,7 +30,8 @@ export interface ControllerOptions {
   backoff?: Backoff;
 }
 
-const OBSERVE_MS = 1000;
+/** With an answer of ten thousand, and a pass, within a second. */
+const OBSERVE_MS = 700;
 /** While engines are starting, whose first word somebody is waiting for. */
 const OBSERVE_STARTING_MS = 250;
 const RESYNC_MS = 300_000;

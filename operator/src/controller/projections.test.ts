@@ -184,7 +184,9 @@ describe('observing', () => {
     const expires = new Date(NOW + 90_000).toISOString();
     await observe({ lease: { ...heldBy('ins-1-first'), expires_at: expires } });
     const projection = projections.cached(resource().metadata.uid);
-    expect(projection).toMatchObject({ known: { observedAt: now, facts: { lease: { expires_at: expires } } } });
+    expect(projection).toMatchObject({
+      known: { observedAt: now, facts: { lease: { expires_at: expires } } },
+    });
   });
 
   test('more than a thousand are asked for in several requests', async () => {

@@ -127,7 +127,8 @@ function take(entry: Entry, facts: InstanceFacts | undefined, at: number): boole
   before.observedAt = at;
   before.pairingSeenAt = after.pairingSeenAt;
   before.leaseFreeSince = after.leaseFreeSince;
-  if (before.facts.lease.expires_at !== facts.lease.expires_at) before.facts.lease.expires_at = facts.lease.expires_at;
+  if (before.facts.lease.expires_at !== facts.lease.expires_at)
+    before.facts.lease.expires_at = facts.lease.expires_at;
   return false;
 }
 
@@ -144,7 +145,9 @@ function knownFrom(before: Known | undefined, facts: InstanceFacts, at: number):
 function isNews(before: Known, after: Known): boolean {
   const [a, b] = [before.facts, after.facts];
   const leaseMoved = a.lease.pod !== b.lease.pod || a.lease.epoch !== b.lease.epoch;
-  return leaseMoved || leaseInForce(before) !== leaseInForce(after) || TOLD.some((field) => a[field] !== b[field]);
+  return (
+    leaseMoved || leaseInForce(before) !== leaseInForce(after) || TOLD.some((field) => a[field] !== b[field])
+  );
 }
 
 type Told = Exclude<keyof InstanceFacts, 'lease'>;

@@ -188,7 +188,11 @@ export function storyOf(
   const connected = moved.some(({ reason }) => reason === 'Connected');
   return moved
     .filter(({ reason }) => !connected || reason !== 'EngineRunning')
-    .map((now) => ({ type: isTrouble(now) ? 'Warning' : 'Normal', reason: now.reason, message: now.message }));
+    .map((now) => ({
+      type: isTrouble(now) ? 'Warning' : 'Normal',
+      reason: now.reason,
+      message: now.message,
+    }));
 }
 
 /** Worth a line only where it was not so before. */

@@ -13,11 +13,10 @@ const FOREIGN = ['HTTPRoute', 'Certificate', 'PodMonitor', 'PrometheusRule'];
 const isForeign = ({ kind = '' }: KubeObject): boolean => FOREIGN.includes(kind);
 
 const dryRun = (cluster: TestCluster, object: KubeObject) =>
-  cluster.call(
-    'PATCH',
-    `${pathOf(object)}?dryRun=All&fieldManager=chart&force=true&fieldValidation=Strict`,
-    { body: object, type: 'application/apply-patch+yaml' },
-  );
+  cluster.call('PATCH', `${pathOf(object)}?dryRun=All&fieldManager=chart&force=true&fieldValidation=Strict`, {
+    body: object,
+    type: 'application/apply-patch+yaml',
+  });
 
 async function refusalsOf(cluster: TestCluster, objects: KubeObject[]): Promise<string[]> {
   const refused: string[] = [];

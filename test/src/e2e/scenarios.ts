@@ -18,11 +18,11 @@ export interface Play {
 
 export type Scenario = [name: string, run: (play: Play) => Promise<string>];
 
-const NAME = 'shop';
+export const NAME = 'shop';
 const CONTACTS = 10;
 const OUT = Number(process.env['E2E_OUT'] ?? 5);
 const IN = Number(process.env['E2E_IN'] ?? 2);
-const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+export const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 
 const clock = (): (() => string) => {
   const began = performance.now();
@@ -47,12 +47,13 @@ export const SCENARIOS: Scenario[] = [
   ['the node of the engine loses its power', underTraffic(losePower)],
 ];
 
-async function install({ stage }: Play): Promise<string> {
+export async function install({ stage }: Play): Promise<string> {
   const took = clock();
   await stage.install(VERSIONS.first);
   const done = took();
   await stage.openClient();
-  return `all ready after ${done}`;
+  const tested = await stage.helmTest();
+  return `all ready after ${done}; helm test: ${tested}`;
 }
 
 async function apply(stage: E2eStage, name: string, kind: string): Promise<void> {
@@ -65,19 +66,25 @@ async function apply(stage: E2eStage, name: string, kind: string): Promise<void>
 }
 
 async function createToReady({ stage }: Play): Promise<string> {
+  return (await timesToReady(stage, 3)).map(seconds).join(', ');
+}
+
+/** Of so many sandboxes, one after the other, in milliseconds. */
+export async function timesToReady(stage: E2eStage, count: number): Promise<number[]> {
+  const names = Array.from({ length: count }, (_, n) => `trial-${n + 1}`);
   const times: number[] = [];
-  for (const name of ['trial-1', 'trial-2', 'trial-3']) {
+  for (const name of names) {
     const began = performance.now();
     await apply(stage, name, 'sandbox');
     await stage.untilReady(name);
     times.push(performance.now() - began);
   }
-  await stage.kubectl('delete', 'gwi', 'trial-1', 'trial-2', 'trial-3', '--timeout=60s');
-  return times.map(seconds).join(', ');
+  await stage.kubectl('delete', 'gwi', ...names, '--timeout=60s');
+  return times;
 }
 
 /** The QR is on the terminal as a picture; the phone is shown what the picture says. */
-async function pairPhone({ stage, phone }: Play): Promise<string> {
+export async function pairPhone({ stage, phone }: Play): Promise<string> {
   await apply(stage, NAME, 'web');
   const took = clock();
   const child = spawn(process.execPath, [join(ROOT, 'bin/gwk.js'), 'pair', NAME, '-n', NAMESPACE], {
@@ -97,7 +104,7 @@ async function pairPhone({ stage, phone }: Play): Promise<string> {
   return `QR after ${shown}, Ready after ${took()}: ${said.trim().split('\n').at(-1)}`;
 }
 
-async function firstMessages(play: Play): Promise<string> {
+export async function firstMessages(play: Play): Promise<string> {
   const { stage, contacts, phone } = play;
   const [ana] = contacts;
   const instanceId = (await stage.instance(NAME)).status!.id!;
@@ -172,8 +179,15 @@ const faultsOf = (sums: BothWays): string[] =>
     ),
   );
 
-/** From now until another engine has logged in, as the network sees it. It is the only number there. */
-async function reconnects(play: Play, deed: () => Promise<unknown>, timeoutMs: number): Promise<string> {
+const reconnects = async (play: Play, deed: () => Promise<unknown>, timeoutMs: number): Promise<string> =>
+  seconds((await nextLogin(play, deed, timeoutMs)).ms);
+
+/** When another engine has logged in, as the network sees it, and how long after now. It is the only number there. */
+export async function nextLogin(
+  play: Play,
+  deed: () => Promise<unknown>,
+  timeoutMs: number,
+): Promise<{ at: number; ms: number }> {
   const { stage } = play;
   const before = (await enginePod(play)).metadata.uid;
   const began = Date.now();
@@ -195,7 +209,7 @@ async function reconnects(play: Play, deed: () => Promise<unknown>, timeoutMs: n
     { what: 'it has logged in', timeoutMs, everyMs: 50 },
   );
   await stage.untilReady(NAME, timeoutMs);
-  return seconds(login.at - began);
+  return { at: login.at, ms: login.at - began };
 }
 
 async function enginePod({ stage }: Play): Promise<PodSeen> {
@@ -390,7 +404,7 @@ async function losePower(play: Play): Promise<string> {
 }
 
 /** A drain has moved it, and nothing moves it back by itself. */
-async function moveTo(play: Play, node: string): Promise<void> {
+export async function moveTo(play: Play, node: string): Promise<void> {
   await play.stage.untilReady(NAME);
   if ((await enginePod(play)).spec.nodeName === node) return;
   await play.stage.kubectl('delete', 'pod', `gwk-${NAME}`);

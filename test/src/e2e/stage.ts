@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { fromPublicId } from '@gwk/core/ids';
 import { MEDIA_CERTIFICATE } from '@gwk/network/media/certificate';
 import { startNetwork, type RunningNetwork } from '@gwk/network/start';
 import { GatewayClient } from '../harness/client.js';
@@ -79,6 +80,28 @@ export class E2eStage {
       ...['upgrade', '--install', RELEASE, CHART, '-n', NAMESPACE],
       ...['-f', values, ...wait, ...more],
     ]);
+  }
+
+  /** As whoever installed it would: the hook runs in the cluster, and says what it asked for. */
+  async helmTest(): Promise<string> {
+    const said = await this.#run(this.helm, ['test', RELEASE, '-n', NAMESPACE, '--timeout', '2m']);
+    if (!/^Phase:\s+Succeeded$/m.test(said)) throw new Error(`helm test: ${said}`);
+    return 'succeeded';
+  }
+
+  /** When the lease of a number ends, as its row says (milliseconds since 1970). */
+  async leaseEnd(instanceId: string): Promise<number> {
+    const script = `
+      const { readFileSync } = require('node:fs');
+      const { Client } = require('node:module').createRequire('/app/api/package.json')('pg');
+      const url = readFileSync(process.env.DATABASE_URL_FILE, 'utf8').trim();
+      const client = new Client({ connectionString: url });
+      client.connect()
+        .then(() => client.query('SELECT expires_at FROM instance_leases WHERE instance_id = $1', [process.argv[1]]))
+        .then(({ rows }) => console.log(rows[0].expires_at.toISOString()))
+        .then(() => client.end());`;
+    const inside = ['exec', `deploy/${RELEASE}-api`, '-c', 'api', '--', '/usr/bin/node', '-e', script];
+    return Date.parse((await this.kubectl(...inside, fromPublicId('instance', instanceId)!)).trim());
   }
 
   /** Reached over the address of the Service, as other programs in the cluster do. */

@@ -33,6 +33,14 @@ export class BenchPort {
     facts.state = 'connected';
   }
 
+  /** Away from the network or back, in turn. @returns where it is now */
+  move(uid: string): InstanceFacts['state'] {
+    const facts = this.#byUid.get(uid)!;
+    facts.state = facts.state === 'connected' ? 'disconnected' : 'connected';
+    facts.state_changed_at = new Date().toISOString();
+    return facts.state;
+  }
+
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);

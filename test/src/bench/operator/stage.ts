@@ -3,7 +3,7 @@ import { fromPublicId } from '@gwk/core/ids';
 import { createLogger } from '@gwk/core/log';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import { kubeConfigAccess } from '@gwk/operator/cluster/kubernetes/access';
-import { KubeClient, PATCH_TYPES } from '@gwk/operator/cluster/kubernetes/client';
+import { isCode, KubeClient, PATCH_TYPES, type KubeCall } from '@gwk/operator/cluster/kubernetes/client';
 import { readPod, type EnginePod, type RawPod } from '@gwk/operator/cluster/kubernetes/engine-pod';
 import { ENGINE_SELECTOR } from '@gwk/operator/cluster/kubernetes/names';
 import { Watched } from '@gwk/operator/cluster/kubernetes/watched';
@@ -33,6 +33,7 @@ export class OperatorBench {
   namespace = '';
   #client!: KubeClient;
   #program!: Program;
+  #instances!: Watched<InstanceResource, InstanceResource>;
   #watches: { stop: () => Promise<void> }[] = [];
 
   private constructor(readonly cluster: TestCluster) {}
@@ -65,7 +66,7 @@ export class OperatorBench {
       metadata: { name },
       spec: { account: 'main', kind: 'sandbox' },
     };
-    await this.#client.call({ method: 'POST', path: instancePath(this.namespace), body, timeoutMs: 60_000 });
+    await this.#repeated({ method: 'POST', path: instancePath(this.namespace), body });
   }
 
   get pid(): number | undefined {
@@ -78,19 +79,62 @@ export class OperatorBench {
 
   /** From the change of a resource until its status speaks of it. */
   async changeSeen(name: string): Promise<number> {
+    const { generation } = this.#present(name).metadata;
+    return this.#seen(
+      name,
+      ({ status }) => (status?.observedGeneration ?? 0) > generation,
+      () => {
+        const path = instancePath(this.namespace, name);
+        const body = { spec: { displayName: `Name ${Math.random()}` } };
+        return this.#repeated({ method: 'PATCH', path, type: PATCH_TYPES.merge, body });
+      },
+    );
+  }
+
+  /** From a move of a number, as its engine reports it, until its status says so. */
+  async moveSeen(name: string): Promise<number> {
+    const { uid } = this.#present(name).metadata;
+    let state = '';
+    return this.#seen(
+      name,
+      ({ status }) => status?.state === state,
+      async () => void (state = this.port.move(uid)),
+    );
+  }
+
+  async #seen(
+    name: string,
+    isSeen: (resource: InstanceResource) => boolean,
+    deed: () => Promise<void>,
+  ): Promise<number> {
     const began = performance.now();
     const seen = new Promise<void>((resolve) => {
       this.#heard = (changed, resource) => {
-        const generation = resource?.metadata.generation;
-        if (changed === name && resource?.status?.observedGeneration === generation && generation! > 1)
-          resolve();
+        if (changed === name && resource && isSeen(resource)) resolve();
       };
     });
-    const path = instancePath(this.namespace, name);
-    const body = { spec: { displayName: `Name ${Math.random()}` } };
-    await this.#client.call({ method: 'PATCH', path, type: PATCH_TYPES.merge, body });
+    await deed();
     await seen;
     return performance.now() - began;
+  }
+
+  #present(name: string): InstanceResource {
+    const resource = this.#instances.get(`${this.namespace}/${name}`);
+    if (!resource) throw new Error(`there is no Instance ${name}`);
+    return resource;
+  }
+
+  /** Under so much load a call may remain without an answer, and have had its effect. */
+  async #repeated(call: KubeCall): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.#client.call({ ...call, timeoutMs: 60_000 });
+        return;
+      } catch (error) {
+        if (isCode(error, 409) && attempt > 1) return;
+        if (!isCode(error, 0) || attempt === ATTEMPTS) throw error;
+      }
+    }
   }
 
   /** Bytes resident now, at most so far, and not pages of files; seconds of processor so far. */
@@ -179,18 +223,18 @@ export class OperatorBench {
       labelSelector: ENGINE_SELECTOR,
       keep: (raw) => readPod(raw, (id) => fromPublicId('instance', id)),
       changed: (_, before, after) => {
-        if (!before && after) void this.#run(after);
+        if (!before && after?.node === null) void this.#run(after);
       },
     });
-    const instances = new Watched<InstanceResource, InstanceResource>({
+    this.#instances = new Watched<InstanceResource, InstanceResource>({
       client,
       log,
       path: instancePath(this.namespace),
       keep: (raw) => raw,
       changed: (key, _, after) => this.#instanceChanged(key.split('/')[1]!, after),
     });
-    this.#watches = [pods, instances];
-    await Promise.all([pods.start(), instances.start()]);
+    this.#watches = [pods, this.#instances];
+    await Promise.all([pods.start(), this.#instances.start()]);
   }
 
   #instanceChanged(name: string, resource: InstanceResource | null): void {
@@ -204,19 +248,19 @@ export class OperatorBench {
     const path = `/api/v1/namespaces/${namespace}/pods/${podName}`;
     const target = { apiVersion: 'v1', kind: 'Node', name: 'bench' };
     const body = { metadata: { name: podName }, target };
-    await this.#client.call({ method: 'POST', path: `${path}/binding`, body, timeoutMs: 60_000 });
+    await this.#repeated({ method: 'POST', path: `${path}/binding`, body });
     const state = { running: { startedAt: new Date().toISOString() } };
     const container = { name: 'engine', image: 'engine:1', imageID: '', ready: true, restartCount: 0, state };
-    await this.#client.call({
+    await this.#repeated({
       method: 'PATCH',
       path: `${path}/status`,
       type: PATCH_TYPES.merge,
       body: { status: { phase: 'Running', containerStatuses: [container] } },
-      timeoutMs: 60_000,
     });
     this.port.runs(instanceId, engine);
   }
 }
 
+const ATTEMPTS = 10;
 const PASS = /^gwk_operator_passes_total\{[^}]*\} (\d+)$/gm;
 const CALL = /^gwk_operator_kubernetes_requests_total\{verb="(\w+)",resource="([^"]+)",code="\d+"\} (\d+)$/gm;

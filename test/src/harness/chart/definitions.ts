@@ -47,8 +47,14 @@ export function findDefinitions(): FoundDefinitions {
   const folder = cached();
   if (existsSync(folder)) return { folder };
   if (goVersion() === null)
-    return { missing: 'Go is not installed: by it the definitions of foreign kinds are had', canBuild: false };
-  return { missing: 'the definitions of foreign kinds are not there yet: run make kubernetes', canBuild: true };
+    return {
+      missing: 'Go is not installed: by it the definitions of foreign kinds are had',
+      canBuild: false,
+    };
+  return {
+    missing: 'the definitions of foreign kinds are not there yet: run make kubernetes',
+    canBuild: true,
+  };
 }
 
 /** Downloads what is missing and can be had. */
