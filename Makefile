@@ -132,5 +132,5 @@ bench-retention: build ## What sends feel of a million events that expire
 	@exec node test/dist/bench/retention.js
 
 .PHONY: bench-operator
-bench-operator: build ## The operator among 10,000 Instances on a real API server (INSTANCES=n)
+bench-operator: build ## The operator among 10,000 Instances, and on nodes as root (PART=many, PART=nodes, INSTANCES=n)
 	@exec node test/dist/bench/operator.js
