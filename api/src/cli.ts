@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { registerAccounts } from './cli/accounts.js';
+import { registerAudit } from './cli/audit.js';
 import { registerKeys } from './cli/keys.js';
 import { registerPolicies } from './cli/policies.js';
 import { registerPrograms } from './cli/programs.js';
@@ -10,6 +11,7 @@ export function register(program: Command): void {
   registerPrograms(program);
   registerAccounts(program);
   registerKeys(program);
+  registerAudit(program);
   registerPolicies(program);
   registerStatus(program);
 }

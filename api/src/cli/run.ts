@@ -74,7 +74,16 @@ function isUnmigrated(error: unknown): boolean {
 
 /** A change made at the command line. */
 export function audit(tx: Prisma.TransactionClient, change: Omit<AuditedChange, 'actor'>): Promise<void> {
-  return writeAudit(tx, { actor: `cli:${userInfo().username}`, ...change });
+  return writeAudit(tx, { actor: `cli:${userName()}`, ...change });
+}
+
+/** A container may run under a number that has no name. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.() ?? 'unknown');
+  }
 }
 
 /** @throws CommandError */

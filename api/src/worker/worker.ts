@@ -19,6 +19,7 @@ import { Deliveries, type DeliveryDeps } from './delivery/deliveries.js';
 import { startHealthListener } from './health.js';
 import { WorkerMetrics } from './metrics.js';
 import { abandonSweep } from './sweeps/abandon.js';
+import { auditSweep } from './sweeps/audit.js';
 import { doubtSweep } from './sweeps/doubt.js';
 import { expireSweep } from './sweeps/expire.js';
 import { Observer } from './sweeps/observer.js';
@@ -134,6 +135,7 @@ function sweepsOf(deps: SweepDeps, config: WorkerConfig): Sweep[] {
     abandonSweep(deps),
     pairingSweep(deps),
     resendSweep(deps),
+    auditSweep(deps),
     partitionSweep(deps, config),
     retentionSweep(deps, config),
   ];
