@@ -4,6 +4,7 @@ import { registerAudit } from './cli/audit.js';
 import { registerKeys } from './cli/keys.js';
 import { registerPolicies } from './cli/policies.js';
 import { registerPrograms } from './cli/programs.js';
+import { registerSealing } from './cli/sealing.js';
 import { registerStatus } from './cli/status.js';
 
 /** Nothing but commander is loaded for `gwk --help`: every action imports what it needs. */
@@ -13,5 +14,6 @@ export function register(program: Command): void {
   registerKeys(program);
   registerAudit(program);
   registerPolicies(program);
+  registerSealing(program);
   registerStatus(program);
 }

@@ -178,6 +178,19 @@ test('keys: shown once, kept as a hash, restricted, revoked', async () => {
   expect(actions.map(({ action }) => action)).toEqual(['key.create', 'key.revoke']);
 });
 
+test('what each sealing key has sealed, without the keys', async () => {
+  const GWK_SEALING_KEYS = Buffer.alloc(32, 5).toString('base64');
+  const env = { DATABASE_URL: database.url, GWK_SEALING_KEYS };
+  expect((await gwk(['sealing', 'status'])).error).toContain('GWK_SEALING_KEYS is not set');
+  const done = await gwk(['sealing', 'reseal'], env);
+  expect(done.json).toEqual({ resealed: 0, left: 0, retired: [] });
+  const { json } = await gwk(['sealing', 'status'], env);
+  const current = expect.stringMatching(/^[0-9a-f]{16}$/) as string;
+  expect(json).toEqual({ current, configured: [current], sealed: {} });
+  const other = { ...env, GWK_SEALING_KEYS: Buffer.alloc(32, 6).toString('base64') };
+  expect((await gwk(['sealing', 'reseal'], other)).error).toContain('behind it');
+});
+
 test('policies of an account, and what is no policy', async () => {
   await gwk(['account', 'create', 'policies']);
   const set = ['policy', 'set', '--account', 'policies', '--json'];
@@ -217,6 +230,7 @@ test.each([
   'key create',
   'policy set',
   'audit',
+  'sealing reseal',
 ])('gwk %s --help explains itself', async (command) => {
   const { code, json } = await gwk([...command.split(' '), '--help'], {});
   expect([code, json]).toEqual([0, expect.stringContaining('Usage: gwk ' + command)]);
