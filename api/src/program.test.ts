@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
@@ -20,6 +21,19 @@ afterAll(async () => {
 test('a program with another sealing key does not start', async () => {
   const other = { GWK_SEALING_KEYS: Buffer.alloc(32, 7).toString('base64') };
   await expect(api.addReplica(other)).rejects.toThrow(WrongSealingKey);
+});
+
+test('a program whose pool Postgres can never serve does not start', async () => {
+  const role = `narrow_${randomBytes(4).toString('hex')}`;
+  const url = new URL(database.url);
+  await api.db.$executeRawUnsafe(`CREATE ROLE ${role} LOGIN PASSWORD 'pw' CONNECTION LIMIT 3`);
+  await api.db.$executeRawUnsafe(`GRANT SELECT, INSERT ON key_checks TO ${role}`);
+  url.username = role;
+  url.password = 'pw';
+  const narrow = { DATABASE_URL: url.href, GWK_API_DATABASE_POOL: '4' };
+  await expect(api.addReplica(narrow)).rejects.toThrow(/limit of the role.*GWK_API_DATABASE_POOL asks for 4/);
+  await api.db.$executeRawUnsafe(`DROP OWNED BY ${role}`);
+  await api.db.$executeRawUnsafe(`DROP ROLE ${role}`);
 });
 
 test('a port that is taken is said so', async () => {

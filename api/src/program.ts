@@ -17,7 +17,6 @@ import { IdempotencyStore } from './idempotency/store.js';
 import { Receiver } from './inbound/receiver.js';
 import { Turnstile } from './instances/turnstile.js';
 import { startInternalListener } from './internal/listener.js';
-import { WrongSealingKey } from './key-check.js';
 import { LiveCommands } from './live/commands.js';
 import { openMedia, type Media } from './media/media.js';
 import { messageMetrics } from './metrics/messages.js';
@@ -25,8 +24,16 @@ import { storeMetrics } from './metrics/stores.js';
 import { Acceptor } from './messages/accept/acceptor.js';
 import { Doorbell } from './messages/accept/doorbell.js';
 import { PairingWatch } from './pairing/watch.js';
+import { checkRoom } from './postgres-room.js';
+import { watchEviction } from './redis-eviction.js';
 import { closeRedis, openRedis } from './redis.js';
-import { EXIT_CONFIGURATION, isListenError, readEnvironmentPolicy, untilUsable } from './startup.js';
+import {
+  EXIT_CONFIGURATION,
+  isListenError,
+  isWrongSetting,
+  readEnvironmentPolicy,
+  untilUsable,
+} from './startup.js';
 import { touchYoungHeap } from './young-heap.js';
 
 /** `gwk api`: the public listener and the internal one. */
@@ -59,10 +66,10 @@ export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
     log.info({ port, internal_port: internalPort }, 'serving');
   } catch (error) {
     if (stopping.signal.aborted) return;
-    const expected = error instanceof WrongSealingKey || isListenError(error);
+    const expected = isWrongSetting(error) || isListenError(error);
     process.stderr.write(`gwk api: ${expected ? (error as Error).message : 'cannot start'}\n`);
     if (!expected) log.error({ err: error }, 'cannot start');
-    process.exit(error instanceof WrongSealingKey ? EXIT_CONFIGURATION : 1);
+    process.exit(isWrongSetting(error) ? EXIT_CONFIGURATION : 1);
   }
 }
 
@@ -84,7 +91,7 @@ function environmentPolicy(config: ApiConfig): PolicyOverrides {
   return readEnvironmentPolicy('GWK_API_POLICY', config.environmentPolicy);
 }
 
-/** @throws WrongSealingKey, and what the listeners throw */
+/** @throws WrongSealingKey, NoRoom, and what the listeners throw */
 export async function startApi(config: ApiConfig, log: Logger, signal: AbortSignal): Promise<RunningApi> {
   const sealer = new Sealer(parseSealingKeys(config.sealingKeys));
   const { databaseUrl: url, databaseCa: ca } = config;
@@ -97,10 +104,12 @@ export async function startApi(config: ApiConfig, log: Logger, signal: AbortSign
   const stop = (): Promise<void> => (stopped ??= closeAll());
   try {
     await untilUsable(db, sealer, log, signal);
+    await checkRoom(db, { pool: config.databasePool, setting: 'GWK_API_DATABASE_POOL', log });
     const mediaUrl = config.mediaUrl ?? config.baseUrl;
     const media = await openMedia({ ...config, mediaUrl }, { db, sealer });
     closers.push(() => media.store.close());
     const services = makeServices(config, log, { db, sealer, media });
+    watchEviction(services.redis, log);
     closers.push(() => closeRedis(services.redis));
     closers.push(() => services.live.close());
     closers.push(() => services.cluster.close());

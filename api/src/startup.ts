@@ -6,6 +6,7 @@ import { Problem } from '@gwk/core/problems';
 import type { Sealer } from '@gwk/core/sealing';
 import type { Database } from './database.js';
 import { checkSealingKeys, WrongSealingKey } from './key-check.js';
+import { NoRoom } from './postgres-room.js';
 
 /** What the programs of this workspace have in common when they start. */
 export const EXIT_CONFIGURATION = 2;
@@ -13,6 +14,11 @@ const DATABASE_PATIENCE_MS = 60_000;
 
 export function isListenError(error: unknown): boolean {
   return ['EADDRINUSE', 'EACCES', 'EADDRNOTAVAIL'].includes((error as NodeJS.ErrnoException).code ?? '');
+}
+
+/** Waiting would not mend it: somebody has to change a setting. */
+export function isWrongSetting(error: unknown): error is Error {
+  return error instanceof WrongSealingKey || error instanceof NoRoom;
 }
 
 /** @throws ConfigError that names the setting */

@@ -3,6 +3,7 @@ import { text } from '@gwk/core/resources/common';
 import type { Command } from 'commander';
 import type { Database } from '../database.js';
 import type { Account, Prisma } from '../generated/prisma/client.js';
+import { readTrail } from './trail.js';
 import { accountNamed, audit, CommandError, integer, print, withDatabase } from './run.js';
 
 /** `gwk account ...` */
@@ -86,15 +87,8 @@ function registerLog(account: Command): void {
 }
 
 async function readLog(db: Database, name: string, limit: number) {
-  const { id: accountId } = await accountNamed(db, name);
-  const rows = await db.auditEntry.findMany({ where: { accountId }, orderBy: { id: 'desc' }, take: limit });
-  return rows.map(({ createdAt, actor, action, subject, detail }) => ({
-    at: createdAt.toISOString(),
-    actor,
-    action,
-    subject,
-    detail,
-  }));
+  const { id } = await accountNamed(db, name);
+  return readTrail(db, { accountId: id }, limit);
 }
 
 function withLimits(command: Command): Command {

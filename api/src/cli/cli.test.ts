@@ -100,8 +100,48 @@ test('an account from its creation to its suspension, with a trace of each step'
   const log = await gwk(['account', 'log', 'acme', '--limit', '2']);
   expect(log.json).toEqual([
     expect.objectContaining({ action: 'account.allow-namespace', detail: { namespace: 'shop' } }),
-    expect.objectContaining({ action: 'account.resume', subject: fromPublicId('account', id) }),
+    expect.objectContaining({ action: 'account.resume', subject: id }),
   ]);
+});
+
+test('the trail of changes, by whom and of what, with the ids that people know', async () => {
+  const begun = new Date().toISOString();
+  await gwk(['account', 'create', 'trail']);
+  await gwk(['account', 'create', 'other']);
+  const made = await gwk(['key', 'create', '--account', 'trail', '--scopes', 'messages:send']);
+  const { id, api_key: key } = made.json as { id: string; api_key: string };
+  await gwk(['key', 'revoke', id]);
+  const of = async (...filter: string[]) => {
+    const { code, json, error } = await gwk(['audit', ...filter]);
+    if (code !== 0) return error;
+    return (json as { action: string; subject: string }[]).map(({ action }) => action);
+  };
+  const all = ['key.revoke', 'key.create', 'account.create'];
+  expect(await of('--account', 'trail')).toEqual(all);
+  expect(await of('--subject', id)).toEqual(all.slice(0, 2));
+  expect(await of('--since', begun)).toEqual([
+    'key.revoke',
+    'key.create',
+    'account.create',
+    'account.create',
+  ]);
+  expect(await of('--since', begun, '--action', 'key.revoke')).toEqual(['key.revoke']);
+  expect(await of('--account', 'trail', '--by', id)).toEqual([]);
+  expect(await of('--account', 'trail', '--limit', '1')).toEqual(['key.revoke']);
+  expect(await of('--subject', 'x')).toContain('"x" is no id');
+  expect(await of('--since', 'then')).toContain('"then" is not a time');
+  const { json } = await gwk(['audit', '--subject', id, '--action', 'key.create']);
+  expect(json).toEqual([
+    {
+      at: expect.any(String) as string,
+      account: expect.stringMatching(/^acc_/) as string,
+      actor: expect.stringMatching(/^cli:./) as string,
+      action: 'key.create',
+      subject: id,
+      detail: { scopes: ['messages:send'] },
+    },
+  ]);
+  expect(JSON.stringify(json)).not.toContain(key);
 });
 
 test('keys: shown once, kept as a hash, restricted, revoked', async () => {
@@ -138,6 +178,19 @@ test('keys: shown once, kept as a hash, restricted, revoked', async () => {
   expect(actions.map(({ action }) => action)).toEqual(['key.create', 'key.revoke']);
 });
 
+test('what each sealing key has sealed, without the keys', async () => {
+  const GWK_SEALING_KEYS = Buffer.alloc(32, 5).toString('base64');
+  const env = { DATABASE_URL: database.url, GWK_SEALING_KEYS };
+  expect((await gwk(['sealing', 'status'])).error).toContain('GWK_SEALING_KEYS is not set');
+  const done = await gwk(['sealing', 'reseal'], env);
+  expect(done.json).toEqual({ resealed: 0, left: 0, retired: [] });
+  const { json } = await gwk(['sealing', 'status'], env);
+  const current = expect.stringMatching(/^[0-9a-f]{16}$/) as string;
+  expect(json).toEqual({ current, configured: [current], sealed: {} });
+  const other = { ...env, GWK_SEALING_KEYS: Buffer.alloc(32, 6).toString('base64') };
+  expect((await gwk(['sealing', 'reseal'], other)).error).toContain('behind it');
+});
+
 test('policies of an account, and what is no policy', async () => {
   await gwk(['account', 'create', 'policies']);
   const set = ['policy', 'set', '--account', 'policies', '--json'];
@@ -167,13 +220,21 @@ test('what is wrong with the surroundings is said in one line', async () => {
   await empty.drop();
 });
 
-test.each(['api', 'worker', 'migrate', 'account', 'account create', 'key', 'key create', 'policy set'])(
-  'gwk %s --help explains itself',
-  async (command) => {
-    const { code, json } = await gwk([...command.split(' '), '--help'], {});
-    expect([code, json]).toEqual([0, expect.stringContaining('Usage: gwk ' + command)]);
-  },
-);
+test.each([
+  'api',
+  'worker',
+  'migrate',
+  'account',
+  'account create',
+  'key',
+  'key create',
+  'policy set',
+  'audit',
+  'sealing reseal',
+])('gwk %s --help explains itself', async (command) => {
+  const { code, json } = await gwk([...command.split(' '), '--help'], {});
+  expect([code, json]).toEqual([0, expect.stringContaining('Usage: gwk ' + command)]);
+});
 
 test('gwk api with wrong settings says all of them and ends with 2', async () => {
   const { PATH = '' } = process.env;

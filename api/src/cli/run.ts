@@ -1,11 +1,13 @@
 import { userInfo } from 'node:os';
 import { ConfigError, loadConfig } from '@gwk/core/config/load';
-import { databaseCa, databaseUrl } from '@gwk/core/config/shared';
+import { databaseCa, databaseUrl, sealingKeys } from '@gwk/core/config/shared';
 import { describeError } from '@gwk/core/log';
 import { Problem } from '@gwk/core/problems';
+import { parseSealingKeys, Sealer, SealError } from '@gwk/core/sealing';
 import { audit as writeAudit, type AuditedChange } from '../accounts/audit.js';
 import type { Database } from '../database.js';
 import type { Prisma } from '../generated/prisma/client.js';
+import { WrongSealingKey } from '../key-check.js';
 
 /** What the commands for operators have in common: JSON on standard output, one line on standard error, exit codes. */
 const EXIT_FAILED = 1;
@@ -37,6 +39,18 @@ export async function runCommand(
   }
 }
 
+/** With the keys of the encryption at rest besides. */
+export function withSealer(
+  name: string,
+  work: (db: Database, sealer: Sealer) => Promise<void>,
+): Promise<void> {
+  return withDatabase(name, async (db) => {
+    const { GWK_SEALING_KEYS, GWK_SEALING_KEYS_FILE } = process.env;
+    const config = loadConfig({ sealingKeys }, { GWK_SEALING_KEYS, GWK_SEALING_KEYS_FILE });
+    await work(db, new Sealer(parseSealingKeys(config.sealingKeys)));
+  });
+}
+
 /** The same with the database open. */
 export function withDatabase(name: string, work: (db: Database) => Promise<void>): Promise<void> {
   return runCommand(name, async ({ databaseUrl: url, databaseCa: ca }) => {
@@ -57,8 +71,11 @@ function readConfig(): DatabaseAccess {
   return loadConfig({ databaseUrl, databaseCa }, environment);
 }
 
+/** Errors whose messages are written for people, whole. */
+const OWN_WORDS = [CommandError, ConfigError, SealError, WrongSealingKey];
+
 function explain(error: unknown): string {
-  if (error instanceof CommandError || error instanceof ConfigError) return error.message;
+  if (OWN_WORDS.some((kind) => error instanceof kind)) return (error as Error).message;
   if (error instanceof Problem) {
     const faults = (error.extras.errors ?? []).map(({ path, message }) => `${path}: ${message}`);
     return [error.message, ...faults].join('\n  ');
@@ -74,7 +91,16 @@ function isUnmigrated(error: unknown): boolean {
 
 /** A change made at the command line. */
 export function audit(tx: Prisma.TransactionClient, change: Omit<AuditedChange, 'actor'>): Promise<void> {
-  return writeAudit(tx, { actor: `cli:${userInfo().username}`, ...change });
+  return writeAudit(tx, { actor: `cli:${userName()}`, ...change });
+}
+
+/** A container may run under a number that has no name. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.getuid?.() ?? 'unknown');
+  }
 }
 
 /** @throws CommandError */

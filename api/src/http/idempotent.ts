@@ -1,6 +1,6 @@
 import { Problem } from '@gwk/core/problems';
 import { maySee } from '../accounts/caller.js';
-import { hashBody, readIdempotencyKey, type Begun, type Mark } from '../idempotency/store.js';
+import { hashesOfBody, readIdempotencyKey, type Begun, type Mark } from '../idempotency/store.js';
 import { expireAnswerCode } from '../pairing/expiring.js';
 import type { Call, Operation } from './operation.js';
 import type { Answer } from './respond.js';
@@ -21,7 +21,7 @@ export async function handleOnce(
     accountId: call.caller.accountId,
     route: `${operation.method} ${operation.path}`,
     key,
-    bodyHash: hashBody(services.sealer, call.caller.accountId, { params: call.params, body: call.body }),
+    ...hashesOfBody(services.sealer, call.caller.accountId, { params: call.params, body: call.body }),
     instanceId: call.params['instance_id'] ?? null,
   });
   if (begun.kind !== 'fresh' && begun.kind !== 'resumed') return answerFrom(begun, operation, call);

@@ -25,6 +25,8 @@ export interface IdempotentRequest {
   route: string;
   key: string;
   bodyHash: Buffer;
+  /** The same under keys that were in front before: a retry is known again after a rotation. */
+  formerHashes?: readonly Buffer[];
   /** The instance that the request names, so that a replay can be checked against the restriction of its key. */
   instanceId: string | null;
 }
@@ -67,7 +69,25 @@ export function readIdempotencyKey(header: string | undefined): string | null {
 
 /** What two bodies share when they say the same, whatever their key order and spacing. */
 export function hashBody(sealer: Sealer, accountId: string, body: unknown): Buffer {
-  return sealer.fingerprint(accountId, 'idempotent body', canonicalJson(body)).subarray(0, HASH_BYTES);
+  return hashesOfBody(sealer, accountId, body).bodyHash;
+}
+
+export function hashesOfBody(
+  sealer: Sealer,
+  accountId: string,
+  body: unknown,
+): { bodyHash: Buffer; formerHashes: readonly Buffer[] } {
+  const whole = sealer.fingerprints(accountId, 'idempotent body', canonicalJson(body));
+  const [bodyHash, ...formerHashes] = whole.map((hash) => hash.subarray(0, HASH_BYTES));
+  return { bodyHash: bodyHash!, formerHashes };
+}
+
+/** Of digests that only the service can make: how long the comparison takes tells nothing that could be used. */
+export function isSameBody(
+  { bodyHash, formerHashes = [] }: { bodyHash: Buffer | null; formerHashes?: readonly Buffer[] },
+  kept: Uint8Array,
+): boolean {
+  return bodyHash !== null && [bodyHash, ...formerHashes].some((hash) => Buffer.compare(hash, kept) === 0);
 }
 
 const IS_MINE = `account_id = $1::uuid AND route = $2 AND key = $3 AND status IS NULL
@@ -144,7 +164,8 @@ export class IdempotencyStore {
   }
 
   /** Takes a key that is free: never used, expired, or of a dead owner with the same body. */
-  async #take({ accountId, route, key, bodyHash, instanceId }: IdempotentRequest): Promise<Begun | null> {
+  async #take(request: IdempotentRequest): Promise<Begun | null> {
+    const { accountId, route, key, bodyHash, instanceId, formerHashes = [] } = request;
     const resourceId = newUuid();
     const rows = await this.#database.$queryRawUnsafe<Row[]>(
       `INSERT INTO idempotency_records AS r
@@ -158,7 +179,7 @@ export class IdempotencyStore {
          resource_id = CASE WHEN r.expires_at <= now() THEN excluded.resource_id ELSE r.resource_id END,
          expires_at = excluded.expires_at
        WHERE r.expires_at <= now()
-         OR (r.status IS NULL AND r.locked_until <= clock_timestamp() AND r.body_hash = excluded.body_hash)
+         OR (r.status IS NULL AND r.locked_until <= clock_timestamp() AND r.body_hash = ANY ($7::bytea[]))
        RETURNING resource_id = $6::uuid AS fresh, resource_id::text,
          (extract(epoch FROM locked_until) * 1000)::bigint::text AS locked_until`,
       accountId,
@@ -167,6 +188,7 @@ export class IdempotencyStore {
       bodyHash,
       instanceId,
       resourceId,
+      [bodyHash, ...formerHashes],
     );
     const row = rows[0];
     if (!row) return null;
@@ -174,7 +196,8 @@ export class IdempotencyStore {
     return { kind: row.fresh ? 'fresh' : 'resumed', resourceId: row.resource_id, mark };
   }
 
-  async #existing({ accountId, route, key, bodyHash }: IdempotentRequest): Promise<Begun | null> {
+  async #existing(request: IdempotentRequest): Promise<Begun | null> {
+    const { accountId, route, key } = request;
     const rows = await this.#database.$queryRawUnsafe<Existing[]>(
       `SELECT body_hash, instance_id::text, status, response_sealed FROM idempotency_records
        WHERE account_id = $1::uuid AND route = $2 AND key = $3 AND expires_at > now()`,
@@ -184,7 +207,7 @@ export class IdempotencyStore {
     );
     const row = rows[0];
     if (!row) return null;
-    if (!bodyHash.equals(row.body_hash)) return { kind: 'reused' };
+    if (!isSameBody(request, row.body_hash)) return { kind: 'reused' };
     if (row.status === null || row.response_sealed === null) return { kind: 'in-progress' };
     const body = this.#sealer.openJson(accountId, RESPONSE_COLUMN, row.response_sealed);
     return { kind: 'replay', status: row.status, body, instanceId: row.instance_id };

@@ -1,6 +1,5 @@
 import { Problem } from '@gwk/core/problems';
 import type { InstanceCreate } from '@gwk/core/resources/instance';
-import { audit, byKey } from '../accounts/audit.js';
 import type { Caller } from '../accounts/caller.js';
 import type { Instance, Prisma } from '../generated/prisma/client.js';
 import type { Services } from '../http/services.js';
@@ -38,10 +37,9 @@ async function createWithin(tx: Prisma.TransactionClient, creation: Creation): P
   if (verdict.do === 'reject') throw problemOfRejection(verdict.reason, verdict.message, body.kind);
   // Where it is there already, an earlier request or the operator came first; applying again changes nothing.
   const resource = await services.cluster.apply(manifest);
-  const result = await projectWithin(tx, services.sealer, resource, options);
+  const result = await projectWithin(tx, services.sealer, resource, { ...options, by: caller });
   if (!result.accepted) throw problemOfRejection(result.reason, result.message, body.kind);
   if (result.id !== id) throw new Problem('internal-error');
-  if (result.created) await audit(tx, byKey(caller, 'instance.create', id));
   return tx.instance.findUniqueOrThrow({ where: { id } });
 }
 

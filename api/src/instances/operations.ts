@@ -3,7 +3,6 @@ import { Problem } from '@gwk/core/problems';
 import { PageQuery } from '@gwk/core/resources/common';
 import { InstanceCreate, InstanceOut, InstanceUpdate } from '@gwk/core/resources/instance';
 import { toPublicId } from '@gwk/core/ids';
-import { audit, byKey } from '../accounts/audit.js';
 import { restrictionOf } from '../accounts/caller.js';
 import type { Instance } from '../generated/prisma/client.js';
 import { etagOf } from '../http/etag.js';
@@ -133,9 +132,9 @@ export const instanceOperations = [
     async handle({ caller, params, services, requestId }) {
       const row = await findInstance(services.db, caller, params['instance_id']!);
       const { id } = row;
-      const removed = await deleteInstanceRow(services.db, services.sealer, { id }, CANCEL_MS);
+      const given = { by: caller, budgetMs: CANCEL_MS };
+      const removed = await deleteInstanceRow(services.db, services.sealer, { id }, given);
       if (!removed) throw new Problem('not-found');
-      await audit(services.db, byKey(caller, 'instance.delete', id));
       if (removed.wasLinked) await leavePhone(services, row);
       // The row is what counts; a resource left behind is refused as deleted by every projection.
       await services.cluster

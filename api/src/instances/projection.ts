@@ -1,8 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import { newUuid, timeOfUuid } from '@gwk/core/ids';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import type { Sealer } from '@gwk/core/sealing';
+import { audit, CLUSTER } from '../accounts/audit.js';
+import type { Caller } from '../accounts/caller.js';
 import type { Database } from '../database.js';
-import type { Prisma } from '../generated/prisma/client.js';
+import type { Instance, Prisma } from '../generated/prisma/client.js';
 import { newCommandKey } from './command-key.js';
 import {
   displayNameOf,
@@ -26,6 +29,8 @@ export interface ProjectionOptions {
   apiNamespace: string;
   /** Web instances of an account that has no number of its own. */
   maxInstances: number;
+  /** Whose request the resource was just written for; where there is none, somebody changed it in the cluster. */
+  by?: Caller;
 }
 
 export type ProjectionResult =
@@ -60,9 +65,10 @@ export async function projectWithin(
   if (verdict.do === 'create') {
     const id = verdict.id ?? newUuid();
     await insertInstance(tx, { id, accountId: seen.account!.id, resource, sealer, options });
+    await note(tx, { id, resource, options, before: null });
     return { accepted: true, id, changed: true, created: true };
   }
-  if (verdict.do === 'update') await updateInstance(tx, verdict.id, resource);
+  if (verdict.do === 'update') await updateInstance(tx, verdict.id, resource, options);
   return { accepted: true, id: verdict.id, changed: verdict.do === 'update', created: false };
 }
 
@@ -207,9 +213,41 @@ async function updateInstance(
   tx: Prisma.TransactionClient,
   id: string,
   resource: InstanceResource,
+  options: ProjectionOptions,
 ): Promise<void> {
+  const before = await tx.instance.findUniqueOrThrow({ where: { id } });
   await tx.instance.update({ where: { id }, data: { ...desired(resource), version: { increment: 1 } } });
   await recordSuspension(tx, id, resource.spec.suspended);
+  await note(tx, { id, resource, options, before });
+}
+
+/** In the trail: what is new of an instance, and whose doing it is. */
+async function note(
+  tx: Prisma.TransactionClient,
+  change: { id: string; resource: InstanceResource; options: ProjectionOptions; before: Instance | null },
+): Promise<void> {
+  const { id, resource, options, before } = change;
+  const { accountId } = before ?? (await tx.instance.findUniqueOrThrow({ where: { id } }));
+  const { namespace, name } = resource.metadata;
+  const { by } = options;
+  await audit(tx, {
+    actor: by ? `key:${by.keyId}` : CLUSTER,
+    accountId,
+    action: before ? 'instance.update' : 'instance.create',
+    subject: id,
+    detail: { ...(!by && { namespace, resource: name }), ...novelties(resource, before) },
+  });
+}
+
+function novelties(resource: InstanceResource, before: Instance | null): Prisma.InputJsonObject {
+  const { name, interactiveMode, policy, suspended } = desired(resource);
+  if (!before) return { name, kind: resource.spec.kind, ...(suspended && { suspended }) };
+  return {
+    ...(name !== before.name && { name }),
+    ...(interactiveMode !== before.interactiveMode && { interactive_mode: interactiveMode }),
+    ...(!isDeepStrictEqual(policy, before.policy) && { policy }),
+    ...(suspended !== before.suspended && { suspended }),
+  };
 }
 
 /** Opens or ends the span of a suspension; nothing changes where it is open, or ended, already. */

@@ -1,6 +1,8 @@
 import { newUuid } from '@gwk/core/ids';
 import type { Sealer } from '@gwk/core/sealing';
 import type { InstanceState } from '@gwk/core/states';
+import { audit, byKey, CLUSTER, type AuditedChange } from '../accounts/audit.js';
+import type { Caller } from '../accounts/caller.js';
 import type { Database } from '../database.js';
 import { failMessages } from '../messages/changes/apply.js';
 
@@ -27,13 +29,14 @@ const LINKED = ['connecting', 'connected', 'disconnected', 'banned'] as const sa
 
 /**
  * Null where there is no such row.
- * @param budgetMs how long a long queue may hold the caller up; the rest is the operator's call to finish
+ * @param given `by`: whose request it is, where it is one; `budgetMs`: how long a long queue may hold the caller up,
+ * the rest is the operator's call to finish
  */
 export async function deleteInstanceRow(
   db: Database,
   sealer: Sealer,
   which: { id: string } | { uid: string },
-  budgetMs = Infinity,
+  given: { by?: Caller; budgetMs?: number } = {},
 ): Promise<RemovedInstance | null> {
   const where = 'id' in which ? { id: which.id } : { resourceUid: which.uid };
   const row = await db.instance.findFirst({
@@ -41,29 +44,43 @@ export async function deleteInstanceRow(
     select: { id: true, accountId: true, resourceNamespace: true, resourceName: true },
   });
   if (!row) return null;
-  const wasLinked = await markDeleted(db, row.id);
-  await cancelWaiting(db, sealer, row.id, performance.now() + budgetMs);
+  const wasLinked = await markDeleted(db, row.id, deletionOf(row, given.by));
+  await cancelWaiting(db, sealer, row.id, performance.now() + (given.budgetMs ?? Infinity));
   const lease = await db.instanceLease.findUnique({ where: { instanceId: row.id } });
   return { ...row, wasLinked, leaseExpiresAt: lease?.holder ? futureOnly(lease.expiresAt) : null };
 }
 
 const futureOnly = (time: Date | null): Date | null => (time && time > new Date() ? time : null);
 
+type Row = Pick<RemovedInstance, 'id' | 'accountId' | 'resourceNamespace' | 'resourceName'>;
+
+function deletionOf(row: Row, by: Caller | undefined): AuditedChange {
+  const { id, accountId, resourceNamespace: namespace, resourceName: resource } = row;
+  const action = 'instance.delete';
+  if (by) return byKey(by, action, id);
+  return { actor: CLUSTER, accountId, action, subject: id, detail: { namespace, resource } };
+}
+
 /** An engine that still runs unlinks the device, and says so (`unlink_id`). */
-async function markDeleted(db: Database, id: string): Promise<boolean> {
-  const now = new Date();
-  const live = { id, deletedAt: null };
-  const [linked] = await db.$transaction([
-    db.instance.updateMany({
+async function markDeleted(db: Database, id: string, deletion: AuditedChange): Promise<boolean> {
+  return db.$transaction(async (tx) => {
+    const now = new Date();
+    const live = { id, deletedAt: null };
+    const linked = await tx.instance.updateMany({
       where: { ...live, OR: [{ state: { in: [...LINKED] } }, { unlinkId: { not: null } }] },
       data: { unlinkId: newUuid() },
-    }),
-    db.instance.updateMany({ where: live, data: { deletedAt: now, version: { increment: 1 } } }),
-    db.instanceState.updateMany({ where: { instanceId: id, endedAt: null }, data: { endedAt: now } }),
-    db.sessionKey.deleteMany({ where: { instanceId: id } }),
-    db.pairingSession.deleteMany({ where: { instanceId: id } }),
-  ]);
-  return linked.count > 0;
+    });
+    const marked = await tx.instance.updateMany({
+      where: live,
+      data: { deletedAt: now, version: { increment: 1 } },
+    });
+    await tx.instanceState.updateMany({ where: { instanceId: id, endedAt: null }, data: { endedAt: now } });
+    await tx.sessionKey.deleteMany({ where: { instanceId: id } });
+    await tx.pairingSession.deleteMany({ where: { instanceId: id } });
+    // Of those who mark it at once, one does.
+    if (marked.count > 0) await audit(tx, deletion);
+    return linked.count > 0;
+  });
 }
 
 /** Each entry is tried once: whatever cannot be failed must not keep this going for ever. */

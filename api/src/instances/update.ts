@@ -4,7 +4,6 @@ import { Problem } from '@gwk/core/problems';
 import type { InstanceUpdate } from '@gwk/core/resources/instance';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import type { InstanceKind, InteractiveMode } from '@gwk/core/states';
-import { audit, byKey } from '../accounts/audit.js';
 import type { Caller } from '../accounts/caller.js';
 import { ResourceConflict, type AppliedManifest } from '../cluster/client.js';
 import type { Instance, Prisma } from '../generated/prisma/client.js';
@@ -67,9 +66,8 @@ async function updateWithin(
   const kind = row.kind as InstanceKind;
   if (verdict.do === 'reject') throw problemOfRejection(verdict.reason, verdict.message, kind);
   const applied = await services.cluster.apply(manifest);
-  const result = await projectWithin(tx, services.sealer, applied, options);
+  const result = await projectWithin(tx, services.sealer, applied, { ...options, by: caller });
   if (!result.accepted) throw problemOfRejection(result.reason, result.message, kind);
-  await audit(tx, byKey(caller, 'instance.update', row.id, changedOf(change)));
   return tx.instance.findUniqueOrThrow({ where: { id: row.id } });
 }
 
@@ -113,14 +111,6 @@ function changedManifest(
       interactiveMode: mode ?? (row.interactiveMode as InteractiveMode),
       policy: policy ?? (row.policy as PolicyOverrides),
     },
-  };
-}
-
-function changedOf({ name, mode, policy }: InstanceChange): Prisma.InputJsonObject {
-  return {
-    ...(typeof name === 'string' && { name }),
-    ...(mode && { mode }),
-    ...(policy && { policy: policy }),
   };
 }
 

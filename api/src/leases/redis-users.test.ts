@@ -1,9 +1,12 @@
+import { randomBytes } from 'node:crypto';
 import { encodeCommand } from '@gwk/core/protocol/commands';
+import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
 import { createPortWorld, refusalOf, type PortWorld, type TestEngine } from '@gwk/test/harness/engine-port';
 import { redisUrl } from '@gwk/test/harness/servers';
 import { createClient } from 'redis';
 import { closeRedis, openRedis } from '../redis.js';
 import { createLogger } from '@gwk/core/log';
+import { RedisUsers } from './redis-users.js';
 
 let port: PortWorld;
 const clients: { destroy(): void }[] = [];
@@ -140,6 +143,22 @@ test('a user that Redis forgot is made again as it was, for the present lease al
   await connect(engine);
   const stale = { epoch: engine.lease.epoch, holder: crypto.randomUUID() };
   expect(await refusalOf(engine.client.call('redis-user', stale))).toBe('fenced');
+});
+
+test('a user that is made again while keys are rotated takes the password that its engine has', async () => {
+  const engine = await acquired();
+  const { database: db, redis, sealer, keys } = port.world;
+  const prefix = keys.instance('').replace(/i::$/, '');
+  const rotated = new Sealer([...parseSealingKeys(randomBytes(32).toString('base64')), ...sealer.keys]);
+  const log = createLogger('test', 'fatal');
+  const options = { redisUrl: redisUrl(), engineRedisUrl: undefined, prefix, acl: true };
+  const users = new RedisUsers(redis, rotated, options, log);
+  const { epoch, holder } = await db.instanceLease.findUniqueOrThrow({
+    where: { instanceId: engine.instanceId },
+  });
+  await admin('ACL', 'DELUSER', user(engine));
+  await users.restore(engine.instanceId, { epoch, holder: holder! });
+  await connect(engine);
 });
 
 test('a lease is given while Redis is away, at once', async () => {

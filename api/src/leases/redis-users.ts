@@ -92,7 +92,8 @@ export class RedisUsers {
     const shared = { username: decode(own.username), password: decode(own.password) };
     own.username = '';
     own.password = '';
-    const user = { username: this.#keys.engineUser(instanceId), password: this.#password(instanceId, lease) };
+    const [password] = this.#passwords(instanceId, lease);
+    const user = { username: this.#keys.engineUser(instanceId), password: password! };
     return {
       url: this.options.engineRedisUrl ?? own.href,
       ...(this.options.acl ? user : shared),
@@ -101,10 +102,10 @@ export class RedisUsers {
     };
   }
 
-  #password(instanceId: string, lease: { epoch: number; holder: string }): string {
-    return this.sealer
-      .fingerprint(instanceId, 'redis user', `${lease.epoch} ${lease.holder}`)
-      .toString('hex');
+  /** Under every key: an engine keeps what it was told, also while keys are rotated. */
+  #passwords(instanceId: string, lease: { epoch: number; holder: string }): string[] {
+    const digests = this.sealer.fingerprints(instanceId, 'redis user', `${lease.epoch} ${lease.holder}`);
+    return digests.map((digest) => digest.toString('hex'));
   }
 
   async #make(
@@ -115,7 +116,8 @@ export class RedisUsers {
     const user = this.#keys.engineUser(instanceId);
     const own = this.#keys.instance(instanceId);
     if (cutOthers) await this.#send(instanceId, ['ACL', 'DELUSER', user]);
-    const rules = ['reset', 'on', `>${this.#password(instanceId, lease)}`, `~${own}*`, `&${own}*`];
+    const passwords = this.#passwords(instanceId, lease).map((password) => `>${password}`);
+    const rules = ['reset', 'on', ...passwords, `~${own}*`, `&${own}*`];
     return this.#send(instanceId, ['ACL', 'SETUSER', user, ...rules, ...COMMANDS.map((name) => `+${name}`)]);
   }
 

@@ -52,7 +52,12 @@ export class TestApi {
   }
 
   get port(): number {
-    return this.#running[0]!.port;
+    return this.running.port;
+  }
+
+  /** The first replica. */
+  get running(): RunningApi {
+    return this.#running[0]!;
   }
 
   async addReplica(settings: Record<string, string> = {}): Promise<RunningApi> {

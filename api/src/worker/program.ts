@@ -3,8 +3,7 @@ import { workerSettings } from '@gwk/core/config/worker';
 import { onShutdown } from '@gwk/core/lifecycle';
 import { createLogger, type Logger } from '@gwk/core/log';
 import { parseSealingKeys, SealError } from '@gwk/core/sealing';
-import { WrongSealingKey } from '../key-check.js';
-import { EXIT_CONFIGURATION, isListenError, readEnvironmentPolicy } from '../startup.js';
+import { EXIT_CONFIGURATION, isListenError, isWrongSetting, readEnvironmentPolicy } from '../startup.js';
 import { startWorker } from './worker.js';
 
 /** `gwk worker`: deliveries of webhooks, and what happens to messages and rows with time. */
@@ -31,10 +30,10 @@ export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
 }
 
 function cannotStart(error: unknown, log: Logger): never {
-  const expected = error instanceof WrongSealingKey || isListenError(error);
+  const expected = isWrongSetting(error) || isListenError(error);
   process.stderr.write(`gwk worker: ${expected ? (error as Error).message : 'cannot start'}\n`);
   if (!expected) log.error({ err: error }, 'cannot start');
-  process.exit(error instanceof WrongSealingKey ? EXIT_CONFIGURATION : 1);
+  process.exit(isWrongSetting(error) ? EXIT_CONFIGURATION : 1);
 }
 
 function readConfig(environment: NodeJS.ProcessEnv): ConfigOf<typeof workerSettings> {

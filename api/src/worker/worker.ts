@@ -12,6 +12,8 @@ import { messageMetrics } from '../metrics/messages.js';
 import { storeMetrics } from '../metrics/stores.js';
 import { Doorbell } from '../messages/accept/doorbell.js';
 import { AddressGuard, guardedAgent } from '../net/guard.js';
+import { checkRoom } from '../postgres-room.js';
+import { watchEviction } from '../redis-eviction.js';
 import { closeRedis, openRedis } from '../redis.js';
 import { readEnvironmentPolicy, untilUsable } from '../startup.js';
 import { backlogReader } from './backlog.js';
@@ -19,6 +21,7 @@ import { Deliveries, type DeliveryDeps } from './delivery/deliveries.js';
 import { startHealthListener } from './health.js';
 import { WorkerMetrics } from './metrics.js';
 import { abandonSweep } from './sweeps/abandon.js';
+import { auditSweep } from './sweeps/audit.js';
 import { doubtSweep } from './sweeps/doubt.js';
 import { expireSweep } from './sweeps/expire.js';
 import { Observer } from './sweeps/observer.js';
@@ -41,7 +44,7 @@ export interface RunningWorker {
 
 type Closers = (() => Promise<unknown> | void)[];
 
-/** @throws WrongSealingKey, and what the listener throws */
+/** @throws WrongSealingKey, NoRoom, and what the listener throws */
 export async function startWorker(
   config: WorkerConfig,
   log: Logger,
@@ -60,7 +63,9 @@ export async function startWorker(
   };
   try {
     await untilUsable(db, sealer, log, signal);
+    await checkRoom(db, { pool: config.databasePool, setting: 'GWK_WORKER_DATABASE_POOL', log });
     const redis = openRedis({ url: config.redisUrl, ca: config.redisCa, program: 'gwk-worker', log });
+    watchEviction(redis, log);
     closers.push(() => closeRedis(redis));
     const doorbell = new Doorbell(redis, new RedisKeys(config.redisPrefix));
     const metrics: WorkerMetrics = new WorkerMetrics({
@@ -134,6 +139,7 @@ function sweepsOf(deps: SweepDeps, config: WorkerConfig): Sweep[] {
     abandonSweep(deps),
     pairingSweep(deps),
     resendSweep(deps),
+    auditSweep(deps),
     partitionSweep(deps, config),
     retentionSweep(deps, config),
   ];

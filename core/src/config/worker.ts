@@ -133,6 +133,11 @@ export const workerSettings = {
     types.integer(1, 120).default(25),
     'Months that instance states (availability) are kept.',
   ),
+  auditMonths: setting(
+    'GWK_WORKER_AUDIT_MONTHS',
+    types.integer(1, 120).default(25),
+    'Months that the trail of changes (gwk audit) is kept.',
+  ),
   monitorFrom: setting(
     'GWK_WORKER_MONITOR_FROM',
     types.matching(/^ins_[0-9a-f]{32}$/, 'the id of an instance (ins_...)').optional(),

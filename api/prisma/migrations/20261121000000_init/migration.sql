@@ -58,6 +58,7 @@ CREATE TABLE "audit_entries" (
     "subject" TEXT NOT NULL,
     "detail" JSONB NOT NULL DEFAULT '{}',
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "told_at" TIMESTAMPTZ(3),
 
     CONSTRAINT "audit_entries_pkey" PRIMARY KEY ("id")
 );
@@ -523,6 +524,9 @@ CREATE INDEX "api_key_instances_instance_id_idx" ON "api_key_instances"("instanc
 CREATE INDEX "audit_entries_account_id_id_idx" ON "audit_entries"("account_id", "id");
 
 -- CreateIndex
+CREATE INDEX "audit_entries_subject_id_idx" ON "audit_entries"("subject", "id");
+
+-- CreateIndex
 CREATE INDEX "instances_account_id_id_idx" ON "instances"("account_id", "id");
 
 -- CreateIndex
@@ -791,6 +795,7 @@ FROM unnest(ARRAY['messages', 'events', 'webhook_deliveries']) AS parent;
 
 -- ------------------------------------------------------------------ what Prisma's schema cannot say
 
+CREATE INDEX audit_entries_untold_idx ON audit_entries (id) WHERE told_at IS NULL;
 CREATE UNIQUE INDEX instances_name_key ON instances (account_id, name) WHERE deleted_at IS NULL;
 CREATE UNIQUE INDEX instances_resource_key ON instances (resource_namespace, resource_name) WHERE deleted_at IS NULL;
 CREATE UNIQUE INDEX instance_states_present_key ON instance_states (instance_id) WHERE ended_at IS NULL;

@@ -7,7 +7,7 @@ import { Problem } from '@gwk/core/problems';
 import type { Sealer } from '@gwk/core/sealing';
 import type { Caller } from '../../accounts/caller.js';
 import type { Queryable } from '../../database.js';
-import { hashBody, readIdempotencyKey, RESPONSE_COLUMN } from '../../idempotency/store.js';
+import { hashesOfBody, readIdempotencyKey, RESPONSE_COLUMN } from '../../idempotency/store.js';
 import { messageMetrics } from '../../metrics/messages.js';
 import { sealContent } from '../content.js';
 import { newWaMessageId } from '../wa-message-id.js';
@@ -56,6 +56,7 @@ interface Given {
 const MAX_TURNS = 50;
 const DEADLINE_MS = 4_500;
 const FINGERPRINT_BYTES = 16;
+const NO_HASHES = { bodyHash: null, formerHashes: [] };
 
 type Item = Request & { draft: Draft };
 
@@ -125,7 +126,7 @@ export class Acceptor {
       recipient,
       recipientKey: `${instanceId} ${recipient.name}`,
       key,
-      bodyHash: key === null ? null : hashBody(sealer, accountId, body),
+      ...(key === null ? NO_HASHES : hashesOfBody(sealer, accountId, body)),
       fingerprint: text === null ? null : this.#fingerprint(accountId, text),
       replyTo,
       mediaId,

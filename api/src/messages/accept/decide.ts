@@ -4,6 +4,7 @@ import { judgeMassSend } from '@gwk/core/policy/mass-block';
 import { judgeNewContact } from '@gwk/core/policy/new-contacts';
 import type { Policy } from '@gwk/core/policy/policy';
 import { Problem, type ProblemCode } from '@gwk/core/problems';
+import { isSameBody } from '../../idempotency/store.js';
 import type { Facts, Lookup } from './gather.js';
 
 /** What becomes of one request of a group, as far as what was gathered says. Nothing here does anything. */
@@ -47,6 +48,8 @@ export interface Room {
 
 export type Request = Lookup & {
   bodyHash: Buffer | null;
+  /** The same under keys that were in front before. */
+  formerHashes?: readonly Buffer[];
   /** Names the conversation: one string for all that look by it. */
   recipientKey: string;
   /** The instances that the sender's key is restricted to; null: all. */
@@ -100,7 +103,7 @@ function decide(request: Request, facts: Facts, policyOf: PolicyOf, tally: Tally
 
 function judgeRepeat(request: Request, facts: Facts): Decision | null {
   if (facts.recordHash === null) return null;
-  if (!request.bodyHash?.equals(facts.recordHash)) return refuse('idempotency-key-reused');
+  if (!isSameBody(request, facts.recordHash)) return refuse('idempotency-key-reused');
   return { do: 'replay' };
 }
 

@@ -10,6 +10,7 @@ const options: RetentionOptions = {
   deliveryDays: 1,
   contentHours: 24,
   stateMonths: 25,
+  auditMonths: 25,
 };
 const inMs = (ms: number): Date => new Date(Date.now() + ms);
 const dayOf = (date: Date): string => date.toISOString().slice(0, 10);
@@ -183,6 +184,22 @@ describe('on tables', () => {
     expect(await db.contactCheck.findMany()).toMatchObject([{ phone: checks[1]!.phone }]);
     expect(await db.instanceState.count({ where: { instanceId } })).toBe(2);
     expect(await sweep.pass()).toEqual({ amount: 0, more: false });
+  });
+
+  test('the trail of changes ends after its months, and never before it was told', async () => {
+    const { database: db } = given.world;
+    await db.auditEntry.deleteMany();
+    const old = inMs(-26 * 31 * DAY);
+    const entry = async (at: Date, subject: string, toldAt: Date | null) => {
+      const id = (await idAt(at)).slice(0, -12) + newUuid().slice(-12);
+      await db.auditEntry.create({ data: { id, actor: 'cli:x', action: 'policy.set', subject, toldAt } });
+    };
+    await entry(old, 'old', old);
+    await entry(old, 'untold', null);
+    await entry(inMs(-24 * 30 * DAY), 'kept', old);
+    await retentionSweep(given.deps, options).pass();
+    const left = await db.auditEntry.findMany({ orderBy: { subject: 'asc' } });
+    expect(left.map(({ subject }) => subject)).toEqual(['kept', 'untold']);
   });
 
   test.each([

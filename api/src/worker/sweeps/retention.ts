@@ -9,6 +9,7 @@ export interface RetentionOptions {
   deliveryDays: number;
   contentHours: number;
   stateMonths: number;
+  auditMonths: number;
 }
 
 const GROUP = 1_000;
@@ -214,6 +215,11 @@ const EXPIRING: Record<string, (options: RetentionOptions) => string> = {
   'instance-suspensions': ({ stateMonths }) => `
     DELETE FROM instance_suspensions WHERE id IN (
       SELECT id FROM instance_suspensions WHERE ended_at <= now() - interval '${stateMonths} months'
+      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
+  'audit-entries': ({ auditMonths }) => `
+    DELETE FROM audit_entries WHERE id IN (
+      SELECT id FROM audit_entries
+      WHERE id < gwk_lowest_id(now() - interval '${auditMonths} months') AND told_at IS NOT NULL
       LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
   'format-checks': () => `
     DELETE FROM format_checks WHERE id IN (
