@@ -123,6 +123,10 @@ bench-accept: build ## The accept path against its floor
 bench-flow: build ## Accepted to sent, through an engine
 	@exec node test/dist/bench/flow.js
 
+.PHONY: bench-density
+bench-density: build ## Memory and processor of idle numbers, beside bare Baileys and a peer (PEER=/path/to/gowa NUMBERS=1,10,50)
+	@exec node test/dist/bench/density.js
+
 .PHONY: bench-engine
 bench-engine: build ## Memory, start and throughput of one engine, beside bare Baileys (GROWTH=100000 the long form)
 	@exec node test/dist/bench/engine.js
