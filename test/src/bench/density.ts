@@ -7,6 +7,8 @@ import { GatewayNumbers } from './density/gateway.js';
 import { Gowa } from './density/gowa.js';
 import type { Subject } from './density/subject.js';
 import { NetworkProcess } from './engine/network.js';
+import { Sampler } from './shared/sampler.js';
+import type { BenchServers } from './shared/servers.js';
 import { setting, settings, Table } from './shared/table.js';
 import { memoryOfAll, processorSeconds, type Memory } from './shared/usage.js';
 
@@ -41,11 +43,12 @@ async function main(): Promise<void> {
       subjects.push(subject);
       opened.push(() => subject.stop());
     };
-    add(await GatewayNumbers.open(network));
+    const gateway = await GatewayNumbers.open(network);
+    add(gateway);
     add(new BareNumbers(network));
     const program = process.env['PEER'];
     if (program) for (const apart of [false, true]) add(new Gowa(network, { program, apart }));
-    for (const count of NUMBERS) await measure(subjects, count);
+    for (const count of NUMBERS) await measure(subjects, count, gateway.servers);
     await network.checked();
     if (!program) console.log('\nno peer: PEER=/path/to/gowa (docs/performance.md)');
   } finally {
@@ -53,10 +56,11 @@ async function main(): Promise<void> {
   }
 }
 
-async function measure(subjects: Subject[], count: number): Promise<void> {
+async function measure(subjects: Subject[], count: number, servers: BenchServers): Promise<void> {
   for (const subject of subjects) await subject.grow(count);
   await pause(REST_SECONDS * 1000);
   const rounds = new Map<Subject, Round[]>(subjects.map((subject) => [subject, []]));
+  const sampler = await Sampler.start(servers);
   for (let round = 0; round < ROUNDS; round++) {
     const before = subjects.map(usedBy);
     await pause(SECONDS * 1000);
@@ -71,7 +75,13 @@ async function measure(subjects: Subject[], count: number): Promise<void> {
       });
     }
   }
+  const { mean } = await sampler.stop();
   print(count, rounds);
+  console.log(
+    `\ngwk asks of its stores, ${count} idle: Postgres ${mean.transactionsPerSecond.toFixed(1)} transactions/s, ` +
+      `${mean.connections.toFixed(0)} connections, ${mean.postgresCores.toFixed(3)} cores; Redis ` +
+      `${mean.commandsPerSecond.toFixed(1)} commands/s, ${mean.clients.toFixed(0)} clients, ${mean.redisCores.toFixed(3)} cores`,
+  );
 }
 
 const usedBy = (subject: Subject) => ({

@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { openDatabase, type Database } from '@gwk/api/database';
 import { sealEventData } from '@gwk/api/events/emit';
@@ -6,13 +5,17 @@ import { sealWebhookSecret } from '@gwk/api/webhooks/secrets';
 import { newUuid } from '@gwk/core/ids';
 import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
 import { newWebhookSecret } from '@gwk/core/webhook-signature';
-import { commandEnvironment, newSecrets, workerEnvironment } from '../../harness/gateway-settings.js';
-import type { GatewaySettings } from '../../harness/gateway-settings.js';
+import {
+  commandEnvironment,
+  workerEnvironment,
+  type GatewaySettings,
+} from '../../harness/gateway-settings.js';
 import { runGwk } from '../../harness/gwk-command.js';
 import { pickPort } from '../../harness/ports.js';
 import { GWK, Program } from '../../harness/program.js';
 import { Child } from '../shared/child.js';
 import { startBenchServers, type BenchServers } from '../shared/servers.js';
+import { benchSettings } from '../shared/settings.js';
 import type { FloorOptions } from './floor-program.js';
 import type { Ports } from './receiver-program.js';
 
@@ -56,7 +59,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     for (const close of opened.reverse()) await close();
   };
   try {
-    const settings = await gatewaySettings(servers);
+    const settings = await benchSettings(servers);
     await runGwk(['migrate'], commandEnvironment(settings));
     const db = openDatabase({ url: settings.databaseUrl, poolSize: 2, program: 'bench' });
     opened.push(() => db.$disconnect());
@@ -86,23 +89,6 @@ async function many<T>(count: number, make: (index: number) => Promise<T>): Prom
   const made: T[] = [];
   for (let index = 0; index < count; index++) made.push(await make(index));
   return made;
-}
-
-async function gatewaySettings({ folder, postgres, redis }: BenchServers): Promise<GatewaySettings> {
-  const failpointFolder = join(folder, 'failpoints');
-  mkdirSync(failpointFolder);
-  return {
-    ...newSecrets(),
-    databaseUrl: postgres.url,
-    redisUrl: redis.url,
-    redisPrefix: 'bench:',
-    operatorPort: await pickPort(),
-    localFolder: folder,
-    failpointFolder,
-    networkUrl: 'http://127.0.0.1:1',
-    mediaFolder: join(folder, 'media'),
-    mediaUrl: 'http://127.0.0.1:1',
-  };
 }
 
 async function startFloor(db: Database, settings: GatewaySettings, options: StageOptions) {
