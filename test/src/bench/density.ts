@@ -9,7 +9,7 @@ import type { Subject } from './density/subject.js';
 import { NetworkProcess } from './engine/network.js';
 import { Sampler } from './shared/sampler.js';
 import type { BenchServers } from './shared/servers.js';
-import { setting, settings, Table } from './shared/table.js';
+import { progress, setting, settings, Table } from './shared/table.js';
 import { memoryOfAll, processorSeconds, type Memory } from './shared/usage.js';
 
 /**
@@ -57,7 +57,10 @@ async function main(): Promise<void> {
 }
 
 async function measure(subjects: Subject[], count: number, servers: BenchServers): Promise<void> {
-  for (const subject of subjects) await subject.grow(count);
+  for (const subject of subjects) {
+    progress(`${count} of ${subject.name}, ${subject.kind}`);
+    await subject.grow(count);
+  }
   await pause(REST_SECONDS * 1000);
   const rounds = new Map<Subject, Round[]>(subjects.map((subject) => [subject, []]));
   const sampler = await Sampler.start(servers);

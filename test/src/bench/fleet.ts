@@ -6,7 +6,7 @@ import { NetworkProcess } from './engine/network.js';
 import { Numbers } from './shared/numbers.js';
 import { Sampler, type Asked } from './shared/sampler.js';
 import { startBenchServers, type BenchServers } from './shared/servers.js';
-import { setting, Table } from './shared/table.js';
+import { progress, setting, Table } from './shared/table.js';
 import { memoryOfAll } from './shared/usage.js';
 
 /**
@@ -39,10 +39,12 @@ async function main(): Promise<void> {
     opened.push(() => servers.stop());
     const numbers = await Numbers.open(network, { stores: servers.stores });
     opened.push(() => numbers.close());
+    progress(`linking ${NUMBERS} numbers`);
     await numbers.grow(NUMBERS);
     const killed: Round[] = [];
     const away: Round[] = [];
     for (let round = 0; round < ROUNDS; round++) {
+      progress(`round ${round + 1} of ${ROUNDS}`);
       await pause(REST_SECONDS * 1000);
       killed.push(await measure(servers, numbers, () => killAll(numbers)));
       await pause(REST_SECONDS * 1000);

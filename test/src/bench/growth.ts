@@ -2,7 +2,7 @@ import { openSubject, query, type Subject } from './growth/subject.js';
 import { benchSettings } from './shared/settings.js';
 import type { Paced, PaceOrder } from './shared/pace-program.js';
 import { startBenchServers } from './shared/servers.js';
-import { percentile, setting, settings, Table } from './shared/table.js';
+import { percentile, progress, setting, settings, Table } from './shared/table.js';
 
 /**
  * `make bench-growth`: what sends and lists feel of the messages that are there already. A `gwk api` for each database,
@@ -42,11 +42,15 @@ async function main(): Promise<void> {
   const subjects: Subject[] = [];
   try {
     const shared = await benchSettings(servers);
-    for (const messages of MESSAGES) subjects.push(await openSubject(servers, shared, messages));
+    for (const messages of MESSAGES) {
+      progress(`a database with ${messages} messages`);
+      subjects.push(await openSubject(servers, shared, messages));
+    }
     accepted = new Map(subjects.map((subject) => [subject, 0]));
     for (const subject of subjects) await round(subject, WARM_UP_SECONDS);
     const rounds = new Map<Subject, Round[]>(subjects.map((subject) => [subject, []]));
     for (let number = 0; number < ROUNDS; number++) {
+      progress(`round ${number + 1} of ${ROUNDS}`);
       for (const subject of subjects) rounds.get(subject)!.push(await round(subject, SECONDS));
     }
     print(subjects, rounds);

@@ -8,7 +8,7 @@ import { NetworkProcess } from './engine/network.js';
 import { openTier, textFrom, type Tier } from './inbound/tier.js';
 import { Numbers } from './shared/numbers.js';
 import { startBenchServers } from './shared/servers.js';
-import { setting, Table } from './shared/table.js';
+import { progress, setting, Table } from './shared/table.js';
 import { memoryOf, processorSeconds } from './shared/usage.js';
 
 /**
@@ -80,6 +80,7 @@ async function engineRounds(): Promise<Round[]> {
     const received = () => db.message.count({ where: { direction: 'inbound' } });
     const rounds: Round[] = [];
     for (let round = 0; round <= ROUNDS; round++) {
+      progress(`one engine, round ${round}`);
       const pids = [numbers.enginePids()[0]!, network.program.pid!];
       const before = pids.map((pid) => processorSeconds([pid]));
       const from = await received();
@@ -125,6 +126,7 @@ async function tierRounds(): Promise<Round[]> {
     const rounds: Round[] = [];
     let told = 0;
     for (let round = 0; round <= ROUNDS; round++) {
+      progress(`one API, round ${round}`);
       const before = processorSeconds([program.pid!]);
       const began = performance.now();
       const count = await tellAll(tier, began + SECONDS * 1000);

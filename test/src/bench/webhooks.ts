@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { until } from '../harness/wait.js';
 import { processorTimes } from './accept/processor.js';
-import { median, setting, Table } from './shared/table.js';
+import { median, progress, setting, Table } from './shared/table.js';
 import type { Received } from './webhooks/receiver-program.js';
 import { eventOf, setStage, type Destination, type Stage } from './webhooks/stage.js';
 
@@ -49,6 +49,7 @@ async function measure(stage: Stage): Promise<void> {
   const beside: Round[] = [];
   // The first round warms up and is not counted.
   for (let round = 0; round <= ROUNDS; round++) {
+    progress(round === 0 ? 'warm-up' : `round ${round} of ${ROUNDS}`);
     floor.push(await floorRound(stage));
     alone.push(await workerRound(stage, []));
     beside.push(await workerRound(stage, stage.dead));

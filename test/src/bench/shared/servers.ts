@@ -23,9 +23,14 @@ const PASSWORD = 'bench';
 export async function startBenchServers(): Promise<BenchServers> {
   const folder = mkdtempSync(join(tmpdir(), 'gwk-bench-'));
   const started: RunningServer[] = [];
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  // What was started ends with this process, however it ends; the folder would stay.
+  process.once('exit', remove);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   const stop = async () => {
     for (const server of started.reverse()) await server.stop();
-    rmSync(folder, { recursive: true, force: true });
+    process.off('exit', remove);
+    remove();
   };
   try {
     const postgres = await startPostgres({

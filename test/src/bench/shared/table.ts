@@ -30,6 +30,11 @@ export function machine(): string {
   return `${cpus().length} x ${model}, Node ${process.version}, load of the machine ${loadavg()[0]!.toFixed(1)}`;
 }
 
+/** What is under way, beside the table: on standard error. */
+export const progress = (what: string): void => {
+  process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${what}\n`);
+};
+
 /** One table, filled while it is measured and printed at the end. */
 export class Table {
   readonly #rows: string[][] = [];
