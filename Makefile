@@ -120,8 +120,28 @@ bench-accept: build ## The accept path against its floor
 	@exec node test/dist/bench/accept.js
 
 .PHONY: bench-flow
-bench-flow: build ## Accepted to sent, through an engine
+bench-flow: build ## The highest rate with p99 accepted to sent <= 250 ms, over 50 engines (ENGINES=n HOLD=s RATE=n)
 	@exec node test/dist/bench/flow.js
+
+.PHONY: bench-density
+bench-density: build ## Memory and processor of idle numbers, beside bare Baileys and a peer (PEER=/path/to/gowa NUMBERS=1,10,50)
+	@exec node test/dist/bench/density.js
+
+.PHONY: bench-webhooks
+bench-webhooks: build ## Deliveries of a worker against a bare loop, and beside dead destinations
+	@exec node test/dist/bench/webhooks.js
+
+.PHONY: bench-inbound
+bench-inbound: build ## Messages received by one engine, and by one API
+	@exec node test/dist/bench/inbound.js
+
+.PHONY: bench-growth
+bench-growth: build ## Sends and lists on a database of a million messages beside an empty one (MESSAGES=0,10000000 the long form)
+	@exec node test/dist/bench/growth.js
+
+.PHONY: bench-fleet
+bench-fleet: build ## All engines of a fleet at once, killed and cut off (NUMBERS=300 the long form)
+	@exec node test/dist/bench/fleet.js
 
 .PHONY: bench-engine
 bench-engine: build ## Memory, start and throughput of one engine, beside bare Baileys (GROWTH=100000 the long form)

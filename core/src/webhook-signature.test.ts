@@ -1,9 +1,9 @@
 import { Webhook } from 'standardwebhooks';
-import { newWebhookSecret, signWebhook } from './webhook-signature.js';
+import { newWebhookSecret, signWebhook, webhookKey } from './webhook-signature.js';
 
 test('the vector of Standard Webhooks', () => {
   const signature = signWebhook(
-    ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'],
+    [webhookKey('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw')],
     'msg_p5jXN8AQM9LWM0D4loKWxJek',
     1614265330,
     '{"test": 2432232314}',
@@ -18,7 +18,7 @@ test('a consumer with either secret verifies a delivery signed with both', () =>
   const headers = {
     'webhook-id': 'evt_1',
     'webhook-timestamp': String(now),
-    'webhook-signature': signWebhook(secrets, 'evt_1', now, body),
+    'webhook-signature': signWebhook(secrets.map(webhookKey), 'evt_1', now, body),
   };
   for (const secret of secrets) expect(() => new Webhook(secret).verify(body, headers)).not.toThrow();
   expect(() => new Webhook(newWebhookSecret()).verify(body, headers)).toThrow();

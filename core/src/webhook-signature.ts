@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHmac, createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
 
 /** Standard Webhooks (spec: Webhook signature). */
 export const WEBHOOK_SECRET_PREFIX = 'whsec_';
@@ -8,16 +8,17 @@ export function newWebhookSecret(): string {
   return WEBHOOK_SECRET_PREFIX + randomBytes(32).toString('base64');
 }
 
+/** What a secret signs with. A key object: with bytes Node takes several times as long to begin. */
+export function webhookKey(secret: string): KeyObject {
+  return createSecretKey(Buffer.from(secret.replace(WEBHOOK_SECRET_PREFIX, ''), 'base64'));
+}
+
 /**
- * The value of `webhook-signature`: one `v1,<base64>` for each secret, separated by spaces.
+ * The value of `webhook-signature`: one `v1,<base64>` for each key, separated by spaces.
  * @param timestamp Unix seconds, as sent in `webhook-timestamp`
  * @param body the raw body, byte for byte as posted
  */
-export function signWebhook(secrets: readonly string[], id: string, timestamp: number, body: string): string {
-  return secrets
-    .map((secret) => {
-      const key = Buffer.from(secret.replace(WEBHOOK_SECRET_PREFIX, ''), 'base64');
-      return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
-    })
-    .join(' ');
+export function signWebhook(keys: readonly KeyObject[], id: string, timestamp: number, body: string): string {
+  const signed = `${id}.${timestamp}.${body}`;
+  return keys.map((key) => `v1,${createHmac('sha256', key).update(signed).digest('base64')}`).join(' ');
 }

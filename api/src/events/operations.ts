@@ -8,6 +8,7 @@ import type { Event, Prisma } from '../generated/prisma/client.js';
 import { operation } from '../http/operation.js';
 import { pageOf } from '../http/page.js';
 import { findFilterInstance } from '../instances/find.js';
+import { newestFirst, within } from '../newest-first.js';
 import { openEventData } from './emit.js';
 
 export const eventOperations = [
@@ -33,15 +34,14 @@ export const eventOperations = [
         if (restriction) conditions.push({ instanceId: { in: restriction } });
       }
       if (filters.type !== undefined) conditions.push({ type: filters.type });
-      if (filters.since !== undefined) {
-        conditions.push({ id: { gte: lowestUuidAt(Date.parse(filters.since)) } });
-      }
-      if (after !== null) conditions.push({ id: { lt: after } });
-      const rows = await db.event.findMany({
-        where: { AND: conditions },
-        orderBy: { id: 'desc' },
-        take: limit + 1,
-      });
+      const from = filters.since === undefined ? null : lowestUuidAt(Date.parse(filters.since));
+      const rows = await newestFirst({ from, before: after, limit: limit + 1 }, (span, take) =>
+        db.event.findMany({
+          where: { AND: [...conditions, ...within(span)] },
+          orderBy: { id: 'desc' },
+          take,
+        }),
+      );
       return { status: 200, body: cursors.page(list, limit, rows, (row) => eventOut(sealer, row)) };
     },
   }),

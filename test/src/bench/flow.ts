@@ -1,141 +1,163 @@
-import { cpus } from 'node:os';
-import { startSharedServers } from '../harness/shared.js';
-import { openStage, type Stage } from '../harness/stage.js';
-import { sendTraffic, type Traffic } from '../harness/traffic.js';
 import { until } from '../harness/wait.js';
+import { processorTimes } from './accept/processor.js';
+import { setStage, type Stage } from './flow/stage.js';
+import type { Paced, PaceOrder } from './shared/pace-program.js';
+import { percentile, progress, setting, Table } from './shared/table.js';
 
 /**
- * `make bench-flow`: from the 202 to `sent`, through Redis, the engine, the sandbox driver and the internal port,
- * with real processes and all limits in force. The network is a process apart that acknowledges at once. One
- * instance has 6,000 sends a minute, all of which it may use at once: each round uses a fresh instance.
+ * `make bench-flow`: the highest rate that a whole gateway holds from the 202 to `sent`, over many sandbox engines, with
+ * all limits in force and receipts coming back: p99 of that way no longer than 250 ms. Rates are tried in short rounds,
+ * up by half and then between; the highest good one is held for as long as it is told, and less where that fails.
+ *
+ * `ENGINES`, `CONVERSATIONS` (of an engine), `HOLD` and `PROBE` in seconds, `START` the first rate; `RATE` holds that
+ * rate and looks for none.
  */
-const ROUNDS = 3;
-const FULL_RATE = { conversations: 100, perConversation: 40 };
-const STEADY = { conversations: 100, perConversation: 20, perSecond: 100 };
+const ENGINES = setting('ENGINES', 50);
+const CONVERSATIONS = setting('CONVERSATIONS', 20);
+const HOLD_SECONDS = setting('HOLD', 120);
+const PROBE_SECONDS = setting('PROBE', 8);
+const START_RATE = setting('START', 100);
+const RATE = setting('RATE', 0);
+const GOAL_MS = 250;
+const UP = 1.5;
+/** Between two rates so close there is nothing to find. */
+const FINE = 1.1;
+const DOWN = 0.9;
+const WARM_UP = { perSecond: 100, seconds: 5 };
+const LIMIT_MS = 600_000;
 
 interface Round {
   perSecond: number;
-  accepted: number;
+  sent: number;
   p50: number;
   p99: number;
+  accept99: number;
+  /** Cores that each part took. */
+  cores: Map<string, number>;
 }
 
-const percentile = (sorted: number[], share: number): number =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+const profile = process.env['PROFILE'];
+const stage = await setStage({
+  engines: ENGINES,
+  conversations: CONVERSATIONS,
+  nodeOptions: profile ? `--cpu-prof --cpu-prof-dir=${profile}` : '',
+});
+let accepted = 0;
+let runs = 0;
+try {
+  await measure();
+} finally {
+  await stage.stop();
+}
 
-const median = (values: number[]): number =>
-  percentile(
-    [...values].sort((a, b) => a - b),
-    0.5,
-  );
-
-async function main(): Promise<void> {
-  const servers = await startSharedServers();
-  try {
-    const full: Round[] = [];
-    const steady: Round[] = [];
-    for (let round = 0; round < ROUNDS; round++) {
-      full.push(await inFreshGateway((stage) => measure(stage, FULL_RATE)));
-      steady.push(await inFreshGateway((stage) => measure(stage, STEADY)));
-    }
-    print(full, steady);
-  } finally {
-    await servers.stop();
+async function measure(): Promise<void> {
+  await run(stage, WARM_UP);
+  const tried: Round[] = [];
+  let rate = RATE > 0 ? RATE : await findRate(tried);
+  let held = await run(stage, { perSecond: rate, seconds: HOLD_SECONDS });
+  while (RATE === 0 && !isGood(held)) {
+    tried.push(held);
+    rate *= DOWN;
+    held = await run(stage, { perSecond: rate, seconds: HOLD_SECONDS });
   }
+  print(tried, held);
+  await checkSums();
 }
 
-async function inFreshGateway<T>(run: (stage: Stage) => Promise<T>): Promise<T> {
-  const stage = await openStage('bench-flow');
-  try {
-    return await run(stage);
-  } finally {
-    await stage.close();
+async function findRate(tried: Round[]): Promise<number> {
+  const probe = async (perSecond: number): Promise<boolean> => {
+    const round = await run(stage, { perSecond, seconds: PROBE_SECONDS });
+    tried.push(round);
+    return isGood(round);
+  };
+  let good = START_RATE;
+  let bad = 0;
+  while (bad === 0 || bad / good > FINE) {
+    const next = Math.round(bad === 0 ? (tried.length === 0 ? good : good * UP) : Math.sqrt(good * bad));
+    if (await probe(next)) good = next;
+    else if (tried.length === 1) good = next / UP;
+    else bad = next;
   }
+  return good;
 }
 
-async function measure(
-  stage: Stage,
-  plan: { conversations: number; perConversation: number; perSecond?: number },
+const isGood = (round: Round): boolean => round.p99 <= GOAL_MS;
+
+async function run(
+  { servers, gateway, load, db }: Stage,
+  { perSecond, seconds }: { perSecond: number; seconds: number },
 ): Promise<Round> {
-  const { customer, instance } = stage;
-  const run = (name: string, count: typeof plan) =>
-    sendTraffic({ clients: customer.clients, instanceId: instance.id, name, ...count });
-  await run('warm-up', { conversations: 20, perConversation: 5 });
-  const started = Date.now();
-  const traffic = await run('measured', plan);
-  const accepted = Date.now();
-  const messages = await sentMessages(stage, traffic);
-  const latencies = messages
-    .map(({ created_at, sent_at }) => Date.parse(sent_at!) - Date.parse(created_at))
-    .sort((a, b) => a - b);
-  const last = Math.max(...messages.map(({ sent_at }) => Date.parse(sent_at!)));
+  const roots = {
+    api: gateway.apis[0]!.pid,
+    worker: gateway.workers[0]!.pid,
+    'operator and engines': gateway.operator.pid,
+    postgres: servers.postgres.process?.pid,
+    redis: servers.redis.process?.pid,
+  };
+  progress(`${perSecond.toFixed(0)} messages/s for ${seconds} s`);
+  const before = processorTimes(roots);
+  const order: PaceOrder = { perSecond, seconds, name: `run ${++runs}` };
+  const began = Date.now();
+  const paced = await load.ask<Paced>(order);
+  accepted += checkAccepted(paced);
+  const span = (Date.now() - began) / 1000;
+  const after = processorTimes(roots);
+  await until(async () => (await db.outboxEntry.findFirst()) === null, {
+    what: 'all have left',
+    timeoutMs: LIMIT_MS,
+    everyMs: 100,
+  });
+  const rows = await db.$queryRaw<{ ms: number }[]>`
+    SELECT (extract(epoch FROM sent_at - created_at) * 1000)::double precision AS ms FROM messages
+    WHERE created_at >= ${new Date(began)} AND sent_at IS NOT NULL`;
+  const times = rows.map(({ ms }) => ms);
   return {
-    perSecond: traffic.count / ((last - started) / 1000),
-    accepted: traffic.count / ((accepted - started) / 1000),
-    p50: percentile(latencies, 0.5),
-    p99: percentile(latencies, 0.99),
+    perSecond,
+    sent: times.length,
+    p50: percentile(times, 0.5),
+    p99: percentile(times, 0.99),
+    accept99: paced.p99,
+    cores: new Map([...after].map(([part, used]) => [part, (used - before.get(part)!) / 1e6 / span])),
   };
 }
 
-async function sentMessages(stage: Stage, traffic: Traffic) {
-  const { client } = stage.customer;
-  await until(
-    async () => {
-      const waiting = ['queued', 'sending'].map((status) => client.anyMessage({ status }));
-      return !(await Promise.all(waiting)).includes(true);
-    },
-    { what: 'all are sent', everyMs: 200, timeoutMs: 300_000 },
-  );
-  const messages = await client.messages({ since: traffic.startedAt.toISOString() });
-  const sent = messages.filter(({ sent_at }) => sent_at !== null);
-  if (sent.length !== traffic.count) throw new Error(`${sent.length} of ${traffic.count} were sent`);
-  return sent;
+function checkAccepted({ posted, statuses }: Paced): number {
+  if (statuses['202'] !== posted) {
+    const said = stage.gateway.apis[0]!.log()
+      .split('\n')
+      .filter((line) => /"level":"error"/.test(line));
+    throw new Error(`not all were accepted: ${JSON.stringify(statuses)}\n${said.slice(0, 5).join('\n')}`);
+  }
+  return posted;
 }
 
-function print(full: Round[], steady: Round[]): void {
-  const row = (name: string, values: number[], digits = 0) =>
-    [name.padEnd(48), ...values, median(values)]
-      .map((value) => (typeof value === 'number' ? value.toFixed(digits).padStart(9) : value))
-      .join(' ');
-  const heading = [''.padEnd(48), 'round 1', 'round 2', 'round 3', 'median'];
-  console.log(`accepted to sent, one instance, sandbox driver, ${cpus().length} cores`);
-  console.log(heading.map((name, index) => (index === 0 ? name : name.padStart(9))).join(' '));
-  console.log(
-    row(
-      'full rate: sent a second',
-      full.map((r) => r.perSecond),
-    ),
+function print(tried: Round[], held: Round): void {
+  const columns = ['held s', 'messages', 'p50 ms', 'p99 ms', '202 p99 ms', ...held.cores.keys()];
+  const table = new Table(
+    `accepted to sent over ${ENGINES} sandbox engines; columns of programs are cores that they took`,
+    columns,
   );
+  const row = (round: Round, seconds: number) =>
+    table.row(`${round.perSecond.toFixed(0)} messages/s`, [
+      seconds,
+      round.sent,
+      ...[round.p50, round.p99, round.accept99].map((ms) => ms.toFixed(0)),
+      ...[...round.cores.values()].map((cores) => cores.toFixed(2)),
+    ]);
+  for (const round of tried)
+    row(round, round.sent > 1.5 * PROBE_SECONDS * round.perSecond ? HOLD_SECONDS : PROBE_SECONDS);
+  row(held, HOLD_SECONDS);
+  table.print();
   console.log(
-    row(
-      'full rate: accepted a second',
-      full.map((r) => r.accepted),
-    ),
-  );
-  console.log(
-    row(
-      'full rate: 202 to sent, p99 ms',
-      full.map((r) => r.p99),
-    ),
-  );
-  console.log(
-    row(
-      '100 a second: sent a second',
-      steady.map((r) => r.perSecond),
-    ),
-  );
-  console.log(
-    row(
-      '100 a second: 202 to sent, p50 ms',
-      steady.map((r) => r.p50),
-    ),
-  );
-  console.log(
-    row(
-      '100 a second: 202 to sent, p99 ms',
-      steady.map((r) => r.p99),
-    ),
+    `\nheld: ${held.perSecond.toFixed(0)} messages/s, p99 ${held.p99.toFixed(0)} ms (goal 500/s, 250 ms)`,
   );
 }
 
-await main();
+/** None lost, none twice: what was accepted has been sent, and has reached the network once. */
+async function checkSums(): Promise<void> {
+  const { db, gateway } = stage;
+  const sent = await db.message.count({ where: { sentAt: { not: null } } });
+  const arrived = await gateway.network.count();
+  console.log(`accepted ${accepted}, sent ${sent}, arrived at the network ${arrived}`);
+  if (sent !== accepted || arrived !== accepted) throw new Error('the sums do not agree');
+}

@@ -7,6 +7,7 @@ import { partitionSweep } from '@gwk/api/worker/sweeps/retention';
 import { createLogger } from '@gwk/core/log';
 import type { LoadOptions, LoadResult } from './accept/load.js';
 import { setStage, type Stage } from './accept/stage.js';
+import { Table } from './shared/table.js';
 
 /**
  * What sends feel of a million events, and as many deliveries, whose time is over: the load of bench-accept on
@@ -14,7 +15,7 @@ import { setStage, type Stage } from './accept/stage.js';
  * written first and the machine is left alone until Postgres has it on its disk.
  */
 const ROWS = Number(process.env['ROWS'] ?? 1_000_000);
-const ROUNDS = Number(process.env['ROUNDS'] ?? 3);
+const ROUNDS = Number(process.env['ROUNDS'] ?? 5);
 const MEASURE_MS = Number(process.env['SECONDS'] ?? 8) * 1_000;
 const CONNECTIONS = Number(process.env['CONNECTIONS'] ?? 16);
 const WARM_UP = 5_000;
@@ -70,15 +71,32 @@ async function measure(): Promise<void> {
     busy.push({ ...result, sweepMs });
     console.log(line('expiring', busy.at(-1)!));
   }
-  const worst = (rounds: Round[]) => Math.max(...rounds.map(({ slowest }) => slowest));
-  console.log(
-    `\nslowest send: ${worst(quiet).toFixed(0)} ms alone, ${worst(busy).toFixed(0)} ms while ${ROWS} events and ` +
-      `${ROWS} deliveries expire`,
-  );
+  print(quiet, busy);
   const refused = [...quiet, ...busy]
     .flatMap(({ statuses }) => Object.keys(statuses))
     .filter((code) => code !== '202');
   if (refused.length > 0) throw new Error(`not everything was accepted: ${refused.join(', ')}`);
+}
+
+function print(quiet: Round[], busy: Round[]): void {
+  const table = new Table(
+    `sends while ${ROWS} events and ${ROWS} deliveries expire, ${ROUNDS} rounds of each`,
+  );
+  const row = (name: string, rounds: Round[], pick: (round: Round) => number, digits = 0) =>
+    table.rounds(name, rounds.map(pick), digits);
+  for (const [name, rounds] of [
+    ['alone', quiet],
+    ['expiring', busy],
+  ] as const) {
+    row(`${name}: accepted/s`, rounds, (r) => r.perSecond);
+    row(`${name}: p50 ms`, rounds, (r) => r.p50, 1);
+    row(`${name}: p99 ms`, rounds, (r) => r.p99, 1);
+    row(`${name}: slowest ms`, rounds, (r) => r.slowest);
+  }
+  row('expired in, ms', busy, (r) => r.sweepMs!);
+  const ratios = busy.map(({ p99 }, index) => p99 / quiet[index]!.p99);
+  table.rounds('p99 expiring to alone (condition 1.2)', ratios, 2);
+  table.print();
 }
 
 /** A day whose time is over, full of rows. */

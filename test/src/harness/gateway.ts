@@ -30,6 +30,8 @@ export interface GatewayOptions {
   /** Servers of its own, for tests that kill them. */
   ownPostgres?: boolean;
   ownRedis?: boolean;
+  /** Servers that are somebody else's to end, empty. */
+  stores?: { postgres: Store; redis: Store };
   /** Settings beside those that make the parts find each other. */
   settings?: { api?: Environment; worker?: Environment; operator?: Environment };
 }
@@ -157,10 +159,12 @@ export class Gateway {
 
   async #start(): Promise<void> {
     const { apis = 1, workers = 1 } = this.options;
+    const { stores } = this.options;
     [this.network, this.postgres, this.redis] = await Promise.all([
       Network.start(),
-      this.options.ownPostgres ? ownPostgres(join(this.folder, 'pg')) : sharedPostgres(),
-      this.options.ownRedis ? ownRedis(join(this.folder, 'redis')) : sharedRedis(),
+      stores?.postgres ??
+        (this.options.ownPostgres ? ownPostgres(join(this.folder, 'pg')) : sharedPostgres()),
+      stores?.redis ?? (this.options.ownRedis ? ownRedis(join(this.folder, 'redis')) : sharedRedis()),
     ]);
     const ports = await apiPorts(apis);
     this.settings = {
@@ -177,7 +181,7 @@ export class Gateway {
     };
     mkdirSync(this.settings.localFolder);
     mkdirSync(this.settings.failpointFolder);
-    if (this.options.ownPostgres) await runGwk(['migrate'], commandEnvironment(this.settings));
+    if (this.options.ownPostgres || stores) await runGwk(['migrate'], commandEnvironment(this.settings));
     await this.#startPrograms(ports, workers);
   }
 

@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import { newWebhookSecret, signWebhook } from '@gwk/core/webhook-signature';
+import { newWebhookSecret, signWebhook, webhookKey } from '@gwk/core/webhook-signature';
 import { byId, Network } from './network.js';
 import { Receiver } from './receiver.js';
 
@@ -65,7 +65,7 @@ describe('the webhook receiver in a process apart', () => {
     return post(receiver.url(path), event, {
       'webhook-id': 'evt_1',
       'webhook-timestamp': String(timestamp),
-      'webhook-signature': signWebhook([secret], 'evt_1', timestamp, JSON.stringify(event)),
+      'webhook-signature': signWebhook([webhookKey(secret)], 'evt_1', timestamp, JSON.stringify(event)),
     });
   };
 

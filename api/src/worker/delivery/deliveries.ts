@@ -7,11 +7,12 @@ import type { Dispatcher } from 'undici';
 import type { Database } from '../../database.js';
 import type { MediaLinks } from '../../media/links.js';
 import type { AddressGuard } from '../../net/guard.js';
+import { SigningKeys } from '../../webhooks/signing-keys.js';
 import type { DeliveryMetrics } from '../metrics.js';
 import { call, CallTimeout, WorkerStopping } from './call.js';
 import { claimDeliveries } from './claim.js';
 import { conclude, concludeUnpreparable, giveBack, writeConclusions } from './conclude.js';
-import { prepare } from './prepare.js';
+import { prepare, type PrepareDeps } from './prepare.js';
 import { Slots } from './slots.js';
 import type { Claimed, Conclusion } from './types.js';
 
@@ -48,7 +49,7 @@ const MAX_IDLE_MS = 500;
 /** Looking at the queue takes no more than a tenth of the time. */
 const IDLE_PER_CLAIM_MS = 10;
 /** Between two claims while there is work: so long that calls of a moment end together. */
-const BUSY_MS = 2;
+const BUSY_MS = 5;
 /** An answer that takes this part of the time-out is slow. */
 const SLOW_PART = 1 / 5;
 const WRITE_RETRY_MS = [100, 250, 500, 1_000, 2_000];
@@ -58,6 +59,7 @@ const STOPPING_WRITE_MS = 3_000;
 export class Deliveries {
   readonly #deps: DeliveryDeps;
   readonly #slots: Slots;
+  readonly #preparing: PrepareDeps;
   readonly #calls = new Set<AbortController>();
   readonly #unfinished = new Set<Promise<void>>();
   readonly #writer: Batcher<Conclusion, void>;
@@ -68,6 +70,8 @@ export class Deliveries {
 
   constructor(deps: DeliveryDeps) {
     this.#deps = deps;
+    const { sealer, guard, links } = deps;
+    this.#preparing = { sealer, guard, links, signingKeys: new SigningKeys(sealer) };
     const { concurrency, perDestination, timeoutMs } = deps.options;
     this.#slots = new Slots({ total: concurrency, perDestination, slowMs: timeoutMs * SLOW_PART });
     this.#writer = new Batcher({ run: (items) => this.#write(items) });
@@ -100,9 +104,17 @@ export class Deliveries {
 
   /** Waits until the next look is due: sooner than `ms` where a place has become free. */
   async pause(ms: number): Promise<void> {
-    const woken = new AbortController();
-    this.#wake = () => woken.abort();
-    if (!this.#freed) await sleep(ms, undefined, { signal: woken.signal }).catch(() => undefined);
+    // Woken by each call that ends: not by an AbortSignal, whose error has a stack to collect.
+    if (!this.#freed) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, ms);
+        this.#wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+      this.#wake = () => undefined;
+    }
     if (this.#freed) await sleep(BUSY_MS);
   }
 
@@ -162,7 +174,7 @@ export class Deliveries {
     this.#calls.add(controller);
     const start = performance.now();
     try {
-      const prepared = prepare(claimed, this.#deps, new Date());
+      const prepared = prepare(claimed, this.#preparing, new Date());
       if ('error' in prepared) return concludeUnpreparable(prepared);
       const called = await call(prepared, dispatcher, controller.signal);
       failpoint('worker.after-post');

@@ -1,15 +1,17 @@
+import type { KeyObject } from 'node:crypto';
 import { toPublicId } from '@gwk/core/ids';
 import { SealError, type Sealer } from '@gwk/core/sealing';
 import { signWebhook } from '@gwk/core/webhook-signature';
 import { openEventText } from '../../events/emit.js';
 import type { MediaLinks } from '../../media/links.js';
 import type { AddressGuard } from '../../net/guard.js';
-import { openWebhookSecret } from '../../webhooks/secrets.js';
+import type { SigningKeys } from '../../webhooks/signing-keys.js';
 import { LINK_SECONDS, withFreshLink } from './fresh-links.js';
 import type { Claimed, Prepared, Unpreparable } from './types.js';
 
 export interface PrepareDeps {
   sealer: Sealer;
+  signingKeys: SigningKeys;
   guard: AddressGuard;
   links: MediaLinks;
 }
@@ -28,9 +30,9 @@ export function prepare(claimed: Claimed, deps: PrepareDeps, now: Date): Prepare
   try {
     const stored = openEventText(deps.sealer, accountId, event.dataSealed);
     const data = withFreshLink(stored, (id) => deps.links.make(id, LINK_SECONDS, now.getTime()));
-    const secrets = claimed.secretsSealed.map((sealed) => openWebhookSecret(deps.sealer, accountId, sealed));
+    const keys = claimed.secretsSealed.map((sealed) => deps.signingKeys.of(accountId, sealed));
     const body = `{"type":${JSON.stringify(event.type)},"timestamp":"${event.at.toISOString()}","data":${data}}`;
-    return { claimed, url: verdict.url, body, headers: headersOf(claimed, secrets, body, now) };
+    return { claimed, url: verdict.url, body, headers: headersOf(claimed, keys, body, now) };
   } catch (error) {
     // A key that is missing today may be configured tomorrow: the delivery waits for it.
     if (error instanceof SealError) return { claimed, error: 'cannot be unsealed here', final: false };
@@ -38,7 +40,7 @@ export function prepare(claimed: Claimed, deps: PrepareDeps, now: Date): Prepare
   }
 }
 
-function headersOf(claimed: Claimed, secrets: string[], body: string, now: Date): Record<string, string> {
+function headersOf(claimed: Claimed, keys: KeyObject[], body: string, now: Date): Record<string, string> {
   const id = toPublicId('event', claimed.eventId);
   const timestamp = Math.floor(now.getTime() / 1000);
   return {
@@ -46,6 +48,6 @@ function headersOf(claimed: Claimed, secrets: string[], body: string, now: Date)
     'user-agent': USER_AGENT,
     'webhook-id': id,
     'webhook-timestamp': String(timestamp),
-    'webhook-signature': signWebhook(secrets, id, timestamp, body),
+    'webhook-signature': signWebhook(keys, id, timestamp, body),
   };
 }

@@ -1,0 +1,138 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pause } from '../harness/wait.js';
+import { BareNumbers } from './density/bare.js';
+import { GatewayNumbers } from './density/gateway.js';
+import { Gowa } from './density/gowa.js';
+import type { Subject } from './density/subject.js';
+import { NetworkProcess } from './engine/network.js';
+import { Sampler } from './shared/sampler.js';
+import type { BenchServers } from './shared/servers.js';
+import { progress, setting, settings, Table } from './shared/table.js';
+import { memoryOfAll, processorSeconds, type Memory } from './shared/usage.js';
+
+/**
+ * `make bench-density`: memory and processor of numbers that are connected and idle, on the simulated network: engines
+ * of a whole gateway, bare Baileys, and a peer gateway where its program is given (`PEER=/path/to/gowa`; see
+ * docs/performance.md). All are there at the same time and are looked at in the same spans.
+ *
+ * `NUMBERS=1,10,50`, `ROUNDS`, `SECONDS` of a span, `REST` before the first.
+ */
+const NUMBERS = settings('NUMBERS', [1, 10, 50]);
+const ROUNDS = setting('ROUNDS', 5);
+const SECONDS = setting('SECONDS', 10);
+/** Longer than an engine waits before it takes itself to be at rest, and gives back what it does not need. */
+const REST_SECONDS = setting('REST', 15);
+
+interface Round {
+  each: Memory;
+  cpu: number;
+  around: Memory;
+  aroundCpu: number;
+}
+
+async function main(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'gwk-bench-'));
+  const opened: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
+  try {
+    const network = await NetworkProcess.start(folder);
+    opened.push(() => network.stop());
+    const subjects: Subject[] = [];
+    const add = (subject: Subject) => {
+      subjects.push(subject);
+      opened.push(() => subject.stop());
+    };
+    const gateway = await GatewayNumbers.open(network);
+    add(gateway);
+    add(new BareNumbers(network));
+    const program = process.env['PEER'];
+    if (program) for (const apart of [false, true]) add(new Gowa(network, { program, apart }));
+    for (const count of NUMBERS) await measure(subjects, count, gateway.servers);
+    await network.checked();
+    if (!program) console.log('\nno peer: PEER=/path/to/gowa (docs/performance.md)');
+  } finally {
+    for (const undo of opened.reverse()) await undo();
+  }
+}
+
+async function measure(subjects: Subject[], count: number, servers: BenchServers): Promise<void> {
+  for (const subject of subjects) {
+    progress(`${count} of ${subject.name}, ${subject.kind}`);
+    await subject.grow(count);
+  }
+  await pause(REST_SECONDS * 1000);
+  const rounds = new Map<Subject, Round[]>(subjects.map((subject) => [subject, []]));
+  const sampler = await Sampler.start(servers);
+  for (let round = 0; round < ROUNDS; round++) {
+    const before = subjects.map(usedBy);
+    await pause(SECONDS * 1000);
+    const after = subjects.map(usedBy);
+    for (const [index, subject] of subjects.entries()) {
+      const per = (from: number, to: number) => (100 * (to - from)) / SECONDS;
+      rounds.get(subject)!.push({
+        each: memoryOfAll(subject.pids()),
+        cpu: per(before[index]!.own, after[index]!.own),
+        around: memoryOfAll(subject.around()),
+        aroundCpu: per(before[index]!.around, after[index]!.around),
+      });
+    }
+  }
+  const { mean } = await sampler.stop();
+  print(count, rounds);
+  console.log(
+    `\ngwk asks of its stores, ${count} idle: Postgres ${mean.transactionsPerSecond.toFixed(1)} transactions/s, ` +
+      `${mean.connections.toFixed(0)} connections, ${mean.postgresCores.toFixed(3)} cores; Redis ` +
+      `${mean.commandsPerSecond.toFixed(1)} commands/s, ${mean.clients.toFixed(0)} clients, ${mean.redisCores.toFixed(3)} cores`,
+  );
+}
+
+const usedBy = (subject: Subject) => ({
+  own: processorSeconds(subject.pids()),
+  around: processorSeconds(subject.around()),
+});
+
+function print(count: number, rounds: Map<Subject, Round[]>): void {
+  const table = new Table(
+    `${count} ${count === 1 ? 'number' : 'numbers'}, connected and idle: ${ROUNDS} spans of ${SECONDS} s`,
+  );
+  for (const [{ name, kind }, all] of rounds) {
+    const of = (pick: (round: Round) => number) => all.map((round) => pick(round) / count);
+    table.row(`${name}, ${kind}`, []);
+    table.rounds(
+      '  resident, MB a number',
+      of(({ each }) => each.resident),
+      1,
+    );
+    table.rounds(
+      '  its share of memory (PSS), MB a number',
+      of(({ each }) => each.share),
+      1,
+    );
+    table.rounds(
+      '  its own, MB a number',
+      of(({ each }) => each.own),
+      1,
+    );
+    table.rounds(
+      '  processor, % of a core a number',
+      of(({ cpu }) => cpu),
+      2,
+    );
+    if (all.some(({ around }) => around.resident > 0)) {
+      table.rounds(
+        '  all around it (PSS), MB together',
+        all.map(({ around }) => around.share),
+        0,
+      );
+      table.rounds(
+        '  all around it, % of a core together',
+        all.map(({ aroundCpu }) => aroundCpu),
+        1,
+      );
+    }
+  }
+  table.print();
+}
+
+await main();

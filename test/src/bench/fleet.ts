@@ -1,0 +1,151 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pause, until } from '../harness/wait.js';
+import { NetworkProcess } from './engine/network.js';
+import { Numbers } from './shared/numbers.js';
+import { Sampler, type Asked } from './shared/sampler.js';
+import { startBenchServers, type BenchServers } from './shared/servers.js';
+import { progress, setting, Table } from './shared/table.js';
+import { memoryOfAll } from './shared/usage.js';
+
+/**
+ * `make bench-fleet`: engines of linked numbers on the simulated network, all at once: first all of their processes are
+ * killed and start anew, then the network is away and comes back. How long until all are connected again, and the most
+ * that it asks of Postgres and Redis. In the end none is banned, logged out or replaced.
+ *
+ * `NUMBERS` (60), `ROUNDS`, `REST` seconds before each. The table says what all processes take of memory, and so how
+ * many fit in 12 GiB: `NUMBERS=300` is the long form.
+ */
+const NUMBERS = setting('NUMBERS', 60);
+const ROUNDS = setting('ROUNDS', 5);
+const REST_SECONDS = setting('REST', 5);
+const AWAY_SECONDS = setting('AWAY', 3);
+const LIMIT_MS = 600_000;
+const ROOM_MB = 12 * 1024;
+
+interface Round extends Asked {
+  halfSeconds: number;
+  allSeconds: number;
+}
+
+async function main(): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'gwk-bench-'));
+  const opened: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
+  try {
+    const network = await NetworkProcess.start(folder);
+    opened.push(() => network.stop());
+    const servers = await startBenchServers();
+    opened.push(() => servers.stop());
+    const numbers = await Numbers.open(network, { stores: servers.stores });
+    opened.push(() => numbers.close());
+    progress(`linking ${NUMBERS} numbers`);
+    await numbers.grow(NUMBERS);
+    const killed: Round[] = [];
+    const away: Round[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      progress(`round ${round + 1} of ${ROUNDS}`);
+      await pause(REST_SECONDS * 1000);
+      killed.push(await measure(servers, numbers, () => killAll(numbers)));
+      await pause(REST_SECONDS * 1000);
+      away.push(await measure(servers, numbers, () => outage(numbers)));
+    }
+    await pause(REST_SECONDS * 1000);
+    print(killed, away, numbers, servers);
+    await checkNobodyIsOut(numbers);
+  } finally {
+    for (const undo of opened.reverse()) await undo();
+  }
+}
+
+/** @param fell resolves once all have fallen and may come back */
+async function measure(servers: BenchServers, numbers: Numbers, fell: () => Promise<void>): Promise<Round> {
+  const sampler = await Sampler.start(servers);
+  await fell();
+  const began = performance.now();
+  let halfSeconds: number | undefined;
+  await until(
+    async () => {
+      const connected = await connectedCount(numbers);
+      const seconds = (performance.now() - began) / 1000;
+      if (connected >= NUMBERS / 2) halfSeconds ??= seconds;
+      return connected === NUMBERS;
+    },
+    { what: 'all are connected again', timeoutMs: LIMIT_MS, everyMs: 100 },
+  );
+  const allSeconds = (performance.now() - began) / 1000;
+  return { ...(await sampler.stop()).most, halfSeconds: halfSeconds!, allSeconds };
+}
+
+/** As the network sees it: what the gateway says of a dead engine may be old. */
+async function connectedCount({ network }: Numbers): Promise<number> {
+  return (await network.client.status()).connections;
+}
+
+async function killAll(numbers: Numbers): Promise<void> {
+  const pids = numbers.enginePids();
+  if (pids.length !== NUMBERS) throw new Error(`${pids.length} engines run, and not ${NUMBERS}`);
+  for (const pid of pids) process.kill(pid, 'SIGKILL');
+  await untilNobody(numbers);
+}
+
+async function outage(numbers: Numbers): Promise<void> {
+  const { client } = numbers.network;
+  await client.outage(true, { cut: true });
+  await untilNobody(numbers);
+  await pause(AWAY_SECONDS * 1000);
+  await client.outage(false);
+}
+
+async function untilNobody(numbers: Numbers): Promise<void> {
+  await until(async () => (await connectedCount(numbers)) < NUMBERS / 2, {
+    what: 'they are gone',
+    everyMs: 20,
+  });
+}
+
+function print(killed: Round[], away: Round[], numbers: Numbers, servers: BenchServers): void {
+  const table = new Table(`${NUMBERS} linked numbers, all at once, ${ROUNDS} rounds of each`);
+  for (const [name, rounds] of [
+    ['engines killed and started anew', killed],
+    [`network away for ${AWAY_SECONDS} s`, away],
+  ] as const) {
+    const row = (label: string, pick: (round: Round) => number, digits = 0) =>
+      table.rounds(`  ${label}`, rounds.map(pick), digits);
+    table.row(name, []);
+    row('half of them connected after, s', (r) => r.halfSeconds, 1);
+    row('all of them connected after, s', (r) => r.allSeconds, 1);
+    row('Postgres: connections at most', (r) => r.connections);
+    row('Postgres: transactions/s at most', (r) => r.transactionsPerSecond);
+    row('Postgres: cores at most', (r) => r.postgresCores, 2);
+    row('Redis: clients at most', (r) => r.clients);
+    row('Redis: commands/s at most', (r) => r.commandsPerSecond);
+    row('Redis: cores at most', (r) => r.redisCores, 2);
+  }
+  table.print();
+  const engines = memoryOfAll(numbers.enginePids()).share;
+  const programs = memoryOfAll(numbers.gateway.programs.flatMap(({ pid }) => pid ?? [])).share;
+  const { postgres, redis } = servers;
+  const stores = memoryOfAll([postgres, redis].flatMap(({ process }) => process?.pid ?? [])).share;
+  const fit = Math.floor((ROOM_MB - programs - stores) / (engines / NUMBERS));
+  console.log(
+    `\nmemory (PSS): engines ${engines.toFixed(0)} MB, API, worker and operator ${programs.toFixed(0)} MB; ` +
+      `${fit} engines as these fit in 12 GiB beside them`,
+  );
+}
+
+/** Nobody was thrown out for how they came back, and the network has nothing to complain of. */
+async function checkNobodyIsOut(numbers: Numbers): Promise<void> {
+  const { customer, network } = numbers;
+  for (const type of ['instance.banned', 'instance.logged_out']) {
+    const events = await customer.client.events({ type });
+    if (events.length > 0) throw new Error(`${events.length} times ${type}`);
+  }
+  for (const id of numbers.ids) await customer.client.untilConnected(id);
+  await network.checked();
+  console.log(
+    `all ${NUMBERS} are connected, none was banned or logged out, the network complains of nothing`,
+  );
+}
+
+await main();

@@ -1,0 +1,124 @@
+import pg from 'pg';
+
+/**
+ * Months of sends, as they would have been written: each contact has a conversation with one number, and messages in
+ * it spread over the days that messages are kept; what is kept for a day (contents, idempotency, counts of texts) is
+ * there for the messages of the last day. Conversation `n` is with the phone `PREFIX` and `FIRST + n`, of the instance
+ * `n` modulo their number.
+ */
+export const PREFIX = '55119';
+export const FIRST = 80_000_000;
+export const PER_CONTACT = 10;
+const DAYS = 89;
+/** So many messages in one statement. */
+const STEP = 250_000;
+const SEALED_BYTES = 300;
+
+export interface Filling {
+  databaseUrl: string;
+  accountId: string;
+  /** UUIDs. */
+  instances: string[];
+  messages: number;
+}
+
+export async function fill({ databaseUrl, accountId, instances, messages }: Filling): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  const contacts = Math.ceil(messages / PER_CONTACT);
+  const run = (text: string, values: unknown[] = []) => client.query(text, values);
+  try {
+    await run(`SET statement_timeout = 0`);
+    await run(`SET synchronous_commit = off`);
+    await run(
+      `SELECT gwk_ensure_partitions('messages', (now() AT TIME ZONE 'UTC')::date - ${DAYS + 1}, (now() AT TIME ZONE 'UTC')::date)`,
+    );
+    // An id of the time and the number: v7 but for its random bits.
+    await run(
+      `CREATE FUNCTION pg_temp.id(at timestamptz, n bigint) RETURNS uuid LANGUAGE sql IMMUTABLE AS $$
+         SELECT overlay(overlay(gwk_lowest_id(at)::text PLACING '7' FROM 15 FOR 1)
+           PLACING lpad(to_hex(n), 12, '0') FROM 25 FOR 12)::uuid $$`,
+    );
+    await run(
+      `CREATE TEMP TABLE span AS
+         SELECT now() - interval '${DAYS} days' AS start, interval '${DAYS} days' / ${messages} AS step`,
+    );
+    await people(run, { accountId, instances, contacts });
+    for (let from = 0; from < messages; from += STEP) {
+      const to = Math.min(messages, from + STEP) - 1;
+      await sends(run, { accountId, instances, contacts, from, to });
+    }
+    await run('VACUUM (ANALYZE)');
+    await run('CHECKPOINT');
+  } finally {
+    await client.end();
+  }
+}
+
+type Run = (text: string, values?: unknown[]) => Promise<unknown>;
+
+async function people(
+  run: Run,
+  { accountId, instances, contacts }: { accountId: string; instances: string[]; contacts: number },
+): Promise<void> {
+  const each = `FROM generate_series(0, ${contacts - 1}) AS n, span`;
+  await run(
+    `INSERT INTO contacts (id, account_id, created_at) SELECT pg_temp.id(start, n), $1::uuid, start ${each}`,
+    [accountId],
+  );
+  await run(
+    `INSERT INTO contact_names (account_id, name, contact_id)
+     SELECT $1::uuid, '${PREFIX}' || (${FIRST} + n), pg_temp.id(start, n) ${each}`,
+    [accountId],
+  );
+  await run(
+    `INSERT INTO conversations (id, instance_id, contact_id, last_seq, first_sent_at, first_sent_no, created_at)
+     SELECT pg_temp.id(start, n), ($1::uuid[])[1 + n % ${instances.length}], pg_temp.id(start, n), ${PER_CONTACT},
+       start + n * interval '1 millisecond', 1 + n / ${instances.length}, start ${each}`,
+    [instances],
+  );
+  await run(`UPDATE instance_ledgers SET new_contacts = ${Math.ceil(contacts / instances.length)}`);
+}
+
+interface Part {
+  accountId: string;
+  instances: string[];
+  contacts: number;
+  from: number;
+  to: number;
+}
+
+async function sends(run: Run, { accountId, instances, contacts, from, to }: Part): Promise<void> {
+  const each = `FROM generate_series(${from}, ${to}) AS n, span`;
+  const at = `(start + n * step)`;
+  const instance = `($1::uuid[])[1 + (n % ${contacts}) % ${instances.length}]`;
+  const lastDay = `${at} > now() - interval '23 hours'`;
+  await run(
+    `INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, wa_message_id,
+       created_at, sent_at, delivered_at, read_at, updated_at)
+     SELECT pg_temp.id(${at}, n), $2::uuid, ${instance}, pg_temp.id(start, n % ${contacts}), 'outbound',
+       '${PREFIX}' || (${FIRST} + n % ${contacts}), 'text', 'read', '3EB0' || upper(left(md5(n::text), 18)),
+       ${at}, ${at}, ${at}, ${at}, ${at} ${each}`,
+    [instances, accountId],
+  );
+  await run(
+    `INSERT INTO message_contents (message_id, instance_id, content_sealed, delete_at)
+     SELECT pg_temp.id(${at}, n), ${instance}, decode(repeat(md5(n::text), ${Math.ceil(SEALED_BYTES / 16)}), 'hex'),
+       ${at} + interval '24 hours' ${each} WHERE ${lastDay}`,
+    [instances],
+  );
+  await run(
+    `INSERT INTO idempotency_records
+       (account_id, route, key, body_hash, instance_id, resource_id, status, response_sealed, expires_at)
+     SELECT $2::uuid, 'POST /v1/messages', gen_random_uuid()::text, decode(md5(n::text) || md5(n::text), 'hex'), ${instance},
+       pg_temp.id(${at}, n), 202, decode(repeat(md5(n::text), ${Math.ceil(SEALED_BYTES / 16)}), 'hex'),
+       ${at} + interval '24 hours' ${each} WHERE ${lastDay}`,
+    [instances, accountId],
+  );
+  await run(
+    `INSERT INTO mass_sends (instance_id, fingerprint, contact_id, at)
+     SELECT ${instance}, decode(md5((n % 1250)::text), 'hex'), pg_temp.id(start, n % ${contacts}), ${at} ${each}
+     WHERE ${lastDay} ON CONFLICT DO NOTHING`,
+    [instances],
+  );
+}

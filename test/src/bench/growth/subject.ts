@@ -1,0 +1,103 @@
+import { join } from 'node:path';
+import { openDatabase } from '@gwk/api/database';
+import { toPublicId } from '@gwk/core/ids';
+import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import pg from 'pg';
+import { apiEnvironment, commandEnvironment, type GatewaySettings } from '../../harness/gateway-settings.js';
+import { runGwk } from '../../harness/gwk-command.js';
+import { pickPort } from '../../harness/ports.js';
+import { GWK, Program } from '../../harness/program.js';
+import { makeAccount } from '../shared/accounts.js';
+import { Child } from '../shared/child.js';
+import { makeInstances } from '../shared/instances.js';
+import type { PaceOptions } from '../shared/pace-program.js';
+import type { BenchServers } from '../shared/servers.js';
+import { fill, FIRST, PER_CONTACT, PREFIX } from './fill.js';
+
+/** A `gwk api` on a database with so many messages in it, and the load on it. */
+export interface Subject {
+  messages: number;
+  url: string;
+  apiKey: string;
+  /** Public ids. */
+  instances: string[];
+  databaseUrl: string;
+  load: Child;
+  fillSeconds: number;
+  stop(): Promise<void>;
+}
+
+const INSTANCES = 20;
+/** Who is written to where the database is empty: they are new once. */
+const KNOWN = 1_000;
+const NEW_SHARE = 0.1;
+
+export async function openSubject(
+  servers: BenchServers,
+  settings: GatewaySettings,
+  messages: number,
+): Promise<Subject> {
+  const url = new URL(servers.postgres.url);
+  const name = `growth_${messages}`;
+  await query(url.href, `CREATE DATABASE ${name}`);
+  url.pathname = `/${name}`;
+  const own = { ...settings, databaseUrl: url.href, redisPrefix: `${name}:` };
+  await runGwk(['migrate'], commandEnvironment(own));
+  const db = openDatabase({ url: url.href, poolSize: 2, program: 'bench' });
+  const sealer = new Sealer(parseSealingKeys(settings.sealingKeys));
+  const account = await makeAccount(db, 'bench');
+  const ids = await makeInstances(db, sealer, { accountId: account.id, count: INSTANCES });
+  await db.$disconnect();
+  const began = performance.now();
+  if (messages > 0) await fill({ databaseUrl: url.href, accountId: account.id, instances: ids, messages });
+  const fillSeconds = (performance.now() - began) / 1000;
+  const { program, port } = await startApi(servers.folder, own, name);
+  const instances = ids.map((id) => toPublicId('instance', id));
+  const options: PaceOptions = {
+    port,
+    targets: instances.map((instanceId) => ({ apiKey: account.apiKey, instanceId })),
+    phones: { prefix: PREFIX, first: FIRST, count: Math.max(KNOWN, Math.ceil(messages / PER_CONTACT)) },
+    newShare: NEW_SHARE,
+  };
+  const [load] = await Child.start(new URL('../shared/pace-program.js', import.meta.url), options);
+  return {
+    messages,
+    url: `http://127.0.0.1:${port}`,
+    apiKey: account.apiKey,
+    instances,
+    databaseUrl: url.href,
+    load,
+    fillSeconds,
+    stop: async () => {
+      await load.stop();
+      await program.stop();
+    },
+  };
+}
+
+async function startApi(folder: string, settings: GatewaySettings, name: string) {
+  const port = await pickPort();
+  const env = apiEnvironment(settings, { port, internalPort: await pickPort() });
+  // The look for armed failpoints is for tests only.
+  delete env['GWK_FAILPOINT_DIR'];
+  const program = new Program({
+    name,
+    args: [GWK, 'api'],
+    env: { ...env, NODE_ENV: 'production' },
+    logFile: join(folder, `${name}.log`),
+    ready: async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok,
+    supervised: false,
+  });
+  await program.start();
+  return { program, port };
+}
+
+export async function query<T extends pg.QueryResultRow>(url: string, text: string): Promise<T[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<T>(text)).rows;
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,10 @@
+import { listProcesses } from '../../harness/processes.js';
+
+/** A process and all that it has started, directly or not. */
+export function familyOf(root: number): number[] {
+  const all = listProcesses();
+  const family = new Set([root]);
+  // A set grows while it is walked: children come after their parents.
+  for (const pid of family) for (const child of all) if (child.parent === pid) family.add(child.pid);
+  return [...family];
+}

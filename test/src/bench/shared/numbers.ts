@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs';
+import type { InstanceOut } from '@gwk/core/resources/instance';
+import type { PairingOut } from '@gwk/core/resources/pairing';
+import { newCustomer, type Customer } from '../../harness/customer.js';
+import { Gateway, type GatewayOptions } from '../../harness/gateway.js';
+import { until } from '../../harness/wait.js';
+import type { NetworkProcess } from '../engine/network.js';
+
+/** Numbers of one account, each with an engine, linked with phones of the simulated network. */
+export class Numbers {
+  readonly ids: string[] = [];
+
+  private constructor(
+    readonly gateway: Gateway,
+    readonly customer: Customer,
+    readonly network: NetworkProcess,
+  ) {}
+
+  static async open(network: NetworkProcess, options: GatewayOptions = {}): Promise<Numbers> {
+    const { url, root, media_ca } = network.whereabouts;
+    const operator = {
+      GWK_OPERATOR_NETWORK_URL: url,
+      GWK_OPERATOR_NETWORK_ROOT: root,
+      GWK_OPERATOR_NETWORK_CA: readFileSync(media_ca, 'utf8'),
+      ...options.settings?.operator,
+    };
+    const gateway = await Gateway.start({ ...options, settings: { ...options.settings, operator } });
+    try {
+      const customer = await newCustomer(gateway, 'bench');
+      await gateway.gwk('account', 'limits', 'bench', '--max-instances', '10000');
+      return new Numbers(gateway, customer, network);
+    } catch (error) {
+      await gateway.stop();
+      throw error;
+    }
+  }
+
+  /** The number of the phone that the `index`th instance is linked with. */
+  static phoneOf = (index: number): string => `55119${String(10_000_000 + index)}`;
+
+  /** So many in all, each connected. */
+  async grow(count: number): Promise<void> {
+    while (this.ids.length < count) await this.#link(this.ids.length);
+    for (const id of this.ids) await this.customer.client.untilConnected(id);
+  }
+
+  enginePids(): number[] {
+    return this.gateway.engines().map(({ pid }) => pid);
+  }
+
+  async close(): Promise<void> {
+    this.customer.close();
+    await this.gateway.stop();
+  }
+
+  async #link(index: number): Promise<void> {
+    const { client } = this.customer;
+    const phone = await this.network.client.phone(Numbers.phoneOf(index), { name: `Number ${index}` });
+    const { id } = await client.expect<InstanceOut>(201, 'POST', '/v1/instances', {
+      body: { name: `number-${index}`, kind: 'web' },
+    });
+    this.ids.push(id);
+    const { qr } = await until(
+      async () => {
+        const answer = await client.call<PairingOut>('POST', `/v1/instances/${id}/pairing`);
+        return answer.status === 200 && answer.body.qr ? answer.body : undefined;
+      },
+      { what: `number ${index} shows a code`, everyMs: 250 },
+    );
+    await phone.scan(qr!.code);
+    await client.untilConnected(id);
+  }
+}

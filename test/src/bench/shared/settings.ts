@@ -1,0 +1,23 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { newSecrets, type GatewaySettings } from '../../harness/gateway-settings.js';
+import { pickPort } from '../../harness/ports.js';
+import type { BenchServers } from './servers.js';
+
+/** What single programs of a gateway agree on, where the whole is not needed. */
+export async function benchSettings({ folder, postgres, redis }: BenchServers): Promise<GatewaySettings> {
+  const failpointFolder = join(folder, 'failpoints');
+  mkdirSync(failpointFolder, { recursive: true });
+  return {
+    ...newSecrets(),
+    databaseUrl: postgres.url,
+    redisUrl: redis.url,
+    redisPrefix: 'bench:',
+    operatorPort: await pickPort(),
+    localFolder: folder,
+    failpointFolder,
+    networkUrl: 'http://127.0.0.1:1',
+    mediaFolder: join(folder, 'media'),
+    mediaUrl: 'http://127.0.0.1:1',
+  };
+}

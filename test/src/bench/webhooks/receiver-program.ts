@@ -1,0 +1,46 @@
+import http from 'node:http';
+import net, { type AddressInfo } from 'node:net';
+
+/**
+ * A receiver that answers at once and remembers whom it was told about, and one that takes connections and never
+ * answers. It is asked over the channel of its parent.
+ */
+export interface Received {
+  /** Calls, and ids among them. */
+  calls: number;
+  ids: number;
+  /** Unix milliseconds of the last call. */
+  last: number;
+}
+
+export interface Ports {
+  fast: number;
+  silent: number;
+}
+
+let ids = new Set<string>();
+let calls = 0;
+let last = 0;
+
+const fast = http.createServer((request, response) => {
+  request.resume().on('end', () => {
+    calls += 1;
+    ids.add(String(request.headers['webhook-id']));
+    last = Date.now();
+    response.writeHead(204).end();
+  });
+});
+fast.keepAliveTimeout = 60_000;
+const silent = net.createServer((socket) => socket.on('error', () => undefined).resume());
+
+process.on('message', (order: 'look' | 'forget') => {
+  if (order === 'forget') [ids, calls, last] = [new Set(), 0, 0];
+  process.send!({ calls, ids: ids.size, last } satisfies Received);
+});
+process.on('disconnect', () => process.exit(0));
+
+const listening = (server: net.Server) =>
+  new Promise<number>((resolve) =>
+    server.listen(0, '127.0.0.1', 1024, () => resolve((server.address() as AddressInfo).port)),
+  );
+process.send!({ fast: await listening(fast), silent: await listening(silent) } satisfies Ports);
