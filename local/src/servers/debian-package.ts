@@ -6,11 +6,11 @@ import { works } from './process.js';
 const DOWNLOAD = ['--download-only', '--reinstall', '--no-install-recommends'];
 
 /**
- * Fetches a package of Debian or Ubuntu, with what it depends on and the system lacks, and unpacks all of it into
+ * Fetches packages of Debian or Ubuntu, with what they depend on and the system lacks, and unpacks all of it into
  * `<folder>/root`. An ordinary user cannot install, but can do this: apt gets folders of its own for it.
  * @returns false where apt cannot
  */
-export function unpackDebianPackage(name: string, folder: string, { dependencies = true } = {}): boolean {
+export function unpackDebianPackages(names: string[], folder: string, { dependencies = true } = {}): boolean {
   const state = join(folder, 'state');
   const cache = join(folder, 'cache');
   const archives = join(cache, 'archives');
@@ -25,7 +25,7 @@ export function unpackDebianPackage(name: string, folder: string, { dependencies
   };
   const options = Object.entries(settings).flatMap(([key, value]) => ['-o', `${key}=${value}`]);
   const apt = (...args: string[]) => works(['apt-get', ...options, '-q', '-y', ...args], archives);
-  const fetch = dependencies ? ['install', ...DOWNLOAD, name] : ['download', name];
+  const fetch = dependencies ? ['install', ...DOWNLOAD, ...names] : ['download', ...names];
   if (!apt('update') || !apt(...fetch)) return false;
   for (const archive of readdirSync(archives).filter((file) => file.endsWith('.deb'))) {
     if (!works(['dpkg', '-x', join(archives, archive), join(folder, 'root')])) return false;

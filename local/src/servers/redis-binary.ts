@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { unpackDebianPackage } from './debian-package.js';
+import { unpackDebianPackages } from './debian-package.js';
 import { works } from './process.js';
 
 /** How to start a server that reads its settings from standard input. */
@@ -90,7 +90,7 @@ function installed(cacheDir: string): RedisCommand | undefined {
 }
 
 function downloaded(cacheDir: string): RedisCommand | undefined {
-  if (pathOf('apt-get') === undefined || !unpackDebianPackage(DEBIAN_PACKAGE, cacheDir)) return undefined;
+  if (pathOf('apt-get') === undefined || !unpackDebianPackages([DEBIAN_PACKAGE], cacheDir)) return undefined;
   return unpacked(cacheDir);
 }
 

@@ -349,19 +349,29 @@ async function upgrade({ stage }: Play): Promise<string> {
 }
 
 /** Engines are of one version, everything else is of the other. */
-async function mixed(stage: E2eStage, engine: string, rest: string): Promise<string> {
+async function mixed({ stage, traffic }: Play, engine: string, rest: string): Promise<string> {
   await stage.install(rest, '--set', `engine.profiles.default.image=gwk-engine:${engine}`);
   await untilVersion(stage, engine);
-  const [api] = await stage.component('api');
-  return `engine ${engine} with API ${api!.spec.containers[0]!.image.split(':')[1]}`;
+  // Pods of the former version go on for a while, and serve until they have ended.
+  await until(
+    async () => {
+      const pods = await stage.component('api');
+      return pods.every(({ spec }) => spec.containers[0]!.image.endsWith(`:${rest}`));
+    },
+    { what: `every API is of version ${rest}`, timeoutMs: 90_000, everyMs: 200 },
+  );
+  const arrived = async () => (await traffic.sums()).out.arrived;
+  const before = await arrived();
+  await until(async () => (await arrived()) > before + 10, { what: 'messages go on arriving' });
+  return `engine ${engine} with API ${rest}`;
 }
 
-function oldEngineNewApi({ stage }: Play): Promise<string> {
-  return mixed(stage, VERSIONS.first, VERSIONS.next);
+function oldEngineNewApi(play: Play): Promise<string> {
+  return mixed(play, VERSIONS.first, VERSIONS.next);
 }
 
-function newEngineOldApi({ stage }: Play): Promise<string> {
-  return mixed(stage, VERSIONS.next, VERSIONS.first);
+function newEngineOldApi(play: Play): Promise<string> {
+  return mixed(play, VERSIONS.next, VERSIONS.first);
 }
 
 /** The engine goes on, and nobody makes another one, though Kubernetes calls its node lost. */

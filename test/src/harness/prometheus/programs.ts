@@ -1,5 +1,5 @@
 import { describe } from '@jest/globals';
-import { unpackDebianPackage } from '@gwk/local/servers/debian-package';
+import { unpackDebianPackages } from '@gwk/local/servers/debian-package';
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -20,7 +20,7 @@ let found: PrometheusPrograms | undefined;
 /** @returns why not, where they are not to be had */
 export function prometheusPrograms(): PrometheusPrograms | string {
   found ??= inFolders((process.env['PATH'] ?? '').split(delimiter)) ?? unpacked();
-  if (!found && unpackDebianPackage('prometheus', CACHE, { dependencies: false })) found = unpacked();
+  if (!found && unpackDebianPackages(['prometheus'], CACHE, { dependencies: false })) found = unpacked();
   return found ?? MISSING;
 }
 

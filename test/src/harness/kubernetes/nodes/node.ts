@@ -42,7 +42,8 @@ export class ClusterNode {
     const { folder, programs, cni } = this.#options;
     mkdirSync(folder, { recursive: true });
     const config = join(folder, 'containerd.toml');
-    writeFileSync(config, containerdConfig(folder, this.#socket, cni));
+    const places = { folder, socket: this.#socket, cni: { config: cni, plugins: programs.cni } };
+    writeFileSync(config, containerdConfig(places));
     this.#containerd = launch({
       command: join(programs.containerd, 'containerd'),
       args: ['-c', config],

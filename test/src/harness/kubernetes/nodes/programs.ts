@@ -1,9 +1,8 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../../program.js';
 import { ensureBinaries } from '../binaries.js';
 import { buildOnce, goVersion, type GoModule } from '../go-modules.js';
+import { nodeTools } from './tools.js';
 
 /** What nodes take beside the programs of Kubernetes: containerd and a names service, built from Go modules. */
 const CONTAINERD: GoModule = {
@@ -39,33 +38,31 @@ export interface NodePrograms {
   kubernetes: string;
   containerd: string;
   dns: string;
+  /** The folder of the plugins that join pods to the network. */
+  cni: string;
 }
-
-/** From Debian: runc containernetworking-plugins iptables conntrack. */
-export const CNI_PLUGINS = '/usr/lib/cni';
 
 /** Why pods cannot run on this machine; null: they can, once all is built. */
 export function whyNoNodes(): string | null {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'a kubelet needs root on Linux';
   if (process.env['KUBEBUILDER_ASSETS']) return 'KUBEBUILDER_ASSETS holds no kubelet: unset it';
   if (goVersion() === null) return 'Go is not installed: install Go 1.26';
-  const missing = ['runc', 'iptables', 'ip'].filter((program) => !has(program));
-  if (!existsSync(join(CNI_PLUGINS, 'bridge'))) missing.push(CNI_PLUGINS);
-  if (missing.length === 0) return null;
-  return `${missing.join(', ')} missing: apt-get install runc containernetworking-plugins iptables iproute2 conntrack`;
+  const tools = nodeTools();
+  return typeof tools === 'string' ? tools : null;
 }
-
-const has = (program: string): boolean => spawnSync('which', [program]).status === 0;
 
 /** @throws Error where they cannot be had */
 export async function ensureNodePrograms(say: (line: string) => void): Promise<NodePrograms> {
   const why = whyNoNodes();
   if (why !== null) throw new Error(why);
+  const tools = nodeTools();
+  if (typeof tools === 'string') throw new Error(tools);
   const found = await ensureBinaries(say);
   if ('missing' in found) throw new Error(found.missing);
   return {
     kubernetes: found.binaries.folder,
     containerd: await buildOnce(CONTAINERD, say),
     dns: await buildOnce(DNS, say),
+    cni: tools.cni,
   };
 }

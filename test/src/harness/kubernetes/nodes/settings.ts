@@ -1,5 +1,3 @@
-import { CNI_PLUGINS } from './programs.js';
-
 /** Files by which nodes are run: containerd, its network, kubelet and kube-proxy. */
 export const BRIDGE = 'gwkpods0';
 /** Of the bridge: of every pod the way out, and where the names service listens. */
@@ -30,7 +28,14 @@ export const cniConfig = (state: string): string =>
     ],
   });
 
-export const containerdConfig = (folder: string, socket: string, cni: string): string => `version = 3
+export interface ContainerdPlaces {
+  folder: string;
+  socket: string;
+  /** How pods are joined to the network, and the plugins that do it. */
+  cni: { config: string; plugins: string };
+}
+
+export const containerdConfig = ({ folder, socket, cni }: ContainerdPlaces): string => `version = 3
 root = "${folder}/root"
 state = "${folder}/state"
 [grpc]
@@ -45,8 +50,8 @@ state = "${folder}/state"
   # Machines without CAP_SYS_RESOURCE may not make a process harder to kill.
   restrict_oom_score_adj = true
 [plugins."io.containerd.cri.v1.runtime".cni]
-  bin_dirs = ["${CNI_PLUGINS}"]
-  conf_dir = "${cni}"
+  bin_dirs = ["${cni.plugins}"]
+  conf_dir = "${cni.config}"
 [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc]
   runtime_type = "io.containerd.runc.v2"
   [plugins."io.containerd.cri.v1.runtime".containerd.runtimes.runc.options]
