@@ -1,7 +1,9 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
+import { until } from '@gwk/test/harness/wait';
 import pg from 'pg';
 import { migrate, pendingNow } from './migrate.js';
 import { patiently, untilMigrated } from './migrations-awaited.js';
@@ -51,11 +53,46 @@ test('several at once apply each migration once', async () => {
   expect(await query('SELECT n FROM a')).toHaveLength(1);
 });
 
-test('a migration that fails leaves nothing of itself and stops the next run, naming it', async () => {
-  write('1_first', 'CREATE TABLE a (n int); SELECT 1/0');
-  await expect(migrate(database.url, folder)).rejects.toThrow(/1_first: division by zero/);
+test('a migration that fails leaves nothing of itself but the reason, and is tried again by the next run', async () => {
+  await query('CREATE TABLE divisors AS SELECT 0 AS n');
+  write('1_first', 'CREATE TABLE a (n int); SELECT 1/n FROM divisors');
+  for (let run = 0; run < 2; run++)
+    await expect(migrate(database.url, folder)).rejects.toThrow(/1_first: division by zero/);
   expect(await query("SELECT to_regclass('a') AS a")).toEqual([{ a: null }]);
-  await expect(migrate(database.url, folder)).rejects.toThrow(/1_first failed before/);
+  await query('UPDATE divisors SET n = 1');
+  expect(await migrate(database.url, folder)).toEqual(['1_first']);
+  expect(await migrate(database.url, folder)).toEqual([]);
+  const rows = await query('SELECT logs FROM _prisma_migrations WHERE rolled_back_at IS NULL');
+  expect(rows).toEqual([{ logs: null }]);
+});
+
+test('a run that is killed, or loses Postgres, half-way leaves nothing that stops the next one', async () => {
+  write('1_first', 'CREATE TABLE a (n int); SELECT pg_sleep(30) /* half-way */');
+  const killed = expect(migrate(database.url, folder)).rejects.toThrow();
+  const kill = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%half-way%'`;
+  await until(async () => (await query(kill)).length > 0, { what: 'it is killed' });
+  await killed;
+  write('1_first', 'CREATE TABLE a (n int)');
+  expect(await migrate(database.url, folder)).toEqual(['1_first']);
+});
+
+test("one that Prisma's own command began and did not finish is not begun anew: nobody knows how far it came", async () => {
+  write('1_first', 'CREATE TABLE a (n int)');
+  await migrate(database.url, folder);
+  await query('UPDATE _prisma_migrations SET finished_at = NULL');
+  await expect(migrate(database.url, folder)).rejects.toThrow(/1_first was begun by another program/);
+});
+
+test('no migration of this version ends the transaction that it is run in', () => {
+  const all = fileURLToPath(new URL('../prisma/migrations', import.meta.url));
+  for (const name of readdirSync(all).filter((one) => /^\d/.test(one))) {
+    const sql = readFileSync(join(all, name, 'migration.sql'), 'utf8');
+    expect([name, /^\s*(BEGIN|COMMIT|ROLLBACK|START TRANSACTION)\s*;|CONCURRENTLY/im.test(sql)]).toEqual([
+      name,
+      false,
+    ]);
+  }
 });
 
 test('a migration changed after it was applied is refused', async () => {
@@ -109,7 +146,7 @@ describe('who waits for the migrations of others', () => {
   test('is told at once of a migration that failed', async () => {
     write('1_first', 'SELECT 1/0');
     await expect(migrate(database.url, folder)).rejects.toThrow();
-    await expect(untilMigrated(at(), patient, folder)).rejects.toThrow(/1_first failed before/);
+    await expect(untilMigrated(at(), patient, folder)).rejects.toThrow(/1_first failed: division by zero/);
   });
 
   test('waits for one that is under way', async () => {

@@ -50,7 +50,7 @@ interface Applied {
 
 /**
  * @returns the names of the migrations applied now, in order
- * @throws Error where a migration failed before, or was changed after it was applied
+ * @throws Error where a migration fails, or was changed after it was applied
  */
 export async function migrate(database: MigratedDatabase | string, folder = MIGRATIONS): Promise<string[]> {
   const client = clientOf(database);
@@ -110,7 +110,10 @@ function readMigrations(folder: string): Migration[] {
   });
 }
 
-/** Under the lock one that has begun and not ended is one that failed; for who only looks it may be under way. */
+/**
+ * One that failed left its reason and nothing else: who migrates tries it again, who waits is told. One without a reason
+ * was begun by Prisma's own command, which may be at it; under the lock it has ended, and nobody knows how far it came.
+ */
 async function pendingMigrations(
   client: pg.Client,
   migrations: Migration[],
@@ -123,10 +126,11 @@ async function pendingMigrations(
   return migrations.filter(({ name, checksum }) => {
     const before = applied.get(name);
     if (before?.finished_at === null) {
-      if (underWay === 'pending' && before.logs === null) return true;
+      if ((underWay === 'pending') === (before.logs === null)) return true;
+      if (before.logs !== null) throw new Error(`migration ${name} failed: ${before.logs}`);
       throw new Error(
-        `migration ${name} failed before and may have been applied in part; see _prisma_migrations.logs, ` +
-          'then use "prisma migrate resolve"',
+        `migration ${name} was begun by another program that did not finish it. See whether it was applied; then set ` +
+          `rolled_back_at (it was not) or finished_at (it was) of its row in _prisma_migrations to now()`,
       );
     }
     if (before && before.checksum !== checksum) {
@@ -139,23 +143,33 @@ async function pendingMigrations(
   });
 }
 
-/** A file of several statements is one transaction to Postgres, unless it begins others itself. */
+const GIVE_UP_FAILED =
+  'UPDATE _prisma_migrations SET rolled_back_at = now() WHERE migration_name = $1 AND finished_at IS NULL AND rolled_back_at IS NULL';
+const INSERT =
+  'INSERT INTO _prisma_migrations (id, checksum, migration_name, logs, finished_at, applied_steps_count) VALUES ($1, $2, $3, $4, $5, $6)';
+
+/**
+ * The migration and the word that it was applied, in one transaction: whoever is killed half-way, or loses Postgres,
+ * leaves nothing behind, and the next run begins it anew. One that fails leaves the reason, for those that wait.
+ */
 async function apply(client: pg.Client, { name, sql, checksum }: Migration): Promise<void> {
-  const id = randomUUID();
-  await client.query('INSERT INTO _prisma_migrations (id, checksum, migration_name) VALUES ($1, $2, $3)', [
-    id,
-    checksum,
-    name,
-  ]);
+  const record = [randomUUID(), checksum, name];
   try {
+    await client.query('BEGIN');
+    await client.query(GIVE_UP_FAILED, [name]);
     await client.query(sql);
+    await client.query(INSERT, [...record, null, new Date(), 1]);
+    await client.query('COMMIT');
   } catch (error) {
-    const message = (error as Error).message;
-    await client.query('UPDATE _prisma_migrations SET logs = $2 WHERE id = $1', [id, message]);
+    const { message } = error as Error;
+    await leaveReason(client, record, message).catch(() => undefined);
     throw new Error(`migration ${name}: ${message}`, { cause: error });
   }
-  await client.query(
-    'UPDATE _prisma_migrations SET finished_at = now(), applied_steps_count = applied_steps_count + 1 WHERE id = $1',
-    [id],
-  );
+}
+
+/** Where Postgres is gone there is nobody to leave it to. */
+async function leaveReason(client: pg.Client, record: string[], reason: string): Promise<void> {
+  await client.query('ROLLBACK');
+  await client.query(GIVE_UP_FAILED, record.slice(-1));
+  await client.query(INSERT, [...record, reason, null, 0]);
 }

@@ -20,15 +20,13 @@ app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .component }}
 {{- end -}}
 
+{{- /* `labels` are more; each is written once, since what reads strictly refuses a key that is there twice. */ -}}
 {{- define "gwk.labels" -}}
 {{ include "gwk.selector" . }}
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
-app.kubernetes.io/part-of: gwk
 app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
-{{- with .root.Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
+{{ merge (dict) (default (dict) .labels) .root.Values.commonLabels (dict "app.kubernetes.io/part-of" "gwk") | toYaml }}
 {{- end -}}
 
 {{- /* Name, namespace, labels and annotations of an object. Of (dict "root" $ "component" "api" "name" "..."). */ -}}
@@ -39,9 +37,6 @@ namespace: {{ default .root.Release.Namespace .namespace }}
 {{- end }}
 labels:
   {{- include "gwk.labels" . | nindent 2 }}
-  {{- with .labels }}
-  {{- toYaml . | nindent 2 }}
-  {{- end }}
 {{- with merge (dict) (default (dict) .annotations) .root.Values.commonAnnotations }}
 annotations:
   {{- toYaml . | nindent 2 }}
@@ -51,6 +46,7 @@ annotations:
 {{- define "gwk.image" -}}
 {{- $name := printf "gwk-%s:%s" .component (default .root.Chart.AppVersion .root.Values.image.tag) -}}
 {{- with .root.Values.image.registry -}}{{ trimSuffix "/" . }}/{{- end -}}{{ $name }}
+{{- with get .root.Values.image.digests .component -}}@{{ . }}{{- end -}}
 {{- end -}}
 
 {{- define "gwk.serviceAccountName" -}}

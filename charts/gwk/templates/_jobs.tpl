@@ -3,15 +3,17 @@
 {{- $made := include "gwk.makesSecrets" . | trim | splitList " " }}
 {{- $full := include "gwk.fullname" . }}
 metadata:
-  labels:
-    {{- include "gwk.selector" (dict "root" . "component" "secrets") | nindent 4 }}
+  {{- include "gwk.jobMetadata" (dict "root" . "component" "secrets") | nindent 2 }}
 spec:
-  restartPolicy: OnFailure
+  # A try that failed leaves its pod, and so its log; with OnFailure the last one is deleted when the Job is given up.
+  restartPolicy: Never
   {{- include "gwk.pod" (dict "root" . "component" "secrets" "values" (dict) "token" true) | nindent 2 }}
   containers:
     - name: secrets
       image: {{ include "gwk.image" (dict "root" . "component" "operator") }}
       imagePullPolicy: {{ .Values.image.pullPolicy }}
+      # What went wrong is shown by `kubectl describe pod`.
+      terminationMessagePolicy: FallbackToLogsOnError
       args:
         - secrets
         - make
@@ -43,16 +45,17 @@ spec:
 {{- $v := .Values.migrations }}
 {{- $c := dict "root" . "component" "migrations" "values" (dict) }}
 metadata:
-  labels:
-    {{- include "gwk.selector" $c | nindent 4 }}
+  {{- include "gwk.jobMetadata" $c | nindent 2 }}
 spec:
-  restartPolicy: OnFailure
+  # A try that failed leaves its pod, and so its log; with OnFailure the last one is deleted when the Job is given up.
+  restartPolicy: Never
   {{- include "gwk.pod" $c | nindent 2 }}
   containers:
     - name: migrate
       image: {{ include "gwk.image" (dict "root" . "component" "api") }}
       imagePullPolicy: {{ .Values.image.pullPolicy }}
       args: [migrate, --patience, {{ $v.patienceSeconds | quote }}]
+      terminationMessagePolicy: FallbackToLogsOnError
       env:
         {{- include "gwk.env" (include "gwk.databaseSettings" . | fromJson) | nindent 8 }}
       resources:

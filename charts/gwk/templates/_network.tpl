@@ -22,7 +22,11 @@
 {{- define "gwk.dnsRule" -}}
 - to:
     {{- toYaml .Values.networkPolicy.dns | nindent 4 }}
-  ports: [{ port: 53, protocol: UDP }, { port: 53, protocol: TCP }]
+  ports:
+    {{- range .Values.networkPolicy.dnsPorts }}
+    - { port: {{ . }}, protocol: UDP }
+    - { port: {{ . }}, protocol: TCP }
+    {{- end }}
 {{- end }}
 
 {{- define "gwk.postgresRule" -}}

@@ -13,19 +13,38 @@ imagePullSecrets:
 {{- with .values.terminationGracePeriodSeconds }}
 terminationGracePeriodSeconds: {{ . }}
 {{- end }}
-{{- with .values.priorityClassName }}
+{{- include "gwk.placement" . }}
+{{- with .values.topologySpreadConstraints }}
+topologySpreadConstraints:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{- /* Of what has nothing to say of it, that of all pods. Of (dict "root" $ "values" .Values.api). */ -}}
+{{- define "gwk.placement" }}
+{{- $all := .root.Values.placement }}
+{{- with default $all.priorityClassName .values.priorityClassName }}
 priorityClassName: {{ . }}
 {{- end }}
-{{- with .values.nodeSelector }}
+{{- with default $all.nodeSelector .values.nodeSelector }}
 nodeSelector:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .values.tolerations }}
+{{- with default $all.tolerations .values.tolerations }}
 tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .values.topologySpreadConstraints }}
-topologySpreadConstraints:
+{{- end -}}
+
+{{- /* Labels and annotations of the pods of Jobs. */ -}}
+{{- define "gwk.jobMetadata" -}}
+labels:
+  {{- include "gwk.selector" . | nindent 2 }}
+  {{- with .root.Values.jobs.podLabels }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with .root.Values.jobs.podAnnotations }}
+annotations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end -}}
@@ -92,10 +111,7 @@ readinessProbe:
 {{- end -}}
 
 {{- define "gwk.podLabels" -}}
-{{- include "gwk.labels" . }}
-{{- with .values.podLabels }}
-{{ toYaml . }}
-{{- end }}
+{{- include "gwk.labels" (dict "root" .root "component" .component "labels" .values.podLabels) }}
 {{- end -}}
 
 {{- /* Settings as environment variables. Of a dict of names and values; what is null or empty is left out. */ -}}
@@ -225,6 +241,7 @@ checksum/connections: {{ printf "%s %s" .Values.postgres.url .Values.redis.url |
   image: {{ include "gwk.image" . }}
   imagePullPolicy: {{ .root.Values.image.pullPolicy }}
   args: [migrate, --wait, --patience, {{ .root.Values.migrations.patienceSeconds | quote }}]
+  terminationMessagePolicy: FallbackToLogsOnError
   env:
     {{- include "gwk.env" (include "gwk.databaseSettings" .root | fromJson) | nindent 4 }}
   securityContext:
@@ -243,10 +260,14 @@ checksum/connections: {{ printf "%s %s" .Values.postgres.url .Values.redis.url |
 {{- with .Values.image.pullSecrets }}{{ $_ := set $base "imagePullSecrets" . }}{{ end -}}
 {{- range $name, $profile := .Values.engine.profiles }}
 {{- $whole := merge (dict) (default (dict) $profile) $base }}
+{{- $env := default (list) $whole.env }}
 {{- if not $.Values.monitoring.instanceLabel }}
-{{- $switch := dict "name" "GWK_ENGINE_METRICS_INSTANCE" "value" "off" }}
-{{- $_ := set $whole "env" (append (default (list) $whole.env) $switch) }}
+{{- $env = append $env (dict "name" "GWK_ENGINE_METRICS_INSTANCE" "value" "off") }}
 {{- end }}
+{{- if ne $.Values.listenAddress "0.0.0.0" }}
+{{- $env = append $env (dict "name" "GWK_ENGINE_HOST" "value" $.Values.listenAddress) }}
+{{- end }}
+{{- if $env }}{{ $_ := set $whole "env" $env }}{{ end }}
 {{ $name }}:
   {{- toYaml $whole | nindent 2 }}
 {{- end }}

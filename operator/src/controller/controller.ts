@@ -153,6 +153,7 @@ export class Controller {
       for (const uid of known.keys()) if (!uids.has(uid)) known.delete(uid);
     }
     this.projections.forgetAllBut(uids);
+    this.#desk.leaveAllBut(uids);
   }
 
   async #observeForever(): Promise<void> {
@@ -242,7 +243,9 @@ export class Controller {
 
   #lookForWish(target: Target, { resource, projection }: Observed): void {
     const known = knownOf(projection);
-    if (known && resource) this.#desk.look(target, resource, known.facts.id);
+    const closed = projection.kind === 'rejected' && projection.reason === 'AccountNotAllowed';
+    if (closed || resource?.metadata.deletionTimestamp !== undefined) this.#desk.leave(target.uid);
+    else if (known && resource) this.#desk.look(target, resource, known.facts.id);
   }
 
   #openRollout(): void {

@@ -58,6 +58,7 @@ class Stage {
     },
     log: recordingLog([]),
     lookMs: 5,
+    maxServedMs: 500,
   });
 
   sees(wanted: PairingWish | null): void {
@@ -125,6 +126,33 @@ describe('a wish on a resource', () => {
     await stage.until('what is left of it is taken down', () => stage.shown.length === 1);
     expect(stage.shown).toEqual([null]);
     expect(stage.opened).toEqual([]);
+  });
+
+  test('is served for a bounded time, whatever it says', async () => {
+    stage.now = seen({ code: '2@one' });
+    stage.sees(wish({ until: '9999-01-01T00:00:00Z' }));
+    await stage.until('it is shown', () => stage.shown.length === 1);
+    await stage.until('it is taken down', () => stage.shown.at(-1) === null);
+  });
+
+  test('goes with its resource, and so does the one that was to follow', async () => {
+    stage.now = seen({ code: '2@one' });
+    stage.sees(wish());
+    await stage.until('it is shown', () => stage.shown.length === 1);
+    stage.sees(wish({ id: 'second' }));
+    stage.desk.leave(resource().metadata.uid);
+    await stage.until('it is taken down', () => stage.shown.at(-1) === null);
+    await stage.desk.close();
+    expect(stage.opened).toHaveLength(1);
+  });
+
+  test('goes with a resource that was let go of by force', async () => {
+    stage.now = seen({ code: '2@one' });
+    stage.sees(wish());
+    await stage.until('it is shown', () => stage.shown.length === 1);
+    stage.desk.leaveAllBut(new Set([resource().metadata.uid]));
+    stage.desk.leaveAllBut(new Set(['another']));
+    await stage.until('it is taken down', () => stage.shown.at(-1) === null);
   });
 
   test('while the API is away is tried again', async () => {

@@ -13,6 +13,7 @@ export interface PairingDeskOptions {
   log: Logger;
   /** How often it is looked for the next code. */
   lookMs?: number;
+  maxServedMs?: number;
 }
 
 interface Serving {
@@ -24,6 +25,8 @@ interface Serving {
 }
 
 const LOOK_MS = 1000;
+/** A wish is heeded no longer, whatever it says of itself: it is written by whoever may change the resource. */
+const MAX_SERVED_MS = 600_000;
 /** Wishes that are over and not yet taken off their resource. */
 const MAX_REMEMBERED = 10_000;
 
@@ -55,6 +58,19 @@ export class PairingDesk {
     if (!serving && wish) this.#begin(target, wish, instanceId);
   }
 
+  /** Its resource goes, or may have no number any more. */
+  leave(uid: string): void {
+    const serving = this.#serving.get(uid);
+    if (!serving) return;
+    serving.next = null;
+    serving.over.abort();
+  }
+
+  /** Of resources that somebody let go of by force. */
+  leaveAllBut(uids: Set<string | undefined>): void {
+    for (const uid of this.#serving.keys()) if (!uids.has(uid)) this.leave(uid);
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     for (const { over } of this.#serving.values()) over.abort();
@@ -78,8 +94,8 @@ export class PairingDesk {
     wish: PairingWish,
     { instanceId, signal }: { instanceId: string; signal: AbortSignal },
   ): Promise<void> {
-    const { port, show, log, lookMs = LOOK_MS } = this.#options;
-    const until = Date.parse(wish.until);
+    const { port, show, log, lookMs = LOOK_MS, maxServedMs = MAX_SERVED_MS } = this.#options;
+    const until = Math.min(Date.parse(wish.until), Date.now() + maxServedMs);
     let [opened, shown] = [false, ''];
     while (!signal.aborted && Date.now() < until) {
       try {

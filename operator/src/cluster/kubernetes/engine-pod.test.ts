@@ -181,6 +181,7 @@ test.each([
   ['no labels', { labels: {} }],
   ['no annotations', { annotations: {} }],
   ['a template that cannot be read', { annotations: { 'gwk.dev/engine': 'x', 'gwk.dev/template': '{' } }],
+  ['the name of another', { name: 'copy-of-gwk-first' }],
 ])('a pod with %s is not one of ours', (_, metadata) => {
   expect(readPod(shown(running, metadata), (id) => fromPublicId('instance', id))).toBeNull();
 });

@@ -1,6 +1,6 @@
 import type { V1ContainerState, V1ContainerStateTerminated, V1Pod } from '@kubernetes/client-node';
 import type { EndedPod, LivePod, Pod, PodTemplate, Trouble } from '../cluster.js';
-import { ANNOTATIONS, COMPONENT, LABELS } from './names.js';
+import { ANNOTATIONS, COMPONENT, LABELS, podNameOf } from './names.js';
 import type { Stored } from './watched.js';
 
 /**
@@ -66,6 +66,9 @@ function identityOf({ metadata }: RawPod, publicToUuid: (id: string) => string |
   const engine = annotations[ANNOTATIONS.engine];
   const template = parseTemplate(annotations[ANNOTATIONS.template]);
   if (instanceId === null || resource === undefined || engine === undefined || !template) return null;
+  // A copy of an engine's pod (of a backup, of a debugger) carries its labels. The name is the mutex: what has another
+  // is none of ours, and must not hide the one that is.
+  if (podName !== podNameOf(resource)) return null;
   const uid = annotations[ANNOTATIONS.uid] ?? '';
   const version = labels[LABELS.version] ?? 'unknown';
   return {

@@ -44,6 +44,7 @@ export class EnginePods {
   readonly #forgotten = new Set<string>();
   readonly #revisions = new Map<string, string>();
   #changed: (key: string) => void = () => undefined;
+  #listed: () => void = () => undefined;
   #mayWatchNodes = true;
 
   constructor(options: EnginePodsOptions) {
@@ -60,6 +61,7 @@ export class EnginePods {
           labelSelector: ENGINE_SELECTOR,
           keep: (raw) => readPod(raw, (id) => fromPublicId('instance', id)),
           changed: (_, before, after) => this.#podChanged(before, after),
+          listed: () => this.#listed(),
         }),
     );
     this.#nodes = new Watched<RawNode, NodeState>({
@@ -81,8 +83,14 @@ export class EnginePods {
     >[];
   }
 
-  async start(changed: (key: string) => void): Promise<void> {
+  /** Whether the pods of the namespace with this number were listed. */
+  isListed(index: number): boolean {
+    return this.#pods[index]?.listed ?? false;
+  }
+
+  async start(changed: (key: string) => void, listed: () => void): Promise<void> {
     this.#changed = changed;
+    this.#listed = listed;
     this.#mayWatchNodes = await this.#canWatchNodes();
     await Promise.all(this.watches.map((watch) => watch.start()));
   }

@@ -13,6 +13,7 @@ import { FIELD_MANAGERS, placeOf } from './names.js';
 import { showPairing } from './pairing-secret.js';
 import type { EngineSettings } from './pod-spec.js';
 import type { Profiles } from './profiles.js';
+import { readResource } from './read-resource.js';
 import { StoryTeller } from './story.js';
 import { Watched, type WatchTimes } from './watched.js';
 
@@ -38,15 +39,19 @@ export class KubernetesCluster implements Cluster {
   readonly #story: StoryTeller;
   readonly #instances: Watched<InstanceResource, InstanceResource>[];
   readonly #unreadable = new Set<string>();
+  readonly #namespaces: (string | null)[];
+  /** Of the namespaces, those whose Instances and pods were listed: what is known of others by halves is not acted on. */
+  readonly #open = new Set<number>();
   #changed: (key: string) => void = () => undefined;
 
   constructor(options: KubernetesOptions) {
     const { client, log, namespaces, watchTimes: times = {} } = options;
+    this.#namespaces = namespaces ?? [null];
     this.#client = client;
     this.#log = log;
     this.#story = new StoryTeller(client, log);
     this.pods = new EnginePods(options);
-    this.#instances = (namespaces ?? [null]).map(
+    this.#instances = this.#namespaces.map(
       (namespace) =>
         new Watched<InstanceResource, InstanceResource>({
           client,
@@ -54,7 +59,8 @@ export class KubernetesCluster implements Cluster {
           times,
           path: namespace === null ? `${ROOT}/instances` : `${ROOT}/namespaces/${namespace}/instances`,
           keep: (raw) => this.#read(raw),
-          changed: (key) => this.#changed(key),
+          changed: (key) => this.#tellChanged(key),
+          listed: () => this.#openUp(),
         }),
     );
   }
@@ -68,9 +74,14 @@ export class KubernetesCluster implements Cluster {
     return [...(this.#instances as unknown as Watched<never, never>[]), ...this.pods.watches];
   }
 
+  /** A namespace whose rights are gone keeps no other from being served; it is served once they are back. */
   async start(changed: (key: string) => void): Promise<void> {
     this.#changed = changed;
-    await Promise.all([this.pods.start(changed), ...this.#instances.map((watch) => watch.start())]);
+    const pods = this.pods.start(
+      (key) => this.#tellChanged(key),
+      () => this.#openUp(),
+    );
+    await Promise.all([pods, ...this.#instances.map((watch) => watch.start())]);
   }
 
   /** Pods go on without their operator. */
@@ -84,7 +95,7 @@ export class KubernetesCluster implements Cluster {
   }
 
   keys(): string[] {
-    return [...new Set([...this.#instances.flatMap((watch) => [...watch.names()]), ...this.pods.keys()])];
+    return this.#allKeys().filter((key) => this.#isOpen(key));
   }
 
   resource(key: string): InstanceResource | undefined {
@@ -176,9 +187,36 @@ export class KubernetesCluster implements Cluster {
   }
 
   checks(): Record<string, string | null> {
-    const oldest = Math.max(...this.watches.map(({ ageMs }) => ageMs));
-    const fault = oldest > OLD_MS ? 'the Kubernetes API has not been heard for minutes' : null;
-    return { kubernetes: fault };
+    const heard = this.watches.filter(({ refused }) => !refused);
+    const oldest = Math.max(0, ...heard.map(({ ageMs }) => ageMs));
+    if (oldest > OLD_MS) return { kubernetes: 'the Kubernetes API has not been heard for minutes' };
+    // One namespace whose rights somebody took away is for the log and gwk_operator_watch_age_seconds.
+    const none = this.#open.size === 0 || this.#instances.every(({ refused }) => refused);
+    return { kubernetes: none ? 'no namespace may be read' : null };
+  }
+
+  #allKeys(): string[] {
+    return [...new Set([...this.#instances.flatMap((watch) => [...watch.names()]), ...this.pods.keys()])];
+  }
+
+  #isOpen(key: string): boolean {
+    const { namespace } = placeOf(key);
+    const index = this.#namespaces[0] === null ? 0 : this.#namespaces.indexOf(namespace);
+    return this.#open.has(index);
+  }
+
+  #tellChanged(key: string): void {
+    if (this.#isOpen(key)) this.#changed(key);
+  }
+
+  #openUp(): void {
+    for (const [index, watch] of this.#instances.entries()) {
+      if (this.#open.has(index) || !watch.listed || !this.pods.isListed(index)) continue;
+      this.#open.add(index);
+      const namespace = this.#namespaces[index];
+      for (const key of this.#allKeys())
+        if (namespace === null || placeOf(key).namespace === namespace) this.#changed(key);
+    }
   }
 
   async #write(key: string, call: Parameters<KubeClient['call']>[0]): Promise<void> {
@@ -197,17 +235,18 @@ export class KubernetesCluster implements Cluster {
     return this.#instances.find((watch) => watch.get(key) !== undefined);
   }
 
-  /** One written for a newer operator stays as this one last understood it. */
   #read(raw: InstanceResource): InstanceResource | null {
     const key = `${raw.metadata.namespace}/${raw.metadata.name}`;
-    const result = InstanceResource.safeParse(raw);
-    if (result.success) {
+    const { resource, faults } = readResource(raw, this.resource(key));
+    if (faults === null) {
       this.#unreadable.delete(key);
-      return result.data;
+      return resource;
     }
     this.#unreadable.add(key);
-    this.#log.warn({ instance: key, faults: result.error.issues.length }, 'a resource cannot be read');
-    return this.resource(key) ?? null;
+    this.#log.warn({ instance: key, faults }, 'a resource cannot be read');
+    const message = `This operator does not understand it, and leaves it as it was: ${faults}`;
+    this.tell({ key, uid: raw.metadata.uid }, { type: 'Warning', reason: 'NotUnderstood', message });
+    return resource;
   }
 }
 

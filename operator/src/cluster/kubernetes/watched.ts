@@ -16,6 +16,8 @@ export interface WatchedOptions<Raw extends Stored, Kept> {
   keep: (raw: Raw) => Kept | null;
   /** Must not throw, and only notes what is to be looked at. `after` null: it is gone. */
   changed: (name: string, before: Kept | undefined, after: Kept | null) => void;
+  /** Everything is known now. */
+  listed?: () => void;
   times?: Partial<WatchTimes>;
   /** In [0, 1). */
   random?: () => number;
@@ -65,7 +67,9 @@ export class Watched<Raw extends Stored, Kept> {
   #listedAt = 0;
   #heardAt = 0;
   #running: Promise<void> = Promise.resolve();
-  #firstList: (() => void) | null = null;
+  #firstAnswer: (() => void) | null = null;
+  /** The server last said that this may not be read: a namespace or its rights are gone. */
+  refused = false;
   /** For metrics. */
   relists = 0;
   breaks = 0;
@@ -75,16 +79,25 @@ export class Watched<Raw extends Stored, Kept> {
     this.#times = { ...TIMES, ...options.times };
   }
 
-  /** Resolves with the first list; until then it is tried again and again. */
+  /**
+   * Resolves with the first list, or when that is refused; it is tried again and again all the same. Whoever waits for
+   * several must not wait for ever for one whose rights somebody has taken away.
+   */
   start(): Promise<void> {
-    const listed = new Promise<void>((resolve) => (this.#firstList = resolve));
+    const answered = new Promise<void>((resolve) => (this.#firstAnswer = resolve));
+    this.#heardAt = Date.now();
     this.#running = this.#run();
-    return Promise.race([listed, this.#running]);
+    return Promise.race([answered, this.#running]);
   }
 
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#running;
+  }
+
+  /** Whether everything was known at least once. */
+  get listed(): boolean {
+    return this.relists > 0;
   }
 
   /** Since anything was heard: an object, a bookmark, a list. */
@@ -135,6 +148,10 @@ export class Watched<Raw extends Stored, Kept> {
     this.#failures++;
     const tooOld = isCode(error, 410);
     if (tooOld || this.#failures >= 3) this.#version = null;
+    if (isCode(error, 403)) {
+      this.refused = true;
+      this.#answered();
+    }
     if (tooOld && this.#failures === 1) return;
     const { backoffMs, maxBackoffMs } = this.#times;
     const full = Math.min(maxBackoffMs, backoffMs * 2 ** Math.min(this.#failures - 1, 10));
@@ -169,8 +186,14 @@ export class Watched<Raw extends Stored, Kept> {
     this.#version = version;
     this.#listedAt = this.#heardAt = Date.now();
     this.relists++;
-    this.#firstList?.();
-    this.#firstList = null;
+    this.refused = false;
+    this.#options.listed?.();
+    this.#answered();
+  }
+
+  #answered(): void {
+    this.#firstAnswer?.();
+    this.#firstAnswer = null;
   }
 
   async #watch(from: string): Promise<void> {

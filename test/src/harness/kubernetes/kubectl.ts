@@ -15,3 +15,16 @@ export function kubectl({ plane }: TestCluster, args: string[], input?: string):
   if (done.status !== 0) throw new Error(`kubectl ${args.join(' ')}: ${done.stderr || done.stdout}`);
   return done.stdout;
 }
+
+/** A command of the documentation, as printed, with kubectl on the path. @throws Error with what it said */
+export function shell({ plane }: TestCluster, command: string): string {
+  const found = findBinaries();
+  if ('missing' in found) throw new Error(found.missing);
+  const { folder } = found.binaries;
+  const done = spawnSync('bash', ['-euo', 'pipefail', '-c', command], {
+    encoding: 'utf8',
+    env: { PATH: `${folder}:${process.env['PATH']}`, KUBECONFIG: plane.kubeconfig, HOME: plane.folder },
+  });
+  if (done.status !== 0) throw new Error(`${command}: ${done.stderr || done.stdout}`);
+  return done.stdout;
+}
