@@ -58,7 +58,7 @@ FROM runtime AS api
 ARG VERSION=0.1.0
 ARG REVISION=unknown
 COPY --from=build /roots/api /
-EXPOSE 8080 8081
+EXPOSE 8080 8081 8085
 CMD ["api"]
 LABEL org.opencontainers.image.title="gwk-api" \
       org.opencontainers.image.description="gwk api: the HTTP API and the internal port; also gwk migrate, account, key and policy" \

@@ -66,6 +66,14 @@ lint: build ## ESLint: style, sizes, imports between workspaces
 openapi: build ## Lint the description of the interface (OpenAPI)
 	@npm run --silent lint:openapi
 
+.PHONY: licences
+licences: ## What packages are used under which licence (THIRD-PARTY.md), without a network
+	@exec node scripts/licences.js
+
+.PHONY: audit
+audit: ## Known vulnerabilities of packages and images; ends with 3 where they could not be looked up
+	@exec node scripts/audit.js
+
 .PHONY: docs
 docs: build ## Pages that are made from the code (docs/configuration.md)
 	@exec node scripts/docs.js
@@ -109,6 +117,10 @@ fuzz: build ## 20,000 hostile requests against every operation (FUZZ_SEED=n repe
 .PHONY: e2e
 e2e: build ## The chart on a whole Kubernetes with two nodes, as root: outages under traffic, with figures (ONLY=pattern)
 	@exec node test/dist/e2e.js
+
+.PHONY: crowd
+crowd: build ## The listeners of a gateway with 10,000 idle connections (CONNECTIONS=n)
+	@CROWD_CONNECTIONS=$(or $(CONNECTIONS),10000) $(JEST) --selectProjects test --testPathPatterns 'src/crowded-listeners'
 
 .PHONY: chaos
 chaos: build ## A number while everything under it fails (SECONDS=3600 SEEDS=7,8)

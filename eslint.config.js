@@ -1,5 +1,6 @@
 import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
+import constantTime from './scripts/lint/constant-time.js';
 
 /** Which workspaces a workspace may import. Tests may also use the harness. */
 const arrows = {
@@ -73,6 +74,12 @@ export default tseslint.config(
       'no-console': 'error',
       eqeqeq: 'error',
     },
+  },
+  {
+    files: ['{core,api,operator,engine-pod,local}/src/**/*.ts', 'examples/**/*.js'],
+    ignores: ['**/*.test.ts', '**/src/testing/**'],
+    plugins: { gwk: { rules: { 'constant-time': constantTime } } },
+    rules: { 'gwk/constant-time': 'error' },
   },
   ...boundaries,
   { files: ['**/*.js'], languageOptions: { globals: nodeGlobals() } },

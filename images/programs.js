@@ -32,7 +32,7 @@ export const IMAGES = {
     files: [],
     hostPrograms: [],
     command: 'api',
-    ports: [8080, 8081],
+    ports: [8080, 8081, 8085],
   },
   worker: {
     title: 'gwk-worker',
@@ -73,7 +73,7 @@ export const IMAGES = {
 };
 
 /** In every image. */
-export const COMMON_FILES = ['package.json', 'LICENSE', 'NOTICE'];
+export const COMMON_FILES = ['package.json', 'LICENSE', 'NOTICE', 'THIRD-PARTY.md'];
 
 const DROPPED_FILES = [
   /\.map$/,

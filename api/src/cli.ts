@@ -4,6 +4,7 @@ import { registerAudit } from './cli/audit.js';
 import { registerKeys } from './cli/keys.js';
 import { registerPolicies } from './cli/policies.js';
 import { registerPrograms } from './cli/programs.js';
+import { registerRestored } from './cli/restored.js';
 import { registerSealing } from './cli/sealing.js';
 import { registerStatus } from './cli/status.js';
 
@@ -15,5 +16,6 @@ export function register(program: Command): void {
   registerAudit(program);
   registerPolicies(program);
   registerSealing(program);
+  registerRestored(program);
   registerStatus(program);
 }

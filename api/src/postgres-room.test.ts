@@ -1,7 +1,7 @@
 import { createLogger } from '@gwk/core/log';
 import { createTestDatabase } from '@gwk/test/harness/database';
 import { openDatabase } from './database.js';
-import { checkRoom, judgeRoom, NoRoom, type Room } from './postgres-room.js';
+import { checkRoom, judgeRoom, NoRoom, type Room, type RoomVerdict } from './postgres-room.js';
 
 const room = (given: Partial<Room> = {}): Room => ({
   connections: 97,
@@ -11,22 +11,18 @@ const room = (given: Partial<Room> = {}): Room => ({
   ...given,
 });
 
-test.each<[string, number, Room, string, string]>([
-  ['there is room for all of them', 16, room(), 'always', ''],
-  ['exactly as many are free', 16, room({ used: { all: 81, role: 0, database: 0 } }), 'always', ''],
-  ['others have them now', 16, room({ used: { all: 82, role: 0, database: 0 } }), 'not-now', '82 are in use'],
-  ['there will never be as many', 98, room(), 'never', 'allows 97 connections'],
-  ['the role may have fewer', 16, room({ roleLimit: 15 }), 'never', 'limit of the role'],
-  ['the database may have fewer', 16, room({ databaseLimit: 15 }), 'never', 'limit of the database'],
-  [
-    'the role has used them up',
-    16,
-    room({ roleLimit: 20, used: { all: 90, role: 5, database: 90 } }),
-    'not-now',
-    'in use',
-  ],
-])('%s', (_sentence, pool, given, fits, words) => {
-  const verdict = judgeRoom(pool, 'GWK_API_DATABASE_POOL', given);
+const used = (all: number, role = 0): Room['used'] => ({ all, role, database: all });
+
+test.each<[string, { pool?: number; room?: Partial<Room> }, RoomVerdict['fits'], string]>([
+  ['there is room for all of them', {}, 'always', ''],
+  ['exactly as many are free', { room: { used: used(81) } }, 'always', ''],
+  ['others have them now', { room: { used: used(82) } }, 'not-now', '82 are in use'],
+  ['there will never be as many', { pool: 98 }, 'never', 'allows 97 connections'],
+  ['the role may have fewer', { room: { roleLimit: 15 } }, 'never', 'limit of the role'],
+  ['the database may have fewer', { room: { databaseLimit: 15 } }, 'never', 'limit of the database'],
+  ['the role has used up its own', { room: { roleLimit: 20, used: used(70, 5) } }, 'not-now', '5 are in use'],
+])('%s', (_sentence, given, fits, words) => {
+  const verdict = judgeRoom(given.pool ?? 16, 'GWK_API_DATABASE_POOL', room(given.room));
   expect(verdict.fits).toBe(fits);
   expect('message' in verdict ? verdict.message : '').toContain(words);
 });

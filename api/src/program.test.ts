@@ -1,9 +1,12 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { Agent, request } from 'node:http';
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
 import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
 import { WrongSealingKey } from './key-check.js';
+import { until } from '@gwk/test/harness/wait';
 import { TestApi } from './testing/api.js';
 
 let database: TestDatabase;
@@ -34,6 +37,23 @@ test('a program whose pool Postgres can never serve does not start', async () =>
   await expect(api.addReplica(narrow)).rejects.toThrow(/limit of the role.*GWK_API_DATABASE_POOL asks for 4/);
   await api.db.$executeRawUnsafe(`DROP OWNED BY ${role}`);
   await api.db.$executeRawUnsafe(`DROP ROLE ${role}`);
+});
+
+test('who holds every connection in silence keeps nobody out for long', async () => {
+  const { key } = await api.key(await api.account());
+  const replica = await api.addReplica({ GWK_API_MAX_CONNECTIONS: '10' });
+  const idle = Array.from({ length: 10 }, () => connect(replica.port, '127.0.0.1'));
+  for (const socket of idle) socket.on('error', () => undefined);
+  await Promise.all(
+    idle.map(async (socket) => {
+      socket.write('GET /livez HTTP/1.1\r\nHost: gwk\r\n\r\n');
+      await once(socket, 'data');
+    }),
+  );
+  const client = api.client(key, replica.port);
+  const answer = await until(() => client.call('GET', '/v1/instances'), { what: 'another is served' });
+  expect(answer.status).toBe(200);
+  for (const socket of idle) socket.destroy();
 });
 
 test('a port that is taken is said so', async () => {

@@ -1,6 +1,7 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
+import { LISTENER_LIMITS } from '@gwk/core/listener-limits';
 import { http } from '@gwk/core/node-http';
 
 export interface Checks {
@@ -14,7 +15,7 @@ export class HealthListener {
   readonly #server: Server;
 
   constructor(checks: Checks) {
-    this.#server = http.createServer((request, response) => {
+    this.#server = http.createServer(LISTENER_LIMITS, (request, response) => {
       respond(checks, request.url ?? '/', response).catch(() => response.destroy());
     });
   }

@@ -1,5 +1,6 @@
 import type { operatorSettings } from '@gwk/core/config/operator';
 import type { ConfigOf } from '@gwk/core/config/load';
+import { tokensOf } from '@gwk/core/config/shared';
 import { createLogger, type Logger } from '@gwk/core/log';
 import { OperatorClient } from '@gwk/core/protocol/internal-client';
 import type { Cluster } from './cluster/cluster.js';
@@ -58,7 +59,7 @@ export function makeController(
 ): { controller: Controller; close: () => void } {
   const client = new OperatorClient({
     baseUrl: config.internalUrl,
-    token: config.operatorToken,
+    token: tokensOf(config.operatorToken)[0],
     ca: config.internalCa,
     timeoutMs: options.callTimeoutMs ?? CALL_TIMEOUT_MS,
   });

@@ -11,7 +11,8 @@ import type { Redis } from '../redis.js';
 export interface HealthOptions {
   db: Database;
   redis: Redis;
-  registry: Registry;
+  /** Where /metrics is not shown: null. */
+  registry: Registry | null;
   draining: () => boolean;
 }
 
@@ -20,14 +21,17 @@ const CHECK_MS = 2_000;
 const FRESH_MS = 500;
 
 export function health(options: HealthOptions): RequestHandler {
+  const { registry } = options;
   const postgres = sharedCheck(() => options.db.$queryRaw`SELECT 1`);
   const answers: Record<string, (res: ServerResponse) => Promise<void>> = {
     '/livez': (res) => sendJson(res, 200, { status: 'ok' }),
     '/readyz': (res) => readiness(options, postgres, res),
-    '/metrics': async (res) => {
-      const text = await options.registry.metrics();
-      send(res, 200, options.registry.contentType, text);
-    },
+    ...(registry && {
+      '/metrics': async (res: ServerResponse) => {
+        const text = await registry.metrics();
+        send(res, 200, registry.contentType, text);
+      },
+    }),
   };
   return (req: Request, res: Response, next: NextFunction) => {
     const answer = req.method === 'GET' || req.method === 'HEAD' ? answers[req.url] : undefined;

@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PROBLEMS, type ProblemBody, type ProblemCode } from '@gwk/core/problems';
 import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
+import { pickPort } from '@gwk/test/harness/ports';
 import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
 import { TestApi, type TestAccount } from '../testing/api.js';
 import type { ApiClient, Answer } from '../testing/client.js';
@@ -289,5 +290,14 @@ describe('health', () => {
       'gwk_http_request_duration_seconds_bucket{le="0.005",operation="listInstances",status="200"}',
     );
     expect(text).toContain('process_cpu_seconds_total');
+  });
+
+  test('metrics have a port of their own unless they are asked for on the public one', async () => {
+    const metricsPort = await pickPort();
+    const { port } = await api.addReplica({ GWK_API_METRICS_PORT: String(metricsPort) });
+    const status = async (at: number, path: string) => (await fetch(`http://127.0.0.1:${at}${path}`)).status;
+    expect([await status(port, '/metrics'), await status(port, '/readyz')]).toEqual([404, 200]);
+    expect([await status(metricsPort, '/metrics'), await status(metricsPort, '/readyz')]).toEqual([200, 200]);
+    expect(await status(metricsPort, '/v1/instances')).toBe(404);
   });
 });

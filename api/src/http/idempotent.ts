@@ -2,9 +2,12 @@ import { Problem } from '@gwk/core/problems';
 import { maySee } from '../accounts/caller.js';
 import { hashesOfBody, readIdempotencyKey, type Begun, type Mark } from '../idempotency/store.js';
 import { expireAnswerCode } from '../pairing/expiring.js';
+import { etagOf } from './etag.js';
 import type { Call, Operation } from './operation.js';
 import type { Answer } from './respond.js';
 import type { Services } from './services.js';
+
+const FIRST_VERSION = 1;
 
 /**
  * `Idempotency-Key` for every POST but that of messages, which has its own way (design: Idempotency in groups): a
@@ -79,5 +82,7 @@ async function answerFrom(
     throw new Problem('not-found');
   }
   const body = begun.body === null ? undefined : begun.body;
-  return { status: begun.status, body, headers: ['Idempotent-Replayed', 'true'] };
+  // The answer was that to a creation, and what has just been created is at its first version.
+  const tag = operation.etag ? ['ETag', etagOf(FIRST_VERSION)] : [];
+  return { status: begun.status, body, headers: ['Idempotent-Replayed', 'true', ...tag] };
 }

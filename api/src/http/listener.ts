@@ -5,7 +5,8 @@ import { AccessLog } from './access-log.js';
 import { createApp, type PublicApp } from './app.js';
 import { clientErrorHandler } from './client-error.js';
 import type { Exchange } from './exchange.js';
-import { health } from './health.js';
+import { health, type HealthOptions } from './health.js';
+import { startHealthListener, type HealthListener } from './health-listener.js';
 import { Metrics } from './metrics.js';
 import { OPERATIONS } from './operations.js';
 import { networkOf } from './rate-limit.js';
@@ -44,13 +45,23 @@ class Tier implements Observer {
       services,
       operations: OPERATIONS,
       health: health({
-        db: services.db,
-        redis: services.redis,
-        registry: services.registry,
-        draining: () => this.stopping,
+        ...this.#health(services),
+        registry: services.config.metricsPort === 0 ? services.registry : null,
       }),
       observer: this,
     });
+  }
+
+  /** The same beside the metrics, on their port. */
+  async showMetrics(services: Services): Promise<HealthListener | null> {
+    const { host, metricsPort: port } = services.config;
+    if (port === 0) return null;
+    const { registry } = services;
+    return startHealthListener({ host, port }, { ...this.#health(services), registry });
+  }
+
+  #health({ db, redis }: Services): Omit<HealthOptions, 'registry'> {
+    return { db, redis, draining: () => this.stopping };
   }
 
   answered(req: Exchange, status: number): void {
@@ -69,13 +80,24 @@ export async function startPublicListener(services: Services): Promise<PublicLis
     clientError: clientErrorHandler(config.docsUrl ?? config.baseUrl, (address) =>
       limiter.peek(`ip:${networkOf(address)}`, config.anonymousRequestsPerMinute),
     ),
+    maxConnections: config.maxConnections,
     lastResort: (error, req, res) => tier.app.problems.handle(error, req, res),
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(config.port, config.host, resolve);
-  });
-  return { port: (server.address() as AddressInfo).port, close: () => drain(server, tier) };
+  const metrics = await tier.showMetrics(services);
+  const close = async (): Promise<void> => {
+    await drain(server, tier);
+    await metrics?.close();
+  };
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(config.port, config.host, resolve);
+    });
+  } catch (error) {
+    await metrics?.close();
+    throw error;
+  }
+  return { port: (server.address() as AddressInfo).port, close };
 }
 
 async function drain(server: Server, tier: Tier): Promise<void> {

@@ -18,6 +18,7 @@ async function oneRequest<T>(look: (req: Exchange, res: Reply) => T): Promise<T>
   });
   const server = createServer({
     app,
+    maxConnections: 100,
     clientError: (_, socket) => socket.destroy(),
     lastResort: (_, __, res) => res.destroy(),
   });

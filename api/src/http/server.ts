@@ -23,9 +23,26 @@ export interface ServerOptions {
   /** Errors that Express does not even see. */
   clientError: (error: NodeJS.ErrnoException, socket: Socket) => void;
   lastResort: (error: unknown, req: Exchange, res: Reply) => void;
+  maxConnections: number;
 }
 
-export function createServer({ app, clientError, lastResort }: ServerOptions): http.Server {
+const SHED_EVERY_MS = 1_000;
+
+/**
+ * Beyond the bound Node closes what comes. Connections that say nothing between two requests are closed then, so that
+ * who holds many of them keeps nobody out; those that have not said anything yet end with their headers' time.
+ */
+function bound(server: http.Server, maxConnections: number): void {
+  server.maxConnections = maxConnections;
+  let shedAt = -Infinity;
+  server.on('drop', () => {
+    if (performance.now() - shedAt < SHED_EVERY_MS) return;
+    shedAt = performance.now();
+    server.closeIdleConnections();
+  });
+}
+
+export function createServer({ app, clientError, lastResort, maxConnections }: ServerOptions): http.Server {
   const server = http.createServer(
     {
       IncomingMessage: requestClass(app) as never,
@@ -46,6 +63,7 @@ export function createServer({ app, clientError, lastResort }: ServerOptions): h
       app(exchange, reply, (error: unknown) => lastResort(error, exchange, reply));
     },
   );
+  bound(server, maxConnections);
   server.on('clientError', clientError);
   // Node would answer 417 without a word; an expectation may as well be ignored.
   server.on('checkExpectation', (req, res) => server.emit('request', req, res));

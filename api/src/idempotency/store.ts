@@ -1,3 +1,4 @@
+import { timingSafeEqual } from 'node:crypto';
 import { canonicalJson } from '@gwk/core/canonical-json';
 import { newUuid } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
@@ -82,12 +83,13 @@ export function hashesOfBody(
   return { bodyHash: bodyHash!, formerHashes };
 }
 
-/** Of digests that only the service can make: how long the comparison takes tells nothing that could be used. */
 export function isSameBody(
   { bodyHash, formerHashes = [] }: { bodyHash: Buffer | null; formerHashes?: readonly Buffer[] },
   kept: Uint8Array,
 ): boolean {
-  return bodyHash !== null && [bodyHash, ...formerHashes].some((hash) => Buffer.compare(hash, kept) === 0);
+  if (bodyHash === null) return false;
+  const matches = (hash: Buffer): boolean => hash.length === kept.length && timingSafeEqual(hash, kept);
+  return matches(bodyHash) || formerHashes.some(matches);
 }
 
 const IS_MINE = `account_id = $1::uuid AND route = $2 AND key = $3 AND status IS NULL

@@ -148,6 +148,7 @@ describe('repeating a creation', () => {
     const again = await create('uma', {}, key('k1'));
     expect([again.status, again.body]).toEqual([201, first.body]);
     expect(again.headers['idempotent-replayed']).toBe('true');
+    expect(again.headers.etag).toBe(first.headers.etag);
     expect(first.headers['idempotent-replayed']).toBeUndefined();
   });
 

@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { tokensOf } from '@gwk/core/config/shared';
 import type { Database } from '../database.js';
 import type { EngineCaller } from './deps.js';
 import { RefusalError } from './refusal.js';
@@ -17,12 +18,12 @@ export const hashOfToken = (token: string): Buffer => createHash('sha256').updat
 
 export class Authentication {
   readonly #database: Database;
-  readonly #operatorHash: Buffer;
+  readonly #operatorHashes: readonly Buffer[];
   readonly #known = new Map<string, { caller: EngineCaller; until: number }>();
 
   constructor(database: Database, operatorToken: string) {
     this.#database = database;
-    this.#operatorHash = hashOfToken(operatorToken);
+    this.#operatorHashes = tokensOf(operatorToken).map(hashOfToken);
   }
 
   /** @throws RefusalError `unauthorized` */
@@ -45,10 +46,11 @@ export class Authentication {
 
   /** @throws RefusalError `unauthorized` */
   operator(authorization: string | undefined): void {
-    // Digests have one length, so the comparison tells nothing of the token's.
-    if (!timingSafeEqual(hashOfToken(bearerOf(authorization)), this.#operatorHash)) {
-      throw new RefusalError('unauthorized');
-    }
+    // Digests have one length, so the comparison tells nothing of the token's. Each is compared: which of them it was
+    // is nobody's business either.
+    const given = hashOfToken(bearerOf(authorization));
+    const fitting = this.#operatorHashes.filter((hash) => timingSafeEqual(given, hash));
+    if (fitting.length === 0) throw new RefusalError('unauthorized');
   }
 
   /** Tokens of an instance were revoked by this process. */

@@ -10,18 +10,33 @@ export class RequestAborted extends Error {
  * The JSON body of a call. A body that is too large is refused as soon as that is seen, with its connection still
  * open for the answer.
  *
+ * @param take told of each piece before it is kept; it may throw
  * @throws RefusalError `invalid` for a body that is too large, not UTF-8 or not JSON; RequestAborted
  */
-export async function readBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
+export async function readBody(
+  request: IncomingMessage,
+  maxBytes: number,
+  take: (bytes: number) => void = () => undefined,
+): Promise<unknown> {
   const bytes = await new Promise<Buffer>((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
+    let refused = false;
+    const refuse = (error: unknown): void => {
+      refused = true;
+      chunks.length = 0;
+      reject(error as Error);
+    };
     request.on('data', (chunk: Buffer) => {
+      if (refused) return;
       size += chunk.length;
-      if (size > maxBytes) {
-        chunks.length = 0;
-        reject(invalid('the body is too large'));
-      } else chunks.push(chunk);
+      if (size > maxBytes) return refuse(invalid('the body is too large'));
+      try {
+        take(chunk.length);
+        chunks.push(chunk);
+      } catch (error) {
+        refuse(error);
+      }
     });
     request.on('end', () => resolve(Buffer.concat(chunks)));
     const aborted = (): void => {

@@ -6,6 +6,7 @@ import {
 } from 'node:http';
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { HANDSHAKE_TIMEOUT_MS, LISTENER_LIMITS } from '@gwk/core/listener-limits';
 import { ENGINE_ROUTES } from '@gwk/core/protocol/engine';
 import { OPERATOR_ROUTES } from '@gwk/core/protocol/operator';
 import type { z } from 'zod';
@@ -14,6 +15,7 @@ import { Leases } from '../leases/leases.js';
 import { RedisUsers } from '../leases/redis-users.js';
 import { Authentication } from './auth.js';
 import { readBody, RequestAborted } from './body.js';
+import { BodyBudget } from './body-budget.js';
 import { BuiltMessages } from './built.js';
 import { Claims } from './claims.js';
 import type { InternalDeps } from './deps.js';
@@ -48,6 +50,7 @@ type RawRoute = (request: IncomingMessage, response: ServerResponse) => Promise<
 interface Routes {
   json: ReadonlyMap<string, Route>;
   raw: ReadonlyMap<string, RawRoute>;
+  budget: BodyBudget;
 }
 
 const SMALL_BODY = 64 * 1024;
@@ -62,9 +65,6 @@ const MAX_BYTES: Record<string, number> = {
   '/operator/project': ORDINARY_BODY,
 };
 
-/** Longer than clients keep a silent connection, so that they close it and never write into a closing one. */
-const KEEP_ALIVE_MS = 75_000;
-const REQUEST_LIMIT_MS = 60_000;
 const CLOSE_GRACE_MS = 5_000;
 
 export async function startInternalListener(deps: InternalDeps): Promise<InternalListener> {
@@ -81,7 +81,10 @@ export async function startInternalListener(deps: InternalDeps): Promise<Interna
   };
   const { internalTlsCert, internalTlsKey, internalHost, internalPort } = deps.config;
   const identity = readIdentity(internalTlsCert, internalTlsKey);
-  const server: Server = identity ? createHttpsServer(identity, answer) : createHttpServer(answer);
+  const tls = { ...identity, ...LISTENER_LIMITS, handshakeTimeout: HANDSHAKE_TIMEOUT_MS };
+  const server: Server = identity
+    ? createHttpsServer(tls, answer)
+    : createHttpServer(LISTENER_LIMITS, answer);
   const unfollow =
     identity &&
     followIdentity(server as HttpsServer, {
@@ -89,9 +92,6 @@ export async function startInternalListener(deps: InternalDeps): Promise<Interna
       log: deps.log,
       read: () => readIdentity(internalTlsCert, internalTlsKey),
     });
-  server.keepAliveTimeout = KEEP_ALIVE_MS;
-  server.headersTimeout = REQUEST_LIMIT_MS;
-  server.requestTimeout = REQUEST_LIMIT_MS;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(internalPort, internalHost, resolve);
@@ -154,7 +154,7 @@ function makeRoutes(deps: InternalDeps): Routes {
       return handler;
     });
   }
-  return { json: routes, raw: mediaRoutes(deps, authentication) };
+  return { json: routes, raw: mediaRoutes(deps, authentication), budget: new BodyBudget() };
 }
 
 function mediaRoutes(deps: InternalDeps, authentication: Authentication): Map<string, RawRoute> {
@@ -197,11 +197,18 @@ async function perform(routes: Routes, request: IncomingMessage, response: Serve
   }
   const route = isPost ? routes.json.get(request.url ?? '') : undefined;
   if (!route) return send(response, 404, { error: 'not-found' });
-  const handle = await route.authenticate(request.headers.authorization);
-  const parsed = route.schema.safeParse(await readBody(request, route.maxBytes));
-  // Of an issue only place and kind are told: the rest may quote what was sent.
-  if (!parsed.success) throw new RefusalError('invalid', { issues: parsed.error.issues.map(describeIssue) });
-  send(response, 200, await handle(parsed.data as never));
+  const { authorization } = request.headers;
+  const handle = await route.authenticate(authorization);
+  const held = routes.budget.open(authorization!);
+  try {
+    const parsed = route.schema.safeParse(await readBody(request, route.maxBytes, held.take));
+    // Of an issue only place and kind are told: the rest may quote what was sent.
+    if (!parsed.success)
+      throw new RefusalError('invalid', { issues: parsed.error.issues.map(describeIssue) });
+    send(response, 200, await handle(parsed.data as never));
+  } finally {
+    held.close();
+  }
 }
 
 function describeIssue({ path, code, message }: z.core.$ZodIssue): { path: string; message: string } {

@@ -89,6 +89,6 @@ export async function takeReceived(
       throw error instanceof FileTooLarge ? new RefusalError('invalid') : error;
     });
   const instanceIds = [instanceId];
-  const row = await media.files.keep(file, { id: newUuid(), accountId, instanceId, instanceIds, filename });
+  const row = await media.files.keep(file, { id: newUuid(), accountId, instanceIds, filename });
   return { media_id: row.id, mimetype: row.mimetype, size: row.size, sha256: row.sha256.toString('hex') };
 }

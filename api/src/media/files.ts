@@ -36,7 +36,6 @@ export interface ReceivedFile {
 export interface NewMedia {
   id: string;
   accountId: string;
-  instanceId?: string | null;
   /** Whose keys may see it; empty: all of the account. */
   instanceIds?: readonly string[];
   /** For which message it was made. */
@@ -104,13 +103,13 @@ export class MediaFiles {
   /** The row that names a received file. @throws where its hour is over */
   async keep(file: ReceivedFile, media: NewMedia): Promise<MediaRow> {
     const { db, sealer } = this.deps;
-    const { id, accountId, instanceId = null, instanceIds = [], messageId = null, filename } = media;
+    const { id, accountId, instanceIds = [], messageId = null, filename } = media;
     const createdAt = new Date(timeOfUuid(id));
     const rows = await db.$queryRaw<Row[]>`
       WITH taken AS (DELETE FROM store_removals WHERE store_key = ${file.storeKey} RETURNING store_key)
-      INSERT INTO media (id, account_id, instance_id, instance_ids, message_id, mimetype, size, sha256,
+      INSERT INTO media (id, account_id, instance_ids, message_id, mimetype, size, sha256,
         filename_sealed, key_sealed, store_key, created_at, expires_at)
-      SELECT ${id}::uuid, ${accountId}::uuid, ${instanceId}::uuid, ${[...instanceIds]}::uuid[], ${messageId}::uuid,
+      SELECT ${id}::uuid, ${accountId}::uuid, ${[...instanceIds]}::uuid[], ${messageId}::uuid,
         ${file.mimetype}, ${file.size}::integer, ${file.sha256}::bytea,
         ${filename === null ? null : sealer.seal(accountId, FILENAME_COLUMN, filename)}::bytea,
         ${sealer.seal(accountId, KEY_COLUMN, file.key)}::bytea, t.store_key, ${createdAt}::timestamptz,

@@ -72,6 +72,7 @@ export class TestApi {
       GWK_API_CLUSTER_TOKEN: CLUSTER_TOKEN,
       GWK_API_HOST: '127.0.0.1',
       GWK_API_PORT: '0',
+      GWK_API_METRICS_PORT: '0',
       GWK_API_INTERNAL_HOST: '127.0.0.1',
       GWK_API_INTERNAL_PORT: '0',
       GWK_API_DOCS_URL: 'https://docs.example.org',

@@ -4,6 +4,7 @@ import type { Logger } from '@gwk/core/log';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
 import { openDatabase } from '../database.js';
+import { startHealthListener } from '../http/health-listener.js';
 import { monitorSweep } from '../interactive-status/monitor.js';
 import { Acceptor } from '../messages/accept/acceptor.js';
 import { MediaLinks } from '../media/links.js';
@@ -14,11 +15,10 @@ import { Doorbell } from '../messages/accept/doorbell.js';
 import { AddressGuard, guardedAgent } from '../net/guard.js';
 import { checkRoom } from '../postgres-room.js';
 import { watchEviction } from '../redis-eviction.js';
-import { closeRedis, openRedis } from '../redis.js';
+import { closeRedis, openRedis, type Redis } from '../redis.js';
 import { readEnvironmentPolicy, untilUsable } from '../startup.js';
 import { backlogReader } from './backlog.js';
 import { Deliveries, type DeliveryDeps } from './delivery/deliveries.js';
-import { startHealthListener } from './health.js';
 import { WorkerMetrics } from './metrics.js';
 import { abandonSweep } from './sweeps/abandon.js';
 import { auditSweep } from './sweeps/audit.js';
@@ -64,8 +64,7 @@ export async function startWorker(
   try {
     await untilUsable(db, sealer, log, signal);
     await checkRoom(db, { pool: config.databasePool, setting: 'GWK_WORKER_DATABASE_POOL', log });
-    const redis = openRedis({ url: config.redisUrl, ca: config.redisCa, program: 'gwk-worker', log });
-    watchEviction(redis, log);
+    const redis = openWorkerRedis(config, log);
     closers.push(() => closeRedis(redis));
     const doorbell = new Doorbell(redis, new RedisKeys(config.redisPrefix));
     const metrics: WorkerMetrics = new WorkerMetrics({
@@ -105,6 +104,12 @@ export async function startWorker(
     await stop();
     throw error;
   }
+}
+
+function openWorkerRedis({ redisUrl: url, redisCa: ca }: WorkerConfig, log: Logger): Redis {
+  const redis = openRedis({ url, ca, program: 'gwk-worker', log });
+  watchEviction(redis, log);
+  return redis;
 }
 
 function makeDeliveries(

@@ -23,6 +23,16 @@ export const apiSettings = {
     'Address that the public listener binds to.',
   ),
   port: setting('GWK_API_PORT', types.integer(0, 65535).default(8080), 'Port of the public listener.'),
+  metricsPort: setting(
+    'GWK_API_METRICS_PORT',
+    types.integer(0, 65535).default(8085),
+    'Port of /metrics (with /livez and /readyz beside it), bound like the public listener, which does not show them. 0: on the public port, for everybody who reaches it.',
+  ),
+  maxConnections: setting(
+    'GWK_API_MAX_CONNECTIONS',
+    types.integer(10, 1_000_000).default(16_384),
+    'Connections to the public listener that one API process holds; beyond them it closes silent ones, and new ones until there is room.',
+  ),
   internalHost: setting(
     'GWK_API_INTERNAL_HOST',
     types.text().default('0.0.0.0'),

@@ -45,9 +45,15 @@ export const logLevel = setting(
 
 export const operatorToken = secretSetting(
   'GWK_OPERATOR_TOKEN',
-  types.text(32),
-  'What the operator shows to the internal port.',
+  types.matching(
+    /^[\x21-\x2b\x2d-\x7e]{32,}(,[\x21-\x2b\x2d-\x7e]{32,})*$/,
+    'a token of at least 32 characters, or several separated by commas',
+  ),
+  'What the operator shows to the internal port. Of several, separated by commas, the operator shows the first and the API takes each: so it is rotated.',
 );
+
+/** Of a setting that holds several. */
+export const tokensOf = (text: string): [string, ...string[]] => text.split(',') as [string, ...string[]];
 
 export const exitWithParent = setting(
   'GWK_EXIT_WITH_PARENT',

@@ -55,6 +55,7 @@ const apiSettings = (wiring: Wiring): Environment => ({
   GWK_OPERATOR_TOKEN: wiring.secrets.operatorToken,
   GWK_API_HOST: HOST,
   GWK_API_PORT: String(wiring.config.apiPort),
+  GWK_API_METRICS_PORT: '0',
   GWK_API_INTERNAL_HOST: HOST,
   GWK_API_INTERNAL_PORT: String(wiring.config.internalPort),
   GWK_API_BASE_URL: baseUrl(wiring.config),

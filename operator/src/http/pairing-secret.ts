@@ -6,18 +6,18 @@ const ROUTE = /^\/api\/v1\/namespaces\/([^/]+)\/secrets\/([^/]+)$/;
 
 /** What pairings show, as Kubernetes would: each a Secret, for `gwk pair`. @throws ApiStatus */
 export function servePairingSecret(exchange: Exchange, views: ReadonlyMap<string, PairingView>): boolean {
-  const [, namespace, secret] = ROUTE.exec(exchange.path) ?? [];
-  if (namespace === undefined || secret === undefined || exchange.method !== 'GET') return false;
+  const [, namespace, asked] = ROUTE.exec(exchange.path) ?? [];
+  if (namespace === undefined || asked === undefined || exchange.method !== 'GET') return false;
   const key = [...views.keys()].find((one) => {
     const [place, name = ''] = one.split('/');
-    return place === namespace && pairingSecretName(name) === secret;
+    return place === namespace && pairingSecretName(name) === asked;
   });
-  if (key === undefined) throw notFound(secret);
+  if (key === undefined) throw notFound(asked);
   const text = JSON.stringify(views.get(key));
   sendJson(exchange, 200, {
     apiVersion: 'v1',
     kind: 'Secret',
-    metadata: { name: secret, namespace },
+    metadata: { name: asked, namespace },
     data: { [PAIRING_FIELD]: Buffer.from(text).toString('base64') },
   });
   return true;

@@ -1,3 +1,4 @@
+import { LISTENER_LIMITS } from '@gwk/core/listener-limits';
 import { type Logger } from '@gwk/core/log';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -18,9 +19,11 @@ export async function listen(
   handlers: Handler[],
   log: Logger,
 ): Promise<Listening> {
-  const server = createServer((request, response) => void answer(request, response, handlers, log));
-  // A watch sends nothing for as long as nothing changes, and its request has long arrived.
-  server.requestTimeout = 30_000;
+  const server = createServer(
+    // A watch sends nothing for as long as nothing changes, and its request has long arrived.
+    LISTENER_LIMITS,
+    (request, response) => void answer(request, response, handlers, log),
+  );
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen({ host: address.host, port: address.port }, resolve);

@@ -29,7 +29,7 @@ const OUTSIDE: Record<string, End> = {
 };
 
 const PORTS: Record<string, [number, 'TCP' | 'UDP'][]> = {
-  all: [53, 80, 443, 5222, 5432, 6379, 6443, 8080, 8081, 8082, 8083, 8084].map((port) => [port, 'TCP']),
+  all: [53, 80, 443, 5222, 5432, 6379, 6443, 8080, 8081, 8082, 8083, 8084, 8085].map((port) => [port, 'TCP']),
   udp: [[53, 'UDP']],
 };
 
@@ -70,16 +70,15 @@ const WITH_PROMETHEUS = {
 };
 
 const DNS = '53 53/UDP';
-const ALL = '53 80 443 5222 5432 6379 6443 8080 8081 8082 8083 8084';
+const ALL = '53 80 443 5222 5432 6379 6443 8080 8081 8082 8083 8084 8085';
 
 describeChart('NetworkPolicies', () => {
   test('of a trial: each pair that may speak, at which ports; no other pair, at no other port', () => {
     expect(allowedIn({ ...WITH_PROMETHEUS, demo: { enabled: true } })).toEqual(
       [
-        // The public port is everybody's, and shows metrics too.
-        ...['dns', 'neighbour', 'prometheus', 'stranger', 'engine of a stranger'].map(
-          (from) => `${from} -> api: 8080`,
-        ),
+        // The public port is everybody's; metrics are for Prometheus, on a port of their own.
+        ...['dns', 'neighbour', 'stranger', 'engine of a stranger'].map((from) => `${from} -> api: 8080`),
+        'prometheus -> api: 8080 8085',
         ...[
           'internet',
           'internet by IPv6',

@@ -80,6 +80,7 @@ export function apiEnvironment(settings: GatewaySettings, ports: ApiPorts): Envi
     GWK_OPERATOR_TOKEN: settings.operatorToken,
     GWK_API_HOST: HOST,
     GWK_API_PORT: String(ports.port),
+    GWK_API_METRICS_PORT: '0',
     GWK_API_INTERNAL_HOST: HOST,
     GWK_API_INTERNAL_PORT: String(ports.internalPort),
     GWK_API_BASE_URL: `http://${HOST}:${ports.port}`,

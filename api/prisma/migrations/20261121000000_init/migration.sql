@@ -280,7 +280,6 @@ CREATE TABLE "messages" (
     "rendered_as" TEXT,
     "error_code" TEXT,
     "error_message" TEXT,
-    "voice" BOOLEAN NOT NULL DEFAULT false,
     "played" BOOLEAN NOT NULL DEFAULT false,
     "deleted_for_all" BOOLEAN NOT NULL DEFAULT false,
     "version" INTEGER NOT NULL DEFAULT 1,
@@ -362,7 +361,6 @@ CREATE TABLE "menus" (
 CREATE TABLE "media" (
     "id" UUID NOT NULL,
     "account_id" UUID NOT NULL,
-    "instance_id" UUID,
     "instance_ids" UUID[] DEFAULT ARRAY[]::UUID[],
     "message_id" UUID,
     "mimetype" TEXT NOT NULL,

@@ -31,7 +31,6 @@ export interface FinishDeps {
 export interface Owner {
   messageId: string;
   accountId: string;
-  instanceId: string;
 }
 
 /** @throws Unavailable; the signal's reason; what the store throws */

@@ -114,7 +114,7 @@ export class Preparer {
   async #finish(content: OutboundContent, row: Taken): Promise<OutboundContent> {
     const signal = AbortSignal.any([this.#ended.signal, AbortSignal.timeout(this.#holdMs - MARGIN_MS / 2)]);
     if (mediaOf(content)) {
-      const owner = { messageId: row.message_id, accountId: row.account_id, instanceId: row.instance_id };
+      const owner = { messageId: row.message_id, accountId: row.account_id };
       return { ...content, finished: await finishMedia(content, owner, this.#deps, signal) };
     }
     if (content.text?.preview_url !== true) return content;

@@ -136,7 +136,8 @@ class CheckedFile extends Transform {
   }
 
   override _flush(done: TransformCallback): void {
-    if (this.#hash.digest().equals(this.#expected)) done();
+    const arrived = this.#hash.digest();
+    if (arrived.equals(this.#expected)) done();
     else this.fail('hash_mismatch');
   }
 

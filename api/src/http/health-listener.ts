@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { health, type HealthOptions } from '../http/health.js';
+import { LISTENER_LIMITS } from '@gwk/core/listener-limits';
+import { health, type HealthOptions } from './health.js';
 
-/** The listener of /livez, /readyz and /metrics. */
+/** A listener of /livez, /readyz and /metrics alone. */
 export interface HealthListener {
   port: number;
   close(): Promise<void>;
@@ -14,7 +15,7 @@ export async function startHealthListener(
   options: HealthOptions,
 ): Promise<HealthListener> {
   const answer = health(options);
-  const server = http.createServer((req, res) => {
+  const server = http.createServer(LISTENER_LIMITS, (req, res) => {
     void answer(req as never, res as never, () => res.writeHead(404).end());
   });
   server.listen(port, host);

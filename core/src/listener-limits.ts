@@ -1,0 +1,15 @@
+/**
+ * What a listener of ours (the internal port, the operator's, those of health and metrics) gives a client: its headers
+ * within 10 s, its request as a whole within 60 s. Node looks after both every 30 s unless it is told otherwise, and
+ * lets a TLS handshake take two minutes. The public listener has its own (api/src/http/server.ts).
+ */
+export const LISTENER_LIMITS = {
+  headersTimeout: 10_000,
+  requestTimeout: 60_000,
+  connectionsCheckingInterval: 2_000,
+  /** Longer than clients keep a silent connection, so that they close it and never write into a closing one. */
+  keepAliveTimeout: 75_000,
+  maxHeaderSize: 16_384,
+} as const;
+
+export const HANDSHAKE_TIMEOUT_MS = 10_000;

@@ -1,0 +1,74 @@
+/**
+ * A secret, or what proves one, is compared in constant time: `===`, `equals` and `Buffer.compare` stop at the first
+ * difference, and how long they take tells how much of a guess was right. What is compared is known by its name; what
+ * is compared with nothing (`=== undefined`, a literal, a length) is no comparison of secrets.
+ */
+const SECRET =
+  /(token|secret|signature|password|passphrase|hmac|mac|digest|fingerprint|apikey|bearer|authorization|tag|hash)$/i;
+/** By these names, things that are public: of files, of contents, of versions. */
+const PUBLIC = /^(e?tag|.*(content|file|image|spec|template|sha256|config)(hash|digest)|hashtag)$/i;
+const EQUALITY = new Set(['===', '!==', '==', '!=']);
+
+function nameOf(node) {
+  switch (node.type) {
+    case 'Identifier':
+    case 'PrivateIdentifier':
+      return node.name;
+    case 'MemberExpression':
+      return node.computed ? '' : nameOf(node.property);
+    case 'CallExpression':
+      return nameOf(node.callee);
+    case 'AwaitExpression':
+      return nameOf(node.argument);
+    case 'TSNonNullExpression':
+    case 'TSAsExpression':
+    case 'ChainExpression':
+      return nameOf(node.expression);
+    default:
+      return '';
+  }
+}
+
+function isSecret(node) {
+  const name = nameOf(node);
+  return SECRET.test(name) && !PUBLIC.test(name);
+}
+
+/** Nothing secret is on this side. */
+function isPlain(node) {
+  return (
+    node.type === 'Literal' ||
+    (node.type === 'TemplateLiteral' && node.expressions.length === 0) ||
+    (node.type === 'Identifier' && node.name === 'undefined') ||
+    (node.type === 'UnaryExpression' && node.operator === 'typeof')
+  );
+}
+
+function operandsOf(node) {
+  if (node.type === 'BinaryExpression') return EQUALITY.has(node.operator) ? [node.left, node.right] : [];
+  const { callee, arguments: given } = node;
+  if (callee.type !== 'MemberExpression') return [];
+  const method = nameOf(callee);
+  if (method === 'equals') return [callee.object, ...given];
+  return method === 'compare' && nameOf(callee.object) === 'Buffer' ? given : [];
+}
+
+export default {
+  meta: {
+    type: 'problem',
+    docs: { description: 'secrets are compared in constant time' },
+    messages: {
+      leaks: 'compare `{{name}}` with timingSafeEqual: this comparison ends at the first difference',
+    },
+    schema: [],
+  },
+  create(context) {
+    const check = (node) => {
+      const operands = operandsOf(node);
+      if (operands.length < 2 || operands.some(isPlain)) return;
+      const secret = operands.find(isSecret);
+      if (secret) context.report({ node, messageId: 'leaks', data: { name: nameOf(secret) } });
+    };
+    return { BinaryExpression: check, CallExpression: check };
+  },
+};

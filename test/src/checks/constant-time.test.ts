@@ -1,0 +1,34 @@
+import { Linter, type Rule } from 'eslint';
+
+/** The rule that keeps comparisons of secrets in constant time; which files it holds for, eslint.config.js says. */
+const { default: rule } = (await import('../../../scripts/lint/constant-time.js' as string)) as {
+  default: Rule.RuleModule;
+};
+
+const faultsIn = (code: string): number =>
+  new Linter()
+    .verify(code, [{ plugins: { gwk: { rules: { ct: rule } } }, rules: { 'gwk/ct': 'error' } }])
+    .filter(({ ruleId }) => ruleId === 'gwk/ct').length;
+
+test.each([
+  ['two tokens by ===', 'if (given === token) open();'],
+  ['the token of an object by !==', 'if (request.token !== expected) refuse();'],
+  ['what a function gives', 'if (given === (await readSecret())) open();'],
+  ['buffers by equals', 'if (signature.equals(expected)) open();'],
+  ['buffers by compare', 'if (Buffer.compare(given, hmac) === 0) open();'],
+  ['a digest that was just made', 'if (given === digest(text)) open();'],
+  ['private fields', 'class A { #password; may(given) { return given === this.#password; } }'],
+])('%s: a fault', (_sentence, code) => {
+  expect(faultsIn(code)).toBe(1);
+});
+
+test.each([
+  ['in constant time', 'if (timingSafeEqual(given, token)) open();'],
+  ['whether there is one', 'if (token === undefined || secret === null) refuse();'],
+  ['its kind', "if (typeof token === 'string') open();"],
+  ['its length', 'if (token.length === wanted.length) open();'],
+  ['a state of it', "if (token === 'off') open();"],
+  ['what is no secret', 'if (etag === other || name === given) open();'],
+])('%s: no fault', (_sentence, code) => {
+  expect(faultsIn(code)).toBe(0);
+});

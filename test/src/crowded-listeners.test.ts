@@ -1,0 +1,131 @@
+import { readFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { Crowd } from './harness/crowd.js';
+import { openStage, type Stage } from './harness/stage.js';
+import { phoneOf } from './harness/traffic.js';
+import { report } from './harness/verdict.js';
+import { until } from './harness/wait.js';
+
+/** 10,000 by `make crowd`. */
+const IDLE = Number(process.env['CROWD_CONNECTIONS'] ?? 1_000);
+const SLOW = 100;
+/** Headers have 10 s, JSON bodies 20 s; a busy machine looks late. */
+const CLOSED_WITHIN_MS = 90_000;
+/** What a connection may cost the API, and what serving others costs it meanwhile. */
+const KB_EACH = 40;
+const MB_MORE = 120;
+
+describe('listeners that many hold open', () => {
+  let stage: Stage;
+  const crowds: Crowd[] = [];
+  beforeAll(async () => {
+    stage = await openStage('crowd');
+  }, 120_000);
+  afterEach(() => {
+    for (const crowd of crowds.splice(0)) crowd.end();
+  });
+  afterAll(() => stage?.close(), 60_000);
+
+  const crowdAt = (address: string): Crowd => {
+    const crowd = Crowd.to(address);
+    crowds.push(crowd);
+    return crowd;
+  };
+  const api = () => stage.gateway.urls[0]!;
+  const megabytes = () => {
+    const status = readFileSync(`/proc/${stage.gateway.apis[0]!.pid!}/status`, 'utf8');
+    return Number(/^VmRSS:\s+(\d+)/m.exec(status)![1]) / 1024;
+  };
+  const served = async (times: number): Promise<number> => {
+    const took: number[] = [];
+    for (let i = 0; i < times; i++) {
+      const began = performance.now();
+      const { id } = await stage.customer.client.acceptedText(
+        stage.instance.id,
+        phoneOf(i),
+        `in a crowd ${i}`,
+      );
+      expect((await stage.customer.client.message(id)).id).toBe(id);
+      took.push(performance.now() - began);
+    }
+    return took.sort((a, b) => a - b)[Math.floor(times / 2)]!;
+  };
+
+  test(`${IDLE} idle connections: others are served, and each costs little`, async () => {
+    const alone = await served(20);
+    const before = megabytes();
+    const crowd = crowdAt(api());
+    // Half have had an answer and keep their connection, as balancers do.
+    const kept = Math.ceil(IDLE / 2);
+    await crowd.open(kept, 'GET /livez HTTP/1.1\r\nHost: gwk\r\n\r\n');
+    await crowd.open(IDLE - kept);
+    const crowded = await served(20);
+    const grown = megabytes() - before;
+    report(`with ${IDLE} idle connections`, {
+      'median of a send and a read, alone, ms': Math.round(alone),
+      'the same in the crowd, ms': Math.round(crowded),
+      'the API has grown by, MB': Math.round(grown),
+    });
+    expect(grown).toBeLessThan((IDLE * KB_EACH) / 1024 + MB_MORE);
+    // Those that never said a word are not kept.
+    await until(() => crowd.closed >= IDLE - kept, {
+      what: 'silent connections are closed',
+      timeoutMs: CLOSED_WITHIN_MS,
+    });
+  }, 240_000);
+
+  const HEADERS = 'POST /v1/messages HTTP/1.1\r\nHost: gwk\r\n';
+  const bodyOf = (key: string) =>
+    `${HEADERS}Authorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n{`;
+  test.each([
+    ['public', 'headers', () => api(), () => HEADERS, 'X-More: a\r\n', /^HTTP\/1\.1 (4\d\d)/],
+    ['public', 'bodies', () => api(), () => bodyOf(stage.customer.key.api_key), ' ', /^HTTP\/1\.1 422/],
+    [
+      'internal',
+      'headers',
+      () => stage.gateway.internalUrls[0]!,
+      () => HEADERS,
+      'X-More: a\r\n',
+      /^(HTTP\/1\.1 408)?/,
+    ],
+    ["operator's", 'headers', () => operatorUrl(), () => HEADERS, 'X-More: a\r\n', /^(HTTP\/1\.1 408)?/],
+  ] as const)(
+    'the %s port: %s that trickle in come to their end, and others are served',
+    async (...given) => {
+      const [, , address, first, piece, answer] = given;
+      const crowd = crowdAt(address());
+      crowd.trickle(await crowd.open(SLOW, first()), piece, 500);
+      expect(await served(3)).toBeGreaterThan(0);
+      await until(() => crowd.closed >= SLOW, { what: 'they are closed', timeoutMs: CLOSED_WITHIN_MS });
+      for (const said of crowd.answers) expect(said).toMatch(answer);
+      expect((await fetch(new URL('/livez', address()))).status).toBeLessThan(500);
+    },
+    120_000,
+  );
+
+  const operatorUrl = () => `http://127.0.0.1:${stage.gateway.settings.operatorPort}`;
+
+  test('300 requests down one connection without waiting are answered in their order', async () => {
+    const { api_key } = stage.customer.key;
+    const one = (i: number) =>
+      `GET /v1/instances HTTP/1.1\r\nHost: gwk\r\nAuthorization: Bearer ${api_key}\r\nX-Request-ID: r${i}\r\n\r\n`;
+    const socket = connect({ host: '127.0.0.1', port: Number(new URL(api()).port) });
+    let said = '';
+    socket.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    const count = 300;
+    socket.write(Array.from({ length: count }, (_, i) => one(i)).join(''));
+    expect(await served(3)).toBeGreaterThan(0);
+    const ids = () => [...said.matchAll(/^x-request-id: (r\d+)/gim)].map(([, id]) => id);
+    await until(() => ids().length === count, { what: 'all are answered' });
+    socket.destroy();
+    expect(ids()).toEqual(Array.from({ length: count }, (_, i) => `r${i}`));
+    expect(said.match(/^HTTP\/1\.1 200/gm)).toHaveLength(count);
+  }, 60_000);
+
+  test('many headers are read as long as they are short, and refused when they are not', async () => {
+    const headers = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, i) => [`x-many-${i}`, 'a']));
+    expect((await fetch(new URL('/livez', api()), { headers: headers(300) })).status).toBe(200);
+    expect((await fetch(new URL('/livez', api()), { headers: headers(3_000) })).status).toBe(413);
+  });
+});

@@ -1,0 +1,62 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { migrate } from '@gwk/api/migrate';
+import pg from 'pg';
+
+/**
+ * A backup as `pg_dump --data-only` takes one: every table in one snapshot, while the gateway works; and its restore
+ * into a database that is made anew and migrated. By the server's own COPY, so that the client programs of Postgres
+ * need not be there in the server's version.
+ */
+const MIGRATIONS = '_prisma_migrations';
+
+async function within<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+async function tablesOf(client: pg.Client): Promise<string[]> {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace
+     AND relkind IN ('r', 'p') AND NOT relispartition AND relname <> $1 ORDER BY 1`,
+    [MIGRATIONS],
+  );
+  return rows.map(({ name }) => name);
+}
+
+export function takeBackup(url: string, folder: string): Promise<string[]> {
+  mkdirSync(folder, { recursive: true });
+  return within(url, async (client) => {
+    await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+    const tables = await tablesOf(client);
+    for (const table of tables) {
+      await client.query(`COPY (SELECT * FROM "${table}") TO '${join(folder, table)}' (FORMAT binary)`);
+    }
+    await client.query('COMMIT');
+    return tables;
+  });
+}
+
+/** Whatever the database held is gone; who is connected is cut off. */
+export async function restoreBackup(url: string, folder: string, tables: readonly string[]): Promise<void> {
+  const name = new URL(url).pathname.slice(1);
+  const server = new URL(url);
+  server.pathname = '/template1';
+  await within(server.href, async (client) => {
+    await client.query(`DROP DATABASE "${name}" WITH (FORCE)`);
+    await client.query(`CREATE DATABASE "${name}" TEMPLATE template0`);
+  });
+  await migrate({ url, ca: undefined });
+  await within(url, async (client) => {
+    // Rows come table by table: what refers to another may come before it.
+    await client.query(`SET session_replication_role = replica`);
+    for (const table of tables) {
+      await client.query(`COPY "${table}" FROM '${join(folder, table)}' (FORMAT binary)`);
+    }
+  });
+}

@@ -1,0 +1,150 @@
+import { fromPublicId } from '@gwk/core/ids';
+import { join } from 'node:path';
+import { createClient } from 'redis';
+import { restoreBackup, takeBackup } from './harness/backup.js';
+import type { Gateway } from './harness/gateway.js';
+import { openStage, type Stage } from './harness/stage.js';
+import { chatOf, phoneOf } from './harness/traffic.js';
+import { until } from './harness/wait.js';
+
+/** docs/operate.md, Backup and restore: as it is written there, on real processes. */
+describe('a gateway whose database is lost and restored from a backup', () => {
+  let stage: Stage;
+  let gateway: Gateway;
+  beforeAll(async () => {
+    stage = await openStage('restore', { ownPostgres: true, ownRedis: true });
+    ({ gateway } = stage);
+  }, 120_000);
+  afterAll(() => stage?.close(), 60_000);
+
+  const send = (text: string, conversation: number) =>
+    stage.customer.client.acceptedText(stage.instance.id, phoneOf(conversation), text);
+  const arrived = async (...texts: string[]) => {
+    const all = (await gateway.network.stanzas()).map(({ text }) => text);
+    return texts.every((text) => all.includes(text));
+  };
+  const left = async (id: string) =>
+    ['sent', 'delivered', 'read'].includes((await stage.customer.client.message(id)).status);
+
+  test('sends nothing twice, runs one engine for a number, and keeps what the backup has', async () => {
+    const { client } = stage.customer;
+    const before = await send('left before the backup', 1);
+    await until(() => left(before.id), { what: 'the first leaves' });
+
+    // One of which nobody knows whether it has left, and one that waits behind it.
+    await gateway.network.setRule({ hold: true }, chatOf(phoneOf(2)));
+    const doubtful = await send('in doubt at the backup', 2);
+    const waiting = await send('waiting at the backup', 2);
+    await until(() => arrived('in doubt at the backup'), { what: 'it was given to the network' });
+    const folder = join(gateway.folder, 'backup');
+    const tables = await takeBackup(gateway.settings.databaseUrl, folder);
+
+    await gateway.network.setRule({}, chatOf(phoneOf(2)));
+    const after = await send('sent after the backup', 3);
+    for (const { id } of [doubtful, waiting, after]) {
+      await until(() => left(id), { what: 'all leave before the loss' });
+    }
+    const late = await client.connectedInstance('made after the backup');
+
+    // Engines first: then nothing is sent that the restored rows do not know of.
+    await gateway.operator.stop();
+    for (const program of [...gateway.workers, ...gateway.apis]) await program.stop();
+    await until(() => gateway.engines().length === 0, { what: 'no engine runs' });
+    await restoreBackup(gateway.settings.databaseUrl, folder, tables);
+    await gateway.gwk('restored');
+    const redis = createClient({ url: gateway.settings.redisUrl });
+    await redis.connect();
+    await redis.flushAll();
+    redis.destroy();
+    for (const program of [...gateway.apis, ...gateway.workers, gateway.operator]) await program.start();
+
+    await client.untilConnected(stage.instance.id);
+    for (const { id } of [doubtful, waiting]) {
+      await until(() => left(id), { what: 'what was on its way is concluded', timeoutMs: 90_000 });
+    }
+    const fresh = await send('sent after the restore', 2);
+    await until(() => left(fresh.id), { what: 'the restored gateway sends' });
+
+    // To the network a repeat under the same id is one message.
+    const stanzas = await gateway.network.stanzas();
+    const ids = Map.groupBy(stanzas, ({ text }) => text);
+    for (const [text, some] of ids) {
+      expect([text, new Set(some.map(({ waMessageId }) => waMessageId)).size]).toEqual([text, 1]);
+    }
+    const inChat = stanzas.filter(({ chat }) => chat === chatOf(phoneOf(2))).map(({ text }) => text);
+    expect(inChat.at(-1)).toBe('sent after the restore');
+    expect([...ids.keys()]).toEqual(
+      expect.arrayContaining(['in doubt at the backup', 'waiting at the backup', 'sent after the backup']),
+    );
+
+    // What came after the backup is lost to the database, and the resource that the cluster kept is a number again.
+    expect((await client.call('GET', `/v1/messages/${after.id}`)).status).toBe(404);
+    await client.untilConnected(late.id);
+    expect((await client.message(before.id)).status).toMatch(/delivered|read/);
+    await until(() => gateway.engines().length === 2, { what: 'one engine for each number' });
+    const epochs = new Map(stanzas.map(({ instanceId, epoch, n }) => [`${instanceId} ${n}`, epoch]));
+    const ours = fromPublicId('instance', stage.instance.id)!;
+    expect([...epochs].filter(([key]) => key.startsWith(ours)).length).toBeGreaterThan(4);
+  }, 240_000);
+});
+
+describe('a running gateway whose secrets are changed', () => {
+  let stage: Stage;
+  let gateway: Gateway;
+  beforeAll(async () => {
+    stage = await openStage('rotation');
+    ({ gateway } = stage);
+  }, 120_000);
+  afterAll(() => stage?.close(), 60_000);
+
+  const sends = async (text: string) => {
+    const { client } = stage.customer;
+    const { id } = await client.acceptedText(stage.instance.id, phoneOf(1), text);
+    await until(async () => ['sent', 'delivered', 'read'].includes((await client.message(id)).status), {
+      what: `${text}: a message leaves`,
+    });
+  };
+  const restart = async (kind: 'apis' | 'workers' | 'operator', env: Record<string, string>) => {
+    for (const program of kind === 'operator' ? [gateway.operator] : gateway[kind]) {
+      await program.stop();
+      Object.assign(program.options.env, env);
+      await program.start();
+    }
+  };
+
+  test("the operator's token: the API takes both, the operator turns to the new one, the old one ends", async () => {
+    const old = gateway.settings.operatorToken;
+    const token = 'a-new-token-of-the-operator-0123456789';
+    await restart('apis', { GWK_OPERATOR_TOKEN: `${old},${token}` });
+    await sends('the API takes both');
+    await restart('operator', { GWK_OPERATOR_TOKEN: `${token},${old}` });
+    const { client } = stage.customer;
+    await client.connectedInstance('made with the new token');
+    await restart('apis', { GWK_OPERATOR_TOKEN: token });
+    await client.untilConnected(stage.instance.id);
+    await sends('the old one is gone');
+    const refused = gateway.operatorClient();
+    await expect(refused.call('observe', { ids: [] })).rejects.toThrow(/unauthorized/);
+    refused.close();
+    gateway.settings.operatorToken = token;
+  }, 180_000);
+
+  test('another sealing key: API and worker refuse with the cure, and nothing is lost', async () => {
+    const [api] = gateway.apis;
+    const right = { GWK_SEALING_KEYS: gateway.settings.sealingKeys };
+    const wrong = { GWK_SEALING_KEYS: Buffer.alloc(32, 9).toString('base64') };
+    for (const program of [api!, gateway.workers[0]!]) {
+      await program.stop();
+      Object.assign(program.options.env, wrong);
+      await expect(program.start()).rejects.toThrow(/ended \(exit code 2\)/);
+      expect(program.lastLines()).toContain('Set GWK_SEALING_KEYS to the key that was in use');
+      await program.stop();
+    }
+    Object.assign(gateway.workers[0]!.options.env, right);
+    Object.assign(api!.options.env, right);
+    await gateway.workers[0]!.start();
+    await api!.start();
+    await stage.customer.client.untilConnected(stage.instance.id);
+    await sends('with the right key');
+  }, 180_000);
+});
