@@ -5,6 +5,7 @@ import { createLogger, type Logger } from '@gwk/core/log';
 import type { PolicyOverrides } from '@gwk/core/policy/policy';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { parseSealingKeys, Sealer, SealError } from '@gwk/core/sealing';
+import { tracing } from '@gwk/core/tracing/tracing';
 import { Registry } from 'prom-client';
 import { KeyDirectory } from './accounts/keys.js';
 import { RateLimiter } from './accounts/rate-limiter.js';
@@ -36,6 +37,8 @@ export interface RunningApi {
   stop(): Promise<void>;
 }
 
+/** What a stop takes beside the requests under way: balancers that turn away, calls of engines, traces. */
+const CLOSING_MS = 10_000;
 const CLUSTER_TURNS = 4;
 const CLUSTER_DEADLINE_MS = 4_000;
 
@@ -51,7 +54,7 @@ export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
       await (await starting.catch(() => undefined))?.stop();
       log.info('stopped');
     },
-    { exitWithParent: config.exitWithParent },
+    { exitWithParent: config.exitWithParent, timeoutMs: config.drainMs + CLOSING_MS },
   );
   try {
     const { port, internalPort } = await starting;
@@ -96,9 +99,11 @@ export async function startApi(config: ApiConfig, log: Logger, signal: AbortSign
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => (stopped ??= closeAll());
   try {
+    await tracing.start(config, 'gwk-api', log);
+    closers.push(() => tracing.stop());
     await untilUsable(db, sealer, log, signal);
     const mediaUrl = config.mediaUrl ?? config.baseUrl;
-    const media = await openMedia({ ...config, mediaUrl }, { db, sealer });
+    const media = await openMedia({ ...config, mediaUrl }, { db, sealer, log });
     closers.push(() => media.store.close());
     const services = makeServices(config, log, { db, sealer, media });
     closers.push(() => closeRedis(services.redis));

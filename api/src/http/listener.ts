@@ -28,7 +28,17 @@ export interface PublicListener {
  */
 const RED_MS = 500;
 const SILENCE_MS = 500;
-const DRAIN_MS = 10_000;
+/** What is under way then is answered (500, to be repeated), and the answer gets so long to leave. */
+const LAST_WORDS_MS = 2_000;
+
+/** Waits for it, and after its time does what makes it come. */
+async function closing(closed: Promise<void>, milliseconds: number, late: () => void): Promise<void> {
+  const timer = new AbortController();
+  const patience = sleep(milliseconds, 'late', { signal: timer.signal }).catch(() => undefined);
+  const outcome = await Promise.race([closed, patience]);
+  timer.abort();
+  if (outcome === 'late') late();
+}
 
 class Tier implements Observer {
   stopping = false;
@@ -46,6 +56,7 @@ class Tier implements Observer {
       health: health({
         db: services.db,
         redis: services.redis,
+        media: services.media.watch,
         registry: services.registry,
         draining: () => this.stopping,
       }),
@@ -75,10 +86,13 @@ export async function startPublicListener(services: Services): Promise<PublicLis
     server.once('error', reject);
     server.listen(config.port, config.host, resolve);
   });
-  return { port: (server.address() as AddressInfo).port, close: () => drain(server, tier) };
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () => drain(server, tier, config.drainMs),
+  };
 }
 
-async function drain(server: Server, tier: Tier): Promise<void> {
+async function drain(server: Server, tier: Tier, drainMs: number): Promise<void> {
   tier.stopping = true;
   await sleep(RED_MS);
   tier.closing = true;
@@ -86,9 +100,9 @@ async function drain(server: Server, tier: Tier): Promise<void> {
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   await Promise.race([closed, sleep(SILENCE_MS)]);
   server.closeIdleConnections();
-  const timer = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
+  await closing(closed, drainMs, () => tier.app.inFlight.giveUpAll());
+  await closing(closed, LAST_WORDS_MS, () => server.closeAllConnections());
   await closed;
-  clearTimeout(timer);
   server.close();
   tier.app.inFlight.stop();
   tier.log?.flush();

@@ -3,6 +3,9 @@ import type { workerSettings } from '@gwk/core/config/worker';
 import type { Logger } from '@gwk/core/log';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { HeartbeatSigns } from '../availability/heartbeat-signs.js';
+import { PrometheusSigns } from '../availability/prometheus-signs.js';
+import { tracing } from '@gwk/core/tracing/tracing';
 import { openDatabase } from '../database.js';
 import { monitorSweep } from '../interactive-status/monitor.js';
 import { Acceptor } from '../messages/accept/acceptor.js';
@@ -12,7 +15,7 @@ import { messageMetrics } from '../metrics/messages.js';
 import { storeMetrics } from '../metrics/stores.js';
 import { Doorbell } from '../messages/accept/doorbell.js';
 import { AddressGuard, guardedAgent } from '../net/guard.js';
-import { closeRedis, openRedis } from '../redis.js';
+import { closeRedis, openRedis, type Redis } from '../redis.js';
 import { readEnvironmentPolicy, untilUsable } from '../startup.js';
 import { backlogReader } from './backlog.js';
 import { Deliveries, type DeliveryDeps } from './delivery/deliveries.js';
@@ -29,7 +32,7 @@ import { releaseSweep } from './sweeps/release.js';
 import { partitionSweep, retentionSweep } from './sweeps/retention.js';
 import { resendSweep } from './sweeps/resend.js';
 import { ringAgainSweep } from './sweeps/ring-again.js';
-import { silenceSweep } from './sweeps/silence.js';
+import { signReader, silenceSweep, type SignReader } from './sweeps/silence.js';
 import { backoff, loop, type Sweep, type SweepDeps } from './sweeps/sweep.js';
 
 export type WorkerConfig = ConfigOf<typeof workerSettings>;
@@ -59,29 +62,35 @@ export async function startWorker(
     for (const close of closers.splice(0).reverse()) await close();
   };
   try {
+    await tracing.start(config, 'gwk-worker', log);
+    closers.push(() => tracing.stop());
     await untilUsable(db, sealer, log, signal);
     const redis = openRedis({ url: config.redisUrl, ca: config.redisCa, program: 'gwk-worker', log });
     closers.push(() => closeRedis(redis));
-    const doorbell = new Doorbell(redis, new RedisKeys(config.redisPrefix));
+    const keys = new RedisKeys(config.redisPrefix);
+    const doorbell = new Doorbell(redis, keys);
     const metrics: WorkerMetrics = new WorkerMetrics({
       inFlight: () => deliveries.inFlight,
       backlog: backlogReader(db),
     });
     messageMetrics.register(metrics.registry);
-    storeMetrics(metrics.registry, { db, redis });
     const deliveries = makeDeliveries(config, { db, sealer, log, metrics }, closers);
     const ended = new AbortController();
+    const deps = { db, sealer, doorbell, log };
+    const onResult = metrics.preparation.bind(metrics);
+    const media = await openWorkerMedia(config, { ...deps, onResult });
+    closers.push(() => media.stop());
+    storeMetrics(metrics.registry, { db, redis, media });
     const listener = await startHealthListener(config, {
       db,
       redis,
+      media: media.watch,
       registry: metrics.registry,
       draining: () => ended.signal.aborted,
     });
     closers.push(() => listener.close());
-    const deps = { db, sealer, doorbell, log };
-    const onResult = metrics.preparation.bind(metrics);
-    const media = await openWorkerMedia(config, { ...deps, onResult });
-    const all = [...sweepsOf(deps, config), ...monitorOf(deps, config), ...media.sweeps];
+    const readSigns = signsOf(config, { redis, keys, log, metrics });
+    const all = [...sweepsOf(deps, config, readSigns), ...monitorOf(deps, config), ...media.sweeps];
     const sweeps = all.map((sweep) =>
       loop(sweep, {
         log,
@@ -100,6 +109,15 @@ export async function startWorker(
     await stop();
     throw error;
   }
+}
+
+/** What is asked about engines that do not renew their lease. */
+function signsOf(
+  { prometheusUrl }: WorkerConfig,
+  { redis, keys, log, metrics }: { redis: Redis; keys: RedisKeys; log: Logger; metrics: WorkerMetrics },
+): SignReader {
+  const signs = prometheusUrl ? new PrometheusSigns(prometheusUrl) : new HeartbeatSigns(redis, keys);
+  return signReader(signs, { log, onRead: metrics.signsRead.bind(metrics) });
 }
 
 function makeDeliveries(
@@ -122,7 +140,7 @@ function makeDeliveries(
   return new Deliveries({ ...deps, guard, links, dispatcher, options });
 }
 
-function sweepsOf(deps: SweepDeps, config: WorkerConfig): Sweep[] {
+function sweepsOf(deps: SweepDeps, config: WorkerConfig, readSigns: SignReader): Sweep[] {
   return [
     refuseSweep(deps),
     optOutsSweep(deps),
@@ -130,7 +148,7 @@ function sweepsOf(deps: SweepDeps, config: WorkerConfig): Sweep[] {
     doubtSweep(deps, config.doubtAfterMs),
     releaseSweep(deps, readEnvironmentPolicy('GWK_WORKER_POLICY', config.environmentPolicy)),
     ringAgainSweep(deps),
-    silenceSweep(deps, new Observer()),
+    silenceSweep(deps, new Observer(), readSigns),
     abandonSweep(deps),
     pairingSweep(deps),
     resendSweep(deps),

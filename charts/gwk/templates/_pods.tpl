@@ -125,7 +125,24 @@ readinessProbe:
 {{- $_ := set $s "GWK_REDIS_PREFIX" $v.redis.prefix -}}
 {{- $_ := set $s "GWK_MEDIA_URL" (include "gwk.mediaUrl" .) -}}
 {{- if include "gwk.hasCa" .Values.redis -}}{{- $_ := set $s "GWK_REDIS_CA_FILE" "/var/run/gwk/secrets/redis-ca.crt" -}}{{- end -}}
+{{- $s = merge $s (include "gwk.tracingSettings" . | fromJson) -}}
 {{- include "gwk.databaseSettings" . | fromJson | merge $s | toJson -}}
+{{- end -}}
+
+{{- /* Traces, of all that messages pass; none where there is no collector. */ -}}
+{{- define "gwk.tracingSettings" -}}
+{{- $s := dict -}}
+{{- with .Values.monitoring.tracing -}}
+{{- if .endpoint -}}
+{{- $_ := set $s "OTEL_EXPORTER_OTLP_ENDPOINT" .endpoint -}}
+{{- $_ := set $s "OTEL_TRACES_SAMPLER" .sampler -}}
+{{- $_ := set $s "OTEL_TRACES_SAMPLER_ARG" .samplerArg -}}
+{{- $pairs := list -}}
+{{- range $name, $value := .resourceAttributes -}}{{- $pairs = append $pairs (printf "%s=%s" $name (urlquery $value | replace "+" "%20")) -}}{{- end -}}
+{{- $_ := set $s "OTEL_RESOURCE_ATTRIBUTES" (join "," $pairs) -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $s -}}
 {{- end -}}
 
 {{- /* How the database is reached. */ -}}
@@ -246,6 +263,11 @@ checksum/connections: {{ printf "%s %s" .Values.postgres.url .Values.redis.url |
 {{- if not $.Values.monitoring.instanceLabel }}
 {{- $switch := dict "name" "GWK_ENGINE_METRICS_INSTANCE" "value" "off" }}
 {{- $_ := set $whole "env" (append (default (list) $whole.env) $switch) }}
+{{- end }}
+{{- range $variable, $value := include "gwk.tracingSettings" $ | fromJson }}
+{{- if $value }}
+{{- $_ := set $whole "env" (append (default (list) $whole.env) (dict "name" $variable "value" $value)) }}
+{{- end }}
 {{- end }}
 {{ $name }}:
   {{- toYaml $whole | nindent 2 }}
