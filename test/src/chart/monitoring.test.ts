@@ -90,7 +90,7 @@ describeChart('what the chart gives Prometheus and Grafana', () => {
   });
 
   describe('traces, and availability from Prometheus', () => {
-    const asked = render(WAYS['traces, and availability from Prometheus']!);
+    const asked = () => render(WAYS['traces, and availability from Prometheus']!);
     const seen = {
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.monitoring:4318',
       OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
@@ -106,12 +106,12 @@ describeChart('what the chart gives Prometheus and Grafana', () => {
       told(podsOf(objects).get(`Deployment/gwk-${name}`)!.spec.containers[0]!.env as Env);
 
     test('API, workers and engines send traces; workers ask Prometheus', () => {
-      expect(toldPod(asked, 'api')).toEqual(seen);
-      expect(toldPod(asked, 'worker')).toEqual({
+      expect(toldPod(asked(), 'api')).toEqual(seen);
+      expect(toldPod(asked(), 'worker')).toEqual({
         ...seen,
         PROMETHEUS_URL: 'http://prometheus.monitoring:9090',
       });
-      const profiles = find(asked, 'ConfigMap', 'gwk-operator-profiles');
+      const profiles = find(asked(), 'ConfigMap', 'gwk-operator-profiles');
       const { default: profile } = parse((profiles['data'] as Record<string, string>)['profiles.yaml']!) as {
         default: { env: Env };
       };
