@@ -51,8 +51,14 @@ export const IMAGES = {
     description: 'gwk operator: Instance resources become engines; also gwk secrets',
     licenses: 'Apache-2.0',
     workspaces: ['core', 'operator'],
-    // It reads the configuration of kubectl, which there is none of inside a cluster.
-    without: ['@kubernetes/client-node', 'redis'],
+    // It reads the configuration of kubectl, which there is none of inside a cluster; and it has no traces.
+    without: [
+      '@kubernetes/client-node',
+      'redis',
+      '@opentelemetry/exporter-trace-otlp-proto',
+      '@opentelemetry/resources',
+      '@opentelemetry/sdk-trace',
+    ],
     files: [],
     hostPrograms: [],
     command: 'operator',

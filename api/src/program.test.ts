@@ -1,13 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { Agent, request } from 'node:http';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { ProblemBody } from '@gwk/core/problems';
 import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
 import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
 import { WrongSealingKey } from './key-check.js';
 import { until } from '@gwk/test/harness/wait';
 import { TestApi } from './testing/api.js';
+import { upload } from './testing/upload.js';
 
 let database: TestDatabase;
 let api: TestApi;
@@ -104,6 +108,27 @@ test('a stop under load loses no request: each is answered, or was never taken',
   expect(seen.refused).toBeGreaterThan(0);
   expect(seen.answered).toBeGreaterThan(answeredBefore);
 }, 20_000);
+
+test('a store of files that cannot be written to is told, and takes nothing else away', async () => {
+  const { key } = await api.key(await api.account());
+  // A file where a folder should be.
+  const GWK_MEDIA_FOLDER = join(api.mediaFolder, 'a-file');
+  await writeFile(GWK_MEDIA_FOLDER, '');
+  const replica = await api.addReplica({ GWK_MEDIA_FOLDER });
+  const base = `http://127.0.0.1:${replica.port}`;
+  const ready = await fetch(`${base}/readyz`);
+  expect(ready.status).toBe(200);
+  expect(await ready.json()).toMatchObject({
+    status: 'ok',
+    checks: { postgres: 'ok', media: 'not-writable' },
+  });
+  expect(await (await fetch(`${base}/metrics`)).text()).toMatch(/^gwk_media_store_writable 0$/m);
+  const client = api.client(key, replica.port);
+  expect((await client.call('GET', '/v1/instances')).status).toBe(200);
+  const answer = await upload<ProblemBody>(client, [{ name: 'file', filename: 'a.txt', content: 'a file' }]);
+  expect([answer.status, answer.body.type.split('/').at(-1)]).toEqual([500, 'internal-error']);
+  await replica.stop();
+});
 
 test('a silent connection does not hold a stop up', async () => {
   const { key } = await api.key(await api.account());

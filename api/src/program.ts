@@ -5,6 +5,7 @@ import { createLogger, type Logger } from '@gwk/core/log';
 import type { PolicyOverrides } from '@gwk/core/policy/policy';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { parseSealingKeys, Sealer, SealError } from '@gwk/core/sealing';
+import { tracing } from '@gwk/core/tracing/tracing';
 import { Registry } from 'prom-client';
 import { KeyDirectory } from './accounts/keys.js';
 import { RateLimiter } from './accounts/rate-limiter.js';
@@ -43,6 +44,8 @@ export interface RunningApi {
   stop(): Promise<void>;
 }
 
+/** What a stop takes beside the requests under way: balancers that turn away, calls of engines, traces. */
+const CLOSING_MS = 10_000;
 const CLUSTER_TURNS = 4;
 const CLUSTER_DEADLINE_MS = 4_000;
 
@@ -58,7 +61,7 @@ export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
       await (await starting.catch(() => undefined))?.stop();
       log.info('stopped');
     },
-    { exitWithParent: config.exitWithParent },
+    { exitWithParent: config.exitWithParent, timeoutMs: config.drainMs + CLOSING_MS },
   );
   try {
     const { port, internalPort } = await starting;
@@ -103,10 +106,12 @@ export async function startApi(config: ApiConfig, log: Logger, signal: AbortSign
   let stopped: Promise<void> | undefined;
   const stop = (): Promise<void> => (stopped ??= closeAll());
   try {
+    await tracing.start(config, 'gwk-api', log);
+    closers.push(() => tracing.stop());
     await untilUsable(db, sealer, log, signal);
     await checkRoom(db, { pool: config.databasePool, setting: 'GWK_API_DATABASE_POOL', log });
     const mediaUrl = config.mediaUrl ?? config.baseUrl;
-    const media = await openMedia({ ...config, mediaUrl }, { db, sealer });
+    const media = await openMedia({ ...config, mediaUrl }, { db, sealer, log });
     closers.push(() => media.store.close());
     const services = makeServices(config, log, { db, sealer, media });
     watchEviction(services.redis, log);

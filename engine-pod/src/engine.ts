@@ -3,6 +3,7 @@ import type { Logger } from '@gwk/core/log';
 import { toPublicId } from '@gwk/core/public-ids';
 import type { EngineClient } from '@gwk/core/protocol/internal-client';
 import type { Outcome, StateChange } from '@gwk/core/protocol/engine';
+import { tracing } from '@gwk/core/tracing/tracing';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { Changes } from './changes.js';
 import { Connection } from './connection/connection.js';
@@ -65,6 +66,8 @@ export class Engine {
   readonly #rest = new Rest();
   readonly metrics: EngineMetrics;
   #ending: Promise<void> | undefined;
+  /** Of the bell that the next claim is made for. */
+  #traced: string | null = null;
 
   constructor(options: EngineOptions) {
     const { acquired, client, log } = options;
@@ -92,6 +95,7 @@ export class Engine {
       {
         state: () => this.#connection.state,
         held: () => this.#sender.held,
+        lanes: () => this.#sender.lanes,
         leaseMsLeft: () => this.#lease.msLeft,
         redisUp: () => this.#redis.up,
       },
@@ -106,9 +110,17 @@ export class Engine {
     this.#claimer.start();
   }
 
-  /** By name, for readiness. Redis and the network are shown and not required: the engine lives through their loss. */
   get ready(): boolean {
     return this.#lease.valid;
+  }
+
+  /** By name. Redis and the network are shown and not required: the engine lives through their loss. */
+  get checks(): Record<string, string> {
+    return {
+      lease: this.#lease.valid ? 'ok' : 'not-held',
+      redis: this.#redis.up ? 'ok' : 'unreachable',
+      number: this.#connection.state,
+    };
   }
 
   /**
@@ -279,7 +291,10 @@ export class Engine {
       open: () => this.#gate.open,
       room: () => this.#sender.room,
       claim: async (claim_id, limit) => {
-        const { messages } = await this.#port.insist('claims', { claim_id, limit });
+        const span = tracing.child('claim', this.#traced, { kind: 'client' });
+        this.#traced = null;
+        const asked = this.#port.insist('claims', { claim_id, limit }, span.traceparent);
+        const { messages } = await asked.finally(() => span.end());
         this.metrics.claimed();
         return messages;
       },
@@ -301,6 +316,8 @@ export class Engine {
       restoreUser: async () => void (await this.#port.call('redis-user', {})),
       ring: () => this.#claimer.heard(),
       keep: (messageId, entry) => this.#sender.keepBell(messageId, entry),
+      heard: (rungAt) => this.metrics.heard(rungAt),
+      traced: (traceparent) => (this.#traced = traceparent),
       heartbeat: () => ({
         epoch: acquired.epoch,
         pod,

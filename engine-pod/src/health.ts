@@ -5,8 +5,11 @@ import { LISTENER_LIMITS } from '@gwk/core/listener-limits';
 import { http } from '@gwk/core/node-http';
 
 export interface Checks {
-  /** Each check by its name. An engine that is not ready is not broken: it may be waiting for its lease. */
-  ready: () => Record<string, boolean>;
+  /**
+   * Each check by its name. An engine that is not ready is not broken: it may be waiting for its lease. What it lives
+   * without, Redis and the network, is shown and not required.
+   */
+  ready: () => { ready: boolean; checks: Record<string, string> };
   metrics: () => Promise<string>;
 }
 
@@ -36,10 +39,10 @@ export class HealthListener {
 async function respond(checks: Checks, url: string, response: ServerResponse): Promise<void> {
   switch (url.split('?', 1)[0]) {
     case '/livez':
-      return json(response, 200, { ok: true });
+      return json(response, 200, { status: 'ok' });
     case '/readyz': {
-      const named = checks.ready();
-      return json(response, Object.values(named).every(Boolean) ? 200 : 503, { checks: named });
+      const { ready, checks: named } = checks.ready();
+      return json(response, ready ? 200 : 503, { status: ready ? 'ok' : 'unavailable', checks: named });
     }
     case '/metrics':
       response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' });

@@ -1,7 +1,8 @@
 import { createRequire } from 'node:module';
 import type * as client from 'prom-client';
 import { ENGINE_METRICS } from '@gwk/core/metrics/engine';
-import { gauge, type Metric } from '@gwk/core/metrics/metric';
+import { observed, observedBy } from '@gwk/core/metrics/observed';
+import { counter, gauge, type Metric } from '@gwk/core/metrics/metric';
 import type { StateChange } from '@gwk/core/protocol/engine';
 import { INSTANCE_STATES, type InstanceState } from '@gwk/core/states';
 
@@ -13,16 +14,25 @@ const Counter = require('prom-client/lib/counter') as typeof client.Counter;
 const Gauge = require('prom-client/lib/gauge') as typeof client.Gauge;
 const Histogram = require('prom-client/lib/histogram') as typeof client.Histogram;
 
-/** As the default metrics of the other programs have it, which an engine does not load. */
+/** As the default metrics of the other programs have them, which an engine does not load. */
 const RESIDENT_MEMORY = gauge({
   name: 'process_resident_memory_bytes',
   help: 'Resident memory size in bytes.',
+});
+const CPU_SECONDS = counter({
+  name: 'process_cpu_seconds_total',
+  help: 'Total user and system CPU time spent in seconds.',
+});
+const STARTED_AT = gauge({
+  name: 'process_start_time_seconds',
+  help: 'Start time of the process since unix epoch in seconds.',
 });
 
 /** Read when metrics are asked for. */
 export interface MetricSources {
   state: () => InstanceState;
   held: () => number;
+  lanes: () => number;
   leaseMsLeft: () => number;
   redisUp: () => boolean;
 }
@@ -38,6 +48,7 @@ export class EngineMetrics {
   readonly #disconnections: client.Counter<'reason'>;
   readonly #received: client.Counter;
   readonly #storeSeconds: client.Histogram;
+  readonly #bellSeconds: client.Histogram;
 
   /** @param instanceId null: the series of the number do not name it */
   constructor(instanceId: string | null, sources: MetricSources) {
@@ -50,11 +61,13 @@ export class EngineMetrics {
     this.#disconnections = new Counter({ ...ENGINE_METRICS.disconnections, registers });
     this.#received = new Counter({ ...ENGINE_METRICS.received, registers });
     this.#storeSeconds = new Histogram({ ...ENGINE_METRICS.storeSeconds, registers });
+    this.#bellSeconds = new Histogram({ ...ENGINE_METRICS.bellSeconds, registers });
     this.#ofNumber(instanceId === null ? {} : { instance_id: instanceId }, sources.state);
     this.#gauge(ENGINE_METRICS.held, sources.held);
+    this.#gauge(ENGINE_METRICS.lanes, sources.lanes);
     this.#gauge(ENGINE_METRICS.lease, () => Math.round(sources.leaseMsLeft() / 1000));
     this.#gauge(ENGINE_METRICS.redisUp, () => (sources.redisUp() ? 1 : 0));
-    this.#gauge(RESIDENT_MEMORY, () => process.memoryUsage.rss());
+    this.#ofProcess();
   }
 
   text(): Promise<string> {
@@ -64,6 +77,11 @@ export class EngineMetrics {
   concluded(conclusion: string, ms: number): void {
     this.#concluded.inc({ conclusion });
     this.#seconds.observe(ms / 1000);
+  }
+
+  /** @param rungAt by the clock of Redis, which need not be that of this machine */
+  heard(rungAt: number): void {
+    this.#bellSeconds.observe(Math.max(0, Date.now() - rungAt) / 1000);
   }
 
   doubted(): void {
@@ -99,22 +117,25 @@ export class EngineMetrics {
         this.set(own, state() === 'connected' ? 1 : 0);
       },
     });
-    new Gauge({
-      ...ENGINE_METRICS.state,
-      registers,
+    const states = () => Object.fromEntries(INSTANCE_STATES.map((each) => [each, each === state() ? 1 : 0]));
+    new Gauge({ ...observedBy(ENGINE_METRICS.state, states, own), registers });
+  }
+
+  #ofProcess(): void {
+    this.#gauge(RESIDENT_MEMORY, () => process.memoryUsage.rss());
+    this.#gauge(STARTED_AT, () => performance.timeOrigin / 1000);
+    new Counter({
+      ...CPU_SECONDS,
+      registers: [this.#registry],
       collect() {
-        for (const each of INSTANCE_STATES) this.set({ ...own, state: each }, each === state() ? 1 : 0);
+        const { user, system } = process.cpuUsage();
+        this.reset();
+        this.inc((user + system) / 1e6);
       },
     });
   }
 
   #gauge(metric: Metric<never>, read: () => number): void {
-    new Gauge({
-      ...metric,
-      registers: [this.#registry],
-      collect() {
-        this.set(read());
-      },
-    });
+    new Gauge({ ...observed(metric, read), registers: [this.#registry] });
   }
 }

@@ -3,6 +3,7 @@ import { engineSettings } from '@gwk/core/config/engine';
 import { ConfigError, loadConfig, type ConfigOf } from '@gwk/core/config/load';
 import { onShutdown } from '@gwk/core/lifecycle';
 import { createLogger, type Logger } from '@gwk/core/log';
+import { tracing } from '@gwk/core/tracing/tracing';
 import { EngineClient } from '@gwk/core/protocol/internal-client';
 import type { Networks } from './driver/create.js';
 import { Engine } from './engine.js';
@@ -52,12 +53,16 @@ class RunningEngine {
       timeoutMs: CALL_TIMEOUT_MS,
     });
     this.#health = new HealthListener({
-      ready: () => ({ lease: this.#engine?.ready ?? false }),
+      ready: () => ({
+        ready: this.#engine?.ready ?? false,
+        checks: this.#engine?.checks ?? { lease: 'not-held' },
+      }),
       metrics: async () => (await this.#engine?.metrics.text()) ?? '',
     });
   }
 
   async start(): Promise<void> {
+    await tracing.start(this.#config, 'gwk-engine', this.#log);
     const port = await this.#health.listen(this.#config.host, this.#config.port);
     this.#log.info({ port }, 'waiting for the lease');
     this.#starting = this.#acquireAndStart();
@@ -69,6 +74,7 @@ class RunningEngine {
     this.#stopping.abort();
     await this.#starting;
     await this.#engine?.stop();
+    await tracing.stop();
     this.#client.close();
     this.#health.close();
   }

@@ -1,4 +1,5 @@
 import type { Metric } from '@gwk/core/metrics/metric';
+import { observed, observedBy } from '@gwk/core/metrics/observed';
 import { OPERATOR_METRICS } from '@gwk/core/metrics/operator';
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { Cluster, Pod } from './cluster/cluster.js';
@@ -15,13 +16,7 @@ export interface Watched {
 
 /** What is looked at when Prometheus asks. */
 export function observedGauge(registry: Registry, metric: Metric<never>, read: () => number): void {
-  new Gauge({
-    ...metric,
-    registers: [registry],
-    collect() {
-      this.set(read());
-    },
-  });
+  new Gauge({ ...observed(metric, read), registers: [registry] });
 }
 
 /** Read when asked for; counting costs nothing while nobody asks. */
@@ -44,29 +39,20 @@ export function operatorMetrics({ cluster, controller, unreadable }: Watched): R
 }
 
 function upgrades({ rollout }: Controller, registry: Registry): void {
-  new Gauge({
-    ...OPERATOR_METRICS.rollout,
-    registers: [registry],
-    collect() {
-      this.set({ state: 'moving' }, rollout.moving);
-      this.set({ state: 'waiting' }, rollout.waiting);
-    },
-  });
+  const amounts = () => ({ moving: rollout.moving, waiting: rollout.waiting });
+  new Gauge({ ...observedBy(OPERATOR_METRICS.rollout, amounts), registers: [registry] });
 }
 
 function podsByPhase(cluster: Cluster, registry: Registry): void {
-  new Gauge({
-    ...OPERATOR_METRICS.pods,
-    registers: [registry],
-    collect() {
-      const counts = new Map<string, number>(PHASES.map((phase) => [phase, 0]));
-      for (const key of cluster.keys()) {
-        const { phase } = cluster.pod(key);
-        counts.set(phase, counts.get(phase)! + 1);
-      }
-      for (const [phase, count] of counts) this.set({ phase }, count);
-    },
-  });
+  const counted = () => {
+    const counts = new Map<string, number>(PHASES.map((phase) => [phase, 0]));
+    for (const key of cluster.keys()) {
+      const { phase } = cluster.pod(key);
+      counts.set(phase, counts.get(phase)! + 1);
+    }
+    return Object.fromEntries(counts);
+  };
+  new Gauge({ ...observedBy(OPERATOR_METRICS.pods, counted), registers: [registry] });
 }
 
 function conditions(cluster: Cluster, registry: Registry): void {

@@ -151,6 +151,15 @@ const instance = dashboard({
       }),
     ],
     [
+      lines('Lanes in use', { lanes: `max(gwk_engine_lanes${OWN})` }),
+      lines(
+        'Bells of Redis heard after',
+        {
+          p50: quantile(0.5, 'gwk_engine_bell_seconds', OWN),
+          p99: quantile(0.99, 'gwk_engine_bell_seconds', OWN),
+        },
+        SECONDS,
+      ),
       lines('Received', { messages: `sum(rate(gwk_engine_received_total${OWN}[5m]))` }, PER_SECOND),
       lines(
         'Keys stored in',

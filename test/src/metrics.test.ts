@@ -10,12 +10,12 @@ const PROGRAMS = {
   api: [
     '`gwk api`',
     '`gwk api` and `gwk worker`: messages',
-    '`gwk api` and `gwk worker`: Postgres and Redis',
+    '`gwk api` and `gwk worker`: Postgres, Redis and files',
   ],
   worker: [
     '`gwk worker`',
     '`gwk api` and `gwk worker`: messages',
-    '`gwk api` and `gwk worker`: Postgres and Redis',
+    '`gwk api` and `gwk worker`: Postgres, Redis and files',
   ],
   operator: ['`gwk operator`'],
   engine: ['`gwk engine`'],
@@ -62,6 +62,9 @@ describe('metrics of a gateway that works', () => {
     expect(engine.value('gwk_engine_messages_total', { conclusion: 'sent' })).toBe(1);
     expect(engine.value('gwk_instance_connected', { instance_id: instance.id })).toBe(1);
     expect(engine.value('gwk_engine_connections_total')).toBe(1);
+    expect(engine.value('gwk_engine_bell_seconds_count')).toBeGreaterThan(0);
+    expect(engine.value('gwk_engine_lanes')).toBe(0);
+    expect(engine.value('process_cpu_seconds_total')).toBeGreaterThan(0);
   }, 60_000);
 
   test('what waits is told by the worker from Postgres, and connections by whoever holds them', async () => {
@@ -81,6 +84,7 @@ describe('metrics of a gateway that works', () => {
       expect(seen.value('gwk_database_pool_connections', { state: 'idle' })).toBeGreaterThanOrEqual(0);
       expect(seen.value('gwk_database_pool_limit')).toBeGreaterThan(0);
       expect(seen.value('gwk_redis_ping_seconds')).toBeLessThan(1);
+      expect(seen.value('gwk_media_store_writable')).toBe(1);
     }
   }, 60_000);
 

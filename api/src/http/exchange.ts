@@ -20,6 +20,8 @@ export interface Exchange extends Request {
   workingSince: number;
   /** For the access log: what the request made or named. */
   subject: string | null;
+  /** Of the request's own span; null where its trace is not kept. */
+  traceparent: string | null;
   /** Why the answer was a refusal, for the access log. */
   refusal: string | null;
 }

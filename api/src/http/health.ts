@@ -2,15 +2,23 @@ import type { ServerResponse } from 'node:http';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { Registry } from 'prom-client';
 import type { Database } from '../database.js';
+import type { StoreWatch } from '../media/store/watch.js';
 import type { Redis } from '../redis.js';
+import { within } from '../within.js';
 
 /**
- * /livez: the process turns. /readyz: it can serve; red without Postgres, green without Redis, which only delays.
- * /metrics: for Prometheus. No key, no counting, nothing of the public interface.
+ * /livez: the process turns. /readyz: it can serve, with every check by its name. /metrics: for Prometheus. No key, no
+ * counting, nothing of the public interface.
+ *
+ * Red without Postgres, and while stopping. Green, and told, without what only a part of the work needs: Redis, whose
+ * loss delays; and the store of files, which all replicas share. Red for its sake would take every replica away at
+ * once, and with them texts, reads and engines that need no file; only uploads would fail, which answer for
+ * themselves (500, to be repeated). It is for an alert (GwkMediaStoreAway) to call somebody.
  */
 export interface HealthOptions {
   db: Database;
   redis: Redis;
+  media: Pick<StoreWatch, 'writable'>;
   /** Where /metrics is not shown: null. */
   registry: Registry | null;
   draining: () => boolean;
@@ -41,17 +49,23 @@ export function health(options: HealthOptions): RequestHandler {
 }
 
 async function readiness(
-  { redis, draining }: HealthOptions,
+  { redis, media, draining }: HealthOptions,
   postgres: () => Promise<boolean>,
   res: ServerResponse,
 ): Promise<void> {
+  const [answers, writable] = await Promise.all([postgres(), within(writableOf(media), CHECK_MS)]);
   const checks = {
-    postgres: (await postgres()) ? 'ok' : 'unreachable',
+    postgres: answers ? 'ok' : 'unreachable',
+    media: writable ? 'ok' : 'not-writable',
     redis: redis.isReady ? 'ok' : 'unreachable',
     process: draining() ? 'stopping' : 'ok',
   };
   const ready = checks.postgres === 'ok' && checks.process === 'ok';
   return sendJson(res, ready ? 200 : 503, { status: ready ? 'ok' : 'unavailable', checks });
+}
+
+async function writableOf(media: HealthOptions['media']): Promise<void> {
+  if (!(await media.writable())) throw new Error('not writable');
 }
 
 function sharedCheck(look: () => Promise<unknown>): () => Promise<boolean> {
@@ -65,18 +79,6 @@ function sharedCheck(look: () => Promise<unknown>): () => Promise<boolean> {
     }
     return last;
   };
-}
-
-function within(work: Promise<unknown>, milliseconds: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(false), milliseconds);
-    work
-      .then(
-        () => resolve(true),
-        () => resolve(false),
-      )
-      .finally(() => clearTimeout(timer));
-  });
 }
 
 async function sendJson(res: ServerResponse, status: number, body: unknown): Promise<void> {

@@ -31,6 +31,12 @@ export class InFlight {
     this.#requests.delete(req);
   }
 
+  /** The process ends: whoever still waits hears that it is to be asked again. */
+  giveUpAll(): void {
+    for (const [req, res] of this.#requests)
+      this.giveUp(req, res, new Problem('internal-error', { retryAfter: 1 }));
+  }
+
   stop(): void {
     clearInterval(this.#timer);
   }

@@ -29,7 +29,17 @@ export interface PublicListener {
  */
 const RED_MS = 500;
 const SILENCE_MS = 500;
-const DRAIN_MS = 10_000;
+/** What is under way then is answered (500, to be repeated), and the answer gets so long to leave. */
+const LAST_WORDS_MS = 2_000;
+
+/** Waits for it, and after its time does what makes it come. */
+async function closing(closed: Promise<void>, milliseconds: number, late: () => void): Promise<void> {
+  const timer = new AbortController();
+  const patience = sleep(milliseconds, 'late', { signal: timer.signal }).catch(() => undefined);
+  const outcome = await Promise.race([closed, patience]);
+  timer.abort();
+  if (outcome === 'late') late();
+}
 
 class Tier implements Observer {
   stopping = false;
@@ -60,8 +70,8 @@ class Tier implements Observer {
     return startHealthListener({ host, port }, { ...this.#health(services), registry });
   }
 
-  #health({ db, redis }: Services): Omit<HealthOptions, 'registry'> {
-    return { db, redis, draining: () => this.stopping };
+  #health({ db, redis, media }: Services): Omit<HealthOptions, 'registry'> {
+    return { db, redis, media: media.watch, draining: () => this.stopping };
   }
 
   answered(req: Exchange, status: number): void {
@@ -85,7 +95,7 @@ export async function startPublicListener(services: Services): Promise<PublicLis
   });
   const metrics = await tier.showMetrics(services);
   const close = async (): Promise<void> => {
-    await drain(server, tier);
+    await drain(server, tier, config.drainMs);
     await metrics?.close();
   };
   try {
@@ -100,7 +110,7 @@ export async function startPublicListener(services: Services): Promise<PublicLis
   return { port: (server.address() as AddressInfo).port, close };
 }
 
-async function drain(server: Server, tier: Tier): Promise<void> {
+async function drain(server: Server, tier: Tier, drainMs: number): Promise<void> {
   tier.stopping = true;
   await sleep(RED_MS);
   tier.closing = true;
@@ -108,9 +118,9 @@ async function drain(server: Server, tier: Tier): Promise<void> {
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   await Promise.race([closed, sleep(SILENCE_MS)]);
   server.closeIdleConnections();
-  const timer = setTimeout(() => server.closeAllConnections(), DRAIN_MS);
+  await closing(closed, drainMs, () => tier.app.inFlight.giveUpAll());
+  await closing(closed, LAST_WORDS_MS, () => server.closeAllConnections());
   await closed;
-  clearTimeout(timer);
   server.close();
   tier.app.inFlight.stop();
   tier.log?.flush();

@@ -78,6 +78,8 @@ export interface Call<Q = unknown, B = unknown> {
   received: unknown;
   ifMatch: string | undefined;
   idempotencyKey: string | undefined;
+  /** What spans of its work go on from; null where no trace is kept. */
+  traceparent: string | null;
   requestId: string;
   /** Of idempotent operations: the id to create under. A repeat of a request that died finds what it made. */
   resourceId: string;

@@ -1,6 +1,7 @@
 import { fromPublicId, newUuid } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
 import type { RequestHandler } from 'express';
+import { tracing } from '@gwk/core/tracing/tracing';
 import { readJson } from './body.js';
 import type { Exchange, Reply } from './exchange.js';
 import { handleOnce } from './idempotent.js';
@@ -20,6 +21,7 @@ export function handlerOf(operation: Operation, services: Services, observer: Ob
     const req = request as Exchange;
     const res = response as Reply;
     req.operation = operation;
+    if (tracing.on) traceRequest(operation, req, res);
     mayCall(operation, req);
     const received = operation.receive && (await receive(operation.receive, req, services));
     try {
@@ -39,6 +41,20 @@ export function handlerOf(operation: Operation, services: Services, observer: Ob
     }
   };
   return methodHandler;
+}
+
+/** From its arrival until its answer has left. What a client names beyond the route is not told. */
+function traceRequest({ method, path }: Operation, req: Exchange, res: Reply): void {
+  const span = tracing.root(`${method} ${path}`, req.headers['traceparent'] as string | undefined, {
+    kind: 'server',
+    since: Date.now() - (performance.now() - req.arrivedAt),
+    attributes: { 'http.request.method': method, 'http.route': path },
+  });
+  req.traceparent = span.traceparent;
+  res.once('close', () => {
+    span.set({ 'http.response.status_code': res.statusCode });
+    span.end(res.statusCode >= 500 ? (req.refusal ?? 'error') : null);
+  });
 }
 
 async function receive(receiver: Receiver, req: Exchange, services: Services): Promise<unknown> {
@@ -86,6 +102,7 @@ function callOf(
     ifMatch: req.headers['if-match'],
     idempotencyKey: req.headers['idempotency-key'] as string | undefined,
     requestId: req.requestId,
+    traceparent: req.traceparent,
     // Where there is a key, the id is that of the first request with it.
     resourceId: operation.idempotent ? newUuid() : '',
     resumed: false,

@@ -82,6 +82,7 @@ function requestClass(app: Express): unknown {
     this.workingSince = 0;
     this.subject = null;
     this.refusal = null;
+    this.traceparent = null;
   }
   GatewayRequest.prototype = app.request;
   return GatewayRequest;

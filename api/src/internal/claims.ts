@@ -1,11 +1,14 @@
 import { Batcher } from '@gwk/core/batcher';
+import { timeOfUuid, toPublicId } from '@gwk/core/ids';
 import type { ClaimedMessage, EngineRequest, EngineResponse, LeaseName } from '@gwk/core/protocol/engine';
 import type { OutboundContent } from '@gwk/core/resources/message';
 import type { InteractiveMode, Rendering } from '@gwk/core/states';
+import { tracing } from '@gwk/core/tracing/tracing';
 import { chatOf } from '../events/emit.js';
 import { failMessages } from '../messages/changes/apply.js';
 import { openContent, openBuilt } from '../messages/content.js';
 import { readQuotes } from '../messages/quotes.js';
+import { readContexts } from '../tracing/contexts.js';
 import type { EngineCaller, InternalDeps } from './deps.js';
 import { isUndone } from './grouping.js';
 import { RefusalError, type Verdict } from './refusal.js';
@@ -81,7 +84,9 @@ export class Claims {
         else unreadable.push(row.message_id);
       }
     }
-    await this.#addQuotes(answers.flatMap(({ messages }) => messages));
+    const claimed = answers.flatMap(({ messages }) => messages);
+    if (tracing.on) await this.#addTraces(claimed);
+    await this.#addQuotes(claimed);
     await this.#fail(optedOut, 'opted_out');
     await this.#fail(unreadable, 'internal');
     return answers;
@@ -110,6 +115,25 @@ export class Claims {
         'a claimed message cannot be opened',
       );
       return null;
+    }
+  }
+
+  /** How long each has waited is a span of its own; what follows goes on from its acceptance. */
+  async #addTraces(messages: readonly ClaimedMessage[]): Promise<void> {
+    const contexts = await readContexts(
+      this.deps.database,
+      messages.map(({ message_id }) => message_id),
+    );
+    for (const message of messages) {
+      const { message_id, attempted_at } = message;
+      const traceparent = contexts.get(message_id);
+      if (traceparent === undefined) continue;
+      message.traceparent = traceparent;
+      const attributes = {
+        'gwk.message.id': toPublicId('message', message_id),
+        'gwk.message.attempted': attempted_at !== null,
+      };
+      tracing.child('queued', traceparent, { since: timeOfUuid(message_id), attributes }).end();
     }
   }
 

@@ -9,6 +9,7 @@ import type { AddressInfo } from 'node:net';
 import { HANDSHAKE_TIMEOUT_MS, LISTENER_LIMITS } from '@gwk/core/listener-limits';
 import { ENGINE_ROUTES } from '@gwk/core/protocol/engine';
 import { OPERATOR_ROUTES } from '@gwk/core/protocol/operator';
+import { tracing } from '@gwk/core/tracing/tracing';
 import type { z } from 'zod';
 import { Receiver } from '../inbound/receiver.js';
 import { Leases } from '../leases/leases.js';
@@ -74,9 +75,12 @@ export async function startInternalListener(deps: InternalDeps): Promise<Interna
     const began = performance.now();
     const path = pathOf(request);
     const route = routes.json.has(path) || routes.raw.has(path) ? path : 'none';
-    response.on('close', () =>
-      metrics?.observe(route, response.statusCode, (performance.now() - began) / 1000),
-    );
+    const { traceparent } = request.headers;
+    const span = tracing.child(`POST ${route}`, traceparent as string | undefined, { kind: 'server' });
+    response.on('close', () => {
+      metrics?.observe(route, response.statusCode, (performance.now() - began) / 1000);
+      span.end(response.statusCode >= 500 ? String(response.statusCode) : null);
+    });
     void respond(deps, routes, request, response);
   };
   const { internalTlsCert, internalTlsKey, internalHost, internalPort } = deps.config;

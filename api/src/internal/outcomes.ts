@@ -71,8 +71,9 @@ export class Outcomes {
       const messageId = found.get(place);
       if (messageId === undefined) return;
       const known = learnt.get(messageId);
+      const traceparent = 'traceparent' in outcome ? outcome.traceparent : undefined;
       if (known) known.findings.push(findingOf(outcome));
-      else learnt.set(messageId, { place, messageId, findings: [findingOf(outcome)] });
+      else learnt.set(messageId, { place, messageId, findings: [findingOf(outcome)], traceparent });
     });
     return [...learnt.values()];
   }

@@ -6,6 +6,7 @@ import {
   type PortWorld,
 } from '@gwk/test/harness/engine-port';
 import { EngineClient, InternalRefusal } from '@gwk/core/protocol/internal-client';
+import { newUuid } from '@gwk/core/ids';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 let port: PortWorld;
@@ -108,6 +109,54 @@ describe('a lease', () => {
     const next = await again(engine);
     expect(next.lease.epoch).toBe(2);
     expect(await refusalOf(renew(engine))).toBe('fenced');
+  });
+
+  const since = new Date(Date.now() - 3_600_000);
+  const intervals = async (instanceId: string) => {
+    const rows = await port.world.database.instanceState.findMany({
+      where: { instanceId },
+      orderBy: { since: 'asc' },
+    });
+    return rows.map(({ state, reason, since: at, endedAt }) => ({ state, reason, since: at, endedAt }));
+  };
+  const connectedEngine = async () => {
+    const engine = await (await port.addEngine({ state: 'connected', stateChangedAt: since })).acquire();
+    const data = { id: newUuid(), instanceId: engine.instanceId, state: 'connected', since };
+    await port.world.database.instanceState.create({ data });
+    return engine;
+  };
+
+  test('that passes on ends what a silent engine left: connected until its last renewal, connecting since', async () => {
+    const engine = await connectedEngine();
+    const { instanceId } = engine;
+    const lease = { renewedAt: new Date(Date.now() - 60_000), expiresAt: new Date(Date.now() - 15_000) };
+    await port.world.database.instanceLease.update({ where: { instanceId }, data: lease });
+    const next = await again(engine);
+    expect(await intervals(instanceId)).toEqual([
+      { state: 'connected', reason: null, since, endedAt: lease.renewedAt },
+      { state: 'connecting', reason: 'engine_silent', since: lease.renewedAt, endedAt: null },
+    ]);
+    expect(next.terms!.instance.state).toBe('connecting');
+  });
+
+  test('that was given back for an ended process ends it there', async () => {
+    const engine = await connectedEngine();
+    const { instanceId } = engine;
+    await ended(engine);
+    const lease = await port.world.database.instanceLease.findUniqueOrThrow({ where: { instanceId } });
+    await again(engine);
+    expect(await intervals(instanceId)).toMatchObject([
+      { state: 'connected', endedAt: lease.expiresAt },
+      { state: 'connecting', reason: 'engine_silent', since: lease.expiresAt },
+    ]);
+  });
+
+  test('told again to the holder who has not heard of it ends nothing', async () => {
+    const engine = await port.addEngine({ state: 'connected', stateChangedAt: since });
+    const holder = crypto.randomUUID();
+    const ask = () => engine.client.call('acquire', { pod: engine.pod, version: 'test', holder });
+    await ask();
+    expect((await ask()).instance.state).toBe('connected');
   });
 
   test('is had by one of many who ask at once', async () => {

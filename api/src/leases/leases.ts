@@ -5,6 +5,7 @@ import type { EngineRequest, EngineResponse, LeaseName } from '@gwk/core/protoco
 import type { PairingMethod } from '@gwk/core/resources/pairing';
 import type { InstanceKind, InstanceState } from '@gwk/core/states';
 import { openCommandKey } from '../instances/command-key.js';
+import { writeStates } from '../instances/state/write.js';
 import { isUndone } from '../internal/grouping.js';
 import type { EngineCaller, InternalDeps } from '../internal/deps.js';
 import { RefusalError, type Verdict } from '../internal/refusal.js';
@@ -30,6 +31,16 @@ interface RenewRow extends WantedRow {
 
 type Renewal = { verdict: Verdict } & EngineResponse<'renew'>;
 
+interface TakeRow {
+  outcome: 'acquired' | 'gone' | 'unauthorized' | 'lease-held';
+  new_epoch: number;
+  retry_after_ms: number;
+  /** Since when the engine before this one has been silent, where the number is said to be connected. */
+  silent_since: Date | null;
+}
+
+const TRANSACTION = { maxWait: 3_000, timeout: 10_000 };
+
 export class Leases {
   readonly #renewals: Batcher<RenewItem, Renewal>;
 
@@ -42,25 +53,41 @@ export class Leases {
 
   async acquire(caller: EngineCaller, request: EngineRequest<'acquire'>): Promise<EngineResponse<'acquire'>> {
     const holder = request.holder ?? randomUUID();
-    const [row] = await this.deps.database.$queryRaw<
-      {
-        outcome: 'acquired' | 'gone' | 'unauthorized' | 'lease-held';
-        new_epoch: number;
-        retry_after_ms: number;
-      }[]
-    >`SELECT * FROM gwk_acquire(${caller.instanceId}::uuid, ${caller.tokenId}::uuid, ${request.pod},
-        ${request.version}, ${holder}::uuid, ${this.deps.config.leaseMs}::integer)`;
-    if (row!.outcome === 'lease-held') {
-      throw new RefusalError('lease-held', { retry_after_ms: row!.retry_after_ms });
+    const row = await this.#take(caller, request, holder);
+    if (row.outcome === 'lease-held') {
+      throw new RefusalError('lease-held', { retry_after_ms: row.retry_after_ms });
     }
-    if (row!.outcome !== 'acquired') throw new RefusalError(row!.outcome);
-    const lease = { epoch: row!.new_epoch, holder };
+    if (row.outcome !== 'acquired') throw new RefusalError(row.outcome);
+    const lease = { epoch: row.new_epoch, holder };
     this.deps.log.info(
       { instance: caller.instanceId, pod: caller.pod, epoch: lease.epoch },
       'lease acquired',
     );
     const redis = await this.redisUsers.grant(caller.instanceId, lease);
     return this.#terms(caller.instanceId, lease, redis);
+  }
+
+  /**
+   * The epoch, and the end of the one before it where that fell silent while it was connected: between its last sign
+   * of life and this moment nobody was.
+   */
+  #take(
+    { instanceId, tokenId }: EngineCaller,
+    request: EngineRequest<'acquire'>,
+    holder: string,
+  ): Promise<TakeRow> {
+    const { database, sealer, config } = this.deps;
+    return database.$transaction(async (tx) => {
+      const [row] = await tx.$queryRaw<TakeRow[]>`
+        SELECT * FROM gwk_acquire(${instanceId}::uuid, ${tokenId}::uuid, ${request.pod}, ${request.version},
+          ${holder}::uuid, ${config.leaseMs}::integer)`;
+      const at = row!.silent_since;
+      if (at) {
+        const news = { state: 'connecting', at, reason: 'engine_silent' } as const;
+        await writeStates(tx, sealer, instanceId, [news]);
+      }
+      return row!;
+    }, TRANSACTION);
   }
 
   async #terms(instanceId: string, lease: LeaseName, redis: EngineRedis): Promise<EngineResponse<'acquire'>> {

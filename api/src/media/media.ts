@@ -1,25 +1,29 @@
+import type { Logger } from '@gwk/core/log';
 import type { Sealer } from '@gwk/core/sealing';
 import type { Queryable } from '../database.js';
 import { MediaFiles } from './files.js';
 import { MediaLinks } from './links.js';
 import { openMediaStore, type MediaStoreConfig } from './store/open-store.js';
 import type { MediaStore } from './store/store.js';
+import { StoreWatch } from './store/watch.js';
 
 /** Files, and links to them: one of each in a process. */
 export interface Media {
   store: MediaStore;
   files: MediaFiles;
   links: MediaLinks;
+  watch: StoreWatch;
 }
 
 export async function openMedia(
   config: MediaStoreConfig & { mediaUrl: string },
-  { db, sealer }: { db: Queryable; sealer: Sealer },
+  { db, sealer, log }: { db: Queryable; sealer: Sealer; log: Logger },
 ): Promise<Media> {
   const store = await openMediaStore(config);
   return {
     store,
     files: new MediaFiles({ db, sealer, store }),
     links: new MediaLinks(sealer, config.mediaUrl),
+    watch: new StoreWatch(store, log),
   };
 }

@@ -9,12 +9,14 @@ import { openMedia } from './media.js';
 import { Fetcher } from './prepare/fetcher.js';
 import { Preparer, type PreparerDeps } from './prepare/preparer.js';
 import { mediaSweep, storeSweep } from './retention.js';
+import type { StoreWatch } from './store/watch.js';
 import { findFfmpeg, isUsable } from './tools/find-ffmpeg.js';
 import { Tools } from './tools/run.js';
 
 /** What a worker does about media: prepares messages, and ends files. */
 export interface WorkerMedia {
   sweeps: Sweep[];
+  watch: StoreWatch;
   stop(): Promise<void>;
 }
 
@@ -30,7 +32,7 @@ const USER_AGENT = 'gwk-media/1';
 type Deps = SweepDeps & Pick<PreparerDeps, 'onResult'>;
 
 export async function openWorkerMedia(config: Config, deps: Deps): Promise<WorkerMedia> {
-  const { store, files } = await openMedia(config, deps);
+  const { store, files, watch } = await openMedia(config, deps);
   const guard = new AddressGuard({
     loopback: config.loopbackMedia,
     forbiddenRanges: config.forbiddenRanges,
@@ -54,15 +56,18 @@ export async function openWorkerMedia(config: Config, deps: Deps): Promise<Worke
     fetchMs: config.mediaFetchMs,
     options: { concurrency: config.mediaConcurrency, decodeMs: config.mediaDecodeMs },
   });
+  let stopped: Promise<void> | undefined;
+  const stop = async (): Promise<void> => {
+    await preparer.stop();
+    await dispatcher.destroy();
+    store.close();
+    await rm(folder, { recursive: true, force: true });
+  };
   const prepare = { name: 'prepare', everyMs: PREPARE_EVERY_MS, pass: () => preparer.pass() };
   return {
+    watch,
     sweeps: [prepare, mediaSweep(deps), storeSweep(deps, store)],
-    async stop() {
-      await preparer.stop();
-      await dispatcher.destroy();
-      store.close();
-      await rm(folder, { recursive: true, force: true });
-    },
+    stop: () => (stopped ??= stop()),
   };
 }
 

@@ -47,8 +47,8 @@ export const messageOperations = [
       'policy-mass-send-blocked',
       'policy-new-contacts-limit',
     ],
-    async handle({ body, idempotencyKey, caller, services, note }) {
-      const accepted = await services.acceptor.accept({ body, idempotencyKey }, caller);
+    async handle({ body, idempotencyKey, traceparent, caller, services, note }) {
+      const accepted = await services.acceptor.accept({ body, idempotencyKey, traceparent }, caller);
       note(idIn(accepted.body));
       if (accepted.replayed) return { status: 202, body: accepted.body, headers: REPLAYED };
       return { status: 202, body: accepted.body };

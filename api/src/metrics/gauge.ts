@@ -1,4 +1,5 @@
 import type { Metric } from '@gwk/core/metrics/metric';
+import { observed, observedBy } from '@gwk/core/metrics/observed';
 import { Gauge, type Registry } from 'prom-client';
 
 /** What is looked at when Prometheus asks; NaN where it cannot be seen. */
@@ -7,13 +8,7 @@ export function observedGauge(
   metric: Metric<never>,
   read: () => number | Promise<number>,
 ): void {
-  new Gauge({
-    ...metric,
-    registers: [registry],
-    async collect() {
-      this.set(await read());
-    },
-  });
+  new Gauge({ ...observed(metric, read), registers: [registry] });
 }
 
 /** The same, with one series for each value of its label. */
@@ -22,13 +17,5 @@ export function observedGauges<Label extends string>(
   metric: Metric<Label>,
   read: () => Record<string, number> | Promise<Record<string, number>>,
 ): void {
-  const [label] = metric.labelNames;
-  new Gauge({
-    ...metric,
-    registers: [registry],
-    async collect() {
-      for (const [value, amount] of Object.entries(await read()))
-        this.set({ [label!]: value } as Record<Label, string>, amount);
-    },
-  });
+  new Gauge<Label>({ ...observedBy(metric, read), registers: [registry] });
 }

@@ -14,8 +14,8 @@ const READ_GRACE = '1 hour';
 const REPLY_GRACE = '1 day';
 /** Failures that tell nothing of the number: it was out, or somebody changed their mind. */
 const NEUTRAL_FAILURES = ['canceled', 'opted_out', 'not_connected', 'not_paired', 'expired'];
-/** Connections that were not lost but ended: by an engine's stop or move, or on request. */
-const ORDERLY_ENDS = ['engine_stopped', 'engine_silent', 'restart'];
+/** Connections that were not lost but ended: by an engine's stop or move, by an API out of reach, or on request. */
+const ORDERLY_ENDS = ['engine_stopped', 'engine_silent', 'lease_unconfirmed', 'restart'];
 
 type Counted = Pick<HealthFacts, 'sent' | 'delivered' | 'readable' | 'read' | 'failed' | 'contacts'>;
 type Contacted = Pick<HealthFacts, 'newContacts' | 'newContactsWhoReplied' | 'newContactsToday'>;

@@ -142,6 +142,7 @@ test('lost connections count, orderly ends do not; a ban of late is remembered',
   const states = [
     ...Array.from({ length: 6 }, () => ({ state: 'disconnected', reason: 'connection_lost' })),
     { state: 'disconnected', reason: 'engine_stopped' },
+    { state: 'disconnected', reason: 'lease_unconfirmed' },
     { state: 'disconnected', reason: 'restart' },
     { state: 'banned', reason: '403' },
   ];

@@ -22,10 +22,11 @@ export interface Observed {
 export class WorkerMetrics implements DeliveryMetrics {
   readonly registry = new Registry();
   readonly #attempts: Counter<'verdict'>;
-  readonly #latency: Histogram;
+  readonly #latency: Histogram<'verdict'>;
   readonly #sweeps: Counter<'sweep' | 'result'>;
   readonly #swept: Counter<'sweep'>;
   readonly #preparations: Counter<'result'>;
+  readonly #signReads: Counter<'source' | 'result'>;
 
   constructor({ inFlight, backlog }: Observed) {
     const registers = [this.registry];
@@ -35,17 +36,22 @@ export class WorkerMetrics implements DeliveryMetrics {
     this.#sweeps = new Counter({ ...WORKER_METRICS.sweeps, registers });
     this.#swept = new Counter({ ...WORKER_METRICS.swept, registers });
     this.#preparations = new Counter({ ...WORKER_METRICS.preparations, registers });
+    this.#signReads = new Counter({ ...WORKER_METRICS.signReads, registers });
     observedGauge(this.registry, WORKER_METRICS.callsInFlight, inFlight);
     backlogGauges(this.registry, backlog);
   }
 
   concluded({ verdict, latencyMs }: Conclusion): void {
     this.#attempts.inc({ verdict });
-    if (latencyMs !== null) this.#latency.observe(latencyMs / 1000);
+    if (latencyMs !== null) this.#latency.observe({ verdict }, latencyMs / 1000);
   }
 
   preparation(result: PreparationResult): void {
     this.#preparations.inc({ result });
+  }
+
+  signsRead(source: string, ok: boolean): void {
+    this.#signReads.inc({ source, result: ok ? 'ok' : 'error' });
   }
 
   passed(sweep: string, ok: boolean, amount: number): void {

@@ -3,6 +3,9 @@ import type { workerSettings } from '@gwk/core/config/worker';
 import type { Logger } from '@gwk/core/log';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { HeartbeatSigns } from '../availability/heartbeat-signs.js';
+import { PrometheusSigns } from '../availability/prometheus-signs.js';
+import { tracing } from '@gwk/core/tracing/tracing';
 import { openDatabase } from '../database.js';
 import { startHealthListener } from '../http/health-listener.js';
 import { monitorSweep } from '../interactive-status/monitor.js';
@@ -32,7 +35,7 @@ import { releaseSweep } from './sweeps/release.js';
 import { partitionSweep, retentionSweep } from './sweeps/retention.js';
 import { resendSweep } from './sweeps/resend.js';
 import { ringAgainSweep } from './sweeps/ring-again.js';
-import { silenceSweep } from './sweeps/silence.js';
+import { signReader, silenceSweep, type SignReader } from './sweeps/silence.js';
 import { backoff, loop, type Sweep, type SweepDeps } from './sweeps/sweep.js';
 
 export type WorkerConfig = ConfigOf<typeof workerSettings>;
@@ -62,30 +65,36 @@ export async function startWorker(
     for (const close of closers.splice(0).reverse()) await close();
   };
   try {
+    await tracing.start(config, 'gwk-worker', log);
+    closers.push(() => tracing.stop());
     await untilUsable(db, sealer, log, signal);
     await checkRoom(db, { pool: config.databasePool, setting: 'GWK_WORKER_DATABASE_POOL', log });
     const redis = openWorkerRedis(config, log);
     closers.push(() => closeRedis(redis));
-    const doorbell = new Doorbell(redis, new RedisKeys(config.redisPrefix));
+    const keys = new RedisKeys(config.redisPrefix);
+    const doorbell = new Doorbell(redis, keys);
     const metrics: WorkerMetrics = new WorkerMetrics({
       inFlight: () => deliveries.inFlight,
       backlog: backlogReader(db),
     });
     messageMetrics.register(metrics.registry);
-    storeMetrics(metrics.registry, { db, redis });
     const deliveries = makeDeliveries(config, { db, sealer, log, metrics }, closers);
     const ended = new AbortController();
+    const deps = { db, sealer, doorbell, log };
+    const onResult = metrics.preparation.bind(metrics);
+    const media = await openWorkerMedia(config, { ...deps, onResult });
+    closers.push(() => media.stop());
+    storeMetrics(metrics.registry, { db, redis, media });
     const listener = await startHealthListener(config, {
       db,
       redis,
+      media: media.watch,
       registry: metrics.registry,
       draining: () => ended.signal.aborted,
     });
     closers.push(() => listener.close());
-    const deps = { db, sealer, doorbell, log };
-    const onResult = metrics.preparation.bind(metrics);
-    const media = await openWorkerMedia(config, { ...deps, onResult });
-    const all = [...sweepsOf(deps, config), ...monitorOf(deps, config), ...media.sweeps];
+    const readSigns = signsOf(config, { redis, keys, log, metrics });
+    const all = [...sweepsOf(deps, config, readSigns), ...monitorOf(deps, config), ...media.sweeps];
     const sweeps = all.map((sweep) =>
       loop(sweep, {
         log,
@@ -112,6 +121,15 @@ function openWorkerRedis({ redisUrl: url, redisCa: ca }: WorkerConfig, log: Logg
   return redis;
 }
 
+/** What is asked about engines that do not renew their lease. */
+function signsOf(
+  { prometheusUrl }: WorkerConfig,
+  { redis, keys, log, metrics }: { redis: Redis; keys: RedisKeys; log: Logger; metrics: WorkerMetrics },
+): SignReader {
+  const signs = prometheusUrl ? new PrometheusSigns(prometheusUrl) : new HeartbeatSigns(redis, keys);
+  return signReader(signs, { log, onRead: metrics.signsRead.bind(metrics) });
+}
+
 function makeDeliveries(
   config: WorkerConfig,
   deps: Pick<DeliveryDeps, 'db' | 'sealer' | 'log' | 'metrics'>,
@@ -132,7 +150,7 @@ function makeDeliveries(
   return new Deliveries({ ...deps, guard, links, dispatcher, options });
 }
 
-function sweepsOf(deps: SweepDeps, config: WorkerConfig): Sweep[] {
+function sweepsOf(deps: SweepDeps, config: WorkerConfig, readSigns: SignReader): Sweep[] {
   return [
     refuseSweep(deps),
     optOutsSweep(deps),
@@ -140,7 +158,7 @@ function sweepsOf(deps: SweepDeps, config: WorkerConfig): Sweep[] {
     doubtSweep(deps, config.doubtAfterMs),
     releaseSweep(deps, readEnvironmentPolicy('GWK_WORKER_POLICY', config.environmentPolicy)),
     ringAgainSweep(deps),
-    silenceSweep(deps, new Observer()),
+    silenceSweep(deps, new Observer(), readSigns),
     abandonSweep(deps),
     pairingSweep(deps),
     resendSweep(deps),

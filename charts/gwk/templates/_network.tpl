@@ -57,6 +57,22 @@
   {{- end }}
 {{- end }}
 
+{{- /* What is told of prometheus or collector; nothing where there is none. */ -}}
+{{- define "gwk.observerRule" -}}
+{{- if .address }}
+{{- $v := .root.Values.networkPolicy }}
+- ports: [{ port: {{ get $v (printf "%sPort" .of) }}, protocol: TCP }]
+  {{- with get $v .of }}
+  to:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "gwk.collectorRule" -}}
+{{- include "gwk.observerRule" (dict "root" . "of" "collector" "address" .Values.monitoring.tracing.endpoint) }}
+{{- end }}
+
 {{- define "gwk.kubernetesRule" -}}
 {{- $v := .Values.networkPolicy }}
 - ports:

@@ -141,7 +141,24 @@ readinessProbe:
 {{- $_ := set $s "GWK_REDIS_PREFIX" $v.redis.prefix -}}
 {{- $_ := set $s "GWK_MEDIA_URL" (include "gwk.mediaUrl" .) -}}
 {{- if include "gwk.hasCa" .Values.redis -}}{{- $_ := set $s "GWK_REDIS_CA_FILE" "/var/run/gwk/secrets/redis-ca.crt" -}}{{- end -}}
+{{- $s = merge $s (include "gwk.tracingSettings" . | fromJson) -}}
 {{- include "gwk.databaseSettings" . | fromJson | merge $s | toJson -}}
+{{- end -}}
+
+{{- /* Traces, of all that messages pass; none where there is no collector. */ -}}
+{{- define "gwk.tracingSettings" -}}
+{{- $s := dict -}}
+{{- with .Values.monitoring.tracing -}}
+{{- if .endpoint -}}
+{{- $_ := set $s "OTEL_EXPORTER_OTLP_ENDPOINT" .endpoint -}}
+{{- $_ := set $s "OTEL_TRACES_SAMPLER" .sampler -}}
+{{- $_ := set $s "OTEL_TRACES_SAMPLER_ARG" .samplerArg -}}
+{{- $pairs := list -}}
+{{- range $name, $value := .resourceAttributes -}}{{- $pairs = append $pairs (printf "%s=%s" $name (urlquery $value | replace "+" "%20")) -}}{{- end -}}
+{{- $_ := set $s "OTEL_RESOURCE_ATTRIBUTES" (join "," $pairs) -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $s -}}
 {{- end -}}
 
 {{- /* How the database is reached. */ -}}
@@ -266,6 +283,11 @@ checksum/connections: {{ printf "%s %s" .Values.postgres.url .Values.redis.url |
 {{- end }}
 {{- if ne $.Values.listenAddress "0.0.0.0" }}
 {{- $env = append $env (dict "name" "GWK_ENGINE_HOST" "value" $.Values.listenAddress) }}
+{{- end }}
+{{- range $variable, $value := include "gwk.tracingSettings" $ | fromJson }}
+{{- if $value }}
+{{- $env = append $env (dict "name" $variable "value" $value) }}
+{{- end }}
 {{- end }}
 {{- if $env }}{{ $_ := set $whole "env" $env }}{{ end }}
 {{ $name }}:

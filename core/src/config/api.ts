@@ -1,6 +1,7 @@
 import { rotatingOptional, rotatingSecret, setting, types } from './load.js';
 import { mediaStoreSettings } from './media.js';
 import * as shared from './shared.js';
+import { tracingSettings } from './tracing.js';
 
 /** Settings of `gwk api`. */
 export const apiSettings = {
@@ -142,9 +143,15 @@ export const apiSettings = {
     types.ranges().default([]),
     'More address ranges (CIDR, separated by commas) that webhook destinations must not name: the cluster its own.',
   ),
+  drainMs: setting(
+    'GWK_API_DRAIN_MS',
+    types.integer(500, 600_000).default(25_000),
+    'How long a stop waits for requests under way, of which uploads are the longest (milliseconds); then they are answered with 500. Less than the grace that whoever stops it gives.',
+  ),
   trustProxy: setting(
     'GWK_API_TRUST_PROXY',
     types.integer(0, 10).default(0),
     'How many proxies before this API may name the address of a client (X-Forwarded-For).',
   ),
+  ...tracingSettings,
 };

@@ -1,5 +1,6 @@
 import { secretSetting, setting, types } from './load.js';
 import * as shared from './shared.js';
+import { tracingSettings } from './tracing.js';
 
 /** Settings of `gwk engine`. The rest comes with the lease, from the internal port. */
 export const engineSettings = {
@@ -66,4 +67,5 @@ export const engineSettings = {
     types.integer(100, 60_000).default(5_000),
     'How often an idle engine asks for waiting messages, in case Redis lost the bell (milliseconds).',
   ),
+  ...tracingSettings,
 };

@@ -74,7 +74,7 @@ test.each(Object.entries(programs))(
     const all = Object.values(program);
     expect(new Set(all.map((one) => one.env)).size).toBe(all.length);
     for (const one of all) {
-      expect(one.env).toMatch(/^(GWK_[A-Z0-9_]+|DATABASE_URL|REDIS_URL)$/);
+      expect(one.env).toMatch(/^(GWK_[A-Z0-9_]+|DATABASE_URL|REDIS_URL|PROMETHEUS_URL|OTEL_[A-Z_]+)$/);
       expect(one.doc).toMatch(/^[A-Z].*[.]$/s);
     }
   },

@@ -1,6 +1,7 @@
-import { setting, types } from './load.js';
+import { secretSetting, setting, types } from './load.js';
 import { mediaStoreSettings } from './media.js';
 import * as shared from './shared.js';
+import { tracingSettings } from './tracing.js';
 
 /** Settings of `gwk worker`. */
 export const workerSettings = {
@@ -98,6 +99,11 @@ export const workerSettings = {
     types.flag().default(false),
     'Fetch media from http://127.0.0.1:PORT/ too. Only for tests.',
   ),
+  prometheusUrl: secretSetting(
+    'PROMETHEUS_URL',
+    types.url('http', 'https').optional(),
+    'Address of Prometheus, or of what speaks its API (Thanos, Mimir), with user and password where it has them. It is asked when an engine that fell silent was last connected; the heartbeats in Redis are where it is not set.',
+  ),
   expireAfterMs: setting(
     'GWK_WORKER_EXPIRE_AFTER_MS',
     types.integer(1000, 86_400_000).default(900_000),
@@ -153,4 +159,5 @@ export const workerSettings = {
     types.integer(1, 1440).default(60),
     'Minutes from one check of a format to the next.',
   ),
+  ...tracingSettings,
 };

@@ -30,6 +30,15 @@ export const ENGINE_METRICS = {
     help: 'Stanzas sent again because no answer came.',
   }),
   claims: counter({ name: 'gwk_engine_claims_total', help: 'Claims that were answered.' }),
+  lanes: gauge({
+    name: 'gwk_engine_lanes',
+    help: 'Conversations with a message held: each is a lane, in which one message leaves at a time.',
+  }),
+  bellSeconds: histogram({
+    name: 'gwk_engine_bell_seconds',
+    help: 'From when a waiting message was rung for in Redis until the engine heard it, by their clocks.',
+    buckets: [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 60],
+  }),
   held: gauge({ name: 'gwk_engine_held_messages', help: 'Messages claimed and not yet settled.' }),
   lease: gauge({
     name: 'gwk_engine_lease_seconds',

@@ -1,6 +1,6 @@
 import { gauge } from './metric.js';
 
-/** Of the programs that hold connections to Postgres and Redis: `gwk api` and `gwk worker`. */
+/** Of the programs that hold connections to Postgres and Redis, and keep files: `gwk api` and `gwk worker`. */
 export const STORE_METRICS = {
   poolConnections: gauge({
     name: 'gwk_database_pool_connections',
@@ -18,5 +18,9 @@ export const STORE_METRICS = {
   redisSeconds: gauge({
     name: 'gwk_redis_ping_seconds',
     help: 'How long Redis took to answer just now; NaN where it did not within a second.',
+  }),
+  mediaWritable: gauge({
+    name: 'gwk_media_store_writable',
+    help: '1 where the store of files could be written to when it was last tried, at most half a minute ago.',
   }),
 } as const;

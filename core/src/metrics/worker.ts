@@ -12,7 +12,8 @@ export const WORKER_METRICS = {
   }),
   latency: histogram({
     name: 'gwk_webhook_latency_seconds',
-    help: 'How long webhook destinations took to answer.',
+    help: 'How long webhook destinations took to answer, by what became of the delivery.',
+    labelNames: ['verdict'],
     buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
   }),
   callsInFlight: gauge({
@@ -59,6 +60,11 @@ export const WORKER_METRICS = {
     name: 'gwk_worker_swept_total',
     help: 'What the loops of this worker have dealt with: messages, rows, instances.',
     labelNames: ['sweep'],
+  }),
+  signReads: counter({
+    name: 'gwk_availability_sign_reads_total',
+    help: 'Reads of signs of life (of Prometheus, or of heartbeats) of engines that did not renew their lease, by result.',
+    labelNames: ['source', 'result'],
   }),
   preparations: counter({
     name: 'gwk_preparations_total',

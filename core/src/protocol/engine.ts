@@ -97,6 +97,9 @@ const QuotedMessage = z.object({
 });
 export type QuotedMessage = z.infer<typeof QuotedMessage>;
 
+/** W3C trace context: what a span of another program goes on from (tracing/tracing.ts). */
+const Traceparent = z.string().regex(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
+
 const ClaimedMessage = z.object({
   message_id: uuid(),
   conversation_id: uuid(),
@@ -114,6 +117,8 @@ const ClaimedMessage = z.object({
   rendered_as: z.enum(RENDERINGS).nullable(),
   /** When an earlier attempt began to send: since then the message is in doubt. */
   attempted_at: time().nullable(),
+  /** Of its acceptance, where its trace is kept. */
+  traceparent: Traceparent.optional(),
 });
 
 /**
@@ -176,12 +181,14 @@ const Outcome = z.discriminatedUnion('kind', [
     message_id: uuid(),
     at: time(),
     rendered_as: z.enum(RENDERINGS).nullable(),
+    traceparent: Traceparent.optional(),
   }),
   z.strictObject({
     kind: z.literal('failed'),
     message_id: uuid(),
     at: time(),
     error: z.strictObject({ code: z.enum(FAILURE_CODES), message: z.string().max(500).nullable() }),
+    traceparent: Traceparent.optional(),
   }),
   /**
    * Claimed and not given to the socket: `sending` -> `queued`, at the head of its conversation. Where it was built,

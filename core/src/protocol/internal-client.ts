@@ -45,6 +45,13 @@ export interface InternalClientOptions {
   timeoutMs: number;
 }
 
+export interface CallOptions {
+  /** That of the client when it is not given. */
+  timeoutMs?: number | undefined;
+  /** W3C trace context of the span that calls. */
+  traceparent?: string | null;
+}
+
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 class InternalClient {
@@ -76,13 +83,17 @@ class InternalClient {
     this.#agent.destroy();
   }
 
-  protected async post(path: string, body: unknown, timeoutMs = this.#options.timeoutMs): Promise<unknown> {
-    const { status, text } = await this.#exchange(path, JSON.stringify(body), timeoutMs);
+  protected async post(path: string, body: unknown, call: CallOptions = {}): Promise<unknown> {
+    const { status, text } = await this.#exchange(path, JSON.stringify(body), call);
     if (status === 200) return JSON.parse(text) as unknown;
     throw refusalOf(status, text);
   }
 
-  #exchange(path: string, body: string, timeoutMs: number): Promise<{ status: number; text: string }> {
+  #exchange(
+    path: string,
+    body: string,
+    { timeoutMs = this.#options.timeoutMs, traceparent }: CallOptions,
+  ): Promise<{ status: number; text: string }> {
     return new Promise((resolve, reject) => {
       // Not AbortSignal.timeout: it would keep every exchange in memory until its time is over.
       const timer = setTimeout(() => request.destroy(new Error('no answer in time')), timeoutMs);
@@ -90,7 +101,11 @@ class InternalClient {
         clearTimeout(timer);
         reject(new InternalUnreachable(error.message));
       };
-      const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+      const headers = {
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+        ...(traceparent && { traceparent }),
+      };
       const request = this.request(path, { agent: this.#agent, headers }, (response) => {
         readAll(response).then((text) => {
           clearTimeout(timer);
@@ -184,8 +199,10 @@ export class EngineClient extends InternalClient {
     route: R,
     body: EngineRequest<R>,
     timeoutMs?: number,
+    traceparent?: string | null,
   ): Promise<EngineResponse<R>> {
-    return (await this.post(`/engine/${route}`, body, timeoutMs)) as EngineResponse<R>;
+    const options = { timeoutMs, ...(traceparent && { traceparent }) };
+    return (await this.post(`/engine/${route}`, body, options)) as EngineResponse<R>;
   }
 }
 
@@ -196,6 +213,6 @@ export class OperatorClient extends InternalClient {
     body: OperatorRequest<R>,
     timeoutMs?: number,
   ): Promise<OperatorResponse<R>> {
-    return (await this.post(`/operator/${route}`, body, timeoutMs)) as OperatorResponse<R>;
+    return (await this.post(`/operator/${route}`, body, { timeoutMs })) as OperatorResponse<R>;
   }
 }

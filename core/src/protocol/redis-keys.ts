@@ -16,7 +16,10 @@ export class RedisKeys {
   instance(id: string): string {
     return `${this.#prefix}i:${id}:`;
   }
-  /** Stream of doorbell entries: field `m` is the UUID of a message that waits. */
+  /**
+   * Stream of doorbell entries: field `m` is the UUID of a message that waits; `t`, where traces are kept, what their
+   * spans go on from (W3C traceparent, separated by commas).
+   */
   sends(id: string): string {
     return `${this.instance(id)}sends`;
   }

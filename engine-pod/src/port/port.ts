@@ -62,11 +62,12 @@ export class Port {
     route: R,
     body: Unnamed<R>,
     timeoutMs?: number,
+    traceparent?: string | null,
   ): Promise<EngineResponse<R>> {
     if (this.closed) throw new PortClosed();
     const request = { ...body, epoch: this.lease.epoch, holder: this.lease.holder };
     try {
-      return await this.#client.call(route, request as unknown as EngineRequest<R>, timeoutMs);
+      return await this.#client.call(route, request as unknown as EngineRequest<R>, timeoutMs, traceparent);
     } catch (error) {
       const refusal = finalRefusal(error);
       if (!refusal) throw error;
@@ -79,10 +80,14 @@ export class Port {
    * Until it is answered. Only for calls that may be repeated.
    * @throws PortClosed, InternalRefusal (`invalid`)
    */
-  async insist<R extends EngineRoute>(route: R, body: Unnamed<R>): Promise<EngineResponse<R>> {
+  async insist<R extends EngineRoute>(
+    route: R,
+    body: Unnamed<R>,
+    traceparent?: string | null,
+  ): Promise<EngineResponse<R>> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.call(route, body);
+        return await this.call(route, body, undefined, traceparent);
       } catch (error) {
         if (error instanceof PortClosed || error instanceof InternalRefusal) throw error;
         if (attempt === 1) this.#log.warn({ route, err: error }, 'the internal port cannot be reached');

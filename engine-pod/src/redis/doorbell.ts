@@ -1,3 +1,4 @@
+import { tracing, type Span } from '@gwk/core/tracing/tracing';
 import { GroupReader } from './group-reader.js';
 import type { RedisLink } from './link.js';
 import type { StreamEntry } from './streams.js';
@@ -12,9 +13,19 @@ export interface DoorbellOptions {
   /** Keeps an entry until its message is settled; false when there is nothing to keep it for. */
   keep: (messageId: string, entry: string) => boolean;
   putAway: (entries: string[]) => void;
+  /** A bell that was rung at this time, by the clock of Redis. */
+  heard: (rungAt: number) => void;
+  /** What the claim that it leads to goes on from; for the few bells that carry a trace. */
+  traced: (traceparent: string | null) => void;
 }
 
 const BATCH = 32;
+
+/** From the moment that the bell is heard until the claim is answered. */
+function heardSpans(entries: readonly StreamEntry[]): Span[] {
+  const rung = entries.flatMap(({ fields }) => fields['t']?.split(',') ?? []);
+  return rung.map((traceparent) => tracing.child('heard', traceparent, { kind: 'consumer' }));
+}
 
 /**
  * Reads the stream of waiting messages. The rows are the queue, so an entry has done its work once a claim has been
@@ -24,7 +35,12 @@ const BATCH = 32;
 export function doorbell(options: DoorbellOptions): GroupReader {
   const { stream, epoch, link, ring, keep, putAway } = options;
   const take = async (entries: StreamEntry[]): Promise<void> => {
+    // The id of an entry begins with its time.
+    for (const { id } of entries) options.heard(Number.parseInt(id, 10));
+    const spans = tracing.on ? heardSpans(entries) : [];
+    if (spans.length > 0) options.traced(spans[0]!.traceparent);
     await ring();
+    for (const span of spans) span.end();
     const done = entries.filter(({ id, fields }) => !keep(fields['m'] ?? '', id));
     if (done.length > 0) putAway(done.map(({ id }) => id));
   };

@@ -7,7 +7,7 @@ import { doorbell, type DoorbellOptions } from './doorbell.js';
 import { RedisLink } from './link.js';
 import { SideChannel } from './side.js';
 
-export interface RedisSideOptions extends Pick<DoorbellOptions, 'ring' | 'keep'> {
+export interface RedisSideOptions extends Pick<DoorbellOptions, 'ring' | 'keep' | 'heard' | 'traced'> {
   address: RedisAddress;
   keys: RedisKeys;
   instanceId: string;

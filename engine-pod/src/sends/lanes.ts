@@ -15,6 +15,11 @@ export class Lanes<T> {
     return this.#known.has(id);
   }
 
+  /** Lanes with something in them. */
+  get open(): number {
+    return this.#lanes.size;
+  }
+
   get(id: string): T | undefined {
     return this.#known.get(id);
   }

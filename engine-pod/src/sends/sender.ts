@@ -1,6 +1,8 @@
 import { failpoint } from '@gwk/core/failpoints';
 import type { ClaimedMessage, Outcome } from '@gwk/core/protocol/engine';
 import type { Logger } from '@gwk/core/log';
+import { toPublicId } from '@gwk/core/public-ids';
+import { tracing, type Span } from '@gwk/core/tracing/tracing';
 import { Delivery, type Conclusion, type DeliveryContext } from './delivery.js';
 import { Lanes } from './lanes.js';
 
@@ -21,6 +23,7 @@ interface Held {
   bytes: number;
   /** The doorbell entry that announced the message. */
   bell: string | undefined;
+  span: Span;
 }
 
 /** What an engine holds at most; the rest waits in rows, where it costs the engine nothing. */
@@ -43,6 +46,11 @@ export class Sender {
     return this.#lanes.size;
   }
 
+  /** Conversations of which some are held. */
+  get lanes(): number {
+    return this.#lanes.open;
+  }
+
   /** How many more may be claimed now. */
   get room(): number {
     return this.#bytes > MAX_HELD_BYTES ? 0 : Math.min(MAX_CLAIM, MAX_HELD - this.held);
@@ -60,13 +68,24 @@ export class Sender {
   accept(messages: ClaimedMessage[]): void {
     for (const message of messages) {
       const bytes = message.content.length + (message.built?.length ?? 0);
-      const delivery = new Delivery(message, this.#options);
-      const held: Held = { delivery, claimedAt: performance.now(), bytes, bell: undefined };
+      if (this.#lanes.get(message.message_id)) continue;
+      const span = spanOf(message);
+      const delivery = new Delivery(message, this.#contextOf(span));
+      const held: Held = { delivery, claimedAt: performance.now(), bytes, bell: undefined, span };
       const place = this.#lanes.offer(message.message_id, message.conversation_id, held);
       if (place === 'known') continue;
       this.#bytes += bytes;
       if (place === 'run') void this.#run(held);
     }
+  }
+
+  #contextOf(span: Span): DeliveryContext {
+    if (span.traceparent === null) return this.#options;
+    const doubted: DeliveryContext['doubted'] = (message, attempt) => {
+      span.note('sent again', { attempt });
+      this.#options.doubted(message, attempt);
+    };
+    return { ...this.#options, doubted };
   }
 
   /** Resolves when nothing is held any more. */
@@ -91,7 +110,10 @@ export class Sender {
   async #conclude(held: Held, conclusion: Conclusion): Promise<void> {
     const { message } = held.delivery;
     this.#options.concluded(conclusion.kind, performance.now() - held.claimedAt);
-    const outcome = outcomeOf(message, conclusion);
+    held.span.set({ 'gwk.conclusion': conclusion.kind });
+    held.span.end(conclusion.kind === 'failed' ? conclusion.code : null);
+    const { traceparent } = held.span;
+    const outcome = outcomeOf(message, conclusion, traceparent === null ? {} : { traceparent });
     // Once it is on its way back it can be claimed again, by this engine too: it must not be taken for a copy.
     if (conclusion.kind === 'returned') {
       this.#forget(held);
@@ -125,7 +147,18 @@ export class Sender {
   }
 }
 
-function outcomeOf({ message_id }: ClaimedMessage, conclusion: Conclusion): Outcome | undefined {
+/** From the claim to its conclusion, look-ups and uploads included. */
+function spanOf({ message_id, type, traceparent }: ClaimedMessage): Span {
+  if (traceparent === undefined) return tracing.child('send', null);
+  const attributes = { 'gwk.message.id': toPublicId('message', message_id), 'gwk.message.type': type };
+  return tracing.child('send', traceparent, { kind: 'client', attributes });
+}
+
+function outcomeOf(
+  { message_id }: ClaimedMessage,
+  conclusion: Conclusion,
+  traced: { traceparent?: string },
+): Outcome | undefined {
   switch (conclusion.kind) {
     case 'sent':
       return {
@@ -133,6 +166,7 @@ function outcomeOf({ message_id }: ClaimedMessage, conclusion: Conclusion): Outc
         message_id,
         at: conclusion.at.toISOString(),
         rendered_as: conclusion.rendered_as,
+        ...traced,
       };
     case 'failed':
       return {
@@ -140,6 +174,7 @@ function outcomeOf({ message_id }: ClaimedMessage, conclusion: Conclusion): Outc
         message_id,
         at: conclusion.at.toISOString(),
         error: { code: conclusion.code, message: conclusion.text },
+        ...traced,
       };
     case 'returned':
       // Whatever was given to the socket, by this engine or before it, is kept.

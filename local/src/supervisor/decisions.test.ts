@@ -4,7 +4,7 @@ import { freePort } from '../servers/process.js';
 import { endsInARow, restartDelay } from './backoff.js';
 import { commandEnvironment, programEnvironment, type Wiring } from './environments.js';
 import { neededPorts, portFaults } from './ports.js';
-import { loadLocalConfig } from './settings.js';
+import { loadLocalConfig, type ProgramName } from './settings.js';
 
 describe('starting again', () => {
   test('waits 1 s, then longer, never more than 30 s', () => {
@@ -74,6 +74,18 @@ describe('environments', () => {
     const worker = programEnvironment('worker', wiring(), user);
     expect(worker).toMatchObject({ GWK_WORKER_WEBHOOK_TIMEOUT_MS: '7', GWK_WORKER_HOST: '127.0.0.1' });
     expect(Object.values({ ...api, ...worker })).not.toContain('of the user');
+  });
+
+  test('a collector of traces is told to all, and Prometheus to the worker alone', () => {
+    const seen = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:4318',
+      PROMETHEUS_URL: 'http://127.0.0.1:9090',
+    };
+    const told = (name: ProgramName) =>
+      Object.keys(programEnvironment(name, wiring(), { ...user, ...seen })).filter((each) => each in seen);
+    expect(told('api')).toEqual(['OTEL_EXPORTER_OTLP_ENDPOINT']);
+    expect(told('operator')).toEqual(['OTEL_EXPORTER_OTLP_ENDPOINT']);
+    expect(told('worker')).toEqual(['OTEL_EXPORTER_OTLP_ENDPOINT', 'PROMETHEUS_URL']);
   });
 
   test('commands get the database and the sealing key', () => {

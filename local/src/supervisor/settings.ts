@@ -14,9 +14,10 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Settings of the programs themselves: given to them as they are, and checked by them. */
 const PASSED_ON = {
-  api: ['GWK_API_', 'GWK_MEDIA_', 'GWK_LOG_LEVEL', 'GWK_FAILPOINT_DIR'],
-  worker: ['GWK_WORKER_', 'GWK_MEDIA_', 'GWK_LOG_LEVEL', 'GWK_FAILPOINT_DIR'],
-  operator: ['GWK_OPERATOR_', 'GWK_LOG_LEVEL', 'GWK_FAILPOINT_DIR'],
+  api: ['GWK_API_', 'GWK_MEDIA_', 'GWK_LOG_LEVEL', 'GWK_FAILPOINT_DIR', 'OTEL_'],
+  worker: ['GWK_WORKER_', 'GWK_MEDIA_', 'GWK_LOG_LEVEL', 'GWK_FAILPOINT_DIR', 'OTEL_', 'PROMETHEUS_URL'],
+  // Which has no traces of its own, and gives the settings to its engines.
+  operator: ['GWK_OPERATOR_', 'GWK_LOG_LEVEL', 'GWK_FAILPOINT_DIR', 'OTEL_'],
 };
 export type ProgramName = keyof typeof PASSED_ON;
 

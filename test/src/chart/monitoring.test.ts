@@ -1,3 +1,5 @@
+import { loadConfig } from '@gwk/core/config/load';
+import { tracingSettings } from '@gwk/core/config/tracing';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
@@ -85,6 +87,45 @@ describeChart('what the chart gives Prometheus and Grafana', () => {
     const given = (map['data'] as Record<string, string>)[`${name}.json`]!;
     const file = readFileSync(join(ROOT, 'charts/gwk/dashboards', `${name}.json`), 'utf8');
     expect(JSON.parse(given)).toEqual(JSON.parse(file));
+  });
+
+  describe('traces, and availability from Prometheus', () => {
+    const asked = () => render(WAYS['traces, and availability from Prometheus']!);
+    const seen = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.monitoring:4318',
+      OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+      OTEL_TRACES_SAMPLER_ARG: '0.1',
+      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment=a%20shop%2C%20in%20a%20city',
+    };
+    type Env = { name: string; value?: string }[];
+    const told = (env: Env) =>
+      Object.fromEntries(
+        env.filter(({ name }) => /^(OTEL|PROMETHEUS)_/.test(name)).map(({ name, value }) => [name, value]),
+      );
+    const toldPod = (objects: KubeObject[], name: string) =>
+      told(podsOf(objects).get(`Deployment/gwk-${name}`)!.spec.containers[0]!.env as Env);
+
+    test('API, workers and engines send traces; workers ask Prometheus', () => {
+      expect(toldPod(asked(), 'api')).toEqual(seen);
+      expect(toldPod(asked(), 'worker')).toEqual({
+        ...seen,
+        PROMETHEUS_URL: 'http://prometheus.monitoring:9090',
+      });
+      const profiles = find(asked(), 'ConfigMap', 'gwk-operator-profiles');
+      const { default: profile } = parse((profiles['data'] as Record<string, string>)['profiles.yaml']!) as {
+        default: { env: Env };
+      };
+      expect(told(profile.env)).toEqual(seen);
+    });
+
+    test('and nobody is told of either where they are not wanted', () => {
+      for (const name of ['api', 'worker']) expect(toldPod(render(LEAST), name)).toEqual({});
+    });
+
+    test('the settings are such that the programs take them', () => {
+      const { traceResource } = loadConfig({ traceResource: tracingSettings.traceResource }, seen);
+      expect(traceResource).toBe(seen.OTEL_RESOURCE_ATTRIBUTES);
+    });
   });
 
   test('engines leave the name of their instance out where that is switched off', () => {

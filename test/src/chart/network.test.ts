@@ -163,6 +163,25 @@ describeChart('NetworkPolicies', () => {
     expect(lines.filter((line) => /^engine of a stranger -> (api: .*8081|demo)/.test(line))).toEqual([]);
   });
 
+  test('with Prometheus to ask and a collector of traces, these are reached, by who needs them', () => {
+    const peer = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }];
+    const observed = {
+      ...LEAST,
+      monitoring: {
+        prometheus: { url: 'http://prometheus.monitoring' },
+        tracing: { endpoint: 'http://collector.monitoring' },
+      },
+      networkPolicy: { prometheus: peer, prometheusPort: 8083, collector: peer, collectorPort: 8084 },
+    };
+    const added = allowedIn(observed).filter((line) => !allowedIn(LEAST).includes(line));
+    const ports = added.map((line) => line.replace(/ (5432|6379|443|6443)/g, ''));
+    expect(ports).toEqual([
+      'api -> prometheus: 8084',
+      'engine -> prometheus: 8084',
+      'worker -> prometheus: 8083 8084',
+    ]);
+  });
+
   test('with a public port that is for some alone, others do not reach it', () => {
     const lines = allowedIn({
       ...LEAST,

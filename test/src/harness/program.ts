@@ -19,6 +19,8 @@ export function baseEnvironment(): Environment {
 
 export interface ProgramOptions {
   name: string;
+  /** Node where it is not set. */
+  command?: string;
   args: string[];
   env: Environment;
   logFile: string;
@@ -123,7 +125,7 @@ export class Program {
 
   #spawn(): void {
     const log = openSync(this.options.logFile, 'a');
-    const child = spawn(process.execPath, this.options.args, {
+    const child = spawn(this.options.command ?? process.execPath, this.options.args, {
       cwd: ROOT,
       env: this.options.env,
       stdio: ['pipe', log, log],

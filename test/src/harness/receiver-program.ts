@@ -37,6 +37,7 @@ function record(path: string, body: string, headers: Headers): ReceivedCall {
     type,
     timestamp,
     data,
+    ...(headers['traceparent'] !== undefined && { traceparent: headers['traceparent'] }),
   };
   if (secret === undefined) unjudged.set(call, { body, headers });
   calls.push(call);

@@ -13,6 +13,8 @@ export interface ReceivedCall {
   type: string;
   timestamp: string;
   data: Record<string, unknown>;
+  /** W3C trace context, where the call carried one. */
+  traceparent?: string;
 }
 
 export interface ReceiverRule {

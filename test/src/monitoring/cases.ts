@@ -334,6 +334,22 @@ const STORES: AlertCase[] = [
     ...quiet,
   },
   {
+    name: 'one of two programs cannot write files',
+    alert: 'GwkMediaStoreAway',
+    series: { 'gwk_media_store_writable{pod="a"}': '1 0x10', 'gwk_media_store_writable{pod="b"}': '1x10' },
+    at: '8m',
+    fires: [
+      { description: 'Uploads fail, messages with files wait, and received files are lost. Texts leave.' },
+    ],
+  },
+  {
+    name: 'the store of files was away for a moment',
+    alert: 'GwkMediaStoreAway',
+    series: { 'gwk_media_store_writable{pod="a"}': '1 0 0 1 1 1 1 1 1 1' },
+    at: '9m',
+    ...quiet,
+  },
+  {
     name: 'statements wait for connections',
     alert: 'GwkDatabasePoolFull',
     series: { 'gwk_database_pool_waiting{namespace="shop",pod="gwk-a"}': '4x10' },

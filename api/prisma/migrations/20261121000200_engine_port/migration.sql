@@ -84,14 +84,14 @@ END $$;
 -- engine sent its request, from which it counts: a lease ends for its engine before it ends here.
 CREATE FUNCTION gwk_acquire(
   instance uuid, token uuid, pod_name text, engine_version text, new_holder uuid, lease_ms integer
-) RETURNS TABLE (outcome text, new_epoch integer, retry_after_ms integer) LANGUAGE plpgsql AS $$
+) RETURNS TABLE (outcome text, new_epoch integer, retry_after_ms integer, silent_since timestamptz) LANGUAGE plpgsql AS $$
 DECLARE
   lease instance_leases;
   mine engine_tokens;
 BEGIN
   SELECT * INTO lease FROM instance_leases l WHERE l.instance_id = instance FOR UPDATE;
   IF NOT FOUND OR EXISTS (SELECT FROM instances i WHERE i.id = instance AND i.deleted_at IS NOT NULL) THEN
-    RETURN QUERY SELECT 'gone', NULL::integer, NULL::integer;
+    RETURN QUERY SELECT 'gone', NULL::integer, NULL::integer, NULL::timestamptz;
     RETURN;
   END IF;
   SELECT * INTO mine FROM engine_tokens t
@@ -99,19 +99,20 @@ BEGIN
   IF NOT FOUND OR EXISTS (
     SELECT FROM engine_tokens t WHERE t.id = lease.token_id AND (t.issued_at, t.id) > (mine.issued_at, mine.id)
   ) THEN
-    RETURN QUERY SELECT 'unauthorized', NULL::integer, NULL::integer;
+    RETURN QUERY SELECT 'unauthorized', NULL::integer, NULL::integer, NULL::timestamptz;
     RETURN;
   END IF;
   IF lease.holder = new_holder AND lease.token_id = token THEN
     UPDATE instance_leases l
     SET renewed_at = now(), expires_at = GREATEST(l.expires_at, now() + lease_ms * interval '1 millisecond')
     WHERE l.instance_id = instance;
-    RETURN QUERY SELECT 'acquired', lease.epoch, NULL::integer;
+    RETURN QUERY SELECT 'acquired', lease.epoch, NULL::integer, NULL::timestamptz;
     RETURN;
   END IF;
   IF lease.holder IS NOT NULL AND lease.expires_at > now() THEN
     RETURN QUERY
-    SELECT 'lease-held', NULL::integer, ceil(extract(epoch FROM lease.expires_at - now()) * 1000)::integer;
+    SELECT 'lease-held', NULL::integer, ceil(extract(epoch FROM lease.expires_at - now()) * 1000)::integer,
+      NULL::timestamptz;
     RETURN;
   END IF;
   UPDATE instance_leases l
@@ -120,7 +121,9 @@ BEGIN
   WHERE l.instance_id = instance;
   UPDATE engine_tokens t SET revoked_at = now()
   WHERE t.instance_id = instance AND t.revoked_at IS NULL AND (t.issued_at, t.id) < (mine.issued_at, mine.id);
-  RETURN QUERY SELECT 'acquired', lease.epoch + 1, NULL::integer;
+  RETURN QUERY SELECT 'acquired', lease.epoch + 1, NULL::integer, (
+    SELECT CASE WHEN lease.holder IS NULL THEN lease.expires_at ELSE lease.renewed_at END
+    FROM instances i WHERE i.id = instance AND i.state = 'connected');
 END $$;
 
 -- Renews many leases. A lease that ended and that nobody took may still be renewed: its engine is the last one.

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -11,6 +11,9 @@ import { FileMissing, type MediaStore } from './store.js';
  * durable, and moved there: a crash leaves it whole or under a name that nobody reads. Such a rest goes with the key
  * (`remove` takes both).
  */
+/** A block: a disk that is full to the last byte takes less. */
+const CHECK_BYTES = Buffer.alloc(4096);
+
 export class FolderStore implements MediaStore {
   readonly #folder: string;
 
@@ -47,6 +50,16 @@ export class FolderStore implements MediaStore {
 
   async remove(key: string): Promise<void> {
     await rm(dirname(this.#pathOf(key)), { recursive: true, force: true });
+  }
+
+  async check(): Promise<void> {
+    const path = join(this.#folder, `.written-${randomUUID()}`);
+    try {
+      await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+      await writeFile(path, CHECK_BYTES, { mode: 0o600, flush: true });
+    } finally {
+      await rm(path, { force: true });
+    }
   }
 
   close(): void {}

@@ -29,6 +29,7 @@ export interface S3Options {
 /** The least that a part may have: what an upload costs in memory, whatever its size. */
 const PART_BYTES = 5 * 1024 * 1024;
 const MAX_ATTEMPTS = 3;
+const CHECK_MS = 10_000;
 
 export class S3Store implements MediaStore {
   readonly #client: S3Client;
@@ -90,6 +91,12 @@ export class S3Store implements MediaStore {
 
   async remove(key: string): Promise<void> {
     await this.#client.send(new DeleteObjectCommand(this.#place(key)));
+  }
+
+  /** Always under one key: where removing is not allowed nothing piles up. */
+  async check(): Promise<void> {
+    const abortSignal = AbortSignal.timeout(CHECK_MS);
+    await this.#client.send(new PutObjectCommand({ ...this.#place('written'), Body: '' }), { abortSignal });
   }
 
   close(): void {

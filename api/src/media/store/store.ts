@@ -14,6 +14,9 @@ export interface MediaStore {
   /** Nothing happens where there is no such file. */
   remove(key: string): Promise<void>;
 
+  /** Writes something small and takes it back. @throws where nothing can be written */
+  check(): Promise<void>;
+
   close(): void;
 }
 

@@ -45,6 +45,11 @@ function keepsItsPromises(name: string): void {
     store = stores.get(name)!;
   });
 
+  test('can be written to, as often as it is tried', async () => {
+    await store.check();
+    await store.check();
+  });
+
   test('gives back what it was given, and parts of it', async () => {
     const key = randomUUID();
     const bytes = randomBytes(100_000);

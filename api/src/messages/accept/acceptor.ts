@@ -5,10 +5,12 @@ import { normaliseText } from '@gwk/core/policy/mass-block';
 import type { PolicyOverrides } from '@gwk/core/policy/policy';
 import { Problem } from '@gwk/core/problems';
 import type { Sealer } from '@gwk/core/sealing';
+import { tracing, type Span } from '@gwk/core/tracing/tracing';
 import type { Caller } from '../../accounts/caller.js';
 import type { Queryable } from '../../database.js';
 import { hashesOfBody, readIdempotencyKey, RESPONSE_COLUMN } from '../../idempotency/store.js';
 import { messageMetrics } from '../../metrics/messages.js';
+import { keepContexts } from '../../tracing/contexts.js';
 import { sealContent } from '../content.js';
 import { newWaMessageId } from '../wa-message-id.js';
 import { answerOf } from './answer.js';
@@ -50,6 +52,8 @@ interface Given {
   body: unknown;
   /** The `Idempotency-Key`, where there is one. */
   idempotencyKey: string | undefined;
+  /** Of the request; null or absent: no trace of it is kept. */
+  traceparent?: string | null;
 }
 
 /** A request moves on by every other one that is written before it: only a fault makes it run out of turns. */
@@ -58,7 +62,7 @@ const DEADLINE_MS = 4_500;
 const FINGERPRINT_BYTES = 16;
 const NO_HASHES = { bodyHash: null, formerHashes: [] };
 
-type Item = Request & { draft: Draft };
+type Item = Request & { draft: Draft; traceparent: string | null };
 
 interface Guess {
   item: Item;
@@ -93,6 +97,23 @@ export class Acceptor {
   /** @throws Problem */
   async accept(given: Given, sender: Sender): Promise<Accepted> {
     const item = this.#read(given, sender);
+    if (!given.traceparent) return this.#accept(item);
+    const span = tracing.child('accept', given.traceparent, {
+      attributes: { 'gwk.message.type': item.draft.type },
+    });
+    item.traceparent = span.traceparent;
+    try {
+      const accepted = await this.#accept(item);
+      span.set({ 'gwk.replayed': accepted.replayed });
+      span.end();
+      return accepted;
+    } catch (error) {
+      span.end(error instanceof Problem ? error.code : 'internal-error');
+      throw error;
+    }
+  }
+
+  async #accept(item: Item): Promise<Accepted> {
     const guess = this.#memory.guess(item);
     const since = performance.now();
     for (let turn = 0; turn < MAX_TURNS && performance.now() - since < DEADLINE_MS; turn++) {
@@ -131,6 +152,7 @@ export class Acceptor {
       replyTo,
       mediaId,
       visible: instances,
+      traceparent: null,
     };
   }
 
@@ -162,11 +184,16 @@ export class Acceptor {
       entries.push(this.#entry(group[index]!, decision.plan));
       places.push(index);
     });
+    if (tracing.on)
+      await this.#keepTraces(
+        entries,
+        places.map((index) => group[index]!),
+      );
     const written = entries.length > 0 ? await write(this.#options.database, entries) : [];
     const done = entries.filter((_, place) => written[place]);
     if (done.length > 0) failpoint('api.accept.after-commit');
     for (const { request, plan } of done) this.#memory.learnWritten(request, plan);
-    const rung = this.#ring(done);
+    const rung = this.#ring(done, tracing.on ? tracesOf(group, places, written) : NO_TRACES);
     const moved = done.length < entries.length;
     const results = group.map((item, index) =>
       this.#unwritten(item, facts[index]!, decisions[index]!, moved),
@@ -178,13 +205,26 @@ export class Acceptor {
   }
 
   /** One bell for an instance says all: its engine claims whatever waits. */
-  #ring(written: readonly Entry[]): Promise<void> {
-    const bells = new Map<string, Ring>();
-    for (const { plan, request, messageId } of written) {
-      const { instanceId } = request;
-      if (plan.releaseAt === null && !bells.has(instanceId)) bells.set(instanceId, { instanceId, messageId });
-    }
-    return this.#options.doorbell.ring([...bells.values()]);
+  #ring(written: readonly Entry[], traced: readonly (string | null)[]): Promise<void> {
+    const bells = new Map<string, Ring & { traceparents: string[] }>();
+    const spans: Span[] = [];
+    written.forEach(({ plan, request: { instanceId }, messageId }, index) => {
+      if (plan.releaseAt !== null) return;
+      let bell = bells.get(instanceId);
+      if (!bell) bells.set(instanceId, (bell = { instanceId, messageId, traceparents: [] }));
+      const span = tracing.child('ring', traced[index], { kind: 'producer' });
+      if (span.traceparent === null) return;
+      bell.traceparents.push(span.traceparent);
+      spans.push(span);
+    });
+    const rung = this.#options.doorbell.ring([...bells.values()]);
+    if (spans.length > 0) void rung.then(() => spans.forEach((span) => span.end()));
+    return rung;
+  }
+
+  #keepTraces(entries: readonly Entry[], items: readonly Item[]): Promise<void> {
+    const contexts = entries.map(({ messageId }, index) => [messageId, items[index]!.traceparent] as const);
+    return keepContexts(this.#options.database, contexts);
   }
 
   /** `moved`: of the group's other requests, not all that were to be written were. */
@@ -224,6 +264,17 @@ export class Acceptor {
       responseSealed: keep ? sealer.seal(accountId, RESPONSE_COLUMN, body) : null,
     };
   }
+}
+
+const NO_TRACES: readonly null[] = [];
+
+/** Of those that were written. */
+function tracesOf(
+  group: readonly Item[],
+  places: readonly number[],
+  written: readonly boolean[],
+): (string | null)[] {
+  return places.filter((_, place) => written[place]).map((index) => group[index]!.traceparent);
 }
 
 /** Postgres answered, and so undid, the statement: it may be tried again in parts. */

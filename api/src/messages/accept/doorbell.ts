@@ -12,6 +12,8 @@ const TRIM = { TRIM: { strategy: 'MAXLEN', strategyModifier: '~', threshold: SEN
 export interface Ring {
   instanceId: string;
   messageId: string;
+  /** Of the spans that ring; most have none. */
+  traceparents?: readonly string[];
 }
 
 export class Doorbell {
@@ -26,9 +28,10 @@ export class Doorbell {
   /** Settled once Redis has all of them, or will not have them soon. */
   ring(rings: readonly Ring[]): Promise<void> {
     if (rings.length === 0 || !this.#redis.isReady) return Promise.resolve();
-    const added = rings.map(({ instanceId, messageId }) =>
-      this.#redis.xAdd(this.#keys.sends(instanceId), '*', { m: messageId }, TRIM),
-    );
+    const added = rings.map(({ instanceId, messageId, traceparents = [] }) => {
+      const fields = { m: messageId, ...(traceparents.length > 0 && { t: traceparents.join(',') }) };
+      return this.#redis.xAdd(this.#keys.sends(instanceId), '*', fields, TRIM);
+    });
     return new Promise((resolve) => {
       const late = setTimeout(resolve, PATIENCE_MS);
       void Promise.allSettled(added).then(() => {

@@ -1,9 +1,12 @@
 import type { Sealer } from '@gwk/core/sealing';
 import type { FailureCode, MessageStatus } from '@gwk/core/states';
+import { newUuid, toPublicId } from '@gwk/core/ids';
+import { tracing, type Span } from '@gwk/core/tracing/tracing';
 import type { Queryable } from '../../database.js';
 import { eventItem } from '../../events/emit.js';
 import { subjectOf } from '../../events/subjects.js';
 import { messageMetrics } from '../../metrics/messages.js';
+import { keepContexts, readContexts, type TraceContext } from '../../tracing/contexts.js';
 import { decideChange, type Finding, type MessageChange, type MessageFacts } from './decide.js';
 
 /**
@@ -20,6 +23,8 @@ export interface Learnt {
   place: number;
   messageId: string;
   findings: Finding[];
+  /** Of the span that learnt it; that of the acceptance where there is none. */
+  traceparent?: string | undefined;
 }
 
 export interface FactsRow {
@@ -67,7 +72,10 @@ export async function applyFindings(
     if (attempt > MAX_TRIES) throw new Error('messages keep changing while they are decided');
     const decided = decideAll(await readFacts(deps.database, open), open, holds);
     if (decided.length === 0) return;
-    const made = await write(changesJson(decided), eventsJson(deps.sealer, decided));
+    const spans = tracing.on ? await traceChanges(deps.database, decided) : [];
+    const made = await write(changesJson(decided), eventsJson(deps.sealer, decided)).finally(() =>
+      spans.forEach((span) => span.end()),
+    );
     for (const { messageId, before, change } of decided)
       if (made.has(messageId)) messageMetrics.advanced(before, change.facts);
     open = decided.filter(({ messageId }) => !made.has(messageId)).map(({ learnt: again }) => again);
@@ -122,6 +130,28 @@ function decideAll(
     if (change) decided.push({ messageId: item.messageId, learnt: item, before, change });
   }
   return decided;
+}
+
+/** Of each change a span, which the webhooks of its events go on from. */
+async function traceChanges(db: Queryable, decided: readonly Decided[]): Promise<Span[]> {
+  const contexts = await readContexts(
+    db,
+    decided.flatMap(({ messageId, learnt }) => (learnt.traceparent ? [] : [messageId])),
+  );
+  const events: TraceContext[] = [];
+  const spans = decided.map(({ messageId, learnt, change: { facts, events: drafts } }) => {
+    const parent = learnt.traceparent ?? contexts.get(messageId);
+    const attributes = {
+      'gwk.message.id': toPublicId('message', messageId),
+      'gwk.message.status': facts.status,
+      ...(facts.errorCode !== null && { 'gwk.message.error': facts.errorCode }),
+    };
+    const span = tracing.child('outcome', parent, { attributes });
+    for (const draft of drafts) events.push([(draft.id ??= newUuid()), span.traceparent]);
+    return span;
+  });
+  await keepContexts(db, events);
+  return spans;
 }
 
 function factsOf(row: FactsRow, held: boolean): MessageFacts {

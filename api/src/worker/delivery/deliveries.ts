@@ -1,14 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Batcher } from '@gwk/core/batcher';
 import { failpoint } from '@gwk/core/failpoints';
+import { toPublicId } from '@gwk/core/ids';
 import type { Logger } from '@gwk/core/log';
 import type { Sealer } from '@gwk/core/sealing';
+import { tracing, type Span } from '@gwk/core/tracing/tracing';
 import type { Dispatcher } from 'undici';
 import type { Database } from '../../database.js';
 import type { MediaLinks } from '../../media/links.js';
 import type { AddressGuard } from '../../net/guard.js';
 import { SigningKeys } from '../../webhooks/signing-keys.js';
 import type { DeliveryMetrics } from '../metrics.js';
+import { readContexts } from '../../tracing/contexts.js';
 import { call, CallTimeout, WorkerStopping } from './call.js';
 import { claimDeliveries } from './claim.js';
 import { conclude, concludeUnpreparable, giveBack, writeConclusions } from './conclude.js';
@@ -97,6 +100,7 @@ export class Deliveries {
       lockMs: options.timeoutMs + LOCK_MARGIN_MS,
       perDestination: options.perDestination,
     });
+    if (tracing.on) await this.#addTraces(claimed);
     for (const item of claimed) this.#start(item);
     if (claimed.length > 0) return BUSY_MS;
     return Math.min(Math.max(IDLE_MS, (performance.now() - start) * IDLE_PER_CLAIM_MS), MAX_IDLE_MS);
@@ -158,12 +162,41 @@ export class Deliveries {
   }
 
   async #deliver(claimed: Claimed): Promise<void> {
-    const conclusion = this.#stopping ? giveBack(claimed) : await this.#attempt(claimed);
+    const span = this.#span(claimed);
+    const conclusion = this.#stopping ? giveBack(claimed) : await this.#attempt(claimed, span.traceparent);
+    const { verdict, statusCode, error } = conclusion;
+    span.set({
+      'gwk.delivery.verdict': verdict,
+      ...(statusCode && { 'http.response.status_code': statusCode }),
+    });
+    span.end(error);
     await this.#conclude(conclusion);
     this.#deps.metrics.concluded(conclusion);
   }
 
-  async #attempt(claimed: Claimed): Promise<Conclusion> {
+  async #addTraces(claimed: readonly Claimed[]): Promise<void> {
+    const contexts = await readContexts(
+      this.#deps.db,
+      claimed.map(({ eventId }) => eventId),
+    );
+    for (const item of claimed) item.traceparent = contexts.get(item.eventId);
+  }
+
+  /** Of one attempt. The address is the customer's, and may hold a secret. */
+  #span({ deliveryId, endpointId, event, earlierAttempts, traceparent }: Claimed): Span {
+    return tracing.child('webhook', traceparent, {
+      kind: 'client',
+      attributes: {
+        'http.request.method': 'POST',
+        'gwk.delivery.id': toPublicId('delivery', deliveryId),
+        'gwk.endpoint.id': toPublicId('endpoint', endpointId),
+        'gwk.delivery.attempt': earlierAttempts + 1,
+        ...(event && { 'gwk.event.type': event.type }),
+      },
+    });
+  }
+
+  async #attempt(claimed: Claimed, traceparent: string | null): Promise<Conclusion> {
     const { sealer, dispatcher, options } = this.#deps;
     const free = this.#slots.take(claimed.endpointId, claimed.failingSince !== null);
     const controller = new AbortController();
@@ -176,6 +209,7 @@ export class Deliveries {
     try {
       const prepared = prepare(claimed, this.#preparing, new Date());
       if ('error' in prepared) return concludeUnpreparable(prepared);
+      if (traceparent !== null) prepared.headers['traceparent'] = traceparent;
       const called = await call(prepared, dispatcher, controller.signal);
       failpoint('worker.after-post');
       return conclude(called, sealer, new Date());

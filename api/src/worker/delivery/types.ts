@@ -18,6 +18,8 @@ export interface Claimed extends DestinationHealth {
   /** Null: the event is gone. */
   event: { type: string; at: Date; dataSealed: Uint8Array } | null;
   secretsSealed: readonly Uint8Array[];
+  /** Of what the event tells of, where its trace is kept. */
+  traceparent?: string | undefined;
 }
 
 export interface Prepared {

@@ -20,6 +20,8 @@ const CONTENT_HOURS_WRITTEN = 24;
 const MASS_SENDS_HOURS = 24;
 /** The public status tells of 30 days. */
 const FORMAT_CHECK_DAYS = 90;
+/** Longer than a webhook is tried for. */
+const TRACE_DAYS = 3;
 /** The network keeps what it could not deliver for less. */
 const INBOUND_SEEN_DAYS = 30;
 
@@ -201,6 +203,10 @@ const EXPIRING: Record<string, (options: RetentionOptions) => string> = {
   menus: () => `
     DELETE FROM menus WHERE message_id IN (
       SELECT message_id FROM menus WHERE delete_at <= now() LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
+  'trace-contexts': () => `
+    DELETE FROM trace_contexts WHERE id IN (
+      SELECT id FROM trace_contexts WHERE id < gwk_lowest_id(now() - interval '${TRACE_DAYS} days')
+      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
   'webhook-secrets': () => `
     DELETE FROM webhook_secrets WHERE id IN (
       SELECT id FROM webhook_secrets WHERE expires_at <= now() LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,

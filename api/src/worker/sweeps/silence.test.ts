@@ -1,8 +1,10 @@
 import { newUuid } from '@gwk/core/ids';
 import type { InstanceState } from '@gwk/core/states';
 import { createSweepWorld, type SweepWorld } from '@gwk/test/harness/sweeps';
+import { HeartbeatSigns } from '../../availability/heartbeat-signs.js';
+import { PrometheusSigns } from '../../availability/prometheus-signs.js';
 import { Observer } from './observer.js';
-import { silenceSweep, silentSince, type EndedLease } from './silence.js';
+import { signReader, silenceSweep, silentSince, type EndedLease, type SignReader } from './silence.js';
 
 const LEASE = 45_000;
 const now = new Date('2026-05-04T12:00:00Z');
@@ -92,6 +94,8 @@ describe('an observer', () => {
   });
 });
 
+const nobodySaw: SignReader = () => Promise.resolve(new Map());
+
 describe('the sweep', () => {
   let given: SweepWorld;
   beforeAll(async () => {
@@ -129,7 +133,7 @@ describe('the sweep', () => {
     const id = await instanceWithLease('connected', lease);
     const passes = await Promise.all(
       [await patientObserver(), await patientObserver()].map((observer) =>
-        silenceSweep(given.deps, observer).pass(),
+        silenceSweep(given.deps, observer, nobodySaw).pass(),
       ),
     );
     expect(passes.map(({ amount }) => amount).sort()).toEqual([0, 1]);
@@ -152,15 +156,85 @@ describe('the sweep', () => {
     expect(await given.events(id)).toMatchObject([
       { type: 'instance.disconnected', data: { reason: 'engine_silent' } },
     ]);
-    expect((await silenceSweep(given.deps, await patientObserver()).pass()).amount).toBe(0);
+    expect((await silenceSweep(given.deps, await patientObserver(), nobodySaw).pass()).amount).toBe(0);
   });
 
   test('waits until it has looked for longer than a lease', async () => {
     const id = await instanceWithLease('connected', ended());
-    expect((await silenceSweep(given.deps, new Observer()).pass()).amount).toBe(0);
+    expect((await silenceSweep(given.deps, new Observer(), nobodySaw).pass()).amount).toBe(0);
     expect(await stateOf(id)).toEqual({ state: 'connected', reason: null });
-    await silenceSweep(given.deps, await patientObserver()).pass();
+    await silenceSweep(given.deps, await patientObserver(), nobodySaw).pass();
     expect(await stateOf(id)).toEqual({ state: 'disconnected', reason: 'engine_silent' });
+  });
+
+  const heartbeat = async (id: string, beat: Record<string, unknown>) =>
+    given.world.redis.set(given.world.keys.heartbeat(id), JSON.stringify({ epoch: 2, pod: 'p', ...beat }));
+
+  test('takes heartbeats for signs: when it was last connected, and that it lives and cannot be heard', async () => {
+    const lease = ended();
+    const [dead, alive, older] = await Promise.all(
+      [1, 2, 3].map(() => instanceWithLease('connected', lease)),
+    );
+    const after = (ms: number) => new Date(lease.renewedAt.getTime() + ms).toISOString();
+    await heartbeat(dead!, { state: 'connected', since: after(-9_000), at: after(7_000) });
+    await heartbeat(alive!, { state: 'disconnected', since: after(40_000), at: after(44_000) });
+    await heartbeat(older!, { epoch: 1, state: 'connected', since: after(-9_000), at: after(7_000) });
+    const { redis, keys } = given.world;
+    const read = signReader(new HeartbeatSigns(redis, keys), { log: given.deps.log });
+    await silenceSweep(given.deps, await patientObserver(), read).pass();
+    const rows = await given.world.database.instance.findMany({
+      where: { id: { in: [dead!, alive!, older!] } },
+    });
+    const seen = new Map(rows.map((row) => [row.id, [row.stateReason, row.stateChangedAt.toISOString()]]));
+    expect(seen.get(dead!)).toEqual(['engine_silent', after(7_000)]);
+    expect(seen.get(alive!)).toEqual(['lease_unconfirmed', after(40_000)]);
+    expect(seen.get(older!)).toEqual(['engine_silent', after(0)]);
+  });
+
+  test('remembers a heartbeat that is gone before its lease has ended, and forgets it with the suspicion', async () => {
+    const renewedAt = ago(20_000, new Date());
+    const id = await instanceWithLease('connected', {
+      renewedAt,
+      expiresAt: ago(20_000 - LEASE, new Date()),
+    });
+    const at = new Date(renewedAt.getTime() + 5_000).toISOString();
+    await heartbeat(id, { state: 'connected', since: at, at });
+    const { redis, keys, database } = given.world;
+    const signs = new HeartbeatSigns(redis, keys);
+    const sweep = silenceSweep(
+      given.deps,
+      await patientObserver(),
+      signReader(signs, { log: given.deps.log }),
+    );
+    expect((await sweep.pass()).amount).toBe(0);
+    await redis.del(keys.heartbeat(id));
+    await database.instanceLease.update({
+      where: { instanceId: id },
+      data: { expiresAt: ago(1, new Date()) },
+    });
+    const suspect = [{ instanceId: id, epoch: 2, renewedAt }];
+    expect((await signs.read(suspect)).get(id)?.alive.toISOString()).toBe(at);
+    expect((await signs.read([{ ...suspect[0]!, epoch: 3 }])).size).toBe(0);
+  });
+
+  test('goes by the leases alone while the source of signs is away, and says so once', async () => {
+    const lease = ended();
+    const id = await instanceWithLease('connected', lease);
+    const told: unknown[] = [];
+    const log = { ...given.deps.log, warn: (...words: unknown[]) => void told.push(words) };
+    const reads: [string, boolean][] = [];
+    const nobody = new PrometheusSigns('http://127.0.0.1:1/');
+    const onRead = (source: string, ok: boolean) => void reads.push([source, ok]);
+    const read = signReader(nobody, { log: log as never, onRead });
+    const sweep = silenceSweep(given.deps, await patientObserver(), read);
+    const suspects = [
+      { ...lease, instanceId: id, epoch: 2, holder, state: 'connected' as const, now: new Date() },
+    ];
+    await read(suspects, suspects);
+    await sweep.pass();
+    expect(await stateOf(id)).toEqual({ state: 'disconnected', reason: 'engine_silent' });
+    expect(told).toHaveLength(1);
+    expect(reads).toContainEqual(['prometheus', false]);
   });
 
   test.each<[string, Record<string, unknown>]>([
@@ -177,7 +251,7 @@ describe('the sweep', () => {
         return seen;
       },
     };
-    await silenceSweep(given.deps, meanwhile).pass();
+    await silenceSweep(given.deps, meanwhile, nobodySaw).pass();
     expect(await stateOf(id)).toEqual({ state: 'connected', reason: null });
   });
 });

@@ -1,10 +1,11 @@
 import type { InstanceState } from '@gwk/core/states';
 import type { Database } from '../../database.js';
+import { closingOf, type Sign, type Signs } from '../../availability/signs.js';
 import { writeStates } from '../../instances/state/write.js';
 import type { Observer } from './observer.js';
 import type { Sweep, SweepDeps } from './sweep.js';
 
-/** A lease whose time has ended while its instance is shown as connected or connecting. */
+/** A lease that was not renewed lately, or has ended, while its instance is shown as connected or connecting. */
 export interface EndedLease {
   instanceId: string;
   epoch: number;
@@ -45,39 +46,79 @@ interface Row {
   now: Date;
 }
 
+/** Reads signs of suspects, some of which are due to be judged; none where the source does not answer. */
+export type SignReader = (
+  suspects: readonly EndedLease[],
+  due: readonly EndedLease[],
+) => Promise<ReadonlyMap<string, Sign>>;
+
+export interface SignsOptions {
+  log: SweepDeps['log'];
+  onRead?: (source: Signs['name'], ok: boolean) => void;
+}
+
+export function signReader(signs: Signs, { log, onRead }: SignsOptions): SignReader {
+  let away = false;
+  return async (suspects, due) => {
+    // A heartbeat ends before its lease does; what Prometheus has seen it knows later too.
+    const wanted = signs.name === 'prometheus' ? due : suspects;
+    try {
+      const seen = await signs.read(wanted);
+      if (wanted.length === 0) return seen;
+      if (away) log.info({ source: signs.name }, 'signs of life are read again');
+      away = false;
+      onRead?.(signs.name, true);
+      return seen;
+    } catch (error) {
+      if (!away)
+        log.warn({ err: error, source: signs.name }, 'no signs of life to read: leases alone decide');
+      away = true;
+      onRead?.(signs.name, false);
+      return new Map();
+    }
+  };
+}
+
+/** @param readSigns what others have seen of engines (availability/signs.ts); the leases decide */
 export function silenceSweep(
   { db, sealer, log }: SweepDeps,
   observer: Pick<Observer, 'observe' | 'healthyForMs'>,
+  readSigns: SignReader,
 ): Sweep {
   return {
     name: 'engine-silence',
     everyMs: 1_000,
     async pass() {
       let amount = 0;
-      const leases = await observer.observe(() => endedLeases(db));
-      for (const lease of leases) {
-        const since = silentSince(lease, observer.healthyForMs());
-        if (since === null) continue;
+      const suspects = await observer.observe(() => unrenewedLeases(db));
+      const healthyForMs = observer.healthyForMs();
+      const due = suspects.filter((lease) => silentSince(lease, healthyForMs) !== null);
+      const signs = await readSigns(suspects, due);
+      for (const lease of due) {
+        const since = silentSince(lease, healthyForMs)!;
+        const closing = closingOf(lease, since, signs.get(lease.instanceId));
         const written = await db.$transaction(async (tx) => {
           if (!(await holdStill(tx, lease))) return false;
-          const news = { state: 'disconnected' as const, at: since, reason: 'engine_silent' };
-          await writeStates(tx, sealer, lease.instanceId, [news]);
+          await writeStates(tx, sealer, lease.instanceId, [{ state: 'disconnected', ...closing }]);
           return true;
         });
         if (!written) continue;
         amount += 1;
-        log.warn({ instance: lease.instanceId, epoch: lease.epoch }, 'engine is silent');
+        const { instanceId: instance, epoch } = lease;
+        log.warn({ instance, epoch, reason: closing.reason, since: closing.at }, 'engine is silent');
       }
       return { amount, more: false };
     },
   };
 }
 
-async function endedLeases(db: Database): Promise<EndedLease[]> {
+/** Those whose lease has ended, and those that have lived for a third of theirs without renewing and will end soon. */
+async function unrenewedLeases(db: Database): Promise<EndedLease[]> {
   const rows = await db.$queryRaw<Row[]>`
     SELECT l.instance_id, l.epoch, l.holder, i.state, l.renewed_at, l.expires_at, clock_timestamp() AS now
     FROM instance_leases l JOIN instances i ON i.id = l.instance_id
-    WHERE l.expires_at < now() AND l.renewed_at IS NOT NULL AND i.deleted_at IS NULL
+    WHERE l.expires_at < now() + interval '30 seconds'
+      AND l.renewed_at < now() - (l.expires_at - l.renewed_at) / 3 AND i.deleted_at IS NULL
       AND i.state IN ('connected', 'connecting')`;
   return rows.map((row) => ({
     instanceId: row.instance_id,

@@ -27,7 +27,7 @@ export interface EngineProcess {
 
 const READY_AFTER_MS = 3000;
 /** Settings of the programs that start engines: no engine's business. */
-const NOT_FOR_ENGINES = /^(GWK_|DATABASE_URL$|REDIS_URL$)/;
+const NOT_FOR_ENGINES = /^(GWK_|DATABASE_URL|REDIS_URL|PROMETHEUS_URL)/;
 /** Tests arm failpoints in whole process trees. */
 const PASSED_ON = ['GWK_FAILPOINT_DIR'];
 

@@ -74,6 +74,18 @@ export const WAYS: Record<string, object> = {
     ...LEAST,
     route: { enabled: true, parentRefs: [{ name: 'public' }], hostnames: ['api.example.com'] },
   },
+  'traces, and availability from Prometheus': {
+    ...LEAST,
+    monitoring: {
+      prometheus: { url: 'http://prometheus.monitoring:9090' },
+      tracing: {
+        endpoint: 'http://collector.monitoring:4318',
+        sampler: 'parentbased_traceidratio',
+        samplerArg: '0.1',
+        resourceAttributes: { 'deployment.environment': 'a shop, in a city' },
+      },
+    },
+  },
   monitoring: {
     ...LEAST,
     monitoring: {

@@ -1,0 +1,76 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { pickPort } from '../ports.js';
+import { baseEnvironment, Program } from '../program.js';
+import { until } from '../wait.js';
+import { neededPrograms } from './programs.js';
+
+const SCRAPE_SECONDS = 1;
+
+/** A real Prometheus that scrapes what it is told to. Not started again when it dies. */
+export class PrometheusServer {
+  readonly #folder: string;
+  readonly #port: number;
+  #program: Program | undefined;
+
+  private constructor(folder: string, port: number) {
+    this.#folder = folder;
+    this.#port = port;
+  }
+
+  /** Chooses its address; it runs once it is started. */
+  static async at(folder: string): Promise<PrometheusServer> {
+    mkdirSync(folder, { recursive: true });
+    return new PrometheusServer(folder, await pickPort());
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  /** @param ports of this machine that it scrapes, each every second */
+  async start(ports: readonly number[]): Promise<void> {
+    const file = join(this.#folder, 'prometheus.yaml');
+    const every = `${SCRAPE_SECONDS}s`;
+    const targets = ports.map((port) => `127.0.0.1:${port}`);
+    const job = { job_name: 'engines', static_configs: [{ targets }] };
+    const global = { scrape_interval: every, scrape_timeout: every };
+    writeFileSync(file, stringify({ global, scrape_configs: [job] }));
+    this.#program = new Program({
+      name: 'prometheus',
+      command: neededPrograms().prometheus,
+      args: [
+        `--config.file=${file}`,
+        `--storage.tsdb.path=${join(this.#folder, 'data')}`,
+        `--web.listen-address=127.0.0.1:${this.#port}`,
+      ],
+      env: baseEnvironment(),
+      logFile: join(this.#folder, 'prometheus.log'),
+      ready: async () => (await fetch(`${this.url}/-/ready`)).ok,
+      supervised: false,
+    });
+    await this.#program.start();
+  }
+
+  kill(): Promise<void> {
+    return this.#program!.kill('SIGKILL');
+  }
+
+  async stop(): Promise<void> {
+    await this.#program?.stop();
+  }
+
+  /** The value of the only series that an expression gives, once it gives one that will do. */
+  async value(expression: string, will: (value: number) => boolean): Promise<number> {
+    return until(
+      async () => {
+        const answer = await fetch(`${this.url}/api/v1/query?query=${encodeURIComponent(expression)}`);
+        const { data } = (await answer.json()) as { data: { result: { value: [number, string] }[] } };
+        const value = Number(data.result[0]?.value[1] ?? Number.NaN);
+        return will(value) && value;
+      },
+      { what: `Prometheus says so of ${expression}`, everyMs: 100 },
+    );
+  }
+}
