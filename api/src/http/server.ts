@@ -1,6 +1,7 @@
 import http from 'node:http';
 import type { Socket } from 'node:net';
 import type { Express } from 'express';
+import type { Listener } from './direct.js';
 import type { Exchange, Reply } from './exchange.js';
 
 /**
@@ -20,12 +21,15 @@ type Constructor<T> = (this: T, ...args: unknown[]) => void;
 
 export interface ServerOptions {
   app: Express;
+  /** In place of the app, where some requests do not go through it. */
+  listener?: Listener;
   /** Errors that Express does not even see. */
   clientError: (error: NodeJS.ErrnoException, socket: Socket) => void;
   lastResort: (error: unknown, req: Exchange, res: Reply) => void;
 }
 
-export function createServer({ app, clientError, lastResort }: ServerOptions): http.Server {
+export function createServer({ app, listener, clientError, lastResort }: ServerOptions): http.Server {
+  const answer: Listener = listener ?? ((req, res, last) => app(req, res, last));
   const server = http.createServer(
     {
       IncomingMessage: requestClass(app) as never,
@@ -43,7 +47,7 @@ export function createServer({ app, clientError, lastResort }: ServerOptions): h
       const exchange = req as Exchange;
       const reply = res as Reply;
       // With a last handler given, Express makes none of its own for each request.
-      app(exchange, reply, (error: unknown) => lastResort(error, exchange, reply));
+      answer(exchange, reply, (error: unknown) => lastResort(error, exchange, reply));
     },
   );
   server.on('clientError', clientError);
