@@ -36,6 +36,33 @@ test('groups are bounded, and so is how many are under way', async () => {
   expect(batcher.size).toBe(0);
 });
 
+test('a lane has one group under way, and waits for no other lane', async () => {
+  const underWay = new Set<number>();
+  const met: string[] = [];
+  let letOddGo = () => {};
+  const odd = new Promise<void>((resolve) => (letOddGo = resolve));
+  const batcher = new Batcher<number, number>({
+    laneOf: (item) => item,
+    run: async (items) => {
+      const lanes = new Set(items.map((item) => item % 2));
+      if (lanes.size > 1 || underWay.has(items[0]! % 2)) met.push(items.join());
+      underWay.add(items[0]! % 2);
+      await (items[0]! % 2 === 1 ? odd : soon());
+      underWay.delete(items[0]! % 2);
+      return items;
+    },
+  });
+  const odds = [1, 3, 5].map((item) => batcher.submit(item));
+  for (const evens of [[0, 2], [4], [6, 8, 10]]) {
+    expect(await Promise.all(evens.map((item) => batcher.submit(item)))).toEqual(evens);
+  }
+  const later = batcher.submit(7);
+  expect(batcher.size).toBe(4);
+  letOddGo();
+  expect(await Promise.all([...odds, later])).toEqual([1, 3, 5, 7]);
+  expect(met).toEqual([]);
+});
+
 test('one bad item fails alone where groups may be run again in parts', async () => {
   const batcher = new Batcher<number, number>({
     mayIsolate: () => true,

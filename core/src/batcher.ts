@@ -12,6 +12,11 @@ export interface BatcherOptions<T, R> {
   maxItems?: number;
   inFlight?: number;
   /**
+   * Any number for an item; `inFlight` lanes are made of it. A lane has one group under way at a time: for items that
+   * would wait for each other in the database, and hold up all others of their group meanwhile.
+   */
+  laneOf?(item: T): number;
+  /**
    * Whether a rejected group was left undone as a whole for a reason that may lie in one of its items: then its halves
    * are run again apart, until only the items at fault fail.
    */
@@ -33,14 +38,23 @@ const IN_FLIGHT = 2;
 const SWEEPS_PER_DEADLINE = 10;
 const PATIENCE_MS = 5;
 
+interface Lane<T, R> {
+  queue: Pending<T, R>[];
+  busy: boolean;
+}
+
+interface Group<T, R> {
+  lane: Lane<T, R>;
+  members: Pending<T, R>[];
+}
+
 export class Batcher<T, R> {
   readonly #options: BatcherOptions<T, R>;
   readonly #maxItems: number;
   readonly #inFlight: number;
-  #queue: Pending<T, R>[] = [];
+  readonly #lanes: Lane<T, R>[];
   readonly #running = new Set<Pending<T, R>>();
-  /** Sizes of the groups under way. */
-  readonly #groups: number[] = [];
+  readonly #groups = new Set<Group<T, R>>();
   #scheduled = false;
   #waiting = false;
   #sweep: NodeJS.Timeout | undefined;
@@ -49,11 +63,14 @@ export class Batcher<T, R> {
     this.#options = options;
     this.#maxItems = options.maxItems ?? MAX_ITEMS;
     this.#inFlight = options.inFlight ?? IN_FLIGHT;
+    const lanes = options.laneOf ? this.#inFlight : 1;
+    this.#lanes = Array.from({ length: lanes }, () => ({ queue: [], busy: false }));
   }
 
   submit(item: T): Promise<R> {
     return new Promise<R>((resolve, reject) => {
-      this.#queue.push({ item, resolve, reject, since: performance.now() });
+      const lane = this.#lanes[(this.#options.laneOf?.(item) ?? 0) % this.#lanes.length]!;
+      lane.queue.push({ item, resolve, reject, since: performance.now() });
       this.#watch();
       this.#schedule();
     });
@@ -61,7 +78,7 @@ export class Batcher<T, R> {
 
   /** Items not answered yet. */
   get size(): number {
-    return this.#queue.length + this.#running.size;
+    return this.#lanes.reduce((sum, { queue }) => sum + queue.length, this.#running.size);
   }
 
   #schedule(): void {
@@ -74,10 +91,22 @@ export class Batcher<T, R> {
   }
 
   #pump(): void {
-    while (this.#groups.length < this.#inFlight && this.#queue.length > 0) {
-      if (!this.#isWorthwhile()) return this.#wait();
-      this.#start();
+    while (this.#groups.size < this.#inFlight) {
+      const lane = this.#fullest();
+      if (!lane) return;
+      if (!this.#isWorthwhile(lane)) return this.#wait();
+      this.#start(lane);
     }
+  }
+
+  /** Of the lanes that may go. */
+  #fullest(): Lane<T, R> | undefined {
+    let fullest: Lane<T, R> | undefined;
+    for (const lane of this.#lanes) {
+      const mayGo = lane.queue.length > 0 && !(lane.busy && this.#options.laneOf);
+      if (mayGo && lane.queue.length > (fullest?.queue.length ?? 0)) fullest = lane;
+    }
+    return fullest;
   }
 
   #wait(): void {
@@ -89,19 +118,23 @@ export class Batcher<T, R> {
     }, PATIENCE_MS);
   }
 
-  #isWorthwhile(): boolean {
-    const company = Math.min(Math.max(0, ...this.#groups) / 2, this.#maxItems);
-    return this.#queue.length >= company || performance.now() - this.#queue[0]!.since >= PATIENCE_MS;
+  #isWorthwhile({ queue }: Lane<T, R>): boolean {
+    let largest = 0;
+    for (const { members } of this.#groups) largest = Math.max(largest, members.length);
+    const company = Math.min(largest / 2, this.#maxItems);
+    return queue.length >= company || performance.now() - queue[0]!.since >= PATIENCE_MS;
   }
 
-  #start(): void {
-    const group = this.#queue.slice(0, this.#maxItems);
-    this.#queue = this.#queue.slice(this.#maxItems);
-    for (const pending of group) this.#running.add(pending);
-    this.#groups.push(group.length);
-    void this.#run(group).finally(() => {
-      this.#groups.splice(this.#groups.indexOf(group.length), 1);
-      for (const pending of group) this.#running.delete(pending);
+  #start(lane: Lane<T, R>): void {
+    const group = { lane, members: lane.queue.slice(0, this.#maxItems) };
+    lane.queue = lane.queue.slice(this.#maxItems);
+    lane.busy = true;
+    for (const pending of group.members) this.#running.add(pending);
+    this.#groups.add(group);
+    void this.#run(group.members).finally(() => {
+      lane.busy = false;
+      this.#groups.delete(group);
+      for (const pending of group.members) this.#running.delete(pending);
       // The answers go out first: who gets one may have the next request ready.
       this.#schedule();
     });
@@ -131,14 +164,15 @@ export class Batcher<T, R> {
 
   #rejectLate(deadlineMs: number): void {
     const before = performance.now() - deadlineMs;
-    const late = [...this.#queue, ...this.#running].filter(({ since }) => since <= before);
+    const waiting = this.#lanes.flatMap(({ queue }) => queue);
+    const late = [...waiting, ...this.#running].filter(({ since }) => since <= before);
     if (late.length > 0) {
       const error = this.#options.onTimeout?.() ?? new Error('no answer in time');
       // A promise settles once: what a late group still answers changes nothing.
       for (const pending of late) pending.reject(error);
-      this.#queue = this.#queue.filter(({ since }) => since > before);
+      for (const lane of this.#lanes) lane.queue = lane.queue.filter(({ since }) => since > before);
     }
-    if (this.#queue.length > 0 || this.#running.size > 0) return;
+    if (this.size > 0) return;
     clearInterval(this.#sweep);
     this.#sweep = undefined;
   }

@@ -18,3 +18,8 @@ test('it is JSON that says the same', () => {
     }),
   );
 });
+
+test('what is undefined is not there, and nothing is left of it', () => {
+  expect(canonicalJson({ b: undefined, a: 1, c: { d: undefined } })).toBe('{"a":1,"c":{}}');
+  expect(canonicalJson({})).toBe('{}');
+});

@@ -10,6 +10,7 @@ import { Problem } from '@gwk/core/problems';
 import { downloads } from '../media/download.js';
 import { LINK_PATH } from '../media/links.js';
 import { authenticate } from './authenticate.js';
+import { directly, type Listener } from './direct.js';
 import type { Exchange, Reply } from './exchange.js';
 import { InFlight } from './in-flight.js';
 import { routerPath, type Operation } from './operation.js';
@@ -30,6 +31,8 @@ export interface AppOptions {
 
 export interface PublicApp {
   express: Express;
+  /** Everything that comes, whichever way it goes. */
+  listener: Listener;
   problems: ProblemHandler;
   inFlight: InFlight;
 }
@@ -50,18 +53,21 @@ export function createApp({ services, operations, health, observer }: AppOptions
   const inFlight = new InFlight((req, res, problem) => problems.answer(problem, req, res));
   const app = bareExpress(config.trustProxy);
   app.use(health);
-  app.use((request: Request, response: Response, next: NextFunction) => {
+  const enter = (request: Request, response: Response, next: NextFunction): void => {
     const req = request as Exchange;
     req.requestId = requestIdOf(req.headers['x-request-id'] as string | undefined);
     req.arrivedAt = req.workingSince = performance.now();
     inFlight.enter(req, response);
     next();
-  });
+  };
+  app.use(enter);
   const { files, links } = services.media;
   app.get(LINK_PATH, downloads({ files, links, observer }));
-  app.use(authenticate(apiKeys));
-  app.use(rateLimit(limiter, limits));
-  addRoutes(app, operations, (operation) => handlerOf(operation, services, observer));
+  const [identify, count] = [authenticate(apiKeys), rateLimit(limiter, limits)];
+  app.use(identify);
+  app.use(count);
+  const handlers = new Map(operations.map((one) => [one, handlerOf(one, services, observer)]));
+  addRoutes(app, operations, (operation) => handlers.get(operation)!);
   app.use(servePages(pagesOf(operations, config), observer));
   app.use(() => {
     throw new Problem('not-found');
@@ -69,7 +75,17 @@ export function createApp({ services, operations, health, observer }: AppOptions
   app.use((error: unknown, req: Request, res: Response, _next: NextFunction) =>
     problems.handle(error, req as Exchange, res as Reply),
   );
-  return { express: app, problems, inFlight };
+  const [busiest] = operations;
+  const listener = directly(
+    {
+      method: busiest!.method,
+      url: busiest!.path,
+      steps: [enter, identify, count, handlers.get(busiest!)!],
+      failed: (error, req, res) => problems.handle(error, req, res),
+    },
+    (req, res, lastResort) => app(req, res, lastResort),
+  );
+  return { express: app, listener, problems, inFlight };
 }
 
 function bareExpress(trustProxy: number): Express {

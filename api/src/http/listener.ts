@@ -87,6 +87,7 @@ export async function startPublicListener(services: Services): Promise<PublicLis
   const tier = new Tier(services);
   const server = createServer({
     app: tier.app.express,
+    listener: tier.app.listener,
     clientError: clientErrorHandler(config.docsUrl ?? config.baseUrl, (address) =>
       limiter.peek(`ip:${networkOf(address)}`, config.anonymousRequestsPerMinute),
     ),

@@ -13,7 +13,10 @@ import { pairingOperations } from '../pairing/operations.js';
 import { webhookOperations } from '../webhooks/operations.js';
 import type { Operation } from './operation.js';
 
-/** The table of operations. Routes are tried in this order: the busiest stand first. */
+/**
+ * The table of operations. Routes are tried in this order: the busiest stand first, and the very first goes around the
+ * router (direct.ts): it has no parameters.
+ */
 export const OPERATIONS: readonly Operation[] = [
   ...messageOperations,
   ...mediaOperations,

@@ -1,6 +1,7 @@
 import http from 'node:http';
 import type { Socket } from 'node:net';
 import type { Express } from 'express';
+import type { Listener } from './direct.js';
 import type { Exchange, Reply } from './exchange.js';
 
 /**
@@ -20,6 +21,8 @@ type Constructor<T> = (this: T, ...args: unknown[]) => void;
 
 export interface ServerOptions {
   app: Express;
+  /** In place of the app, where some requests do not go through it. */
+  listener?: Listener;
   /** Errors that Express does not even see. */
   clientError: (error: NodeJS.ErrnoException, socket: Socket) => void;
   lastResort: (error: unknown, req: Exchange, res: Reply) => void;
@@ -42,7 +45,14 @@ function bound(server: http.Server, maxConnections: number): void {
   });
 }
 
-export function createServer({ app, clientError, lastResort, maxConnections }: ServerOptions): http.Server {
+export function createServer({
+  app,
+  listener,
+  clientError,
+  lastResort,
+  maxConnections,
+}: ServerOptions): http.Server {
+  const answer: Listener = listener ?? ((req, res, last) => app(req, res, last));
   const server = http.createServer(
     {
       IncomingMessage: requestClass(app) as never,
@@ -60,7 +70,7 @@ export function createServer({ app, clientError, lastResort, maxConnections }: S
       const exchange = req as Exchange;
       const reply = res as Reply;
       // With a last handler given, Express makes none of its own for each request.
-      app(exchange, reply, (error: unknown) => lastResort(error, exchange, reply));
+      answer(exchange, reply, (error: unknown) => lastResort(error, exchange, reply));
     },
   );
   bound(server, maxConnections);

@@ -6,6 +6,9 @@
 --
 -- Every table is read by one index look-up for each request, in sub-selects that the planner can neither join nor hash: a
 -- plan made while a table was empty is kept for minutes, and one that reads all of the table is then the cheapest.
+--
+-- The write reads its arrays by place: unnest would copy each column of each statement into a store of its own, which
+-- costs several times as much.
 
 -- Minutes over which the mass block counts: the key comes whole from the highest level that sets it.
 CREATE FUNCTION gwk_mass_window(instance_policy jsonb, account_policy jsonb, environment_minutes integer)
@@ -124,6 +127,26 @@ BEGIN
   ORDER BY q.place;
 END $$;
 
+-- Whether each request repeats what a record says: the account is as it was seen, and the record is that of the message
+-- that was made, by the same body. Its answer can be made again.
+CREATE FUNCTION gwk_accept_prove(
+  account_ids uuid[], account_versions text[], for_route text, keys text[], body_hashes text[], message_ids uuid[]
+) RETURNS boolean[] LANGUAGE plpgsql
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
+AS $$
+BEGIN
+  RETURN ARRAY(
+    SELECT (SELECT a.xmin::text = q.account_version FROM accounts a WHERE a.id = q.account_id LIMIT 1) IS TRUE
+      AND (
+        SELECT r.resource_id = q.message_id AND r.body_hash = decode(q.body_hash, 'hex') AND r.response_sealed IS NULL
+          AND r.expires_at > clock_timestamp()
+        FROM idempotency_records r
+        WHERE r.account_id = q.account_id AND r.route = for_route AND r.key = q.key LIMIT 1) IS TRUE
+    FROM unnest(account_ids, account_versions, keys, body_hashes, message_ids) WITH ORDINALITY
+      AS q(account_id, account_version, key, body_hash, message_id, place)
+    ORDER BY q.place);
+END $$;
+
 -- Takes what a group writes to. Somebody may hold a contact for long (an opt-out, a merge): the whole group, with other
 -- contacts, instances and accounts, is not to wait for them. It fails (55P03), and is written without theirs.
 CREATE FUNCTION gwk_accept_lock(conversation_ids uuid[], contact_ids uuid[]) RETURNS void LANGUAGE plpgsql
@@ -148,7 +171,8 @@ END $$;
 -- contact was not counted with this text. Limits travel with the request, and its rank among the contacts that the group
 -- adds: what is proved is that the room that the decision relied on is still there. Whichever message of a contact
 -- comes through counts it. `unprepared`: those that can be claimed only after the worker has prepared them. `made_*`: how many different contacts, conversations and keys the group is to make.
--- `leave_held`: nothing is written to conversations and contacts that somebody holds.
+-- `leave_held`: nothing is written to conversations and contacts that somebody holds. `ranks`: of each request, how many
+-- of the group take a place in its conversation up to and with it.
 CREATE FUNCTION gwk_accept_write(
   message_ids uuid[], account_ids uuid[], account_versions text[], instance_ids uuid[], instance_versions text[],
   conversation_ids uuid[], new_conversations boolean[], contact_ids uuid[], new_contacts boolean[], names text[],
@@ -158,13 +182,16 @@ CREATE FUNCTION gwk_accept_write(
   for_route text, keys text[], body_hashes text[], responses text[],
   new_contact_limits integer[], new_contact_ranks integer[],
   fingerprints text[], mass_limits integer[], mass_ranks integer[], mass_minutes integer[], unprepared uuid[],
-  made_contacts integer, made_conversations integer, made_keys integer, leave_held boolean
+  made_contacts integer, made_conversations integer, made_keys integer, leave_held boolean, ranks integer[]
 ) RETURNS boolean[] LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 DECLARE
+  places integer[] := ARRAY(SELECT generate_series(1, cardinality(message_ids)));
   -- Of each request, whether it is still to be written.
   good boolean[];
+  -- Account or instance and its version, where that is no longer so.
+  moved text[];
   -- Contacts that are there, of conversations to make.
   known uuid[];
   free uuid[];
@@ -173,15 +200,15 @@ DECLARE
 BEGIN
   PERFORM FROM instance_ledgers l
   WHERE l.instance_id = ANY (ARRAY(
-    SELECT DISTINCT q.id FROM unnest(instance_ids, new_contact_limits, mass_limits) AS q(id, new_limit, mass_limit)
-    WHERE q.new_limit IS NOT NULL OR q.mass_limit IS NOT NULL))
+    SELECT DISTINCT instance_ids[i] FROM unnest(places) AS i
+    WHERE new_contact_limits[i] IS NOT NULL OR mass_limits[i] IS NOT NULL))
   ORDER BY l.instance_id FOR NO KEY UPDATE;
 
   -- A contact whom this instance has no conversation with yet has no lock there: an opt-out waits for this one.
   IF made_conversations > 0 THEN
     known := ARRAY(
-      SELECT q.id FROM unnest(contact_ids, new_conversations, new_contacts) AS q(id, is_new, makes_contact)
-      WHERE q.is_new AND NOT q.makes_contact AND q.id IS NOT NULL);
+      SELECT contact_ids[i] FROM unnest(places) AS i
+      WHERE new_conversations[i] AND NOT new_contacts[i] AND contact_ids[i] IS NOT NULL);
   END IF;
   IF leave_held THEN
     free := ARRAY(
@@ -193,41 +220,46 @@ BEGIN
 
   -- From here on nobody adds to what the limits count, and nobody accepts or opts out in these conversations.
   present := clock_timestamp();
+  moved := ARRAY(
+    SELECT q.id || ' ' || q.version
+    FROM (SELECT DISTINCT instance_ids[i] AS id, instance_versions[i] AS version FROM unnest(places) AS i) AS q
+    WHERE (SELECT v.xmin::text = q.version FROM instances v WHERE v.id = q.id LIMIT 1) IS NOT TRUE
+  ) || ARRAY(
+    SELECT q.id || ' ' || q.version
+    FROM (SELECT DISTINCT account_ids[i] AS id, account_versions[i] AS version FROM unnest(places) AS i) AS q
+    WHERE (SELECT v.xmin::text = q.version FROM accounts v WHERE v.id = q.id LIMIT 1) IS NOT TRUE);
   good := ARRAY(
-    SELECT (SELECT i.xmin::text = q.instance_version FROM instances i WHERE i.id = q.instance_id LIMIT 1) IS TRUE
-      AND (SELECT a.xmin::text = q.account_version FROM accounts a WHERE a.id = q.account_id LIMIT 1) IS TRUE
-      AND (q.contact_id IS NULL
-        OR (SELECT true FROM opt_outs o WHERE o.contact_id = q.contact_id LIMIT 1) IS NULL)
-      AND (q.contact_id IS NULL OR q.makes_contact OR NOT q.new_conversation
-        OR (SELECT true FROM contacts c WHERE c.id = q.contact_id LIMIT 1) IS TRUE)
-      AND (q.new_conversation OR (
-        SELECT c.contact_id IS NOT DISTINCT FROM q.contact_id AND (c.first_sent_at IS NOT NULL) = q.counted
-          AND c.last_wrote_at IS NOT DISTINCT FROM to_timestamp(q.wrote / 1000)
-        FROM conversations c WHERE c.id = q.conversation_id LIMIT 1) IS TRUE)
-      AND (q.new_limit IS NULL OR (
-        SELECT q.new_limit >= q.new_rank + l.new_contacts + 1 - coalesce((
+    SELECT (moved = '{}' OR (
+        instance_ids[i] || ' ' || instance_versions[i] <> ALL (moved)
+        AND account_ids[i] || ' ' || account_versions[i] <> ALL (moved)))
+      AND (contact_ids[i] IS NULL
+        OR (SELECT true FROM opt_outs o WHERE o.contact_id = contact_ids[i] LIMIT 1) IS NULL)
+      AND (contact_ids[i] IS NULL OR new_contacts[i] OR NOT new_conversations[i]
+        OR (SELECT true FROM contacts c WHERE c.id = contact_ids[i] LIMIT 1) IS TRUE)
+      AND (new_conversations[i] OR (
+        SELECT c.contact_id IS NOT DISTINCT FROM contact_ids[i] AND (c.first_sent_at IS NOT NULL) = counted[i]
+          AND c.last_wrote_at IS NOT DISTINCT FROM to_timestamp(last_wrote[i] / 1000)
+        FROM conversations c WHERE c.id = conversation_ids[i] LIMIT 1) IS TRUE)
+      AND (new_contact_limits[i] IS NULL OR (
+        SELECT new_contact_limits[i] >= new_contact_ranks[i] + l.new_contacts + 1 - coalesce((
           SELECT v.first_sent_no FROM conversations v
           WHERE v.instance_id = l.instance_id AND v.first_sent_at > present - interval '24 hours'
           ORDER BY v.first_sent_at, v.first_sent_no LIMIT 1), l.new_contacts + 1)
-        FROM instance_ledgers l WHERE l.instance_id = q.instance_id LIMIT 1) IS TRUE)
-      AND (q.mass_limit IS NULL OR q.mass_limit >= q.mass_rank + (
+        FROM instance_ledgers l WHERE l.instance_id = instance_ids[i] LIMIT 1) IS TRUE)
+      AND (mass_limits[i] IS NULL OR mass_limits[i] >= mass_ranks[i] + (
         SELECT count(*) FROM mass_sends s
-        WHERE s.instance_id = q.instance_id AND s.fingerprint = decode(q.fingerprint, 'hex')
-          AND s.at > present - make_interval(mins => q.minutes)))
-    FROM unnest(account_ids, account_versions, instance_ids, instance_versions, conversation_ids, new_conversations,
-        contact_ids, new_contacts, counted, last_wrote, new_contact_limits, new_contact_ranks, fingerprints, mass_limits,
-        mass_ranks, mass_minutes) WITH ORDINALITY
-      AS q(account_id, account_version, instance_id, instance_version, conversation_id, new_conversation, contact_id,
-        makes_contact, counted, wrote, new_limit, new_rank, fingerprint, mass_limit, mass_rank, minutes, place)
-    ORDER BY q.place);
+        WHERE s.instance_id = instance_ids[i] AND s.fingerprint = decode(fingerprints[i], 'hex')
+          AND s.at > present - make_interval(mins => mass_minutes[i])))
+    FROM unnest(places) AS i
+    ORDER BY i);
 
   IF leave_held THEN
     good := ARRAY(
-      SELECT q.good AND (CASE WHEN q.is_new THEN q.makes_contact OR q.contact_id IS NULL OR q.contact_id = ANY (free)
-        ELSE q.conversation_id = ANY (free) END)
-      FROM unnest(conversation_ids, new_conversations, contact_ids, new_contacts, good) WITH ORDINALITY
-        AS q(conversation_id, is_new, contact_id, makes_contact, good, place)
-      ORDER BY q.place);
+      SELECT good[i] AND (CASE
+          WHEN new_conversations[i] THEN new_contacts[i] OR contact_ids[i] IS NULL OR contact_ids[i] = ANY (free)
+          ELSE conversation_ids[i] = ANY (free) END)
+      FROM unnest(places) AS i
+      ORDER BY i);
   END IF;
 
   -- A name, conversation or key that another has made meanwhile stays the other's. Who lost is looked for only where
@@ -235,49 +267,49 @@ BEGIN
   IF made_contacts > 0 THEN
     WITH named AS (
       INSERT INTO contact_names (account_id, name, contact_id)
-      SELECT DISTINCT q.account_id, q.name, q.contact_id
-      FROM unnest(account_ids, names, contact_ids, new_contacts, good) AS q(account_id, name, contact_id, is_new, good)
-      WHERE q.is_new AND q.good
-      ORDER BY q.account_id, q.name
+      SELECT DISTINCT account_ids[i], names[i], contact_ids[i]
+      FROM unnest(places) AS i
+      WHERE new_contacts[i] AND good[i]
+      ORDER BY 1, 2
       ON CONFLICT DO NOTHING RETURNING contact_names.account_id, contact_names.contact_id
     )
     INSERT INTO contacts (id, account_id) SELECT n.contact_id, n.account_id FROM named n;
     GET DIAGNOSTICS made = ROW_COUNT;
     IF made < made_contacts THEN
       good := ARRAY(
-        SELECT q.good AND (NOT q.is_new OR (SELECT true FROM contacts c WHERE c.id = q.contact_id LIMIT 1) IS TRUE)
-        FROM unnest(contact_ids, new_contacts, good) WITH ORDINALITY AS q(contact_id, is_new, good, place)
-        ORDER BY q.place);
+        SELECT good[i]
+          AND (NOT new_contacts[i] OR (SELECT true FROM contacts c WHERE c.id = contact_ids[i] LIMIT 1) IS TRUE)
+        FROM unnest(places) AS i
+        ORDER BY i);
     END IF;
   END IF;
 
   IF made_conversations > 0 THEN
     INSERT INTO conversations (id, instance_id, contact_id, group_id)
-    SELECT DISTINCT q.id, q.instance_id, q.contact_id, CASE WHEN q.contact_id IS NULL THEN q.name END
-    FROM unnest(conversation_ids, instance_ids, contact_ids, names, new_conversations, good)
-      AS q(id, instance_id, contact_id, name, is_new, good)
-    WHERE q.is_new AND q.good
-    ORDER BY q.instance_id, q.contact_id, 4
+    SELECT DISTINCT conversation_ids[i], instance_ids[i], contact_ids[i], CASE WHEN contact_ids[i] IS NULL THEN names[i] END
+    FROM unnest(places) AS i
+    WHERE new_conversations[i] AND good[i]
+    ORDER BY 2, 3, 4
     ON CONFLICT DO NOTHING;
     GET DIAGNOSTICS made = ROW_COUNT;
     IF made < made_conversations THEN
       good := ARRAY(
-        SELECT q.good AND (NOT q.is_new OR (SELECT true FROM conversations c WHERE c.id = q.id LIMIT 1) IS TRUE)
-        FROM unnest(conversation_ids, new_conversations, good) WITH ORDINALITY AS q(id, is_new, good, place)
-        ORDER BY q.place);
+        SELECT good[i] AND (NOT new_conversations[i]
+          OR (SELECT true FROM conversations c WHERE c.id = conversation_ids[i] LIMIT 1) IS TRUE)
+        FROM unnest(places) AS i
+        ORDER BY i);
     END IF;
   END IF;
 
   IF made_keys > 0 THEN
     INSERT INTO idempotency_records AS r
       (account_id, route, key, body_hash, instance_id, resource_id, status, response_sealed, expires_at)
-    SELECT q.account_id, for_route, q.key, decode(q.body_hash, 'hex'), q.instance_id, q.message_id, 202,
-      decode(q.response, 'hex'),
+    SELECT account_ids[i], for_route, keys[i], decode(body_hashes[i], 'hex'), instance_ids[i], message_ids[i], 202,
+      decode(responses[i], 'hex'),
       present + interval '24 hours'
-    FROM unnest(account_ids, keys, body_hashes, instance_ids, message_ids, responses, good)
-      AS q(account_id, key, body_hash, instance_id, message_id, response, good)
-    WHERE q.key IS NOT NULL AND q.good
-    ORDER BY q.account_id, q.key
+    FROM unnest(places) AS i
+    WHERE keys[i] IS NOT NULL AND good[i]
+    ORDER BY account_ids[i], keys[i]
     ON CONFLICT (account_id, route, key) DO UPDATE
     SET body_hash = excluded.body_hash, instance_id = excluded.instance_id, resource_id = excluded.resource_id,
       status = excluded.status, response_sealed = excluded.response_sealed, locked_until = NULL,
@@ -286,11 +318,11 @@ BEGIN
     GET DIAGNOSTICS made = ROW_COUNT;
     IF made < made_keys THEN
       good := ARRAY(
-        SELECT q.good AND (q.key IS NULL OR (
-          SELECT r.resource_id = q.message_id FROM idempotency_records r
-          WHERE r.account_id = q.account_id AND r.route = for_route AND r.key = q.key LIMIT 1) IS TRUE)
-        FROM unnest(account_ids, message_ids, keys, good) WITH ORDINALITY AS q(account_id, message_id, key, good, place)
-        ORDER BY q.place);
+        SELECT good[i] AND (keys[i] IS NULL OR (
+          SELECT r.resource_id = message_ids[i] FROM idempotency_records r
+          WHERE r.account_id = account_ids[i] AND r.route = for_route AND r.key = keys[i] LIMIT 1) IS TRUE)
+        FROM unnest(places) AS i
+        ORDER BY i);
     END IF;
   END IF;
 
@@ -298,23 +330,30 @@ BEGIN
   IF cardinality(array_remove(new_contact_limits, NULL)) > 0 THEN
     UPDATE instance_ledgers l SET new_contacts = l.new_contacts + f.amount
     FROM (
-      SELECT q.instance_id, count(DISTINCT q.conversation_id) AS amount
-      FROM unnest(instance_ids, conversation_ids, new_contact_limits, good)
-        AS q(instance_id, conversation_id, new_limit, good)
-      WHERE q.new_limit IS NOT NULL AND q.good
-      GROUP BY q.instance_id
+      SELECT instance_ids[i] AS instance_id, count(DISTINCT conversation_ids[i]) AS amount
+      FROM unnest(places) AS i
+      WHERE new_contact_limits[i] IS NOT NULL AND good[i]
+      GROUP BY 1
     ) AS f
     WHERE l.instance_id = f.instance_id;
   END IF;
 
+  -- As the places in the conversations were given, they count on all being written.
+  IF false = ANY (good) THEN
+    ranks := ARRAY(
+      SELECT count(*) FILTER (WHERE good[i] AND releases[i] IS NULL) OVER (PARTITION BY conversation_ids[i] ORDER BY i)
+      FROM unnest(places) AS i
+      ORDER BY i);
+  END IF;
+
   WITH entries AS MATERIALIZED (
-    SELECT q.*, to_timestamp(q.created / 1000) AS made_at,
-      count(*) FILTER (WHERE q.release IS NULL) OVER (PARTITION BY q.conversation_id ORDER BY q.place) AS rank
-    FROM unnest(message_ids, account_ids, instance_ids, conversation_ids, contact_ids, recipients, types, wa_message_ids,
-        contents, created, out_ms, releases, new_contact_limits, fingerprints, good) WITH ORDINALITY
-      AS q(message_id, account_id, instance_id, conversation_id, contact_id, recipient, type, wa_message_id,
-        content, created, out_ms, release, new_limit, fingerprint, good, place)
-    WHERE q.good
+    SELECT i AS place, message_ids[i] AS message_id, account_ids[i] AS account_id, instance_ids[i] AS instance_id,
+      conversation_ids[i] AS conversation_id, contact_ids[i] AS contact_id, recipients[i] AS recipient, types[i] AS type,
+      wa_message_ids[i] AS wa_message_id, decode(contents[i], 'hex') AS content, out_ms[i] AS out_ms,
+      releases[i] AS release, new_contact_limits[i] AS new_limit, decode(fingerprints[i], 'hex') AS fingerprint,
+      to_timestamp(created[i] / 1000) AS made_at, ranks[i] AS rank
+    FROM unnest(places) AS i
+    WHERE good[i]
   ), advanced AS (
     UPDATE conversations c
     SET last_seq = c.last_seq + e.amount,
@@ -348,12 +387,12 @@ BEGIN
     ) AS e
   ), said AS (
     INSERT INTO message_contents (message_id, instance_id, content_sealed)
-    SELECT e.message_id, e.instance_id, decode(e.content, 'hex') FROM entries e
+    SELECT e.message_id, e.instance_id, e.content FROM entries e
   ), counted AS (
     INSERT INTO mass_sends (instance_id, fingerprint, contact_id, at)
-    SELECT DISTINCT e.instance_id, decode(e.fingerprint, 'hex') AS bytes, e.contact_id, present FROM entries e
+    SELECT DISTINCT e.instance_id, e.fingerprint, e.contact_id, present FROM entries e
     WHERE e.fingerprint IS NOT NULL
-    ORDER BY e.instance_id, bytes, e.contact_id
+    ORDER BY e.instance_id, e.fingerprint, e.contact_id
     ON CONFLICT (instance_id, fingerprint, contact_id) DO UPDATE SET at = excluded.at
   )
   INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, wa_message_id,

@@ -261,13 +261,4 @@ describe('guesses', () => {
     expect(await outcomeOf(send({ to: someone(), text: 'again' }, by))).toBe('accepted');
     expect(await outcomeOf(send({ to, text: 'again' }, by))).toBe('accepted');
   });
-
-  test('a repeated key is gathered for, not guessed', async () => {
-    const { by, statements } = watched();
-    const given = { to: someone(), key: newUuid() };
-    await send(given, by);
-    statements.length = 0;
-    expect(await send(given, by)).toMatchObject({ replayed: true });
-    expect(statements).toEqual(['gather']);
-  });
 });

@@ -20,7 +20,7 @@ import { gather, type Facts } from './gather.js';
 import { Memory } from './memory.js';
 import { Policies } from './policies.js';
 import { readDraft, type Draft } from './request.js';
-import { write, type Entry } from './write.js';
+import { writeAndProve, type Entry, type Repeat } from './write.js';
 
 /**
  * Accepts sends: gathers what Postgres knows about a group of requests in one statement, decides each by pure
@@ -28,7 +28,8 @@ import { write, type Entry } from './write.js';
  * holds. Whatever the world moved under is gathered and decided again.
  *
  * Where this process can guess what would be gathered it saves itself the asking: such requests are decided by the
- * guess and only written, in groups of their own. A wrong guess is one more case of a world that moved.
+ * guess and only written, in groups of their own; a repeat of one that it has written is proved to be one by the same
+ * statement. A wrong guess is one more case of a world that moved.
  */
 export interface AcceptorOptions {
   database: Queryable;
@@ -90,7 +91,7 @@ export class Acceptor {
       deadlineMs: DEADLINE_MS,
       onTimeout: () => new Problem('internal-error', { retryAfter: 1 }),
     };
-    this.#guessed = new Batcher({ run: (group) => this.#runGuessed(group), ...common });
+    this.#guessed = new Batcher({ run: (group) => this.#runGuessed(group), laneOf, ...common });
     this.#gathered = new Batcher({ run: (group) => this.#runGathered(group), inFlight: 1, ...common });
   }
 
@@ -164,19 +165,50 @@ export class Acceptor {
   async #runGathered(group: readonly Item[]): Promise<Result[]> {
     const facts = await gather(this.#options.database, group, this.#policies.massMinutes);
     group.forEach((item, index) => this.#memory.learn(item, facts[index]!));
-    return this.#decideAndWrite(group, facts);
+    const decisions = this.#decide(group, facts);
+    const { results, moved } = await this.#write(group, decisions, []);
+    return group.map(
+      (item, index) => results[index] ?? this.#unwritten(item, facts[index]!, decisions[index]!, moved),
+    );
   }
 
-  /** By a guess nothing is refused or replayed: only what is written has been proved. */
+  /** By a guess nothing is refused: only what is written, and what repeats, has been proved. */
   async #runGuessed(group: readonly Guess[]): Promise<Result[]> {
     const items = group.map(({ item }) => item);
-    const facts = group.map((guess) => guess.facts);
-    const results = await this.#decideAndWrite(items, facts);
-    return results.map((result) => (result.kind === 'written' ? result : { kind: 'again' }));
+    const decisions = this.#decide(
+      items,
+      group.map(({ facts }) => facts),
+    );
+    const repeats: Repeat[] = [];
+    const places: number[] = [];
+    decisions.forEach((decision, index) => {
+      if (decision.do !== 'replay') return;
+      const { recordMessage, accountVersion } = group[index]!.facts;
+      repeats.push({
+        request: items[index]!,
+        messageId: recordMessage!,
+        accountVersion: accountVersion!,
+      });
+      places.push(index);
+    });
+    const { results, proved } = await this.#write(items, decisions, repeats);
+    places.forEach((index, place) => {
+      const body = this.#firstAnswer(items[index]!, group[index]!.facts);
+      if (proved[place]) results[index] = { kind: 'replay', body };
+    });
+    return items.map((_, index) => results[index] ?? { kind: 'again' });
   }
 
-  async #decideAndWrite(group: readonly Item[], facts: readonly Facts[]): Promise<Result[]> {
-    const decisions = decideGroup(group, facts, (seen) => this.#policies.of(seen));
+  #decide(group: readonly Item[], facts: readonly Facts[]): Decision[] {
+    return decideGroup(group, facts, (seen) => this.#policies.of(seen));
+  }
+
+  /** @returns results of those that were written; `moved`: not all that were to be written were */
+  async #write(
+    group: readonly Item[],
+    decisions: readonly Decision[],
+    repeats: readonly Repeat[],
+  ): Promise<{ results: (Result | undefined)[]; proved: readonly boolean[]; moved: boolean }> {
     const entries: Entry[] = [];
     const places: number[] = [];
     decisions.forEach((decision, index) => {
@@ -184,24 +216,20 @@ export class Acceptor {
       entries.push(this.#entry(group[index]!, decision.plan));
       places.push(index);
     });
-    if (tracing.on)
-      await this.#keepTraces(
-        entries,
-        places.map((index) => group[index]!),
-      );
-    const written = entries.length > 0 ? await write(this.#options.database, entries) : [];
+    if (tracing.on) {
+      const traced = places.map((index) => group[index]!);
+      await this.#keepTraces(entries, traced);
+    }
+    const { written, proved } = await writeAndProve(this.#options.database, entries, repeats);
     const done = entries.filter((_, place) => written[place]);
     if (done.length > 0) failpoint('api.accept.after-commit');
-    for (const { request, plan } of done) this.#memory.learnWritten(request, plan);
+    for (const { request, plan, messageId } of done) this.#memory.learnWritten(request, plan, messageId);
     const rung = this.#ring(done, tracing.on ? tracesOf(group, places, written) : NO_TRACES);
-    const moved = done.length < entries.length;
-    const results = group.map((item, index) =>
-      this.#unwritten(item, facts[index]!, decisions[index]!, moved),
-    );
+    const results = group.map<Result | undefined>(() => undefined);
     places.forEach((index, place) => {
       if (written[place]) results[index] = { kind: 'written', body: entries[place]!.body, rung };
     });
-    return results;
+    return { results, proved, moved: done.length < entries.length };
   }
 
   /** One bell for an instance says all: its engine claims whatever waits. */
@@ -275,6 +303,16 @@ function tracesOf(
   written: readonly boolean[],
 ): (string | null)[] {
   return places.filter((_, place) => written[place]).map((index) => group[index]!.traceparent);
+}
+
+/**
+ * Limits are proved under the lock of the instance, which lasts until the commit: two groups with the same instance
+ * would wait for each other. Whoever has no limits to mind goes by conversation.
+ */
+function laneOf({ item, facts }: Guess): number {
+  const isLimited = item.recipient.kind === 'contact' && facts.lastWroteAt === null;
+  const name = isLimited ? item.instanceId : item.recipientKey;
+  return name.charCodeAt(name.length - 1);
 }
 
 /** Postgres answered, and so undid, the statement: it may be tried again in parts. */

@@ -94,8 +94,40 @@ test('what was written is known', () => {
   const memory = knowing();
   const to = '5511888880000';
   const plan = { contactId: 'c', conversationId: 'v', counted: false, lastWroteAt: null } as Plan;
-  memory.learnWritten(request({ to }), { ...plan, newContact: { limit: 1, rank: 1 } });
+  memory.learnWritten(request({ to }), { ...plan, newContact: { limit: 1, rank: 1 } }, 'm');
   expect(memory.guess(request({ to }))).toMatchObject({ contactId: 'c', conversationId: 'v', counted: true });
+});
+
+describe('a repeat', () => {
+  const plan = { contactId: 'c', conversationId: 'v', lastWroteAt: null, releaseAt: null } as Plan;
+  const keyed = (bodyHash: number) => ({ ...request({ key: 'k' }), bodyHash: Buffer.alloc(16, bodyHash) });
+  const knowingKey = (given: Partial<Plan> = {}) => {
+    const memory = knowing();
+    memory.guess(keyed(1));
+    memory.learnWritten(keyed(1), { ...plan, ...given }, 'message');
+    return memory;
+  };
+
+  test('of what was written is guessed to be one', () => {
+    expect(knowingKey().guess(keyed(1))).toMatchObject({
+      recordMessage: 'message',
+      recordHash: Buffer.alloc(16, 1),
+      recordResponse: null,
+    });
+  });
+
+  test('with another body is asked about', () => expect(knowingKey().guess(keyed(2))).toBeNull());
+
+  test('of another account is none', () => {
+    expect(knowingKey().guess({ ...keyed(1), accountId: 'other' })).toBeNull();
+    const memory = knowingKey();
+    memory.learn(request({ account: 'other' }), facts());
+    expect(memory.guess({ ...keyed(1), accountId: 'other' })).toMatchObject({ recordMessage: null });
+  });
+
+  test('of what was scheduled is asked about: its answer is kept elsewhere', () => {
+    expect(knowingKey({ releaseAt: new Date() }).guess(keyed(1))).toBeNull();
+  });
 });
 
 test('a key is guessed for once, a quote never', () => {

@@ -19,6 +19,13 @@ interface KnownRecipient {
   lastWroteAt: number | null;
 }
 
+/** What became of a key: the request was written. */
+interface KnownKey {
+  /** As text: a buffer has a room of its own, many times its size. */
+  bodyHash: string;
+  messageId: string;
+}
+
 const STRANGER: KnownRecipient = { contactId: null, conversationId: null, counted: false, lastWroteAt: null };
 const MAX_INSTANCES = 10_000;
 const MAX_RECIPIENTS = 200_000;
@@ -27,20 +34,27 @@ const MAX_KEYS = 50_000;
 export class Memory {
   readonly #instances = new Map<string, KnownInstance>();
   readonly #recipients = new Map<string, KnownRecipient>();
-  readonly #keys = new Set<string>();
+  /** Of each account. Null: seen, and nothing more is known. */
+  readonly #keys = new Map<string, Map<string, KnownKey | null>>();
+  #keyCount = 0;
   /** Of Postgres's clock, ahead of ours. */
   #clock = 0;
 
   /**
-   * What would be gathered, where there is a fair chance to guess it: null for an instance not seen yet, a key that was
-   * used before, a quote and a file.
+   * What would be gathered, where there is a fair chance to guess it: null for an instance not seen yet, a quote, a file,
+   * and a key that was used before, unless by the same request and with the answer that any repeat gets.
    */
   guess(request: Request): Facts | null {
-    const repeated = this.#isRepeated(request);
+    const key = this.#look(request);
     const instance = this.#instances.get(request.instanceId);
-    if (repeated || request.replyTo !== null || request.mediaId !== null) return null;
+    if (key === null || request.replyTo !== null || request.mediaId !== null) return null;
     if (instance?.accountId !== request.accountId) return null;
-    return this.#compose(instance.facts, this.#recipients.get(request.recipientKey) ?? STRANGER);
+    const facts = this.#compose(instance.facts, this.#recipients.get(request.recipientKey) ?? STRANGER);
+    if (key === undefined) return facts;
+    if (request.bodyHash?.toString('latin1') !== key.bodyHash) return null;
+    facts.recordHash = request.bodyHash;
+    facts.recordMessage = key.messageId;
+    return facts;
   }
 
   /** Field by field: this is paid for by every message, and copies of whole objects cost ten times as much. */
@@ -87,23 +101,50 @@ export class Memory {
     this.#learnRecipient(request, { contactId, conversationId, counted, lastWroteAt });
   }
 
-  learnWritten(request: Request, plan: Plan): void {
+  learnWritten(request: Request, plan: Plan, messageId: string): void {
     const { contactId, conversationId, lastWroteAt } = plan;
     const counted = plan.counted || plan.newContact !== null;
     this.#learnRecipient(request, { contactId, conversationId, counted, lastWroteAt });
+    // The answer to a scheduled one is kept with its record.
+    if (plan.releaseAt === null) this.#learnKey(request, messageId);
   }
 
-  #learnRecipient(request: Request, known: KnownRecipient): void {
-    keep(this.#recipients, request.recipientKey, known, MAX_RECIPIENTS);
+  /** What is known already is left as it is: a new object for each message would grow old with the map that has it. */
+  #learnRecipient({ recipientKey }: Request, known: KnownRecipient): void {
+    const before = this.#recipients.get(recipientKey);
+    const same =
+      before?.conversationId === known.conversationId &&
+      before.contactId === known.contactId &&
+      before.counted === known.counted &&
+      before.lastWroteAt === known.lastWroteAt;
+    if (!same) keep(this.#recipients, recipientKey, known, MAX_RECIPIENTS);
   }
 
-  #isRepeated({ accountId, key }: Request): boolean {
-    if (key === null) return false;
-    const name = `${accountId} ${key}`;
-    if (this.#keys.has(name)) return true;
-    if (this.#keys.size >= MAX_KEYS) this.#keys.clear();
-    this.#keys.add(name);
-    return false;
+  /** Undefined where the key has not been used before as far as is known, null where more is to be found out. */
+  #look({ accountId, key }: Request): KnownKey | null | undefined {
+    if (key === null) return undefined;
+    let keys = this.#keys.get(accountId);
+    const known = keys?.get(key);
+    if (known !== undefined) return known;
+    if (this.#keyCount >= MAX_KEYS) this.#forgetKeys();
+    keys = this.#keys.get(accountId);
+    if (!keys) this.#keys.set(accountId, (keys = new Map<string, KnownKey | null>()));
+    keys.set(key, null);
+    this.#keyCount++;
+    return undefined;
+  }
+
+  #learnKey({ accountId, key, bodyHash }: Request, messageId: string): void {
+    const keys = key === null ? undefined : this.#keys.get(accountId);
+    // Not where it has been forgotten meanwhile: then it is not counted either.
+    if (key !== null && bodyHash !== null && keys?.has(key)) {
+      keys.set(key, { bodyHash: bodyHash.toString('latin1'), messageId });
+    }
+  }
+
+  #forgetKeys(): void {
+    this.#keys.clear();
+    this.#keyCount = 0;
   }
 }
 

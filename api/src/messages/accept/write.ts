@@ -29,35 +29,81 @@ const TYPES = [
   ...['text[]', 'text[]', 'text[]', 'text[]', 'double precision[]', 'bigint[]', 'timestamptz[]'],
   ...['text', 'text[]', 'text[]', 'text[]'],
   ...['integer[]', 'integer[]', 'text[]', 'integer[]', 'integer[]', 'integer[]', 'uuid[]'],
-  ...['integer', 'integer', 'integer', 'boolean'],
+  ...['integer', 'integer', 'integer', 'boolean', 'integer[]'],
 ];
 const WRITE = `SELECT gwk_accept_write(${TYPES.map((type, i) => `$${i + 1}::${type}`).join(', ')}) AS written`;
 
 const LOCK_NOT_AVAILABLE = '55P03';
 
+/** A request believed to repeat one that was written. */
+export interface Repeat {
+  request: Request;
+  messageId: string;
+  accountVersion: string;
+}
+
+const REPEAT_TYPES = ['uuid[]', 'text[]', 'text', 'text[]', 'text[]', 'uuid[]'];
+const prove = (first: number) =>
+  `gwk_accept_prove(${REPEAT_TYPES.map((type, i) => `$${first + i}::${type}`).join(', ')}) AS proved`;
+const PROVE = `SELECT ${prove(1)}`;
+const WRITE_AND_PROVE = `${WRITE}, ${prove(TYPES.length + 1)}`;
+
+/** For each, whether it is what it was decided to be; false: the world had moved since it was seen. */
+interface Outcome {
+  written: readonly boolean[];
+  proved: readonly boolean[];
+}
+
 /**
  * Writes a group in one transaction. Where somebody holds the contact of one for long, it is written without that one.
- * @returns for each entry whether it was written; false: the world had moved since it was gathered
+ * What is believed to be a repeat is looked up beside it: the proof costs a look at an index, not a statement.
  */
-export async function write(database: Queryable, entries: readonly Entry[]): Promise<boolean[]> {
+export async function writeAndProve(
+  database: Queryable,
+  entries: readonly Entry[],
+  repeats: readonly Repeat[],
+): Promise<Outcome> {
+  if (entries.length === 0 && repeats.length === 0) return { written: [], proved: [] };
+  const run = async (leaveHeld: boolean): Promise<Outcome> => {
+    const [text, values] = statementOf(entries, repeats, leaveHeld);
+    const rows = await database.$queryRawUnsafe<Partial<Outcome>[]>(text, ...values);
+    return { written: [], proved: [], ...rows[0] };
+  };
   try {
-    return await writeGroup(database, entries, false);
+    return await run(false);
   } catch (error) {
     if (sqlStateOf(error) !== LOCK_NOT_AVAILABLE) throw error;
-    return writeGroup(database, entries, true);
+    return run(true);
   }
 }
 
-async function writeGroup(
-  database: Queryable,
+function statementOf(
   entries: readonly Entry[],
+  repeats: readonly Repeat[],
   leaveHeld: boolean,
-): Promise<boolean[]> {
+): [text: string, values: unknown[]] {
+  if (entries.length === 0) return [PROVE, valuesOfRepeats(repeats)];
+  const values = valuesOf(entries, leaveHeld);
+  if (repeats.length === 0) return [WRITE, values];
+  return [WRITE_AND_PROVE, [...values, ...valuesOfRepeats(repeats)]];
+}
+
+function valuesOfRepeats(repeats: readonly Repeat[]): unknown[] {
+  return [
+    plainArray(repeats, ({ request }) => request.accountId),
+    plainArray(repeats, ({ accountVersion }) => accountVersion),
+    SEND_ROUTE,
+    textArray(repeats, ({ request }) => request.key),
+    hexArray(repeats, ({ request }) => request.bodyHash),
+    plainArray(repeats, ({ messageId }) => messageId),
+  ];
+}
+
+function valuesOf(entries: readonly Entry[], leaveHeld: boolean): unknown[] {
   const plain = (pick: (entry: Entry) => string | number | boolean | null) => plainArray(entries, pick);
   const text = (pick: (entry: Entry) => string | null) => textArray(entries, pick);
   const hex = (pick: (entry: Entry) => Buffer | null) => hexArray(entries, pick);
-  const rows = await database.$queryRawUnsafe<{ written: boolean[] }[]>(
-    WRITE,
+  return [
     plain(({ messageId }) => messageId),
     plain(({ request }) => request.accountId),
     plain(({ plan }) => plan.accountVersion),
@@ -95,8 +141,18 @@ async function writeGroup(
     countDistinct(entries, ({ plan }) => (plan.makesConversation ? plan.conversationId : null)),
     countDistinct(entries, ({ request }) => request.key && `${request.accountId} ${request.key}`),
     leaveHeld,
-  );
-  return rows[0]!.written;
+    `{${ranksOf(entries).join(',')}}`,
+  ];
+}
+
+/** Scheduled ones take no place yet. */
+function ranksOf(entries: readonly Entry[]): number[] {
+  const taken = new Map<string, number>();
+  return entries.map(({ plan: { conversationId, releaseAt } }) => {
+    const rank = (taken.get(conversationId) ?? 0) + (releaseAt === null ? 1 : 0);
+    taken.set(conversationId, rank);
+    return rank;
+  });
 }
 
 /** A message may wait its whole time from its acceptance on, however long the look at its instance took before. */

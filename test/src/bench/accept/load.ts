@@ -1,9 +1,10 @@
 import { connect, type Socket } from 'node:net';
+import { Pace } from './pace.js';
 import { Traffic, type TrafficOptions, type TrafficRequest } from './traffic.js';
 
 /**
  * The load generator, a process of its own: so many connections, each sending its next request when the last one was
- * answered. It speaks HTTP over plain sockets, because a client library would take a good part of the machine.
+ * answered, or at a given rate. It speaks HTTP over plain sockets, because a client library would take a good part of the machine.
  */
 export interface LoadOptions extends TrafficOptions {
   port: number;
@@ -13,6 +14,8 @@ export interface LoadOptions extends TrafficOptions {
   measureMs: number;
   /** Ends earlier after so many. */
   maxRequests?: number;
+  /** As fast as it goes where absent. */
+  perSecond?: number;
 }
 
 export interface LoadResult {
@@ -32,6 +35,9 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 class Load {
   readonly #options: LoadOptions;
   readonly #traffic: Traffic;
+  readonly #pace: Pace;
+  /** Of connections that wait for their next request. */
+  readonly #waiting = new Set<() => void>();
   readonly #statuses: Record<string, number> = {};
   readonly #latencies: number[] = [];
   #replayed = 0;
@@ -44,6 +50,7 @@ class Load {
   constructor(options: LoadOptions) {
     this.#options = options;
     this.#traffic = new Traffic(options);
+    this.#pace = new Pace(options.perSecond, performance.now());
   }
 
   async run(): Promise<LoadResult> {
@@ -54,6 +61,7 @@ class Load {
     };
     const { connections, rampMs, measureMs } = this.#options;
     const clients = Array.from({ length: connections }, () => this.#client(next));
+    const ticking = setInterval(() => this.#pace.tick(performance.now()), 1);
     await pause(rampMs);
     this.#measuring = true;
     const began = performance.now();
@@ -61,6 +69,8 @@ class Load {
     this.#measuring = false;
     const seconds = (performance.now() - began) / 1000;
     this.#stopping = true;
+    clearInterval(ticking);
+    for (const stop of this.#waiting) stop();
     await Promise.all(clients);
     const sorted = this.#latencies.sort((a, b) => a - b);
     return {
@@ -79,19 +89,26 @@ class Load {
       const socket = connect({ host: '127.0.0.1', port: this.#options.port, noDelay: true });
       let request: TrafficRequest;
       let sentAt = 0;
-      const send = () => {
-        request = next();
-        sentAt = performance.now();
-        socket.write(request.bytes);
+      const stop = () => {
+        socket.end();
+        resolve();
+      };
+      const goOn = () => {
+        if (this.#stopping) return stop();
+        this.#waiting.add(stop);
+        this.#pace.free(performance.now(), (dueAt) => {
+          this.#waiting.delete(stop);
+          request = next();
+          sentAt = dueAt;
+          socket.write(request.bytes);
+        });
       };
       onAnswers(socket, (head) => {
         this.#count(head, performance.now() - sentAt);
         this.#traffic.answered(request);
-        if (!this.#stopping) return send();
-        socket.end();
-        resolve();
+        goOn();
       });
-      socket.once('connect', send);
+      socket.once('connect', goOn);
       socket.once('error', reject);
       socket.once('close', () => (this.#stopping ? resolve() : reject(new Error('the server hung up'))));
     });

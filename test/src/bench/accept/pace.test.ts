@@ -1,0 +1,33 @@
+import { Pace } from './pace.js';
+
+const sentBy = (pace: Pace, sent: number[] = []) => ({
+  sent,
+  free: (now: number) => pace.free(now, (dueAt) => sent.push(dueAt)),
+});
+
+test('without a rate, whoever is free sends at once', () => {
+  const { sent, free } = sentBy(new Pace(undefined, 0));
+  free(3);
+  free(7);
+  expect(sent).toEqual([3, 7]);
+});
+
+test('with a rate, requests are sent as they come due', () => {
+  const pace = new Pace(100, 0);
+  const { sent, free } = sentBy(pace);
+  for (let i = 0; i < 5; i++) free(0);
+  pace.tick(5);
+  expect(sent).toEqual([0]);
+  pace.tick(31);
+  expect(sent).toEqual([0, 10, 20, 30]);
+});
+
+test('what found no free connection counts from when it came due', () => {
+  const pace = new Pace(100, 0);
+  const { sent, free } = sentBy(pace);
+  pace.tick(25);
+  expect(sent).toEqual([]);
+  free(500);
+  free(500);
+  expect(sent).toEqual([0, 10]);
+});
