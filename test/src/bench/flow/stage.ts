@@ -43,11 +43,12 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     const db = openDatabase({ url: gateway.settings.databaseUrl, poolSize: 2, program: 'bench' });
     opened.push(() => db.$disconnect());
     const targets = await makeSandboxes(db, gateway, options.engines);
+    const count = options.engines * options.conversations;
     const paceOptions: PaceOptions = {
       port: Number(new URL(gateway.urls[0]!).port),
       targets,
       // Numbers that are on the sandbox's network and confirm what they get.
-      phones: { prefix: '4477', first: 10_000_003, count: options.engines * options.conversations },
+      phones: { prefix: '4477', first: 10_000_003, count, step: 1, newcomers: count },
       newShare: 0,
     };
     const [load] = await Child.start(new URL('../shared/pace-program.js', import.meta.url), paceOptions);

@@ -33,12 +33,6 @@ export async function fill({ databaseUrl, accountId, instances, messages }: Fill
     await run(
       `SELECT gwk_ensure_partitions('messages', (now() AT TIME ZONE 'UTC')::date - ${DAYS + 1}, (now() AT TIME ZONE 'UTC')::date)`,
     );
-    // An id of the time and the number: v7 but for its random bits.
-    await run(
-      `CREATE FUNCTION pg_temp.id(at timestamptz, n bigint) RETURNS uuid LANGUAGE sql IMMUTABLE AS $$
-         SELECT overlay(overlay(gwk_lowest_id(at)::text PLACING '7' FROM 15 FOR 1)
-           PLACING lpad(to_hex(n), 12, '0') FROM 25 FOR 12)::uuid $$`,
-    );
     await run(
       `CREATE TEMP TABLE span AS
          SELECT now() - interval '${DAYS} days' AS start, interval '${DAYS} days' / ${messages} AS step`,
@@ -55,6 +49,10 @@ export async function fill({ databaseUrl, accountId, instances, messages }: Fill
   }
 }
 
+/** An id of that time and number, as SQL: v7 but for its random bits. Written out, because a function would be called. */
+const idOf = (at: string, n: string): string =>
+  `(lpad(to_hex((extract(epoch FROM ${at}) * 1000)::bigint), 12, '0') || '70008000' || lpad(to_hex(${n}), 12, '0'))::uuid`;
+
 type Run = (text: string, values?: unknown[]) => Promise<unknown>;
 
 async function people(
@@ -63,17 +61,17 @@ async function people(
 ): Promise<void> {
   const each = `FROM generate_series(0, ${contacts - 1}) AS n, span`;
   await run(
-    `INSERT INTO contacts (id, account_id, created_at) SELECT pg_temp.id(start, n), $1::uuid, start ${each}`,
+    `INSERT INTO contacts (id, account_id, created_at) SELECT ${idOf('start', 'n')}, $1::uuid, start ${each}`,
     [accountId],
   );
   await run(
     `INSERT INTO contact_names (account_id, name, contact_id)
-     SELECT $1::uuid, '${PREFIX}' || (${FIRST} + n), pg_temp.id(start, n) ${each}`,
+     SELECT $1::uuid, '${PREFIX}' || (${FIRST} + n), ${idOf('start', 'n')} ${each}`,
     [accountId],
   );
   await run(
     `INSERT INTO conversations (id, instance_id, contact_id, last_seq, first_sent_at, first_sent_no, created_at)
-     SELECT pg_temp.id(start, n), ($1::uuid[])[1 + n % ${instances.length}], pg_temp.id(start, n), ${PER_CONTACT},
+     SELECT ${idOf('start', 'n')}, ($1::uuid[])[1 + n % ${instances.length}], ${idOf('start', 'n')}, ${PER_CONTACT},
        start + n * interval '1 millisecond', 1 + n / ${instances.length}, start ${each}`,
     [instances],
   );
@@ -96,14 +94,14 @@ async function sends(run: Run, { accountId, instances, contacts, from, to }: Par
   await run(
     `INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, wa_message_id,
        created_at, sent_at, delivered_at, read_at, updated_at)
-     SELECT pg_temp.id(${at}, n), $2::uuid, ${instance}, pg_temp.id(start, n % ${contacts}), 'outbound',
+     SELECT ${idOf(at, 'n')}, $2::uuid, ${instance}, ${idOf('start', `n % ${contacts}`)}, 'outbound',
        '${PREFIX}' || (${FIRST} + n % ${contacts}), 'text', 'read', '3EB0' || upper(left(md5(n::text), 18)),
        ${at}, ${at}, ${at}, ${at}, ${at} ${each}`,
     [instances, accountId],
   );
   await run(
     `INSERT INTO message_contents (message_id, instance_id, content_sealed, delete_at)
-     SELECT pg_temp.id(${at}, n), ${instance}, decode(repeat(md5(n::text), ${Math.ceil(SEALED_BYTES / 16)}), 'hex'),
+     SELECT ${idOf(at, 'n')}, ${instance}, decode(repeat(md5(n::text), ${Math.ceil(SEALED_BYTES / 16)}), 'hex'),
        ${at} + interval '24 hours' ${each} WHERE ${lastDay}`,
     [instances],
   );
@@ -111,13 +109,13 @@ async function sends(run: Run, { accountId, instances, contacts, from, to }: Par
     `INSERT INTO idempotency_records
        (account_id, route, key, body_hash, instance_id, resource_id, status, response_sealed, expires_at)
      SELECT $2::uuid, 'POST /v1/messages', gen_random_uuid()::text, decode(md5(n::text) || md5(n::text), 'hex'), ${instance},
-       pg_temp.id(${at}, n), 202, decode(repeat(md5(n::text), ${Math.ceil(SEALED_BYTES / 16)}), 'hex'),
+       ${idOf(at, 'n')}, 202, decode(repeat(md5(n::text), ${Math.ceil(SEALED_BYTES / 16)}), 'hex'),
        ${at} + interval '24 hours' ${each} WHERE ${lastDay}`,
     [instances, accountId],
   );
   await run(
     `INSERT INTO mass_sends (instance_id, fingerprint, contact_id, at)
-     SELECT ${instance}, decode(md5((n % 1250)::text), 'hex'), pg_temp.id(start, n % ${contacts}), ${at} ${each}
+     SELECT ${instance}, decode(md5((n % 1250)::text), 'hex'), ${idOf('start', `n % ${contacts}`)}, ${at} ${each}
      WHERE ${lastDay} ON CONFLICT DO NOTHING`,
     [instances],
   );

@@ -12,6 +12,7 @@ import { Child } from '../shared/child.js';
 import { makeInstances } from '../shared/instances.js';
 import type { PaceOptions } from '../shared/pace-program.js';
 import type { BenchServers } from '../shared/servers.js';
+import { setting } from '../shared/table.js';
 import { fill, FIRST, PER_CONTACT, PREFIX } from './fill.js';
 
 /** A `gwk api` on a database with so many messages in it, and the load on it. */
@@ -28,8 +29,8 @@ export interface Subject {
 }
 
 const INSTANCES = 20;
-/** Who is written to where the database is empty: they are new once. */
-const KNOWN = 1_000;
+/** Who is written to again and again, as many in each database: in an empty one they are new once. */
+const KNOWN = setting('KNOWN', 1_000);
 const NEW_SHARE = 0.1;
 
 export async function openSubject(
@@ -56,7 +57,7 @@ export async function openSubject(
   const options: PaceOptions = {
     port,
     targets: instances.map((instanceId) => ({ apiKey: account.apiKey, instanceId })),
-    phones: { prefix: PREFIX, first: FIRST, count: Math.max(KNOWN, Math.ceil(messages / PER_CONTACT)) },
+    phones: { prefix: PREFIX, first: FIRST, count: KNOWN, ...spread(Math.ceil(messages / PER_CONTACT)) },
     newShare: NEW_SHARE,
   };
   const [load] = await Child.start(new URL('../shared/pace-program.js', import.meta.url), options);
@@ -73,6 +74,13 @@ export async function openSubject(
       await program.stop();
     },
   };
+}
+
+/** Those who are written to lie among all contacts that there are, and are of all instances. */
+function spread(contacts: number): { step: number; newcomers: number } {
+  let step = Math.max(1, Math.floor(contacts / KNOWN));
+  while (step % 2 === 0 || step % 5 === 0) step -= 1;
+  return { step, newcomers: Math.max(contacts, KNOWN * step) };
 }
 
 async function startApi(folder: string, settings: GatewaySettings, name: string) {

@@ -8,8 +8,11 @@ import { connect, type Socket } from 'node:net';
 export interface PaceOptions {
   port: number;
   targets: { apiKey: string; instanceId: string }[];
-  /** Conversations of all instances, which take turns in them; each is with the phone `prefix` and `first` + its place. */
-  phones: { prefix: string; first: number; count: number };
+  /**
+   * Who is written to: so many phones, each `step` after the last one, and new ones from `newcomers` on. A phone is
+   * `prefix` and `first` + its place; instances take turns in them.
+   */
+  phones: { prefix: string; first: number; count: number; step: number; newcomers: number };
   /** Which part of the posts is to somebody new. */
   newShare: number;
 }
@@ -73,7 +76,9 @@ let newcomers = 0;
 function request(name: string): Buffer {
   const { targets, phones, newShare } = options;
   const isNew = Math.random() < newShare;
-  const place = isNew ? phones.count + newcomers++ : Math.floor(Math.random() * phones.count);
+  const place = isNew
+    ? phones.newcomers + newcomers++
+    : Math.floor(Math.random() * phones.count) * phones.step;
   const { apiKey, instanceId } = targets[place % targets.length]!;
   const body = JSON.stringify({
     instance_id: instanceId,

@@ -9,8 +9,8 @@ export interface Received {
   /** Calls, and ids among them. */
   calls: number;
   ids: number;
-  /** Unix milliseconds of the last call. */
-  last: number;
+  /** Unix milliseconds of the first call. */
+  first: number;
 }
 
 export interface Ports {
@@ -20,13 +20,13 @@ export interface Ports {
 
 let ids = new Set<string>();
 let calls = 0;
-let last = 0;
+let first = 0;
 
 const fast = http.createServer((request, response) => {
   request.resume().on('end', () => {
     calls += 1;
     ids.add(String(request.headers['webhook-id']));
-    last = Date.now();
+    if (calls === 1) first = Date.now();
     response.writeHead(204).end();
   });
 });
@@ -34,8 +34,8 @@ fast.keepAliveTimeout = 60_000;
 const silent = net.createServer((socket) => socket.on('error', () => undefined).resume());
 
 process.on('message', (order: 'look' | 'forget') => {
-  if (order === 'forget') [ids, calls, last] = [new Set(), 0, 0];
-  process.send!({ calls, ids: ids.size, last } satisfies Received);
+  if (order === 'forget') [ids, calls, first] = [new Set(), 0, 0];
+  process.send!({ calls, ids: ids.size, first } satisfies Received);
 });
 process.on('disconnect', () => process.exit(0));
 
