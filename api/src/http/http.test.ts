@@ -283,7 +283,10 @@ describe('health', () => {
     const live = await anonymous.call('GET', '/livez');
     expect([live.status, live.headers['ratelimit-limit']]).toEqual([200, undefined]);
     const ready = await anonymous.call<unknown>('GET', '/readyz');
-    expect(ready.body).toEqual({ status: 'ok', checks: { postgres: 'ok', media: 'ok', redis: 'ok', process: 'ok' } });
+    expect(ready.body).toEqual({
+      status: 'ok',
+      checks: { postgres: 'ok', media: 'ok', redis: 'ok', process: 'ok' },
+    });
     const metrics = await fetch(`http://127.0.0.1:${api.port}/metrics`);
     const text = await metrics.text();
     expect(text).toContain(
