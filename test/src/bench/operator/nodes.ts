@@ -26,9 +26,16 @@ export async function onNodes(say: (line: string) => void): Promise<void> {
   const why = whyNoNodes();
   if (why !== null && process.env['CI'] === 'true') throw new Error(why);
   if (why !== null) return say(`on nodes: skipped: ${why}`);
+  let interrupted = false;
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => (interrupted = true));
   const stage = await E2eStage.start(say);
   try {
-    await measure(stage, say);
+    const play = { stage, ...(await people(stage)) } as Play;
+    for (const [what, measure] of FIGURES) {
+      // What is there is taken away in an orderly way: nodes, mounts, a bridge.
+      if (interrupted) return say('interrupted');
+      say(`${what}: ${await measure(play)}`);
+    }
   } catch (error) {
     say(await stage.trouble());
     throw error;
@@ -37,17 +44,21 @@ export async function onNodes(say: (line: string) => void): Promise<void> {
   }
 }
 
-async function measure(stage: E2eStage, say: (line: string) => void): Promise<void> {
-  const play = { stage, ...(await people(stage)) } as Play;
-  say(`installed: ${await install(play)}`);
-  say(`a sandbox, created to Ready: ${told(await timesToReady(stage, ROUNDS))}`);
-  say(`a number, paired from a terminal: ${await pairPhone(play)}`);
-  say(`its first messages: ${await firstMessages(play)}`);
-  const deletions: number[] = [];
-  while (deletions.length < ROUNDS)
-    deletions.push((await nextLogin(play, () => deletePod(stage), RECONNECT_MS)).ms);
-  say(`pod of the engine deleted, until connected (goal: 10 s): ${told(deletions)}`);
-  say(`node lost, until connected: ${await loseNode(play)}`);
+/** Each makes what those after it need. */
+const FIGURES: [string, (play: Play) => Promise<string>][] = [
+  ['installed', install],
+  ['a sandbox, created to Ready', async ({ stage }) => told(await timesToReady(stage, ROUNDS))],
+  ['a number, paired from a terminal', pairPhone],
+  ['its first messages', firstMessages],
+  ['pod of the engine deleted, until connected (goal: 10 s)', deleteEngine],
+  ['node lost, until connected', loseNode],
+];
+
+async function deleteEngine(play: Play): Promise<string> {
+  const times: number[] = [];
+  while (times.length < ROUNDS)
+    times.push((await nextLogin(play, () => deletePod(play.stage), RECONNECT_MS)).ms);
+  return told(times);
 }
 
 const deletePod = (stage: E2eStage): Promise<string> =>
