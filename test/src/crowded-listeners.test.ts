@@ -31,7 +31,8 @@ describe('listeners that many hold open', () => {
     crowds.push(crowd);
     return crowd;
   };
-  const api = () => stage.gateway.urls[0]!;
+  const api = (): string => stage.gateway.urls[0]!;
+  const operatorUrl = (): string => `http://127.0.0.1:${stage.gateway.settings.operatorPort}`;
   const megabytes = () => {
     const status = readFileSync(`/proc/${stage.gateway.apis[0]!.pid!}/status`, 'utf8');
     return Number(/^VmRSS:\s+(\d+)/m.exec(status)![1]) / 1024;
@@ -102,8 +103,6 @@ describe('listeners that many hold open', () => {
     },
     120_000,
   );
-
-  const operatorUrl = () => `http://127.0.0.1:${stage.gateway.settings.operatorPort}`;
 
   test('300 requests down one connection without waiting are answered in their order', async () => {
     const { api_key } = stage.customer.key;
