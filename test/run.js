@@ -25,6 +25,8 @@ const sightings = join(reports, 'sightings');
 mkdirSync(sightings);
 process.env.GWK_TEST_SIGHTINGS = sightings;
 const totals = { passed: 0, failed: 0 };
+/** One line for each thing that failed, said again at the end. */
+const whatFailed = [];
 const children = new Set();
 
 for (const signal of ['SIGINT', 'SIGTERM']) {
@@ -50,10 +52,10 @@ function run(command, args, report) {
     child.stdout.on('data', (chunk) => output.push(chunk));
     child.stderr.on('data', (chunk) => output.push(chunk));
     child.once('error', (error) => output.push(Buffer.from(error.message)));
-    child.once('close', (code) => {
+    child.once('close', (code, signal) => {
       children.delete(child);
       clearInterval(ending);
-      resolve({ ok: code === 0, output: Buffer.concat(output).toString() });
+      resolve({ ok: code === 0, end: signal ?? `code ${code}`, output: Buffer.concat(output).toString() });
     });
   });
 }
@@ -74,10 +76,13 @@ function endOnceWritten(child, report, output) {
 /** A stage that fails counts as one failure, unless it counts its own. */
 async function stage(name, work) {
   const began = performance.now();
-  const { ok, output, failures = 1 } = await work();
+  const { ok, output, failures = 1, inShort } = await work();
   const seconds = ((performance.now() - began) / 1000).toFixed(1);
   say(`${ok ? 'ok    ' : 'FAILED'} ${name.padEnd(24)} ${seconds.padStart(6)} s`);
-  if (!ok) totals.failed += failures;
+  if (!ok) {
+    totals.failed += failures;
+    whatFailed.push(...(inShort ?? [`  ${name}`]));
+  }
   if (output.trim()) say(output.trimEnd());
   return ok;
 }
@@ -89,21 +94,40 @@ function suite(name, args) {
     const file = join(reports, `${name}.json`);
     const command = [...JEST, ...args, '--json', `--outputFile=${file}`];
     const done = await run(process.execPath, command, file);
-    const output = done.output.replace(/^\{.*\}$/m, '');
+    const telling = await import('@gwk/test/harness/report');
     let report;
     try {
       report = JSON.parse(readFileSync(file, 'utf8'));
     } catch {
-      return { ok: false, output };
+      return { ok: false, ...endedBadly(name, done, telling) };
     }
-    totals.passed += report.numPassedTests;
-    const skipped =
-      report.numPendingTests > 0 ? `\n  ${report.numPendingTests} skipped: ${reasons(report)}` : '';
-    // A file that could not be loaded has no tests to count, a run that ended badly may have counted none.
-    const failures = report.numFailedTests + report.numRuntimeErrorTestSuites;
-    const ok = done.ok && failures === 0;
-    return { ok, failures: Math.max(failures, 1), output: output + skipped };
+    return { ok: done.ok && failed(report) === 0, ...judged(name, { report, done }, telling) };
   });
+}
+
+function failed(report) {
+  // A file that could not be loaded has no tests to count, a run that ended badly may have counted none.
+  return report.numFailedTests + report.numRuntimeErrorTestSuites;
+}
+
+/** Of a run that tells of no test that failed, and failed. */
+function endedBadly(name, done, { withoutNoise }) {
+  const output = withoutNoise(done.output);
+  return { output, inShort: [`  ${name}: ended with ${done.end}: ${output.slice(-500)}`] };
+}
+
+/** What failed stands first, whole; then what the tests printed; where nothing failed the sums are enough. */
+function judged(name, { report, done }, telling) {
+  totals.passed += report.numPassedTests;
+  const found = telling.failures(report, process.cwd());
+  if (found.length === 0 && !done.ok) return endedBadly(name, done, telling);
+  const skipped =
+    report.numPendingTests > 0 ? [`  ${report.numPendingTests} skipped: ${reasons(report)}`] : [];
+  return {
+    failures: Math.max(failed(report), 1),
+    output: [...found.map(telling.told), telling.withoutNoise(done.output), ...skipped].join('\n'),
+    inShort: found.map(telling.inShort),
+  };
 }
 
 /** Null where the programs of Kubernetes are not to be had: then its suites skip themselves, or fail where CI=true. */
@@ -185,6 +209,7 @@ async function main() {
   }
   await checkLeftovers();
   rmSync(reports, { recursive: true, force: true });
+  if (whatFailed.length > 0) say(['What failed:', ...whatFailed].join('\n'));
   say(`${totals.passed} passed, ${totals.failed} failed`);
   process.exitCode = totals.failed === 0 && totals.passed > 0 ? 0 : 1;
 }

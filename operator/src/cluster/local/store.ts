@@ -114,19 +114,32 @@ export class Store {
     });
   }
 
+  /** What was found to have no manifest any more, unless somebody has written it anew since. */
+  deleteUnsaid(key: string): Promise<void> {
+    return this.alone(async () => {
+      const entry = this.get(key);
+      if (entry && !(await this.#isSaid(entry))) await this.#delete(entry);
+    });
+  }
+
   /** Marks; gone at once only where nobody holds it. @throws ApiStatus */
   delete(key: string, preconditions: Preconditions = {}): Promise<InstanceResource> {
     return this.alone(async () => {
       const entry = this.get(key);
       if (!entry) throw notFound(key.split('/')[1]!);
       check(entry, preconditions);
-      const { uid, deletionTimestamp } = entry.state;
-      if (deletionTimestamp !== undefined) return entry.resource;
-      await this.#amend({ key, uid }, { deletionTimestamp: new Date().toISOString() });
-      const marked = this.get(key)?.resource ?? entry.resource;
-      await this.finishRemoval({ key, uid });
-      return marked;
+      return this.#delete(entry);
     });
+  }
+
+  /** Only while alone. */
+  async #delete({ key, state, resource }: Entry): Promise<InstanceResource> {
+    const { uid, deletionTimestamp } = state;
+    if (deletionTimestamp !== undefined) return resource;
+    await this.#amend({ key, uid }, { deletionTimestamp: new Date().toISOString() });
+    const marked = this.get(key)?.resource ?? resource;
+    await this.finishRemoval({ key, uid });
+    return marked;
   }
 
   /** The rest of a deletion. Repeatable; only while alone. */
@@ -209,11 +222,23 @@ export class Store {
     if (manifest) await this.takeIn(manifest, source.file).catch(() => undefined);
   }
 
+  /** Whether its file says it by now. One that cannot be understood goes on saying what it said. */
+  async #isSaid({ key, state: { source } }: Entry): Promise<boolean> {
+    if (source === null) return true;
+    const text = await readIfThere(join(this.folder.path, source.file));
+    if (text === null) return false;
+    try {
+      return readManifests(text).some((manifest) => keyOf(manifest) === key);
+    } catch {
+      return true;
+    }
+  }
+
   /** The manifest, then the state. */
   async #write(wanted: NamedDesired, applied: Applied): Promise<InstanceResource> {
     const key = keyOf(wanted);
     const entry = this.get(key);
-    if (entry && sameDesired(entry.state.desired, applied.desired)) {
+    if (entry && sameDesired(entry.state.desired, applied.desired) && (await this.#isSaid(entry))) {
       if (canonicalJson(entry.state.owners) === canonicalJson(applied.owners)) return entry.resource;
       return this.#amend({ key, uid: entry.state.uid }, { owners: applied.owners });
     }
@@ -230,14 +255,22 @@ export class Store {
     // What is being deleted has no manifest, and must not get one.
     if (state?.deletionTimestamp !== undefined) return state.source;
     const manifest = manifestOf(place as InstanceResource['metadata'], desired);
-    const file = state?.source?.file ?? (await this.#freeName(place));
-    const path = join(this.folder.path, file);
-    const before = state?.source ? await readIfThere(path) : null;
-    const found = before === null ? undefined : find(before, keyOf(place));
+    const { file, before, found } = await this.#placeFor(place, state?.source ?? null);
     const text = found ? changeText(file, before!, found.index, manifest) : newText(file, manifest);
-    await writeWhole(path, text);
+    await writeWhole(join(this.folder.path, file), text);
     await this.folder.wrote(file, readManifests(text));
     return { file, index: found?.index ?? 0 };
+  }
+
+  /** A file that does not say it, or says nothing that can be understood, is somebody's work: it is not written over. */
+  async #placeFor(
+    place: { namespace: string; name: string },
+    source: Source | null,
+  ): Promise<{ file: string; before: string | null; found: Manifest | undefined }> {
+    const before = source && (await readIfThere(join(this.folder.path, source.file)));
+    const found = before === null ? undefined : find(before, keyOf(place));
+    const file = source && (before === null || found) ? source.file : await this.#freeName(place);
+    return { file, before, found };
   }
 
   /** Never over a file that somebody put there. */

@@ -55,6 +55,28 @@ describe('what people put into the folder', () => {
     await until('it is gone', async () => !(await exists('shop')()));
   });
 
+  test('what is applied just after its file was removed stays, and has a file again', async () => {
+    const { uid } = (await rest.apply('shop', { account: 'main' })).body.metadata;
+    rmSync(path('shop.yaml'));
+    await rest.apply('shop', { account: 'main' });
+    expect(readFileSync(path('shop.yaml'), 'utf8')).toContain('name: shop');
+    await sleep(1200);
+    expect(await metadata('shop')).toMatchObject({ uid });
+    expect((await metadata('shop')).deletionTimestamp).toBeUndefined();
+  });
+
+  test('what is applied just after it was taken out of a file of many stays, in a file of its own', async () => {
+    write('many.yaml', `${text('shop')}---\n${text('help')}`);
+    await until('both are there', exists('help'));
+    write('many.yaml', text('help'));
+    await rest.apply('shop', { account: 'main', suspended: true });
+    await sleep(1200);
+    expect(readFileSync(path('many.yaml'), 'utf8')).toBe(text('help'));
+    expect(readFileSync(path('shop.yaml'), 'utf8')).toContain('suspended: true');
+    expect(await exists('shop')()).toBe(true);
+    expect(await exists('help')()).toBe(true);
+  });
+
   test('an editor that removes a file before it writes it anew deletes nothing', async () => {
     write('shop.yaml', text('shop'));
     await until('the instance is there', exists('shop'));
@@ -112,6 +134,19 @@ describe('what makes no sense', () => {
     write('shop.yaml', text('shop', 'account: main\n  suspended: true'));
     await until('it is mended', async () => (await rest.get('shop')).body.spec.suspended);
     expect(faults()).toEqual([]);
+  });
+
+  test('a change through the interface writes nothing over a broken file', async () => {
+    write('many.yaml', `${text('shop')}---\n${text('help')}`);
+    await until('both are there', exists('help'));
+    const broken = `${text('shop')}---\n${text('help')}  oops: [`;
+    write('many.yaml', broken);
+    await rest.merge('shop', { spec: { suspended: true } });
+    await rest.apply('help', { account: 'main' });
+    await sleep(1200);
+    expect(readFileSync(path('many.yaml'), 'utf8')).toBe(broken);
+    expect(readFileSync(path('shop.yaml'), 'utf8')).toContain('suspended: true');
+    expect(await exists('help')()).toBe(true);
   });
 
   test('a file emptied deletes nothing', async () => {

@@ -158,7 +158,7 @@ export class FolderSync {
 
   /** Not here: deleting takes the lock that this runs under. */
   #deleteLater(key: string): void {
-    this.#store.delete(key).catch((error: unknown) => {
+    this.#store.deleteUnsaid(key).catch((error: unknown) => {
       this.#log.warn({ instance: key, err: error }, 'the deletion will be repeated');
     });
   }
