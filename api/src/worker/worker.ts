@@ -95,13 +95,7 @@ export async function startWorker(
     closers.push(() => listener.close());
     const readSigns = signsOf(config, { redis, keys, log, metrics });
     const all = [...sweepsOf(deps, config, readSigns), ...monitorOf(deps, config), ...media.sweeps];
-    const sweeps = all.map((sweep) =>
-      loop(sweep, {
-        log,
-        signal: ended.signal,
-        onPass: (ok, amount) => metrics.passed(sweep.name, ok, amount),
-      }),
-    );
+    const sweeps = runAll(all, { log, signal: ended.signal, metrics });
     const delivering = deliverLoop(deliveries, { log, signal: ended.signal });
     closers.push(async () => {
       ended.abort();
@@ -119,6 +113,16 @@ function openWorkerRedis({ redisUrl: url, redisCa: ca }: WorkerConfig, log: Logg
   const redis = openRedis({ url, ca, program: 'gwk-worker', log });
   watchEviction(redis, log);
   return redis;
+}
+
+function runAll(
+  sweeps: readonly Sweep[],
+  { log, signal, metrics }: { log: Logger; signal: AbortSignal; metrics: WorkerMetrics },
+): Promise<void>[] {
+  return sweeps.map((sweep) => {
+    const onPass = (ok: boolean, amount: number): void => metrics.passed(sweep.name, ok, amount);
+    return loop(sweep, { log, signal, onPass });
+  });
 }
 
 /** What is asked about engines that do not renew their lease. */

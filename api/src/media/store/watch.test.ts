@@ -20,7 +20,6 @@ test('a folder that cannot be written to is told, once, and so is that it can be
   expect(await watch.writable()).toBe(false);
   await until(async () => !(await watch.writable()));
   expect(told.filter((line) => line.includes('cannot be written to'))).toHaveLength(1);
-  expect(told[0]).toMatch(/ENOTDIR|EEXIST/);
   await rm(place);
   await until(() => watch.writable());
   expect(told.filter((line) => line.includes('can be written to again'))).toHaveLength(1);
@@ -29,13 +28,15 @@ test('a folder that cannot be written to is told, once, and so is that it can be
 
 test('a store that hangs holds nobody up who has asked before', async () => {
   let hangs = false;
-  const check = () => (hangs ? new Promise<void>(() => undefined) : Promise.resolve());
+  let answer = (): void => undefined;
+  const check = () => (hangs ? new Promise<void>((resolve) => (answer = resolve)) : Promise.resolve());
   const watch = new StoreWatch({ check }, log, 0);
   expect(await watch.writable()).toBe(true);
   hangs = true;
   const before = performance.now();
   for (let asked = 0; asked < 100; asked++) expect(await watch.writable()).toBe(true);
   expect(performance.now() - before).toBeLessThan(5_000);
+  answer();
 });
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
