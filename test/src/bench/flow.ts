@@ -81,7 +81,9 @@ async function findRate(tried: Round[]): Promise<number> {
   return good;
 }
 
-const isGood = (round: Round): boolean => round.p99 <= GOAL_MS;
+function isGood(round: Round): boolean {
+  return round.p99 <= GOAL_MS;
+}
 
 async function run(
   { servers, gateway, load, db }: Stage,
