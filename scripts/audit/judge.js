@@ -7,17 +7,19 @@ export function judgeNpm(text) {
   } catch {
     return { verdict: 'not reached', why: 'npm gave no report' };
   }
-  const counts = report?.metadata?.vulnerabilities;
-  if (typeof counts?.total !== 'number') {
-    const said = report?.error?.summary ?? report?.message ?? report?.error?.code;
-    return { verdict: 'not reached', why: said ? String(said).split('\n')[0] : 'npm gave no report' };
-  }
-  if (counts.total === 0) return { verdict: 'nothing found' };
+  const total = report?.metadata?.vulnerabilities?.total;
+  if (typeof total !== 'number') return { verdict: 'not reached', why: excuseIn(report) };
+  if (total === 0) return { verdict: 'nothing found' };
   const faults = Object.values(report.vulnerabilities ?? {}).map(
     ({ name, severity, range, fixAvailable }) =>
       `${severity}: ${name} ${range}${fixAvailable ? ', a fix is available' : ''}`,
   );
   return { verdict: 'found', why: faults.sort().join('\n') };
+}
+
+function excuseIn(report) {
+  const said = report?.error?.summary ?? report?.message ?? report?.error?.code;
+  return said ? String(said).split('\n')[0] : 'npm gave no report';
 }
 
 /** @param verdicts of all that was to be looked at; none is no success either */

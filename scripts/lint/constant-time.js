@@ -6,7 +6,7 @@
 const SECRET =
   /(token|secret|signature|password|passphrase|hmac|mac|digest|fingerprint|apikey|bearer|authorization|tag|hash)$/i;
 /** By these names, things that are public: of files, of contents, of versions. */
-const PUBLIC = /^(e?tag|.*(content|file|image|spec|template|sha256|config)(hash|digest)|hashtag)$/i;
+const PUBLIC = /^(e?tag|.*(content|body|file|image|spec|template|sha256|config)(hash|digest)|hashtag)$/i;
 const EQUALITY = new Set(['===', '!==', '==', '!=']);
 
 function nameOf(node) {

@@ -78,7 +78,15 @@ describe('listeners that many hold open', () => {
   const HEADERS = 'POST /v1/messages HTTP/1.1\r\nHost: gwk\r\n';
   const bodyOf = (key: string) =>
     `${HEADERS}Authorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n{`;
-  test.each([
+  type Trickle = [
+    port: string,
+    what: string,
+    address: () => string,
+    first: () => string,
+    piece: string,
+    answer: RegExp,
+  ];
+  const TRICKLES: Trickle[] = [
     ['public', 'headers', () => api(), () => HEADERS, 'X-More: a\r\n', /^HTTP\/1\.1 (4\d\d)/],
     ['public', 'bodies', () => api(), () => bodyOf(stage.customer.key.api_key), ' ', /^HTTP\/1\.1 422/],
     [
@@ -90,7 +98,8 @@ describe('listeners that many hold open', () => {
       /^(HTTP\/1\.1 408)?/,
     ],
     ["operator's", 'headers', () => operatorUrl(), () => HEADERS, 'X-More: a\r\n', /^(HTTP\/1\.1 408)?/],
-  ] as const)(
+  ];
+  test.each(TRICKLES)(
     'the %s port: %s that trickle in come to their end, and others are served',
     async (...given) => {
       const [, , address, first, piece, answer] = given;

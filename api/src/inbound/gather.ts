@@ -117,12 +117,12 @@ async function gatherFiles(
 ): Promise<(arrival: Arrival) => ReceivedFile | null> {
   const ids = arrivals.flatMap((arrival) => mediaIdOf(arrival) ?? []);
   if (ids.length === 0) return () => null;
-  const select = { id: true, instanceId: true, mimetype: true, size: true, sha256: true } as const;
+  const select = { id: true, instanceIds: true, mimetype: true, size: true, sha256: true } as const;
   const rows = await database.media.findMany({ where: { id: { in: ids } }, select });
   const byId = new Map(rows.map((row) => [row.id, row]));
   return (arrival) => {
     const row = byId.get(mediaIdOf(arrival) ?? '');
-    if (row?.instanceId !== arrival.instanceId) return null;
+    if (!row?.instanceIds.includes(arrival.instanceId)) return null;
     const { id, mimetype, size, sha256 } = row;
     const digest = Buffer.from(sha256).toString('hex');
     return { media_id: toPublicId('media', id), mimetype, size, sha256: digest };

@@ -52,6 +52,8 @@ describe('on the internal port', () => {
     } finally {
       for (const call of calls) call.destroy();
     }
-    await until(async () => (await other.call('renew', { connected: true })) !== undefined, { what: 'others go on' });
+    await until(async () => (await other.call('renew', { connected: true })) !== undefined, {
+      what: 'others go on',
+    });
   }, 60_000);
 });

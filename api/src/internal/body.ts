@@ -22,10 +22,10 @@ export async function readBody(
     const chunks: Buffer[] = [];
     let size = 0;
     let refused = false;
-    const refuse = (error: unknown): void => {
+    const refuse = (error: Error): void => {
       refused = true;
       chunks.length = 0;
-      reject(error as Error);
+      reject(error);
     };
     request.on('data', (chunk: Buffer) => {
       if (refused) return;
@@ -35,7 +35,7 @@ export async function readBody(
         take(chunk.length);
         chunks.push(chunk);
       } catch (error) {
-        refuse(error);
+        refuse(error as Error);
       }
     });
     request.on('end', () => resolve(Buffer.concat(chunks)));

@@ -4,9 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ROOT } from '../harness/program.js';
 
-const { judgeNpm, sumUp } = (await import('../../../scripts/audit/judge.js' as string)) as {
-  judgeNpm(text: string): { verdict: string; why?: string };
-  sumUp(verdicts: string[]): { code: number; line: string };
+/** Plain JavaScript without declarations. */
+const JUDGE: string = '../../../scripts/audit/judge.js';
+
+const { judgeNpm, sumUp } = (await import(JUDGE)) as {
+  judgeNpm: (text: string) => { verdict: string; why?: string };
+  sumUp: (verdicts: string[]) => { code: number; line: string };
 };
 const report = (total: number, vulnerabilities = {}) =>
   JSON.stringify({ metadata: { vulnerabilities: { total } }, vulnerabilities });

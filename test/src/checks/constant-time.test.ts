@@ -1,7 +1,10 @@
 import { Linter, type Rule } from 'eslint';
 
+/** Plain JavaScript without declarations. */
+const RULE: string = '../../../scripts/lint/constant-time.js';
+
 /** The rule that keeps comparisons of secrets in constant time; which files it holds for, eslint.config.js says. */
-const { default: rule } = (await import('../../../scripts/lint/constant-time.js' as string)) as {
+const { default: rule } = (await import(RULE)) as {
   default: Rule.RuleModule;
 };
 

@@ -2,6 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from '../harness/program.js';
 
+/** Plain JavaScript without declarations. */
+const LICENCES: string = '../../../scripts/licences/licences.js';
+const PACKAGES: string = '../../../images/packages.js';
+const PROGRAMS: string = '../../../images/programs.js';
+
 interface Locked {
   name: string;
   version: string;
@@ -12,18 +17,16 @@ interface Installed {
   name: string;
   license: string | undefined;
 }
-const { faultOf, lockedPackages, misplaced, page } = (await import(
-  '../../../scripts/licences/licences.js' as string
-)) as {
-  faultOf(one: Locked): string | null;
-  lockedPackages(file: string): Locked[];
-  misplaced(image: string, packages: Installed[]): string[];
-  page(packages: Locked[]): string;
+const { faultOf, lockedPackages, misplaced, page } = (await import(LICENCES)) as {
+  faultOf: (one: Locked) => string | null;
+  lockedPackages: (file: string) => Locked[];
+  misplaced: (image: string, packages: Installed[]) => string[];
+  page: (packages: Locked[]) => string;
 };
-const { packagesOf } = (await import('../../../images/packages.js' as string)) as {
-  packagesOf(root: string, image: unknown): Installed[];
+const { packagesOf } = (await import(PACKAGES)) as {
+  packagesOf: (root: string, image: unknown) => Installed[];
 };
-const { IMAGES } = (await import('../../../images/programs.js' as string)) as {
+const { IMAGES } = (await import(PROGRAMS)) as {
   IMAGES: Record<string, unknown>;
 };
 const packages = lockedPackages(join(ROOT, 'package-lock.json'));

@@ -1,5 +1,5 @@
 import {
-  InstanceResource,
+  type InstanceResource,
   MANIFEST_API_VERSION,
   type InstanceResourceStatus,
 } from '@gwk/core/resources/manifest';

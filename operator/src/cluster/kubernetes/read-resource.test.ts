@@ -29,7 +29,7 @@ const CASES: [string, InstanceResource, InstanceResource | undefined, object | n
   ['that never was understood can be deleted', newer(dying), undefined, { metadata: dying }, false],
 ];
 
-test.each(CASES)('a resource %s', (_, raw, known, expected, understood) => {
+test.each(CASES)('a resource %s', (...[, raw, known, expected, understood]) => {
   const { resource: seen, faults } = readResource(raw, known);
   if (expected === null) expect(seen).toBeNull();
   else expect(seen).toMatchObject(expected);
