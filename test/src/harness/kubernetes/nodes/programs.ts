@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { ROOT } from '../../program.js';
 import { ensureBinaries } from '../binaries.js';
 import { buildOnce, goVersion, type GoModule } from '../go-modules.js';
+import { forbiddenHere } from './allowed.js';
 import { nodeTools } from './tools.js';
 
 /** What nodes take beside the programs of Kubernetes: containerd and a names service, built from Go modules. */
@@ -48,7 +49,7 @@ export function whyNoNodes(): string | null {
   if (process.env['KUBEBUILDER_ASSETS']) return 'KUBEBUILDER_ASSETS holds no kubelet: unset it';
   if (goVersion() === null) return 'Go is not installed: install Go 1.26';
   const tools = nodeTools();
-  return typeof tools === 'string' ? tools : null;
+  return typeof tools === 'string' ? tools : forbiddenHere();
 }
 
 /** @throws Error where they cannot be had */
