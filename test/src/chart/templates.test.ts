@@ -224,7 +224,7 @@ describeChart('the chart', () => {
     ) as unknown as { data: Record<string, string> };
     expect(parse(data['profiles.yaml']!)).toEqual({
       default: expect.objectContaining({
-        image: 'registry.example.com/gwk/gwk-engine:1.2.3',
+        image: `registry.example.com/gwk/gwk-engine:1.2.3@sha256:${'e'.repeat(64)}`,
         imagePullPolicy: 'Always',
         imagePullSecrets: [{ name: 'registry' }],
       }) as object,
