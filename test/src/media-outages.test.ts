@@ -98,7 +98,7 @@ describe('a folder of files', () => {
           `POST /v1/media HTTP/1.1\r\nHost: gwk\r\nAuthorization: Bearer ${key()}\r\n` +
             `Content-Type: ${type}\r\nContent-Length: ${length}\r\n\r\n${head}`,
         );
-        socket.write(Buffer.alloc(MB / 2, 1));
+        socket.write(Buffer.alloc(MB / 8, 1));
         return socket;
       }),
     );

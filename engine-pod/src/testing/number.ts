@@ -221,10 +221,14 @@ export async function numberStage({ paired = true } = {}): Promise<NumberStage> 
   return stage;
 }
 
-export async function until<T>(what: string, look: () => T | undefined, withinMs = 15_000): Promise<T> {
+export async function until<T>(
+  what: string,
+  look: () => T | undefined | Promise<T | undefined>,
+  withinMs = 15_000,
+): Promise<T> {
   const end = performance.now() + withinMs;
   for (;;) {
-    const found = look();
+    const found = await look();
     if (found !== undefined) return found;
     if (performance.now() > end) throw new Error(`not within ${withinMs} ms: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));

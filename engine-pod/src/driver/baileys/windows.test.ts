@@ -157,6 +157,39 @@ describe('a message on its way in', () => {
     await nothingWasLost();
   });
 
+  test.each(['Ana', 'a group'])(
+    'from %s that comes again by the next connection while it is still being stored is read once',
+    async (whence) => {
+      const { number, network, ana, phone } = stage;
+      const to = whence === 'Ana' ? phone.number : await network.group('Friends', [phone, ana]);
+      await ana.writes('first', { to });
+      await number.text('first');
+      let release!: () => void;
+      const stored = new Promise<void>((resolve) => (release = resolve));
+      number.rows.before = (what) => (what === 'session' ? stored : undefined);
+      const id = await ana.writes('second', { to });
+      const brought = async (): Promise<number> =>
+        (await network.stanzas({ way: 'out', tag: 'message' })).filter(
+          ({ stanza }) => stanza.attrs['id'] === id,
+        ).length;
+      await until('it is brought', async () => (await brought()) === 1 || undefined);
+      await pause(300);
+      number.events.length = 0;
+      await network.cut(phone.number);
+      await number.happens('closed');
+      number.connect();
+      await until('it is brought again', async () => (await brought()) === 2 || undefined);
+      await pause(300);
+      release();
+      number.rows.before = () => undefined;
+      await number.text('second');
+      await ana.writes('third', { to });
+      await number.text('third');
+      expect([arrivals('second'), arrivals('third')]).toEqual([1, 1]);
+      await nothingWasLost();
+    },
+  );
+
   test('is forgotten by the journal once the API has it and the network has heard of it', async () => {
     const { number, ana, phone } = stage;
     await ana.writes('gone', { to: phone.number });

@@ -29,6 +29,10 @@ export class Journal {
   readonly #settled = new Map<string, { names: string[]; at: number }>();
   /** What the network has heard of before it was dealt with. */
   readonly #heard = new Set<string>();
+  /**
+   * Decrypted and not yet stored, by name: the same ciphertext again waits for it, be it brought by the next connection.
+   */
+  readonly #storing = new Map<string, Promise<Uint8Array>>();
   #order = 0;
 
   constructor(store: SessionStore) {
@@ -47,6 +51,15 @@ export class Journal {
 
   get(name: string): Journalled | undefined {
     return this.#entries.get(name);
+  }
+
+  /** @param decrypt stores what it reads, and keeps it here; it runs once for a name until it has ended */
+  once(name: string, decrypt: () => Promise<Uint8Array>): Promise<Uint8Array> {
+    const storing = this.#storing.get(name);
+    if (storing) return storing;
+    const decrypting = decrypt().finally(() => this.#storing.delete(name));
+    this.#storing.set(name, decrypting);
+    return decrypting;
   }
 
   entry(attrs: Record<string, string>, plaintext: Uint8Array): Journalled {

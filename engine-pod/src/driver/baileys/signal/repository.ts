@@ -45,8 +45,6 @@ class SafeOperations {
   readonly #options: RepositoryOptions;
   readonly #keys: Operations;
   readonly #stock: Repository;
-  /** Decrypted and not yet stored, by name: the same ciphertext again waits for it. */
-  readonly #storing = new Map<string, Promise<Uint8Array>>();
 
   constructor(options: RepositoryOptions, keys: Operations, stock: Repository) {
     this.#options = options;
@@ -88,14 +86,10 @@ class SafeOperations {
   }
 
   /** @param under runs the decryption as one operation */
-  async #decrypt(sender: string, ciphertext: Uint8Array, under: Decrypting): Promise<Uint8Array> {
+  #decrypt(sender: string, ciphertext: Uint8Array, under: Decrypting): Promise<Uint8Array> {
     const name = nameOfCiphertext(sender, ciphertext);
     // It cannot be read a second time, and until it is stored nobody may be told that it came.
-    const storing = this.#storing.get(name);
-    if (storing) return storing;
-    const decrypting = this.#decryptOnce(name, ciphertext, under).finally(() => this.#storing.delete(name));
-    this.#storing.set(name, decrypting);
-    return decrypting;
+    return this.#options.journal.once(name, () => this.#decryptOnce(name, ciphertext, under));
   }
 
   async #decryptOnce(name: string, ciphertext: Uint8Array, under: Decrypting): Promise<Uint8Array> {
