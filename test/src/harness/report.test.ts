@@ -4,7 +4,9 @@ const passed = { fullName: 'a send is sent', status: 'passed', failureMessages: 
 const failed = {
   fullName: 'a send is sent once',
   status: 'failed',
-  failureMessages: ['\u001b[31mError: twice\u001b[39m\n    at send.test.ts:3'],
+  failureMessages: [
+    '\u001b[31mError: twice\u001b[39m\n    at send.test.ts:3\n    at run (/root/house/node_modules/jest/run.js:1)',
+  ],
 };
 type File = JestReport['testResults'][number];
 
@@ -22,7 +24,7 @@ describe('What is told of a run', () => {
     expect(failures(report(file([passed])), '/root/house')).toEqual([]);
   });
 
-  test('a test that failed is told with its file below the root, its whole name and its message without colours', () => {
+  test('a test that failed is told with its file below the root, its whole name and its message without colours and machinery', () => {
     expect(failures(report(file([passed, failed], { status: 'failed' })), '/root/house')).toEqual([
       {
         file: 'api/src/send.test.ts',

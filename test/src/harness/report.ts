@@ -40,8 +40,10 @@ export function failures(report: JestReport, root: string): Failure[] {
   });
 }
 
-function plain(text: string) {
-  return text.replace(ESCAPES, '').trim();
+/** Without colours, and without the places in which the machinery of tests was. */
+function plain(text: string): string {
+  const lines = text.replace(ESCAPES, '').trim().split('\n');
+  return lines.filter((line) => !/^\s+at .*(node_modules|node:internal)/.test(line)).join('\n');
 }
 
 /** One failure as it is told in its place: where, what, and the beginning of why. */

@@ -96,7 +96,9 @@ export class S3Store implements MediaStore {
   /** Always under one key: where removing is not allowed nothing piles up. */
   async check(): Promise<void> {
     const abortSignal = AbortSignal.timeout(CHECK_MS);
-    await this.#client.send(new PutObjectCommand({ ...this.#place('written'), Body: Buffer.from('.') }), { abortSignal });
+    await this.#client.send(new PutObjectCommand({ ...this.#place('written'), Body: Buffer.from('.') }), {
+      abortSignal,
+    });
   }
 
   close(): void {
