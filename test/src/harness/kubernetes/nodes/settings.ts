@@ -46,6 +46,9 @@ state = "${folder}/state"
   snapshotter = "overlayfs"
 [plugins."io.containerd.cri.v1.images".pinned_images]
   sandbox = "${PAUSE_IMAGE}"
+[plugins."io.containerd.nri.v1.nri"]
+  # Its socket has one place on a machine, and two that start at once would take it from each other.
+  disable = true
 [plugins."io.containerd.cri.v1.runtime"]
   # Machines without CAP_SYS_RESOURCE may not make a process harder to kill.
   restrict_oom_score_adj = true
