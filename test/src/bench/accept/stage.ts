@@ -1,26 +1,22 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openDatabase } from '@gwk/api/database';
-import { newCommandKey } from '@gwk/api/instances/command-key';
-import { fromPublicId, newUuid, toPublicId } from '@gwk/core/ids';
+import { fromPublicId, toPublicId } from '@gwk/core/ids';
 import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
 import { startPostgres } from '@gwk/local/servers/postgres';
 import type { RunningServer } from '@gwk/local/servers/process';
 import { startRedis } from '@gwk/local/servers/redis';
 import pg from 'pg';
-import {
-  apiEnvironment,
-  commandEnvironment,
-  newSecrets,
-  type GatewaySettings,
-} from '../../harness/gateway-settings.js';
+import { apiEnvironment, commandEnvironment, type GatewaySettings } from '../../harness/gateway-settings.js';
 import { runGwk, runGwkJson } from '../../harness/gwk-command.js';
 import { pickPort } from '../../harness/ports.js';
 import { baseEnvironment, GWK, Program, type Environment } from '../../harness/program.js';
 import { REDIS_CACHE } from '../../harness/servers.js';
+import { makeInstances } from '../shared/instances.js';
+import { benchSettings } from '../shared/settings.js';
 import type { FloorOptions } from './floor.js';
 
 /** Postgres and Redis as they are used in earnest, the floor, and a `gwk api` with an account ready to send. */
@@ -82,7 +78,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
       password: 'bench',
     });
     opened.push(() => redis.stop());
-    const settings = await gatewaySettings(folder, postgres.url, redis.url);
+    const settings = await benchSettings({ folder, postgres, redis });
     const account = await makeAccount(settings, options.instances);
     const floor = await startFloor(folder, settings, options.nodeArguments);
     opened.push(() => floor.program.stop());
@@ -93,27 +89,6 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     await stop();
     throw error;
   }
-}
-
-async function gatewaySettings(
-  folder: string,
-  databaseUrl: string,
-  redisUrl: string,
-): Promise<GatewaySettings> {
-  const failpointFolder = join(folder, 'failpoints');
-  mkdirSync(failpointFolder);
-  return {
-    ...newSecrets(),
-    databaseUrl,
-    redisUrl,
-    redisPrefix: 'bench:',
-    operatorPort: await pickPort(),
-    localFolder: folder,
-    failpointFolder,
-    networkUrl: 'http://127.0.0.1:1',
-    mediaFolder: join(folder, 'media'),
-    mediaUrl: 'http://127.0.0.1:1',
-  };
 }
 
 async function makeAccount(
@@ -140,38 +115,12 @@ async function makeAccount(
     const args = ['key', 'create', '--account', ACCOUNT, '--scopes', 'messages:send', '--name', name];
     apiKeys.push((await runGwkJson<{ api_key: string }>(args, env)).api_key);
   }
-  const instances = await makeInstances(settings, fromPublicId('account', account.id)!, count);
-  return { apiKeys, instances };
-}
-
-/** Rows of connected numbers: accepting needs no more of an instance, and engines would take part of the machine. */
-async function makeInstances(settings: GatewaySettings, accountId: string, count: number): Promise<string[]> {
   const sealer = new Sealer(parseSealingKeys(settings.sealingKeys));
   const database = openDatabase({ url: settings.databaseUrl, poolSize: 2, program: 'bench' });
-  const ids = Array.from({ length: count }, newUuid);
-  const now = new Date();
-  await database.instance.createMany({
-    data: ids.map((id) => ({
-      id,
-      accountId,
-      name: id,
-      kind: 'web',
-      environment: 'bench',
-      interactiveMode: 'native+text',
-      resourceNamespace: 'default',
-      resourceName: id,
-      resourceUid: id,
-      resourceGeneration: 1,
-      state: 'connected',
-      stateChangedAt: now,
-      firstPairedAt: now,
-      firstConnectedAt: now,
-      commandKeySealed: new Uint8Array(newCommandKey(sealer, id)),
-    })),
-  });
-  await database.instanceLedger.createMany({ data: ids.map((instanceId) => ({ instanceId })) });
+  const accountId = fromPublicId('account', account.id)!;
+  const ids = await makeInstances(database, sealer, { accountId, count });
   await database.$disconnect();
-  return ids.map((id) => toPublicId('instance', id));
+  return { apiKeys, instances: ids.map((id) => toPublicId('instance', id)) };
 }
 
 async function startFloor(folder: string, settings: GatewaySettings, node: string[]): Promise<Subject> {

@@ -5,7 +5,11 @@ import { pickPort } from '../../harness/ports.js';
 import type { BenchServers } from './servers.js';
 
 /** What single programs of a gateway agree on, where the whole is not needed. */
-export async function benchSettings({ folder, postgres, redis }: BenchServers): Promise<GatewaySettings> {
+export async function benchSettings({
+  folder,
+  postgres,
+  redis,
+}: Pick<BenchServers, 'folder' | 'postgres' | 'redis'>): Promise<GatewaySettings> {
   const failpointFolder = join(folder, 'failpoints');
   mkdirSync(failpointFolder, { recursive: true });
   return {
