@@ -185,7 +185,7 @@ export class Engine {
       },
       readFile: (messageId, read) => this.#port.readFile(messageId, read),
       readSent: async (wa_message_id) => {
-        const { built } = await this.#port.call('sent', { wa_message_id });
+        const { built } = await this.#port.insist('sent', { wa_message_id });
         return built === null ? null : Buffer.from(built, 'base64');
       },
       restricted: async (until) =>

@@ -14,8 +14,10 @@ import {
 } from '@whiskeysockets/baileys';
 import type { MediaFields } from './media/messages.js';
 import type { Person } from './control/client.js';
+import { deliver } from './post/mail.js';
 import { startNetwork, type RunningNetwork } from './start.js';
 import { memoryAuth, StockClient, until } from './testing/stock-client.js';
+import { node, seconds } from './wire/nodes.js';
 
 /**
  * Baileys as it comes, without anything of the engine: what the engine works around, and what it leans on. Where one of
@@ -273,6 +275,30 @@ describe('receiving (engine: signal/journal.ts, incoming/)', () => {
     await other.open().connected();
     await new Promise((resolve) => setTimeout(resolve, 2_500));
     expect(asked()).toBe(1);
+  });
+
+  it('whoever asks for what came is sent it as if this account had written it', async () => {
+    const id = await ana.writes('we refund it all', { to: phone.number });
+    await client.gotId(id);
+    for (const companion of running.network.world.people.need(phone.number).companions.values())
+      deliver(
+        companion,
+        node('receipt', { from: ana.lidJid, id, type: 'retry', t: seconds() }, [
+          node('retry', { count: '1', id, t: seconds(), v: '1' }),
+        ]),
+      );
+    expect(await ana.receives({ id })).toMatchObject({ from: phone.number, text: 'we refund it all' });
+  });
+
+  it('without memory of what came, one that cannot be read holds up all others for two seconds', async () => {
+    const { other, owner } = await another(straight, { enableRecentMessageCache: false });
+    await ana.writes('first', { to: owner.number });
+    await other.got('first');
+    await ana.writes('garbage', { to: owner.number, options: { garbled: 99 } });
+    const before = performance.now();
+    await ana.writes('behind it', { to: owner.number });
+    await other.got('behind it');
+    expect(performance.now() - before).toBeGreaterThan(1_900);
   });
 });
 

@@ -23,6 +23,7 @@ import { ownOf, type Own } from './incoming/envelope.js';
 import { Inbox } from './incoming/inbox.js';
 import { keepFile } from './incoming/media.js';
 import { storeReceipts } from './incoming/receipts.js';
+import { Recent } from './incoming/recent.js';
 import { MessageSecrets } from './incoming/secrets.js';
 import { Unavailable, withheldIn } from './incoming/unavailable.js';
 import { buildMessage } from './outgoing/build.js';
@@ -39,6 +40,7 @@ import { trustNetwork, type NetworkSettings } from './startup/trust.js';
 type Tell = (event: ConnectionEvent) => void;
 
 const LOGOUT_MS = 10_000;
+const KEPT_CHANGES = { max: 200, forMs: 10 * 60_000 };
 const PRESENCES = { typing: 'composing', recording: 'recording', paused: 'paused' } as const satisfies Record<
   Presence,
   string
@@ -49,6 +51,8 @@ export class BaileysDriver implements Driver {
   readonly #context: DriverContext;
   readonly #network: NetworkSettings;
   readonly #sending = new Sending();
+  /** What left as a change lately, which the API does not keep as it left. */
+  readonly #changes = new Recent<proto.IMessage>(KEPT_CHANGES);
   #store!: SessionStore;
   #journal!: Journal;
   #inbox!: Inbox;
@@ -131,6 +135,7 @@ export class BaileysDriver implements Driver {
   async change(change: SentChange, writing: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void> {
     const { stanza_id, message } = change;
     const built = buildChange(change);
+    this.#changes.set(stanza_id, built.message);
     await this.#sending.send(this.#open(), { ...writing, waMessageId: stanza_id, chat: message.chat, built });
   }
 
@@ -182,9 +187,10 @@ export class BaileysDriver implements Driver {
         tell(event);
         // Of no importance to anybody who waits for the connection; what fails is asked for with the next one.
         if (event.kind === 'opened')
-          unavailable.askAgain(link.socket, (jid) => this.#isOwn(jid)).catch(() => undefined);
+          unavailable.askBy({ socket: link.socket, own: (jid) => this.#isOwn(jid) }).catch(() => undefined);
       },
       missing: (stanza) => this.#withheld(stanza) ?? unavailable.note(stanza),
+      unreadable: (stanza) => unavailable.noteUnreadable(stanza),
       store: this.#store,
       journal: this.#journal,
       journalled: (name, entry) => this.#inbox.take(name, entry),
@@ -212,8 +218,10 @@ export class BaileysDriver implements Driver {
     });
   }
 
-  /** For a device that could not read it. Without an answer of the API it will ask again. */
+  /** For a device that could not read it, and may never ask again: the network hears of its request once it is answered. */
   async #sentMessage(id: string): Promise<proto.IMessage | undefined> {
+    const change = this.#changes.get(id);
+    if (change) return change;
     const bytes = await this.#context.readSent(id).catch(() => null);
     return bytes ? unpackBuilt(bytes).message : undefined;
   }

@@ -20,6 +20,7 @@ export interface WritingTo {
     attributes?: Record<string, string>;
     addressing?: 'lid' | 'pn';
     unavailable?: boolean | string;
+    garbled?: number;
   };
 }
 

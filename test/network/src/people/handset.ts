@@ -9,6 +9,8 @@ export interface Written {
   /** Number of the one written to, or the jid of the group. */
   to: string;
   attributes: Record<string, string | undefined>;
+  /** How often it cannot be read by whom it is sent to. */
+  garbled?: number;
 }
 
 const KEPT = 2000;

@@ -22,6 +22,8 @@ export interface WriteOptions {
    * type (as `view_once_unavailable_fanout`) they are never to have it.
    */
   unavailable?: boolean | string;
+  /** So many times what a linked device gets of it cannot be read; the phone has read it all the same. */
+  garbled?: number;
 }
 
 /** A person writes to a number: to each of its companions, each in a Signal session of its own. */
@@ -47,7 +49,7 @@ export async function write(
     ...options.attributes,
   };
   to.heardFrom.add(sender.number);
-  handset.keep({ id, message, to: to.number, attributes });
+  handset.keep({ id, message, to: to.number, attributes, garbled: options.garbled ?? 0 });
   if (options.unavailable)
     for (const companion of to.companions.values()) announce(companion, attributes, options.unavailable);
   else await toCompanions(handset, to, { message, attributes });
@@ -143,14 +145,11 @@ export async function writeToGroup(
     ...stanzaType(message),
     ...options.attributes,
   };
-  handset.keep({ id, message, to: jid, attributes });
+  handset.keep({ id, message, to: jid, attributes, garbled: options.garbled ?? 0 });
   await handset.do(async () => {
     const key = await handset.signal.makeSenderKey(jid, handset.address);
-    const sealed = node(
-      'enc',
-      { v: '2', type: 'skmsg' },
-      await handset.signal.encryptToGroup(jid, handset.address, message),
-    );
+    const bytes = await handset.signal.encryptToGroup(jid, handset.address, message);
+    const sealed = node('enc', { v: '2', type: 'skmsg' }, options.garbled ? garble(bytes) : bytes);
     const companions = group.members
       .filter((number) => number !== account.number)
       .flatMap((number) => [...world.people.need(number).companions.values()]);
@@ -189,7 +188,28 @@ async function toCompanion(
   content: { message: proto.IMessage; attributes: Written['attributes'] },
 ): Promise<void> {
   const sealed = await seal(handset, companion, content.message);
-  deliver(companion, node('message', content.attributes, [sealed]));
+  deliver(companion, node('message', content.attributes, [garbledFor(handset, content, sealed)]));
+}
+
+/** As it leaves: broken, where it is to be so this time. */
+function garbledFor(
+  handset: Handset,
+  { attributes }: Pick<Written, 'attributes'>,
+  sealed: Node,
+  attempt = 0,
+): Node {
+  const times = handset.kept(attributes.id ?? '')?.garbled ?? 0;
+  return attempt < times ? { ...sealed, content: garble(bytesOf(sealed, 'enc')) } : sealed;
+}
+
+/** So far from the end it is what proves the text, or the text: in each of the three kinds of ciphertext. */
+const PROVED_AT = -12;
+
+/** As nobody has written it. */
+function garble(bytes: Buffer): Buffer {
+  const garbled = Buffer.from(bytes);
+  garbled[bytes.length + PROVED_AT]! ^= 1;
+  return garbled;
 }
 
 async function seal(
@@ -234,7 +254,10 @@ export async function sendAgain(world: World, handset: Handset, asked: AskedAgai
         }
       : written.message;
     const sealed = await seal(handset, companion, message, asked.count);
-    deliver(companion, node('message', written.attributes, [sealed]));
+    deliver(
+      companion,
+      node('message', written.attributes, [garbledFor(handset, written, sealed, asked.count)]),
+    );
   });
   world.changed();
 }

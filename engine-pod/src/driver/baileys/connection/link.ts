@@ -12,6 +12,7 @@ import type { Logger } from '@gwk/core/log';
 import type { PairingWanted } from '@gwk/core/protocol/engine';
 import type { Closed, ConnectionEvent } from '../../driver.js';
 import { takeMessagesInOrder } from '../incoming/in-order.js';
+import { MAX_REQUESTS, Unreadable } from '../incoming/unreadable.js';
 import { saveCredentials } from '../session/credentials.js';
 import { confirmKeys, keysWhileSending } from '../session/given-keys.js';
 import type { SessionStore } from '../session/store.js';
@@ -36,6 +37,8 @@ export interface LinkOptions {
   tell: (event: ConnectionEvent) => void;
   /** Notes of a stanza that its content is missing; null where it is not. */
   missing: (stanza: BinaryNode) => Promise<void> | null;
+  /** Notes that it cannot be read; null where nothing is to be noted. */
+  unreadable: (stanza: BinaryNode) => Promise<void> | null;
   /** What was sent under this id lately, for a device that could not read it. */
   sentMessage: (id: string) => Promise<Parameters<WASocket['relayMessage']>[1] | undefined>;
 }
@@ -71,11 +74,15 @@ export class Link {
   constructor(options: LinkOptions) {
     this.#options = options;
     const origins = new Origins();
-    this.socket = openSocket(options, origins, this.groups);
+    const unreadable = new Unreadable({
+      missing: (stanza) => this.#notToldBefore(options.unreadable(stanza)),
+      tooMany: () => options.log.warn('more messages come that cannot be read than are asked for again'),
+    });
+    this.socket = openSocket(options, { origins, groups: this.groups, unreadable });
     this.#wire = new Wire(this.socket);
     this.media = new MediaHosts(this.socket, options.log);
     freeLanes(this.socket, options.store);
-    takeMessagesInOrder(this.socket);
+    takeMessagesInOrder(this.socket, (stanza, take) => unreadable.taking(stanza, take));
     this.socket.ws.on('frame', (frame: BinaryNode | Uint8Array) => {
       this.#heardAt = performance.now();
       if (!(frame instanceof Uint8Array)) this.#came(frame, origins);
@@ -121,8 +128,11 @@ export class Link {
   /** Before Baileys sees it. */
   #came(stanza: BinaryNode, origins: Origins): void {
     origins.note(stanza);
-    const noted = this.#options.missing(stanza);
-    // The network is not told that it came before it is noted that its content did not.
+    this.#notToldBefore(this.#options.missing(stanza));
+  }
+
+  /** The network is not told that a message came before it is noted that its content did not. */
+  #notToldBefore(noted: Promise<void> | null): void {
     if (noted) this.#wire.hold(noted);
   }
 
@@ -205,7 +215,13 @@ export class Link {
   }
 }
 
-function openSocket(options: LinkOptions, origins: Origins, groups: Map<string, GroupMetadata>): WASocket {
+interface Parts {
+  origins: Origins;
+  groups: Map<string, GroupMetadata>;
+  unreadable: Unreadable;
+}
+
+function openSocket(options: LinkOptions, { origins, groups, unreadable }: Parts): WASocket {
   const { creds, store, journal, journalled, url, log, sentMessage } = options;
   return makeWASocket({
     ...TIMES,
@@ -213,6 +229,11 @@ function openSocket(options: LinkOptions, origins: Origins, groups: Map<string, 
     auth: { creds, keys: keysWhileSending(store) },
     cachedGroupMetadata: async (jid) => groups.get(jid),
     retryRequestDelayMs: 0,
+    maxMsgRetryCount: MAX_REQUESTS,
+    msgRetryCounterCache: unreadable.retries,
+    placeholderResendCache: unreadable.resends,
+    // It keeps what came beside what was sent, and sends both again to whoever asks: words of others as this number's.
+    enableRecentMessageCache: false,
     logger: libraryLogger(log),
     browser: Browsers.ubuntu('Chrome'),
     syncFullHistory: false,

@@ -66,6 +66,7 @@ describe('an edit that is sealed', () => {
     const { number, ana, phone } = stage;
     const id = await ana.writes(withSecret('first'), { to: phone.number });
     await number.gets(id);
+    await until('the journal is empty', () => number.rows.of('journal').length === 0 || undefined);
     for (const { type, key } of number.rows.of('message-secret'))
       number.rows.session.delete(`${type} ${key}`);
     await number.replace();

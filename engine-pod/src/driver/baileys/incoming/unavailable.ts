@@ -1,11 +1,12 @@
-import { encodeWAMessage, isJidGroup, proto, type BinaryNode, type WASocket } from '@whiskeysockets/baileys';
+import { encodeWAMessage, isJidGroup, proto, type BinaryNode } from '@whiskeysockets/baileys';
 import type { SessionStore } from '../session/store.js';
+import { Asking, type Asker } from './asking.js';
+import { senderOf } from './unreadable.js';
 
 /** Of the session store. */
 export const UNAVAILABLE = 'unavailable';
 
 type Attributes = Record<string, string>;
-type Asking = Pick<WASocket, 'requestPlaceholderResend'>;
 
 /** What apps never tell a linked device. */
 const NEVER = new Set([
@@ -16,23 +17,31 @@ const NEVER = new Set([
 /** The phone does not answer for older ones. */
 const MAX_AGE_MS = 14 * 24 * 3_600_000;
 const MAX_ASKED = 100;
+/** Whoever writes chooses how much is missing. */
+const MAX_NOTED = { ofOne: 100, ofAll: 1_000 };
 
 /**
- * Messages of which the network brought the envelope alone (their senders' apps encrypted them for the phone and not
- * for this device). Baileys asks the phone for each, once; which ones is noted before the network hears that the
- * envelope came, so that an engine that takes over asks again for what is still missing.
+ * Messages whose content is missing: the network brought the envelope alone (their senders' apps encrypted them for the
+ * phone and not for this device), or what it brought cannot be read. The phone is asked for each, once; which ones is
+ * noted before the network hears that they came, so that an engine that takes over asks again for what is still missing.
  */
 export class Unavailable {
   readonly #store: SessionStore;
+  readonly #asking = new Asking();
   #missing: Promise<Map<string, Attributes>> | undefined;
 
   constructor(store: SessionStore) {
     this.#store = store;
   }
 
-  /** Resolves once noted; null for a stanza of which nothing is missing. */
+  /** Resolves once noted; null for a stanza that is no mere envelope. */
   note(stanza: BinaryNode): Promise<void> | null {
     return isWithoutContent(stanza) ? this.#note(stanza.attrs) : null;
+  }
+
+  /** As `note`, of what was brought and cannot be read. */
+  noteUnreadable({ attrs }: BinaryNode): Promise<void> | null {
+    return ageOf(attrs) <= MAX_AGE_MS ? this.#note(attrs) : null;
   }
 
   /** What the network said of it, where that is known. */
@@ -43,22 +52,33 @@ export class Unavailable {
   /** The API has it, from wherever. */
   async came(id: string): Promise<void> {
     const known = await this.#known();
+    this.#asking.forget(id);
     if (known.delete(id)) await this.#store.write({ [UNAVAILABLE]: { [id]: null } });
   }
 
-  /** For those that an earlier engine, or an earlier connection, has asked for in vain. */
-  async askAgain(socket: Asking, own: (jid: string) => boolean): Promise<void> {
+  /** For those that an earlier engine, or an earlier connection, has asked for in vain; and for what is missing from now on. */
+  async askBy(asker: Asker): Promise<void> {
     const known = await this.#known();
     const old = [...known].filter(([, attrs]) => ageOf(attrs) > MAX_AGE_MS).map(([id]) => id);
     for (const id of old) await this.came(id);
-    const asked = [...known.values()].slice(-MAX_ASKED).map((attrs) => keyOf(attrs, own));
-    await Promise.allSettled(asked.map((key) => socket.requestPlaceholderResend(key)));
+    for (const [id, attrs] of [...known].slice(-MAX_ASKED)) this.#asking.ask(id, attrs);
+    this.#asking.by(asker);
   }
 
+  /** Of two by one id the first counts: the second is of somebody who has seen it. */
   async #note(attrs: Attributes): Promise<void> {
     const known = await this.#known();
-    known.set(attrs['id']!, attrs);
-    await this.#store.write({ [UNAVAILABLE]: { [attrs['id']!]: attrs } });
+    const id = attrs['id']!;
+    if (!known.has(id)) {
+      const sender = senderOf(attrs);
+      const ofSender = [...known.values()].filter((other) => senderOf(other) === sender);
+      if (ofSender.length >= MAX_NOTED.ofOne) return;
+      const [oldest] = known.keys();
+      if (known.size >= MAX_NOTED.ofAll) await this.came(oldest!);
+      known.set(id, attrs);
+    }
+    this.#asking.ask(id, known.get(id)!);
+    await this.#store.write({ [UNAVAILABLE]: { [id]: known.get(id) } });
   }
 
   #known(): Promise<Map<string, Attributes>> {
@@ -94,17 +114,6 @@ export function withheldIn(stanza: BinaryNode): Uint8Array | null {
 }
 
 const ageOf = (attrs: Attributes): number => Date.now() - Number(attrs['t'] ?? 0) * 1_000;
-
-function keyOf(attrs: Attributes, own: (jid: string) => boolean) {
-  const { id, from = '', participant, recipient } = attrs;
-  const author = participant ?? from;
-  return {
-    id: id!,
-    remoteJid: recipient ?? from,
-    fromMe: own(author),
-    ...(participant !== undefined && { participant }),
-  };
-}
 
 /** A message as the phone has sent it again: what the network would have said of it, and what it says. */
 export interface Resent {

@@ -1,0 +1,180 @@
+import type { BinaryNode } from '@whiskeysockets/baileys';
+import { Rows, until } from '../../../testing/number.js';
+import { SessionStore } from '../session/store.js';
+import { Allowance } from './allowance.js';
+import { Asking, type Asker } from './asking.js';
+import { Recent } from './recent.js';
+import { Unavailable } from './unavailable.js';
+import { MAX_REQUESTS, Unreadable } from './unreadable.js';
+
+/** What strangers can make an engine do and keep, by what cannot be read, comes to an end. */
+const now = (): string => String(Math.floor(Date.now() / 1_000));
+const sealed = [{ tag: 'enc', attrs: {}, content: new Uint8Array(1) }];
+const messageOf = (from: string, id: string, content: BinaryNode[] = sealed): BinaryNode => ({
+  tag: 'message',
+  attrs: { from: `${from}@lid`, id, t: now() },
+  content,
+});
+
+describe('an allowance', () => {
+  test('is for each, and for all', () => {
+    let time = 0;
+    const allowance = new Allowance({ ofOne: 2, ofAll: 3, windowMs: 100 }, () => time);
+    expect(['a', 'a', 'a', 'b', 'b'].map((whom) => allowance.take(whom))).toEqual([
+      true,
+      true,
+      false,
+      true,
+      false,
+    ]);
+    expect([allowance.has('a'), allowance.has('c')]).toEqual([false, false]);
+    time = 100;
+    expect(['a', 'b'].map((whom) => allowance.take(whom))).toEqual([true, true]);
+  });
+
+  test('keeps count of so many at most', () => {
+    const allowance = new Allowance({ ofOne: 1, windowMs: 1_000 }, () => 0);
+    for (let n = 0; n < 10_000; n++) allowance.take(String(n));
+    expect(allowance.size).toBeLessThanOrEqual(2_000);
+  });
+});
+
+test('what is kept for a while is the latest, and no more of it than that', async () => {
+  const recent = new Recent<number>({ max: 2, forMs: 50 });
+  for (const [name, value] of [['a', 1], ['b', 2], ['a', 3], ['c', 4]] as const) recent.set(name, value); // prettier-ignore
+  expect([recent.get('a'), recent.get('b'), recent.get('c')]).toEqual([3, undefined, 4]);
+  recent.delete('c');
+  await until('too old', () => (recent.get('a') === undefined ? true : undefined));
+  recent.set('d', 5);
+  expect(recent.size).toBe(1);
+});
+
+describe('requests to send again', () => {
+  let missing: string[];
+  let told: number;
+  let unreadable: Unreadable;
+  beforeEach(() => {
+    missing = [];
+    told = 0;
+    unreadable = new Unreadable({
+      missing: ({ attrs }) => missing.push(attrs['id']!),
+      tooMany: () => (told += 1),
+    });
+  });
+
+  /** As Baileys goes about one that it cannot read. @returns the number of its request, 0 where it makes none */
+  async function comes(message: BinaryNode): Promise<number> {
+    const { id, participant } = message.attrs;
+    const key = `${id}:${participant}`;
+    const { retries, resends } = unreadable;
+    let count = 0;
+    await unreadable.taking(message, async () => {
+      const before = (await retries.get<number>(key)) ?? 0;
+      if (before >= MAX_REQUESTS) return void retries.del(key);
+      await retries.set(key, before + 1);
+      count = (await retries.get<number>(key)) ?? 1;
+      if (count <= 2) expect(await resends.get(id!)).toBe(true);
+    });
+    return count;
+  }
+  const counts = async (messages: BinaryNode[]): Promise<number[]> => {
+    const made: number[] = [];
+    for (const message of messages) made.push(await comes(message));
+    return made;
+  };
+
+  test('are five for one message, and then none', async () => {
+    const again = Array.from({ length: 8 }, () => messageOf('eve', 'A'));
+    expect(await counts(again)).toEqual([1, 2, 3, 4, 5, 0, 0, 0]);
+    expect(missing).toEqual(['A', 'A']);
+    expect(await counts([messageOf('ana', 'A')])).toEqual([1]);
+  });
+
+  test('have a bound for each sender, and none is kept from asking others', async () => {
+    const flood = Array.from({ length: 3_000 }, (_, n) => messageOf(`eve:${n % 3}`, `E${n}`));
+    expect((await counts(flood)).filter((count) => count > 0)).toHaveLength(500);
+    expect(told).toBe(1);
+    expect(await counts([messageOf('ana', 'A'), messageOf('ana', 'A')])).toEqual([1, 2]);
+  });
+
+  test('that bring a key, which is made and stored for them, have one too', async () => {
+    const flood = Array.from({ length: 150 }, (_, n) => messageOf('eve', `E${n}`));
+    const first = await counts(flood);
+    const further = [await counts(flood), await counts(flood)].flat();
+    expect(first.filter((count) => count > 0)).toHaveLength(150);
+    expect(further.filter((count) => count > 0)).toHaveLength(200);
+    expect(await counts([messageOf('eve', 'another')])).toEqual([1]);
+  });
+
+  test('of others are answered, with a bound for each of them', async () => {
+    const { retries } = unreadable;
+    expect(await retries.get('3EB0:ana:1@lid')).toBeUndefined();
+    await retries.set('3EB0:ana:1@lid', 1);
+    expect(await retries.get('3EB0:ana:1@lid')).toBe(1);
+    for (let n = 0; n < 500; n++) await retries.set(`${n}:eve:${n}@lid`, 1);
+    expect(await retries.get('new:eve@lid')).toBe(MAX_REQUESTS);
+    expect(await retries.get('new:ana@lid')).toBeUndefined();
+  });
+
+  test('to the phone are none for a message that asks for another, or has nothing to read', async () => {
+    await unreadable.taking(messageOf('phone', 'answer'), async () => void unreadable.resends.get('A'));
+    await unreadable.taking(messageOf('ana', 'A', []), async () => void unreadable.resends.get('A'));
+    unreadable.resends.get('A');
+    expect(missing).toEqual([]);
+  });
+});
+
+test('the phone is asked for so much of one sender, and for what others miss', async () => {
+  const asked: string[] = [];
+  const asking = new Asking();
+  const sendPeerDataOperationMessage: Asker['socket']['sendPeerDataOperationMessage'] = async (request) => {
+    for (const { messageKey } of request.placeholderMessageResendRequest ?? []) asked.push(messageKey!.id!);
+    return '';
+  };
+  asking.by({ socket: { sendPeerDataOperationMessage }, own: () => false });
+  for (let n = 0; n < 100; n++) asking.ask(`E${n}`, messageOf('eve', `E${n}`).attrs);
+  asking.ask('came', messageOf('ana', 'came').attrs);
+  asking.ask('A', messageOf('ana', 'A').attrs);
+  asking.forget('came');
+  await until('the last one', () => asked.includes('A') || undefined);
+  expect(asked).toHaveLength(61);
+});
+
+describe('what is missing', () => {
+  const noted = (rows: Rows): string[] => rows.of('unavailable').map(({ key }) => key);
+  const missing = (rows: Rows): Unavailable =>
+    new Unavailable(new SessionStore(rows.context().session, () => undefined));
+
+  test('is noted up to a bound for each sender', async () => {
+    const rows = new Rows();
+    const unavailable = missing(rows);
+    for (let n = 0; n < 150; n++) await unavailable.noteUnreadable(messageOf('eve', `E${n}`));
+    await unavailable.noteUnreadable(messageOf('ana', 'A'));
+    expect(noted(rows)).toHaveLength(101);
+    expect(noted(rows)).toContain('A');
+    await unavailable.came('E0');
+    await unavailable.noteUnreadable(messageOf('eve', 'after'));
+    expect(noted(rows)).toContain('after');
+  });
+
+  test('is noted up to a bound for all, of which the oldest goes first', async () => {
+    const rows = new Rows();
+    const unavailable = missing(rows);
+    for (let n = 0; n < 1_010; n++) await unavailable.noteUnreadable(messageOf(`m${n % 50}`, `E${n}`));
+    expect(noted(rows)).toHaveLength(1_000);
+    expect([noted(rows).includes('E9'), noted(rows).includes('E10')]).toEqual([false, true]);
+  });
+
+  test('is whose it was first: another message by the same id does not take its place', async () => {
+    const unavailable = missing(new Rows());
+    await unavailable.note(messageOf('ana', 'A', []));
+    await unavailable.noteUnreadable(messageOf('eve', 'A'));
+    expect(await unavailable.attrsOf('A')).toMatchObject({ from: 'ana@lid' });
+  });
+
+  test('is not asked for where it is older than the phone answers for', () => {
+    const old = messageOf('ana', 'A');
+    old.attrs['t'] = String(Math.floor(Date.now() / 1_000) - 15 * 24 * 3_600);
+    expect(missing(new Rows()).noteUnreadable(old)).toBeNull();
+  });
+});

@@ -1,0 +1,150 @@
+import { node, seconds } from '@gwk/network/wire/nodes';
+import { deliver } from '@gwk/network/post/mail';
+import { numberStage, until, type NumberStage } from '../../../testing/number.js';
+
+/** Messages that cannot be read: of contacts whose session is broken, of strangers who send anything. */
+let stage: NumberStage;
+let eve: NumberStage['ana'];
+let group: string;
+beforeAll(async () => {
+  stage = await numberStage();
+  const { network, number, ana, phone } = stage;
+  eve = await network.contact('5511900000066', { name: 'Eve' });
+  group = await network.group('Friends', [phone, ana]);
+  for (const person of [ana, eve]) await person.writes(`first of ${person.number}`, { to: phone.number });
+  for (const person of [ana, eve]) await number.text(`first of ${person.number}`);
+});
+afterEach(() => stage.phone.behaves({ answersDevices: true }));
+afterAll(() => stage.close());
+
+/** However often it is sent. */
+const NEVER = { garbled: 99 };
+const AT_FIRST = { garbled: 1 };
+
+const arrivals = (id: string) =>
+  stage.number.rows.inbound.filter(({ wa_message_id }) => wa_message_id === id);
+const requests = async (id: string) => (await stage.network.receipts({ id, type: 'retry' })).length;
+/** Requests to the phone, with their time. */
+const phoneRequests = () =>
+  stage.running.network.world.inbox
+    .find(({ to, from, device }) => to === stage.phone.number && from === to && device === 0)
+    .flatMap(({ at, message }) =>
+      (message?.protocolMessage?.peerDataOperationRequestMessage?.placeholderMessageResendRequest ?? []).map(
+        ({ messageKey }) => ({ at, id: messageKey?.id ?? '' }),
+      ),
+    );
+const askedOfPhone = (): string[] => phoneRequests().map(({ id }) => id);
+
+test('those of a stranger keep nobody waiting', async () => {
+  const { number, ana, phone } = stage;
+  const texts = Array.from({ length: 10 }, (_, n) => `between garbage ${n}`);
+  const garbage: string[] = [];
+  for (const text of texts) {
+    garbage.push(await eve.writes('garbage', { to: phone.number, options: NEVER }));
+    await ana.writes(text, { to: phone.number });
+  }
+  for (const text of texts) await number.text(text);
+  for (const id of garbage) await number.gets(id);
+  for (const id of garbage) {
+    const [asked, ...more] = phoneRequests().filter((request) => request.id === id);
+    expect(more).toEqual([]);
+    // Baileys by itself asks the phone first, and reads nothing else until it has.
+    const [request] = await stage.network.receipts({ id, type: 'retry' });
+    expect(request!.at).toBeLessThan(asked!.at);
+  }
+});
+
+describe.each([
+  ['of a contact', () => stage.phone.number],
+  ['in a group', () => group],
+])('a message %s', (_, to) => {
+  test('that cannot be read at first is sent again, and comes once; the phone is asked for what is not', async () => {
+    const { number, ana } = stage;
+    const id = await ana.writes('sent again', { to: to(), options: AT_FIRST });
+    const other = await ana.writes('on the phone', { to: to(), options: NEVER });
+    expect(await number.gets(id)).toMatchObject({ text: 'sent again', from_name: 'Ana' });
+    expect(await number.gets(other)).toMatchObject({ text: 'on the phone', from_name: 'Ana' });
+    expect([arrivals(id).length, arrivals(other).length]).toEqual([1, 1]);
+    expect([await requests(id), await requests(other)]).toEqual([1, 5]);
+    expect(askedOfPhone()).toContain(other);
+    expect(askedOfPhone()).not.toContain(id);
+    await until('nothing is missing', () => number.rows.of('unavailable').length === 0 || undefined);
+  });
+
+  test('that an engine could not read, and had no time to ask the phone for, is asked for by the next', async () => {
+    const { number, ana } = stage;
+    const id = await ana.writes('later', { to: to(), options: NEVER });
+    await until('its sender is asked', async () => (await requests(id)) > 0 || undefined);
+    expect(number.rows.of('unavailable').map(({ key }) => key)).toEqual([id]);
+    await number.replace();
+    expect(await number.gets(id)).toMatchObject({ text: 'later', from_name: 'Ana' });
+    expect(arrivals(id)).toHaveLength(1);
+  });
+});
+
+test('its sender is not asked again before it is noted', async () => {
+  const { number, ana, phone, network } = stage;
+  let release!: () => void;
+  const stored = new Promise<void>((resolve) => (release = resolve));
+  number.rows.before = (what) => (what === 'session' ? stored : undefined);
+  const id = await ana.writes('noted first', { to: phone.number, options: AT_FIRST });
+  await network.waitStanza({ tag: 'message', id, way: 'out' } as never);
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect(await requests(id)).toBe(0);
+  number.rows.before = () => undefined;
+  release();
+  await number.gets(id);
+  expect(await requests(id)).toBe(1);
+});
+
+test('the same one again and again is asked for five times', async () => {
+  const { ana, number, phone } = stage;
+  await phone.behaves({ answersDevices: false });
+  const id = await eve.writes('garbage', { to: phone.number, options: NEVER });
+  const keys = () => number.rows.of('pre-key').length;
+  await until('five requests', async () => (await requests(id)) === 5 || undefined);
+  const before = keys();
+  for (let n = 0; n < 10; n++) await eve.writes('garbage', { to: phone.number, options: { id, ...NEVER } });
+  await ana.writes('behind the garbage', { to: phone.number });
+  await number.text('behind the garbage');
+  expect(await requests(id)).toBe(5);
+  expect(keys()).toBe(before);
+});
+
+describe('whoever asks to be sent a message again', () => {
+  test('does not get what came as if the number had written it', async () => {
+    const { number, phone, network, running } = stage;
+    const id = await eve.writes('we refund it all', { to: phone.number });
+    await number.gets(id);
+    for (const companion of running.network.world.people.need(phone.number).companions.values())
+      deliver(
+        companion,
+        node('receipt', { from: eve.lidJid, id, type: 'retry', t: seconds() }, [
+          node('retry', { count: '1', id, t: seconds(), v: '1' }),
+        ]),
+      );
+    await network.waitStanza({ tag: 'ack', id, way: 'in' } as never);
+    const said = await number.sendText(eve.jid, 'hello');
+    await eve.receives({ id: said.id });
+    expect(await network.received({ to: eve.number, id })).toEqual([]);
+  });
+
+  test('gets a change that it could not read', async () => {
+    const { number, ana, phone, running } = stage;
+    const { id } = await number.sendText(ana.jid, 'first');
+    await ana.receives({ id });
+    const device = running.network.world.people.need(ana.number).phone.signal;
+    for (const companion of running.network.world.people.need(phone.number).companions.keys())
+      device.forgetSession({ user: phone.lid, device: companion });
+    const message = { chat: ana.jid, wa_message_id: id, from_me: true, participant: null };
+    const writing = { mayWrite: () => true, signal: AbortSignal.timeout(10_000) };
+    await number.driver.change({ kind: 'edit', stanza_id: '3EB0AGAIN', message, text: 'second' }, writing);
+    const seen = await ana.receives({ id: '3EB0AGAIN' });
+    expect(seen.message?.['protocolMessage']).toMatchObject({ editedMessage: { conversation: 'second' } });
+    expect(await ana.inbox({ id: '3EB0AGAIN', fate: 'unreadable' })).toHaveLength(1);
+  });
+});
+
+test('the network has nothing to complain of', async () => {
+  expect((await stage.network.status()).violations).toEqual([]);
+});
