@@ -36,6 +36,21 @@ describe('sending', () => {
     expect(await redis.call(['XPENDING', stage.sends, 'engine'])).toEqual([0, null, null, null]);
   });
 
+  test('a message after which nothing waits costs one claim, and its receipts go with what else there is', async () => {
+    const { port } = await open();
+    await stage.start();
+    await until('it is at rest', () => port.of('claims').length > 0 && port.of('state').length > 0);
+    const claims = port.of('claims').length;
+    for (let sent = 1; sent <= 5; sent++) {
+      const { message_id } = port.queue.add(`55${sent}`, 'hello');
+      await stage.ring(message_id);
+      await until('it is sent', () => stage.sent === sent);
+    }
+    await until('all are read', () => port.queue.outcomesOf('receipt').length === 10);
+    expect(port.of('claims').length - claims).toBeLessThan(10);
+    expect(port.of('outcomes').length).toBeLessThan(15);
+  });
+
   test('a conversation leaves in its order, one message at a time', async () => {
     const { port, network } = await open();
     network.answerAfter = () => 20;

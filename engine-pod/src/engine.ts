@@ -191,7 +191,7 @@ export class Engine {
       restricted: async (until) =>
         void (await this.#port.insist('restricted', { until: until?.toISOString() ?? null })),
       keepFile: (file, named) => this.#port.keepFile(file, named),
-      receipt: (receipt) => this.#posters.outcomes.push(outcomeOf(receipt)),
+      receipt: async (receipt) => void (await this.#posters.outcomes.push(outcomeOf(receipt))),
       inbound: async (message) => {
         await this.#posters.inbound.push(message);
         this.metrics.received();
@@ -257,9 +257,10 @@ export class Engine {
       ackTimeoutMs: this.#options.ackTimeoutMs,
       storeBuilt: (built) => this.#posters.built.push(built),
       report: (outcome) => this.#posters.outcomes.push(outcome),
-      settled: (bell) => {
+      settled: (bell, waiting) => {
         if (bell !== undefined) this.#redis.putAway([bell]);
-        this.#claimer.ring();
+        if (waiting) this.#claimer.ring();
+        else this.#claimer.reconsider();
       },
       returned: () => this.#pacing.giveBack(1),
       concluded: (conclusion, ms) => {

@@ -56,10 +56,7 @@ export function engineHandlers(deps: InternalDeps, services: EngineServices): En
       await recordRestriction(deps, caller, request);
       return {};
     },
-    outcomes: async (caller, request) => {
-      await outcomes.record(caller, request);
-      return {};
-    },
+    outcomes: (caller, request) => outcomes.record(caller, request),
     state: async (caller, request) => {
       await recordStates(deps, caller, request);
       return {};

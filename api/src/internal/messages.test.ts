@@ -265,6 +265,23 @@ describe('outcomes', () => {
     expect(await entry(id)).toBeNull();
   });
 
+  test('are answered by whether the instance has something to claim: another engine’s messages are none', async () => {
+    const to = someone();
+    const ids = [await accept(to), await accept(to)];
+    await engine.claim();
+    const stranger = await (await port.addEngine()).acquire();
+    await accept(someone(), stranger);
+    const sent = (id: string) => ({ kind: 'sent' as const, message_id: id, at: now(), rendered_as: null });
+    const told = (by: TestEngine, ...outcomes: ReturnType<typeof sent>[]) =>
+      by.call('outcomes', { outcomes });
+    expect(await told(engine, sent(ids[0]!))).toEqual({ waiting: true });
+    await engine.claim();
+    expect(await Promise.all([told(engine, sent(ids[1]!)), told(stranger, sent(ids[0]!))])).toEqual([
+      { waiting: false },
+      { waiting: true },
+    ]);
+  });
+
   test('of old messages are found too', async () => {
     const id = await accept();
     const [claimed] = await engine.claim();

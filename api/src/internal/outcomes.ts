@@ -1,5 +1,5 @@
 import { Batcher } from '@gwk/core/batcher';
-import type { EngineRequest, LeaseName, Outcome } from '@gwk/core/protocol/engine';
+import type { EngineRequest, EngineResponse, LeaseName, Outcome } from '@gwk/core/protocol/engine';
 import { applyFindings, type FactsRow, type Learnt } from '../messages/changes/apply.js';
 import type { Finding } from '../messages/changes/decide.js';
 import type { EngineCaller, InternalDeps } from './deps.js';
@@ -15,78 +15,98 @@ interface OutcomeItem extends LeaseName {
   outcome: Outcome;
 }
 
+interface Recorded {
+  verdict: Verdict;
+  /** The instance has something to claim. */
+  waiting: boolean;
+}
+
+/** What a message is that the item at this place (from 1) names. */
+type NamedFacts = FactsRow & { number: number };
+
 export class Outcomes {
-  readonly #groups: Batcher<OutcomeItem, Verdict>;
+  readonly #groups: Batcher<OutcomeItem, Recorded>;
 
   constructor(private readonly deps: InternalDeps) {
     this.#groups = new Batcher({ run: (items) => this.#recordAll(items), mayIsolate: isUndone });
   }
 
-  async record(caller: EngineCaller, request: EngineRequest<'outcomes'>): Promise<void> {
+  async record(
+    caller: EngineCaller,
+    request: EngineRequest<'outcomes'>,
+  ): Promise<EngineResponse<'outcomes'>> {
     const { instanceId } = caller;
     const { epoch, holder, outcomes } = request;
-    const verdicts = await Promise.all(
+    const recorded = await Promise.all(
       outcomes.map((outcome) => this.#groups.submit({ instanceId, epoch, holder, outcome })),
     );
     // What has left a deleted instance was recorded all the same.
-    if (verdicts.includes('fenced')) throw new RefusalError('fenced');
+    if (recorded.some(({ verdict }) => verdict === 'fenced')) throw new RefusalError('fenced');
+    return { waiting: recorded.some(({ waiting }) => waiting) };
   }
 
-  async #recordAll(items: readonly OutcomeItem[]): Promise<Verdict[]> {
+  async #recordAll(items: readonly OutcomeItem[]): Promise<Recorded[]> {
     const callers = [
       items.map((item) => item.instanceId),
       items.map((item) => item.epoch),
       items.map((item) => item.holder),
     ] as const;
-    const learnt = await this.#locate(items);
-    let verdicts: Verdict[] | undefined;
+    const facts = await this.#find(items, callers);
+    const learnt = learntOf(items, facts);
+    let recorded: Recorded[] | undefined;
     const write = async (changes: string, events: string): Promise<ReadonlySet<string>> => {
-      const [row] = await this.deps.database.$queryRaw<{ verdicts: Verdict[]; made: string[] }[]>`
+      const [row] = await this.deps.database.$queryRaw<
+        { verdicts: Verdict[]; made: string[]; waiting: boolean[] }[]
+      >`
         SELECT * FROM gwk_record_outcomes(${callers[0]}::uuid[], ${callers[1]}::integer[], ${callers[2]}::uuid[],
           ${changes}::jsonb, ${events}::jsonb)`;
-      verdicts = row!.verdicts;
-      const settled = learnt.filter(({ place }) => verdicts![place - 1] === 'fenced');
-      return new Set([...row!.made, ...settled.map(({ messageId }) => messageId)]);
+      const { verdicts, made, waiting } = row!;
+      recorded = verdicts.map((verdict, index) => ({ verdict, waiting: waiting[index]! }));
+      const settled = learnt.filter(({ place }) => verdicts[place - 1] === 'fenced');
+      return new Set([...made, ...settled.map(({ messageId }) => messageId)]);
     };
     const holds = (place: number, row: FactsRow): boolean => {
       const item = items[place - 1]!;
       return row.claim_epoch === item.epoch && row.claim_holder === item.holder;
     };
-    await applyFindings(this.deps, learnt, holds, write);
+    await applyFindings(this.deps, { learnt, facts, holds }, write);
     // A group that changes nothing is told of its leases all the same.
-    if (!verdicts) await write('[]', '[]');
-    return verdicts!;
+    if (!recorded) await write('[]', '[]');
+    return recorded!;
   }
 
   /**
-   * Findings by message, in the order in which they came. Messages of other instances are not found, nor any for a
-   * caller who is fenced by now: all that is found of one instance is found for one lease.
+   * Messages of other instances are not found, nor any for a caller who is fenced by now: all that is found of one
+   * instance is found for one lease.
    */
-  async #locate(items: readonly OutcomeItem[]): Promise<Learnt[]> {
-    const rows = await this.#find(items);
-    const found = new Map(rows.map((row) => [row.number, row.message_id]));
-    const learnt = new Map<string, Learnt>();
-    items.forEach(({ outcome }, index) => {
-      const place = index + 1;
-      const messageId = found.get(place);
-      if (messageId === undefined) return;
-      const known = learnt.get(messageId);
-      const traceparent = 'traceparent' in outcome ? outcome.traceparent : undefined;
-      if (known) known.findings.push(findingOf(outcome));
-      else learnt.set(messageId, { place, messageId, findings: [findingOf(outcome)], traceparent });
-    });
-    return [...learnt.values()];
-  }
-
-  #find(items: readonly OutcomeItem[]): Promise<{ number: number; message_id: string }[]> {
+  async #find(
+    items: readonly OutcomeItem[],
+    [instances, epochs, holders]: readonly [string[], number[], string[]],
+  ): Promise<NamedFacts[]> {
     const outcomes = items.map(({ outcome }) => outcome);
-    return this.deps.database.$queryRaw`
-      SELECT * FROM gwk_find_messages(
-        ${items.map((item) => item.instanceId)}::uuid[], ${items.map((item) => item.epoch)}::integer[],
-        ${items.map((item) => item.holder)}::uuid[],
+    const rows = await this.deps.database.$queryRaw<NamedFacts[]>`
+      SELECT f.* FROM gwk_message_facts(gwk_find_messages(
+        ${instances}::uuid[], ${epochs}::integer[], ${holders}::uuid[],
         ${outcomes.map((outcome) => (outcome.kind === 'receipt' ? null : outcome.message_id))}::uuid[],
-        ${outcomes.map((outcome) => (outcome.kind === 'receipt' ? outcome.wa_message_id : null))}::text[])`;
+        ${outcomes.map((outcome) => (outcome.kind === 'receipt' ? outcome.wa_message_id : null))}::text[])) AS f`;
+    return rows.filter(({ number, instance_id }) => items[number - 1]!.instanceId === instance_id);
   }
+}
+
+/** Findings by message, in the order in which they came. */
+function learntOf(items: readonly OutcomeItem[], facts: readonly NamedFacts[]): Learnt[] {
+  const found = new Map(facts.map((row) => [row.number, row.message_id]));
+  const learnt = new Map<string, Learnt>();
+  items.forEach(({ outcome }, index) => {
+    const place = index + 1;
+    const messageId = found.get(place);
+    if (messageId === undefined) return;
+    const known = learnt.get(messageId);
+    const traceparent = 'traceparent' in outcome ? outcome.traceparent : undefined;
+    if (known) known.findings.push(findingOf(outcome));
+    else learnt.set(messageId, { place, messageId, findings: [findingOf(outcome)], traceparent });
+  });
+  return [...learnt.values()];
 }
 
 function findingOf(outcome: Outcome): Finding {

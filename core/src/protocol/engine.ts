@@ -207,7 +207,10 @@ const Outcome = z.discriminatedUnion('kind', [
 /** Status, event and deliveries of each in one transaction. Repeating an outcome changes nothing. */
 const outcomes = {
   request: z.strictObject({ ...Lease, outcomes: z.array(Outcome).min(1).max(500) }),
-  response: z.object({}),
+  response: z.object({
+    /** Something can be claimed now: the next of a conversation of theirs, or whatever else. What comes later rings. */
+    waiting: z.boolean().optional(),
+  }),
 };
 
 /** The engine's state machine writes the stored state, with its event, in one transaction, in this order. */

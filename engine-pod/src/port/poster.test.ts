@@ -66,3 +66,45 @@ test('a refused item fails alone', async () => {
   const results = await Promise.allSettled(['a', 'bad', 'c'].map((item) => letters.push(item)));
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
 });
+
+describe('patient items', () => {
+  const groups: string[][] = [];
+  const letters = () => {
+    groups.length = 0;
+    return poster({
+      patient: (item) => item.startsWith('p'),
+      post: async (items) => {
+        groups.push(items);
+        return items;
+      },
+    });
+  };
+
+  test('go with the next that is not, in order', async () => {
+    const some = letters();
+    await Promise.all(['p1', 'p2', 'now'].map((item) => some.push(item)));
+    expect(groups).toEqual([['p1', 'p2', 'now']]);
+  });
+
+  test('go together when nothing else comes', async () => {
+    const some = letters();
+    await Promise.all(['p1', 'p2'].map((item) => some.push(item)));
+    expect(groups).toEqual([['p1', 'p2']]);
+  });
+
+  test('that come while a request is under way go in their turn', async () => {
+    const some = letters();
+    const first = some.push('now');
+    await new Promise(setImmediate);
+    await Promise.all([first, some.push('p1'), some.push('p2')]);
+    expect(groups).toEqual([['now'], ['p1', 'p2']]);
+  });
+
+  test('do not outstay the end', async () => {
+    const some = letters();
+    const pushed = some.push('p1');
+    await some.drained();
+    expect(groups).toEqual([['p1']]);
+    await pushed;
+  });
+});

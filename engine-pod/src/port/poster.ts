@@ -8,10 +8,13 @@ export interface PosterOptions<I, O> {
   weigh: (item: I) => number;
   /** Repeats until answered; throws when the port is closed or refuses the request as invalid. */
   post: (items: I[]) => Promise<O[]>;
+  /** Whether an item may wait a moment for others, to travel with them. None may when it is not given. */
+  patient?: (item: I) => boolean;
   log: Logger;
 }
 
 const MAX_GROUP_BYTES = 2_000_000;
+const PATIENCE_MS = 100;
 
 interface Pending<I, O> {
   item: I;
@@ -21,7 +24,8 @@ interface Pending<I, O> {
 
 /**
  * Posts items in the order given, in groups, one request at a time: what arrives while one is under way makes the
- * next. So everything written through one poster is stored in order, and a burst costs few requests.
+ * next. So everything written through one poster is stored in order, and a burst costs few requests. Patient items
+ * go with the next that is not, or when the first of them has waited for a moment.
  *
  * A group that is refused as invalid is posted again item by item, so that one bad item harms no other; a bad one
  * alone is given up, since it would be refused for ever.
@@ -30,6 +34,7 @@ export class Poster<I, O> {
   readonly #options: PosterOptions<I, O>;
   readonly #pending: Pending<I, O>[] = [];
   #running: Promise<void> | undefined;
+  #patience: NodeJS.Timeout | undefined;
 
   constructor(options: PosterOptions<I, O>) {
     this.#options = options;
@@ -39,20 +44,37 @@ export class Poster<I, O> {
   push(item: I): Promise<O> {
     return new Promise((resolve, reject) => {
       this.#pending.push({ item, resolve, reject });
-      this.#running ??= this.#run();
+      if (this.#running) return;
+      if (this.#isPatient(item)) this.#patience ??= setTimeout(() => this.#start(), PATIENCE_MS);
+      else this.#start();
     });
   }
 
   /** Resolves when nothing waits any more. */
   async drained(): Promise<void> {
-    while (this.#running) await this.#running;
+    while (this.#pending.length > 0 || this.#running) {
+      this.#start();
+      await this.#running;
+    }
+  }
+
+  #isPatient(item: I): boolean {
+    return this.#options.patient?.(item) ?? false;
+  }
+
+  #start(): void {
+    clearTimeout(this.#patience);
+    this.#patience = undefined;
+    this.#running ??= this.#run();
   }
 
   async #run(): Promise<void> {
     // What is pushed in the same turn of the event loop travels together.
     await new Promise(setImmediate);
-    while (this.#pending.length > 0) await this.#postGroup(this.#takeGroup());
+    do await this.#postGroup(this.#takeGroup());
+    while (this.#pending.some(({ item }) => !this.#isPatient(item)));
     this.#running = undefined;
+    if (this.#pending.length > 0) this.#patience = setTimeout(() => this.#start(), PATIENCE_MS);
   }
 
   #takeGroup(): Pending<I, O>[] {

@@ -9,7 +9,8 @@ const SMALL = 500;
 /** What an engine writes through its port, each kind in the order in which it happened. */
 export class Posters {
   readonly states: Poster<StateChange, void>;
-  readonly outcomes: Poster<Outcome, void>;
+  /** Whether there may be something to claim after that. */
+  readonly outcomes: Poster<Outcome, boolean>;
   readonly inbound: Poster<InboundMessage, void>;
   /** Whether the message is still this engine's to send. */
   readonly built: Poster<BuiltMessage, boolean>;
@@ -26,7 +27,12 @@ export class Posters {
       name: 'outcome',
       maxItems: 200,
       weigh: () => SMALL,
-      post: async (outcomes) => nothing(await port.insist('outcomes', { outcomes }), outcomes),
+      post: async (outcomes) => {
+        const { waiting = true } = await port.insist('outcomes', { outcomes });
+        return outcomes.map(() => waiting);
+      },
+      // Of one message come two, when nobody waits for them: with the next outcome, where many are sent.
+      patient: ({ kind }) => kind === 'receipt',
       log,
     });
     this.inbound = new Poster({

@@ -33,6 +33,8 @@ export interface DeliveryContext {
   doubted: (message: ClaimedMessage, attempt: number) => void;
 }
 
+/** Told to whom still works for a message that is concluded. One for all: each error collects a stack. */
+const OVER = new Error('the message is concluded');
 const RETRY = { first: 250, most: 10_000 };
 /** Then it goes back, so that its conversation is not held for ever by an engine that has no luck with it. */
 const BUILDS = 4;
@@ -87,7 +89,7 @@ export class Delivery {
       return this.#context.gate.stopping ? this.#leave() : failed('internal', null);
     } finally {
       this.#context.gate.offEnd(end);
-      this.#over.abort();
+      this.#over.abort(OVER);
     }
   }
 
@@ -173,12 +175,13 @@ export class Delivery {
       () => this.#answer({ kind: 'sent', at: new Date(), rendered_as: this.#rendered_as }),
       (error: unknown) => this.#failed(error, attempt),
     );
-    const timer = new AbortController();
+    // Not a timer that is aborted: each message would pay for an error with its stack.
+    let timer: NodeJS.Timeout | undefined;
+    const timeout = new Promise<void>((resolve) => (timer = setTimeout(resolve, ackTimeoutMs)));
     try {
-      const timeout = sleep(ackTimeoutMs, undefined, { signal: timer.signal }).catch(() => undefined);
       return await this.#unlessAnswered(Promise.race([unanswered, timeout]));
     } finally {
-      timer.abort();
+      clearTimeout(timer);
     }
   }
 

@@ -8,10 +8,10 @@ import { Lanes } from './lanes.js';
 
 export interface SenderOptions extends DeliveryContext {
   log: Logger;
-  /** Stores an outcome; resolves once stored. */
-  report: (outcome: Outcome) => Promise<void>;
-  /** An outcome is stored: its bell can be put away, and the next of its conversation may be claimed. */
-  settled: (bell: string | undefined) => void;
+  /** Stores an outcome; resolves once stored: whether there may be something to claim after it. */
+  report: (outcome: Outcome) => Promise<boolean>;
+  /** An outcome is stored: its bell can be put away, and there is room for another message. */
+  settled: (bell: string | undefined, waiting: boolean) => void;
   /** Was claimed, and cost no place in the pacing. */
   returned: () => void;
   concluded: (conclusion: Conclusion['kind'], tookMs: number) => void;
@@ -120,8 +120,10 @@ export class Sender {
       this.#options.returned();
     }
     try {
-      if (outcome) await this.#report(outcome);
-      this.#options.settled(held.bell);
+      const waiting = outcome ? await this.#report(outcome) : true;
+      // Its room first: what waits is claimed for as much as there is.
+      this.#forget(held);
+      this.#options.settled(held.bell, waiting);
     } catch {
       // The port is closed, or it refused the outcome for good and has said so in the log.
     } finally {
@@ -129,14 +131,12 @@ export class Sender {
     }
   }
 
-  async #report(outcome: Outcome): Promise<void> {
-    if (outcome.kind === 'returned') {
-      await this.#options.report(outcome);
-      return;
-    }
+  async #report(outcome: Outcome): Promise<boolean> {
+    if (outcome.kind === 'returned') return this.#options.report(outcome);
     failpoint('engine.before-outcome');
-    await this.#options.report(outcome);
+    const waiting = await this.#options.report(outcome);
     failpoint('engine.after-outcome');
+    return waiting;
   }
 
   #forget(held: Held): void {

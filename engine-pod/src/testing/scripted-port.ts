@@ -138,7 +138,7 @@ export class ScriptedPort {
         return { stored: this.queue.built(body['messages'] as { message_id: string; built: string }[]) };
       case 'outcomes':
         this.queue.conclude(body['outcomes'] as { kind: string; message_id?: string }[]);
-        return {};
+        return { waiting: this.queue.waiting };
       case 'session-read':
       case 'session-write':
         return this.#answerSession(body);

@@ -66,6 +66,11 @@ export class ScriptedQueue {
     return (before.length > 0 ? before : heads).map(({ message }) => message);
   }
 
+  /** Something can be claimed. */
+  get waiting(): boolean {
+    return [...this.#waiting.values()].some(([head]) => head?.claimId === null);
+  }
+
   built(messages: { message_id: string; built: string }[]): string[] {
     return messages.flatMap(({ message_id, built }) => {
       const row = this.#byId.get(message_id);

@@ -342,12 +342,14 @@ END $$;
 
 -- ------------------------------------------------------------------ changes of messages
 
--- What decisions about outbound messages are made on.
+-- What decisions about outbound messages are made on. `number`: place in the array; there is no row for what is not
+-- found.
 CREATE FUNCTION gwk_message_facts(ids uuid[]) RETURNS TABLE (
-  now timestamptz, message_id uuid, account_id uuid, instance_id uuid, wa_message_id text, group_id text,
-  contact_name text, version integer, created_at timestamptz, scheduled_for timestamptz, status text, error_code text,
-  error_message text, rendered_as text, played boolean, sent_at timestamptz, delivered_at timestamptz,
-  read_at timestamptz, failed_at timestamptz, claim_epoch integer, claim_holder uuid, attempted_at timestamptz
+  number integer, now timestamptz, message_id uuid, account_id uuid, instance_id uuid, wa_message_id text,
+  group_id text, contact_name text, version integer, created_at timestamptz, scheduled_for timestamptz, status text,
+  error_code text, error_message text, rendered_as text, played boolean, sent_at timestamptz,
+  delivered_at timestamptz, read_at timestamptz, failed_at timestamptz, claim_epoch integer, claim_holder uuid,
+  attempted_at timestamptz
 )
 LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -355,65 +357,70 @@ SET enable_material = off
 AS $$
 BEGIN
   RETURN QUERY
-  SELECT clock_timestamp(), m.id, m.account_id, m.instance_id, m.wa_message_id, v.group_id,
+  SELECT wanted.number::integer, clock_timestamp(), m.id, m.account_id, m.instance_id, m.wa_message_id, v.group_id,
     gwk_contact_name(v.contact_id), m.version, m.created_at::timestamptz, m.scheduled_for::timestamptz, m.status,
     m.error_code, m.error_message, m.rendered_as, m.played, m.sent_at::timestamptz, m.delivered_at::timestamptz,
     m.read_at::timestamptz, m.failed_at::timestamptz, o.claim_epoch, o.claim_holder, o.attempted_at::timestamptz
-  FROM unnest(ids) AS wanted(id)
+  FROM unnest(ids) WITH ORDINALITY AS wanted(id, number)
   JOIN messages m ON m.id = wanted.id AND m.direction = 'outbound'
   JOIN conversations v ON v.id = m.conversation_id
   LEFT JOIN outbox o ON o.message_id = m.id;
 END $$;
 
--- The messages that callers name, by our id or by the network's, each within the caller's own instance and only for a
--- caller whose lease is the present one. Network ids are looked for among the messages of the last three days, then
--- among all: a receipt rarely comes later. `number`: place in the arrays.
+-- The ids of the messages that callers name, by our id or by the network's; null where there is none, and for a caller
+-- whose lease is not the present one. What is named by our id is not looked at: it may be another instance's.
+--
+-- Network ids are looked for among the messages of the last three days, then the others among all: a receipt rarely comes
+-- later, and a look at all begins with a look at each partition.
 CREATE FUNCTION gwk_find_messages(
   instance_ids uuid[], epochs integer[], holders uuid[], message_ids uuid[], wa_message_ids text[]
-) RETURNS TABLE (number integer, message_id uuid)
+) RETURNS uuid[]
 LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET enable_material = off
 AS $$
 DECLARE
   recently uuid := gwk_lowest_id(now() - interval '3 days');
-  found integer[];
-  wanted integer[];
+  wanted text[];
+  ids uuid[];
 BEGIN
+  -- Nulled where the caller has nothing to ask, and where it asks by our id.
   wanted := ARRAY(
-    SELECT q.number::integer
-    FROM unnest(instance_ids, epochs, holders) WITH ORDINALITY AS q(instance_id, epoch, holder, number)
-    JOIN instance_leases l ON l.instance_id = q.instance_id AND l.epoch = q.epoch AND l.holder = q.holder);
+    SELECT (SELECT q.wa_message_id FROM instance_leases l
+            WHERE l.instance_id = q.instance_id AND l.epoch = q.epoch AND l.holder = q.holder)
+    FROM unnest(instance_ids, epochs, holders, wa_message_ids) WITH ORDINALITY
+      AS q(instance_id, epoch, holder, wa_message_id, number)
+    ORDER BY q.number);
+  ids := ARRAY(
+    SELECT (SELECT q.message_id FROM instance_leases l
+            WHERE l.instance_id = q.instance_id AND l.epoch = q.epoch AND l.holder = q.holder)
+    FROM unnest(instance_ids, epochs, holders, message_ids) WITH ORDINALITY
+      AS q(instance_id, epoch, holder, message_id, number)
+    ORDER BY q.number);
+  IF cardinality(array_remove(wanted, NULL)) = 0 THEN
+    RETURN ids;
+  END IF;
 
-  RETURN QUERY
-  SELECT q.number, m.id
-  FROM (SELECT w.number, instance_ids[w.number] AS instance_id, message_ids[w.number] AS id
-        FROM unnest(wanted) AS w(number)) AS q
-  JOIN messages m ON m.id = q.id AND m.instance_id = q.instance_id AND m.direction = 'outbound';
-
-  FOR number, message_id IN
-    SELECT w.number, m.id FROM unnest(wanted) AS w(number)
-    CROSS JOIN LATERAL (
+  ids := ARRAY(
+    SELECT COALESCE(q.id, (
       SELECT e.id FROM messages e
-      WHERE e.instance_id = instance_ids[w.number] AND e.wa_message_id = wa_message_ids[w.number]
-        AND e.id >= recently AND e.direction = 'outbound'
-      LIMIT 1
-    ) AS m
-    WHERE wa_message_ids[w.number] IS NOT NULL
-  LOOP
-    found := found || number;
-    RETURN NEXT;
-  END LOOP;
-
-  RETURN QUERY
-  SELECT w.number, m.id FROM unnest(wanted) AS w(number)
-  CROSS JOIN LATERAL (
-    SELECT e.id FROM messages e
-    WHERE e.instance_id = instance_ids[w.number] AND e.wa_message_id = wa_message_ids[w.number]
-      AND e.id < recently AND e.direction = 'outbound'
-    LIMIT 1
-  ) AS m
-  WHERE wa_message_ids[w.number] IS NOT NULL AND w.number <> ALL (COALESCE(found, '{}'));
+      WHERE e.instance_id = q.instance_id AND e.wa_message_id = q.wa_message_id AND e.id >= recently
+        AND e.direction = 'outbound'
+      LIMIT 1))
+    FROM unnest(ids, instance_ids, wanted) WITH ORDINALITY AS q(id, instance_id, wa_message_id, number)
+    ORDER BY q.number);
+  IF EXISTS (SELECT FROM unnest(ids, wanted) AS q(id, wa_message_id)
+             WHERE q.id IS NULL AND q.wa_message_id IS NOT NULL) THEN
+    ids := ARRAY(
+      SELECT COALESCE(q.id, (
+        SELECT e.id FROM messages e
+        WHERE e.instance_id = q.instance_id AND e.wa_message_id = q.wa_message_id AND e.id < recently
+          AND e.direction = 'outbound'
+        LIMIT 1))
+      FROM unnest(ids, instance_ids, wanted) WITH ORDINALITY AS q(id, instance_id, wa_message_id, number)
+      ORDER BY q.number);
+  END IF;
+  RETURN ids;
 END $$;
 
 -- Applies changes that were decided on what a message was (its version) and writes their events, each change with
@@ -487,10 +494,11 @@ END $$;
 
 -- The same for engines: changes name their caller by `place`, and those of fenced callers are left out. `held`: only
 -- while the caller's lease has the message claimed. Outcomes of a deleted instance are still taken: they tell what
--- has left. Returns the verdicts and the messages whose change was made.
+-- has left. Returns the verdicts, the messages whose change was made, and whether each caller's instance has something
+-- to claim afterwards.
 CREATE FUNCTION gwk_record_outcomes(
   instance_ids uuid[], epochs integer[], holders uuid[], changes jsonb, events jsonb
-) RETURNS TABLE (verdicts text[], made uuid[])
+) RETURNS TABLE (verdicts text[], made uuid[], waiting boolean[])
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET enable_material = off
@@ -505,6 +513,11 @@ BEGIN
     WHERE o.message_id = r.message_id AND o.state = 'claimed' AND o.instance_id = instance_ids[r.place]
       AND o.claim_epoch = epochs[r.place] AND o.claim_holder = holders[r.place]));
   made := gwk_change_messages(changes, events);
+  waiting := ARRAY(
+    SELECT EXISTS (
+      SELECT FROM outbox o WHERE o.instance_id = i.id AND o.head AND o.prepared AND o.state = 'waiting')
+    FROM unnest(instance_ids) WITH ORDINALITY AS i(id, place)
+    ORDER BY i.place);
   RETURN NEXT;
 END $$;
 

@@ -57,20 +57,26 @@ const MAX_TRIES = 10;
 /** Writes one set of changes; answers the ids of the messages whose change was made, or none to try no more. */
 export type Write = (changes: string, events: string) => Promise<ReadonlySet<string>>;
 
-/**
- * @param holds whether the place's caller has the message claimed, from what was read
- * @throws when messages keep changing under it
- */
+export interface Findings {
+  learnt: readonly Learnt[];
+  /** What the messages are, where that has been read already. */
+  facts?: readonly FactsRow[];
+  /** Whether the place's caller has the message claimed, from what was read. */
+  holds: (place: number, row: FactsRow) => boolean;
+}
+
+/** @throws when messages keep changing under it */
 export async function applyFindings(
   deps: ChangeDeps,
-  learnt: readonly Learnt[],
-  holds: (place: number, row: FactsRow) => boolean,
+  { learnt, facts, holds }: Findings,
   write: Write,
 ): Promise<void> {
   let open = learnt;
+  let known = facts;
   for (let attempt = 1; open.length > 0; attempt++) {
     if (attempt > MAX_TRIES) throw new Error('messages keep changing while they are decided');
-    const decided = decideAll(await readFacts(deps.database, open), open, holds);
+    const decided = decideAll(known ?? (await readFacts(deps.database, open)), open, holds);
+    known = undefined;
     if (decided.length === 0) return;
     const spans = tracing.on ? await traceChanges(deps.database, decided) : [];
     const made = await write(changesJson(decided), eventsJson(deps.sealer, decided)).finally(() =>
@@ -99,7 +105,7 @@ export async function failMessages(
     return { place: 1, messageId, findings: [{ kind: 'failed', at: new Date(), error }] };
   });
   const waits = (_: number, row: FactsRow): boolean => row.attempted_at === null && may(row);
-  await applyFindings(deps, learnt, waits, async (changes, events) => {
+  await applyFindings(deps, { learnt, holds: waits }, async (changes, events) => {
     const [row] = await deps.database.$queryRaw<{ made: string[] }[]>`
       SELECT gwk_fail_unattempted(${changes}::jsonb, ${events}::jsonb) AS made`;
     amount += row!.made.length;

@@ -206,11 +206,13 @@ export class Deliveries {
     );
     this.#calls.add(controller);
     const start = performance.now();
+    let answered: boolean | null = null;
     try {
       const prepared = prepare(claimed, this.#preparing, new Date());
       if ('error' in prepared) return concludeUnpreparable(prepared);
       if (traceparent !== null) prepared.headers['traceparent'] = traceparent;
       const called = await call(prepared, dispatcher, controller.signal);
+      answered = called.statusCode !== null;
       failpoint('worker.after-post');
       return conclude(called, sealer, new Date());
     } catch (error) {
@@ -219,7 +221,7 @@ export class Deliveries {
     } finally {
       clearTimeout(timer);
       this.#calls.delete(controller);
-      free(performance.now() - start);
+      free({ latencyMs: performance.now() - start, answered });
       this.#freed = true;
       this.#wake();
     }

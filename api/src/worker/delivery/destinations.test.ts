@@ -98,6 +98,24 @@ describe('destinations', () => {
     expect(target.posts).toHaveLength(2);
   });
 
+  test('one that gives no answer is not called for all that waits, and gets that when it is back', async () => {
+    let dead = true;
+    const target = await world.destination((res) => void (dead ? res.destroy() : res.writeHead(200).end()));
+    const live = await world.destination();
+    const { id } = await world.addEndpoint(target.url);
+    const beside = await world.addEndpoint(live.url);
+    await world.emit(300);
+    await world.startWorker();
+    await world.finished(beside.id, 300);
+    expect(target.posts.length).toBeLessThan(100);
+    dead = false;
+    const untouched = { endpointId: id, status: 'succeeded', attempts: 1 };
+    await until(async () => (await world.db.webhookDelivery.count({ where: untouched })) > 200, {
+      what: 'what waited was delivered by its first attempt',
+      timeoutMs: 25_000,
+    });
+  });
+
   test('one that is enabled again begins anew', async () => {
     const { id } = await world.addEndpoint('http://127.0.0.1:1/', { failingSince: new Date(0) });
     await world.db.webhookEndpoint.update({

@@ -20,7 +20,7 @@ export function doubtSweep(deps: SweepDeps, doubtAfterMs: number): Sweep {
       const learnt = rows.map(({ message_id }) => timedOut(message_id));
       let amount = 0;
       const doubted = () => true;
-      await applyFindings({ database: db, sealer }, learnt, doubted, async (changes, events) => {
+      await applyFindings({ database: db, sealer }, { learnt, holds: doubted }, async (changes, events) => {
         const [row] = await db.$queryRaw<{ made: string[] }[]>`
           SELECT gwk_change_messages(${changes}::jsonb, ${events}::jsonb) AS made`;
         amount += row!.made.length;
