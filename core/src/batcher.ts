@@ -63,8 +63,11 @@ export class Batcher<T, R> {
   readonly #maxItems: number;
   readonly #inFlight: number;
   readonly #lanes: Lane<T, R>[];
-  readonly #running = new Set<Pending<T, R>>();
-  readonly #groups = new Set<Group<T, R>>();
+  /**
+   * Under way; an array. A Set whose items come and go is copied as it fills up, and each former copy holds the next:
+   * once one has grown old, all that ever came after it stays in memory until everything is searched for garbage.
+   */
+  #groups: Group<T, R>[] = [];
   #scheduled = false;
   #waiting: NodeJS.Timeout | undefined;
   /** The usual gap between two items, and when the last one came. */
@@ -94,7 +97,7 @@ export class Batcher<T, R> {
 
   /** Items not answered yet. */
   get size(): number {
-    return this.#lanes.reduce((sum, { queue }) => sum + queue.length, this.#running.size);
+    return itemsOf(this.#lanes) + this.#groups.reduce((sum, { members }) => sum + members.length, 0);
   }
 
   #schedule(): void {
@@ -108,7 +111,7 @@ export class Batcher<T, R> {
 
   #pump(): void {
     clearTimeout(this.#waiting);
-    while (this.#groups.size < this.#inFlight) {
+    while (this.#groups.length < this.#inFlight) {
       const lanes = this.#next();
       if (lanes.length === 0) return;
       const waited = performance.now() - Math.min(...lanes.map(({ queue }) => queue[0]!.since));
@@ -122,7 +125,7 @@ export class Batcher<T, R> {
   #next(): Lane<T, R>[] {
     const waiting = this.#lanes.filter(({ queue }) => queue.length > 0);
     const { laneOf, gather } = this.#options;
-    if (gather && this.#groups.size === 0 && itemsOf(waiting) <= gather.items * TOO_MUCH_FOR_ONE) {
+    if (gather && this.#groups.length === 0 && itemsOf(waiting) <= gather.items * TOO_MUCH_FOR_ONE) {
       return waiting;
     }
     const free = waiting.filter(({ busy }) => !(busy && laneOf));
@@ -150,12 +153,10 @@ export class Batcher<T, R> {
       return taken;
     });
     const group = { lanes, members };
-    for (const pending of members) this.#running.add(pending);
-    this.#groups.add(group);
+    this.#groups.push(group);
     void this.#run(members).finally(() => {
       for (const lane of lanes) lane.busy = false;
-      this.#groups.delete(group);
-      for (const pending of members) this.#running.delete(pending);
+      this.#groups = this.#groups.filter((other) => other !== group);
       // The answers go out first: who gets one may have the next request ready.
       this.#schedule();
     });
@@ -186,7 +187,8 @@ export class Batcher<T, R> {
   #rejectLate(deadlineMs: number): void {
     const before = performance.now() - deadlineMs;
     const waiting = this.#lanes.flatMap(({ queue }) => queue);
-    const late = [...waiting, ...this.#running].filter(({ since }) => since <= before);
+    const running = this.#groups.flatMap(({ members }) => members);
+    const late = [...waiting, ...running].filter(({ since }) => since <= before);
     if (late.length > 0) {
       const error = this.#options.onTimeout?.() ?? new Error('no answer in time');
       // A promise settles once: what a late group still answers changes nothing.
