@@ -63,6 +63,75 @@ test('a lane has one group under way, and waits for no other lane', async () => 
   expect(met).toEqual([]);
 });
 
+describe('where a group costs as much as many of its items', () => {
+  const HOUR = 3_600_000;
+  const gathering = (ms: number, run?: () => Promise<unknown>) => {
+    const groups: number[][] = [];
+    const batcher = new Batcher<number, number>({
+      laneOf: (item) => item,
+      gather: { items: 4, ms },
+      run: async (items) => {
+        groups.push([...items]);
+        await run?.();
+        return items;
+      },
+    });
+    const submit = (...items: number[]) => Promise.all(items.map((item) => batcher.submit(item)));
+    return { groups, submit };
+  };
+  /** Many in one turn: more are to be expected from then on. */
+  const burst = Array.from({ length: 60 }, (_, i) => i);
+
+  test('while few come, nothing waits for company', async () => {
+    const { groups, submit } = gathering(5);
+    await submit(1);
+    await submit(2);
+    expect(groups).toEqual([[1], [2]]);
+  });
+
+  test('where more can be expected, a group waits for them', async () => {
+    const { groups, submit } = gathering(HOUR);
+    await submit(...burst);
+    groups.length = 0;
+    const first = submit(1, 2);
+    await soon();
+    expect(groups).toEqual([]);
+    await Promise.all([first, submit(3, 4)]);
+    expect(groups.flat().sort()).toEqual([1, 2, 3, 4]);
+    expect(groups).toHaveLength(1);
+  });
+
+  test('it does not wait longer than it may', async () => {
+    const { groups, submit } = gathering(20);
+    await submit(...burst);
+    groups.length = 0;
+    await submit(1);
+    expect(groups).toEqual([[1]]);
+  });
+
+  test('with much to do the lanes go side by side', async () => {
+    const { groups, submit } = gathering(HOUR, soon);
+    await submit(...burst);
+    expect(groups.map((group) => new Set(group.map((item) => item % 2)).size)).toEqual([1, 1]);
+  });
+
+  test('a lane that is held up by another waits until its group is as large as the one under way', async () => {
+    let letGo = () => {};
+    const held = new Promise<void>((resolve) => (letGo = resolve));
+    const { groups, submit } = gathering(HOUR, () => held);
+    const first = submit(0, 2, 4, 6, 8, 10, 12);
+    await soon();
+    const second = submit(1, 3, 5, 7, 9, 11);
+    await soon();
+    expect(groups).toEqual([[0, 2, 4, 6, 8, 10, 12]]);
+    const third = submit(13);
+    await soon();
+    expect(groups[1]).toEqual([1, 3, 5, 7, 9, 11, 13]);
+    letGo();
+    await Promise.all([first, second, third]);
+  });
+});
+
 test('one bad item fails alone where groups may be run again in parts', async () => {
   const batcher = new Batcher<number, number>({
     mayIsolate: () => true,

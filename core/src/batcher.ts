@@ -4,7 +4,8 @@
  * A group is taken at the end of the event loop's turn: nothing waits for company, and the more there is to do the
  * larger the groups become. Two groups are under way at once, so that one decides while the other is written; but a
  * group costs as much again as many of its items, so a second one starts only once it is half as large as the first, or
- * has waited for a few milliseconds.
+ * has waited for a few milliseconds. Where a group costs that much (`gather`), it waits for company whenever some can be
+ * expected, and a second one until it is as large as the first.
  */
 export interface BatcherOptions<T, R> {
   /** Answers in the order of the items, one for each. A rejection concerns the whole group. */
@@ -13,9 +14,12 @@ export interface BatcherOptions<T, R> {
   inFlight?: number;
   /**
    * Any number for an item; `inFlight` lanes are made of it. A lane has one group under way at a time: for items that
-   * would wait for each other in the database, and hold up all others of their group meanwhile.
+   * would wait for each other in the database, and hold up all others of their group meanwhile. While no lane is busy
+   * and there is little to do, one group takes all of them.
    */
   laneOf?(item: T): number;
+  /** Under load, a group is to have so many items before it starts, or has waited for so many milliseconds. */
+  gather?: { items: number; ms: number };
   /**
    * Whether a rejected group was left undone as a whole for a reason that may lie in one of its items: then its halves
    * are run again apart, until only the items at fault fail.
@@ -37,6 +41,12 @@ const MAX_ITEMS = 128;
 const IN_FLIGHT = 2;
 const SWEEPS_PER_DEADLINE = 10;
 const PATIENCE_MS = 5;
+/** Under load: so many more are to be expected while a group waits. */
+const EXPECTED = 3;
+/** How much the last gap between two items counts for the usual one, and the longest that counts. */
+const [GAP_WEIGHT, MAX_GAP_MS] = [0.1, 100];
+/** Times `gather.items`: with more than that to do, lanes go side by side. */
+const TOO_MUCH_FOR_ONE = 1.5;
 
 interface Lane<T, R> {
   queue: Pending<T, R>[];
@@ -44,7 +54,7 @@ interface Lane<T, R> {
 }
 
 interface Group<T, R> {
-  lane: Lane<T, R>;
+  lanes: Lane<T, R>[];
   members: Pending<T, R>[];
 }
 
@@ -53,10 +63,16 @@ export class Batcher<T, R> {
   readonly #maxItems: number;
   readonly #inFlight: number;
   readonly #lanes: Lane<T, R>[];
-  readonly #running = new Set<Pending<T, R>>();
-  readonly #groups = new Set<Group<T, R>>();
+  /**
+   * Under way; an array. A Set whose items come and go is copied as it fills up, and each former copy holds the next:
+   * once one has grown old, all that ever came after it stays in memory until everything is searched for garbage.
+   */
+  #groups: Group<T, R>[] = [];
   #scheduled = false;
-  #waiting = false;
+  #waiting: NodeJS.Timeout | undefined;
+  /** The usual gap between two items, and when the last one came. */
+  #gapMs = MAX_GAP_MS;
+  #lastAt = -Infinity;
   #sweep: NodeJS.Timeout | undefined;
 
   constructor(options: BatcherOptions<T, R>) {
@@ -70,7 +86,10 @@ export class Batcher<T, R> {
   submit(item: T): Promise<R> {
     return new Promise<R>((resolve, reject) => {
       const lane = this.#lanes[(this.#options.laneOf?.(item) ?? 0) % this.#lanes.length]!;
-      lane.queue.push({ item, resolve, reject, since: performance.now() });
+      const since = performance.now();
+      this.#gapMs += GAP_WEIGHT * (Math.min(since - this.#lastAt, MAX_GAP_MS) - this.#gapMs);
+      this.#lastAt = since;
+      lane.queue.push({ item, resolve, reject, since });
       this.#watch();
       this.#schedule();
     });
@@ -78,7 +97,7 @@ export class Batcher<T, R> {
 
   /** Items not answered yet. */
   get size(): number {
-    return this.#lanes.reduce((sum, { queue }) => sum + queue.length, this.#running.size);
+    return itemsOf(this.#lanes) + this.#groups.reduce((sum, { members }) => sum + members.length, 0);
   }
 
   #schedule(): void {
@@ -91,50 +110,53 @@ export class Batcher<T, R> {
   }
 
   #pump(): void {
-    while (this.#groups.size < this.#inFlight) {
-      const lane = this.#fullest();
-      if (!lane) return;
-      if (!this.#isWorthwhile(lane)) return this.#wait();
-      this.#start(lane);
+    clearTimeout(this.#waiting);
+    while (this.#groups.length < this.#inFlight) {
+      const lanes = this.#next();
+      if (lanes.length === 0) return;
+      const waited = performance.now() - Math.min(...lanes.map(({ queue }) => queue[0]!.since));
+      const patience = this.#options.gather?.ms ?? PATIENCE_MS;
+      if (waited < patience && itemsOf(lanes) < this.#company()) return this.#wait(patience - waited);
+      this.#start(lanes);
     }
   }
 
-  /** Of the lanes that may go. */
-  #fullest(): Lane<T, R> | undefined {
-    let fullest: Lane<T, R> | undefined;
-    for (const lane of this.#lanes) {
-      const mayGo = lane.queue.length > 0 && !(lane.busy && this.#options.laneOf);
-      if (mayGo && lane.queue.length > (fullest?.queue.length ?? 0)) fullest = lane;
+  /** The lanes that the next group is to be of. */
+  #next(): Lane<T, R>[] {
+    const waiting = this.#lanes.filter(({ queue }) => queue.length > 0);
+    const { laneOf, gather } = this.#options;
+    if (gather && this.#groups.length === 0 && itemsOf(waiting) <= gather.items * TOO_MUCH_FOR_ONE) {
+      return waiting;
     }
-    return fullest;
+    const free = waiting.filter(({ busy }) => !(busy && laneOf));
+    return free.sort((a, b) => b.queue.length - a.queue.length).slice(0, 1);
   }
 
-  #wait(): void {
-    if (this.#waiting) return;
-    this.#waiting = true;
-    setTimeout(() => {
-      this.#waiting = false;
-      this.#pump();
-    }, PATIENCE_MS);
-  }
-
-  #isWorthwhile({ queue }: Lane<T, R>): boolean {
+  /** How many a group is to have before it starts. */
+  #company(): number {
+    const { gather } = this.#options;
     let largest = 0;
     for (const { members } of this.#groups) largest = Math.max(largest, members.length);
-    const company = Math.min(largest / 2, this.#maxItems);
-    return queue.length >= company || performance.now() - queue[0]!.since >= PATIENCE_MS;
+    if (largest > 0) return Math.min(gather ? largest : largest / 2, this.#maxItems);
+    return gather && this.#gapMs * EXPECTED <= gather.ms ? gather.items : 0;
   }
 
-  #start(lane: Lane<T, R>): void {
-    const group = { lane, members: lane.queue.slice(0, this.#maxItems) };
-    lane.queue = lane.queue.slice(this.#maxItems);
-    lane.busy = true;
-    for (const pending of group.members) this.#running.add(pending);
-    this.#groups.add(group);
-    void this.#run(group.members).finally(() => {
-      lane.busy = false;
-      this.#groups.delete(group);
-      for (const pending of group.members) this.#running.delete(pending);
+  #wait(milliseconds: number): void {
+    this.#waiting = setTimeout(() => this.#pump(), milliseconds);
+  }
+
+  #start(lanes: Lane<T, R>[]): void {
+    const members = lanes.flatMap((lane) => {
+      const taken = lane.queue.slice(0, this.#maxItems);
+      lane.queue = lane.queue.slice(this.#maxItems);
+      lane.busy = true;
+      return taken;
+    });
+    const group = { lanes, members };
+    this.#groups.push(group);
+    void this.#run(members).finally(() => {
+      for (const lane of lanes) lane.busy = false;
+      this.#groups = this.#groups.filter((other) => other !== group);
       // The answers go out first: who gets one may have the next request ready.
       this.#schedule();
     });
@@ -165,7 +187,8 @@ export class Batcher<T, R> {
   #rejectLate(deadlineMs: number): void {
     const before = performance.now() - deadlineMs;
     const waiting = this.#lanes.flatMap(({ queue }) => queue);
-    const late = [...waiting, ...this.#running].filter(({ since }) => since <= before);
+    const running = this.#groups.flatMap(({ members }) => members);
+    const late = [...waiting, ...running].filter(({ since }) => since <= before);
     if (late.length > 0) {
       const error = this.#options.onTimeout?.() ?? new Error('no answer in time');
       // A promise settles once: what a late group still answers changes nothing.
@@ -176,4 +199,8 @@ export class Batcher<T, R> {
     clearInterval(this.#sweep);
     this.#sweep = undefined;
   }
+}
+
+function itemsOf(lanes: readonly { queue: readonly unknown[] }[]): number {
+  return lanes.reduce((sum, { queue }) => sum + queue.length, 0);
 }

@@ -1,9 +1,11 @@
+import { jest } from '@jest/globals';
 import { createLogger } from '@gwk/core/log';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { redisPrefix, redisUrl, startTestRedis } from '@gwk/test/harness/servers';
+import { until } from '@gwk/test/harness/wait';
 import { closeRedis, openRedis, type Redis } from '../redis.js';
 import { RateLimiter } from './rate-limiter.js';
 
@@ -49,6 +51,41 @@ test('replicas count together', async () => {
   ];
   await many(one, 4, 10);
   expect((await many(two, 1, 10))[0]).toMatchObject({ remaining: 5 });
+});
+
+test('far from the limit nobody waits for Redis, which counts all the same', async () => {
+  const [one, two] = [1, 2].map(() => new RateLimiter(redis, keys, now, PATIENT)) as [
+    RateLimiter,
+    RateLimiter,
+  ];
+  expect((await many(one, 1, 100))[0]).toMatchObject({ remaining: 99 });
+  const atOnce = Array.from({ length: 60 }, () => one.count('key', 100));
+  const isAtOnce = atOnce.map((verdict) => !(verdict instanceof Promise));
+  expect(isAtOnce).toEqual([...Array<boolean>(49).fill(true), ...Array<boolean>(11).fill(false)]);
+  const verdicts = await Promise.all(atOnce);
+  expect(verdicts.map(({ remaining }) => remaining)).toEqual(Array.from({ length: 60 }, (_, i) => 98 - i));
+  expect((await many(two, 1, 100))[0]).toMatchObject({ remaining: 38 });
+});
+
+test('what was let in at once is known to other replicas a moment later', async () => {
+  const limiter = new RateLimiter(redis, keys, now, PATIENT);
+  await many(limiter, 1, 100);
+  const key = keys.rateLimit('key', Math.floor(now() / 60_000));
+  await many(limiter, 10, 100);
+  await until(async () => (await redis.get(key)) === '11', { what: 'the count is in Redis' });
+});
+
+test('a number that Redis told long ago is asked for again', async () => {
+  const limiter = new RateLimiter(redis, keys, now, PATIENT);
+  await many(limiter, 1, 100);
+  expect(limiter.count('key', 100)).not.toBeInstanceOf(Promise);
+  const present = performance.now();
+  const clock = jest.spyOn(performance, 'now').mockImplementation(() => present + 1_001);
+  try {
+    expect(limiter.count('key', 100)).toBeInstanceOf(Promise);
+  } finally {
+    clock.mockRestore();
+  }
 });
 
 test('a new minute begins a new count, and the old keys forget themselves', async () => {

@@ -4,8 +4,10 @@ import type { Redis } from '../redis.js';
 /**
  * Requests of a key or an address in the present minute (fixed windows), counted in Redis for all replicas.
  *
- * What arrives in one turn of the event loop is counted together: one command per subject, all in one write. Redis
- * may take 50 ms; after that, and while it is away, this process goes on counting from the last number it knows.
+ * Far from the limit a request is let in at once, by the last number that Redis told and what was counted here since,
+ * and counted in Redis a moment later together with others. Nearer to it each waits for Redis: what arrives in one turn
+ * of the event loop is counted together then, one command per subject, all in one write. Redis may take 50 ms; after
+ * that, and while it is away, this process goes on counting from the last number it knows.
  */
 export interface RateVerdict {
   allowed: boolean;
@@ -19,12 +21,19 @@ const WINDOW_MS = 60_000;
 /** Looked after this often, and given up at the first look after this long: 50 ms at most. */
 const PATIENCE_MS = 25;
 const KEY_TTL_SECONDS = 120;
+/** Of the limit: up to there nobody waits, if Redis has told its number within FRESH_MS. */
+const FAR = 0.5;
+const FRESH_MS = 1_000;
+/** Counted at once, told to Redis so much later: by how much replicas may lag behind each other. */
+const GATHER_MS = 10;
 
 /** What this process knows of one subject in one minute. */
 interface Window {
   minute: number;
   /** The highest number that Redis has told. */
   counted: number;
+  /** When it was asked for that; by the clock of the process. */
+  toldAt: number;
   /** Counted here, and not by Redis (yet). */
   uncounted: number;
   /** Whether Redis was told when to forget the key. */
@@ -50,6 +59,8 @@ export class RateLimiter {
   readonly #asked = new Set<Group>();
   #timer: NodeJS.Timeout | undefined;
   #looking = false;
+  #flushing: NodeJS.Immediate | undefined;
+  #gathering: NodeJS.Timeout | undefined;
 
   constructor(
     readonly redis: Redis,
@@ -64,15 +75,25 @@ export class RateLimiter {
     const window = this.#windowOf(subject, now);
     // Beyond the limit more counting tells nothing; this is what a flood costs.
     if (window.counted >= limit) return verdictOf(window.counted + 1, limit, now);
+    const isFar =
+      window.counted + window.uncounted < limit * FAR && performance.now() - window.toldAt < FRESH_MS;
+    const group = this.#groupOf(subject, window, isFar);
+    const place = ++group.size;
+    window.uncounted++;
+    if (isFar) return verdictOf(window.counted + window.uncounted, limit, now);
+    return group.before.then((before) => verdictOf(before + place, limit, now));
+  }
+
+  /** Counted in Redis soon where nobody waits for it, else at the end of this turn. */
+  #groupOf(subject: string, window: Window, isFar: boolean): Group {
     let group = this.#groups.get(subject);
     if (!group) {
-      if (this.#groups.size === 0) setImmediate(() => this.#flush());
       group = newGroup(subject, window);
       this.#groups.set(subject, group);
     }
-    const place = ++group.size;
-    window.uncounted++;
-    return group.before.then((before) => verdictOf(before + place, limit, now));
+    if (!isFar) this.#flushing ??= setImmediate(() => this.#flush());
+    else this.#gathering ??= setTimeout(() => this.#flush(), GATHER_MS);
+    return group;
   }
 
   /** What the headers say of a subject that is not counted now. */
@@ -90,13 +111,16 @@ export class RateLimiter {
     }
     let window = this.#windows.get(subject);
     if (!window) {
-      window = { minute, counted: 0, uncounted: 0, expires: false };
+      window = { minute, counted: 0, toldAt: -Infinity, uncounted: 0, expires: false };
       this.#windows.set(subject, window);
     }
     return window;
   }
 
   #flush(): void {
+    clearImmediate(this.#flushing);
+    clearTimeout(this.#gathering);
+    this.#flushing = this.#gathering = undefined;
     const groups = [...this.#groups.values()];
     this.#groups = new Map();
     if (!this.redis.isReady) {
@@ -138,6 +162,7 @@ export class RateLimiter {
       const total = await counting;
       window.uncounted -= size;
       window.counted = Math.max(window.counted, total);
+      window.toldAt = Math.max(window.toldAt, group.askedAt);
       // After a loss of its data Redis knows less than this process.
       group.settle(Math.max(total - size, group.known));
     } catch {

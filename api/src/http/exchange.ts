@@ -18,6 +18,8 @@ export interface Exchange extends Request {
   arrivedAt: number;
   /** Since when this process has been at work on it; 0 while the client is still sending. */
   workingSince: number;
+  /** Its place among those in flight (in-flight.ts). */
+  placeInFlight: number;
   /** For the access log: what the request made or named. */
   subject: string | null;
   /** Of the request's own span; null where its trace is not kept. */

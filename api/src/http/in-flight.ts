@@ -9,9 +9,21 @@ const MAX_WORK_MS = 4_500;
 const LOOK_EVERY_MS = 250;
 /** How long a client may take over sending; what takes its body as it comes looks after that itself. */
 const MAX_SENDING_MS = 20_000;
+/** The place of a request that is not in flight. */
+export const NOWHERE = -1;
+
+interface Entry {
+  req: Exchange;
+  res: Reply;
+}
 
 export class InFlight {
-  readonly #requests = new Map<Exchange, Reply>();
+  /**
+   * In no order; each request knows its place. A Map whose entries come and go is copied as it fills up, and each former
+   * copy holds the next: once one has grown old, every request after it stays in memory, with all that it brought, until
+   * everything is searched for garbage.
+   */
+  readonly #entries: Entry[] = [];
   readonly #timer: NodeJS.Timeout;
 
   constructor(readonly giveUp: (req: Exchange, res: Reply, problem: Problem) => void) {
@@ -20,20 +32,28 @@ export class InFlight {
   }
 
   get size(): number {
-    return this.#requests.size;
+    return this.#entries.length;
   }
 
   enter(req: Exchange, res: Reply): void {
-    this.#requests.set(req, res);
+    req.placeInFlight = this.#entries.length;
+    this.#entries.push({ req, res });
   }
 
+  /** Leaving twice is leaving once. */
   leave(req: Exchange): void {
-    this.#requests.delete(req);
+    const place = req.placeInFlight;
+    if (place === NOWHERE) return;
+    req.placeInFlight = NOWHERE;
+    const last = this.#entries.pop()!;
+    if (last.req === req) return;
+    this.#entries[place] = last;
+    last.req.placeInFlight = place;
   }
 
   /** The process ends: whoever still waits hears that it is to be asked again. */
   giveUpAll(): void {
-    for (const [req, res] of this.#requests)
+    for (const { req, res } of [...this.#entries])
       this.giveUp(req, res, new Problem('internal-error', { retryAfter: 1 }));
   }
 
@@ -43,9 +63,9 @@ export class InFlight {
 
   #look(): void {
     const now = performance.now();
-    for (const [req, res] of this.#requests) {
+    for (const { req, res } of [...this.#entries]) {
       // Its client has gone: there will be no answer by which it leaves.
-      if (res.destroyed) this.#requests.delete(req);
+      if (res.destroyed) this.leave(req);
       else if (req.workingSince !== 0 && req.workingSince <= now - (req.operation?.patienceMs ?? MAX_WORK_MS))
         this.giveUp(req, res, new Problem('internal-error', { retryAfter: 1 }));
       else if (isLate(req, now)) this.giveUp(req, res, notWhole());

@@ -91,6 +91,42 @@ describe('messages', () => {
     expect(ids(await list({ to: '5511987654321', instance_id: two, status: 'queued' }))).toEqual([b.id]);
   });
 
+  test('what has not left is listed in pages, by instance, contact and time, and is nobody else\'s', async () => {
+    const sent: MessageOut[] = [];
+    for (const to of ['5511987654321', '5521999990000', '5511987654321', '5521999990001']) {
+      sent.push((await send(one, to)).body);
+    }
+    const [a, b, c, d] = sent.map(({ id }) => id);
+    await api.db.$executeRaw`UPDATE messages SET status = 'sending' WHERE id = ${fromPublicId('message', c!)}::uuid`;
+    const first = await list({ status: 'queued', limit: '2' });
+    expect(ids(first)).toEqual([d, b]);
+    expect(ids(await list({ status: 'queued', limit: '2', cursor: first.next_cursor! }))).toEqual([a]);
+    expect(ids(await list({ status: 'sending' }))).toEqual([c]);
+    expect(ids(await list({ status: 'sending', to: '5521999990000' }))).toEqual([]);
+    expect(ids(await list({ status: 'queued', instance_id: two }))).toEqual([]);
+    expect(ids(await list({ status: 'queued', since: sent[3]!.created_at }))).toContain(d);
+    const restricted = await api.clientOf(account, { instances: [uuidOf(two)] });
+    expect(ids(await list({ status: 'queued' }, restricted))).toEqual([]);
+    const stranger = await api.clientOf(await api.account());
+    expect(ids(await list({ status: 'queued' }, stranger))).toEqual([]);
+  });
+
+  test('a status changes in place: none of the indexes is written to', async () => {
+    const id = fromPublicId('message', (await send(one, '5511987654321')).body.id)!;
+    const inPlace = await api.db.$transaction(async (tx) => {
+      await tx.$executeRaw`UPDATE messages SET status = 'sending', version = 2 WHERE id = ${id}::uuid`;
+      await tx.$executeRaw`UPDATE messages SET status = 'sent', sent_at = now(), version = 3 WHERE id = ${id}::uuid`;
+      await tx.$executeRaw`UPDATE messages SET status = 'delivered', delivered_at = now() WHERE id = ${id}::uuid`;
+      return tx.$queryRaw<{ all: bigint; in_place: bigint }[]>`
+        SELECT sum(pg_stat_get_xact_tuples_updated(c.oid))::bigint AS all,
+          sum(pg_stat_get_xact_tuples_hot_updated(c.oid))::bigint AS in_place
+        FROM pg_class c WHERE c.oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = 'messages'::regclass)`;
+    });
+    const [{ all, in_place }] = inPlace as [(typeof inPlace)[0]];
+    expect(all).toBeGreaterThanOrEqual(3n);
+    expect(in_place).toBe(all);
+  });
+
   test.each([
     ['a phone that is none', { to: 'abc' }, 'invalid-phone'],
     ['a status that is none', { status: 'lost' }, 'validation-error'],

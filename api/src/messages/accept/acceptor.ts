@@ -60,6 +60,8 @@ interface Given {
 /** A request moves on by every other one that is written before it: only a fault makes it run out of turns. */
 const MAX_TURNS = 50;
 const DEADLINE_MS = 4_500;
+/** A group of one costs as much as ten more of its items. */
+const GATHER = { items: 24, ms: 8 };
 const FINGERPRINT_BYTES = 16;
 const NO_HASHES = { bodyHash: null, formerHashes: [] };
 
@@ -91,7 +93,7 @@ export class Acceptor {
       deadlineMs: DEADLINE_MS,
       onTimeout: () => new Problem('internal-error', { retryAfter: 1 }),
     };
-    this.#guessed = new Batcher({ run: (group) => this.#runGuessed(group), laneOf, ...common });
+    this.#guessed = new Batcher({ run: (group) => this.#runGuessed(group), laneOf, gather: GATHER, ...common });
     this.#gathered = new Batcher({ run: (group) => this.#runGathered(group), inFlight: 1, ...common });
   }
 

@@ -1,0 +1,49 @@
+import { RedisKeys } from '@gwk/core/protocol/redis-keys';
+import { createLogger } from '@gwk/core/log';
+import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
+import { closeRedis, openRedis, type Redis } from '../../redis.js';
+import { Doorbell } from './doorbell.js';
+
+let redis: Redis;
+let keys: RedisKeys;
+let doorbell: Doorbell;
+
+beforeEach(async () => {
+  redis = openRedis({ url: redisUrl(), program: 'test', log: createLogger('test', 'error') });
+  keys = new RedisKeys(redisPrefix());
+  doorbell = new Doorbell(redis, keys);
+  await new Promise((resolve) => redis.once('ready', resolve));
+});
+afterEach(() => closeRedis(redis));
+
+const rungFor = async (instanceId: string) =>
+  ((await redis.xRange(keys.sends(instanceId), '-', '+')) ?? []).map((entry) => ({ ...entry?.message }));
+
+test('every instance is rung in its own stream, with the spans that ring', async () => {
+  await doorbell.ring([
+    { instanceId: 'one', messageId: 'a' },
+    { instanceId: 'two', messageId: 'b', traceparents: ['x', 'y'] },
+  ]);
+  expect(await rungFor('one')).toEqual([{ m: 'a' }]);
+  expect(await rungFor('two')).toEqual([{ m: 'b', t: 'x,y' }]);
+});
+
+test('a Redis that has forgotten the script is told it again', async () => {
+  await doorbell.ring([{ instanceId: 'one', messageId: 'a' }]);
+  await redis.scriptFlush();
+  await doorbell.ring([{ instanceId: 'one', messageId: 'b' }]);
+  expect(await rungFor('one')).toEqual([{ m: 'a' }, { m: 'b' }]);
+});
+
+test('a key that is no stream keeps no other instance from being rung, and fails nobody', async () => {
+  await redis.set(keys.sends('broken'), 'no stream');
+  await doorbell.ring([
+    { instanceId: 'broken', messageId: 'a' },
+    { instanceId: 'two', messageId: 'b' },
+  ]);
+  expect(await rungFor('two')).toEqual([{ m: 'b' }]);
+});
+
+test('nothing to ring is nothing to wait for', async () => {
+  await expect(doorbell.ring([])).resolves.toBeUndefined();
+});
