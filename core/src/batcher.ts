@@ -124,11 +124,12 @@ export class Batcher<T, R> {
   /** The lanes that the next group is to be of. */
   #next(): Lane<T, R>[] {
     const waiting = this.#lanes.filter(({ queue }) => queue.length > 0);
-    const { laneOf, gather } = this.#options;
+    const { gather } = this.#options;
     if (gather && this.#groups.length === 0 && itemsOf(waiting) <= gather.items * TOO_MUCH_FOR_ONE) {
       return waiting;
     }
-    const free = waiting.filter(({ busy }) => !(busy && laneOf));
+    const haveLanes = this.#options.laneOf !== undefined;
+    const free = waiting.filter(({ busy }) => !(busy && haveLanes));
     return free.sort((a, b) => b.queue.length - a.queue.length).slice(0, 1);
   }
 

@@ -33,12 +33,18 @@ export async function listMessages(
   const from = filters.since === undefined ? null : lowestUuidAt(Date.parse(filters.since));
   const whole = { from, before: page.after };
   if (narrowed.status === 'queued' || narrowed.status === 'sending') {
-    return read(db, { id: { in: await unfinished(db, narrowed, { ...whole, limit: page.limit }) } }, page.limit);
+    return read(
+      db,
+      { id: { in: await unfinished(db, narrowed, { ...whole, limit: page.limit }) } },
+      page.limit,
+    );
   }
   const conditions = conditionsOf(narrowed);
   const look = (span: Span, take: number) => read(db, { AND: [...conditions, ...within(span)] }, take);
   // Messages with one contact are few and far apart: one look at all days is what finds them.
-  return narrowed.conversations ? look(whole, page.limit) : newestFirst({ ...whole, limit: page.limit }, look);
+  return narrowed.conversations
+    ? look(whole, page.limit)
+    : newestFirst({ ...whole, limit: page.limit }, look);
 }
 
 async function narrow(db: Database, caller: Caller, filters: MessageFilters): Promise<Narrowed> {

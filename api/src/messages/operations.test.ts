@@ -91,13 +91,14 @@ describe('messages', () => {
     expect(ids(await list({ to: '5511987654321', instance_id: two, status: 'queued' }))).toEqual([b.id]);
   });
 
-  test('what has not left is listed in pages, by instance, contact and time, and is nobody else\'s', async () => {
+  test("what has not left is listed in pages, by instance, contact and time, and is nobody else's", async () => {
     const sent: MessageOut[] = [];
     for (const to of ['5511987654321', '5521999990000', '5511987654321', '5521999990001']) {
       sent.push((await send(one, to)).body);
     }
     const [a, b, c, d] = sent.map(({ id }) => id);
-    await api.db.$executeRaw`UPDATE messages SET status = 'sending' WHERE id = ${fromPublicId('message', c!)}::uuid`;
+    await api.db
+      .$executeRaw`UPDATE messages SET status = 'sending' WHERE id = ${fromPublicId('message', c!)}::uuid`;
     const first = await list({ status: 'queued', limit: '2' });
     expect(ids(first)).toEqual([d, b]);
     expect(ids(await list({ status: 'queued', limit: '2', cursor: first.next_cursor! }))).toEqual([a]);

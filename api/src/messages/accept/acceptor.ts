@@ -93,7 +93,12 @@ export class Acceptor {
       deadlineMs: DEADLINE_MS,
       onTimeout: () => new Problem('internal-error', { retryAfter: 1 }),
     };
-    this.#guessed = new Batcher({ run: (group) => this.#runGuessed(group), laneOf, gather: GATHER, ...common });
+    this.#guessed = new Batcher({
+      run: (group) => this.#runGuessed(group),
+      laneOf,
+      gather: GATHER,
+      ...common,
+    });
     this.#gathered = new Batcher({ run: (group) => this.#runGathered(group), inFlight: 1, ...common });
   }
 
