@@ -63,10 +63,7 @@ export class Batcher<T, R> {
   readonly #maxItems: number;
   readonly #inFlight: number;
   readonly #lanes: Lane<T, R>[];
-  /**
-   * Under way; an array. A Set whose items come and go is copied as it fills up, and each former copy holds the next:
-   * once one has grown old, all that ever came after it stays in memory until everything is searched for garbage.
-   */
+  /** Under way; an array for the reason that a bag is one (bag.ts). */
   #groups: Group<T, R>[] = [];
   #scheduled = false;
   #waiting: NodeJS.Timeout | undefined;

@@ -1,3 +1,4 @@
+import { Bag } from '@gwk/core/bag';
 import { Problem } from '@gwk/core/problems';
 import type { Exchange, Reply } from './exchange.js';
 
@@ -9,21 +10,9 @@ const MAX_WORK_MS = 4_500;
 const LOOK_EVERY_MS = 250;
 /** How long a client may take over sending; what takes its body as it comes looks after that itself. */
 const MAX_SENDING_MS = 20_000;
-/** The place of a request that is not in flight. */
-export const NOWHERE = -1;
-
-interface Entry {
-  req: Exchange;
-  res: Reply;
-}
 
 export class InFlight {
-  /**
-   * In no order; each request knows its place. A Map whose entries come and go is copied as it fills up, and each former
-   * copy holds the next: once one has grown old, every request after it stays in memory, with all that it brought, until
-   * everything is searched for garbage.
-   */
-  readonly #entries: Entry[] = [];
+  readonly #replies = new Bag<Reply>();
   readonly #timer: NodeJS.Timeout;
 
   constructor(readonly giveUp: (req: Exchange, res: Reply, problem: Problem) => void) {
@@ -32,29 +21,21 @@ export class InFlight {
   }
 
   get size(): number {
-    return this.#entries.length;
+    return this.#replies.size;
   }
 
   enter(req: Exchange, res: Reply): void {
-    req.placeInFlight = this.#entries.length;
-    this.#entries.push({ req, res });
+    req.inFlight = this.#replies.add(res);
   }
 
-  /** Leaving twice is leaving once. */
   leave(req: Exchange): void {
-    const place = req.placeInFlight;
-    if (place === NOWHERE) return;
-    req.placeInFlight = NOWHERE;
-    const last = this.#entries.pop()!;
-    if (last.req === req) return;
-    this.#entries[place] = last;
-    last.req.placeInFlight = place;
+    if (req.inFlight) this.#replies.delete(req.inFlight);
   }
 
   /** The process ends: whoever still waits hears that it is to be asked again. */
   giveUpAll(): void {
-    for (const { req, res } of [...this.#entries])
-      this.giveUp(req, res, new Problem('internal-error', { retryAfter: 1 }));
+    for (const res of this.#replies.items)
+      this.giveUp(requestOf(res), res, new Problem('internal-error', { retryAfter: 1 }));
   }
 
   stop(): void {
@@ -63,7 +44,8 @@ export class InFlight {
 
   #look(): void {
     const now = performance.now();
-    for (const { req, res } of [...this.#entries]) {
+    for (const res of this.#replies.items) {
+      const req = requestOf(res);
       // Its client has gone: there will be no answer by which it leaves.
       if (res.destroyed) this.leave(req);
       else if (req.workingSince !== 0 && req.workingSince <= now - (req.operation?.patienceMs ?? MAX_WORK_MS))
@@ -72,6 +54,8 @@ export class InFlight {
     }
   }
 }
+
+const requestOf = (res: Reply): Exchange => res.req as Exchange;
 
 function isLate({ workingSince, arrivedAt, complete, operation }: Exchange, now: number): boolean {
   return workingSince === 0 && !complete && !operation?.receive && arrivedAt <= now - MAX_SENDING_MS;

@@ -3,7 +3,6 @@ import type { Socket } from 'node:net';
 import type { Express } from 'express';
 import type { Listener } from './direct.js';
 import type { Exchange, Reply } from './exchange.js';
-import { NOWHERE } from './in-flight.js';
 
 /**
  * An HTTP server whose requests and responses are Express's from birth. Express gives every request a new prototype
@@ -91,7 +90,7 @@ function requestClass(app: Express): unknown {
     this.operation = null;
     this.arrivedAt = 0;
     this.workingSince = 0;
-    this.placeInFlight = NOWHERE;
+    this.inFlight = null;
     this.subject = null;
     this.refusal = null;
     this.traceparent = null;

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Bag } from '@gwk/core/bag';
 import { Batcher } from '@gwk/core/batcher';
 import { failpoint } from '@gwk/core/failpoints';
 import { toPublicId } from '@gwk/core/ids';
@@ -63,8 +64,8 @@ export class Deliveries {
   readonly #deps: DeliveryDeps;
   readonly #slots: Slots;
   readonly #preparing: PrepareDeps;
-  readonly #calls = new Set<AbortController>();
-  readonly #unfinished = new Set<Promise<void>>();
+  readonly #calls = new Bag<AbortController>();
+  readonly #unfinished = new Bag<Promise<void>>();
   readonly #writer: Batcher<Conclusion, void>;
   #stopping = false;
   /** A place became free since the last look. */
@@ -135,12 +136,12 @@ export class Deliveries {
       }).catch(() => undefined),
     ]);
     patience.abort();
-    for (const controller of this.#calls) controller.abort(new WorkerStopping());
+    for (const controller of this.#calls.items) controller.abort(new WorkerStopping());
     await drained;
   }
 
   async #drain(): Promise<void> {
-    while (this.#unfinished.size > 0) await Promise.all(this.#unfinished);
+    while (this.#unfinished.size > 0) await Promise.all(this.#unfinished.items);
   }
 
   #start(claimed: Claimed): void {
@@ -156,8 +157,8 @@ export class Deliveries {
       () => undefined,
       () => undefined,
     );
-    this.#unfinished.add(ended);
-    void ended.then(() => this.#unfinished.delete(ended));
+    const entry = this.#unfinished.add(ended);
+    void ended.then(() => this.#unfinished.delete(entry));
     return work;
   }
 
@@ -204,7 +205,7 @@ export class Deliveries {
       () => controller.abort(new CallTimeout(`no complete answer within ${options.timeoutMs / 1000} s`)),
       options.timeoutMs,
     );
-    this.#calls.add(controller);
+    const entry = this.#calls.add(controller);
     const start = performance.now();
     let answered: boolean | null = null;
     try {
@@ -220,7 +221,7 @@ export class Deliveries {
       throw error;
     } finally {
       clearTimeout(timer);
-      this.#calls.delete(controller);
+      this.#calls.delete(entry);
       free({ latencyMs: performance.now() - start, answered });
       this.#freed = true;
       this.#wake();
