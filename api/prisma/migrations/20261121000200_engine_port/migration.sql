@@ -384,19 +384,19 @@ DECLARE
   wanted text[];
   ids uuid[];
 BEGIN
-  -- Nulled where the caller has nothing to ask, and where it asks by our id.
-  wanted := ARRAY(
-    SELECT (SELECT q.wa_message_id FROM instance_leases l
-            WHERE l.instance_id = q.instance_id AND l.epoch = q.epoch AND l.holder = q.holder)
-    FROM unnest(instance_ids, epochs, holders, wa_message_ids) WITH ORDINALITY
-      AS q(instance_id, epoch, holder, wa_message_id, number)
-    ORDER BY q.number);
-  ids := ARRAY(
-    SELECT (SELECT q.message_id FROM instance_leases l
-            WHERE l.instance_id = q.instance_id AND l.epoch = q.epoch AND l.holder = q.holder)
-    FROM unnest(instance_ids, epochs, holders, message_ids) WITH ORDINALITY
-      AS q(instance_id, epoch, holder, message_id, number)
-    ORDER BY q.number);
+  -- Whose lease is not the present one has nothing to ask.
+  SELECT array_agg(CASE WHEN q.leased THEN q.wa_message_id END ORDER BY q.number),
+    array_agg(CASE WHEN q.leased THEN q.message_id END ORDER BY q.number)
+  INTO wanted, ids
+  FROM (
+    SELECT r.wa_message_id, r.message_id, r.number, (
+      SELECT true FROM instance_leases l
+      WHERE l.instance_id = r.instance_id AND l.epoch = r.epoch AND l.holder = r.holder) AS leased
+    FROM unnest(instance_ids, epochs, holders, message_ids, wa_message_ids) WITH ORDINALITY
+      AS r(instance_id, epoch, holder, message_id, wa_message_id, number)
+    -- Looked up once for each: taken into the query around it, it would be for each use.
+    OFFSET 0
+  ) AS q;
   IF cardinality(array_remove(wanted, NULL)) = 0 THEN
     RETURN ids;
   END IF;
