@@ -63,10 +63,11 @@ const standIn = (behaviour: object): Record<string, string> => ({ STAND_IN: JSON
 const phase = (pods: Pods, key = KEY) => pods.of(key).phase;
 const hasEnded = (pods: Pods, key = KEY) => until('it has ended', () => phase(pods, key) === 'ended');
 const runs = (pods: Pods, key = KEY) => until('it runs', () => phase(pods, key) === 'running');
+/** Whole records only: a file that begins with a dot is still being written. */
 const records = (): PodRecord[] =>
-  readdirSync(join(folder.path, 'pods')).map(
-    (file) => JSON.parse(readFileSync(join(folder.path, 'pods', file), 'utf8')) as PodRecord,
-  );
+  readdirSync(join(folder.path, 'pods'))
+    .filter((file) => !file.startsWith('.'))
+    .map((file) => JSON.parse(readFileSync(join(folder.path, 'pods', file), 'utf8')) as PodRecord);
 const written = () => until('its pid is written', () => records()[0]?.process);
 
 test('a pod starts, runs, is asked to end, has ended, and is forgotten', async () => {
