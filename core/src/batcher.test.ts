@@ -115,20 +115,39 @@ describe('where a group costs as much as many of its items', () => {
     expect(groups.map((group) => new Set(group.map((item) => item % 2)).size)).toEqual([1, 1]);
   });
 
-  test('a lane that is held up by another waits until its group is as large as the one under way', async () => {
+  const heldUp = () => {
     let letGo = () => {};
     const held = new Promise<void>((resolve) => (letGo = resolve));
-    const { groups, submit } = gathering(HOUR, () => held);
-    const first = submit(0, 2, 4, 6, 8, 10, 12);
+    return { ...gathering(HOUR, () => held), letGo: () => letGo() };
+  };
+
+  test('with little to do the next group stands behind the first, whatever the lanes, once it is nearly as large', async () => {
+    const { groups, submit, letGo } = heldUp();
+    const all = [submit(0, 2, 4, 1, 3)];
     await soon();
-    const second = submit(1, 3, 5, 7, 9, 11);
+    all.push(submit(6, 8, 5));
     await soon();
-    expect(groups).toEqual([[0, 2, 4, 6, 8, 10, 12]]);
-    const third = submit(13);
+    expect(groups).toEqual([[0, 2, 4, 1, 3]]);
+    all.push(submit(7));
     await soon();
-    expect(groups[1]).toEqual([1, 3, 5, 7, 9, 11, 13]);
+    expect(groups[1]).toEqual([6, 8, 5, 7]);
     letGo();
-    await Promise.all([first, second, third]);
+    await Promise.all(all);
+  });
+
+  test('what has become too much for one waits for the first, and then goes side by side', async () => {
+    const { groups, submit, letGo } = heldUp();
+    const first = submit(0, 2, 1, 3);
+    await soon();
+    const others = submit(4, 6, 8, 10, 5, 7, 9, 11);
+    await soon();
+    expect(groups).toEqual([[0, 2, 1, 3]]);
+    letGo();
+    await Promise.all([first, others]);
+    expect(groups.slice(1)).toEqual([
+      [4, 6, 8, 10],
+      [5, 7, 9, 11],
+    ]);
   });
 });
 

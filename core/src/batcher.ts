@@ -5,7 +5,7 @@
  * larger the groups become. Two groups are under way at once, so that one decides while the other is written; but a
  * group costs as much again as many of its items, so a second one starts only once it is half as large as the first, or
  * has waited for a few milliseconds. Where a group costs that much (`gather`), it waits for company whenever some can be
- * expected, and a second one until it is as large as the first.
+ * expected, and a second one until it is nearly as large as the first.
  */
 export interface BatcherOptions<T, R> {
   /** Answers in the order of the items, one for each. A rejection concerns the whole group. */
@@ -14,8 +14,9 @@ export interface BatcherOptions<T, R> {
   inFlight?: number;
   /**
    * Any number for an item; `inFlight` lanes are made of it. A lane has one group under way at a time: for items that
-   * would wait for each other in the database, and hold up all others of their group meanwhile. While no lane is busy
-   * and there is little to do, one group takes all of them.
+   * would wait for each other in the database, and hold up all others of their group meanwhile. While there is little
+   * to do, one group takes all of them, and the next one stands behind it in the database: it goes on the moment the
+   * first is done, while the answers to the first are still on their way.
    */
   laneOf?(item: T): number;
   /** Under load, a group is to have so many items before it starts, or has waited for so many milliseconds. */
@@ -47,14 +48,20 @@ const EXPECTED = 3;
 const [GAP_WEIGHT, MAX_GAP_MS] = [0.1, 100];
 /** Times `gather.items`: with more than that to do, lanes go side by side. */
 const TOO_MUCH_FOR_ONE = 1.5;
+/** Of the items of the group under way: with so many a second one starts. */
+const [HALF, NEARLY_ALL] = [0.5, 0.8];
 
 interface Lane<T, R> {
   queue: Pending<T, R>[];
-  busy: boolean;
 }
 
-interface Group<T, R> {
+interface Chosen<T, R> {
   lanes: Lane<T, R>[];
+  /** Of whatever lane: nothing goes beside it without waiting for it. */
+  mixed: boolean;
+}
+
+interface Group<T, R> extends Chosen<T, R> {
   members: Pending<T, R>[];
 }
 
@@ -77,7 +84,7 @@ export class Batcher<T, R> {
     this.#maxItems = options.maxItems ?? MAX_ITEMS;
     this.#inFlight = options.inFlight ?? IN_FLIGHT;
     const lanes = options.laneOf ? this.#inFlight : 1;
-    this.#lanes = Array.from({ length: lanes }, () => ({ queue: [], busy: false }));
+    this.#lanes = Array.from({ length: lanes }, () => ({ queue: [] }));
   }
 
   submit(item: T): Promise<R> {
@@ -109,25 +116,26 @@ export class Batcher<T, R> {
   #pump(): void {
     clearTimeout(this.#waiting);
     while (this.#groups.length < this.#inFlight) {
-      const lanes = this.#next();
-      if (lanes.length === 0) return;
-      const waited = performance.now() - Math.min(...lanes.map(({ queue }) => queue[0]!.since));
+      const next = this.#next();
+      if (next.lanes.length === 0) return;
+      const waited = performance.now() - Math.min(...next.lanes.map(({ queue }) => queue[0]!.since));
       const patience = this.#options.gather?.ms ?? PATIENCE_MS;
-      if (waited < patience && itemsOf(lanes) < this.#company()) return this.#wait(patience - waited);
-      this.#start(lanes);
+      if (waited < patience && itemsOf(next.lanes) < this.#company()) return this.#wait(patience - waited);
+      this.#start(next);
     }
   }
 
   /** The lanes that the next group is to be of. */
-  #next(): Lane<T, R>[] {
+  #next(): Chosen<T, R> {
     const waiting = this.#lanes.filter(({ queue }) => queue.length > 0);
-    const { gather } = this.#options;
-    if (gather && this.#groups.length === 0 && itemsOf(waiting) <= gather.items * TOO_MUCH_FOR_ONE) {
-      return waiting;
-    }
-    const haveLanes = this.#options.laneOf !== undefined;
-    const free = waiting.filter(({ busy }) => !(busy && haveLanes));
-    return free.sort((a, b) => b.queue.length - a.queue.length).slice(0, 1);
+    const { gather, laneOf } = this.#options;
+    if (!laneOf) return { lanes: waiting, mixed: true };
+    const little = gather !== undefined && itemsOf(waiting) <= gather.items * TOO_MUCH_FOR_ONE;
+    const [first] = this.#groups;
+    if (first?.mixed) return { lanes: little ? waiting : [], mixed: true };
+    if (!first && little) return { lanes: waiting, mixed: true };
+    const free = waiting.filter((lane) => !this.#groups.some(({ lanes }) => lanes.includes(lane)));
+    return { lanes: free.sort((a, b) => b.queue.length - a.queue.length).slice(0, 1), mixed: false };
   }
 
   /** How many a group is to have before it starts. */
@@ -135,7 +143,7 @@ export class Batcher<T, R> {
     const { gather } = this.#options;
     let largest = 0;
     for (const { members } of this.#groups) largest = Math.max(largest, members.length);
-    if (largest > 0) return Math.min(gather ? largest : largest / 2, this.#maxItems);
+    if (largest > 0) return Math.min(largest * (gather ? NEARLY_ALL : HALF), this.#maxItems);
     return gather && this.#gapMs * EXPECTED <= gather.ms ? gather.items : 0;
   }
 
@@ -143,17 +151,15 @@ export class Batcher<T, R> {
     this.#waiting = setTimeout(() => this.#pump(), milliseconds);
   }
 
-  #start(lanes: Lane<T, R>[]): void {
+  #start({ lanes, mixed }: Chosen<T, R>): void {
     const members = lanes.flatMap((lane) => {
       const taken = lane.queue.slice(0, this.#maxItems);
       lane.queue = lane.queue.slice(this.#maxItems);
-      lane.busy = true;
       return taken;
     });
-    const group = { lanes, members };
+    const group = { lanes, mixed, members };
     this.#groups.push(group);
     void this.#run(members).finally(() => {
-      for (const lane of lanes) lane.busy = false;
       this.#groups = this.#groups.filter((other) => other !== group);
       // The answers go out first: who gets one may have the next request ready.
       this.#schedule();
