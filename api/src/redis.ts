@@ -31,6 +31,9 @@ export function openRedis({ url, ca, program, log }: RedisOptions) {
     disableOfflineQueue: true,
     commandsQueueMaxLength: MAX_QUEUED_COMMANDS,
     pingInterval: PING_EVERY_MS,
+    // The client would keep a timer for each command until it fires, answered or not. Silence ends the connection
+    // sooner, and with it whatever waits.
+    commandOptions: { timeout: 0 },
     socket: {
       ...(ca !== undefined && url.startsWith('rediss:') && { tls: true as const, ca }),
       connectTimeout: CONNECT_TIMEOUT_MS,
