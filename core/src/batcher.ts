@@ -128,8 +128,8 @@ export class Batcher<T, R> {
   /** The lanes that the next group is to be of. */
   #next(): Chosen<T, R> {
     const waiting = this.#lanes.filter(({ queue }) => queue.length > 0);
-    const { gather, laneOf } = this.#options;
-    if (!laneOf) return { lanes: waiting, mixed: true };
+    const { gather } = this.#options;
+    if (this.#options.laneOf === undefined) return { lanes: waiting, mixed: true };
     const little = gather !== undefined && itemsOf(waiting) <= gather.items * TOO_MUCH_FOR_ONE;
     const [first] = this.#groups;
     if (first?.mixed) return { lanes: little ? waiting : [], mixed: true };
