@@ -62,11 +62,16 @@ export interface OwnedRows {
   columns: Prisma.Sql;
   owner: { column: Prisma.Sql; ids: readonly string[] };
   where: readonly Prisma.Sql[];
+  /** Few and far apart, with an index of their own: one look at all days is what finds them. */
+  areFew?: boolean;
 }
 
 /** The newest of them, as objects with the names of the columns. */
-export const newestOwned = <T>(db: Database, owned: OwnedRows, page: NewestPage): Promise<T[]> =>
-  newestFirst(page, (span, limit) => db.$queryRaw<T[]>(lookAt(owned, span, limit)));
+export function newestOwned<T>(db: Database, owned: OwnedRows, page: NewestPage): Promise<T[]> {
+  const look = (span: Span, limit: number) => db.$queryRaw<T[]>(lookAt(owned, span, limit));
+  const { from, before, limit } = page;
+  return owned.areFew ? look({ from, before: upperEnd(before) }, limit) : newestFirst(page, look);
+}
 
 /**
  * Several owners are looked at one after the other, each by the index: asked for all of them at once, Postgres may read

@@ -73,7 +73,7 @@ function owned({ accountId, instances, status }: Narrowed) {
   if (status === 'failed') {
     const theirs = instances ? [Prisma.sql`m.instance_id = ANY (${instances}::uuid[])`] : [];
     const where = [Prisma.sql`m.failed_at IS NOT NULL`, Prisma.sql`m.status = 'failed'`, ...theirs];
-    return { table, columns: COLUMNS, owner: account, where };
+    return { table, columns: COLUMNS, owner: account, where, areFew: true };
   }
   const owner = instances ? { column: Prisma.sql`m.instance_id`, ids: instances } : account;
   return { table, columns: COLUMNS, owner, where: status ? [Prisma.sql`m.status = ${status}`] : [] };

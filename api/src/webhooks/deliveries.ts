@@ -52,6 +52,7 @@ export async function listDeliveries(
     columns: COLUMNS,
     owner: { column: Prisma.sql`m.endpoint_id`, ids: [endpointId] },
     where: [...(status ? [ENDED[status]] : []), ...visible],
+    areFew: status === 'failed',
   };
   return newestOwned<DeliveryRow>(db, owned, { from: null, before: after, limit });
 }
