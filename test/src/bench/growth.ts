@@ -85,7 +85,7 @@ async function warmUp(subjects: readonly Subject[]): Promise<void> {
     do await loaded(subject, WARM_UP_SECONDS);
     while (accepted.get(subject)! < ENOUGH && performance.now() - began < WARM_UP_LIMIT_MS);
     accepted.set(subject, accepted.get(subject)! + (await sendToPeople(subject)));
-    // Today's partition is known to the planner in the filled one; in the empty one it would be in a minute.
+    // Autovacuum would do so within a minute, in one database sooner than in the other.
     await query(subject.databaseUrl, 'ANALYZE');
   }
   await listAll(subjects, WARM_UP_LISTS);
