@@ -4,12 +4,16 @@ import { Problem } from '@gwk/core/problems';
 import { EventListQuery, EventOut } from '@gwk/core/resources/event';
 import type { Sealer } from '@gwk/core/sealing';
 import { maySee, restrictionOf, type Caller } from '../accounts/caller.js';
-import type { Event, Prisma } from '../generated/prisma/client.js';
+import { Prisma, type Event } from '../generated/prisma/client.js';
 import { operation } from '../http/operation.js';
 import { pageOf } from '../http/page.js';
 import { findFilterInstance } from '../instances/find.js';
-import { newestFirst, within } from '../newest-first.js';
+import { newestOwned } from '../newest-first.js';
 import { openEventData } from './emit.js';
+
+const EVENTS = Prisma.sql`events`;
+const COLUMNS = Prisma.sql`m.id, m.account_id AS "accountId", m.instance_id AS "instanceId", m.type, m."timestamp",
+  m.data_sealed AS "dataSealed"`;
 
 export const eventOperations = [
   operation({
@@ -25,23 +29,18 @@ export const eventOperations = [
     async handle({ caller, query: { limit, cursor, ...filters }, services: { db, sealer, cursors } }) {
       const list = { accountId: caller.accountId, route: 'GET /v1/events', filters };
       const after = cursors.read(list, cursor);
-      const conditions: Prisma.EventWhereInput[] = [{ accountId: caller.accountId }];
+      let instances = restrictionOf(caller);
       if (filters.instance_id !== undefined) {
         const id = fromPublicId('instance', filters.instance_id);
-        conditions.push({ instanceId: await findFilterInstance(db, caller, id) });
-      } else {
-        const restriction = restrictionOf(caller);
-        if (restriction) conditions.push({ instanceId: { in: restriction } });
+        instances = [await findFilterInstance(db, caller, id)];
       }
-      if (filters.type !== undefined) conditions.push({ type: filters.type });
+      const owner = instances
+        ? { column: Prisma.sql`m.instance_id`, ids: instances }
+        : { column: Prisma.sql`m.account_id`, ids: [caller.accountId] };
+      const where = filters.type === undefined ? [] : [Prisma.sql`m.type = ${filters.type}`];
       const from = filters.since === undefined ? null : lowestUuidAt(Date.parse(filters.since));
-      const rows = await newestFirst({ from, before: after, limit: limit + 1 }, (span, take) =>
-        db.event.findMany({
-          where: { AND: [...conditions, ...within(span)] },
-          orderBy: { id: 'desc' },
-          take,
-        }),
-      );
+      const page = { from, before: after, limit: limit + 1 };
+      const rows = await newestOwned<Event>(db, { table: EVENTS, columns: COLUMNS, owner, where }, page);
       return { status: 200, body: cursors.page(list, limit, rows, (row) => eventOut(sealer, row)) };
     },
   }),

@@ -5,19 +5,32 @@ import type { MessageListQuery } from '@gwk/core/resources/message';
 import type { z } from 'zod';
 import { maySee, restrictionOf, type Caller } from '../accounts/caller.js';
 import type { Database } from '../database.js';
-import type { Message, Prisma } from '../generated/prisma/client.js';
+import { Prisma, type Message } from '../generated/prisma/client.js';
 import { findFilterInstance } from '../instances/find.js';
-import { newestFirst, within, type Span } from '../newest-first.js';
+import { newestOwned, newestQueued, upperEnd, type NewestPage } from '../newest-first.js';
+import type { ListedMessage } from './view.js';
 
 export type MessageFilters = Omit<z.output<typeof MessageListQuery>, 'limit' | 'cursor'>;
 
 /** What a list is narrowed to, looked up; null: not narrowed by it. */
 interface Narrowed {
   accountId: string;
+  /** All of them the account's. */
   instances: string[] | null;
+  /** Of those instances. */
   conversations: string[] | null;
   status: MessageFilters['status'] | null;
 }
+
+/**
+ * Lists read as SQL and not through the client's model, which takes longer to make objects of a page than Postgres takes
+ * to find it.
+ */
+const COLUMNS = Prisma.sql`m.id, m.instance_id AS "instanceId", m.direction, m."to", m.type, m.status,
+  m.wa_message_id AS "waMessageId", m.rendered_as AS "renderedAs", m.error_code AS "errorCode",
+  m.error_message AS "errorMessage", m.created_at AS "createdAt", m.scheduled_for AS "scheduledFor",
+  m.sent_at AS "sentAt", m.delivered_at AS "deliveredAt", m.read_at AS "readAt", m.failed_at AS "failedAt",
+  m.updated_at AS "updatedAt"`;
 
 /**
  * Messages newest first, at most `limit` of them.
@@ -27,24 +40,16 @@ export async function listMessages(
   db: Database,
   caller: Caller,
   filters: MessageFilters,
-  page: { after: string | null; limit: number },
-): Promise<Message[]> {
+  { after, limit }: { after: string | null; limit: number },
+): Promise<ListedMessage[]> {
   const narrowed = await narrow(db, caller, filters);
   const from = filters.since === undefined ? null : lowestUuidAt(Date.parse(filters.since));
-  const whole = { from, before: page.after };
-  if (narrowed.status === 'queued' || narrowed.status === 'sending') {
-    return read(
-      db,
-      { id: { in: await unfinished(db, narrowed, { ...whole, limit: page.limit }) } },
-      page.limit,
-    );
-  }
-  const conditions = conditionsOf(narrowed);
-  const look = (span: Span, take: number) => read(db, { AND: [...conditions, ...within(span)] }, take);
-  // Messages with one contact are few and far apart: one look at all days is what finds them.
-  return narrowed.conversations
-    ? look(whole, page.limit)
-    : newestFirst({ ...whole, limit: page.limit }, look);
+  const page = { from, before: after, limit };
+  const { status, conversations } = narrowed;
+  if (conversations?.length === 0) return [];
+  if (status === 'queued' || status === 'sending') return unfinished(db, narrowed, status, page);
+  if (conversations) return ofConversations(db, conversations, status ?? null, page);
+  return newestOwned(db, owned(narrowed), page);
 }
 
 async function narrow(db: Database, caller: Caller, filters: MessageFilters): Promise<Narrowed> {
@@ -57,58 +62,86 @@ async function narrow(db: Database, caller: Caller, filters: MessageFilters): Pr
     const id = fromPublicId('instance', filters.instance_id);
     instances = [await findFilterInstance(db, caller, id)];
   }
-  const conversations = recipient ? await conversationsWith(db, accountId, recipient) : null;
+  const conversations = recipient ? await conversationsWith(db, accountId, instances, recipient) : null;
   return { accountId, instances, conversations, status: filters.status ?? null };
 }
 
-function conditionsOf({ accountId, instances, conversations, status }: Narrowed): Prisma.MessageWhereInput[] {
-  return [
-    { accountId },
-    ...(instances ? [{ instanceId: { in: instances } }] : []),
-    ...(conversations ? [{ conversationId: { in: conversations } }] : []),
-    ...(status === null ? [] : [{ status }]),
-    // What the index of failed ones is told by.
-    ...(status === 'failed' ? [{ failedAt: { not: null } }] : []),
-  ];
+function owned({ accountId, instances, status }: Narrowed) {
+  const table = Prisma.sql`messages`;
+  const account = { column: Prisma.sql`m.account_id`, ids: [accountId] };
+  // Failed ones are few, and have an index of their own that is told by when they failed.
+  if (status === 'failed') {
+    const theirs = instances ? [Prisma.sql`m.instance_id = ANY (${instances}::uuid[])`] : [];
+    const where = [Prisma.sql`m.failed_at IS NOT NULL`, Prisma.sql`m.status = 'failed'`, ...theirs];
+    return { table, columns: COLUMNS, owner: account, where, areFew: true };
+  }
+  const owner = instances ? { column: Prisma.sql`m.instance_id`, ids: instances } : account;
+  return { table, columns: COLUMNS, owner, where: status ? [Prisma.sql`m.status = ${status}`] : [] };
 }
 
-const read = (db: Database, where: Prisma.MessageWhereInput, take: number): Promise<Message[]> =>
-  db.message.findMany({ where, orderBy: { id: 'desc' }, take });
+/** Messages with one contact are few and far apart: one look at all days is what finds them. */
+const ofConversations = (
+  db: Database,
+  conversations: string[],
+  status: string | null,
+  { from, before, limit }: NewestPage,
+): Promise<ListedMessage[]> =>
+  db.$queryRaw<ListedMessage[]>`
+    SELECT ${COLUMNS} FROM gwk_messages_with(
+      ${conversations}::uuid[], ${status}, ${from ?? LOWEST}::uuid, ${upperEnd(before)}::uuid, ${limit}::integer) AS m`;
+const LOWEST = lowestUuidAt(0);
 
 /**
- * Ids of messages that have not left, newest first. The queue knows them all, and is small beside the messages: no
- * index of messages has their status, so that a status changes in place.
+ * Messages that have not left. The queue knows them all, and is small beside the messages: no index of messages has
+ * their status, so that a status changes in place.
  */
-async function unfinished(
+const unfinished = (
   db: Database,
-  { accountId, instances, conversations, status }: Narrowed,
-  { from, before, limit }: Span & { limit: number },
-): Promise<string[]> {
-  const rows = await db.$queryRaw<{ id: string }[]>`
+  narrowed: Narrowed,
+  status: 'queued' | 'sending',
+  page: NewestPage,
+): Promise<ListedMessage[]> =>
+  newestQueued(
+    page,
+    (before, amount) => inQueue(db, narrowed, status, { from: page.from, before, limit: amount }),
+    (ids) => db.$queryRaw<ListedMessage[]>`
+      SELECT ${COLUMNS} FROM messages m WHERE m.id = ANY (${ids}::uuid[]) AND m.status = ${status} ORDER BY m.id DESC`,
+  );
+
+/** Ids in the queue, newest first. A message that may have left stays `sending` while it waits to be claimed again. */
+const inQueue = (
+  db: Database,
+  { accountId, instances, conversations }: Narrowed,
+  status: 'queued' | 'sending',
+  { from, before, limit }: NewestPage,
+): Promise<{ id: string }[]> =>
+  db.$queryRaw`
     SELECT o.message_id AS id FROM outbox o
     WHERE o.instance_id IN (SELECT i.id FROM instances i WHERE i.account_id = ${accountId}::uuid)
       AND (${instances}::uuid[] IS NULL OR o.instance_id = ANY (${instances}::uuid[]))
       AND (${conversations}::uuid[] IS NULL OR o.conversation_id = ANY (${conversations}::uuid[]))
       AND (${from}::uuid IS NULL OR o.message_id >= ${from}::uuid)
       AND (${before}::uuid IS NULL OR o.message_id < ${before}::uuid)
-      AND (SELECT m.status FROM messages m WHERE m.id = o.message_id) = ${status}
-    ORDER BY o.message_id DESC LIMIT ${limit}`;
-  return rows.map(({ id }) => id);
-}
+      AND (o.state = 'claimed' OR o.attempted_at IS NOT NULL) = ${status === 'sending'}
+    ORDER BY o.message_id DESC LIMIT ${limit}::integer`;
 
 /** By whatever name of theirs: forms known to be equal lead to one contact. */
 async function conversationsWith(
   db: Database,
   accountId: string,
+  instances: string[] | null,
   recipient: NonNullable<ReturnType<typeof parseRecipient>>,
 ): Promise<string[]> {
-  const rows = await db.conversation.findMany({
-    where:
-      recipient.kind === 'group'
-        ? { groupId: recipient.name, instance: { accountId } }
-        : { contact: { names: { some: { accountId, name: recipient.name } } }, instance: { accountId } },
-    select: { id: true },
-  });
+  const theirs = Prisma.sql`(${instances}::uuid[] IS NULL OR v.instance_id = ANY (${instances}::uuid[]))`;
+  const rows = await db.$queryRaw<{ id: string }[]>(
+    recipient.kind === 'group'
+      ? Prisma.sql`
+          SELECT v.id FROM instances i JOIN conversations v ON v.instance_id = i.id AND v.group_id = ${recipient.name}
+          WHERE i.account_id = ${accountId}::uuid AND ${theirs}`
+      : Prisma.sql`
+          SELECT v.id FROM contact_names n JOIN conversations v ON v.contact_id = n.contact_id
+          WHERE n.account_id = ${accountId}::uuid AND n.name = ${recipient.name} AND ${theirs}`,
+  );
   return rows.map(({ id }) => id);
 }
 

@@ -51,6 +51,15 @@ const send = (instance: string, to: string, headers: Record<string, string> = {}
   });
 const list = async (query: Record<string, string> = {}, who = client) =>
   (await who.call<Page<MessageOut>>('GET', '/v1/messages', { query })).body;
+/** As an engine does that takes a message to send it. */
+const claim = (id: string) => {
+  const uuid = fromPublicId('message', id)!;
+  return api.db.$transaction([
+    api.db.$executeRaw`UPDATE messages SET status = 'sending' WHERE id = ${uuid}::uuid`,
+    api.db
+      .$executeRaw`UPDATE outbox SET state = 'claimed', claim_id = ${newUuid()}::uuid WHERE message_id = ${uuid}::uuid`,
+  ]);
+};
 const ids = ({ data }: Page<{ id: string }>) => data.map(({ id }) => id);
 
 describe('messages', () => {
@@ -97,8 +106,7 @@ describe('messages', () => {
       sent.push((await send(one, to)).body);
     }
     const [a, b, c, d] = sent.map(({ id }) => id);
-    await api.db
-      .$executeRaw`UPDATE messages SET status = 'sending' WHERE id = ${fromPublicId('message', c!)}::uuid`;
+    await claim(c!);
     const first = await list({ status: 'queued', limit: '2' });
     expect(ids(first)).toEqual([d, b]);
     expect(ids(await list({ status: 'queued', limit: '2', cursor: first.next_cursor! }))).toEqual([a]);
@@ -110,6 +118,28 @@ describe('messages', () => {
     expect(ids(await list({ status: 'queued' }, restricted))).toEqual([]);
     const stranger = await api.clientOf(await api.account());
     expect(ids(await list({ status: 'queued' }, stranger))).toEqual([]);
+  });
+
+  test('one that may have left and waits to be claimed again is still listed as sending', async () => {
+    const { id } = (await send(one, '5511987654321')).body;
+    await claim(id);
+    await api.db.$executeRaw`
+      UPDATE outbox SET state = 'waiting', claim_id = NULL, attempted_at = now()
+      WHERE message_id = ${fromPublicId('message', id)}::uuid`;
+    expect(ids(await list({ status: 'sending' }))).toEqual([id]);
+    expect(ids(await list({ status: 'queued' }))).toEqual([]);
+  });
+
+  test('a page of what is queued is whole, though some of the queue has just left', async () => {
+    const sent: string[] = [];
+    for (let i = 0; i < 5; i++) sent.unshift((await send(one, `551198765000${i}`)).body.id);
+    // Between the looks at the queue and at the messages.
+    await api.db
+      .$executeRaw`UPDATE messages SET status = 'sent' WHERE id = ${fromPublicId('message', sent[1]!)}::uuid`;
+    const first = await list({ status: 'queued', limit: '2' });
+    expect(ids(first)).toEqual([sent[0], sent[2]]);
+    const second = await list({ status: 'queued', limit: '2', cursor: first.next_cursor! });
+    expect(ids(second)).toEqual([sent[3], sent[4]]);
   });
 
   test('a status changes in place: none of the indexes is written to', async () => {

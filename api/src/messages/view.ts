@@ -6,7 +6,29 @@ import type { Message } from '../generated/prisma/client.js';
 /** What is shown before the network has accepted it, of the id chosen for it: nothing (spec: set from `sent`). */
 const LEFT: ReadonlySet<string> = new Set(['sent', 'delivered', 'read']);
 
-export function messageOut(row: Message): MessageOut {
+/** Of a message, what is shown. */
+export type ListedMessage = Pick<
+  Message,
+  | 'id'
+  | 'instanceId'
+  | 'direction'
+  | 'to'
+  | 'type'
+  | 'status'
+  | 'waMessageId'
+  | 'renderedAs'
+  | 'errorCode'
+  | 'errorMessage'
+  | 'createdAt'
+  | 'scheduledFor'
+  | 'sentAt'
+  | 'deliveredAt'
+  | 'readAt'
+  | 'failedAt'
+  | 'updatedAt'
+>;
+
+export function messageOut(row: ListedMessage): MessageOut {
   const { errorCode } = row;
   return {
     id: toPublicId('message', row.id),

@@ -4,8 +4,9 @@ import type { DeliveryStatus } from '@gwk/core/states';
 import { maySee, restrictionOf, type Caller } from '../accounts/caller.js';
 import type { Database } from '../database.js';
 import { sealEvent } from '../events/emit.js';
-import type { Prisma } from '../generated/prisma/client.js';
+import { Prisma } from '../generated/prisma/client.js';
 import type { Services } from '../http/services.js';
+import { newestOwned, newestQueued } from '../newest-first.js';
 import { findEndpoint } from './endpoints.js';
 import type { DeliveryRow } from './view.js';
 
@@ -23,6 +24,17 @@ export interface DeliveryList {
   limit: number;
 }
 
+const COLUMNS = Prisma.sql`m.id, m.account_id AS "accountId", m.endpoint_id AS "endpointId", m.event_id AS "eventId",
+  m.instance_id AS "instanceId", m.event_type AS "eventType", m.status, m.attempts,
+  m.next_attempt_at AS "nextAttemptAt", m.last_status_code AS "lastStatusCode", m.last_error AS "lastError",
+  m.last_latency_ms AS "lastLatencyMs", m.created_at AS "createdAt", m.delivered_at AS "deliveredAt"`;
+
+/** Written out: an index of those that failed is told by it. */
+const ENDED = {
+  succeeded: Prisma.sql`m.status = 'succeeded'`,
+  failed: Prisma.sql`m.status = 'failed'`,
+};
+
 /** Newest first. */
 export async function listDeliveries(
   db: Database,
@@ -31,35 +43,38 @@ export async function listDeliveries(
 ): Promise<DeliveryRow[]> {
   const { endpointId, status, after, limit } = list;
   const restriction = restrictionOf(caller);
-  const conditions: Prisma.WebhookDeliveryWhereInput[] = [{ endpointId }];
-  if (status === 'pending') conditions.push({ id: { in: await pendingIds(db, caller, list) } });
-  if (status !== undefined) conditions.push({ status });
-  if (after !== null) conditions.push({ id: { lt: after } });
-  if (restriction) conditions.push({ OR: [{ instanceId: { in: restriction } }, { instanceId: null }] });
-  return db.webhookDelivery.findMany({
-    where: { AND: conditions },
-    omit: WITHOUT_RESPONSE,
-    orderBy: { id: 'desc' },
-    take: limit,
-  });
+  const visible = restriction
+    ? [Prisma.sql`(m.instance_id = ANY (${restriction}::uuid[]) OR m.instance_id IS NULL)`]
+    : [];
+  if (status === 'pending') return pending(db, list, visible);
+  const owned = {
+    table: Prisma.sql`webhook_deliveries`,
+    columns: COLUMNS,
+    owner: { column: Prisma.sql`m.endpoint_id`, ids: [endpointId] },
+    where: [...(status ? [ENDED[status]] : []), ...visible],
+    areFew: status === 'failed',
+  };
+  return newestOwned<DeliveryRow>(db, owned, { from: null, before: after, limit });
 }
 
 /** What is pending is in the queue; in the log it would be looked for among millions. */
-async function pendingIds(
+const pending = (
   db: Database,
-  caller: Caller,
   { endpointId, after, limit }: DeliveryList,
-): Promise<string[]> {
-  const visible = restrictionOf(caller);
-  const rows = await db.$queryRaw<{ id: string }[]>`
-    SELECT q.delivery_id AS id FROM webhook_queue q
-    WHERE q.endpoint_id = ${endpointId}::uuid AND (${after}::uuid IS NULL OR q.delivery_id < ${after}::uuid)
-      AND (${visible}::uuid[] IS NULL OR EXISTS (
-        SELECT FROM webhook_deliveries d
-        WHERE d.id = q.delivery_id AND (d.instance_id IS NULL OR d.instance_id = ANY (${visible}::uuid[]))))
-    ORDER BY q.delivery_id DESC LIMIT ${limit}::integer`;
-  return rows.map(({ id }) => id);
-}
+  visible: readonly Prisma.Sql[],
+): Promise<DeliveryRow[]> =>
+  newestQueued(
+    { before: after, limit },
+    (before, amount) => db.$queryRaw`
+      SELECT q.delivery_id AS id FROM webhook_queue q
+      WHERE q.endpoint_id = ${endpointId}::uuid AND (${before}::uuid IS NULL OR q.delivery_id < ${before}::uuid)
+      ORDER BY q.delivery_id DESC LIMIT ${amount}::integer`,
+    (ids) => {
+      const where = [Prisma.sql`m.id = ANY (${ids}::uuid[])`, Prisma.sql`m.status = 'pending'`, ...visible];
+      return db.$queryRaw<DeliveryRow[]>`
+        SELECT ${COLUMNS} FROM webhook_deliveries m WHERE ${Prisma.join(where, ' AND ')} ORDER BY m.id DESC`;
+    },
+  );
 
 /** @throws Problem `not-found`: also where its destination was removed, so that it can go nowhere */
 export async function findDelivery(

@@ -1,12 +1,15 @@
+import { ENOUGH, KINDS, listAll, sendToPeople } from './growth/lists.js';
 import { openSubject, query, type Subject } from './growth/subject.js';
 import { benchSettings } from './shared/settings.js';
 import type { Paced, PaceOrder } from './shared/pace-program.js';
 import { startBenchServers } from './shared/servers.js';
-import { percentile, progress, setting, settings, Table } from './shared/table.js';
+import { progress, setting, settings, Table } from './shared/table.js';
 
 /**
  * `make bench-growth`: what sends and lists feel of the messages that are there already. A `gwk api` for each database,
- * one of them empty, on one Postgres; rounds alternate between them. Goal: within 10 % of the empty one.
+ * one of them empty, on one Postgres; rounds alternate between them. Goal: within 10 % of the empty one. What is
+ * compared has as many rows in each, and each has the partitions of as many days (`PARTITIONS=new`: the empty one those
+ * of its first day).
  *
  * `MESSAGES=0,1000000` (10000000 takes long to fill), `ROUNDS`, `SECONDS` of a round, `CONNECTIONS`, `LISTS` of each
  * kind and round.
@@ -15,18 +18,11 @@ const MESSAGES = settings('MESSAGES', [0, 1_000_000]);
 const ROUNDS = setting('ROUNDS', 5);
 const SECONDS = setting('SECONDS', 6);
 const CONNECTIONS = setting('CONNECTIONS', 16);
-const LISTS = setting('LISTS', 40);
+const LISTS = setting('LISTS', 100);
 const WARM_UP_SECONDS = setting('WARM_UP', 8);
-
-const KINDS: Record<string, (subject: Subject) => string> = {
-  'newest 50': () => 'limit=50',
-  'newest 50 of an instance': ({ instances }) => `limit=50&instance_id=${instances[3]!}`,
-  'newest 50 to a phone': () => 'limit=50&to=5511980000007',
-  'newest 50 that are queued': () => 'limit=50&status=queued',
-  'all pages of 200, five deep': () => 'limit=200',
-};
-const DEEP = 'all pages of 200, five deep';
-const PAGES = 5;
+const WARM_UP_LIMIT_MS = 120_000;
+/** Of each kind: each connection has then planned each statement. */
+const WARM_UP_LISTS = 100;
 
 interface Round {
   perSecond: number;
@@ -35,7 +31,7 @@ interface Round {
   lists: Record<string, number>;
 }
 
-let accepted = new Map<Subject, number>();
+const accepted = new Map<Subject, number>();
 
 async function main(): Promise<void> {
   const servers = await startBenchServers();
@@ -46,12 +42,14 @@ async function main(): Promise<void> {
       progress(`a database with ${messages} messages`);
       subjects.push(await openSubject(servers, shared, messages));
     }
-    accepted = new Map(subjects.map((subject) => [subject, 0]));
-    for (const subject of subjects) await round(subject, WARM_UP_SECONDS);
+    await warmUp(subjects);
     const rounds = new Map<Subject, Round[]>(subjects.map((subject) => [subject, []]));
     for (let number = 0; number < ROUNDS; number++) {
       progress(`round ${number + 1} of ${ROUNDS}`);
-      for (const subject of subjects) rounds.get(subject)!.push(await round(subject, SECONDS));
+      // Who begins takes turns, too.
+      const order = number % 2 === 0 ? subjects : [...subjects].reverse();
+      const figures = await round(order, SECONDS);
+      for (const [index, subject] of order.entries()) rounds.get(subject)!.push(figures[index]!);
     }
     print(subjects, rounds);
     for (const subject of subjects) await checkSums(subject);
@@ -61,37 +59,36 @@ async function main(): Promise<void> {
   }
 }
 
-async function round(subject: Subject, seconds: number): Promise<Round> {
-  await query(subject.databaseUrl, 'CHECKPOINT');
-  const order: PaceOrder = { seconds, name: 'growth', connections: CONNECTIONS };
-  const { perSecond, p50, p99, statuses, posted } = await subject.load.ask<Paced>(order);
-  if (statuses['202'] !== posted) throw new Error(`not all were accepted: ${JSON.stringify(statuses)}`);
-  accepted.set(subject, accepted.get(subject)! + posted);
-  const lists: Record<string, number> = {};
-  for (const kind of Object.keys(KINDS)) lists[kind] = await listed(subject, kind);
-  return { perSecond, p50, p99, lists };
+/** Load on each database for itself, then lists of both in turns: what sending leaves behind is over by then. */
+async function round(subjects: readonly Subject[], seconds: number): Promise<Round[]> {
+  const loads: Paced[] = [];
+  for (const subject of subjects) loads.push(await loaded(subject, seconds));
+  const lists = await listAll(subjects, LISTS);
+  return loads.map(({ perSecond, p50, p99 }, index) => ({ perSecond, p50, p99, lists: lists[index]! }));
 }
 
-/** Milliseconds of a page, the middle one of many. */
-async function listed(subject: Subject, kind: string): Promise<number> {
-  const times: number[] = [];
-  const base = KINDS[kind]!(subject);
-  for (let count = 0; count < LISTS; count++) {
-    let cursor: string | null = null;
-    for (let page = 0; page < (kind === DEEP ? PAGES : 1); page++) {
-      const began = performance.now();
-      const answer = await fetch(
-        `${subject.url}/v1/messages?${base}${cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`}`,
-        { headers: { authorization: `Bearer ${subject.apiKey}` } },
-      );
-      const body = (await answer.json()) as { next_cursor: string | null };
-      if (!answer.ok) throw new Error(`a list was answered ${answer.status}`);
-      times.push(performance.now() - began);
-      cursor = body.next_cursor;
-      if (cursor === null) break;
-    }
+async function loaded(subject: Subject, seconds: number): Promise<Paced> {
+  await query(subject.databaseUrl, 'CHECKPOINT');
+  const order: PaceOrder = { seconds, name: 'growth', connections: CONNECTIONS };
+  const paced = await subject.load.ask<Paced>(order);
+  const { statuses, posted } = paced;
+  if (statuses['202'] !== posted) throw new Error(`not all were accepted: ${JSON.stringify(statuses)}`);
+  accepted.set(subject, accepted.get(subject)! + posted);
+  return paced;
+}
+
+/** Until there is enough to list in each. */
+async function warmUp(subjects: readonly Subject[]): Promise<void> {
+  for (const subject of subjects) {
+    accepted.set(subject, 0);
+    const began = performance.now();
+    do await loaded(subject, WARM_UP_SECONDS);
+    while (accepted.get(subject)! < ENOUGH && performance.now() - began < WARM_UP_LIMIT_MS);
+    accepted.set(subject, accepted.get(subject)! + (await sendToPeople(subject)));
+    // Autovacuum would do so within a minute, in one database sooner than in the other.
+    await query(subject.databaseUrl, 'ANALYZE');
   }
-  return percentile(times, 0.5);
+  await listAll(subjects, WARM_UP_LISTS);
 }
 
 function print(subjects: Subject[], rounds: Map<Subject, Round[]>): void {

@@ -30,9 +30,7 @@ export async function fill({ databaseUrl, accountId, instances, messages }: Fill
   try {
     await run(`SET statement_timeout = 0`);
     await run(`SET synchronous_commit = off`);
-    await run(
-      `SELECT gwk_ensure_partitions('messages', (now() AT TIME ZONE 'UTC')::date - ${DAYS + 1}, (now() AT TIME ZONE 'UTC')::date)`,
-    );
+    await months(run);
     await run(
       `CREATE TEMP TABLE span AS
          SELECT now() - interval '${DAYS} days' AS start, interval '${DAYS} days' / ${messages} AS step`,
@@ -44,6 +42,25 @@ export async function fill({ databaseUrl, accountId, instances, messages }: Fill
     }
     await run('VACUUM (ANALYZE)');
     await run('CHECKPOINT');
+  } finally {
+    await client.end();
+  }
+}
+
+/** What months of use leave behind, whatever was sent: a partition for each day that messages are kept. */
+const months = (run: Run): Promise<unknown> =>
+  run(
+    `SELECT gwk_ensure_partitions('messages', (now() AT TIME ZONE 'UTC')::date - ${DAYS + 1}, (now() AT TIME ZONE 'UTC')::date)`,
+  );
+
+/** A database as old as a filled one, to which nothing was sent. */
+export async function makeOld(databaseUrl: string): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    await months((text) => client.query(text));
+    await client.query('VACUUM (ANALYZE)');
+    await client.query('CHECKPOINT');
   } finally {
     await client.end();
   }

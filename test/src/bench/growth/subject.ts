@@ -13,7 +13,13 @@ import { makeInstances } from '../shared/instances.js';
 import type { PaceOptions } from '../shared/pace-program.js';
 import type { BenchServers } from '../shared/servers.js';
 import { setting } from '../shared/table.js';
-import { fill, FIRST, PER_CONTACT, PREFIX } from './fill.js';
+import { fill, FIRST, makeOld, PER_CONTACT, PREFIX } from './fill.js';
+
+export interface Person {
+  phone: string;
+  /** Public id of the instance that they have a conversation with. */
+  instance: string;
+}
 
 /** A `gwk api` on a database with so many messages in it, and the load on it. */
 export interface Subject {
@@ -24,6 +30,8 @@ export interface Subject {
   instances: string[];
   databaseUrl: string;
   load: Child;
+  /** Two of all that are written to, whom the load leaves alone. */
+  people: { busy: Person; quiet: Person };
   fillSeconds: number;
   stop(): Promise<void>;
 }
@@ -32,6 +40,7 @@ const INSTANCES = 20;
 /** Who is written to again and again, as many in each database: in an empty one they are new once. */
 const KNOWN = setting('KNOWN', 1_000);
 const NEW_SHARE = 0.1;
+const FAR = 10_000_000;
 
 export async function openSubject(
   servers: BenchServers,
@@ -51,13 +60,16 @@ export async function openSubject(
   await db.$disconnect();
   const began = performance.now();
   if (messages > 0) await fill({ databaseUrl: url.href, accountId: account.id, instances: ids, messages });
+  else if (process.env['PARTITIONS'] !== 'new') await makeOld(url.href);
   const fillSeconds = (performance.now() - began) / 1000;
   const { program, port } = await startApi(servers.folder, own, name);
   const instances = ids.map((id) => toPublicId('instance', id));
+  const contacts = Math.ceil(messages / PER_CONTACT);
+  const phones = { prefix: PREFIX, first: FIRST, count: KNOWN, ...spread(contacts) };
   const options: PaceOptions = {
     port,
     targets: instances.map((instanceId) => ({ apiKey: account.apiKey, instanceId })),
-    phones: { prefix: PREFIX, first: FIRST, count: KNOWN, ...spread(Math.ceil(messages / PER_CONTACT)) },
+    phones,
     newShare: NEW_SHARE,
   };
   const [load] = await Child.start(new URL('../shared/pace-program.js', import.meta.url), options);
@@ -68,6 +80,7 @@ export async function openSubject(
     instances,
     databaseUrl: url.href,
     load,
+    people: people(contacts, phones.step, instances),
     fillSeconds,
     stop: async () => {
       await load.stop();
@@ -81,6 +94,17 @@ function spread(contacts: number): { step: number; newcomers: number } {
   let step = Math.max(1, Math.floor(contacts / KNOWN));
   while (step % 2 === 0 || step % 5 === 0) step -= 1;
   return { step, newcomers: Math.max(contacts, KNOWN * step) };
+}
+
+/** Among the contacts that there are, or far from all that will be; between those who are written to. */
+function people(contacts: number, step: number, instances: string[]): Subject['people'] {
+  const last = contacts > 0 ? contacts - 1 : FAR;
+  const places = [last, last - 1, last - 2].filter((place) => contacts === 0 || place % step !== 0);
+  const [busy, quiet] = places.map((place) => ({
+    phone: `${PREFIX}${FIRST + place}`,
+    instance: instances[place % instances.length]!,
+  }));
+  return { busy: busy!, quiet: quiet! };
 }
 
 async function startApi(folder: string, settings: GatewaySettings, name: string) {

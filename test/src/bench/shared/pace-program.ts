@@ -46,6 +46,11 @@ class Connection {
     this.#socket.on('close', () => this.#answered('error'));
   }
 
+  /** False once the server has closed it, which it does with those that nothing comes from for a while. */
+  get isOpen(): boolean {
+    return this.#socket.writable && !this.#socket.readableEnded;
+  }
+
   ask(bytes: Buffer, answered: (status: string) => void): void {
     this.#answered = (status) => {
       this.#answered = () => undefined;
@@ -91,6 +96,12 @@ function request(name: string): Buffer {
       `Content-Type: application/json\r\nIdempotency-Key: ${randomUUID()}\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
+}
+
+function openConnection(): Connection {
+  let connection = idle.pop();
+  while (connection && !connection.isOpen) connection = idle.pop();
+  return connection ?? new Connection();
 }
 
 class Run {
@@ -147,7 +158,7 @@ class Run {
   #post(dueAt: number, then: () => void = () => undefined): void {
     this.#posted += 1;
     this.#under += 1;
-    const connection = idle.pop() ?? new Connection();
+    const connection = openConnection();
     connection.ask(request(this.order.name), (status) => {
       this.#under -= 1;
       this.#latencies.push(performance.now() - dueAt);
