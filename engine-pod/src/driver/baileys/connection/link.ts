@@ -23,6 +23,7 @@ import { libraryLogger } from '../startup/logger.js';
 import { closedBy, closedWhilePairing, endingOf } from './disconnects.js';
 import { MediaHosts } from './media-hosts.js';
 import { freeLanes } from './lanes.js';
+import { passOverBroken, passOverUnasked } from './unasked.js';
 import { noteEncrypted, Wire } from './wire.js';
 
 export interface LinkOptions {
@@ -82,6 +83,8 @@ export class Link {
     });
     const requests = new Requests({ own: options.own, sent: options.sentMessage });
     this.socket = openSocket(options, { origins, groups: this.groups, unreadable, requests });
+    passOverBroken(this.socket, options.log);
+    passOverUnasked(this.socket);
     requests.screen(this.socket);
     this.#wire = new Wire(this.socket);
     this.media = new MediaHosts(this.socket, options.log);
