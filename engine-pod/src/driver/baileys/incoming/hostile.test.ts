@@ -113,11 +113,21 @@ test.each([
   ['an answer with hostile parameters', () => message({ interactiveResponseMessage: { nativeFlowResponseMessage: { name: SECRET, paramsJson: '['.repeat(200_000) } } })], // prettier-ignore
   ['an edit of nothing', () => message({ protocolMessage: { type: 14, key: { id: SECRET }, editedMessage: {} } })], // prettier-ignore
   ['an answer to an event of nobody', () => message({ encEventResponseMessage: { eventCreationMessageKey: { id: SECRET, remoteJid: eve.jid }, encPayload: randomBytes(9), encIv: randomBytes(9) } })], // prettier-ignore
+  ['a key of a group with an endless name', () => message({ senderKeyDistributionMessage: { groupId: `${'1'.repeat(5_000)}@g.us`, axolotlSenderKeyDistributionMessage: randomBytes(90) } })], // prettier-ignore
   ['keys of groups that do not fit', () => message({ senderKeyDistributionMessage: { groupId: SECRET, axolotlSenderKeyDistributionMessage: randomBytes(90) } })], // prettier-ignore
 ])('%s', async (_, bytes) => {
   const id = await brings(bytes());
   await dealtWith(id);
   await until('the journal is empty', () => stage.number.rows.of('journal').length === 0 || undefined);
+});
+
+test.each<[string, NonNullable<Parameters<NumberStage['ana']['writes']>[1]>['options']]>([
+  ['an id of 5,000 characters, unreadable', { id: 'A'.repeat(5_000) }],
+  ['a name of 50,000 characters, unreadable', { name: 'N'.repeat(50_000) }],
+])('%s', async (_, more) => {
+  const id = await eve.writes('garbage', { to: stage.phone.number, options: { garbled: 9, ...more } });
+  await dealtWith(id);
+  for (const { value } of stage.number.rows.of('unavailable')) expect(value!.length).toBeLessThan(5_000);
 });
 
 test('a message of 10 MB is refused unread, and one of 1.5 MB is cut', async () => {
