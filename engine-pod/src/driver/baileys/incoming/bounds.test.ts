@@ -5,6 +5,7 @@ import { Rows, until } from '../../../testing/number.js';
 import { SessionStore } from '../session/store.js';
 import { Allowance } from './allowance.js';
 import { Asking, type Asker } from './asking.js';
+import { Turns } from './in-order.js';
 import { receiptsIn, storeReceipts } from './receipts.js';
 import { Recent } from './recent.js';
 import { Unavailable } from './unavailable.js';
@@ -209,4 +210,24 @@ describe('receipts', () => {
     await until('the next is too', () => acknowledged.length === 3 || undefined);
     expect(acknowledged).toEqual(['A', 'B', 'D']);
   });
+});
+
+test('of each chat messages are taken in order, and chats take turns', async () => {
+  const turns = new Turns();
+  const taken: string[] = [];
+  const add = (chat: string, name: string) =>
+    turns.add(chat, async () => {
+      await new Promise(setImmediate);
+      taken.push(name);
+    });
+  for (let n = 0; n < 1_000; n++) add('eve', `E${n}`);
+  for (const name of ['A0', 'A1', 'A2']) add('ana', name);
+  add('bia', 'B0');
+  await until('all are taken', () => taken.length === 1_004 || undefined);
+  expect(taken.slice(0, 8)).toEqual(['E0', 'E1', 'A0', 'B0', 'E2', 'A1', 'E3', 'A2']);
+  expect(taken.filter((name) => name.startsWith('E'))).toEqual(
+    Array.from({ length: 1_000 }, (_, n) => `E${n}`),
+  );
+  add('ana', 'A3');
+  await until('it is taken', () => taken.at(-1) === 'A3' || undefined);
 });

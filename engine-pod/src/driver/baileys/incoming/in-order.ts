@@ -1,4 +1,4 @@
-import { NACK_REASONS, type BinaryNode, type WASocket } from '@whiskeysockets/baileys';
+import { jidNormalizedUser, NACK_REASONS, type BinaryNode, type WASocket } from '@whiskeysockets/baileys';
 
 type Take = (stanza: BinaryNode) => Promise<unknown>;
 type Taking = (stanza: BinaryNode, take: () => Promise<unknown>) => Promise<void>;
@@ -25,11 +25,12 @@ const STANZA_BYTES = 1_000;
 const PAUSE_MS = 250;
 
 /**
- * Messages are taken one after the other, as they came. Baileys looks up the names of the sender before it queues a
- * message, so that later ones overtake it; and it has a queue apart for what came while the number was away, beside
- * which new ones pass. A message of a group that overtakes the one with its key cannot be read.
+ * Messages are taken one after the other, those of each chat as they came. Baileys looks up the names of the sender before
+ * it queues a message, so that later ones overtake it; and it has a queue apart for what came while the number was away,
+ * beside which new ones pass. A message of a group that overtakes the one with its key cannot be read.
  *
- * Where more comes than is taken, the network is read slowly: what waits here is bounded.
+ * Chats take turns, so that what one of them sends in plenty keeps no other waiting. Where more comes than is taken, the
+ * network is read slowly: what waits here is bounded.
  */
 export function takeMessagesInOrder(
   { ws, sendMessageAck }: Pick<WASocket, 'ws' | 'sendMessageAck'>,
@@ -48,14 +49,51 @@ export function takeMessagesInOrder(
     tooLarge(bytes);
     return sendMessageAck(stanza, NACK_REASONS.UnhandledError);
   };
-  let last: Promise<unknown> = Promise.resolve();
+  const turns = new Turns();
   ws.on(name, (stanza: BinaryNode) => {
     const taken = waiting.begin(bytesOf(stanza));
-    last = last
-      .then(() => takeOne(stanza))
-      .catch(() => undefined)
-      .finally(taken);
+    turns.add(chatOf(stanza), () =>
+      takeOne(stanza)
+        .catch(() => undefined)
+        .finally(taken),
+    );
   });
+}
+
+/** By whichever side it was written. */
+const chatOf = ({ attrs }: BinaryNode): string => jidNormalizedUser(attrs['recipient'] ?? attrs['from']);
+
+type Work = () => Promise<unknown>;
+
+/** One after the other: of each name in order, and of all names in turns. */
+export class Turns {
+  /** By name; the first is the next. */
+  readonly #queues = new Map<string, Work[]>();
+  #running = false;
+
+  /** @param work that never rejects */
+  add(name: string, work: Work): void {
+    const queue = this.#queues.get(name);
+    if (queue) queue.push(work);
+    else this.#queues.set(name, [work]);
+    if (!this.#running) void this.#run();
+  }
+
+  async #run(): Promise<void> {
+    this.#running = true;
+    for (let next = this.#take(); next; next = this.#take()) await next();
+    this.#running = false;
+  }
+
+  #take(): Work | undefined {
+    const [first] = this.#queues;
+    if (!first) return undefined;
+    const [name, queue] = first;
+    this.#queues.delete(name);
+    const work = queue.shift();
+    if (queue.length > 0) this.#queues.set(name, queue);
+    return work;
+  }
 }
 
 /** What came and is not taken. */

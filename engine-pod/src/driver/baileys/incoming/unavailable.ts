@@ -79,7 +79,7 @@ export class Unavailable {
       if (ofSender.length >= MAX_NOTED.ofOne) return;
       const [oldest] = known.keys();
       if (known.size >= MAX_NOTED.ofAll) await this.came(oldest!);
-      const cut = Object.entries(attrs).map(([name, value]) => [name, value.slice(0, MAX_VALUE)] as const);
+      const cut = Object.entries(attrs).map(([name, value]) => [name, cutOf(value)] as const);
       known.set(id, Object.fromEntries(cut));
     }
     this.#asking.ask(id, known.get(id)!);
@@ -117,6 +117,10 @@ export function withheldIn(stanza: BinaryNode): Uint8Array | null {
   if (!NEVER.has(missingOf(stanza) ?? '')) return null;
   return encodeWAMessage({ placeholderMessage: { type: MASKED } });
 }
+
+/** By way of bytes: a piece of a string keeps all of it. */
+const cutOf = (value: string): string =>
+  value.length > MAX_VALUE ? Buffer.from(value.slice(0, MAX_VALUE)).toString() : value;
 
 const ageOf = (attrs: Attributes): number => Date.now() - Number(attrs['t'] ?? 0) * 1_000;
 
