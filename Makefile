@@ -147,6 +147,10 @@ bench-webhooks: build ## Deliveries of a worker against a bare loop, and beside 
 bench-inbound: build ## Messages received by one engine, and by one API
 	@exec node test/dist/bench/inbound.js
 
+.PHONY: bench-garbage
+bench-garbage: build ## What messages that cannot be read cost an engine (MESSAGES=5000 STRANGERS=1,50)
+	@exec node test/dist/bench/garbage.js
+
 .PHONY: bench-growth
 bench-growth: build ## Sends and lists on a database of a million messages beside an empty one (MESSAGES=0,10000000 the long form)
 	@exec node test/dist/bench/growth.js

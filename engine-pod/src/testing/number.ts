@@ -23,6 +23,9 @@ globalThis.setTimeout = Object.assign(
   { __promisify__: plainSetTimeout.__promisify__ },
 );
 
+/** Of the port. */
+const MAX_KEY = 500;
+
 /** What an engine's API keeps of one number: it outlives drivers, as the database outlives engines. */
 export class Rows {
   readonly session = new Map<string, SessionEntry>();
@@ -41,6 +44,8 @@ export class Rows {
   async write(entries: SessionEntry[]): Promise<void> {
     await this.before('session');
     this.writes += 1;
+    // As the port refuses them.
+    if (entries.some(({ key }) => key.length > MAX_KEY)) throw new InternalRefusal('invalid', null);
     for (const entry of entries) {
       const name = `${entry.type} ${entry.key}`;
       if (entry.value === null) this.session.delete(name);

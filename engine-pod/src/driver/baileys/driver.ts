@@ -1,5 +1,6 @@
 import './startup/repairs.js';
 import {
+  isJidGroup,
   jidDecode,
   jidNormalizedUser,
   type AuthenticationCreds,
@@ -23,11 +24,12 @@ import { ownOf, type Own } from './incoming/envelope.js';
 import { Inbox } from './incoming/inbox.js';
 import { keepFile } from './incoming/media.js';
 import { storeReceipts } from './incoming/receipts.js';
+import type { Asked } from './incoming/requests.js';
 import { Recent } from './incoming/recent.js';
 import { MessageSecrets } from './incoming/secrets.js';
 import { Unavailable, withheldIn } from './incoming/unavailable.js';
 import { buildMessage } from './outgoing/build.js';
-import { unpackBuilt } from './outgoing/built.js';
+import { unpackBuilt, type BuiltMessage } from './outgoing/built.js';
 import { buildChange } from './outgoing/changes.js';
 import { listenForRestriction } from './outgoing/restriction.js';
 import { Sending } from './outgoing/sending.js';
@@ -52,7 +54,7 @@ export class BaileysDriver implements Driver {
   readonly #network: NetworkSettings;
   readonly #sending = new Sending();
   /** What left as a change lately, which the API does not keep as it left. */
-  readonly #changes = new Recent<proto.IMessage>(KEPT_CHANGES);
+  readonly #changes = new Recent<Pick<BuiltMessage, 'chat' | 'message'>>(KEPT_CHANGES);
   #store!: SessionStore;
   #journal!: Journal;
   #inbox!: Inbox;
@@ -135,7 +137,7 @@ export class BaileysDriver implements Driver {
   async change(change: SentChange, writing: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void> {
     const { stanza_id, message } = change;
     const built = buildChange(change);
-    this.#changes.set(stanza_id, built.message);
+    this.#changes.set(stanza_id, { chat: message.chat, message: built.message });
     await this.#sending.send(this.#open(), { ...writing, waMessageId: stanza_id, chat: message.chat, built });
   }
 
@@ -196,7 +198,8 @@ export class BaileysDriver implements Driver {
       journalled: (name, entry) => this.#inbox.take(name, entry),
       url: this.#network.url,
       log: this.#context.log,
-      sentMessage: (id) => this.#sentMessage(id),
+      own: (jid) => this.#isOwn(jid),
+      sentMessage: (asked) => this.#sentMessage(asked),
     });
     this.#sending.attach(link);
     listenForRestriction(link.socket, (until) => {
@@ -219,11 +222,26 @@ export class BaileysDriver implements Driver {
   }
 
   /** For a device that could not read it, and may never ask again: the network hears of its request once it is answered. */
-  async #sentMessage(id: string): Promise<proto.IMessage | undefined> {
+  async #sentMessage({ id, chat }: Asked): Promise<proto.IMessage | undefined> {
     const change = this.#changes.get(id);
-    if (change) return change;
-    const bytes = await this.#context.readSent(id).catch(() => null);
-    return bytes ? unpackBuilt(bytes).message : undefined;
+    const bytes = change ? null : await this.#context.readSent(id).catch(() => null);
+    const sent = change ?? (bytes && unpackBuilt(bytes));
+    return sent?.chat !== undefined && (await this.#isOneChat(chat, sent.chat)) ? sent.message : undefined;
+  }
+
+  /** By whichever of their names: a contact may be written to by one and answer by another. */
+  async #isOneChat(one: string, other: string): Promise<boolean> {
+    const [asked, to] = [jidNormalizedUser(one), jidNormalizedUser(other)];
+    if (asked === to) return true;
+    if (isJidGroup(asked) || isJidGroup(to)) return false;
+    const names = [asked, await this.#otherName(asked)];
+    if (names.includes(to)) return true;
+    const { user, server } = jidDecode(to) ?? {};
+    const link = this.#openOrNull();
+    if (!link || !user || server !== 's.whatsapp.net') return false;
+    // A phone may be on the network by another number than the one that it was written to by.
+    const found = await this.#sending.people.find(link.socket, user).catch(() => null);
+    return found !== null && names.includes(jidNormalizedUser(found));
   }
 
   /** The credentials as they are stored, and what an earlier engine has left in the journal. */

@@ -126,9 +126,14 @@ export class SignalDevice {
     });
   }
 
-  async encrypt(address: Address, message: proto.IMessage): Promise<Ciphertext> {
+  encrypt(address: Address, message: proto.IMessage): Promise<Ciphertext> {
+    return this.encryptBytes(address, encodeWAMessage(message));
+  }
+
+  /** Whatever they are: a message, padded, where the other side is to read it. */
+  async encryptBytes(address: Address, bytes: Uint8Array): Promise<Ciphertext> {
     const cipher = new libsignal.SessionCipher(this.#storage(), protocolAddress(address));
-    const { type, body } = await cipher.encrypt(encodeWAMessage(message));
+    const { type, body } = await cipher.encrypt(bytes);
     return { type: type === 3 ? 'pkmsg' : 'msg', bytes: Buffer.from(body, 'binary') };
   }
 

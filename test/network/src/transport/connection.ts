@@ -66,6 +66,11 @@ export class Connection {
     this.#outgoing.carry(() => this.#write(stanza));
   }
 
+  /** What no stanza is, sealed as one. */
+  sendBytes(bytes: Uint8Array): void {
+    if (this.#session && this.open) this.socket.send(framed(this.#session.outgoing.seal(bytes)));
+  }
+
   /** Sends a query of the network's own and waits for the client's answer. */
   async request(stanza: Node): Promise<Node> {
     const id = `net-${++this.#requests}`;

@@ -12,6 +12,7 @@ import type { Logger } from '@gwk/core/log';
 import type { PairingWanted } from '@gwk/core/protocol/engine';
 import type { Closed, ConnectionEvent } from '../../driver.js';
 import { takeMessagesInOrder } from '../incoming/in-order.js';
+import { Requests, type RequestOptions } from '../incoming/requests.js';
 import { MAX_REQUESTS, Unreadable } from '../incoming/unreadable.js';
 import { saveCredentials } from '../session/credentials.js';
 import { confirmKeys, keysWhileSending } from '../session/given-keys.js';
@@ -22,6 +23,7 @@ import { libraryLogger } from '../startup/logger.js';
 import { closedBy, closedWhilePairing, endingOf } from './disconnects.js';
 import { MediaHosts } from './media-hosts.js';
 import { freeLanes } from './lanes.js';
+import { passOverBroken, passOverUnasked } from './unasked.js';
 import { noteEncrypted, Wire } from './wire.js';
 
 export interface LinkOptions {
@@ -39,8 +41,9 @@ export interface LinkOptions {
   missing: (stanza: BinaryNode) => Promise<void> | null;
   /** Notes that it cannot be read; null where nothing is to be noted. */
   unreadable: (stanza: BinaryNode) => Promise<void> | null;
-  /** What was sent under this id lately, for a device that could not read it. */
-  sentMessage: (id: string) => Promise<Parameters<WASocket['relayMessage']>[1] | undefined>;
+  own: (jid: string) => boolean;
+  /** What was sent under this id to this chat lately, for a device that could not read it. */
+  sentMessage: RequestOptions['sent'];
 }
 
 const QR_MS = 20_000;
@@ -78,11 +81,18 @@ export class Link {
       missing: (stanza) => this.#notToldBefore(options.unreadable(stanza)),
       tooMany: () => options.log.warn('more messages come that cannot be read than are asked for again'),
     });
-    this.socket = openSocket(options, { origins, groups: this.groups, unreadable });
+    const requests = new Requests({ own: options.own, sent: options.sentMessage });
+    this.socket = openSocket(options, { origins, groups: this.groups, unreadable, requests });
+    passOverBroken(this.socket, options.log);
+    passOverUnasked(this.socket);
+    requests.screen(this.socket);
     this.#wire = new Wire(this.socket);
     this.media = new MediaHosts(this.socket, options.log);
     freeLanes(this.socket, options.store);
-    takeMessagesInOrder(this.socket, (stanza, take) => unreadable.taking(stanza, take));
+    takeMessagesInOrder(this.socket, {
+      taking: (stanza, take) => unreadable.taking(stanza, take),
+      tooLarge: (bytes) => options.log.warn({ bytes }, 'a message is refused for its size'),
+    });
     this.socket.ws.on('frame', (frame: BinaryNode | Uint8Array) => {
       this.#heardAt = performance.now();
       if (!(frame instanceof Uint8Array)) this.#came(frame, origins);
@@ -219,10 +229,11 @@ interface Parts {
   origins: Origins;
   groups: Map<string, GroupMetadata>;
   unreadable: Unreadable;
+  requests: Requests;
 }
 
-function openSocket(options: LinkOptions, { origins, groups, unreadable }: Parts): WASocket {
-  const { creds, store, journal, journalled, url, log, sentMessage } = options;
+function openSocket(options: LinkOptions, { origins, groups, unreadable, requests }: Parts): WASocket {
+  const { creds, store, journal, journalled, url, log } = options;
   return makeWASocket({
     ...TIMES,
     ...(url !== undefined && { waWebSocketUrl: url }),
@@ -241,7 +252,7 @@ function openSocket(options: LinkOptions, { origins, groups, unreadable }: Parts
     emitOwnEvents: false,
     generateHighQualityLinkPreview: false,
     transactionOpts: { maxCommitRetries: 1, delayBetweenTriesMs: 0 },
-    getMessage: async ({ id }) => (id ? sentMessage(id) : undefined),
+    getMessage: (key) => requests.message(key),
     makeSignalRepository: makeRepository({ store, origins, journal, journalled, encrypted: noteEncrypted }),
   });
 }

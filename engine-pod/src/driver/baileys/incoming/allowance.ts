@@ -22,11 +22,11 @@ export class Allowance {
     this.#now = now;
   }
 
-  /** Whether it may be done once more; if so, it counts as done. */
-  take(whom: string): boolean {
+  /** Whether it may be done once more; if so, it counts as done, so often. */
+  take(whom: string, times = 1): boolean {
     if (!this.has(whom)) return false;
-    this.#taken.set(whom, (this.#taken.get(whom) ?? 0) + 1);
-    this.#all += 1;
+    this.#taken.set(whom, (this.#taken.get(whom) ?? 0) + times);
+    this.#all += times;
     return true;
   }
 

@@ -1,8 +1,12 @@
-import type { BinaryNode } from '@whiskeysockets/baileys';
+import { EventEmitter } from 'node:events';
+import type { BinaryNode, WASocket } from '@whiskeysockets/baileys';
+import type { Receipt } from '../../driver.js';
 import { Rows, until } from '../../../testing/number.js';
 import { SessionStore } from '../session/store.js';
 import { Allowance } from './allowance.js';
 import { Asking, type Asker } from './asking.js';
+import { Turns } from './in-order.js';
+import { receiptsIn, storeReceipts } from './receipts.js';
 import { Recent } from './recent.js';
 import { Unavailable } from './unavailable.js';
 import { MAX_REQUESTS, Unreadable } from './unreadable.js';
@@ -177,4 +181,53 @@ describe('what is missing', () => {
     old.attrs['t'] = String(Math.floor(Date.now() / 1_000) - 15 * 24 * 3_600);
     expect(missing(new Rows()).noteUnreadable(old)).toBeNull();
   });
+});
+
+describe('receipts', () => {
+  const receipt = (id: string, listed = 0): BinaryNode => ({
+    tag: 'receipt',
+    attrs: { from: 'eve@lid', id, t: now() },
+    content: [{ tag: 'list', attrs: {}, content: Array.from({ length: listed }, (_, n) => ({ tag: 'item', attrs: { id: `${id} ${n}` } })) }], // prettier-ignore
+  });
+
+  test('tell of so many messages each', () => {
+    expect(receiptsIn(receipt('A', 20_000), () => false)).toHaveLength(5_000);
+  });
+
+  test('wait to be stored up to a bound, and what is beyond it is not acknowledged', async () => {
+    const ws = new EventEmitter();
+    const acknowledged: string[] = [];
+    ws.on('CB:receipt', ({ attrs }: BinaryNode) => acknowledged.push(attrs['id']!));
+    const waiting: (() => void)[] = [];
+    const store = (_: Receipt) => new Promise<void>((resolve) => waiting.push(resolve));
+    storeReceipts({ ws } as unknown as Pick<WASocket, 'ws'>, () => false, store);
+    for (const id of ['A', 'B', 'C']) ws.emit('CB:receipt', receipt(id, 4_000));
+    expect(waiting.length).toBeLessThanOrEqual(10_000);
+    for (const stored of waiting.splice(0)) stored();
+    await until('the first are acknowledged', () => acknowledged.length === 2 || undefined);
+    ws.emit('CB:receipt', receipt('D'));
+    for (const stored of waiting) stored();
+    await until('the next is too', () => acknowledged.length === 3 || undefined);
+    expect(acknowledged).toEqual(['A', 'B', 'D']);
+  });
+});
+
+test('of each chat messages are taken in order, and chats take turns', async () => {
+  const turns = new Turns();
+  const taken: string[] = [];
+  const add = (chat: string, name: string) =>
+    turns.add(chat, async () => {
+      await new Promise(setImmediate);
+      taken.push(name);
+    });
+  for (let n = 0; n < 1_000; n++) add('eve', `E${n}`);
+  for (const name of ['A0', 'A1', 'A2']) add('ana', name);
+  add('bia', 'B0');
+  await until('all are taken', () => taken.length === 1_004 || undefined);
+  expect(taken.slice(0, 8)).toEqual(['E0', 'E1', 'A0', 'B0', 'E2', 'A1', 'E3', 'A2']);
+  expect(taken.filter((name) => name.startsWith('E'))).toEqual(
+    Array.from({ length: 1_000 }, (_, n) => `E${n}`),
+  );
+  add('ana', 'A3');
+  await until('it is taken', () => taken.at(-1) === 'A3' || undefined);
 });

@@ -97,9 +97,17 @@ export function envelopeOf(
     isGroup,
     name: attrs['notify']?.slice(0, MAX_NAME) ?? null,
     at: new Date(Number(attrs['t']) * 1_000 || Date.now()),
-    secret: message.messageContextInfo?.messageSecret ?? null,
+    secret: secretIn(message),
     message: unwrap(message),
   };
+}
+
+/** Of any other length it opens nothing, and would only be kept. */
+const SECRET_BYTES = 32;
+
+function secretIn({ messageContextInfo }: proto.IMessage): Uint8Array | null {
+  const secret = messageContextInfo?.messageSecret;
+  return secret?.length === SECRET_BYTES ? secret : null;
 }
 
 const DIRECT = /@(s\.whatsapp\.net|lid)$/;

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { createServer, type AddressInfo } from 'node:net';
 import { InternalRefusal, InternalUnreachable } from '@gwk/core/protocol/internal-client';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
 import type { MediaFields, MediaKind } from '@gwk/network/media/messages';
@@ -223,6 +224,22 @@ describe('a file is lost, and the message says so, where', () => {
       mimetype: 'image/jpeg',
     };
     expect(await lost(image(what))).toEqual({ error: 'expired' });
+  });
+
+  test("its address would make another host of the network's: nobody asks there", async () => {
+    let asked = 0;
+    const host = createServer((socket) => {
+      asked += 1;
+      socket.destroy();
+    });
+    await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
+    const { port } = host.address() as AddressInfo;
+    const bytes = Buffer.alloc(32, 1).toString('base64');
+    const directPath = `@127.0.0.1:${port}/secret`;
+    const what = { directPath, mediaKey: bytes, fileSha256: bytes, fileLength: 5, mimetype: 'image/jpeg' };
+    expect(await lost(image(what))).toEqual({ error: 'unavailable' });
+    await new Promise((resolve) => host.close(resolve));
+    expect(asked).toBe(0);
   });
 });
 

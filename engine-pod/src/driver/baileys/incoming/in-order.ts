@@ -1,27 +1,136 @@
-import type { BinaryNode, WASocket } from '@whiskeysockets/baileys';
+import { jidNormalizedUser, NACK_REASONS, type BinaryNode, type WASocket } from '@whiskeysockets/baileys';
 
-type Take = (stanza: BinaryNode) => unknown;
-/** Resolves once Baileys is through with the message, which `take` gives to it. */
+type Take = (stanza: BinaryNode) => Promise<unknown>;
 type Taking = (stanza: BinaryNode, take: () => Promise<unknown>) => Promise<void>;
 
+/** Of the `ws` package, as far as it is used here. */
+interface Raw {
+  pause: () => void;
+  resume: () => void;
+}
+
+export interface Intake {
+  taking: Taking;
+  /** It is refused, unread. */
+  tooLarge: (bytes: number) => void;
+}
+
+/** Far more than an app can make of text, thumbnails and cards. */
+const MAX_BYTES = 2_000_000;
+/** So much may wait to be taken. */
+const MAX_WAITING_BYTES = 16_000_000;
+/** Beside its content. */
+const STANZA_BYTES = 1_000;
+/** Something is heard so often even then: a message that is being taken may wait for an answer of the network. */
+const PAUSE_MS = 250;
+
 /**
- * Messages are taken one after the other, as they came. Baileys looks up the names of the sender before it queues a
- * message, so that later ones overtake it; and it has a queue apart for what came while the number was away, beside
- * which new ones pass. A message of a group that overtakes the one with its key cannot be read.
+ * Messages are taken one after the other, those of each chat as they came. Baileys looks up the names of the sender before
+ * it queues a message, so that later ones overtake it; and it has a queue apart for what came while the number was away,
+ * beside which new ones pass. A message of a group that overtakes the one with its key cannot be read.
+ *
+ * Chats take turns, so that what one of them sends in plenty keeps no other waiting. Where more comes than is taken, the
+ * network is read slowly: what waits here is bounded.
  */
-export function takeMessagesInOrder({ ws }: Pick<WASocket, 'ws'>, taking: Taking): void {
+export function takeMessagesInOrder(
+  { ws, sendMessageAck }: Pick<WASocket, 'ws' | 'sendMessageAck'>,
+  { taking, tooLarge }: Intake,
+): void {
   const name = 'CB:message';
   const takers = ws.listeners(name) as Take[];
   ws.removeAllListeners(name);
-  let last: Promise<unknown> = Promise.resolve();
+  const waiting = new Waiting((ws as unknown as { socket: Raw }).socket);
+  const takeOne = async (stanza: BinaryNode): Promise<unknown> => {
+    // What is not taken before the connection ends comes again with the next one.
+    if (!ws.isOpen) return undefined;
+    const bytes = bytesOf(stanza);
+    if (bytes <= MAX_BYTES || stanza.attrs['category'] === 'peer')
+      return taking(stanza, () => Promise.all(takers.map((take) => take(asNew(stanza)))));
+    tooLarge(bytes);
+    return sendMessageAck(stanza, NACK_REASONS.UnhandledError);
+  };
+  const turns = new Turns();
   ws.on(name, (stanza: BinaryNode) => {
-    last = last
-      // What is not taken before the connection ends comes again with the next one.
-      .then(() =>
-        ws.isOpen ? taking(stanza, () => Promise.all(takers.map((take) => take(asNew(stanza))))) : undefined,
-      )
-      .catch(() => undefined);
+    const taken = waiting.begin(bytesOf(stanza));
+    turns.add(chatOf(stanza), () =>
+      takeOne(stanza)
+        .catch(() => undefined)
+        .finally(taken),
+    );
   });
+}
+
+/** By whichever side it was written. */
+const chatOf = ({ attrs }: BinaryNode): string => jidNormalizedUser(attrs['recipient'] ?? attrs['from']);
+
+type Work = () => Promise<unknown>;
+
+/** One after the other: of each name in order, and of all names in turns. */
+export class Turns {
+  /** By name; the first is the next. */
+  readonly #queues = new Map<string, Work[]>();
+  #running = false;
+
+  /** @param work that never rejects */
+  add(name: string, work: Work): void {
+    const queue = this.#queues.get(name);
+    if (queue) queue.push(work);
+    else this.#queues.set(name, [work]);
+    if (!this.#running) void this.#run();
+  }
+
+  async #run(): Promise<void> {
+    this.#running = true;
+    for (let next = this.#take(); next; next = this.#take()) await next();
+    this.#running = false;
+  }
+
+  #take(): Work | undefined {
+    const [first] = this.#queues;
+    if (!first) return undefined;
+    const [name, queue] = first;
+    this.#queues.delete(name);
+    const work = queue.shift();
+    if (queue.length > 0) this.#queues.set(name, queue);
+    return work;
+  }
+}
+
+/** What came and is not taken. */
+class Waiting {
+  readonly #raw: Raw;
+  #bytes = 0;
+  #pause: NodeJS.Timeout | undefined;
+
+  constructor(raw: Raw) {
+    this.#raw = raw;
+  }
+
+  /** @returns to be called once it is taken */
+  begin(contentBytes: number): () => void {
+    const bytes = contentBytes + STANZA_BYTES;
+    this.#bytes += bytes;
+    if (this.#bytes > MAX_WAITING_BYTES && !this.#pause) {
+      this.#raw.pause();
+      this.#pause = setTimeout(() => this.#resume(), PAUSE_MS);
+    }
+    return () => {
+      this.#bytes -= bytes;
+      if (this.#bytes <= MAX_WAITING_BYTES / 2) this.#resume();
+    };
+  }
+
+  #resume(): void {
+    if (!this.#pause) return;
+    clearTimeout(this.#pause);
+    this.#pause = undefined;
+    this.#raw.resume();
+  }
+}
+
+function bytesOf({ content }: BinaryNode): number {
+  if (!Array.isArray(content)) return content?.length ?? 0;
+  return content.reduce((sum, child) => sum + bytesOf(child), 0);
 }
 
 /** Without the mark that sends it to the other queue. */

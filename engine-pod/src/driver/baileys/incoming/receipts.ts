@@ -1,6 +1,11 @@
 import type { BinaryNode, WASocket } from '@whiskeysockets/baileys';
 import type { Receipt } from '../../driver.js';
 
+/** Of one receipt: of what may be listed beside the first. */
+const MAX_LISTED = 5_000;
+/** So many may wait to be stored, while the API is slow or away. */
+const MAX_WAITING = 10_000;
+
 type Told = Pick<Receipt, 'status' | 'played'>;
 
 const KINDS = new Map<string | undefined, Told>([
@@ -18,7 +23,10 @@ export function receiptsIn({ attrs, content }: BinaryNode, own: (jid: string) =>
   const list = Array.isArray(content) ? content.find(({ tag }) => tag === 'list') : undefined;
   const items = Array.isArray(list?.content) ? list.content : [];
   const ids = [attrs['id'], ...items.map((item) => item.attrs['id'])];
-  return ids.filter((id) => id !== undefined).map((waMessageId) => ({ waMessageId, ...told, at }));
+  return ids
+    .slice(0, MAX_LISTED)
+    .filter((id) => id !== undefined)
+    .map((waMessageId) => ({ waMessageId, ...told, at }));
 }
 
 type Listener = (node: BinaryNode) => unknown;
@@ -28,20 +36,27 @@ type Listener = (node: BinaryNode) => unknown;
  * the stanza: its events come in groups, in which "delivered" and "read" fall together.
  */
 export function storeReceipts(
-  socket: WASocket,
+  socket: Pick<WASocket, 'ws'>,
   own: (jid: string) => boolean,
   store: (receipt: Receipt) => Promise<void>,
 ): void {
   const name = 'CB:receipt';
+  let waiting = 0;
   const acknowledging = socket.ws.listeners(name) as Listener[];
   socket.ws.removeAllListeners(name);
   socket.ws.on(name, (node: BinaryNode) => {
-    Promise.all(receiptsIn(node, own).map(store)).then(
-      () => {
-        for (const acknowledge of acknowledging) acknowledge(node);
-      },
-      // It comes again with the next connection.
-      () => undefined,
-    );
+    const receipts = receiptsIn(node, own);
+    // Whoever writes chooses how many come. This one comes again with the next connection.
+    if (waiting + receipts.length > MAX_WAITING) return;
+    waiting += receipts.length;
+    Promise.all(receipts.map(store))
+      .finally(() => (waiting -= receipts.length))
+      .then(
+        () => {
+          for (const acknowledge of acknowledging) acknowledge(node);
+        },
+        // As above.
+        () => undefined,
+      );
   });
 }

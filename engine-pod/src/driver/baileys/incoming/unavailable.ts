@@ -17,6 +17,9 @@ const NEVER = new Set([
 /** The phone does not answer for older ones. */
 const MAX_AGE_MS = 14 * 24 * 3_600_000;
 const MAX_ASKED = 100;
+/** Of an id, and of each thing that is noted beside it. Nobody's app makes longer ones. */
+const MAX_ID = 200;
+const MAX_VALUE = 300;
 /** Whoever writes chooses how much is missing. */
 const MAX_NOTED = { ofOne: 100, ofAll: 1_000 };
 
@@ -69,13 +72,15 @@ export class Unavailable {
   async #note(attrs: Attributes): Promise<void> {
     const known = await this.#known();
     const id = attrs['id']!;
+    if (id.length > MAX_ID) return;
     if (!known.has(id)) {
       const sender = senderOf(attrs);
       const ofSender = [...known.values()].filter((other) => senderOf(other) === sender);
       if (ofSender.length >= MAX_NOTED.ofOne) return;
       const [oldest] = known.keys();
       if (known.size >= MAX_NOTED.ofAll) await this.came(oldest!);
-      known.set(id, attrs);
+      const cut = Object.entries(attrs).map(([name, value]) => [name, cutOf(value)] as const);
+      known.set(id, Object.fromEntries(cut));
     }
     this.#asking.ask(id, known.get(id)!);
     await this.#store.write({ [UNAVAILABLE]: { [id]: known.get(id) } });
@@ -112,6 +117,10 @@ export function withheldIn(stanza: BinaryNode): Uint8Array | null {
   if (!NEVER.has(missingOf(stanza) ?? '')) return null;
   return encodeWAMessage({ placeholderMessage: { type: MASKED } });
 }
+
+/** By way of bytes: a piece of a string keeps all of it. */
+const cutOf = (value: string): string =>
+  value.length > MAX_VALUE ? Buffer.from(value.slice(0, MAX_VALUE)).toString() : value;
 
 const ageOf = (attrs: Attributes): number => Date.now() - Number(attrs['t'] ?? 0) * 1_000;
 

@@ -50,8 +50,9 @@ export async function buildMessage(message: ClaimedMessage, builder: Builder): P
     file,
     secret,
   });
-  const context = contextOf(message.quoted, content.mentions, { chat: message.chat, own: builder.own });
-  const built = { message: withContext(drawn, context), ...(nodes && { nodes }) };
+  const { chat } = message;
+  const context = contextOf(message.quoted, content.mentions, { chat, own: builder.own });
+  const built = { chat, message: withContext(drawn, context), ...(nodes && { nodes }) };
   return { bytes: packBuilt(built), rendered_as, menu };
 }
 

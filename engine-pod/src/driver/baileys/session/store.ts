@@ -11,6 +11,8 @@ export type KeyType = keyof SignalDataTypeMap;
 export type Values = Record<string, Record<string, unknown>>;
 
 const WORKING_SET_BYTES = 8_000_000;
+/** By the protocol of the port. Strangers choose some of them: ids of messages, names of groups. */
+const MAX_KEY = 500;
 
 /**
  * The session of one number: read through the working set, written durably before it counts. What is being written
@@ -43,9 +45,9 @@ export class SessionStore implements SignalKeyStore {
     return this.write(data);
   }
 
-  /** Each value is the caller's own, to change as they like. Absent keys are absent. */
+  /** Each value is the caller's own, to change as they like. Absent keys are absent, as are those that none can be. */
   async read(type: string, keys: string[]): Promise<Record<string, unknown>> {
-    const missing = keys.filter((key) => this.#known(type, key) === undefined);
+    const missing = keys.filter((key) => key.length <= MAX_KEY && this.#known(type, key) === undefined);
     const fetched = missing.length > 0 ? await this.#fetch(type, missing) : undefined;
     const values: Record<string, unknown> = {};
     for (const key of keys) {
@@ -66,8 +68,13 @@ export class SessionStore implements SignalKeyStore {
     );
   }
 
-  /** Resolves once stored. What would change nothing is not written. */
+  /**
+   * Resolves once stored. What would change nothing is not written. A key that the port would refuse fails by itself, and
+   * nothing is lost for it.
+   */
   async write(values: Values): Promise<void> {
+    if (Object.values(values).some((ofType) => Object.keys(ofType).some(({ length }) => length > MAX_KEY)))
+      throw new Error('a key of the session is too long');
     const changed = changesOf(values).filter(
       ({ type, key, bytes }) => !isSame(this.#known(type, key), bytes) || this.#isWriting(type, key),
     );

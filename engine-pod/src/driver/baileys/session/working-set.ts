@@ -28,7 +28,7 @@ export class WorkingSet {
   put(type: string, key: string, value: Buffer | null): void {
     const name = nameOf(type, key);
     this.#drop(name);
-    this.#values.set(name, value);
+    this.#values.set(name, value && ownCopy(value));
     this.#bytes += costOf(name, value);
     for (const oldest of this.#values.keys()) {
       if (this.#bytes <= this.#maxBytes) break;
@@ -49,7 +49,14 @@ export class WorkingSet {
   }
 }
 
-const ENTRY_BYTES = 100;
+const ENTRY_BYTES = 300;
+
+/** Small buffers are pieces of larger ones, which each of them would keep: 8 kB for a key of 100 bytes. */
+function ownCopy(value: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(value.length);
+  value.copy(copy);
+  return copy;
+}
 
 const nameOf = (type: string, key: string): string => `${type} ${key}`;
 

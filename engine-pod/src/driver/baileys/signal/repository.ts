@@ -64,10 +64,7 @@ class SafeOperations {
             once(() => this.#stock.decryptGroupMessage(given)),
           ),
         ),
-      processSenderKeyDistributionMessage: (given) =>
-        this.#keys.run([senderKeyOf(given.item.groupId ?? '', given.authorJid)], () =>
-          this.#stock.processSenderKeyDistributionMessage(given),
-        ),
+      processSenderKeyDistributionMessage: (given) => this.#takeSenderKey(given),
       encryptMessage: async (given) => {
         const step = await this.#stepOfPerson(given.jid, () => this.#stock.encryptMessage(given));
         if (!this.#options.encrypted(step.stored)) await step.stored;
@@ -83,6 +80,17 @@ class SafeOperations {
       injectE2ESession: (given) => this.#ofPerson(given.jid, () => this.#stock.injectE2ESession(given)),
       migrateSession: (from, to) => this.#keys.run([from, to].map(personLock), () => this.#migrate(from, to)),
     };
+  }
+
+  /** Whoever writes says of which group the key is: of what is none it is never used, and would only be kept. */
+  async #takeSenderKey(
+    given: Parameters<Repository['processSenderKeyDistributionMessage']>[0],
+  ): Promise<void> {
+    const group = given.item.groupId ?? '';
+    if (!GROUP.test(group)) return;
+    await this.#keys.run([senderKeyOf(group, given.authorJid)], () =>
+      this.#stock.processSenderKeyDistributionMessage(given),
+    );
   }
 
   /** @param under runs the decryption as one operation */
@@ -164,6 +172,8 @@ class SafeOperations {
     return typeof lid === 'string' ? `person ${lid}` : personLock(jid);
   }
 }
+
+const GROUP = /^[\d-]{1,60}@g\.us$|^status@broadcast$/;
 
 const personLock = (jid: string): string => `person ${jidDecode(jid)?.user ?? jid}`;
 

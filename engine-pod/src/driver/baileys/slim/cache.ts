@@ -10,6 +10,9 @@ interface Kept<T> {
   until: number;
 }
 
+/** What is kept here is known elsewhere too, and strangers choose how much of it comes. */
+const MAX_KEYS = 10_000;
+
 /** What Baileys uses of @cacheable/node-cache. Values are given out as they are; what is too old goes by and by. */
 export default class NodeCache<T = unknown> {
   readonly #kept = new Map<string, Kept<T>>();
@@ -37,7 +40,7 @@ export default class NodeCache<T = unknown> {
     const now = performance.now();
     // Those that were set first are the first to be too old: no timer is needed for them.
     for (const [oldest, { until }] of this.#kept) {
-      if (until > now) break;
+      if (until > now && this.#kept.size < MAX_KEYS) break;
       this.#kept.delete(oldest);
     }
     this.#kept.delete(String(key));

@@ -13,6 +13,8 @@ const REPLACED: { specifier: RegExp; by: string; from?: RegExp }[] = [
   // Telemetry, which nothing here sends.
   { specifier: /\/WAM\/index\.js$/, by: './nothing.js' },
   { specifier: /^@cacheable\/node-cache$/, by: './cache.js' },
+  // For its bounds alone.
+  { specifier: /^zlib$/, by: './zlib.js' },
 ];
 /** Another release of what the engine has loaded already. */
 const SHARED = 'pino';

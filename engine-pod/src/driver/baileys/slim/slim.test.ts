@@ -1,9 +1,15 @@
 import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { promisify } from 'node:util';
+import { deflateSync } from 'node:zlib';
 import StockCache from '@cacheable/node-cache';
 import { proto as stockProto } from '@whiskeysockets/baileys';
 import * as stockBridge from 'whatsapp-rust-bridge';
 import * as bridge from './bridge.js';
 import SlimCache from './cache.js';
+import * as zlib from './zlib.js';
 import { proto } from './proto.js';
 
 const slimProto = proto as typeof stockProto;
@@ -105,5 +111,42 @@ describe('caches', () => {
     cache.flushAll();
     expect(cache.has('c')).toBe(false);
     cache.close();
+  });
+});
+
+test('caches of the engine keep the latest, and so many', () => {
+  const cache = new SlimCache<number>();
+  for (let n = 0; n < 25_000; n++) cache.set(n, n);
+  expect([cache.get(24_999), cache.get(15_000), cache.get(14_999)]).toEqual([24_999, 15_000, undefined]);
+});
+
+describe('what is packed', () => {
+  const small = randomBytes(100_000);
+  const unpack = promisify(zlib.inflate);
+  async function stream(packed: Buffer): Promise<Buffer> {
+    const chunks: Buffer[] = [];
+    const inflater = zlib.createInflate();
+    inflater.on('data', (chunk: Buffer) => chunks.push(chunk));
+    await pipeline(Readable.from([packed]), inflater);
+    return Buffer.concat(chunks);
+  }
+
+  test('is unpacked, in one piece or as it comes', async () => {
+    expect(await unpack(deflateSync(small))).toEqual(small);
+    expect(await stream(deflateSync(small))).toEqual(small);
+  });
+
+  test('is refused where it unpacks to more than is read', async () => {
+    const bomb = deflateSync(Buffer.alloc(100_000_000));
+    expect(bomb.length).toBeLessThan(110_000);
+    await expect(unpack(bomb)).rejects.toThrow();
+    await expect(stream(bomb)).rejects.toThrow('more is unpacked than is read');
+    await expect(stream(randomBytes(100))).rejects.toThrow();
+  });
+
+  test('is unpacked by Baileys with these two and no others', () => {
+    const read = (file: string) => readFileSync(new URL(import.meta.resolve(`@whiskeysockets/baileys/lib/${file}`)), 'utf8'); // prettier-ignore
+    const taken = ['Utils/history.js', 'WABinary/decode.js'].map((file) => /import \{(.*)\} from 'zlib'/.exec(read(file))?.[1]?.trim()); // prettier-ignore
+    expect(taken).toEqual(['createInflate, inflate', 'inflate']);
   });
 });

@@ -3,6 +3,7 @@ import { Curve, generateSignalPubKey } from '@whiskeysockets/baileys';
 import { SenderKeyState } from '@whiskeysockets/baileys/lib/Signal/Group/sender-key-state.js';
 import * as libsignal from 'libsignal';
 import libsignalCurve from 'libsignal/src/curve.js';
+import { boundTrials } from './trials.js';
 
 /**
  * As it comes, `Curve.verify` ignores that libsignal says "no", so that a forged certificate of the network and a
@@ -61,3 +62,5 @@ export function repairTrials(): void {
 repairVerify();
 repairTrials();
 repairSenderKeys();
+// Around the repairs: what is refused needs none.
+boundTrials();

@@ -1,0 +1,27 @@
+import { WorkingSet } from './working-set.js';
+
+describe('the working set', () => {
+  test('lets go of the least used, and never has more than its bytes', () => {
+    const set = new WorkingSet(10_000);
+    for (let n = 0; n < 100; n++) {
+      set.put('pre-key', String(n), Buffer.alloc(100));
+      set.get('pre-key', '0');
+    }
+    expect(set.bytes).toBeLessThanOrEqual(10_000);
+    expect([
+      set.get('pre-key', '0')?.length,
+      set.get('pre-key', '1'),
+      set.get('pre-key', '99')?.length,
+    ]).toEqual([100, undefined, 100]);
+  });
+
+  test('keeps of a small buffer itself alone, and not what it is a piece of', () => {
+    const set = new WorkingSet(10_000);
+    const piece = Buffer.from('a small value');
+    expect(piece.buffer.byteLength).toBeGreaterThan(1_000);
+    set.put('session', 'ana', piece);
+    const kept = set.get('session', 'ana')!;
+    expect(kept).toEqual(piece);
+    expect(kept.buffer.byteLength).toBe(piece.length);
+  });
+});
