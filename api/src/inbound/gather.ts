@@ -85,7 +85,7 @@ interface TargetRow {
 
 /** One statement for all arrivals, and one more where messages are looked for; the answers in their order. */
 export async function gather(
-  database: Database,
+  database: Pick<Database, '$queryRaw' | 'media'>,
   sealer: Sealer,
   arrivals: readonly Arrival[],
 ): Promise<Known[]> {
@@ -112,7 +112,7 @@ export async function gather(
 
 /** An engine names files by ids: only those that its own instance received are ever told of. */
 async function gatherFiles(
-  database: Database,
+  database: Pick<Database, '$queryRaw' | 'media'>,
   arrivals: readonly Arrival[],
 ): Promise<(arrival: Arrival) => ReceivedFile | null> {
   const ids = arrivals.flatMap((arrival) => mediaIdOf(arrival) ?? []);
@@ -130,7 +130,7 @@ async function gatherFiles(
 }
 
 async function gatherTargets(
-  database: Database,
+  database: Pick<Database, '$queryRaw' | 'media'>,
   arrivals: readonly Arrival[],
   rows: readonly Row[],
 ): Promise<(Target | undefined)[]> {

@@ -200,6 +200,9 @@ $$;
 -- name of the one or the other. `targets`: the network id of the message that was clicked or voted on; `quotes`: of the one
 -- quoted; `typed`: whether the newest menu of the conversation matters; `voters`: who voted, in the poll that is the target
 -- (without a target: the newest menu).
+--
+-- Names are looked up one by one: joined, they would be found by the account alone while the table is small, and that
+-- plan is kept while it grows.
 CREATE FUNCTION gwk_receive_gather(
   instance_ids uuid[], names text[], group_ids text[], senders text[], alts text[],
   targets text[], quotes text[], typed boolean[], voters text[]
@@ -223,9 +226,15 @@ BEGIN
     AS q(instance_id, name, group_id, sender, alt, target, quote, is_typed, voter, place)
   LEFT JOIN instances i ON i.id = q.instance_id
   LEFT JOIN accounts a ON a.id = i.account_id
-  LEFT JOIN contact_names n ON n.account_id = i.account_id AND n.name = q.name
-  LEFT JOIN contact_names s ON s.account_id = i.account_id AND s.name = q.sender
-  LEFT JOIN contact_names t ON t.account_id = i.account_id AND t.name = q.alt
+  LEFT JOIN LATERAL (
+    SELECT k.contact_id FROM contact_names k WHERE k.account_id = i.account_id AND k.name = q.name LIMIT 1
+  ) n ON true
+  LEFT JOIN LATERAL (
+    SELECT k.contact_id FROM contact_names k WHERE k.account_id = i.account_id AND k.name = q.sender LIMIT 1
+  ) s ON true
+  LEFT JOIN LATERAL (
+    SELECT k.contact_id FROM contact_names k WHERE k.account_id = i.account_id AND k.name = q.alt LIMIT 1
+  ) t ON true
   LEFT JOIN LATERAL (
     SELECT v.id FROM conversations v WHERE v.instance_id = i.id AND v.contact_id = n.contact_id
     UNION ALL

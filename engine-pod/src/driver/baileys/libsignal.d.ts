@@ -1,5 +1,7 @@
 declare module 'libsignal/src/curve.js' {
-  const curve: { verifySignature(key: Buffer, message: Buffer, signature: Buffer): boolean };
+  type Verify = (key: Buffer, message: Buffer, signature: Buffer) => boolean;
+  export const verifySignature: Verify;
+  const curve: { verifySignature: Verify };
   export default curve;
 }
 

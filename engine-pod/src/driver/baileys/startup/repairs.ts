@@ -1,4 +1,5 @@
 import './quiet.js';
+import './native-crypto.js';
 import { Curve, generateSignalPubKey } from '@whiskeysockets/baileys';
 import { SenderKeyState } from '@whiskeysockets/baileys/lib/Signal/Group/sender-key-state.js';
 import * as libsignal from 'libsignal';
