@@ -35,7 +35,7 @@ export class LocalCluster implements Cluster {
   readonly pods: Pods;
   readonly sync: FolderSync;
   readonly pairings = new Map<string, PairingView>();
-  #unlock: () => Promise<void> = () => Promise.resolve();
+  #unlock: () => void = () => undefined;
 
   constructor(options: LocalClusterOptions) {
     const { folder, log, launch, version, startWidth, graceMs, syncTimes } = options;
@@ -54,7 +54,7 @@ export class LocalCluster implements Cluster {
 
   async start(changed: (key: string) => void): Promise<void> {
     await this.store.prepare();
-    this.#unlock = await lockFolder(this.store.stateFolder);
+    this.#unlock = lockFolder(this.store.stateFolder);
     await removeHalves(this.store.folder.path);
     await this.store.load();
     await this.pods.load(changed);
@@ -73,7 +73,7 @@ export class LocalCluster implements Cluster {
   async stop(): Promise<void> {
     this.sync.stop();
     await this.store.idle();
-    await this.#unlock();
+    this.#unlock();
   }
 
   keys(): string[] {
