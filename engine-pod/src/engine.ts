@@ -183,6 +183,7 @@ export class Engine {
           return this.metrics.storing(this.#port.insist('session-write', { entries }));
         },
       },
+      leased: () => this.#lease.unexpired,
       readFile: (messageId, read) => this.#port.readFile(messageId, read),
       readSent: async (wa_message_id) => {
         const { built } = await this.#port.insist('sent', { wa_message_id });

@@ -176,6 +176,8 @@ export interface DriverContext {
   pod: string;
   epoch: number;
   log: Logger;
+  /** Whether the number is still this engine's, by the clock: once it is not, nothing may reach the network. */
+  leased: () => boolean;
   session: SessionStore;
   /** Reads the finished file of a message as it comes. @throws InternalRefusal where it is gone */
   readFile: <T>(messageId: string, read: (file: Readable) => Promise<T>) => Promise<T>;

@@ -9,6 +9,7 @@ const context: DriverContext = {
   pod: 'pod-1',
   epoch: 1,
   log: createLogger('test', 'silent'),
+  leased: () => true,
   session: { read: () => Promise.resolve([]), write: () => Promise.resolve() },
   receipt: (receipt) => Promise.resolve(void receipts.push(receipt)),
   inbound: () => Promise.resolve(),

@@ -96,7 +96,12 @@ export class Lease {
 
   /** Read before every act in the lease's name: a process that was stopped past its lease acts on nothing. */
   get valid(): boolean {
-    return !this.#stopped && !this.#port.closed && !this.#paused && mayActAt(this.#term, monotonicNow());
+    return !this.#stopped && !this.#port.closed && !this.#paused && this.unexpired;
+  }
+
+  /** By the clock alone: an engine that ends orderly still says so to the network. */
+  get unexpired(): boolean {
+    return mayActAt(this.#term, monotonicNow());
   }
 
   get msLeft(): number {
@@ -170,7 +175,7 @@ export class Lease {
   /** Timers and the monotonic clock differ by some milliseconds: the clock decides. */
   #pauseIfDue(): void {
     if (this.#paused || this.#stopped || this.#port.closed) return;
-    if (mayActAt(this.#term, monotonicNow())) {
+    if (this.unexpired) {
       this.#armClose();
       return;
     }

@@ -38,6 +38,8 @@ export class Rows {
   /** Of messages that have left. */
   readonly built = new Map<string, Buffer>();
   writes = 0;
+  /** False: the lease of the number has ended by the clock, and nobody has noticed yet. */
+  leased = true;
   /** Asked before each of these is stored; it may wait, or throw. */
   before: (what: 'session' | 'inbound' | 'receipt' | 'file') => Promise<void> | void = () => undefined;
 
@@ -72,6 +74,7 @@ export class Rows {
         if (!file) throw new InternalRefusal('invalid', null);
         return read(file());
       },
+      leased: () => this.leased,
       readSent: async (waMessageId) => this.built.get(waMessageId) ?? null,
       restricted: async (until) => void this.restrictions.push(until),
       keepFile: async (file, named) => {

@@ -198,6 +198,7 @@ export class BaileysDriver implements Driver {
       journalled: (name, entry) => this.#inbox.take(name, entry),
       url: this.#network.url,
       log: this.#context.log,
+      leased: this.#context.leased,
       own: (jid) => this.#isOwn(jid),
       sentMessage: (asked) => this.#sentMessage(asked),
     });

@@ -93,6 +93,22 @@ test('a line that is dead without saying so is noticed', async () => {
   expect(how).toEqual({ kind: 'dropped', reason: 'silent' });
 }, 90_000);
 
+test('nothing leaves once the lease has ended, be it woken by what came before any timer notices', async () => {
+  const { number, ana, phone, network } = stage;
+  await ana.writes('in time', { to: phone.number });
+  await number.text('in time');
+  const confirmed = () => network.stanzas({ way: 'in', tag: 'receipt' });
+  await until('the first is confirmed', async () => ((await confirmed()).length > 0 ? true : undefined));
+  const before = (await network.stanzas({ way: 'in' })).length;
+  const how = await ending(async () => {
+    number.rows.leased = false;
+    await ana.writes('too late', { to: phone.number });
+  });
+  expect(how.kind).toBe('dropped');
+  const after = (await network.stanzas({ way: 'in' })).slice(before);
+  expect(after.map(({ stanza }) => stanza.tag)).toEqual([]);
+});
+
 test('closed by us it says nothing and writes nothing', async () => {
   const { number, ana } = stage;
   const before = number.events.length;

@@ -36,6 +36,7 @@ export interface LinkOptions {
   /** Address of the network; its own where undefined. */
   url: string | undefined;
   log: Logger;
+  leased: () => boolean;
   tell: (event: ConnectionEvent) => void;
   /** Notes of a stanza that its content is missing; null where it is not. */
   missing: (stanza: BinaryNode) => Promise<void> | null;
@@ -86,7 +87,7 @@ export class Link {
     passOverBroken(this.socket, options.log);
     passOverUnasked(this.socket);
     requests.screen(this.socket);
-    this.#wire = new Wire(this.socket);
+    this.#wire = new Wire(this.socket, options.leased);
     this.media = new MediaHosts(this.socket, options.log);
     freeLanes(this.socket, options.store);
     takeMessagesInOrder(this.socket, {

@@ -66,13 +66,19 @@ interface Raw {
  * asked to send and sending, so nothing that is asked before it holds.
  */
 export class Wire {
+  readonly #leased: () => boolean;
   readonly #raw: Raw;
   readonly #send: Raw['send'];
   #open = true;
   #held: Promise<void> | undefined;
 
-  /** @param socket just made, so that nothing has been written to it */
-  constructor(socket: WASocket) {
+  /**
+   * @param socket just made, so that nothing has been written to it
+   * @param leased asked before each frame: a process that stood still past its lease may be woken by what came
+   * meanwhile, before any of its timers
+   */
+  constructor(socket: WASocket, leased: () => boolean) {
+    this.#leased = leased;
     this.#raw = (socket.ws as unknown as { socket: Raw }).socket;
     this.#send = this.#raw.send.bind(this.#raw);
     this.#raw.send = (data, done) => this.#guard(data, done);
@@ -103,6 +109,7 @@ export class Wire {
   }
 
   #pass(data: Uint8Array, done: Done): void {
+    if (this.#open && !this.#leased()) this.sever();
     if (!this.#open) return done(new Error('the connection is severed'));
     const message = writing.getStore();
     if (!message || !isStanzaOf(message)) return this.#send(data, done);
