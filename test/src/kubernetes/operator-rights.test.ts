@@ -33,7 +33,17 @@ describeOnKubernetes(
       await stage.create('shop');
       await stage.untilIs('shop', 'Ready', 'True');
       await until(async () => (await stage.story('shop')).length > 0, { what: 'its story is told' });
-      await node.crash((await stage.pod('shop'))!);
+      // It wants an engine and gets none: an upgrade of the others would wait for it.
+      await stage.delete('taken');
+      await stage.untilGone('taken');
+      const crashed = (await stage.pod('shop'))!;
+      await node.crash(crashed);
+      await until(
+        async () => ![undefined, crashed.metadata.uid].includes((await stage.pod('shop'))?.metadata.uid),
+        {
+          what: 'another engine is made',
+        },
+      );
       await stage.untilIs('shop', 'Ready', 'True');
       await stage.end(first);
 
