@@ -229,6 +229,17 @@ export async function numberStage({ paired = true } = {}): Promise<NumberStage> 
   return stage;
 }
 
+/** With somebody whom the number knows nothing of but a first message, and a group of the phone and the contact. */
+export async function strangerStage(): Promise<NumberStage & { eve: NumberStage['ana']; group: string }> {
+  const stage = await numberStage();
+  const { network, number, ana, phone } = stage;
+  const eve = await network.contact('5511900000066', { name: 'Eve' });
+  const group = await network.group('Friends', [phone, ana]);
+  for (const person of [ana, eve]) await person.writes(`first of ${person.number}`, { to: phone.number });
+  for (const person of [ana, eve]) await number.text(`first of ${person.number}`);
+  return { ...stage, eve, group };
+}
+
 export async function until<T>(
   what: string,
   look: () => T | undefined | Promise<T | undefined>,

@@ -1,19 +1,15 @@
 import { jest } from '@jest/globals';
 import { deliver } from '@gwk/network/post/mail';
 import { node, seconds, type Node } from '@gwk/network/wire/nodes';
-import { numberStage, until, type NumberStage } from '../../../testing/number.js';
+import { strangerStage, until, type NumberStage } from '../../../testing/number.js';
 
 /** Requests to send messages again, as anybody may forge them who speaks the protocol. */
-let stage: NumberStage;
+let stage: Awaited<ReturnType<typeof strangerStage>>;
 let eve: NumberStage['ana'];
 let group: string;
 beforeAll(async () => {
-  stage = await numberStage();
-  const { network, number, ana, phone } = stage;
-  eve = await network.contact('5511900000066', { name: 'Eve' });
-  group = await network.group('Friends', [phone, ana]);
-  for (const person of [ana, eve]) await person.writes(`first of ${person.number}`, { to: phone.number });
-  for (const person of [ana, eve]) await number.text(`first of ${person.number}`);
+  stage = await strangerStage();
+  ({ eve, group } = stage);
 });
 afterEach(() => jest.restoreAllMocks());
 afterAll(() => stage.close());

@@ -1,18 +1,14 @@
 import { node, seconds } from '@gwk/network/wire/nodes';
 import { deliver } from '@gwk/network/post/mail';
-import { numberStage, until, type NumberStage } from '../../../testing/number.js';
+import { strangerStage, until, type NumberStage } from '../../../testing/number.js';
 
 /** Messages that cannot be read: of contacts whose session is broken, of strangers who send anything. */
-let stage: NumberStage;
+let stage: Awaited<ReturnType<typeof strangerStage>>;
 let eve: NumberStage['ana'];
 let group: string;
 beforeAll(async () => {
-  stage = await numberStage();
-  const { network, number, ana, phone } = stage;
-  eve = await network.contact('5511900000066', { name: 'Eve' });
-  group = await network.group('Friends', [phone, ana]);
-  for (const person of [ana, eve]) await person.writes(`first of ${person.number}`, { to: phone.number });
-  for (const person of [ana, eve]) await number.text(`first of ${person.number}`);
+  stage = await strangerStage();
+  ({ eve, group } = stage);
 });
 afterEach(() => stage.phone.behaves({ answersDevices: true }));
 afterAll(() => stage.close());
