@@ -13,6 +13,7 @@ import { authenticate } from './authenticate.js';
 import { directly, type Listener } from './direct.js';
 import type { Exchange, Reply } from './exchange.js';
 import { InFlight } from './in-flight.js';
+import { Standstill } from './standstill.js';
 import { routerPath, type Operation } from './operation.js';
 import { MethodNotAllowed, ProblemHandler } from './problem-handler.js';
 import { pagesOf, servePages } from '../pages/pages.js';
@@ -35,6 +36,7 @@ export interface PublicApp {
   listener: Listener;
   problems: ProblemHandler;
   inFlight: InFlight;
+  standstill: Standstill;
 }
 
 /** The public tier: middleware in the order of judgement, then the table of operations. */
@@ -50,7 +52,8 @@ export function createApp({ services, operations, health, observer }: AppOptions
     observer,
     countLate: (req) => (req.rate = limiter.peek(...subjectOf(req, limits))),
   });
-  const inFlight = new InFlight((req, res, problem) => problems.answer(problem, req, res));
+  const standstill = new Standstill();
+  const inFlight = new InFlight(standstill, (req, res, problem) => problems.answer(problem, req, res));
   const app = bareExpress(config.trustProxy);
   app.use(health);
   const enter = (request: Request, response: Response, next: NextFunction): void => {
@@ -85,7 +88,7 @@ export function createApp({ services, operations, health, observer }: AppOptions
     },
     (req, res, lastResort) => app(req, res, lastResort),
   );
-  return { express: app, listener, problems, inFlight };
+  return { express: app, listener, problems, inFlight, standstill };
 }
 
 function bareExpress(trustProxy: number): Express {

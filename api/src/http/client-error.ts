@@ -5,6 +5,7 @@ import { Problem, problemBody } from '@gwk/core/problems';
 import type { RateVerdict } from '../accounts/rate-limiter.js';
 import { notWhole } from './in-flight.js';
 import { PROBLEM_TYPE, pushRate } from './respond.js';
+import type { Standstill } from './standstill.js';
 
 /**
  * What is no HTTP request, has headers without end, or never arrives whole: Node tells of these before there is a
@@ -13,8 +14,15 @@ import { PROBLEM_TYPE, pushRate } from './respond.js';
 export function clientErrorHandler(
   docsUrl: string,
   rateOf: (address: string) => RateVerdict,
+  standstill: Standstill,
 ): (error: NodeJS.ErrnoException, socket: Socket) => void {
   return (error, socket) => {
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && standstill.isRecent)
+      unlessRead(socket, () => refuse(error, socket));
+    else refuse(error, socket);
+  };
+
+  function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy();
       return;
@@ -36,7 +44,17 @@ export function clientErrorHandler(
     const lines = [`HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status] ?? ''}`];
     for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]!}: ${headers[i + 1]!}`);
     socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`, () => socket.destroySoon());
-  };
+  }
+}
+
+const READ_WITHIN_MS = 1_000;
+
+/** Node looks at its times before it reads what came while the process stood still. */
+function unlessRead(socket: Socket, then: () => void): void {
+  const before = socket.bytesRead;
+  setTimeout(() => {
+    if (socket.bytesRead === before) then();
+  }, READ_WITHIN_MS);
 }
 
 function problemOf(error: NodeJS.ErrnoException): Problem {

@@ -1,6 +1,7 @@
 import { Bag } from '@gwk/core/bag';
 import { Problem } from '@gwk/core/problems';
 import type { Exchange, Reply } from './exchange.js';
+import type { Standstill } from './standstill.js';
 
 /**
  * The requests being worked on. One timer looks after all of them: whatever keeps a request from its answer (a
@@ -15,7 +16,10 @@ export class InFlight {
   readonly #replies = new Bag<Reply>();
   readonly #timer: NodeJS.Timeout;
 
-  constructor(readonly giveUp: (req: Exchange, res: Reply, problem: Problem) => void) {
+  constructor(
+    readonly standstill: Standstill,
+    readonly giveUp: (req: Exchange, res: Reply, problem: Problem) => void,
+  ) {
     this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS);
     this.#timer.unref();
   }
@@ -43,6 +47,8 @@ export class InFlight {
   }
 
   #look(): void {
+    // What they waited for may be there, unread.
+    if (this.standstill.isRecent) return;
     const now = performance.now();
     for (const res of this.#replies.items) {
       const req = requestOf(res);

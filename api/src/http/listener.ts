@@ -88,8 +88,10 @@ export async function startPublicListener(services: Services): Promise<PublicLis
   const server = createServer({
     app: tier.app.express,
     listener: tier.app.listener,
-    clientError: clientErrorHandler(config.docsUrl ?? config.baseUrl, (address) =>
-      limiter.peek(`ip:${networkOf(address)}`, config.anonymousRequestsPerMinute),
+    clientError: clientErrorHandler(
+      config.docsUrl ?? config.baseUrl,
+      (address) => limiter.peek(`ip:${networkOf(address)}`, config.anonymousRequestsPerMinute),
+      tier.app.standstill,
     ),
     maxConnections: config.maxConnections,
     lastResort: (error, req, res) => tier.app.problems.handle(error, req, res),
@@ -124,5 +126,6 @@ async function drain(server: Server, tier: Tier, drainMs: number): Promise<void>
   await closed;
   server.close();
   tier.app.inFlight.stop();
+  tier.app.standstill.stop();
   tier.log?.flush();
 }

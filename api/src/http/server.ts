@@ -27,6 +27,8 @@ export interface ServerOptions {
   clientError: (error: NodeJS.ErrnoException, socket: Socket) => void;
   lastResort: (error: unknown, req: Exchange, res: Reply) => void;
   maxConnections: number;
+  /** Of the headers; 10 s where absent. */
+  headersTimeoutMs?: number;
 }
 
 const SHED_EVERY_MS = 1_000;
@@ -51,13 +53,14 @@ export function createServer({
   clientError,
   lastResort,
   maxConnections,
+  headersTimeoutMs = HEADERS_TIMEOUT_MS,
 }: ServerOptions): http.Server {
   const answer: Listener = listener ?? ((req, res, last) => app(req, res, last));
   const server = http.createServer(
     {
       IncomingMessage: requestClass(app) as never,
       ServerResponse: responseClass(app) as never,
-      headersTimeout: HEADERS_TIMEOUT_MS,
+      headersTimeout: headersTimeoutMs,
       requestTimeout: REQUEST_TIMEOUT_MS,
       keepAliveTimeout: KEEP_ALIVE_MS,
       connectionsCheckingInterval: LOOK_AT_TIMEOUTS_MS,

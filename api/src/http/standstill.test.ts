@@ -1,0 +1,100 @@
+import type { Server } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { until } from '@gwk/test/harness/wait';
+import express from 'express';
+import { clientErrorHandler } from './client-error.js';
+import type { Exchange } from './exchange.js';
+import { InFlight } from './in-flight.js';
+import { createServer } from './server.js';
+import { Standstill } from './standstill.js';
+
+/** What a process that stood still (stopped, or without a processor) says to those who were in time. */
+const HEADERS_MS = 1_000;
+const verdict = { limit: 1, remaining: 1, resetAt: 0, allowed: true } as never;
+
+let server: Server;
+let standstill: Standstill;
+let inFlight: InFlight;
+let late: Exchange[];
+beforeEach(async () => {
+  standstill = new Standstill();
+  late = [];
+  inFlight = new InFlight(standstill, (req, res) => {
+    late.push(req);
+    res.destroy();
+  });
+  const app = express();
+  app.use((request, res) => {
+    const req = request as Exchange;
+    // Long ago: late as soon as somebody looks.
+    req.arrivedAt = performance.now() - 60_000;
+    inFlight.enter(req, res);
+    req.resume().on('end', () => {
+      inFlight.leave(req);
+      res.end('read');
+    });
+  });
+  server = createServer({
+    app,
+    maxConnections: 10,
+    headersTimeoutMs: HEADERS_MS,
+    clientError: clientErrorHandler('https://docs.example', () => verdict, standstill),
+    lastResort: (_, __, res) => res.destroy(),
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+});
+afterEach(async () => {
+  standstill.stop();
+  inFlight.stop();
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+let served: Socket;
+async function connected(): Promise<Socket> {
+  const accepted = new Promise<Socket>((resolve) => server.once('connection', resolve));
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  served = await accepted;
+  return socket;
+}
+
+/** The whole process: neither timers nor sockets. */
+const standStill = (ms: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+
+const HEAD = 'POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 4\r\n';
+
+test('whoever sent a whole request meanwhile is answered', async () => {
+  const socket = await connected();
+  socket.write(`${HEAD}\r\nbody`);
+  standStill(HEADERS_MS * 2.5);
+  expect(await text(socket)).toMatch(/^HTTP\/1.1 200 .*read$/s);
+});
+
+test('whoever sent the rest of a body meanwhile is answered', async () => {
+  const socket = await connected();
+  const begun = new Promise((resolve) => server.once('request', resolve));
+  socket.write(`${HEAD}\r\nbo`);
+  await begun;
+  socket.write('dy');
+  standStill(HEADERS_MS * 2.5);
+  expect(await text(socket)).toMatch(/^HTTP\/1.1 200 .*read$/s);
+  expect(late).toEqual([]);
+});
+
+test('whoever sent nothing more is told that it took too long', async () => {
+  const socket = await connected();
+  socket.write(HEAD);
+  await until(() => served.bytesRead === HEAD.length, { what: 'the head is read' });
+  standStill(HEADERS_MS * 2.5);
+  expect(await text(socket)).toMatch(/^HTTP\/1.1 422 .*"timeout"/s);
+});
+
+test('a body that does not come is told off as soon as the process has read what there was', async () => {
+  const socket = await connected();
+  socket.write(`${HEAD}\r\nbo`);
+  await new Promise((resolve) => server.once('request', resolve));
+  standStill(HEADERS_MS * 2.5);
+  expect(await text(socket)).toBe('');
+  expect(late).toHaveLength(1);
+});
