@@ -32,7 +32,7 @@ describe('sending', () => {
     const bytes = Buffer.from(network.arrivals[0]!.body, 'base64').toString();
     expect(JSON.parse(bytes)).toEqual({ type: 'text', text: { body: 'first' } });
     await until('both are read', () => port.queue.outcomesOf('receipt').length === 4);
-    expect(await redis.call(['XLEN', stage.sends])).toBe(0);
+    await until('both bells are put away', async () => (await redis.call(['XLEN', stage.sends])) === 0);
     expect(await redis.call(['XPENDING', stage.sends, 'engine'])).toEqual([0, null, null, null]);
   });
 

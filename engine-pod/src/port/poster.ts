@@ -14,7 +14,7 @@ export interface PosterOptions<I, O> {
 }
 
 const MAX_GROUP_BYTES = 2_000_000;
-const PATIENCE_MS = 100;
+const PATIENCE_MS = 250;
 
 interface Pending<I, O> {
   item: I;

@@ -78,14 +78,25 @@ export class RedisConnection {
     const reply = await new Promise<Reply>((resolve, reject) => {
       const timer = setTimeout(() => this.#socket.destroy(), timeoutMs);
       this.#waiting.push({ resolve, reject, timer });
-      this.#socket.write(encodeCall(words));
+      this.#write(encodeCall(words));
     });
     if (reply instanceof RedisRefusal) throw reply;
     return reply;
   }
 
   close(): void {
+    // What this turn has called is on its way first.
+    this.#socket.uncork();
     this.#socket.destroy();
+  }
+
+  /** Calls of one turn go together. */
+  #write(bytes: ReturnType<typeof encodeCall>): void {
+    if (this.#socket.writableCorked === 0) {
+      this.#socket.cork();
+      process.nextTick(() => this.#socket.uncork());
+    }
+    this.#socket.write(bytes);
   }
 
   #receive(bytes: Buffer): void {

@@ -2,6 +2,10 @@ import { HEARTBEAT_LIFE_IN_RENEWALS, type Heartbeat } from '@gwk/core/protocol/h
 import { ENGINE_GROUP, type RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { RedisLink } from './link.js';
 
+/** Bells that have been heard are put away together: nobody waits for it, and each command wakes two programs. */
+const PUT_AWAY_EVERY_MS = 1_000;
+const MOST_HEARD = 100;
+
 export interface SideChannelOptions {
   instanceId: string;
   keys: RedisKeys;
@@ -19,6 +23,7 @@ export class SideChannel {
   readonly #options: SideChannelOptions;
   #heard: string[] = [];
   #timer: NodeJS.Timeout | undefined;
+  #putAway: NodeJS.Timeout | undefined;
 
   constructor(options: SideChannelOptions) {
     this.#options = options;
@@ -34,6 +39,7 @@ export class SideChannel {
 
   stop(): void {
     clearInterval(this.#timer);
+    this.#flush();
   }
 
   beat(): void {
@@ -42,13 +48,20 @@ export class SideChannel {
     this.#write(['SET', keys.heartbeat(instanceId), JSON.stringify(heartbeat()), 'PX', life]);
   }
 
-  /** Acknowledges and deletes entries of the doorbell's stream; those of one turn of the event loop go together. */
+  /**
+   * Acknowledges and deletes entries of the doorbell's stream, a little later. Those that an engine leaves behind at its
+   * end ring once more, at the next one, which finds nothing to claim for them.
+   */
   putAway(entries: string[]): void {
-    if (this.#heard.length === 0) setImmediate(() => this.#flush());
     this.#heard.push(...entries);
+    if (this.#heard.length >= MOST_HEARD) this.#flush();
+    else this.#putAway ??= setTimeout(() => this.#flush(), PUT_AWAY_EVERY_MS).unref();
   }
 
   #flush(): void {
+    clearTimeout(this.#putAway);
+    this.#putAway = undefined;
+    if (this.#heard.length === 0) return;
     const entries = this.#heard.splice(0);
     const stream = this.#options.keys.sends(this.#options.instanceId);
     this.#write(['XACK', stream, ENGINE_GROUP, ...entries]);

@@ -64,9 +64,13 @@ export class EngineProcess {
 }
 
 /** Waits until something holds; the failure tells what was waited for. */
-export async function until(what: string, holds: () => boolean, withinMs = 10_000): Promise<void> {
+export async function until(
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  withinMs = 10_000,
+): Promise<void> {
   const end = performance.now() + withinMs;
-  while (!holds()) {
+  while (!(await holds())) {
     if (performance.now() > end) throw new Error(`not within ${withinMs} ms: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 10));
   }

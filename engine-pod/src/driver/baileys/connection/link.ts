@@ -11,6 +11,7 @@ import {
 import type { Logger } from '@gwk/core/log';
 import type { PairingWanted } from '@gwk/core/protocol/engine';
 import type { Closed, ConnectionEvent } from '../../driver.js';
+import { readAhead } from '../incoming/ahead.js';
 import { takeMessagesInOrder } from '../incoming/in-order.js';
 import { Requests, type RequestOptions } from '../incoming/requests.js';
 import { MAX_REQUESTS, Unreadable } from '../incoming/unreadable.js';
@@ -91,6 +92,7 @@ export class Link {
     this.media = new MediaHosts(this.socket, options.log);
     freeLanes(this.socket, options.store);
     takeMessagesInOrder(this.socket, {
+      readAhead: (stanza) => readAhead(this.socket, stanza),
       taking: (stanza, take) => unreadable.taking(stanza, take),
       tooLarge: (bytes) => options.log.warn({ bytes }, 'a message is refused for its size'),
     });

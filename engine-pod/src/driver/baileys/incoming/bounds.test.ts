@@ -5,9 +5,9 @@ import { Rows, until } from '../../../testing/number.js';
 import { SessionStore } from '../session/store.js';
 import { Allowance } from './allowance.js';
 import { Asking, type Asker } from './asking.js';
-import { Turns } from './in-order.js';
 import { receiptsIn, storeReceipts } from './receipts.js';
 import { Recent } from './recent.js';
+import { Turns } from './turns.js';
 import { Unavailable } from './unavailable.js';
 import { MAX_REQUESTS, Unreadable } from './unreadable.js';
 
@@ -212,22 +212,99 @@ describe('receipts', () => {
   });
 });
 
-test('of each chat messages are taken in order, and chats take turns', async () => {
-  const turns = new Turns();
-  const taken: string[] = [];
-  const add = (chat: string, name: string) =>
-    turns.add(chat, async () => {
-      await new Promise(setImmediate);
-      taken.push(name);
+describe('messages that wait to be taken', () => {
+  let turns: Turns;
+  let read: string[];
+  let taken: string[];
+  beforeEach(() => {
+    turns = new Turns();
+    read = [];
+    taken = [];
+  });
+  const unreadable = async () => false;
+  const readable = async () => true;
+  const add = (
+    chat: string,
+    name: string,
+    { how = readable, bytes = 100, until: held = Promise.resolve() } = {},
+  ) =>
+    // prettier-ignore
+    turns.add(chat, {
+      bytes,
+      read: () => {
+        read.push(name);
+        return how();
+      },
+      take: async () => {
+        await held;
+        await new Promise(setImmediate);
+        taken.push(name);
+      },
     });
-  for (let n = 0; n < 1_000; n++) add('eve', `E${n}`);
-  for (const name of ['A0', 'A1', 'A2']) add('ana', name);
-  add('bia', 'B0');
-  await until('all are taken', () => taken.length === 1_004 || undefined);
-  expect(taken.slice(0, 8)).toEqual(['E0', 'E1', 'A0', 'B0', 'E2', 'A1', 'E3', 'A2']);
-  expect(taken.filter((name) => name.startsWith('E'))).toEqual(
-    Array.from({ length: 1_000 }, (_, n) => `E${n}`),
-  );
-  add('ana', 'A3');
-  await until('it is taken', () => taken.at(-1) === 'A3' || undefined);
+  const hold = () => {
+    let release!: () => void;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    return { until: held, release };
+  };
+  const passes = async (turnsOfLoop = 300) => {
+    for (let n = 0; n < turnsOfLoop; n++) await new Promise(setImmediate);
+  };
+  const takenAre = (count: number) => until(`${count} are taken`, () => taken.length === count || undefined);
+  const many = (name: string, count: number) => Array.from({ length: count }, (_, n) => `${name}${n}`);
+
+  test.each([
+    ['readable', readable],
+    ['unreadable', unreadable],
+  ])('are taken in the order of each chat, and chats take turns: %s', async (_, how) => {
+    for (const name of many('E', 1_000)) add('eve', name, { how });
+    for (const name of many('A', 3)) add('ana', name, { how });
+    add('bia', 'B0', { how });
+    await takenAre(1_004);
+    expect(taken.slice(0, 8)).toEqual(['E0', 'E1', 'A0', 'B0', 'E2', 'A1', 'E3', 'A2']);
+    expect(taken).toEqual(read);
+    expect(taken.filter((name) => name.startsWith('E'))).toEqual(many('E', 1_000));
+    add('ana', 'A3', { how });
+    await until('it is taken', () => taken.at(-1) === 'A3' || undefined);
+  });
+
+  test('are read ahead so many of one chat, and others beside them, up to a bound for all', async () => {
+    const held = hold();
+    for (const name of many('E', 100)) add('eve', name, held);
+    await passes();
+    expect(read).toEqual(many('E', 20));
+    for (const name of many('A', 3)) add('ana', name, held);
+    held.release();
+    await takenAre(103);
+    // Whatever was not ahead before them lets them pass.
+    expect(taken.indexOf('A2')).toBeLessThanOrEqual(30);
+    const again = hold();
+    for (let n = 0; n < 100; n++) add(`chat ${n}`, `C${n}`, again);
+    await passes();
+    expect(read.slice(103)).toEqual(many('C', 50));
+    again.release();
+    await takenAre(203);
+    expect(taken).toEqual(read);
+  });
+
+  test('are read ahead up to so many bytes', async () => {
+    const held = hold();
+    for (const name of many('E', 10)) add('eve', name, { ...held, bytes: 1_500_000 });
+    await passes();
+    expect(read).toHaveLength(3);
+    held.release();
+    await takenAre(10);
+  });
+
+  test('are not read before one that cannot be read ahead was taken', async () => {
+    const held = hold();
+    add('ana', 'A0', held);
+    add('eve', 'E0', { ...held, how: unreadable });
+    add('bia', 'B0', { ...held, how: () => Promise.reject(new Error('of no shape')) });
+    add('ana', 'A1', held);
+    await passes();
+    expect(read).toEqual(['A0', 'E0']);
+    held.release();
+    await takenAre(4);
+    expect(taken).toEqual(['A0', 'E0', 'B0', 'A1']);
+  });
 });

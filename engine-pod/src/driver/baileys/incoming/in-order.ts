@@ -1,4 +1,6 @@
-import { jidNormalizedUser, NACK_REASONS, type BinaryNode, type WASocket } from '@whiskeysockets/baileys';
+import { NACK_REASONS, type BinaryNode, type WASocket } from '@whiskeysockets/baileys';
+import { chatOf } from './chat.js';
+import { Turns } from './turns.js';
 
 type Take = (stanza: BinaryNode) => Promise<unknown>;
 type Taking = (stanza: BinaryNode, take: () => Promise<unknown>) => Promise<void>;
@@ -10,6 +12,9 @@ interface Raw {
 }
 
 export interface Intake {
+  /** Reads the message before Baileys does; whether that could be done. */
+  readAhead: (stanza: BinaryNode) => Promise<boolean>;
+  /** Resolves once Baileys is through with the message, which `take` gives to it. */
   taking: Taking;
   /** It is refused, unread. */
   tooLarge: (bytes: number) => void;
@@ -25,76 +30,44 @@ const STANZA_BYTES = 1_000;
 const PAUSE_MS = 250;
 
 /**
- * Messages are taken one after the other, those of each chat as they came. Baileys looks up the names of the sender before
- * it queues a message, so that later ones overtake it; and it has a queue apart for what came while the number was away,
- * beside which new ones pass. A message of a group that overtakes the one with its key cannot be read.
+ * Messages are read ahead, and taken, one after the other, those of each chat as they came. Baileys looks up the names of
+ * the sender before it queues a message, so that later ones overtake it; and it has a queue apart for what came while the
+ * number was away, beside which new ones pass. A message of a group that overtakes the one with its key cannot be read.
  *
- * Chats take turns, so that what one of them sends in plenty keeps no other waiting. Where more comes than is taken, the
- * network is read slowly: what waits here is bounded.
+ * Chats take turns to be read, so that what one of them sends in plenty keeps no other waiting, and they are taken as
+ * they were read. Nothing behind a message that could not be read ahead is read before that one was taken. Where more
+ * comes than is taken, the network is read slowly: what waits here is bounded.
  */
 export function takeMessagesInOrder(
   { ws, sendMessageAck }: Pick<WASocket, 'ws' | 'sendMessageAck'>,
-  { taking, tooLarge }: Intake,
+  { readAhead, taking, tooLarge }: Intake,
 ): void {
   const name = 'CB:message';
   const takers = ws.listeners(name) as Take[];
   ws.removeAllListeners(name);
   const waiting = new Waiting((ws as unknown as { socket: Raw }).socket);
+  // What is not taken before the connection ends comes again with the next one.
   const takeOne = async (stanza: BinaryNode): Promise<unknown> => {
-    // What is not taken before the connection ends comes again with the next one.
     if (!ws.isOpen) return undefined;
-    const bytes = bytesOf(stanza);
-    if (bytes <= MAX_BYTES || stanza.attrs['category'] === 'peer')
+    if (mayBeTaken(stanza))
       return taking(stanza, () => Promise.all(takers.map((take) => take(asNew(stanza)))));
-    tooLarge(bytes);
+    tooLarge(bytesOf(stanza));
     return sendMessageAck(stanza, NACK_REASONS.UnhandledError);
   };
   const turns = new Turns();
   ws.on(name, (stanza: BinaryNode) => {
-    const taken = waiting.begin(bytesOf(stanza));
-    turns.add(chatOf(stanza), () =>
-      takeOne(stanza)
-        .catch(() => undefined)
-        .finally(taken),
-    );
+    const bytes = bytesOf(stanza);
+    const taken = waiting.begin(bytes);
+    turns.add(chatOf(stanza.attrs), {
+      bytes,
+      read: async () => ws.isOpen && mayBeTaken(stanza) && readAhead(stanza),
+      take: () => takeOne(stanza).finally(taken),
+    });
   });
 }
 
-/** By whichever side it was written. */
-const chatOf = ({ attrs }: BinaryNode): string => jidNormalizedUser(attrs['recipient'] ?? attrs['from']);
-
-type Work = () => Promise<unknown>;
-
-/** One after the other: of each name in order, and of all names in turns. */
-export class Turns {
-  /** By name; the first is the next. */
-  readonly #queues = new Map<string, Work[]>();
-  #running = false;
-
-  /** @param work that never rejects */
-  add(name: string, work: Work): void {
-    const queue = this.#queues.get(name);
-    if (queue) queue.push(work);
-    else this.#queues.set(name, [work]);
-    if (!this.#running) void this.#run();
-  }
-
-  async #run(): Promise<void> {
-    this.#running = true;
-    for (let next = this.#take(); next; next = this.#take()) await next();
-    this.#running = false;
-  }
-
-  #take(): Work | undefined {
-    const [first] = this.#queues;
-    if (!first) return undefined;
-    const [name, queue] = first;
-    this.#queues.delete(name);
-    const work = queue.shift();
-    if (queue.length > 0) this.#queues.set(name, queue);
-    return work;
-  }
-}
+const mayBeTaken = (stanza: BinaryNode): boolean =>
+  bytesOf(stanza) <= MAX_BYTES || stanza.attrs['category'] === 'peer';
 
 /** What came and is not taken. */
 class Waiting {

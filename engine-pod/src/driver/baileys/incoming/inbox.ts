@@ -5,6 +5,7 @@ import type { InboundMessage } from '@gwk/core/protocol/engine';
 import { InternalRefusal } from '@gwk/core/protocol/internal-client';
 import type { Journal, Journalled } from '../signal/journal.js';
 import { Locks } from '../session/locks.js';
+import { chatOf } from './chat.js';
 import { envelopeOf, openEnvelope, openPeer, type Envelope, type Own } from './envelope.js';
 import { readContent } from './content/reading.js';
 import { authorNames, openSealedEdit, sealedEditIn } from './sealed-edits.js';
@@ -43,7 +44,7 @@ export class Inbox {
 
   take(name: string, entry: Journalled): void {
     const work = this.#chats
-      .run(chatOf(entry), () => this.#deliver(entry))
+      .run(chatOf(entry.attrs), () => this.#deliver(entry))
       .then(
         () => this.#options.journal.settle(name),
         (error: unknown) =>
@@ -143,9 +144,4 @@ async function altOf(envelope: Envelope, otherName: InboxOptions['otherName']): 
   if (alt !== null) return alt;
   if (isGroup && fromMe) return null;
   return otherName(isGroup ? from : chat);
-}
-
-/** What has to stay in order: the chat, by whichever side it was written. */
-function chatOf({ attrs }: Journalled): string {
-  return attrs['recipient'] ?? attrs['from'] ?? '';
 }

@@ -35,16 +35,32 @@ export function makeRepository(options: RepositoryOptions): SocketConfig['makeSi
   return ({ creds }, logger, lookUpLids) => {
     const keys = new Operations(options.store);
     const stock = DEFAULT_CONNECTION_CONFIG.makeSignalRepository({ creds, keys }, logger, lookUpLids);
-    return Object.assign(stock, new SafeOperations(options, keys, { ...stock }).overrides());
+    const operations = new SafeOperations(options, keys, { ...stock });
+    const repository = Object.assign(stock, operations.overrides());
+    return Object.assign(repository, { ahead: { ...repository, ...operations.aheadOverrides() } });
   };
 }
 
-type Decrypting = (once: (decrypt: () => Promise<Uint8Array>) => Promise<Uint8Array>) => Promise<Uint8Array>;
+/** The same, for whoever reads messages before Baileys comes to them (see Ahead). */
+export type AheadRepository = Repository & { ahead: Repository };
+
+/** Runs a decryption, which it is given, as one operation. */
+type Decrypting = (decryption: (decrypt: Decrypt) => Promise<Uint8Array>) => Promise<Step<Uint8Array>>;
+type Decrypt = () => Promise<Uint8Array>;
 
 class SafeOperations {
   readonly #options: RepositoryOptions;
   readonly #keys: Operations;
   readonly #stock: Repository;
+  /**
+   * What was read ahead, by its ciphertext; each resolves once it is stored. What could not be read is not tried again
+   * for Baileys: the effort would be the same, and nothing that changes sessions was taken meanwhile.
+   */
+  readonly #read = new WeakMap<Uint8Array, Promise<Uint8Array>>();
+  /** Likewise keys of groups, as often as each came, by the name of what brought them. */
+  readonly #taken = new Map<string, Promise<void>[]>();
+  /** What was decrypted is told in the order in which it was. */
+  #told: Promise<unknown> = Promise.resolve();
 
   constructor(options: RepositoryOptions, keys: Operations, stock: Repository) {
     this.#options = options;
@@ -54,17 +70,9 @@ class SafeOperations {
 
   overrides(): Partial<Repository> {
     return {
-      decryptMessage: (given) =>
-        this.#decrypt(given.jid, given.ciphertext, (once) =>
-          this.#ofPerson(given.jid, () => once(() => this.#stock.decryptMessage(given))),
-        ),
-      decryptGroupMessage: (given) =>
-        this.#decrypt(`${given.group} ${given.authorJid}`, given.msg, (once) =>
-          this.#keys.run([senderKeyOf(given.group, given.authorJid)], () =>
-            once(() => this.#stock.decryptGroupMessage(given)),
-          ),
-        ),
-      processSenderKeyDistributionMessage: (given) => this.#takeSenderKey(given),
+      decryptMessage: (given) => this.#decrypt(given.jid, given.ciphertext, this.#ofSession(given)),
+      decryptGroupMessage: (given) => this.#decrypt(authorIn(given), given.msg, this.#ofGroup(given)),
+      processSenderKeyDistributionMessage: (given) => this.#takeKey(given),
       encryptMessage: async (given) => {
         const step = await this.#stepOfPerson(given.jid, () => this.#stock.encryptMessage(given));
         if (!this.#options.encrypted(step.stored)) await step.stored;
@@ -82,28 +90,85 @@ class SafeOperations {
     };
   }
 
-  /** Whoever writes says of which group the key is: of what is none it is never used, and would only be kept. */
-  async #takeSenderKey(
-    given: Parameters<Repository['processSenderKeyDistributionMessage']>[0],
-  ): Promise<void> {
-    const group = given.item.groupId ?? '';
-    if (!GROUP.test(group)) return;
-    await this.#keys.run([senderKeyOf(group, given.authorJid)], () =>
+  /** They resolve once a message is read and its write is begun, so that the next one can be read meanwhile. */
+  aheadOverrides(): Partial<Repository> {
+    return {
+      decryptMessage: (given) => this.#decryptAhead(given.jid, given.ciphertext, this.#ofSession(given)),
+      decryptGroupMessage: (given) => this.#decryptAhead(authorIn(given), given.msg, this.#ofGroup(given)),
+      processSenderKeyDistributionMessage: async (given) => {
+        if (!isOfGroup(given)) return;
+        const { stored } = await this.#keyStep(given);
+        const name = nameOfKey(given);
+        this.#taken.set(name, [...(this.#taken.get(name) ?? []), stored]);
+      },
+    };
+  }
+
+  #ofSession(given: Parameters<Repository['decryptMessage']>[0]): Decrypting {
+    return (decryption) =>
+      this.#stepOfPerson(given.jid, () => decryption(() => this.#stock.decryptMessage(given)));
+  }
+
+  #ofGroup(given: Parameters<Repository['decryptGroupMessage']>[0]): Decrypting {
+    return (decryption) =>
+      this.#keys.step([senderKeyOf(given.group, given.authorJid)], () =>
+        decryption(() => this.#stock.decryptGroupMessage(given)),
+      );
+  }
+
+  #keyStep(given: GroupKey): Promise<Step<void>> {
+    return this.#keys.step([senderKeyOf(given.item.groupId ?? '', given.authorJid)], () =>
       this.#stock.processSenderKeyDistributionMessage(given),
     );
   }
 
-  /** @param under runs the decryption as one operation */
-  #decrypt(sender: string, ciphertext: Uint8Array, under: Decrypting): Promise<Uint8Array> {
-    const name = nameOfCiphertext(sender, ciphertext);
-    // It cannot be read a second time, and until it is stored nobody may be told that it came.
-    return this.#options.journal.once(name, () => this.#decryptOnce(name, ciphertext, under));
+  /** Once for each message: given again, it would push older keys of the author out. */
+  async #takeKey(given: GroupKey): Promise<void> {
+    if (!isOfGroup(given)) return;
+    const name = nameOfKey(given);
+    const [taken, ...further] = this.#taken.get(name) ?? [];
+    if (further.length > 0) this.#taken.set(name, further);
+    else this.#taken.delete(name);
+    await (taken ?? (await this.#keyStep(given)).stored);
   }
 
-  async #decryptOnce(name: string, ciphertext: Uint8Array, under: Decrypting): Promise<Uint8Array> {
-    const { journal, origins, journalled } = this.#options;
+  #decrypt(sender: string, ciphertext: Uint8Array, under: Decrypting): Promise<Uint8Array> {
+    const read = this.#read.get(ciphertext);
+    return read ?? this.#decryptOnce(nameOfCiphertext(sender, ciphertext), ciphertext, { under });
+  }
+
+  #decryptAhead(sender: string, ciphertext: Uint8Array, under: Decrypting): Promise<Uint8Array> {
+    const name = nameOfCiphertext(sender, ciphertext);
+    let begun!: (plaintext: Uint8Array) => void;
+    const beginning = new Promise<Uint8Array>((resolve) => (begun = resolve));
+    const stored = this.#decryptOnce(name, ciphertext, { under, begun });
+    // Whoever asks for it hears of it.
+    stored.catch(() => undefined);
+    this.#read.set(ciphertext, stored);
+    return Promise.race([beginning, stored]);
+  }
+
+  /**
+   * It cannot be read a second time, and until it is stored nobody may be told that it came.
+   * @param begun told once it is read, and is being stored
+   */
+  #decryptOnce(
+    name: string,
+    ciphertext: Uint8Array,
+    { under, begun }: { under: Decrypting; begun?: (plaintext: Uint8Array) => void },
+  ): Promise<Uint8Array> {
+    return this.#options.journal.once(name, async () => {
+      const { result, stored } = await this.#decryptStep(name, ciphertext, under);
+      begun?.(result);
+      await stored;
+      return result;
+    });
+  }
+
+  async #decryptStep(name: string, ciphertext: Uint8Array, under: Decrypting): Promise<Step<Uint8Array>> {
+    const { journal, origins } = this.#options;
     let fresh: Journalled | undefined;
-    const plaintext = await under(async (decrypt) => {
+    const step = await under(async (decrypt) => {
       const kept = journal.get(name);
       if (kept) return kept.plaintext;
       const decrypted = await decrypt();
@@ -115,12 +180,19 @@ class SafeOperations {
       }
       return decrypted;
     });
-    if (fresh) {
+    return fresh ? { ...step, stored: this.#tell(name, fresh, step.stored) } : step;
+  }
+
+  /** In the order of the calls. */
+  #tell(name: string, entry: Journalled, stored: Promise<void>): Promise<void> {
+    const { journal, journalled } = this.#options;
+    const told = Promise.all([stored, this.#told]).then(() => {
       failpoint('engine.after-journal');
-      journal.keep(name, fresh);
-      journalled(name, fresh);
-    }
-    return plaintext;
+      journal.keep(name, entry);
+      journalled(name, entry);
+    });
+    this.#told = told.catch(() => undefined);
+    return told;
   }
 
   /**
@@ -132,20 +204,21 @@ class SafeOperations {
     const { [user]: devices = [] } = await this.#keys.get('device-list', [user]);
     const moves = movesBetween(from, to, devices);
     if (!moves) return this.#stock.migrateSession(from, to);
-    const found = (await this.#keys.get(
-      'session',
-      moves.flatMap((move) => [move.from, move.to]),
-    )) as unknown as Record<string, StoredRecord | undefined>;
+    const moved = await this.#sessions(moves.map(({ from: at }) => at));
+    const there = moves.filter((move) => moved[move.from]);
+    const into = await this.#sessions(there.map(({ to: at }) => at));
     const changes: Record<string, StoredRecord | null> = {};
-    for (const move of moves) {
-      const moved = found[move.from];
-      if (!moved) continue;
-      changes[move.to] = mergeRecords(found[move.to], moved, Date.now());
+    for (const move of there) {
+      changes[move.to] = mergeRecords(into[move.to], moved[move.from]!, Date.now());
       changes[move.from] = null;
     }
     const migrated = Object.keys(changes).length / 2;
     if (migrated > 0) await this.#keys.change({ session: changes });
     return { migrated, skipped: moves.length - migrated, total: moves.length };
+  }
+
+  async #sessions(names: string[]): Promise<Record<string, StoredRecord | undefined>> {
+    return (await this.#keys.get('session', names)) as unknown as Record<string, StoredRecord | undefined>;
   }
 
   async #ofPerson<T>(jid: string, work: () => Promise<T>): Promise<T> {
@@ -176,5 +249,19 @@ class SafeOperations {
 const GROUP = /^[\d-]{1,60}@g\.us$|^status@broadcast$/;
 
 const personLock = (jid: string): string => `person ${jidDecode(jid)?.user ?? jid}`;
+
+type GroupKey = Parameters<Repository['processSenderKeyDistributionMessage']>[0];
+
+/** Whoever writes says of which group the key is: of what is none it is never used, and would only be kept. */
+const isOfGroup = ({ item }: GroupKey): boolean => GROUP.test(item.groupId ?? '');
+
+const authorIn = ({ group, authorJid }: { group: string; authorJid: string }): string =>
+  `${group} ${authorJid}`;
+
+const nameOfKey = ({ item, authorJid }: GroupKey): string =>
+  nameOfCiphertext(
+    `${item.groupId} ${authorJid}`,
+    item.axolotlSenderKeyDistributionMessage ?? new Uint8Array(),
+  );
 
 const senderKeyOf = (group: string, author: string): string => `sender key ${group} ${author}`;

@@ -1,0 +1,253 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import * as libsignal from 'libsignal';
+import { numberStage, until, type NumberStage } from '../../../testing/number.js';
+
+/** Many messages that come at once: read ahead of Baileys, stored together, and told in order. */
+const CONTACTS = 4;
+const EACH = 4;
+/** Longer than it takes to read them all. */
+const SLOW_MS = 600;
+
+let stage: NumberStage;
+let group: string;
+const contacts: NumberStage['ana'][] = [];
+beforeAll(async () => {
+  stage = await numberStage();
+  const { network, number, phone, ana } = stage;
+  contacts.push(ana);
+  while (contacts.length < CONTACTS)
+    contacts.push(await network.contact(`551190000020${contacts.length}`, { name: 'One of many' }));
+  group = await network.group('Friends', [phone, ...contacts]);
+  for (const contact of contacts) {
+    await contact.writes(`first of ${contact.number}`, { to: phone.number });
+    await number.text(`first of ${contact.number}`);
+    // Contacts who were never answered begin a session with each message.
+    await contact.receives({ id: (await number.sendText(contact.jid, 'welcome')).id });
+  }
+}, 60_000);
+afterEach(() => {
+  stage.number.rows.before = () => undefined;
+});
+afterAll(() => stage?.close());
+
+const told = (beginning: string) =>
+  stage.number.rows.inbound.flatMap(({ text }) => (text?.startsWith(beginning) ? [text] : []));
+const allTold = (texts: readonly string[]) =>
+  until(
+    `all ${texts.length}`,
+    () =>
+      texts.every((text) => stage.number.rows.inbound.some((message) => message.text === text)) || undefined,
+  );
+const requests = async () => (await stage.network.receipts({ type: 'retry' })).length;
+
+/** What contacts write meanwhile comes all at once. */
+async function atOnce<T>(write: () => Promise<T>): Promise<T> {
+  const { network, phone } = stage;
+  await network.holdMail(phone.number);
+  const written = await write();
+  await network.releaseMail(phone.number);
+  return written;
+}
+
+async function allWrite(name: string, to = stage.phone.number): Promise<{ ids: string[]; texts: string[] }> {
+  const [ids, texts]: [string[], string[]] = [[], []];
+  for (let number = 0; number < EACH; number++) {
+    for (const [index, contact] of contacts.entries()) {
+      texts.push(`${name} of ${index}: ${number}`);
+      ids.push(await contact.writes(texts.at(-1)!, { to }));
+    }
+  }
+  return { ids, texts };
+}
+
+/** Session writes wait from here on. */
+function holdWrites(): { asked: () => number; release: () => void } {
+  let release!: () => void;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  let asked = 0;
+  stage.number.rows.before = (what) => {
+    if (what !== 'session') return undefined;
+    asked += 1;
+    return held;
+  };
+  return { asked: () => asked, release };
+}
+
+/** The engine and the network have dealt with all that was under way between them. */
+async function lineIsQuiet(): Promise<void> {
+  const { network, number, ana } = stage;
+  const { seq } = (await network.stanzas({ way: 'in' })).at(-1)!;
+  await number.driver.sendPresence(ana.jid, 'typing');
+  await network.waitStanza({ way: 'in', tag: 'chatstate', after: seq });
+}
+
+test.each([
+  ['contacts', () => stage.phone.number],
+  ['a group', () => group],
+])('messages of %s are stored together, and told in order', async (whose, to) => {
+  const { rows } = stage.number;
+  // Everybody has the key of the group.
+  for (const contact of contacts) await contact.writes(`key of ${whose} ${contact.number}`, { to: to() });
+  for (const contact of contacts) await stage.number.text(`key of ${whose} ${contact.number}`);
+  await stage.phone.hasTakenAll();
+  const before = rows.writes;
+  rows.before = (what) => (what === 'session' ? pause(SLOW_MS) : undefined);
+  const { texts } = await atOnce(() => allWrite(`together, ${whose}`, to()));
+  await allTold(texts);
+  expect(rows.writes - before).toBeLessThanOrEqual(texts.length / 2);
+  expect(told(`together, ${whose}`)).toEqual(texts);
+  expect(await requests()).toBe(0);
+});
+
+test('none is received, to the network, before it is stored; nor told to the API', async () => {
+  const { network, number } = stage;
+  const writes = holdWrites();
+  const { ids, texts } = await atOnce(() => allWrite('unstored'));
+  await until('a write is asked for', () => writes.asked() > 0 || undefined);
+  await lineIsQuiet();
+  for (const id of ids) expect(await network.receipts({ id })).toEqual([]);
+  expect(told('unstored')).toEqual([]);
+  writes.release();
+  await allTold(texts);
+  expect(told('unstored')).toEqual(texts);
+  expect(number.events.at(-1)?.kind).toBe('opened');
+});
+
+test('what was read when the connection ended is told once, in order, and not asked for again', async () => {
+  const { network, number, phone } = stage;
+  const writes = holdWrites();
+  const { texts } = await atOnce(() => allWrite('cut off'));
+  await until('a write is asked for', () => writes.asked() > 0 || undefined);
+  await lineIsQuiet();
+  number.events.length = 0;
+  await network.cut(phone.number);
+  await number.happens('closed');
+  number.connect();
+  writes.release();
+  await allTold(texts);
+  await phone.hasTakenAll();
+  expect(told('cut off')).toEqual(texts);
+  expect(await requests()).toBe(0);
+});
+
+test('what was read when the engine died comes to the next one, once and in order', async () => {
+  const { number, phone } = stage;
+  let writes = 0;
+  number.rows.before = (what) => {
+    // Dead with its first messages stored, and none of them told.
+    if (what === 'inbound') return new Promise(() => undefined);
+    writes += what === 'session' ? 1 : 0;
+    return writes > 2 ? new Promise(() => undefined) : undefined;
+  };
+  const { texts } = await atOnce(() => allWrite('died'));
+  await until('the third write', () => writes > 2 || undefined);
+  number.rows.before = () => undefined;
+  await number.replace();
+  await allTold(texts);
+  await phone.hasTakenAll();
+  expect(told('died')).toEqual(texts);
+  expect(await requests()).toBe(0);
+});
+
+test('the keys of a group that come among its messages are there for those behind them', async () => {
+  const { network, number, phone } = stage;
+  const fresh = await network.group('New', [phone, ...contacts]);
+  const { texts } = await atOnce(() => allWrite('new group', fresh));
+  await allTold(texts);
+  await phone.hasTakenAll();
+  expect(told('new group')).toEqual(texts);
+  expect(await requests()).toBe(0);
+  const [contact] = contacts;
+  await contact!.writes('later in the group', { to: fresh });
+  await number.text('later in the group');
+});
+
+test('what the owner writes on the phone keeps its place among what the contact writes', async () => {
+  const { ana, phone } = stage;
+  const texts = Array.from({ length: 12 }, (_, n) => `in turns ${n}`);
+  await atOnce(async () => {
+    for (const [n, text] of texts.entries())
+      await (n % 2 ? phone.writesOnPhone(ana.number, text) : ana.writes(text, { to: phone.number }));
+  });
+  await allTold(texts);
+  expect(told('in turns')).toEqual(texts);
+});
+
+test('one that cannot be read at first holds up none of the others, and comes too', async () => {
+  const { ana, phone } = stage;
+  const before = await requests();
+  const texts = await atOnce(async () => {
+    await ana.writes('garbled, then well', { to: phone.number, options: { garbled: 1 } });
+    return (await allWrite('around it')).texts;
+  });
+  await allTold([...texts, 'garbled, then well']);
+  expect(told('around it')).toEqual(texts);
+  expect(await requests()).toBe(before + 1);
+});
+
+interface Cipher {
+  doDecryptWhisperMessage: (...given: unknown[]) => Promise<unknown>;
+}
+
+test('one that cannot be read is tried once, so it counts once as effort', async () => {
+  const { ana, number, phone } = stage;
+  const cipher = libsignal.SessionCipher.prototype as unknown as Cipher;
+  const stock = cipher.doDecryptWhisperMessage;
+  let inVain = 0;
+  cipher.doDecryptWhisperMessage = async function (...given) {
+    return stock.apply(this, given).catch((error: unknown) => {
+      inVain += 1;
+      throw error;
+    });
+  };
+  try {
+    await ana.writes('tried once', { to: phone.number, options: { garbled: 1 } });
+    await number.text('tried once');
+    expect(inVain).toBe(1);
+  } finally {
+    cipher.doDecryptWhisperMessage = stock;
+  }
+});
+
+test('a contact who is known by phone, and comes with a hidden id among others, is read at once', async () => {
+  const { network, number, phone } = stage;
+  const bia = await network.contact('5511900000300', { name: 'Bia' });
+  const byPhone = { to: phone.number, options: { addressing: 'pn' } } as const;
+  const texts = Array.from({ length: 8 }, (_, n) => `by two names ${n}`);
+  await atOnce(async () => {
+    for (const [n, text] of texts.entries())
+      await bia.writes(text, n < 4 ? byPhone : { to: phone.number, options: { addressing: 'lid' } });
+  });
+  await allTold(texts);
+  expect(told('by two names')).toEqual(texts);
+  await bia.receives({ id: (await number.sendText(bia.jid, 'to both names')).id });
+});
+
+test('what a contact writes by two names is told in order, be the first of it slow to be told', async () => {
+  const { network, number, phone } = stage;
+  const eva = await network.contact('5511900000301', { name: 'Eva' });
+  await eva.writes('by phone first', { to: phone.number, options: { addressing: 'pn' } });
+  await number.text('by phone first');
+  let release!: () => void;
+  const slow = new Promise<void>((resolve) => (release = resolve));
+  let asked = 0;
+  number.rows.before = (what) => {
+    if (what !== 'inbound') return undefined;
+    asked += 1;
+    return asked === 1 ? slow : undefined;
+  };
+  const texts = ['slow, by phone', 'by hidden id', 'by phone again'];
+  await atOnce(async () => {
+    for (const [n, text] of texts.entries())
+      await eva.writes(text, { to: phone.number, options: { addressing: n === 1 ? 'lid' : 'pn' } });
+  });
+  // Of another contact: told beside the slow one, so all of them are read.
+  const [contact] = contacts;
+  await contact!.writes('beside the slow one', { to: phone.number });
+  await number.text('beside the slow one');
+  release();
+  await allTold(texts);
+  expect(number.rows.inbound.flatMap(({ text }) => (texts.includes(text ?? '') ? [text] : []))).toEqual(
+    texts,
+  );
+});
