@@ -72,6 +72,24 @@ describe('what waits', () => {
     expect(got.every(({ upsert }) => upsert === 'append')).toBe(true);
   });
 
+  it('because the network holds it arrives once it is released, in order, and as new', async () => {
+    const { network, ana, phone } = stage;
+    const eva = await network.contact('5511900000008');
+    await network.holdMail(phone.number);
+    const texts = Array.from({ length: 20 }, (_, position) => `held ${position}`);
+    for (const text of texts) await ana.writes(text, { to: phone.number });
+    // Not to Ana: Baileys would begin a session with her, and stock libsignal spoils it with what waits of the one before.
+    const { id } = await client.send(eva.jid, { text: 'meanwhile' });
+    await eva.receives({ id });
+    const held = () => client.messages.filter((message) => client.text(message)?.startsWith('held'));
+    expect(held()).toEqual([]);
+    await network.releaseMail(phone.number);
+    await phone.hasTakenAll();
+    const got = await until(() => (held().length < texts.length ? undefined : held()), 'all of them');
+    expect(got.map((message) => client.text(message))).toEqual(texts);
+    expect(got.every(({ upsert }) => upsert === 'notify')).toBe(true);
+  });
+
   it('comes again until the client has said that it took it', async () => {
     const { network, ana, phone } = stage;
     await network.line(phone.number, { frozen: true });

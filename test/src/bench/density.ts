@@ -1,14 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { pause } from '../harness/wait.js';
 import { BareNumbers } from './density/bare.js';
 import { GatewayNumbers } from './density/gateway.js';
 import { Gowa } from './density/gowa.js';
 import type { Subject } from './density/subject.js';
-import { NetworkProcess } from './engine/network.js';
 import { Sampler } from './shared/sampler.js';
 import type { BenchServers } from './shared/servers.js';
+import { onStage } from './shared/stage.js';
 import { progress, setting, settings, Table } from './shared/table.js';
 import { memoryOfAll, processorSeconds, type Memory } from './shared/usage.js';
 
@@ -33,27 +30,18 @@ interface Round {
 }
 
 async function main(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'gwk-bench-'));
-  const opened: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
-  try {
-    const network = await NetworkProcess.start(folder);
-    opened.push(() => network.stop());
-    const subjects: Subject[] = [];
-    const add = (subject: Subject) => {
-      subjects.push(subject);
-      opened.push(() => subject.stop());
-    };
-    const gateway = await GatewayNumbers.open(network);
-    add(gateway);
-    add(new BareNumbers(network));
+  await onStage(async (stage) => {
+    const network = await stage.network();
+    const gateway = new GatewayNumbers(await stage.numbers(network));
+    const bare = stage.closing(new BareNumbers(network), (numbers) => numbers.stop());
+    const subjects: Subject[] = [gateway, bare];
     const program = process.env['PEER'];
-    if (program) for (const apart of [false, true]) add(new Gowa(network, { program, apart }));
+    for (const apart of program ? [false, true] : [])
+      subjects.push(stage.closing(new Gowa(network, { program: program!, apart }), (peer) => peer.stop()));
     for (const count of NUMBERS) await measure(subjects, count, gateway.servers);
     await network.checked();
     if (!program) console.log('\nno peer: PEER=/path/to/gowa (docs/performance.md)');
-  } finally {
-    for (const undo of opened.reverse()) await undo();
-  }
+  });
 }
 
 async function measure(subjects: Subject[], count: number, servers: BenchServers): Promise<void> {

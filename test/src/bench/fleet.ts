@@ -1,11 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { pause, until } from '../harness/wait.js';
-import { NetworkProcess } from './engine/network.js';
-import { Numbers } from './shared/numbers.js';
+import type { Numbers } from './shared/numbers.js';
 import { Sampler, type Asked } from './shared/sampler.js';
-import { startBenchServers, type BenchServers } from './shared/servers.js';
+import type { BenchServers } from './shared/servers.js';
+import { onNetwork, type OnNetwork } from './shared/stage.js';
 import { progress, setting, Table } from './shared/table.js';
 import { memoryOfAll } from './shared/usage.js';
 
@@ -29,33 +26,21 @@ interface Round extends Asked {
   allSeconds: number;
 }
 
-async function main(): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'gwk-bench-'));
-  const opened: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
-  try {
-    const network = await NetworkProcess.start(folder);
-    opened.push(() => network.stop());
-    const servers = await startBenchServers();
-    opened.push(() => servers.stop());
-    const numbers = await Numbers.open(network, { stores: servers.stores });
-    opened.push(() => numbers.close());
-    progress(`linking ${NUMBERS} numbers`);
-    await numbers.grow(NUMBERS);
-    const killed: Round[] = [];
-    const away: Round[] = [];
-    for (let round = 0; round < ROUNDS; round++) {
-      progress(`round ${round + 1} of ${ROUNDS}`);
-      await pause(REST_SECONDS * 1000);
-      killed.push(await measure(servers, numbers, () => killAll(numbers)));
-      await pause(REST_SECONDS * 1000);
-      away.push(await measure(servers, numbers, () => outage(numbers)));
-    }
+async function main({ numbers, servers }: OnNetwork): Promise<void> {
+  progress(`linking ${NUMBERS} numbers`);
+  await numbers.grow(NUMBERS);
+  const killed: Round[] = [];
+  const away: Round[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    progress(`round ${round + 1} of ${ROUNDS}`);
     await pause(REST_SECONDS * 1000);
-    print(killed, away, numbers, servers);
-    await checkNobodyIsOut(numbers);
-  } finally {
-    for (const undo of opened.reverse()) await undo();
+    killed.push(await measure(servers, numbers, () => killAll(numbers)));
+    await pause(REST_SECONDS * 1000);
+    away.push(await measure(servers, numbers, () => outage(numbers)));
   }
+  await pause(REST_SECONDS * 1000);
+  print(killed, away, numbers, servers);
+  await checkNobodyIsOut(numbers);
 }
 
 /** @param fell resolves once all have fallen and may come back */
@@ -148,4 +133,4 @@ async function checkNobodyIsOut(numbers: Numbers): Promise<void> {
   );
 }
 
-await main();
+await onNetwork(main);

@@ -1,5 +1,5 @@
 import { until } from '../harness/wait.js';
-import { processorTimes } from './accept/processor.js';
+import { costsBetween, lookAtCosts, type Costs } from './flow/costs.js';
 import { setStage, type Stage } from './flow/stage.js';
 import type { Paced, PaceOrder } from './shared/pace-program.js';
 import { percentile, progress, setting, Table } from './shared/table.js';
@@ -10,7 +10,7 @@ import { percentile, progress, setting, Table } from './shared/table.js';
  * up by half and then between; the highest good one is held for as long as it is told, and less where that fails.
  *
  * `ENGINES`, `CONVERSATIONS` (of an engine), `HOLD` and `PROBE` in seconds, `START` the first rate; `RATE` holds that
- * rate and looks for none.
+ * rate and looks for none. `PROFILE` and `PROFILE_ENGINES` name folders for profiles of the API, and of the engines.
  */
 const ENGINES = setting('ENGINES', 50);
 const CONVERSATIONS = setting('CONVERSATIONS', 20);
@@ -23,7 +23,7 @@ const UP = 1.5;
 /** Between two rates so close there is nothing to find. */
 const FINE = 1.1;
 const DOWN = 0.9;
-const WARM_UP = { perSecond: 100, seconds: 5 };
+const WARM_UP = { perSecond: RATE > 0 ? Math.min(RATE, 100) : 100, seconds: 5 };
 const LIMIT_MS = 600_000;
 
 interface Round {
@@ -32,15 +32,16 @@ interface Round {
   p50: number;
   p99: number;
   accept99: number;
-  /** Cores that each part took. */
-  cores: Map<string, number>;
+  /** From the first post to the last, and what was done in that time. */
+  span: number;
+  costs: Costs;
 }
 
-const profile = process.env['PROFILE'];
 const stage = await setStage({
   engines: ENGINES,
   conversations: CONVERSATIONS,
-  nodeOptions: profile ? `--cpu-prof --cpu-prof-dir=${profile}` : '',
+  nodeOptions: profileInto(process.env['PROFILE']),
+  engineOptions: profileInto(process.env['PROFILE_ENGINES']),
 });
 let accepted = 0;
 let runs = 0;
@@ -48,6 +49,10 @@ try {
   await measure();
 } finally {
   await stage.stop();
+}
+
+function profileInto(folder: string | undefined): string {
+  return folder ? `--cpu-prof --cpu-prof-dir=${folder}` : '';
 }
 
 async function measure(): Promise<void> {
@@ -86,24 +91,17 @@ function isGood(round: Round): boolean {
 }
 
 async function run(
-  { servers, gateway, load, db }: Stage,
+  { load, db }: Stage,
   { perSecond, seconds }: { perSecond: number; seconds: number },
 ): Promise<Round> {
-  const roots = {
-    api: gateway.apis[0]!.pid,
-    worker: gateway.workers[0]!.pid,
-    'operator and engines': gateway.operator.pid,
-    postgres: servers.postgres.process?.pid,
-    redis: servers.redis.process?.pid,
-  };
   progress(`${perSecond.toFixed(0)} messages/s for ${seconds} s`);
-  const before = processorTimes(roots);
+  const before = await lookAtCosts(stage);
   const order: PaceOrder = { perSecond, seconds, name: `run ${++runs}` };
   const began = Date.now();
   const paced = await load.ask<Paced>(order);
   accepted += checkAccepted(paced);
   const span = (Date.now() - began) / 1000;
-  const after = processorTimes(roots);
+  const after = await lookAtCosts(stage);
   await until(async () => (await db.outboxEntry.findFirst()) === null, {
     what: 'all have left',
     timeoutMs: LIMIT_MS,
@@ -119,7 +117,8 @@ async function run(
     p50: percentile(times, 0.5),
     p99: percentile(times, 0.99),
     accept99: paced.p99,
-    cores: new Map([...after].map(([part, used]) => [part, (used - before.get(part)!) / 1e6 / span])),
+    span,
+    costs: costsBetween(before, after),
   };
 }
 
@@ -134,7 +133,8 @@ function checkAccepted({ posted, statuses }: Paced): number {
 }
 
 function print(tried: Round[], held: Round): void {
-  const columns = ['held s', 'messages', 'p50 ms', 'p99 ms', '202 p99 ms', ...held.cores.keys()];
+  const parts = [...held.costs.processor.keys()];
+  const columns = ['held s', 'messages', 'p50 ms', 'p99 ms', '202 p99 ms', ...parts];
   const table = new Table(
     `accepted to sent over ${ENGINES} sandbox engines; columns of programs are cores that they took`,
     columns,
@@ -144,15 +144,28 @@ function print(tried: Round[], held: Round): void {
       seconds,
       round.sent,
       ...[round.p50, round.p99, round.accept99].map((ms) => ms.toFixed(0)),
-      ...[...round.cores.values()].map((cores) => cores.toFixed(2)),
+      ...[...round.costs.processor.values()].map((used) => (used / 1e6 / round.span).toFixed(2)),
     ]);
   for (const round of tried)
     row(round, round.sent > 1.5 * PROBE_SECONDS * round.perSecond ? HOLD_SECONDS : PROBE_SECONDS);
   row(held, HOLD_SECONDS);
   table.print();
+  printCosts(held);
   console.log(
     `\nheld: ${held.perSecond.toFixed(0)} messages/s, p99 ${held.p99.toFixed(0)} ms (goal 500/s, 250 ms)`,
   );
+}
+
+function printCosts({ perSecond, span, costs }: Round): void {
+  const messages = perSecond * span;
+  const times = new Table(`processor of a message at ${perSecond.toFixed(0)} messages/s`, ['ms']);
+  for (const [part, used] of costs.processor) times.row(part, [(used / 1e3 / messages).toFixed(2)]);
+  times.print();
+  const counts = new Table('calls of the internal port by route, and what it asks of the stores', [
+    'of a message',
+  ]);
+  for (const [what, count] of costs.counts) if (count > 0) counts.row(what, [(count / messages).toFixed(2)]);
+  counts.print();
 }
 
 /** None lost, none twice: what was accepted has been sent, and has reached the network once. */

@@ -1,12 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { openDatabase } from '@gwk/api/database';
 import { phoneOf } from '../harness/traffic.js';
 import { until } from '../harness/wait.js';
-import { NetworkProcess } from './engine/network.js';
+import type { NetworkProcess } from './engine/network.js';
 import { Numbers } from './shared/numbers.js';
-import { startBenchServers } from './shared/servers.js';
+import { onNetwork } from './shared/stage.js';
 import { progress, setting, settings, Table } from './shared/table.js';
 import { memoryOf, processorSeconds } from './shared/usage.js';
 
@@ -48,26 +44,13 @@ async function main(): Promise<void> {
   table.print();
 }
 
-async function round(strangers: number): Promise<Round> {
-  const folder = mkdtempSync(join(tmpdir(), 'gwk-bench-'));
-  const opened: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
-  try {
-    const network = await NetworkProcess.start(folder);
-    opened.push(() => network.stop());
-    const servers = await startBenchServers();
-    opened.push(() => servers.stop());
-    const numbers = await Numbers.open(network, { stores: servers.stores });
-    opened.push(() => numbers.close());
-    const db = openDatabase({ url: numbers.gateway.settings.databaseUrl, poolSize: 2, program: 'bench' });
-    opened.push(() => db.$disconnect());
+const round = (strangers: number): Promise<Round> =>
+  onNetwork(async ({ network, numbers, db }) => {
     await numbers.grow(1);
     await network.contacts(strangers + 1);
     const received = () => db.message.count({ where: { direction: 'inbound' } });
-    return await flood({ network, pid: numbers.enginePids()[0]!, received, strangers });
-  } finally {
-    for (const undo of opened.reverse()) await undo();
-  }
-}
+    return flood({ network, pid: numbers.enginePids()[0]!, received, strangers });
+  });
 
 interface Flooded {
   network: NetworkProcess;

@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os';
 import { ENOUGH, KINDS, listAll, sendToPeople } from './growth/lists.js';
 import { openSubject, query, type Subject } from './growth/subject.js';
 import { benchSettings } from './shared/settings.js';
@@ -12,13 +13,15 @@ import { progress, setting, settings, Table } from './shared/table.js';
  * of its first day).
  *
  * `MESSAGES=0,1000000` (10000000 takes long to fill), `ROUNDS`, `SECONDS` of a round, `CONNECTIONS`, `LISTS` of each
- * kind and round.
+ * kind and round, `SHARED_BUFFERS` of Postgres in MB (a quarter of the memory, as docs/operate.md says; less, and pages
+ * of old messages come from the system's cache, which no empty database needs).
  */
 const MESSAGES = settings('MESSAGES', [0, 1_000_000]);
 const ROUNDS = setting('ROUNDS', 5);
 const SECONDS = setting('SECONDS', 6);
 const CONNECTIONS = setting('CONNECTIONS', 16);
 const LISTS = setting('LISTS', 100);
+const SHARED_BUFFERS = setting('SHARED_BUFFERS', Math.round(totalmem() / 4 / 1_048_576));
 const WARM_UP_SECONDS = setting('WARM_UP', 8);
 const WARM_UP_LIMIT_MS = 120_000;
 /** Of each kind: each connection has then planned each statement. */
@@ -34,7 +37,7 @@ interface Round {
 const accepted = new Map<Subject, number>();
 
 async function main(): Promise<void> {
-  const servers = await startBenchServers();
+  const servers = await startBenchServers(SHARED_BUFFERS);
   const subjects: Subject[] = [];
   try {
     const shared = await benchSettings(servers);
@@ -93,7 +96,9 @@ async function warmUp(subjects: readonly Subject[]): Promise<void> {
 
 function print(subjects: Subject[], rounds: Map<Subject, Round[]>): void {
   const [empty] = subjects;
-  const table = new Table(`${ROUNDS} rounds of ${SECONDS} s for each database, ${CONNECTIONS} connections`);
+  const table = new Table(
+    `${ROUNDS} rounds of ${SECONDS} s for each database, ${CONNECTIONS} connections, shared_buffers ${SHARED_BUFFERS} MB`,
+  );
   const rows: [string, (round: Round) => number, number][] = [
     ['accepted/s', (round) => round.perSecond, 0],
     ['202 after, p50 ms', (round) => round.p50, 1],

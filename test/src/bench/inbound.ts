@@ -1,26 +1,20 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { openDatabase } from '@gwk/api/database';
-import { phoneOf } from '../harness/traffic.js';
-import { until } from '../harness/wait.js';
-import { NetworkProcess } from './engine/network.js';
+import { BusyNumber } from './inbound/number.js';
 import { openTier, textFrom, type Tier } from './inbound/tier.js';
-import { Numbers } from './shared/numbers.js';
-import { startBenchServers } from './shared/servers.js';
+import { processorTimes } from './accept/processor.js';
+import { onNetwork, onStage } from './shared/stage.js';
 import { progress, setting, Table } from './shared/table.js';
-import { memoryOf, processorSeconds } from './shared/usage.js';
+import { memoryOf } from './shared/usage.js';
 
 /**
- * `make bench-inbound`: messages received a second. By one engine of a whole gateway, which contacts of the simulated
- * network write to as fast as they can; and by one `gwk api`, told by many engines that do nothing else. After each
- * round the memory of the engine, and of the API.
+ * `make bench-inbound`: messages received a second. By one engine of a whole gateway, to which contacts of the simulated
+ * network have written: their messages are encrypted before, and come all at once. And by one `gwk api`, told by many
+ * engines that do nothing else. With each round the memory of the engine and of the API.
  *
  * `MESSAGES` of a round of the engine, `CONTACTS`; `ENGINES`, `GROUP` (messages of one call) and `SECONDS` of a round of
- * the API; `ROUNDS`.
+ * the API; `ROUNDS`; `PART=engine` or `PART=api` alone; `PROFILE=folder` writes processor profiles of engine and API.
  */
 const ROUNDS = setting('ROUNDS', 5);
-const MESSAGES = setting('MESSAGES', 3_000);
+const MESSAGES = setting('MESSAGES', 2_000);
 const CONTACTS = setting('CONTACTS', 30);
 const ENGINES = setting('ENGINES', 50);
 const GROUP = setting('GROUP', 5);
@@ -28,19 +22,21 @@ const SECONDS = setting('SECONDS', 6);
 const PEOPLE = setting('PEOPLE', 2_000);
 const LIMIT_MS = 300_000;
 
+const profile = process.env['PROFILE'];
+const nodeOptions = profile ? `--cpu-prof --cpu-prof-dir=${profile}` : '';
+
 interface Round {
   perSecond: number;
-  /** MB of memory afterwards. */
-  resident: number;
-  /** Microseconds of processor for each message. */
-  processor: number;
-  /** The same of the network, where there is one. */
-  network?: number;
+  /** Microseconds of processor for each message, by part. */
+  processor: Map<string, number>;
+  /** MB of memory afterwards, by part. */
+  resident: Map<string, number>;
 }
 
 async function main(): Promise<void> {
-  const engine = await engineRounds();
-  const tier = await tierRounds();
+  const part = process.env['PART'];
+  const engine = part === 'api' ? [] : await engineRounds();
+  const tier = part === 'engine' ? [] : await tierRounds();
   const table = new Table(
     `received: one engine with ${CONTACTS} contacts, ${MESSAGES} messages a round; ` +
       `one API with ${ENGINES} engines, ${GROUP} messages a call, ${SECONDS} s a round; ${ROUNDS} rounds after one more`,
@@ -48,100 +44,110 @@ async function main(): Promise<void> {
   section(table, 'one engine', engine);
   section(table, 'one API', tier);
   table.print();
+  const memory = new Table(
+    'resident at the end of each round, MB; round 0 warms up, growth is from round 1 to the last',
+    [...Array.from({ length: ROUNDS + 1 }, (_, round) => `round ${round}`), 'growth'],
+  );
+  memoryRows(memory, 'one engine', engine);
+  memoryRows(memory, 'one API', tier);
+  memory.print();
 }
 
-function section(table: Table, name: string, [first, ...rounds]: Round[]): void {
-  const row = (label: string, pick: (round: Round) => number, digits = 0) =>
-    table.rounds(`${name}: ${label}`, rounds.map(pick), digits);
-  row('messages/s', (r) => r.perSecond);
-  row('us of processor a message', (r) => r.processor);
-  if (first!.network !== undefined) row('us of processor a message, of the network', (r) => r.network!);
-  row('resident, MB', (r) => r.resident, 1);
-  const last = rounds.at(-1)!;
-  table.row(`${name}: growth from the first round to the last, MB`, [
-    (last.resident - rounds[0]!.resident).toFixed(1),
-  ]);
-}
-
-async function engineRounds(): Promise<Round[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'gwk-bench-'));
-  const opened: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
-  try {
-    const network = await NetworkProcess.start(folder);
-    opened.push(() => network.stop());
-    const servers = await startBenchServers();
-    opened.push(() => servers.stop());
-    const numbers = await Numbers.open(network, { stores: servers.stores });
-    opened.push(() => numbers.close());
-    const db = openDatabase({ url: numbers.gateway.settings.databaseUrl, poolSize: 2, program: 'bench' });
-    opened.push(() => db.$disconnect());
-    await numbers.grow(1);
-    await network.contacts(CONTACTS);
-    const received = () => db.message.count({ where: { direction: 'inbound' } });
-    const rounds: Round[] = [];
-    for (let round = 0; round <= ROUNDS; round++) {
-      progress(`one engine, round ${round}`);
-      const pids = [numbers.enginePids()[0]!, network.program.pid!];
-      const before = pids.map((pid) => processorSeconds([pid]));
-      const from = await received();
-      const began = performance.now();
-      await writeAll(network, `round ${round}`);
-      await until(async () => (await received()) - from >= MESSAGES, {
-        what: 'all are received',
-        timeoutMs: LIMIT_MS,
-        everyMs: 25,
-      });
-      const seconds = (performance.now() - began) / 1000;
-      const [engine, net] = pids.map((pid, i) => ((processorSeconds([pid]) - before[i]!) * 1e6) / MESSAGES);
-      const { resident } = memoryOf(pids[0]!);
-      rounds.push({ perSecond: MESSAGES / seconds, resident, processor: engine!, network: net! });
-    }
-    const expected = (ROUNDS + 1) * MESSAGES;
-    const events = await db.event.count({ where: { type: 'message.received' } });
-    checkSum('one engine', [expected, await received(), events]);
-    await network.checked();
-    return rounds;
-  } finally {
-    for (const undo of opened.reverse()) await undo();
+function section(table: Table, name: string, all: readonly Round[]): void {
+  // The first one warms up.
+  const rounds = all.slice(1);
+  const [first] = rounds;
+  if (!first) return;
+  table.rounds(
+    `${name}: messages/s`,
+    rounds.map(({ perSecond }) => perSecond),
+  );
+  for (const part of first.processor.keys()) {
+    const values = rounds.map(({ processor }) => processor.get(part)!);
+    table.rounds(`${name}: us of processor a message, ${part}`, values);
   }
 }
 
-/** Each contact writes one message after the other. */
-async function writeAll(network: NetworkProcess, name: string): Promise<void> {
-  const to = Numbers.phoneOf(0);
-  const each = async (index: number): Promise<void> => {
-    const contact = await network.client.contact(phoneOf(index));
-    for (let number = index; number < MESSAGES; number += CONTACTS)
-      await contact.writes(`${name} ${number}`, { to });
-  };
-  await Promise.all(Array.from({ length: CONTACTS }, (_, index) => each(index)));
+/** Whoever reads it sees whether it is flat: round after round the same is received. */
+function memoryRows(table: Table, name: string, rounds: readonly Round[]): void {
+  for (const part of rounds[0]?.resident.keys() ?? []) {
+    const values = rounds.map(({ resident }) => resident.get(part)!);
+    const growth = values.at(-1)! - (values[1] ?? values[0]!);
+    table.row(
+      `${name}: ${part}`,
+      [...values, growth].map((value) => value.toFixed(1)),
+    );
+  }
 }
 
-async function tierRounds(): Promise<Round[]> {
-  const servers = await startBenchServers();
-  let tier: Tier | undefined;
-  try {
-    tier = await openTier(servers, ENGINES);
+type Pids = Record<string, number | undefined>;
+
+/** @param resident whose memory is told */
+async function timed(pids: Pids, resident: readonly string[], work: () => Promise<number>): Promise<Round> {
+  const before = processorTimes(pids);
+  const began = performance.now();
+  const count = await work();
+  const seconds = (performance.now() - began) / 1000;
+  const after = processorTimes(pids);
+  return {
+    perSecond: count / seconds,
+    processor: new Map([...after].map(([name, time]) => [name, (time - (before.get(name) ?? 0)) / count])),
+    resident: new Map(resident.map((name) => [name, memoryOf(pids[name]!).resident])),
+  };
+}
+
+function engineRounds(): Promise<Round[]> {
+  // The operator passes them on to its engine.
+  const node = { NODE_OPTIONS: nodeOptions };
+  const settings = profile ? { operator: node, api: node } : {};
+  return onNetwork(async (opened) => {
+    const number = await BusyNumber.open(opened, CONTACTS);
+    const rounds: Round[] = [];
+    for (let round = 0; round <= ROUNDS; round++) {
+      progress(`one engine, round ${round}`);
+      rounds.push(await engineRound(number, round));
+      if (round === 0) await number.answerAll();
+    }
+    const { db, network } = opened;
+    const count = await db.message.count({ where: { direction: 'inbound' } });
+    const events = await db.event.count({ where: { type: 'message.received' } });
+    checkSum('one engine', [(ROUNDS + 1) * MESSAGES, count, events]);
+    await network.checked();
+    return rounds;
+  }, settings);
+}
+
+async function engineRound(number: BusyNumber, round: number): Promise<Round> {
+  await number.write(`round ${round}`, MESSAGES);
+  return timed(number.pids, ['engine', 'api'], async () => {
+    await number.release();
+    await number.hasReceived((round + 1) * MESSAGES, LIMIT_MS);
+    return MESSAGES;
+  });
+}
+
+function tierRounds(): Promise<Round[]> {
+  return onStage(async (stage) => {
+    const servers = await stage.servers();
+    const tier = stage.closing(await openTier(servers, ENGINES, nodeOptions), (one) => one.stop());
     const { db, program } = tier;
     const rounds: Round[] = [];
+    const pids = { api: program.pid, postgres: servers.postgres.process?.pid };
     let told = 0;
     for (let round = 0; round <= ROUNDS; round++) {
       progress(`one API, round ${round}`);
-      const before = processorSeconds([program.pid!]);
-      const began = performance.now();
-      const count = await tellAll(tier, began + SECONDS * 1000);
-      const seconds = (performance.now() - began) / 1000;
-      const processor = ((processorSeconds([program.pid!]) - before) * 1e6) / count;
-      told += count;
-      rounds.push({ perSecond: count / seconds, processor, ...memoryOf(program.pid!) });
+      rounds.push(
+        await timed(pids, ['api'], async () => {
+          const count = await tellAll(tier, performance.now() + SECONDS * 1000);
+          told += count;
+          return count;
+        }),
+      );
     }
     const events = await db.event.count({ where: { type: 'message.received' } });
     checkSum('one API', [told, await db.message.count({ where: { direction: 'inbound' } }), events]);
     return rounds;
-  } finally {
-    await tier?.stop();
-    await servers.stop();
-  }
+  });
 }
 
 /** Each engine has one call under way, as engines do. @returns how many messages they told */

@@ -26,8 +26,8 @@ export interface PortWorld {
   addEngine(values?: Record<string, unknown>): Promise<TestEngine>;
   /** Another pod for an instance that is there. */
   addPod(instanceId: string, pod?: string): Promise<TestEngine>;
-  /** A client of the engine routes with any token. */
-  clientWith(token: string): EngineClient;
+  /** A client of the engine routes with any token; of a replica, where its address is given. */
+  clientWith(token: string, baseUrl?: string): EngineClient;
   /** One more replica of the port, on the same database. */
   addReplica(config?: Partial<InternalConfig>): Promise<string>;
   close(): Promise<void>;
@@ -81,8 +81,8 @@ export async function createPortWorld(options: PortOptions = {}): Promise<PortWo
     url,
     operator,
     addReplica,
-    clientWith(token) {
-      const client = new EngineClient({ baseUrl: url, token, timeoutMs: 10_000 });
+    clientWith(token, baseUrl = url) {
+      const client = new EngineClient({ baseUrl, token, timeoutMs: 10_000 });
       engines.push(client);
       return client;
     },
@@ -109,6 +109,15 @@ export async function createPortWorld(options: PortOptions = {}): Promise<PortWo
     },
   };
   return port;
+}
+
+/** The same engine, under its lease, as one more replica meets it. */
+export async function atReplica(
+  port: PortWorld,
+  { instanceId, pod, token, lease }: TestEngine,
+): Promise<TestEngine> {
+  const client = port.clientWith(token, await port.addReplica());
+  return new TestEngine(client, instanceId, pod, token).with(lease);
 }
 
 async function closeReplica(replica: { listener: InternalListener; database: Database }): Promise<void> {

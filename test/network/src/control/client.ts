@@ -71,6 +71,8 @@ export class NetworkClient {
   lift = (number: string) => this.call('lift', { number });
   restrict = (number: string, how: { minutes: number }) => this.call('restrict', { number, ...how });
   line = (number: string, faults: Partial<LineFaults> = {}) => this.call('line', { number, ...faults });
+  holdMail = (number: string) => this.call('mail', { number, held: true });
+  releaseMail = (number: string) => this.call('mail', { number, held: false });
   rule = (rule: Rule) => this.call('rule', rule);
   clearRules = () => this.call('clearRules', undefined);
   cut = (number: string) => this.call('cut', { number });

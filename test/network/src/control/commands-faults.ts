@@ -1,5 +1,6 @@
 import type { Rule } from '../faults/faults.js';
 import type { Network } from '../network.js';
+import { holdMail, releaseMail } from '../post/mail.js';
 import { cutOff } from '../session/login.js';
 import { liftRestriction, restrict } from '../session/restriction.js';
 import { streamError } from '../session/stream-errors.js';
@@ -14,6 +15,12 @@ export const faultCommands = {
   /** Latency, loss, or a line that swallows everything; of one number, or of all (`*`). No faults: a good line. */
   line: ({ world }: Network, { number, ...faults }: { number: string } & Partial<LineFaults>) => {
     world.faults.setLine(number, Object.keys(faults).length === 0 ? undefined : faults);
+    return {};
+  },
+
+  /** What comes for a number is kept, and released at once. */
+  mail: ({ world }: Network, { number, held }: { number: string; held: boolean }) => {
+    (held ? holdMail : releaseMail)(world.people.need(number));
     return {};
   },
 

@@ -79,6 +79,8 @@ export class Account {
   /** Messages of the past, which the phone tells to a device that it links. */
   readonly remembers: Remembered[] = [];
   manners: Manners = { ...GOOD_MANNERS };
+  /** The network keeps what comes for its companions, as it does while they are away. */
+  mailHeld = false;
   nextDevice = 1;
 
   constructor(

@@ -1,4 +1,4 @@
-import type { Companion, Mail } from '../people/account.js';
+import type { Account, Companion, Mail } from '../people/account.js';
 import { node, type Node } from '../wire/nodes.js';
 import { NETWORK } from '../wire/jids.js';
 
@@ -11,8 +11,24 @@ const PREVIEWED = ['message', 'receipt', 'notification'] as const;
 export function deliver(companion: Companion, stanza: Node): void {
   const mail: Mail = { stanza };
   companion.mail.push(mail);
-  if (companion.active && companion.connection) give(companion, mail);
+  if (companion.active && !companion.account.mailHeld) give(companion, mail);
 }
+
+/** What comes for an account waits until it is released. */
+export function holdMail(account: Account): void {
+  account.mailHeld = true;
+}
+
+/** All at once, in the order of its arrival. */
+export function releaseMail(account: Account): void {
+  account.mailHeld = false;
+  for (const companion of account.companions.values()) {
+    if (companion.active) for (const mail of waitingFor(companion)) give(companion, mail);
+  }
+}
+
+const waitingFor = ({ mail, connection }: Companion): Mail[] =>
+  mail.filter(({ given }) => given !== connection?.id);
 
 function give(companion: Companion, mail: Mail, attributes: Record<string, string> = {}): void {
   if (!companion.connection) return;
@@ -25,7 +41,7 @@ export function hasComeOnline(companion: Companion): void {
   const { connection } = companion;
   if (!connection || companion.active) return;
   companion.active = true;
-  const waiting = companion.mail.filter((mail) => mail.given !== connection.id);
+  const waiting = companion.account.mailHeld ? [] : waitingFor(companion);
   const count = (tag: string) => String(waiting.filter(({ stanza }) => stanza.tag === tag).length);
   if (waiting.length > 0) {
     const counts = Object.fromEntries(PREVIEWED.map((tag) => [tag, count(tag)]));

@@ -9,5 +9,4 @@ export interface Subject {
   pids(): number[];
   /** What else has to run, however many numbers there are. */
   around(): number[];
-  stop(): Promise<void>;
 }

@@ -22,8 +22,11 @@ export interface StageOptions {
   engines: number;
   conversations: number;
   nodeOptions: string;
+  engineOptions: string;
 }
 
+/** Without what the harness brings for tests: each failpoint is a look at a file. */
+const IN_EARNEST: Environment = { NODE_ENV: 'production', GWK_FAILPOINT_DIR: '' };
 const START_LIMIT_MS = 300_000;
 
 export async function setStage(options: StageOptions): Promise<Stage> {
@@ -34,10 +37,13 @@ export async function setStage(options: StageOptions): Promise<Stage> {
   };
   try {
     const { stores } = servers;
-    const api: Environment = options.nodeOptions === '' ? {} : { NODE_OPTIONS: options.nodeOptions };
     const gateway = await Gateway.start({
       stores,
-      settings: { api: { ...api, NODE_ENV: 'production' }, worker: { NODE_ENV: 'production' } },
+      settings: {
+        api: { ...optionsOf(options.nodeOptions), ...IN_EARNEST },
+        worker: IN_EARNEST,
+        operator: { ...optionsOf(options.engineOptions), ...IN_EARNEST },
+      },
     });
     opened.push(() => gateway.stop());
     const db = openDatabase({ url: gateway.settings.databaseUrl, poolSize: 2, program: 'bench' });
@@ -59,6 +65,8 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     throw error;
   }
 }
+
+const optionsOf = (options: string): Environment => (options === '' ? {} : { NODE_OPTIONS: options });
 
 /** An account has so many sandboxes and no more, so there are several accounts. */
 async function makeSandboxes(db: Database, gateway: Gateway, count: number): Promise<PaceOptions['targets']> {

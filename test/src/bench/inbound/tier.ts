@@ -21,7 +21,7 @@ export interface Tier {
   stop(): Promise<void>;
 }
 
-export async function openTier(servers: BenchServers, count: number): Promise<Tier> {
+export async function openTier(servers: BenchServers, count: number, nodeOptions = ''): Promise<Tier> {
   const settings = await benchSettings(servers);
   await runGwk(['migrate'], commandEnvironment(settings));
   const db = openDatabase({ url: settings.databaseUrl, poolSize: 2, program: 'bench' });
@@ -36,7 +36,7 @@ export async function openTier(servers: BenchServers, count: number): Promise<Ti
   const program = new Program({
     name: 'api',
     args: [GWK, 'api'],
-    env: { ...env, NODE_ENV: 'production' },
+    env: { ...env, NODE_ENV: 'production', ...(nodeOptions && { NODE_OPTIONS: nodeOptions }) },
     logFile: join(servers.folder, 'api.log'),
     ready: async () => (await fetch(`http://127.0.0.1:${ports.port}/readyz`)).ok,
     supervised: false,

@@ -20,7 +20,8 @@ export interface BenchServers {
 
 const PASSWORD = 'bench';
 
-export async function startBenchServers(): Promise<BenchServers> {
+/** @param sharedBuffersMb of Postgres; as much as `make run` gives it where absent */
+export async function startBenchServers(sharedBuffersMb?: number): Promise<BenchServers> {
   const folder = mkdtempSync(join(tmpdir(), 'gwk-bench-'));
   const started: RunningServer[] = [];
   const remove = () => rmSync(folder, { recursive: true, force: true });
@@ -40,6 +41,7 @@ export async function startBenchServers(): Promise<BenchServers> {
       database: 'gwk',
       maxConnections: setting('MAX_CONNECTIONS', 200),
       withoutSync: process.env['SYNC'] === 'off',
+      ...(sharedBuffersMb !== undefined && { sharedBuffersMb }),
     });
     started.push(postgres);
     const redis = await startRedis({
