@@ -7,7 +7,18 @@ import { PrismaClient } from './generated/prisma/client.js';
  * arrays (one statement for a group). Statements are prepared once a connection and named by their text: without
  * names, planning costs more than executing.
  */
-export type Database = PrismaClient;
+export type Database = PrismaClient & Calls;
+
+interface Calls {
+  /**
+   * One statement by the client's own connections and names, past its machinery (100 us a call): for what groups of
+   * messages run, outside transactions.
+   * @param values text, numbers and booleans; arrays as literals of Postgres
+   * @returns the only row, a value for each of its columns
+   * @throws what the driver's adapter throws: `sqlStateOf` reads it
+   */
+  callFunction(sql: string, values: readonly unknown[]): Promise<readonly unknown[]>;
+}
 
 /** A client or the inside of a transaction. */
 export type Queryable = Pick<
@@ -37,31 +48,39 @@ export interface PoolUse {
   limit: number;
 }
 
-const pools = new WeakMap<Database, () => PoolUse>();
+type Connected = Awaited<ReturnType<PrismaPg['connect']>>;
+
+const opened = new WeakMap<Database, { adapter: SharedPg; poolSize: number }>();
 
 /** Of a database that `openDatabase` has opened. */
 export function poolUseOf(db: Database): PoolUse {
-  return pools.get(db)!();
+  const { adapter, poolSize } = opened.get(db)!;
+  return adapter.use(poolSize);
 }
 
-/** The adapter makes the pool when the first statement comes. */
-class ObservedPg extends PrismaPg {
-  #pool: ReturnType<Awaited<ReturnType<PrismaPg['connect']>>['underlyingDriver']> | undefined;
+const AS_IT_IS = { scalarType: 'unknown', arity: 'scalar' } as const;
+
+/** The adapter that the client uses, kept: it makes the pool when it connects. */
+class SharedPg extends PrismaPg {
+  #connected: Connected | undefined;
 
   override async connect() {
-    const adapter = await super.connect();
-    this.#pool = adapter.underlyingDriver();
-    return adapter;
+    return (this.#connected = await super.connect());
+  }
+
+  async connected(client: PrismaClient): Promise<Connected> {
+    if (this.#connected === undefined) await client.$connect();
+    return this.#connected!;
   }
 
   use(limit: number): PoolUse {
-    const { totalCount = 0, idleCount = 0, waitingCount = 0 } = this.#pool ?? {};
+    const { totalCount = 0, idleCount = 0, waitingCount = 0 } = this.#connected?.underlyingDriver() ?? {};
     return { busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount, limit };
   }
 }
 
 export function openDatabase(options: DatabaseOptions): Database {
-  const adapter = new ObservedPg(
+  const adapter = new SharedPg(
     {
       ...postgresConnection(options.url, options.ca),
       max: options.poolSize,
@@ -71,8 +90,19 @@ export function openDatabase(options: DatabaseOptions): Database {
     },
     { statementNameGenerator: nameStatements() },
   );
-  const database = new PrismaClient({ adapter });
-  pools.set(database, () => adapter.use(options.poolSize));
+  const client = new PrismaClient({ adapter });
+  const database = Object.assign(client, {
+    async callFunction(sql: string, values: readonly unknown[]) {
+      const connected = await adapter.connected(client);
+      const { rows } = await connected.queryRaw({
+        sql,
+        args: [...values],
+        argTypes: values.map(() => AS_IT_IS),
+      });
+      return rows[0]!;
+    },
+  });
+  opened.set(database, { adapter, poolSize: options.poolSize });
   return database;
 }
 

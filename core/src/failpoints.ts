@@ -25,11 +25,11 @@ export const RECEIVING_FAILPOINTS = [
 export const FAILPOINTS = [...SENDING_FAILPOINTS, ...RECEIVING_FAILPOINTS] as const;
 export type Failpoint = (typeof FAILPOINTS)[number];
 
-const folder = process.env['GWK_FAILPOINT_DIR'];
+const folder = process.env['GWK_FAILPOINT_DIR'] ?? '';
 
 /** Kills this process with SIGKILL if the failpoint is armed. */
 export function failpoint(name: Failpoint): void {
-  if (folder === undefined) return;
+  if (folder === '') return;
   const file = join(folder, name);
   if (!existsSync(file)) return;
   try {

@@ -5,7 +5,8 @@ import type { EngineRequest, EngineResponse, LeaseName } from '@gwk/core/protoco
 import { openBuilt, sealBuilt } from '../messages/content.js';
 import { sealMenu } from '../messages/menus.js';
 import type { EngineCaller, InternalDeps } from './deps.js';
-import { isUndone } from './grouping.js';
+import { GATHER, isUndone } from './grouping.js';
+import type { KnownMessages } from './known-messages.js';
 import { RefusalError, type Verdict } from './refusal.js';
 
 /**
@@ -36,8 +37,15 @@ interface BuiltRow {
 export class BuiltMessages {
   readonly #groups: Batcher<BuiltItem, Stored>;
 
-  constructor(private readonly deps: InternalDeps) {
-    this.#groups = new Batcher({ run: (items) => this.#storeAll(items), mayIsolate: isUndone });
+  constructor(
+    private readonly deps: InternalDeps,
+    private readonly known: KnownMessages,
+  ) {
+    this.#groups = new Batcher({
+      run: (items) => this.#storeAll(items),
+      gather: GATHER,
+      mayIsolate: isUndone,
+    });
   }
 
   async store(caller: EngineCaller, request: EngineRequest<'built'>): Promise<EngineResponse<'built'>> {
@@ -59,6 +67,8 @@ export class BuiltMessages {
     const { database, sealer, environmentPolicy } = this.deps;
     const levels = { environment: environmentPolicy, account: {}, instance: {} };
     const { menu_ttl_hours: menuHours } = resolvePolicy(levels, { warmingUp: false });
+    // Its rendering counts the version of a message.
+    for (const { messageId, renderedAs } of items) if (renderedAs !== null) this.known.forget(messageId);
     const rows = await database.$queryRaw<BuiltRow[]>`
       SELECT * FROM gwk_store_built(
         ${items.map((item) => item.instanceId)}::uuid[], ${items.map((item) => item.epoch)}::integer[],

@@ -2,7 +2,7 @@ import { Batcher } from '@gwk/core/batcher';
 import { timeOfUuid, toPublicId } from '@gwk/core/ids';
 import type { ClaimedMessage, EngineRequest, EngineResponse, LeaseName } from '@gwk/core/protocol/engine';
 import type { OutboundContent } from '@gwk/core/resources/message';
-import type { InteractiveMode, Rendering } from '@gwk/core/states';
+import type { InteractiveMode, MessageStatus, Rendering } from '@gwk/core/states';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { chatOf } from '../events/emit.js';
 import { failMessages } from '../messages/changes/apply.js';
@@ -10,7 +10,8 @@ import { openContent, openBuilt } from '../messages/content.js';
 import { readQuotes } from '../messages/quotes.js';
 import { readContexts } from '../tracing/contexts.js';
 import type { EngineCaller, InternalDeps } from './deps.js';
-import { isUndone } from './grouping.js';
+import { GATHER, isUndone } from './grouping.js';
+import type { KnownMessages } from './known-messages.js';
 import { RefusalError, type Verdict } from './refusal.js';
 
 /**
@@ -38,6 +39,12 @@ interface ClaimRow {
   rendered_as: Rendering | null;
   attempted_at: Date | null;
   interactive_mode: InteractiveMode;
+  account_id: string;
+  version: number;
+  status: MessageStatus;
+  created_at: Date;
+  scheduled_for: Date | null;
+  now: Date;
 }
 
 interface Claimed {
@@ -48,8 +55,15 @@ interface Claimed {
 export class Claims {
   readonly #groups: Batcher<ClaimItem, Claimed>;
 
-  constructor(private readonly deps: InternalDeps) {
-    this.#groups = new Batcher({ run: (items) => this.#claimAll(items), mayIsolate: isUndone });
+  constructor(
+    private readonly deps: InternalDeps,
+    private readonly known: KnownMessages,
+  ) {
+    this.#groups = new Batcher({
+      run: (items) => this.#claimAll(items),
+      gather: GATHER,
+      mayIsolate: isUndone,
+    });
   }
 
   async claim(caller: EngineCaller, request: EngineRequest<'claims'>): Promise<EngineResponse<'claims'>> {
@@ -79,7 +93,9 @@ export class Claims {
       if (row.message_id === null) answer.verdict = row.verdict;
       else if (row.opted_out) optedOut.push(row.message_id);
       else {
-        const message = this.#open(row, row.message_id, items[row.place - 1]!.instanceId);
+        const item = items[row.place - 1]!;
+        const message = this.#open(row, row.message_id, item.instanceId);
+        this.#remember(row, row.message_id, item);
         if (message) answer.messages.push(message);
         else unreadable.push(row.message_id);
       }
@@ -116,6 +132,28 @@ export class Claims {
       );
       return null;
     }
+  }
+
+  /** Being sent, a message has neither failed nor left. */
+  #remember(row: ClaimRow, messageId: string, item: ClaimItem): void {
+    if (row.status !== 'sending') return;
+    const { now, account_id, wa_message_id, group_id, contact_name, version, status } = row;
+    const { created_at, scheduled_for, rendered_as, attempted_at } = row;
+    this.known.remember({
+      ...{ now, account_id, wa_message_id, group_id, contact_name, version, status },
+      ...{ created_at, scheduled_for, rendered_as, attempted_at },
+      message_id: messageId,
+      instance_id: item.instanceId,
+      error_code: null,
+      error_message: null,
+      played: false,
+      sent_at: null,
+      delivered_at: null,
+      read_at: null,
+      failed_at: null,
+      claim_epoch: item.epoch,
+      claim_holder: item.holder,
+    });
   }
 
   /** How long each has waited is a span of its own; what follows goes on from its acceptance. */

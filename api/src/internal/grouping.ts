@@ -1,4 +1,14 @@
 /**
+ * What is said for many messages a second comes from many engines, a little from each: a group waits for company once
+ * three can be expected in this time (core/src/batcher.ts). A statement costs as much as several of its items, here and
+ * in Postgres, and a message passes two such groups on its way out.
+ */
+export const GATHER = { items: 24, ms: 15 };
+
+/** When an outcome is told the message has left: only the next one of its conversation waits for it. */
+export const GATHER_OUTCOMES = { items: 64, ms: 40 };
+
+/**
  * Whether a rejected group may hold one item that Postgres refused: then the batcher runs its halves apart. Without
  * a connection, running again would only multiply the waiting. A group is one statement, so a refused one left
  * nothing behind; what was written although the answer was lost is not changed by coming again.
@@ -10,12 +20,19 @@ export function isUndone(error: unknown): boolean {
   return sqlState !== null && /^(22|23|40|54|P0)/.test(sqlState);
 }
 
-/** The SQLSTATE of a failed raw query, as Prisma passes it on. */
+interface Cause {
+  originalCode?: string;
+  code?: string;
+}
+
+/**
+ * The SQLSTATE of a failed raw query, as Prisma passes it on; of `callFunction`, as the driver's adapter does. Causes of
+ * other errors have codes of their own (of sockets), which say nothing of what became of a statement.
+ */
 export function sqlStateOf(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
-  const { meta } = error as {
-    meta?: { driverAdapterError?: { cause?: { originalCode?: string; code?: string } } };
-  };
-  const cause = meta?.driverAdapterError?.cause;
+  const { meta } = error as { meta?: { driverAdapterError?: { cause?: Cause } } };
+  const ofAdapter = error.name === 'DriverAdapterError' ? (error.cause as Cause | undefined) : undefined;
+  const cause = meta?.driverAdapterError?.cause ?? ofAdapter;
   return cause?.originalCode ?? cause?.code ?? null;
 }

@@ -25,6 +25,7 @@ import { InternalMetrics } from './metrics.js';
 import { followIdentity, readIdentity } from './identity.js';
 import { engineHandlers } from './engine-routes.js';
 import { operatorHandlers } from './operator-routes.js';
+import { KnownMessages } from './known-messages.js';
 import { Outcomes } from './outcomes.js';
 import { RefusalError } from './refusal.js';
 
@@ -127,11 +128,12 @@ function makeRoutes(deps: InternalDeps): Routes {
   const { redisUrl, redisCa: ca, engineRedisUrl, redisPrefix: prefix, redisAcl: acl } = config;
   const redisUsers = new RedisUsers(redis, sealer, { redisUrl, engineRedisUrl, prefix, acl, ca }, log);
   const leases = new Leases(deps, redisUsers);
+  const known = new KnownMessages();
   const engines = engineHandlers(deps, {
     leases,
-    claims: new Claims(deps),
-    built: new BuiltMessages(deps),
-    outcomes: new Outcomes(deps),
+    claims: new Claims(deps, known),
+    built: new BuiltMessages(deps, known),
+    outcomes: new Outcomes(deps, known),
     receiver: new Receiver(deps),
     forgetTokens,
   });

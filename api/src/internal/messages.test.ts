@@ -282,17 +282,6 @@ describe('outcomes', () => {
     ]);
   });
 
-  test('of old messages are found too', async () => {
-    const id = await accept();
-    const [claimed] = await engine.claim();
-    await engine.sent(id);
-    const old = '01890000-0000-7000-8000-' + newUuid().slice(-12);
-    await port.world.database.$executeRaw`UPDATE messages SET id = ${old}::uuid WHERE id = ${id}::uuid`;
-    const receipt = { kind: 'receipt' as const, wa_message_id: claimed!.wa_message_id, at: now() };
-    await engine.report({ ...receipt, status: 'delivered' });
-    expect(await status(old)).toBe('delivered');
-  });
-
   test('of messages that are nobody’s are taken and change nothing', async () => {
     const receipt = {
       kind: 'receipt' as const,

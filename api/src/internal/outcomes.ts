@@ -3,7 +3,8 @@ import type { EngineRequest, EngineResponse, LeaseName, Outcome } from '@gwk/cor
 import { applyFindings, type FactsRow, type Learnt } from '../messages/changes/apply.js';
 import type { Finding } from '../messages/changes/decide.js';
 import type { EngineCaller, InternalDeps } from './deps.js';
-import { isUndone } from './grouping.js';
+import { GATHER_OUTCOMES, isUndone } from './grouping.js';
+import type { KnownMessages } from './known-messages.js';
 import { RefusalError, type Verdict } from './refusal.js';
 
 /**
@@ -27,8 +28,15 @@ type NamedFacts = FactsRow & { number: number };
 export class Outcomes {
   readonly #groups: Batcher<OutcomeItem, Recorded>;
 
-  constructor(private readonly deps: InternalDeps) {
-    this.#groups = new Batcher({ run: (items) => this.#recordAll(items), mayIsolate: isUndone });
+  constructor(
+    private readonly deps: InternalDeps,
+    private readonly known: KnownMessages,
+  ) {
+    this.#groups = new Batcher({
+      run: (items) => this.#recordAll(items),
+      gather: GATHER_OUTCOMES,
+      mayIsolate: isUndone,
+    });
   }
 
   async record(
@@ -51,7 +59,7 @@ export class Outcomes {
       items.map((item) => item.epoch),
       items.map((item) => item.holder),
     ] as const;
-    const facts = await this.#find(items, callers);
+    const facts = await this.#factsOf(items);
     const learnt = learntOf(items, facts);
     let recorded: Recorded[] | undefined;
     const write = async (changes: string, events: string): Promise<ReadonlySet<string>> => {
@@ -69,24 +77,45 @@ export class Outcomes {
       const item = items[place - 1]!;
       return row.claim_epoch === item.epoch && row.claim_holder === item.holder;
     };
-    await applyFindings(this.deps, { learnt, facts, holds }, write);
+    const changed = (row: FactsRow): void => this.known.remember(row);
+    await applyFindings(this.deps, { learnt, facts, holds, changed }, write);
     // A group that changes nothing is told of its leases all the same.
     if (!recorded) await write('[]', '[]');
     return recorded!;
+  }
+
+  /** What is known needs no statement: then the group is one, by which it is written. */
+  async #factsOf(items: readonly OutcomeItem[]): Promise<NamedFacts[]> {
+    const facts: NamedFacts[] = [];
+    const asked: { item: OutcomeItem; number: number }[] = [];
+    items.forEach((item, index) => {
+      const number = index + 1;
+      const row = this.#recall(item);
+      if (row) facts.push({ ...row, number });
+      else asked.push({ item, number });
+    });
+    if (asked.length === 0) return facts;
+    const found = await this.#find(asked.map(({ item }) => item));
+    // Last, so that they count where one message is named twice.
+    return [...facts, ...found.map((row) => ({ ...row, number: asked[row.number - 1]!.number }))];
+  }
+
+  /** What decides on the claim is read: it is known only of the message. */
+  #recall({ instanceId, outcome }: OutcomeItem): FactsRow | undefined {
+    const onMessage = outcome.kind === 'sent' || outcome.kind === 'receipt';
+    return onMessage ? this.known.recall(instanceId, outcome) : undefined;
   }
 
   /**
    * Messages of other instances are not found, nor any for a caller who is fenced by now: all that is found of one
    * instance is found for one lease.
    */
-  async #find(
-    items: readonly OutcomeItem[],
-    [instances, epochs, holders]: readonly [string[], number[], string[]],
-  ): Promise<NamedFacts[]> {
+  async #find(items: readonly OutcomeItem[]): Promise<NamedFacts[]> {
     const outcomes = items.map(({ outcome }) => outcome);
     const rows = await this.deps.database.$queryRaw<NamedFacts[]>`
       SELECT f.* FROM gwk_message_facts(gwk_find_messages(
-        ${instances}::uuid[], ${epochs}::integer[], ${holders}::uuid[],
+        ${items.map((item) => item.instanceId)}::uuid[], ${items.map((item) => item.epoch)}::integer[],
+        ${items.map((item) => item.holder)}::uuid[],
         ${outcomes.map((outcome) => (outcome.kind === 'receipt' ? null : outcome.message_id))}::uuid[],
         ${outcomes.map((outcome) => (outcome.kind === 'receipt' ? outcome.wa_message_id : null))}::text[])) AS f`;
     return rows.filter(({ number, instance_id }) => items[number - 1]!.instanceId === instance_id);

@@ -13,6 +13,8 @@ export interface PostgresOptions {
   port?: number;
   /** Made when it is not there. */
   database?: string;
+  /** 128 where absent. */
+  sharedBuffersMb?: number;
   maxConnections?: number;
   /** For tests only: a crash of the machine loses the data, a crash of the server does not. */
   withoutSync?: boolean;
@@ -119,7 +121,7 @@ function serverSettings(port: number, options: PostgresOptions): string[] {
     port,
     unix_socket_directories: '',
     max_connections: options.maxConnections ?? 100,
-    shared_buffers: '128MB',
+    shared_buffers: `${options.sharedBuffersMb ?? 128}MB`,
     timezone: 'UTC',
     // Commits still wait for their write: without that, a killed server would lose some that it had answered.
     ...(options.withoutSync && { fsync: 'off', full_page_writes: 'off' }),

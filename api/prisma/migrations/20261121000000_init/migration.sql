@@ -251,6 +251,7 @@ CREATE TABLE "opt_outs" (
 CREATE TABLE "instance_ledgers" (
     "instance_id" UUID NOT NULL,
     "new_contacts" BIGINT NOT NULL DEFAULT 0,
+    "texts" BIGINT NOT NULL DEFAULT 0,
 
     CONSTRAINT "instance_ledgers_pkey" PRIMARY KEY ("instance_id")
 );
@@ -832,6 +833,7 @@ ALTER TABLE webhook_deliveries ADD CHECK (status IN ('pending', 'succeeded', 'fa
 ALTER TABLE outbox SET (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);
 ALTER TABLE webhook_queue SET (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);
 ALTER TABLE conversations SET (fillfactor = 80);
+ALTER TABLE instance_ledgers SET (fillfactor = 50);
 
 -- ------------------------------------------------------------------ events
 

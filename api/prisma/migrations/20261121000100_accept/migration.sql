@@ -8,7 +8,8 @@
 -- plan made while a table was empty is kept for minutes, and one that reads all of the table is then the cheapest.
 --
 -- The write reads its arrays by place: unnest would copy each column of each statement into a store of its own, which
--- costs several times as much.
+-- costs several times as much. Shorter arrays are read by the same places: beyond their end is NULL. Of `places` the
+-- planner expects few, so it looks up each; of a generated series it expects a thousand, and reads whole tables.
 
 -- Minutes over which the mass block counts: the key comes whole from the highest level that sets it.
 CREATE FUNCTION gwk_mass_window(instance_policy jsonb, account_policy jsonb, environment_minutes integer)
@@ -44,15 +45,18 @@ DECLARE
   present timestamptz := clock_timestamp();
   day_ago timestamptz := present - interval '24 hours';
   replies_ok boolean[];
+  lowest uuid;
+  highest uuid;
   -- Of each file that was found, the instances that it came by.
   files text[];
 BEGIN
-  -- Apart, because a look at messages begins with a look at each of their partitions.
+  -- Apart, because a look at messages begins with a look at each of their partitions between the ids.
   IF cardinality(array_remove(reply_ids, NULL)) > 0 THEN
+    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_span(reply_ids) AS s;
     replies_ok := ARRAY(
       SELECT (
         SELECT m.status IN ('sent', 'delivered', 'read') FROM messages m
-        WHERE m.id = q.reply_id AND m.instance_id = q.instance_id LIMIT 1) IS TRUE
+        WHERE m.id = q.reply_id AND m.id BETWEEN lowest AND highest AND m.instance_id = q.instance_id LIMIT 1) IS TRUE
       FROM unnest(reply_ids, instance_ids) WITH ORDINALITY AS q(reply_id, instance_id, place)
       ORDER BY q.place);
   END IF;
@@ -147,259 +151,343 @@ BEGIN
     ORDER BY q.place);
 END $$;
 
--- Takes what a group writes to. Somebody may hold a contact for long (an opt-out, a merge): the whole group, with other
--- contacts, instances and accounts, is not to wait for them. It fails (55P03), and is written without theirs.
-CREATE FUNCTION gwk_accept_lock(conversation_ids uuid[], contact_ids uuid[]) RETURNS void LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET lock_timeout = '200ms'
+-- Takes the conversations that a group writes to, and the contacts that it makes conversations with, and says what they
+-- are. Somebody may hold a contact for long (an opt-out, a merge): the whole group, with other contacts, instances and
+-- accounts, is not to wait for them. It fails (55P03), and is written with care.
+CREATE FUNCTION gwk_accept_lock(
+  conversation_ids uuid[], contact_ids uuid[],
+  OUT held uuid[], OUT contacts_of uuid[], OUT were_counted boolean[], OUT wrote timestamptz[], OUT known uuid[]
+) LANGUAGE plpgsql SET lock_timeout = '200ms'
 AS $$
 BEGIN
-  PERFORM FROM conversations c WHERE c.id = ANY (conversation_ids) ORDER BY c.id FOR NO KEY UPDATE;
-  IF cardinality(contact_ids) > 0 THEN
-    PERFORM FROM contacts c WHERE c.id = ANY (contact_ids) ORDER BY c.id FOR KEY SHARE;
+  SELECT array_agg(l.id), array_agg(l.contact_id), array_agg(l.first_sent_at IS NOT NULL), array_agg(l.last_wrote_at)
+  INTO held, contacts_of, were_counted, wrote
+  FROM (
+    SELECT c.id, c.contact_id, c.first_sent_at, c.last_wrote_at FROM conversations c
+    WHERE c.id = ANY (conversation_ids) ORDER BY c.id FOR NO KEY UPDATE
+  ) AS l;
+  IF contact_ids <> '{}' THEN
+    known := ARRAY(SELECT c.id FROM contacts c WHERE c.id = ANY (contact_ids) ORDER BY c.id FOR KEY SHARE);
   END IF;
 END $$;
 
+-- The same without what somebody holds: nothing is written to that.
+CREATE FUNCTION gwk_accept_lock_free(
+  conversation_ids uuid[], contact_ids uuid[],
+  OUT held uuid[], OUT contacts_of uuid[], OUT were_counted boolean[], OUT wrote timestamptz[], OUT known uuid[]
+) LANGUAGE plpgsql
+AS $$
+BEGIN
+  SELECT array_agg(l.id), array_agg(l.contact_id), array_agg(l.first_sent_at IS NOT NULL), array_agg(l.last_wrote_at)
+  INTO held, contacts_of, were_counted, wrote
+  FROM (
+    SELECT c.id, c.contact_id, c.first_sent_at, c.last_wrote_at FROM conversations c
+    WHERE c.id = ANY (conversation_ids) ORDER BY c.id FOR NO KEY UPDATE SKIP LOCKED
+  ) AS l;
+  known := ARRAY(SELECT c.id FROM contacts c WHERE c.id = ANY (contact_ids) ORDER BY c.id FOR KEY SHARE SKIP LOCKED);
+END $$;
+
 -- Writes what was decided. True for each request that was written; false where the world is not as it was believed to be
--- (or the idempotency key went to another): nothing of that one is written, and it is decided again.
+-- (or the idempotency key went to another): nothing of that one is written, and it is decided again. NULL where another
+-- has made a name, conversation or key of the group meanwhile: nothing is written, and it is to be written with care.
 --
 -- Nothing is taken on trust: what the decision was made of is proved here, under the locks. The rows of account and
 -- instance are those that were seen (a row's xmin changes with every change of it: policies, suspension, deletion); the
 -- conversation has the contact, its standing with the limits and the last word that were seen; the contact has not opted
 -- out; the limits have room.
 --
+-- `seen_*`: the distinct rows of instances and accounts that were seen, and for each request its place among them.
+-- `locked_*`: the ledgers, conversations and contacts to be taken, each sorted.
 -- `new_contact_limits` is set for those to a contact who never wrote and was not counted, `mass_limits` for those whose
 -- contact was not counted with this text. Limits travel with the request, and its rank among the contacts that the group
 -- adds: what is proved is that the room that the decision relied on is still there. Whichever message of a contact
--- comes through counts it. `unprepared`: those that can be claimed only after the worker has prepared them. `made_*`: how many different contacts, conversations and keys the group is to make.
--- `leave_held`: nothing is written to conversations and contacts that somebody holds. `ranks`: of each request, how many
--- of the group take a place in its conversation up to and with it.
+-- comes through counts it. `unprepared`: those that can be claimed only after the worker has prepared them.
+-- `ranks`: of each request, how many of the group take a place in its conversation up to and with it.
+-- `mass_counts`: how many contacts a text had reached within the window, at most, when the ledger's `texts` was
+-- `mass_seen`. Each time that a text goes to a contact adds one to that number, and nothing else makes a count grow: so
+-- what was counted and what came since is a bound, and only where the bound has no room is it counted anew, an index
+-- entry and a row for each contact. What each decision was proved by comes back as `text_counts`, and the numbers of
+-- their ledgers after this group as `text_numbers`.
+-- `chats`: each conversation once, with its first request, how many places are taken in it, and its number among the new
+-- contacts that the group adds to its instance (0: is none); `ledger_news`: how many these are; `ledger_texts`: how many
+-- texts go to contacts. As all of the group are
+-- written; they are counted anew where some are not.
+-- `careful`: nothing is written to conversations and contacts that somebody holds; a name, conversation or key that
+-- another has made stays the other's, and costs only those requests that wanted it.
 CREATE FUNCTION gwk_accept_write(
-  message_ids uuid[], account_ids uuid[], account_versions text[], instance_ids uuid[], instance_versions text[],
+  places integer[], message_ids uuid[],
+  instance_ids uuid[], instances_seen integer[], seen_instances uuid[], seen_instance_versions xid[],
+  accounts_seen integer[], seen_accounts uuid[], seen_account_versions xid[],
   conversation_ids uuid[], new_conversations boolean[], contact_ids uuid[], new_contacts boolean[], names text[],
   counted boolean[], last_wrote double precision[],
   recipients text[], types text[], wa_message_ids text[], contents text[],
   created double precision[], out_ms bigint[], releases timestamptz[],
   for_route text, keys text[], body_hashes text[], responses text[],
   new_contact_limits integer[], new_contact_ranks integer[],
-  fingerprints text[], mass_limits integer[], mass_ranks integer[], mass_minutes integer[], unprepared uuid[],
-  made_contacts integer, made_conversations integer, made_keys integer, leave_held boolean, ranks integer[]
-) RETURNS boolean[] LANGUAGE plpgsql
+  fingerprints text[], mass_limits integer[], mass_ranks integer[], mass_minutes integer[],
+  mass_counts integer[], mass_seen bigint[], unprepared uuid[],
+  locked_ledgers uuid[], locked_conversations uuid[], locked_contacts uuid[],
+  ranks integer[], chats uuid[], chat_firsts integer[], chat_amounts integer[], chat_numbers integer[],
+  ledger_news integer[], ledger_texts integer[],
+  made_contacts integer, made_conversations integer, made_keys integer, careful boolean,
+  OUT written boolean[], OUT text_counts integer[], OUT text_numbers bigint[]
+) LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 DECLARE
-  places integer[] := ARRAY(SELECT generate_series(1, cardinality(message_ids)));
-  -- Of each request, whether it is still to be written.
-  good boolean[];
-  -- Account or instance and its version, where that is no longer so.
-  moved text[];
+  -- The ledgers that are there, how many new contacts each has counted, and how many texts to contacts.
+  ledgers uuid[];
+  ledger_counts bigint[];
+  ledger_numbers bigint[];
+  held uuid[];
+  contacts_of uuid[];
+  were_counted boolean[];
+  wrote timestamptz[];
   -- Contacts that are there, of conversations to make.
   known uuid[];
-  free uuid[];
+  -- Places among the rows that were seen, where that is no longer so.
+  moved_instances integer[];
+  moved_accounts integer[];
+  opted_out uuid[];
   made integer;
   present timestamptz;
 BEGIN
-  PERFORM FROM instance_ledgers l
-  WHERE l.instance_id = ANY (ARRAY(
-    SELECT DISTINCT instance_ids[i] FROM unnest(places) AS i
-    WHERE new_contact_limits[i] IS NOT NULL OR mass_limits[i] IS NOT NULL))
-  ORDER BY l.instance_id FOR NO KEY UPDATE;
+  IF locked_ledgers <> '{}' THEN
+    SELECT array_agg(l.instance_id), array_agg(l.new_contacts), array_agg(l.texts)
+    INTO ledgers, ledger_counts, ledger_numbers
+    FROM (
+      SELECT v.instance_id, v.new_contacts, v.texts FROM instance_ledgers v
+      WHERE v.instance_id = ANY (locked_ledgers) ORDER BY v.instance_id FOR NO KEY UPDATE
+    ) AS l;
+  END IF;
 
   -- A contact whom this instance has no conversation with yet has no lock there: an opt-out waits for this one.
-  IF made_conversations > 0 THEN
-    known := ARRAY(
-      SELECT contact_ids[i] FROM unnest(places) AS i
-      WHERE new_conversations[i] AND NOT new_contacts[i] AND contact_ids[i] IS NOT NULL);
-  END IF;
-  IF leave_held THEN
-    free := ARRAY(
-      SELECT c.id FROM conversations c WHERE c.id = ANY (conversation_ids) ORDER BY c.id FOR NO KEY UPDATE SKIP LOCKED)
-      || ARRAY(SELECT c.id FROM contacts c WHERE c.id = ANY (known) ORDER BY c.id FOR KEY SHARE SKIP LOCKED);
+  IF careful THEN
+    SELECT * INTO held, contacts_of, were_counted, wrote, known
+    FROM gwk_accept_lock_free(locked_conversations, locked_contacts);
   ELSE
-    PERFORM gwk_accept_lock(conversation_ids, known);
+    SELECT * INTO held, contacts_of, were_counted, wrote, known
+    FROM gwk_accept_lock(locked_conversations, locked_contacts);
   END IF;
 
   -- From here on nobody adds to what the limits count, and nobody accepts or opts out in these conversations.
   present := clock_timestamp();
-  moved := ARRAY(
-    SELECT q.id || ' ' || q.version
-    FROM (SELECT DISTINCT instance_ids[i] AS id, instance_versions[i] AS version FROM unnest(places) AS i) AS q
-    WHERE (SELECT v.xmin::text = q.version FROM instances v WHERE v.id = q.id LIMIT 1) IS NOT TRUE
-  ) || ARRAY(
-    SELECT q.id || ' ' || q.version
-    FROM (SELECT DISTINCT account_ids[i] AS id, account_versions[i] AS version FROM unnest(places) AS i) AS q
-    WHERE (SELECT v.xmin::text = q.version FROM accounts v WHERE v.id = q.id LIMIT 1) IS NOT TRUE);
-  good := ARRAY(
-    SELECT (moved = '{}' OR (
-        instance_ids[i] || ' ' || instance_versions[i] <> ALL (moved)
-        AND account_ids[i] || ' ' || account_versions[i] <> ALL (moved)))
-      AND (contact_ids[i] IS NULL
-        OR (SELECT true FROM opt_outs o WHERE o.contact_id = contact_ids[i] LIMIT 1) IS NULL)
-      AND (contact_ids[i] IS NULL OR new_contacts[i] OR NOT new_conversations[i]
-        OR (SELECT true FROM contacts c WHERE c.id = contact_ids[i] LIMIT 1) IS TRUE)
-      AND (new_conversations[i] OR (
-        SELECT c.contact_id IS NOT DISTINCT FROM contact_ids[i] AND (c.first_sent_at IS NOT NULL) = counted[i]
-          AND c.last_wrote_at IS NOT DISTINCT FROM to_timestamp(last_wrote[i] / 1000)
-        FROM conversations c WHERE c.id = conversation_ids[i] LIMIT 1) IS TRUE)
-      AND (new_contact_limits[i] IS NULL OR (
-        SELECT new_contact_limits[i] >= new_contact_ranks[i] + l.new_contacts + 1 - coalesce((
-          SELECT v.first_sent_no FROM conversations v
-          WHERE v.instance_id = l.instance_id AND v.first_sent_at > present - interval '24 hours'
-          ORDER BY v.first_sent_at, v.first_sent_no LIMIT 1), l.new_contacts + 1)
-        FROM instance_ledgers l WHERE l.instance_id = instance_ids[i] LIMIT 1) IS TRUE)
-      AND (mass_limits[i] IS NULL OR mass_limits[i] >= mass_ranks[i] + (
+  SELECT
+    ARRAY(
+      SELECT s FROM generate_series(1, cardinality(seen_instances)) AS s
+      WHERE (SELECT v.xmin = seen_instance_versions[s] FROM instances v WHERE v.id = seen_instances[s] LIMIT 1) IS NOT TRUE),
+    ARRAY(
+      SELECT s FROM generate_series(1, cardinality(seen_accounts)) AS s
+      WHERE (SELECT v.xmin = seen_account_versions[s] FROM accounts v WHERE v.id = seen_accounts[s] LIMIT 1) IS NOT TRUE),
+    ARRAY(SELECT o.contact_id FROM opt_outs o WHERE o.contact_id = ANY (contact_ids))
+  INTO moved_instances, moved_accounts, opted_out;
+  text_counts := ARRAY(
+    SELECT CASE
+      WHEN mass_limits[q.i] IS NULL THEN NULL
+      -- A number below the one that was seen is that of a database put back.
+      WHEN q.number >= mass_seen[q.i] AND mass_limits[q.i] >= mass_ranks[q.i] + mass_counts[q.i] + q.number - mass_seen[q.i]
+        THEN mass_counts[q.i] + q.number - mass_seen[q.i]
+      ELSE (
         SELECT count(*) FROM mass_sends s
-        WHERE s.instance_id = instance_ids[i] AND s.fingerprint = decode(fingerprints[i], 'hex')
-          AND s.at > present - make_interval(mins => mass_minutes[i])))
-    FROM unnest(places) AS i
-    ORDER BY i);
+        WHERE s.instance_id = instance_ids[q.i] AND s.fingerprint = decode(fingerprints[q.i], 'hex')
+          AND s.at > present - make_interval(mins => mass_minutes[q.i])) END
+    FROM (
+      SELECT i, ledger_numbers[array_position(ledgers, instance_ids[i])] AS number FROM unnest(places) AS i OFFSET 0
+    ) AS q);
+  written := ARRAY(
+    SELECT q.instance_seen <> ALL (moved_instances) AND q.account_seen <> ALL (moved_accounts)
+      AND (contact_ids[q.i] = ANY (opted_out)) IS NOT TRUE
+      AND CASE WHEN new_conversations[q.i]
+        THEN contact_ids[q.i] IS NULL OR new_contacts[q.i] OR (contact_ids[q.i] = ANY (known)) IS TRUE
+        ELSE q.held_at IS NOT NULL AND contacts_of[q.held_at] IS NOT DISTINCT FROM contact_ids[q.i]
+          AND were_counted[q.held_at] = counted[q.i]
+          AND wrote[q.held_at] IS NOT DISTINCT FROM to_timestamp(last_wrote[q.i] / 1000) END
+      AND (new_contact_limits[q.i] IS NULL OR (
+        new_contact_limits[q.i] >= new_contact_ranks[q.i] + q.ledger_count + 1 - coalesce((
+          SELECT v.first_sent_no FROM conversations v
+          WHERE v.instance_id = instance_ids[q.i] AND v.first_sent_at > present - interval '24 hours'
+          ORDER BY v.first_sent_at, v.first_sent_no LIMIT 1), q.ledger_count + 1)) IS TRUE)
+      AND (mass_limits[q.i] IS NULL OR mass_limits[q.i] >= mass_ranks[q.i] + text_counts[q.i])
+    FROM (
+      SELECT i, instances_seen[i] AS instance_seen, accounts_seen[i] AS account_seen,
+        array_position(held, conversation_ids[i]) AS held_at,
+        ledger_counts[array_position(ledgers, instance_ids[i])] AS ledger_count
+      FROM unnest(places) AS i OFFSET 0
+    ) AS q);
 
-  IF leave_held THEN
-    good := ARRAY(
-      SELECT good[i] AND (CASE
-          WHEN new_conversations[i] THEN new_contacts[i] OR contact_ids[i] IS NULL OR contact_ids[i] = ANY (free)
-          ELSE conversation_ids[i] = ANY (free) END)
+  IF NOT true = ANY (written) THEN
+    RETURN;
+  END IF;
+
+  IF careful THEN
+    -- Who lost is looked for only where fewer rows were made than meant.
+    IF made_contacts > 0 THEN
+      WITH named AS (
+        INSERT INTO contact_names (account_id, name, contact_id)
+        SELECT DISTINCT seen_accounts[accounts_seen[i]], names[i], contact_ids[i]
+        FROM unnest(places) AS i
+        WHERE new_contacts[i] AND written[i]
+        ORDER BY 1, 2
+        ON CONFLICT DO NOTHING RETURNING contact_names.account_id, contact_names.contact_id
+      )
+      INSERT INTO contacts (id, account_id) SELECT n.contact_id, n.account_id FROM named n;
+      GET DIAGNOSTICS made = ROW_COUNT;
+      IF made < made_contacts THEN
+        written := ARRAY(
+          SELECT written[i]
+            AND (NOT new_contacts[i] OR (SELECT true FROM contacts c WHERE c.id = contact_ids[i] LIMIT 1) IS TRUE)
+          FROM unnest(places) AS i);
+      END IF;
+    END IF;
+    IF made_conversations > 0 THEN
+      INSERT INTO conversations (id, instance_id, contact_id, group_id)
+      SELECT DISTINCT conversation_ids[i], instance_ids[i], contact_ids[i], CASE WHEN contact_ids[i] IS NULL THEN names[i] END
+      FROM unnest(places) AS i
+      WHERE new_conversations[i] AND written[i]
+      ORDER BY 2, 3, 4
+      ON CONFLICT DO NOTHING;
+      GET DIAGNOSTICS made = ROW_COUNT;
+      IF made < made_conversations THEN
+        written := ARRAY(
+          SELECT written[i] AND (NOT new_conversations[i]
+            OR (SELECT true FROM conversations c WHERE c.id = conversation_ids[i] LIMIT 1) IS TRUE)
+          FROM unnest(places) AS i);
+      END IF;
+    END IF;
+    IF made_keys > 0 THEN
+      INSERT INTO idempotency_records AS r
+        (account_id, route, key, body_hash, instance_id, resource_id, status, response_sealed, expires_at)
+      SELECT seen_accounts[accounts_seen[i]], for_route, keys[i], decode(body_hashes[i], 'hex'), instance_ids[i], message_ids[i], 202,
+        decode(responses[i], 'hex'), present + interval '24 hours'
+      FROM unnest(places) AS i
+      WHERE keys[i] IS NOT NULL AND written[i]
+      ORDER BY seen_accounts[accounts_seen[i]], keys[i]
+      ON CONFLICT (account_id, route, key) DO UPDATE
+      SET body_hash = excluded.body_hash, instance_id = excluded.instance_id, resource_id = excluded.resource_id,
+        status = excluded.status, response_sealed = excluded.response_sealed, locked_until = NULL,
+        expires_at = excluded.expires_at
+      WHERE r.expires_at <= present;
+      GET DIAGNOSTICS made = ROW_COUNT;
+      IF made < made_keys THEN
+        written := ARRAY(
+          SELECT written[i] AND (keys[i] IS NULL OR (
+            SELECT r.resource_id = message_ids[i] FROM idempotency_records r
+            WHERE r.account_id = seen_accounts[accounts_seen[i]] AND r.route = for_route AND r.key = keys[i] LIMIT 1) IS TRUE)
+          FROM unnest(places) AS i);
+      END IF;
+    END IF;
+  END IF;
+
+  IF false = ANY (written) THEN
+    ranks := ARRAY(
+      SELECT count(*) FILTER (WHERE written[i] AND releases[i] IS NULL) OVER (PARTITION BY conversation_ids[i] ORDER BY i)
       FROM unnest(places) AS i
       ORDER BY i);
+    SELECT coalesce(array_agg(n.id), '{}'), array_agg(n.first), array_agg(n.amount), array_agg(n.number)
+    INTO chats, chat_firsts, chat_amounts, chat_numbers
+    FROM (
+      SELECT g.*, CASE WHEN g.is_new
+        THEN count(*) FILTER (WHERE g.is_new) OVER (PARTITION BY instance_ids[g.first] ORDER BY g.first) ELSE 0 END AS number
+      FROM (
+        SELECT conversation_ids[i] AS id, min(i) AS first, count(*) FILTER (WHERE releases[i] IS NULL) AS amount,
+          bool_or(new_contact_limits[i] IS NOT NULL) AS is_new
+        FROM unnest(places) AS i WHERE written[i] GROUP BY conversation_ids[i]
+      ) AS g
+    ) AS n;
+    ledger_news := ARRAY(
+      SELECT (
+        SELECT count(*) FROM unnest(chat_firsts, chat_numbers) AS n(first, number)
+        WHERE n.number > 0 AND instance_ids[n.first] = l.id)
+      FROM unnest(locked_ledgers) WITH ORDINALITY AS l(id, place)
+      ORDER BY l.place);
   END IF;
 
-  -- A name, conversation or key that another has made meanwhile stays the other's. Who lost is looked for only where
-  -- fewer rows were made than meant.
-  IF made_contacts > 0 THEN
-    WITH named AS (
-      INSERT INTO contact_names (account_id, name, contact_id)
-      SELECT DISTINCT account_ids[i], names[i], contact_ids[i]
-      FROM unnest(places) AS i
-      WHERE new_contacts[i] AND good[i]
-      ORDER BY 1, 2
-      ON CONFLICT DO NOTHING RETURNING contact_names.account_id, contact_names.contact_id
-    )
-    INSERT INTO contacts (id, account_id) SELECT n.contact_id, n.account_id FROM named n;
-    GET DIAGNOSTICS made = ROW_COUNT;
-    IF made < made_contacts THEN
-      good := ARRAY(
-        SELECT good[i]
-          AND (NOT new_contacts[i] OR (SELECT true FROM contacts c WHERE c.id = contact_ids[i] LIMIT 1) IS TRUE)
+  -- Plain inserts, which look for no conflict beforehand.
+  IF NOT careful THEN
+    BEGIN
+      IF made_contacts > 0 THEN
+        WITH named AS (
+          INSERT INTO contact_names (account_id, name, contact_id)
+          SELECT DISTINCT seen_accounts[accounts_seen[i]], names[i], contact_ids[i]
+          FROM unnest(places) AS i
+          WHERE new_contacts[i] AND written[i]
+          ORDER BY 1, 2
+          RETURNING contact_names.account_id, contact_names.contact_id
+        )
+        INSERT INTO contacts (id, account_id) SELECT n.contact_id, n.account_id FROM named n;
+      END IF;
+      IF made_conversations > 0 THEN
+        INSERT INTO conversations (id, instance_id, contact_id, group_id, last_seq, first_sent_at, first_sent_no)
+        SELECT chats[k], instance_ids[chat_firsts[k]], contact_ids[chat_firsts[k]],
+          CASE WHEN contact_ids[chat_firsts[k]] IS NULL THEN names[chat_firsts[k]] END,
+          chat_amounts[k], CASE WHEN chat_numbers[k] > 0 THEN present END,
+          CASE WHEN chat_numbers[k] > 0
+            THEN ledger_counts[array_position(ledgers, instance_ids[chat_firsts[k]])] + chat_numbers[k] END
+        FROM unnest(places) AS k
+        WHERE new_conversations[chat_firsts[k]]
+        ORDER BY 2, 3, 4;
+      END IF;
+      IF made_keys > 0 THEN
+        INSERT INTO idempotency_records
+          (account_id, route, key, body_hash, instance_id, resource_id, status, response_sealed, expires_at)
+        SELECT seen_accounts[accounts_seen[i]], for_route, keys[i], decode(body_hashes[i], 'hex'), instance_ids[i], message_ids[i], 202,
+          decode(responses[i], 'hex'), present + interval '24 hours'
         FROM unnest(places) AS i
-        ORDER BY i);
-    END IF;
-  END IF;
-
-  IF made_conversations > 0 THEN
-    INSERT INTO conversations (id, instance_id, contact_id, group_id)
-    SELECT DISTINCT conversation_ids[i], instance_ids[i], contact_ids[i], CASE WHEN contact_ids[i] IS NULL THEN names[i] END
-    FROM unnest(places) AS i
-    WHERE new_conversations[i] AND good[i]
-    ORDER BY 2, 3, 4
-    ON CONFLICT DO NOTHING;
-    GET DIAGNOSTICS made = ROW_COUNT;
-    IF made < made_conversations THEN
-      good := ARRAY(
-        SELECT good[i] AND (NOT new_conversations[i]
-          OR (SELECT true FROM conversations c WHERE c.id = conversation_ids[i] LIMIT 1) IS TRUE)
-        FROM unnest(places) AS i
-        ORDER BY i);
-    END IF;
-  END IF;
-
-  IF made_keys > 0 THEN
-    INSERT INTO idempotency_records AS r
-      (account_id, route, key, body_hash, instance_id, resource_id, status, response_sealed, expires_at)
-    SELECT account_ids[i], for_route, keys[i], decode(body_hashes[i], 'hex'), instance_ids[i], message_ids[i], 202,
-      decode(responses[i], 'hex'),
-      present + interval '24 hours'
-    FROM unnest(places) AS i
-    WHERE keys[i] IS NOT NULL AND good[i]
-    ORDER BY account_ids[i], keys[i]
-    ON CONFLICT (account_id, route, key) DO UPDATE
-    SET body_hash = excluded.body_hash, instance_id = excluded.instance_id, resource_id = excluded.resource_id,
-      status = excluded.status, response_sealed = excluded.response_sealed, locked_until = NULL,
-      expires_at = excluded.expires_at
-    WHERE r.expires_at <= present;
-    GET DIAGNOSTICS made = ROW_COUNT;
-    IF made < made_keys THEN
-      good := ARRAY(
-        SELECT good[i] AND (keys[i] IS NULL OR (
-          SELECT r.resource_id = message_ids[i] FROM idempotency_records r
-          WHERE r.account_id = account_ids[i] AND r.route = for_route AND r.key = keys[i] LIMIT 1) IS TRUE)
-        FROM unnest(places) AS i
-        ORDER BY i);
-    END IF;
+        WHERE keys[i] IS NOT NULL AND written[i]
+        ORDER BY seen_accounts[accounts_seen[i]], keys[i];
+      END IF;
+    EXCEPTION WHEN unique_violation THEN
+      written := NULL;
+      RETURN;
+    END;
   END IF;
 
   -- A contact who never wrote takes the next number of the instance.
-  IF cardinality(array_remove(new_contact_limits, NULL)) > 0 THEN
-    UPDATE instance_ledgers l SET new_contacts = l.new_contacts + f.amount
-    FROM (
-      SELECT instance_ids[i] AS instance_id, count(DISTINCT conversation_ids[i]) AS amount
-      FROM unnest(places) AS i
-      WHERE new_contact_limits[i] IS NOT NULL AND good[i]
-      GROUP BY 1
-    ) AS f
-    WHERE l.instance_id = f.instance_id;
+  IF locked_ledgers <> '{}' THEN
+    UPDATE instance_ledgers l SET new_contacts = l.new_contacts + ledger_news[k], texts = l.texts + ledger_texts[k]
+    FROM unnest(places) AS k
+    WHERE l.instance_id = locked_ledgers[k];
+    text_numbers := ARRAY(
+      SELECT ledger_numbers[array_position(ledgers, instance_ids[i])]
+        + ledger_texts[array_position(locked_ledgers, instance_ids[i])]
+      FROM unnest(places) AS i);
   END IF;
 
-  -- As the places in the conversations were given, they count on all being written.
-  IF false = ANY (good) THEN
-    ranks := ARRAY(
-      SELECT count(*) FILTER (WHERE good[i] AND releases[i] IS NULL) OVER (PARTITION BY conversation_ids[i] ORDER BY i)
-      FROM unnest(places) AS i
-      ORDER BY i);
-  END IF;
-
-  WITH entries AS MATERIALIZED (
-    SELECT i AS place, message_ids[i] AS message_id, account_ids[i] AS account_id, instance_ids[i] AS instance_id,
-      conversation_ids[i] AS conversation_id, contact_ids[i] AS contact_id, recipients[i] AS recipient, types[i] AS type,
-      wa_message_ids[i] AS wa_message_id, decode(contents[i], 'hex') AS content, out_ms[i] AS out_ms,
-      releases[i] AS release, new_contact_limits[i] AS new_limit, decode(fingerprints[i], 'hex') AS fingerprint,
-      to_timestamp(created[i] / 1000) AS made_at, ranks[i] AS rank
-    FROM unnest(places) AS i
-    WHERE good[i]
-  ), advanced AS (
+  WITH advanced AS (
     UPDATE conversations c
-    SET last_seq = c.last_seq + e.amount,
-      first_sent_at = CASE WHEN e.is_new THEN present ELSE c.first_sent_at END,
-      first_sent_no = CASE WHEN e.is_new THEN (
-          SELECT l.new_contacts FROM instance_ledgers l WHERE l.instance_id = e.instance_id LIMIT 1) - e.later
-        ELSE c.first_sent_no END
-    FROM (
-      -- The ledger has the number of the last new contact: the others are counted back from it.
-      SELECT g.*, count(*) FILTER (WHERE g.is_new) OVER (PARTITION BY g.instance_id ORDER BY g.place DESC
-        ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE CURRENT ROW) AS later
-      FROM (
-        SELECT n.instance_id, n.conversation_id, min(n.place) AS place, bool_or(n.new_limit IS NOT NULL) AS is_new,
-          max(n.rank) AS amount
-        FROM entries n GROUP BY n.instance_id, n.conversation_id
-      ) AS g
-    ) AS e
-    WHERE c.id = e.conversation_id
-    RETURNING c.id, c.last_seq - e.amount AS before
+    SET last_seq = c.last_seq + chat_amounts[k],
+      first_sent_at = CASE WHEN chat_numbers[k] > 0 THEN present ELSE c.first_sent_at END,
+      first_sent_no = CASE WHEN chat_numbers[k] > 0
+        THEN ledger_counts[array_position(ledgers, c.instance_id)] + chat_numbers[k] ELSE c.first_sent_no END
+    FROM unnest(places) AS k
+    WHERE c.id = chats[k] AND (careful OR NOT new_conversations[chat_firsts[k]])
+    RETURNING c.id, c.last_seq - chat_amounts[k] AS before
   ), queued AS (
     INSERT INTO outbox (message_id, instance_id, conversation_id, seq, state, head, turn_at, prepared, release_at,
       out_ms_at_start, created_at)
-    SELECT e.message_id, e.instance_id, e.conversation_id,
-      CASE WHEN e.release IS NULL THEN e.before + e.rank END,
-      CASE WHEN e.release IS NULL THEN 'waiting' ELSE 'scheduled' END,
-      e.is_head, CASE WHEN e.is_head THEN present END, e.message_id <> ALL (unprepared), e.release, e.out_ms, present
+    SELECT message_ids[e.i], instance_ids[e.i], conversation_ids[e.i],
+      CASE WHEN releases[e.i] IS NULL THEN e.before + ranks[e.i] END,
+      CASE WHEN releases[e.i] IS NULL THEN 'waiting' ELSE 'scheduled' END,
+      e.is_head, CASE WHEN e.is_head THEN present END, message_ids[e.i] <> ALL (unprepared), releases[e.i], out_ms[e.i], present
     FROM (
-      SELECT n.*, a.before, n.release IS NULL AND n.rank = 1 AND (
-        SELECT true FROM outbox o WHERE o.conversation_id = n.conversation_id AND o.head LIMIT 1) IS NULL AS is_head
-      FROM entries n JOIN advanced a ON a.id = n.conversation_id
+      SELECT i, coalesce(a.before, 0) AS before, releases[i] IS NULL AND ranks[i] = 1 AND (
+        SELECT true FROM outbox o WHERE o.conversation_id = conversation_ids[i] AND o.head LIMIT 1) IS NULL AS is_head
+      FROM unnest(places) AS i LEFT JOIN advanced a ON a.id = conversation_ids[i]
+      WHERE written[i]
     ) AS e
   ), said AS (
     INSERT INTO message_contents (message_id, instance_id, content_sealed)
-    SELECT e.message_id, e.instance_id, e.content FROM entries e
-  ), counted AS (
+    SELECT message_ids[i], instance_ids[i], decode(contents[i], 'hex') FROM unnest(places) AS i WHERE written[i]
+  ), texted AS (
     INSERT INTO mass_sends (instance_id, fingerprint, contact_id, at)
-    SELECT DISTINCT e.instance_id, e.fingerprint, e.contact_id, present FROM entries e
-    WHERE e.fingerprint IS NOT NULL
-    ORDER BY e.instance_id, e.fingerprint, e.contact_id
+    SELECT DISTINCT instance_ids[i], decode(fingerprints[i], 'hex'), contact_ids[i], present FROM unnest(places) AS i
+    WHERE written[i] AND fingerprints[i] IS NOT NULL
+    ORDER BY 1, 2, 3
     ON CONFLICT (instance_id, fingerprint, contact_id) DO UPDATE SET at = excluded.at
   )
   INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, wa_message_id,
     created_at, scheduled_for, updated_at)
-  SELECT e.message_id, e.account_id, e.instance_id, e.conversation_id, 'outbound', e.recipient, e.type, 'queued',
-    e.wa_message_id, e.made_at, e.release, e.made_at
-  FROM entries e;
-
-  RETURN good;
+  SELECT message_ids[i], seen_accounts[accounts_seen[i]], instance_ids[i], conversation_ids[i], 'outbound', recipients[i], types[i], 'queued',
+    wa_message_ids[i], to_timestamp(created[i] / 1000), releases[i], to_timestamp(created[i] / 1000)
+  FROM unnest(places) AS i WHERE written[i];
 END $$;

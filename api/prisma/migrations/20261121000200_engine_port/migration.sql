@@ -4,6 +4,11 @@
 -- conversations by id, outbox, messages by id. An entry of the outbox changes only under the lock of its
 -- conversation. None of these functions waits for a client while it holds a lock: each is one statement.
 --
+-- Messages lie in partitions by day, and a statement opens each that its plan names before it knows which it needs:
+-- 99 of them take a millisecond and more. So statements on the message path say between which ids theirs lie, in
+-- variables: what lies outside is left closed. They name the ids too (`= ANY`): a span alone may hold all messages of a
+-- day, and a plan made while there were few would read them one by one.
+--
 -- Plans of functions on the message path are fixed to index look-ups for each item: groups are small, tables are not,
 -- and a plan made while a table was empty would be kept.
 
@@ -12,6 +17,18 @@ CREATE FUNCTION gwk_contact_name(contact uuid) RETURNS text LANGUAGE sql STABLE 
   SELECT n.name FROM contact_names n WHERE n.contact_id = contact
   ORDER BY position('@' IN n.name) > 0, n.name LIMIT 1
 $$;
+
+-- Between which ids these lie; nulls do not count.
+CREATE FUNCTION gwk_span(ids uuid[], OUT lowest uuid, OUT highest uuid) LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+  id uuid;
+BEGIN
+  FOREACH id IN ARRAY COALESCE(ids, '{}') LOOP
+    -- Neither counts a null.
+    lowest := LEAST(lowest, id);
+    highest := GREATEST(highest, id);
+  END LOOP;
+END $$;
 
 -- Locks the conversations in which messages wait. A message that has left the queue never comes back to it, so whoever
 -- has the lock knows which of them still wait.
@@ -150,6 +167,8 @@ END $$;
 -- Takes up to `limits` heads for each caller: first what an older epoch still holds, then what waits, in turns.
 -- The same claim id again takes nothing and returns what is still held under it.
 --
+-- What the outcome is decided on comes along (api/src/internal/known-messages.ts).
+--
 -- A row without message carries the verdict of its caller. `opted_out`: not claimed; the caller fails it.
 -- However many conversations wait, those whose turn it is are read from the index of turns in its order (hence no
 -- sorts), and what is claimed from the index of claims alone (hence OFFSET 0).
@@ -161,7 +180,8 @@ CREATE FUNCTION gwk_claim(
 ) RETURNS TABLE (
   place integer, verdict text, message_id uuid, opted_out boolean, conversation_id uuid, group_id text,
   contact_name text, wa_message_id text, type text, content_sealed bytea, built_sealed bytea, rendered_as text,
-  attempted_at timestamptz, interactive_mode text
+  attempted_at timestamptz, interactive_mode text, account_id uuid, version integer, status text,
+  created_at timestamptz, scheduled_for timestamptz, now timestamptz
 )
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -176,6 +196,9 @@ DECLARE
   returned uuid[];
   refused uuid[];
   refused_places integer[];
+  granted uuid[];
+  lowest uuid;
+  highest uuid;
 BEGIN
   SELECT array_agg(c.message_id), array_agg(r.place) INTO candidates, places
   FROM unnest(instance_ids, epochs, holders, claim_ids, limits) WITH ORDINALITY
@@ -203,6 +226,7 @@ BEGIN
 
   IF candidates IS NOT NULL THEN
     PERFORM gwk_lock_conversations(candidates);
+    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_span(candidates) AS s;
 
     WITH judged AS (
       SELECT o.message_id, c.place, o.state,
@@ -238,32 +262,49 @@ BEGIN
     FROM judged j;
 
     UPDATE messages m SET status = 'sending', version = m.version + 1, updated_at = now()
-    WHERE m.id = ANY (taken) AND m.status = 'queued';
-    UPDATE messages m SET status = 'queued', version = m.version + 1, updated_at = now()
-    WHERE m.id = ANY (returned) AND m.status = 'sending';
+    WHERE m.id = ANY (taken) AND m.id BETWEEN lowest AND highest AND m.status = 'queued';
+    IF returned IS NOT NULL THEN
+      UPDATE messages m SET status = 'queued', version = m.version + 1, updated_at = now()
+      WHERE m.id = ANY (returned) AND m.id BETWEEN lowest AND highest AND m.status = 'sending';
+    END IF;
   END IF;
 
   RETURN QUERY
   SELECT r.place::integer, r.verdict, NULL::uuid, false, NULL::uuid, NULL::text, NULL::text, NULL::text, NULL::text,
-    NULL::bytea, NULL::bytea, NULL::text, NULL::timestamptz, NULL::text
+    NULL::bytea, NULL::bytea, NULL::text, NULL::timestamptz, NULL::text, NULL::uuid, NULL::integer, NULL::text,
+    NULL::timestamptz, NULL::timestamptz, NULL::timestamptz
   FROM unnest(verdicts) WITH ORDINALITY AS r(verdict, place);
 
   RETURN QUERY
   SELECT r.place, NULL::text, r.message_id, true, NULL::uuid, NULL::text, NULL::text, NULL::text, NULL::text,
-    NULL::bytea, NULL::bytea, NULL::text, NULL::timestamptz, NULL::text
+    NULL::bytea, NULL::bytea, NULL::text, NULL::timestamptz, NULL::text, NULL::uuid, NULL::integer, NULL::text,
+    NULL::timestamptz, NULL::timestamptz, NULL::timestamptz
   FROM unnest(refused_places, refused) AS r(place, message_id);
 
+  granted := ARRAY(
+    SELECT o.message_id
+    FROM unnest(instance_ids, epochs, holders, claim_ids) WITH ORDINALITY
+      AS r(instance_id, epoch, holder, claim_id, place)
+    CROSS JOIN LATERAL (
+      SELECT * FROM outbox e WHERE e.instance_id = r.instance_id AND e.claim_id = r.claim_id OFFSET 0
+    ) AS o
+    WHERE verdicts[r.place] IS NULL AND o.claim_epoch = r.epoch AND o.claim_holder = r.holder);
+  IF granted = '{}' THEN
+    RETURN;
+  END IF;
+  SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_span(granted) AS s;
   RETURN QUERY
   SELECT r.place::integer, NULL::text, o.message_id, false, o.conversation_id, v.group_id,
     gwk_contact_name(v.contact_id), m.wa_message_id, m.type, c.content_sealed, c.built_sealed, m.rendered_as,
-    o.attempted_at::timestamptz, i.interactive_mode
+    o.attempted_at::timestamptz, i.interactive_mode, m.account_id, m.version, m.status, m.created_at::timestamptz,
+    m.scheduled_for::timestamptz, clock_timestamp()
   FROM unnest(instance_ids, epochs, holders, claim_ids) WITH ORDINALITY
     AS r(instance_id, epoch, holder, claim_id, place)
   JOIN instances i ON i.id = r.instance_id
   JOIN outbox o ON o.instance_id = r.instance_id AND o.claim_id = r.claim_id
-    AND o.claim_epoch = r.epoch AND o.claim_holder = r.holder
+    AND o.claim_epoch = r.epoch AND o.claim_holder = r.holder AND o.message_id = ANY (granted)
   JOIN conversations v ON v.id = o.conversation_id
-  JOIN messages m ON m.id = o.message_id
+  JOIN messages m ON m.id = o.message_id AND m.id = ANY (granted) AND m.id BETWEEN lowest AND highest
   LEFT JOIN message_contents c ON c.message_id = o.message_id
   WHERE verdicts[r.place] IS NULL
   ORDER BY r.place, o.turn_at, o.message_id;
@@ -291,6 +332,8 @@ DECLARE
   verdicts text[] := gwk_fence(instance_ids, epochs, holders);
   mine uuid[];
   already uuid[];
+  lowest uuid;
+  highest uuid;
 BEGIN
   PERFORM gwk_lock_conversations(message_ids);
 
@@ -313,18 +356,21 @@ BEGIN
         ORDER BY u.message_id, u.place) AS b
   WHERE c.message_id = b.message_id;
   IF EXISTS (SELECT FROM unnest(renderings) AS r(rendering) WHERE r.rendering IS NOT NULL) THEN
+    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_span(mine) AS s;
     UPDATE messages m SET rendered_as = b.rendering, version = m.version + 1, updated_at = now()
     FROM (SELECT u.message_id, u.rendering FROM unnest(message_ids, renderings) AS u(message_id, rendering)
           WHERE u.message_id = ANY (mine) AND u.message_id <> ALL (already) AND u.rendering IS NOT NULL) AS b
-    WHERE m.id = b.message_id AND m.rendered_as IS DISTINCT FROM b.rendering;
+    WHERE m.id = b.message_id AND m.id = ANY (mine) AND m.id BETWEEN lowest AND highest
+      AND m.rendered_as IS DISTINCT FROM b.rendering;
   END IF;
   IF jsonb_array_length(menus) > 0 THEN
+    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_span(mine) AS s;
     INSERT INTO menus (message_id, conversation_id, instance_id, wa_message_id, kind, mode, options_sealed, delete_at)
     SELECT m.id, m.conversation_id, m.instance_id, m.wa_message_id, n.kind, n.mode, decode(n.options, 'base64'),
       now() + interval '1 hour' + CASE WHEN n.kind = 'poll' THEN interval '90 days'
         ELSE make_interval(hours => gwk_menu_hours(i.policy, a.policy, menu_hours)) END
     FROM jsonb_to_recordset(menus) AS n(message_id uuid, kind text, mode text, options text)
-    JOIN messages m ON m.id = n.message_id
+    JOIN messages m ON m.id = n.message_id AND m.id = ANY (mine) AND m.id BETWEEN lowest AND highest
     JOIN instances i ON i.id = m.instance_id
     JOIN accounts a ON a.id = m.account_id
     WHERE n.message_id = ANY (mine)
@@ -355,6 +401,10 @@ LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET enable_material = off
 AS $$
+DECLARE
+  span record := gwk_span(ids);
+  lowest uuid := span.lowest;
+  highest uuid := span.highest;
 BEGIN
   RETURN QUERY
   SELECT wanted.number::integer, clock_timestamp(), m.id, m.account_id, m.instance_id, m.wa_message_id, v.group_id,
@@ -362,7 +412,7 @@ BEGIN
     m.error_code, m.error_message, m.rendered_as, m.played, m.sent_at::timestamptz, m.delivered_at::timestamptz,
     m.read_at::timestamptz, m.failed_at::timestamptz, o.claim_epoch, o.claim_holder, o.attempted_at::timestamptz
   FROM unnest(ids) WITH ORDINALITY AS wanted(id, number)
-  JOIN messages m ON m.id = wanted.id AND m.direction = 'outbound'
+  JOIN messages m ON m.id = wanted.id AND m.id = ANY (ids) AND m.id BETWEEN lowest AND highest AND m.direction = 'outbound'
   JOIN conversations v ON v.id = m.conversation_id
   LEFT JOIN outbox o ON o.message_id = m.id;
 END $$;
@@ -381,6 +431,8 @@ SET enable_material = off
 AS $$
 DECLARE
   recently uuid := gwk_lowest_id(now() - interval '3 days');
+  -- Partitions are made a week ahead.
+  tomorrow uuid := gwk_lowest_id(now() + interval '1 day');
   wanted text[];
   ids uuid[];
 BEGIN
@@ -405,7 +457,7 @@ BEGIN
     SELECT COALESCE(q.id, (
       SELECT e.id FROM messages e
       WHERE e.instance_id = q.instance_id AND e.wa_message_id = q.wa_message_id AND e.id >= recently
-        AND e.direction = 'outbound'
+        AND e.id < tomorrow AND e.direction = 'outbound'
       LIMIT 1))
     FROM unnest(ids, instance_ids, wanted) WITH ORDINALITY AS q(id, instance_id, wa_message_id, number)
     ORDER BY q.number);
@@ -439,32 +491,25 @@ SET enable_material = off
 AS $$
 DECLARE
   ids uuid[] := ARRAY(SELECT c.message_id FROM jsonb_to_recordset(changes) AS c(message_id uuid));
+  -- Most changes are receipts, which leave the queue as it is: those lock and look up nothing of it.
+  queued uuid[] := ARRAY(
+    SELECT c.message_id FROM jsonb_to_recordset(changes) AS c(message_id uuid, queue text) WHERE c.queue <> 'keep');
   made uuid[];
   finished uuid[];
   conversations_left uuid[];
+  lowest uuid;
+  highest uuid;
 BEGIN
-  PERFORM gwk_lock_conversations(ids);
+  SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_span(ids) AS s;
+  IF queued <> '{}' THEN
+    PERFORM gwk_lock_conversations(queued);
+  END IF;
 
   made := ARRAY(
     SELECT m.id FROM messages m
     JOIN jsonb_to_recordset(changes) AS c(message_id uuid, version integer) ON c.message_id = m.id
-    WHERE m.version = c.version
+    WHERE m.version = c.version AND m.id = ANY (ids) AND m.id BETWEEN lowest AND highest
     ORDER BY m.id FOR NO KEY UPDATE OF m);
-
-  WITH gone AS (
-    DELETE FROM outbox o
-    USING jsonb_to_recordset(changes) AS c(message_id uuid, queue text)
-    WHERE o.message_id = c.message_id AND c.queue = 'finish' AND c.message_id = ANY (made)
-    RETURNING o.conversation_id, o.head
-  )
-  SELECT array_agg(g.conversation_id) FILTER (WHERE g.head) INTO conversations_left FROM gone g;
-  PERFORM gwk_promote_heads(conversations_left);
-
-  UPDATE outbox o
-  SET state = 'waiting', claim_id = NULL, claim_epoch = NULL, claim_holder = NULL, claimed_at = NULL,
-    attempted_at = CASE WHEN c.status = 'queued' THEN NULL ELSE o.attempted_at END
-  FROM jsonb_to_recordset(changes) AS c(message_id uuid, queue text, status text)
-  WHERE o.message_id = c.message_id AND c.queue = 'return' AND c.message_id = ANY (made);
 
   UPDATE messages m
   SET status = c.status, sent_at = c.sent_at, delivered_at = c.delivered_at, read_at = c.read_at,
@@ -473,19 +518,42 @@ BEGIN
   FROM jsonb_to_recordset(changes) AS c(
     message_id uuid, status text, sent_at timestamptz, delivered_at timestamptz, read_at timestamptz,
     failed_at timestamptz, error_code text, error_message text, rendered_as text, played boolean)
-  WHERE m.id = c.message_id AND c.message_id = ANY (made);
+  WHERE m.id = c.message_id AND m.id = ANY (made) AND m.id BETWEEN lowest AND highest;
 
-  finished := ARRAY(
-    SELECT c.message_id FROM jsonb_to_recordset(changes) AS c(message_id uuid, queue text)
-    WHERE c.queue = 'finish' AND c.message_id = ANY (made));
-  UPDATE message_contents c SET delete_at = now() + interval '24 hours' WHERE c.message_id = ANY (finished);
+  IF queued <> '{}' THEN
+    WITH gone AS (
+      DELETE FROM outbox o
+      USING jsonb_to_recordset(changes) AS c(message_id uuid, queue text)
+      WHERE o.message_id = c.message_id AND c.queue = 'finish' AND c.message_id = ANY (made)
+      RETURNING o.conversation_id, o.head
+    )
+    SELECT array_agg(g.conversation_id) FILTER (WHERE g.head) INTO conversations_left FROM gone g;
+    PERFORM gwk_promote_heads(conversations_left);
 
-  -- A menu counts once it has left. One that did not leave is nobody's, unless it may still turn out to have left.
-  IF EXISTS (SELECT FROM menus n WHERE n.message_id = ANY (finished)) THEN
-    UPDATE menus n SET sent_at = m.sent_at FROM messages m
-    WHERE n.message_id = ANY (finished) AND m.id = n.message_id AND m.sent_at IS NOT NULL;
-    DELETE FROM menus n USING messages m
-    WHERE n.message_id = ANY (finished) AND m.id = n.message_id AND m.status = 'failed' AND m.error_code <> 'timeout';
+    IF changes @> '[{"queue": "return"}]' THEN
+      UPDATE outbox o
+      SET state = 'waiting', claim_id = NULL, claim_epoch = NULL, claim_holder = NULL, claimed_at = NULL,
+        attempted_at = CASE WHEN c.status = 'queued' THEN NULL ELSE o.attempted_at END
+      FROM jsonb_to_recordset(changes) AS c(message_id uuid, queue text, status text)
+      WHERE o.message_id = c.message_id AND c.queue = 'return' AND c.message_id = ANY (made);
+    END IF;
+
+    finished := ARRAY(
+      SELECT c.message_id FROM jsonb_to_recordset(changes) AS c(message_id uuid, queue text)
+      WHERE c.queue = 'finish' AND c.message_id = ANY (made));
+    UPDATE message_contents c SET delete_at = now() + interval '24 hours' WHERE c.message_id = ANY (finished);
+
+    -- A menu counts once it has left. One that did not leave is nobody's, unless it may still turn out to have left.
+    IF EXISTS (SELECT FROM menus n WHERE n.message_id = ANY (finished)) THEN
+      UPDATE menus n SET sent_at = m.sent_at FROM messages m
+      WHERE n.message_id = ANY (finished) AND m.id = n.message_id AND m.id = ANY (finished)
+        AND m.id BETWEEN lowest AND highest
+        AND m.sent_at IS NOT NULL;
+      DELETE FROM menus n USING messages m
+      WHERE n.message_id = ANY (finished) AND m.id = n.message_id AND m.id = ANY (finished)
+        AND m.id BETWEEN lowest AND highest
+        AND m.status = 'failed' AND m.error_code <> 'timeout';
+    END IF;
   END IF;
 
   PERFORM gwk_emit_items(events, made);

@@ -83,6 +83,45 @@ describe('limits, exactly, at two replicas', () => {
     expect(await outcomeOf(send({ to: someone(), text: 'another text' }))).toBe('accepted');
   });
 
+  test('the same text, remembered by each replica as it was before the other sent it', async () => {
+    await setPolicy({ new_contacts_per_day: 1000, mass_block: { max_contacts: 6 } });
+    const other = world.acceptor();
+    const sendBy = (by: Acceptor, text: string) => outcomeOf(send({ to: someone(), text }, by));
+    const outcomes: string[] = [];
+    for (const by of [acceptor, other, acceptor, other, other, acceptor, other, acceptor]) {
+      outcomes.push(await sendBy(by, 'the same'));
+      expect(await sendBy(by, newUuid())).toBe('accepted');
+    }
+    expect(tally(outcomes)).toEqual({ accepted: 6, 'policy-mass-send-blocked': 2 });
+    expect(outcomes.slice(6)).toEqual(['policy-mass-send-blocked', 'policy-mass-send-blocked']);
+  });
+
+  test('the same text again, once the first it went to have left the window', async () => {
+    await setPolicy({ new_contacts_per_day: 1000, mass_block: { max_contacts: 3 } });
+    const sendOne = () => outcomeOf(send({ to: someone(), text: 'now and then' }));
+    for (let i = 0; i < 3; i++) expect(await sendOne()).toBe('accepted');
+    expect(await sendOne()).toBe('policy-mass-send-blocked');
+    await world.database.massSend.updateMany({
+      where: { instanceId: instance },
+      data: { at: new Date(Date.now() - 3_601_000) },
+    });
+    for (let i = 0; i < 3; i++) expect(await sendOne()).toBe('accepted');
+    expect(await sendOne()).toBe('policy-mass-send-blocked');
+  });
+
+  test('a text far from its limit is not counted again', async () => {
+    await setPolicy({ new_contacts_per_day: 1000, mass_block: { max_contacts: 10 } });
+    const sendOne = () => outcomeOf(send({ to: someone(), text: 'few times' }));
+    await sendOne();
+    expect(await sendOne()).toBe('accepted');
+    const [row] = await world.database.massSend.findMany({ where: { instanceId: instance }, take: 1 });
+    // Behind the ledger's back: only a count would find them.
+    const hidden = Array.from({ length: 20 }, () => ({ ...row!, contactId: newUuid() }));
+    await world.database.massSend.createMany({ data: hidden });
+    for (let i = 2; i < 10; i++) expect(await sendOne()).toBe('accepted');
+    expect(await sendOne()).toBe('policy-mass-send-blocked');
+  });
+
   test('the same words are the same mass send, whatever the message is', async () => {
     await setPolicy({ new_contacts_per_day: 1000, mass_block: { max_contacts: 4 } });
     const link = { url: 'https://example.org/a' };
@@ -176,6 +215,31 @@ describe('what moves between gathering and writing', () => {
     const where = { instanceId: instance, contactId: names[0]!.contactId };
     expect(await world.database.conversation.findMany({ where })).toMatchObject([{ lastSeq: 2n }]);
     expect(await world.database.contact.count({ where: { names: { none: {} } } })).toBe(0);
+  });
+
+  test('a conversation made by another replica is joined, and costs the others of the group nothing', async () => {
+    const to = someone();
+    const elsewhere = await world.addInstance();
+    await world.send(acceptor, { instance: elsewhere, to });
+    const statements: string[] = [];
+    let done = false;
+    const racing = world.acceptor({
+      beforeStatement: async (sql) => {
+        statements.push(/gwk_accept_(\w+)/.exec(sql)![1]!);
+        if (done || !sql.includes('gwk_accept_write')) return;
+        done = true;
+        await send({ to });
+      },
+    });
+    const outcomes = await Promise.all(
+      [to, someone(), someone()].map((one) => outcomeOf(send({ to: one }, racing))),
+    );
+    expect(outcomes).toEqual(['accepted', 'accepted', 'accepted']);
+    const where = { instanceId: instance, contactId: await contactOf(world, to) };
+    expect(await world.database.conversation.findMany({ where })).toMatchObject([{ lastSeq: 2n }]);
+    // Two of the three by the careful write; then the third alone.
+    expect(statements.filter((name) => name === 'write')).toHaveLength(3);
+    expect(await world.database.message.count({ where: { instanceId: instance } })).toBe(4);
   });
 
   test('a contact merged into another is sent to as the other', async () => {

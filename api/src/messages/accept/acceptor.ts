@@ -7,7 +7,8 @@ import { Problem } from '@gwk/core/problems';
 import type { Sealer } from '@gwk/core/sealing';
 import { tracing, type Span } from '@gwk/core/tracing/tracing';
 import type { Caller } from '../../accounts/caller.js';
-import type { Queryable } from '../../database.js';
+import type { Database } from '../../database.js';
+import { sqlStateOf } from '../../internal/grouping.js';
 import { hashesOfBody, readIdempotencyKey, RESPONSE_COLUMN } from '../../idempotency/store.js';
 import { messageMetrics } from '../../metrics/messages.js';
 import { keepContexts } from '../../tracing/contexts.js';
@@ -20,7 +21,7 @@ import { gather, type Facts } from './gather.js';
 import { Memory } from './memory.js';
 import { Policies } from './policies.js';
 import { readDraft, type Draft } from './request.js';
-import { writeAndProve, type Entry, type Repeat } from './write.js';
+import { writeAndProve, type Entry, type Repeat, type TextCount } from './write.js';
 
 /**
  * Accepts sends: gathers what Postgres knows about a group of requests in one statement, decides each by pure
@@ -32,7 +33,7 @@ import { writeAndProve, type Entry, type Repeat } from './write.js';
  * statement. A wrong guess is one more case of a world that moved.
  */
 export interface AcceptorOptions {
-  database: Queryable;
+  database: Database;
   sealer: Sealer;
   doorbell: Doorbell;
   /** Policy overrides of the environment. */
@@ -227,7 +228,8 @@ export class Acceptor {
       const traced = places.map((index) => group[index]!);
       await this.#keepTraces(entries, traced);
     }
-    const { written, proved } = await writeAndProve(this.#options.database, entries, repeats);
+    const { written, texts, proved } = await writeAndProve(this.#options.database, entries, repeats);
+    this.#learnTexts(entries, texts);
     const done = entries.filter((_, place) => written[place]);
     if (done.length > 0) failpoint('api.accept.after-commit');
     for (const { request, plan, messageId } of done) this.#memory.learnWritten(request, plan, messageId);
@@ -237,6 +239,13 @@ export class Acceptor {
       if (written[place]) results[index] = { kind: 'written', body: entries[place]!.body, rung };
     });
     return { results, proved, moved: done.length < entries.length };
+  }
+
+  #learnTexts(entries: readonly Entry[], texts: readonly (TextCount | null)[]): void {
+    texts.forEach((text, index) => {
+      const { request, plan } = entries[index]!;
+      if (text !== null) this.#memory.learnText(request, text, plan.mass!.minutes);
+    });
   }
 
   /** One bell for an instance says all: its engine claims whatever waits. */
@@ -294,6 +303,7 @@ export class Acceptor {
       type,
       prepared,
       waMessageId: newWaMessageId(),
+      text: plan.mass?.room ? this.#memory.textOf(request, plan.mass.minutes) : null,
       contentSealed: sealContent(sealer, instanceId, JSON.stringify(content)),
       body,
       responseSealed: keep ? sealer.seal(accountId, RESPONSE_COLUMN, body) : null,
@@ -324,8 +334,6 @@ function laneOf({ item, facts }: Guess): number {
 
 /** Postgres answered, and so undid, the statement: it may be tried again in parts. */
 function wasRolledBack(error: unknown): boolean {
-  const cause = (error as { meta?: { driverAdapterError?: { cause?: { originalCode?: string } } } }).meta
-    ?.driverAdapterError?.cause;
-  const code = cause?.originalCode;
-  return code !== undefined && !/^(08|57|58|53)/.test(code);
+  const code = sqlStateOf(error);
+  return code !== null && !/^(08|57|58|53)/.test(code);
 }

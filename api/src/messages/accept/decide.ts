@@ -236,7 +236,9 @@ function rankIn(ranks: Map<string, Map<string, number>>, key: string): Map<strin
   return found;
 }
 
-const textKey = ({ instanceId, fingerprint }: Request) => `${instanceId} ${fingerprint?.toString('base64')}`;
+/** Names a text of an instance. */
+export const textKey = ({ instanceId, fingerprint }: Request) =>
+  `${instanceId} ${fingerprint?.toString('latin1')}`;
 const contactKey = ({ accountId, recipient }: Request) => `${accountId} ${recipient.name}`;
 const dateOf = (ms: number | null) => (ms === null ? null : new Date(ms));
 

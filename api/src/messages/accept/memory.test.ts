@@ -148,3 +148,33 @@ test('the time is that of Postgres', () => {
   const ahead = Date.now() + 3_600_000;
   expect(knowing({ at: ahead }).guess(request())!.at).toBeGreaterThanOrEqual(ahead);
 });
+
+describe('how many contacts a text has reached', () => {
+  const text = (count: number, number: number) => ({ count, number });
+  const learned = (...given: [count: number, number: number, minutes?: number][]) => {
+    const memory = new Memory();
+    for (const [count, number, minutes = 60] of given)
+      memory.learnText(request(), text(count, number), minutes);
+    return memory.textOf(request(), 60);
+  };
+
+  test('is not known before it was counted', () => expect(learned()).toBeNull());
+  test('is known for the window that was counted', () => {
+    expect(learned([3, 10])).toMatchObject(text(3, 10));
+    expect(learned([3, 10, 90])).toBeNull();
+  });
+  test('is what the newest group said', () => {
+    expect(learned([3, 10], [7, 12])).toMatchObject(text(7, 12));
+    expect(learned([7, 12], [3, 10])).toMatchObject(text(7, 12));
+    expect(learned([7, 12], [2, 13])).toMatchObject(text(2, 13));
+  });
+  test('is all that one group added', () => {
+    expect(learned([3, 10], [5, 10], [4, 10])).toMatchObject(text(5, 10));
+  });
+  test('is known of each text of each instance', () => {
+    const memory = new Memory();
+    memory.learnText(request(), text(3, 10), 60);
+    expect(memory.textOf({ ...request(), instanceId: 'other' }, 60)).toBeNull();
+    expect(memory.textOf({ ...request(), fingerprint: Buffer.alloc(16, 1) }, 60)).toBeNull();
+  });
+});

@@ -1,5 +1,6 @@
 import type { Facts } from './gather.js';
-import type { Plan, Request } from './decide.js';
+import { textKey, type Plan, type Request } from './decide.js';
+import type { TextCount } from './write.js';
 
 /**
  * What this process saw lately, from which it guesses what Postgres would say. A guess is never believed: the write
@@ -26,10 +27,16 @@ interface KnownKey {
   messageId: string;
 }
 
+interface KnownText extends TextCount {
+  /** The window that was counted. */
+  minutes: number;
+}
+
 const STRANGER: KnownRecipient = { contactId: null, conversationId: null, counted: false, lastWroteAt: null };
 const MAX_INSTANCES = 10_000;
 const MAX_RECIPIENTS = 200_000;
 const MAX_KEYS = 50_000;
+const MAX_TEXTS = 50_000;
 
 export class Memory {
   readonly #instances = new Map<string, KnownInstance>();
@@ -37,6 +44,7 @@ export class Memory {
   /** Of each account. Null: seen, and nothing more is known. */
   readonly #keys = new Map<string, Map<string, KnownKey | null>>();
   #keyCount = 0;
+  readonly #texts = new Map<string, KnownText>();
   /** Of Postgres's clock, ahead of ours. */
   #clock = 0;
 
@@ -107,6 +115,22 @@ export class Memory {
     this.#learnRecipient(request, { contactId, conversationId, counted, lastWroteAt });
     // The answer to a scheduled one is kept with its record.
     if (plan.releaseAt === null) this.#learnKey(request, messageId);
+  }
+
+  /** How many contacts its text has reached within so many minutes, at most. */
+  textOf(request: Request, minutes: number): TextCount | null {
+    const known = this.#texts.get(textKey(request));
+    return known?.minutes === minutes ? known : null;
+  }
+
+  learnText(request: Request, { count, number }: TextCount, minutes: number): void {
+    const key = textKey(request);
+    const known = this.#texts.get(key);
+    if (known === undefined) keep(this.#texts, key, { count, number, minutes }, MAX_TEXTS);
+    // An older group's answer may come later. Of one group, the contact that came last counts all.
+    else if (minutes !== known.minutes || number > known.number)
+      Object.assign(known, { count, number, minutes });
+    else if (number === known.number) known.count = Math.max(known.count, count);
   }
 
   /** What is known already is left as it is: a new object for each message would grow old with the map that has it. */

@@ -1,8 +1,9 @@
-import type { Queryable } from '../../database.js';
+import type { Database } from '../../database.js';
 import type { Plan, Request } from './decide.js';
 import { sqlStateOf } from '../../internal/grouping.js';
 import { hexArray, plainArray, textArray } from './array-literals.js';
 import { SEND_ROUTE } from './gather.js';
+import { layOut } from './layout.js';
 
 /** A request that was decided to be written, with all that goes into its rows. */
 export interface Entry {
@@ -17,6 +18,8 @@ export interface Entry {
   prepared: boolean;
   waMessageId: string;
   contentSealed: Buffer;
+  /** What was known of its text, where that has a limit. */
+  text: TextCount | null;
   /** The answer. */
   body: string;
   /** Null where there is no key to replay it by, or the answer can be made again from the message. */
@@ -24,15 +27,33 @@ export interface Entry {
 }
 
 const TYPES = [
-  ...['uuid[]', 'uuid[]', 'text[]', 'uuid[]', 'text[]'],
+  ...['integer[]', 'uuid[]'],
+  ...['uuid[]', 'integer[]', 'uuid[]', 'xid[]'],
+  ...['integer[]', 'uuid[]', 'xid[]'],
   ...['uuid[]', 'boolean[]', 'uuid[]', 'boolean[]', 'text[]', 'boolean[]', 'double precision[]'],
   ...['text[]', 'text[]', 'text[]', 'text[]', 'double precision[]', 'bigint[]', 'timestamptz[]'],
   ...['text', 'text[]', 'text[]', 'text[]'],
-  ...['integer[]', 'integer[]', 'text[]', 'integer[]', 'integer[]', 'integer[]', 'uuid[]'],
-  ...['integer', 'integer', 'integer', 'boolean', 'integer[]'],
+  ...[
+    'integer[]',
+    'integer[]',
+    'text[]',
+    'integer[]',
+    'integer[]',
+    'integer[]',
+    'integer[]',
+    'bigint[]',
+    'uuid[]',
+  ],
+  ...['uuid[]', 'uuid[]', 'uuid[]'],
+  ...['integer[]', 'uuid[]', 'integer[]', 'integer[]', 'integer[]'],
+  ...['integer[]', 'integer[]', 'integer', 'integer', 'integer', 'boolean'],
 ];
-const WRITE = `SELECT gwk_accept_write(${TYPES.map((type, i) => `$${i + 1}::${type}`).join(', ')}) AS written`;
+/** As text: the driver reads arrays element by element. */
+const WRITTEN = ['written', 'text_counts', 'text_numbers'].map((column) => `w.${column}::text`).join(', ');
+const WRITER = `gwk_accept_write(${TYPES.map((type, i) => `$${i + 1}::${type}`).join(', ')}) AS w`;
+const WRITE = `SELECT ${WRITTEN} FROM ${WRITER}`;
 
+/** Somebody holds a contact; the statement was rolled back. */
 const LOCK_NOT_AVAILABLE = '55P03';
 
 /** A request believed to repeat one that was written. */
@@ -44,49 +65,69 @@ export interface Repeat {
 
 const REPEAT_TYPES = ['uuid[]', 'text[]', 'text', 'text[]', 'text[]', 'uuid[]'];
 const prove = (first: number) =>
-  `gwk_accept_prove(${REPEAT_TYPES.map((type, i) => `$${first + i}::${type}`).join(', ')}) AS proved`;
+  `gwk_accept_prove(${REPEAT_TYPES.map((type, i) => `$${first + i}::${type}`).join(', ')})`;
 const PROVE = `SELECT ${prove(1)}`;
-const WRITE_AND_PROVE = `${WRITE}, ${prove(TYPES.length + 1)}`;
+const WRITE_AND_PROVE = `SELECT ${WRITTEN}, ${prove(TYPES.length + 1)} FROM ${WRITER}`;
 
 /** For each, whether it is what it was decided to be; false: the world had moved since it was seen. */
 interface Outcome {
   written: readonly boolean[];
+  /** Of each entry whose text has a limit: what is known of the text now. */
+  texts: readonly (TextCount | null)[];
   proved: readonly boolean[];
 }
 
+/** How many contacts a text had reached at most, when its instance had sent so many texts to contacts. */
+export interface TextCount {
+  count: number;
+  number: number;
+}
+
 /**
- * Writes a group in one transaction. Where somebody holds the contact of one for long, it is written without that one.
- * What is believed to be a repeat is looked up beside it: the proof costs a look at an index, not a statement.
+ * Writes a group in one transaction: first as if nobody else were about, then, where somebody holds the contact of one or
+ * has made what one was to make, with care, which costs only those. What is believed to be a repeat is looked up beside
+ * it: the proof costs a look at an index, not a statement.
  */
 export async function writeAndProve(
-  database: Queryable,
+  database: Database,
   entries: readonly Entry[],
   repeats: readonly Repeat[],
 ): Promise<Outcome> {
-  if (entries.length === 0 && repeats.length === 0) return { written: [], proved: [] };
-  const run = async (leaveHeld: boolean): Promise<Outcome> => {
-    const [text, values] = statementOf(entries, repeats, leaveHeld);
-    const rows = await database.$queryRawUnsafe<Partial<Outcome>[]>(text, ...values);
-    return { written: [], proved: [], ...rows[0] };
-  };
-  try {
-    return await run(false);
-  } catch (error) {
-    if (sqlStateOf(error) !== LOCK_NOT_AVAILABLE) throw error;
-    return run(true);
+  if (entries.length === 0) {
+    if (repeats.length === 0) return { written: [], texts: [], proved: [] };
+    const [proved] = await database.callFunction(PROVE, valuesOfRepeats(repeats));
+    return { written: [], texts: [], proved: proved as boolean[] };
   }
+  const values = valuesOf(entries);
+  const run = (careful: boolean) =>
+    repeats.length === 0
+      ? database.callFunction(WRITE, [...values, careful])
+      : database.callFunction(WRITE_AND_PROVE, [...values, careful, ...valuesOfRepeats(repeats)]);
+  let row = await run(false).catch((error: unknown) => {
+    if (sqlStateOf(error) === LOCK_NOT_AVAILABLE) return [null];
+    throw error;
+  });
+  if (row[0] === null) row = await run(true);
+  const [written, counts, numbers, proved = []] = row as [string, string, string | null, boolean[]?];
+  return {
+    written: elementsOf(written).map((value) => value === 't'),
+    texts: textsOf(entries, counts, numbers),
+    proved,
+  };
 }
 
-function statementOf(
-  entries: readonly Entry[],
-  repeats: readonly Repeat[],
-  leaveHeld: boolean,
-): [text: string, values: unknown[]] {
-  if (entries.length === 0) return [PROVE, valuesOfRepeats(repeats)];
-  const values = valuesOf(entries, leaveHeld);
-  if (repeats.length === 0) return [WRITE, values];
-  return [WRITE_AND_PROVE, [...values, ...valuesOfRepeats(repeats)]];
+/** Added by the group: as many as its own ranks say, at most. */
+function textsOf(entries: readonly Entry[], counts: string, numbers: string | null): (TextCount | null)[] {
+  if (numbers === null) return entries.map(() => null);
+  const found = elementsOf(counts);
+  const after = elementsOf(numbers);
+  return entries.map(({ plan }, index) => {
+    if (found[index] === 'NULL' || after[index] === 'NULL') return null;
+    return { count: Number(found[index]) + plan.mass!.room!.rank, number: Number(after[index]) };
+  });
 }
+
+const elementsOf = (literal: string) => literal.slice(1, -1).split(',');
 
 function valuesOfRepeats(repeats: readonly Repeat[]): unknown[] {
   return [
@@ -99,16 +140,23 @@ function valuesOfRepeats(repeats: readonly Repeat[]): unknown[] {
   ];
 }
 
-function valuesOf(entries: readonly Entry[], leaveHeld: boolean): unknown[] {
+/** All but the last: whether to be careful. */
+function valuesOf(entries: readonly Entry[]): unknown[] {
+  const layout = layOut(entries);
+  const { instances, accounts, ledgers, chats } = layout;
   const plain = (pick: (entry: Entry) => string | number | boolean | null) => plainArray(entries, pick);
   const text = (pick: (entry: Entry) => string | null) => textArray(entries, pick);
   const hex = (pick: (entry: Entry) => Buffer | null) => hexArray(entries, pick);
   return [
+    literal(entries.map((_, index) => index + 1)),
     plain(({ messageId }) => messageId),
-    plain(({ request }) => request.accountId),
-    plain(({ plan }) => plan.accountVersion),
     plain(({ request }) => request.instanceId),
-    plain(({ plan }) => plan.instanceVersion),
+    literal(instances.places),
+    literal(instances.ids),
+    literal(instances.versions),
+    literal(accounts.places),
+    literal(accounts.ids),
+    literal(accounts.versions),
     plain(({ plan }) => plan.conversationId),
     plain(({ plan }) => plan.makesConversation),
     plain(({ plan }) => plan.contactId),
@@ -133,27 +181,27 @@ function valuesOf(entries: readonly Entry[], leaveHeld: boolean): unknown[] {
     plain(({ plan }) => plan.mass?.room?.limit ?? null),
     plain(({ plan }) => plan.mass?.room?.rank ?? null),
     plain(({ plan }) => plan.mass?.minutes ?? null),
-    plainArray(
-      entries.filter(({ prepared }) => !prepared),
-      ({ messageId }) => messageId,
-    ),
+    plain((entry) => entry.text?.count ?? null),
+    plain((entry) => entry.text?.number ?? null),
+    literal(entries.filter(({ prepared }) => !prepared).map(({ messageId }) => messageId)),
+    literal(ledgers.map(({ id }) => id)),
+    literal(layout.conversations),
+    literal(layout.contacts),
+    literal(layout.ranks),
+    literal(chats.map(({ id }) => id)),
+    literal(chats.map(({ first }) => first)),
+    literal(chats.map(({ amount }) => amount)),
+    literal(chats.map(({ number }) => number)),
+    literal(ledgers.map(({ news }) => news)),
+    literal(ledgers.map(({ texts }) => texts)),
     countDistinct(entries, ({ plan }) => (plan.makesContact ? plan.contactId : null)),
     countDistinct(entries, ({ plan }) => (plan.makesConversation ? plan.conversationId : null)),
     countDistinct(entries, ({ request }) => request.key && `${request.accountId} ${request.key}`),
-    leaveHeld,
-    `{${ranksOf(entries).join(',')}}`,
   ];
 }
 
-/** Scheduled ones take no place yet. */
-function ranksOf(entries: readonly Entry[]): number[] {
-  const taken = new Map<string, number>();
-  return entries.map(({ plan: { conversationId, releaseAt } }) => {
-    const rank = (taken.get(conversationId) ?? 0) + (releaseAt === null ? 1 : 0);
-    taken.set(conversationId, rank);
-    return rank;
-  });
-}
+/** Of ids and numbers: nothing in them is to be quoted. */
+const literal = (values: readonly (string | number)[]) => `{${values.join(',')}}`;
 
 /** A message may wait its whole time from its acceptance on, however long the look at its instance took before. */
 function outMsAtAcceptance({ plan, createdAt }: Entry): number {

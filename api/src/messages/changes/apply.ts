@@ -63,12 +63,14 @@ export interface Findings {
   facts?: readonly FactsRow[];
   /** Whether the place's caller has the message claimed, from what was read. */
   holds: (place: number, row: FactsRow) => boolean;
+  /** Told what a message has become by a change of this. */
+  changed?: (row: FactsRow) => void;
 }
 
 /** @throws when messages keep changing under it */
 export async function applyFindings(
   deps: ChangeDeps,
-  { learnt, facts, holds }: Findings,
+  { learnt, facts, holds, changed }: Findings,
   write: Write,
 ): Promise<void> {
   let open = learnt;
@@ -82,8 +84,11 @@ export async function applyFindings(
     const made = await write(changesJson(decided), eventsJson(deps.sealer, decided)).finally(() =>
       spans.forEach((span) => span.end()),
     );
-    for (const { messageId, before, change } of decided)
-      if (made.has(messageId)) messageMetrics.advanced(before, change.facts);
+    for (const { messageId, row, before, change } of decided) {
+      if (!made.has(messageId)) continue;
+      messageMetrics.advanced(before, change.facts);
+      changed?.(rowAfter(row, change.facts));
+    }
     open = decided.filter(({ messageId }) => !made.has(messageId)).map(({ learnt: again }) => again);
   }
 }
@@ -117,6 +122,7 @@ export async function failMessages(
 interface Decided {
   messageId: string;
   learnt: Learnt;
+  row: FactsRow;
   before: MessageFacts;
   change: MessageChange;
 }
@@ -133,7 +139,7 @@ function decideAll(
     if (!row) continue;
     const before = factsOf(row, holds(item.place, row));
     const change = decideChange(before, item.findings, row.now);
-    if (change) decided.push({ messageId: item.messageId, learnt: item, before, change });
+    if (change) decided.push({ messageId: item.messageId, learnt: item, row, before, change });
   }
   return decided;
 }
@@ -177,6 +183,22 @@ function factsOf(row: FactsRow, held: boolean): MessageFacts {
     failedAt: row.failed_at,
     held,
     attempted: row.attempted_at !== null,
+  };
+}
+
+function rowAfter(row: FactsRow, facts: MessageFacts): FactsRow {
+  return {
+    ...row,
+    version: row.version + 1,
+    status: facts.status,
+    error_code: facts.errorCode,
+    error_message: facts.errorMessage,
+    rendered_as: facts.renderedAs,
+    played: facts.played,
+    sent_at: facts.sentAt,
+    delivered_at: facts.deliveredAt,
+    read_at: facts.readAt,
+    failed_at: facts.failedAt,
   };
 }
 

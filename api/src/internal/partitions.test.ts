@@ -1,0 +1,70 @@
+import { newUuid, timeOfUuid } from '@gwk/core/ids';
+import { createPortWorld, type PortWorld, type TestEngine } from '@gwk/test/harness/engine-port';
+import { postgresUrl } from '@gwk/test/harness/servers';
+import pg from 'pg';
+
+/**
+ * What a message on its way out costs must not grow with the days that are kept: each statement of its functions opens
+ * the partition of its day and leaves the others closed. Postgres tells the plans that it has run (auto_explain): a
+ * partition that it did not open is not named there.
+ */
+let port: PortWorld;
+let engine: TestEngine;
+let client: pg.Client;
+let plans: string[] = [];
+
+beforeAll(async () => {
+  port = await createPortWorld();
+  engine = await (await port.addEngine()).acquire();
+  const [row] = await port.world.database.$queryRaw<{ name: string }[]>`SELECT current_database() AS name`;
+  const url = new URL(postgresUrl());
+  url.pathname = `/${row!.name}`;
+  client = new pg.Client({ connectionString: url.href });
+  await client.connect();
+  client.on('notice', ({ message }) => plans.push(message ?? ''));
+  await client.query(`LOAD 'auto_explain'`);
+  await client.query(`SET auto_explain.log_min_duration = 0`);
+  await client.query(`SET auto_explain.log_nested_statements = on`);
+  await client.query(`SET client_min_messages = log`);
+});
+afterAll(async () => {
+  await client.end();
+  await port.close();
+});
+
+/** The partitions of messages that the statements within a call have opened. */
+async function openedBy(call: string, values: unknown[]): Promise<string[]> {
+  plans = [];
+  await client.query(call, values);
+  const named = plans.flatMap((plan) => [...plan.matchAll(/ on (messages_\w+)/g)].map(([, name]) => name!));
+  return [...new Set(named)];
+}
+
+test('a claim, what is built, what is known and what changes of a message open its day only', async () => {
+  const { instanceId, lease } = engine;
+  const id = await port.accept({ instance: instanceId, to: '5511900000001' });
+  const day = `messages_${new Date(timeOfUuid(id)).toISOString().slice(0, 10).replaceAll('-', '')}`;
+  const caller = [[instanceId], [lease.epoch], [lease.holder]];
+  const change = {
+    place: 1,
+    message_id: id,
+    version: 3,
+    held: false,
+    status: 'sent',
+    played: false,
+    queue: 'finish',
+  };
+  const calls: Record<string, [string, unknown[]]> = {
+    claim: ['SELECT gwk_claim($1, $2, $3, $4, ARRAY[10])', [...caller, [newUuid()]]],
+    built: [
+      `SELECT gwk_store_built($1, $2, $3, $4, ARRAY['built'::bytea], ARRAY['text_menu'], '[]', 1)`,
+      [...caller, [id]],
+    ],
+    facts: ['SELECT gwk_message_facts($1)', [[id]]],
+    outcome: [`SELECT gwk_record_outcomes($1, $2, $3, $4, '[]')`, [...caller, JSON.stringify([change])]],
+  };
+  const opened: Record<string, string[]> = {};
+  for (const [name, [call, values]] of Object.entries(calls)) opened[name] = await openedBy(call, values);
+  expect(opened).toEqual({ claim: [day], built: [day], facts: [day], outcome: [day] });
+  expect(await port.world.database.message.findUnique({ where: { id } })).toMatchObject({ status: 'sent' });
+});
