@@ -4,8 +4,8 @@ import { postgresUrl } from '@gwk/test/harness/servers';
 import pg from 'pg';
 
 /**
- * What a message on its way out costs must not grow with the days that are kept: each statement of its functions opens
- * the partition of its day and leaves the others closed. Postgres tells the plans that it has run (auto_explain): a
+ * What a message costs must not grow with the days that are kept: each statement of its functions opens the partition of
+ * its day and leaves the others closed. Postgres tells the plans that it has run (auto_explain): a
  * partition that it did not open is not named there.
  */
 let port: PortWorld;
@@ -40,10 +40,13 @@ async function openedBy(call: string, values: unknown[]): Promise<string[]> {
   return [...new Set(named)];
 }
 
+const dayOf = (id: string): string =>
+  `messages_${new Date(timeOfUuid(id)).toISOString().slice(0, 10).replaceAll('-', '')}`;
+
 test('a claim, what is built, what is known and what changes of a message open its day only', async () => {
   const { instanceId, lease } = engine;
   const id = await port.accept({ instance: instanceId, to: '5511900000001' });
-  const day = `messages_${new Date(timeOfUuid(id)).toISOString().slice(0, 10).replaceAll('-', '')}`;
+  const day = dayOf(id);
   const caller = [[instanceId], [lease.epoch], [lease.holder]];
   const change = {
     place: 1,
@@ -67,4 +70,42 @@ test('a claim, what is built, what is known and what changes of a message open i
   for (const [name, [call, values]] of Object.entries(calls)) opened[name] = await openedBy(call, values);
   expect(opened).toEqual({ claim: [day], built: [day], facts: [day], outcome: [day] });
   expect(await port.world.database.message.findUnique({ where: { id } })).toMatchObject({ status: 'sent' });
+});
+
+test('a quote, a schedule that moves and what a contact sends or deletes open its day only, or none', async () => {
+  const { instanceId, lease } = engine;
+  const { database } = port.world;
+  const id = await port.accept({ instance: instanceId, to: '5511900000002' });
+  const day = dayOf(id);
+  await database.$executeRaw`
+    UPDATE outbox SET state = 'scheduled', release_at = now(), seq = NULL, head = false WHERE message_id = ${id}::uuid`;
+  const { accountId, conversationId } = await database.message.findUniqueOrThrow({ where: { id } });
+  const received = (deletes: string | null) => {
+    const message_id = newUuid();
+    const now = new Date();
+    return JSON.stringify([
+      {
+        ...{ number: 1, place: 1, message_id, account_id: accountId, instance_id: instanceId, deletes },
+        ...{ conversation_id: conversationId, new_conversation: false, new_contact: false, has_row: false },
+        ...{ wrote: false, reads_menus: false, typed: false, wa_message_id: message_id, at: now, created_at: now },
+      },
+    ]);
+  };
+  const receive = (deletes: string | null): [string, unknown[]] => [
+    `SELECT result FROM gwk_receive($1, $2, $3, $4, '[]')`,
+    [[instanceId], [lease.epoch], [lease.holder], received(deletes)],
+  ];
+  const calls: Record<string, [string, unknown[]]> = {
+    quote: ['SELECT gwk_quoted_messages($1, $2)', [[id], [newUuid()]]],
+    moved: ['SELECT gwk_release_scheduled($1, $2)', [[id], [new Date(Date.now() + 3_600_000)]]],
+    received: receive(null),
+    deleted: receive(id),
+  };
+  const opened: Record<string, string[]> = {};
+  for (const [name, [call, values]] of Object.entries(calls)) opened[name] = await openedBy(call, values);
+  expect(opened).toEqual({ quote: [day], moved: [day], received: [], deleted: [day] });
+  expect(await database.message.findUnique({ where: { id } })).toMatchObject({
+    deletedForAll: true,
+    scheduledFor: expect.any(Date) as Date,
+  });
 });

@@ -16,6 +16,10 @@ LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET enable_material = off
 AS $$
+DECLARE
+  span record := gwk_span(ids);
+  lowest uuid := span.lowest;
+  highest uuid := span.highest;
 BEGIN
   RETURN QUERY
   SELECT m.id, m.account_id, m.instance_id, m.direction, m.wa_message_id, m.participant, m.type, m.deleted_for_all,
@@ -23,7 +27,7 @@ BEGIN
     CASE WHEN m.direction = 'inbound' THEN (
       SELECT e.data_sealed FROM events e WHERE e.id = wanted.event_id AND e.instance_id = m.instance_id) END
   FROM unnest(ids, event_ids) AS wanted(id, event_id)
-  JOIN messages m ON m.id = wanted.id
+  JOIN messages m ON m.id = wanted.id AND m.id = ANY (ids) AND m.id BETWEEN lowest AND highest
   JOIN conversations v ON v.id = m.conversation_id
   LEFT JOIN message_contents k ON k.message_id = m.id AND m.direction = 'outbound';
 END $$;

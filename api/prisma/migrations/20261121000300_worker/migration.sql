@@ -347,6 +347,8 @@ AS $$
 DECLARE
   released uuid[];
   moved uuid[];
+  lowest uuid;
+  highest uuid;
 BEGIN
   PERFORM gwk_lock_conversations(message_ids);
 
@@ -383,9 +385,12 @@ BEGIN
     RETURNING o.message_id
   )
   SELECT array_agg(l.message_id) INTO moved FROM later l;
-  UPDATE messages m SET scheduled_for = r.move, version = m.version + 1, updated_at = now()
-  FROM unnest(message_ids, moves) AS r(id, move)
-  WHERE m.id = r.id AND m.id = ANY (moved);
+  IF moved IS NOT NULL THEN
+    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_span(moved) AS s;
+    UPDATE messages m SET scheduled_for = r.move, version = m.version + 1, updated_at = now()
+    FROM unnest(message_ids, moves) AS r(id, move)
+    WHERE m.id = r.id AND m.id = ANY (moved) AND m.id BETWEEN lowest AND highest;
+  END IF;
 
   RETURN QUERY
   SELECT o.instance_id, o.message_id FROM outbox o WHERE o.message_id = ANY (released) AND o.head;

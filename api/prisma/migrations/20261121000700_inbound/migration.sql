@@ -269,6 +269,8 @@ AS $$
 DECLARE
   recently uuid := gwk_lowest_id(now() - interval '3 days');
   found uuid[];
+  lowest uuid;
+  highest uuid;
 BEGIN
   found := ARRAY(
     SELECT (SELECT m.id FROM messages m
@@ -286,10 +288,13 @@ BEGIN
         AS q(id, instance_id, conversation_id, wa_message_id, place)
       ORDER BY q.place);
   END IF;
+  SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_span(found) AS s;
   RETURN QUERY
   SELECT m.id, m.direction, m.participant
   FROM unnest(found) WITH ORDINALITY AS q(id, place)
-  LEFT JOIN LATERAL (SELECT v.id, v.direction, v.participant FROM messages v WHERE v.id = q.id LIMIT 1) m ON true
+  LEFT JOIN LATERAL (
+    SELECT v.id, v.direction, v.participant FROM messages v
+    WHERE v.id = q.id AND v.id = ANY (found) AND v.id BETWEEN lowest AND highest LIMIT 1) m ON true
   ORDER BY q.place;
 END $$;
 
@@ -316,6 +321,9 @@ DECLARE
   good integer[];
   fresh uuid[];
   renamed uuid[];
+  deletions uuid[];
+  lowest uuid;
+  highest uuid;
 BEGIN
   IF array_position(holders, NULL) IS NOT NULL THEN
     verdicts := ARRAY(
@@ -437,9 +445,14 @@ BEGIN
   FROM jsonb_to_recordset(items) AS i(poll uuid, voter text, chosen integer[], message_id uuid)
   WHERE i.poll IS NOT NULL AND i.message_id = ANY (fresh)
   ON CONFLICT (message_id, voter) DO UPDATE SET chosen = EXCLUDED.chosen;
-  UPDATE messages m SET deleted_for_all = true, version = m.version + 1, updated_at = now()
-  FROM jsonb_to_recordset(items) AS i(deletes uuid, message_id uuid)
-  WHERE m.id = i.deletes AND NOT m.deleted_for_all AND i.message_id = ANY (fresh);
+  deletions := ARRAY(
+    SELECT i.deletes FROM jsonb_to_recordset(items) AS i(deletes uuid, message_id uuid)
+    WHERE i.deletes IS NOT NULL AND i.message_id = ANY (fresh));
+  IF deletions <> '{}' THEN
+    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_span(deletions) AS s;
+    UPDATE messages m SET deleted_for_all = true, version = m.version + 1, updated_at = now()
+    WHERE m.id = ANY (deletions) AND m.id BETWEEN lowest AND highest AND NOT m.deleted_for_all;
+  END IF;
 
   renamed := ARRAY(
     SELECT c.id FROM contacts c
