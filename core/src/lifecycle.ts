@@ -6,6 +6,8 @@ export interface ShutdownOptions {
   exitWithParent: boolean;
   /** After it the process exits with 1, whatever is still going on. */
   timeoutMs?: number;
+  /** How it exits; `process.exit` where it is not given. */
+  exit?: (code: number) => never;
 }
 
 const TIMEOUT_MS = 25_000;
@@ -25,17 +27,18 @@ export function onShutdown(
   stop: (cause: ShutdownCause) => Promise<void> | void,
   options: ShutdownOptions,
 ): void {
+  const { exit = (code: number): never => process.exit(code), timeoutMs = TIMEOUT_MS } = options;
   let requestedAt: number | undefined;
 
   const request = (cause: ShutdownCause): void => {
     const now = performance.now();
     if (requestedAt !== undefined) {
-      if (cause !== 'parent-gone' && now - requestedAt > SAME_REQUEST_MS) process.exit(1);
+      if (cause !== 'parent-gone' && now - requestedAt > SAME_REQUEST_MS) exit(1);
       return;
     }
     requestedAt = now;
-    setTimeout(() => process.exit(1), options.timeoutMs ?? TIMEOUT_MS).unref();
-    void finish(stop, cause);
+    setTimeout(() => exit(1), timeoutMs).unref();
+    void finish(stop, cause).then(exit);
   };
 
   process.on('SIGTERM', request);
@@ -43,19 +46,20 @@ export function onShutdown(
   if (options.exitWithParent) whenInputEnds(() => request('parent-gone'));
 }
 
+/** @returns the exit code */
 async function finish(
   stop: (cause: ShutdownCause) => Promise<void> | void,
   cause: ShutdownCause,
-): Promise<void> {
+): Promise<0 | 1> {
   try {
     await stop(cause);
   } catch (error) {
     process.stderr.write(
       `stopping failed: ${error instanceof Error ? (error.stack ?? error.message) : 'unknown'}\n`,
     );
-    process.exit(1);
+    return 1;
   }
-  process.exit(0);
+  return 0;
 }
 
 function whenInputEnds(ended: () => void): void {

@@ -48,6 +48,25 @@ test.each(['fenced', 'unauthorized', 'gone'] as const)(
   },
 );
 
+/**
+ * V8's other threads take memory until they have to wait for the main one to collect garbage. It makes some all the time,
+ * so that they wait most of it.
+ */
+const GARBAGE =
+  'let kept = []; setInterval(() => (kept = Array.from({ length: 1e5 }, (_, i) => ({ i }))), 5)';
+const BUSY_V8 = ['--stress-concurrent-allocation', '--import', `data:text/javascript,${GARBAGE}`];
+
+test.each([
+  ['refused', EXIT_CODES.fenced],
+  ['asked to stop', 0],
+])('it ends when it is %s while V8 waits for it', async (how, code) => {
+  const { port } = await open({ renewMs: 400 });
+  const engine = await stage.start({ nodeArguments: BUSY_V8 });
+  if (how === 'refused') port.fault = () => 'fenced';
+  else engine.child.kill('SIGTERM');
+  expect(await engine.exited).toBe(code);
+});
+
 test('terms that have changed are asked for at once, once more where a renewal is under way', async () => {
   const { port } = await open({ renewMs: 60_000 });
   await stage.start();

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { engineSettings } from '@gwk/core/config/engine';
 import { ConfigError, loadConfig, type ConfigOf } from '@gwk/core/config/load';
+import { endProcess } from '@gwk/core/end-process';
 import { onShutdown } from '@gwk/core/lifecycle';
 import { createLogger, type Logger } from '@gwk/core/log';
 import { tracing } from '@gwk/core/tracing/tracing';
@@ -20,7 +21,7 @@ export async function runEngine(environment: NodeJS.ProcessEnv): Promise<void> {
   const config = readConfig(environment);
   const log = createLogger('engine', config.logLevel).child({ pod: config.pod });
   const running = new RunningEngine(config, log);
-  onShutdown((cause) => running.stop(cause), { exitWithParent: config.exitWithParent });
+  onShutdown((cause) => running.stop(cause), { exitWithParent: config.exitWithParent, exit: endProcess });
   await running.start();
 }
 
@@ -87,7 +88,6 @@ class RunningEngine {
       const { id } = acquired.instance;
       const log = this.#log.child({ instance_id: id, epoch: acquired.epoch });
       log.info({ lease_ms: acquired.lease_ms }, 'lease acquired');
-      const lost = (code: number): void => process.exit(code);
       const options = {
         acquired,
         term,
@@ -98,14 +98,14 @@ class RunningEngine {
         nameInMetrics: this.#config.metricsInstance,
         networks: networksOf(this.#config),
       };
-      this.#engine = new Engine({ ...options, log, lost });
+      this.#engine = new Engine({ ...options, log, lost: endProcess });
       // Asked to stop meanwhile: the lease is only to be given back.
       if (!this.#stopping.signal.aborted) this.#engine.start();
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
       if (!(error instanceof AcquireRefused)) throw error;
       this.#log.error({ why: error.refusal }, 'the lease was refused');
-      process.exit(EXIT_CODES[error.refusal]);
+      endProcess(EXIT_CODES[error.refusal]);
     }
   }
 }

@@ -87,7 +87,14 @@ test('a quote, a schedule that moves and what a contact sends or deletes open it
       {
         ...{ number: 1, place: 1, message_id, account_id: accountId, instance_id: instanceId, deletes },
         ...{ conversation_id: conversationId, new_conversation: false, new_contact: false, has_row: false },
-        ...{ wrote: false, reads_menus: false, typed: false, wa_message_id: message_id, at: now, created_at: now },
+        ...{
+          wrote: false,
+          reads_menus: false,
+          typed: false,
+          wa_message_id: message_id,
+          at: now,
+          created_at: now,
+        },
       },
     ]);
   };

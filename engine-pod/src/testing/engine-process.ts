@@ -10,6 +10,8 @@ export interface EngineSettings {
   networkUrl?: string;
   ackTimeoutMs?: number;
   idleClaimMs?: number;
+  /** Arguments of node. */
+  nodeArguments?: string[];
 }
 
 /** The engine as it is run: a process of its own, which ends when this one does. */
@@ -20,7 +22,8 @@ export class EngineProcess {
 
   constructor(settings: EngineSettings) {
     const { internalUrl, networkUrl, ackTimeoutMs = 20_000, idleClaimMs = 5_000 } = settings;
-    this.child = spawn(process.execPath, [GWK, 'engine'], {
+    const { nodeArguments = [] } = settings;
+    this.child = spawn(process.execPath, [...nodeArguments, GWK, 'engine'], {
       stdio: ['pipe', 'pipe', 'pipe'],
       env: {
         PATH: process.env['PATH'],

@@ -24,6 +24,8 @@ import { redisPrefix } from './servers.js';
 import { ownPostgres, ownRedis, sharedPostgres, sharedRedis, type Store } from './stores.js';
 import { until } from './wait.js';
 
+const LAST_LINES = 10;
+
 export interface GatewayOptions {
   apis?: number;
   workers?: number;
@@ -122,12 +124,16 @@ export class Gateway {
     await this.operator?.stop();
     await Promise.all([...this.guests, ...this.programs].map((program) => program.stop()));
     const left = this.settings ? await this.#leftBehind() : [];
+    const list = left.map((process) => this.#describe(process)).join('\n');
     await Promise.all([this.network?.stop(), this.postgres?.stop(), this.redis?.stop()]);
     rmSync(this.folder, { recursive: true, force: true });
-    if (left.length > 0) {
-      const list = left.map(({ pid, command }) => `${pid} ${command}`).join('\n');
-      throw new Error(`processes were left behind:\n${list}`);
-    }
+    if (left.length > 0) throw new Error(`processes were left behind:\n${list}`);
+  }
+
+  /** With the last that it logged: what it was about when it should have ended. */
+  #describe({ pid, command }: ProcessInfo): string {
+    const lines = [...this.logs().values()].flat().filter((line) => line.includes(`"pid":${pid},`));
+    return [`${pid} ${command}`, ...lines.slice(-LAST_LINES)].join('\n');
   }
 
   #disarm(name: Failpoint): void {
