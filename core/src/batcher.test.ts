@@ -65,11 +65,11 @@ test('a lane has one group under way, and waits for no other lane', async () => 
 
 describe('where a group costs as much as many of its items', () => {
   const HOUR = 3_600_000;
-  const gathering = (ms: number, run?: () => Promise<unknown>) => {
+  const gathering = (ms: number, run?: () => Promise<unknown>, quietMs?: number) => {
     const groups: number[][] = [];
     const batcher = new Batcher<number, number>({
       laneOf: (item) => item,
-      gather: { items: 4, ms },
+      gather: { items: 4, ms, ...(quietMs !== undefined && { quietMs }) },
       run: async (items) => {
         groups.push([...items]);
         await run?.();
@@ -109,17 +109,36 @@ describe('where a group costs as much as many of its items', () => {
     expect(groups).toEqual([[1]]);
   });
 
+  test('nor longer than something comes', async () => {
+    const { groups, submit } = gathering(HOUR, undefined, 60);
+    await submit(...burst);
+    groups.length = 0;
+    await Promise.all([submit(1), soon().then(() => submit(3))]);
+    expect(groups).toEqual([[1, 3]]);
+  });
+
   test('with much to do the lanes go side by side', async () => {
     const { groups, submit } = gathering(HOUR, soon);
     await submit(...burst);
     expect(groups.map((group) => new Set(group.map((item) => item % 2)).size)).toEqual([1, 1]);
   });
 
-  const heldUp = () => {
+  const heldUp = (quietMs?: number) => {
     let letGo = () => {};
     const held = new Promise<void>((resolve) => (letGo = resolve));
-    return { ...gathering(HOUR, () => held), letGo: () => letGo() };
+    return { ...gathering(HOUR, () => held, quietMs), letGo: () => letGo() };
   };
+
+  test('silence starts none that would stand behind another', async () => {
+    const { groups, submit, letGo } = heldUp(1);
+    const first = submit(0, 2, 4, 1);
+    await soon();
+    const second = submit(3);
+    for (let n = 0; n < 5; n++) await soon();
+    expect(groups).toEqual([[0, 2, 4, 1]]);
+    letGo();
+    await Promise.all([first, second]);
+  });
 
   test('with little to do the next group stands behind the first, whatever the lanes, once it is nearly as large', async () => {
     const { groups, submit, letGo } = heldUp();

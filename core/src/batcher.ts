@@ -19,8 +19,12 @@ export interface BatcherOptions<T, R> {
    * first is done, while the answers to the first are still on their way.
    */
   laneOf?(item: T): number;
-  /** Under load, a group is to have so many items before it starts, or has waited for so many milliseconds. */
-  gather?: { items: number; ms: number };
+  /**
+   * Under load, a group is to have so many items before it starts, or has waited for so many milliseconds. `quietMs`: or
+   * nothing came for so long, where none is under way: few who each wait for an answer before they ask again have all
+   * asked by then.
+   */
+  gather?: { items: number; ms: number; quietMs?: number };
   /**
    * Whether a rejected group was left undone as a whole for a reason that may lie in one of its items: then its halves
    * are run again apart, until only the items at fault fail.
@@ -118,11 +122,19 @@ export class Batcher<T, R> {
     while (this.#groups.length < this.#inFlight) {
       const next = this.#next();
       if (next.lanes.length === 0) return;
-      const waited = performance.now() - Math.min(...next.lanes.map(({ queue }) => queue[0]!.since));
-      const patience = this.#options.gather?.ms ?? PATIENCE_MS;
-      if (waited < patience && itemsOf(next.lanes) < this.#company()) return this.#wait(patience - waited);
+      const patience = itemsOf(next.lanes) < this.#company() ? this.#patience(next.lanes) : 0;
+      if (patience > 0) return this.#wait(patience);
       this.#start(next);
     }
+  }
+
+  /** For how many milliseconds more these wait for company. */
+  #patience(lanes: readonly Lane<T, R>[]): number {
+    const { ms = PATIENCE_MS, quietMs = Infinity } = this.#options.gather ?? {};
+    const now = performance.now();
+    const waited = now - Math.min(...lanes.map(({ queue }) => queue[0]!.since));
+    if (this.#groups.length > 0) return ms - waited;
+    return Math.min(ms - waited, quietMs - (now - this.#lastAt));
   }
 
   /** The lanes that the next group is to be of. */
@@ -147,8 +159,9 @@ export class Batcher<T, R> {
     return gather && this.#gapMs * EXPECTED <= gather.ms ? gather.items : 0;
   }
 
+  /** What lies in sockets by then is read first: it may be the company. */
   #wait(milliseconds: number): void {
-    this.#waiting = setTimeout(() => this.#pump(), milliseconds);
+    this.#waiting = setTimeout(() => this.#schedule(), milliseconds);
   }
 
   #start({ lanes, mixed }: Chosen<T, R>): void {
