@@ -95,9 +95,14 @@ function lookAt({ table, columns, owner, where }: OwnedRows, span: Span, limit: 
     ORDER BY page.id DESC LIMIT ${limit}::integer`;
 }
 
+/**
+ * No id is null. Postgres takes two bounds for a span of one row in two hundred, wherever it does not know them, and then
+ * rather reads and sorts all rows of the span than begins at its end; with the lower one put like this it does not
+ * see a span, and still leaves out the partitions before it.
+ */
 const within = ({ from, before }: Span): Prisma.Sql[] => [
   Prisma.sql`m.id < ${before}::uuid`,
-  ...(from === null ? [] : [Prisma.sql`m.id >= ${from}::uuid`]),
+  ...(from === null ? [] : [Prisma.sql`(m.id >= ${from}::uuid OR m.id IS NULL)`]),
 ];
 
 /** So many of a queue are looked at together, at most. */

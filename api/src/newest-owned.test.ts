@@ -1,0 +1,79 @@
+import { fromPublicId } from '@gwk/core/ids';
+import type { Page } from '@gwk/core/resources/common';
+import type { InstanceOut } from '@gwk/core/resources/instance';
+import type { MessageOut } from '@gwk/core/resources/message';
+import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
+import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
+import { TestApi } from './testing/api.js';
+import type { ApiClient } from './testing/client.js';
+
+/**
+ * What a page costs must not grow with what there is of its day. Postgres counts the rows that it reads; its plans are
+ * those that it keeps once it has made some for the values that were given.
+ */
+const ROWS = 6_000;
+const LIMIT = 50;
+const PLANS = 8;
+/** As many connections as the API has keep plans of their own. */
+const LISTS = 40;
+
+let database: TestDatabase;
+let api: TestApi;
+let client: ApiClient;
+let instance: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  api = await TestApi.start({
+    databaseUrl: database.url,
+    redisUrl: redisUrl(),
+    redisPrefix: redisPrefix(),
+  });
+  const account = await api.account();
+  await api.db.account.update({ where: { id: account.id }, data: { requestsPerMinute: 1_000_000 } });
+  client = await api.clientOf(account);
+  const body = { name: 'um', kind: 'web' };
+  instance = (await client.call<InstanceOut>('POST', '/v1/instances', { body })).body.id;
+  const instanceId = fromPublicId('instance', instance)!;
+  const conversation = { id: instanceId, instanceId, groupId: '120363000000000001@g.us' };
+  await api.db.conversation.create({ data: conversation });
+  await api.db.$queryRaw`SELECT gwk_ensure_partitions('messages', current_date - 90, current_date)`;
+  await api.db.$executeRaw`
+    INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, created_at, updated_at)
+    SELECT gwk_new_id(), ${account.id}::uuid, ${instanceId}::uuid, ${instanceId}::uuid, 'outbound', '5511900000001', 'text',
+      'sent', now(), now() FROM generate_series(1, ${ROWS}::integer)`;
+  await api.db.$executeRawUnsafe('ANALYZE messages');
+});
+afterAll(async () => {
+  await api.stop();
+  await database.drop();
+});
+
+/** Rows of messages that Postgres has read so far, as it has been told by now. */
+async function rowsRead(): Promise<number> {
+  const [row] = await api.db.$queryRaw<{ read: number }[]>`
+    SELECT (sum(s.seq_tup_read) + sum(coalesce(s.idx_tup_fetch, 0)))::integer AS read
+    FROM pg_stat_all_tables s WHERE s.relname LIKE 'messages\\_%'`;
+  return row!.read;
+}
+
+async function page(filters: Record<string, string>): Promise<void> {
+  const query = { ...filters, limit: String(LIMIT) };
+  const { body } = await client.call<Page<MessageOut>>('GET', '/v1/messages', { query });
+  expect(body.data).toHaveLength(LIMIT);
+}
+
+test.each<[string, () => Record<string, string>]>([
+  ['an account', () => ({})],
+  ['an instance', () => ({ instance_id: instance })],
+])('a page of %s reads about as many rows as it has, of the thousands of its day', async (_, filters) => {
+  for (let count = 0; count < PLANS; count++) await page(filters());
+  const before = await rowsRead();
+  for (let count = 0; count < LISTS; count++) await page(filters());
+  // What is read is told a second later at the latest, by the next statement of its connection.
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  for (let count = 0; count < PLANS; count++) await page(filters());
+  const read = ((await rowsRead()) - before) / LISTS;
+  expect(read).toBeGreaterThan(LIMIT / 2);
+  expect(read).toBeLessThan(LIMIT * 5);
+});
