@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 
 const GWK = fileURLToPath(new URL('../../bin/gwk.js', import.meta.url));
 
-/** Tells, at the end, of which packages something was loaded. */
+/** Tells, as the engine ends (core's end-process), of which packages something was loaded. */
 const OBSERVER = `
   import { registerHooks } from 'node:module';
   const packages = new Set();
@@ -16,10 +16,12 @@ const OBSERVER = `
       return next(url, context);
     },
   });
-  process.on('exit', () => {
+  const { execve } = process;
+  process.execve = (...program) => {
     if (process.moduleLoadList.some((name) => name.includes('undici'))) packages.add("Node's undici");
     process.stderr.write('LOADED ' + JSON.stringify([...packages].sort()));
-  });
+    execve.apply(process, program);
+  };
 `;
 
 /** What an engine has loaded once it waits for its lease, with everything that serves a number imported. */
