@@ -64,9 +64,13 @@ test.each(NAMES)(
     const texts = new Set([...traffic.byChat.values()].flat().map(({ text }) => text));
     const messages = async () =>
       (await customer.client.messages({ instance_id: id })).filter((m) => mine.has(m.id));
-    await until(async () => (await messages()).every(({ status }) => status === 'delivered'), {
+    const undelivered = async () => (await messages()).filter(({ status }) => status !== 'delivered');
+    await until(async () => (await undelivered()).length === 0, {
       what: 'all is delivered',
       everyMs: 250,
+    }).catch(async (error: unknown) => {
+      const left = (await undelivered()).map(({ id: message, status, to }) => `${message} ${status} ${to}`);
+      throw new Error(`${(error as Error).message}: ${left.join(', ')}`, { cause: error });
     });
     const ids = new Set([...said.values()].flat().map((one) => one.id));
     const events = () => customer.client.events({ instance_id: id });
