@@ -14,7 +14,7 @@ import type { ApiClient } from './testing/client.js';
 const ROWS = 6_000;
 const LIMIT = 50;
 const PLANS = 8;
-/** As many connections as the API has keep plans of their own. */
+/** Measured after those. */
 const LISTS = 40;
 
 let database: TestDatabase;
