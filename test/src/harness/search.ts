@@ -138,15 +138,49 @@ async function valueOf(client: Redis, key: string): Promise<string> {
   return JSON.stringify((await read?.(client, key)) ?? null);
 }
 
-/** The files of a folder that have the word in their name or their bytes. */
+/**
+ * The files of a folder that have the word in their name or their bytes. Programs may write there meanwhile: where a
+ * file is gone before it is read, it may have got another name, so what is new is looked for again.
+ */
 export function filesWith(folder: string, word: string): { files: number; found: string[] } {
-  const names = readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name));
   const forms = formsOf(word);
-  const found = names.filter((name) => {
-    const bytes = readFileSync(name);
-    return forms.some((form) => name.includes(form) || bytes.includes(form));
-  });
-  return { files: names.length, found };
+  const seen = new Set<string>();
+  const found: string[] = [];
+  for (let gone = true; gone;) {
+    gone = false;
+    for (const name of filesOf(folder)) {
+      if (seen.has(name)) continue;
+      const bytes = bytesOf(name);
+      if (!bytes) {
+        gone = true;
+        continue;
+      }
+      seen.add(name);
+      if (forms.some((form) => name.includes(form) || bytes.includes(form))) found.push(name);
+    }
+  }
+  return { files: seen.size, found };
+}
+
+/** A folder that goes while it is listed is left out by the next listing. */
+function filesOf(folder: string): string[] {
+  for (;;)
+    try {
+      return readdirSync(folder, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath, entry.name));
+    } catch (error) {
+      if (!isGone(error)) throw error;
+    }
+}
+
+const isGone = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
+
+function bytesOf(name: string): Buffer | undefined {
+  try {
+    return readFileSync(name);
+  } catch (error) {
+    if (isGone(error)) return undefined;
+    throw error;
+  }
 }
