@@ -1,5 +1,4 @@
 import { lowestUuidAt, timeOfUuid } from '@gwk/core/ids';
-import { PAGE_LIMIT_MAX } from '@gwk/core/resources/common';
 import type { Database } from './database.js';
 import { Prisma } from './generated/prisma/client.js';
 
@@ -20,8 +19,6 @@ export interface NewestPage {
 const DAY_MS = 86_400_000;
 /** With so many days before its own each look at a page's rows begins; the last look has all that are left. */
 const DAYS_BEFORE = [1, 8];
-/** One that is asked for beyond the page tells whether there is a next one. */
-const MOST_ROWS = PAGE_LIMIT_MAX + 1;
 
 /**
  * Where a page can begin: ids are made by the clocks of API processes, which may be ahead of this one. What a clock has
@@ -55,55 +52,24 @@ export async function newestFirst<T>(
   return rows;
 }
 
-/** Rows of a partitioned table, `m`, that belong to somebody. There is an index of each owner's column and the id. */
-export interface OwnedRows {
-  table: Prisma.Sql;
-  /** With the id. */
-  columns: Prisma.Sql;
-  owner: { column: Prisma.Sql; ids: readonly string[] };
-  where: readonly Prisma.Sql[];
-  /** Few and far apart, with an index of their own: one look at all days is what finds them. */
-  areFew?: boolean;
-}
-
-/** The newest of them, as objects with the names of the columns. */
-export function newestOwned<T>(db: Database, owned: OwnedRows, page: NewestPage): Promise<T[]> {
-  const look = (span: Span, limit: number) => db.$queryRaw<T[]>(lookAt(owned, span, limit));
-  const { from, before, limit } = page;
-  return owned.areFew ? look({ from, before: upperEnd(before) }, limit) : newestFirst(page, look);
-}
+const LOWEST = lowestUuidAt(0);
 
 /**
- * Several owners are looked at one after the other, each by the index: asked for all of them at once, Postgres may read
- * the whole day by its ids, to find the few that are theirs. The bound within the statement for one owner is for the
- * planner, which cannot see how many are asked for: with it, it knows that it need not plan anew each time.
+ * Reads what a function of the database has of a span (`…_lists/migration.sql`).
+ * @param given what it is given before the span
  */
-function lookAt({ table, columns, owner, where }: OwnedRows, span: Span, limit: number): Prisma.Sql {
-  const { column, ids } = owner;
-  const rest = Prisma.join([...within(span), ...where], ' AND ');
-  if (ids.length === 1)
-    return Prisma.sql`
-      SELECT * FROM (
-        SELECT ${columns} FROM ${table} m WHERE ${column} = ${ids[0]}::uuid AND ${rest}
-        ORDER BY m.id DESC LIMIT ${Prisma.raw(String(MOST_ROWS))}) AS page
-      LIMIT ${limit}::integer`;
-  return Prisma.sql`
-    SELECT page.* FROM unnest(${[...ids]}::uuid[]) AS owner(id)
-    CROSS JOIN LATERAL (
-      SELECT ${columns} FROM ${table} m WHERE ${column} = owner.id AND ${rest}
-      ORDER BY m.id DESC LIMIT ${limit}::integer) AS page
-    ORDER BY page.id DESC LIMIT ${limit}::integer`;
-}
+export const lookBy =
+  <T>(db: Database, columns: Prisma.Sql, name: string, given: Prisma.Sql) =>
+  ({ from, before }: Span, limit: number): Promise<T[]> =>
+    db.$queryRaw<T[]>`
+      SELECT ${columns}
+      FROM ${Prisma.raw(name)}(${given}, ${from ?? LOWEST}::uuid, ${before}::uuid, ${limit}::integer) AS m`;
 
-/**
- * No id is null. Postgres takes two bounds for a span of one row in two hundred, wherever it does not know them, and then
- * rather reads and sorts all rows of the span than begins at its end; with the lower one put like this it does not
- * see a span, and still leaves out the partitions before it.
- */
-const within = ({ from, before }: Span): Prisma.Sql[] => [
-  Prisma.sql`m.id < ${before}::uuid`,
-  ...(from === null ? [] : [Prisma.sql`(m.id >= ${from}::uuid OR m.id IS NULL)`]),
-];
+/** Of rows that are few and far apart, with an index of their own: one look at all days is what finds them. */
+export const newestOfFew = <T>(
+  { from, before, limit }: NewestPage,
+  read: (span: Span, limit: number) => Promise<T[]>,
+): Promise<T[]> => read({ from, before: upperEnd(before) }, limit);
 
 /** So many of a queue are looked at together, at most. */
 const MOST_QUEUED = 2_000;

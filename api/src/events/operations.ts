@@ -8,10 +8,9 @@ import { Prisma, type Event } from '../generated/prisma/client.js';
 import { operation } from '../http/operation.js';
 import { pageOf } from '../http/page.js';
 import { findFilterInstance } from '../instances/find.js';
-import { newestOwned } from '../newest-first.js';
+import { lookBy, newestFirst } from '../newest-first.js';
 import { openEventData } from './emit.js';
 
-const EVENTS = Prisma.sql`events`;
 const COLUMNS = Prisma.sql`m.id, m.account_id AS "accountId", m.instance_id AS "instanceId", m.type, m."timestamp",
   m.data_sealed AS "dataSealed"`;
 
@@ -34,13 +33,12 @@ export const eventOperations = [
         const id = fromPublicId('instance', filters.instance_id);
         instances = [await findFilterInstance(db, caller, id)];
       }
-      const owner = instances
-        ? { column: Prisma.sql`m.instance_id`, ids: instances }
-        : { column: Prisma.sql`m.account_id`, ids: [caller.accountId] };
-      const where = filters.type === undefined ? [] : [Prisma.sql`m.type = ${filters.type}`];
+      const type = filters.type ?? null;
+      const look = instances
+        ? lookBy<Event>(db, COLUMNS, 'gwk_events_of_instances', Prisma.sql`${instances}::uuid[], ${type}`)
+        : lookBy<Event>(db, COLUMNS, 'gwk_events_of_account', Prisma.sql`${caller.accountId}::uuid, ${type}`);
       const from = filters.since === undefined ? null : lowestUuidAt(Date.parse(filters.since));
-      const page = { from, before: after, limit: limit + 1 };
-      const rows = await newestOwned<Event>(db, { table: EVENTS, columns: COLUMNS, owner, where }, page);
+      const rows = await newestFirst({ from, before: after, limit: limit + 1 }, look);
       return { status: 200, body: cursors.page(list, limit, rows, (row) => eventOut(sealer, row)) };
     },
   }),

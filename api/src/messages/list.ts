@@ -7,7 +7,7 @@ import { maySee, restrictionOf, type Caller } from '../accounts/caller.js';
 import type { Database } from '../database.js';
 import { Prisma, type Message } from '../generated/prisma/client.js';
 import { findFilterInstance } from '../instances/find.js';
-import { newestOwned, newestQueued, upperEnd, type NewestPage } from '../newest-first.js';
+import { lookBy, newestFirst, newestOfFew, newestQueued, type NewestPage } from '../newest-first.js';
 import type { ListedMessage } from './view.js';
 
 export type MessageFilters = Omit<z.output<typeof MessageListQuery>, 'limit' | 'cursor'>;
@@ -19,7 +19,7 @@ interface Narrowed {
   instances: string[] | null;
   /** Of those instances. */
   conversations: string[] | null;
-  status: MessageFilters['status'] | null;
+  status: NonNullable<MessageFilters['status']> | null;
 }
 
 /**
@@ -45,11 +45,22 @@ export async function listMessages(
   const narrowed = await narrow(db, caller, filters);
   const from = filters.since === undefined ? null : lowestUuidAt(Date.parse(filters.since));
   const page = { from, before: after, limit };
-  const { status, conversations } = narrowed;
+  const { status, conversations, instances, accountId } = narrowed;
   if (conversations?.length === 0) return [];
   if (status === 'queued' || status === 'sending') return unfinished(db, narrowed, status, page);
-  if (conversations) return ofConversations(db, conversations, status ?? null, page);
-  return newestOwned(db, owned(narrowed), page);
+  const look = (name: string, given: Prisma.Sql) => lookBy<ListedMessage>(db, COLUMNS, name, given);
+  if (conversations)
+    return newestOfFew(page, look('gwk_messages_with', Prisma.sql`${conversations}::uuid[], ${status}`));
+  if (status === 'failed') {
+    const failed = Prisma.sql`${accountId}::uuid, ${instances}::uuid[]`;
+    return newestOfFew(page, look('gwk_failed_messages', failed));
+  }
+  return newestFirst(
+    page,
+    instances
+      ? look('gwk_messages_of_instances', Prisma.sql`${instances}::uuid[], ${status}`)
+      : look('gwk_messages_of_account', Prisma.sql`${accountId}::uuid, ${status}`),
+  );
 }
 
 async function narrow(db: Database, caller: Caller, filters: MessageFilters): Promise<Narrowed> {
@@ -65,31 +76,6 @@ async function narrow(db: Database, caller: Caller, filters: MessageFilters): Pr
   const conversations = recipient ? await conversationsWith(db, accountId, instances, recipient) : null;
   return { accountId, instances, conversations, status: filters.status ?? null };
 }
-
-function owned({ accountId, instances, status }: Narrowed) {
-  const table = Prisma.sql`messages`;
-  const account = { column: Prisma.sql`m.account_id`, ids: [accountId] };
-  // Failed ones are few, and have an index of their own that is told by when they failed.
-  if (status === 'failed') {
-    const theirs = instances ? [Prisma.sql`m.instance_id = ANY (${instances}::uuid[])`] : [];
-    const where = [Prisma.sql`m.failed_at IS NOT NULL`, Prisma.sql`m.status = 'failed'`, ...theirs];
-    return { table, columns: COLUMNS, owner: account, where, areFew: true };
-  }
-  const owner = instances ? { column: Prisma.sql`m.instance_id`, ids: instances } : account;
-  return { table, columns: COLUMNS, owner, where: status ? [Prisma.sql`m.status = ${status}`] : [] };
-}
-
-/** Messages with one contact are few and far apart: one look at all days is what finds them. */
-const ofConversations = (
-  db: Database,
-  conversations: string[],
-  status: string | null,
-  { from, before, limit }: NewestPage,
-): Promise<ListedMessage[]> =>
-  db.$queryRaw<ListedMessage[]>`
-    SELECT ${COLUMNS} FROM gwk_messages_with(
-      ${conversations}::uuid[], ${status}, ${from ?? LOWEST}::uuid, ${upperEnd(before)}::uuid, ${limit}::integer) AS m`;
-const LOWEST = lowestUuidAt(0);
 
 /**
  * Messages that have not left. The queue knows them all, and is small beside the messages: no index of messages has

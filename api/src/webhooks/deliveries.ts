@@ -6,7 +6,7 @@ import type { Database } from '../database.js';
 import { sealEvent } from '../events/emit.js';
 import { Prisma } from '../generated/prisma/client.js';
 import type { Services } from '../http/services.js';
-import { newestOwned, newestQueued } from '../newest-first.js';
+import { lookBy, newestFirst, newestOfFew, newestQueued } from '../newest-first.js';
 import { findEndpoint } from './endpoints.js';
 import type { DeliveryRow } from './view.js';
 
@@ -29,12 +29,6 @@ const COLUMNS = Prisma.sql`m.id, m.account_id AS "accountId", m.endpoint_id AS "
   m.next_attempt_at AS "nextAttemptAt", m.last_status_code AS "lastStatusCode", m.last_error AS "lastError",
   m.last_latency_ms AS "lastLatencyMs", m.created_at AS "createdAt", m.delivered_at AS "deliveredAt"`;
 
-/** Written out: an index of those that failed is told by it. */
-const ENDED = {
-  succeeded: Prisma.sql`m.status = 'succeeded'`,
-  failed: Prisma.sql`m.status = 'failed'`,
-};
-
 /** Newest first. */
 export async function listDeliveries(
   db: Database,
@@ -42,26 +36,19 @@ export async function listDeliveries(
   list: DeliveryList,
 ): Promise<DeliveryRow[]> {
   const { endpointId, status, after, limit } = list;
-  const restriction = restrictionOf(caller);
-  const visible = restriction
-    ? [Prisma.sql`(m.instance_id = ANY (${restriction}::uuid[]) OR m.instance_id IS NULL)`]
-    : [];
-  if (status === 'pending') return pending(db, list, visible);
-  const owned = {
-    table: Prisma.sql`webhook_deliveries`,
-    columns: COLUMNS,
-    owner: { column: Prisma.sql`m.endpoint_id`, ids: [endpointId] },
-    where: [...(status ? [ENDED[status]] : []), ...visible],
-    areFew: status === 'failed',
-  };
-  return newestOwned<DeliveryRow>(db, owned, { from: null, before: after, limit });
+  const theirs = restrictionOf(caller);
+  if (status === 'pending') return pending(db, list, theirs);
+  const given = Prisma.sql`${endpointId}::uuid, ${status ?? null}, ${theirs}::uuid[]`;
+  const look = lookBy<DeliveryRow>(db, COLUMNS, 'gwk_deliveries_to', given);
+  const page = { from: null, before: after, limit };
+  return status === 'failed' ? newestOfFew(page, look) : newestFirst(page, look);
 }
 
 /** What is pending is in the queue; in the log it would be looked for among millions. */
 const pending = (
   db: Database,
   { endpointId, after, limit }: DeliveryList,
-  visible: readonly Prisma.Sql[],
+  theirs: string[] | null,
 ): Promise<DeliveryRow[]> =>
   newestQueued(
     { before: after, limit },
@@ -69,11 +56,11 @@ const pending = (
       SELECT q.delivery_id AS id FROM webhook_queue q
       WHERE q.endpoint_id = ${endpointId}::uuid AND (${before}::uuid IS NULL OR q.delivery_id < ${before}::uuid)
       ORDER BY q.delivery_id DESC LIMIT ${amount}::integer`,
-    (ids) => {
-      const where = [Prisma.sql`m.id = ANY (${ids}::uuid[])`, Prisma.sql`m.status = 'pending'`, ...visible];
-      return db.$queryRaw<DeliveryRow[]>`
-        SELECT ${COLUMNS} FROM webhook_deliveries m WHERE ${Prisma.join(where, ' AND ')} ORDER BY m.id DESC`;
-    },
+    (ids) => db.$queryRaw<DeliveryRow[]>`
+      SELECT ${COLUMNS} FROM webhook_deliveries m
+      WHERE m.id = ANY (${ids}::uuid[]) AND m.status = 'pending'
+        AND (${theirs}::uuid[] IS NULL OR m.instance_id = ANY (${theirs}::uuid[]) OR m.instance_id IS NULL)
+      ORDER BY m.id DESC`,
   );
 
 /** @throws Problem `not-found`: also where its destination was removed, so that it can go nowhere */

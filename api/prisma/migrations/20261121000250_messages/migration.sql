@@ -51,21 +51,3 @@ BEGIN
   PERFORM gwk_emit_items(event, ARRAY[message]);
   RETURN true;
 END $$;
-
--- The newest messages of conversations, from one id on (included) until another (left out). `wanted`: of this status
--- alone; null: of any. All days there are have to be looked at, so the statement is planned once a connection. Each
--- conversation by itself: for all of them at once, messages are read by their ids until enough are found that are
--- theirs, which are all messages there are where theirs are few.
-CREATE FUNCTION gwk_messages_with(conversations uuid[], wanted text, low uuid, high uuid, amount integer)
-RETURNS SETOF messages LANGUAGE plpgsql STABLE
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-AS $$
-BEGIN
-  RETURN QUERY
-  SELECT m.* FROM unnest(conversations) AS v(id)
-  CROSS JOIN LATERAL (
-    SELECT n.* FROM messages n
-    WHERE n.conversation_id = v.id AND n.id >= low AND n.id < high AND (wanted IS NULL OR n.status = wanted)
-    ORDER BY n.id DESC LIMIT amount) AS m
-  ORDER BY m.id DESC LIMIT amount;
-END $$;

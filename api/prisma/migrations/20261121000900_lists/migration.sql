@@ -1,0 +1,113 @@
+-- The SQL of lists: the newest rows of tables that are partitioned by day (UTC), from one id on (`low`, included) until
+-- another (`high`, left out), newest first, `amount` of them at most. `wanted`: of this kind alone; null: of any.
+--
+-- Each statement is planned once a connection, and goes by an index in the order of the list whatever Postgres knows of
+-- the table by then. A plan that is made while a day has few rows would read and sort all of them, and be kept once they
+-- are thousands; one that is made anew for each page costs more than the page, and more the more there is to know.
+
+CREATE FUNCTION gwk_messages_of_account(account uuid, wanted text, low uuid, high uuid, amount integer)
+RETURNS SETOF messages LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+AS $$
+BEGIN
+  RETURN QUERY
+  SELECT n.* FROM messages n
+  WHERE n.account_id = account AND n.id >= low AND n.id < high AND (wanted IS NULL OR n.status = wanted)
+  ORDER BY n.id DESC LIMIT amount;
+END $$;
+
+-- Several owners are looked at one after the other, each by the index: asked for all of them at once, Postgres reads
+-- messages by their ids until enough are found that are theirs, which are all there are where theirs are few.
+CREATE FUNCTION gwk_messages_of_instances(instances uuid[], wanted text, low uuid, high uuid, amount integer)
+RETURNS SETOF messages LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+AS $$
+BEGIN
+  RETURN QUERY
+  SELECT m.* FROM unnest(instances) AS owner(id)
+  CROSS JOIN LATERAL (
+    SELECT n.* FROM messages n
+    WHERE n.instance_id = owner.id AND n.id >= low AND n.id < high AND (wanted IS NULL OR n.status = wanted)
+    ORDER BY n.id DESC LIMIT amount) AS m
+  ORDER BY m.id DESC LIMIT amount;
+END $$;
+
+CREATE FUNCTION gwk_messages_with(conversations uuid[], wanted text, low uuid, high uuid, amount integer)
+RETURNS SETOF messages LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+AS $$
+BEGIN
+  RETURN QUERY
+  SELECT m.* FROM unnest(conversations) AS owner(id)
+  CROSS JOIN LATERAL (
+    SELECT n.* FROM messages n
+    WHERE n.conversation_id = owner.id AND n.id >= low AND n.id < high AND (wanted IS NULL OR n.status = wanted)
+    ORDER BY n.id DESC LIMIT amount) AS m
+  ORDER BY m.id DESC LIMIT amount;
+END $$;
+
+-- Failed ones are few, and have an index of their own that is told by when they failed. `theirs`: of these instances
+-- alone; null: of any.
+CREATE FUNCTION gwk_failed_messages(account uuid, theirs uuid[], low uuid, high uuid, amount integer)
+RETURNS SETOF messages LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+AS $$
+BEGIN
+  RETURN QUERY
+  SELECT n.* FROM messages n
+  WHERE n.account_id = account AND n.id >= low AND n.id < high AND n.failed_at IS NOT NULL AND n.status = 'failed'
+    AND (theirs IS NULL OR n.instance_id = ANY (theirs))
+  ORDER BY n.id DESC LIMIT amount;
+END $$;
+
+-- There is an index of an account's events of one type.
+CREATE FUNCTION gwk_events_of_account(account uuid, wanted text, low uuid, high uuid, amount integer)
+RETURNS SETOF events LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+AS $$
+BEGIN
+  IF wanted IS NULL THEN
+    RETURN QUERY
+    SELECT n.* FROM events n WHERE n.account_id = account AND n.id >= low AND n.id < high
+    ORDER BY n.id DESC LIMIT amount;
+  ELSE
+    RETURN QUERY
+    SELECT n.* FROM events n WHERE n.account_id = account AND n.type = wanted AND n.id >= low AND n.id < high
+    ORDER BY n.id DESC LIMIT amount;
+  END IF;
+END $$;
+
+CREATE FUNCTION gwk_events_of_instances(instances uuid[], wanted text, low uuid, high uuid, amount integer)
+RETURNS SETOF events LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+AS $$
+BEGIN
+  RETURN QUERY
+  SELECT m.* FROM unnest(instances) AS owner(id)
+  CROSS JOIN LATERAL (
+    SELECT n.* FROM events n
+    WHERE n.instance_id = owner.id AND n.id >= low AND n.id < high AND (wanted IS NULL OR n.type = wanted)
+    ORDER BY n.id DESC LIMIT amount) AS m
+  ORDER BY m.id DESC LIMIT amount;
+END $$;
+
+-- `theirs`: what concerns these instances or none; null: all. There is an index of those that failed.
+CREATE FUNCTION gwk_deliveries_to(endpoint uuid, wanted text, theirs uuid[], low uuid, high uuid, amount integer)
+RETURNS SETOF webhook_deliveries LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+AS $$
+BEGIN
+  IF wanted = 'failed' THEN
+    RETURN QUERY
+    SELECT n.* FROM webhook_deliveries n
+    WHERE n.endpoint_id = endpoint AND n.id >= low AND n.id < high AND n.status = 'failed'
+      AND (theirs IS NULL OR n.instance_id = ANY (theirs) OR n.instance_id IS NULL)
+    ORDER BY n.id DESC LIMIT amount;
+  ELSE
+    RETURN QUERY
+    SELECT n.* FROM webhook_deliveries n
+    WHERE n.endpoint_id = endpoint AND n.id >= low AND n.id < high AND (wanted IS NULL OR n.status = wanted)
+      AND (theirs IS NULL OR n.instance_id = ANY (theirs) OR n.instance_id IS NULL)
+    ORDER BY n.id DESC LIMIT amount;
+  END IF;
+END $$;
