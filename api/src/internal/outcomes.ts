@@ -122,15 +122,21 @@ export class Outcomes {
   }
 }
 
-/** Findings by message, in the order in which they came. */
+/**
+ * Findings by message, in the order in which they came. Where two leases name one message, the elder is fenced by now:
+ * what it tells counts for nothing, and must not have the other's findings refused with it.
+ */
 function learntOf(items: readonly OutcomeItem[], facts: readonly NamedFacts[]): Learnt[] {
   const found = new Map(facts.map((row) => [row.number, row.message_id]));
   const learnt = new Map<string, Learnt>();
-  items.forEach(({ outcome }, index) => {
+  const epochAt = (place: number): number => items[place - 1]!.epoch;
+  items.forEach(({ outcome, epoch }, index) => {
     const place = index + 1;
     const messageId = found.get(place);
     if (messageId === undefined) return;
-    const known = learnt.get(messageId);
+    const earlier = learnt.get(messageId);
+    if (earlier && epochAt(earlier.place) > epoch) return;
+    const known = earlier && epochAt(earlier.place) === epoch ? earlier : undefined;
     const traceparent = 'traceparent' in outcome ? outcome.traceparent : undefined;
     if (known) known.findings.push(findingOf(outcome));
     else learnt.set(messageId, { place, messageId, findings: [findingOf(outcome)], traceparent });
