@@ -117,9 +117,7 @@ export class Sealer {
 
   #fingerprint(key: SealingKey, scope: string, [purpose, value]: [string, string]): Buffer {
     return createHmac('sha256', this.#keyFor(key, `${scope}\nfingerprint`))
-      .update(purpose)
-      .update('\n')
-      .update(value)
+      .update(`${purpose}\n${value}`)
       .digest();
   }
 

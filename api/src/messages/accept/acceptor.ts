@@ -149,6 +149,7 @@ export class Acceptor {
     if (instanceId === null || (instances !== null && !instances.has(instanceId)))
       throw new Problem('not-found');
     const { sealer } = this.#options;
+    const fingerprint = text === null ? null : this.#fingerprint(accountId, text);
     return {
       draft,
       accountId,
@@ -157,7 +158,8 @@ export class Acceptor {
       recipientKey: `${instanceId} ${recipient.name}`,
       key,
       ...(key === null ? NO_HASHES : hashesOfBody(sealer, accountId, body)),
-      fingerprint: text === null ? null : this.#fingerprint(accountId, text),
+      fingerprint,
+      textKey: `${instanceId} ${fingerprint}`,
       replyTo,
       mediaId,
       visible: instances,
@@ -165,9 +167,9 @@ export class Acceptor {
     };
   }
 
-  #fingerprint(accountId: string, text: string): Buffer {
+  #fingerprint(accountId: string, text: string): string {
     const whole = this.#options.sealer.fingerprint(accountId, 'mass send', normaliseText(text));
-    return whole.subarray(0, FINGERPRINT_BYTES);
+    return whole.toString('hex', 0, FINGERPRINT_BYTES);
   }
 
   async #runGathered(group: readonly Item[]): Promise<Result[]> {

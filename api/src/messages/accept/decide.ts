@@ -52,6 +52,8 @@ export type Request = Lookup & {
   formerHashes?: readonly Buffer[];
   /** Names the conversation: one string for all that look by it. */
   recipientKey: string;
+  /** Names its text among those of its instance, likewise. */
+  textKey: string;
   /** The instances that the sender's key is restricted to; null: all. */
   visible: ReadonlySet<string> | null;
 };
@@ -131,7 +133,7 @@ function judgePolicy(request: Request, facts: Facts, policy: Policy, tally: Tall
     return accept({ ...accepted, newContact: null, mass: null }, tally);
   }
   const given = { request, facts, policy, tally, contactId: place.contactId };
-  const mass = request.fingerprint === null ? null : judgeMass({ ...given, text: textKey(request) });
+  const mass = request.fingerprint === null ? null : judgeMass({ ...given, text: request.textKey });
   if (mass && 'do' in mass) return mass;
   const newContact = facts.counted ? null : judgeNew(given, now);
   if (newContact && 'do' in newContact) return newContact;
@@ -208,7 +210,7 @@ function accept(given: AcceptedCase, tally: Tally): Decision {
   if (contactId !== null) {
     tally.contacts.set(contactKey(request), contactId);
     if (newContact) rankIn(tally.newContacts, request.instanceId).set(contactId, newContact.rank);
-    if (mass?.room) rankIn(tally.massSends, textKey(request)).set(contactId, mass.room.rank);
+    if (mass?.room) rankIn(tally.massSends, request.textKey).set(contactId, mass.room.rank);
   }
   return {
     do: 'write',
@@ -236,9 +238,6 @@ function rankIn(ranks: Map<string, Map<string, number>>, key: string): Map<strin
   return found;
 }
 
-/** Names a text of an instance. */
-export const textKey = ({ instanceId, fingerprint }: Request) =>
-  `${instanceId} ${fingerprint?.toString('latin1')}`;
 const contactKey = ({ accountId, recipient }: Request) => `${accountId} ${recipient.name}`;
 const dateOf = (ms: number | null) => (ms === null ? null : new Date(ms));
 

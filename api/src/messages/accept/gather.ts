@@ -1,7 +1,7 @@
 import type { Recipient } from '@gwk/core/recipients';
 import type { InstanceState } from '@gwk/core/states';
 import type { Queryable } from '../../database.js';
-import { hexArray, plainArray, textArray } from './array-literals.js';
+import { plainArray, textArray } from './array-literals.js';
 
 /** What a request is looked up by. */
 export interface Lookup {
@@ -9,8 +9,8 @@ export interface Lookup {
   instanceId: string;
   recipient: Recipient;
   key: string | null;
-  /** Of the text: what the mass block counts by. Null where there is no text. */
-  fingerprint: Buffer | null;
+  /** Of the text, in hex: what the mass block counts by. Null where there is no text. */
+  fingerprint: string | null;
   /** UUID of the message quoted. */
   replyTo: string | null;
   /** UUID of the file that it carries. */
@@ -81,7 +81,7 @@ export function gather(
     textArray(group, ({ recipient }) => recipient.name),
     plainArray(group, ({ recipient }) => recipient.kind === 'group'),
     textArray(group, ({ key }) => key),
-    hexArray(group, ({ fingerprint }) => fingerprint),
+    plainArray(group, ({ fingerprint }) => fingerprint),
     plainArray(group, ({ replyTo }) => replyTo),
     plainArray(group, ({ mediaId }) => mediaId),
     environmentMassMinutes,

@@ -16,7 +16,8 @@ const request = (given: Given = {}): Request => ({
   recipient: parseRecipient(given.to ?? '5511999990000')!,
   recipientKey: `instance ${given.to ?? '5511999990000'}`,
   key: given.key ?? null,
-  fingerprint: Buffer.alloc(16),
+  fingerprint: 'abc',
+  textKey: 'instance abc',
   replyTo: given.replyTo ?? null,
   mediaId: given.mediaId ?? null,
   visible: null,
@@ -174,7 +175,7 @@ describe('how many contacts a text has reached', () => {
   test('is known of each text of each instance', () => {
     const memory = new Memory();
     memory.learnText(request(), text(3, 10), 60);
-    expect(memory.textOf({ ...request(), instanceId: 'other' }, 60)).toBeNull();
-    expect(memory.textOf({ ...request(), fingerprint: Buffer.alloc(16, 1) }, 60)).toBeNull();
+    expect(memory.textOf({ textKey: 'other abc' }, 60)).toBeNull();
+    expect(memory.textOf({ textKey: 'instance abd' }, 60)).toBeNull();
   });
 });

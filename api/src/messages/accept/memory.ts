@@ -1,5 +1,5 @@
 import type { Facts } from './gather.js';
-import { textKey, type Plan, type Request } from './decide.js';
+import type { Plan, Request } from './decide.js';
 import type { TextCount } from './write.js';
 
 /**
@@ -118,15 +118,14 @@ export class Memory {
   }
 
   /** How many contacts its text has reached within so many minutes, at most. */
-  textOf(request: Request, minutes: number): TextCount | null {
-    const known = this.#texts.get(textKey(request));
+  textOf({ textKey }: Pick<Request, 'textKey'>, minutes: number): TextCount | null {
+    const known = this.#texts.get(textKey);
     return known?.minutes === minutes ? known : null;
   }
 
-  learnText(request: Request, { count, number }: TextCount, minutes: number): void {
-    const key = textKey(request);
-    const known = this.#texts.get(key);
-    if (known === undefined) keep(this.#texts, key, { count, number, minutes }, MAX_TEXTS);
+  learnText({ textKey }: Pick<Request, 'textKey'>, { count, number }: TextCount, minutes: number): void {
+    const known = this.#texts.get(textKey);
+    if (known === undefined) keep(this.#texts, textKey, { count, number, minutes }, MAX_TEXTS);
     // An older group's answer may come later. Of one group, the contact that came last counts all.
     else if (minutes !== known.minutes || number > known.number)
       Object.assign(known, { count, number, minutes });

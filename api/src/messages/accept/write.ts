@@ -177,7 +177,7 @@ function valuesOf(entries: readonly Entry[]): unknown[] {
     hex(({ responseSealed }) => responseSealed),
     plain(({ plan }) => plan.newContact?.limit ?? null),
     plain(({ plan }) => plan.newContact?.rank ?? null),
-    hex(({ request, plan }) => plan.mass && request.fingerprint),
+    plain(({ request, plan }) => plan.mass && request.fingerprint),
     plain(({ plan }) => plan.mass?.room?.limit ?? null),
     plain(({ plan }) => plan.mass?.room?.rank ?? null),
     plain(({ plan }) => plan.mass?.minutes ?? null),
