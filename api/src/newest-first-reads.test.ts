@@ -2,9 +2,8 @@ import { fromPublicId } from '@gwk/core/ids';
 import type { Page } from '@gwk/core/resources/common';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { MessageOut } from '@gwk/core/resources/message';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
-import { TestApi } from './testing/api.js';
+import { openApi } from '@gwk/test/harness/api';
+import type { TestApi } from './testing/api.js';
 import type { ApiClient } from './testing/client.js';
 
 /**
@@ -18,18 +17,12 @@ const PLANS = 8;
 /** Measured after those. */
 const LISTS = 40;
 
-let database: TestDatabase;
 let api: TestApi;
 let client: ApiClient;
 let instance: string;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await TestApi.start({
-    databaseUrl: database.url,
-    redisUrl: redisUrl(),
-    redisPrefix: redisPrefix(),
-  });
+  api = await openApi();
   const account = await api.account();
   await api.db.account.update({ where: { id: account.id }, data: { requestsPerMinute: 1_000_000 } });
   client = await api.clientOf(account);
@@ -49,10 +42,7 @@ beforeAll(async () => {
   for (const filters of kinds) for (let count = 0; count < PLANS; count++) await page(filters);
   await insert(ROWS);
 });
-afterAll(async () => {
-  await api.stop();
-  await database.drop();
-});
+afterAll(() => api.stop());
 
 /** Rows of messages that Postgres has read so far, as it has been told by now. */
 async function rowsRead(): Promise<number> {

@@ -2,12 +2,10 @@ import { fromPublicId, newUuid } from '@gwk/core/ids';
 import { OperatorClient } from '@gwk/core/protocol/internal-client';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
-import { TestApi, type TestAccount } from '../testing/api.js';
+import { openApi } from '@gwk/test/harness/api';
+import type { TestApi, TestAccount } from '../testing/api.js';
 import type { ApiClient } from '../testing/client.js';
 
-let database: TestDatabase;
 let api: TestApi;
 let operator: OperatorClient;
 let account: TestAccount;
@@ -15,8 +13,7 @@ let client: ApiClient;
 let keyId: string;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await TestApi.start({ databaseUrl: database.url, redisUrl: redisUrl(), redisPrefix: redisPrefix() });
+  api = await openApi();
   const { internalPort } = api.running;
   const baseUrl = `http://127.0.0.1:${internalPort}`;
   operator = new OperatorClient({ baseUrl, token: api.operatorToken, timeoutMs: 10_000 });
@@ -30,7 +27,6 @@ beforeEach(async () => {
 afterAll(async () => {
   operator.close();
   await api.stop();
-  await database.drop();
 });
 
 /** Who did what, oldest first. */

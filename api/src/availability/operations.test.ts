@@ -1,29 +1,23 @@
 import { fromPublicId, newUuid } from '@gwk/core/ids';
 import type { AvailabilityOut } from '@gwk/core/resources/availability';
 import type { InstanceOut } from '@gwk/core/resources/instance';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
-import { TestApi } from '../testing/api.js';
+import { openApi } from '@gwk/test/harness/api';
+import type { TestApi } from '../testing/api.js';
 import type { ApiClient } from '../testing/client.js';
 
-let database: TestDatabase;
 let api: TestApi;
 let client: ApiClient;
 let instanceId: string;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await TestApi.start({ databaseUrl: database.url, redisUrl: redisUrl(), redisPrefix: redisPrefix() });
+  api = await openApi();
 });
 beforeEach(async () => {
   client = await api.clientOf(await api.account());
   const { body } = await client.call<InstanceOut>('POST', '/v1/instances', { body: { name: 'loja' } });
   instanceId = body.id;
 });
-afterAll(async () => {
-  await api.stop();
-  await database.drop();
-});
+afterAll(() => api.stop());
 
 const ask = (query: Record<string, string> = {}) =>
   client.call<AvailabilityOut>('GET', `/v1/instances/${instanceId}/availability`, { query });

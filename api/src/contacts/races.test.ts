@@ -1,24 +1,17 @@
 import { fromPublicId, newUuid } from '@gwk/core/ids';
 import type { MessageOut } from '@gwk/core/resources/message';
 import { people } from '@gwk/test/harness/acceptance';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
 import type { InstanceOut } from '@gwk/core/resources/instance';
-import { TestApi, type TestAccount } from '../testing/api.js';
+import { openApi } from '@gwk/test/harness/api';
+import type { TestApi, TestAccount } from '../testing/api.js';
 import type { ApiClient, Answer } from '../testing/client.js';
 
 /** Opt-outs and limits against accepts of the same moment, at two replicas of the API. */
-let database: TestDatabase;
 let api: TestApi;
 let account: TestAccount;
 let clients: [ApiClient, ApiClient];
 beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await TestApi.start({
-    databaseUrl: database.url,
-    redisUrl: redisUrl(),
-    redisPrefix: redisPrefix(),
-  });
+  api = await openApi();
 });
 let otherPort: number;
 beforeAll(async () => {
@@ -31,10 +24,7 @@ async function newAccount(): Promise<void> {
   clients = [api.client(key), api.client(key, otherPort)];
 }
 beforeEach(newAccount);
-afterAll(async () => {
-  await api.stop();
-  await database.drop();
-});
+afterAll(() => api.stop());
 
 let phones = 0;
 const someone = () => `55119${String(70_000_000 + phones++)}`;

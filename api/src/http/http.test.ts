@@ -1,32 +1,21 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PROBLEMS, type ProblemBody, type ProblemCode } from '@gwk/core/problems';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
 import { pickPort } from '@gwk/test/harness/ports';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
-import { TestApi, type TestAccount } from '../testing/api.js';
+import { openApi } from '@gwk/test/harness/api';
+import type { TestApi, TestAccount } from '../testing/api.js';
 import type { ApiClient, Answer } from '../testing/client.js';
 
-let database: TestDatabase;
 let api: TestApi;
 let account: TestAccount;
 let client: ApiClient;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await TestApi.start({
-    databaseUrl: database.url,
-    redisUrl: redisUrl(),
-    redisPrefix: redisPrefix(),
-    settings: { GWK_API_ANONYMOUS_REQUESTS_PER_MINUTE: '100000' },
-  });
+  api = await openApi({ settings: { GWK_API_ANONYMOUS_REQUESTS_PER_MINUTE: '100000' } });
   account = await api.account();
   client = await api.clientOf(account);
 });
-afterAll(async () => {
-  await api.stop();
-  await database.drop();
-});
+afterAll(() => api.stop());
 
 function expectProblem(answer: Answer<ProblemBody>, code: ProblemCode, instance?: string): void {
   expect({ status: answer.status, type: answer.body?.type }).toEqual({

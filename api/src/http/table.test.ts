@@ -3,12 +3,11 @@ import { PROBLEMS, type ProblemCode } from '@gwk/core/problems';
 import { fromPublicId } from '@gwk/core/ids';
 import { SCOPES, type Scope } from '@gwk/core/scopes';
 import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
+import { openApi } from '@gwk/test/harness/api';
 import { hashBody, IdempotencyStore } from '../idempotency/store.js';
 import { openApiDocument } from '../openapi/document.js';
 import { hasCursor, heedsIdempotencyKey } from '../openapi/problems.js';
-import { TestApi, type TestAccount } from '../testing/api.js';
+import type { TestApi, TestAccount } from '../testing/api.js';
 import type { Answer, ApiClient } from '../testing/client.js';
 import { ABSENT_IDS, sampleOf, type SampleRequest } from '../testing/contract/requests.js';
 import { makeWorld, type World } from '../testing/world.js';
@@ -21,7 +20,6 @@ import { PATH_IDS } from './path-ids.js';
  * What every operation of the table has in common, found by walking it: an operation that is added is tested here
  * without a word. Every answer is held against the description of the interface besides.
  */
-let database: TestDatabase;
 let api: TestApi;
 let world: World;
 let account: TestAccount;
@@ -34,21 +32,12 @@ const document = openApiDocument({
 });
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await TestApi.start({
-    databaseUrl: database.url,
-    redisUrl: redisUrl(),
-    redisPrefix: redisPrefix(),
-    settings: { GWK_API_ANONYMOUS_REQUESTS_PER_MINUTE: '100000' },
-  });
+  api = await openApi({ settings: { GWK_API_ANONYMOUS_REQUESTS_PER_MINUTE: '100000' } });
   account = await api.account();
   world = await makeWorld(api, account);
   client = world.client;
 });
-afterAll(async () => {
-  await api.stop();
-  await database.drop();
-});
+afterAll(() => api.stop());
 
 const rows = OPERATIONS.map((operation) => ({
   operation,

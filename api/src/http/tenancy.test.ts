@@ -1,9 +1,8 @@
 import { fromPublicId } from '@gwk/core/ids';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
+import { openApi } from '@gwk/test/harness/api';
 import { openApiDocument } from '../openapi/document.js';
 import type { JsonSchema } from '../openapi/schema-book.js';
-import { TestApi } from '../testing/api.js';
+import type { TestApi } from '../testing/api.js';
 import type { ApiClient } from '../testing/client.js';
 import { ABSENT_IDS, bodiesOf, sampleOf, type SampleRequest } from '../testing/contract/requests.js';
 import { makeWorld, type World } from '../testing/world.js';
@@ -15,7 +14,6 @@ import { PATH_IDS } from './path-ids.js';
  * What a caller may not see answers exactly as what never existed: for every operation, for every id that it takes
  * in its path, its query or its body, found by walking the table and the schemas.
  */
-let database: TestDatabase;
 let api: TestApi;
 /** Of one account: what its restricted key may use, and what it may not. */
 let own: World;
@@ -31,12 +29,7 @@ const document = openApiDocument({
 });
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await TestApi.start({
-    databaseUrl: database.url,
-    redisUrl: redisUrl(),
-    redisPrefix: redisPrefix(),
-  });
+  api = await openApi();
   const account = await api.account();
   own = await makeWorld(api, account, 'own');
   other = await makeWorld(api, account, 'other');
@@ -44,10 +37,7 @@ beforeAll(async () => {
   const instances = [fromPublicId('instance', own.ids['instance_id']!)!];
   restricted = await api.clientOf(account, { instances });
 });
-afterAll(async () => {
-  await api.stop();
-  await database.drop();
-});
+afterAll(() => api.stop());
 
 /** What of an answer may tell one absent thing from another: all but what names the request itself. */
 async function answerOf(client: ApiClient, request: SampleRequest): Promise<unknown> {

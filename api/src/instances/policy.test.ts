@@ -1,33 +1,22 @@
 import type { PolicyOut } from '@gwk/core/policy/policy';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import { fromPublicId } from '@gwk/core/ids';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
-import { TestApi, type TestAccount } from '../testing/api.js';
+import { openApi } from '@gwk/test/harness/api';
+import type { TestApi, TestAccount } from '../testing/api.js';
 import type { ApiClient } from '../testing/client.js';
 
-let database: TestDatabase;
 let api: TestApi;
 let account: TestAccount;
 let client: ApiClient;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await TestApi.start({
-    databaseUrl: database.url,
-    redisUrl: redisUrl(),
-    redisPrefix: redisPrefix(),
-    settings: { GWK_API_POLICY: '{"menu_ttl_hours":48,"messages_per_minute":90}' },
-  });
+  api = await openApi({ settings: { GWK_API_POLICY: '{"menu_ttl_hours":48,"messages_per_minute":90}' } });
 });
 beforeEach(async () => {
   account = await api.account();
   client = await api.clientOf(account);
 });
-afterAll(async () => {
-  await api.stop();
-  await database.drop();
-});
+afterAll(() => api.stop());
 
 const create = async (kind: string): Promise<string> =>
   (await client.call<InstanceOut>('POST', '/v1/instances', { body: { name: kind, kind } })).body.id;

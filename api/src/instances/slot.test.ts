@@ -2,30 +2,20 @@ import { fromPublicId } from '@gwk/core/ids';
 import type { EventOut } from '@gwk/core/resources/event';
 import type { Page } from '@gwk/core/resources/common';
 import type { InstanceOut } from '@gwk/core/resources/instance';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
-import { TestApi } from '../testing/api.js';
+import { openApi } from '@gwk/test/harness/api';
+import type { TestApi } from '../testing/api.js';
 import type { ApiClient } from '../testing/client.js';
 
-let database: TestDatabase;
 let api: TestApi;
 let client: ApiClient;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await TestApi.start({
-    databaseUrl: database.url,
-    redisUrl: redisUrl(),
-    redisPrefix: redisPrefix(),
-  });
+  api = await openApi();
 });
 beforeEach(async () => {
   client = await api.clientOf(await api.account());
 });
-afterAll(async () => {
-  await api.stop();
-  await database.drop();
-});
+afterAll(() => api.stop());
 
 const create = async (kind = 'web'): Promise<string> =>
   (await client.call<InstanceOut>('POST', '/v1/instances', { body: { name: 'loja', kind } })).body.id;

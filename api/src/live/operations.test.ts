@@ -5,25 +5,18 @@ import type { Page } from '@gwk/core/resources/common';
 import type { EventOut } from '@gwk/core/resources/event';
 import type { MessageOut } from '@gwk/core/resources/message';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
-import { TestApi, type TestAccount } from '../testing/api.js';
+import { openApi } from '@gwk/test/harness/api';
+import type { TestApi, TestAccount } from '../testing/api.js';
 import type { ApiClient } from '../testing/client.js';
 import { Refused, type StandInEngine } from '../testing/stand-in-engine.js';
 
-let database: TestDatabase;
 let api: TestApi;
 let account: TestAccount;
 let client: ApiClient;
 let id: string;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await TestApi.start({
-    databaseUrl: database.url,
-    redisUrl: redisUrl(),
-    redisPrefix: redisPrefix(),
-  });
+  api = await openApi();
 });
 beforeEach(async () => {
   account = await api.account();
@@ -31,10 +24,7 @@ beforeEach(async () => {
   const created = await client.call<InstanceOut>('POST', '/v1/instances', { body: { name: 'loja' } });
   id = created.body.id;
 });
-afterAll(async () => {
-  await api.stop();
-  await database.drop();
-});
+afterAll(() => api.stop());
 
 const at = (rest: string): string => `/v1/instances/${id}/${rest}`;
 const post = (rest: string, body?: unknown) => client.call<InstanceOut>('POST', at(rest), { body });

@@ -1,31 +1,21 @@
 import { fromPublicId } from '@gwk/core/ids';
 import type { InstanceOut } from '@gwk/core/resources/instance';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
 import { pickPort } from '@gwk/test/harness/ports';
-import { redisPrefix } from '@gwk/test/harness/servers';
-import { TestApi } from '../testing/api.js';
+import { openApi } from '@gwk/test/harness/api';
+import type { TestApi } from '../testing/api.js';
 import type { ApiClient } from '../testing/client.js';
 
 /** (design: with Redis down live operations answer 503 at once, reads work) */
-let database: TestDatabase;
 let api: TestApi;
 let client: ApiClient;
 let id: string;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await TestApi.start({
-    databaseUrl: database.url,
-    redisUrl: `redis://127.0.0.1:${await pickPort()}`,
-    redisPrefix: redisPrefix(),
-  });
+  api = await openApi({ redisUrl: `redis://127.0.0.1:${await pickPort()}` });
   client = await api.clientOf(await api.account());
   id = (await client.call<InstanceOut>('POST', '/v1/instances', { body: { name: 'loja' } })).body.id;
 });
-afterAll(async () => {
-  await api.stop();
-  await database.drop();
-});
+afterAll(() => api.stop());
 
 const at = (rest: string): string => `/v1/instances/${id}/${rest}`;
 const setState = (state: string) =>

@@ -4,10 +4,9 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import type { ProblemBody } from '@gwk/core/problems';
 import { MAX_MEDIA_BYTES, type MediaOut } from '@gwk/core/resources/media';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
 import { until } from '@gwk/test/harness/wait';
-import { TestApi, type TestAccount } from '../testing/api.js';
+import { openApi } from '@gwk/test/harness/api';
+import type { TestApi, TestAccount } from '../testing/api.js';
 import type { Answer, ApiClient } from '../testing/client.js';
 import { noise, upload } from '../testing/upload.js';
 
@@ -17,25 +16,16 @@ const PNG = Buffer.from(
 );
 const MARKER = 'a-marker-that-nobody-else-writes';
 
-let database: TestDatabase;
 let api: TestApi;
 let account: TestAccount;
 let client: ApiClient;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await TestApi.start({
-    databaseUrl: database.url,
-    redisUrl: redisUrl(),
-    redisPrefix: redisPrefix(),
-  });
+  api = await openApi();
   account = await api.account();
   client = await api.clientOf(account);
 });
-afterAll(async () => {
-  await api.stop();
-  await database.drop();
-});
+afterAll(() => api.stop());
 
 const file = (content: Buffer | string, filename = 'a.bin', type?: string) => ({
   name: 'file',

@@ -2,9 +2,8 @@ import { fromPublicId, lowestUuidAt, newUuid, toPublicId } from '@gwk/core/ids';
 import type { Page } from '@gwk/core/resources/common';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { MessageOut } from '@gwk/core/resources/message';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
-import { TestApi, type TestAccount } from '../testing/api.js';
+import { openApi } from '@gwk/test/harness/api';
+import type { TestApi, TestAccount } from '../testing/api.js';
 import type { ApiClient } from '../testing/client.js';
 
 /** Lists of messages over months: partitions of many days, days without one, and messages that arrive meanwhile. */
@@ -19,7 +18,6 @@ interface Kept {
   status: (typeof STATUSES)[number];
 }
 
-let database: TestDatabase;
 let api: TestApi;
 let account: TestAccount;
 let client: ApiClient;
@@ -30,12 +28,7 @@ const conversations = new Map<string, string>();
 let kept: Kept[] = [];
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await TestApi.start({
-    databaseUrl: database.url,
-    redisUrl: redisUrl(),
-    redisPrefix: redisPrefix(),
-  });
+  api = await openApi();
   account = await api.account();
   await api.db.account.update({ where: { id: account.id }, data: { requestsPerMinute: 1_000_000 } });
   client = await api.clientOf(account);
@@ -49,10 +42,7 @@ beforeAll(async () => {
   await api.db.$queryRaw`SELECT gwk_ensure_partitions('messages', current_date - 40, current_date + 1)::text`;
   await keep(days().map((at, number) => row(at, number)));
 });
-afterAll(async () => {
-  await api.stop();
-  await database.drop();
-});
+afterAll(() => api.stop());
 
 async function makeConversations(name: string): Promise<void> {
   const contact = await api.db.contact.create({ data: { id: newUuid(), accountId: account.id } });

@@ -1,12 +1,10 @@
 import { fromPublicId, lowestUuidAt, newUuid } from '@gwk/core/ids';
 import type { HealthOut } from '@gwk/core/resources/health';
 import type { InstanceOut } from '@gwk/core/resources/instance';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
-import { TestApi, type TestAccount } from '../testing/api.js';
+import { openApi } from '@gwk/test/harness/api';
+import type { TestApi, TestAccount } from '../testing/api.js';
 import type { ApiClient } from '../testing/client.js';
 
-let database: TestDatabase;
 let api: TestApi;
 let account: TestAccount;
 let client: ApiClient;
@@ -14,8 +12,7 @@ let instance: string;
 let publicId: string;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await TestApi.start({ databaseUrl: database.url, redisUrl: redisUrl(), redisPrefix: redisPrefix() });
+  api = await openApi();
 });
 beforeEach(async () => {
   account = await api.account();
@@ -26,10 +23,7 @@ beforeEach(async () => {
   const firstPairedAt = ago(100 * DAY);
   await api.db.instance.update({ where: { id: instance }, data: { firstPairedAt, state: 'connected' } });
 });
-afterAll(async () => {
-  await api.stop();
-  await database.drop();
-});
+afterAll(() => api.stop());
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

@@ -1,26 +1,17 @@
 import { createContext, runInContext } from 'node:vm';
 import { PROBLEMS } from '@gwk/core/problems';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
+import { openApi } from '@gwk/test/harness/api';
 import { OPERATIONS } from '../http/operations.js';
-import { TestApi } from '../testing/api.js';
+import type { TestApi } from '../testing/api.js';
 
-let database: TestDatabase;
 let api: TestApi;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await TestApi.start({
-    databaseUrl: database.url,
-    redisUrl: redisUrl(),
-    redisPrefix: redisPrefix(),
+  api = await openApi({
     settings: { GWK_API_BASE_URL: 'https://api.example.org', GWK_API_ANONYMOUS_REQUESTS_PER_MINUTE: '1000' },
   });
 });
-afterAll(async () => {
-  await api.stop();
-  await database.drop();
-});
+afterAll(() => api.stop());
 
 const get = (path: string, method = 'GET') => fetch(`http://127.0.0.1:${api.port}${path}`, { method });
 

@@ -3,15 +3,13 @@ import type { Page } from '@gwk/core/resources/common';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import { PairingStreamData, type PairingOut } from '@gwk/core/resources/pairing';
 import { fromPublicId } from '@gwk/core/ids';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
 import { openStream as openEvents } from '@gwk/test/harness/sse';
 import { until } from '@gwk/test/harness/wait';
-import { TestApi, type TestAccount } from '../testing/api.js';
+import { openApi } from '@gwk/test/harness/api';
+import type { TestApi, TestAccount } from '../testing/api.js';
 import { checkAnswer, type ApiClient } from '../testing/client.js';
 import { Refused, type StandInEngine } from '../testing/stand-in-engine.js';
 
-let database: TestDatabase;
 let api: TestApi;
 let otherPort: number;
 let account: TestAccount;
@@ -20,12 +18,7 @@ let key: string;
 let id: string;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await TestApi.start({
-    databaseUrl: database.url,
-    redisUrl: redisUrl(),
-    redisPrefix: redisPrefix(),
-  });
+  api = await openApi();
   otherPort = (await api.addReplica()).port;
 });
 beforeEach(async () => {
@@ -35,10 +28,7 @@ beforeEach(async () => {
   const created = await client.call<InstanceOut>('POST', '/v1/instances', { body: { name: 'loja' } });
   id = created.body.id;
 });
-afterAll(async () => {
-  await api.stop();
-  await database.drop();
-});
+afterAll(() => api.stop());
 
 const path = () => `/v1/instances/${id}/pairing`;
 const pair = (body?: unknown, headers: Record<string, string> = {}) =>

@@ -1,27 +1,17 @@
 import type { SandboxInboundOut } from '@gwk/core/resources/sandbox';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
-import { TestApi } from '../testing/api.js';
+import { openApi } from '@gwk/test/harness/api';
+import type { TestApi } from '../testing/api.js';
 import { makeWorld, type World } from '../testing/world.js';
 
 /** Answers that the description promises and that no other test has a reason to ask for. */
-let database: TestDatabase;
 let api: TestApi;
 let world: World;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await TestApi.start({
-    databaseUrl: database.url,
-    redisUrl: redisUrl(),
-    redisPrefix: redisPrefix(),
-  });
+  api = await openApi();
   world = await makeWorld(api, await api.account());
 });
-afterAll(async () => {
-  await api.stop();
-  await database.drop();
-});
+afterAll(() => api.stop());
 
 const codeOf = ({ body }: { body: unknown }) => (body as { type?: string }).type?.split('/').at(-1);
 const path = () => `/v1/instances/${world.ids['instance_id']!}`;

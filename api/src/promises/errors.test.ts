@@ -4,16 +4,14 @@ import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { MediaOut } from '@gwk/core/resources/media';
 import type { MessageOut } from '@gwk/core/resources/message';
 import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
+import { openApi } from '@gwk/test/harness/api';
 import { hashBody, IdempotencyStore } from '../idempotency/store.js';
-import { TestApi, type TestAccount } from '../testing/api.js';
+import type { TestApi, TestAccount } from '../testing/api.js';
 import type { Answer, ApiClient } from '../testing/client.js';
 import { upload } from '../testing/upload.js';
 import { makeWorld, type World } from '../testing/world.js';
 
 /** Every row of the table of errors (spec: Errors) is met here, by what a consumer does to meet it. */
-let database: TestDatabase;
 let api: TestApi;
 let world: World;
 let account: TestAccount;
@@ -21,22 +19,14 @@ let client: ApiClient;
 let ids: World['ids'];
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await TestApi.start({
-    databaseUrl: database.url,
-    redisUrl: redisUrl(),
-    redisPrefix: redisPrefix(),
-  });
+  api = await openApi();
 });
 beforeEach(async () => {
   account = await api.account();
   world = await makeWorld(api, account);
   ({ client, ids } = world);
 });
-afterAll(async () => {
-  await api.stop();
-  await database.drop();
-});
+afterAll(() => api.stop());
 
 type Refusal = Promise<Answer<ProblemBody>>;
 const post = (path: string, body?: unknown, headers: Record<string, string> = {}): Refusal =>

@@ -2,14 +2,13 @@ import { once } from 'node:events';
 import { createServer as createHttpServer, type Server as HttpServer } from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { Resolver } from 'node:dns/promises';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
 import { startTestDns, type TestDns } from '@gwk/test/harness/dns';
 import { FORBIDDEN, HOSTILE, TREACHEROUS } from '@gwk/test/harness/hostile-urls';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
 import type { Agent } from 'undici';
+import { openApi } from '@gwk/test/harness/api';
 import { Fetcher } from '../media/prepare/fetcher.js';
 import { AddressGuard, dnsResolve, guardedAgent } from '../net/guard.js';
-import { TestApi } from '../testing/api.js';
+import type { TestApi } from '../testing/api.js';
 import type { ApiClient } from '../testing/client.js';
 
 /**
@@ -58,23 +57,13 @@ function isThePublicOne(url: string): boolean {
 const isHeader = (url: string): boolean => url !== '' && !/[^\x20-\x7e]/.test(url) && /^[a-z]+:/.test(url);
 
 describe('a destination of webhooks', () => {
-  let database: TestDatabase;
   let api: TestApi;
   let client: ApiClient;
   beforeAll(async () => {
-    database = await createTestDatabase();
-    api = await TestApi.start({
-      databaseUrl: database.url,
-      redisUrl: redisUrl(),
-      redisPrefix: redisPrefix(),
-      settings: { GWK_API_FORBIDDEN_RANGES: FORBIDDEN.join(',') },
-    });
+    api = await openApi({ settings: { GWK_API_FORBIDDEN_RANGES: FORBIDDEN.join(',') } });
     client = await api.clientOf(await api.account());
   });
-  afterAll(async () => {
-    await api.stop();
-    await database.drop();
-  });
+  afterAll(() => api.stop());
 
   test.each(HOSTILE)('%s is refused, and nobody is called', async (_sentence, url) => {
     const { status, body } = await client.call('POST', '/v1/webhook-endpoints', { body: { url: at(url) } });

@@ -7,14 +7,12 @@ import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { MediaOut } from '@gwk/core/resources/media';
 import type { PairingOut } from '@gwk/core/resources/pairing';
 import type { RotatedSecretOut } from '@gwk/core/resources/webhook';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
-import { TestApi, type TestAccount } from '../testing/api.js';
+import { openApi } from '@gwk/test/harness/api';
+import type { TestApi, TestAccount } from '../testing/api.js';
 import type { ApiClient } from '../testing/client.js';
 import { makeWorld, type World } from '../testing/world.js';
 
 /** The rows of the table of limits (spec: Limits) that are about time. */
-let database: TestDatabase;
 let api: TestApi;
 let world: World;
 let account: TestAccount;
@@ -22,22 +20,14 @@ let client: ApiClient;
 let ids: World['ids'];
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await TestApi.start({
-    databaseUrl: database.url,
-    redisUrl: redisUrl(),
-    redisPrefix: redisPrefix(),
-  });
+  api = await openApi();
 });
 beforeEach(async () => {
   account = await api.account();
   world = await makeWorld(api, account);
   ({ client, ids } = world);
 });
-afterAll(async () => {
-  await api.stop();
-  await database.drop();
-});
+afterAll(() => api.stop());
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

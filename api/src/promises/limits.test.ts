@@ -1,8 +1,7 @@
 import { PROBLEMS, type ProblemBody, type ProblemCode } from '@gwk/core/problems';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
-import { TestApi, type TestAccount } from '../testing/api.js';
+import { openApi } from '@gwk/test/harness/api';
+import type { TestApi, TestAccount } from '../testing/api.js';
 import type { Answer, ApiClient } from '../testing/client.js';
 import { noise, upload } from '../testing/upload.js';
 import { makeWorld, type World } from '../testing/world.js';
@@ -11,7 +10,6 @@ import { makeWorld, type World } from '../testing/world.js';
  * The rows of the table of limits (spec: Limits) that a request can meet: the largest that is accepted, and one more,
  * which is refused. Those of time are in limits-of-time.test.ts.
  */
-let database: TestDatabase;
 let api: TestApi;
 let world: World;
 let account: TestAccount;
@@ -19,12 +17,7 @@ let client: ApiClient;
 let ids: World['ids'];
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await TestApi.start({
-    databaseUrl: database.url,
-    redisUrl: redisUrl(),
-    redisPrefix: redisPrefix(),
-  });
+  api = await openApi();
 });
 beforeEach(async () => {
   account = await api.account();
@@ -32,10 +25,7 @@ beforeEach(async () => {
   ({ client, ids } = world);
   await call('PATCH', instancePath(), { policy: ROOMY });
 });
-afterAll(async () => {
-  await api.stop();
-  await database.drop();
-});
+afterAll(() => api.stop());
 
 /** No other limit is to be met by chance. */
 const ROOMY = { mass_block: { max_contacts: 10_000, window_minutes: 1 }, new_contacts_per_day: 100_000 };

@@ -3,29 +3,23 @@ import { fromPublicId, newUuid } from '@gwk/core/ids';
 import type { Page } from '@gwk/core/resources/common';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
+import { openApi } from '@gwk/test/harness/api';
 import { WrongSealingKey } from '../key-check.js';
 import { openContent } from '../messages/content.js';
 import { openWebhookSecret } from '../webhooks/secrets.js';
-import { TestApi } from '../testing/api.js';
+import type { TestApi } from '../testing/api.js';
 import { makeWorld, type World } from '../testing/world.js';
 import { reseal, SEALED, sealingStatus } from './reseal.js';
 
-let database: TestDatabase;
 let api: TestApi;
 let world: World;
 const newer = randomBytes(32).toString('base64');
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await TestApi.start({ databaseUrl: database.url, redisUrl: redisUrl(), redisPrefix: redisPrefix() });
+  api = await openApi();
   world = await makeWorld(api, await api.account());
 });
-afterAll(async () => {
-  await api.stop();
-  await database.drop();
-});
+afterAll(() => api.stop());
 
 const sealerOf = (...keys: string[]) => new Sealer(parseSealingKeys(keys.join(',')));
 const replicaWith = async (...keys: string[]) => {

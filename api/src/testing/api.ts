@@ -21,6 +21,8 @@ export interface TestApiOptions {
   redisPrefix: string;
   settings?: Record<string, string>;
   logLevel?: string;
+  /** Whatever was opened for it is closed with it. */
+  afterStop?(): Promise<void>;
 }
 
 export interface TestAccount {
@@ -93,6 +95,7 @@ export class TestApi {
     await this.cluster.stop();
     await this.db.$disconnect();
     rmSync(this.mediaFolder, { recursive: true, force: true });
+    await this.options.afterStop?.();
   }
 
   /** An engine that holds the lease of an instance (`ins_...`), and does what the test says. */

@@ -3,25 +3,18 @@ import type { Page } from '@gwk/core/resources/common';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { DeliveryOut, WebhookEndpointOut } from '@gwk/core/resources/webhook';
 import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
-import { TestApi, type TestAccount } from '../testing/api.js';
+import { openApi } from '@gwk/test/harness/api';
+import type { TestApi, TestAccount } from '../testing/api.js';
 import type { ApiClient } from '../testing/client.js';
 import { openWebhookSecret } from './secrets.js';
 
-let database: TestDatabase;
 let api: TestApi;
 let account: TestAccount;
 let client: ApiClient;
 let instances: string[];
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await TestApi.start({
-    databaseUrl: database.url,
-    redisUrl: redisUrl(),
-    redisPrefix: redisPrefix(),
-  });
+  api = await openApi();
 });
 beforeEach(async () => {
   account = await api.account();
@@ -29,10 +22,7 @@ beforeEach(async () => {
   const made = await Promise.all(['a', 'b'].map((name) => newInstance(client, name)));
   instances = made.map(({ id }) => id);
 });
-afterAll(async () => {
-  await api.stop();
-  await database.drop();
-});
+afterAll(() => api.stop());
 
 const PATH = '/v1/webhook-endpoints';
 const URL = 'https://hooks.shop.com.br/gwk';

@@ -14,6 +14,9 @@ export function serve(control: Control, handler: Handler): void {
     });
   });
   server.keepAliveTimeout = 60_000;
+  // Else a connection on which nothing was asked for a minute is answered, maybe as a question is on its way.
+  server.headersTimeout = 0;
+  server.requestTimeout = 0;
   server.listen(0, '127.0.0.1', () => console.log((server.address() as AddressInfo).port));
   process.stdin.resume().on('end', () => process.exit(0));
 }

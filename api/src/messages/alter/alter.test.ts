@@ -1,21 +1,18 @@
 import { fromPublicId } from '@gwk/core/ids';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { MessageOut } from '@gwk/core/resources/message';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
-import { TestApi, type TestAccount } from '../../testing/api.js';
+import { openApi } from '@gwk/test/harness/api';
+import type { TestApi, TestAccount } from '../../testing/api.js';
 import type { ApiClient } from '../../testing/client.js';
 
 /** Without engines: what is refused or canceled before one is asked. test/src/messages.test.ts has the rest. */
-let database: TestDatabase;
 let api: TestApi;
 let account: TestAccount;
 let client: ApiClient;
 let instance: string;
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await TestApi.start({ databaseUrl: database.url, redisUrl: redisUrl(), redisPrefix: redisPrefix() });
+  api = await openApi();
 });
 beforeEach(async () => {
   account = await api.account();
@@ -23,10 +20,7 @@ beforeEach(async () => {
   const body = { name: 'um', kind: 'sandbox' };
   instance = (await client.call<InstanceOut>('POST', '/v1/instances', { body })).body.id;
 });
-afterAll(async () => {
-  await api.stop();
-  await database.drop();
-});
+afterAll(() => api.stop());
 
 const codeOf = ({ body }: { body: unknown }) =>
   (body as { type?: string } | undefined)?.type?.split('/').at(-1);

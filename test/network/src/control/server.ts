@@ -13,6 +13,10 @@ export class ControlServer {
     this.#server = createServer((request, response) => void handle(network, request, response));
     // Whoever asks ends the connection: ended from here, it may be while the next question is on its way.
     this.#server.keepAliveTimeout = 0;
+    // Node answers a connection on which nothing was asked for a minute with an empty 408, which its client may take for
+    // the answer to a question that is just on its way.
+    this.#server.headersTimeout = 0;
+    this.#server.requestTimeout = 0;
   }
 
   async listen(port = 0, host = '127.0.0.1'): Promise<string> {
