@@ -59,7 +59,7 @@ async function start(options: OperatorOptions = {}): Promise<RunningOperator> {
     {
       engineCommand: STAND_IN_ENGINE,
       print: () => undefined,
-      graceMs: 1000,
+      graceMs: 10_000,
       callTimeoutMs: 500,
       backoff: { firstMs: 100, maxMs: 1000, random: () => 0 },
       ...options,
