@@ -176,7 +176,9 @@ describe('the port', () => {
     port.fault = ({ route }) => (away && route !== 'claims' && route !== 'built' ? 'hang' : 'answer');
     const message = port.queue.add('551', 'hello');
     await stage.ring(message.message_id);
-    await stage.command('restart');
+    // It is answered once its states are stored.
+    void stage.command('restart');
+    await until('the restart waits to be told', () => port.of('state').length >= 2);
     await sleep(500);
     expect(stage.sent).toBe(0);
     port.fault = ({ route }) =>
