@@ -11,9 +11,10 @@ const open = async (options: Partial<ScriptedPortOptions> = {}): Promise<Stage> 
   (stage = await Stage.open(addressOf(redisUrl()), redisPrefix(), options));
 afterEach(() => stage.close());
 
-/** Closes 300 ms before its end. */
 const SHORT = { leaseMs: 2_700, renewMs: 400 };
-const MARGIN_MS = 300;
+/** Closes a second before its end: so late may a busy machine be. */
+const LONG = { leaseMs: 9_000, renewMs: 400 };
+const MARGIN_MS = 1_000;
 
 test('a lease that another engine holds is waited for', async () => {
   const { port } = await open();
@@ -85,18 +86,13 @@ test('terms that have changed are asked for at once, once more where a renewal i
 });
 
 test('an unreachable port costs the socket shortly before the lease ends and not earlier', async () => {
-  const { port, network } = await open(SHORT);
+  const { port, network } = await open(LONG);
   await stage.start();
   await until('it has renewed', () => port.of('renew').length >= 2);
-  const last = port.of('renew').at(-1)!.at;
+  const last = Date.now() - (performance.now() - port.of('renew').at(-1)!.at);
   port.fault = () => 'hang';
-  const closesAt = last + SHORT.leaseMs - MARGIN_MS;
-
-  await sleep(closesAt - performance.now() - 150);
-  expect((await stage.heartbeat())!.state).toBe('connected');
-  await sleep(300);
-  expect((await stage.heartbeat())!.state).toBe('disconnected');
-  expect(performance.now() - last).toBeLessThan(SHORT.leaseMs);
+  const isOut = async () => (await stage.heartbeat())!.state === 'disconnected';
+  await until('its socket is closed', isOut, 2 * LONG.leaseMs);
 
   const message = port.queue.add('551', 'meanwhile');
   await stage.ring(message.message_id);
@@ -108,10 +104,14 @@ test('an unreachable port costs the socket shortly before the lease ends and not
   await until('it is sent', () => stage.sent === 1, 15_000);
   await until('all is told', () => stage.states.length >= 4);
   expect(stage.states).toEqual(['connected', 'disconnected: lease_unconfirmed', 'connecting', 'connected']);
-}, 30_000);
+  const closed = Date.parse(stage.changes[1]!.at) - last;
+  // Its lease counts from when it asked, which is a little before that was heard.
+  expect(closed).toBeGreaterThan(LONG.leaseMs - MARGIN_MS - 500);
+  expect(closed).toBeLessThan(LONG.leaseMs);
+}, 60_000);
 
 test('an outage shorter than the lease closes nothing', async () => {
-  const { port } = await open(SHORT);
+  const { port } = await open(LONG);
   await stage.start();
   await port.down();
   await sleep(1_200);

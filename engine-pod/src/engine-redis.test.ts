@@ -55,7 +55,7 @@ test('after FLUSHALL the bell rings again, and what was rung for before is claim
   await stage.start({ idleClaimMs: 60_000 });
   await redis.call(['FLUSHALL']);
   port.queue.add('551', 'its bell was lost');
-  await until('it is sent', () => stage.sent === 1, 2_000);
+  await until('it is sent', () => stage.sent === 1);
   expect(await sendOne('552')).toBeLessThan(1_000);
   expect(await stage.command('live')).toMatchObject({ ok: true });
 });
@@ -66,13 +66,13 @@ test('while Redis is down messages are found by asking; when it is back, by the 
   const port = Number(new URL(server.url).port);
   await server.stop();
   stage.port.queue.add('551', 'hello');
-  await until('it is sent', () => stage.sent === 1, 3_000);
+  await until('it is sent', () => stage.sent === 1);
   server = await startTestRedis(folder, port);
   const redis = await RedisConnection.open(addressOf(server.url));
   await untilAsync('the engine is back', async () => (await redis.call(['EXISTS', stage.sends])) === 1);
   const message = stage.port.queue.add('552', 'hello');
   await redis.call(['XADD', stage.sends, '*', 'm', message.message_id]);
-  await until('it is sent', () => stage.sent === 2, 3_000);
+  await until('it is sent', () => stage.sent === 2);
   redis.close();
 });
 

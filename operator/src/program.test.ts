@@ -59,7 +59,7 @@ async function start(options: OperatorOptions = {}): Promise<RunningOperator> {
     {
       engineCommand: STAND_IN_ENGINE,
       print: () => undefined,
-      graceMs: 1000,
+      graceMs: 10_000,
       callTimeoutMs: 500,
       backoff: { firstMs: 100, maxMs: 1000, random: () => 0 },
       ...options,
@@ -124,7 +124,14 @@ test('at rest nothing is written', async () => {
   await start();
   await apply('shop');
   await isTrue('shop');
-  await sleep(300);
+  const version = async () => (await client.list(null)).metadata.resourceVersion;
+  let last: string | undefined;
+  await until('what was told last is written', async () => {
+    const former = last;
+    last = await version();
+    await sleep(500);
+    return last === former;
+  });
   const before = await get('shop');
   const list = await client.list(null);
   await sleep(2500);
@@ -236,7 +243,7 @@ describe('what is not accepted', () => {
 
 describe('deletion', () => {
   test('the engine ends before the row is removed, and then the resource goes', async () => {
-    port.behaviour = () => ({ farewellMs: 300 });
+    port.behaviour = () => ({ farewellMs: 2_000 });
     await start();
     await apply('shop');
     await isTrue('shop');

@@ -104,11 +104,14 @@ describe('an API that is asked to stop, under load', () => {
     return { answer: answerOf(post), finish };
   }
 
-  /** What readiness says, from now until nobody answers; each change with its time. */
+  /**
+   * What readiness says, from now until nobody answers; each change. Over connections that are kept: what is
+   * asked on it is answered, while one that is opened as the listening ends may be lost.
+   */
   async function watchReadiness(): Promise<string[]> {
     const told: string[] = [];
     for (;;) {
-      const ask = get(`${base}/readyz`, { agent: false });
+      const ask = get(`${base}/readyz`, { agent });
       const now = await answerOf(ask).then(
         ({ status, text }) =>
           `${status} ${(JSON.parse(text) as { checks: { process: string } }).checks.process}`,

@@ -93,6 +93,6 @@ describe('a process killed inside a failure window, in the midst of 100 sends', 
       expect(verdict.sums['ids on the network']).toBe(SENDS);
       trace?.(verdict);
     },
-    90_000,
+    240_000,
   );
 });

@@ -86,7 +86,7 @@ describe('two engines for one instance', () => {
     expect(bySecond.length).toBeGreaterThan(0);
     expect(byFirst.at(-1)!.n).toBeLessThan(bySecond[0]!.n);
     expect(bySecond[0]!.epoch).toBeGreaterThan(byFirst.at(-1)!.epoch);
-  }, 90_000);
+  }, 240_000);
 
   test('an engine frozen past its lease sends nothing when it thaws, and exits', async () => {
     const { network } = stage.gateway;
@@ -110,5 +110,5 @@ describe('two engines for one instance', () => {
     report('an engine frozen past its lease', { ...sums, 'stanzas after the thaw': thawed.length });
     expect(thawed).toEqual([]);
     expect(faults).toEqual([]);
-  }, 90_000);
+  }, 240_000);
 });

@@ -180,7 +180,8 @@ test('logout with no engine: 204, the unlinking is done at the next connection',
 
 test('banned for a while: instance.banned with its end, messages fail with not_connected, restart obeys the end', async () => {
   await pairAnew();
-  const expires_at = new Date(Date.now() + 6_000).toISOString();
+  // Not over before all of this has been looked at.
+  const expires_at = new Date(Date.now() + 20_000).toISOString();
   await phone({ kind: 'ban', code: '402', expires_at });
   await stateIs('banned');
   expect((await eventsOf('instance.banned'))[0]!.data).toMatchObject({ code: '402', expires_at });
@@ -204,7 +205,8 @@ test('a stopping API ends its streams', async () => {
   const before = performance.now();
   await stage.gateway.apis[1]!.kill('SIGTERM');
   expect(performance.now() - before).toBeLessThan(8_000);
-  expect(watched.state.ended).toBe(true);
+  // The end of the process may be seen before that of its connection.
+  await until(() => watched.state.ended, { what: 'the stream has ended' });
   await stage.gateway.ready();
 }, 60_000);
 

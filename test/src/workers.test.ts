@@ -33,7 +33,7 @@ describe('two workers', () => {
     expect(faults).toEqual([]);
     expect(sums['events']).toBe(EVENTS);
     expect(sums['webhook calls']).toBe(EVENTS);
-  }, 90_000);
+  }, 240_000);
 
   test('what a killed worker held is taken over by the other', async () => {
     // Answers take a while, so that the worker dies with calls in flight.
@@ -52,5 +52,5 @@ describe('two workers', () => {
     expect(faults).toEqual([]);
     expect(sums['events received']).toBe(EVENTS);
     expect(survivor.deaths).toEqual([]);
-  }, 120_000);
+  }, 240_000);
 });

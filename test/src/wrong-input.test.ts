@@ -284,7 +284,7 @@ describe('wrong input, on a real process', () => {
         const found = await client.call<ProblemBody>('GET', '/v1/instances');
         return found.status !== 200 && found;
       },
-      { what: 'the key is refused', timeoutMs: 5000 },
+      { what: 'the key is refused' },
     );
     client.close();
     expectProblem(answer, 'unauthorized');

@@ -185,4 +185,19 @@ describe('outcomes of messages that this process gave to their engine', () => {
     expect([fenced.status, recorded.status]).toEqual(['rejected', 'fulfilled']);
     expect(await message(first)).toMatchObject({ status: 'read' });
   });
+
+  test('of a fenced engine are not remembered either: what the next one tells again is stored', async () => {
+    const id = await accept();
+    const [claimed] = await engine.claim();
+    await engine.report(sent(id));
+    await port.operator.call('engine-ended', { instance_id: engine.instanceId, pod: engine.pod });
+    const next = new TestEngine(engine.client, engine.instanceId, engine.pod, engine.token);
+    await next.acquire();
+    const delivered = receipt(claimed!.wa_message_id, 'delivered');
+    await expect(engine.report(delivered)).rejects.toMatchObject({ refusal: 'fenced' });
+    expect(await message(id)).toMatchObject({ status: 'sent' });
+    await next.report(delivered);
+    expect(await message(id)).toMatchObject({ status: 'delivered' });
+    expect(await types()).toEqual(['message.sent', 'message.status_updated']);
+  });
 });

@@ -70,15 +70,15 @@ export class Outcomes {
           ${changes}::jsonb, ${events}::jsonb)`;
       const { verdicts, made, waiting } = row!;
       recorded = verdicts.map((verdict, index) => ({ verdict, waiting: waiting[index]! }));
-      const settled = learnt.filter(({ place }) => verdicts[place - 1] === 'fenced');
-      return new Set([...made, ...settled.map(({ messageId }) => messageId)]);
+      return new Set(made);
     };
+    const refused = ({ place }: Learnt): boolean => recorded?.[place - 1]?.verdict === 'fenced';
     const holds = (place: number, row: FactsRow): boolean => {
       const item = items[place - 1]!;
       return row.claim_epoch === item.epoch && row.claim_holder === item.holder;
     };
     const changed = (row: FactsRow): void => this.known.remember(row);
-    await applyFindings(this.deps, { learnt, facts, holds, changed }, write);
+    await applyFindings(this.deps, { learnt, facts, holds, refused, changed }, write);
     // A group that changes nothing is told of its leases all the same.
     if (!recorded) await write('[]', '[]');
     return recorded!;

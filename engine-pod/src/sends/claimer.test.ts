@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
+import { until } from '../testing/engine-process.js';
 import { Claimer, type ClaimerOptions } from './claimer.js';
 import { Pacing } from './pacing.js';
 
@@ -75,34 +76,37 @@ test('a bell that cannot be obeyed is heard at once, and remembered', async () =
 });
 
 test('no more is claimed than the pacing lets leave; the rest follows when it does', async () => {
-  const pacing = new Pacing(600, performance.now());
-  pacing.take(598, performance.now());
-  const claims = build({ pacing });
+  let now = 0;
+  const pacing = new Pacing(600, now);
+  pacing.take(598, now);
+  const claims = build({ pacing, now: () => now });
   claimer.ring();
   expect(claims[0]!.limit).toBe(2);
   await claims[0]!.answer(2);
   expect(claims).toHaveLength(1);
-  await sleep(150);
-  expect(claims).toHaveLength(2);
+  now = 100;
+  await until('the rest is claimed', () => claims.length === 2);
   await claims[1]!.answer(0);
 });
 
 test('what was claimed for and not found may leave later', async () => {
-  const pacing = new Pacing(60, performance.now());
-  const claims = build({ pacing, room: () => 100 });
+  const pacing = new Pacing(60, 0);
+  const claims = build({ pacing, room: () => 100, now: () => 0 });
   claimer.ring();
-  expect(pacing.available(performance.now())).toBe(0);
+  expect(pacing.available(0)).toBe(0);
   await claims[0]!.answer(1);
-  expect(pacing.available(performance.now())).toBe(59);
+  expect(pacing.available(0)).toBe(59);
 });
 
 test('an idle engine asks by itself', async () => {
   const claims = build({ idleClaimMs: 100 });
   claimer.start();
   await claims[0]!.answer(0);
-  await sleep(150);
-  expect(claims).toHaveLength(2);
+  await until('it asks', () => claims.length === 2);
+  // Stopped first: it would ask again while this is answered, and be answered by nobody.
+  const stopped = claimer.stop();
   await claims[1]!.answer(0);
+  await stopped;
 });
 
 test('stopped, it claims no more and waits for the claim under way', async () => {

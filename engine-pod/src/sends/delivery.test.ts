@@ -64,13 +64,12 @@ test('a look-up that fails on a connection that lasts is asked again, and the me
 });
 
 test('an engine that ends while the message waits to be built again sends it back at once', async () => {
-  const from = performance.now();
-  const [conclusion] = await deliver((_line, gate) => {
+  const [conclusion, line] = await deliver((_line, gate) => {
     setImmediate(() => gate.end());
     throw SendFailure.notWritten();
   });
   expect(conclusion).toEqual({ kind: 'returned' });
-  expect(performance.now() - from).toBeLessThan(200);
+  expect(line.builds).toBe(1);
 });
 
 test('what always fails goes back, to take its turn among the others', async () => {

@@ -70,7 +70,7 @@ export class EngineProcess {
 export async function until(
   what: string,
   holds: () => boolean | Promise<boolean>,
-  withinMs = 10_000,
+  withinMs = 20_000,
 ): Promise<void> {
   const end = performance.now() + withinMs;
   while (!(await holds())) {

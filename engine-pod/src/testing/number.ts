@@ -243,7 +243,7 @@ export async function strangerStage(): Promise<NumberStage & { eve: NumberStage[
 export async function until<T>(
   what: string,
   look: () => T | undefined | Promise<T | undefined>,
-  withinMs = 15_000,
+  withinMs = 20_000,
 ): Promise<T> {
   const end = performance.now() + withinMs;
   for (;;) {

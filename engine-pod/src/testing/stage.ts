@@ -84,7 +84,7 @@ export class Stage {
   }
 
   /** The reply, as its channel brings it; null when none comes. */
-  async command(name: CommandName, change: Partial<Command> = {}, withinMs = 1_000): Promise<unknown> {
+  async command(name: CommandName, change: Partial<Command> = {}, withinMs = 10_000): Promise<unknown> {
     const listener = await RedisConnection.open(this.address);
     const time = (await this.redis.call(['TIME'])) as string[];
     const command: Command = {

@@ -24,7 +24,7 @@ export const STAND_IN_ENGINE: [string, string] = [
 export async function until<T>(
   what: string,
   look: () => T | Promise<T>,
-  timeoutMs = 10_000,
+  timeoutMs = 20_000,
 ): Promise<NonNullable<T>> {
   const end = Date.now() + timeoutMs;
   for (;;) {

@@ -21,7 +21,7 @@ export class LocalRest {
   readonly cluster: LocalCluster;
   #listening!: Listening;
 
-  constructor(folder: string) {
+  constructor(folder: string, missingMs: number) {
     this.cluster = new LocalCluster({
       folder,
       launch: { command: STAND_IN_ENGINE, settings: {}, pass: () => undefined },
@@ -29,12 +29,13 @@ export class LocalRest {
       log: recordingLog(this.logs),
       startWidth: 4,
       graceMs: 1000,
-      syncTimes: { relistMs: 1000, missingMs: 400 },
+      syncTimes: { relistMs: 1000, missingMs },
     });
   }
 
-  static async start(folder: string): Promise<LocalRest> {
-    const rest = new LocalRest(folder);
+  /** @param missingMs how long a file may be missing before its instances are deleted */
+  static async start(folder: string, missingMs = 400): Promise<LocalRest> {
+    const rest = new LocalRest(folder, missingMs);
     await rest.cluster
       .start((key) => rest.changed.push(key))
       .catch(async (error: unknown) => {

@@ -98,7 +98,7 @@ export class World {
   }
 
   /** Resolves once `look` finds something, looking again at every change. */
-  async until<T>(look: () => T | undefined, what: string, limitMs = 20_000): Promise<T> {
+  async until<T>(look: () => T | undefined, what: string, limitMs = 45_000): Promise<T> {
     return new Promise((resolve, reject) => {
       const end = () => {
         clearTimeout(limit);

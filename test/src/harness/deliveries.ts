@@ -22,7 +22,7 @@ export interface TestEndpoint {
   secret: string;
 }
 
-const WAIT = { timeoutMs: 20_000, everyMs: 10 };
+const WAIT = { timeoutMs: 60_000, everyMs: 10 };
 
 /** A database with an account, its destinations and events, and workers on it: what a delivery needs, and no more. */
 export class DeliveryWorld {

@@ -2,10 +2,18 @@ import { request } from 'node:http';
 import { newWebhookSecret, signWebhook, webhookKey } from '@gwk/core/webhook-signature';
 import { byId, Network } from './network.js';
 import { Receiver } from './receiver.js';
+import { until } from './wait.js';
 
-function post(url: string, body: unknown, headers: Record<string, string> = {}): Promise<number> {
+/** So long is an answer waited for that does not come. */
+const NO_ANSWER_MS = 300;
+
+function post(
+  url: string,
+  body: unknown,
+  { headers = {}, timeout = 20_000 }: { headers?: Record<string, string>; timeout?: number } = {},
+): Promise<number> {
   return new Promise((resolve, reject) => {
-    const call = request(url, { method: 'POST', agent: false, headers, timeout: 300 }, (response) => {
+    const call = request(url, { method: 'POST', agent: false, headers, timeout }, (response) => {
       response.resume();
       response.on('end', () => resolve(response.statusCode ?? 0));
     });
@@ -30,13 +38,14 @@ describe('the network in a process apart', () => {
     chat,
     body: Buffer.from(JSON.stringify({ type: 'text', text: { body: text } })).toString('base64'),
   });
-  const send = (id: string, chat: string, text: string) =>
-    post(`${network.url}/stanza`, stanza(id, chat, text));
+  const send = (id: string, chat: string, text: string, timeout?: number) =>
+    post(`${network.url}/stanza`, stanza(id, chat, text), timeout === undefined ? {} : { timeout });
 
   test('every arrival is recorded raw and by id, the unanswered ones too', async () => {
     await network.setRule({ swallow: 1 }, 'slow');
     expect(await send('A', 'quick', 'one')).toBe(200);
-    await expect(send('B', 'slow', 'two')).rejects.toThrow('no answer');
+    await expect(send('B', 'slow', 'two', NO_ANSWER_MS)).rejects.toThrow('no answer');
+    await until(async () => (await network.count()) === 2, { what: 'it has arrived all the same' });
     expect(await send('B', 'slow', 'two')).toBe(200);
 
     const stanzas = await network.stanzas();
@@ -62,11 +71,12 @@ describe('the webhook receiver in a process apart', () => {
   const event = { type: 'webhook.test', timestamp: '2026-01-01T00:00:00.000Z', data: {} };
   const call = (path: string, secret: string) => {
     const timestamp = Math.floor(Date.now() / 1000);
-    return post(receiver.url(path), event, {
+    const headers = {
       'webhook-id': 'evt_1',
       'webhook-timestamp': String(timestamp),
       'webhook-signature': signWebhook([webhookKey(secret)], 'evt_1', timestamp, JSON.stringify(event)),
-    });
+    };
+    return post(receiver.url(path), event, { headers });
   };
 
   test('a signature is judged by the reference library, also when the secret becomes known later', async () => {

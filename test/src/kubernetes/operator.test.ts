@@ -112,8 +112,10 @@ describeOnKubernetes('the operator on Kubernetes', (cluster) => {
     expect(second.metadata.annotations['gwk.dev/engine']).not.toBe(
       first.metadata.annotations['gwk.dev/engine'],
     );
-    const told = await stage.story('shop');
-    expect(told.map(({ message }) => message).join()).toContain('exit code 1: something broke');
+    const told = async () => (await stage.story('shop')).map(({ message }) => message).join();
+    await until(async () => (await told()).includes('exit code 1: something broke'), {
+      what: 'why the first one ended is told',
+    });
   });
 
   test('a crash loop is told, and waited out', async () => {

@@ -92,5 +92,5 @@ test.each(NAMES)(
     expect(witness.askedAgain).toEqual([]);
     expect((await network.status()).violations).toEqual([]);
   },
-  90_000,
+  180_000,
 );

@@ -63,6 +63,8 @@ export interface Findings {
   facts?: readonly FactsRow[];
   /** Whether the place's caller has the message claimed, from what was read. */
   holds: (place: number, row: FactsRow) => boolean;
+  /** Whether the last write has refused it for good: its change is neither made nor tried again. */
+  refused?: (learnt: Learnt) => boolean;
   /** Told what a message has become by a change of this. */
   changed?: (row: FactsRow) => void;
 }
@@ -70,7 +72,7 @@ export interface Findings {
 /** @throws when messages keep changing under it */
 export async function applyFindings(
   deps: ChangeDeps,
-  { learnt, facts, holds, changed }: Findings,
+  { learnt, facts, holds, refused, changed }: Findings,
   write: Write,
 ): Promise<void> {
   let open = learnt;
@@ -89,7 +91,9 @@ export async function applyFindings(
       messageMetrics.advanced(before, change.facts);
       changed?.(rowAfter(row, change.facts));
     }
-    open = decided.filter(({ messageId }) => !made.has(messageId)).map(({ learnt: again }) => again);
+    open = decided
+      .filter(({ messageId, learnt: item }) => !made.has(messageId) && !refused?.(item))
+      .map(({ learnt: item }) => item);
   }
 }
 

@@ -18,7 +18,7 @@ test('a loop outlives its errors, backs off, and stops when it is told', async (
   };
   const stopping = new AbortController();
   const running = loop(sweep, { log, signal: stopping.signal, onPass: (ok) => results.push(ok) });
-  await until(() => passes >= 10, { what: 'ten passes', timeoutMs: 5_000 });
+  await until(() => passes >= 10, { what: 'ten passes', timeoutMs: 20_000 });
   stopping.abort();
   await running;
   expect(results.slice(0, 5)).toEqual([false, false, true, true, true]);

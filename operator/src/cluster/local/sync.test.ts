@@ -17,9 +17,9 @@ afterEach(async () => {
   folder.remove();
 });
 
-async function restart(): Promise<void> {
+async function restart(missingMs?: number): Promise<void> {
   await rest.stop();
-  rest = await LocalRest.start(folder.path);
+  rest = await LocalRest.start(folder.path, missingMs);
 }
 
 const path = (file: string) => join(folder.path, file);
@@ -78,6 +78,7 @@ describe('what people put into the folder', () => {
   });
 
   test('an editor that removes a file before it writes it anew deletes nothing', async () => {
+    await restart(2_000);
     write('shop.yaml', text('shop'));
     await until('the instance is there', exists('shop'));
     const before = await metadata('shop');
@@ -86,7 +87,7 @@ describe('what people put into the folder', () => {
     write('shop.yaml', text('shop', 'account: main\n  suspended: true'));
     await until('it is suspended', async () => (await rest.get('shop')).body.spec.suspended);
     expect(await metadata('shop')).toMatchObject({ uid: before.uid, generation: 2 });
-    await sleep(700);
+    await sleep(2_500);
     expect(await metadata('shop')).toMatchObject({ uid: before.uid });
   });
 

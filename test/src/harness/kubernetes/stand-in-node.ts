@@ -38,8 +38,6 @@ export interface NodeOptions {
 export class StandInNode {
   /** `silent`: its kubelet is heard no more, and its engines go on. `full`: it takes no new pods. */
   mood: 'well' | 'silent' | 'full' = 'well';
-  /** Between being asked to end and ending. */
-  farewellMs = 0;
   readonly holders = new Map<string, StandInHolder>();
   readonly #options: NodeOptions;
   readonly #told = new Map<string, string>();
@@ -141,10 +139,7 @@ export class StandInNode {
   async #end(pod: RawEnginePod): Promise<void> {
     const { uid } = pod.metadata;
     const holder = this.holders.get(uid);
-    if (holder && !holder.ended) {
-      await sleep(this.farewellMs);
-      await holder.leave();
-    }
+    if (holder && !holder.ended) await holder.leave();
     if (this.#told.get(uid) !== 'ended') await this.#ended(pod, 0, '');
     const path = `/api/v1/namespaces/${pod.metadata.namespace}/pods/${pod.metadata.name}`;
     await this.#options.cluster.delete(path, { gracePeriodSeconds: 0, preconditions: { uid } });

@@ -89,9 +89,7 @@ describe.each([
     const message = await got(id);
     expect(message).toMatchObject({ ...says, from_me: false });
     expect(message.media).toEqual({ ...isKept, ...media });
-    const kept = number.rows.kept.at(-1)!;
-    expect(kept.bytes.equals(bytes)).toBe(true);
-    expect(kept.named).toEqual(named);
+    expect(number.rows.kept.find((kept) => kept.bytes.equals(bytes))?.named).toEqual(named);
   });
 });
 
@@ -100,7 +98,8 @@ describe('a file is brought, though', () => {
     const bytes = fresh();
     const id = await stage.ana.writesFile('image', bytes, { to: stage.phone.number, ...how });
     expect((await got(id)).media).toEqual(isKept);
-    expect(stage.number.rows.kept.at(-1)!.bytes.equals(bytes)).toBe(true);
+    // One that came before may be fetched again, by the next engine: it need not be the last.
+    expect(stage.number.rows.kept.some((kept) => kept.bytes.equals(bytes))).toBe(true);
   };
 
   test('the media host fails at first', async () => {
