@@ -3,7 +3,9 @@ import { createTestDatabase } from './database.js';
 import { redisPrefix, redisUrl } from './servers.js';
 
 /** An API in this process, on a database of its own that goes with it. */
-export async function openApi(options: Pick<TestApiOptions, 'settings' | 'logLevel'> = {}): Promise<TestApi> {
+export async function openApi(
+  options: Partial<Pick<TestApiOptions, 'settings' | 'logLevel' | 'redisUrl'>> = {},
+): Promise<TestApi> {
   const database = await createTestDatabase();
   return TestApi.start({
     databaseUrl: database.url,
