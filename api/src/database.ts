@@ -11,11 +11,12 @@ export type Database = PrismaClient & Calls;
 
 interface Calls {
   /**
-   * One statement by the client's own connections and names, past its machinery (100 us a call): for what groups of
-   * messages run, outside transactions.
+   * One statement by the client's own connections and names, past its machinery (100 us a call) and past the driver's
+   * adapter, whose debugging keeps the values of the last hundred statements (two megabytes under load, which grow old
+   * there): for what groups of messages run, outside transactions.
    * @param values text, numbers and booleans; arrays as literals of Postgres
    * @returns the only row, a value for each of its columns
-   * @throws what the driver's adapter throws: `sqlStateOf` reads it
+   * @throws what the driver throws: `sqlStateOf` reads it
    */
   callFunction(sql: string, values: readonly unknown[]): Promise<readonly unknown[]>;
 }
@@ -58,8 +59,6 @@ export function poolUseOf(db: Database): PoolUse {
   return adapter.use(poolSize);
 }
 
-const AS_IT_IS = { scalarType: 'unknown', arity: 'scalar' } as const;
-
 /** The adapter that the client uses, kept: it makes the pool when it connects. */
 class SharedPg extends PrismaPg {
   #connected: Connected | undefined;
@@ -80,6 +79,7 @@ class SharedPg extends PrismaPg {
 }
 
 export function openDatabase(options: DatabaseOptions): Database {
+  const nameOf = nameStatements();
   const adapter = new SharedPg(
     {
       ...postgresConnection(options.url, options.ca),
@@ -88,17 +88,19 @@ export function openDatabase(options: DatabaseOptions): Database {
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       statement_timeout: STATEMENT_TIMEOUT_MS,
     },
-    { statementNameGenerator: nameStatements() },
+    { statementNameGenerator: ({ sql }) => nameOf(sql) },
   );
   const client = new PrismaClient({ adapter });
   const database = Object.assign(client, {
     async callFunction(sql: string, values: readonly unknown[]) {
-      const connected = await adapter.connected(client);
-      const { rows } = await connected.queryRaw({
-        sql,
-        args: [...values],
-        argTypes: values.map(() => AS_IT_IS),
-      });
+      const pool = (await adapter.connected(client)).underlyingDriver();
+      const statement = {
+        name: nameOf(sql),
+        text: sql,
+        values: values as unknown[],
+        rowMode: 'array',
+      } as const;
+      const { rows } = await pool.query<unknown[]>(statement);
       return rows[0]!;
     },
   });
@@ -107,9 +109,9 @@ export function openDatabase(options: DatabaseOptions): Database {
 }
 
 /** Texts beyond the bound stay unnamed (''): a name is kept by every connection for ever. */
-function nameStatements(): (query: { sql: string }) => string {
+function nameStatements(): (sql: string) => string {
   const names = new Map<string, string>();
-  return ({ sql }) => {
+  return (sql) => {
     let name = names.get(sql);
     if (name === undefined && names.size < MAX_NAMED_STATEMENTS) {
       name = `gwk${names.size}`;

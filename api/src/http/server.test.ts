@@ -1,5 +1,7 @@
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInThisContext } from 'node:vm';
 import express, { type Express } from 'express';
 import type { Exchange, Reply } from './exchange.js';
 import { createServer } from './server.js';
@@ -47,6 +49,12 @@ test('requests and responses are those of Node and of Express at once', async ()
     url: '/path?a=1',
     agent: expect.any(String) as string,
   });
+});
+
+test('neither is a dictionary in the eyes of V8', async () => {
+  setFlagsFromString('--allow-natives-syntax');
+  const isFast = runInThisContext('(object) => %HasFastProperties(object)') as (object: object) => boolean;
+  expect(await oneRequest((req, res) => [isFast(req), isFast(res)])).toEqual([true, true]);
 });
 
 test('no request gets another prototype on its way', async () => {

@@ -99,7 +99,7 @@ function requestClass(app: Express): unknown {
     this.traceparent = null;
   }
   GatewayRequest.prototype = app.request;
-  return GatewayRequest;
+  return derived(GatewayRequest, base);
 }
 
 function responseClass(app: Express): unknown {
@@ -110,7 +110,14 @@ function responseClass(app: Express): unknown {
     this.locals = NO_LOCALS;
   }
   GatewayResponse.prototype = app.response;
-  return GatewayResponse;
+  return derived(GatewayResponse, base);
 }
+
+/**
+ * V8 makes room in an object for the fields of all constructors that its own descends from. Without room for those of
+ * Node's a response became a dictionary: 5.6 kB in place of 0.8, and slow in everything that follows (server.test.ts).
+ */
+const derived = (constructor: object, base: object): object =>
+  Object.setPrototypeOf(constructor, base) as object;
 
 const NO_LOCALS = Object.freeze(Object.create(null) as Record<string, never>);

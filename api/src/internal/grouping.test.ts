@@ -1,9 +1,9 @@
+import { DatabaseError } from 'pg';
 import { isUndone, sqlStateOf } from './grouping.js';
 
 const ofClient = (cause: object) =>
   Object.assign(new Error('raw query failed'), { meta: { driverAdapterError: { cause } } });
-const ofAdapter = (cause: object) =>
-  Object.assign(new Error('failed', { cause }), { name: 'DriverAdapterError' });
+const ofDriver = (code: string) => Object.assign(new DatabaseError('failed', 0, 'error'), { code });
 
 describe('the SQLSTATE', () => {
   test.each<[string, unknown, string | null]>([
@@ -12,8 +12,13 @@ describe('the SQLSTATE', () => {
       ofClient({ originalCode: '23505', kind: 'UniqueConstraintViolation' }),
       '23505',
     ],
-    ['of a call past the client', ofAdapter({ originalCode: '55P03', kind: 'postgres' }), '55P03'],
-    ['of a connection that is not there is none', ofAdapter({ kind: 'DatabaseNotReachable' }), null],
+    ['of a call past the client', ofDriver('55P03'), '55P03'],
+    ['of a connection that is not there is none', ofClient({ kind: 'DatabaseNotReachable' }), null],
+    [
+      'of a socket that is not there is not its code',
+      Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }),
+      null,
+    ],
     [
       'of a connection that did not come about is not the code of its socket',
       new Error('terminated', { cause: Object.assign(new Error('reset'), { code: 'ECONNRESET' }) }),
@@ -24,7 +29,7 @@ describe('the SQLSTATE', () => {
 });
 
 test('a group is taken apart where Postgres has undone it, not without a connection', () => {
-  expect(isUndone(ofAdapter({ originalCode: '22021' }))).toBe(true);
-  expect(isUndone(ofAdapter({ originalCode: '08006' }))).toBe(false);
+  expect(isUndone(ofDriver('22021'))).toBe(true);
+  expect(isUndone(ofDriver('08006'))).toBe(false);
   expect(isUndone(new Error('terminated'))).toBe(false);
 });

@@ -1,3 +1,5 @@
+import { DatabaseError } from 'pg';
+
 /**
  * What is said for many messages a second comes from many engines, a little from each: a group waits for company once
  * three can be expected in this time (core/src/batcher.ts). A statement costs as much as several of its items, here and
@@ -26,13 +28,13 @@ interface Cause {
 }
 
 /**
- * The SQLSTATE of a failed raw query, as Prisma passes it on; of `callFunction`, as the driver's adapter does. Causes of
- * other errors have codes of their own (of sockets), which say nothing of what became of a statement.
+ * The SQLSTATE of a failed raw query, as Prisma passes it on; of `callFunction`, as the driver does. Causes of other
+ * errors have codes of their own (of sockets), which say nothing of what became of a statement.
  */
 export function sqlStateOf(error: unknown): string | null {
+  if (error instanceof DatabaseError) return error.code ?? null;
   if (!(error instanceof Error)) return null;
-  const { meta } = error as { meta?: { driverAdapterError?: { cause?: Cause } } };
-  const ofAdapter = error.name === 'DriverAdapterError' ? (error.cause as Cause | undefined) : undefined;
-  const cause = meta?.driverAdapterError?.cause ?? ofAdapter;
+  const cause = (error as { meta?: { driverAdapterError?: { cause?: Cause } } }).meta?.driverAdapterError
+    ?.cause;
   return cause?.originalCode ?? cause?.code ?? null;
 }
