@@ -1,9 +1,14 @@
 -- The SQL of lists: the newest rows of tables that are partitioned by day (UTC), from one id on (`low`, included) until
 -- another (`high`, left out), newest first, `amount` of them at most. `wanted`: of this kind alone; null: of any.
 --
--- Each statement is planned once a connection, and goes by an index in the order of the list whatever Postgres knows of
--- the table by then. A plan that is made while a day has few rows would read and sort all of them, and be kept once they
--- are thousands; one that is made anew for each page costs more than the page, and more the more there is to know.
+-- Each statement is planned once a connection, and goes by the owner's index whatever Postgres knows of the table by
+-- then. A plan that is made while a day has few rows would read and sort all of them, and be kept once they are
+-- thousands; one that is made anew for each page costs more than the page, and more the more there is to know.
+--
+-- So nothing is sorted that an index has in order, and the order begins with the owner, who is bounded and not equal: an
+-- equal one is left out of the order, which the primary key has as well then, and where owners are few, to read all rows
+-- of the day by that, for those of one owner, looks cheap. `id` is bounded by itself besides, so that partitions are left
+-- out.
 
 CREATE FUNCTION gwk_messages_of_account(account uuid, wanted text, low uuid, high uuid, amount integer)
 RETURNS SETOF messages LANGUAGE plpgsql STABLE
@@ -12,8 +17,9 @@ AS $$
 BEGIN
   RETURN QUERY
   SELECT n.* FROM messages n
-  WHERE n.account_id = account AND n.id >= low AND n.id < high AND (wanted IS NULL OR n.status = wanted)
-  ORDER BY n.id DESC LIMIT amount;
+  WHERE (n.account_id, n.id) >= (account, low) AND (n.account_id, n.id) < (account, high)
+    AND n.id >= low AND n.id < high AND (wanted IS NULL OR n.status = wanted)
+  ORDER BY n.account_id DESC, n.id DESC LIMIT amount;
 END $$;
 
 -- Several owners are looked at one after the other, each by the index: asked for all of them at once, Postgres reads
@@ -27,8 +33,9 @@ BEGIN
   SELECT m.* FROM unnest(instances) AS owner(id)
   CROSS JOIN LATERAL (
     SELECT n.* FROM messages n
-    WHERE n.instance_id = owner.id AND n.id >= low AND n.id < high AND (wanted IS NULL OR n.status = wanted)
-    ORDER BY n.id DESC LIMIT amount) AS m
+    WHERE (n.instance_id, n.id) >= (owner.id, low) AND (n.instance_id, n.id) < (owner.id, high)
+      AND n.id >= low AND n.id < high AND (wanted IS NULL OR n.status = wanted)
+    ORDER BY n.instance_id DESC, n.id DESC LIMIT amount) AS m
   ORDER BY m.id DESC LIMIT amount;
 END $$;
 
@@ -41,8 +48,9 @@ BEGIN
   SELECT m.* FROM unnest(conversations) AS owner(id)
   CROSS JOIN LATERAL (
     SELECT n.* FROM messages n
-    WHERE n.conversation_id = owner.id AND n.id >= low AND n.id < high AND (wanted IS NULL OR n.status = wanted)
-    ORDER BY n.id DESC LIMIT amount) AS m
+    WHERE (n.conversation_id, n.id) >= (owner.id, low) AND (n.conversation_id, n.id) < (owner.id, high)
+      AND n.id >= low AND n.id < high AND (wanted IS NULL OR n.status = wanted)
+    ORDER BY n.conversation_id DESC, n.id DESC LIMIT amount) AS m
   ORDER BY m.id DESC LIMIT amount;
 END $$;
 
@@ -55,9 +63,10 @@ AS $$
 BEGIN
   RETURN QUERY
   SELECT n.* FROM messages n
-  WHERE n.account_id = account AND n.id >= low AND n.id < high AND n.failed_at IS NOT NULL AND n.status = 'failed'
+  WHERE (n.account_id, n.id) >= (account, low) AND (n.account_id, n.id) < (account, high)
+    AND n.id >= low AND n.id < high AND n.failed_at IS NOT NULL AND n.status = 'failed'
     AND (theirs IS NULL OR n.instance_id = ANY (theirs))
-  ORDER BY n.id DESC LIMIT amount;
+  ORDER BY n.account_id DESC, n.id DESC LIMIT amount;
 END $$;
 
 -- There is an index of an account's events of one type.
@@ -68,12 +77,16 @@ AS $$
 BEGIN
   IF wanted IS NULL THEN
     RETURN QUERY
-    SELECT n.* FROM events n WHERE n.account_id = account AND n.id >= low AND n.id < high
-    ORDER BY n.id DESC LIMIT amount;
+    SELECT n.* FROM events n
+    WHERE (n.account_id, n.id) >= (account, low) AND (n.account_id, n.id) < (account, high)
+      AND n.id >= low AND n.id < high
+    ORDER BY n.account_id DESC, n.id DESC LIMIT amount;
   ELSE
     RETURN QUERY
-    SELECT n.* FROM events n WHERE n.account_id = account AND n.type = wanted AND n.id >= low AND n.id < high
-    ORDER BY n.id DESC LIMIT amount;
+    SELECT n.* FROM events n
+    WHERE (n.account_id, n.type, n.id) >= (account, wanted, low)
+      AND (n.account_id, n.type, n.id) < (account, wanted, high) AND n.id >= low AND n.id < high
+    ORDER BY n.account_id DESC, n.type DESC, n.id DESC LIMIT amount;
   END IF;
 END $$;
 
@@ -86,8 +99,9 @@ BEGIN
   SELECT m.* FROM unnest(instances) AS owner(id)
   CROSS JOIN LATERAL (
     SELECT n.* FROM events n
-    WHERE n.instance_id = owner.id AND n.id >= low AND n.id < high AND (wanted IS NULL OR n.type = wanted)
-    ORDER BY n.id DESC LIMIT amount) AS m
+    WHERE (n.instance_id, n.id) >= (owner.id, low) AND (n.instance_id, n.id) < (owner.id, high)
+      AND n.id >= low AND n.id < high AND (wanted IS NULL OR n.type = wanted)
+    ORDER BY n.instance_id DESC, n.id DESC LIMIT amount) AS m
   ORDER BY m.id DESC LIMIT amount;
 END $$;
 
@@ -100,14 +114,16 @@ BEGIN
   IF wanted = 'failed' THEN
     RETURN QUERY
     SELECT n.* FROM webhook_deliveries n
-    WHERE n.endpoint_id = endpoint AND n.id >= low AND n.id < high AND n.status = 'failed'
+    WHERE (n.endpoint_id, n.id) >= (endpoint, low) AND (n.endpoint_id, n.id) < (endpoint, high)
+      AND n.id >= low AND n.id < high AND n.status = 'failed'
       AND (theirs IS NULL OR n.instance_id = ANY (theirs) OR n.instance_id IS NULL)
-    ORDER BY n.id DESC LIMIT amount;
+    ORDER BY n.endpoint_id DESC, n.id DESC LIMIT amount;
   ELSE
     RETURN QUERY
     SELECT n.* FROM webhook_deliveries n
-    WHERE n.endpoint_id = endpoint AND n.id >= low AND n.id < high AND (wanted IS NULL OR n.status = wanted)
+    WHERE (n.endpoint_id, n.id) >= (endpoint, low) AND (n.endpoint_id, n.id) < (endpoint, high)
+      AND n.id >= low AND n.id < high AND (wanted IS NULL OR n.status = wanted)
       AND (theirs IS NULL OR n.instance_id = ANY (theirs) OR n.instance_id IS NULL)
-    ORDER BY n.id DESC LIMIT amount;
+    ORDER BY n.endpoint_id DESC, n.id DESC LIMIT amount;
   END IF;
 END $$;

@@ -1,0 +1,68 @@
+import { lowestUuidAt, newUuid } from '@gwk/core/ids';
+import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
+import { openDatabase, type Database, type Queryable } from './database.js';
+
+/**
+ * Whose rows are few among those of others is listed by an index of theirs: what is read of a day are their rows. The
+ * primary key has the order of a list too, and all rows of everybody.
+ */
+const ROWS = 20_000;
+const FEW = 12;
+/** One row in so many is of the few. */
+const EVERY = Math.floor(ROWS / FEW);
+const LIMIT = 50;
+const [busy, quiet] = [newUuid(), newUuid()];
+
+let store: TestDatabase;
+let db: Database;
+beforeAll(async () => {
+  store = await createTestDatabase();
+  db = openDatabase({ url: store.url, poolSize: 1, program: 'test' });
+  const owner = `(CASE WHEN n % ${EVERY} = 0 THEN '${quiet}' ELSE '${busy}' END)::uuid`;
+  const rows = `generate_series(1, ${EVERY * FEW}) AS n`;
+  for (const sql of [
+    `INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, created_at,
+       updated_at, failed_at)
+     SELECT gwk_new_id(), ${owner}, ${owner}, ${owner}, 'outbound', '5511900000001', 'text', 'failed', now(), now(), now()
+     FROM ${rows}`,
+    `INSERT INTO events (id, account_id, instance_id, type, timestamp, data_sealed)
+     SELECT gwk_new_id(), '${busy}', ${owner}, CASE WHEN n % ${EVERY} = 0 THEN 'instance.banned' ELSE 'message.sent' END,
+       now(), '' FROM ${rows}`,
+    `INSERT INTO webhook_deliveries (id, account_id, endpoint_id, event_id, event_type, status, created_at)
+     SELECT gwk_new_id(), '${busy}', ${owner}, gwk_new_id(), 'message.sent', 'failed', now() FROM ${rows}`,
+    'ANALYZE',
+  ])
+    await db.$executeRawUnsafe(sql);
+}, 60_000);
+afterAll(async () => {
+  await db.$disconnect();
+  await store.drop();
+});
+
+test.each<[sentence: string, table: string, call: string]>([
+  ['messages of an account', 'messages', `gwk_messages_of_account('${quiet}', NULL`],
+  ['messages of an account, of one status', 'messages', `gwk_messages_of_account('${quiet}', 'failed'`],
+  ['messages of an instance', 'messages', `gwk_messages_of_instances('{${quiet}}', NULL`],
+  ['messages of a conversation', 'messages', `gwk_messages_with('{${quiet}}', NULL`],
+  ['failed messages', 'messages', `gwk_failed_messages('${quiet}', NULL`],
+  ['events of a type', 'events', `gwk_events_of_account('${busy}', 'instance.banned'`],
+  ['events of an instance', 'events', `gwk_events_of_instances('{${quiet}}', NULL`],
+  ['deliveries to a destination', 'webhook_deliveries', `gwk_deliveries_to('${quiet}', NULL, NULL`],
+  ['deliveries that failed', 'webhook_deliveries', `gwk_deliveries_to('${quiet}', 'failed', NULL`],
+])('%s: few are read where few are theirs', async (_, table, call) => {
+  const all = `'${lowestUuidAt(0)}', '${lowestUuidAt(Date.now() + 86_400_000)}', ${LIMIT}`;
+  const rowsRead = async (tx: Queryable): Promise<number> => {
+    const [row] = await tx.$queryRawUnsafe<{ read: number }[]>(
+      `SELECT (sum(s.seq_tup_read) + sum(coalesce(s.idx_tup_fetch, 0)))::integer AS read
+       FROM pg_stat_xact_all_tables s WHERE s.relname LIKE '${table}\\_%'`,
+    );
+    return row!.read;
+  };
+  const read = await db.$transaction(async (tx) => {
+    const before = await rowsRead(tx);
+    const page = await tx.$queryRawUnsafe<unknown[]>(`SELECT l.id FROM ${call}, ${all}) AS l`);
+    expect(page).toHaveLength(FEW);
+    return (await rowsRead(tx)) - before;
+  });
+  expect(read).toBe(FEW);
+});
