@@ -28,10 +28,10 @@ export const upperEnd = (before: string | null, now = Date.now()): string =>
   before ?? lowestUuidAt((Math.floor(now / DAY_MS) + 2) * DAY_MS);
 
 /**
- * The newest rows of a table that is partitioned by day (UTC), of which `read` has the newest of a span. Planning a look
- * at such a table takes as long as there are partitions that its condition does not rule out, a hundred of them where
- * only the last one is wanted, and reading it begins with a look at each. So spans have both ends, at days where they
- * can: the last two days are asked first, and what is older where those do not fill the page.
+ * The newest rows of a table that is partitioned by day (UTC), of which `read` has the newest of a span. Reading such a
+ * table begins with a look at each partition that the span does not rule out, a hundred of them where only the last one
+ * is wanted. So spans have both ends, at days where they can: the last two days are asked first, and what is older where
+ * those do not fill the page.
  */
 export async function newestFirst<T>(
   { from, before, limit }: NewestPage,

@@ -159,32 +159,39 @@ describe('outcomes of messages that this process gave to their engine', () => {
     expect(await types()).toEqual([]);
   });
 
-  test('of a fenced engine take nothing from those of the one that has the lease, told at the same moment', async () => {
-    const deps = { ...port.world, log: createLogger('test', 'fatal') } as unknown as InternalDeps;
-    const known = new KnownMessages();
-    const [claims, outcomes] = [new Claims(deps, known), new Outcomes(deps, known)];
-    const caller = { tokenId: newUuid(), instanceId: engine.instanceId, pod: engine.pod };
-    const [first, second] = [await accept(), await accept()];
-    const { lease: former } = engine;
-    const { messages } = await claims.claim(caller, { ...former, claim_id: newUuid(), limit: 5 });
-    await outcomes.record(caller, { ...former, outcomes: [sent(first)] });
-    await port.operator.call('engine-ended', { instance_id: engine.instanceId, pod: engine.pod });
-    const restarted = new TestEngine(engine.client, engine.instanceId, engine.pod, engine.token);
-    await restarted.acquire();
-    const told = (lease: typeof former, id: string, at: number) =>
-      outcomes.record(caller, {
-        ...lease,
-        outcomes: [receipt(messages[at]!.wa_message_id, 'read'), sent(id)],
-      });
-    // While the first is written, the others gather: one group.
-    const [, fenced, recorded] = await Promise.allSettled([
-      told(restarted.lease, second, 1),
-      told(former, first, 0),
-      told(restarted.lease, first, 0),
-    ]);
-    expect([fenced.status, recorded.status]).toEqual(['rejected', 'fulfilled']);
-    expect(await message(first)).toMatchObject({ status: 'read' });
-  });
+  test.each([
+    ['before', true],
+    ['after', false],
+  ])(
+    'of a fenced engine take nothing from those of the one that has the lease, told just %s them',
+    async (_, isFirst) => {
+      const deps = { ...port.world, log: createLogger('test', 'fatal') } as unknown as InternalDeps;
+      const known = new KnownMessages();
+      const [claims, outcomes] = [new Claims(deps, known), new Outcomes(deps, known)];
+      const caller = { tokenId: newUuid(), instanceId: engine.instanceId, pod: engine.pod };
+      const [first, second] = [await accept(), await accept()];
+      const { lease: former } = engine;
+      const { messages } = await claims.claim(caller, { ...former, claim_id: newUuid(), limit: 5 });
+      await outcomes.record(caller, { ...former, outcomes: [sent(first)] });
+      await port.operator.call('engine-ended', { instance_id: engine.instanceId, pod: engine.pod });
+      const restarted = new TestEngine(engine.client, engine.instanceId, engine.pod, engine.token);
+      await restarted.acquire();
+      const told = (lease: typeof former, id: string, at: number) =>
+        outcomes.record(caller, {
+          ...lease,
+          outcomes: [receipt(messages[at]!.wa_message_id, 'read'), sent(id)],
+        });
+      // While the first is written, the others gather: one group.
+      const [, ...answers] = await Promise.allSettled([
+        told(restarted.lease, second, 1),
+        told(isFirst ? former : restarted.lease, first, 0),
+        told(isFirst ? restarted.lease : former, first, 0),
+      ]);
+      const statuses = answers.map(({ status }) => status);
+      expect(isFirst ? statuses : statuses.reverse()).toEqual(['rejected', 'fulfilled']);
+      expect(await message(first)).toMatchObject({ status: 'read' });
+    },
+  );
 
   test('of a fenced engine are not remembered either: what the next one tells again is stored', async () => {
     const id = await accept();

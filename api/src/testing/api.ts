@@ -89,13 +89,16 @@ export class TestApi {
   }
 
   async stop(): Promise<void> {
-    for (const engine of this.#engines) await engine.stop();
-    for (const client of this.#clients) client.close();
-    await Promise.all(this.#running.map((running) => running.stop()));
-    await this.cluster.stop();
-    await this.db.$disconnect();
-    rmSync(this.mediaFolder, { recursive: true, force: true });
-    await this.options.afterStop?.();
+    try {
+      for (const engine of this.#engines) await engine.stop();
+      for (const client of this.#clients) client.close();
+      await Promise.all(this.#running.map((running) => running.stop()));
+      await this.cluster.stop();
+      await this.db.$disconnect();
+      rmSync(this.mediaFolder, { recursive: true, force: true });
+    } finally {
+      await this.options.afterStop?.();
+    }
   }
 
   /** An engine that holds the lease of an instance (`ins_...`), and does what the test says. */

@@ -64,12 +64,19 @@ test('a look-up that fails on a connection that lasts is asked again, and the me
 });
 
 test('an engine that ends while the message waits to be built again sends it back at once', async () => {
-  const [conclusion, line] = await deliver((_line, gate) => {
-    setImmediate(() => gate.end());
+  // The wait after the third time is the longest: to see that it is not waited for.
+  let endedAt = Infinity;
+  const [conclusion, line] = await deliver(({ builds }, gate) => {
+    if (builds === 3)
+      setImmediate(() => {
+        endedAt = performance.now();
+        gate.end();
+      });
     throw SendFailure.notWritten();
   });
+  expect(performance.now() - endedAt).toBeLessThan(300);
   expect(conclusion).toEqual({ kind: 'returned' });
-  expect(line.builds).toBe(1);
+  expect(line.builds).toBe(3);
 });
 
 test('what always fails goes back, to take its turn among the others', async () => {

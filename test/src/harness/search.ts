@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SealError, type Sealer } from '@gwk/core/sealing';
 import { createClient } from 'redis';
@@ -162,7 +162,7 @@ export function filesWith(folder: string, word: string): { files: number; found:
   return { files: seen.size, found };
 }
 
-/** A folder that goes while it is listed is left out by the next listing. */
+/** A folder within this one that goes while it is listed is left out by the next listing. */
 function filesOf(folder: string): string[] {
   for (;;)
     try {
@@ -170,7 +170,7 @@ function filesOf(folder: string): string[] {
         .filter((entry) => entry.isFile())
         .map((entry) => join(entry.parentPath, entry.name));
     } catch (error) {
-      if (!isGone(error)) throw error;
+      if (!isGone(error) || !existsSync(folder)) throw error;
     }
 }
 

@@ -54,7 +54,7 @@ export interface FactsRow {
 
 const MAX_TRIES = 10;
 
-/** Writes one set of changes; answers the ids of the messages whose change was made, or none to try no more. */
+/** Writes one set of changes; answers the ids of the messages whose change was made; the others are decided again. */
 export type Write = (changes: string, events: string) => Promise<ReadonlySet<string>>;
 
 export interface Findings {

@@ -92,11 +92,11 @@ describe('release', () => {
     const message = await given.accept(instance);
     await given.world.database.instance.update({
       where: { id: instance },
-      data: { state: 'disconnected', stateChangedAt: new Date(Date.now() - HOUR), outMs: 5_000n, policy: {} },
+      data: { state: 'disconnected', stateChangedAt: new Date(Date.now() - HOUR), outMs: BigInt(2 * HOUR), policy: {} },
     });
     await comes(instance);
     await sweep().pass();
     const entry = await given.world.database.outboxEntry.findUniqueOrThrow({ where: { messageId: message } });
-    expect(Math.abs(Number(entry.outMsAtStart) - 5_000 - HOUR)).toBeLessThan(60_000);
+    expect(Math.abs(Number(entry.outMsAtStart) - 3 * HOUR)).toBeLessThan(60_000);
   });
 });
