@@ -104,11 +104,11 @@ types: $(INSTALLED) $(CLIENT) ## Type-check all, tests included
 
 .PHONY: test-unit
 test-unit: build ## Tests beside their files (ONLY=pattern for some)
-	@$(JEST) --selectProjects core api operator engine-pod local $(if $(ONLY),--testPathPatterns $(ONLY))
+	@$(JEST) --selectProjects core api operator engine-pod local $(if $(ONLY),--testPathPatterns '$(ONLY)')
 
 .PHONY: test-e2e
 test-e2e: build ## Tests of several parts at once (ONLY=pattern for some)
-	@$(JEST) --selectProjects test --runInBand $(if $(ONLY),--testPathPatterns $(ONLY))
+	@$(JEST) --selectProjects test --runInBand $(if $(ONLY),--testPathPatterns '$(ONLY)')
 
 .PHONY: fuzz
 fuzz: build ## 20,000 hostile requests against every operation (FUZZ_SEED=n repeats a run)
