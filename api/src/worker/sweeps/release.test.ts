@@ -92,7 +92,12 @@ describe('release', () => {
     const message = await given.accept(instance);
     await given.world.database.instance.update({
       where: { id: instance },
-      data: { state: 'disconnected', stateChangedAt: new Date(Date.now() - HOUR), outMs: BigInt(2 * HOUR), policy: {} },
+      data: {
+        state: 'disconnected',
+        stateChangedAt: new Date(Date.now() - HOUR),
+        outMs: BigInt(2 * HOUR),
+        policy: {},
+      },
     });
     await comes(instance);
     await sweep().pass();
