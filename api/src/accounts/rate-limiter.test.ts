@@ -117,7 +117,7 @@ test('a Redis that hangs holds nobody up for more than 50 ms', async () => {
   await slow.sendCommand(['CLIENT', 'PAUSE', '10000', 'ALL']);
   const before = performance.now();
   const [verdict] = await many(limiter, 1, 10);
-  expect(performance.now() - before).toBeLessThan(5_000);
+  expect(performance.now() - before).toBeLessThan(200);
   expect(verdict).toMatchObject({ allowed: true, remaining: 8 });
   closeRedis(slow);
   await server.stop();

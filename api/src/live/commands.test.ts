@@ -80,7 +80,7 @@ test('the deadline is told in the time of Redis, and nobody waits beyond it', as
   expect(command.deadline).toBeGreaterThanOrEqual(before + 300);
   expect(command.deadline).toBeLessThanOrEqual((await time()) + 300);
   expect(await asked).toBeNull();
-  expect(performance.now() - began).toBeLessThan(5_000);
+  expect(performance.now() - began).toBeLessThan(600);
   await answer(command, { ok: true, result: 'too late' });
 });
 
@@ -97,5 +97,5 @@ test('with Redis away there is no answer, at once', async () => {
   closeRedis(redis);
   const before = performance.now();
   expect(await live.ask(target, 'live', {}, 20_000)).toBeNull();
-  expect(performance.now() - before).toBeLessThan(10_000);
+  expect(performance.now() - before).toBeLessThan(100);
 });
