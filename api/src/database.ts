@@ -1,4 +1,5 @@
 import { PrismaPg } from '@prisma/adapter-pg';
+import { Pipeline } from './pipeline.js';
 import { postgresConnection } from './postgres-connection.js';
 import { PrismaClient } from './generated/prisma/client.js';
 
@@ -13,7 +14,7 @@ interface Calls {
   /**
    * One statement by the client's own connections and names, past its machinery (100 us a call) and past the driver's
    * adapter, whose debugging keeps the values of the last hundred statements: for what groups of messages run, outside
-   * transactions.
+   * transactions. Those that are called together run one after the other (pipeline.ts).
    * @param values text, numbers and booleans; arrays as literals of Postgres
    * @returns the only row, a value for each of its columns
    * @throws what the driver throws: `sqlStateOf` reads it
@@ -87,10 +88,12 @@ export function openDatabase(options: DatabaseOptions): Database {
       application_name: options.program,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       statement_timeout: STATEMENT_TIMEOUT_MS,
+      pipeline: true,
     },
     { statementNameGenerator: ({ sql }) => nameOf(sql) },
   );
   const client = new PrismaClient({ adapter });
+  const pipeline = new Pipeline();
   const database = Object.assign(client, {
     async callFunction(sql: string, values: readonly unknown[]) {
       const pool = (await adapter.connected(client)).underlyingDriver();
@@ -100,8 +103,8 @@ export function openDatabase(options: DatabaseOptions): Database {
         values: values as unknown[],
         rowMode: 'array',
       } as const;
-      const { rows } = await pool.query<unknown[]>(statement);
-      return rows[0]!;
+      const [row] = await pipeline.query(pool, statement);
+      return row!;
     },
   });
   opened.set(database, { adapter, poolSize: options.poolSize });

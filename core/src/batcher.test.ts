@@ -36,39 +36,11 @@ test('groups are bounded, and so is how many are under way', async () => {
   expect(batcher.size).toBe(0);
 });
 
-test('a lane has one group under way, and waits for no other lane', async () => {
-  const underWay = new Set<number>();
-  const met: string[] = [];
-  let letOddGo = () => {};
-  const odd = new Promise<void>((resolve) => (letOddGo = resolve));
-  const batcher = new Batcher<number, number>({
-    laneOf: (item) => item,
-    run: async (items) => {
-      const lanes = new Set(items.map((item) => item % 2));
-      if (lanes.size > 1 || underWay.has(items[0]! % 2)) met.push(items.join());
-      underWay.add(items[0]! % 2);
-      await (items[0]! % 2 === 1 ? odd : soon());
-      underWay.delete(items[0]! % 2);
-      return items;
-    },
-  });
-  const odds = [1, 3, 5].map((item) => batcher.submit(item));
-  for (const evens of [[0, 2], [4], [6, 8, 10]]) {
-    expect(await Promise.all(evens.map((item) => batcher.submit(item)))).toEqual(evens);
-  }
-  const later = batcher.submit(7);
-  expect(batcher.size).toBe(4);
-  letOddGo();
-  expect(await Promise.all([...odds, later])).toEqual([1, 3, 5, 7]);
-  expect(met).toEqual([]);
-});
-
 describe('where a group costs as much as many of its items', () => {
   const HOUR = 3_600_000;
   const gathering = (ms: number, run?: () => Promise<unknown>, quietMs?: number) => {
     const groups: number[][] = [];
     const batcher = new Batcher<number, number>({
-      laneOf: (item) => item,
       gather: { items: 4, ms, ...(quietMs !== undefined && { quietMs }) },
       run: async (items) => {
         groups.push([...items]);
@@ -117,12 +89,6 @@ describe('where a group costs as much as many of its items', () => {
     expect(groups).toEqual([[1, 3]]);
   });
 
-  test('with much to do the lanes go side by side', async () => {
-    const { groups, submit } = gathering(HOUR, soon);
-    await submit(...burst);
-    expect(groups.map((group) => new Set(group.map((item) => item % 2)).size)).toEqual([1, 1]);
-  });
-
   const heldUp = (quietMs?: number) => {
     let letGo = () => {};
     const held = new Promise<void>((resolve) => (letGo = resolve));
@@ -140,33 +106,18 @@ describe('where a group costs as much as many of its items', () => {
     await Promise.all([first, second]);
   });
 
-  test('with little to do the next group stands behind the first, whatever the lanes, once it is nearly as large', async () => {
+  test('the next group stands behind the first once it is large enough', async () => {
     const { groups, submit, letGo } = heldUp();
-    const all = [submit(0, 2, 4, 1, 3)];
+    const all = [submit(0, 1, 2, 3, 4)];
     await soon();
-    all.push(submit(6, 8, 5));
+    all.push(submit(5, 6, 7));
     await soon();
-    expect(groups).toEqual([[0, 2, 4, 1, 3]]);
-    all.push(submit(7));
+    expect(groups).toEqual([[0, 1, 2, 3, 4]]);
+    all.push(submit(8));
     await soon();
-    expect(groups[1]).toEqual([6, 8, 5, 7]);
+    expect(groups[1]).toEqual([5, 6, 7, 8]);
     letGo();
     await Promise.all(all);
-  });
-
-  test('what has become too much for one waits for the first, and then goes side by side', async () => {
-    const { groups, submit, letGo } = heldUp();
-    const first = submit(0, 2, 1, 3);
-    await soon();
-    const others = submit(4, 6, 8, 10, 5, 7, 9, 11);
-    await soon();
-    expect(groups).toEqual([[0, 2, 1, 3]]);
-    letGo();
-    await Promise.all([first, others]);
-    expect(groups.slice(1)).toEqual([
-      [4, 6, 8, 10],
-      [5, 7, 9, 11],
-    ]);
   });
 });
 

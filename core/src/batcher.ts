@@ -5,20 +5,13 @@
  * larger the groups become. Two groups are under way at once, so that one decides while the other is written; but a
  * group costs as much again as many of its items, so a second one starts only once it is half as large as the first, or
  * has waited for a few milliseconds. Where a group costs that much (`gather`), it waits for company whenever some can be
- * expected, and a second one until it is nearly as large as the first.
+ * expected.
  */
 export interface BatcherOptions<T, R> {
   /** Answers in the order of the items, one for each. A rejection concerns the whole group. */
   run(items: readonly T[]): Promise<readonly R[]>;
   maxItems?: number;
   inFlight?: number;
-  /**
-   * Any number for an item; `inFlight` lanes are made of it. A lane has one group under way at a time: for items that
-   * would wait for each other in the database, and hold up all others of their group meanwhile. While there is little
-   * to do, one group takes all of them, and the next one stands behind it in the database: it goes on the moment the
-   * first is done, while the answers to the first are still on their way.
-   */
-  laneOf?(item: T): number;
   /**
    * Under load, a group is to have so many items before it starts, or has waited for so many milliseconds. `quietMs`: or
    * nothing came for so long, where none is under way: few who each wait for an answer before they ask again have all
@@ -50,32 +43,16 @@ const PATIENCE_MS = 5;
 const EXPECTED = 3;
 /** How much the last gap between two items counts for the usual one, and the longest that counts. */
 const [GAP_WEIGHT, MAX_GAP_MS] = [0.1, 100];
-/** Times `gather.items`: with more than that to do, lanes go side by side. */
-const TOO_MUCH_FOR_ONE = 1.5;
 /** Of the items of the group under way: with so many a second one starts. */
-const [HALF, NEARLY_ALL] = [0.5, 0.8];
-
-interface Lane<T, R> {
-  queue: Pending<T, R>[];
-}
-
-interface Chosen<T, R> {
-  lanes: Lane<T, R>[];
-  /** Of whatever lane: nothing goes beside it without waiting for it. */
-  mixed: boolean;
-}
-
-interface Group<T, R> extends Chosen<T, R> {
-  members: Pending<T, R>[];
-}
+const HALF = 0.5;
 
 export class Batcher<T, R> {
   readonly #options: BatcherOptions<T, R>;
   readonly #maxItems: number;
   readonly #inFlight: number;
-  readonly #lanes: Lane<T, R>[];
+  #queue: Pending<T, R>[] = [];
   /** Under way; an array for the reason that a bag is one (bag.ts). */
-  #groups: Group<T, R>[] = [];
+  #groups: Pending<T, R>[][] = [];
   #scheduled = false;
   #waiting: NodeJS.Timeout | undefined;
   /** The usual gap between two items, and when the last one came. */
@@ -87,17 +64,14 @@ export class Batcher<T, R> {
     this.#options = options;
     this.#maxItems = options.maxItems ?? MAX_ITEMS;
     this.#inFlight = options.inFlight ?? IN_FLIGHT;
-    const lanes = options.laneOf ? this.#inFlight : 1;
-    this.#lanes = Array.from({ length: lanes }, () => ({ queue: [] }));
   }
 
   submit(item: T): Promise<R> {
     return new Promise<R>((resolve, reject) => {
-      const lane = this.#lanes[(this.#options.laneOf?.(item) ?? 0) % this.#lanes.length]!;
       const since = performance.now();
       this.#gapMs += GAP_WEIGHT * (Math.min(since - this.#lastAt, MAX_GAP_MS) - this.#gapMs);
       this.#lastAt = since;
-      lane.queue.push({ item, resolve, reject, since });
+      this.#queue.push({ item, resolve, reject, since });
       this.#watch();
       this.#schedule();
     });
@@ -105,7 +79,7 @@ export class Batcher<T, R> {
 
   /** Items not answered yet. */
   get size(): number {
-    return itemsOf(this.#lanes) + this.#groups.reduce((sum, { members }) => sum + members.length, 0);
+    return this.#groups.reduce((sum, group) => sum + group.length, this.#queue.length);
   }
 
   #schedule(): void {
@@ -119,44 +93,28 @@ export class Batcher<T, R> {
 
   #pump(): void {
     clearTimeout(this.#waiting);
-    while (this.#groups.length < this.#inFlight) {
-      const next = this.#next();
-      if (next.lanes.length === 0) return;
-      const patience = itemsOf(next.lanes) < this.#company() ? this.#patience(next.lanes) : 0;
+    while (this.#groups.length < this.#inFlight && this.#queue.length > 0) {
+      const patience = this.#queue.length < this.#company() ? this.#patience() : 0;
       if (patience > 0) return this.#wait(patience);
-      this.#start(next);
+      this.#start();
     }
-  }
-
-  /** For how many milliseconds more these wait for company. */
-  #patience(lanes: readonly Lane<T, R>[]): number {
-    const { ms = PATIENCE_MS, quietMs = Infinity } = this.#options.gather ?? {};
-    const now = performance.now();
-    const waited = now - Math.min(...lanes.map(({ queue }) => queue[0]!.since));
-    if (this.#groups.length > 0) return ms - waited;
-    return Math.min(ms - waited, quietMs - (now - this.#lastAt));
-  }
-
-  /** The lanes that the next group is to be of. */
-  #next(): Chosen<T, R> {
-    const waiting = this.#lanes.filter(({ queue }) => queue.length > 0);
-    const { gather } = this.#options;
-    if (this.#options.laneOf === undefined) return { lanes: waiting, mixed: true };
-    const little = gather !== undefined && itemsOf(waiting) <= gather.items * TOO_MUCH_FOR_ONE;
-    const [first] = this.#groups;
-    if (first?.mixed) return { lanes: little ? waiting : [], mixed: true };
-    if (!first && little) return { lanes: waiting, mixed: true };
-    const free = waiting.filter((lane) => !this.#groups.some(({ lanes }) => lanes.includes(lane)));
-    return { lanes: free.sort((a, b) => b.queue.length - a.queue.length).slice(0, 1), mixed: false };
   }
 
   /** How many a group is to have before it starts. */
   #company(): number {
     const { gather } = this.#options;
+    if (gather) return this.#gapMs * EXPECTED <= gather.ms ? gather.items : 0;
     let largest = 0;
-    for (const { members } of this.#groups) largest = Math.max(largest, members.length);
-    if (largest > 0) return Math.min(largest * (gather ? NEARLY_ALL : HALF), this.#maxItems);
-    return gather && this.#gapMs * EXPECTED <= gather.ms ? gather.items : 0;
+    for (const group of this.#groups) largest = Math.max(largest, group.length);
+    return Math.min(largest * HALF, this.#maxItems);
+  }
+
+  /** For how many milliseconds more those in the queue wait for company. */
+  #patience(): number {
+    const { ms = PATIENCE_MS, quietMs = Infinity } = this.#options.gather ?? {};
+    const now = performance.now();
+    const left = ms - (now - this.#queue[0]!.since);
+    return this.#groups.length > 0 ? left : Math.min(left, quietMs - (now - this.#lastAt));
   }
 
   /** What lies in sockets by then is read first: it may be the company. */
@@ -164,15 +122,11 @@ export class Batcher<T, R> {
     this.#waiting = setTimeout(() => this.#schedule(), milliseconds);
   }
 
-  #start({ lanes, mixed }: Chosen<T, R>): void {
-    const members = lanes.flatMap((lane) => {
-      const taken = lane.queue.slice(0, this.#maxItems);
-      lane.queue = lane.queue.slice(this.#maxItems);
-      return taken;
-    });
-    const group = { lanes, mixed, members };
+  #start(): void {
+    const group = this.#queue.slice(0, this.#maxItems);
+    this.#queue = this.#queue.slice(this.#maxItems);
     this.#groups.push(group);
-    void this.#run(members).finally(() => {
+    void this.#run(group).finally(() => {
       this.#groups = this.#groups.filter((other) => other !== group);
       // The answers go out first: who gets one may have the next request ready.
       this.#schedule();
@@ -203,21 +157,15 @@ export class Batcher<T, R> {
 
   #rejectLate(deadlineMs: number): void {
     const before = performance.now() - deadlineMs;
-    const waiting = this.#lanes.flatMap(({ queue }) => queue);
-    const running = this.#groups.flatMap(({ members }) => members);
-    const late = [...waiting, ...running].filter(({ since }) => since <= before);
+    const late = [...this.#queue, ...this.#groups.flat()].filter(({ since }) => since <= before);
     if (late.length > 0) {
       const error = this.#options.onTimeout?.() ?? new Error('no answer in time');
       // A promise settles once: what a late group still answers changes nothing.
       for (const pending of late) pending.reject(error);
-      for (const lane of this.#lanes) lane.queue = lane.queue.filter(({ since }) => since > before);
+      this.#queue = this.#queue.filter(({ since }) => since > before);
     }
     if (this.size > 0) return;
     clearInterval(this.#sweep);
     this.#sweep = undefined;
   }
-}
-
-function itemsOf(lanes: readonly { queue: readonly unknown[] }[]): number {
-  return lanes.reduce((sum, { queue }) => sum + queue.length, 0);
 }

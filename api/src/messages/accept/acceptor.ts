@@ -61,8 +61,10 @@ interface Given {
 /** A request moves on by every other one that is written before it: only a fault makes it run out of turns. */
 const MAX_TURNS = 50;
 const DEADLINE_MS = 4_500;
-/** A group of one costs as much as ten more of its items. */
-const GATHER = { items: 24, ms: 8, quietMs: 1 };
+/** A group costs as much as four more of its items. */
+const GATHER = { items: 16, ms: 4, quietMs: 1 };
+/** One is written in Postgres, the next stands behind it, and one is gathered here or answered. */
+const IN_FLIGHT = 3;
 const FINGERPRINT_BYTES = 16;
 const NO_HASHES = { bodyHash: null, formerHashes: [] };
 
@@ -96,8 +98,8 @@ export class Acceptor {
     };
     this.#guessed = new Batcher({
       run: (group) => this.#runGuessed(group),
-      laneOf,
       gather: GATHER,
+      inFlight: IN_FLIGHT,
       ...common,
     });
     this.#gathered = new Batcher({ run: (group) => this.#runGathered(group), inFlight: 1, ...common });
@@ -322,16 +324,6 @@ function tracesOf(
   written: readonly boolean[],
 ): (string | null)[] {
   return places.filter((_, place) => written[place]).map((index) => group[index]!.traceparent);
-}
-
-/**
- * Limits are proved under the lock of the instance, which lasts until the commit: two groups with the same instance
- * would wait for each other. Whoever has no limits to mind goes by conversation.
- */
-function laneOf({ item, facts }: Guess): number {
-  const isLimited = item.recipient.kind === 'contact' && facts.lastWroteAt === null;
-  const name = isLimited ? item.instanceId : item.recipientKey;
-  return name.charCodeAt(name.length - 1);
 }
 
 /** Postgres answered, and so undid, the statement: it may be tried again in parts. */

@@ -1,0 +1,106 @@
+import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
+import pg from 'pg';
+import { Pipeline } from './pipeline.js';
+
+let database: TestDatabase;
+let pool: pg.Pool;
+let others: pg.Client;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  // With one connection, whoever does not share it waits.
+  pool = new pg.Pool({ connectionString: database.url, max: 1, pipeline: true, application_name: 'piped' });
+  others = new pg.Client({ connectionString: database.url });
+  await others.connect();
+  await others.query('CREATE TABLE rows (n integer PRIMARY KEY)');
+});
+
+afterEach(async () => {
+  await pool.end();
+  await others.end();
+  await database.drop();
+});
+
+const insert = (n: number) => ({
+  name: 'insert',
+  text: 'INSERT INTO rows VALUES ($1::integer) RETURNING n',
+  values: [n],
+  rowMode: 'array' as const,
+});
+const hold = { text: 'SELECT pg_advisory_xact_lock(7)::text', rowMode: 'array' as const };
+
+async function isWaiting(event: string): Promise<void> {
+  for (;;) {
+    const { rows } = await others.query(
+      `SELECT FROM pg_stat_activity WHERE application_name = 'piped' AND datname = current_database() AND wait_event = $1`,
+      [event],
+    );
+    if (rows.length > 0) return;
+  }
+}
+
+test('statements share a connection, which goes back to the pool when none is under way', async () => {
+  const pipeline = new Pipeline();
+  const answers = await Promise.all([1, 2, 3].map((n) => pipeline.query(pool, insert(n))));
+  expect(answers).toEqual([[[1]], [[2]], [[3]]]);
+  expect(pool).toMatchObject({ totalCount: 1, idleCount: 1 });
+});
+
+test('those behind a slow one have been sent: they run although this process is busy by then', async () => {
+  const pipeline = new Pipeline();
+  const timed = (what: string) =>
+    pipeline.query(pool, {
+      text: `SELECT ${what}, extract(epoch FROM clock_timestamp())::float8`,
+      rowMode: 'array',
+    });
+  const both = Promise.all([timed(`pg_sleep(0.2)::text`), timed('1')]);
+  await isWaiting('PgSleep');
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000);
+  const [[slow], [behind]] = (await both) as [[[string, number]], [[number, number]]];
+  expect(behind[1] - slow[1]).toBeLessThan(0.3);
+});
+
+test('one that fails is undone alone, and its connection is not used again', async () => {
+  const pipeline = new Pipeline();
+  const settled = await Promise.allSettled([1, 1, 2].map((n) => pipeline.query(pool, insert(n))));
+  expect(settled).toMatchObject([
+    { value: [[1]] },
+    { reason: { code: '23505', constraint: 'rows_pkey' } },
+    { value: [[2]] },
+  ]);
+  expect(pool.totalCount).toBe(0);
+  expect(await pipeline.query(pool, insert(3))).toEqual([[3]]);
+});
+
+test('a name that the connection could not prepare is prepared anew by the next one', async () => {
+  const pipeline = new Pipeline();
+  const ask = () => pipeline.query(pool, { name: 'later', text: 'SELECT n FROM later', rowMode: 'array' });
+  await expect(ask()).rejects.toMatchObject({ code: '42P01' });
+  await others.query('CREATE TABLE later AS SELECT 5 AS n');
+  expect(await ask()).toEqual([[5]]);
+});
+
+test('a connection that breaks fails what is under way, and the next statement takes another', async () => {
+  const pipeline = new Pipeline();
+  await others.query('SELECT pg_advisory_lock(7)');
+  const underWay = [hold, insert(1)].map((statement) => pipeline.query(pool, statement));
+  const settled = Promise.allSettled(underWay);
+  await isWaiting('advisory');
+  await others.query(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'piped' AND datname = current_database()`,
+  );
+  expect(await settled).toMatchObject([{ status: 'rejected' }, { status: 'rejected' }]);
+  expect(await pipeline.query(pool, insert(1))).toEqual([[1]]);
+});
+
+test('without a connection all are told, and asked again later', async () => {
+  const pipeline = new Pipeline();
+  const nowhere = new pg.Pool({ connectionString: 'postgres://gwk@127.0.0.1:1/gwk', pipeline: true });
+  const settled = await Promise.allSettled([1, 2].map((n) => pipeline.query(nowhere, insert(n))));
+  expect(settled).toMatchObject([
+    { reason: { code: 'ECONNREFUSED' } },
+    { reason: { code: 'ECONNREFUSED' } },
+  ]);
+  expect(await pipeline.query(pool, insert(1))).toEqual([[1]]);
+  await nowhere.end();
+});

@@ -1,0 +1,61 @@
+import type { Pool, PoolClient, QueryArrayConfig } from 'pg';
+
+/**
+ * Statements that stand one behind the other in Postgres: each is sent while those before it still run, over one
+ * connection of the pool, which is given back when none is under way. Postgres goes from one to the next without
+ * waiting for this process, and does them all in one of its processes, which has what they need at hand: side by side
+ * they take more of the processor each, and wait for each other's rows.
+ *
+ * Whoever is slow holds up those behind it. Each is a transaction of its own: one that fails is undone alone.
+ *
+ * @remarks The pool's clients have to be in pipeline mode.
+ */
+export class Pipeline {
+  #held: Held | undefined;
+
+  /** @throws what the driver throws */
+  async query(pool: Pool, statement: QueryArrayConfig): Promise<unknown[][]> {
+    if (this.#held === undefined || this.#held.fault !== undefined) this.#held = new Held(pool);
+    const held = this.#held;
+    held.underWay++;
+    try {
+      const client = await held.client;
+      const { rows } = await client.query<unknown[]>(statement);
+      return rows;
+    } catch (error) {
+      held.fault ??= error as Error;
+      throw error;
+    } finally {
+      if (--held.underWay === 0) this.#giveBack(held);
+    }
+  }
+
+  #giveBack(held: Held): void {
+    if (this.#held === held) this.#held = undefined;
+    held.giveBack();
+  }
+}
+
+class Held {
+  readonly client: Promise<PoolClient>;
+  underWay = 0;
+  /**
+   * What broke the connection, or a statement on it: a session may be left with names of statements that it does not
+   * know, so it is not used again, as the pool does for its own.
+   */
+  fault: Error | undefined;
+  readonly #onError = (error: Error): void => void (this.fault = error);
+
+  constructor(pool: Pool) {
+    this.client = pool.connect().then((client) => client.on('error', this.#onError));
+  }
+
+  giveBack(): void {
+    const release = (client: PoolClient): void => {
+      client.off('error', this.#onError);
+      client.release(this.fault);
+    };
+    // Where there never was a connection, those who asked for it have been told.
+    this.client.then(release, () => {});
+  }
+}
