@@ -97,10 +97,7 @@ test('without a connection all are told, and asked again later', async () => {
   const pipeline = new Pipeline();
   const nowhere = new pg.Pool({ connectionString: 'postgres://gwk@127.0.0.1:1/gwk', pipeline: true });
   const settled = await Promise.allSettled([1, 2].map((n) => pipeline.query(nowhere, insert(n))));
-  expect(settled).toMatchObject([
-    { reason: { code: 'ECONNREFUSED' } },
-    { reason: { code: 'ECONNREFUSED' } },
-  ]);
+  expect(settled).toMatchObject([{ reason: { code: 'ECONNREFUSED' } }, { reason: { code: 'ECONNREFUSED' } }]);
   expect(await pipeline.query(pool, insert(1))).toEqual([[1]]);
   await nowhere.end();
 });

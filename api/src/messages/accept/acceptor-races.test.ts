@@ -112,13 +112,12 @@ describe('limits, exactly, at two replicas', () => {
   test('a text far from its limit is not counted again', async () => {
     await setPolicy({ new_contacts_per_day: 1000, mass_block: { max_contacts: 10 } });
     const sendOne = () => outcomeOf(send({ to: someone(), text: 'few times' }));
-    await sendOne();
-    expect(await sendOne()).toBe('accepted');
+    for (let i = 0; i < 3; i++) expect(await sendOne()).toBe('accepted');
     const [row] = await world.database.massSend.findMany({ where: { instanceId: instance }, take: 1 });
     // Behind the ledger's back: only a count would find them.
     const hidden = Array.from({ length: 20 }, () => ({ ...row!, contactId: newUuid() }));
     await world.database.massSend.createMany({ data: hidden });
-    for (let i = 2; i < 10; i++) expect(await sendOne()).toBe('accepted');
+    for (let i = 3; i < 10; i++) expect(await sendOne()).toBe('accepted');
     expect(await sendOne()).toBe('policy-mass-send-blocked');
   });
 

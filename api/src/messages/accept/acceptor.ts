@@ -15,10 +15,10 @@ import { keepContexts } from '../../tracing/contexts.js';
 import { sealContent } from '../content.js';
 import { newWaMessageId } from '../wa-message-id.js';
 import { answerOf } from './answer.js';
-import { decideGroup, type Decision, type Plan, type Request } from './decide.js';
+import { decideGroup, type Decision, type Plan } from './decide.js';
 import type { Doorbell, Ring } from './doorbell.js';
 import { gather, type Facts } from './gather.js';
-import { Memory } from './memory.js';
+import { Memory, type Guessed } from './memory.js';
 import { Policies } from './policies.js';
 import { readDraft, type Draft } from './request.js';
 import { writeAndProve, type Entry, type Repeat, type TextCount } from './write.js';
@@ -68,7 +68,7 @@ const IN_FLIGHT = 3;
 const FINGERPRINT_BYTES = 16;
 const NO_HASHES = { bodyHash: null, formerHashes: [] };
 
-type Item = Request & { draft: Draft; traceparent: string | null };
+type Item = Guessed & { draft: Draft; traceparent: string | null };
 
 interface Guess {
   item: Item;
@@ -165,6 +165,7 @@ export class Acceptor {
       replyTo,
       mediaId,
       visible: instances,
+      record: null,
       traceparent: null,
     };
   }

@@ -104,8 +104,9 @@ describe('a repeat', () => {
   const keyed = (bodyHash: number) => ({ ...request({ key: 'k' }), bodyHash: Buffer.alloc(16, bodyHash) });
   const knowingKey = (given: Partial<Plan> = {}) => {
     const memory = knowing();
-    memory.guess(keyed(1));
-    memory.learnWritten(keyed(1), { ...plan, ...given }, 'message');
+    const first = keyed(1);
+    memory.guess(first);
+    memory.learnWritten(first, { ...plan, ...given }, 'message');
     return memory;
   };
 
@@ -160,6 +161,7 @@ describe('how many contacts a text has reached', () => {
   };
 
   test('is not known before it was counted', () => expect(learned()).toBeNull());
+  test('is not kept while they are few', () => expect(learned([2, 10])).toBeNull());
   test('is known for the window that was counted', () => {
     expect(learned([3, 10])).toMatchObject(text(3, 10));
     expect(learned([3, 10, 90])).toBeNull();

@@ -20,12 +20,15 @@ interface KnownRecipient {
   lastWroteAt: number | null;
 }
 
-/** What became of a key: the request was written. */
-interface KnownKey {
+/** What became of a key, as far as is known: null until a request with it was written. */
+export interface KnownKey {
   /** As text: a buffer has a room of its own, many times its size. */
-  bodyHash: string;
-  messageId: string;
+  bodyHash: string | null;
+  messageId: string | null;
 }
+
+/** A request that was guessed for keeps what is known of its key: looking for it again costs more than keeping it. */
+export type Guessed = Request & { record?: KnownKey | null };
 
 interface KnownText extends TextCount {
   /** The window that was counted. */
@@ -37,12 +40,14 @@ const MAX_INSTANCES = 10_000;
 const MAX_RECIPIENTS = 200_000;
 const MAX_KEYS = 50_000;
 const MAX_TEXTS = 50_000;
+/** Texts that have reached fewer contacts are not kept: so few are counted at once, and most texts are written once. */
+const FEW_CONTACTS = 3;
 
 export class Memory {
   readonly #instances = new Map<string, KnownInstance>();
   readonly #recipients = new Map<string, KnownRecipient>();
-  /** Of each account. Null: seen, and nothing more is known. */
-  readonly #keys = new Map<string, Map<string, KnownKey | null>>();
+  /** Of each account. */
+  readonly #keys = new Map<string, Map<string, KnownKey>>();
   #keyCount = 0;
   readonly #texts = new Map<string, KnownText>();
   /** Of Postgres's clock, ahead of ours. */
@@ -52,16 +57,17 @@ export class Memory {
    * What would be gathered, where there is a fair chance to guess it: null for an instance not seen yet, a quote, a file,
    * and a key that was used before, unless by the same request and with the answer that any repeat gets.
    */
-  guess(request: Request): Facts | null {
-    const key = this.#look(request);
+  guess(request: Guessed): Facts | null {
+    const isNew = this.#look(request);
     const instance = this.#instances.get(request.instanceId);
-    if (key === null || request.replyTo !== null || request.mediaId !== null) return null;
+    if (request.replyTo !== null || request.mediaId !== null) return null;
     if (instance?.accountId !== request.accountId) return null;
     const facts = this.#compose(instance.facts, this.#recipients.get(request.recipientKey) ?? STRANGER);
-    if (key === undefined) return facts;
-    if (request.bodyHash?.toString('latin1') !== key.bodyHash) return null;
+    if (isNew) return facts;
+    const { bodyHash, messageId } = request.record!;
+    if (messageId === null || request.bodyHash?.toString('latin1') !== bodyHash) return null;
     facts.recordHash = request.bodyHash;
-    facts.recordMessage = key.messageId;
+    facts.recordMessage = messageId;
     return facts;
   }
 
@@ -109,12 +115,16 @@ export class Memory {
     this.#learnRecipient(request, { contactId, conversationId, counted, lastWroteAt });
   }
 
-  learnWritten(request: Request, plan: Plan, messageId: string): void {
+  learnWritten(request: Guessed, plan: Plan, messageId: string): void {
     const { contactId, conversationId, lastWroteAt } = plan;
     const counted = plan.counted || plan.newContact !== null;
     this.#learnRecipient(request, { contactId, conversationId, counted, lastWroteAt });
     // The answer to a scheduled one is kept with its record.
-    if (plan.releaseAt === null) this.#learnKey(request, messageId);
+    const { record, bodyHash } = request;
+    if (record && plan.releaseAt === null) {
+      record.bodyHash = bodyHash?.toString('latin1') ?? null;
+      record.messageId = messageId;
+    }
   }
 
   /** How many contacts its text has reached within so many minutes, at most. */
@@ -125,7 +135,9 @@ export class Memory {
 
   learnText({ textKey }: Pick<Request, 'textKey'>, { count, number }: TextCount, minutes: number): void {
     const known = this.#texts.get(textKey);
-    if (known === undefined) keep(this.#texts, textKey, { count, number, minutes }, MAX_TEXTS);
+    if (known === undefined) {
+      if (count >= FEW_CONTACTS) keep(this.#texts, textKey, { count, number, minutes }, MAX_TEXTS);
+    }
     // An older group's answer may come later. Of one group, the contact that came last counts all.
     else if (minutes !== known.minutes || number > known.number)
       Object.assign(known, { count, number, minutes });
@@ -143,26 +155,22 @@ export class Memory {
     if (!same) keep(this.#recipients, recipientKey, known, MAX_RECIPIENTS);
   }
 
-  /** Undefined where the key has not been used before as far as is known, null where more is to be found out. */
-  #look({ accountId, key }: Request): KnownKey | null | undefined {
-    if (key === null) return undefined;
+  /** @returns whether there is no key, or one that has not been used before as far as is known */
+  #look(request: Guessed): boolean {
+    const { accountId, key } = request;
+    if (key === null) return true;
     let keys = this.#keys.get(accountId);
     const known = keys?.get(key);
-    if (known !== undefined) return known;
-    if (this.#keyCount >= MAX_KEYS) this.#forgetKeys();
-    keys = this.#keys.get(accountId);
-    if (!keys) this.#keys.set(accountId, (keys = new Map<string, KnownKey | null>()));
-    keys.set(key, null);
-    this.#keyCount++;
-    return undefined;
-  }
-
-  #learnKey({ accountId, key, bodyHash }: Request, messageId: string): void {
-    const keys = key === null ? undefined : this.#keys.get(accountId);
-    // Not where it has been forgotten meanwhile: then it is not counted either.
-    if (key !== null && bodyHash !== null && keys?.has(key)) {
-      keys.set(key, { bodyHash: bodyHash.toString('latin1'), messageId });
+    request.record = known ?? { bodyHash: null, messageId: null };
+    if (known !== undefined) return false;
+    if (this.#keyCount >= MAX_KEYS) {
+      this.#forgetKeys();
+      keys = undefined;
     }
+    if (!keys) this.#keys.set(accountId, (keys = new Map<string, KnownKey>()));
+    keys.set(key, request.record);
+    this.#keyCount++;
+    return true;
   }
 
   #forgetKeys(): void {
