@@ -9,7 +9,8 @@
 --
 -- The write reads its arrays by place: unnest would copy each column of each statement into a store of its own, which
 -- costs several times as much. Shorter arrays are read by the same places: beyond their end is NULL. Of `places` the
--- planner expects few, so it looks up each; of a generated series it expects a thousand, and reads whole tables.
+-- planner expects few, so it looks up each; of a generated series it expects a thousand, and reads whole tables. A set
+-- that is made in a select list begins faster than one that is a table, and each statement begins once for each group.
 
 -- Minutes over which the mass block counts: the key comes whole from the highest level that sets it.
 CREATE FUNCTION gwk_mass_window(instance_policy jsonb, account_policy jsonb, environment_minutes integer)
@@ -206,8 +207,8 @@ END $$;
 -- `mass_counts`: how many contacts a text had reached within the window, at most, when the ledger's `texts` was
 -- `mass_seen`. Each time that a text goes to a contact adds one to that number, and nothing else makes a count grow: so
 -- what was counted and what came since is a bound, and only where the bound has no room is it counted anew, an index
--- entry and a row for each contact. What each decision was proved by comes back as `text_counts`, and the numbers of
--- their ledgers after this group as `text_numbers`.
+-- entry and a row for each contact. What each decision was proved by comes back as `text_counts`, and as `ledger_numbers`
+-- the numbers that their ledgers had before this group.
 -- `chats`: each conversation once, with its first request, how many places are taken in it, and its number among the new
 -- contacts that the group adds to its instance (0: is none); `ledger_news`: how many these are; `ledger_texts`: how many
 -- texts go to contacts. As all of the group are
@@ -230,15 +231,13 @@ CREATE FUNCTION gwk_accept_write(
   ranks integer[], chats uuid[], chat_firsts integer[], chat_amounts integer[], chat_numbers integer[],
   ledger_news integer[], ledger_texts integer[],
   made_contacts integer, made_conversations integer, made_keys integer, careful boolean,
-  OUT written boolean[], OUT text_counts integer[], OUT text_numbers bigint[]
+  OUT written boolean[], OUT text_counts integer[], OUT ledgers uuid[], OUT ledger_numbers bigint[]
 ) LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 DECLARE
-  -- The ledgers that are there, how many new contacts each has counted, and how many texts to contacts.
-  ledgers uuid[];
+  -- How many new contacts each ledger has counted.
   ledger_counts bigint[];
-  ledger_numbers bigint[];
   held uuid[];
   contacts_of uuid[];
   were_counted boolean[];
@@ -272,48 +271,53 @@ BEGIN
 
   -- From here on nobody adds to what the limits count, and nobody accepts or opts out in these conversations.
   present := clock_timestamp();
-  SELECT
-    ARRAY(
-      SELECT s FROM generate_series(1, cardinality(seen_instances)) AS s
-      WHERE (SELECT v.xmin = seen_instance_versions[s] FROM instances v WHERE v.id = seen_instances[s] LIMIT 1) IS NOT TRUE),
-    ARRAY(
-      SELECT s FROM generate_series(1, cardinality(seen_accounts)) AS s
-      WHERE (SELECT v.xmin = seen_account_versions[s] FROM accounts v WHERE v.id = seen_accounts[s] LIMIT 1) IS NOT TRUE),
-    ARRAY(SELECT o.contact_id FROM opt_outs o WHERE o.contact_id = ANY (contact_ids))
-  INTO moved_instances, moved_accounts, opted_out;
-  text_counts := ARRAY(
-    SELECT CASE
-      WHEN mass_limits[q.i] IS NULL THEN NULL
-      -- A number below the one that was seen is that of a database put back.
-      WHEN q.number >= mass_seen[q.i] AND mass_limits[q.i] >= mass_ranks[q.i] + mass_counts[q.i] + q.number - mass_seen[q.i]
-        THEN mass_counts[q.i] + q.number - mass_seen[q.i]
-      ELSE (
-        SELECT count(*) FROM mass_sends s
-        WHERE s.instance_id = instance_ids[q.i] AND s.fingerprint = decode(fingerprints[q.i], 'hex')
-          AND s.at > present - make_interval(mins => mass_minutes[q.i])) END
-    FROM (
-      SELECT i, ledger_numbers[array_position(ledgers, instance_ids[i])] AS number FROM unnest(places) AS i OFFSET 0
-    ) AS q);
-  written := ARRAY(
-    SELECT q.instance_seen <> ALL (moved_instances) AND q.account_seen <> ALL (moved_accounts)
-      AND (contact_ids[q.i] = ANY (opted_out)) IS NOT TRUE
+  SELECT array_agg(
+      q.has_room AND q.instance_seen <> ALL (q.moved_instances) AND q.account_seen <> ALL (q.moved_accounts)
+      AND (contact_ids[q.i] = ANY (q.opted_out)) IS NOT TRUE
       AND CASE WHEN new_conversations[q.i]
         THEN contact_ids[q.i] IS NULL OR new_contacts[q.i] OR (contact_ids[q.i] = ANY (known)) IS TRUE
         ELSE q.held_at IS NOT NULL AND contacts_of[q.held_at] IS NOT DISTINCT FROM contact_ids[q.i]
           AND were_counted[q.held_at] = counted[q.i]
           AND wrote[q.held_at] IS NOT DISTINCT FROM to_timestamp(last_wrote[q.i] / 1000) END
       AND (new_contact_limits[q.i] IS NULL OR (
-        new_contact_limits[q.i] >= new_contact_ranks[q.i] + q.ledger_count + 1 - coalesce((
+        new_contact_limits[q.i] >= new_contact_ranks[q.i] + ledger_counts[q.ledger_at] + 1 - coalesce((
           SELECT v.first_sent_no FROM conversations v
           WHERE v.instance_id = instance_ids[q.i] AND v.first_sent_at > present - interval '24 hours'
-          ORDER BY v.first_sent_at, v.first_sent_no LIMIT 1), q.ledger_count + 1)) IS TRUE)
-      AND (mass_limits[q.i] IS NULL OR mass_limits[q.i] >= mass_ranks[q.i] + text_counts[q.i])
+          ORDER BY v.first_sent_at, v.first_sent_no LIMIT 1), ledger_counts[q.ledger_at] + 1)) IS TRUE)),
+    array_agg(q.text_count)
+  INTO written, text_counts
+  FROM (
+    SELECT r.*, mass_limits[r.i] IS NULL OR mass_limits[r.i] >= mass_ranks[r.i] + r.text_count AS has_room
     FROM (
-      SELECT i, instances_seen[i] AS instance_seen, accounts_seen[i] AS account_seen,
-        array_position(held, conversation_ids[i]) AS held_at,
-        ledger_counts[array_position(ledgers, instance_ids[i])] AS ledger_count
-      FROM unnest(places) AS i OFFSET 0
-    ) AS q);
+      SELECT s.*, CASE
+          WHEN mass_limits[s.i] IS NULL THEN NULL
+          WHEN s.since >= 0 AND mass_limits[s.i] >= mass_ranks[s.i] + mass_counts[s.i] + s.since
+            THEN mass_counts[s.i] + s.since
+          ELSE (
+            SELECT count(*) FROM mass_sends v
+            WHERE v.instance_id = instance_ids[s.i] AND v.fingerprint = decode(fingerprints[s.i], 'hex')
+              AND v.at > present - make_interval(mins => mass_minutes[s.i])) END AS text_count
+      FROM (
+        -- `since`: below 0 where the database was put back to before what was seen.
+        SELECT p.*, ledger_numbers[p.ledger_at] - mass_seen[p.i] AS since
+        FROM (
+          SELECT i, instances_seen[i] AS instance_seen, accounts_seen[i] AS account_seen,
+            array_position(held, conversation_ids[i]) AS held_at,
+            array_position(ledgers, instance_ids[i]) AS ledger_at,
+            ARRAY(
+              SELECT k FROM (SELECT generate_series(1, cardinality(seen_instances)) AS k) AS x
+              WHERE (SELECT v.xmin = seen_instance_versions[k] FROM instances v WHERE v.id = seen_instances[k] LIMIT 1) IS NOT TRUE
+            ) AS moved_instances,
+            ARRAY(
+              SELECT k FROM (SELECT generate_series(1, cardinality(seen_accounts)) AS k) AS x
+              WHERE (SELECT v.xmin = seen_account_versions[k] FROM accounts v WHERE v.id = seen_accounts[k] LIMIT 1) IS NOT TRUE
+            ) AS moved_accounts,
+            ARRAY(SELECT o.contact_id FROM opt_outs o WHERE o.contact_id = ANY (contact_ids)) AS opted_out
+          FROM (SELECT unnest(places) AS i) AS each OFFSET 0
+        ) AS p OFFSET 0
+      ) AS s OFFSET 0
+    ) AS r OFFSET 0
+  ) AS q;
 
   IF NOT true = ANY (written) THEN
     RETURN;
@@ -409,7 +413,7 @@ BEGIN
         WITH named AS (
           INSERT INTO contact_names (account_id, name, contact_id)
           SELECT DISTINCT seen_accounts[accounts_seen[i]], names[i], contact_ids[i]
-          FROM unnest(places) AS i
+          FROM (SELECT unnest(places) AS i) AS each
           WHERE new_contacts[i] AND written[i]
           ORDER BY 1, 2
           RETURNING contact_names.account_id, contact_names.contact_id
@@ -423,7 +427,7 @@ BEGIN
           chat_amounts[k], CASE WHEN chat_numbers[k] > 0 THEN present END,
           CASE WHEN chat_numbers[k] > 0
             THEN ledger_counts[array_position(ledgers, instance_ids[chat_firsts[k]])] + chat_numbers[k] END
-        FROM unnest(places) AS k
+        FROM (SELECT unnest(places) AS k) AS each
         WHERE new_conversations[chat_firsts[k]]
         ORDER BY 2, 3, 4;
       END IF;
@@ -432,7 +436,7 @@ BEGIN
           (account_id, route, key, body_hash, instance_id, resource_id, status, response_sealed, expires_at)
         SELECT seen_accounts[accounts_seen[i]], for_route, keys[i], decode(body_hashes[i], 'hex'), instance_ids[i], message_ids[i], 202,
           decode(responses[i], 'hex'), present + interval '24 hours'
-        FROM unnest(places) AS i
+        FROM (SELECT unnest(places) AS i) AS each
         WHERE keys[i] IS NOT NULL AND written[i]
         ORDER BY seen_accounts[accounts_seen[i]], keys[i];
       END IF;
@@ -445,12 +449,8 @@ BEGIN
   -- A contact who never wrote takes the next number of the instance.
   IF locked_ledgers <> '{}' THEN
     UPDATE instance_ledgers l SET new_contacts = l.new_contacts + ledger_news[k], texts = l.texts + ledger_texts[k]
-    FROM unnest(places) AS k
+    FROM (SELECT unnest(places) AS k) AS each
     WHERE l.instance_id = locked_ledgers[k];
-    text_numbers := ARRAY(
-      SELECT ledger_numbers[array_position(ledgers, instance_ids[i])]
-        + ledger_texts[array_position(locked_ledgers, instance_ids[i])]
-      FROM unnest(places) AS i);
   END IF;
 
   WITH advanced AS (
@@ -459,7 +459,7 @@ BEGIN
       first_sent_at = CASE WHEN chat_numbers[k] > 0 THEN present ELSE c.first_sent_at END,
       first_sent_no = CASE WHEN chat_numbers[k] > 0
         THEN ledger_counts[array_position(ledgers, c.instance_id)] + chat_numbers[k] ELSE c.first_sent_no END
-    FROM unnest(places) AS k
+    FROM (SELECT unnest(places) AS k) AS each
     WHERE c.id = chats[k] AND (careful OR NOT new_conversations[chat_firsts[k]])
     RETURNING c.id, c.last_seq - chat_amounts[k] AS before
   ), queued AS (
@@ -472,15 +472,15 @@ BEGIN
     FROM (
       SELECT i, coalesce(a.before, 0) AS before, releases[i] IS NULL AND ranks[i] = 1 AND (
         SELECT true FROM outbox o WHERE o.conversation_id = conversation_ids[i] AND o.head LIMIT 1) IS NULL AS is_head
-      FROM unnest(places) AS i LEFT JOIN advanced a ON a.id = conversation_ids[i]
+      FROM (SELECT unnest(places) AS i) AS each LEFT JOIN advanced a ON a.id = conversation_ids[i]
       WHERE written[i]
     ) AS e
   ), said AS (
     INSERT INTO message_contents (message_id, instance_id, content_sealed)
-    SELECT message_ids[i], instance_ids[i], decode(contents[i], 'hex') FROM unnest(places) AS i WHERE written[i]
+    SELECT message_ids[i], instance_ids[i], decode(contents[i], 'hex') FROM (SELECT unnest(places) AS i) AS each WHERE written[i]
   ), texted AS (
     INSERT INTO mass_sends (instance_id, fingerprint, contact_id, at)
-    SELECT DISTINCT instance_ids[i], decode(fingerprints[i], 'hex'), contact_ids[i], present FROM unnest(places) AS i
+    SELECT DISTINCT instance_ids[i], decode(fingerprints[i], 'hex'), contact_ids[i], present FROM (SELECT unnest(places) AS i) AS each
     WHERE written[i] AND fingerprints[i] IS NOT NULL
     ORDER BY 1, 2, 3
     ON CONFLICT (instance_id, fingerprint, contact_id) DO UPDATE SET at = excluded.at
@@ -489,5 +489,5 @@ BEGIN
     created_at, scheduled_for, updated_at)
   SELECT message_ids[i], seen_accounts[accounts_seen[i]], instance_ids[i], conversation_ids[i], 'outbound', recipients[i], types[i], 'queued',
     wa_message_ids[i], to_timestamp(created[i] / 1000), releases[i], to_timestamp(created[i] / 1000)
-  FROM unnest(places) AS i WHERE written[i];
+  FROM (SELECT unnest(places) AS i) AS each WHERE written[i];
 END $$;

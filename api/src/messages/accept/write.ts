@@ -3,7 +3,7 @@ import type { Plan, Request } from './decide.js';
 import { sqlStateOf } from '../../internal/grouping.js';
 import { hexArray, plainArray, textArray } from './array-literals.js';
 import { SEND_ROUTE } from './gather.js';
-import { layOut } from './layout.js';
+import { layOut, type Layout } from './layout.js';
 
 /** A request that was decided to be written, with all that goes into its rows. */
 export interface Entry {
@@ -49,7 +49,9 @@ const TYPES = [
   ...['integer[]', 'integer[]', 'integer', 'integer', 'integer', 'boolean'],
 ];
 /** As text: the driver reads arrays element by element. */
-const WRITTEN = ['written', 'text_counts', 'text_numbers'].map((column) => `w.${column}::text`).join(', ');
+const WRITTEN = ['written', 'text_counts', 'ledgers', 'ledger_numbers']
+  .map((column) => `w.${column}::text`)
+  .join(', ');
 const WRITER = `gwk_accept_write(${TYPES.map((type, i) => `$${i + 1}::${type}`).join(', ')}) AS w`;
 const WRITE = `SELECT ${WRITTEN} FROM ${WRITER}`;
 
@@ -98,7 +100,8 @@ export async function writeAndProve(
     const [proved] = await database.callFunction(PROVE, valuesOfRepeats(repeats));
     return { written: [], texts: [], proved: proved as boolean[] };
   }
-  const values = valuesOf(entries);
+  const layout = layOut(entries);
+  const values = valuesOf(entries, layout);
   const run = (careful: boolean) =>
     repeats.length === 0
       ? database.callFunction(WRITE, [...values, careful])
@@ -108,22 +111,39 @@ export async function writeAndProve(
     throw error;
   });
   if (row[0] === null) row = await run(true);
-  const [written, counts, numbers, proved = []] = row as [string, string, string | null, boolean[]?];
+  const [written, counts, ledgers, numbers, proved = []] = row as [
+    ...[string, string],
+    ...[string | null, string | null],
+    boolean[]?,
+  ];
   return {
     written: elementsOf(written).map((value) => value === 't'),
-    texts: textsOf(entries, counts, numbers),
+    texts:
+      ledgers === null
+        ? entries.map(() => null)
+        : textsOf(entries, counts, numbersAfter(layout, ledgers, numbers!)),
     proved,
   };
 }
 
-/** Added by the group: as many as its own ranks say, at most. */
-function textsOf(entries: readonly Entry[], counts: string, numbers: string | null): (TextCount | null)[] {
-  if (numbers === null) return entries.map(() => null);
+/** Of each instance whose limits were counted: how many texts it has sent to contacts, those of the group with them. */
+function numbersAfter({ ledgers }: Layout, ids: string, numbers: string): Map<string, number> {
+  const texts = new Map(ledgers.map((ledger) => [ledger.id, ledger.texts]));
+  const before = elementsOf(numbers);
+  return new Map(elementsOf(ids).map((id, place) => [id, Number(before[place]) + texts.get(id)!]));
+}
+
+/** Contacts added by the group: as many as its own ranks say, at most. */
+function textsOf(
+  entries: readonly Entry[],
+  counts: string,
+  numbers: ReadonlyMap<string, number>,
+): (TextCount | null)[] {
   const found = elementsOf(counts);
-  const after = elementsOf(numbers);
-  return entries.map(({ plan }, index) => {
-    if (found[index] === 'NULL' || after[index] === 'NULL') return null;
-    return { count: Number(found[index]) + plan.mass!.room!.rank, number: Number(after[index]) };
+  return entries.map(({ request, plan }, index) => {
+    const number = numbers.get(request.instanceId);
+    if (found[index] === 'NULL' || number === undefined) return null;
+    return { count: Number(found[index]) + plan.mass!.room!.rank, number };
   });
 }
 
@@ -141,8 +161,7 @@ function valuesOfRepeats(repeats: readonly Repeat[]): unknown[] {
 }
 
 /** All but the last: whether to be careful. */
-function valuesOf(entries: readonly Entry[]): unknown[] {
-  const layout = layOut(entries);
+function valuesOf(entries: readonly Entry[], layout: Layout): unknown[] {
   const { instances, accounts, ledgers, chats } = layout;
   const plain = (pick: (entry: Entry) => string | number | boolean | null) => plainArray(entries, pick);
   const text = (pick: (entry: Entry) => string | null) => textArray(entries, pick);
