@@ -68,7 +68,9 @@ export async function makeOld(databaseUrl: string): Promise<void> {
 
 /** An id of that time and number, as SQL: v7 but for its random bits. Written out, because a function would be called. */
 const idOf = (at: string, n: string): string =>
-  `(lpad(to_hex((extract(epoch FROM ${at}) * 1000)::bigint), 12, '0') || '70008000' || lpad(to_hex(${n}), 12, '0'))::uuid`;
+  `(lpad(to_hex(${millisecondsOf(at)}), 12, '0') || '70008000' || lpad(to_hex(${n}), 12, '0'))::uuid`;
+
+const millisecondsOf = (at: string): string => `(extract(epoch FROM ${at}) * 1000)::bigint`;
 
 type Run = (text: string, values?: unknown[]) => Promise<unknown>;
 
@@ -87,9 +89,11 @@ async function people(
     [accountId],
   );
   await run(
-    `INSERT INTO conversations (id, instance_id, contact_id, last_seq, first_sent_at, first_sent_no, created_at)
+    `INSERT INTO conversations (id, instance_id, contact_id, last_seq, first_sent_at, first_sent_no, created_at, days)
      SELECT ${idOf('start', 'n')}, ($1::uuid[])[1 + n % ${instances.length}], ${idOf('start', 'n')}, ${PER_CONTACT},
-       start + n * interval '1 millisecond', 1 + n / ${instances.length}, start ${each}`,
+       start + n * interval '1 millisecond', 1 + n / ${instances.length}, start,
+       ARRAY(SELECT DISTINCT (${millisecondsOf(`(start + (n + turn * ${contacts}) * step)`)} / 86400000)::integer
+         FROM generate_series(0, ${PER_CONTACT - 1}) AS turn ORDER BY 1) ${each}`,
     [instances],
   );
   await run(`UPDATE instance_ledgers SET new_contacts = ${Math.ceil(contacts / instances.length)}`);
