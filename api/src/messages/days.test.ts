@@ -93,6 +93,12 @@ describe('a list with a phone', () => {
     expect(await openedFor([newUuid()], end)).toEqual([]);
   });
 
+  test('has as many looks as it has days that are apart', async () => {
+    const to = someone();
+    const ids = await months(to, 40, 2);
+    expect(await listed(to)).toEqual(ids);
+  });
+
   test('opens days that follow one another in a few looks', async () => {
     const to = someone();
     const ids = await months(to, 12, 1);

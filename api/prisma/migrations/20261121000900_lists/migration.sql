@@ -39,9 +39,9 @@ BEGIN
   ORDER BY m.id DESC LIMIT amount;
 END $$;
 
--- A conversation knows its days: no other partitions are looked at. Its newest day first, then its days without a gap
--- together, twice as many in each look: so neither a page of today nor one of many days has many looks. Each begins with
--- a look at the partitions that there are, and leaves those out that are not between its ends.
+-- A conversation knows its days, and is looked for on no others. Each look begins with all partitions that there are and
+-- leaves out those that are not between its ends, which takes as long as to open four. So the newest day comes first, with
+-- which most pages are full; then days that follow one another together, twice as many in each look.
 CREATE FUNCTION gwk_messages_in(conversation uuid, wanted text, low uuid, high uuid, amount integer)
 RETURNS SETOF messages LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
@@ -75,7 +75,7 @@ BEGIN
     GET DIAGNOSTICS found = ROW_COUNT;
     amount := amount - found;
     place := place - 1;
-    most := most * 2;
+    most := LEAST(most * 2, 32);
   END LOOP;
 END $$;
 
