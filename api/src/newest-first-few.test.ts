@@ -1,6 +1,6 @@
 import { lowestUuidAt, newUuid } from '@gwk/core/ids';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
-import { openDatabase, type Database, type Queryable } from './database.js';
+import { createWorld, type World } from '@gwk/test/harness/acceptance';
+import type { Database, Queryable } from './database.js';
 
 /**
  * Whose rows are few among those of others is listed by an index of theirs: what is read of a day are their rows. The
@@ -13,11 +13,12 @@ const EVERY = Math.floor(ROWS / FEW);
 const LIMIT = 50;
 const [busy, quiet] = [newUuid(), newUuid()];
 
-let store: TestDatabase;
+let world: World;
 let db: Database;
 beforeAll(async () => {
-  store = await createTestDatabase();
-  db = openDatabase({ url: store.url, poolSize: 1, program: 'test' });
+  world = await createWorld(0);
+  db = world.database;
+  await world.addInstance({ id: quiet });
   const owner = `(CASE WHEN n % ${EVERY} = 0 THEN '${quiet}' ELSE '${busy}' END)::uuid`;
   const rows = `generate_series(1, ${EVERY * FEW}) AS n`;
   for (const sql of [
@@ -25,6 +26,9 @@ beforeAll(async () => {
        updated_at, failed_at)
      SELECT gwk_new_id(), ${owner}, ${owner}, ${owner}, 'outbound', '5511900000001', 'text', 'failed', now(), now(), now()
      FROM ${rows}`,
+    `INSERT INTO conversations (id, instance_id, group_id, days)
+     SELECT '${quiet}', '${quiet}', '120363000000000001@g.us', array_agg(DISTINCT gwk_day_of(m.id))
+     FROM messages m WHERE m.conversation_id = '${quiet}'`,
     `INSERT INTO events (id, account_id, instance_id, type, timestamp, data_sealed)
      SELECT gwk_new_id(), '${busy}', ${owner}, CASE WHEN n % ${EVERY} = 0 THEN 'instance.banned' ELSE 'message.sent' END,
        now(), '' FROM ${rows}`,
@@ -34,10 +38,7 @@ beforeAll(async () => {
   ])
     await db.$executeRawUnsafe(sql);
 }, 60_000);
-afterAll(async () => {
-  await db.$disconnect();
-  await store.drop();
-});
+afterAll(() => world.close());
 
 test.each<[sentence: string, table: string, call: string]>([
   ['messages of an account', 'messages', `gwk_messages_of_account('${quiet}', NULL`],

@@ -1,9 +1,13 @@
+import { lowestUuidAt } from '@gwk/core/ids';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
+import { messagesOnUnknownDays } from '@gwk/test/harness/days';
 import type { TestEngine } from '@gwk/test/harness/engine-port';
 import { InboundStage, jid } from '@gwk/test/harness/inbound';
 import { linkNames } from './contacts.js';
 
 /** A contact is one row with all its names: what was known under two is one once they are found to be the same. */
+const DAY = 86_400_000;
+
 let stage: InboundStage;
 let engine: TestEngine;
 let phone: string;
@@ -59,6 +63,22 @@ test('names of which one or none is known become those of one contact', async ()
   const known = await contactOf(other);
   await hear(otherLid, 'oi', { alt: jid(other) });
   expect([await contactOf(other), await contactOf(otherLid)]).toEqual([known, known]);
+});
+
+test('days of both are those of the merged conversation', async () => {
+  await hear(phone);
+  await hear(lid);
+  const [old] = await stage.database.message.findMany({ where: { to: lid } });
+  const then = lowestUuidAt(Date.now() - 3 * DAY).slice(0, 14) + old!.id.slice(14);
+  await stage.database.$executeRaw`UPDATE messages SET id = ${then}::uuid WHERE id = ${old!.id}::uuid`;
+  const today = Math.floor(Date.now() / DAY);
+  await stage.database.conversation.update({
+    where: { id: old!.conversationId },
+    data: { days: [today - 3] },
+  });
+  await link();
+  const [conversation] = await conversations();
+  expect(conversation!.days).toEqual([today - 3, today]);
 });
 
 test('a redelivered message is known in the merged conversation', async () => {
@@ -238,4 +258,8 @@ test('linking, accepting, hearing and opting out at once leave one contact and a
     await stage.receive(number, stage.text(a, 'SAIR'));
     expect(await queue(number)).toEqual([]);
   }
+});
+
+test('each conversation knows the days of its messages, whatever happened above', async () => {
+  expect(await messagesOnUnknownDays(stage.database)).toEqual([]);
 });

@@ -1,5 +1,6 @@
 import { newUuid } from '@gwk/core/ids';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
+import { messagesOnUnknownDays } from '@gwk/test/harness/days';
 import { createPortWorld, refusalOf, type PortWorld, type TestEngine } from '@gwk/test/harness/engine-port';
 import { openEventData } from '../events/emit.js';
 
@@ -222,4 +223,8 @@ test('a fenced member of a group harms no other', async () => {
   expect([fenced, heard]).toEqual(['fenced', 'answered']);
   expect(await rows()).toEqual([]);
   expect(await rows(other)).toHaveLength(1);
+});
+
+test('each conversation knows the days of its messages, whatever happened above', async () => {
+  expect(await messagesOnUnknownDays(port.world.database)).toEqual([]);
 });

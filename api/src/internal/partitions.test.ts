@@ -1,47 +1,28 @@
 import { newUuid, timeOfUuid } from '@gwk/core/ids';
 import { createPortWorld, type PortWorld, type TestEngine } from '@gwk/test/harness/engine-port';
-import { postgresUrl } from '@gwk/test/harness/servers';
-import pg from 'pg';
+import { OpenedPartitions, partitionAt } from '@gwk/test/harness/opened-partitions';
 
-/**
- * What a message costs must not grow with the days that are kept: each statement of its functions opens the partition of
- * its day and leaves the others closed. Postgres tells the plans that it has run (auto_explain): a
- * partition that it did not open is not named there.
- */
+/** What a message costs must not grow with the days that are kept: each statement of its functions opens its day's alone. */
 let port: PortWorld;
 let engine: TestEngine;
-let client: pg.Client;
-let plans: string[] = [];
+let opened: OpenedPartitions;
 
 beforeAll(async () => {
   port = await createPortWorld();
   engine = await (await port.addEngine()).acquire();
-  const [row] = await port.world.database.$queryRaw<{ name: string }[]>`SELECT current_database() AS name`;
-  const url = new URL(postgresUrl());
-  url.pathname = `/${row!.name}`;
-  client = new pg.Client({ connectionString: url.href });
-  await client.connect();
-  client.on('notice', ({ message }) => plans.push(message ?? ''));
-  await client.query(`LOAD 'auto_explain'`);
-  await client.query(`SET auto_explain.log_min_duration = 0`);
-  await client.query(`SET auto_explain.log_nested_statements = on`);
-  await client.query(`SET client_min_messages = log`);
+  opened = await OpenedPartitions.watch(port.world.database);
 });
 afterAll(async () => {
-  await client.end();
+  await opened.close();
   await port.close();
 });
 
-/** The partitions of messages that the statements within a call have opened. */
-async function openedBy(call: string, values: unknown[]): Promise<string[]> {
-  plans = [];
-  await client.query(call, values);
-  const named = plans.flatMap((plan) => [...plan.matchAll(/ on (messages_\w+)/g)].map(([, name]) => name!));
-  return [...new Set(named)];
-}
-
-const dayOf = (id: string): string =>
-  `messages_${new Date(timeOfUuid(id)).toISOString().slice(0, 10).replaceAll('-', '')}`;
+const openedBy = async (calls: Record<string, [call: string, values: unknown[]]>) => {
+  const found: Record<string, string[]> = {};
+  for (const [name, [call, values]] of Object.entries(calls)) found[name] = await opened.by(call, values);
+  return found;
+};
+const dayOf = (id: string): string => partitionAt(timeOfUuid(id));
 
 test('a claim, what is built, what is known and what changes of a message open its day only', async () => {
   const { instanceId, lease } = engine;
@@ -66,9 +47,7 @@ test('a claim, what is built, what is known and what changes of a message open i
     facts: ['SELECT gwk_message_facts($1)', [[id]]],
     outcome: [`SELECT gwk_record_outcomes($1, $2, $3, $4, '[]')`, [...caller, JSON.stringify([change])]],
   };
-  const opened: Record<string, string[]> = {};
-  for (const [name, [call, values]] of Object.entries(calls)) opened[name] = await openedBy(call, values);
-  expect(opened).toEqual({ claim: [day], built: [day], facts: [day], outcome: [day] });
+  expect(await openedBy(calls)).toEqual({ claim: [day], built: [day], facts: [day], outcome: [day] });
   expect(await port.world.database.message.findUnique({ where: { id } })).toMatchObject({ status: 'sent' });
 });
 
@@ -108,9 +87,7 @@ test('a quote, a schedule that moves and what a contact sends or deletes open it
     received: receive(null),
     deleted: receive(id),
   };
-  const opened: Record<string, string[]> = {};
-  for (const [name, [call, values]] of Object.entries(calls)) opened[name] = await openedBy(call, values);
-  expect(opened).toEqual({ quote: [day], moved: [day], received: [], deleted: [day] });
+  expect(await openedBy(calls)).toEqual({ quote: [day], moved: [day], received: [], deleted: [day] });
   expect(await database.message.findUnique({ where: { id } })).toMatchObject({
     deletedForAll: true,
     scheduledFor: expect.any(Date) as Date,

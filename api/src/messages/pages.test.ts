@@ -90,6 +90,13 @@ async function keep(rows: Kept[]): Promise<void> {
       failedAt: status === 'failed' ? at : null,
     })),
   });
+  await api.db.$executeRaw`
+    UPDATE conversations v SET days = gwk_days_with(v.days, r.days)
+    FROM (
+      SELECT m.conversation_id, array_agg(DISTINCT gwk_day_of(m.id)) AS days
+      FROM messages m WHERE m.id = ANY (${rows.map(({ id }) => id)}::uuid[]) GROUP BY m.conversation_id
+    ) AS r
+    WHERE v.id = r.conversation_id`;
   kept = [...rows, ...kept].sort((a, b) => (a.id < b.id ? 1 : -1));
 }
 

@@ -9,8 +9,8 @@ import { progress, setting, settings, Table } from './shared/table.js';
 /**
  * `make bench-growth`: what sends and lists feel of the messages that are there already. A `gwk api` for each database,
  * one of them empty, on one Postgres; rounds alternate between them. Goal: within 10 % of the empty one. What is
- * compared has as many rows in each, and each has the partitions of as many days (`PARTITIONS=new`: the empty one those
- * of its first day).
+ * compared has as many rows of as many days in each, and each has the partitions of as many days (`PARTITIONS=new`: the
+ * empty one those of its first day, and all that it has is of that day).
  *
  * `MESSAGES=0,1000000` (10000000 takes long to fill), `ROUNDS`, `SECONDS` of a round, `CONNECTIONS`, `LISTS` of each
  * kind and round, `SHARED_BUFFERS` of Postgres in MB (a quarter of the memory, as docs/operate.md says; less, and pages
@@ -134,10 +134,10 @@ function print(subjects: Subject[], rounds: Map<Subject, Round[]>): void {
 /** What was accepted is there, beside what was there before. */
 async function checkSums(subject: Subject): Promise<void> {
   const [row] = await query<{ count: string }>(subject.databaseUrl, 'SELECT count(*) FROM messages');
-  const expected = subject.messages + accepted.get(subject)!;
+  const expected = subject.filled + accepted.get(subject)!;
   if (Number(row!.count) !== expected)
     throw new Error(`${row!.count} messages are there, and not ${expected}`);
-  console.log(`${subject.messages} before, ${accepted.get(subject)!} accepted: all ${expected} are there`);
+  console.log(`${subject.filled} before, ${accepted.get(subject)!} accepted: all ${expected} are there`);
 }
 
 await main();

@@ -29,7 +29,8 @@ const COPY = `
     FROM messages m JOIN message_contents c ON c.message_id = m.id JOIN outbox o ON o.message_id = m.id
     WHERE m.id = $1
   ), place AS (
-    UPDATE conversations SET last_seq = last_seq + $2
+    UPDATE conversations
+    SET last_seq = last_seq + $2, days = gwk_days_with(days, ARRAY[gwk_day_of(gwk_new_id())])
     FROM original WHERE conversations.id = original.conversation_id
     RETURNING last_seq - $2 AS last_seq
   ), copies AS (

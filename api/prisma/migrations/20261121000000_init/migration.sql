@@ -228,6 +228,7 @@ CREATE TABLE "conversations" (
     "first_sent_no" BIGINT,
     "last_wrote_at" TIMESTAMPTZ(3),
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "days" INTEGER[] DEFAULT ARRAY[]::INTEGER[],
 
     CONSTRAINT "conversations_pkey" PRIMARY KEY ("id")
 );
@@ -794,6 +795,39 @@ CREATE TABLE webhook_deliveries_default PARTITION OF webhook_deliveries DEFAULT;
 SELECT gwk_ensure_partitions(parent, (now() AT TIME ZONE 'UTC')::date - 1, (now() AT TIME ZONE 'UTC')::date + 7)
 FROM unnest(ARRAY['messages', 'events', 'webhook_deliveries']) AS parent;
 
+-- ------------------------------------------------------------------ the days of conversations
+
+-- The day (UTC) of an id, counted from 1970-01-01: whatever its version, as partitions go by all ids.
+CREATE FUNCTION gwk_day_of(id uuid) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT (('x' || left(replace(id::text, '-', ''), 12))::bit(48)::bigint / 86400000)::integer
+$$;
+
+-- The days of a conversation with those of more messages, ascending, each once. Whoever writes a message to a
+-- conversation holds its row and adds the message's day in the same transaction: a list does not look at other days.
+--
+-- Once in so many, days before the oldest that can hold a message are left out: each day that is kept has a partition,
+-- or its rows are in the default one. How long messages are kept is a setting of workers alone.
+CREATE FUNCTION gwk_days_with(known integer[], more integer[]) RETURNS integer[] LANGUAGE plpgsql STABLE AS $$
+DECLARE
+  days integer[] := known || more;
+  oldest integer;
+BEGIN
+  -- Clocks differ, and contacts are merged.
+  IF (known[cardinality(known)] < more[1]) IS NOT TRUE THEN
+    days := ARRAY(SELECT DISTINCT d FROM unnest(days) AS d ORDER BY d);
+  END IF;
+  IF cardinality(days) % 16 = 0 THEN
+    oldest := LEAST(
+      (SELECT to_date(right(c.relname, 8), 'YYYYMMDD') - DATE '1970-01-01' FROM pg_class c
+       WHERE c.relname > 'messages_' AND c.relname ~ '^messages_[0-9]{8}$' ORDER BY c.relname LIMIT 1),
+      (SELECT gwk_day_of(m.id) FROM messages_default m ORDER BY m.id LIMIT 1),
+      -- Theirs may be written by the statement that asks.
+      more[1]);
+    days := ARRAY(SELECT d FROM unnest(days) AS d WHERE d >= oldest ORDER BY d);
+  END IF;
+  RETURN days;
+END $$;
+
 -- ------------------------------------------------------------------ what Prisma's schema cannot say
 
 CREATE INDEX audit_entries_untold_idx ON audit_entries (id) WHERE told_at IS NULL;
@@ -826,7 +860,7 @@ ALTER TABLE outbox
   ADD CHECK (state IN ('scheduled', 'waiting', 'claimed')),
   ADD CHECK ((state = 'scheduled') = (seq IS NULL)),
   ADD CHECK (NOT head OR state <> 'scheduled');
-ALTER TABLE conversations ADD CHECK ((contact_id IS NULL) <> (group_id IS NULL));
+ALTER TABLE conversations ADD CHECK ((contact_id IS NULL) <> (group_id IS NULL)), ALTER COLUMN days SET NOT NULL;
 ALTER TABLE webhook_deliveries ADD CHECK (status IN ('pending', 'succeeded', 'failed'));
 
 -- Queues change all day long: vacuum them early, and leave room for updates in place.

@@ -213,6 +213,7 @@ END $$;
 -- contacts that the group adds to its instance (0: is none); `ledger_news`: how many these are; `ledger_texts`: how many
 -- texts go to contacts. As all of the group are
 -- written; they are counted anew where some are not.
+-- `group_days`: the days of all ids of the group, ascending; one, or two around midnight. Each chat is given them all.
 -- `careful`: nothing is written to conversations and contacts that somebody holds; a name, conversation or key that
 -- another has made stays the other's, and costs only those requests that wanted it.
 CREATE FUNCTION gwk_accept_write(
@@ -229,7 +230,7 @@ CREATE FUNCTION gwk_accept_write(
   mass_counts integer[], mass_seen bigint[], unprepared uuid[],
   locked_ledgers uuid[], locked_conversations uuid[], locked_contacts uuid[],
   ranks integer[], chats uuid[], chat_firsts integer[], chat_amounts integer[], chat_numbers integer[],
-  ledger_news integer[], ledger_texts integer[],
+  ledger_news integer[], ledger_texts integer[], group_days integer[],
   made_contacts integer, made_conversations integer, made_keys integer, careful boolean,
   OUT written boolean[], OUT text_counts integer[], OUT ledgers uuid[], OUT ledger_numbers bigint[]
 ) LANGUAGE plpgsql
@@ -421,12 +422,13 @@ BEGIN
         INSERT INTO contacts (id, account_id) SELECT n.contact_id, n.account_id FROM named n;
       END IF;
       IF made_conversations > 0 THEN
-        INSERT INTO conversations (id, instance_id, contact_id, group_id, last_seq, first_sent_at, first_sent_no)
+        INSERT INTO conversations (id, instance_id, contact_id, group_id, last_seq, first_sent_at, first_sent_no, days)
         SELECT chats[k], instance_ids[chat_firsts[k]], contact_ids[chat_firsts[k]],
           CASE WHEN contact_ids[chat_firsts[k]] IS NULL THEN names[chat_firsts[k]] END,
           chat_amounts[k], CASE WHEN chat_numbers[k] > 0 THEN present END,
           CASE WHEN chat_numbers[k] > 0
-            THEN ledger_counts[array_position(ledgers, instance_ids[chat_firsts[k]])] + chat_numbers[k] END
+            THEN ledger_counts[array_position(ledgers, instance_ids[chat_firsts[k]])] + chat_numbers[k] END,
+          group_days
         FROM (SELECT unnest(places) AS k) AS each
         WHERE new_conversations[chat_firsts[k]]
         ORDER BY 2, 3, 4;
@@ -458,7 +460,8 @@ BEGIN
     SET last_seq = c.last_seq + chat_amounts[k],
       first_sent_at = CASE WHEN chat_numbers[k] > 0 THEN present ELSE c.first_sent_at END,
       first_sent_no = CASE WHEN chat_numbers[k] > 0
-        THEN ledger_counts[array_position(ledgers, c.instance_id)] + chat_numbers[k] ELSE c.first_sent_no END
+        THEN ledger_counts[array_position(ledgers, c.instance_id)] + chat_numbers[k] ELSE c.first_sent_no END,
+      days = CASE WHEN c.days @> group_days THEN c.days ELSE gwk_days_with(c.days, group_days) END
     FROM (SELECT unnest(places) AS k) AS each
     WHERE c.id = chats[k] AND (careful OR NOT new_conversations[chat_firsts[k]])
     RETURNING c.id, c.last_seq - chat_amounts[k] AS before

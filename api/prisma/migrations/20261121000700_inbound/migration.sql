@@ -84,7 +84,7 @@ BEGIN
 
   UPDATE conversations k
   SET last_seq = base + waiting, last_wrote_at = GREATEST(k.last_wrote_at, g.last_wrote_at),
-    first_sent_at = f.first_sent_at, first_sent_no = f.first_sent_no
+    first_sent_at = f.first_sent_at, first_sent_no = f.first_sent_no, days = gwk_days_with(k.days, g.days)
   FROM conversations g
   CROSS JOIN LATERAL (
     SELECT v.first_sent_at, v.first_sent_no FROM conversations v WHERE v.id IN (kept, gone)
@@ -423,14 +423,18 @@ BEGIN
       wa_message_id text, participant text, created_at timestamptz, at timestamptz, has_row boolean)
   WHERE i.has_row AND i.message_id = ANY (fresh);
 
-  UPDATE conversations v SET last_wrote_at = GREATEST(v.last_wrote_at, w.at)
+  UPDATE conversations v
+  SET last_wrote_at = GREATEST(v.last_wrote_at, w.at),
+    days = CASE WHEN v.days @> w.days THEN v.days ELSE gwk_days_with(v.days, w.days) END
   FROM (
-    SELECT i.conversation_id, max(i.at) AS at
-    FROM jsonb_to_recordset(items) AS i(conversation_id uuid, at timestamptz, wrote boolean, message_id uuid)
-    WHERE i.wrote AND i.message_id = ANY (fresh)
+    SELECT i.conversation_id, max(i.at) FILTER (WHERE i.wrote) AS at,
+      coalesce(array_agg(DISTINCT gwk_day_of(i.message_id)) FILTER (WHERE i.has_row), '{}') AS days
+    FROM jsonb_to_recordset(items)
+      AS i(conversation_id uuid, at timestamptz, wrote boolean, has_row boolean, message_id uuid)
+    WHERE i.message_id = ANY (fresh)
     GROUP BY i.conversation_id
   ) AS w
-  WHERE v.id = w.conversation_id;
+  WHERE v.id = w.conversation_id AND (w.at IS NOT NULL OR NOT v.days @> w.days);
 
   UPDATE menus m SET answered_at = w.at
   FROM (

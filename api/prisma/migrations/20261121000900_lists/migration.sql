@@ -39,20 +39,53 @@ BEGIN
   ORDER BY m.id DESC LIMIT amount;
 END $$;
 
-CREATE FUNCTION gwk_messages_with(conversations uuid[], wanted text, low uuid, high uuid, amount integer)
+-- A conversation knows its days, and is looked for on no others. Each look begins with all partitions that there are and
+-- leaves out those that are not between its ends, which takes as long as to open four. So the newest day comes first, with
+-- which most pages are full; then days that follow one another together, twice as many in each look.
+CREATE FUNCTION gwk_messages_in(conversation uuid, wanted text, low uuid, high uuid, amount integer)
 RETURNS SETOF messages LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
 AS $$
+DECLARE
+  days integer[] := (SELECT v.days FROM conversations v WHERE v.id = conversation);
+  first_day integer := gwk_day_of(low);
+  last_day integer := gwk_day_of(high);
+  place integer := cardinality(days);
+  most integer := 1;
+  fewest integer;
+  since uuid;
+  until uuid;
+  found integer;
 BEGIN
-  RETURN QUERY
-  SELECT m.* FROM unnest(conversations) AS owner(id)
-  CROSS JOIN LATERAL (
+  WHILE days[place] > last_day LOOP
+    place := place - 1;
+  END LOOP;
+  WHILE days[place] >= first_day AND amount > 0 LOOP
+    until := LEAST(high, gwk_lowest_id(to_timestamp((days[place] + 1) * 86400.0)));
+    fewest := place - most + 1;
+    WHILE place > fewest AND days[place - 1] = days[place] - 1 LOOP
+      place := place - 1;
+    END LOOP;
+    since := GREATEST(low, gwk_lowest_id(to_timestamp(days[place] * 86400.0)));
+    RETURN QUERY
     SELECT n.* FROM messages n
-    WHERE (n.conversation_id, n.id) >= (owner.id, low) AND (n.conversation_id, n.id) < (owner.id, high)
-      AND n.id >= low AND n.id < high AND (wanted IS NULL OR n.status = wanted)
-    ORDER BY n.conversation_id DESC, n.id DESC LIMIT amount) AS m
-  ORDER BY m.id DESC LIMIT amount;
+    WHERE (n.conversation_id, n.id) >= (conversation, since) AND (n.conversation_id, n.id) < (conversation, until)
+      AND n.id >= since AND n.id < until AND (wanted IS NULL OR n.status = wanted)
+    ORDER BY n.conversation_id DESC, n.id DESC LIMIT amount;
+    GET DIAGNOSTICS found = ROW_COUNT;
+    amount := amount - found;
+    place := place - 1;
+    most := LEAST(most * 2, 32);
+  END LOOP;
 END $$;
+
+CREATE FUNCTION gwk_messages_with(conversations uuid[], wanted text, low uuid, high uuid, amount integer)
+RETURNS SETOF messages LANGUAGE sql STABLE
+AS $$
+  SELECT m.* FROM unnest(conversations) AS owner(id)
+  CROSS JOIN LATERAL gwk_messages_in(owner.id, wanted, low, high, amount) AS m
+  ORDER BY m.id DESC LIMIT amount
+$$;
 
 -- Failed ones are few, and have an index of their own that is told by when they failed. `theirs`: of these instances
 -- alone; null: of any.

@@ -10,6 +10,7 @@ import {
   type Send,
   type World,
 } from '@gwk/test/harness/acceptance';
+import { messagesOnUnknownDays } from '@gwk/test/harness/days';
 import type { Acceptor } from './acceptor.js';
 
 let world: World;
@@ -324,4 +325,8 @@ describe('guesses', () => {
     expect(await outcomeOf(send({ to: someone(), text: 'again' }, by))).toBe('accepted');
     expect(await outcomeOf(send({ to, text: 'again' }, by))).toBe('accepted');
   });
+});
+
+test('each conversation knows the days of its messages, whatever happened above', async () => {
+  expect(await messagesOnUnknownDays(world.database)).toEqual([]);
 });

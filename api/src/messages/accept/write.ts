@@ -46,7 +46,7 @@ const TYPES = [
   ],
   ...['uuid[]', 'uuid[]', 'uuid[]'],
   ...['integer[]', 'uuid[]', 'integer[]', 'integer[]', 'integer[]'],
-  ...['integer[]', 'integer[]', 'integer', 'integer', 'integer', 'boolean'],
+  ...['integer[]', 'integer[]', 'integer[]', 'integer', 'integer', 'integer', 'boolean'],
 ];
 /** As text: the driver reads arrays element by element. */
 const WRITTEN = ['written', 'text_counts', 'ledgers', 'ledger_numbers']
@@ -54,6 +54,8 @@ const WRITTEN = ['written', 'text_counts', 'ledgers', 'ledger_numbers']
   .join(', ');
 const WRITER = `gwk_accept_write(${TYPES.map((type, i) => `$${i + 1}::${type}`).join(', ')}) AS w`;
 const WRITE = `SELECT ${WRITTEN} FROM ${WRITER}`;
+
+const DAY_MS = 86_400_000;
 
 /** Somebody holds a contact; the statement was rolled back. */
 const LOCK_NOT_AVAILABLE = '55P03';
@@ -213,6 +215,7 @@ function valuesOf(entries: readonly Entry[], layout: Layout): unknown[] {
     literal(chats.map(({ number }) => number)),
     literal(ledgers.map(({ news }) => news)),
     literal(ledgers.map(({ texts }) => texts)),
+    literal(daysOf(entries)),
     countDistinct(entries, ({ plan }) => (plan.makesContact ? plan.contactId : null)),
     countDistinct(entries, ({ plan }) => (plan.makesConversation ? plan.conversationId : null)),
     countDistinct(entries, ({ request }) => request.key && `${request.accountId} ${request.key}`),
@@ -221,6 +224,10 @@ function valuesOf(entries: readonly Entry[], layout: Layout): unknown[] {
 
 /** Of ids and numbers: nothing in them is to be quoted. */
 const literal = (values: readonly (string | number)[]) => `{${values.join(',')}}`;
+
+/** Of ids, by which messages are in partitions: not of the time of Postgres. */
+const daysOf = (entries: readonly Entry[]): number[] =>
+  [...new Set(entries.map(({ createdAt }) => Math.floor(createdAt / DAY_MS)))].sort((a, b) => a - b);
 
 /** A message may wait its whole time from its acceptance on, however long the look at its instance took before. */
 function outMsAtAcceptance({ plan, createdAt }: Entry): number {

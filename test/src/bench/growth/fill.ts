@@ -20,9 +20,17 @@ export interface Filling {
   /** UUIDs. */
   instances: string[];
   messages: number;
+  /** The place of the first conversation. */
+  first?: number;
 }
 
-export async function fill({ databaseUrl, accountId, instances, messages }: Filling): Promise<void> {
+export async function fill({
+  databaseUrl,
+  accountId,
+  instances,
+  messages,
+  first = 0,
+}: Filling): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   const contacts = Math.ceil(messages / PER_CONTACT);
@@ -35,10 +43,10 @@ export async function fill({ databaseUrl, accountId, instances, messages }: Fill
       `CREATE TEMP TABLE span AS
          SELECT now() - interval '${DAYS} days' AS start, interval '${DAYS} days' / ${messages} AS step`,
     );
-    await people(run, { accountId, instances, contacts });
+    await people(run, { accountId, instances, contacts, first });
     for (let from = 0; from < messages; from += STEP) {
       const to = Math.min(messages, from + STEP) - 1;
-      await sends(run, { accountId, instances, contacts, from, to });
+      await sends(run, { accountId, instances, contacts, first, from, to });
     }
     await run('VACUUM (ANALYZE)');
     await run('CHECKPOINT');
@@ -53,29 +61,26 @@ const months = (run: Run): Promise<unknown> =>
     `SELECT gwk_ensure_partitions('messages', (now() AT TIME ZONE 'UTC')::date - ${DAYS + 1}, (now() AT TIME ZONE 'UTC')::date)`,
   );
 
-/** A database as old as a filled one, to which nothing was sent. */
-export async function makeOld(databaseUrl: string): Promise<void> {
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  try {
-    await months((text) => client.query(text));
-    await client.query('VACUUM (ANALYZE)');
-    await client.query('CHECKPOINT');
-  } finally {
-    await client.end();
-  }
-}
+/** A database as old as a filled one, to which nothing was sent but what one conversation has in that one too. */
+export const makeOld = (given: Omit<Filling, 'messages'>): Promise<void> =>
+  fill({ ...given, messages: PER_CONTACT });
 
 /** An id of that time and number, as SQL: v7 but for its random bits. Written out, because a function would be called. */
 const idOf = (at: string, n: string): string =>
-  `(lpad(to_hex((extract(epoch FROM ${at}) * 1000)::bigint), 12, '0') || '70008000' || lpad(to_hex(${n}), 12, '0'))::uuid`;
+  `(lpad(to_hex(${millisecondsOf(at)}), 12, '0') || '70008000' || lpad(to_hex(${n}), 12, '0'))::uuid`;
+
+const millisecondsOf = (at: string): string => `(extract(epoch FROM ${at}) * 1000)::bigint`;
 
 type Run = (text: string, values?: unknown[]) => Promise<unknown>;
 
-async function people(
-  run: Run,
-  { accountId, instances, contacts }: { accountId: string; instances: string[]; contacts: number },
-): Promise<void> {
+interface People {
+  accountId: string;
+  instances: string[];
+  contacts: number;
+  first: number;
+}
+
+async function people(run: Run, { accountId, instances, contacts, first }: People): Promise<void> {
   const each = `FROM generate_series(0, ${contacts - 1}) AS n, span`;
   await run(
     `INSERT INTO contacts (id, account_id, created_at) SELECT ${idOf('start', 'n')}, $1::uuid, start ${each}`,
@@ -83,36 +88,35 @@ async function people(
   );
   await run(
     `INSERT INTO contact_names (account_id, name, contact_id)
-     SELECT $1::uuid, '${PREFIX}' || (${FIRST} + n), ${idOf('start', 'n')} ${each}`,
+     SELECT $1::uuid, '${PREFIX}' || (${FIRST + first} + n), ${idOf('start', 'n')} ${each}`,
     [accountId],
   );
   await run(
-    `INSERT INTO conversations (id, instance_id, contact_id, last_seq, first_sent_at, first_sent_no, created_at)
-     SELECT ${idOf('start', 'n')}, ($1::uuid[])[1 + n % ${instances.length}], ${idOf('start', 'n')}, ${PER_CONTACT},
-       start + n * interval '1 millisecond', 1 + n / ${instances.length}, start ${each}`,
+    `INSERT INTO conversations (id, instance_id, contact_id, last_seq, first_sent_at, first_sent_no, created_at, days)
+     SELECT ${idOf('start', 'n')}, ($1::uuid[])[1 + (${first} + n) % ${instances.length}], ${idOf('start', 'n')}, ${PER_CONTACT},
+       start + n * interval '1 millisecond', 1 + n / ${instances.length}, start,
+       ARRAY(SELECT DISTINCT (${millisecondsOf(`(start + (n + turn * ${contacts}) * step)`)} / 86400000)::integer
+         FROM generate_series(0, ${PER_CONTACT - 1}) AS turn ORDER BY 1) ${each}`,
     [instances],
   );
   await run(`UPDATE instance_ledgers SET new_contacts = ${Math.ceil(contacts / instances.length)}`);
 }
 
-interface Part {
-  accountId: string;
-  instances: string[];
-  contacts: number;
+interface Part extends People {
   from: number;
   to: number;
 }
 
-async function sends(run: Run, { accountId, instances, contacts, from, to }: Part): Promise<void> {
+async function sends(run: Run, { accountId, instances, contacts, first, from, to }: Part): Promise<void> {
   const each = `FROM generate_series(${from}, ${to}) AS n, span`;
   const at = `(start + n * step)`;
-  const instance = `($1::uuid[])[1 + (n % ${contacts}) % ${instances.length}]`;
+  const instance = `($1::uuid[])[1 + (${first} + n % ${contacts}) % ${instances.length}]`;
   const lastDay = `${at} > now() - interval '23 hours'`;
   await run(
     `INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, wa_message_id,
        created_at, sent_at, delivered_at, read_at, updated_at)
      SELECT ${idOf(at, 'n')}, $2::uuid, ${instance}, ${idOf('start', `n % ${contacts}`)}, 'outbound',
-       '${PREFIX}' || (${FIRST} + n % ${contacts}), 'text', 'read', '3EB0' || upper(left(md5(n::text), 18)),
+       '${PREFIX}' || (${FIRST + first} + n % ${contacts}), 'text', 'read', '3EB0' || upper(left(md5(n::text), 18)),
        ${at}, ${at}, ${at}, ${at}, ${at} ${each}`,
     [instances, accountId],
   );

@@ -29,14 +29,14 @@ export const KINDS: Record<string, Kind> = {
 };
 
 /**
- * Sends to the busy one a page and more; to the quiet one, where nothing was sent before, as many as are there in the
- * filled database. So a list has as many rows in each. @returns how many were sent
+ * Sends to the busy one a page and more; to the quiet one, where they have nothing of months, as many as are there in
+ * the filled database. So a list has as many rows in each. @returns how many were sent
  */
 export async function sendToPeople(subject: Subject): Promise<number> {
   const { busy, quiet } = subject.people;
   const sends = [
     ...Array<Person>(PAGE + 10).fill(busy),
-    ...Array<Person>(subject.messages === 0 ? PER_CONTACT : 0).fill(quiet),
+    ...Array<Person>(subject.filled === 0 ? PER_CONTACT : 0).fill(quiet),
   ];
   for (const [number, person] of sends.entries()) await send(subject, person, number);
   return sends.length;

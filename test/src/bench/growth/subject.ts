@@ -24,6 +24,8 @@ export interface Person {
 /** A `gwk api` on a database with so many messages in it, and the load on it. */
 export interface Subject {
   messages: number;
+  /** Those, or where it is empty, what is compared with one of their conversations. */
+  filled: number;
   url: string;
   apiKey: string;
   /** Public ids. */
@@ -59,8 +61,10 @@ export async function openSubject(
   const ids = await makeInstances(db, sealer, { accountId: account.id, count: INSTANCES });
   await db.$disconnect();
   const began = performance.now();
-  if (messages > 0) await fill({ databaseUrl: url.href, accountId: account.id, instances: ids, messages });
-  else if (process.env['PARTITIONS'] !== 'new') await makeOld(url.href);
+  const filling = { databaseUrl: url.href, accountId: account.id, instances: ids };
+  const isOld = process.env['PARTITIONS'] !== 'new';
+  if (messages > 0) await fill({ ...filling, messages });
+  else if (isOld) await makeOld({ ...filling, first: FAR - 1 });
   const fillSeconds = (performance.now() - began) / 1000;
   const { program, port } = await startApi(servers.folder, own, name);
   const instances = ids.map((id) => toPublicId('instance', id));
@@ -75,6 +79,7 @@ export async function openSubject(
   const [load] = await Child.start(new URL('../shared/pace-program.js', import.meta.url), options);
   return {
     messages,
+    filled: messages > 0 || !isOld ? messages : PER_CONTACT,
     url: `http://127.0.0.1:${port}`,
     apiKey: account.apiKey,
     instances,
@@ -96,7 +101,7 @@ function spread(contacts: number): { step: number; newcomers: number } {
   return { step, newcomers: Math.max(contacts, KNOWN * step) };
 }
 
-/** Among the contacts that there are, or far from all that will be; between those who are written to. */
+/** Among the contacts that there are, or far from all that will be (in an old one, the quiet one alone is there); between those who are written to. */
 function people(contacts: number, step: number, instances: string[]): Subject['people'] {
   const last = contacts > 0 ? contacts - 1 : FAR;
   const places = [last, last - 1, last - 2].filter((place) => contacts === 0 || place % step !== 0);

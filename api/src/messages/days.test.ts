@@ -1,0 +1,195 @@
+import { lowestUuidAt, newUuid, timeOfUuid } from '@gwk/core/ids';
+import { createWorld, someone, uuidOf, type World } from '@gwk/test/harness/acceptance';
+import { OpenedPartitions, partitionAt } from '@gwk/test/harness/opened-partitions';
+import { jest } from '@jest/globals';
+import type { Caller } from '../accounts/caller.js';
+import type { Acceptor } from './accept/acceptor.js';
+import { listMessages } from './list.js';
+
+/**
+ * A conversation knows the days of its messages, and a list of them looks at those alone. A day too many costs a look; one
+ * that is missing would hide messages.
+ */
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const DAYS = 90;
+const today = Math.floor(Date.now() / DAY);
+
+let world: World;
+let opened: OpenedPartitions;
+let instance: string;
+let acceptor: Acceptor;
+beforeAll(async () => {
+  world = await createWorld(0);
+  acceptor = world.acceptor();
+  await world.database.$queryRaw`
+    SELECT gwk_ensure_partitions('messages', current_date - ${DAYS}::integer, current_date + 1)::text`;
+  opened = await OpenedPartitions.watch(world.database);
+});
+beforeEach(async () => {
+  instance = await world.addInstance();
+});
+afterAll(async () => {
+  await opened.close();
+  await world.close();
+});
+
+const send = async (to: string) => uuidOf((await world.send(acceptor, { instance, to })).message.id);
+const conversationWith = async (to: string) => {
+  const { contactId } = await world.database.contactName.findFirstOrThrow({ where: { name: to } });
+  return world.database.conversation.findFirstOrThrow({ where: { contactId, instanceId: instance } });
+};
+const setDays = (id: string, days: number[]) =>
+  world.database.conversation.update({ where: { id }, data: { days } });
+const daysWith = async (known: number[], more: number[]) => {
+  const [row] = await world.database.$queryRaw<{ days: number[] }[]>`
+    SELECT gwk_days_with(${known}::integer[], ${more}::integer[]) AS days`;
+  return row!.days;
+};
+
+async function listed(
+  to: string,
+  filters = {},
+  page: { after?: string; limit?: number } = {},
+): Promise<string[]> {
+  const caller = { accountId: world.accountId, instances: null } as unknown as Caller;
+  const rows = await listMessages(
+    world.database,
+    caller,
+    { to, ...filters },
+    { after: null, limit: 50, ...page },
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Sent now and dated back, as if time had passed: one each so many days, newest first. */
+async function months(to: string, amount: number, every: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let turn = 0; turn < amount; turn++) {
+    const id = await send(to);
+    const then = lowestUuidAt(Date.now() - turn * every * DAY).slice(0, 14) + newUuid().slice(14);
+    await world.database.$executeRaw`UPDATE messages SET id = ${then}::uuid WHERE id = ${id}::uuid`;
+    ids.push(then);
+  }
+  const days = ids.map((id) => Math.floor(timeOfUuid(id) / DAY)).reverse();
+  await setDays((await conversationWith(to)).id, [...new Set(days)]);
+  return ids;
+}
+
+describe('a list with a phone', () => {
+  const end = lowestUuidAt((today + 2) * DAY);
+  const openedFor = (conversations: string[], high: string, low = lowestUuidAt(0), limit = 50) =>
+    opened.by('SELECT * FROM gwk_messages_with($1, NULL, $2, $3, $4)', [conversations, low, high, limit]);
+
+  test('opens the partitions of its days alone, newest first, and no more than its page needs', async () => {
+    const to = someone();
+    const ids = await months(to, 10, 9);
+    const partitions = ids.map((id) => partitionAt(timeOfUuid(id)));
+    const { id } = await conversationWith(to);
+    expect(await listed(to)).toEqual(ids);
+    expect(await openedFor([id], end)).toEqual(partitions);
+    expect(await openedFor([id], end, lowestUuidAt(0), 1)).toEqual(partitions.slice(0, 1));
+    expect(await openedFor([id], ids[2]!, ids[5])).toEqual(partitions.slice(2, 6));
+    expect(await openedFor([newUuid()], end)).toEqual([]);
+  });
+
+  test('has as many looks as it has days that are apart', async () => {
+    const to = someone();
+    const ids = await months(to, 40, 2);
+    expect(await listed(to)).toEqual(ids);
+  });
+
+  test('opens days that follow one another in a few looks', async () => {
+    const to = someone();
+    const ids = await months(to, 12, 1);
+    const { id } = await conversationWith(to);
+    expect(await listed(to)).toEqual(ids);
+    const looks = await openedFor([id], end, lowestUuidAt(0), 3);
+    expect(looks.sort()).toEqual(
+      ids
+        .slice(0, 3)
+        .map((each) => partitionAt(timeOfUuid(each)))
+        .sort(),
+    );
+  });
+
+  test('has those of several instances, each with its own days, page after page', async () => {
+    const to = someone();
+    const all = await months(to, 6, 7);
+    instance = await world.addInstance();
+    all.push(...(await months(to, 5, 11)));
+    all.sort().reverse();
+    expect(await listed(to)).toEqual(all);
+    const pages = await listed(to, {}, { limit: 4 });
+    while (pages.length < all.length)
+      pages.push(...(await listed(to, {}, { limit: 4, after: pages.at(-1)! })));
+    expect(pages).toEqual(all);
+    expect(await listed(to, { status: 'read' })).toEqual([]);
+  });
+});
+
+describe('the day of a message is known', () => {
+  const daysOf = async (to: string) => (await conversationWith(to)).days;
+
+  test('of a new conversation, of one that there is, and of a scheduled one', async () => {
+    const [first, scheduled] = [someone(), someone()];
+    const ids = [await send(first), await send(first)];
+    expect([await daysOf(first), await listed(first)]).toEqual([[today], ids.reverse()]);
+    const clock = (hours: number) => new Date(Date.now() + hours * HOUR).toISOString().slice(11, 16);
+    const hours = { start: clock(12), end: clock(12.02), timezone: 'UTC', outside: 'schedule' };
+    const policy = { active_hours: hours };
+    await world.database.instance.update({ where: { id: instance }, data: { policy } });
+    const id = await send(scheduled);
+    expect([await daysOf(scheduled), await listed(scheduled)]).toEqual([[today], [id]]);
+  });
+
+  test('where days come out of order', async () => {
+    const to = someone();
+    await send(to);
+    const { id } = await conversationWith(to);
+    await setDays(id, [today - 3, today + 1]);
+    await send(to);
+    expect(await daysOf(to)).toEqual([today - 3, today, today + 1]);
+    await send(to);
+    expect(await daysOf(to)).toEqual([today - 3, today, today + 1]);
+  });
+
+  test('each once and ascending', async () => {
+    expect(await daysWith([], [today])).toEqual([today]);
+    expect(await daysWith([today - 1], [today])).toEqual([today - 1, today]);
+    expect(await daysWith([today - 1, today], [today - 2, today])).toEqual([today - 2, today - 1, today]);
+    expect(await daysWith([today], [])).toEqual([today]);
+  });
+
+  test('until no message of it can be kept: days without a partition are forgotten, now and then', async () => {
+    const range = (from: number, until: number) => Array.from({ length: until - from }, (_, i) => from + i);
+    const old = range(today - DAYS - 40, today);
+    const known = await daysWith(old.slice(0, 15), old.slice(15));
+    expect(known).toEqual(old);
+    const full = old.slice(-(DAYS + 5));
+    expect(await daysWith(full, [today])).toEqual(range(today - DAYS, today + 1));
+    // A message that is kept though its day has no partition, and one whose day is not yet known to be.
+    const early = lowestUuidAt((today - DAYS - 3) * DAY);
+    const id = await send(someone());
+    await world.database.$executeRaw`UPDATE messages SET id = ${early}::uuid WHERE id = ${id}::uuid`;
+    expect(await daysWith(full, [today])).toEqual(range(today - DAYS - 3, today + 1));
+    await world.database.$executeRaw`DELETE FROM messages WHERE id = ${early}::uuid`;
+    const far = range(1, 17);
+    expect(await daysWith(far.slice(1), [1])).toEqual(far);
+  });
+
+  test('of ids that API processes made around midnight, whatever time it is for Postgres', async () => {
+    let now = (today + 1) * DAY - 4 * HOUR;
+    const clock = jest.spyOn(Date, 'now').mockImplementation(() => (now += HOUR / 12));
+    const phones = [someone(), someone(), someone(), someone()];
+    const sent = await Promise.all(Array.from({ length: 24 }, (_, turn) => send(phones[turn % 4]!))).finally(
+      () => clock.mockRestore(),
+    );
+    const days = sent.map((id) => Math.floor(timeOfUuid(id) / DAY));
+    expect([...new Set(days)].sort()).toEqual([today, today + 1]);
+    for (const [place, to] of phones.entries()) {
+      const ids = sent.filter((_, turn) => turn % 4 === place);
+      expect(await listed(to)).toEqual(ids.sort().reverse());
+    }
+  });
+});

@@ -1,0 +1,9 @@
+import type { Database } from '@gwk/api/database';
+
+/** Messages of days that their conversations do not know: what lists with a phone would not show. */
+export async function messagesOnUnknownDays(database: Database): Promise<string[]> {
+  const rows = await database.$queryRaw<{ id: string }[]>`
+    SELECT m.id FROM messages m JOIN conversations v ON v.id = m.conversation_id
+    WHERE gwk_day_of(m.id) <> ALL (v.days)`;
+  return rows.map(({ id }) => id);
+}
