@@ -65,7 +65,7 @@ export const lookBy =
       SELECT ${columns}
       FROM ${Prisma.raw(name)}(${given}, ${from ?? LOWEST}::uuid, ${before}::uuid, ${limit}::integer) AS m`;
 
-/** Of rows that are few and far apart, with an index of their own: one look at all days is what finds them. */
+/** Of rows that are few and far apart: one call finds them, by an index of theirs alone or by the days that are known. */
 export const newestOfFew = <T>(
   { from, before, limit }: NewestPage,
   read: (span: Span, limit: number) => Promise<T[]>,

@@ -805,8 +805,8 @@ $$;
 -- The days of a conversation with those of more messages, ascending, each once. Whoever writes a message to a
 -- conversation holds its row and adds the message's day in the same transaction: a list does not look at other days.
 --
--- Once in so many, days before the oldest that can hold a message are left out: each day that is kept has a partition,
--- or its rows are in the default one. How long messages are kept is a setting of workers alone.
+-- Once in so many, days before the oldest that can have a message are left out. That is told by the partitions (a day
+-- has one, or its rows are in the default one): how long messages are kept is a setting of workers, and may change.
 CREATE FUNCTION gwk_days_with(known integer[], more integer[]) RETURNS integer[] LANGUAGE plpgsql STABLE AS $$
 DECLARE
   days integer[] := known || more;
@@ -821,7 +821,7 @@ BEGIN
       (SELECT to_date(right(c.relname, 8), 'YYYYMMDD') - DATE '1970-01-01' FROM pg_class c
        WHERE c.relname > 'messages_' AND c.relname ~ '^messages_[0-9]{8}$' ORDER BY c.relname LIMIT 1),
       (SELECT gwk_day_of(m.id) FROM messages_default m ORDER BY m.id LIMIT 1),
-      -- Theirs may be written by the statement that asks.
+      -- The statement that asks may be the one that writes them.
       more[1]);
     days := ARRAY(SELECT d FROM unnest(days) AS d WHERE d >= oldest ORDER BY d);
   END IF;
