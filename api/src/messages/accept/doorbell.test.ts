@@ -31,8 +31,23 @@ test('every instance is rung in its own stream, with the spans that ring', async
 test('a Redis that has forgotten the script is told it again', async () => {
   await doorbell.ring([{ instanceId: 'one', messageId: 'a' }]);
   await redis.scriptFlush();
-  await doorbell.ring([{ instanceId: 'one', messageId: 'b' }]);
-  expect(await rungFor('one')).toEqual([{ m: 'a' }, { m: 'b' }]);
+  await doorbell.ring([{ instanceId: 'two', messageId: 'b' }]);
+  expect(await rungFor('two')).toEqual([{ m: 'b' }]);
+});
+
+test('an instance that was rung a moment ago is rung again soon, once for all that came meanwhile', async () => {
+  const ring = (...ids: string[]) =>
+    doorbell.ring(ids.map((instanceId, n) => ({ instanceId, messageId: `${instanceId}${n}` })));
+  await Promise.all([ring('one'), ring('one', 'two'), ring('three', 'one')]);
+  while ((await rungFor('one')).length < 2) await new Promise((resolve) => setTimeout(resolve, 1));
+  expect(await rungFor('one')).toEqual([{ m: 'one0' }, { m: 'one1' }]);
+  expect(await rungFor('two')).toEqual([{ m: 'two1' }]);
+});
+
+test('spans are told of at once', async () => {
+  await doorbell.ring([{ instanceId: 'one', messageId: 'a' }]);
+  await doorbell.ring([{ instanceId: 'one', messageId: 'b', traceparents: ['x'] }]);
+  expect(await rungFor('one')).toEqual([{ m: 'a' }, { m: 'b', t: 'x' }]);
 });
 
 test('a key that is no stream keeps no other instance from being rung, and fails nobody', async () => {

@@ -8,6 +8,12 @@ import type { Redis } from '../../redis.js';
  * nothing here fails, and nothing waits for Redis longer than a moment.
  */
 const PATIENCE_MS = 250;
+/**
+ * So long after a bell the instance is not rung again, and then once for all that came meanwhile: its engine claims
+ * whatever waits. Of the bells of every group under load Redis had as much to do as of all else.
+ */
+const REST_MS = 10;
+const MAX_KNOWN = 10_000;
 
 /**
  * All bells of a group in one command: the client's work for a command is several times Redis's own for an XADD. Two
@@ -34,15 +40,53 @@ export interface Ring {
 export class Doorbell {
   readonly #redis: Redis;
   readonly #keys: RedisKeys;
+  /** By instance: when it was rung last, and what it is to be rung for once it has rested. */
+  readonly #rungAt = new Map<string, number>();
+  readonly #resting = new Map<string, Ring>();
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(redis: Redis, keys: RedisKeys) {
     this.#redis = redis;
     this.#keys = keys;
   }
 
-  /** Settled once Redis has all of them, or will not have them soon. */
+  /** Settled once Redis has those that are rung at once, or will not have them soon. */
   ring(rings: readonly Ring[]): Promise<void> {
     if (rings.length === 0 || !this.#redis.isReady) return Promise.resolve();
+    const now = performance.now();
+    return this.#ringAll(rings.filter((ring) => !this.#rests(ring, now)));
+  }
+
+  #rests(ring: Ring, now: number): boolean {
+    const { instanceId, traceparents = [] } = ring;
+    const rungAt = this.#rungAt.get(instanceId) ?? -Infinity;
+    // Spans end when their bell has been rung.
+    if (now - rungAt < REST_MS && traceparents.length === 0) {
+      this.#resting.set(instanceId, ring);
+      this.#timer ??= setTimeout(() => this.#wake(), REST_MS);
+      return true;
+    }
+    this.#resting.delete(instanceId);
+    this.#remember(instanceId, now);
+    return false;
+  }
+
+  #wake(): void {
+    this.#timer = undefined;
+    const rings = [...this.#resting.values()];
+    this.#resting.clear();
+    const now = performance.now();
+    for (const { instanceId } of rings) this.#remember(instanceId, now);
+    if (this.#redis.isReady) void this.#ringAll(rings);
+  }
+
+  #remember(instanceId: string, now: number): void {
+    if (this.#rungAt.size >= MAX_KNOWN) this.#rungAt.clear();
+    this.#rungAt.set(instanceId, now);
+  }
+
+  #ringAll(rings: readonly Ring[]): Promise<void> {
+    if (rings.length === 0) return Promise.resolve();
     const rung = this.#run({
       keys: rings.map(({ instanceId }) => this.#keys.sends(instanceId)),
       arguments: rings.flatMap(({ messageId, traceparents = [] }) => [messageId, traceparents.join(',')]),
