@@ -14,13 +14,17 @@ interface Calls {
   /**
    * One statement by the client's own connections and names, past its machinery (100 us a call) and past the driver's
    * adapter, whose debugging keeps the values of the last hundred statements: for what groups of messages run, outside
-   * transactions. Those that are called together run one after the other (pipeline.ts).
+   * transactions.
    * @param values text, numbers and booleans; arrays as literals of Postgres
    * @returns the only row, a value for each of its columns
    * @throws what the driver throws: `sqlStateOf` reads it
    */
-  callFunction(sql: string, values: readonly unknown[]): Promise<readonly unknown[]>;
+  callFunction: Call;
+  /** The same behind those that were called before it, over one connection (pipeline.ts). */
+  callInLine: Call;
 }
+
+export type Call = (sql: string, values: readonly unknown[]) => Promise<readonly unknown[]>;
 
 /** A client or the inside of a transaction. */
 export type Queryable = Pick<
@@ -94,16 +98,16 @@ export function openDatabase(options: DatabaseOptions): Database {
   );
   const client = new PrismaClient({ adapter });
   const pipeline = new Pipeline();
+  const connected = async () => (await adapter.connected(client)).underlyingDriver();
+  const statement = (sql: string, values: readonly unknown[]) =>
+    ({ name: nameOf(sql), text: sql, values: values as unknown[], rowMode: 'array' }) as const;
   const database = Object.assign(client, {
     async callFunction(sql: string, values: readonly unknown[]) {
-      const pool = (await adapter.connected(client)).underlyingDriver();
-      const statement = {
-        name: nameOf(sql),
-        text: sql,
-        values: values as unknown[],
-        rowMode: 'array',
-      } as const;
-      const [row] = await pipeline.query(pool, statement);
+      const { rows } = await (await connected()).query<unknown[]>(statement(sql, values));
+      return rows[0]!;
+    },
+    async callInLine(sql: string, values: readonly unknown[]) {
+      const [row] = await pipeline.query(await connected(), statement(sql, values));
       return row!;
     },
   });

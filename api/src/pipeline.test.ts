@@ -53,9 +53,9 @@ test('those behind a slow one have been sent: they run although this process is 
       text: `SELECT ${what}, extract(epoch FROM clock_timestamp())::float8`,
       rowMode: 'array',
     });
-  const both = Promise.all([timed(`pg_sleep(0.2)::text`), timed('1')]);
+  const both = Promise.all([timed(`pg_sleep(0.5)::text`), timed('1')]);
   await isWaiting('PgSleep');
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500);
   const [[slow], [behind]] = (await both) as [[[string, number]], [[number, number]]];
   expect(behind[1] - slow[1]).toBeLessThan(0.3);
 });
@@ -78,6 +78,20 @@ test('a name that the connection could not prepare is prepared anew by the next 
   await expect(ask()).rejects.toMatchObject({ code: '42P01' });
   await others.query('CREATE TABLE later AS SELECT 5 AS n');
   expect(await ask()).toEqual([[5]]);
+});
+
+test('one that waited too long for a lock leaves its connection to those behind it', async () => {
+  const pipeline = new Pipeline();
+  await others.query('SELECT pg_advisory_lock(7)');
+  const briefly = (text: string) => pipeline.query(pool, { text, rowMode: 'array' });
+  await briefly(`SET lock_timeout = '20ms'`);
+  const [waited, behind] = await Promise.allSettled([
+    pipeline.query(pool, hold),
+    pipeline.query(pool, insert(1)),
+  ]);
+  expect(waited).toMatchObject({ reason: { code: '55P03' } });
+  expect(behind).toMatchObject({ value: [[1]] });
+  expect(pool).toMatchObject({ totalCount: 1, idleCount: 1 });
 });
 
 test('a connection that breaks fails what is under way, and the next statement takes another', async () => {

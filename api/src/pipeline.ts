@@ -1,4 +1,6 @@
-import type { Pool, PoolClient, QueryArrayConfig } from 'pg';
+import { DatabaseError, type Pool, type PoolClient, type QueryArrayConfig } from 'pg';
+
+export const LOCK_NOT_AVAILABLE = '55P03';
 
 /**
  * Statements that stand one behind the other in Postgres: each is sent while those before it still run, over one
@@ -23,7 +25,7 @@ export class Pipeline {
       const { rows } = await client.query<unknown[]>(statement);
       return rows;
     } catch (error) {
-      held.fault ??= error as Error;
+      if (!leavesSessionWhole(error)) held.fault ??= error as Error;
       throw error;
     } finally {
       if (--held.underWay === 0) this.#giveBack(held);
@@ -35,6 +37,10 @@ export class Pipeline {
     held.giveBack();
   }
 }
+
+/** A statement that waited for a lock for too long had been prepared, and left nothing behind: that is to be expected. */
+const leavesSessionWhole = (error: unknown) =>
+  error instanceof DatabaseError && error.code === LOCK_NOT_AVAILABLE;
 
 class Held {
   readonly client: Promise<PoolClient>;

@@ -100,7 +100,7 @@ describe('a list with a phone', () => {
     expect(await listed(to)).toEqual(ids);
   });
 
-  test('opens days that follow one another in a few looks', async () => {
+  test('opens of days that follow one another as many as its page needs', async () => {
     const to = someone();
     const ids = await months(to, 12, 1);
     const { id } = await conversationWith(to);

@@ -134,7 +134,8 @@ class TestWorld implements World {
 function interrupted(database: Database, beforeStatement: (sql: string) => unknown): Database {
   return new Proxy(database, {
     get(target, name) {
-      if (name !== '$queryRawUnsafe' && name !== 'callFunction') return Reflect.get(target, name) as unknown;
+      if (name !== '$queryRawUnsafe' && name !== 'callFunction' && name !== 'callInLine')
+        return Reflect.get(target, name) as unknown;
       return async (sql: string, ...values: unknown[]): Promise<unknown> => {
         await beforeStatement(sql);
         return (target[name] as (...all: unknown[]) => Promise<unknown>)(sql, ...values);

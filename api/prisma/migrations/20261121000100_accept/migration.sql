@@ -152,15 +152,24 @@ BEGIN
     ORDER BY q.place);
 END $$;
 
--- Takes the conversations that a group writes to, and the contacts that it makes conversations with, and says what they
--- are. Somebody may hold a contact for long (an opt-out, a merge): the whole group, with other contacts, instances and
--- accounts, is not to wait for them. It fails (55P03), and is written with care.
+-- Takes the ledgers that a group is counted in, the conversations that it writes to and the contacts that it makes
+-- conversations with, and says what they are. Somebody may hold one for long (an opt-out, a merge): the whole group, with
+-- other contacts, instances and accounts, is not to wait for them. It fails (55P03), and is written with care.
 CREATE FUNCTION gwk_accept_lock(
-  conversation_ids uuid[], contact_ids uuid[],
+  ledger_ids uuid[], conversation_ids uuid[], contact_ids uuid[],
+  OUT ledgers uuid[], OUT ledger_counts bigint[], OUT ledger_numbers bigint[],
   OUT held uuid[], OUT contacts_of uuid[], OUT were_counted boolean[], OUT wrote timestamptz[], OUT known uuid[]
 ) LANGUAGE plpgsql SET lock_timeout = '200ms'
 AS $$
 BEGIN
+  IF ledger_ids <> '{}' THEN
+    SELECT array_agg(l.instance_id), array_agg(l.new_contacts), array_agg(l.texts)
+    INTO ledgers, ledger_counts, ledger_numbers
+    FROM (
+      SELECT v.instance_id, v.new_contacts, v.texts FROM instance_ledgers v
+      WHERE v.instance_id = ANY (ledger_ids) ORDER BY v.instance_id FOR NO KEY UPDATE
+    ) AS l;
+  END IF;
   SELECT array_agg(l.id), array_agg(l.contact_id), array_agg(l.first_sent_at IS NOT NULL), array_agg(l.last_wrote_at)
   INTO held, contacts_of, were_counted, wrote
   FROM (
@@ -172,20 +181,31 @@ BEGIN
   END IF;
 END $$;
 
--- The same without what somebody holds: nothing is written to that.
+-- The same without what somebody holds: nothing is written to that, and nothing that is counted in it.
 CREATE FUNCTION gwk_accept_lock_free(
-  conversation_ids uuid[], contact_ids uuid[],
+  ledger_ids uuid[], conversation_ids uuid[], contact_ids uuid[],
+  OUT ledgers uuid[], OUT ledger_counts bigint[], OUT ledger_numbers bigint[],
   OUT held uuid[], OUT contacts_of uuid[], OUT were_counted boolean[], OUT wrote timestamptz[], OUT known uuid[]
 ) LANGUAGE plpgsql
 AS $$
 BEGIN
+  IF ledger_ids <> '{}' THEN
+    SELECT array_agg(l.instance_id), array_agg(l.new_contacts), array_agg(l.texts)
+    INTO ledgers, ledger_counts, ledger_numbers
+    FROM (
+      SELECT v.instance_id, v.new_contacts, v.texts FROM instance_ledgers v
+      WHERE v.instance_id = ANY (ledger_ids) ORDER BY v.instance_id FOR NO KEY UPDATE SKIP LOCKED
+    ) AS l;
+  END IF;
   SELECT array_agg(l.id), array_agg(l.contact_id), array_agg(l.first_sent_at IS NOT NULL), array_agg(l.last_wrote_at)
   INTO held, contacts_of, were_counted, wrote
   FROM (
     SELECT c.id, c.contact_id, c.first_sent_at, c.last_wrote_at FROM conversations c
     WHERE c.id = ANY (conversation_ids) ORDER BY c.id FOR NO KEY UPDATE SKIP LOCKED
   ) AS l;
-  known := ARRAY(SELECT c.id FROM contacts c WHERE c.id = ANY (contact_ids) ORDER BY c.id FOR KEY SHARE SKIP LOCKED);
+  IF contact_ids <> '{}' THEN
+    known := ARRAY(SELECT c.id FROM contacts c WHERE c.id = ANY (contact_ids) ORDER BY c.id FOR KEY SHARE SKIP LOCKED);
+  END IF;
 END $$;
 
 -- Writes what was decided. True for each request that was written; false where the world is not as it was believed to be
@@ -210,11 +230,11 @@ END $$;
 -- entry and a row for each contact. What each decision was proved by comes back as `text_counts`, and as `ledger_numbers`
 -- the numbers that their ledgers had before this group.
 -- `chats`: each conversation once, with its first request, how many places are taken in it, and its number among the new
--- contacts that the group adds to its instance (0: is none); `ledger_news`: how many these are; `ledger_texts`: how many
--- texts go to contacts. As all of the group are
--- written; they are counted anew where some are not.
+-- contacts that the group adds to its instance (0: is none); `ledger_news`: how many these are. As all of the group are
+-- written; they are counted anew where some are not. `ledger_texts`: how many texts go to contacts, added whole where any
+-- of the group is written: the number may grow by too much, never by too little, and whoever learns it counts on that.
 -- `group_days`: the days of all ids of the group, ascending; one, or two around midnight. Each chat is given them all.
--- `careful`: nothing is written to conversations and contacts that somebody holds; a name, conversation or key that
+-- `careful`: nothing is written to conversations and contacts that somebody holds, nor counted in ledgers; a name, conversation or key that
 -- another has made stays the other's, and costs only those requests that wanted it.
 CREATE FUNCTION gwk_accept_write(
   places integer[], message_ids uuid[],
@@ -252,28 +272,20 @@ DECLARE
   made integer;
   present timestamptz;
 BEGIN
-  IF locked_ledgers <> '{}' THEN
-    SELECT array_agg(l.instance_id), array_agg(l.new_contacts), array_agg(l.texts)
-    INTO ledgers, ledger_counts, ledger_numbers
-    FROM (
-      SELECT v.instance_id, v.new_contacts, v.texts FROM instance_ledgers v
-      WHERE v.instance_id = ANY (locked_ledgers) ORDER BY v.instance_id FOR NO KEY UPDATE
-    ) AS l;
-  END IF;
-
   -- A contact whom this instance has no conversation with yet has no lock there: an opt-out waits for this one.
   IF careful THEN
-    SELECT * INTO held, contacts_of, were_counted, wrote, known
-    FROM gwk_accept_lock_free(locked_conversations, locked_contacts);
+    SELECT * INTO ledgers, ledger_counts, ledger_numbers, held, contacts_of, were_counted, wrote, known
+    FROM gwk_accept_lock_free(locked_ledgers, locked_conversations, locked_contacts);
   ELSE
-    SELECT * INTO held, contacts_of, were_counted, wrote, known
-    FROM gwk_accept_lock(locked_conversations, locked_contacts);
+    SELECT * INTO ledgers, ledger_counts, ledger_numbers, held, contacts_of, were_counted, wrote, known
+    FROM gwk_accept_lock(locked_ledgers, locked_conversations, locked_contacts);
   END IF;
 
   -- From here on nobody adds to what the limits count, and nobody accepts or opts out in these conversations.
   present := clock_timestamp();
   SELECT array_agg(
-      q.has_room AND q.instance_seen <> ALL (q.moved_instances) AND q.account_seen <> ALL (q.moved_accounts)
+      q.has_room AND (q.ledger_at IS NOT NULL OR (new_contact_limits[q.i] IS NULL AND fingerprints[q.i] IS NULL))
+      AND q.instance_seen <> ALL (q.moved_instances) AND q.account_seen <> ALL (q.moved_accounts)
       AND (contact_ids[q.i] = ANY (q.opted_out)) IS NOT TRUE
       AND CASE WHEN new_conversations[q.i]
         THEN contact_ids[q.i] IS NULL OR new_contacts[q.i] OR (contact_ids[q.i] = ANY (known)) IS TRUE
@@ -321,6 +333,8 @@ BEGIN
   ) AS q;
 
   IF NOT true = ANY (written) THEN
+    -- No text of the group was counted: there is nothing to be known of their numbers.
+    ledgers := NULL;
     RETURN;
   END IF;
 
@@ -452,7 +466,7 @@ BEGIN
   IF locked_ledgers <> '{}' THEN
     UPDATE instance_ledgers l SET new_contacts = l.new_contacts + ledger_news[k], texts = l.texts + ledger_texts[k]
     FROM (SELECT unnest(places) AS k) AS each
-    WHERE l.instance_id = locked_ledgers[k];
+    WHERE l.instance_id = locked_ledgers[k] AND l.instance_id = ANY (ledgers);
   END IF;
 
   WITH advanced AS (

@@ -84,7 +84,7 @@ BEGIN
 
   UPDATE conversations k
   SET last_seq = base + waiting, last_wrote_at = GREATEST(k.last_wrote_at, g.last_wrote_at),
-    first_sent_at = f.first_sent_at, first_sent_no = f.first_sent_no, days = gwk_days_with(k.days, g.days)
+    first_sent_at = f.first_sent_at, first_sent_no = f.first_sent_no
   FROM conversations g
   CROSS JOIN LATERAL (
     SELECT v.first_sent_at, v.first_sent_no FROM conversations v WHERE v.id IN (kept, gone)
@@ -93,6 +93,9 @@ BEGIN
   WHERE k.id = kept AND g.id = gone;
 
   UPDATE messages m SET conversation_id = kept WHERE m.conversation_id = gone;
+  -- Partitions are looked at for this: after `messages`, as by whoever drops one.
+  UPDATE conversations k SET days = gwk_days_with(k.days, g.days)
+  FROM conversations g WHERE k.id = kept AND g.id = gone;
   UPDATE menus m SET conversation_id = kept WHERE m.conversation_id = gone;
   INSERT INTO inbound_seen (conversation_id, participant, wa_message_id, message_id, seen_at)
   SELECT kept, s.participant, s.wa_message_id, s.message_id, s.seen_at FROM inbound_seen s

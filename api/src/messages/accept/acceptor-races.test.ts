@@ -110,6 +110,23 @@ describe('limits, exactly, at two replicas', () => {
     expect(await sendOne()).toBe('policy-mass-send-blocked');
   });
 
+  test('a text stays within its limit whatever was refused together with it', async () => {
+    await setPolicy({ new_contacts_per_day: 1000, mass_block: { max_contacts: 10 } });
+    // Numbers are no difference between texts.
+    const letter = (i: number) => String.fromCharCode(97 + i);
+    const say = (text: string, to = someone()) => outcomeOf(send({ to, text }));
+    for (let i = 0; i < 3; i++) expect(await say('again')).toBe('accepted');
+    const gone = someone();
+    expect(await say('another', gone)).toBe('accepted');
+    await optOut(world, await contactOf(world, gone));
+    // None of the group is written, so no text of it counts.
+    const refused = Array.from({ length: 21 }, (_, i) => say(i === 0 ? 'again' : `other ${letter(i)}`, gone));
+    expect(tally(await Promise.all(refused))).toEqual({ 'contact-opted-out': 21 });
+    for (let i = 3; i < 10; i++) expect(await say('again')).toBe('accepted');
+    for (let i = 0; i < 14; i++) expect(await say(`different ${letter(i)}`)).toBe('accepted');
+    expect(await say('again')).toBe('policy-mass-send-blocked');
+  });
+
   test('a text far from its limit is not counted again', async () => {
     await setPolicy({ new_contacts_per_day: 1000, mass_block: { max_contacts: 10 } });
     const sendOne = () => outcomeOf(send({ to: someone(), text: 'few times' }));
@@ -324,6 +341,66 @@ describe('guesses', () => {
     await world.database.instance.update({ where: { id: instance }, data: { policy } });
     expect(await outcomeOf(send({ to: someone(), text: 'again' }, by))).toBe('accepted');
     expect(await outcomeOf(send({ to, text: 'again' }, by))).toBe('accepted');
+  });
+});
+
+describe('what somebody holds for long', () => {
+  /** Until it is let go. */
+  async function hold(sql: string, id: string): Promise<() => Promise<unknown>> {
+    let letGo = () => {};
+    const held = new Promise<void>((resolve) => (letGo = resolve));
+    let taken = () => {};
+    const isHeld = new Promise<void>((resolve) => (taken = resolve));
+    const done = world.database.$transaction(
+      async (tx) => {
+        await tx.$queryRawUnsafe(sql, id);
+        taken();
+        await held;
+      },
+      { timeout: 20_000 },
+    );
+    await isHeld;
+    return () => {
+      letGo();
+      return done;
+    };
+  }
+
+  const others = async () => {
+    const elsewhere = await world.addInstance();
+    return (to = someone()) => outcomeOf(world.send(acceptor, { instance: elsewhere, to }));
+  };
+
+  test('the ledger of an instance holds up nobody who is not counted in it', async () => {
+    const sendElsewhere = await others();
+    const known = someone();
+    await send({ to: known });
+    expect(await sendElsewhere()).toBe('accepted');
+    const letGo = await hold(
+      'SELECT FROM instance_ledgers WHERE instance_id = $1::uuid FOR UPDATE',
+      instance,
+    );
+    const waiting = outcomeOf(send());
+    expect(await Promise.all([1, 2, 3].map(() => sendElsewhere()))).toEqual(Array(3).fill('accepted'));
+    await letGo();
+    expect(await waiting).toBe('accepted');
+    const ledger = await world.database.instanceLedger.findUniqueOrThrow({ where: { instanceId: instance } });
+    expect(ledger.newContacts).toBe(2n);
+  });
+
+  test('a contact holds up only those who send to it', async () => {
+    const sendElsewhere = await others();
+    const known = someone();
+    await send({ to: known });
+    await sendElsewhere();
+    const letGo = await hold(
+      'SELECT FROM contacts WHERE id = $1::uuid FOR UPDATE',
+      await contactOf(world, known),
+    );
+    const waiting = [send({ to: known }), send({ to: known })].map(outcomeOf);
+    expect(await sendElsewhere()).toBe('accepted');
+    await letGo();
+    expect(await Promise.all(waiting)).toEqual(['accepted', 'accepted']);
   });
 });
 

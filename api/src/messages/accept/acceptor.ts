@@ -21,7 +21,7 @@ import { gather, type Facts } from './gather.js';
 import { Memory, type Guessed } from './memory.js';
 import { Policies } from './policies.js';
 import { readDraft, type Draft } from './request.js';
-import { writeAndProve, type Entry, type Repeat, type TextCount } from './write.js';
+import { Writer, type Entry, type Repeat, type TextCount } from './write.js';
 
 /**
  * Accepts sends: gathers what Postgres knows about a group of requests in one statement, decides each by pure
@@ -65,6 +65,8 @@ const DEADLINE_MS = 4_500;
 const GATHER = { items: 16, ms: 4, quietMs: 1 };
 /** One is written in Postgres, the next stands behind it, and one is gathered here or answered. */
 const IN_FLIGHT = 3;
+/** What one group has waited for is left out by those that come after it: it is waited for apart. */
+const CAREFUL_MS = 1_000;
 const FINGERPRINT_BYTES = 16;
 const NO_HASHES = { bodyHash: null, formerHashes: [] };
 
@@ -87,10 +89,19 @@ export class Acceptor {
   readonly #memory = new Memory();
   readonly #guessed: Batcher<Guess, Result>;
   readonly #gathered: Batcher<Item, Result>;
+  /** Those of whom much is known stand in one line; whoever has to be looked at, and waits for others, stands apart. */
+  readonly #inLine: Writer;
+  readonly #apart: Writer;
 
   constructor(options: AcceptorOptions) {
     this.#options = options;
     this.#policies = new Policies(options.environmentPolicy);
+    const { database } = options;
+    this.#inLine = new Writer({
+      call: (sql, values) => database.callInLine(sql, values),
+      carefulMs: CAREFUL_MS,
+    });
+    this.#apart = new Writer({ call: (sql, values) => database.callFunction(sql, values), carefulMs: 0 });
     const common = {
       mayIsolate: wasRolledBack,
       deadlineMs: DEADLINE_MS,
@@ -179,7 +190,7 @@ export class Acceptor {
     const facts = await gather(this.#options.database, group, this.#policies.massMinutes);
     group.forEach((item, index) => this.#memory.learn(item, facts[index]!));
     const decisions = this.#decide(group, facts);
-    const { results, moved } = await this.#write(group, decisions, []);
+    const { results, moved } = await this.#write(this.#apart, group, decisions, []);
     return group.map(
       (item, index) => results[index] ?? this.#unwritten(item, facts[index]!, decisions[index]!, moved),
     );
@@ -204,7 +215,7 @@ export class Acceptor {
       });
       places.push(index);
     });
-    const { results, proved } = await this.#write(items, decisions, repeats);
+    const { results, proved } = await this.#write(this.#inLine, items, decisions, repeats);
     places.forEach((index, place) => {
       const body = this.#firstAnswer(items[index]!, group[index]!.facts);
       if (proved[place]) results[index] = { kind: 'replay', body };
@@ -218,6 +229,7 @@ export class Acceptor {
 
   /** @returns results of those that were written; `moved`: not all that were to be written were */
   async #write(
+    writer: Writer,
     group: readonly Item[],
     decisions: readonly Decision[],
     repeats: readonly Repeat[],
@@ -233,7 +245,7 @@ export class Acceptor {
       const traced = places.map((index) => group[index]!);
       await this.#keepTraces(entries, traced);
     }
-    const { written, texts, proved } = await writeAndProve(this.#options.database, entries, repeats);
+    const { written, texts, proved } = await writer.write(entries, repeats);
     this.#learnTexts(entries, texts);
     const done = entries.filter((_, place) => written[place]);
     if (done.length > 0) failpoint('api.accept.after-commit');

@@ -161,7 +161,6 @@ describe('how many contacts a text has reached', () => {
   };
 
   test('is not known before it was counted', () => expect(learned()).toBeNull());
-  test('is not kept while they are few', () => expect(learned([2, 10])).toBeNull());
   test('is known for the window that was counted', () => {
     expect(learned([3, 10])).toMatchObject(text(3, 10));
     expect(learned([3, 10, 90])).toBeNull();

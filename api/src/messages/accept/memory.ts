@@ -39,9 +39,8 @@ const STRANGER: KnownRecipient = { contactId: null, conversationId: null, counte
 const MAX_INSTANCES = 10_000;
 const MAX_RECIPIENTS = 200_000;
 const MAX_KEYS = 50_000;
-const MAX_TEXTS = 50_000;
-/** Texts that have reached fewer contacts are not kept: so few are counted at once, and most texts are written once. */
-const FEW_CONTACTS = 3;
+/** Most texts are written once; the others are soon known again. */
+const MAX_TEXTS = 4_000;
 
 export class Memory {
   readonly #instances = new Map<string, KnownInstance>();
@@ -135,9 +134,7 @@ export class Memory {
 
   learnText({ textKey }: Pick<Request, 'textKey'>, { count, number }: TextCount, minutes: number): void {
     const known = this.#texts.get(textKey);
-    if (known === undefined) {
-      if (count >= FEW_CONTACTS) keep(this.#texts, textKey, { count, number, minutes }, MAX_TEXTS);
-    }
+    if (known === undefined) keep(this.#texts, textKey, { count, number, minutes }, MAX_TEXTS);
     // An older group's answer may come later. Of one group, the contact that came last counts all.
     else if (minutes !== known.minutes || number > known.number)
       Object.assign(known, { count, number, minutes });

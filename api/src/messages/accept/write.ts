@@ -1,4 +1,5 @@
-import type { Database } from '../../database.js';
+import type { Call } from '../../database.js';
+import { LOCK_NOT_AVAILABLE } from '../../pipeline.js';
 import type { Plan, Request } from './decide.js';
 import { sqlStateOf } from '../../internal/grouping.js';
 import { hexArray, plainArray, textArray } from './array-literals.js';
@@ -57,9 +58,6 @@ const WRITE = `SELECT ${WRITTEN} FROM ${WRITER}`;
 
 const DAY_MS = 86_400_000;
 
-/** Somebody holds a contact; the statement was rolled back. */
-const LOCK_NOT_AVAILABLE = '55P03';
-
 /** A request believed to repeat one that was written. */
 export interface Repeat {
   request: Request;
@@ -87,46 +85,65 @@ export interface TextCount {
   number: number;
 }
 
+export interface WriterOptions {
+  call: Call;
+  /** For so many milliseconds after a group had to wait for what somebody holds, all others are written with care. */
+  carefulMs: number;
+}
+
 /**
  * Writes a group in one transaction: first as if nobody else were about, then, where somebody holds the contact of one or
  * has made what one was to make, with care, which costs only those. What is believed to be a repeat is looked up beside
  * it: the proof costs a look at an index, not a statement.
  */
-export async function writeAndProve(
-  database: Database,
-  entries: readonly Entry[],
-  repeats: readonly Repeat[],
-): Promise<Outcome> {
-  if (entries.length === 0) {
-    if (repeats.length === 0) return { written: [], texts: [], proved: [] };
-    const [proved] = await database.callFunction(PROVE, valuesOfRepeats(repeats));
-    return { written: [], texts: [], proved: proved as boolean[] };
+export class Writer {
+  readonly #options: WriterOptions;
+  #carefulUntil = -Infinity;
+
+  constructor(options: WriterOptions) {
+    this.#options = options;
   }
-  const layout = layOut(entries);
-  const values = valuesOf(entries, layout);
-  const run = (careful: boolean) =>
-    repeats.length === 0
-      ? database.callFunction(WRITE, [...values, careful])
-      : database.callFunction(WRITE_AND_PROVE, [...values, careful, ...valuesOfRepeats(repeats)]);
-  let row = await run(false).catch((error: unknown) => {
-    if (sqlStateOf(error) === LOCK_NOT_AVAILABLE) return [null];
-    throw error;
-  });
-  if (row[0] === null) row = await run(true);
-  const [written, counts, ledgers, numbers, proved = []] = row as [
-    ...[string, string],
-    ...[string | null, string | null],
-    boolean[]?,
-  ];
-  return {
-    written: elementsOf(written).map((value) => value === 't'),
-    texts:
-      ledgers === null
-        ? entries.map(() => null)
-        : textsOf(entries, counts, numbersAfter(layout, ledgers, numbers!)),
-    proved,
-  };
+
+  async write(entries: readonly Entry[], repeats: readonly Repeat[]): Promise<Outcome> {
+    if (entries.length === 0) return { written: [], texts: [], proved: await this.#prove(repeats) };
+    const layout = layOut(entries);
+    const row = await this.#run(valuesOf(entries, layout), repeats);
+    const [written, counts, ledgers, numbers, proved = []] = row as [
+      ...[string, string],
+      ...[string | null, string | null],
+      boolean[]?,
+    ];
+    const known = ledgers === null ? NONE_KNOWN : numbersAfter(layout, ledgers, numbers!);
+    return {
+      written: elementsOf(written).map((value) => value === 't'),
+      texts: textsOf(entries, counts, known),
+      proved,
+    };
+  }
+
+  async #prove(repeats: readonly Repeat[]): Promise<readonly boolean[]> {
+    if (repeats.length === 0) return [];
+    const [proved] = await this.#options.call(PROVE, valuesOfRepeats(repeats));
+    return proved as boolean[];
+  }
+
+  async #run(values: readonly unknown[], repeats: readonly Repeat[]): Promise<readonly unknown[]> {
+    const { call, carefulMs } = this.#options;
+    const run = (careful: boolean) =>
+      repeats.length === 0
+        ? call(WRITE, [...values, careful])
+        : call(WRITE_AND_PROVE, [...values, careful, ...valuesOfRepeats(repeats)]);
+    if (performance.now() < this.#carefulUntil) return run(true);
+    const row = await run(false).catch((error: unknown) => {
+      if (sqlStateOf(error) !== LOCK_NOT_AVAILABLE) throw error;
+      this.#carefulUntil = performance.now() + carefulMs;
+      return [null];
+    });
+    return row[0] === null ? run(true) : row;
+  }
 }
+
+const NONE_KNOWN: ReadonlyMap<string, number> = new Map();
 
 /** Of each instance whose limits were counted: how many texts it has sent to contacts, those of the group with them. */
 function numbersAfter({ ledgers }: Layout, ids: string, numbers: string): Map<string, number> {
