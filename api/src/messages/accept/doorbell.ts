@@ -43,7 +43,7 @@ export class Doorbell {
   /** By instance: when it was rung last, and what it is to be rung for once it has rested. */
   readonly #rungAt = new Map<string, number>();
   readonly #resting = new Map<string, Ring>();
-  #timer: NodeJS.Timeout | undefined;
+  #willWake = false;
 
   constructor(redis: Redis, keys: RedisKeys) {
     this.#redis = redis;
@@ -63,7 +63,8 @@ export class Doorbell {
     // Spans end when their bell has been rung.
     if (now - rungAt < REST_MS && traceparents.length === 0) {
       this.#resting.set(instanceId, ring);
-      this.#timer ??= setTimeout(() => this.#wake(), REST_MS);
+      if (!this.#willWake) setTimeout(() => this.#wake(), REST_MS);
+      this.#willWake = true;
       return true;
     }
     this.#resting.delete(instanceId);
@@ -72,7 +73,7 @@ export class Doorbell {
   }
 
   #wake(): void {
-    this.#timer = undefined;
+    this.#willWake = false;
     const rings = [...this.#resting.values()];
     this.#resting.clear();
     const now = performance.now();
