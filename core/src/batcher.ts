@@ -2,10 +2,10 @@
  * Groups what arrives at about the same time, so that a database does one statement's work for many.
  *
  * A group is taken at the end of the event loop's turn: nothing waits for company, and the more there is to do the
- * larger the groups become. Two groups are under way at once, so that one decides while the other is written; but a
- * group costs as much again as many of its items, so a second one starts only once it is half as large as the first, or
- * has waited for a few milliseconds. Where a group costs that much (`gather`), it waits for company whenever some can be
- * expected.
+ * larger the groups become. Two groups (`inFlight`) are under way at once, so that one decides while the other is
+ * written; but a group costs as much again as many of its items, so a second one starts only once it is half as large as
+ * the first, or has waited for a few milliseconds. Where a group costs that much (`gather`), each waits for company
+ * whenever some can be expected, and none by the size of another.
  */
 export interface BatcherOptions<T, R> {
   /** Answers in the order of the items, one for each. A rejection concerns the whole group. */
