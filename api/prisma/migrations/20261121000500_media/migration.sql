@@ -9,7 +9,8 @@ CREATE INDEX media_present_idx ON media (expires_at) WHERE removed_at IS NULL;
 CREATE FUNCTION gwk_media_gone() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF OLD.removed_at IS NULL AND (TG_OP = 'DELETE' OR NEW.removed_at IS NOT NULL) THEN
-    INSERT INTO store_removals (store_key, due_at) VALUES (OLD.store_key, now()) ON CONFLICT DO NOTHING;
+    INSERT INTO store_removals (store_key, due_at) VALUES (OLD.store_key, date_trunc('milliseconds', now()))
+    ON CONFLICT DO NOTHING;
   END IF;
   RETURN NULL;
 END $$;
