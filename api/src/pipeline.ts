@@ -1,4 +1,5 @@
-import { DatabaseError, type Pool, type PoolClient, type QueryArrayConfig } from 'pg';
+import type { Pool, PoolClient, QueryArrayConfig } from 'pg';
+import { sqlStateOf } from './internal/grouping.js';
 
 export const LOCK_NOT_AVAILABLE = '55P03';
 
@@ -39,8 +40,7 @@ export class Pipeline {
 }
 
 /** A statement that waited for a lock for too long had been prepared, and left nothing behind: that is to be expected. */
-const leavesSessionWhole = (error: unknown) =>
-  error instanceof DatabaseError && error.code === LOCK_NOT_AVAILABLE;
+const leavesSessionWhole = (error: unknown) => sqlStateOf(error) === LOCK_NOT_AVAILABLE;
 
 class Held {
   readonly client: Promise<PoolClient>;

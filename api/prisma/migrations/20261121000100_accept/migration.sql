@@ -234,8 +234,8 @@ END $$;
 -- written; they are counted anew where some are not. `ledger_texts`: how many texts go to contacts, added whole where any
 -- of the group is written: the number may grow by too much, never by too little, and whoever learns it counts on that.
 -- `group_days`: the days of all ids of the group, ascending; one, or two around midnight. Each chat is given them all.
--- `careful`: nothing is written to conversations and contacts that somebody holds, nor counted in ledgers; a name, conversation or key that
--- another has made stays the other's, and costs only those requests that wanted it.
+-- `careful`: nothing is written to conversations and contacts that somebody holds, nor counted in ledgers; a name,
+-- conversation or key that another has made stays the other's, and costs only those requests that wanted it.
 CREATE FUNCTION gwk_accept_write(
   places integer[], message_ids uuid[],
   instance_ids uuid[], instances_seen integer[], seen_instances uuid[], seen_instance_versions xid[],
@@ -284,7 +284,8 @@ BEGIN
   -- From here on nobody adds to what the limits count, and nobody accepts or opts out in these conversations.
   present := clock_timestamp();
   SELECT array_agg(
-      q.has_room AND (q.ledger_at IS NOT NULL OR (new_contact_limits[q.i] IS NULL AND fingerprints[q.i] IS NULL))
+      (mass_limits[q.i] IS NULL OR mass_limits[q.i] >= mass_ranks[q.i] + q.text_count)
+      AND (q.ledger_at IS NOT NULL OR (new_contact_limits[q.i] IS NULL AND fingerprints[q.i] IS NULL))
       AND q.instance_seen <> ALL (q.moved_instances) AND q.account_seen <> ALL (q.moved_accounts)
       AND (contact_ids[q.i] = ANY (q.opted_out)) IS NOT TRUE
       AND CASE WHEN new_conversations[q.i]
@@ -300,36 +301,33 @@ BEGIN
     array_agg(q.text_count)
   INTO written, text_counts
   FROM (
-    SELECT r.*, mass_limits[r.i] IS NULL OR mass_limits[r.i] >= mass_ranks[r.i] + r.text_count AS has_room
+    SELECT s.*, CASE
+        WHEN mass_limits[s.i] IS NULL THEN NULL
+        WHEN s.since >= 0 AND mass_limits[s.i] >= mass_ranks[s.i] + mass_counts[s.i] + s.since
+          THEN mass_counts[s.i] + s.since
+        ELSE (
+          SELECT count(*) FROM mass_sends v
+          WHERE v.instance_id = instance_ids[s.i] AND v.fingerprint = decode(fingerprints[s.i], 'hex')
+            AND v.at > present - make_interval(mins => mass_minutes[s.i])) END AS text_count
     FROM (
-      SELECT s.*, CASE
-          WHEN mass_limits[s.i] IS NULL THEN NULL
-          WHEN s.since >= 0 AND mass_limits[s.i] >= mass_ranks[s.i] + mass_counts[s.i] + s.since
-            THEN mass_counts[s.i] + s.since
-          ELSE (
-            SELECT count(*) FROM mass_sends v
-            WHERE v.instance_id = instance_ids[s.i] AND v.fingerprint = decode(fingerprints[s.i], 'hex')
-              AND v.at > present - make_interval(mins => mass_minutes[s.i])) END AS text_count
+      -- `since`: below 0 where the database was put back to before what was seen.
+      SELECT p.*, ledger_numbers[p.ledger_at] - mass_seen[p.i] AS since
       FROM (
-        -- `since`: below 0 where the database was put back to before what was seen.
-        SELECT p.*, ledger_numbers[p.ledger_at] - mass_seen[p.i] AS since
-        FROM (
-          SELECT i, instances_seen[i] AS instance_seen, accounts_seen[i] AS account_seen,
-            array_position(held, conversation_ids[i]) AS held_at,
-            array_position(ledgers, instance_ids[i]) AS ledger_at,
-            ARRAY(
-              SELECT k FROM (SELECT generate_series(1, cardinality(seen_instances)) AS k) AS x
-              WHERE (SELECT v.xmin = seen_instance_versions[k] FROM instances v WHERE v.id = seen_instances[k] LIMIT 1) IS NOT TRUE
-            ) AS moved_instances,
-            ARRAY(
-              SELECT k FROM (SELECT generate_series(1, cardinality(seen_accounts)) AS k) AS x
-              WHERE (SELECT v.xmin = seen_account_versions[k] FROM accounts v WHERE v.id = seen_accounts[k] LIMIT 1) IS NOT TRUE
-            ) AS moved_accounts,
-            ARRAY(SELECT o.contact_id FROM opt_outs o WHERE o.contact_id = ANY (contact_ids)) AS opted_out
-          FROM (SELECT unnest(places) AS i) AS each OFFSET 0
-        ) AS p OFFSET 0
-      ) AS s OFFSET 0
-    ) AS r OFFSET 0
+        SELECT i, instances_seen[i] AS instance_seen, accounts_seen[i] AS account_seen,
+          array_position(held, conversation_ids[i]) AS held_at,
+          array_position(ledgers, instance_ids[i]) AS ledger_at,
+          ARRAY(
+            SELECT k FROM (SELECT generate_series(1, cardinality(seen_instances)) AS k) AS x
+            WHERE (SELECT v.xmin = seen_instance_versions[k] FROM instances v WHERE v.id = seen_instances[k] LIMIT 1) IS NOT TRUE
+          ) AS moved_instances,
+          ARRAY(
+            SELECT k FROM (SELECT generate_series(1, cardinality(seen_accounts)) AS k) AS x
+            WHERE (SELECT v.xmin = seen_account_versions[k] FROM accounts v WHERE v.id = seen_accounts[k] LIMIT 1) IS NOT TRUE
+          ) AS moved_accounts,
+          ARRAY(SELECT o.contact_id FROM opt_outs o WHERE o.contact_id = ANY (contact_ids)) AS opted_out
+        FROM (SELECT unnest(places) AS i) AS each OFFSET 0
+      ) AS p OFFSET 0
+    ) AS s OFFSET 0
   ) AS q;
 
   IF NOT true = ANY (written) THEN

@@ -10,7 +10,7 @@ import type { Redis } from '../../redis.js';
 const PATIENCE_MS = 250;
 /**
  * So long after a bell the instance is not rung again, and then once for all that came meanwhile: its engine claims
- * whatever waits. Of the bells of every group under load Redis had as much to do as of all else.
+ * whatever waits. Under load each group would ring each busy instance.
  */
 const REST_MS = 10;
 const MAX_KNOWN = 10_000;
