@@ -15,7 +15,7 @@ interface Calls {
    * One statement by the client's own connections and names, past its machinery (100 us a call) and past the driver's
    * adapter, whose debugging keeps the values of the last hundred statements: for what groups of messages run, outside
    * transactions.
-   * @param values text, numbers and booleans; arrays as literals of Postgres
+   * @param values text, numbers and booleans; arrays as Postgres reads them (messages/accept/arrays.ts)
    * @returns the only row, a value for each of its columns
    * @throws what the driver throws: `sqlStateOf` reads it
    */

@@ -3,6 +3,7 @@ import { newUuid } from '@gwk/core/ids';
 import { Sealer } from '@gwk/core/sealing';
 import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
 import { openDatabase, type Database } from '../database.js';
+import { recordIdOf, type RequestName } from './record-id.js';
 import { hashBody, IdempotencyStore, readIdempotencyKey, type Begun, type Mark } from './store.js';
 
 let test_: TestDatabase;
@@ -33,8 +34,11 @@ function markOf(begun: Begun): Mark {
     throw new Error(`expected a mark, got ${begun.kind}`);
   return begun.mark;
 }
-const letTimePass = (key: string, column: 'lockedUntil' | 'expiresAt') =>
-  database.idempotencyRecord.updateMany({ where: { key }, data: { [column]: new Date(Date.now() - 1) } });
+const letTimePass = (request: RequestName, column: 'lockedUntil' | 'expiresAt') =>
+  database.idempotencyRecord.update({
+    where: { id: recordIdOf(request) },
+    data: { [column]: new Date(Date.now() - 1) },
+  });
 
 test('the first request is fresh, and while it is answered its repeats are told so', async () => {
   const given = request();
@@ -54,7 +58,7 @@ test('a kept answer is replayed, sealed at rest', async () => {
     body: { id: 'ins_1', secret: 'tulip' },
     instanceId: null,
   });
-  const row = await database.idempotencyRecord.findFirstOrThrow({ where: { key: given.key } });
+  const row = await database.idempotencyRecord.findUniqueOrThrow({ where: { id: recordIdOf(given) } });
   expect(Buffer.from(row.responseSealed!).includes('tulip')).toBe(false);
 });
 
@@ -86,7 +90,7 @@ test('a refused request does not use up its key', async () => {
 test('the mark of a dead owner frees itself, and its repeat resumes under the same id', async () => {
   const given = request();
   const first = await store.begin(given);
-  await letTimePass(given.key, 'lockedUntil');
+  await letTimePass(given, 'lockedUntil');
   expect(await store.begin({ ...given, bodyHash: Buffer.alloc(32) })).toEqual({ kind: 'reused' });
   expect(await store.begin(given)).toMatchObject({
     kind: 'resumed',
@@ -105,7 +109,7 @@ test('a request that failed half-way may be resumed at once', async () => {
 test('an owner who was taken for dead does not take the mark of the next', async () => {
   const given = request();
   const slow = markOf(await store.begin(given));
-  await letTimePass(given.key, 'lockedUntil');
+  await letTimePass(given, 'lockedUntil');
   const next = markOf(await store.begin(given));
   await store.abandon(slow);
   await store.release(slow);
@@ -119,7 +123,7 @@ test('after 24 hours a key is as new, for any body', async () => {
   const given = request();
   const first = await store.begin(given);
   await store.complete(markOf(first), { status: 201, body: 'first' });
-  await letTimePass(given.key, 'expiresAt');
+  await letTimePass(given, 'expiresAt');
   const second = await store.begin({ ...given, bodyHash: Buffer.alloc(32) });
   expect(second).toMatchObject({ kind: 'fresh' });
   expect((second as { resourceId: string }).resourceId).not.toBe(

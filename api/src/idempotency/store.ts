@@ -4,6 +4,7 @@ import { newUuid } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
 import type { Sealer } from '@gwk/core/sealing';
 import type { Queryable } from '../database.js';
+import { recordIdOf, type RequestName } from './record-id.js';
 
 /**
  * The first answer to a POST with an `Idempotency-Key`, for 24 hours, per account and route.
@@ -20,11 +21,7 @@ const MAX_KEY = 255;
 const HASH_BYTES = 16;
 export const RESPONSE_COLUMN = 'idempotency_records.response_sealed';
 
-export interface IdempotentRequest {
-  accountId: string;
-  /** Method and path pattern, for example `POST /v1/instances`. */
-  route: string;
-  key: string;
+export interface IdempotentRequest extends RequestName {
   bodyHash: Buffer;
   /** The same under keys that were in front before: a retry is known again after a rotation. */
   formerHashes?: readonly Buffer[];
@@ -33,10 +30,7 @@ export interface IdempotentRequest {
 }
 
 /** Proof of having begun: a mark that was taken over is neither completed over nor abandoned by its first owner. */
-export interface Mark {
-  accountId: string;
-  route: string;
-  key: string;
+export interface Mark extends RequestName {
   /** Milliseconds since 1970, as Postgres knows it. */
   lockedUntil: string;
 }
@@ -92,8 +86,7 @@ export function isSameBody(
   return matches(bodyHash) || formerHashes.some(matches);
 }
 
-const IS_MINE = `account_id = $1::uuid AND route = $2 AND key = $3 AND status IS NULL
-  AND locked_until = to_timestamp($4::text::bigint / 1000.0)`;
+const IS_MINE = `id = $1::uuid AND status IS NULL AND locked_until = to_timestamp($2::text::bigint / 1000.0)`;
 
 interface Row {
   fresh: boolean;
@@ -131,12 +124,10 @@ export class IdempotencyStore {
     const sealed = this.#sealer.sealJson(mark.accountId, RESPONSE_COLUMN, answer.body ?? null);
     await this.#database.$executeRawUnsafe(
       `UPDATE idempotency_records
-       SET status = $4::int, response_sealed = $5::bytea, locked_until = NULL,
-           instance_id = coalesce($6::uuid, instance_id)
-       WHERE account_id = $1::uuid AND route = $2 AND key = $3 AND status IS NULL`,
-      mark.accountId,
-      mark.route,
-      mark.key,
+       SET status = $2::int, response_sealed = $3::bytea, locked_until = NULL,
+           instance_id = coalesce($4::uuid, instance_id)
+       WHERE id = $1::uuid AND status IS NULL`,
+      recordIdOf(mark),
       answer.status,
       sealed,
       answer.instanceId ?? null,
@@ -147,9 +138,7 @@ export class IdempotencyStore {
   async abandon(mark: Mark): Promise<void> {
     await this.#database.$executeRawUnsafe(
       `DELETE FROM idempotency_records WHERE ${IS_MINE}`,
-      mark.accountId,
-      mark.route,
-      mark.key,
+      recordIdOf(mark),
       mark.lockedUntil,
     );
   }
@@ -158,9 +147,7 @@ export class IdempotencyStore {
   async release(mark: Mark): Promise<void> {
     await this.#database.$executeRawUnsafe(
       `UPDATE idempotency_records SET locked_until = clock_timestamp() WHERE ${IS_MINE}`,
-      mark.accountId,
-      mark.route,
-      mark.key,
+      recordIdOf(mark),
       mark.lockedUntil,
     );
   }
@@ -171,22 +158,21 @@ export class IdempotencyStore {
     const resourceId = newUuid();
     const rows = await this.#database.$queryRawUnsafe<Row[]>(
       `INSERT INTO idempotency_records AS r
-         (account_id, route, key, body_hash, instance_id, resource_id, locked_until, expires_at)
-       VALUES ($1::uuid, $2, $3, $4::bytea, $5::uuid, $6::uuid,
+         (id, account_id, body_hash, instance_id, resource_id, locked_until, expires_at)
+       VALUES ($1::uuid, $2::uuid, $3::bytea, $4::uuid, $5::uuid,
          date_trunc('milliseconds', clock_timestamp()) + make_interval(secs => ${MARK_SECONDS}),
          now() + make_interval(hours => ${IDEMPOTENCY_HOURS}))
-       ON CONFLICT (account_id, route, key) DO UPDATE
+       ON CONFLICT (id) DO UPDATE
        SET body_hash = excluded.body_hash, instance_id = excluded.instance_id, status = NULL,
          response_sealed = NULL, locked_until = excluded.locked_until,
          resource_id = CASE WHEN r.expires_at <= now() THEN excluded.resource_id ELSE r.resource_id END,
          expires_at = excluded.expires_at
        WHERE r.expires_at <= now()
-         OR (r.status IS NULL AND r.locked_until <= clock_timestamp() AND r.body_hash = ANY ($7::bytea[]))
-       RETURNING resource_id = $6::uuid AS fresh, resource_id::text,
+         OR (r.status IS NULL AND r.locked_until <= clock_timestamp() AND r.body_hash = ANY ($6::bytea[]))
+       RETURNING resource_id = $5::uuid AS fresh, resource_id::text,
          (extract(epoch FROM locked_until) * 1000)::bigint::text AS locked_until`,
+      recordIdOf(request),
       accountId,
-      route,
-      key,
       bodyHash,
       instanceId,
       resourceId,
@@ -199,13 +185,11 @@ export class IdempotencyStore {
   }
 
   async #existing(request: IdempotentRequest): Promise<Begun | null> {
-    const { accountId, route, key } = request;
+    const { accountId } = request;
     const rows = await this.#database.$queryRawUnsafe<Existing[]>(
       `SELECT body_hash, instance_id::text, status, response_sealed FROM idempotency_records
-       WHERE account_id = $1::uuid AND route = $2 AND key = $3 AND expires_at > now()`,
-      accountId,
-      route,
-      key,
+       WHERE id = $1::uuid AND expires_at > now()`,
+      recordIdOf(request),
     );
     const row = rows[0];
     if (!row) return null;

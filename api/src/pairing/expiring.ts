@@ -2,6 +2,7 @@ import { newUuid } from '@gwk/core/ids';
 import type { Sealer } from '@gwk/core/sealing';
 import type { Queryable } from '../database.js';
 import { sealEventData } from '../events/emit.js';
+import { recordIdOf, type RequestName } from '../idempotency/record-id.js';
 import { RESPONSE_COLUMN } from '../idempotency/store.js';
 
 /**
@@ -24,11 +25,11 @@ export async function expireEventCode(
 export async function expireAnswerCode(
   db: Queryable,
   sealer: Sealer,
-  answer: { accountId: string; route: string; key: string; bodyAfter: unknown; expiresAt: Date },
+  answer: RequestName & { bodyAfter: unknown; expiresAt: Date },
 ): Promise<void> {
-  const { accountId, route, key, expiresAt } = answer;
+  const { accountId, expiresAt } = answer;
   const after = sealer.sealJson(accountId, RESPONSE_COLUMN, answer.bodyAfter);
   await db.$executeRaw`
-    INSERT INTO expiring_codes (id, account_id, route, key, after_sealed, expires_at)
-    VALUES (${newUuid()}::uuid, ${accountId}::uuid, ${route}, ${key}, ${after}, ${expiresAt})`;
+    INSERT INTO expiring_codes (id, account_id, record_id, after_sealed, expires_at)
+    VALUES (${newUuid()}::uuid, ${accountId}::uuid, ${recordIdOf(answer)}::uuid, ${after}, ${expiresAt})`;
 }

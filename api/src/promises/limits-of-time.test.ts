@@ -7,6 +7,7 @@ import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { MediaOut } from '@gwk/core/resources/media';
 import type { PairingOut } from '@gwk/core/resources/pairing';
 import type { RotatedSecretOut } from '@gwk/core/resources/webhook';
+import { recordIdOf } from '../idempotency/record-id.js';
 import { openApi } from '@gwk/test/harness/api';
 import type { TestApi, TestAccount } from '../testing/api.js';
 import type { ApiClient } from '../testing/client.js';
@@ -46,7 +47,7 @@ test('idempotency window: 24 hours', async () => {
     });
   expect((await optOut()).status).toBe(201);
   expect((await optOut()).headers['idempotent-replayed']).toBe('true');
-  const where = { accountId: account.id, key: 'k' };
+  const where = { id: recordIdOf({ accountId: account.id, route: 'POST /v1/opt-outs', key: 'k' }) };
   const { expiresAt } = await api.db.idempotencyRecord.findFirstOrThrow({ where });
   expect(Math.abs(fromNow(expiresAt) - DAY)).toBeLessThan(60_000);
   await api.db.idempotencyRecord.updateMany({ where, data: { expiresAt: new Date() } });

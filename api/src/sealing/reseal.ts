@@ -46,11 +46,7 @@ export const SEALED: readonly SealedColumn[] = [
   {
     table: 'idempotency_records',
     column: 'response_sealed',
-    key: [
-      ['account_id', 'uuid'],
-      ['route', 'text'],
-      ['key', 'text'],
-    ],
+    key: ID,
     scope: 't.account_id',
   },
   { table: 'events', column: 'data_sealed', key: ID, scope: 't.account_id' },

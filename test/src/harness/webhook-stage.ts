@@ -95,10 +95,10 @@ export class WebhookStage {
     return this.api.clientOf(this.account, { instances: [(await this.newInstance()).uuid] });
   }
 
-  /** As if whoever began the request with this key had died before its answer was kept. */
-  async forgetAnswer(key: string): Promise<void> {
+  /** As if whoever began the account's requests with keys had died before their answers were kept. */
+  async forgetAnswers(): Promise<void> {
     await this.world.db.idempotencyRecord.updateMany({
-      where: { key },
+      where: { accountId: this.account.id },
       data: { status: null, responseSealed: null, lockedUntil: new Date(Date.now() - 1000) },
     });
   }

@@ -180,8 +180,7 @@ CREATE TABLE "expiring_codes" (
     "id" UUID NOT NULL,
     "account_id" UUID NOT NULL,
     "event_id" UUID,
-    "route" TEXT,
-    "key" TEXT,
+    "record_id" UUID,
     "after_sealed" BYTEA NOT NULL,
     "expires_at" TIMESTAMPTZ(3) NOT NULL,
 
@@ -259,12 +258,9 @@ CREATE TABLE "instance_ledgers" (
 
 -- CreateTable
 CREATE TABLE "mass_sends" (
-    "instance_id" UUID NOT NULL,
-    "fingerprint" BYTEA NOT NULL,
+    "fingerprint" UUID NOT NULL,
     "contact_id" UUID NOT NULL,
-    "at" TIMESTAMPTZ(3) NOT NULL,
-
-    CONSTRAINT "mass_sends_pkey" PRIMARY KEY ("instance_id","fingerprint","contact_id")
+    "at" TIMESTAMPTZ(3) NOT NULL
 );
 
 -- CreateTable
@@ -388,9 +384,8 @@ CREATE TABLE "store_removals" (
 
 -- CreateTable
 CREATE TABLE "idempotency_records" (
+    "id" UUID NOT NULL,
     "account_id" UUID NOT NULL,
-    "route" TEXT NOT NULL,
-    "key" TEXT NOT NULL,
     "body_hash" BYTEA NOT NULL,
     "instance_id" UUID,
     "resource_id" UUID,
@@ -399,7 +394,7 @@ CREATE TABLE "idempotency_records" (
     "locked_until" TIMESTAMPTZ(3),
     "expires_at" TIMESTAMPTZ(3) NOT NULL,
 
-    CONSTRAINT "idempotency_records_pkey" PRIMARY KEY ("account_id","route","key")
+    CONSTRAINT "idempotency_records_pkey" PRIMARY KEY ("id")
 );
 
 -- CreateTable
@@ -570,6 +565,9 @@ CREATE UNIQUE INDEX "opt_outs_id_key" ON "opt_outs"("id");
 
 -- CreateIndex
 CREATE INDEX "opt_outs_account_id_id_idx" ON "opt_outs"("account_id", "id");
+
+-- CreateIndex
+CREATE INDEX "mass_sends_fingerprint_idx" ON "mass_sends"("fingerprint");
 
 -- CreateIndex
 CREATE INDEX "mass_sends_at_idx" ON "mass_sends" USING BRIN ("at");

@@ -25,10 +25,10 @@ RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
 $$;
 
 -- What Postgres knows about each request, as of now. Nothing of it is kept beyond the decision.
--- Times are milliseconds since 1970; bytes come in as hex.
+-- Times are milliseconds since 1970.
 CREATE FUNCTION gwk_accept_gather(
-  account_ids uuid[], instance_ids uuid[], names text[], are_groups boolean[], keys text[], fingerprints text[],
-  reply_ids uuid[], media_ids uuid[], for_route text, environment_mass_minutes integer
+  account_ids uuid[], instance_ids uuid[], names text[], are_groups boolean[], record_ids uuid[], fingerprints uuid[],
+  reply_ids uuid[], media_ids uuid[], environment_mass_minutes integer
 ) RETURNS TABLE (
   at double precision,
   instance_version text, state text, out_ms double precision, warm_up_from double precision,
@@ -87,8 +87,8 @@ BEGIN
     mass.contacts, mass.counted,
     q.reply_id IS NULL OR q.reply_ok,
     q.file IS NOT NULL, q.file::text[]
-  FROM unnest(account_ids, instance_ids, names, are_groups, keys, fingerprints, reply_ids, replies_ok, files)
-    WITH ORDINALITY AS q(account_id, instance_id, name, is_group, key, fingerprint, reply_id, reply_ok, file, place)
+  FROM unnest(account_ids, instance_ids, names, are_groups, record_ids, fingerprints, reply_ids, replies_ok, files)
+    WITH ORDINALITY AS q(account_id, instance_id, name, is_group, record_id, fingerprint, reply_id, reply_ok, file, place)
   LEFT JOIN LATERAL (
     SELECT v.xmin::text AS version, v.policy, v.suspended_at FROM accounts v WHERE v.id = q.account_id LIMIT 1
   ) a ON true
@@ -100,7 +100,7 @@ BEGIN
   ) i ON true
   LEFT JOIN LATERAL (
     SELECT v.body_hash, v.resource_id, v.response_sealed FROM idempotency_records v
-    WHERE v.account_id = q.account_id AND v.route = for_route AND v.key = q.key AND v.expires_at > present LIMIT 1
+    WHERE v.id = q.record_id AND v.expires_at > present LIMIT 1
   ) r ON true
   LEFT JOIN LATERAL (
     SELECT v.contact_id, (SELECT true FROM opt_outs o WHERE o.contact_id = v.contact_id LIMIT 1) IS TRUE AS opted_out
@@ -124,9 +124,10 @@ BEGIN
     ORDER BY v.first_sent_at, v.first_sent_no LIMIT 1
   ) oldest ON true
   LEFT JOIN LATERAL (
-    SELECT count(*)::integer AS contacts, coalesce(bool_or(s.contact_id = n.contact_id), false) AS counted
+    SELECT count(DISTINCT s.contact_id)::integer AS contacts,
+      coalesce(bool_or(s.contact_id = n.contact_id), false) AS counted
     FROM mass_sends s
-    WHERE NOT q.is_group AND c.last_wrote_at IS NULL AND s.instance_id = q.instance_id AND s.fingerprint = decode(q.fingerprint, 'hex')
+    WHERE NOT q.is_group AND c.last_wrote_at IS NULL AND s.fingerprint = q.fingerprint
       AND s.at > present - make_interval(mins => gwk_mass_window(i.policy, a.policy, environment_mass_minutes))
   ) mass ON true
   ORDER BY q.place;
@@ -135,7 +136,7 @@ END $$;
 -- Whether each request repeats what a record says: the account is as it was seen, and the record is that of the message
 -- that was made, by the same body. Its answer can be made again.
 CREATE FUNCTION gwk_accept_prove(
-  account_ids uuid[], account_versions text[], for_route text, keys text[], body_hashes text[], message_ids uuid[]
+  account_ids uuid[], account_versions text[], record_ids uuid[], body_hashes bytea[], message_ids uuid[]
 ) RETURNS boolean[] LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
@@ -143,69 +144,13 @@ BEGIN
   RETURN ARRAY(
     SELECT (SELECT a.xmin::text = q.account_version FROM accounts a WHERE a.id = q.account_id LIMIT 1) IS TRUE
       AND (
-        SELECT r.resource_id = q.message_id AND r.body_hash = decode(q.body_hash, 'hex') AND r.response_sealed IS NULL
+        SELECT r.resource_id = q.message_id AND r.body_hash = q.body_hash AND r.response_sealed IS NULL
           AND r.expires_at > clock_timestamp()
         FROM idempotency_records r
-        WHERE r.account_id = q.account_id AND r.route = for_route AND r.key = q.key LIMIT 1) IS TRUE
-    FROM unnest(account_ids, account_versions, keys, body_hashes, message_ids) WITH ORDINALITY
-      AS q(account_id, account_version, key, body_hash, message_id, place)
+        WHERE r.id = q.record_id LIMIT 1) IS TRUE
+    FROM unnest(account_ids, account_versions, record_ids, body_hashes, message_ids) WITH ORDINALITY
+      AS q(account_id, account_version, record_id, body_hash, message_id, place)
     ORDER BY q.place);
-END $$;
-
--- Takes the ledgers that a group is counted in, the conversations that it writes to and the contacts that it makes
--- conversations with, and says what they are. Somebody may hold one for long (an opt-out, a merge): the whole group, with
--- other contacts, instances and accounts, is not to wait for them. It fails (55P03), and is written with care.
-CREATE FUNCTION gwk_accept_lock(
-  ledger_ids uuid[], conversation_ids uuid[], contact_ids uuid[],
-  OUT ledgers uuid[], OUT ledger_counts bigint[], OUT ledger_numbers bigint[],
-  OUT held uuid[], OUT contacts_of uuid[], OUT were_counted boolean[], OUT wrote timestamptz[], OUT known uuid[]
-) LANGUAGE plpgsql SET lock_timeout = '200ms'
-AS $$
-BEGIN
-  IF ledger_ids <> '{}' THEN
-    SELECT array_agg(l.instance_id), array_agg(l.new_contacts), array_agg(l.texts)
-    INTO ledgers, ledger_counts, ledger_numbers
-    FROM (
-      SELECT v.instance_id, v.new_contacts, v.texts FROM instance_ledgers v
-      WHERE v.instance_id = ANY (ledger_ids) ORDER BY v.instance_id FOR NO KEY UPDATE
-    ) AS l;
-  END IF;
-  SELECT array_agg(l.id), array_agg(l.contact_id), array_agg(l.first_sent_at IS NOT NULL), array_agg(l.last_wrote_at)
-  INTO held, contacts_of, were_counted, wrote
-  FROM (
-    SELECT c.id, c.contact_id, c.first_sent_at, c.last_wrote_at FROM conversations c
-    WHERE c.id = ANY (conversation_ids) ORDER BY c.id FOR NO KEY UPDATE
-  ) AS l;
-  IF contact_ids <> '{}' THEN
-    known := ARRAY(SELECT c.id FROM contacts c WHERE c.id = ANY (contact_ids) ORDER BY c.id FOR KEY SHARE);
-  END IF;
-END $$;
-
--- The same without what somebody holds: nothing is written to that, and nothing that is counted in it.
-CREATE FUNCTION gwk_accept_lock_free(
-  ledger_ids uuid[], conversation_ids uuid[], contact_ids uuid[],
-  OUT ledgers uuid[], OUT ledger_counts bigint[], OUT ledger_numbers bigint[],
-  OUT held uuid[], OUT contacts_of uuid[], OUT were_counted boolean[], OUT wrote timestamptz[], OUT known uuid[]
-) LANGUAGE plpgsql
-AS $$
-BEGIN
-  IF ledger_ids <> '{}' THEN
-    SELECT array_agg(l.instance_id), array_agg(l.new_contacts), array_agg(l.texts)
-    INTO ledgers, ledger_counts, ledger_numbers
-    FROM (
-      SELECT v.instance_id, v.new_contacts, v.texts FROM instance_ledgers v
-      WHERE v.instance_id = ANY (ledger_ids) ORDER BY v.instance_id FOR NO KEY UPDATE SKIP LOCKED
-    ) AS l;
-  END IF;
-  SELECT array_agg(l.id), array_agg(l.contact_id), array_agg(l.first_sent_at IS NOT NULL), array_agg(l.last_wrote_at)
-  INTO held, contacts_of, were_counted, wrote
-  FROM (
-    SELECT c.id, c.contact_id, c.first_sent_at, c.last_wrote_at FROM conversations c
-    WHERE c.id = ANY (conversation_ids) ORDER BY c.id FOR NO KEY UPDATE SKIP LOCKED
-  ) AS l;
-  IF contact_ids <> '{}' THEN
-    known := ARRAY(SELECT c.id FROM contacts c WHERE c.id = ANY (contact_ids) ORDER BY c.id FOR KEY SHARE SKIP LOCKED);
-  END IF;
 END $$;
 
 -- Writes what was decided. True for each request that was written; false where the world is not as it was believed to be
@@ -242,11 +187,11 @@ CREATE FUNCTION gwk_accept_write(
   accounts_seen integer[], seen_accounts uuid[], seen_account_versions xid[],
   conversation_ids uuid[], new_conversations boolean[], contact_ids uuid[], new_contacts boolean[], names text[],
   counted boolean[], last_wrote double precision[],
-  recipients text[], types text[], wa_message_ids text[], contents text[],
+  recipients text[], types text[], wa_message_ids text[], contents bytea[],
   created double precision[], out_ms bigint[], releases timestamptz[],
-  for_route text, keys text[], body_hashes text[], responses text[],
+  record_ids uuid[], body_hashes bytea[], responses bytea[],
   new_contact_limits integer[], new_contact_ranks integer[],
-  fingerprints text[], mass_limits integer[], mass_ranks integer[], mass_minutes integer[],
+  fingerprints uuid[], mass_limits integer[], mass_ranks integer[], mass_minutes integer[],
   mass_counts integer[], mass_seen bigint[], unprepared uuid[],
   locked_ledgers uuid[], locked_conversations uuid[], locked_contacts uuid[],
   ranks integer[], chats uuid[], chat_firsts integer[], chat_amounts integer[], chat_numbers integer[],
@@ -254,7 +199,7 @@ CREATE FUNCTION gwk_accept_write(
   made_contacts integer, made_conversations integer, made_keys integer, careful boolean,
   OUT written boolean[], OUT text_counts integer[], OUT ledgers uuid[], OUT ledger_numbers bigint[]
 ) LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET lock_timeout = '200ms'
 AS $$
 DECLARE
   -- How many new contacts each ledger has counted.
@@ -274,11 +219,42 @@ DECLARE
 BEGIN
   -- A contact whom this instance has no conversation with yet has no lock there: an opt-out waits for this one.
   IF careful THEN
-    SELECT * INTO ledgers, ledger_counts, ledger_numbers, held, contacts_of, were_counted, wrote, known
-    FROM gwk_accept_lock_free(locked_ledgers, locked_conversations, locked_contacts);
+    PERFORM set_config('lock_timeout', '0', true);
+    IF locked_ledgers <> '{}' THEN
+      SELECT array_agg(l.instance_id), array_agg(l.new_contacts), array_agg(l.texts)
+      INTO ledgers, ledger_counts, ledger_numbers
+      FROM (
+        SELECT v.instance_id, v.new_contacts, v.texts FROM instance_ledgers v
+        WHERE v.instance_id = ANY (locked_ledgers) ORDER BY v.instance_id FOR NO KEY UPDATE SKIP LOCKED
+      ) AS l;
+    END IF;
+    SELECT array_agg(l.id), array_agg(l.contact_id), array_agg(l.first_sent_at IS NOT NULL), array_agg(l.last_wrote_at)
+    INTO held, contacts_of, were_counted, wrote
+    FROM (
+      SELECT c.id, c.contact_id, c.first_sent_at, c.last_wrote_at FROM conversations c
+      WHERE c.id = ANY (locked_conversations) ORDER BY c.id FOR NO KEY UPDATE SKIP LOCKED
+    ) AS l;
+    IF locked_contacts <> '{}' THEN
+      known := ARRAY(SELECT c.id FROM contacts c WHERE c.id = ANY (locked_contacts) ORDER BY c.id FOR KEY SHARE SKIP LOCKED);
+    END IF;
   ELSE
-    SELECT * INTO ledgers, ledger_counts, ledger_numbers, held, contacts_of, were_counted, wrote, known
-    FROM gwk_accept_lock(locked_ledgers, locked_conversations, locked_contacts);
+    IF locked_ledgers <> '{}' THEN
+      SELECT array_agg(l.instance_id), array_agg(l.new_contacts), array_agg(l.texts)
+      INTO ledgers, ledger_counts, ledger_numbers
+      FROM (
+        SELECT v.instance_id, v.new_contacts, v.texts FROM instance_ledgers v
+        WHERE v.instance_id = ANY (locked_ledgers) ORDER BY v.instance_id FOR NO KEY UPDATE
+      ) AS l;
+    END IF;
+    SELECT array_agg(l.id), array_agg(l.contact_id), array_agg(l.first_sent_at IS NOT NULL), array_agg(l.last_wrote_at)
+    INTO held, contacts_of, were_counted, wrote
+    FROM (
+      SELECT c.id, c.contact_id, c.first_sent_at, c.last_wrote_at FROM conversations c
+      WHERE c.id = ANY (locked_conversations) ORDER BY c.id FOR NO KEY UPDATE
+    ) AS l;
+    IF locked_contacts <> '{}' THEN
+      known := ARRAY(SELECT c.id FROM contacts c WHERE c.id = ANY (locked_contacts) ORDER BY c.id FOR KEY SHARE);
+    END IF;
   END IF;
 
   -- From here on nobody adds to what the limits count, and nobody accepts or opts out in these conversations.
@@ -306,8 +282,8 @@ BEGIN
         WHEN s.since >= 0 AND mass_limits[s.i] >= mass_ranks[s.i] + mass_counts[s.i] + s.since
           THEN mass_counts[s.i] + s.since
         ELSE (
-          SELECT count(*) FROM mass_sends v
-          WHERE v.instance_id = instance_ids[s.i] AND v.fingerprint = decode(fingerprints[s.i], 'hex')
+          SELECT count(DISTINCT v.contact_id) FROM mass_sends v
+          WHERE v.fingerprint = fingerprints[s.i]
             AND v.at > present - make_interval(mins => mass_minutes[s.i])) END AS text_count
     FROM (
       -- `since`: below 0 where the database was put back to before what was seen.
@@ -373,13 +349,13 @@ BEGIN
     END IF;
     IF made_keys > 0 THEN
       INSERT INTO idempotency_records AS r
-        (account_id, route, key, body_hash, instance_id, resource_id, status, response_sealed, expires_at)
-      SELECT seen_accounts[accounts_seen[i]], for_route, keys[i], decode(body_hashes[i], 'hex'), instance_ids[i], message_ids[i], 202,
-        decode(responses[i], 'hex'), present + interval '24 hours'
+        (id, account_id, body_hash, instance_id, resource_id, status, response_sealed, expires_at)
+      SELECT record_ids[i], seen_accounts[accounts_seen[i]], body_hashes[i], instance_ids[i], message_ids[i], 202,
+        responses[i], present + interval '24 hours'
       FROM unnest(places) AS i
-      WHERE keys[i] IS NOT NULL AND written[i]
-      ORDER BY seen_accounts[accounts_seen[i]], keys[i]
-      ON CONFLICT (account_id, route, key) DO UPDATE
+      WHERE record_ids[i] IS NOT NULL AND written[i]
+      ORDER BY record_ids[i]
+      ON CONFLICT (id) DO UPDATE
       SET body_hash = excluded.body_hash, instance_id = excluded.instance_id, resource_id = excluded.resource_id,
         status = excluded.status, response_sealed = excluded.response_sealed, locked_until = NULL,
         expires_at = excluded.expires_at
@@ -387,9 +363,8 @@ BEGIN
       GET DIAGNOSTICS made = ROW_COUNT;
       IF made < made_keys THEN
         written := ARRAY(
-          SELECT written[i] AND (keys[i] IS NULL OR (
-            SELECT r.resource_id = message_ids[i] FROM idempotency_records r
-            WHERE r.account_id = seen_accounts[accounts_seen[i]] AND r.route = for_route AND r.key = keys[i] LIMIT 1) IS TRUE)
+          SELECT written[i] AND (record_ids[i] IS NULL OR (
+            SELECT r.resource_id = message_ids[i] FROM idempotency_records r WHERE r.id = record_ids[i] LIMIT 1) IS TRUE)
           FROM unnest(places) AS i);
       END IF;
     END IF;
@@ -447,12 +422,12 @@ BEGIN
       END IF;
       IF made_keys > 0 THEN
         INSERT INTO idempotency_records
-          (account_id, route, key, body_hash, instance_id, resource_id, status, response_sealed, expires_at)
-        SELECT seen_accounts[accounts_seen[i]], for_route, keys[i], decode(body_hashes[i], 'hex'), instance_ids[i], message_ids[i], 202,
-          decode(responses[i], 'hex'), present + interval '24 hours'
+          (id, account_id, body_hash, instance_id, resource_id, status, response_sealed, expires_at)
+        SELECT record_ids[i], seen_accounts[accounts_seen[i]], body_hashes[i], instance_ids[i], message_ids[i], 202,
+          responses[i], present + interval '24 hours'
         FROM (SELECT unnest(places) AS i) AS each
-        WHERE keys[i] IS NOT NULL AND written[i]
-        ORDER BY seen_accounts[accounts_seen[i]], keys[i];
+        WHERE record_ids[i] IS NOT NULL AND written[i]
+        ORDER BY record_ids[i];
       END IF;
     EXCEPTION WHEN unique_violation THEN
       written := NULL;
@@ -492,13 +467,11 @@ BEGIN
     ) AS e
   ), said AS (
     INSERT INTO message_contents (message_id, instance_id, content_sealed)
-    SELECT message_ids[i], instance_ids[i], decode(contents[i], 'hex') FROM (SELECT unnest(places) AS i) AS each WHERE written[i]
+    SELECT message_ids[i], instance_ids[i], contents[i] FROM (SELECT unnest(places) AS i) AS each WHERE written[i]
   ), texted AS (
-    INSERT INTO mass_sends (instance_id, fingerprint, contact_id, at)
-    SELECT DISTINCT instance_ids[i], decode(fingerprints[i], 'hex'), contact_ids[i], present FROM (SELECT unnest(places) AS i) AS each
+    INSERT INTO mass_sends (fingerprint, contact_id, at)
+    SELECT fingerprints[i], contact_ids[i], present FROM (SELECT unnest(places) AS i) AS each
     WHERE written[i] AND fingerprints[i] IS NOT NULL
-    ORDER BY 1, 2, 3
-    ON CONFLICT (instance_id, fingerprint, contact_id) DO UPDATE SET at = excluded.at
   )
   INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, wa_message_id,
     created_at, scheduled_for, updated_at)

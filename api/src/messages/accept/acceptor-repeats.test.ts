@@ -1,6 +1,8 @@
 import { newUuid } from '@gwk/core/ids';
 import { createWorld, outcomeOf, someone, uuidOf, type Send, type World } from '@gwk/test/harness/acceptance';
+import { recordIdOf } from '../../idempotency/record-id.js';
 import type { Acceptor } from './acceptor.js';
+import { SEND_ROUTE } from './gather.js';
 
 /** Repeats of what the same process has written: guessed to be such, and proved by the statement that writes. */
 let world: World;
@@ -21,7 +23,7 @@ beforeEach(async () => {
 
 const send = (given: Send) => world.send(acceptor, given);
 const record = (key: string) => ({
-  accountId_route_key: { accountId: world.accountId, route: 'POST /v1/messages', key },
+  id: recordIdOf({ accountId: world.accountId, route: SEND_ROUTE, key }),
 });
 
 async function sent(given: Send = {}) {

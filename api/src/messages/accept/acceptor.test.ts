@@ -11,8 +11,10 @@ import {
   type Send,
   type World,
 } from '@gwk/test/harness/acceptance';
+import { recordIdOf } from '../../idempotency/record-id.js';
 import { closeRedis, openRedis } from '../../redis.js';
 import type { Acceptor } from './acceptor.js';
+import { SEND_ROUTE } from './gather.js';
 
 let world: World;
 let acceptor: Acceptor;
@@ -208,7 +210,7 @@ describe('Idempotency-Key', () => {
     const given = { key: key(), to: someone() };
     const first = await send(given);
     await world.database.idempotencyRecord.updateMany({
-      where: { key: given.key },
+      where: { id: recordIdOf({ accountId: world.accountId, route: SEND_ROUTE, key: given.key }) },
       data: { expiresAt: new Date(Date.now() - 1000) },
     });
     const second = await send({ ...given, text: 'other' });
@@ -248,11 +250,12 @@ describe('Idempotency-Key', () => {
   });
 
   test('a request that Postgres cannot store fails alone', async () => {
-    const given = Array.from({ length: 25 }, (_, i) => ({
-      key: i === 17 ? 'nul\u0000' : key(),
-      to: someone(),
-    }));
+    const given = Array.from({ length: 25 }, () => ({ key: key(), to: someone() }));
+    const { to } = given[17]!;
+    const { database } = world;
+    await database.$executeRawUnsafe(`ALTER TABLE messages ADD CONSTRAINT refuses CHECK ("to" <> '${to}')`);
     const outcomes = await Promise.all(given.map((one) => outcomeOf(send(one))));
+    await database.$executeRawUnsafe('ALTER TABLE messages DROP CONSTRAINT refuses');
     expect(outcomes.filter((outcome) => outcome !== 'accepted')).toHaveLength(1);
     expect(outcomes[17]).not.toBe('accepted');
   });

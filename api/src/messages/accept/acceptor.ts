@@ -9,6 +9,7 @@ import { tracing, type Span } from '@gwk/core/tracing/tracing';
 import type { Caller } from '../../accounts/caller.js';
 import type { Database } from '../../database.js';
 import { sqlStateOf } from '../../internal/grouping.js';
+import { recordIdOf } from '../../idempotency/record-id.js';
 import { hashesOfBody, readIdempotencyKey, RESPONSE_COLUMN } from '../../idempotency/store.js';
 import { messageMetrics } from '../../metrics/messages.js';
 import { keepContexts } from '../../tracing/contexts.js';
@@ -17,7 +18,7 @@ import { newWaMessageId } from '../wa-message-id.js';
 import { answerOf } from './answer.js';
 import { decideGroup, type Decision, type Plan } from './decide.js';
 import type { Doorbell, Ring } from './doorbell.js';
-import { gather, type Facts } from './gather.js';
+import { gather, SEND_ROUTE, type Facts } from './gather.js';
 import { Memory, type Guessed } from './memory.js';
 import { Policies } from './policies.js';
 import { readDraft, type Draft } from './request.js';
@@ -162,17 +163,15 @@ export class Acceptor {
     if (instanceId === null || (instances !== null && !instances.has(instanceId)))
       throw new Problem('not-found');
     const { sealer } = this.#options;
-    const fingerprint = text === null ? null : this.#fingerprint(accountId, text);
     return {
       draft,
       accountId,
       instanceId,
       recipient,
       recipientKey: `${instanceId} ${recipient.name}`,
-      key,
+      recordId: key === null ? null : recordIdOf({ accountId, route: SEND_ROUTE, key }),
       ...(key === null ? NO_HASHES : hashesOfBody(sealer, accountId, body)),
-      fingerprint,
-      textKey: `${instanceId} ${fingerprint}`,
+      fingerprint: text === null ? null : this.#fingerprint(accountId, instanceId, text),
       replyTo,
       mediaId,
       visible: instances,
@@ -181,8 +180,9 @@ export class Acceptor {
     };
   }
 
-  #fingerprint(accountId: string, text: string): string {
-    const whole = this.#options.sealer.fingerprint(accountId, 'mass send', normaliseText(text));
+  #fingerprint(accountId: string, instanceId: string, text: string): string {
+    const named = `${instanceId}\n${normaliseText(text)}`;
+    const whole = this.#options.sealer.fingerprint(accountId, 'mass send', named);
     return whole.toString('hex', 0, FINGERPRINT_BYTES);
   }
 
@@ -261,7 +261,7 @@ export class Acceptor {
   #learnTexts(entries: readonly Entry[], texts: readonly (TextCount | null)[]): void {
     texts.forEach((text, index) => {
       const { request, plan } = entries[index]!;
-      if (text !== null) this.#memory.learnText(request, text, plan.mass!.minutes);
+      if (text !== null) this.#memory.learnText(request.fingerprint!, text, plan.mass!.minutes);
     });
   }
 
@@ -306,11 +306,11 @@ export class Acceptor {
 
   #entry(request: Item, plan: Plan): Entry {
     const { sealer } = this.#options;
-    const { accountId, instanceId, key, draft } = request;
+    const { accountId, instanceId, recordId, draft } = request;
     const { to, type, content, prepared } = draft;
     const messageId = newUuid();
     const body = answerOf({ messageId, instanceId, to, type, releaseAt: plan.releaseAt });
-    const keep = key !== null && plan.releaseAt !== null;
+    const keep = recordId !== null && plan.releaseAt !== null;
     return {
       request,
       plan,
@@ -320,7 +320,7 @@ export class Acceptor {
       type,
       prepared,
       waMessageId: newWaMessageId(),
-      text: plan.mass?.room ? this.#memory.textOf(request, plan.mass.minutes) : null,
+      text: plan.mass?.room ? this.#memory.textOf(request.fingerprint!, plan.mass.minutes) : null,
       contentSealed: sealContent(sealer, instanceId, JSON.stringify(content)),
       body,
       responseSealed: keep ? sealer.seal(accountId, RESPONSE_COLUMN, body) : null,

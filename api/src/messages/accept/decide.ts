@@ -52,8 +52,6 @@ export type Request = Lookup & {
   formerHashes?: readonly Buffer[];
   /** Names the conversation: one string for all that look by it. */
   recipientKey: string;
-  /** Names its text among those of its instance, likewise. */
-  textKey: string;
   /** The instances that the sender's key is restricted to; null: all. */
   visible: ReadonlySet<string> | null;
 };
@@ -88,13 +86,13 @@ export function decideGroup(
 
 function decide(request: Request, facts: Facts, policyOf: PolicyOf, tally: Tally): Decision {
   if (facts.accountSuspended) return refuse('account-suspended');
-  if (request.key !== null) {
-    const key = `${request.accountId} ${request.key}`;
-    if (tally.keys.has(key)) return { do: 'again' };
+  const { recordId } = request;
+  if (recordId !== null) {
+    if (tally.keys.has(recordId)) return { do: 'again' };
     const repeated = judgeRepeat(request, facts);
     if (repeated) return repeated;
     // A refused request keeps the key too, within this group: its repeat is decided in the next.
-    tally.keys.add(key);
+    tally.keys.add(recordId);
   }
   if (facts.instanceVersion === null) return refuse('not-found');
   if (!facts.replyOk) return refuse('invalid-reply-to');
@@ -133,7 +131,7 @@ function judgePolicy(request: Request, facts: Facts, policy: Policy, tally: Tall
     return accept({ ...accepted, newContact: null, mass: null }, tally);
   }
   const given = { request, facts, policy, tally, contactId: place.contactId };
-  const mass = request.fingerprint === null ? null : judgeMass({ ...given, text: request.textKey });
+  const mass = request.fingerprint === null ? null : judgeMass({ ...given, text: request.fingerprint });
   if (mass && 'do' in mass) return mass;
   const newContact = facts.counted ? null : judgeNew(given, now);
   if (newContact && 'do' in newContact) return newContact;
@@ -210,7 +208,7 @@ function accept(given: AcceptedCase, tally: Tally): Decision {
   if (contactId !== null) {
     tally.contacts.set(contactKey(request), contactId);
     if (newContact) rankIn(tally.newContacts, request.instanceId).set(contactId, newContact.rank);
-    if (mass?.room) rankIn(tally.massSends, request.textKey).set(contactId, mass.room.rank);
+    if (mass?.room) rankIn(tally.massSends, request.fingerprint!).set(contactId, mass.room.rank);
   }
   return {
     do: 'write',

@@ -1,15 +1,16 @@
 import type { Recipient } from '@gwk/core/recipients';
 import type { InstanceState } from '@gwk/core/states';
 import type { Queryable } from '../../database.js';
-import { plainArray, textArray } from './array-literals.js';
+import { plainArray, textArray } from './arrays.js';
 
 /** What a request is looked up by. */
 export interface Lookup {
   accountId: string;
   instanceId: string;
   recipient: Recipient;
-  key: string | null;
-  /** Of the text, in hex: what the mass block counts by. Null where there is no text. */
+  /** Of its key (idempotency/record-id.ts); null where it has none. */
+  recordId: string | null;
+  /** Of instance and text, in hex: what the mass block counts by. Null where there is no text. */
   fingerprint: string | null;
   /** UUID of the message quoted. */
   replyTo: string | null;
@@ -54,7 +55,7 @@ export interface Facts {
   mediaInstances: string[] | null;
 }
 
-/** The `route` of these requests in idempotency_records. */
+/** The `route` of these requests among those with keys. */
 export const SEND_ROUTE = 'POST /v1/messages';
 
 const GATHER = `
@@ -65,8 +66,8 @@ const GATHER = `
     conversation_id AS "conversationId", counted, last_wrote_at AS "lastWroteAt", new_contacts AS "newContacts",
     oldest_new_contact AS "oldestNewContact", mass_contacts AS "massContacts", mass_counted AS "massCounted",
     reply_ok AS "replyOk", media_found AS "mediaFound", media_instances AS "mediaInstances"
-  FROM gwk_accept_gather($1::uuid[], $2::uuid[], $3::text[], $4::boolean[], $5::text[], $6::text[], $7::uuid[],
-    $8::uuid[], '${SEND_ROUTE}', $9::integer)`;
+  FROM gwk_accept_gather($1::uuid[], $2::uuid[], $3::text[], $4::boolean[], $5::uuid[], $6::uuid[], $7::uuid[],
+    $8::uuid[], $9::integer)`;
 
 /** One statement for the whole group; the answers in its order. */
 export function gather(
@@ -80,7 +81,7 @@ export function gather(
     plainArray(group, ({ instanceId }) => instanceId),
     textArray(group, ({ recipient }) => recipient.name),
     plainArray(group, ({ recipient }) => recipient.kind === 'group'),
-    textArray(group, ({ key }) => key),
+    plainArray(group, ({ recordId }) => recordId),
     plainArray(group, ({ fingerprint }) => fingerprint),
     plainArray(group, ({ replyTo }) => replyTo),
     plainArray(group, ({ mediaId }) => mediaId),

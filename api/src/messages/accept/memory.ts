@@ -45,9 +45,8 @@ const MAX_TEXTS = 4_000;
 export class Memory {
   readonly #instances = new Map<string, KnownInstance>();
   readonly #recipients = new Map<string, KnownRecipient>();
-  /** Of each account. */
-  readonly #keys = new Map<string, Map<string, KnownKey>>();
-  #keyCount = 0;
+  /** By the ids of their records. */
+  readonly #keys = new Map<string, KnownKey>();
   readonly #texts = new Map<string, KnownText>();
   /** Of Postgres's clock, ahead of ours. */
   #clock = 0;
@@ -126,15 +125,15 @@ export class Memory {
     }
   }
 
-  /** How many contacts its text has reached within so many minutes, at most. */
-  textOf({ textKey }: Pick<Request, 'textKey'>, minutes: number): TextCount | null {
-    const known = this.#texts.get(textKey);
+  /** How many contacts the text has reached within so many minutes, at most. */
+  textOf(fingerprint: string, minutes: number): TextCount | null {
+    const known = this.#texts.get(fingerprint);
     return known?.minutes === minutes ? known : null;
   }
 
-  learnText({ textKey }: Pick<Request, 'textKey'>, { count, number }: TextCount, minutes: number): void {
-    const known = this.#texts.get(textKey);
-    if (known === undefined) keep(this.#texts, textKey, { count, number, minutes }, MAX_TEXTS);
+  learnText(fingerprint: string, { count, number }: TextCount, minutes: number): void {
+    const known = this.#texts.get(fingerprint);
+    if (known === undefined) keep(this.#texts, fingerprint, { count, number, minutes }, MAX_TEXTS);
     // An older group's answer may come later. Of one group, the contact that came last counts all.
     else if (minutes !== known.minutes || number > known.number)
       Object.assign(known, { count, number, minutes });
@@ -154,25 +153,13 @@ export class Memory {
 
   /** @returns whether there is no key, or one that has not been used before as far as is known */
   #look(request: Guessed): boolean {
-    const { accountId, key } = request;
-    if (key === null) return true;
-    let keys = this.#keys.get(accountId);
-    const known = keys?.get(key);
+    const { recordId } = request;
+    if (recordId === null) return true;
+    const known = this.#keys.get(recordId);
     request.record = known ?? { bodyHash: null, messageId: null };
     if (known !== undefined) return false;
-    if (this.#keyCount >= MAX_KEYS) {
-      this.#forgetKeys();
-      keys = undefined;
-    }
-    if (!keys) this.#keys.set(accountId, (keys = new Map<string, KnownKey>()));
-    keys.set(key, request.record);
-    this.#keyCount++;
+    keep(this.#keys, recordId, request.record, MAX_KEYS);
     return true;
-  }
-
-  #forgetKeys(): void {
-    this.#keys.clear();
-    this.#keyCount = 0;
   }
 }
 

@@ -2,8 +2,7 @@ import type { Call } from '../../database.js';
 import { LOCK_NOT_AVAILABLE } from '../../pipeline.js';
 import type { Plan, Request } from './decide.js';
 import { sqlStateOf } from '../../internal/grouping.js';
-import { hexArray, plainArray, textArray } from './array-literals.js';
-import { SEND_ROUTE } from './gather.js';
+import { bytesArray, plainArray, textArray } from './arrays.js';
 import { layOut, type Layout } from './layout.js';
 
 /** A request that was decided to be written, with all that goes into its rows. */
@@ -32,12 +31,12 @@ const TYPES = [
   ...['uuid[]', 'integer[]', 'uuid[]', 'xid[]'],
   ...['integer[]', 'uuid[]', 'xid[]'],
   ...['uuid[]', 'boolean[]', 'uuid[]', 'boolean[]', 'text[]', 'boolean[]', 'double precision[]'],
-  ...['text[]', 'text[]', 'text[]', 'text[]', 'double precision[]', 'bigint[]', 'timestamptz[]'],
-  ...['text', 'text[]', 'text[]', 'text[]'],
+  ...['text[]', 'text[]', 'text[]', 'bytea[]', 'double precision[]', 'bigint[]', 'timestamptz[]'],
+  ...['uuid[]', 'bytea[]', 'bytea[]'],
   ...[
     'integer[]',
     'integer[]',
-    'text[]',
+    'uuid[]',
     'integer[]',
     'integer[]',
     'integer[]',
@@ -65,7 +64,7 @@ export interface Repeat {
   accountVersion: string;
 }
 
-const REPEAT_TYPES = ['uuid[]', 'text[]', 'text', 'text[]', 'text[]', 'uuid[]'];
+const REPEAT_TYPES = ['uuid[]', 'text[]', 'uuid[]', 'bytea[]', 'uuid[]'];
 const prove = (first: number) =>
   `gwk_accept_prove(${REPEAT_TYPES.map((type, i) => `$${first + i}::${type}`).join(', ')})`;
 const PROVE = `SELECT ${prove(1)}`;
@@ -172,9 +171,8 @@ function valuesOfRepeats(repeats: readonly Repeat[]): unknown[] {
   return [
     plainArray(repeats, ({ request }) => request.accountId),
     plainArray(repeats, ({ accountVersion }) => accountVersion),
-    SEND_ROUTE,
-    textArray(repeats, ({ request }) => request.key),
-    hexArray(repeats, ({ request }) => request.bodyHash),
+    plainArray(repeats, ({ request }) => request.recordId),
+    bytesArray(repeats, ({ request }) => request.bodyHash),
     plainArray(repeats, ({ messageId }) => messageId),
   ];
 }
@@ -184,7 +182,7 @@ function valuesOf(entries: readonly Entry[], layout: Layout): unknown[] {
   const { instances, accounts, ledgers, chats } = layout;
   const plain = (pick: (entry: Entry) => string | number | boolean | null) => plainArray(entries, pick);
   const text = (pick: (entry: Entry) => string | null) => textArray(entries, pick);
-  const hex = (pick: (entry: Entry) => Buffer | null) => hexArray(entries, pick);
+  const bytes = (pick: (entry: Entry) => Buffer | null) => bytesArray(entries, pick);
   return [
     literal(entries.map((_, index) => index + 1)),
     plain(({ messageId }) => messageId),
@@ -205,14 +203,13 @@ function valuesOf(entries: readonly Entry[], layout: Layout): unknown[] {
     text(({ to }) => to),
     plain(({ type }) => type),
     plain(({ waMessageId }) => waMessageId),
-    hex(({ contentSealed }) => contentSealed),
+    bytes(({ contentSealed }) => contentSealed),
     plain(({ createdAt }) => createdAt),
     plain(outMsAtAcceptance),
     plain(({ plan }) => plan.releaseAt?.toISOString() ?? null),
-    SEND_ROUTE,
-    text(({ request }) => request.key),
-    hex(({ request }) => request.bodyHash),
-    hex(({ responseSealed }) => responseSealed),
+    plain(({ request }) => request.recordId),
+    bytes(({ request }) => request.bodyHash),
+    bytes(({ responseSealed }) => responseSealed),
     plain(({ plan }) => plan.newContact?.limit ?? null),
     plain(({ plan }) => plan.newContact?.rank ?? null),
     plain(({ request, plan }) => plan.mass && request.fingerprint),
@@ -235,7 +232,7 @@ function valuesOf(entries: readonly Entry[], layout: Layout): unknown[] {
     literal(daysOf(entries)),
     countDistinct(entries, ({ plan }) => (plan.makesContact ? plan.contactId : null)),
     countDistinct(entries, ({ plan }) => (plan.makesConversation ? plan.conversationId : null)),
-    countDistinct(entries, ({ request }) => request.key && `${request.accountId} ${request.key}`),
+    countDistinct(entries, ({ request }) => request.recordId),
   ];
 }
 

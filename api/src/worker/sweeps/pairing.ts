@@ -17,11 +17,10 @@ export function pairingSweep({ db }: SweepDeps): Sweep {
         WITH due AS (
           DELETE FROM expiring_codes WHERE id IN (
             SELECT id FROM expiring_codes WHERE expires_at <= now() LIMIT ${GROUP}::integer FOR UPDATE SKIP LOCKED)
-          RETURNING account_id, event_id, route, key, after_sealed
+          RETURNING event_id, record_id, after_sealed
         ), answers AS (
           UPDATE idempotency_records r SET response_sealed = d.after_sealed
-          FROM due d WHERE r.account_id = d.account_id AND r.route = d.route AND r.key = d.key
-            AND r.status IS NOT NULL
+          FROM due d WHERE r.id = d.record_id AND r.status IS NOT NULL
         ), events AS (
           UPDATE events e SET data_sealed = d.after_sealed FROM due d WHERE e.id = d.event_id
         )

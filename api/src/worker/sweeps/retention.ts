@@ -187,14 +187,14 @@ const EXPIRING: Record<string, (options: RetentionOptions) => string> = {
       WHERE delete_at <= now() - interval '${contentHours - CONTENT_HOURS_WRITTEN} hours'
       LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
   idempotency: () => `
-    DELETE FROM idempotency_records WHERE (account_id, route, key) IN (
-      SELECT account_id, route, key FROM idempotency_records WHERE expires_at <= now()
+    DELETE FROM idempotency_records WHERE id IN (
+      SELECT id FROM idempotency_records WHERE expires_at <= now()
       LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
   'mass-sends': () => `
-    DELETE FROM mass_sends WHERE (instance_id, fingerprint, contact_id) IN (
-      SELECT instance_id, fingerprint, contact_id FROM mass_sends
+    DELETE FROM mass_sends WHERE ctid = ANY (ARRAY(
+      SELECT ctid FROM mass_sends
       WHERE at <= now() - interval '${MASS_SENDS_HOURS} hours'
-      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
+      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED))`,
   'inbound-seen': () => `
     DELETE FROM inbound_seen WHERE (conversation_id, participant, wa_message_id) IN (
       SELECT conversation_id, participant, wa_message_id FROM inbound_seen

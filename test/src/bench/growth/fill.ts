@@ -128,16 +128,16 @@ async function sends(run: Run, { accountId, instances, contacts, first, from, to
   );
   await run(
     `INSERT INTO idempotency_records
-       (account_id, route, key, body_hash, instance_id, resource_id, status, response_sealed, expires_at)
-     SELECT $2::uuid, 'POST /v1/messages', gen_random_uuid()::text, decode(md5(n::text) || md5(n::text), 'hex'), ${instance},
+       (id, account_id, body_hash, instance_id, resource_id, status, response_sealed, expires_at)
+     SELECT gen_random_uuid(), $2::uuid, decode(md5(n::text), 'hex'), ${instance},
        ${idOf(at, 'n')}, 202, decode(repeat(md5(n::text), ${Math.ceil(SEALED_BYTES / 16)}), 'hex'),
        ${at} + interval '24 hours' ${each} WHERE ${lastDay}`,
     [instances, accountId],
   );
   await run(
-    `INSERT INTO mass_sends (instance_id, fingerprint, contact_id, at)
-     SELECT ${instance}, decode(md5((n % 1250)::text), 'hex'), ${idOf('start', `n % ${contacts}`)}, ${at} ${each}
-     WHERE ${lastDay} ON CONFLICT DO NOTHING`,
+    `INSERT INTO mass_sends (fingerprint, contact_id, at)
+     SELECT md5(${instance}::text || (n % 1250)::text)::uuid, ${idOf('start', `n % ${contacts}`)}, ${at} ${each}
+     WHERE ${lastDay}`,
     [instances],
   );
 }

@@ -1,6 +1,6 @@
 import { openDatabase, type Database } from '../../database.js';
 import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
-import { hexArray, plainArray, textArray } from './array-literals.js';
+import { bytesArray, plainArray, textArray } from './arrays.js';
 
 let store: TestDatabase;
 let database: Database;
@@ -39,13 +39,22 @@ test('text comes back as it went, whatever it holds', async () => {
   expect(await read('text', textArray(values, same))).toEqual(values);
 });
 
+const readBytes = async (array: Buffer): Promise<(Buffer | null)[]> => {
+  const [bytes] = await database.callFunction('SELECT $1::bytea[]', [array]);
+  return bytes as (Buffer | null)[];
+};
+
 test('bytes come back as they went', async () => {
-  const values = [Buffer.from([0, 34, 92, 255]), null, Buffer.from('null')];
-  const rows = await database.$queryRawUnsafe<{ value: Uint8Array | null }[]>(
-    `SELECT decode(hex, 'hex') AS value FROM unnest($1::text[]) WITH ORDINALITY AS q(hex, place) ORDER BY place`,
-    hexArray(values, same),
-  );
-  expect(rows.map(({ value }) => value && Buffer.from(value))).toEqual(values);
+  const values = [Buffer.from([0, 34, 92, 255]), null, Buffer.from('null'), Buffer.alloc(0)];
+  expect(await readBytes(bytesArray(values, same))).toEqual(values);
+});
+
+test('of nothing but NULLs an array is empty, and what is looked for beyond its end is NULL', async () => {
+  expect(await read('integer', plainArray<null>([null, null], same))).toEqual([]);
+  expect(await read('text', textArray([null, null], same))).toEqual([]);
+  expect(await readBytes(bytesArray([null, null], same))).toEqual([]);
+  const beyond = await database.callFunction('SELECT ($1::bytea[])[2]', [bytesArray([null, null], same)]);
+  expect(beyond).toEqual([null]);
 });
 
 test('numbers, booleans and nothing at all', async () => {
