@@ -133,26 +133,6 @@ BEGIN
   ORDER BY q.place;
 END $$;
 
--- Whether each request repeats what a record says: the account is as it was seen, and the record is that of the message
--- that was made, by the same body. Its answer can be made again.
-CREATE FUNCTION gwk_accept_prove(
-  account_ids uuid[], account_versions text[], record_ids uuid[], body_hashes bytea[], message_ids uuid[]
-) RETURNS boolean[] LANGUAGE plpgsql
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
-AS $$
-BEGIN
-  RETURN ARRAY(
-    SELECT (SELECT a.xmin::text = q.account_version FROM accounts a WHERE a.id = q.account_id LIMIT 1) IS TRUE
-      AND (
-        SELECT r.resource_id = q.message_id AND r.body_hash = q.body_hash AND r.response_sealed IS NULL
-          AND r.expires_at > clock_timestamp()
-        FROM idempotency_records r
-        WHERE r.id = q.record_id LIMIT 1) IS TRUE
-    FROM unnest(account_ids, account_versions, record_ids, body_hashes, message_ids) WITH ORDINALITY
-      AS q(account_id, account_version, record_id, body_hash, message_id, place)
-    ORDER BY q.place);
-END $$;
-
 -- Writes what was decided. True for each request that was written; false where the world is not as it was believed to be
 -- (or the idempotency key went to another): nothing of that one is written, and it is decided again. NULL where another
 -- has made a name, conversation or key of the group meanwhile: nothing is written, and it is to be written with care.
@@ -179,6 +159,9 @@ END $$;
 -- written; they are counted anew where some are not. `ledger_texts`: how many texts go to contacts, added whole where any
 -- of the group is written: the number may grow by too much, never by too little, and whoever learns it counts on that.
 -- `group_days`: the days of all ids of the group, ascending; one, or two around midnight. Each chat is given them all.
+-- `repeat_*`: requests believed to repeat what a record says. `proved` for each: the account is as it was seen, and the
+-- record is that of the message that was made, by the same body; its answer can be made again. A proof costs a look at two
+-- indexes, not a statement.
 -- `careful`: nothing is written to conversations and contacts that somebody holds, nor counted in ledgers; a name,
 -- conversation or key that another has made stays the other's, and costs only those requests that wanted it.
 CREATE FUNCTION gwk_accept_write(
@@ -196,8 +179,10 @@ CREATE FUNCTION gwk_accept_write(
   locked_ledgers uuid[], locked_conversations uuid[], locked_contacts uuid[],
   ranks integer[], chats uuid[], chat_firsts integer[], chat_amounts integer[], chat_numbers integer[],
   ledger_news integer[], ledger_texts integer[], group_days integer[],
-  made_contacts integer, made_conversations integer, made_keys integer, careful boolean,
-  OUT written boolean[], OUT text_counts integer[], OUT ledgers uuid[], OUT ledger_numbers bigint[]
+  made_contacts integer, made_conversations integer, made_keys integer,
+  repeat_accounts uuid[], repeat_account_versions xid[], repeat_records uuid[], repeat_bodies bytea[], repeat_messages uuid[],
+  careful boolean,
+  OUT written boolean[], OUT text_counts integer[], OUT ledgers uuid[], OUT ledger_numbers bigint[], OUT proved boolean[]
 ) LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET lock_timeout = '200ms'
 AS $$
@@ -208,6 +193,8 @@ DECLARE
   contacts_of uuid[];
   were_counted boolean[];
   wrote timestamptz[];
+  -- The last place that was taken in each of `held`.
+  last_seqs bigint[];
   -- Contacts that are there, of conversations to make.
   known uuid[];
   -- Places among the rows that were seen, where that is no longer so.
@@ -228,10 +215,11 @@ BEGIN
         WHERE v.instance_id = ANY (locked_ledgers) ORDER BY v.instance_id FOR NO KEY UPDATE SKIP LOCKED
       ) AS l;
     END IF;
-    SELECT array_agg(l.id), array_agg(l.contact_id), array_agg(l.first_sent_at IS NOT NULL), array_agg(l.last_wrote_at)
-    INTO held, contacts_of, were_counted, wrote
+    SELECT array_agg(l.id), array_agg(l.contact_id), array_agg(l.first_sent_at IS NOT NULL), array_agg(l.last_wrote_at),
+      array_agg(l.last_seq)
+    INTO held, contacts_of, were_counted, wrote, last_seqs
     FROM (
-      SELECT c.id, c.contact_id, c.first_sent_at, c.last_wrote_at FROM conversations c
+      SELECT c.id, c.contact_id, c.first_sent_at, c.last_wrote_at, c.last_seq FROM conversations c
       WHERE c.id = ANY (locked_conversations) ORDER BY c.id FOR NO KEY UPDATE SKIP LOCKED
     ) AS l;
     IF locked_contacts <> '{}' THEN
@@ -246,10 +234,11 @@ BEGIN
         WHERE v.instance_id = ANY (locked_ledgers) ORDER BY v.instance_id FOR NO KEY UPDATE
       ) AS l;
     END IF;
-    SELECT array_agg(l.id), array_agg(l.contact_id), array_agg(l.first_sent_at IS NOT NULL), array_agg(l.last_wrote_at)
-    INTO held, contacts_of, were_counted, wrote
+    SELECT array_agg(l.id), array_agg(l.contact_id), array_agg(l.first_sent_at IS NOT NULL), array_agg(l.last_wrote_at),
+      array_agg(l.last_seq)
+    INTO held, contacts_of, were_counted, wrote, last_seqs
     FROM (
-      SELECT c.id, c.contact_id, c.first_sent_at, c.last_wrote_at FROM conversations c
+      SELECT c.id, c.contact_id, c.first_sent_at, c.last_wrote_at, c.last_seq FROM conversations c
       WHERE c.id = ANY (locked_conversations) ORDER BY c.id FOR NO KEY UPDATE
     ) AS l;
     IF locked_contacts <> '{}' THEN
@@ -259,7 +248,7 @@ BEGIN
 
   -- From here on nobody adds to what the limits count, and nobody accepts or opts out in these conversations.
   present := clock_timestamp();
-  SELECT array_agg(
+  SELECT coalesce(array_agg(
       (mass_limits[q.i] IS NULL OR mass_limits[q.i] >= mass_ranks[q.i] + q.text_count)
       AND (q.ledger_at IS NOT NULL OR (new_contact_limits[q.i] IS NULL AND fingerprints[q.i] IS NULL))
       AND q.instance_seen <> ALL (q.moved_instances) AND q.account_seen <> ALL (q.moved_accounts)
@@ -273,9 +262,16 @@ BEGIN
         new_contact_limits[q.i] >= new_contact_ranks[q.i] + ledger_counts[q.ledger_at] + 1 - coalesce((
           SELECT v.first_sent_no FROM conversations v
           WHERE v.instance_id = instance_ids[q.i] AND v.first_sent_at > present - interval '24 hours'
-          ORDER BY v.first_sent_at, v.first_sent_no LIMIT 1), ledger_counts[q.ledger_at] + 1)) IS TRUE)),
-    array_agg(q.text_count)
-  INTO written, text_counts
+          ORDER BY v.first_sent_at, v.first_sent_no LIMIT 1), ledger_counts[q.ledger_at] + 1)) IS TRUE)), '{}'),
+    coalesce(array_agg(q.text_count), '{}'),
+    ARRAY(
+      SELECT (SELECT v.xmin = repeat_account_versions[k] FROM accounts v WHERE v.id = repeat_accounts[k]) IS TRUE
+        AND (
+          SELECT v.resource_id = repeat_messages[k] AND v.body_hash = repeat_bodies[k] AND v.response_sealed IS NULL
+            AND v.expires_at > present
+          FROM idempotency_records v WHERE v.id = repeat_records[k]) IS TRUE
+      FROM (SELECT generate_series(1, cardinality(repeat_records)) AS k) AS x)
+  INTO written, text_counts, proved
   FROM (
     SELECT s.*, CASE
         WHEN mass_limits[s.i] IS NULL THEN NULL
@@ -294,11 +290,11 @@ BEGIN
           array_position(ledgers, instance_ids[i]) AS ledger_at,
           ARRAY(
             SELECT k FROM (SELECT generate_series(1, cardinality(seen_instances)) AS k) AS x
-            WHERE (SELECT v.xmin = seen_instance_versions[k] FROM instances v WHERE v.id = seen_instances[k] LIMIT 1) IS NOT TRUE
+            WHERE (SELECT v.xmin = seen_instance_versions[k] FROM instances v WHERE v.id = seen_instances[k]) IS NOT TRUE
           ) AS moved_instances,
           ARRAY(
             SELECT k FROM (SELECT generate_series(1, cardinality(seen_accounts)) AS k) AS x
-            WHERE (SELECT v.xmin = seen_account_versions[k] FROM accounts v WHERE v.id = seen_accounts[k] LIMIT 1) IS NOT TRUE
+            WHERE (SELECT v.xmin = seen_account_versions[k] FROM accounts v WHERE v.id = seen_accounts[k]) IS NOT TRUE
           ) AS moved_accounts,
           ARRAY(SELECT o.contact_id FROM opt_outs o WHERE o.contact_id = ANY (contact_ids)) AS opted_out
         FROM (SELECT unnest(places) AS i) AS each OFFSET 0
@@ -306,7 +302,7 @@ BEGIN
     ) AS s OFFSET 0
   ) AS q;
 
-  IF NOT true = ANY (written) THEN
+  IF (true = ANY (written)) IS NOT TRUE THEN
     -- No text of the group was counted: there is nothing to be known of their numbers.
     ledgers := NULL;
     RETURN;
@@ -394,88 +390,85 @@ BEGIN
       ORDER BY l.place);
   END IF;
 
-  -- Plain inserts, which look for no conflict beforehand.
-  IF NOT careful THEN
-    BEGIN
-      IF made_contacts > 0 THEN
-        WITH named AS (
-          INSERT INTO contact_names (account_id, name, contact_id)
-          SELECT DISTINCT seen_accounts[accounts_seen[i]], names[i], contact_ids[i]
-          FROM (SELECT unnest(places) AS i) AS each
-          WHERE new_contacts[i] AND written[i]
-          ORDER BY 1, 2
-          RETURNING contact_names.account_id, contact_names.contact_id
-        )
-        INSERT INTO contacts (id, account_id) SELECT n.contact_id, n.account_id FROM named n;
-      END IF;
-      IF made_conversations > 0 THEN
-        INSERT INTO conversations (id, instance_id, contact_id, group_id, last_seq, first_sent_at, first_sent_no, days)
-        SELECT chats[k], instance_ids[chat_firsts[k]], contact_ids[chat_firsts[k]],
-          CASE WHEN contact_ids[chat_firsts[k]] IS NULL THEN names[chat_firsts[k]] END,
-          chat_amounts[k], CASE WHEN chat_numbers[k] > 0 THEN present END,
-          CASE WHEN chat_numbers[k] > 0
-            THEN ledger_counts[array_position(ledgers, instance_ids[chat_firsts[k]])] + chat_numbers[k] END,
-          group_days
-        FROM (SELECT unnest(places) AS k) AS each
-        WHERE new_conversations[chat_firsts[k]]
-        ORDER BY 2, 3, 4;
-      END IF;
-      IF made_keys > 0 THEN
-        INSERT INTO idempotency_records
-          (id, account_id, body_hash, instance_id, resource_id, status, response_sealed, expires_at)
-        SELECT record_ids[i], seen_accounts[accounts_seen[i]], body_hashes[i], instance_ids[i], message_ids[i], 202,
-          responses[i], present + interval '24 hours'
+  BEGIN
+    -- Plain inserts, which look for no conflict beforehand.
+    IF made_contacts > 0 AND NOT careful THEN
+      WITH named AS (
+        INSERT INTO contact_names (account_id, name, contact_id)
+        SELECT DISTINCT seen_accounts[accounts_seen[i]], names[i], contact_ids[i]
         FROM (SELECT unnest(places) AS i) AS each
-        WHERE record_ids[i] IS NOT NULL AND written[i]
-        ORDER BY record_ids[i];
-      END IF;
-    EXCEPTION WHEN unique_violation THEN
-      written := NULL;
-      RETURN;
-    END;
-  END IF;
+        WHERE new_contacts[i] AND written[i]
+        ORDER BY 1, 2
+        RETURNING contact_names.account_id, contact_names.contact_id
+      )
+      INSERT INTO contacts (id, account_id) SELECT n.contact_id, n.account_id FROM named n;
+    END IF;
+    IF made_conversations > 0 AND NOT careful THEN
+      INSERT INTO conversations (id, instance_id, contact_id, group_id, last_seq, first_sent_at, first_sent_no, days)
+      SELECT chats[k], instance_ids[chat_firsts[k]], contact_ids[chat_firsts[k]],
+        CASE WHEN contact_ids[chat_firsts[k]] IS NULL THEN names[chat_firsts[k]] END,
+        chat_amounts[k], CASE WHEN chat_numbers[k] > 0 THEN present END,
+        CASE WHEN chat_numbers[k] > 0
+          THEN ledger_counts[array_position(ledgers, instance_ids[chat_firsts[k]])] + chat_numbers[k] END,
+        group_days
+      FROM (SELECT unnest(places) AS k) AS each
+      WHERE new_conversations[chat_firsts[k]]
+      ORDER BY 2, 3, 4;
+    END IF;
 
-  -- A contact who never wrote takes the next number of the instance.
-  IF locked_ledgers <> '{}' THEN
-    UPDATE instance_ledgers l SET new_contacts = l.new_contacts + ledger_news[k], texts = l.texts + ledger_texts[k]
-    FROM (SELECT unnest(places) AS k) AS each
-    WHERE l.instance_id = locked_ledgers[k] AND l.instance_id = ANY (ledgers);
-  END IF;
-
-  WITH advanced AS (
-    UPDATE conversations c
-    SET last_seq = c.last_seq + chat_amounts[k],
-      first_sent_at = CASE WHEN chat_numbers[k] > 0 THEN present ELSE c.first_sent_at END,
-      first_sent_no = CASE WHEN chat_numbers[k] > 0
-        THEN ledger_counts[array_position(ledgers, c.instance_id)] + chat_numbers[k] ELSE c.first_sent_no END,
-      days = CASE WHEN c.days @> group_days THEN c.days ELSE gwk_days_with(c.days, group_days) END
-    FROM (SELECT unnest(places) AS k) AS each
-    WHERE c.id = chats[k] AND (careful OR NOT new_conversations[chat_firsts[k]])
-    RETURNING c.id, c.last_seq - chat_amounts[k] AS before
-  ), queued AS (
-    INSERT INTO outbox (message_id, instance_id, conversation_id, seq, state, head, turn_at, prepared, release_at,
-      out_ms_at_start, created_at)
-    SELECT message_ids[e.i], instance_ids[e.i], conversation_ids[e.i],
-      CASE WHEN releases[e.i] IS NULL THEN e.before + ranks[e.i] END,
-      CASE WHEN releases[e.i] IS NULL THEN 'waiting' ELSE 'scheduled' END,
-      e.is_head, CASE WHEN e.is_head THEN present END, message_ids[e.i] <> ALL (unprepared), releases[e.i], out_ms[e.i], present
-    FROM (
-      SELECT i, coalesce(a.before, 0) AS before, releases[i] IS NULL AND ranks[i] = 1 AND (
-        SELECT true FROM outbox o WHERE o.conversation_id = conversation_ids[i] AND o.head LIMIT 1) IS NULL AS is_head
-      FROM (SELECT unnest(places) AS i) AS each LEFT JOIN advanced a ON a.id = conversation_ids[i]
-      WHERE written[i]
-    ) AS e
-  ), said AS (
-    INSERT INTO message_contents (message_id, instance_id, content_sealed)
-    SELECT message_ids[i], instance_ids[i], contents[i] FROM (SELECT unnest(places) AS i) AS each WHERE written[i]
-  ), texted AS (
-    INSERT INTO mass_sends (fingerprint, contact_id, at)
-    SELECT fingerprints[i], contact_ids[i], present FROM (SELECT unnest(places) AS i) AS each
-    WHERE written[i] AND fingerprints[i] IS NOT NULL
-  )
-  INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, wa_message_id,
-    created_at, scheduled_for, updated_at)
-  SELECT message_ids[i], seen_accounts[accounts_seen[i]], instance_ids[i], conversation_ids[i], 'outbound', recipients[i], types[i], 'queued',
-    wa_message_ids[i], to_timestamp(created[i] / 1000), releases[i], to_timestamp(created[i] / 1000)
-  FROM (SELECT unnest(places) AS i) AS each WHERE written[i];
+    WITH kept AS (
+      INSERT INTO idempotency_records
+        (id, account_id, body_hash, instance_id, resource_id, status, response_sealed, expires_at)
+      SELECT record_ids[i], seen_accounts[accounts_seen[i]], body_hashes[i], instance_ids[i], message_ids[i], 202,
+        responses[i], present + interval '24 hours'
+      FROM (SELECT unnest(places) AS i) AS each
+      WHERE record_ids[i] IS NOT NULL AND written[i] AND NOT careful
+      ORDER BY record_ids[i]
+    ), counted AS (
+      -- A contact who never wrote takes the next number of the instance.
+      UPDATE instance_ledgers l SET new_contacts = l.new_contacts + ledger_news[k], texts = l.texts + ledger_texts[k]
+      FROM (SELECT unnest(places) AS k) AS each
+      WHERE l.instance_id = locked_ledgers[k] AND l.instance_id = ANY (ledgers)
+    ), advanced AS (
+      UPDATE conversations c
+      SET last_seq = c.last_seq + chat_amounts[k],
+        first_sent_at = CASE WHEN chat_numbers[k] > 0 THEN present ELSE c.first_sent_at END,
+        first_sent_no = CASE WHEN chat_numbers[k] > 0
+          THEN ledger_counts[array_position(ledgers, c.instance_id)] + chat_numbers[k] ELSE c.first_sent_no END,
+        days = CASE WHEN c.days @> group_days THEN c.days ELSE gwk_days_with(c.days, group_days) END
+      FROM (SELECT unnest(places) AS k) AS each
+      WHERE c.id = chats[k] AND (careful OR NOT new_conversations[chat_firsts[k]])
+    ), queued AS (
+      INSERT INTO outbox (message_id, instance_id, conversation_id, seq, state, head, turn_at, prepared, release_at,
+        out_ms_at_start, created_at)
+      SELECT message_ids[e.i], instance_ids[e.i], conversation_ids[e.i],
+        CASE WHEN releases[e.i] IS NULL
+          THEN ranks[e.i] + coalesce(last_seqs[array_position(held, conversation_ids[e.i])], 0) END,
+        CASE WHEN releases[e.i] IS NULL THEN 'waiting' ELSE 'scheduled' END,
+        e.is_head, CASE WHEN e.is_head THEN present END, message_ids[e.i] <> ALL (unprepared), releases[e.i], out_ms[e.i], present
+      FROM (
+        SELECT i, releases[i] IS NULL AND ranks[i] = 1 AND (new_conversations[i] OR (
+          SELECT true FROM outbox o WHERE o.conversation_id = conversation_ids[i] AND o.head) IS NULL) AS is_head
+        FROM (SELECT unnest(places) AS i) AS each
+        WHERE written[i]
+      ) AS e
+    ), said AS (
+      INSERT INTO message_contents (message_id, instance_id, content_sealed)
+      SELECT message_ids[i], instance_ids[i], contents[i] FROM (SELECT unnest(places) AS i) AS each WHERE written[i]
+    ), texted AS (
+      INSERT INTO mass_sends (fingerprint, contact_id, at)
+      SELECT fingerprints[i], contact_ids[i], present FROM (SELECT unnest(places) AS i) AS each
+      WHERE written[i] AND fingerprints[i] IS NOT NULL
+    )
+    INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, wa_message_id,
+      created_at, scheduled_for, updated_at)
+    SELECT message_ids[i], seen_accounts[accounts_seen[i]], instance_ids[i], conversation_ids[i], 'outbound', recipients[i], types[i], 'queued',
+      wa_message_ids[i], to_timestamp(created[i] / 1000), releases[i], to_timestamp(created[i] / 1000)
+    FROM (SELECT unnest(places) AS i) AS each WHERE written[i];
+  EXCEPTION WHEN unique_violation THEN
+    IF careful THEN
+      RAISE;
+    END IF;
+    written := NULL;
+  END;
 END $$;

@@ -46,10 +46,12 @@ const TYPES = [
   ],
   ...['uuid[]', 'uuid[]', 'uuid[]'],
   ...['integer[]', 'uuid[]', 'integer[]', 'integer[]', 'integer[]'],
-  ...['integer[]', 'integer[]', 'integer[]', 'integer', 'integer', 'integer', 'boolean'],
+  ...['integer[]', 'integer[]', 'integer[]', 'integer', 'integer', 'integer'],
+  ...['uuid[]', 'xid[]', 'uuid[]', 'bytea[]', 'uuid[]'],
+  'boolean',
 ];
 /** As text: the driver reads arrays element by element. */
-const WRITTEN = ['written', 'text_counts', 'ledgers', 'ledger_numbers']
+const WRITTEN = ['written', 'text_counts', 'ledgers', 'ledger_numbers', 'proved']
   .map((column) => `w.${column}::text`)
   .join(', ');
 const WRITER = `gwk_accept_write(${TYPES.map((type, i) => `$${i + 1}::${type}`).join(', ')}) AS w`;
@@ -63,12 +65,6 @@ export interface Repeat {
   messageId: string;
   accountVersion: string;
 }
-
-const REPEAT_TYPES = ['uuid[]', 'text[]', 'uuid[]', 'bytea[]', 'uuid[]'];
-const prove = (first: number) =>
-  `gwk_accept_prove(${REPEAT_TYPES.map((type, i) => `$${first + i}::${type}`).join(', ')})`;
-const PROVE = `SELECT ${prove(1)}`;
-const WRITE_AND_PROVE = `SELECT ${WRITTEN}, ${prove(TYPES.length + 1)} FROM ${WRITER}`;
 
 /** For each, whether it is what it was decided to be; false: the world had moved since it was seen. */
 interface Outcome {
@@ -104,34 +100,21 @@ export class Writer {
   }
 
   async write(entries: readonly Entry[], repeats: readonly Repeat[]): Promise<Outcome> {
-    if (entries.length === 0) return { written: [], texts: [], proved: await this.#prove(repeats) };
+    if (entries.length + repeats.length === 0) return { written: [], texts: [], proved: [] };
     const layout = layOut(entries);
-    const row = await this.#run(valuesOf(entries, layout), repeats);
-    const [written, counts, ledgers, numbers, proved = []] = row as [
-      ...[string, string],
-      ...[string | null, string | null],
-      boolean[]?,
-    ];
-    const known = ledgers === null ? NONE_KNOWN : numbersAfter(layout, ledgers, numbers!);
+    const row = await this.#run([...valuesOf(entries, layout), ...valuesOfRepeats(repeats)]);
+    const [written, counts, ledgers, numbers, proved] = row as (string | null)[];
+    const known = ledgers == null ? NONE_KNOWN : numbersAfter(layout, ledgers, numbers!);
     return {
-      written: elementsOf(written).map((value) => value === 't'),
-      texts: textsOf(entries, counts, known),
-      proved,
+      written: booleansOf(written!),
+      texts: textsOf(entries, counts!, known),
+      proved: booleansOf(proved!),
     };
   }
 
-  async #prove(repeats: readonly Repeat[]): Promise<readonly boolean[]> {
-    if (repeats.length === 0) return [];
-    const [proved] = await this.#options.call(PROVE, valuesOfRepeats(repeats));
-    return proved as boolean[];
-  }
-
-  async #run(values: readonly unknown[], repeats: readonly Repeat[]): Promise<readonly unknown[]> {
+  async #run(values: readonly unknown[]): Promise<readonly unknown[]> {
     const { call, carefulMs } = this.#options;
-    const run = (careful: boolean) =>
-      repeats.length === 0
-        ? call(WRITE, [...values, careful])
-        : call(WRITE_AND_PROVE, [...values, careful, ...valuesOfRepeats(repeats)]);
+    const run = (careful: boolean) => call(WRITE, [...values, careful]);
     if (performance.now() < this.#carefulUntil) return run(true);
     const row = await run(false).catch((error: unknown) => {
       if (sqlStateOf(error) !== LOCK_NOT_AVAILABLE) throw error;
@@ -165,7 +148,9 @@ function textsOf(
   });
 }
 
-const elementsOf = (literal: string) => literal.slice(1, -1).split(',');
+const booleansOf = (literal: string) => elementsOf(literal).map((value) => value === 't');
+
+const elementsOf = (literal: string) => (literal === '{}' ? [] : literal.slice(1, -1).split(','));
 
 function valuesOfRepeats(repeats: readonly Repeat[]): unknown[] {
   return [
@@ -177,7 +162,6 @@ function valuesOfRepeats(repeats: readonly Repeat[]): unknown[] {
   ];
 }
 
-/** All but the last: whether to be careful. */
 function valuesOf(entries: readonly Entry[], layout: Layout): unknown[] {
   const { instances, accounts, ledgers, chats } = layout;
   const plain = (pick: (entry: Entry) => string | number | boolean | null) => plainArray(entries, pick);
