@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { freePort, launch, untilReady, works, type RunningServer, type ServerProcess } from './process.js';
@@ -13,7 +14,7 @@ export interface PostgresOptions {
   port?: number;
   /** Made when it is not there. */
   database?: string;
-  /** 128 where absent. */
+  /** A share of the machine's memory where absent. */
   sharedBuffersMb?: number;
   maxConnections?: number;
   /** For tests only: a crash of the machine loses the data, a crash of the server does not. */
@@ -28,6 +29,8 @@ interface Binaries {
 const USER = 'gwk';
 const START_LIMIT_MS = 60_000;
 const STOP_GRACE_MS = 20_000;
+/** Of a server beside which everything else of a gateway runs. */
+const [LEAST_BUFFERS_MB, MOST_BUFFERS_MB] = [64, 1_024];
 
 export async function startPostgres(options: PostgresOptions): Promise<RunningServer> {
   const binaries = await findBinaries();
@@ -115,13 +118,19 @@ function initialise(binaries: Binaries, guise: Guise, options: PostgresOptions):
   renameSync(unfinished, options.dataDir);
 }
 
+/** A quarter, as its documentation advises; what it does not use stays the machine's. */
+function shareOfMemoryMb(): number {
+  const memory = Math.min(totalmem(), process.constrainedMemory() || Infinity);
+  return Math.max(LEAST_BUFFERS_MB, Math.min(MOST_BUFFERS_MB, Math.floor(memory / 4 / 2 ** 20)));
+}
+
 function serverSettings(port: number, options: PostgresOptions): string[] {
   const settings = {
     listen_addresses: '127.0.0.1',
     port,
     unix_socket_directories: '',
     max_connections: options.maxConnections ?? 100,
-    shared_buffers: `${options.sharedBuffersMb ?? 128}MB`,
+    shared_buffers: `${options.sharedBuffersMb ?? shareOfMemoryMb()}MB`,
     timezone: 'UTC',
     // Commits still wait for their write: without that, a killed server would lose some that it had answered.
     ...(options.withoutSync && { fsync: 'off', full_page_writes: 'off' }),

@@ -46,6 +46,8 @@ export function startTestPostgres(folder: string, port?: number): Promise<Runnin
     logFile: join(folder, 'postgres.log'),
     password: 'test',
     maxConnections: 400,
+    // Several of them run at once.
+    sharedBuffersMb: 128,
     withoutSync: true,
     ...(port !== undefined && { port }),
   });

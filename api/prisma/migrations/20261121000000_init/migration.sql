@@ -567,7 +567,7 @@ CREATE UNIQUE INDEX "opt_outs_id_key" ON "opt_outs"("id");
 CREATE INDEX "opt_outs_account_id_id_idx" ON "opt_outs"("account_id", "id");
 
 -- CreateIndex
-CREATE INDEX "mass_sends_fingerprint_idx" ON "mass_sends"("fingerprint");
+CREATE INDEX "mass_sends_fingerprint_at_idx" ON "mass_sends"("fingerprint", "at");
 
 -- CreateIndex
 CREATE INDEX "mass_sends_at_idx" ON "mass_sends" USING BRIN ("at");

@@ -39,8 +39,8 @@ const STRANGER: KnownRecipient = { contactId: null, conversationId: null, counte
 const MAX_INSTANCES = 10_000;
 const MAX_RECIPIENTS = 200_000;
 const MAX_KEYS = 50_000;
-/** Most texts are written once; the others are soon known again. */
-const MAX_TEXTS = 4_000;
+/** As many as an account's templates for all its instances may be: what is forgotten is counted by Postgres each time. */
+const MAX_TEXTS = 50_000;
 
 export class Memory {
   readonly #instances = new Map<string, KnownInstance>();
