@@ -7,6 +7,7 @@ import {
   randomFillSync,
   type KeyObject,
 } from 'node:crypto';
+import { HmacSha256 } from './hmac.js';
 
 /**
  * Encryption at rest (design: At rest): AES-256-GCM with a key of its own for each scope (an instance, an
@@ -58,6 +59,7 @@ export class Sealer {
   readonly #byId: Map<string, SealingKey>;
   /** Key objects, not bytes: Node takes five to ten times as long to begin with bytes. */
   readonly #derived = new Map<string, KeyObject>();
+  readonly #printers = new Map<string, HmacSha256>();
 
   constructor(keys: readonly SealingKey[]) {
     if (keys.length === 0) throw new SealError('at least one sealing key is needed');
@@ -73,7 +75,12 @@ export class Sealer {
     cipher.setAAD(Buffer.from(`${scope}\n${column}`));
     const body = typeof plain === 'string' ? cipher.update(plain, 'utf8') : cipher.update(plain);
     cipher.final();
-    return Buffer.concat([Buffer.from(current.id, 'hex'), nonce, cipher.getAuthTag(), body]);
+    const sealed = Buffer.allocUnsafe(HEADER + body.length);
+    sealed.write(current.id, 'hex');
+    sealed.set(nonce, KEY_ID);
+    sealed.set(cipher.getAuthTag(), KEY_ID + NONCE);
+    sealed.set(body, HEADER);
+    return sealed;
   }
 
   /** @throws SealError when the key is unknown or the ciphertext is not of this scope and column. */
@@ -116,22 +123,27 @@ export class Sealer {
   }
 
   #fingerprint(key: SealingKey, scope: string, [purpose, value]: [string, string]): Buffer {
-    return createHmac('sha256', this.#keyFor(key, `${scope}\nfingerprint`))
-      .update(`${purpose}\n${value}`)
-      .digest();
+    const name = key.id + scope;
+    const printer =
+      this.#printers.get(name) ??
+      keep(this.#printers, name, new HmacSha256(bytesFor(key, `${scope}\nfingerprint`)));
+    return printer.digest(`${purpose}\n${value}`);
   }
 
   #keyFor(key: SealingKey, scope: string): KeyObject {
     const name = key.id + scope;
-    let derived = this.#derived.get(name);
-    if (!derived) {
-      const bytes = hkdfSync('sha256', key.key, '', `gwk sealing\n${scope}`, 32);
-      derived = createSecretKey(new Uint8Array(bytes));
-      if (this.#derived.size >= MAX_CACHED_SCOPES) this.#derived.clear();
-      this.#derived.set(name, derived);
-    }
-    return derived;
+    return this.#derived.get(name) ?? keep(this.#derived, name, createSecretKey(bytesFor(key, scope)));
   }
+}
+
+function bytesFor(key: SealingKey, scope: string): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', key.key, '', `gwk sealing\n${scope}`, 32));
+}
+
+function keep<T>(derived: Map<string, T>, name: string, value: T): T {
+  if (derived.size >= MAX_CACHED_SCOPES) derived.clear();
+  derived.set(name, value);
+  return value;
 }
 
 /** Random bytes are fetched for many nonces at once; each is used once. */
