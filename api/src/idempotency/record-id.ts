@@ -9,8 +9,8 @@ export interface RequestName {
 }
 
 /**
- * The id of its row: 128 bits of SHA-256, as 32 hex digits. What consumers call their requests may be long and is
- * nobody's business; a row of every message is found by it, and by an index a third as large as one of the names.
+ * The id of its row: 128 bits of SHA-256, as 32 hex digits. What consumers call their requests may be long, and the row
+ * of every message is found by it: an index of ids is a third of one of names.
  */
 export function recordIdOf({ accountId, route, key }: RequestName): string {
   return hash('sha256', `${accountId}\n${route}\n${key}`, 'hex').slice(0, 32);

@@ -260,7 +260,9 @@ CREATE TABLE "instance_ledgers" (
 CREATE TABLE "mass_sends" (
     "fingerprint" UUID NOT NULL,
     "contact_id" UUID NOT NULL,
-    "at" TIMESTAMPTZ(3) NOT NULL
+    "at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "mass_sends_pkey" PRIMARY KEY ("fingerprint","contact_id")
 );
 
 -- CreateTable
@@ -565,9 +567,6 @@ CREATE UNIQUE INDEX "opt_outs_id_key" ON "opt_outs"("id");
 
 -- CreateIndex
 CREATE INDEX "opt_outs_account_id_id_idx" ON "opt_outs"("account_id", "id");
-
--- CreateIndex
-CREATE INDEX "mass_sends_fingerprint_at_idx" ON "mass_sends"("fingerprint", "at");
 
 -- CreateIndex
 CREATE INDEX "mass_sends_at_idx" ON "mass_sends" USING BRIN ("at");

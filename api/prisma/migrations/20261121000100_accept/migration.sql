@@ -124,8 +124,7 @@ BEGIN
     ORDER BY v.first_sent_at, v.first_sent_no LIMIT 1
   ) oldest ON true
   LEFT JOIN LATERAL (
-    SELECT count(DISTINCT s.contact_id)::integer AS contacts,
-      coalesce(bool_or(s.contact_id = n.contact_id), false) AS counted
+    SELECT count(*)::integer AS contacts, coalesce(bool_or(s.contact_id = n.contact_id), false) AS counted
     FROM mass_sends s
     WHERE NOT q.is_group AND c.last_wrote_at IS NULL AND s.fingerprint = q.fingerprint
       AND s.at > present - make_interval(mins => gwk_mass_window(i.policy, a.policy, environment_mass_minutes))
@@ -136,6 +135,9 @@ END $$;
 -- Writes what was decided. True for each request that was written; false where the world is not as it was believed to be
 -- (or the idempotency key went to another): nothing of that one is written, and it is decided again. NULL where another
 -- has made a name, conversation or key of the group meanwhile: nothing is written, and it is to be written with care.
+-- Likewise where it fails with 55P03 (lock_timeout): somebody may hold a ledger, conversation or contact for long (an
+-- opt-out, a merge), and the whole group, with other contacts, instances and accounts, is not to wait for them. With care
+-- it waits for nobody's ledger, conversation or contact, and as long as it takes for who makes the same name or key.
 --
 -- Nothing is taken on trust: what the decision was made of is proved here, under the locks. The rows of account and
 -- instance are those that were seen (a row's xmin changes with every change of it: policies, suspension, deletion); the
@@ -204,193 +206,195 @@ DECLARE
   made integer;
   present timestamptz;
 BEGIN
-  -- A contact whom this instance has no conversation with yet has no lock there: an opt-out waits for this one.
-  IF careful THEN
-    PERFORM set_config('lock_timeout', '0', true);
-    IF locked_ledgers <> '{}' THEN
-      SELECT array_agg(l.instance_id), array_agg(l.new_contacts), array_agg(l.texts)
-      INTO ledgers, ledger_counts, ledger_numbers
-      FROM (
-        SELECT v.instance_id, v.new_contacts, v.texts FROM instance_ledgers v
-        WHERE v.instance_id = ANY (locked_ledgers) ORDER BY v.instance_id FOR NO KEY UPDATE SKIP LOCKED
-      ) AS l;
-    END IF;
-    SELECT array_agg(l.id), array_agg(l.contact_id), array_agg(l.first_sent_at IS NOT NULL), array_agg(l.last_wrote_at),
-      array_agg(l.last_seq)
-    INTO held, contacts_of, were_counted, wrote, last_seqs
-    FROM (
-      SELECT c.id, c.contact_id, c.first_sent_at, c.last_wrote_at, c.last_seq FROM conversations c
-      WHERE c.id = ANY (locked_conversations) ORDER BY c.id FOR NO KEY UPDATE SKIP LOCKED
-    ) AS l;
-    IF locked_contacts <> '{}' THEN
-      known := ARRAY(SELECT c.id FROM contacts c WHERE c.id = ANY (locked_contacts) ORDER BY c.id FOR KEY SHARE SKIP LOCKED);
-    END IF;
-  ELSE
-    IF locked_ledgers <> '{}' THEN
-      SELECT array_agg(l.instance_id), array_agg(l.new_contacts), array_agg(l.texts)
-      INTO ledgers, ledger_counts, ledger_numbers
-      FROM (
-        SELECT v.instance_id, v.new_contacts, v.texts FROM instance_ledgers v
-        WHERE v.instance_id = ANY (locked_ledgers) ORDER BY v.instance_id FOR NO KEY UPDATE
-      ) AS l;
-    END IF;
-    SELECT array_agg(l.id), array_agg(l.contact_id), array_agg(l.first_sent_at IS NOT NULL), array_agg(l.last_wrote_at),
-      array_agg(l.last_seq)
-    INTO held, contacts_of, were_counted, wrote, last_seqs
-    FROM (
-      SELECT c.id, c.contact_id, c.first_sent_at, c.last_wrote_at, c.last_seq FROM conversations c
-      WHERE c.id = ANY (locked_conversations) ORDER BY c.id FOR NO KEY UPDATE
-    ) AS l;
-    IF locked_contacts <> '{}' THEN
-      known := ARRAY(SELECT c.id FROM contacts c WHERE c.id = ANY (locked_contacts) ORDER BY c.id FOR KEY SHARE);
-    END IF;
-  END IF;
-
-  -- From here on nobody adds to what the limits count, and nobody accepts or opts out in these conversations.
-  present := clock_timestamp();
-  SELECT coalesce(array_agg(
-      (mass_limits[q.i] IS NULL OR mass_limits[q.i] >= mass_ranks[q.i] + q.text_count)
-      AND (q.ledger_at IS NOT NULL OR (new_contact_limits[q.i] IS NULL AND fingerprints[q.i] IS NULL))
-      AND q.instance_seen <> ALL (q.moved_instances) AND q.account_seen <> ALL (q.moved_accounts)
-      AND (contact_ids[q.i] = ANY (q.opted_out)) IS NOT TRUE
-      AND CASE WHEN new_conversations[q.i]
-        THEN contact_ids[q.i] IS NULL OR new_contacts[q.i] OR (contact_ids[q.i] = ANY (known)) IS TRUE
-        ELSE q.held_at IS NOT NULL AND contacts_of[q.held_at] IS NOT DISTINCT FROM contact_ids[q.i]
-          AND were_counted[q.held_at] = counted[q.i]
-          AND wrote[q.held_at] IS NOT DISTINCT FROM to_timestamp(last_wrote[q.i] / 1000) END
-      AND (new_contact_limits[q.i] IS NULL OR (
-        new_contact_limits[q.i] >= new_contact_ranks[q.i] + ledger_counts[q.ledger_at] + 1 - coalesce((
-          SELECT v.first_sent_no FROM conversations v
-          WHERE v.instance_id = instance_ids[q.i] AND v.first_sent_at > present - interval '24 hours'
-          ORDER BY v.first_sent_at, v.first_sent_no LIMIT 1), ledger_counts[q.ledger_at] + 1)) IS TRUE)), '{}'),
-    coalesce(array_agg(q.text_count), '{}'),
-    ARRAY(
-      SELECT (SELECT v.xmin = repeat_account_versions[k] FROM accounts v WHERE v.id = repeat_accounts[k]) IS TRUE
-        AND (
-          SELECT v.resource_id = repeat_messages[k] AND v.body_hash = repeat_bodies[k] AND v.response_sealed IS NULL
-            AND v.expires_at > present
-          FROM idempotency_records v WHERE v.id = repeat_records[k]) IS TRUE
-      FROM (SELECT generate_series(1, cardinality(repeat_records)) AS k) AS x)
-  INTO written, text_counts, proved
-  FROM (
-    SELECT s.*, CASE
-        WHEN mass_limits[s.i] IS NULL THEN NULL
-        WHEN s.since >= 0 AND mass_limits[s.i] >= mass_ranks[s.i] + mass_counts[s.i] + s.since
-          THEN mass_counts[s.i] + s.since
-        ELSE (
-          SELECT count(DISTINCT v.contact_id) FROM mass_sends v
-          WHERE v.fingerprint = fingerprints[s.i]
-            AND v.at > present - make_interval(mins => mass_minutes[s.i])) END AS text_count
-    FROM (
-      -- `since`: below 0 where the database was put back to before what was seen.
-      SELECT p.*, ledger_numbers[p.ledger_at] - mass_seen[p.i] AS since
-      FROM (
-        SELECT i, instances_seen[i] AS instance_seen, accounts_seen[i] AS account_seen,
-          array_position(held, conversation_ids[i]) AS held_at,
-          array_position(ledgers, instance_ids[i]) AS ledger_at,
-          ARRAY(
-            SELECT k FROM (SELECT generate_series(1, cardinality(seen_instances)) AS k) AS x
-            WHERE (SELECT v.xmin = seen_instance_versions[k] FROM instances v WHERE v.id = seen_instances[k]) IS NOT TRUE
-          ) AS moved_instances,
-          ARRAY(
-            SELECT k FROM (SELECT generate_series(1, cardinality(seen_accounts)) AS k) AS x
-            WHERE (SELECT v.xmin = seen_account_versions[k] FROM accounts v WHERE v.id = seen_accounts[k]) IS NOT TRUE
-          ) AS moved_accounts,
-          ARRAY(SELECT o.contact_id FROM opt_outs o WHERE o.contact_id = ANY (contact_ids)) AS opted_out
-        FROM (SELECT unnest(places) AS i) AS each OFFSET 0
-      ) AS p OFFSET 0
-    ) AS s OFFSET 0
-  ) AS q;
-
-  IF (true = ANY (written)) IS NOT TRUE THEN
-    -- No text of the group was counted: there is nothing to be known of their numbers.
-    ledgers := NULL;
-    RETURN;
-  END IF;
-
-  IF careful THEN
-    -- Who lost is looked for only where fewer rows were made than meant.
-    IF made_contacts > 0 THEN
-      WITH named AS (
-        INSERT INTO contact_names (account_id, name, contact_id)
-        SELECT DISTINCT seen_accounts[accounts_seen[i]], names[i], contact_ids[i]
-        FROM unnest(places) AS i
-        WHERE new_contacts[i] AND written[i]
-        ORDER BY 1, 2
-        ON CONFLICT DO NOTHING RETURNING contact_names.account_id, contact_names.contact_id
-      )
-      INSERT INTO contacts (id, account_id) SELECT n.contact_id, n.account_id FROM named n;
-      GET DIAGNOSTICS made = ROW_COUNT;
-      IF made < made_contacts THEN
-        written := ARRAY(
-          SELECT written[i]
-            AND (NOT new_contacts[i] OR (SELECT true FROM contacts c WHERE c.id = contact_ids[i] LIMIT 1) IS TRUE)
-          FROM unnest(places) AS i);
-      END IF;
-    END IF;
-    IF made_conversations > 0 THEN
-      INSERT INTO conversations (id, instance_id, contact_id, group_id)
-      SELECT DISTINCT conversation_ids[i], instance_ids[i], contact_ids[i], CASE WHEN contact_ids[i] IS NULL THEN names[i] END
-      FROM unnest(places) AS i
-      WHERE new_conversations[i] AND written[i]
-      ORDER BY 2, 3, 4
-      ON CONFLICT DO NOTHING;
-      GET DIAGNOSTICS made = ROW_COUNT;
-      IF made < made_conversations THEN
-        written := ARRAY(
-          SELECT written[i] AND (NOT new_conversations[i]
-            OR (SELECT true FROM conversations c WHERE c.id = conversation_ids[i] LIMIT 1) IS TRUE)
-          FROM unnest(places) AS i);
-      END IF;
-    END IF;
-    IF made_keys > 0 THEN
-      INSERT INTO idempotency_records AS r
-        (id, account_id, body_hash, instance_id, resource_id, status, response_sealed, expires_at)
-      SELECT record_ids[i], seen_accounts[accounts_seen[i]], body_hashes[i], instance_ids[i], message_ids[i], 202,
-        responses[i], present + interval '24 hours'
-      FROM unnest(places) AS i
-      WHERE record_ids[i] IS NOT NULL AND written[i]
-      ORDER BY record_ids[i]
-      ON CONFLICT (id) DO UPDATE
-      SET body_hash = excluded.body_hash, instance_id = excluded.instance_id, resource_id = excluded.resource_id,
-        status = excluded.status, response_sealed = excluded.response_sealed, locked_until = NULL,
-        expires_at = excluded.expires_at
-      WHERE r.expires_at <= present;
-      GET DIAGNOSTICS made = ROW_COUNT;
-      IF made < made_keys THEN
-        written := ARRAY(
-          SELECT written[i] AND (record_ids[i] IS NULL OR (
-            SELECT r.resource_id = message_ids[i] FROM idempotency_records r WHERE r.id = record_ids[i] LIMIT 1) IS TRUE)
-          FROM unnest(places) AS i);
-      END IF;
-    END IF;
-  END IF;
-
-  IF false = ANY (written) THEN
-    ranks := ARRAY(
-      SELECT count(*) FILTER (WHERE written[i] AND releases[i] IS NULL) OVER (PARTITION BY conversation_ids[i] ORDER BY i)
-      FROM unnest(places) AS i
-      ORDER BY i);
-    SELECT coalesce(array_agg(n.id), '{}'), array_agg(n.first), array_agg(n.amount), array_agg(n.number)
-    INTO chats, chat_firsts, chat_amounts, chat_numbers
-    FROM (
-      SELECT g.*, CASE WHEN g.is_new
-        THEN count(*) FILTER (WHERE g.is_new) OVER (PARTITION BY instance_ids[g.first] ORDER BY g.first) ELSE 0 END AS number
-      FROM (
-        SELECT conversation_ids[i] AS id, min(i) AS first, count(*) FILTER (WHERE releases[i] IS NULL) AS amount,
-          bool_or(new_contact_limits[i] IS NOT NULL) AS is_new
-        FROM unnest(places) AS i WHERE written[i] GROUP BY conversation_ids[i]
-      ) AS g
-    ) AS n;
-    ledger_news := ARRAY(
-      SELECT (
-        SELECT count(*) FROM unnest(chat_firsts, chat_numbers) AS n(first, number)
-        WHERE n.number > 0 AND instance_ids[n.first] = l.id)
-      FROM unnest(locked_ledgers) WITH ORDINALITY AS l(id, place)
-      ORDER BY l.place);
-  END IF;
-
+  -- One block from the locks on: what is changed by another transaction than took it has two holders, a row of its own
+  -- in Postgres's list of such.
   BEGIN
+    -- A contact whom this instance has no conversation with yet has no lock there: an opt-out waits for this one.
+    IF careful THEN
+      PERFORM set_config('lock_timeout', '0', true);
+      IF locked_ledgers <> '{}' THEN
+        SELECT array_agg(l.instance_id), array_agg(l.new_contacts), array_agg(l.texts)
+        INTO ledgers, ledger_counts, ledger_numbers
+        FROM (
+          SELECT v.instance_id, v.new_contacts, v.texts FROM instance_ledgers v
+          WHERE v.instance_id = ANY (locked_ledgers) ORDER BY v.instance_id FOR NO KEY UPDATE SKIP LOCKED
+        ) AS l;
+      END IF;
+      SELECT array_agg(l.id), array_agg(l.contact_id), array_agg(l.first_sent_at IS NOT NULL), array_agg(l.last_wrote_at),
+        array_agg(l.last_seq)
+      INTO held, contacts_of, were_counted, wrote, last_seqs
+      FROM (
+        SELECT c.id, c.contact_id, c.first_sent_at, c.last_wrote_at, c.last_seq FROM conversations c
+        WHERE c.id = ANY (locked_conversations) ORDER BY c.id FOR NO KEY UPDATE SKIP LOCKED
+      ) AS l;
+      IF locked_contacts <> '{}' THEN
+        known := ARRAY(SELECT c.id FROM contacts c WHERE c.id = ANY (locked_contacts) ORDER BY c.id FOR KEY SHARE SKIP LOCKED);
+      END IF;
+    ELSE
+      IF locked_ledgers <> '{}' THEN
+        SELECT array_agg(l.instance_id), array_agg(l.new_contacts), array_agg(l.texts)
+        INTO ledgers, ledger_counts, ledger_numbers
+        FROM (
+          SELECT v.instance_id, v.new_contacts, v.texts FROM instance_ledgers v
+          WHERE v.instance_id = ANY (locked_ledgers) ORDER BY v.instance_id FOR NO KEY UPDATE
+        ) AS l;
+      END IF;
+      SELECT array_agg(l.id), array_agg(l.contact_id), array_agg(l.first_sent_at IS NOT NULL), array_agg(l.last_wrote_at),
+        array_agg(l.last_seq)
+      INTO held, contacts_of, were_counted, wrote, last_seqs
+      FROM (
+        SELECT c.id, c.contact_id, c.first_sent_at, c.last_wrote_at, c.last_seq FROM conversations c
+        WHERE c.id = ANY (locked_conversations) ORDER BY c.id FOR NO KEY UPDATE
+      ) AS l;
+      IF locked_contacts <> '{}' THEN
+        known := ARRAY(SELECT c.id FROM contacts c WHERE c.id = ANY (locked_contacts) ORDER BY c.id FOR KEY SHARE);
+      END IF;
+    END IF;
+
+    -- From here on nobody adds to what the limits count, and nobody accepts or opts out in these conversations.
+    present := clock_timestamp();
+    SELECT coalesce(array_agg(
+        (mass_limits[q.i] IS NULL OR mass_limits[q.i] >= mass_ranks[q.i] + q.text_count)
+        AND (q.ledger_at IS NOT NULL OR (new_contact_limits[q.i] IS NULL AND fingerprints[q.i] IS NULL))
+        AND q.instance_seen <> ALL (q.moved_instances) AND q.account_seen <> ALL (q.moved_accounts)
+        AND (contact_ids[q.i] = ANY (q.opted_out)) IS NOT TRUE
+        AND CASE WHEN new_conversations[q.i]
+          THEN contact_ids[q.i] IS NULL OR new_contacts[q.i] OR (contact_ids[q.i] = ANY (known)) IS TRUE
+          ELSE q.held_at IS NOT NULL AND contacts_of[q.held_at] IS NOT DISTINCT FROM contact_ids[q.i]
+            AND were_counted[q.held_at] = counted[q.i]
+            AND wrote[q.held_at] IS NOT DISTINCT FROM to_timestamp(last_wrote[q.i] / 1000) END
+        AND (new_contact_limits[q.i] IS NULL OR (
+          new_contact_limits[q.i] >= new_contact_ranks[q.i] + ledger_counts[q.ledger_at] + 1 - coalesce((
+            SELECT v.first_sent_no FROM conversations v
+            WHERE v.instance_id = instance_ids[q.i] AND v.first_sent_at > present - interval '24 hours'
+            ORDER BY v.first_sent_at, v.first_sent_no LIMIT 1), ledger_counts[q.ledger_at] + 1)) IS TRUE)), '{}'),
+      coalesce(array_agg(q.text_count), '{}'),
+      ARRAY(
+        SELECT (SELECT v.xmin = repeat_account_versions[k] FROM accounts v WHERE v.id = repeat_accounts[k]) IS TRUE
+          AND (
+            SELECT v.resource_id = repeat_messages[k] AND v.body_hash = repeat_bodies[k] AND v.response_sealed IS NULL
+              AND v.expires_at > present
+            FROM idempotency_records v WHERE v.id = repeat_records[k]) IS TRUE
+        FROM (SELECT generate_series(1, cardinality(repeat_records)) AS k) AS x)
+    INTO written, text_counts, proved
+    FROM (
+      SELECT s.*, CASE
+          WHEN mass_limits[s.i] IS NULL THEN NULL
+          WHEN s.since >= 0 AND mass_limits[s.i] >= mass_ranks[s.i] + mass_counts[s.i] + s.since
+            THEN mass_counts[s.i] + s.since
+          ELSE (
+            SELECT count(*) FROM mass_sends v
+            WHERE v.fingerprint = fingerprints[s.i]
+              AND v.at > present - make_interval(mins => mass_minutes[s.i])) END AS text_count
+      FROM (
+        -- `since`: below 0 where the database was put back to before what was seen.
+        SELECT p.*, ledger_numbers[p.ledger_at] - mass_seen[p.i] AS since
+        FROM (
+          SELECT i, instances_seen[i] AS instance_seen, accounts_seen[i] AS account_seen,
+            array_position(held, conversation_ids[i]) AS held_at,
+            array_position(ledgers, instance_ids[i]) AS ledger_at,
+            ARRAY(
+              SELECT k FROM (SELECT generate_series(1, cardinality(seen_instances)) AS k) AS x
+              WHERE (SELECT v.xmin = seen_instance_versions[k] FROM instances v WHERE v.id = seen_instances[k]) IS NOT TRUE
+            ) AS moved_instances,
+            ARRAY(
+              SELECT k FROM (SELECT generate_series(1, cardinality(seen_accounts)) AS k) AS x
+              WHERE (SELECT v.xmin = seen_account_versions[k] FROM accounts v WHERE v.id = seen_accounts[k]) IS NOT TRUE
+            ) AS moved_accounts,
+            ARRAY(SELECT o.contact_id FROM opt_outs o WHERE o.contact_id = ANY (contact_ids)) AS opted_out
+          FROM (SELECT unnest(places) AS i) AS each OFFSET 0
+        ) AS p OFFSET 0
+      ) AS s OFFSET 0
+    ) AS q;
+
+    IF (true = ANY (written)) IS NOT TRUE THEN
+      -- No text of the group was counted: there is nothing to be known of their numbers.
+      ledgers := NULL;
+      RETURN;
+    END IF;
+
+    IF careful THEN
+      -- Who lost is looked for only where fewer rows were made than meant.
+      IF made_contacts > 0 THEN
+        WITH named AS (
+          INSERT INTO contact_names (account_id, name, contact_id)
+          SELECT DISTINCT seen_accounts[accounts_seen[i]], names[i], contact_ids[i]
+          FROM unnest(places) AS i
+          WHERE new_contacts[i] AND written[i]
+          ORDER BY 1, 2
+          ON CONFLICT DO NOTHING RETURNING contact_names.account_id, contact_names.contact_id
+        )
+        INSERT INTO contacts (id, account_id) SELECT n.contact_id, n.account_id FROM named n;
+        GET DIAGNOSTICS made = ROW_COUNT;
+        IF made < made_contacts THEN
+          written := ARRAY(
+            SELECT written[i]
+              AND (NOT new_contacts[i] OR (SELECT true FROM contacts c WHERE c.id = contact_ids[i] LIMIT 1) IS TRUE)
+            FROM unnest(places) AS i);
+        END IF;
+      END IF;
+      IF made_conversations > 0 THEN
+        INSERT INTO conversations (id, instance_id, contact_id, group_id)
+        SELECT DISTINCT conversation_ids[i], instance_ids[i], contact_ids[i], CASE WHEN contact_ids[i] IS NULL THEN names[i] END
+        FROM unnest(places) AS i
+        WHERE new_conversations[i] AND written[i]
+        ORDER BY 2, 3, 4
+        ON CONFLICT DO NOTHING;
+        GET DIAGNOSTICS made = ROW_COUNT;
+        IF made < made_conversations THEN
+          written := ARRAY(
+            SELECT written[i] AND (NOT new_conversations[i]
+              OR (SELECT true FROM conversations c WHERE c.id = conversation_ids[i] LIMIT 1) IS TRUE)
+            FROM unnest(places) AS i);
+        END IF;
+      END IF;
+      IF made_keys > 0 THEN
+        INSERT INTO idempotency_records AS r
+          (id, account_id, body_hash, instance_id, resource_id, status, response_sealed, expires_at)
+        SELECT record_ids[i], seen_accounts[accounts_seen[i]], body_hashes[i], instance_ids[i], message_ids[i], 202,
+          responses[i], present + interval '24 hours'
+        FROM unnest(places) AS i
+        WHERE record_ids[i] IS NOT NULL AND written[i]
+        ORDER BY record_ids[i]
+        ON CONFLICT (id) DO UPDATE
+        SET body_hash = excluded.body_hash, instance_id = excluded.instance_id, resource_id = excluded.resource_id,
+          status = excluded.status, response_sealed = excluded.response_sealed, locked_until = NULL,
+          expires_at = excluded.expires_at
+        WHERE r.expires_at <= present;
+        GET DIAGNOSTICS made = ROW_COUNT;
+        IF made < made_keys THEN
+          written := ARRAY(
+            SELECT written[i] AND (record_ids[i] IS NULL OR (
+              SELECT r.resource_id = message_ids[i] FROM idempotency_records r WHERE r.id = record_ids[i] LIMIT 1) IS TRUE)
+            FROM unnest(places) AS i);
+        END IF;
+      END IF;
+    END IF;
+
+    IF false = ANY (written) THEN
+      ranks := ARRAY(
+        SELECT count(*) FILTER (WHERE written[i] AND releases[i] IS NULL) OVER (PARTITION BY conversation_ids[i] ORDER BY i)
+        FROM unnest(places) AS i
+        ORDER BY i);
+      SELECT coalesce(array_agg(n.id), '{}'), array_agg(n.first), array_agg(n.amount), array_agg(n.number)
+      INTO chats, chat_firsts, chat_amounts, chat_numbers
+      FROM (
+        SELECT g.*, CASE WHEN g.is_new
+          THEN count(*) FILTER (WHERE g.is_new) OVER (PARTITION BY instance_ids[g.first] ORDER BY g.first) ELSE 0 END AS number
+        FROM (
+          SELECT conversation_ids[i] AS id, min(i) AS first, count(*) FILTER (WHERE releases[i] IS NULL) AS amount,
+            bool_or(new_contact_limits[i] IS NOT NULL) AS is_new
+          FROM unnest(places) AS i WHERE written[i] GROUP BY conversation_ids[i]
+        ) AS g
+      ) AS n;
+      ledger_news := ARRAY(
+        SELECT (
+          SELECT count(*) FROM unnest(chat_firsts, chat_numbers) AS n(first, number)
+          WHERE n.number > 0 AND instance_ids[n.first] = l.id)
+        FROM unnest(locked_ledgers) WITH ORDINALITY AS l(id, place)
+        ORDER BY l.place);
+    END IF;
+
     -- Plain inserts, which look for no conflict beforehand.
     IF made_contacts > 0 AND NOT careful THEN
       WITH named AS (
@@ -457,8 +461,10 @@ BEGIN
       SELECT message_ids[i], instance_ids[i], contents[i] FROM (SELECT unnest(places) AS i) AS each WHERE written[i]
     ), texted AS (
       INSERT INTO mass_sends (fingerprint, contact_id, at)
-      SELECT fingerprints[i], contact_ids[i], present FROM (SELECT unnest(places) AS i) AS each
+      SELECT DISTINCT fingerprints[i], contact_ids[i], present FROM (SELECT unnest(places) AS i) AS each
       WHERE written[i] AND fingerprints[i] IS NOT NULL
+      ORDER BY 1, 2
+      ON CONFLICT (fingerprint, contact_id) DO UPDATE SET at = excluded.at
     )
     INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, wa_message_id,
       created_at, scheduled_for, updated_at)

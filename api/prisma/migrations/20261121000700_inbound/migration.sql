@@ -115,6 +115,9 @@ BEGIN
 
   UPDATE opt_outs o SET contact_id = kept
   WHERE o.contact_id = gone AND NOT EXISTS (SELECT FROM opt_outs p WHERE p.contact_id = kept);
+  DELETE FROM mass_sends s
+  WHERE s.contact_id = gone
+    AND EXISTS (SELECT FROM mass_sends t WHERE t.fingerprint = s.fingerprint AND t.contact_id = kept);
   UPDATE mass_sends s SET contact_id = kept WHERE s.contact_id = gone;
   UPDATE contact_names n SET contact_id = kept WHERE n.contact_id = gone;
   UPDATE contacts c SET name = COALESCE(c.name, g.name) FROM contacts g WHERE c.id = kept AND g.id = gone;

@@ -39,7 +39,7 @@ const STRANGER: KnownRecipient = { contactId: null, conversationId: null, counte
 const MAX_INSTANCES = 10_000;
 const MAX_RECIPIENTS = 200_000;
 const MAX_KEYS = 50_000;
-/** As many as an account's templates for all its instances may be: what is forgotten is counted by Postgres each time. */
+/** As templates of all instances are, in their variants: of what is forgotten, Postgres counts the contacts each time. */
 const MAX_TEXTS = 50_000;
 
 export class Memory {

@@ -191,10 +191,10 @@ const EXPIRING: Record<string, (options: RetentionOptions) => string> = {
       SELECT id FROM idempotency_records WHERE expires_at <= now()
       LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
   'mass-sends': () => `
-    DELETE FROM mass_sends WHERE ctid = ANY (ARRAY(
-      SELECT ctid FROM mass_sends
+    DELETE FROM mass_sends WHERE (fingerprint, contact_id) IN (
+      SELECT fingerprint, contact_id FROM mass_sends
       WHERE at <= now() - interval '${MASS_SENDS_HOURS} hours'
-      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED))`,
+      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
   'inbound-seen': () => `
     DELETE FROM inbound_seen WHERE (conversation_id, participant, wa_message_id) IN (
       SELECT conversation_id, participant, wa_message_id FROM inbound_seen

@@ -137,7 +137,7 @@ async function sends(run: Run, { accountId, instances, contacts, first, from, to
   await run(
     `INSERT INTO mass_sends (fingerprint, contact_id, at)
      SELECT md5(${instance}::text || (n % 1250)::text)::uuid, ${idOf('start', `n % ${contacts}`)}, ${at} ${each}
-     WHERE ${lastDay}`,
+     WHERE ${lastDay} ON CONFLICT DO NOTHING`,
     [instances],
   );
 }
