@@ -36,6 +36,25 @@ test('groups are bounded, and so is how many are under way', async () => {
   expect(batcher.size).toBe(0);
 });
 
+test.each([
+  ['what waits is shared between groups, so that one is answered while another runs', 64, [32, 32]],
+  ['few are one group', 32, [32]],
+  ['of many, groups stay large', 200, [100, 50, 32, 18]],
+])('%s', async (_, amount, expected) => {
+  const sizes: number[] = [];
+  const batcher = new Batcher<number, number>({
+    atOnce: 32,
+    inFlight: 4,
+    run: async (items) => {
+      sizes.push(items.length);
+      return items;
+    },
+  });
+  const items = Array.from({ length: amount }, (_item, i) => i);
+  expect(await Promise.all(items.map((item) => batcher.submit(item)))).toEqual(items);
+  expect(sizes).toEqual(expected);
+});
+
 describe('where a group costs as much as many of its items', () => {
   const HOUR = 3_600_000;
   const gathering = (ms: number, run?: () => Promise<unknown>, quietMs?: number) => {

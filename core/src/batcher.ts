@@ -11,6 +11,11 @@ export interface BatcherOptions<T, R> {
   /** Answers in the order of the items, one for each. A rejection concerns the whole group. */
   run(items: readonly T[]): Promise<readonly R[]>;
   maxItems?: number;
+  /**
+   * A group takes no more than so many, or half of what waits: all in one, they would be answered at the same moment, ask
+   * again at the same moment, and leave whoever runs them without work meanwhile.
+   */
+  atOnce?: number;
   inFlight?: number;
   /**
    * Under load, a group is to have so many items before it starts, or has waited for so many milliseconds. `quietMs`: or
@@ -123,8 +128,10 @@ export class Batcher<T, R> {
   }
 
   #start(): void {
-    const group = this.#queue.slice(0, this.#maxItems);
-    this.#queue = this.#queue.slice(this.#maxItems);
+    const { atOnce = this.#maxItems } = this.#options;
+    const size = Math.min(this.#maxItems, Math.max(atOnce, Math.ceil(this.#queue.length / 2)));
+    const group = this.#queue.slice(0, size);
+    this.#queue = this.#queue.slice(size);
     this.#groups.push(group);
     void this.#run(group).finally(() => {
       this.#groups = this.#groups.filter((other) => other !== group);

@@ -14,8 +14,7 @@ let asked: string[];
 beforeEach(async () => {
   asked = [];
   acceptor = world.acceptor({
-    beforeStatement: (sql) =>
-      asked.push(...['gather', 'write'].filter((name) => sql.includes(`_${name}(`))),
+    beforeStatement: (sql) => asked.push(...['gather', 'write'].filter((name) => sql.includes(`_${name}(`))),
   });
   // From now on the instance is known to the process.
   await send({});

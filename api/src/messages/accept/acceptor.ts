@@ -64,6 +64,8 @@ const MAX_TURNS = 50;
 const DEADLINE_MS = 4_500;
 /** A group costs as much as four more of its items. */
 const GATHER = { items: 16, ms: 4, quietMs: 1 };
+/** More than half of what usually waits: of 64 who each wait for an answer, two groups. */
+const AT_ONCE = 32;
 /** One is written in Postgres, the next stands behind it, and one is gathered here or answered. */
 const IN_FLIGHT = 3;
 /** What one group has waited for is left out by those that come after it: it is waited for apart. */
@@ -111,6 +113,7 @@ export class Acceptor {
     this.#guessed = new Batcher({
       run: (group) => this.#runGuessed(group),
       gather: GATHER,
+      atOnce: AT_ONCE,
       inFlight: IN_FLIGHT,
       ...common,
     });

@@ -123,7 +123,9 @@ describe('a repeat', () => {
     expect(knowingKey().guess({ ...keyed(1), accountId: 'other' })).toBeNull();
     const memory = knowingKey();
     memory.learn(request({ account: 'other' }), facts());
-    expect(memory.guess({ ...keyed(1), accountId: 'other', recordId: 'other k' })).toMatchObject({ recordMessage: null });
+    expect(memory.guess({ ...keyed(1), accountId: 'other', recordId: 'other k' })).toMatchObject({
+      recordMessage: null,
+    });
   });
 
   test('of what was scheduled is asked about: its answer is kept elsewhere', () => {
@@ -154,8 +156,7 @@ describe('how many contacts a text has reached', () => {
   const text = (count: number, number: number) => ({ count, number });
   const learned = (...given: [count: number, number: number, minutes?: number][]) => {
     const memory = new Memory();
-    for (const [count, number, minutes = 60] of given)
-      memory.learnText('text', text(count, number), minutes);
+    for (const [count, number, minutes = 60] of given) memory.learnText('text', text(count, number), minutes);
     return memory.textOf('text', 60);
   };
 

@@ -103,12 +103,18 @@ export class Writer {
     if (entries.length + repeats.length === 0) return { written: [], texts: [], proved: [] };
     const layout = layOut(entries);
     const row = await this.#run([...valuesOf(entries, layout), ...valuesOfRepeats(repeats)]);
-    const [written, counts, ledgers, numbers, proved] = row as (string | null)[];
-    const known = ledgers == null ? NONE_KNOWN : numbersAfter(layout, ledgers, numbers!);
+    const [written, counts, ledgers, numbers, proved] = row as [
+      string,
+      string,
+      string | null,
+      string | null,
+      string,
+    ];
+    const known = ledgers === null ? NONE_KNOWN : numbersAfter(layout, ledgers, numbers!);
     return {
-      written: booleansOf(written!),
-      texts: textsOf(entries, counts!, known),
-      proved: booleansOf(proved!),
+      written: booleansOf(written),
+      texts: textsOf(entries, counts, known),
+      proved: booleansOf(proved),
     };
   }
 
