@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fromPublicId } from '@gwk/core/ids';
 import { networkOf, openNumberStage, type NumberStage } from '../harness/number/stage.js';
 import { Path } from '../harness/number/proxy.js';
@@ -8,6 +9,8 @@ import { until } from '../harness/wait.js';
 
 /** At no time do two engines speak for one number: what the network saw of each connection is the proof. */
 const LEASE_MS = 6_000;
+/** Sends are accepted faster than an engine can send them: what waits must have left within the test. */
+const EVERY_MS = 25;
 const api = { GWK_API_LEASE_MS: String(LEASE_MS), GWK_API_RENEW_MS: '1000' };
 
 let stage: NumberStage;
@@ -44,7 +47,7 @@ const lastSeen = async () => (await stage.network.stanzas()).at(-1)?.seq ?? 0;
 const sends = (text: string, to = 0) =>
   stage.customer.client.acceptedText(stage.id, stage.contacts[to]!.number, text);
 
-/** Texts to everybody, as fast as they are accepted, until told to end; all of them. */
+/** Texts to everybody, as many as an engine sends meanwhile, until told to end; all of them. */
 function traffic(name: string): { end: () => Promise<string[]> } {
   let over = false;
   const texts: string[] = [];
@@ -52,6 +55,7 @@ function traffic(name: string): { end: () => Promise<string[]> } {
     for (let n = 0; !over; n++) {
       await sends(`${name} ${n}`, n % stage.contacts.length);
       texts.push(`${name} ${n}`);
+      await sleep(EVERY_MS);
     }
   })();
   return {
