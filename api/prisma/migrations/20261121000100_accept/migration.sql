@@ -199,17 +199,14 @@ DECLARE
   last_seqs bigint[];
   -- Contacts that are there, of conversations to make.
   known uuid[];
-  -- Places among the rows that were seen, where that is no longer so.
-  moved_instances integer[];
-  moved_accounts integer[];
-  opted_out uuid[];
   made integer;
   present timestamptz;
 BEGIN
   -- One block from the locks on: what is changed by another transaction than took it has two holders, a row of its own
   -- in Postgres's list of such.
   BEGIN
-    -- A contact whom this instance has no conversation with yet has no lock there: an opt-out waits for this one.
+    -- A contact whom this instance has no conversation with yet has no lock there: an opt-out waits for this one. Whether
+    -- to skip what is locked is no parameter of a statement: with care and without are the same three, but for that.
     IF careful THEN
       PERFORM set_config('lock_timeout', '0', true);
       IF locked_ledgers <> '{}' THEN
@@ -293,6 +290,7 @@ BEGIN
           SELECT i, instances_seen[i] AS instance_seen, accounts_seen[i] AS account_seen,
             array_position(held, conversation_ids[i]) AS held_at,
             array_position(ledgers, instance_ids[i]) AS ledger_at,
+            -- Places among the rows that were seen, where that is no longer so.
             ARRAY(
               SELECT k FROM (SELECT generate_series(1, cardinality(seen_instances)) AS k) AS x
               WHERE (SELECT v.xmin = seen_instance_versions[k] FROM instances v WHERE v.id = seen_instances[k]) IS NOT TRUE
