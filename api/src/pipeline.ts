@@ -24,6 +24,8 @@ export class Pipeline {
     try {
       return await ask(await held.client, statement);
     } catch (error) {
+      // Its own trace leads to the socket that it was read from.
+      if (error instanceof Error) Error.captureStackTrace(error);
       if (!leavesSessionWhole(error)) held.fault ??= error as Error;
       throw error;
     } finally {
