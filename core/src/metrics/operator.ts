@@ -9,7 +9,7 @@ export const OPERATOR_METRICS = {
   }),
   apiSilent: gauge({
     name: 'gwk_operator_api_silent_seconds',
-    help: 'Since the API last answered an observation.',
+    help: 'Since the API last answered an observation; 0 where this operator does not lead.',
   }),
   brokenManifests: gauge({
     name: 'gwk_operator_broken_manifests',

@@ -33,7 +33,7 @@ const INTRODUCTION = `# Metrics
 
 Made from \`core/src/metrics\` by \`make docs\`; do not edit.
 
-Every program serves \`GET /metrics\` in the text format of Prometheus: \`gwk api\` on a port of its own (\`GWK_API_METRICS_PORT\`, 8085), the others on the port of their health checks. The default metrics of Node.js (\`process_*\`, \`nodejs_*\`) stand beside those below; an engine, which is to stay small, has \`process_resident_memory_bytes\` alone. No label takes a value from a request, a message or a contact.
+Every program serves \`GET /metrics\` in the text format of Prometheus: \`gwk api\` on a port of its own (\`GWK_API_METRICS_PORT\`, 8085), the others on the port of their health checks. The default metrics of Node.js (\`process_*\`, \`nodejs_*\`) stand beside those below; an engine, which is to stay small, has \`process_resident_memory_bytes\`, \`process_cpu_seconds_total\` and \`process_start_time_seconds\` alone. No label takes a value from a request, a message or a contact.
 
 Series of a number carry its \`instance_id\`, one value for each Instance; \`GWK_ENGINE_METRICS_INSTANCE=off\` leaves it out. What \`gwk worker\` reads from Postgres (queues, instances, destinations, retention, size) is the same in every replica: take the maximum, not the sum. It is at most ten seconds old, and NaN while Postgres does not answer.
 

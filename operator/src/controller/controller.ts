@@ -71,7 +71,7 @@ export class Controller {
   #observedAt = -Infinity;
   #stopped = false;
   #unheard = 0;
-  readonly #startedAt = Date.now();
+  #startedAt: number | undefined;
 
   constructor(options: ControllerOptions) {
     this.#options = options;
@@ -87,12 +87,14 @@ export class Controller {
     this.rollout = new Rollout(options.upgradeWidth ?? UPGRADE_WIDTH);
   }
 
-  /** Since the API last answered an observation; since the start where it never did. */
+  /** Since the API last answered an observation; since the start where it never did. 0 before: nobody has asked it. */
   get silentMs(): number {
+    if (this.#startedAt === undefined) return 0;
     return Date.now() - Math.max(this.projections.heardAt, this.#startedAt);
   }
 
   async start(): Promise<void> {
+    this.#startedAt = Date.now();
     await this.#cluster.start((key) => this.queue.add(key));
     // Stopped while it listed: whoever leads for a moment only begins nothing.
     if (this.#stopped) return;

@@ -1,3 +1,5 @@
+import { METRICS } from '@gwk/core/metrics/page';
+import { Exposition } from '../harness/exposition.js';
 import { OperatorStage } from '../harness/kubernetes/operator-stage.js';
 import { describeOnKubernetes } from '../harness/kubernetes/suite.js';
 import type { RawEnginePod } from '../harness/kubernetes/stand-in-node.js';
@@ -152,11 +154,15 @@ describeOnKubernetes('the operator in trouble', (cluster) => {
     await stage.create('shop');
     await stage.untilIs('shop', 'Ready', 'True');
     const before = (await stage.pod('shop'))!;
-    await stage.operator();
+    const next = await stage.operator();
+    await told(first, { leads: 1, watches: true });
+    // Nobody asks the API for one that waits: it is not behind.
+    await told(next, { leads: 0, watches: false });
     await stage.end(first);
     await stage.create('second');
     await stage.untilIs('second', 'Ready', 'True');
     expect((await stage.pod('shop'))!.metadata.uid).toBe(before.metadata.uid);
+    await told(next, { leads: 1, watches: true });
   });
 
   test('an operator that leads and is cut off gives up before another one may lead', async () => {
@@ -173,6 +179,17 @@ describeOnKubernetes('the operator in trouble', (cluster) => {
     await stage.end(cut);
   });
 });
+
+/** What alerts ask of each operator, whether it leads or waits; it exports what the catalogue says, and no more. */
+async function told({ port }: { port: number }, { leads, watches }: { leads: number; watches: boolean }) {
+  const seen = await Exposition.of(port);
+  expect(seen.value('gwk_operator_leader')).toBe(leads);
+  expect(seen.value('gwk_operator_api_silent_seconds')).toBeLessThan(leads ? 60 : 0.001);
+  expect(seen.value('gwk_operator_watch_age_seconds')! > 0).toBe(watches);
+  const described = [...METRICS['`gwk operator`']!, ...METRICS['`gwk operator` on Kubernetes']!];
+  const exported = [...seen.types].filter(([metric]) => metric.startsWith('gwk_'));
+  expect(new Map(exported)).toEqual(new Map(described.map((metric) => [metric.name, metric.type])));
+}
 
 /** How many engines served then, of all that there were; an end is no more a time of serving. */
 const servingAt = (time: number): number =>
