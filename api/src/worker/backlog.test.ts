@@ -46,25 +46,48 @@ test('the oldest message that may leave is told, not one that waits for its numb
   expect(Math.round(seen.preparationAge / 10)).toBe(90);
 });
 
-test('an instance is down that was connected once, is not suspended, and is out for over five minutes', async () => {
-  const { world, deps } = at;
-  const out = { state: 'disconnected', stateChangedAt: ago(301), firstConnectedAt: ago(9000) };
-  const cases = [
-    out,
-    { ...out, state: 'logged_out' },
-    { ...out, stateChangedAt: ago(290) },
-    { ...out, suspended: true },
-    { ...out, firstConnectedAt: null },
-    { ...out, deletedAt: ago(1) },
-    { ...out, state: 'connected' },
-  ];
-  for (const data of cases) {
+describe('an instance is down', () => {
+  const row = { state: 'disconnected', stateChangedAt: ago(301), firstConnectedAt: ago(9000) };
+
+  async function make(data: object, connectedUntil: Date | null, suspendedUntil?: Date): Promise<void> {
+    const { world, deps } = at;
     const id = await world.addInstance();
-    await deps.db.instance.update({ where: { id }, data });
+    await deps.db.instance.update({ where: { id }, data: { ...row, ...data } });
+    const span = { instanceId: id, since: ago(9000) };
+    const connected = { ...span, state: 'connected', endedAt: connectedUntil };
+    await deps.db.instanceState.create({ data: { id: newUuid(), ...connected } });
+    if (!suspendedUntil) return;
+    await deps.db.instanceSuspension.create({ data: { id: newUuid(), ...span, endedAt: suspendedUntil } });
   }
-  const { instances, instancesDown } = await read();
-  expect(instancesDown).toBe(2);
-  expect(instances).toMatchObject({ connected: 1, logged_out: 1, disconnected: 4 });
+
+  test.each([
+    ['that is out for over five minutes', {}, ago(301), 1],
+    ['that tries again and again: the last connection counts', { stateChangedAt: ago(2) }, ago(301), 1],
+    ['of which no connection is remembered', {}, null, 1],
+    ['but not yet after less', {}, ago(290), 0],
+    ['but not one that is suspended', { suspended: true }, ago(301), 0],
+    ['but not one that was never connected', { firstConnectedAt: null }, ago(301), 0],
+    ['but not one that is deleted', { deletedAt: ago(1) }, ago(301), 0],
+    ['but not one that is connected', { state: 'connected' }, ago(301), 0],
+    ['but not one that somebody has to pair', { state: 'pending_pair' }, ago(301), 0],
+    ['but not one that was logged out, which is told apart', { state: 'logged_out' }, ago(301), 0],
+    ['but not one that is banned, which is told apart', { state: 'banned' }, ago(301), 0],
+  ])('%s', async (_, data, connectedUntil, down) => {
+    await make(data, connectedUntil);
+    expect((await read()).instancesDown).toBe(down);
+  });
+
+  test('not before five minutes after it was resumed', async () => {
+    await make({}, ago(8000), ago(290));
+    expect((await read()).instancesDown).toBe(0);
+    await make({}, ago(8000), ago(301));
+    expect((await read()).instancesDown).toBe(1);
+  });
+
+  test('and instances are counted by their state', async () => {
+    for (const data of [{ state: 'connected' }, {}, { deletedAt: ago(1) }]) await make(data, ago(301));
+    expect((await read()).instances).toMatchObject({ connected: 1, disconnected: 1, banned: 0 });
+  });
 });
 
 test('destinations are told apart by who has disabled them, and content that has outlived its time is late', async () => {

@@ -10,6 +10,10 @@ export interface Backlog {
   deliveryAge: number;
   endpoints: Record<'enabled' | 'disabled_by_owner' | 'disabled_by_gwk', number>;
   instances: Record<InstanceState, number>;
+  /**
+   * Numbers that are to come back by themselves, and have not had a connection for over five minutes: each attempt
+   * changes the state, so the last connection counts. Who is logged out or banned waits for a person.
+   */
   instancesDown: number;
   retentionLate: number;
   databaseBytes: number;
@@ -63,9 +67,13 @@ export async function readBacklog(db: Database): Promise<Backlog> {
           ELSE 'disabled_by_gwk' END AS state, count(*) AS amount FROM webhook_endpoints GROUP BY 1) e) AS endpoints,
       (SELECT jsonb_object_agg(state, amount) FROM (
         SELECT state, count(*) AS amount FROM instances WHERE deleted_at IS NULL GROUP BY state) i) AS instances,
-      (SELECT count(*)::float8 FROM instances WHERE deleted_at IS NULL AND NOT suspended
-        AND first_connected_at IS NOT NULL AND state <> 'connected'
-        AND state_changed_at < now() - ${DOWN_MINUTES}::integer * interval '1 minute') AS instances_down,
+      (SELECT count(*)::float8 FROM instances i WHERE deleted_at IS NULL AND NOT suspended
+        AND first_connected_at IS NOT NULL AND state IN ('connecting', 'disconnected')
+        AND greatest(
+          (SELECT ended_at FROM instance_states s WHERE s.instance_id = i.id AND s.state = 'connected'
+            ORDER BY since DESC LIMIT 1),
+          (SELECT max(ended_at) FROM instance_suspensions s WHERE s.instance_id = i.id),
+          '-infinity') < now() - ${DOWN_MINUTES}::integer * interval '1 minute') AS instances_down,
       (SELECT extract(epoch FROM now() - min(delete_at))::float8 FROM message_contents
         WHERE delete_at < now()) AS retention_late,
       pg_database_size(current_database())::float8 AS database_bytes`;

@@ -49,7 +49,7 @@ export const WORKER_METRICS = {
   }),
   instancesDown: gauge({
     name: 'gwk_instances_down',
-    help: 'Instances that were connected once and have now been without a connection for over 5 minutes, suspended ones left out.',
+    help: 'Instances that are to reconnect by themselves and have been without a connection for over 5 minutes: neither suspended nor logged out nor banned.',
   }),
   sweeps: counter({
     name: 'gwk_worker_sweeps_total',

@@ -23,9 +23,27 @@ const NUMBERS: AlertCase[] = [
     fires: [
       {
         labels: numberLabels,
-        description: 'ins_a is banned: nothing leaves it, and nothing reaches it.',
+        description: 'ins_a: banned. Nothing leaves it, and nothing reaches it.',
       },
     ],
+  },
+  {
+    name: 'a number is banned for good: its engine is gone at once, and the count of one of two workers is older',
+    alert: 'GwkNumberBanned',
+    series: {
+      [state('banned')]: '0 0 _x20',
+      'gwk_instances{pod="w1",state="banned"}': '2 2 3x20',
+      'gwk_instances{pod="w2",state="banned"}': '_ _ _ _ 3x18',
+    },
+    at: '12m',
+    fires: [{ description: '1 within the last hour. Nothing leaves it, and nothing reaches it.' }],
+  },
+  {
+    name: 'numbers were banned long ago, and one of them was deleted',
+    alert: 'GwkNumberBanned',
+    series: { 'gwk_instances{pod="w1",state="banned"}': '3x70 2x30' },
+    at: '80m',
+    ...quiet,
   },
   {
     name: 'a number without its name is told by its pod',
@@ -35,7 +53,7 @@ const NUMBERS: AlertCase[] = [
     fires: [
       {
         labels: { namespace: 'shop', pod: 'gwk-a' },
-        description: 'gwk-a is banned: nothing leaves it, and nothing reaches it.',
+        description: 'gwk-a: banned. Nothing leaves it, and nothing reaches it.',
       },
     ],
   },
@@ -52,7 +70,19 @@ const NUMBERS: AlertCase[] = [
     series: { [state('logged_out')]: '1x10' },
     at: '2m',
     fires: [
-      { labels: numberLabels, description: 'ins_a has to be paired again before it sends or receives.' },
+      {
+        labels: numberLabels,
+        description: 'ins_a: logged out. It has to be paired again before it sends or receives.',
+      },
+    ],
+  },
+  {
+    name: 'two numbers were logged out, and their engines have ended',
+    alert: 'GwkNumberLoggedOut',
+    series: { [state('logged_out')]: '0 1x9 _x30', 'gwk_instances{pod="w1",state="logged_out"}': '0 2x40' },
+    at: '25m',
+    fires: [
+      { description: '2 within the last hour. It has to be paired again before it sends or receives.' },
     ],
   },
   {
@@ -79,7 +109,9 @@ const NUMBERS: AlertCase[] = [
     alert: 'GwkNumbersDown',
     series: { 'gwk_instances_down{pod="w1"}': '0 2x10', 'gwk_instances_down{pod="w2"}': '0 2x10' },
     at: '4m',
-    fires: [{ description: '2 numbers that were connected before have been out for over 5 minutes.' }],
+    fires: [
+      { description: '2 numbers that are to reconnect by themselves have been out for over 5 minutes.' },
+    ],
   },
   {
     name: 'Postgres does not say how many are out',
@@ -99,6 +131,27 @@ const NUMBERS: AlertCase[] = [
         description: 'Engines are refused (version_rejected_405). Numbers that reconnect stay out.',
       },
     ],
+  },
+  {
+    name: 'a new engine is refused at its first attempt, and waits for an hour',
+    alert: 'GwkNetworkRefusesClient',
+    series: {
+      'gwk_engine_disconnections_total{pod="a",reason="certificate_rejected"}': `_x9 ${'1 '.repeat(60).trim()}`,
+    },
+    at: '65m',
+    fires: [
+      {
+        labels: { reason: 'certificate_rejected' },
+        description: 'Engines are refused (certificate_rejected). Numbers that reconnect stay out.',
+      },
+    ],
+  },
+  {
+    name: 'the network refused the client hours ago',
+    alert: 'GwkNetworkRefusesClient',
+    series: { 'gwk_engine_disconnections_total{pod="a",reason="version_rejected_405"}': '0 1 2 3x300' },
+    at: '280m',
+    ...quiet,
   },
   {
     name: 'lines are lost for other reasons',
@@ -185,6 +238,18 @@ const WEBHOOKS: AlertCase[] = [
     ],
   },
   {
+    name: 'a destination was disabled, and then the worker was replaced',
+    alert: 'GwkDestinationDisabled',
+    series: {
+      'gwk_webhook_endpoints{pod="w1",state="disabled_by_gwk"}': '3x30 4x5 _x40',
+      'gwk_webhook_endpoints{pod="w2",state="disabled_by_gwk"}': '_x34 4x60',
+    },
+    at: '50m',
+    fires: [
+      { description: '1 destinations within the last hour. Their owners receive no events by webhook.' },
+    ],
+  },
+  {
     name: 'destinations were disabled long ago',
     alert: 'GwkDestinationDisabled',
     series: { 'gwk_webhook_endpoints{pod="w1",state="disabled_by_gwk"}': '3x90' },
@@ -231,6 +296,16 @@ const PROGRAMS: AlertCase[] = [
     series: {
       'gwk_http_request_duration_seconds_count{operation="send",status="202"}': '0+10x20',
       'gwk_http_request_duration_seconds_count{operation="send",status="422"}': '0+900x20',
+    },
+    at: '15m',
+    ...quiet,
+  },
+  {
+    name: 'somebody asks for what cannot be done, in a quiet night',
+    alert: 'GwkApiErrors',
+    series: {
+      'gwk_http_request_duration_seconds_count{operation="send",status="202"}': '0+2x20',
+      'gwk_http_request_duration_seconds_count{operation="presence",status="503"}': '0+1x20',
     },
     at: '15m',
     ...quiet,
@@ -288,21 +363,55 @@ const PROGRAMS: AlertCase[] = [
     fires: [{ description: 'Changes of Instances are late.' }],
   },
   {
-    name: 'engines end again and again, and numbers are without one',
+    name: 'an operator that waits to lead asks nothing of the API',
+    alert: 'GwkOperatorBehind',
+    series: {
+      'gwk_operator_api_silent_seconds{pod="o1"}': '1x20',
+      'gwk_operator_api_silent_seconds{pod="o2"}': '0x20',
+    },
+    at: '15m',
+    ...quiet,
+  },
+  {
+    name: 'engines end again and again',
     alert: 'GwkEnginesEnd',
     series: {
       'gwk_operator_engine_ends_total{pod="o1",asked="false"}': '0+1x30',
-      'gwk_operator_conditions{pod="o1",type="EngineRunning",status="False"}': '1x30',
+      'gwk_operator_instances{pod="o1"}': '40x30',
     },
     at: '25m',
-    fires: [{ description: '15 times in 15 minutes, and numbers are without an engine.' }],
+    fires: [{ description: '15 times within 15 minutes to an hour, without having been asked to.' }],
+  },
+  {
+    name: 'one engine ends each time that it is started, every five minutes by now',
+    alert: 'GwkEnginesEnd',
+    series: {
+      'gwk_operator_engine_ends_total{pod="o1",asked="false"}': Array.from({ length: 120 }, (_, minute) =>
+        Math.floor(minute / 5),
+      ).join(' '),
+      'gwk_operator_instances{pod="o1"}': '40x120',
+    },
+    at: '110m',
+    fires: [{ description: '12 times within 15 minutes to an hour, without having been asked to.' }],
+  },
+  {
+    name: 'of a thousand engines one ends now and then',
+    alert: 'GwkEnginesEnd',
+    series: {
+      'gwk_operator_engine_ends_total{pod="o1",asked="false"}': Array.from({ length: 120 }, (_, minute) =>
+        Math.floor(minute / 5),
+      ).join(' '),
+      'gwk_operator_instances{pod="o1"}': '1000x120',
+    },
+    at: '110m',
+    ...quiet,
   },
   {
     name: 'engines are ended by an upgrade',
     alert: 'GwkEnginesEnd',
     series: {
       'gwk_operator_engine_ends_total{pod="o1",asked="true"}': '0+1x30',
-      'gwk_operator_conditions{pod="o1",type="EngineRunning",status="False"}': '1x30',
+      'gwk_operator_instances{pod="o1"}': '40x30',
     },
     at: '25m',
     ...quiet,
@@ -312,6 +421,25 @@ const PROGRAMS: AlertCase[] = [
 const claim = 'persistentvolumeclaim="gwk-media"';
 
 const STORES: AlertCase[] = [
+  {
+    name: 'Postgres does not answer the worker',
+    alert: 'GwkPostgresAway',
+    series: { 'gwk_database_size_bytes{pod="w1"}': '1000 NaN NaN NaN NaN NaN NaN NaN NaN' },
+    at: '5m',
+    fires: [
+      {
+        description:
+          'Nothing is accepted or delivered, and alerts of queues and numbers are silent. Engines keep their connections.',
+      },
+    ],
+  },
+  {
+    name: 'Postgres answers',
+    alert: 'GwkPostgresAway',
+    series: { 'gwk_database_size_bytes{pod="w1"}': '1000x10' },
+    at: '9m',
+    ...quiet,
+  },
   {
     name: 'Redis does not answer one of the programs',
     alert: 'GwkRedisAway',

@@ -22,7 +22,7 @@ export function readRules(): Rule[] {
 const OTHERS = /^(up|kubelet_volume_stats_[a-z_]+|process_[a-z_]+|nodejs_[a-z_]+)$/;
 /** What PromQL consists of beside names of metrics and labels. */
 const WORDS = new Set(
-  'sum max min avg count rate increase delta absent by without on ignoring and or unless vector histogram_quantile le min_over_time max_over_time topk'.split(
+  'sum max min avg count rate increase delta absent by without on ignoring and or unless vector histogram_quantile le min_over_time max_over_time clamp_min topk'.split(
     ' ',
   ),
 );
@@ -33,6 +33,7 @@ export function metricsIn(expression: string): string[] {
     .replaceAll(/\{[^}]*\}/g, ' ')
     .replaceAll(/\b(by|without|on|ignoring)\s*\([^)]*\)/g, ' ')
     .replaceAll(/\[[^\]]*\]/g, ' ')
+    .replaceAll(/\boffset\s+\w+/g, ' ')
     .replaceAll(/"[^"]*"/g, ' ');
   const names = bare.match(/[a-zA-Z_][a-zA-Z0-9_]*/g) ?? [];
   return [...new Set(names.filter((name) => !WORDS.has(name)))];
