@@ -1,16 +1,18 @@
-// Known vulnerabilities: of packages (npm audit) and of images (trivy or grype, where one is installed and the archives
-// of `make images` are there).
+// Known vulnerabilities: of packages (npm audit) and, from `high` on, of images (trivy or grype, where one is installed and
+// the archives of `make images` are there, which are looked at as they are: make them anew first).
 //   0  all of it was looked at, and nothing was found
 //   1  something was found
 //   3  nothing was found in what was looked at, but something could not be looked at: that is no success
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { judgeNpm, sumUp } from './audit/judge.js';
+import { IMAGES } from '../images/programs.js';
+import { judgeNpm, judgeScan, sumUp } from './audit/judge.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const IMAGES = join(ROOT, '.images');
+const FOLDER = join(ROOT, '.images');
 const LIMIT_MS = 180_000;
 
 function run(command, args) {
@@ -25,8 +27,9 @@ function npm() {
   ];
 }
 
+/** How each is given an image: the folder of an OCI layout, which both read. Below `high` neither reports. */
 const SCANNERS = {
-  trivy: (archive) => [
+  trivy: (layout) => [
     'image',
     '--quiet',
     '--exit-code',
@@ -34,27 +37,28 @@ const SCANNERS = {
     '--severity',
     'HIGH,CRITICAL',
     '--input',
-    archive,
+    layout,
   ],
-  grype: (archive) => ['--quiet', '--fail-on', 'high', `docker-archive:${archive}`],
+  grype: (layout) => ['--quiet', '--fail-on', 'high', `oci-dir:${layout}`],
 };
 
 function images() {
-  const subject = 'images (trivy or grype)';
   const scanner = Object.keys(SCANNERS).find((name) => run(name, ['--version']).status === 0);
-  if (!scanner) return [[subject, { verdict: 'not reached', why: 'neither trivy nor grype is installed' }]];
-  const archives = existsSync(IMAGES) ? readdirSync(IMAGES).filter((name) => name.endsWith('.tar')) : [];
-  if (archives.length === 0) {
-    return [[subject, { verdict: 'not reached', why: 'there are no archives in .images: make images' }]];
+  const missed = (why) => [['images (trivy or grype)', { verdict: 'not reached', why }]];
+  if (!scanner) return missed('neither trivy nor grype is installed');
+  return Object.values(IMAGES).map(({ title }) => [`${title}.tar (${scanner})`, look(scanner, title)]);
+}
+
+function look(scanner, title) {
+  const archive = join(FOLDER, `${title}.tar`);
+  if (!existsSync(archive)) return { verdict: 'not reached', why: 'it is not in .images: make images' };
+  const layout = mkdtempSync(join(tmpdir(), 'gwk-audit-'));
+  try {
+    run('tar', ['-xf', archive, '-C', layout]);
+    return judgeScan(run(scanner, SCANNERS[scanner](layout)));
+  } finally {
+    rmSync(layout, { recursive: true });
   }
-  return archives.map((name) => {
-    const done = run(scanner, SCANNERS[scanner](join(IMAGES, name)));
-    const said = `${done.stdout ?? ''}${done.stderr ?? ''}`.trim();
-    // Both end with 1 for faults of their own too: only what lists a vulnerability has found one.
-    if (done.status === 0) return [name, { verdict: 'nothing found' }];
-    if (/CVE-|GHSA-/.test(said)) return [name, { verdict: 'found', why: said }];
-    return [name, { verdict: 'not reached', why: said.split('\n').at(-1) ?? '' }];
-  });
 }
 
 const results = [...npm(), ...images()];

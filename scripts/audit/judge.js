@@ -22,6 +22,14 @@ function excuseIn(report) {
   return said ? String(said).split('\n')[0] : 'npm gave no report';
 }
 
+/** How trivy or grype ended: both end with 1 for faults of their own too, and only what lists a vulnerability has found one. */
+export function judgeScan({ status, stdout, stderr }) {
+  if (status === 0) return { verdict: 'nothing found' };
+  const said = `${stdout ?? ''}${stderr ?? ''}`.trim();
+  if (/CVE-|GHSA-/.test(said)) return { verdict: 'found', why: said };
+  return { verdict: 'not reached', why: said.split('\n').at(-1) || 'it gave no report' };
+}
+
 /** @param verdicts of all that was to be looked at; none is no success either */
 export function sumUp(verdicts) {
   const count = (verdict) => verdicts.filter((one) => one === verdict).length;

@@ -7,8 +7,9 @@ import { ROOT } from '../harness/program.js';
 /** Plain JavaScript without declarations. */
 const JUDGE: string = '../../../scripts/audit/judge.js';
 
-const { judgeNpm, sumUp } = (await import(JUDGE)) as {
+const { judgeNpm, judgeScan, sumUp } = (await import(JUDGE)) as {
   judgeNpm: (text: string) => { verdict: string; why?: string };
+  judgeScan: (done: { status: number | null; stdout: string; stderr: string }) => { verdict: string };
   sumUp: (verdicts: string[]) => { code: number; line: string };
 };
 const report = (total: number, vulnerabilities = {}) =>
@@ -28,6 +29,17 @@ test.each([
   ['an empty object', '{}', 'not reached'],
 ])('%s', (_sentence, text, verdict) => {
   expect(judgeNpm(text).verdict).toBe(verdict);
+});
+
+test.each([
+  ['a scanner that ends well', 0, '', '', 'nothing found'],
+  ['one that lists a vulnerability', 1, 'openssl  3.0.1  CVE-2026-1  HIGH', '', 'found'],
+  ['one of another list', 1, 'tar  GHSA-aaaa-bbbb-cccc  high', '', 'found'],
+  ['one that cannot read the image', 1, '', 'unable to open: no manifest', 'not reached'],
+  ['one without its database', 1, '', 'failed to download vulnerability DB', 'not reached'],
+  ['one that took too long', null, '', '', 'not reached'],
+])('%s', (_sentence, status, stdout, stderr, verdict) => {
+  expect(judgeScan({ status, stdout, stderr }).verdict).toBe(verdict);
 });
 
 test.each<[string[], number]>([
