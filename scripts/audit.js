@@ -27,11 +27,16 @@ function npm() {
   ];
 }
 
-/** How each is given an image: the folder of an OCI layout, which both read. Below `high` neither reports. */
+/**
+ * How each is given an image: the folder of an OCI layout, which both read. Below `high` neither reports. An image has no
+ * database of system packages: what they see is its packages of npm, not Node, libc, a shell or ffmpeg.
+ */
 const SCANNERS = {
   trivy: (layout) => [
     'image',
     '--quiet',
+    '--scanners',
+    'vuln',
     '--exit-code',
     '1',
     '--severity',
@@ -54,10 +59,11 @@ function look(scanner, title) {
   if (!existsSync(archive)) return { verdict: 'not reached', why: 'it is not in .images: make images' };
   const layout = mkdtempSync(join(tmpdir(), 'gwk-audit-'));
   try {
-    run('tar', ['-xf', archive, '-C', layout]);
+    if (run('tar', ['-xf', archive, '-C', layout]).status !== 0)
+      return { verdict: 'not reached', why: 'its archive cannot be unpacked' };
     return judgeScan(run(scanner, SCANNERS[scanner](layout)));
   } finally {
-    rmSync(layout, { recursive: true });
+    rmSync(layout, { recursive: true, force: true });
   }
 }
 

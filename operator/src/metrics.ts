@@ -27,12 +27,15 @@ export function operatorMetrics({ cluster, controller, unreadable }: Watched): R
   observedGauge(registry, OPERATOR_METRICS.queueDepth, () => controller.queue.depth);
   observedGauge(registry, OPERATOR_METRICS.apiSilent, () => controller.silentMs / 1000);
   observedGauge(registry, OPERATOR_METRICS.brokenManifests, unreadable);
+  observedGauge(registry, OPERATOR_METRICS.crashLoops, () => controller.crashLoops);
   upgrades(controller, registry);
   podsByPhase(cluster, registry);
   conditions(cluster, registry);
   const registers = [registry];
   const passes = new Counter({ ...OPERATOR_METRICS.passes, registers });
   const ends = new Counter({ ...OPERATOR_METRICS.engineEnds, registers });
+  // The first end of each kind is an increase, too.
+  for (const asked of ['true', 'false']) ends.inc({ asked }, 0);
   controller.onPass = (result) => passes.inc({ result });
   controller.onEnd = (asked) => ends.inc({ asked: String(asked) });
   return registry;

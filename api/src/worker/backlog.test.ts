@@ -1,7 +1,7 @@
 import { createSweepWorld, type SweepWorld } from '@gwk/test/harness/sweeps';
 import { newUuid } from '@gwk/core/ids';
 import { openDatabase } from '../database.js';
-import { backlogReader, readBacklog } from './backlog.js';
+import { backlogReader, databaseSizeReader, readBacklog } from './backlog.js';
 import { WorkerMetrics } from './metrics.js';
 
 let at: SweepWorld;
@@ -62,7 +62,7 @@ describe('an instance is down', () => {
 
   test.each([
     ['that is out for over five minutes', {}, ago(301), 1],
-    ['that tries again and again: the last connection counts', { stateChangedAt: ago(2) }, ago(301), 1],
+    ['that tries again and again', { stateChangedAt: ago(2) }, ago(301), 1],
     ['of which no connection is remembered', {}, null, 1],
     ['but not yet after less', {}, ago(290), 0],
     ['but not one that is suspended', { suspended: true }, ago(301), 0],
@@ -107,17 +107,26 @@ test('destinations are told apart by who has disabled them, and content that has
 
 test('without Postgres the gauges say that nobody knows, those seen before included', async () => {
   let backlog = backlogReader(at.deps.db);
-  const metrics = new WorkerMetrics({ inFlight: () => 3, backlog: () => backlog() });
-  expect(await metrics.registry.metrics()).toContain('gwk_send_queue_messages{state="waiting"} 0\n');
+  let databaseBytes = databaseSizeReader(at.deps.db);
+  const metrics = new WorkerMetrics({
+    inFlight: () => 3,
+    backlog: () => backlog(),
+    databaseBytes: () => databaseBytes(),
+  });
+  const before = await metrics.registry.metrics();
+  expect(before).toContain('gwk_send_queue_messages{state="waiting"} 0\n');
+  expect(before).toMatch(/gwk_database_size_bytes [1-9]/);
   const gone = openDatabase({
     url: 'postgresql://nobody@127.0.0.1:1/none',
     poolSize: 1,
     program: 'gwk-test',
   });
   backlog = backlogReader(gone);
+  databaseBytes = databaseSizeReader(gone);
   const text = await metrics.registry.metrics();
   expect(text).toContain('gwk_send_queue_messages{state="waiting"} Nan\n');
   expect(text).toContain('gwk_send_queue_age_seconds Nan\n');
+  expect(text).toContain('gwk_database_size_bytes Nan\n');
   expect(text).toContain('gwk_webhook_calls_in_flight 3\n');
   await gone.$disconnect();
 });

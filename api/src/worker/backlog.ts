@@ -12,11 +12,10 @@ export interface Backlog {
   instances: Record<InstanceState, number>;
   /**
    * Numbers that are to come back by themselves, and have not had a connection for over five minutes: each attempt
-   * changes the state, so the last connection counts. Who is logged out or banned waits for a person.
+   * changes the state, so what counts is when it was anything else. Who is logged out or banned waits for a person.
    */
   instancesDown: number;
   retentionLate: number;
-  databaseBytes: number;
 }
 
 interface Row {
@@ -29,21 +28,31 @@ interface Row {
   instances: Partial<Backlog['instances']> | null;
   instances_down: number;
   retention_late: number | null;
-  database_bytes: number;
 }
 
 const FRESH_MS = 10_000;
 const DOWN_MINUTES = 5;
 
+/** What waits, for metrics. */
+export const backlogReader = (db: Database) => kept(() => readBacklog(db));
+
+/** Bytes; by a statement of its own, so that it is known whether Postgres answers where the others take too long. */
+export const databaseSizeReader = (db: Database) =>
+  kept(async () => {
+    const [row] = await db.$queryRaw<[{ bytes: number }]>`
+      SELECT pg_database_size(current_database())::float8 AS bytes`;
+    return row.bytes;
+  });
+
 /** One look at Postgres serves whoever asks within ten seconds; null where it does not answer. */
-export function backlogReader(db: Database): () => Promise<Backlog | null> {
-  let last: Promise<Backlog | null> | undefined;
+function kept<T>(read: () => Promise<T>): () => Promise<T | null> {
+  let last: Promise<T | null> | undefined;
   let at = -Infinity;
   return () => {
     const now = performance.now();
     if (!last || now - at >= FRESH_MS) {
       at = now;
-      last = readBacklog(db).catch(() => null);
+      last = read().catch(() => null);
     }
     return last;
   };
@@ -69,14 +78,13 @@ export async function readBacklog(db: Database): Promise<Backlog> {
         SELECT state, count(*) AS amount FROM instances WHERE deleted_at IS NULL GROUP BY state) i) AS instances,
       (SELECT count(*)::float8 FROM instances i WHERE deleted_at IS NULL AND NOT suspended
         AND first_connected_at IS NOT NULL AND state IN ('connecting', 'disconnected')
-        AND greatest(
-          (SELECT ended_at FROM instance_states s WHERE s.instance_id = i.id AND s.state = 'connected'
-            ORDER BY since DESC LIMIT 1),
-          (SELECT max(ended_at) FROM instance_suspensions s WHERE s.instance_id = i.id),
-          '-infinity') < now() - ${DOWN_MINUTES}::integer * interval '1 minute') AS instances_down,
+        AND NOT EXISTS (SELECT FROM instance_states s WHERE s.instance_id = i.id
+          AND s.state NOT IN ('connecting', 'disconnected')
+          AND s.ended_at > now() - ${DOWN_MINUTES}::integer * interval '1 minute')
+        AND NOT EXISTS (SELECT FROM instance_suspensions s WHERE s.instance_id = i.id
+          AND s.ended_at > now() - ${DOWN_MINUTES}::integer * interval '1 minute')) AS instances_down,
       (SELECT extract(epoch FROM now() - min(delete_at))::float8 FROM message_contents
-        WHERE delete_at < now()) AS retention_late,
-      pg_database_size(current_database())::float8 AS database_bytes`;
+        WHERE delete_at < now()) AS retention_late`;
   return backlogOf(row!);
 }
 
@@ -92,7 +100,6 @@ function backlogOf(row: Row): Backlog {
     instances: { ...none, ...row.instances },
     instancesDown: row.instances_down,
     retentionLate: age(row.retention_late),
-    databaseBytes: row.database_bytes,
   };
 }
 

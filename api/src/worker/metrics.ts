@@ -16,6 +16,8 @@ export interface Observed {
   inFlight: () => number;
   /** Null where Postgres does not say. */
   backlog: () => Promise<Backlog | null>;
+  /** Likewise. */
+  databaseBytes: () => Promise<number | null>;
 }
 
 /** What /metrics of a worker says. */
@@ -28,7 +30,7 @@ export class WorkerMetrics implements DeliveryMetrics {
   readonly #preparations: Counter<'result'>;
   readonly #signReads: Counter<'source' | 'result'>;
 
-  constructor({ inFlight, backlog }: Observed) {
+  constructor({ inFlight, backlog, databaseBytes }: Observed) {
     const registers = [this.registry];
     collectDefaultMetrics({ register: this.registry });
     this.#attempts = new Counter({ ...WORKER_METRICS.attempts, registers });
@@ -39,6 +41,8 @@ export class WorkerMetrics implements DeliveryMetrics {
     this.#signReads = new Counter({ ...WORKER_METRICS.signReads, registers });
     observedGauge(this.registry, WORKER_METRICS.callsInFlight, inFlight);
     backlogGauges(this.registry, backlog);
+    const bytes = async () => (await databaseBytes()) ?? Number.NaN;
+    observedGauge(this.registry, WORKER_METRICS.databaseBytes, bytes);
   }
 
   concluded({ verdict, latencyMs }: Conclusion): void {
@@ -85,5 +89,4 @@ function backlogGauges(registry: Registry, backlog: Observed['backlog']): void {
   number(WORKER_METRICS.instancesDown, ({ instancesDown }) => instancesDown);
   number(WORKER_METRICS.preparationAge, ({ preparationAge }) => preparationAge);
   number(WORKER_METRICS.retentionLate, ({ retentionLate }) => retentionLate);
-  number(WORKER_METRICS.databaseBytes, ({ databaseBytes }) => databaseBytes);
 }

@@ -30,6 +30,10 @@ export const OPERATOR_METRICS = {
     help: 'Instances by condition and its status.',
     labelNames: ['type', 'status'],
   }),
+  crashLoops: gauge({
+    name: 'gwk_operator_crash_loops',
+    help: 'Instances whose engine has ended three times or more in a row, each time soon after its start, and lately.',
+  }),
   passes: counter({
     name: 'gwk_operator_passes_total',
     help: 'Passes over one instance, by result.',

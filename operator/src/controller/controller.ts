@@ -3,7 +3,7 @@ import { FINALIZER, type InstanceResource, type InstanceResourceStatus } from '@
 import { PodExists, type Cluster, type StoryLine, type Target } from '../cluster/cluster.js';
 import { canonicalJson } from '@gwk/core/canonical-json';
 import { decide, wantsTurn, type Action, type Decision } from './decide.js';
-import { afterEnd, NO_HISTORY, type History } from './history.js';
+import { afterEnd, isCrashLoop, NO_HISTORY, type History } from './history.js';
 import type { InternalPort } from './internal-port.js';
 import { holdsLease, knownOf, type Limits, type Observed, type Projected, type Removal } from './observed.js';
 import { PairingDesk } from '../pairing/desk.js';
@@ -91,6 +91,12 @@ export class Controller {
   get silentMs(): number {
     if (this.#startedAt === undefined) return 0;
     return Date.now() - Math.max(this.projections.heardAt, this.#startedAt);
+  }
+
+  /** Instances whose engine ends each time soon after it is started. */
+  get crashLoops(): number {
+    const now = Date.now();
+    return [...this.#histories.values()].filter((history) => isCrashLoop(history, now)).length;
   }
 
   async start(): Promise<void> {

@@ -1,5 +1,5 @@
 import { endedPod, minutes, NOW } from '../testing/build.js';
-import { afterEnd, NO_HISTORY, type History } from './history.js';
+import { afterEnd, isCrashLoop, NO_HISTORY, type History } from './history.js';
 
 const backoff = { firstMs: 1000, maxMs: 300_000, random: () => 0 };
 const ended = (name: string, ranMs: number, special = {}) =>
@@ -37,4 +37,16 @@ test('how it ended is remembered', () => {
   expect(
     afterEnd(NO_HISTORY, ended('a', 1, { how: 'exit code 78: wrong settings' }), backoff).lastError,
   ).toBe('exit code 78: wrong settings');
+});
+
+test.each([
+  ['that ended twice is in no loop', 2, 0, false],
+  ['that ended three times is in one', 3, 0, true],
+  ['is in one while it runs for some minutes', 3, minutes(5), true],
+  ['is in none any more once it has run for longer', 3, minutes(7), false],
+  ['is in one while it waits for its next start', 12, -minutes(4), true],
+])('an engine %s', (_, ends, sinceStartMs, is) => {
+  let history: History = NO_HISTORY;
+  for (let end = 0; end < ends; end++) history = afterEnd(history, ended(`pod-${end}`, 3000), backoff);
+  expect(isCrashLoop(history, history.nextStartAt + sinceStartMs)).toBe(is);
 });

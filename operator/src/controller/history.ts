@@ -15,6 +15,13 @@ export const NO_HISTORY: History = { failures: 0, lastError: null, nextStartAt: 
 
 const RESET_MS = 600_000;
 export const CRASH_LOOP_FAILURES = 3;
+/** An engine that has outlived its last start by so long is not in a loop any more, as far as alerts go. */
+const LOOP_OVER_MS = 360_000;
+
+/** Whether its engine ends each time soon after it is started, and did so lately. */
+export function isCrashLoop({ failures, nextStartAt }: History, now: number): boolean {
+  return failures >= CRASH_LOOP_FAILURES && now < nextStartAt + LOOP_OVER_MS;
+}
 
 /**
  * The first end after a long run, or after none, is followed by a start at once, because a crash must cost seconds;

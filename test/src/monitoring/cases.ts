@@ -12,6 +12,9 @@ const pod = 'namespace="shop",pod="gwk-a"';
 const number = `${pod},instance_id="ins_a"`;
 const numberLabels = { namespace: 'shop', pod: 'gwk-a', instance_id: 'ins_a' };
 const state = (name: string, labels = number): string => `gwk_instance_state{${labels},state="${name}"}`;
+const lost = (pod: string, name: string): string =>
+  `gwk_instances{namespace="shop",pod="${pod}",state="${name}"}`;
+const shop = (name: string) => ({ namespace: 'shop', state: name });
 const quiet = { fires: [] };
 
 const NUMBERS: AlertCase[] = [
@@ -23,27 +26,9 @@ const NUMBERS: AlertCase[] = [
     fires: [
       {
         labels: numberLabels,
-        description: 'ins_a: banned. Nothing leaves it, and nothing reaches it.',
+        description: 'ins_a is banned: nothing leaves it, and nothing reaches it.',
       },
     ],
-  },
-  {
-    name: 'a number is banned for good: its engine is gone at once, and the count of one of two workers is older',
-    alert: 'GwkNumberBanned',
-    series: {
-      [state('banned')]: '0 0 _x20',
-      'gwk_instances{pod="w1",state="banned"}': '2 2 3x20',
-      'gwk_instances{pod="w2",state="banned"}': '_ _ _ _ 3x18',
-    },
-    at: '12m',
-    fires: [{ description: '1 within the last hour. Nothing leaves it, and nothing reaches it.' }],
-  },
-  {
-    name: 'numbers were banned long ago, and one of them was deleted',
-    alert: 'GwkNumberBanned',
-    series: { 'gwk_instances{pod="w1",state="banned"}': '3x70 2x30' },
-    at: '80m',
-    ...quiet,
   },
   {
     name: 'a number without its name is told by its pod',
@@ -53,7 +38,7 @@ const NUMBERS: AlertCase[] = [
     fires: [
       {
         labels: { namespace: 'shop', pod: 'gwk-a' },
-        description: 'gwk-a: banned. Nothing leaves it, and nothing reaches it.',
+        description: 'gwk-a is banned: nothing leaves it, and nothing reaches it.',
       },
     ],
   },
@@ -70,20 +55,59 @@ const NUMBERS: AlertCase[] = [
     series: { [state('logged_out')]: '1x10' },
     at: '2m',
     fires: [
-      {
-        labels: numberLabels,
-        description: 'ins_a: logged out. It has to be paired again before it sends or receives.',
-      },
+      { labels: numberLabels, description: 'ins_a has to be paired again before it sends or receives.' },
+    ],
+  },
+  {
+    name: 'a number is banned for good, which ends its engine, and then the worker is replaced',
+    alert: 'GwkNumbersLost',
+    series: {
+      [state('banned')]: '0 0 _x40',
+      [lost('w1', 'banned')]: '2 2 3x10 _x30',
+      [lost('w2', 'banned')]: '_x10 3x30',
+      // For an hour or a day, with its engine: that one is told by itself, and hides no other.
+      [state('banned', 'namespace="shop",pod="gwk-b",instance_id="ins_b"')]: '1x40',
+    },
+    at: '30m',
+    fires: [
+      { labels: shop('banned'), description: '1 more are banned than an hour ago. Each needs a person.' },
     ],
   },
   {
     name: 'two numbers were logged out, and their engines have ended',
-    alert: 'GwkNumberLoggedOut',
-    series: { [state('logged_out')]: '0 1x9 _x30', 'gwk_instances{pod="w1",state="logged_out"}': '0 2x40' },
+    alert: 'GwkNumbersLost',
+    series: { [lost('w1', 'logged_out')]: '0 2x40', [lost('w1', 'banned')]: '5x40' },
     at: '25m',
     fires: [
-      { description: '2 within the last hour. It has to be paired again before it sends or receives.' },
+      {
+        labels: shop('logged_out'),
+        description: '2 more are logged_out than an hour ago. Each needs a person.',
+      },
     ],
+  },
+  {
+    name: 'numbers were banned long ago, one of them was deleted, and another gateway has fewer',
+    alert: 'GwkNumbersLost',
+    series: {
+      [lost('w1', 'banned')]: '3x70 2x30',
+      'gwk_instances{namespace="staging",pod="w",state="banned"}': '0x100',
+    },
+    at: '80m',
+    ...quiet,
+  },
+  {
+    name: 'one of two workers has looked a moment before the other',
+    alert: 'GwkNumbersLost',
+    series: { [lost('w1', 'banned')]: '4x30 3x29', [lost('w2', 'banned')]: '4x31 3x28' },
+    at: '31m',
+    ...quiet,
+  },
+  {
+    name: 'Postgres was away for an hour',
+    alert: 'GwkNumbersLost',
+    series: { [lost('w1', 'banned')]: `3 ${'NaN '.repeat(70)}3 3 3 3 3 3 3` },
+    at: '76m',
+    ...quiet,
   },
   {
     name: 'a number connects and is dropped for over five minutes',
@@ -250,6 +274,16 @@ const WEBHOOKS: AlertCase[] = [
     ],
   },
   {
+    name: 'a destination is enabled again, as one of two workers says a moment before the other',
+    alert: 'GwkDestinationDisabled',
+    series: {
+      'gwk_webhook_endpoints{pod="w1",state="disabled_by_gwk"}': '4x30 3x29',
+      'gwk_webhook_endpoints{pod="w2",state="disabled_by_gwk"}': '4x31 3x28',
+    },
+    at: '31m',
+    ...quiet,
+  },
+  {
     name: 'destinations were disabled long ago',
     alert: 'GwkDestinationDisabled',
     series: { 'gwk_webhook_endpoints{pod="w1",state="disabled_by_gwk"}': '3x90' },
@@ -299,6 +333,13 @@ const PROGRAMS: AlertCase[] = [
     },
     at: '15m',
     ...quiet,
+  },
+  {
+    name: 'of two requests a minute each fails',
+    alert: 'GwkApiErrors',
+    series: { 'gwk_http_request_duration_seconds_count{operation="send",status="500"}': '0+2x30' },
+    at: '25m',
+    fires: [{ description: '100% of the requests are answered with 5xx.' }],
   },
   {
     name: 'somebody asks for what cannot be done, in a quiet night',
@@ -363,16 +404,6 @@ const PROGRAMS: AlertCase[] = [
     fires: [{ description: 'Changes of Instances are late.' }],
   },
   {
-    name: 'an operator that waits to lead asks nothing of the API',
-    alert: 'GwkOperatorBehind',
-    series: {
-      'gwk_operator_api_silent_seconds{pod="o1"}': '1x20',
-      'gwk_operator_api_silent_seconds{pod="o2"}': '0x20',
-    },
-    at: '15m',
-    ...quiet,
-  },
-  {
     name: 'engines end again and again',
     alert: 'GwkEnginesEnd',
     series: {
@@ -380,30 +411,30 @@ const PROGRAMS: AlertCase[] = [
       'gwk_operator_instances{pod="o1"}': '40x30',
     },
     at: '25m',
-    fires: [{ description: '15 times within 15 minutes to an hour, without having been asked to.' }],
+    fires: [{ description: '15 times in 15 minutes, without having been asked to.' }],
   },
   {
-    name: 'one engine ends each time that it is started, every five minutes by now',
+    name: 'of two thousand engines one ends each minute',
     alert: 'GwkEnginesEnd',
     series: {
-      'gwk_operator_engine_ends_total{pod="o1",asked="false"}': Array.from({ length: 120 }, (_, minute) =>
-        Math.floor(minute / 5),
-      ).join(' '),
-      'gwk_operator_instances{pod="o1"}': '40x120',
+      'gwk_operator_engine_ends_total{pod="o1",asked="false"}': '0+1x30',
+      'gwk_operator_instances{pod="o1"}': '2000x30',
     },
-    at: '110m',
-    fires: [{ description: '12 times within 15 minutes to an hour, without having been asked to.' }],
+    at: '25m',
+    ...quiet,
   },
   {
-    name: 'of a thousand engines one ends now and then',
-    alert: 'GwkEnginesEnd',
-    series: {
-      'gwk_operator_engine_ends_total{pod="o1",asked="false"}': Array.from({ length: 120 }, (_, minute) =>
-        Math.floor(minute / 5),
-      ).join(' '),
-      'gwk_operator_instances{pod="o1"}': '1000x120',
-    },
-    at: '110m',
+    name: 'of two thousand engines one ends each time that it is started',
+    alert: 'GwkEngineCrashLoop',
+    series: { 'gwk_operator_crash_loops{pod="o1"}': '0 1x20', 'gwk_operator_crash_loops{pod="o2"}': '0x21' },
+    at: '15m',
+    fires: [{ description: 'So it is with 1 numbers. Each is tried again every five minutes at last.' }],
+  },
+  {
+    name: 'engines ended while the API was away, and run again',
+    alert: 'GwkEngineCrashLoop',
+    series: { 'gwk_operator_crash_loops{pod="o1"}': '0 9x7 0x10' },
+    at: '15m',
     ...quiet,
   },
   {

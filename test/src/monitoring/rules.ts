@@ -22,7 +22,7 @@ export function readRules(): Rule[] {
 const OTHERS = /^(up|kubelet_volume_stats_[a-z_]+|process_[a-z_]+|nodejs_[a-z_]+)$/;
 /** What PromQL consists of beside names of metrics and labels. */
 const WORDS = new Set(
-  'sum max min avg count rate increase delta absent by without on ignoring and or unless vector histogram_quantile le min_over_time max_over_time clamp_min topk'.split(
+  'sum max min avg count rate increase delta absent by without on ignoring and or unless vector histogram_quantile le min_over_time max_over_time last_over_time clamp_min topk'.split(
     ' ',
   ),
 );
