@@ -6,7 +6,8 @@ import { METRICS } from '@gwk/core/metrics/page';
 import { stringify } from 'yaml';
 import { ROOT } from '../harness/program.js';
 import { describeWithPrometheus, neededPrograms } from '../harness/prometheus/programs.js';
-import { ALERT_CASES, type AlertCase } from './cases.js';
+import type { AlertCase } from './cases/alert-case.js';
+import { ALERT_CASES } from './cases/all.js';
 import { isOfOthers, metricsIn, readRules, RULES_FILE } from './rules.js';
 
 const rules = readRules();

@@ -1,0 +1,52 @@
+import { quiet, type AlertCase } from './alert-case.js';
+
+const failed = 'gwk_message_statuses_total{status="failed",code="timeout"}';
+const sent = 'gwk_message_statuses_total{status="sent",code=""}';
+
+export const MESSAGES: AlertCase[] = [
+  {
+    name: 'the oldest message waits for 15 minutes and longer',
+    alert: 'GwkSendQueueOld',
+    series: { 'gwk_send_queue_age_seconds{pod="w1"}': '900x10' },
+    at: '6m',
+    fires: [{ description: 'The oldest has been the next of its conversation for 15m 0s.' }],
+  },
+  {
+    name: 'paced messages take their turn',
+    alert: 'GwkSendQueueOld',
+    series: { 'gwk_send_queue_age_seconds{pod="w1"}': '500x10' },
+    at: '9m',
+    ...quiet,
+  },
+  {
+    name: 'one message in ten times out',
+    alert: 'GwkSendsFail',
+    series: { [failed]: '0+10x30', [sent]: '0+90x30' },
+    at: '25m',
+    fires: [{ description: '10% of the messages that ended in the last 15 minutes.' }],
+  },
+  {
+    name: 'messages fail for reasons of their own',
+    alert: 'GwkSendsFail',
+    series: {
+      'gwk_message_statuses_total{status="failed",code="recipient_not_on_whatsapp"}': '0+50x30',
+      [sent]: '0+50x30',
+    },
+    at: '25m',
+    ...quiet,
+  },
+  {
+    name: 'a single message fails at night',
+    alert: 'GwkSendsFail',
+    series: { [failed]: '0 1 1 1 1 1 1 1 1 1 1 1 1 1 1', [sent]: '0x14' },
+    at: '14m',
+    ...quiet,
+  },
+  {
+    name: 'a file has not been prepared for half an hour',
+    alert: 'GwkPreparationOld',
+    series: { 'gwk_preparation_age_seconds{pod="w1"}': '1800x10' },
+    at: '6m',
+    fires: [{ description: 'The oldest has waited for 30m 0s.' }],
+  },
+];

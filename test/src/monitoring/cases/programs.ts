@@ -1,0 +1,158 @@
+import { quiet, type AlertCase } from './alert-case.js';
+
+export const PROGRAMS: AlertCase[] = [
+  {
+    name: 'no API is seen',
+    alert: 'GwkApiGone',
+    series: { 'gwk_http_requests_in_flight{pod="a"}': '1 1 _x20' },
+    at: '15m',
+    fires: [
+      {
+        description: 'Nothing is accepted, and engines cannot report. Their leases end within a minute.',
+      },
+    ],
+  },
+  {
+    name: 'one of two replicas is seen',
+    alert: 'GwkApiGone',
+    series: {
+      'gwk_http_requests_in_flight{pod="a"}': '1 _x20',
+      'gwk_http_requests_in_flight{pod="b"}': '1x20',
+    },
+    at: '15m',
+    ...quiet,
+  },
+  {
+    name: 'one request in ten is a 503',
+    alert: 'GwkApiErrors',
+    series: {
+      'gwk_http_request_duration_seconds_count{operation="send",status="202"}': '0+900x20',
+      'gwk_http_request_duration_seconds_count{operation="send",status="503"}': '0+100x20',
+    },
+    at: '15m',
+    fires: [{ description: '10% of the requests are answered with 5xx.' }],
+  },
+  {
+    name: 'requests are refused',
+    alert: 'GwkApiErrors',
+    series: {
+      'gwk_http_request_duration_seconds_count{operation="send",status="202"}': '0+10x20',
+      'gwk_http_request_duration_seconds_count{operation="send",status="422"}': '0+900x20',
+    },
+    at: '15m',
+    ...quiet,
+  },
+  {
+    name: 'of two requests a minute each fails',
+    alert: 'GwkApiErrors',
+    series: { 'gwk_http_request_duration_seconds_count{operation="send",status="500"}': '0+2x30' },
+    at: '25m',
+    fires: [{ description: '100% of the requests are answered with 5xx.' }],
+  },
+  {
+    name: 'somebody asks for what cannot be done, in a quiet night',
+    alert: 'GwkApiErrors',
+    series: {
+      'gwk_http_request_duration_seconds_count{operation="send",status="202"}': '0+2x20',
+      'gwk_http_request_duration_seconds_count{operation="presence",status="503"}': '0+1x20',
+    },
+    at: '15m',
+    ...quiet,
+  },
+  {
+    name: 'no worker is seen',
+    alert: 'GwkWorkerGone',
+    series: { 'gwk_worker_sweeps_total{pod="w",sweep="resend",result="ok"}': '1 2 _x20' },
+    at: '15m',
+    fires: [
+      {
+        description:
+          'Webhooks, files, schedules and retention stand still. Messages without files still leave.',
+      },
+    ],
+  },
+  {
+    name: 'a loop fails every minute',
+    alert: 'GwkWorkerLoopFails',
+    series: { 'gwk_worker_sweeps_total{pod="w",sweep="retention",result="error"}': '0+1x30' },
+    at: '25m',
+    fires: [
+      {
+        labels: { sweep: 'retention' },
+        description: 'The loop retention has failed 15 times in 15 minutes.',
+      },
+    ],
+  },
+  {
+    name: 'two operators wait for each other',
+    alert: 'GwkOperatorWithoutLeader',
+    series: { 'gwk_operator_leader{pod="o1"}': '1 0x10', 'gwk_operator_leader{pod="o2"}': '0x10' },
+    at: '4m',
+    fires: [{ description: 'Engines that run go on. None is started, moved or ended.' }],
+  },
+  {
+    name: 'no operator is seen',
+    alert: 'GwkOperatorWithoutLeader',
+    series: { 'gwk_http_requests_in_flight{pod="a"}': '1x20' },
+    at: '5m',
+    fires: [{ description: 'Engines that run go on. None is started, moved or ended.' }],
+  },
+  {
+    name: 'the leader changes',
+    alert: 'GwkOperatorWithoutLeader',
+    series: { 'gwk_operator_leader{pod="o1"}': '1 1 0x10', 'gwk_operator_leader{pod="o2"}': '0 0 0 1x10' },
+    at: '6m',
+    ...quiet,
+  },
+  {
+    name: 'the operator does not hear the API',
+    alert: 'GwkOperatorBehind',
+    series: { 'gwk_operator_api_silent_seconds{pod="o1"}': '200x20' },
+    at: '12m',
+    fires: [{ description: 'Changes of Instances are late.' }],
+  },
+  {
+    name: 'engines end again and again',
+    alert: 'GwkEnginesEnd',
+    series: {
+      'gwk_operator_engine_ends_total{pod="o1",asked="false"}': '0+1x30',
+      'gwk_operator_instances{pod="o1"}': '40x30',
+    },
+    at: '25m',
+    fires: [{ description: '15 times in 15 minutes, without having been asked to.' }],
+  },
+  {
+    name: 'of two thousand engines one ends each minute',
+    alert: 'GwkEnginesEnd',
+    series: {
+      'gwk_operator_engine_ends_total{pod="o1",asked="false"}': '0+1x30',
+      'gwk_operator_instances{pod="o1"}': '2000x30',
+    },
+    at: '25m',
+    ...quiet,
+  },
+  {
+    name: 'of two thousand engines one ends each time that it is started',
+    alert: 'GwkEngineCrashLoop',
+    series: { 'gwk_operator_crash_loops{pod="o1"}': '0 1x20', 'gwk_operator_crash_loops{pod="o2"}': '0x21' },
+    at: '15m',
+    fires: [{ description: 'So it is with 1 numbers. Each is tried again every five minutes at last.' }],
+  },
+  {
+    name: 'engines ended while the API was away, and run again',
+    alert: 'GwkEngineCrashLoop',
+    series: { 'gwk_operator_crash_loops{pod="o1"}': '0 9x7 0x10' },
+    at: '15m',
+    ...quiet,
+  },
+  {
+    name: 'engines are ended by an upgrade',
+    alert: 'GwkEnginesEnd',
+    series: {
+      'gwk_operator_engine_ends_total{pod="o1",asked="true"}': '0+1x30',
+      'gwk_operator_instances{pod="o1"}': '40x30',
+    },
+    at: '25m',
+    ...quiet,
+  },
+];

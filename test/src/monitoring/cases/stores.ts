@@ -1,0 +1,91 @@
+import { quiet, type AlertCase } from './alert-case.js';
+
+const claim = 'persistentvolumeclaim="gwk-media"';
+
+export const STORES: AlertCase[] = [
+  {
+    name: 'Postgres does not answer the worker',
+    alert: 'GwkPostgresAway',
+    series: { 'gwk_database_size_bytes{pod="w1"}': '1000 NaN NaN NaN NaN NaN NaN NaN NaN' },
+    at: '5m',
+    fires: [
+      {
+        description:
+          'Nothing is accepted or delivered, and alerts of queues and numbers are silent. Engines keep their connections.',
+      },
+    ],
+  },
+  {
+    name: 'Postgres answers',
+    alert: 'GwkPostgresAway',
+    series: { 'gwk_database_size_bytes{pod="w1"}': '1000x10' },
+    at: '9m',
+    ...quiet,
+  },
+  {
+    name: 'Redis does not answer one of the programs',
+    alert: 'GwkRedisAway',
+    series: {
+      'gwk_redis_ping_seconds{pod="a"}': 'NaN NaN NaN NaN NaN NaN NaN NaN NaN NaN',
+      'gwk_redis_ping_seconds{pod="b"}': '0.001x10',
+    },
+    at: '5m',
+    fires: [
+      {
+        description: 'Messages still leave, up to 5 seconds later. Pairing, restarts and edits answer 503.',
+      },
+    ],
+  },
+  {
+    name: 'Redis answers',
+    alert: 'GwkRedisAway',
+    series: { 'gwk_redis_ping_seconds{pod="a"}': '0.9x10' },
+    at: '5m',
+    ...quiet,
+  },
+  {
+    name: 'one of two programs cannot write files',
+    alert: 'GwkMediaStoreAway',
+    series: { 'gwk_media_store_writable{pod="a"}': '1 0x10', 'gwk_media_store_writable{pod="b"}': '1x10' },
+    at: '8m',
+    fires: [
+      { description: 'Uploads fail, messages with files wait, and received files are lost. Texts leave.' },
+    ],
+  },
+  {
+    name: 'the store of files was away for a moment',
+    alert: 'GwkMediaStoreAway',
+    series: { 'gwk_media_store_writable{pod="a"}': '1 0 0 1 1 1 1 1 1 1' },
+    at: '9m',
+    ...quiet,
+  },
+  {
+    name: 'statements wait for connections',
+    alert: 'GwkDatabasePoolFull',
+    series: { 'gwk_database_pool_waiting{namespace="shop",pod="gwk-a"}': '4x10' },
+    at: '6m',
+    fires: [
+      {
+        labels: { namespace: 'shop', pod: 'gwk-a' },
+        description: 'gwk-a has had 4 statements waiting for 5 minutes.',
+      },
+    ],
+  },
+  {
+    name: 'contents outlive their time',
+    alert: 'GwkRetentionLate',
+    series: { 'gwk_retention_late_seconds{pod="w1"}': '10800x30' },
+    at: '20m',
+    fires: [{ description: 'Contents of messages have outlived their time by 3h 0m 0s.' }],
+  },
+  {
+    name: 'a volume is nearly full',
+    alert: 'GwkVolumeFills',
+    series: {
+      [`kubelet_volume_stats_available_bytes{${claim}}`]: '5x20',
+      [`kubelet_volume_stats_capacity_bytes{${claim}}`]: '100x20',
+    },
+    at: '15m',
+    fires: [{ labels: { persistentvolumeclaim: 'gwk-media' }, description: 'gwk-media has 5% left.' }],
+  },
+];

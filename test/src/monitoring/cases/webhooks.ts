@@ -1,0 +1,56 @@
+import { quiet, type AlertCase } from './alert-case.js';
+
+export const WEBHOOKS: AlertCase[] = [
+  {
+    name: 'deliveries are late',
+    alert: 'GwkWebhookBacklog',
+    series: { 'gwk_webhook_queue_age_seconds{pod="w1"}': '300x10' },
+    at: '6m',
+    fires: [{ description: 'The oldest due delivery is 5m 0s late.' }],
+  },
+  {
+    name: 'deliveries are late for a minute',
+    alert: 'GwkWebhookBacklog',
+    series: { 'gwk_webhook_queue_age_seconds{pod="w1"}': '0 0 300 300 0 0 0' },
+    at: '6m',
+    ...quiet,
+  },
+  {
+    name: 'a destination has just been disabled',
+    alert: 'GwkDestinationDisabled',
+    series: { 'gwk_webhook_endpoints{pod="w1",state="disabled_by_gwk"}': '3x30 4x60' },
+    at: '40m',
+    fires: [
+      { description: '1 destinations within the last hour. Their owners receive no events by webhook.' },
+    ],
+  },
+  {
+    name: 'a destination was disabled, and then the worker was replaced',
+    alert: 'GwkDestinationDisabled',
+    series: {
+      'gwk_webhook_endpoints{pod="w1",state="disabled_by_gwk"}': '3x30 4x5 _x40',
+      'gwk_webhook_endpoints{pod="w2",state="disabled_by_gwk"}': '_x34 4x60',
+    },
+    at: '50m',
+    fires: [
+      { description: '1 destinations within the last hour. Their owners receive no events by webhook.' },
+    ],
+  },
+  {
+    name: 'a destination is enabled again, as one of two workers says a moment before the other',
+    alert: 'GwkDestinationDisabled',
+    series: {
+      'gwk_webhook_endpoints{pod="w1",state="disabled_by_gwk"}': '4x30 3x29',
+      'gwk_webhook_endpoints{pod="w2",state="disabled_by_gwk"}': '4x31 3x28',
+    },
+    at: '31m',
+    ...quiet,
+  },
+  {
+    name: 'destinations were disabled long ago',
+    alert: 'GwkDestinationDisabled',
+    series: { 'gwk_webhook_endpoints{pod="w1",state="disabled_by_gwk"}': '3x90' },
+    at: '80m',
+    ...quiet,
+  },
+];
