@@ -33,7 +33,12 @@ interface Row {
 const FRESH_MS = 10_000;
 const DOWN_MINUTES = 5;
 
-/** What waits, for metrics. */
+/** What metrics of a worker ask of Postgres. */
+export const postgresReaders = (db: Database) => ({
+  backlog: backlogReader(db),
+  databaseBytes: databaseSizeReader(db),
+});
+
 export const backlogReader = (db: Database) => kept(() => readBacklog(db));
 
 /** Bytes; by a statement of its own, so that it is known whether Postgres answers where the others take too long. */

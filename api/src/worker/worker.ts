@@ -20,7 +20,7 @@ import { checkRoom } from '../postgres-room.js';
 import { watchEviction } from '../redis-eviction.js';
 import { closeRedis, openRedis, type Redis } from '../redis.js';
 import { readEnvironmentPolicy, untilUsable } from '../startup.js';
-import { backlogReader, databaseSizeReader } from './backlog.js';
+import { postgresReaders } from './backlog.js';
 import { Deliveries, type DeliveryDeps } from './delivery/deliveries.js';
 import { WorkerMetrics } from './metrics.js';
 import { abandonSweep } from './sweeps/abandon.js';
@@ -75,8 +75,7 @@ export async function startWorker(
     const doorbell = new Doorbell(redis, keys);
     const metrics: WorkerMetrics = new WorkerMetrics({
       inFlight: () => deliveries.inFlight,
-      backlog: backlogReader(db),
-      databaseBytes: databaseSizeReader(db),
+      ...postgresReaders(db),
     });
     messageMetrics.register(metrics.registry);
     const deliveries = makeDeliveries(config, { db, sealer, log, metrics }, closers);
