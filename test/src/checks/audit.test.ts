@@ -32,14 +32,15 @@ test.each([
 });
 
 test.each([
-  ['a scanner that ends well', 0, '', '', 'nothing found'],
-  ['one that lists a vulnerability', 1, 'openssl  3.0.1  CVE-2026-1  HIGH', '', 'found'],
-  ['one of another list', 1, 'tar  GHSA-aaaa-bbbb-cccc  high', '', 'found'],
-  ['one that cannot read the image', 1, '', 'unable to open: no manifest', 'not reached'],
-  ['one without its database', 1, '', 'failed to download vulnerability DB', 'not reached'],
-  ['one that took too long', null, '', '', 'not reached'],
-])('%s', (_sentence, status, stdout, stderr, verdict) => {
-  expect(judgeScan({ status, stdout, stderr }).verdict).toBe(verdict);
+  ['a scanner that ends well', 0, '', 'nothing found'],
+  ['one that lists a vulnerability', 1, 'openssl  3.0.1  CVE-2026-1  HIGH', 'found'],
+  ['one of another list', 1, 'tar  GHSA-aaaa-bbbb-cccc  high', 'found'],
+  ['one that cannot read the image', 1, 'unable to open: no manifest', 'not reached'],
+  ['one without its database', 1, 'failed to download vulnerability DB', 'not reached'],
+  ['one that took too long', null, '', 'not reached'],
+])('%s', (_sentence, status, said, verdict) => {
+  expect(judgeScan({ status, stdout: said, stderr: '' }).verdict).toBe(verdict);
+  expect(judgeScan({ status, stdout: '', stderr: said }).verdict).toBe(verdict);
 });
 
 test.each<[string[], number]>([
