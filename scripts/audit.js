@@ -49,8 +49,10 @@ const SCANNERS = {
 
 function images() {
   const scanner = Object.keys(SCANNERS).find((name) => run(name, ['--version']).status === 0);
-  const missed = (why) => [['images (trivy or grype)', { verdict: 'not reached', why }]];
-  if (!scanner) return missed('neither trivy nor grype is installed');
+  if (!scanner) {
+    const why = 'neither trivy nor grype is installed';
+    return [['images (trivy or grype)', { verdict: 'not reached', why }]];
+  }
   return Object.values(IMAGES).map(({ title }) => [`${title}.tar (${scanner})`, look(scanner, title)]);
 }
 
