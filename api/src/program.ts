@@ -35,7 +35,7 @@ import {
   readEnvironmentPolicy,
   untilUsable,
 } from './startup.js';
-import { touchYoungHeap } from './young-heap.js';
+import { keepNewObjectsYoung, touchYoungHeap } from './young-heap.js';
 
 /** `gwk api`: the public listener and the internal one. */
 export interface RunningApi {
@@ -50,6 +50,7 @@ const CLUSTER_TURNS = 4;
 const CLUSTER_DEADLINE_MS = 4_000;
 
 export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
+  keepNewObjectsYoung();
   const config = readConfig(environment);
   const log = createLogger('api', config.logLevel);
   const stopping = new AbortController();

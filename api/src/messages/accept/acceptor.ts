@@ -16,10 +16,10 @@ import { keepContexts } from '../../tracing/contexts.js';
 import { sealContent } from '../content.js';
 import { newWaMessageId } from '../wa-message-id.js';
 import { answerOf } from './answer.js';
-import { decideGroup, type Decision, type Plan } from './decide.js';
+import { decideGroup, type Decision, type Plan, type Request } from './decide.js';
 import type { Doorbell, Ring } from './doorbell.js';
 import { gather, SEND_ROUTE, type Facts } from './gather.js';
-import { Memory, type Guessed } from './memory.js';
+import { Memory } from './memory.js';
 import { Policies } from './policies.js';
 import { readDraft, type Draft } from './request.js';
 import { Writer, type Entry, type Repeat, type TextCount } from './write.js';
@@ -73,7 +73,7 @@ const CAREFUL_MS = 1_000;
 const FINGERPRINT_BYTES = 16;
 const NO_HASHES = { bodyHash: null, formerHashes: [] };
 
-type Item = Guessed & { draft: Draft; traceparent: string | null };
+type Item = Request & { draft: Draft; traceparent: string | null };
 
 interface Guess {
   item: Item;
@@ -178,7 +178,6 @@ export class Acceptor {
       replyTo,
       mediaId,
       visible: instances,
-      record: null,
       traceparent: null,
     };
   }

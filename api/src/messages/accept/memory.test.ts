@@ -1,7 +1,13 @@
+import { hash } from 'node:crypto';
+import { newUuid } from '@gwk/core/ids';
 import { parseRecipient } from '@gwk/core/recipients';
 import type { Plan, Request } from './decide.js';
 import type { Facts } from './gather.js';
 import { Memory } from './memory.js';
+
+const keyNumber = (number: number) => hash('md5', String(number), 'hex');
+const KEY = keyNumber(0);
+const MESSAGE = newUuid();
 
 interface Given {
   to?: string;
@@ -100,18 +106,21 @@ test('what was written is known', () => {
 
 describe('a repeat', () => {
   const plan = { contactId: 'c', conversationId: 'v', lastWroteAt: null, releaseAt: null } as Plan;
-  const keyed = (bodyHash: number) => ({ ...request({ key: 'k' }), bodyHash: Buffer.alloc(16, bodyHash) });
+  const keyed = (bodyHash: number, key = KEY) => ({
+    ...request({ key }),
+    bodyHash: Buffer.alloc(16, bodyHash),
+  });
   const knowingKey = (given: Partial<Plan> = {}) => {
     const memory = knowing();
     const first = keyed(1);
     memory.guess(first);
-    memory.learnWritten(first, { ...plan, ...given }, 'message');
+    memory.learnWritten(first, { ...plan, ...given }, MESSAGE);
     return memory;
   };
 
   test('of what was written is guessed to be one', () => {
     expect(knowingKey().guess(keyed(1))).toMatchObject({
-      recordMessage: 'message',
+      recordMessage: MESSAGE,
       recordHash: Buffer.alloc(16, 1),
       recordResponse: null,
     });
@@ -123,7 +132,7 @@ describe('a repeat', () => {
     expect(knowingKey().guess({ ...keyed(1), accountId: 'other' })).toBeNull();
     const memory = knowingKey();
     memory.learn(request({ account: 'other' }), facts());
-    expect(memory.guess({ ...keyed(1), accountId: 'other', recordId: 'other k' })).toMatchObject({
+    expect(memory.guess({ ...keyed(1), accountId: 'other', recordId: keyNumber(7) })).toMatchObject({
       recordMessage: null,
     });
   });
@@ -131,12 +140,38 @@ describe('a repeat', () => {
   test('of what was scheduled is asked about: its answer is kept elsewhere', () => {
     expect(knowingKey({ releaseAt: new Date() }).guess(keyed(1))).toBeNull();
   });
+
+  test('is known for one at any time, however many keys have been used', () => {
+    const memory = knowing();
+    let lost = 0;
+    for (let number = 0; number < 150_000; number++) {
+      const first = keyed(1, keyNumber(number));
+      expect(memory.guess(first)).not.toBeNull();
+      memory.learnWritten(first, plan, MESSAGE);
+      if (number < 2_000) continue;
+      const repeat = memory.guess(keyed(1, keyNumber(number - 2_000)));
+      if (repeat?.recordMessage !== MESSAGE) lost++;
+    }
+    expect(lost).toBe(0);
+  });
+});
+
+test('whoever is written to is no stranger at any time, however many others are', () => {
+  const memory = knowing();
+  const plan = { contactId: 'c', conversationId: 'v', counted: false, lastWroteAt: null } as Plan;
+  const regular = request({ to: '5511888880000' });
+  memory.learnWritten(regular, { ...plan, contactId: 'regular' }, MESSAGE);
+  for (let number = 0; number < 450_000; number++) {
+    memory.learnWritten({ ...regular, recipientKey: `instance ${number}` }, plan, MESSAGE);
+    if (number % 10_000 > 0) continue;
+    expect(memory.guess(regular)).toMatchObject({ contactId: 'regular' });
+  }
 });
 
 test('a key is guessed for once, a quote never', () => {
   const memory = knowing();
-  expect(memory.guess(request({ key: 'k' }))).not.toBeNull();
-  expect(memory.guess(request({ key: 'k' }))).toBeNull();
+  expect(memory.guess(request({ key: KEY }))).not.toBeNull();
+  expect(memory.guess(request({ key: KEY }))).toBeNull();
   expect(memory.guess(request({ replyTo: 'message' }))).toBeNull();
   expect(memory.guess(request({ mediaId: 'file' }))).toBeNull();
 });

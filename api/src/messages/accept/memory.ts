@@ -1,5 +1,7 @@
 import type { Facts } from './gather.js';
 import type { Plan, Request } from './decide.js';
+import { KnownKeys } from './known-keys.js';
+import { Recent } from './recent.js';
 import type { TextCount } from './write.js';
 
 /**
@@ -20,16 +22,6 @@ interface KnownRecipient {
   lastWroteAt: number | null;
 }
 
-/** What became of a key, as far as is known: null until a request with it was written. */
-export interface KnownKey {
-  /** As text: a buffer has a room of its own, many times its size. */
-  bodyHash: string | null;
-  messageId: string | null;
-}
-
-/** A request that was guessed for keeps what is known of its key: looking for it again costs more than keeping it. */
-export type Guessed = Request & { record?: KnownKey | null };
-
 interface KnownText extends TextCount {
   /** The window that was counted. */
   minutes: number;
@@ -38,16 +30,16 @@ interface KnownText extends TextCount {
 const STRANGER: KnownRecipient = { contactId: null, conversationId: null, counted: false, lastWroteAt: null };
 const MAX_INSTANCES = 10_000;
 const MAX_RECIPIENTS = 200_000;
-const MAX_KEYS = 50_000;
+/** A repeat of a key that was forgotten is taken for a first request: its group is undone, and written with care. */
+const MAX_KEYS = 65_536;
 /** As templates of all instances are, in their variants: of what is forgotten, Postgres counts the contacts each time. */
 const MAX_TEXTS = 50_000;
 
 export class Memory {
-  readonly #instances = new Map<string, KnownInstance>();
-  readonly #recipients = new Map<string, KnownRecipient>();
-  /** By the ids of their records. */
-  readonly #keys = new Map<string, KnownKey>();
-  readonly #texts = new Map<string, KnownText>();
+  readonly #instances = new Recent<KnownInstance>(MAX_INSTANCES);
+  readonly #recipients = new Recent<KnownRecipient>(MAX_RECIPIENTS);
+  readonly #keys = new KnownKeys(MAX_KEYS);
+  readonly #texts = new Recent<KnownText>(MAX_TEXTS);
   /** Of Postgres's clock, ahead of ours. */
   #clock = 0;
 
@@ -55,16 +47,17 @@ export class Memory {
    * What would be gathered, where there is a fair chance to guess it: null for an instance not seen yet, a quote, a file,
    * and a key that was used before, unless by the same request and with the answer that any repeat gets.
    */
-  guess(request: Guessed): Facts | null {
-    const isNew = this.#look(request);
+  guess(request: Request): Facts | null {
+    const { recordId, bodyHash } = request;
+    const isNew = recordId === null || this.#keys.meet(recordId);
     const instance = this.#instances.get(request.instanceId);
     if (request.replyTo !== null || request.mediaId !== null) return null;
     if (instance?.accountId !== request.accountId) return null;
     const facts = this.#compose(instance.facts, this.#recipients.get(request.recipientKey) ?? STRANGER);
     if (isNew) return facts;
-    const { bodyHash, messageId } = request.record!;
-    if (messageId === null || request.bodyHash?.toString('latin1') !== bodyHash) return null;
-    facts.recordHash = request.bodyHash;
+    const messageId = this.#keys.messageOf(recordId, bodyHash!);
+    if (messageId === null) return null;
+    facts.recordHash = bodyHash;
     facts.recordMessage = messageId;
     return facts;
   }
@@ -107,22 +100,18 @@ export class Memory {
     this.#clock = facts.at - Date.now();
     const { contactId, conversationId, counted, lastWroteAt } = facts;
     const { accountId, instanceId } = request;
-    if (facts.instanceVersion !== null)
-      keep(this.#instances, instanceId, { accountId, facts }, MAX_INSTANCES);
+    if (facts.instanceVersion !== null) this.#instances.set(instanceId, { accountId, facts });
     else if (this.#instances.get(instanceId)?.accountId === accountId) this.#instances.delete(instanceId);
     this.#learnRecipient(request, { contactId, conversationId, counted, lastWroteAt });
   }
 
-  learnWritten(request: Guessed, plan: Plan, messageId: string): void {
+  learnWritten(request: Request, plan: Plan, messageId: string): void {
     const { contactId, conversationId, lastWroteAt } = plan;
     const counted = plan.counted || plan.newContact !== null;
     this.#learnRecipient(request, { contactId, conversationId, counted, lastWroteAt });
     // The answer to a scheduled one is kept with its record.
-    const { record, bodyHash } = request;
-    if (record && plan.releaseAt === null) {
-      record.bodyHash = bodyHash?.toString('latin1') ?? null;
-      record.messageId = messageId;
-    }
+    const { recordId, bodyHash } = request;
+    if (recordId !== null && plan.releaseAt === null) this.#keys.learn(recordId, bodyHash!, messageId);
   }
 
   /** How many contacts the text has reached within so many minutes, at most. */
@@ -133,7 +122,7 @@ export class Memory {
 
   learnText(fingerprint: string, { count, number }: TextCount, minutes: number): void {
     const known = this.#texts.get(fingerprint);
-    if (known === undefined) keep(this.#texts, fingerprint, { count, number, minutes }, MAX_TEXTS);
+    if (known === undefined) this.#texts.set(fingerprint, { count, number, minutes });
     // An older group's answer may come later. Of one group, the contact that came last counts all.
     else if (minutes !== known.minutes || number > known.number)
       Object.assign(known, { count, number, minutes });
@@ -148,23 +137,6 @@ export class Memory {
       before.contactId === known.contactId &&
       before.counted === known.counted &&
       before.lastWroteAt === known.lastWroteAt;
-    if (!same) keep(this.#recipients, recipientKey, known, MAX_RECIPIENTS);
+    if (!same) this.#recipients.set(recipientKey, known);
   }
-
-  /** @returns whether there is no key, or one that has not been used before as far as is known */
-  #look(request: Guessed): boolean {
-    const { recordId } = request;
-    if (recordId === null) return true;
-    const known = this.#keys.get(recordId);
-    request.record = known ?? { bodyHash: null, messageId: null };
-    if (known !== undefined) return false;
-    keep(this.#keys, recordId, request.record, MAX_KEYS);
-    return true;
-  }
-}
-
-/** Forgetting all at once is cheap to do and soon made good. */
-function keep<T>(memory: Map<string, T>, key: string, value: T, max: number): void {
-  if (memory.size >= max && !memory.has(key)) memory.clear();
-  memory.set(key, value);
 }
