@@ -35,7 +35,7 @@ import {
   readEnvironmentPolicy,
   untilUsable,
 } from './startup.js';
-import { keepNewObjectsYoung, touchYoungHeap } from './young-heap.js';
+import { keepNewObjectsYoung, seldomSearchOldObjects, touchYoungHeap } from './young-heap.js';
 
 /** `gwk api`: the public listener and the internal one. */
 export interface RunningApi {
@@ -51,6 +51,7 @@ const CLUSTER_DEADLINE_MS = 4_000;
 
 export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
   keepNewObjectsYoung();
+  seldomSearchOldObjects();
   const config = readConfig(environment);
   const log = createLogger('api', config.logLevel);
   const stopping = new AbortController();

@@ -1,6 +1,7 @@
+import { execFileSync } from 'node:child_process';
 import { setFlagsFromString } from 'node:v8';
 import { runInThisContext } from 'node:vm';
-import { keepNewObjectsYoung } from './young-heap.js';
+import { GROWING_BY_ITS_SIZE, keepNewObjectsYoung, NO_PRETENURING } from './young-heap.js';
 
 const payload = (value: number) => ({ value, issues: [] as string[] });
 
@@ -17,4 +18,9 @@ test('what comes from a place whose objects lived long once is young nevertheles
   for (let time = 0; time < 6; time++) pileUp();
   const young = Array.from({ length: 100 }, (_, i) => isYoung(payload(i).issues));
   expect(young.filter(Boolean)).toHaveLength(100);
+});
+
+test.each([NO_PRETENURING, GROWING_BY_ITS_SIZE])('V8 still knows the flag %s', (flag) => {
+  const run = () => execFileSync(process.execPath, [flag, '--eval', ''], { encoding: 'utf8', stdio: 'pipe' });
+  expect(run).not.toThrow();
 });
