@@ -39,6 +39,8 @@ describe('forms of `to`', () => {
     ['another domain', '5511987654321@example.com'],
     ['a network id whose user is no phone', '1234567@s.whatsapp.net'],
     ['digits of another script', '١٢٣٤٥٦٧٨'],
+    ['a device without end', `14155550123:${'0'.repeat(1_000)}7@s.whatsapp.net`],
+    ['a hidden number with one', `98765432101234:${'0'.repeat(1_000)}7@lid`],
     ['a line break', '5511987654321\n'],
     ['nothing', ''],
   ])('%s is refused', (_name, to) => {

@@ -5,9 +5,10 @@
 export type Recipient =
   { kind: 'contact'; name: string; phone: string | null } | { kind: 'group'; name: string; phone: null };
 
+/** No form is long: what is remembered of a recipient holds all of the text that it was written in. */
 const PHONE = /^[0-9]{8,15}$/;
-const USER = /^([0-9]{5,20})(?::[0-9]+)?@s\.whatsapp\.net$/;
-const LID = /^([0-9]{5,20})(?::[0-9]+)?@lid$/;
+const USER = /^([0-9]{5,20})(?::[0-9]{1,5})?@s\.whatsapp\.net$/;
+const LID = /^([0-9]{5,20})(?::[0-9]{1,5})?@lid$/;
 const GROUP = /^[0-9-]{5,40}@g\.us$/;
 
 /** Null when `to` has none of the accepted forms (`invalid-phone`). */

@@ -10,9 +10,9 @@ import { setStage, type Stage } from './accept/stage.js';
 import { Table } from './shared/table.js';
 
 /**
- * What sends feel of a million events, and as many deliveries, whose time is over: the load of bench-accept on
- * `gwk api`, with nothing beside it and with the worker's partition sweep beside it, in turns. Each time the million is
- * written first and the machine is left alone until Postgres has it on its disk.
+ * What sends feel of a million messages, and as many events and deliveries, whose time is over: the load of bench-accept
+ * on `gwk api`, with nothing beside it and with the worker's partition sweep beside it, in turns. Each time they are
+ * written first and the machine is left alone until Postgres has them on its disk.
  */
 const ROWS = Number(process.env['ROWS'] ?? 1_000_000);
 const ROUNDS = Number(process.env['ROUNDS'] ?? 5);
@@ -21,6 +21,7 @@ const CONNECTIONS = Number(process.env['CONNECTIONS'] ?? 16);
 const WARM_UP = 5_000;
 const RAMP_MS = 500;
 const INSTANCES = 20;
+const CONVERSATIONS = 1_000;
 /** The size of a received message, sealed. */
 const DATA_BYTES = 500;
 const OPTIONS = {
@@ -80,7 +81,7 @@ async function measure(): Promise<void> {
 
 function print(quiet: Round[], busy: Round[]): void {
   const table = new Table(
-    `sends while ${ROWS} events and ${ROWS} deliveries expire, ${ROUNDS} rounds of each`,
+    `sends while ${ROWS} messages, events and deliveries each expire, ${ROUNDS} rounds of each`,
   );
   const row = (name: string, rounds: Round[], pick: (round: Round) => number, digits = 0) =>
     table.rounds(name, rounds.map(pick), digits);
@@ -103,7 +104,7 @@ function print(quiet: Round[], busy: Round[]): void {
 async function fill(database: Database): Promise<void> {
   const day = new Date(Date.now() - EXPIRED_DAYS * 86_400_000).toISOString().slice(0, 10);
   await database.$executeRawUnsafe(
-    `SELECT gwk_ensure_partitions(parent, '${day}', '${day}') FROM unnest(ARRAY['events', 'webhook_deliveries']) AS parent`,
+    `SELECT gwk_ensure_partitions(parent, '${day}', '${day}') FROM unnest(ARRAY['messages', 'events', 'webhook_deliveries']) AS parent`,
   );
   const account = await database.account.findFirstOrThrow();
   const statement = async (sql: string) => {
@@ -117,6 +118,14 @@ async function fill(database: Database): Promise<void> {
   };
   const id = (n: string) => `overlay(gwk_lowest_id('${day}'::date::timestamp AT TIME ZONE 'UTC'
     + ${n} * interval '80 milliseconds')::text PLACING lpad(to_hex(${n}), 12, '0') FROM 25 FOR 12)::uuid`;
+  await statement(
+    `INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, wa_message_id,
+       created_at, sent_at, delivered_at, read_at, updated_at)
+     SELECT ${id('n')}, '${account.id}', md5('instance ' || n % ${INSTANCES})::uuid,
+       md5('conversation ' || n % ${CONVERSATIONS})::uuid, 'outbound', '55119' || lpad((n % ${CONVERSATIONS})::text, 8, '0'),
+       'text', 'read', '3EB0' || upper(left(md5(n::text), 18)), '${day}', '${day}', '${day}', '${day}', '${day}'
+     FROM generate_series(1, ${ROWS}) AS n`,
+  );
   await statement(
     `INSERT INTO events (id, account_id, type, "timestamp", data_sealed)
      SELECT ${id('n')}, '${account.id}', 'message.received', '${day}', decode(repeat(md5(n::text), ${Math.ceil(DATA_BYTES / 16)}), 'hex')
@@ -136,7 +145,7 @@ async function expireHalfway(): Promise<number> {
   const began = performance.now();
   const { amount } = await sweep.pass();
   const ms = performance.now() - began;
-  if (amount !== 2) throw new Error(`${amount} partitions were dropped, and not 2`);
+  if (amount !== 3) throw new Error(`${amount} partitions were dropped, and not 3`);
   return ms;
 }
 
@@ -150,7 +159,7 @@ async function load(
     rampMs: RAMP_MS,
     instances,
     apiKeys,
-    conversations: 1_000,
+    conversations: CONVERSATIONS,
     ...run,
   };
   const { stdout } = await promisify(execFile)(process.execPath, [LOAD, JSON.stringify(options)]);

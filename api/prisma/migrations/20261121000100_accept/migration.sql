@@ -141,8 +141,8 @@ END $$;
 --
 -- Nothing is taken on trust: what the decision was made of is proved here, under the locks. The rows of account and
 -- instance are those that were seen (a row's xmin changes with every change of it: policies, suspension, deletion); the
--- conversation has the contact, its standing with the limits and the last word that were seen; the contact has not opted
--- out; the limits have room.
+-- conversation has the contact, its standing with the limits and the last word that were seen, a new one a contact of the
+-- account; the contact has not opted out; the limits have room.
 --
 -- `seen_*`: the distinct rows of instances and accounts that were seen, and for each request its place among them.
 -- `locked_*`: the ledgers, conversations and contacts to be taken, each sorted.
@@ -197,8 +197,9 @@ DECLARE
   wrote timestamptz[];
   -- The last place that was taken in each of `held`.
   last_seqs bigint[];
-  -- Contacts that are there, of conversations to make.
+  -- Contacts that are there, of conversations to make, and whose they are.
   known uuid[];
+  known_accounts uuid[];
   made integer;
   present timestamptz;
 BEGIN
@@ -225,7 +226,10 @@ BEGIN
         WHERE c.id = ANY (locked_conversations) ORDER BY c.id FOR NO KEY UPDATE SKIP LOCKED
       ) AS l;
       IF locked_contacts <> '{}' THEN
-        known := ARRAY(SELECT c.id FROM contacts c WHERE c.id = ANY (locked_contacts) ORDER BY c.id FOR KEY SHARE SKIP LOCKED);
+        SELECT array_agg(l.id), array_agg(l.account_id) INTO known, known_accounts
+        FROM (
+          SELECT c.id, c.account_id FROM contacts c WHERE c.id = ANY (locked_contacts) ORDER BY c.id FOR KEY SHARE SKIP LOCKED
+        ) AS l;
       END IF;
     ELSE
       IF locked_ledgers <> '{}' THEN
@@ -244,7 +248,10 @@ BEGIN
         WHERE c.id = ANY (locked_conversations) ORDER BY c.id FOR NO KEY UPDATE
       ) AS l;
       IF locked_contacts <> '{}' THEN
-        known := ARRAY(SELECT c.id FROM contacts c WHERE c.id = ANY (locked_contacts) ORDER BY c.id FOR KEY SHARE);
+        SELECT array_agg(l.id), array_agg(l.account_id) INTO known, known_accounts
+        FROM (
+          SELECT c.id, c.account_id FROM contacts c WHERE c.id = ANY (locked_contacts) ORDER BY c.id FOR KEY SHARE
+        ) AS l;
       END IF;
     END IF;
 
@@ -256,7 +263,8 @@ BEGIN
         AND q.instance_seen <> ALL (q.moved_instances) AND q.account_seen <> ALL (q.moved_accounts)
         AND (contact_ids[q.i] = ANY (q.opted_out)) IS NOT TRUE
         AND CASE WHEN new_conversations[q.i]
-          THEN contact_ids[q.i] IS NULL OR new_contacts[q.i] OR (contact_ids[q.i] = ANY (known)) IS TRUE
+          THEN contact_ids[q.i] IS NULL OR new_contacts[q.i]
+            OR (known_accounts[array_position(known, contact_ids[q.i])] = seen_accounts[q.account_seen]) IS TRUE
           ELSE q.held_at IS NOT NULL AND contacts_of[q.held_at] IS NOT DISTINCT FROM contact_ids[q.i]
             AND were_counted[q.held_at] = counted[q.i]
             AND wrote[q.held_at] IS NOT DISTINCT FROM to_timestamp(last_wrote[q.i] / 1000) END

@@ -121,6 +121,45 @@ describe('refusals', () => {
     expect(await refused({})).toBe('not-found');
   });
 
+  test('of an account with a contact of its own change nothing about whom the owner writes to', async () => {
+    const stranger = newUuid();
+    await world.database.account.create({ data: { id: stranger, name: stranger } });
+    const theirs = newUuid();
+    const to = someone();
+    await world.database.contact.create({ data: { id: theirs, accountId: stranger } });
+    await world.database.contactName.create({ data: { accountId: stranger, name: to, contactId: theirs } });
+    await send();
+    const caller = { accountId: stranger, instances: null, suspended: false };
+    const body = {
+      instance_id: `ins_${instance.replaceAll('-', '')}`,
+      to,
+      type: 'text',
+      text: { body: 'x' },
+    };
+    await expect(acceptor.accept({ body, idempotencyKey: undefined }, caller)).rejects.toMatchObject({
+      code: 'not-found',
+    });
+    await send({ to });
+    const conversations = await world.database.conversation.findMany({ where: { instanceId: instance } });
+    expect(conversations.map(({ contactId }) => contactId)).toContain(await contactOf(world, to));
+    expect(conversations.map(({ contactId }) => contactId)).not.toContain(theirs);
+  });
+
+  test('to a contact who has become that of another account since it was seen', async () => {
+    const stranger = newUuid();
+    await world.database.account.create({ data: { id: stranger, name: stranger } });
+    const to = someone();
+    const elsewhere = await world.addInstance();
+    await send({ to, instance: elsewhere });
+    const contactId = await contactOf(world, to);
+    await optOut(world, contactId);
+    expect(await refused({ to })).toBe('contact-opted-out');
+    await world.database.optOut.delete({ where: { contactId } });
+    await world.database.contact.update({ where: { id: contactId }, data: { accountId: stranger } });
+    expect(await refused({ to })).toBe('internal-error');
+    expect(await world.database.conversation.count({ where: { instanceId: instance, contactId } })).toBe(0);
+  });
+
   test('a quoted message that is not of this instance, or has not left', async () => {
     const queued = await send();
     expect(await refused({ extra: { reply_to: queued.message.id } })).toBe('invalid-reply-to');

@@ -57,11 +57,31 @@ test('the newest quarter is known whatever came before, and what is older than f
   expect(kept).toBeLessThan(20 * CAPACITY * 0.005);
 });
 
+test('keys that look alike do not share a set', () => {
+  const keys = new KnownKeys(CAPACITY);
+  const alike = Array.from({ length: 100 }, (_, number) => '0'.repeat(24) + idOf(number).slice(0, 8));
+  for (const id of alike) keys.meet(id);
+  expect(alike.filter((id) => keys.meet(id)).length).toBeLessThan(30);
+});
+
+test('no other process has the same sets', () => {
+  const [one, other] = [new KnownKeys(16), new KnownKeys(16)];
+  const ids = Array.from({ length: 400 }, (_, number) => idOf(number));
+  const newToBoth = ids.map((id) => [one.meet(id), other.meet(id)]);
+  expect(newToBoth).toEqual(ids.map(() => [true, true]));
+  const keptBy = (keys: KnownKeys) => ids.slice(-16).filter((id) => !keys.meet(id));
+  expect(keptBy(one)).not.toEqual(keptBy(other));
+});
+
+test.each([0, 8, 12, 1_000])('there is no room for %d', (capacity) => {
+  expect(() => new KnownKeys(capacity)).toThrow(RangeError);
+});
+
 test('a key that comes again after it was forgotten has no message', () => {
-  const keys = new KnownKeys(8);
+  const keys = new KnownKeys(16);
   keys.meet(idOf(0));
   keys.learn(idOf(0), BODY, newUuid());
-  for (let number = 1; number <= 8; number++) keys.meet(idOf(number));
+  for (let number = 1; number <= 100; number++) keys.meet(idOf(number));
   keys.learn(idOf(0), BODY, newUuid());
   expect(keys.messageOf(idOf(0), BODY)).toBeNull();
   expect(keys.meet(idOf(0))).toBe(true);

@@ -1,10 +1,14 @@
+import { randomInt } from 'node:crypto';
+
 /**
  * What became of the keys that were used lately: which message each made, and by which body. All of it lies in one stretch
  * of bytes that is written over: objects for each message would live just long enough to grow old, and V8 would search
  * them again and again.
  *
- * The places are in sets, and each key belongs to one of them by its digest; a new key takes the place of its set's oldest.
- * So a key is forgotten when about `capacity` others were used after it, one at a time.
+ * The places are in sets, and each key belongs to one of them by its id; a new key takes the place of its set's oldest. So
+ * keys are forgotten one at a time: few of those after which a quarter of `capacity` came, most of those after which all of
+ * it did. Which keys share a set is drawn anew by each process: whoever could work it out would send nine of one set in a
+ * circle, and each of them had to be written twice, with all of its group.
  */
 const WAYS = 8;
 const [ID_WORDS, BODY_WORDS, MESSAGE_WORDS] = [4, 4, 9];
@@ -12,7 +16,9 @@ const WORDS = ID_WORDS + BODY_WORDS + MESSAGE_WORDS;
 const [ID_BYTES, BODY_BYTES, MESSAGE_BYTES] = [ID_WORDS * 4, BODY_WORDS * 4, MESSAGE_WORDS * 4];
 
 export class KnownKeys {
-  readonly #sets: number;
+  /** Odd numbers by which the words of an id are multiplied, and by how many bits the sum is too long for a set. */
+  readonly #factors = Uint32Array.from({ length: ID_WORDS }, () => randomInt(2 ** 31) * 2 + 1);
+  readonly #shift: number;
   readonly #words: Uint32Array;
   readonly #bytes: Buffer;
   /** Of each set the place that is taken next. */
@@ -20,12 +26,14 @@ export class KnownKeys {
   readonly #id = new Uint32Array(ID_WORDS);
   readonly #idBytes = Buffer.from(this.#id.buffer);
 
-  /** `capacity`: a multiple of 8. */
+  /** `capacity`: a power of two, of 16 or more. */
   constructor(capacity: number) {
-    this.#sets = capacity / WAYS;
+    const bits = Math.log2(capacity / WAYS);
+    if (!Number.isInteger(bits) || bits < 1) throw new RangeError('no power of two, or below 16');
+    this.#shift = 32 - bits;
     this.#words = new Uint32Array(capacity * WORDS);
     this.#bytes = Buffer.from(this.#words.buffer);
-    this.#oldest = new Uint8Array(this.#sets);
+    this.#oldest = new Uint8Array(capacity / WAYS);
   }
 
   /** @returns whether the key was not known; from now on it is */
@@ -78,6 +86,8 @@ export class KnownKeys {
   }
 
   #setOfId(): number {
-    return this.#id[0]! % this.#sets;
+    let sum = 0;
+    for (let word = 0; word < ID_WORDS; word++) sum += Math.imul(this.#id[word]!, this.#factors[word]!);
+    return (sum | 0) >>> this.#shift;
   }
 }

@@ -79,6 +79,15 @@ test('what belongs to one account is not guessed of for another, nor forgotten b
   expect(memory.guess(request())).toBeNull();
 });
 
+test('of recipients of an instance nothing is learned from who has no right to it', () => {
+  const memory = knowing();
+  memory.learn(
+    request({ account: 'other' }),
+    facts({ instanceVersion: null, contactId: 'theirs', conversationId: null }),
+  );
+  expect(memory.guess(request())).toMatchObject({ contactId: 'contact', conversationId: 'conversation' });
+});
+
 test('what was seen is guessed again', () => {
   expect(knowing().guess(request())).toMatchObject({
     instanceVersion: '7',

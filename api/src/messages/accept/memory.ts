@@ -28,18 +28,19 @@ interface KnownText extends TextCount {
 }
 
 const STRANGER: KnownRecipient = { contactId: null, conversationId: null, counted: false, lastWroteAt: null };
-const MAX_INSTANCES = 10_000;
-const MAX_RECIPIENTS = 200_000;
+/** How many of each are known for certain; up to twice as many are held. */
+const INSTANCES = 10_000;
+const RECIPIENTS = 200_000;
 /** A repeat of a key that was forgotten is taken for a first request: its group is undone, and written with care. */
-const MAX_KEYS = 65_536;
+const KEYS = 65_536;
 /** As templates of all instances are, in their variants: of what is forgotten, Postgres counts the contacts each time. */
-const MAX_TEXTS = 50_000;
+const TEXTS = 50_000;
 
 export class Memory {
-  readonly #instances = new Recent<KnownInstance>(MAX_INSTANCES);
-  readonly #recipients = new Recent<KnownRecipient>(MAX_RECIPIENTS);
-  readonly #keys = new KnownKeys(MAX_KEYS);
-  readonly #texts = new Recent<KnownText>(MAX_TEXTS);
+  readonly #instances = new Recent<KnownInstance>(INSTANCES);
+  readonly #recipients = new Recent<KnownRecipient>(RECIPIENTS);
+  readonly #keys = new KnownKeys(KEYS);
+  readonly #texts = new Recent<KnownText>(TEXTS);
   /** Of Postgres's clock, ahead of ours. */
   #clock = 0;
 
@@ -96,12 +97,16 @@ export class Memory {
     };
   }
 
+  /** Of an instance that is not the account's nothing is learned: its recipients are known by its owner's contacts. */
   learn(request: Request, facts: Facts): void {
     this.#clock = facts.at - Date.now();
     const { contactId, conversationId, counted, lastWroteAt } = facts;
     const { accountId, instanceId } = request;
-    if (facts.instanceVersion !== null) this.#instances.set(instanceId, { accountId, facts });
-    else if (this.#instances.get(instanceId)?.accountId === accountId) this.#instances.delete(instanceId);
+    if (facts.instanceVersion === null) {
+      if (this.#instances.get(instanceId)?.accountId === accountId) this.#instances.delete(instanceId);
+      return;
+    }
+    this.#instances.set(instanceId, { accountId, facts });
     this.#learnRecipient(request, { contactId, conversationId, counted, lastWroteAt });
   }
 

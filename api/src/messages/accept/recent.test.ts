@@ -8,20 +8,27 @@ const filled = (amount: number) => {
 const kept = (recent: Recent<number>, amount: number) =>
   Array.from({ length: amount }, (_, i) => i).filter((i) => recent.get(String(i)) !== undefined);
 
-test('at least half of what it may hold is there', () => {
-  expect(kept(filled(5), 5)).toEqual([0, 1, 2, 3, 4]);
-  expect(kept(filled(100), 100)).toEqual(expect.arrayContaining([95, 96, 97, 98, 99]));
+test('as many as it is to know for certain are there', () => {
+  expect(kept(filled(10), 10)).toHaveLength(10);
+  expect(kept(filled(100), 100)).toEqual(
+    expect.arrayContaining(Array.from({ length: 10 }, (_, i) => 90 + i)),
+  );
 });
 
-test('no more than it may hold is there', () => {
-  for (let amount = 1; amount < 40; amount++) {
-    expect(kept(filled(amount), amount).length).toBeLessThanOrEqual(10);
+test('those who come in turn are all there, as long as they are no more than that', () => {
+  const recent = filled(10);
+  for (let turn = 0; turn < 100; turn++) expect(recent.get(String(turn % 10))).toBe(turn % 10);
+});
+
+test('twice as many are held at most', () => {
+  for (let amount = 1; amount < 80; amount++) {
+    expect(kept(filled(amount), amount).length).toBeLessThanOrEqual(20);
   }
 });
 
 test('what is used is kept, however many others come', () => {
   const recent = filled(3);
-  for (let i = 10; i < 100; i++) {
+  for (let i = 10; i < 200; i++) {
     recent.set(String(i), i);
     expect(recent.get('1')).toBe(1);
   }

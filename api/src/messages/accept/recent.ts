@@ -1,14 +1,14 @@
 /**
- * A map of what was used lately. It holds two generations of half of `max` each: what is used moves to the younger, and
- * when that is full the elder is forgotten. So nothing that is in use is lost, and it costs no order to be kept.
+ * A map of what was used lately, in two generations: what is used moves to the younger, and when that has `certain` the
+ * elder is forgotten. So whatever was used among the last `certain` keys is there, and up to twice as many are held.
  */
 export class Recent<T> {
-  readonly #half: number;
+  readonly #certain: number;
   #young = new Map<string, T>();
   #old = new Map<string, T>();
 
-  constructor(max: number) {
-    this.#half = max / 2;
+  constructor(certain: number) {
+    this.#certain = certain;
   }
 
   get(key: string): T | undefined {
@@ -20,7 +20,7 @@ export class Recent<T> {
   }
 
   set(key: string, value: T): void {
-    if (this.#young.size >= this.#half && !this.#young.has(key)) {
+    if (this.#young.size >= this.#certain && !this.#young.has(key)) {
       this.#old = this.#young;
       this.#young = new Map();
     }

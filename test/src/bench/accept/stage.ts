@@ -17,6 +17,7 @@ import { baseEnvironment, GWK, Program, type Environment } from '../../harness/p
 import { REDIS_CACHE } from '../../harness/servers.js';
 import { makeInstances } from '../shared/instances.js';
 import { benchSettings } from '../shared/settings.js';
+import { serverVersions } from '../shared/versions.js';
 import type { FloorOptions } from './floor.js';
 
 /** Postgres and Redis as they are used in earnest, the floor, and a `gwk api` with an account ready to send. */
@@ -81,6 +82,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
       password: 'bench',
     });
     opened.push(() => redis.stop());
+    console.log(await serverVersions(postgres.url, redis.url));
     const settings = await benchSettings({ folder, postgres, redis });
     const account = await makeAccount(settings, options.instances);
     const floor = await startFloor(folder, settings, options.nodeArguments);
