@@ -28,13 +28,13 @@ interface KnownText extends TextCount {
 }
 
 const STRANGER: KnownRecipient = { contactId: null, conversationId: null, counted: false, lastWroteAt: null };
-/** How many of each are known for certain; up to twice as many are held. */
+/** Of instances, recipients and texts so many are known for certain, and up to twice as many held. */
 const INSTANCES = 10_000;
 const RECIPIENTS = 200_000;
-/** A repeat of a key that was forgotten is taken for a first request: its group is undone, and written with care. */
-const KEYS = 65_536;
 /** As templates of all instances are, in their variants: of what is forgotten, Postgres counts the contacts each time. */
 const TEXTS = 50_000;
+/** So many are held. A repeat of one that was forgotten seems a first request: its group is undone, and written with care. */
+const KEYS = 65_536;
 
 export class Memory {
   readonly #instances = new Recent<KnownInstance>(INSTANCES);
