@@ -12,6 +12,8 @@ import type { ApiClient } from './testing/client.js';
  */
 const FEW = 60;
 const ROWS = 6_000;
+/** So many a second, before now: what came at one moment stands under one key. */
+const RATE = 250;
 const LIMIT = 50;
 const PLANS = 8;
 /** Measured after those. */
@@ -34,8 +36,9 @@ beforeAll(async () => {
   await api.db.$queryRaw`SELECT gwk_ensure_partitions('messages', current_date - 90, current_date)`;
   const insert = (rows: number) => api.db.$executeRaw`
     INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, created_at, updated_at)
-    SELECT gwk_new_id(), ${account.id}::uuid, ${instanceId}::uuid, ${instanceId}::uuid, 'outbound', '5511900000001', 'text',
-      'sent', now(), now() FROM generate_series(1, ${rows}::integer)`;
+    SELECT overlay(gwk_new_id()::text placing left(gwk_lowest_id(now() - n * interval '1 second' / ${RATE}::integer)::text, 13)
+        FROM 1 FOR 13)::uuid, ${account.id}::uuid, ${instanceId}::uuid, ${instanceId}::uuid, 'outbound', '5511900000001', 'text',
+      'sent', now(), now() FROM generate_series(1, ${rows}::integer) AS n`;
   await insert(FEW);
   await api.db.$executeRawUnsafe('ANALYZE messages');
   const kinds: Record<string, string>[] = [{}, { instance_id: instance }];

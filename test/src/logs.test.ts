@@ -183,7 +183,13 @@ describe('logs', () => {
   test('a request is found by its id, and with it the message that it made', () => {
     const about = lines.filter(({ fields }) => fields?.['request_id'] === accepted.request);
     expect(about.map(({ fields }) => fields)).toEqual([
-      expect.objectContaining({ program: 'api', status: 202, subject: accepted.message }),
+      expect.objectContaining({
+        program: 'api',
+        status: 202,
+        account: 'acme',
+        key_id: expect.stringMatching(/^key_[0-9a-f]{32}$/) as string,
+        subject: accepted.message,
+      }),
     ]);
     const answered = lines.filter(({ fields }) => fields?.['msg'] === 'answered');
     expect(answered.filter(({ fields }) => typeof fields?.['request_id'] !== 'string')).toEqual([]);

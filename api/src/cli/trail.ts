@@ -1,34 +1,16 @@
-import { fromPublicId, ID_PREFIXES, toPublicId, type IdKind } from '@gwk/core/ids';
+import { fromPublicId, ID_PREFIXES, type IdKind } from '@gwk/core/ids';
+import { publicNames } from '../accounts/audit-names.js';
 import type { Database } from '../database.js';
-import type { AuditEntry, Prisma } from '../generated/prisma/client.js';
+import type { Prisma } from '../generated/prisma/client.js';
 
-/** The trail of changes as people read it: with public ids. */
-const KINDS: Record<string, IdKind> = {
-  account: 'account',
-  instance: 'instance',
-  key: 'apiKey',
-  webhook: 'endpoint',
-};
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-
-/** Newest first. */
+/** The trail of changes as people read it, newest first. */
 export async function readTrail(db: Database, where: Prisma.AuditEntryWhereInput, limit: number) {
   const rows = await db.auditEntry.findMany({ where, orderBy: { id: 'desc' }, take: limit });
-  return rows.map(shown);
-}
-
-function shown({ createdAt, accountId, actor, action, subject, detail }: AuditEntry) {
-  const kind = KINDS[action.split('.')[0]!];
-  const key = actor.startsWith('key:') ? actor.slice('key:'.length) : null;
-  return {
-    at: createdAt.toISOString(),
-    account: accountId === null ? null : toPublicId('account', accountId),
-    actor: key === null ? actor : `key:${toPublicId('apiKey', key)}`,
-    action,
-    // A policy is an account's or an instance's: its detail cannot tell, the id alone can be found.
-    subject: kind && UUID.test(subject) ? toPublicId(kind, subject) : subject,
-    detail,
-  };
+  return rows.map((row) => ({
+    at: row.createdAt.toISOString(),
+    ...publicNames(row),
+    detail: row.detail,
+  }));
 }
 
 /** The UUID of any public id; null where it is none. */

@@ -17,7 +17,7 @@ export async function readSent(
     return tx.$queryRaw<{ built_sealed: Uint8Array }[]>`
       SELECT c.built_sealed
       FROM messages m JOIN message_contents c ON c.message_id = m.id
-      WHERE m.instance_id = ${instanceId}::uuid AND m.wa_message_id = ${wa_message_id}
+      WHERE gwk_is_named(m.wa_message_id, ${wa_message_id}) AND m.instance_id = ${instanceId}::uuid
         AND m.direction = 'outbound' AND c.built_sealed IS NOT NULL
       LIMIT 1`;
   });

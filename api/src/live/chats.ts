@@ -28,15 +28,16 @@ export async function markRead(
 ): Promise<void> {
   const ids = [...new Set(given)];
   const conversation = await findConversation(services, row, chat);
-  const known = conversation === null ? [] : await findMarked(services, row, conversation.id, ids);
+  const known = conversation === null ? [] : await findMarked(services, conversation.id, ids);
   const participants = new Map(known.map(({ wa_message_id, participant }) => [wa_message_id, participant]));
   const messages = ids.map((id) => ({ wa_message_id: id, participant: participants.get(id) ?? null }));
   await askEngine(services, row, 'read', { chat: networkIdOf(conversation?.name ?? chat.name), messages });
   if (conversation === null || known.length === 0) return;
   await services.db.$executeRaw`
-    UPDATE messages SET status = 'read', read_at = now(), version = version + 1, updated_at = now()
-    WHERE instance_id = ${row.id}::uuid AND wa_message_id = ANY (${ids}::text[])
-      AND conversation_id = ${conversation.id}::uuid AND direction = 'inbound' AND status = 'delivered'`;
+    UPDATE messages m SET status = 'read', read_at = now(), version = version + 1, updated_at = now()
+    FROM unnest(${ids}::text[]) AS marked(id)
+    WHERE gwk_is_named(m.wa_message_id, marked.id) AND m.conversation_id = ${conversation.id}::uuid
+      AND m.direction = 'inbound' AND m.status = 'delivered'`;
 }
 
 export async function showPresence(
@@ -73,14 +74,9 @@ async function findConversation(
   return found ?? null;
 }
 
-function findMarked(
-  { db }: Services,
-  row: Instance,
-  conversationId: string,
-  ids: readonly string[],
-): Promise<Marked[]> {
+function findMarked({ db }: Services, conversationId: string, ids: readonly string[]): Promise<Marked[]> {
   return db.$queryRaw<Marked[]>`
-    SELECT wa_message_id, participant FROM messages
-    WHERE instance_id = ${row.id}::uuid AND wa_message_id = ANY (${[...ids]}::text[])
-      AND conversation_id = ${conversationId}::uuid AND direction = 'inbound'`;
+    SELECT m.wa_message_id, m.participant FROM unnest(${[...ids]}::text[]) AS marked(id)
+    JOIN messages m ON gwk_is_named(m.wa_message_id, marked.id)
+    WHERE m.conversation_id = ${conversationId}::uuid AND m.direction = 'inbound'`;
 }

@@ -51,6 +51,6 @@ export class RedisKeys {
 
 /** Consumer group of engines on their streams; the consumer's name is the epoch. */
 export const ENGINE_GROUP = 'engine';
-/** A doorbell needs no history: claims read rows. */
-export const SENDS_MAXLEN = 10_000;
+/** A doorbell needs no history: claims read rows. Of a number whose engine is away this is what Redis holds. */
+export const SENDS_MAXLEN = 1_000;
 export const COMMANDS_MAXLEN = 1_000;

@@ -65,6 +65,7 @@ async function measure(stage: Stage): Promise<void> {
     }
   }
   const top = median(rounds.get(gwk)!).perSecond;
+  await stage.endFloor();
   const half = await atHalfOf(top, stage, gwk);
   console.log(`\nmedians (from least to most)\n${spread('floor', rounds.get(floor)!)}`);
   console.log(`${spread('gwk', rounds.get(gwk)!)}\n${spread('half', half)}\n`);

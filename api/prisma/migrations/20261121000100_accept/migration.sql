@@ -356,14 +356,14 @@ BEGIN
       END IF;
       IF made_keys > 0 THEN
         INSERT INTO idempotency_records AS r
-          (id, account_id, body_hash, instance_id, resource_id, status, response_sealed, expires_at)
-        SELECT record_ids[i], seen_accounts[accounts_seen[i]], body_hashes[i], instance_ids[i], message_ids[i], 202,
-          responses[i], present + interval '24 hours'
+          (id, account_id, body_hash, resource_id, status, response_sealed, expires_at)
+        SELECT record_ids[i], CASE WHEN responses[i] IS NOT NULL THEN seen_accounts[accounts_seen[i]] END, body_hashes[i],
+          message_ids[i], 202, responses[i], present + interval '24 hours'
         FROM unnest(places) AS i
         WHERE record_ids[i] IS NOT NULL AND written[i]
         ORDER BY record_ids[i]
         ON CONFLICT (id) DO UPDATE
-        SET body_hash = excluded.body_hash, instance_id = excluded.instance_id, resource_id = excluded.resource_id,
+        SET account_id = excluded.account_id, body_hash = excluded.body_hash, resource_id = excluded.resource_id,
           status = excluded.status, response_sealed = excluded.response_sealed, locked_until = NULL,
           expires_at = excluded.expires_at
         WHERE r.expires_at <= present;
@@ -428,9 +428,9 @@ BEGIN
 
     WITH kept AS (
       INSERT INTO idempotency_records
-        (id, account_id, body_hash, instance_id, resource_id, status, response_sealed, expires_at)
-      SELECT record_ids[i], seen_accounts[accounts_seen[i]], body_hashes[i], instance_ids[i], message_ids[i], 202,
-        responses[i], present + interval '24 hours'
+        (id, account_id, body_hash, resource_id, status, response_sealed, expires_at)
+      SELECT record_ids[i], CASE WHEN responses[i] IS NOT NULL THEN seen_accounts[accounts_seen[i]] END, body_hashes[i],
+        message_ids[i], 202, responses[i], present + interval '24 hours'
       FROM (SELECT unnest(places) AS i) AS each
       WHERE record_ids[i] IS NOT NULL AND written[i] AND NOT careful
       ORDER BY record_ids[i]

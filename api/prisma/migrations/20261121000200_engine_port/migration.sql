@@ -54,7 +54,7 @@ END $$;
 CREATE FUNCTION gwk_promote_heads(conversations uuid[]) RETURNS void
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET enable_material = off
+SET enable_material = off SET enable_bitmapscan = off SET enable_sort = off
 AS $$
 BEGIN
   UPDATE outbox o SET head = true, turn_at = now()
@@ -62,7 +62,7 @@ BEGIN
   CROSS JOIN LATERAL (
     SELECT e.message_id, e.head FROM outbox e
     WHERE e.conversation_id = c.id AND e.seq IS NOT NULL
-    ORDER BY e.seq LIMIT 1
+    ORDER BY e.seq >> 4, e.seq LIMIT 1
   ) AS next
   WHERE o.message_id = next.message_id AND NOT next.head;
 END $$;
@@ -427,7 +427,7 @@ CREATE FUNCTION gwk_find_messages(
 ) RETURNS uuid[]
 LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET enable_material = off
+SET enable_material = off SET enable_bitmapscan = off SET enable_sort = off
 AS $$
 DECLARE
   recently uuid := gwk_lowest_id(now() - interval '3 days');
@@ -456,9 +456,9 @@ BEGIN
   ids := ARRAY(
     SELECT COALESCE(q.id, (
       SELECT e.id FROM messages e
-      WHERE e.instance_id = q.instance_id AND e.wa_message_id = q.wa_message_id AND e.id >= recently
-        AND e.id < tomorrow AND e.direction = 'outbound'
-      LIMIT 1))
+      WHERE gwk_is_named(e.wa_message_id, q.wa_message_id)
+        AND e.instance_id = q.instance_id AND e.id >= recently AND e.id < tomorrow AND e.direction = 'outbound'
+      ORDER BY gwk_hash_high(e.wa_message_id) LIMIT 1))
     FROM unnest(ids, instance_ids, wanted) WITH ORDINALITY AS q(id, instance_id, wa_message_id, number)
     ORDER BY q.number);
   IF EXISTS (SELECT FROM unnest(ids, wanted) AS q(id, wa_message_id)
@@ -466,9 +466,9 @@ BEGIN
     ids := ARRAY(
       SELECT COALESCE(q.id, (
         SELECT e.id FROM messages e
-        WHERE e.instance_id = q.instance_id AND e.wa_message_id = q.wa_message_id AND e.id < recently
-          AND e.direction = 'outbound'
-        LIMIT 1))
+        WHERE gwk_is_named(e.wa_message_id, q.wa_message_id)
+          AND e.instance_id = q.instance_id AND e.id < recently AND e.direction = 'outbound'
+        ORDER BY gwk_hash_high(e.wa_message_id) LIMIT 1))
       FROM unnest(ids, instance_ids, wanted) WITH ORDINALITY AS q(id, instance_id, wa_message_id, number)
       ORDER BY q.number);
   END IF;

@@ -259,7 +259,8 @@ CREATE FUNCTION gwk_waiting_messages(
 )
 RETURNS TABLE (message_id uuid)
 LANGUAGE sql STABLE
-SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET enable_bitmapscan = off
+SET enable_sort = off
 AS $$
   SELECT e.message_id
   FROM outbox h
@@ -267,7 +268,7 @@ AS $$
     SELECT o.message_id FROM outbox o
     WHERE o.conversation_id = h.conversation_id AND o.seq IS NOT NULL AND o.attempted_at IS NULL
       AND (o.out_ms_at_start <= started AND coalesce(o.release_at, o.created_at) <= since OR o.created_at <= accepted)
-    ORDER BY o.seq LIMIT most
+    ORDER BY o.seq >> 4, o.seq LIMIT most
   ) AS e
   WHERE h.instance_id = instance AND h.head AND (h.out_ms_at_start <= started OR h.created_at <= accepted)
   ORDER BY h.turn_at, h.message_id LIMIT most

@@ -266,7 +266,7 @@ CREATE FUNCTION gwk_receive_targets(instance_ids uuid[], conversation_ids uuid[]
 RETURNS TABLE (message_id uuid, direction text, participant text)
 LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
-SET enable_material = off
+SET enable_material = off SET enable_bitmapscan = off SET enable_sort = off
 AS $$
 DECLARE
   recently uuid := gwk_lowest_id(now() - interval '3 days');
@@ -276,16 +276,18 @@ DECLARE
 BEGIN
   found := ARRAY(
     SELECT (SELECT m.id FROM messages m
-      WHERE m.instance_id = q.instance_id AND m.wa_message_id = q.wa_message_id
-        AND m.conversation_id = q.conversation_id AND m.id >= recently LIMIT 1)
+      WHERE gwk_is_named(m.wa_message_id, q.wa_message_id)
+        AND m.instance_id = q.instance_id AND m.conversation_id = q.conversation_id AND m.id >= recently
+      ORDER BY gwk_hash_high(m.wa_message_id) LIMIT 1)
     FROM unnest(instance_ids, conversation_ids, wa_message_ids) WITH ORDINALITY
       AS q(instance_id, conversation_id, wa_message_id, place)
     ORDER BY q.place);
   IF array_position(found, NULL) IS NOT NULL THEN
     found := ARRAY(
       SELECT COALESCE(q.id, (SELECT m.id FROM messages m
-        WHERE m.instance_id = q.instance_id AND m.wa_message_id = q.wa_message_id
-          AND m.conversation_id = q.conversation_id AND m.id < recently LIMIT 1))
+        WHERE gwk_is_named(m.wa_message_id, q.wa_message_id)
+          AND m.instance_id = q.instance_id AND m.conversation_id = q.conversation_id AND m.id < recently
+        ORDER BY gwk_hash_high(m.wa_message_id) LIMIT 1))
       FROM unnest(found, instance_ids, conversation_ids, wa_message_ids) WITH ORDINALITY
         AS q(id, instance_id, conversation_id, wa_message_id, place)
       ORDER BY q.place);

@@ -17,9 +17,10 @@ AS $$
 BEGIN
   RETURN QUERY
   SELECT n.* FROM messages n
-  WHERE (n.account_id, n.id) >= (account, low) AND (n.account_id, n.id) < (account, high)
+  WHERE (n.account_id, gwk_tick_of(n.id)) >= (account, gwk_tick_of(low))
+    AND (n.account_id, gwk_tick_of(n.id)) <= (account, gwk_tick_of(high))
     AND n.id >= low AND n.id < high AND (wanted IS NULL OR n.status = wanted)
-  ORDER BY n.account_id DESC, n.id DESC LIMIT amount;
+  ORDER BY n.account_id DESC, gwk_tick_of(n.id) DESC, n.id DESC LIMIT amount;
 END $$;
 
 -- Several owners are looked at one after the other, each by the index: asked for all of them at once, Postgres reads
@@ -33,9 +34,10 @@ BEGIN
   SELECT m.* FROM unnest(instances) AS owner(id)
   CROSS JOIN LATERAL (
     SELECT n.* FROM messages n
-    WHERE (n.instance_id, n.id) >= (owner.id, low) AND (n.instance_id, n.id) < (owner.id, high)
+    WHERE (n.instance_id, gwk_tick_of(n.id)) >= (owner.id, gwk_tick_of(low))
+      AND (n.instance_id, gwk_tick_of(n.id)) <= (owner.id, gwk_tick_of(high))
       AND n.id >= low AND n.id < high AND (wanted IS NULL OR n.status = wanted)
-    ORDER BY n.instance_id DESC, n.id DESC LIMIT amount) AS m
+    ORDER BY n.instance_id DESC, gwk_tick_of(n.id) DESC, n.id DESC LIMIT amount) AS m
   ORDER BY m.id DESC LIMIT amount;
 END $$;
 
@@ -69,9 +71,10 @@ BEGIN
     since := GREATEST(low, gwk_lowest_id(to_timestamp(days[place] * 86400.0)));
     RETURN QUERY
     SELECT n.* FROM messages n
-    WHERE (n.conversation_id, n.id) >= (conversation, since) AND (n.conversation_id, n.id) < (conversation, until)
+    WHERE (n.conversation_id, gwk_minute_of(n.id)) >= (conversation, gwk_minute_of(since))
+      AND (n.conversation_id, gwk_minute_of(n.id)) <= (conversation, gwk_minute_of(until))
       AND n.id >= since AND n.id < until AND (wanted IS NULL OR n.status = wanted)
-    ORDER BY n.conversation_id DESC, n.id DESC LIMIT amount;
+    ORDER BY n.conversation_id DESC, gwk_minute_of(n.id) DESC, n.id DESC LIMIT amount;
     GET DIAGNOSTICS found = ROW_COUNT;
     amount := amount - found;
     place := place - 1;

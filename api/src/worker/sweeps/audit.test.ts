@@ -1,4 +1,4 @@
-import { newUuid } from '@gwk/core/ids';
+import { newUuid, toPublicId } from '@gwk/core/ids';
 import { createLogger } from '@gwk/core/log';
 import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
 import { audit } from '../../accounts/audit.js';
@@ -53,6 +53,20 @@ test('every change is told once, by its ids and the names of what changed, whate
   });
   expect(JSON.stringify(lines)).not.toContain('w0rd');
   expect((await one.sweep.pass()).amount).toBe(0);
+});
+
+test('whom it concerns is told by the ids that people know', async () => {
+  const [accountId, key, subject] = [newUuid(), newUuid(), newUuid()];
+  await audit(db, { actor: `key:${key}`, accountId, action: 'instance.update', subject, detail: {} });
+  const { lines, sweep } = worker();
+  await sweep.pass();
+  expect(lines).toEqual([
+    expect.objectContaining({
+      account: toPublicId('account', accountId),
+      actor: `key:${toPublicId('apiKey', key)}`,
+      subject: toPublicId('instance', subject),
+    }),
+  ]);
 });
 
 test('what a worker has told without having noted it is told again, under the same id', async () => {

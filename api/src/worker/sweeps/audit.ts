@@ -1,3 +1,4 @@
+import { publicNames } from '../../accounts/audit-names.js';
 import type { Prisma } from '../../generated/prisma/client.js';
 import type { Sweep, SweepDeps } from './sweep.js';
 
@@ -40,14 +41,11 @@ export function auditSweep({ db, log }: Pick<SweepDeps, 'db' | 'log'>): Sweep {
   };
 }
 
-function lineOf({ id, account_id, actor, action, subject, detail, created_at }: Entry) {
+function lineOf({ id, account_id, created_at, detail, ...entry }: Entry) {
   return {
     audit_id: id,
     at: created_at.toISOString(),
-    ...(account_id !== null && { account_id }),
-    actor,
-    action,
-    subject,
+    ...publicNames({ ...entry, accountId: account_id }),
     changed: Object.keys(detail),
   };
 }

@@ -127,12 +127,9 @@ async function sends(run: Run, { accountId, instances, contacts, first, from, to
     [instances],
   );
   await run(
-    `INSERT INTO idempotency_records
-       (id, account_id, body_hash, instance_id, resource_id, status, response_sealed, expires_at)
-     SELECT gen_random_uuid(), $2::uuid, decode(md5(n::text), 'hex'), ${instance},
-       ${idOf(at, 'n')}, 202, decode(repeat(md5(n::text), ${Math.ceil(SEALED_BYTES / 16)}), 'hex'),
-       ${at} + interval '24 hours' ${each} WHERE ${lastDay}`,
-    [instances, accountId],
+    `INSERT INTO idempotency_records (id, body_hash, resource_id, status, expires_at)
+     SELECT gen_random_uuid(), decode(md5(n::text), 'hex'), ${idOf(at, 'n')}, 202, ${at} + interval '24 hours'
+     ${each} WHERE ${lastDay}`,
   );
   await run(
     `INSERT INTO mass_sends (fingerprint, contact_id, at)

@@ -1,0 +1,108 @@
+import { newUuid } from '@gwk/core/ids';
+import { createTestDatabase } from '@gwk/test/harness/database';
+import pg from 'pg';
+
+/**
+ * What is looked for among the messages, or the queue, of one conversation costs about what is found, however many there
+ * are. Postgres counts the rows that it reads; its plans are those that it keeps from when the day was young.
+ */
+const FEW = 20;
+const ROWS = 5_000;
+/** Rows read for one that is found: its versions, and those that share a key with it. */
+const MOST_READ = 60;
+
+const instance = newUuid();
+const conversation = newUuid();
+const lease = { epoch: 1, holder: newUuid() };
+const nameOf = (n: number) => `3EB0${String(n).padStart(18, '0')}`;
+
+let database: Awaited<ReturnType<typeof createTestDatabase>>;
+let client: pg.Client;
+let written = 0;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  // Rows of accounts, instances and contacts play no part in what is read.
+  await client.query('SET session_replication_role = replica');
+  await client.query(`INSERT INTO instance_leases (instance_id, epoch, holder) VALUES ($1, $2, $3)`, [
+    instance,
+    lease.epoch,
+    lease.holder,
+  ]);
+  await client.query(`INSERT INTO conversations (id, instance_id, group_id) VALUES ($1, $2, 'g')`, [
+    conversation,
+    instance,
+  ]);
+  await write(FEW);
+  await client.query('ANALYZE messages, outbox');
+  for (const look of Object.values(looks)) await look(0);
+  await write(ROWS);
+});
+afterAll(async () => {
+  await client.end();
+  await database.drop();
+});
+
+/** A hundred in a second, all of today's partition (or of two around midnight). */
+async function write(rows: number): Promise<void> {
+  await client.query(
+    `WITH made AS (
+       INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, wa_message_id,
+         created_at, updated_at)
+       SELECT overlay(gwk_new_id()::text
+           placing left(gwk_lowest_id(now() + (n - 10000) * interval '10 milliseconds')::text, 13) FROM 1 FOR 13)::uuid,
+         $1, $1, $2, 'outbound', '5511900000001', 'text', 'queued', '3EB0' || lpad(n::text, 18, '0'), now(), now()
+       FROM generate_series($3::integer, $3::integer + $4::integer - 1) AS n
+       RETURNING id, wa_message_id)
+     INSERT INTO outbox (message_id, instance_id, conversation_id, seq, state, out_ms_at_start, created_at)
+     SELECT id, $1, $2, right(wa_message_id, 18)::bigint, 'waiting', 0, now() FROM made`,
+    [instance, conversation, written, rows],
+  );
+  written += rows;
+}
+
+const looks: Record<string, (n: number) => Promise<unknown>> = {
+  'the message of a receipt': async (n) => {
+    const { rows } = await client.query<{ found: string[] }>(
+      'SELECT gwk_find_messages(ARRAY[$1::uuid], ARRAY[$2::integer], ARRAY[$3::uuid], ARRAY[NULL::uuid], ARRAY[$4]) AS found',
+      [instance, lease.epoch, lease.holder, nameOf(n)],
+    );
+    return rows[0]!.found[0];
+  },
+  'the message that an inbound one names': async (n) => {
+    const { rows } = await client.query<{ message_id: string }>(
+      'SELECT message_id FROM gwk_receive_targets(ARRAY[$1::uuid], ARRAY[$2::uuid], ARRAY[$3])',
+      [instance, conversation, nameOf(n)],
+    );
+    return rows[0]!.message_id;
+  },
+  'the next of a long queue': async () => {
+    await client.query('UPDATE outbox SET head = false WHERE head');
+    await client.query('SELECT gwk_promote_heads(ARRAY[$1::uuid])', [conversation]);
+    const { rows } = await client.query<{ message_id: string }>(
+      'SELECT message_id FROM outbox WHERE head AND seq = 0',
+    );
+    return rows[0]!.message_id;
+  },
+};
+
+test.each(Object.keys(looks))('%s is found without reading the others', async (name) => {
+  await client.query('BEGIN');
+  const before = await rowsRead();
+  expect(await looks[name]!(4_321)).toEqual(expect.any(String));
+  const read = (await rowsRead()) - before;
+  await client.query('COMMIT');
+  expect(read).toBeGreaterThan(0);
+  expect(read).toBeLessThan(MOST_READ);
+});
+
+/** In this transaction. */
+async function rowsRead(): Promise<number> {
+  const { rows } = await client.query<{ read: number }>(
+    `SELECT coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0)::integer AS read FROM pg_stat_xact_all_tables
+     WHERE relname LIKE 'messages%' OR relname = 'outbox'`,
+  );
+  return rows[0]!.read;
+}
