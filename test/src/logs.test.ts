@@ -186,7 +186,7 @@ describe('logs', () => {
       expect.objectContaining({
         program: 'api',
         status: 202,
-        account: 'acme',
+        account_name: 'logs',
         key_id: expect.stringMatching(/^key_[0-9a-f]{32}$/) as string,
         subject: accepted.message,
       }),

@@ -17,7 +17,7 @@ const KINDS: Record<string, IdKind> = {
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const BY_KEY = 'key:';
 
-/** The same by public ids, as people know them. */
+/** The same by public ids, as people know them; `account` null where none is concerned. */
 export function publicNames({ accountId, actor, action, subject }: AuditNames) {
   const kind = KINDS[action.split('.')[0]!];
   return {

@@ -4,8 +4,8 @@ import type { Caller } from '../accounts/caller.js';
 import type { Exchange } from './exchange.js';
 
 /**
- * One JSON line for each answer, with ids and no content: not the path (a phone may stand in it) but the operation. Names
- * are those that operators and consumers see. No `pid`: at thousands of lines a second each field is megabytes a minute.
+ * One JSON line for each answer, with names of operators and ids, and no content: not the path (a phone may stand in it)
+ * but the operation. No `pid`: at thousands of lines a second each field is megabytes a minute.
  * Lines of one turn of the event loop are written together; composed here, because a general logger costs several
  * times as much and this is paid for by every message.
  */
@@ -31,7 +31,7 @@ export class AccessLog {
       `{"level":"info","time":"${new Date().toISOString()}",${this.#base},"msg":"answered",` +
       `"request_id":${JSON.stringify(req.requestId)},"operation":"${operation?.name ?? 'none'}","status":${status},` +
       `"ms":${milliseconds.toFixed(1)}` +
-      (caller ? `,"account":${JSON.stringify(caller.accountName)},"key_id":"${publicKey(caller)}"` : '') +
+      (caller ? `,"account_name":${JSON.stringify(caller.accountName)},"key_id":"${publicKey(caller)}"` : '') +
       (subject === null ? '' : `,"subject":"${subject}"`) +
       (refusal === null ? '' : `,"problem":"${refusal}"`) +
       '}\n';

@@ -163,7 +163,7 @@ export class IdempotencyStore {
          date_trunc('milliseconds', clock_timestamp()) + make_interval(secs => ${MARK_SECONDS}),
          now() + make_interval(hours => ${IDEMPOTENCY_HOURS}))
        ON CONFLICT (id) DO UPDATE
-       SET body_hash = excluded.body_hash, instance_id = excluded.instance_id, status = NULL,
+       SET account_id = excluded.account_id, instance_id = excluded.instance_id, body_hash = excluded.body_hash, status = NULL,
          response_sealed = NULL, locked_until = excluded.locked_until,
          resource_id = CASE WHEN r.expires_at <= now() THEN excluded.resource_id ELSE r.resource_id END,
          expires_at = excluded.expires_at

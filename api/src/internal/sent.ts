@@ -16,9 +16,9 @@ export async function readSent(
     await fence(tx, instanceId, { epoch, holder });
     return tx.$queryRaw<{ built_sealed: Uint8Array }[]>`
       SELECT c.built_sealed
-      FROM messages m JOIN message_contents c ON c.message_id = m.id
-      WHERE gwk_is_named(m.wa_message_id, ${wa_message_id}) AND m.instance_id = ${instanceId}::uuid
-        AND m.direction = 'outbound' AND c.built_sealed IS NOT NULL
+      FROM gwk_messages_named(${instanceId}::uuid, ${[wa_message_id]}::text[]) AS m
+      JOIN message_contents c ON c.message_id = m.id
+      WHERE m.direction = 'outbound' AND c.built_sealed IS NOT NULL
       LIMIT 1`;
   });
   return { built: row ? openBuilt(sealer, instanceId, row.built_sealed).toString('base64') : null };

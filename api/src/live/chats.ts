@@ -12,6 +12,7 @@ export function chatOf(segment: string): Recipient {
 }
 
 interface Marked {
+  id: string;
   wa_message_id: string;
   participant: string | null;
 }
@@ -28,16 +29,14 @@ export async function markRead(
 ): Promise<void> {
   const ids = [...new Set(given)];
   const conversation = await findConversation(services, row, chat);
-  const known = conversation === null ? [] : await findMarked(services, conversation.id, ids);
+  const known = conversation === null ? [] : await findMarked(services, row.id, conversation.id, ids);
   const participants = new Map(known.map(({ wa_message_id, participant }) => [wa_message_id, participant]));
   const messages = ids.map((id) => ({ wa_message_id: id, participant: participants.get(id) ?? null }));
   await askEngine(services, row, 'read', { chat: networkIdOf(conversation?.name ?? chat.name), messages });
   if (conversation === null || known.length === 0) return;
   await services.db.$executeRaw`
-    UPDATE messages m SET status = 'read', read_at = now(), version = version + 1, updated_at = now()
-    FROM unnest(${ids}::text[]) AS marked(id)
-    WHERE gwk_is_named(m.wa_message_id, marked.id) AND m.conversation_id = ${conversation.id}::uuid
-      AND m.direction = 'inbound' AND m.status = 'delivered'`;
+    UPDATE messages SET status = 'read', read_at = now(), version = version + 1, updated_at = now()
+    WHERE id = ANY (${known.map(({ id }) => id)}::uuid[]) AND status = 'delivered'`;
 }
 
 export async function showPresence(
@@ -74,9 +73,14 @@ async function findConversation(
   return found ?? null;
 }
 
-function findMarked({ db }: Services, conversationId: string, ids: readonly string[]): Promise<Marked[]> {
+function findMarked(
+  { db }: Services,
+  instanceId: string,
+  conversationId: string,
+  ids: readonly string[],
+): Promise<Marked[]> {
   return db.$queryRaw<Marked[]>`
-    SELECT m.wa_message_id, m.participant FROM unnest(${[...ids]}::text[]) AS marked(id)
-    JOIN messages m ON gwk_is_named(m.wa_message_id, marked.id)
+    SELECT m.id, m.wa_message_id, m.participant
+    FROM gwk_messages_named(${instanceId}::uuid, ${[...ids]}::text[]) AS m
     WHERE m.conversation_id = ${conversationId}::uuid AND m.direction = 'inbound'`;
 }

@@ -61,7 +61,7 @@ BEGIN
   FROM unnest(conversations) AS c(id)
   CROSS JOIN LATERAL (
     SELECT e.message_id, e.head FROM outbox e
-    WHERE e.conversation_id = c.id AND e.seq IS NOT NULL
+    WHERE e.conversation_id = c.id AND e.seq >> 4 IS NOT NULL
     ORDER BY e.seq >> 4, e.seq LIMIT 1
   ) AS next
   WHERE o.message_id = next.message_id AND NOT next.head;

@@ -266,7 +266,7 @@ AS $$
   FROM outbox h
   CROSS JOIN LATERAL (
     SELECT o.message_id FROM outbox o
-    WHERE o.conversation_id = h.conversation_id AND o.seq IS NOT NULL AND o.attempted_at IS NULL
+    WHERE o.conversation_id = h.conversation_id AND o.seq >> 4 IS NOT NULL AND o.attempted_at IS NULL
       AND (o.out_ms_at_start <= started AND coalesce(o.release_at, o.created_at) <= since OR o.created_at <= accepted)
     ORDER BY o.seq >> 4, o.seq LIMIT most
   ) AS e

@@ -171,10 +171,12 @@ CREATE FUNCTION gwk_waiting_for_contact(contact uuid, most integer) RETURNS TABL
 LANGUAGE sql STABLE
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
-  SELECT o.message_id FROM conversations v
-  JOIN outbox o ON o.conversation_id = v.id
-  WHERE v.contact_id = contact AND o.attempted_at IS NULL
-  ORDER BY o.message_id LIMIT most
+  SELECT w.message_id FROM conversations v
+  -- Looked up for each conversation: the order would have all of the queue read by its key else.
+  CROSS JOIN LATERAL (
+    SELECT o.message_id FROM outbox o WHERE o.conversation_id = v.id AND o.attempted_at IS NULL OFFSET 0) AS w
+  WHERE v.contact_id = contact
+  ORDER BY w.message_id LIMIT most
 $$;
 
 -- The forms in which a phone may be looked for: with and without what the network leaves out.
@@ -259,6 +261,21 @@ BEGIN
   LEFT JOIN poll_votes w ON w.voter = q.voter
     AND w.message_id = CASE WHEN q.target IS NULL THEN newest.message_id ELSE target.message_id END
   ORDER BY q.place;
+END $$;
+
+-- The messages of an instance by their network ids, of any day.
+CREATE FUNCTION gwk_messages_named(instance uuid, names text[])
+RETURNS TABLE (id uuid, conversation_id uuid, direction text, wa_message_id text, participant text)
+LANGUAGE plpgsql STABLE
+SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+AS $$
+BEGIN
+  RETURN QUERY
+  SELECT m.* FROM unnest(names) AS n(name)
+  CROSS JOIN LATERAL (
+    SELECT v.id, v.conversation_id, v.direction, v.wa_message_id, v.participant FROM messages v
+    WHERE gwk_is_named(v.wa_message_id, n.name) AND v.instance_id = instance
+    ORDER BY gwk_hash_high(v.wa_message_id)) AS m;
 END $$;
 
 -- Messages of conversations by their network ids: those of the last three days first, then all. One row for each.

@@ -71,10 +71,10 @@ BEGIN
     since := GREATEST(low, gwk_lowest_id(to_timestamp(days[place] * 86400.0)));
     RETURN QUERY
     SELECT n.* FROM messages n
-    WHERE (n.conversation_id, gwk_minute_of(n.id)) >= (conversation, gwk_minute_of(since))
-      AND (n.conversation_id, gwk_minute_of(n.id)) <= (conversation, gwk_minute_of(until))
+    WHERE (n.conversation_id, gwk_stretch_of(n.id)) >= (conversation, gwk_stretch_of(since))
+      AND (n.conversation_id, gwk_stretch_of(n.id)) <= (conversation, gwk_stretch_of(until))
       AND n.id >= since AND n.id < until AND (wanted IS NULL OR n.status = wanted)
-    ORDER BY n.conversation_id DESC, gwk_minute_of(n.id) DESC, n.id DESC LIMIT amount;
+    ORDER BY n.conversation_id DESC, gwk_stretch_of(n.id) DESC, n.id DESC LIMIT amount;
     GET DIAGNOSTICS found = ROW_COUNT;
     amount := amount - found;
     place := place - 1;

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import http from 'node:http';
+import { SENDS_MAXLEN } from '@gwk/core/protocol/redis-keys';
 import pg from 'pg';
 import { createClient } from 'redis';
 
@@ -53,7 +54,7 @@ async function accept(body: Body): Promise<string> {
     `floor:${body.instance_id}`,
     '*',
     { id, p: payload },
-    { TRIM: { strategy: 'MAXLEN', strategyModifier: '~', threshold: 10_000 } },
+    { TRIM: { strategy: 'MAXLEN', strategyModifier: '~', threshold: SENDS_MAXLEN } },
   );
   return JSON.stringify({
     id,
