@@ -31,7 +31,9 @@ export class AccessLog {
       `{"level":"info","time":"${new Date().toISOString()}",${this.#base},"msg":"answered",` +
       `"request_id":${JSON.stringify(req.requestId)},"operation":"${operation?.name ?? 'none'}","status":${status},` +
       `"ms":${milliseconds.toFixed(1)}` +
-      (caller ? `,"account_name":${JSON.stringify(caller.accountName)},"key_id":"${publicKey(caller)}"` : '') +
+      (caller
+        ? `,"account_name":${JSON.stringify(caller.accountName)},"key_id":"${publicKey(caller)}"`
+        : '') +
       (subject === null ? '' : `,"subject":"${subject}"`) +
       (refusal === null ? '' : `,"problem":"${refusal}"`) +
       '}\n';
