@@ -1,0 +1,179 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import { makeServerCertificate, type ServerCertificate } from '@gwk/operator/secrets/certificate';
+import pg from 'pg';
+import { createClient } from 'redis';
+import type { Gateway } from './harness/gateway.js';
+import type { Environment } from './harness/program.js';
+import { openStage, type Stage } from './harness/stage.js';
+import { phoneOf } from './harness/traffic.js';
+import { until } from './harness/wait.js';
+
+/** docs/security.md, Rotation: as it is written there, on real processes that serve meanwhile. */
+describe('a running gateway whose secrets are changed', () => {
+  let stage: Stage;
+  let gateway: Gateway;
+  beforeAll(async () => {
+    stage = await openStage('rotation', { ownPostgres: true, ownRedis: true });
+    ({ gateway } = stage);
+  }, 120_000);
+  afterAll(() => stage?.close(), 60_000);
+
+  const sends = async (text: string) => {
+    const { client } = stage.customer;
+    const { id } = await client.acceptedText(stage.instance.id, phoneOf(1), text);
+    await until(async () => ['sent', 'delivered', 'read'].includes((await client.message(id)).status), {
+      what: `${text}: a message leaves`,
+    });
+  };
+  /** An account has three sandboxes: it goes again. */
+  const connectsAnother = async (name: string) => {
+    const { client } = stage.customer;
+    const { id } = await client.connectedInstance(name);
+    await client.expect(204, 'DELETE', `/v1/instances/${id}`);
+  };
+  const restart = async (kind: 'apis' | 'workers' | 'operator', env: Environment) => {
+    for (const program of kind === 'operator' ? [gateway.operator] : gateway[kind]) {
+      await program.stop();
+      Object.assign(program.options.env, env);
+      await program.start();
+    }
+  };
+
+  test("the operator's token: the API takes both, the operator turns to the new one, the old one ends", async () => {
+    const old = gateway.settings.operatorToken;
+    const token = 'a-new-token-of-the-operator-0123456789';
+    await restart('apis', { GWK_OPERATOR_TOKEN: `${old},${token}` });
+    await sends('the API takes both');
+    await restart('operator', { GWK_OPERATOR_TOKEN: `${token},${old}` });
+    await connectsAnother('made with the new token');
+    await restart('apis', { GWK_OPERATOR_TOKEN: token });
+    await stage.customer.client.untilConnected(stage.instance.id);
+    await sends('the old one is gone');
+    const refused = gateway.operatorClient();
+    await expect(refused.call('observe', { ids: [] })).rejects.toThrow(/unauthorized/);
+    refused.close();
+    gateway.settings.operatorToken = token;
+  }, 180_000);
+
+  test('another sealing key: API and worker refuse with the cure, and nothing is lost', async () => {
+    const [api] = gateway.apis;
+    const right = { GWK_SEALING_KEYS: gateway.settings.sealingKeys };
+    const wrong = { GWK_SEALING_KEYS: Buffer.alloc(32, 9).toString('base64') };
+    for (const program of [api!, gateway.workers[0]!]) {
+      await program.stop();
+      Object.assign(program.options.env, wrong);
+      await expect(program.start()).rejects.toThrow(/ended \(exit code 2\)/);
+      expect(program.lastLines()).toContain('Set GWK_SEALING_KEYS to the key that was in use');
+      await program.stop();
+    }
+    Object.assign(gateway.workers[0]!.options.env, right);
+    Object.assign(api!.options.env, right);
+    await gateway.workers[0]!.start();
+    await api!.start();
+    await stage.customer.client.untilConnected(stage.instance.id);
+    await sends('with the right key');
+  }, 180_000);
+
+  test("Postgres's password: a second user takes over, and the first one ends", async () => {
+    const first = new URL(gateway.settings.databaseUrl);
+    const second = new URL(first);
+    [second.username, second.password] = ['gwk_second', 'another-password-0123456789'];
+    await ask(first, `CREATE ROLE gwk_second LOGIN PASSWORD '${second.password}' IN ROLE ${first.username}`);
+    await restart('apis', { DATABASE_URL: second.href });
+    await sends('the API is the second user');
+    await restart('workers', { DATABASE_URL: second.href });
+    // Who is not left to log in cannot serve anybody by what it had open either.
+    await ask(first, `ALTER ROLE ${first.username} NOLOGIN`);
+    await ask(
+      second,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${first.username}' AND pid <> pg_backend_pid()`,
+    ).catch(() => undefined);
+    await expect(ask(first, 'SELECT 1')).rejects.toThrow(/not permitted to log in/);
+    gateway.settings.databaseUrl = second.href;
+    await sends('the first user is gone');
+    // What the worker makes each day belongs to the first: its heir may make more.
+    await ask(second, `SELECT gwk_ensure_partitions('messages', current_date + 20, current_date + 20)`);
+    await connectsAnother('made by the second user');
+  }, 180_000);
+
+  test("Redis's password: both hold, API and worker turn to the new one, the old one ends", async () => {
+    const old = new URL(gateway.settings.redisUrl);
+    const next = new URL(old);
+    next.password = 'another-password-9876543210';
+    const redis = createClient({ url: old.href });
+    await redis.connect();
+    await redis.sendCommand(['ACL', 'SETUSER', 'default', `>${next.password}`]);
+    await restart('apis', { REDIS_URL: next.href });
+    await sends('the API has the new password');
+    await restart('workers', { REDIS_URL: next.href });
+    await redis.sendCommand(['ACL', 'SETUSER', 'default', `<${old.password}`]);
+    redis.destroy();
+    gateway.settings.redisUrl = next.href;
+    const late = createClient({ url: old.href, socket: { reconnectStrategy: false } }).on(
+      'error',
+      () => undefined,
+    );
+    await expect(late.connect()).rejects.toThrow(/WRONGPASS/);
+    await sends('the old password is gone');
+    await connectsAnother('made with the new password');
+  }, 180_000);
+
+  test('the authority of the internal port: both hold, the certificate changes unasked, the former one ends', async () => {
+    const file = (name: string) => join(gateway.folder, name);
+    const [former, next] = [makeServerCertificate(['localhost']), makeServerCertificate(['localhost'])];
+    const serve = ({ cert, key }: ServerCertificate) => {
+      writeFileSync(file('tls.key'), key);
+      writeFileSync(file('tls.crt'), cert);
+    };
+    const trust = async (...authorities: ServerCertificate[]) => {
+      writeFileSync(file('ca.crt'), authorities.map(({ ca }) => ca).join(''));
+      await restart('operator', {
+        GWK_OPERATOR_INTERNAL_URL: url,
+        GWK_OPERATOR_INTERNAL_CA_FILE: file('ca.crt'),
+      });
+    };
+    const port = Number(new URL(gateway.internalUrls[0]!).port);
+    const url = `https://localhost:${port}`;
+    serve(former);
+    await restart('apis', {
+      GWK_API_INTERNAL_TLS_CERT_FILE: file('tls.crt'),
+      GWK_API_INTERNAL_TLS_KEY_FILE: file('tls.key'),
+    });
+    await trust(former);
+    await sends('under the former authority');
+
+    await trust(former, next);
+    await sends('both authorities hold');
+    serve(next);
+    expect(await trusts(port, former)).toBe(true);
+    await until(() => trusts(port, next), { what: 'the new certificate is shown', timeoutMs: 60_000 });
+    await sends('the certificate has changed');
+    await trust(next);
+    expect(await trusts(port, former)).toBe(false);
+    await sends('the former authority is gone');
+    await connectsAnother('made under the new authority');
+  }, 240_000);
+});
+
+async function ask({ href }: URL, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: href });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Whether who trusts this authority alone takes the port for what it says it is. */
+function trusts(port: number, { ca }: ServerCertificate): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port, servername: 'localhost', ca }, () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}
