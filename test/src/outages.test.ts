@@ -27,8 +27,21 @@ describe('while a part is away', () => {
   const outagesOfTheInstance = async () =>
     (await stage.customer.client.events({ type: 'instance.disconnected' })).length;
 
+  /** What the engine says of itself. */
+  const readiness = async () => {
+    const { port } = stage.gateway.enginePorts().at(-1)!;
+    const response = await fetch(`http://127.0.0.1:${port}/readyz`);
+    return { code: response.status, ...((await response.json()) as object) };
+  };
+  const ready = (redis: string) => ({
+    code: 200,
+    status: 'ok',
+    checks: { lease: 'ok', redis, number: 'connected' },
+  });
+
   test('Redis: sends are accepted within 500 ms and leave within 10 s, reads work, the API stays ready', async () => {
     const { client } = stage.customer;
+    expect(await readiness()).toEqual(ready('ok'));
     await stage.gateway.redis.kill('SIGKILL');
     const accepted = [];
     for (let index = 0; index < SENDS; index++)
@@ -40,6 +53,8 @@ describe('while a part is away', () => {
       await until(() => sent(result.body.id), { what: 'it leaves without Redis', timeoutMs: 30_000 });
     }
     const left = Date.now() - started;
+    // What it lives without is shown, and makes it no less ready.
+    expect(await readiness()).toEqual(ready('unreachable'));
     await stage.gateway.redis.start();
     const slowest = Math.max(...accepted.map(({ ms }) => ms));
     report('with Redis away', {

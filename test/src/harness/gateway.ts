@@ -94,6 +94,14 @@ export class Gateway {
     return until(() => this.engines()[0], { what: 'an engine runs' });
   }
 
+  /** Where engines show their health and metrics, as they say themselves when they start. */
+  enginePorts(): { pid: number; port: number }[] {
+    return this.logs()
+      .get(this.operator.name)!
+      .filter((line) => line.includes('"waiting for the lease"'))
+      .map((line) => JSON.parse(line) as { pid: number; port: number });
+  }
+
   /** The internal port as the operator calls it. */
   operatorClient(): OperatorClient {
     const { operatorToken: token } = this.settings;

@@ -128,13 +128,8 @@ describeWithPrometheus('availability, with a Prometheus that scrapes the engines
 /** The engines of a stage, by what they tell in the log of their operator. */
 async function findEngines({ gateway, customer }: Stage): Promise<Engine[]> {
   const instances = (await customer.client.expect<{ data: InstanceOut[] }>(200, 'GET', '/v1/instances')).data;
-  const lines = gateway
-    .logs()
-    .get('operator-0')!
-    .filter((line) => line.includes('"waiting for the lease"'));
-  const told = lines.map((line) => JSON.parse(line) as { pid: number; port: number });
   return Promise.all(
-    told.map(async ({ pid, port }) => {
+    gateway.enginePorts().map(async ({ pid, port }) => {
       const { samples } = await Exposition.of(port);
       const shown = samples.find(({ name }) => name === 'gwk_instance_connected')!.labels['instance_id'];
       const instance = instances.find(({ id }) => id === shown)!;
