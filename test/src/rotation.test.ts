@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 import { makeServerCertificate, type ServerCertificate } from '@gwk/operator/secrets/certificate';
-import pg from 'pg';
 import { createClient } from 'redis';
+import { query } from './harness/database.js';
 import type { Gateway } from './harness/gateway.js';
 import type { Environment } from './harness/program.js';
 import { openStage, type Stage } from './harness/stage.js';
@@ -80,21 +80,28 @@ describe('a running gateway whose secrets are changed', () => {
     const first = new URL(gateway.settings.databaseUrl);
     const second = new URL(first);
     [second.username, second.password] = ['gwk_second', 'another-password-0123456789'];
-    await ask(first, `CREATE ROLE gwk_second LOGIN PASSWORD '${second.password}' IN ROLE ${first.username}`);
+    await query(
+      first.href,
+      `CREATE ROLE gwk_second LOGIN PASSWORD '${second.password}' IN ROLE ${first.username}`,
+    );
     await restart('apis', { DATABASE_URL: second.href });
     await sends('the API is the second user');
     await restart('workers', { DATABASE_URL: second.href });
-    // Who is not left to log in cannot serve anybody by what it had open either.
-    await ask(first, `ALTER ROLE ${first.username} NOLOGIN`);
-    await ask(
-      second,
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '${first.username}' AND pid <> pg_backend_pid()`,
-    ).catch(() => undefined);
-    await expect(ask(first, 'SELECT 1')).rejects.toThrow(/not permitted to log in/);
+    // Nor may anybody go on by a connection that is open already.
+    await query(
+      first.href,
+      `ALTER ROLE ${first.username} NOLOGIN;
+       SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE usename = '${first.username}' AND backend_type = 'client backend' AND pid <> pg_backend_pid()`,
+    );
+    await expect(query(first.href, 'SELECT 1')).rejects.toThrow(/not permitted to log in/);
     gateway.settings.databaseUrl = second.href;
     await sends('the first user is gone');
     // What the worker makes each day belongs to the first: its heir may make more.
-    await ask(second, `SELECT gwk_ensure_partitions('messages', current_date + 20, current_date + 20)`);
+    await query(
+      second.href,
+      `SELECT gwk_ensure_partitions('messages', current_date + 20, current_date + 20)`,
+    );
     await connectsAnother('made by the second user');
   }, 180_000);
 
@@ -156,16 +163,6 @@ describe('a running gateway whose secrets are changed', () => {
     await connectsAnother('made under the new authority');
   }, 240_000);
 });
-
-async function ask({ href }: URL, statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: href });
-  await client.connect();
-  try {
-    await client.query(statement);
-  } finally {
-    await client.end();
-  }
-}
 
 /** Whether who trusts this authority alone takes the port for what it says it is. */
 function trusts(port: number, { ca }: ServerCertificate): Promise<boolean> {

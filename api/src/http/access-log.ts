@@ -4,8 +4,8 @@ import type { Caller } from '../accounts/caller.js';
 import type { Exchange } from './exchange.js';
 
 /**
- * One JSON line for each answer, with names of operators and ids, and no content: not the path (a phone may stand in it)
- * but the operation. No `pid`: at thousands of lines a second each field is megabytes a minute.
+ * One JSON line for each answer, with ids, the account's name, and no content: not the path (a phone may stand in it) but
+ * the operation. No `pid`: at thousands of lines a second each field is megabytes a minute.
  * Lines of one turn of the event loop are written together; composed here, because a general logger costs several
  * times as much and this is paid for by every message.
  */

@@ -42,7 +42,8 @@ function databaseUrl(serverUrl: string, name: string): string {
   return url.href;
 }
 
-async function query(url: string, sql: string): Promise<void> {
+/** Over a connection of its own; several statements are one transaction. */
+export async function query(url: string, sql: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {

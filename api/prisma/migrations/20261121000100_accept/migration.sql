@@ -364,8 +364,8 @@ BEGIN
         ORDER BY record_ids[i]
         ON CONFLICT (id) DO UPDATE
         SET account_id = excluded.account_id, instance_id = NULL, body_hash = excluded.body_hash,
-          resource_id = excluded.resource_id, status = excluded.status, response_sealed = excluded.response_sealed, locked_until = NULL,
-          expires_at = excluded.expires_at
+          resource_id = excluded.resource_id, status = excluded.status, response_sealed = excluded.response_sealed,
+          locked_until = NULL, expires_at = excluded.expires_at
         WHERE r.expires_at <= present;
         GET DIAGNOSTICS made = ROW_COUNT;
         IF made < made_keys THEN

@@ -6,9 +6,9 @@ import { randomInt } from 'node:crypto';
  * them again and again.
  *
  * The places are in sets, and each key belongs to one of them by its id; a new key takes the place of its set's oldest. So
- * keys are forgotten one at a time: one in a thousand of those after which a quarter of `capacity` came, half of those after
- * which all of it did. Which keys share a set is drawn anew by each process: whoever could work it out would send nine of one set in a
- * circle, and each of them had to be written twice, with all of its group.
+ * keys are forgotten one at a time: one in a thousand of those after which a quarter of `capacity` came, half of those
+ * after which all of it did. Which keys share a set is drawn anew by each process: whoever could work it out would send
+ * nine of one set in a circle, and each of them had to be written twice, with all of its group.
  */
 const WAYS = 8;
 const [ID_WORDS, BODY_WORDS, MESSAGE_WORDS] = [4, 4, 9];

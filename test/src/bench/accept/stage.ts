@@ -11,6 +11,7 @@ import type { RunningServer } from '@gwk/local/servers/process';
 import { startRedis } from '@gwk/local/servers/redis';
 import pg from 'pg';
 import { createClient } from 'redis';
+import { query } from '../../harness/database.js';
 import { apiEnvironment, commandEnvironment, type GatewaySettings } from '../../harness/gateway-settings.js';
 import { runGwk, runGwkJson } from '../../harness/gwk-command.js';
 import { pickPort } from '../../harness/ports.js';
@@ -159,10 +160,7 @@ async function makeAccount(
 }
 
 async function startFloor(folder: string, settings: GatewaySettings, node: string[]): Promise<Subject> {
-  const client = new pg.Client({ connectionString: settings.databaseUrl });
-  await client.connect();
-  await client.query('CREATE DATABASE floor');
-  await client.end();
+  await query(settings.databaseUrl, 'CREATE DATABASE floor');
   const port = await pickPort();
   const options: FloorOptions = { port, databaseUrl: floorDatabase(settings), redisUrl: settings.redisUrl };
   const args = [...node, FLOOR, JSON.stringify(options)];
@@ -182,10 +180,7 @@ function floorDatabase(settings: GatewaySettings): string {
  */
 async function removeFloor({ program }: Subject, settings: GatewaySettings): Promise<void> {
   await program.stop();
-  const client = new pg.Client({ connectionString: floorDatabase(settings) });
-  await client.connect();
-  await client.query('TRUNCATE messages, idempotency');
-  await client.end();
+  await query(floorDatabase(settings), 'TRUNCATE messages, idempotency');
   const redis = createClient({ url: settings.redisUrl });
   await redis.connect();
   for await (const keys of redis.scanIterator({ MATCH: 'floor:*' })) {
