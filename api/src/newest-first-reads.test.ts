@@ -3,6 +3,8 @@ import type { Page } from '@gwk/core/resources/common';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { MessageOut } from '@gwk/core/resources/message';
 import { openApi } from '@gwk/test/harness/api';
+import { idMadeAt } from '@gwk/test/harness/dated-ids';
+import { Prisma } from './generated/prisma/client.js';
 import type { TestApi } from './testing/api.js';
 import type { ApiClient } from './testing/client.js';
 
@@ -34,10 +36,10 @@ beforeAll(async () => {
   const conversation = { id: instanceId, instanceId, groupId: '120363000000000001@g.us' };
   await api.db.conversation.create({ data: conversation });
   await api.db.$queryRaw`SELECT gwk_ensure_partitions('messages', current_date - 90, current_date)`;
+  const id = idMadeAt('gwk_new_id()', `now() - n * interval '1 second' / ${RATE}`);
   const insert = (rows: number) => api.db.$executeRaw`
     INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, created_at, updated_at)
-    SELECT overlay(gwk_new_id()::text placing left(gwk_lowest_id(now() - n * interval '1 second' / ${RATE}::integer)::text, 13)
-        FROM 1 FOR 13)::uuid, ${account.id}::uuid, ${instanceId}::uuid, ${instanceId}::uuid, 'outbound', '5511900000001', 'text',
+    SELECT ${Prisma.raw(id)}, ${account.id}::uuid, ${instanceId}::uuid, ${instanceId}::uuid, 'outbound', '5511900000001', 'text',
       'sent', now(), now() FROM generate_series(1, ${rows}::integer) AS n`;
   await insert(FEW);
   await api.db.$executeRawUnsafe('ANALYZE messages');

@@ -15,6 +15,7 @@ import {
   sealedColumns,
   type SealedContent,
 } from './harness/search.js';
+import { idOlder } from './harness/dated-ids.js';
 import { openStage, type Stage } from './harness/stage.js';
 import { phoneOf } from './harness/traffic.js';
 import { report, settle } from './harness/verdict.js';
@@ -219,8 +220,5 @@ describe('what is kept, where, and for how long', () => {
   const older = (change: string) => client.query(`UPDATE ${change}`);
   const count = async (table: string) =>
     (await client.query<{ n: number }>(`SELECT count(*)::int AS n FROM ${table}`)).rows[0]!.n;
-  /** An id of 91 days earlier. */
-  const shifted = (column: string) =>
-    `overlay(${column}::text PLACING left(gwk_lowest_id(to_timestamp(('x' || replace(left(${column}::text, 13), '-', ''))
-       ::bit(48)::bigint / 1000.0) - interval '91 days')::text, 13) FROM 1 FOR 13)::uuid`;
+  const shifted = (column: string) => idOlder(column, 91);
 });

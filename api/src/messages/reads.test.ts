@@ -1,5 +1,6 @@
 import { newUuid } from '@gwk/core/ids';
 import { createTestDatabase } from '@gwk/test/harness/database';
+import { idMadeAt } from '@gwk/test/harness/dated-ids';
 import pg from 'pg';
 
 /**
@@ -51,8 +52,7 @@ async function write(rows: number): Promise<void> {
     `WITH made AS (
        INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, wa_message_id,
          created_at, updated_at)
-       SELECT overlay(gwk_new_id()::text
-           placing left(gwk_lowest_id(now() + (n - 10000) * interval '10 milliseconds')::text, 13) FROM 1 FOR 13)::uuid,
+       SELECT ${idMadeAt('gwk_new_id()', "now() + (n - 10000) * interval '10 milliseconds'")},
          $1, $1, $2, 'outbound', '5511900000001', 'text', 'queued', '3EB0' || lpad(n::text, 18, '0'), now(), now()
        FROM generate_series($3::integer, $3::integer + $4::integer - 1) AS n
        RETURNING id, wa_message_id)

@@ -14,6 +14,7 @@ import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
 import { newWebhookSecret } from '@gwk/core/webhook-signature';
 import type { WebhookDelivery, WebhookQueueEntry } from '@gwk/api/generated/prisma/client';
 import { createTestDatabase, type TestDatabase } from './database.js';
+import { idOlder } from './dated-ids.js';
 import { until } from './wait.js';
 import { redisPrefix, redisUrl } from './servers.js';
 
@@ -124,10 +125,7 @@ export class DeliveryWorld {
    * ids too, so it is for what was not.
    */
   async age(days: number): Promise<void> {
-    const older = (column: string): string =>
-      `overlay(${column}::text PLACING left(gwk_lowest_id(to_timestamp(
-        ('x' || replace(left(${column}::text, 13), '-', ''))::bit(48)::bigint / 1000.0) - interval '${days} days'
-      )::text, 13) FROM 1 FOR 13)::uuid`;
+    const older = (column: string): string => idOlder(column, days);
     await this.db.$transaction([
       this.db.$executeRawUnsafe(
         `UPDATE events SET id = ${older('id')}, "timestamp" = "timestamp" - interval '${days} days'`,
