@@ -94,6 +94,7 @@ const fleet = dashboard({
       lines('Redis answers in', { '{{pod}}': `max by (pod) (gwk_redis_ping_seconds${OF})` }, SECONDS),
       lines('Database', { size: `max(gwk_database_size_bytes${OF})` }, BYTES),
       lines('Content beyond its time', { late: `max(gwk_retention_late_seconds${OF})` }, SECONDS),
+      lines('Days beyond their time', { 'to be dropped': `max(gwk_partitions_expired${OF})` }),
     ],
   ],
 });

@@ -10,7 +10,8 @@ beforeEach(async () => {
 });
 afterEach(() => at.world.close());
 
-const read = () => readBacklog(at.deps.db);
+const DAYS_KEPT = { messageDays: 90, eventDays: 60, deliveryDays: 30 };
+const read = () => readBacklog(at.deps.db, DAYS_KEPT);
 const ago = (seconds: number) => new Date(Date.now() - seconds * 1000);
 
 test('where nothing waits everything is 0', async () => {
@@ -23,6 +24,7 @@ test('where nothing waits everything is 0', async () => {
     endpoints: { enabled: 0, disabled_by_owner: 0, disabled_by_gwk: 0 },
     instancesDown: 0,
     retentionLate: 0,
+    partitionsExpired: 0,
   });
 });
 
@@ -105,8 +107,15 @@ test('destinations are told apart by who has disabled them, and content that has
   expect(Math.round(seen.retentionLate / 10)).toBe(60);
 });
 
+test('days whose time is over are counted, each table by its own', async () => {
+  await at.deps.db.$queryRaw`
+    SELECT gwk_ensure_partitions(parent, (now() AT TIME ZONE 'UTC')::date - 62, (now() AT TIME ZONE 'UTC')::date - 59)
+    FROM unnest(ARRAY['messages', 'events', 'webhook_deliveries']) AS parent`;
+  expect((await read()).partitionsExpired).toBe(0 + 2 + 4);
+});
+
 test('without Postgres the gauges say that nobody knows, those seen before included', async () => {
-  let backlog = backlogReader(at.deps.db);
+  let backlog = backlogReader(at.deps.db, DAYS_KEPT);
   let databaseBytes = databaseSizeReader(at.deps.db);
   const metrics = new WorkerMetrics({
     inFlight: () => 3,
@@ -121,7 +130,7 @@ test('without Postgres the gauges say that nobody knows, those seen before inclu
     poolSize: 1,
     program: 'gwk-test',
   });
-  backlog = backlogReader(gone);
+  backlog = backlogReader(gone, DAYS_KEPT);
   databaseBytes = databaseSizeReader(gone);
   const text = await metrics.registry.metrics();
   expect(text).toContain('gwk_send_queue_messages{state="waiting"} Nan\n');
@@ -132,6 +141,6 @@ test('without Postgres the gauges say that nobody knows, those seen before inclu
 });
 
 test('one look serves whoever asks within ten seconds', async () => {
-  const backlog = backlogReader(at.deps.db);
+  const backlog = backlogReader(at.deps.db, DAYS_KEPT);
   expect(await backlog()).toBe(await backlog());
 });

@@ -1,5 +1,6 @@
 import { INSTANCE_STATES, type InstanceState } from '@gwk/core/states';
 import type { Database } from '../database.js';
+import { planPartitions, type DaysKept } from './sweeps/partitions.js';
 
 /** What waits, and how long it has: of the whole gateway, as Postgres knows it. */
 export interface Backlog {
@@ -16,6 +17,7 @@ export interface Backlog {
    */
   instancesDown: number;
   retentionLate: number;
+  partitionsExpired: number;
 }
 
 interface Row {
@@ -28,18 +30,19 @@ interface Row {
   instances: Partial<Backlog['instances']> | null;
   instances_down: number;
   retention_late: number | null;
+  partitions_expired: number;
 }
 
 const FRESH_MS = 10_000;
 const DOWN_MINUTES = 5;
 
 /** What metrics of a worker ask of Postgres. */
-export const postgresReaders = (db: Database) => ({
-  backlog: backlogReader(db),
+export const postgresReaders = (db: Database, daysKept: DaysKept) => ({
+  backlog: backlogReader(db, daysKept),
   databaseBytes: databaseSizeReader(db),
 });
 
-export const backlogReader = (db: Database) => kept(() => readBacklog(db));
+export const backlogReader = (db: Database, daysKept: DaysKept) => kept(() => readBacklog(db, daysKept));
 
 /** Bytes; by a statement of its own, so that it is known whether Postgres answers where the others take too long. */
 export const databaseSizeReader = (db: Database) =>
@@ -64,7 +67,8 @@ function kept<T>(read: () => Promise<T>): () => Promise<T | null> {
 }
 
 /** Ages in seconds, 0 where nothing waits. */
-export async function readBacklog(db: Database): Promise<Backlog> {
+export async function readBacklog(db: Database, daysKept: DaysKept): Promise<Backlog> {
+  const plans = planPartitions(new Date(), daysKept);
   const [row] = await db.$queryRaw<Row[]>`
     SELECT
       (SELECT jsonb_object_agg(state, amount)
@@ -89,7 +93,10 @@ export async function readBacklog(db: Database): Promise<Backlog> {
         AND NOT EXISTS (SELECT FROM instance_suspensions s WHERE s.instance_id = i.id
           AND s.ended_at > now() - ${DOWN_MINUTES}::integer * interval '1 minute')) AS instances_down,
       (SELECT extract(epoch FROM now() - min(delete_at))::float8 FROM message_contents
-        WHERE delete_at < now()) AS retention_late`;
+        WHERE delete_at < now()) AS retention_late,
+      (SELECT count(*)::float8 FROM unnest(${plans.map(({ parent }) => parent)}::text[],
+          ${plans.map(({ keepFrom }) => keepFrom)}::text[]) AS kept (parent, keep_from),
+        gwk_expired_partitions(kept.parent, kept.keep_from::date)) AS partitions_expired`;
   return backlogOf(row!);
 }
 
@@ -105,6 +112,7 @@ function backlogOf(row: Row): Backlog {
     instances: { ...none, ...row.instances },
     instancesDown: row.instances_down,
     retentionLate: age(row.retention_late),
+    partitionsExpired: row.partitions_expired,
   };
 }
 

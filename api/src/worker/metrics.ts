@@ -89,4 +89,5 @@ function backlogGauges(registry: Registry, backlog: Observed['backlog']): void {
   number(WORKER_METRICS.instancesDown, ({ instancesDown }) => instancesDown);
   number(WORKER_METRICS.preparationAge, ({ preparationAge }) => preparationAge);
   number(WORKER_METRICS.retentionLate, ({ retentionLate }) => retentionLate);
+  number(WORKER_METRICS.partitionsExpired, ({ partitionsExpired }) => partitionsExpired);
 }

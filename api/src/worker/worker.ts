@@ -30,9 +30,10 @@ import { expireSweep } from './sweeps/expire.js';
 import { Observer } from './sweeps/observer.js';
 import { optOutsSweep } from './sweeps/opt-outs.js';
 import { pairingSweep } from './sweeps/pairing.js';
+import { partitionSweep } from './sweeps/partitions.js';
 import { refuseSweep } from './sweeps/refuse.js';
 import { releaseSweep } from './sweeps/release.js';
-import { partitionSweep, retentionSweep } from './sweeps/retention.js';
+import { retentionSweep } from './sweeps/retention.js';
 import { resendSweep } from './sweeps/resend.js';
 import { ringAgainSweep } from './sweeps/ring-again.js';
 import { signReader, silenceSweep, type SignReader } from './sweeps/silence.js';
@@ -75,7 +76,7 @@ export async function startWorker(
     const doorbell = new Doorbell(redis, keys);
     const metrics: WorkerMetrics = new WorkerMetrics({
       inFlight: () => deliveries.inFlight,
-      ...postgresReaders(db),
+      ...postgresReaders(db, config),
     });
     messageMetrics.register(metrics.registry);
     const deliveries = makeDeliveries(config, { db, sealer, log, metrics }, closers);

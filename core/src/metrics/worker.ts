@@ -79,6 +79,10 @@ export const WORKER_METRICS = {
     name: 'gwk_retention_late_seconds',
     help: 'By how much the oldest content of a message has outlived its time.',
   }),
+  partitionsExpired: gauge({
+    name: 'gwk_partitions_expired',
+    help: 'Days of messages, events and webhook deliveries that are to be dropped and are still there, each table counted.',
+  }),
   databaseBytes: gauge({
     name: 'gwk_database_size_bytes',
     help: 'Size of the database, indexes included.',

@@ -385,6 +385,14 @@ CREATE TABLE "store_removals" (
 );
 
 -- CreateTable
+CREATE TABLE "upkeep" (
+    "task" TEXT NOT NULL,
+    "done_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "upkeep_pkey" PRIMARY KEY ("task")
+);
+
+-- CreateTable
 CREATE TABLE "idempotency_records" (
     "id" UUID NOT NULL,
     "account_id" UUID,
@@ -765,6 +773,11 @@ BEGIN
   END LOOP;
 END $$;
 
+-- The name of a table's partition for a day (UTC).
+CREATE FUNCTION gwk_partition_of(parent text, day date) RETURNS text LANGUAGE sql STABLE AS $$
+  SELECT format('%s_%s', parent, to_char(day, 'YYYYMMDD'))
+$$;
+
 -- Makes the daily partitions of a table from one day to another (UTC), where they are missing.
 CREATE FUNCTION gwk_ensure_partitions(parent text, first_day date, last_day date) RETURNS integer
 LANGUAGE plpgsql AS $$
@@ -774,8 +787,12 @@ DECLARE
   made integer := 0;
 BEGIN
   WHILE day <= last_day LOOP
-    name := format('%s_%s', parent, to_char(day, 'YYYYMMDD'));
-    IF to_regclass(name) IS NULL THEN
+    name := gwk_partition_of(parent, day);
+    -- Asked of the table and not by name: what another worker has just made, a name that was looked for before does not
+    -- tell yet.
+    IF NOT EXISTS (
+      SELECT FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+      WHERE i.inhparent = parent::regclass AND c.relname = name) THEN
       -- Room on each page of messages for their changes in place; events do not change.
       EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES FROM (%L) TO (%L) WITH (fillfactor = %s)', name, parent,
         gwk_lowest_id(day::timestamp AT TIME ZONE 'UTC'), gwk_lowest_id((day + 1)::timestamp AT TIME ZONE 'UTC'),
@@ -790,22 +807,32 @@ BEGIN
   RETURN made;
 END $$;
 
--- The oldest daily partition of a table that ends at or before a day (UTC); null where there is none.
-CREATE FUNCTION gwk_expired_partition(parent text, before_day date) RETURNS text LANGUAGE sql STABLE AS $$
+-- The daily partitions of a table that end at or before a day (UTC), the oldest first.
+CREATE FUNCTION gwk_expired_partitions(parent text, before_day date) RETURNS SETOF text LANGUAGE sql STABLE AS $$
   SELECT c.relname::text FROM pg_inherits i
   JOIN pg_class c ON c.oid = i.inhrelid
   WHERE i.inhparent = parent::regclass AND c.relname ~ '_[0-9]{8}$'
     AND to_date(right(c.relname, 8), 'YYYYMMDD') < before_day
-  ORDER BY c.relname LIMIT 1
+  ORDER BY c.relname
 $$;
 
--- Keeps vacuum away from a partition that is to be dropped, and ends the one that is at work there: it would be waited
--- for under a lock that stops everybody. This one stops nobody.
-CREATE FUNCTION gwk_leave_partition_alone(name text) RETURNS void LANGUAGE plpgsql AS $$
+-- Keeps vacuum away from a partition until the end of the transaction that is to drop it, and ends the one that is at work
+-- there: the drop would wait for it under a lock that stops everybody. This one stops nobody.
+CREATE FUNCTION gwk_keep_vacuum_away(name text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF to_regclass(name) IS NOT NULL THEN
-    EXECUTE format('ALTER TABLE %I SET (autovacuum_enabled = false, toast.autovacuum_enabled = false)', name);
+    EXECUTE format('LOCK TABLE ONLY %I IN SHARE UPDATE EXCLUSIVE MODE', name);
   END IF;
+END $$;
+
+-- Whether a task that workers do in turns is due again after its rest. If it is, it counts as done by whoever asks, once
+-- that transaction commits; others wait for that.
+CREATE FUNCTION gwk_take_turn(name text, rest_ms integer) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO upkeep AS u (task, done_at) VALUES (name, clock_timestamp())
+  ON CONFLICT (task) DO UPDATE SET done_at = clock_timestamp()
+    WHERE u.done_at <= clock_timestamp() - rest_ms * interval '1 millisecond';
+  RETURN FOUND;
 END $$;
 
 -- Drops a partition. Nobody reads or writes its parent while that is done. Returns how many were dropped.

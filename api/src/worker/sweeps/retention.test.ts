@@ -1,6 +1,6 @@
 import { newUuid } from '@gwk/core/ids';
 import { createSweepWorld, type SweepWorld } from '@gwk/test/harness/sweeps';
-import { partitionSweep, planPartitions, retentionSweep, type RetentionOptions } from './retention.js';
+import { retentionSweep, type RetentionOptions } from './retention.js';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -13,19 +13,6 @@ const options: RetentionOptions = {
   auditMonths: 25,
 };
 const inMs = (ms: number): Date => new Date(Date.now() + ms);
-const dayOf = (date: Date): string => date.toISOString().slice(0, 10);
-
-test('partitions are planned from yesterday to a week ahead, and kept for the days of each table', () => {
-  const plans = planPartitions(new Date('2026-03-01T00:30:00Z'), options);
-  expect(plans.map(({ parent, keepFrom }) => [parent, keepFrom])).toEqual([
-    ['messages', '2025-12-01'],
-    ['events', '2025-12-31'],
-    ['webhook_deliveries', '2026-02-28'],
-  ]);
-  for (const { days } of plans) {
-    expect(days).toEqual([28, 1, 2, 3, 4, 5, 6, 7, 8].map((day) => `2026-${day === 28 ? '02' : '03'}-${String(day).padStart(2, '0')}`)); // prettier-ignore
-  }
-});
 
 describe('on tables', () => {
   let given: SweepWorld;
@@ -34,98 +21,11 @@ describe('on tables', () => {
   });
   afterAll(() => given.world.close());
 
-  const partitionsOf = async (parent: string): Promise<string[]> => {
-    const rows = await given.world.database.$queryRaw<{ name: string }[]>`
-      SELECT c.relname::text AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-      WHERE i.inhparent = ${parent}::regclass ORDER BY 1`;
-    return rows.map(({ name }) => name.replace(`${parent}_`, ''));
-  };
-  const days = (from: number, to: number): string[] =>
-    Array.from({ length: to - from + 1 }, (_, i) => dayOf(inMs((from + i) * DAY)).replaceAll('-', ''));
   const idAt = async (date: Date): Promise<string> => {
     const [row] = await given.world.database.$queryRaw<{ id: string }[]>`
       SELECT gwk_lowest_id(${date.toISOString()}::timestamptz) AS id`;
     return row!.id;
   };
-  const addEvent = async (date: Date, own?: string): Promise<string> => {
-    const id = own ?? (await idAt(date));
-    const { accountId } = given.world;
-    await given.world.database.event.create({
-      data: { id, accountId, type: 'webhook.test', timestamp: date, dataSealed: new Uint8Array(1) },
-    });
-    return id;
-  };
-
-  test('partitions are made ahead and dropped when their time is over, by any number of workers', async () => {
-    const { database } = given.world;
-    await database.$executeRawUnsafe(`DROP TABLE events_${days(7, 7)[0]}, events_${days(6, 6)[0]}`);
-    await database.$queryRaw`SELECT gwk_ensure_partitions('events', ${dayOf(inMs(-62 * DAY))}::date, ${dayOf(inMs(-59 * DAY))}::date)`;
-    const [gone, kept] = [await addEvent(inMs(-62 * DAY)), await addEvent(inMs(-59 * DAY))];
-    const sweeps = [partitionSweep(given.deps, options), partitionSweep(given.deps, options)];
-    const amounts = await Promise.all(sweeps.map(async (sweep) => (await sweep.pass()).amount));
-    expect(amounts[0]! + amounts[1]!).toBe(4);
-    expect(await partitionsOf('events')).toEqual([...days(-60, -59), ...days(-1, 7), 'default']);
-    const rows = await database.event.findMany({ where: { id: { in: [gone, kept] } } });
-    expect(rows.map(({ id }) => id)).toEqual([kept]);
-  });
-
-  test('behind a reader that stays, partitions wait; others wait for that 100 ms at a time', async () => {
-    const { database } = given.world;
-    await database.$queryRaw`SELECT gwk_ensure_partitions('events', ${dayOf(inMs(-70 * DAY))}::date, ${dayOf(inMs(-69 * DAY))}::date)`;
-    const slowest = await database.$transaction(
-      async (reader) => {
-        await reader.$queryRaw`SELECT count(*)::int FROM events`;
-        const waits: number[] = [];
-        const passing = partitionSweep(given.deps, options).pass();
-        let passed = false;
-        void passing.finally(() => (passed = true));
-        while (!passed) {
-          const began = performance.now();
-          await addEvent(new Date(), newUuid());
-          waits.push(performance.now() - began);
-        }
-        return Math.max(...waits);
-      },
-      { timeout: 20_000 },
-    );
-    expect(slowest).toBeLessThan(1_000);
-    expect(await partitionsOf('events')).toEqual(expect.arrayContaining(days(-70, -69)));
-    expect((await partitionSweep(given.deps, options).pass()).amount).toBe(2);
-  });
-
-  test('one that cannot be left alone is dropped later', async () => {
-    const { database } = given.world;
-    const [day] = days(-80, -80);
-    await database.$queryRaw`SELECT gwk_ensure_partitions('events', ${dayOf(inMs(-80 * DAY))}::date, ${dayOf(inMs(-80 * DAY))}::date)`;
-    await database.$transaction(
-      async (vacuum) => {
-        await vacuum.$executeRawUnsafe(`LOCK TABLE events_${day!} IN SHARE UPDATE EXCLUSIVE MODE`);
-        expect((await partitionSweep(given.deps, options).pass()).amount).toBe(0);
-      },
-      { timeout: 20_000 },
-    );
-    expect(await partitionsOf('events')).toContain(day);
-    expect((await partitionSweep(given.deps, options).pass()).amount).toBe(1);
-  });
-
-  test('a day whose rows are in the default partition stops none of the others', async () => {
-    const { database } = given.world;
-    await database.$executeRawUnsafe(`DROP TABLE events_${days(3, 3)[0]}, events_${days(4, 4)[0]}`);
-    const stray = await addEvent(inMs(3 * DAY));
-    await partitionSweep(given.deps, options).pass();
-    const made = await partitionsOf('events');
-    expect(made).not.toContain(days(3, 3)[0]);
-    expect(made).toContain(days(4, 4)[0]);
-    expect(await database.event.count({ where: { id: stray } })).toBe(1);
-  });
-
-  test('rows of the default partition end with their time', async () => {
-    const [old, young] = [await addEvent(inMs(-200 * DAY)), await addEvent(inMs(-30 * DAY))];
-    await partitionSweep(given.deps, options).pass();
-    const rows = await given.world.database.event.findMany({ where: { id: { in: [old, young] } } });
-    expect(rows.map(({ id }) => id)).toEqual([young]);
-  });
-
   test('what expires is removed in groups, and nothing else is', async () => {
     const { database: db, accountId } = given.world;
     const instanceId = await given.world.addInstance();

@@ -24,6 +24,26 @@ test('a loop outlives its errors, backs off, and stops when it is told', async (
   expect(results.slice(0, 5)).toEqual([false, false, true, true, true]);
 });
 
+test('a sweep that rests does so between passes while there is more, and else waits its time', async () => {
+  const began: number[] = [];
+  const sweep: Sweep = {
+    name: 'test',
+    everyMs: 3_600_000,
+    restMs: 100,
+    async pass() {
+      began.push(performance.now());
+      return { amount: 1, more: began.length < 3 };
+    },
+  };
+  const stopping = new AbortController();
+  const running = loop(sweep, { log, signal: stopping.signal });
+  await until(() => began.length >= 3, { what: 'three passes', timeoutMs: 20_000 });
+  stopping.abort();
+  await running;
+  expect(began).toHaveLength(3);
+  expect(began[2]! - began[0]!).toBeGreaterThanOrEqual(2 * 89);
+});
+
 test.each([
   [500, 1, 500],
   [500, 2, 1_000],

@@ -16,6 +16,8 @@ export interface SweepDeps {
 export interface Sweep {
   name: string;
   everyMs: number;
+  /** After a pass that leaves more; none where absent. */
+  restMs?: number;
   /** @returns how much was dealt with, and whether there is more right now */
   pass(): Promise<Swept>;
 }
@@ -55,7 +57,7 @@ export async function loop(sweep: Sweep, { log, signal, onPass }: LoopOptions): 
       if (failures === 1) log.warn({ err: error, sweep: sweep.name }, 'failed, and is tried again');
       onPass?.(false, 0);
     }
-    const wait = failures > 0 ? backoff(sweep.everyMs, failures) : more ? 0 : sweep.everyMs;
+    const wait = failures > 0 ? backoff(sweep.everyMs, failures) : more ? (sweep.restMs ?? 0) : sweep.everyMs;
     await sleep(wait * (0.9 + Math.random() / 5), undefined, { signal }).catch(() => undefined);
   }
 }

@@ -79,6 +79,24 @@ export const STORES: AlertCase[] = [
     fires: [{ description: 'Contents of messages have outlived their time by 3h 0m 0s.' }],
   },
   {
+    name: 'days whose time is over stay',
+    alert: 'GwkPartitionsStay',
+    series: { 'gwk_partitions_expired{pod="w1"}': '2x200' },
+    at: '190m',
+    fires: [
+      {
+        description: '2 days of messages, events or webhook deliveries were to be dropped 3 hours ago.',
+      },
+    ],
+  },
+  {
+    name: 'days whose time is over go one by one',
+    alert: 'GwkPartitionsStay',
+    series: { 'gwk_partitions_expired{pod="w1"}': '249-6x41 0x200' },
+    at: '190m',
+    ...quiet,
+  },
+  {
     name: 'a volume is nearly full',
     alert: 'GwkVolumeFills',
     series: {

@@ -1,0 +1,200 @@
+import { newUuid } from '@gwk/core/ids';
+import { createSweepWorld, type SweepWorld } from '@gwk/test/harness/sweeps';
+import { partitionSweep, planPartitions } from './partitions.js';
+import type { RetentionOptions } from './retention.js';
+
+const DAY = 86_400_000;
+const options: RetentionOptions = {
+  messageDays: 90,
+  eventDays: 60,
+  deliveryDays: 1,
+  contentHours: 24,
+  stateMonths: 25,
+  auditMonths: 25,
+};
+const inMs = (ms: number): Date => new Date(Date.now() + ms);
+const dayOf = (date: Date): string => date.toISOString().slice(0, 10);
+
+test('partitions are planned from yesterday to a week ahead, and kept for the days of each table', () => {
+  const plans = planPartitions(new Date('2026-03-01T00:30:00Z'), options);
+  expect(plans.map(({ parent, keepFrom }) => [parent, keepFrom])).toEqual([
+    ['messages', '2025-12-01'],
+    ['events', '2025-12-31'],
+    ['webhook_deliveries', '2026-02-28'],
+  ]);
+  for (const { days } of plans) {
+    expect(days).toEqual([28, 1, 2, 3, 4, 5, 6, 7, 8].map((day) => `2026-${day === 28 ? '02' : '03'}-${String(day).padStart(2, '0')}`)); // prettier-ignore
+  }
+});
+
+describe('on tables', () => {
+  let given: SweepWorld;
+  beforeAll(async () => {
+    given = await createSweepWorld();
+  });
+  afterAll(() => given.world.close());
+
+  const partitionsOf = async (parent: string): Promise<string[]> => {
+    const rows = await given.world.database.$queryRaw<{ name: string }[]>`
+      SELECT c.relname::text AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+      WHERE i.inhparent = ${parent}::regclass ORDER BY 1`;
+    return rows.map(({ name }) => name.replace(`${parent}_`, ''));
+  };
+  const days = (from: number, to: number): string[] =>
+    Array.from({ length: to - from + 1 }, (_, i) => dayOf(inMs((from + i) * DAY)).replaceAll('-', ''));
+  const makePartitions = (parent: string, from: number, to: number) => given.world.database.$queryRaw`
+    SELECT gwk_ensure_partitions(${parent}, ${dayOf(inMs(from * DAY))}::date, ${dayOf(inMs(to * DAY))}::date)`;
+  const idAt = async (date: Date): Promise<string> => {
+    const [row] = await given.world.database.$queryRaw<{ id: string }[]>`
+      SELECT gwk_lowest_id(${date.toISOString()}::timestamptz) AS id`;
+    return row!.id;
+  };
+  const addEvent = async (date: Date, own?: string): Promise<string> => {
+    const id = own ?? (await idAt(date));
+    const { accountId } = given.world;
+    await given.world.database.event.create({
+      data: { id, accountId, type: 'webhook.test', timestamp: date, dataSealed: new Uint8Array(1) },
+    });
+    return id;
+  };
+
+  test('partitions are made ahead and dropped when their time is over, by any number of workers', async () => {
+    const { database } = given.world;
+    await database.$executeRawUnsafe(`DROP TABLE events_${days(7, 7)[0]}, events_${days(6, 6)[0]}`);
+    await makePartitions('events', -62, -59);
+    const [gone, kept] = [await addEvent(inMs(-62 * DAY)), await addEvent(inMs(-59 * DAY))];
+    const sweeps = [partitionSweep(given.deps, options), partitionSweep(given.deps, options)];
+    const amounts = await Promise.all(sweeps.map(async (sweep) => (await sweep.pass()).amount));
+    expect(amounts[0]! + amounts[1]!).toBe(4);
+    expect(await partitionsOf('events')).toEqual([...days(-60, -59), ...days(-1, 7), 'default']);
+    const rows = await database.event.findMany({ where: { id: { in: [gone, kept] } } });
+    expect(rows.map(({ id }) => id)).toEqual([kept]);
+  });
+
+  test('behind a reader that stays, partitions wait; others wait for that 100 ms at a time', async () => {
+    const { database } = given.world;
+    await makePartitions('events', -70, -69);
+    const slowest = await database.$transaction(
+      async (reader) => {
+        await reader.$queryRaw`SELECT count(*)::int FROM events`;
+        const waits: number[] = [];
+        const passing = partitionSweep(given.deps, options).pass();
+        let passed = false;
+        void passing.finally(() => (passed = true));
+        while (!passed) {
+          const began = performance.now();
+          await addEvent(new Date(), newUuid());
+          waits.push(performance.now() - began);
+        }
+        return Math.max(...waits);
+      },
+      { timeout: 20_000 },
+    );
+    expect(slowest).toBeLessThan(1_000);
+    expect(await partitionsOf('events')).toEqual(expect.arrayContaining(days(-70, -69)));
+    expect((await partitionSweep(given.deps, options).pass()).amount).toBe(2);
+  });
+
+  test('one that cannot be left alone is dropped later', async () => {
+    const { database } = given.world;
+    const [day] = days(-80, -80);
+    await makePartitions('events', -80, -80);
+    await database.$transaction(
+      async (vacuum) => {
+        await vacuum.$executeRawUnsafe(`LOCK TABLE events_${day!} IN SHARE UPDATE EXCLUSIVE MODE`);
+        expect((await partitionSweep(given.deps, options).pass()).amount).toBe(0);
+      },
+      { timeout: 20_000 },
+    );
+    expect(await partitionsOf('events')).toContain(day);
+    expect((await partitionSweep(given.deps, options).pass()).amount).toBe(1);
+  });
+
+  test('a day whose rows are in the default partition stops none of the others', async () => {
+    const { database } = given.world;
+    await database.$executeRawUnsafe(`DROP TABLE events_${days(3, 3)[0]}, events_${days(4, 4)[0]}`);
+    const stray = await addEvent(inMs(3 * DAY));
+    await partitionSweep(given.deps, options).pass();
+    const made = await partitionsOf('events');
+    expect(made).not.toContain(days(3, 3)[0]);
+    expect(made).toContain(days(4, 4)[0]);
+    expect(await database.event.count({ where: { id: stray } })).toBe(1);
+  });
+
+  test('rows of the default partition end with their time', async () => {
+    const [old, young] = [await addEvent(inMs(-200 * DAY)), await addEvent(inMs(-30 * DAY))];
+    await partitionSweep(given.deps, options).pass();
+    const rows = await given.world.database.event.findMany({ where: { id: { in: [old, young] } } });
+    expect(rows.map(({ id }) => id)).toEqual([young]);
+  });
+
+  describe('of those that are large', () => {
+    /** 9 MB, and 1 MB. */
+    const [LARGE, SMALL] = [9_000, 1_000];
+    const fill = async (day: number, kilobytes: number) => {
+      await makePartitions('events', day, day);
+      await given.world.database.$executeRawUnsafe(
+        `INSERT INTO events (id, account_id, type, "timestamp", data_sealed)
+         SELECT overlay(gwk_lowest_id('${dayOf(inMs(day * DAY))}'::date::timestamp AT TIME ZONE 'UTC')::text
+           PLACING lpad(to_hex(n), 12, '0') FROM 25 FOR 12)::uuid, '${given.world.accountId}', 'webhook.test', now(), decode(repeat('00', 900), 'hex')
+         FROM generate_series(1, ${kilobytes}) AS n`,
+      );
+    };
+    /** As if the last one was so long ago. */
+    const rested = (ms: number) => given.world.database.upkeep.updateMany({ data: { doneAt: inMs(-ms) } });
+    const expired = async () => (await partitionsOf('events')).filter((day) => day < days(-60, -60)[0]!);
+
+    test('one is dropped, and after a rest the next; small ones wait for none', async () => {
+      await given.world.database.upkeep.deleteMany();
+      for (const [day, size] of [
+        [-68, LARGE],
+        [-67, LARGE],
+        [-66, SMALL],
+        [-65, LARGE],
+      ] as const)
+        await fill(day, size);
+      const sweep = partitionSweep(given.deps, options);
+      expect(sweep.restMs).toBe(10_000);
+      expect(await sweep.pass()).toEqual({ amount: 1, more: true });
+      expect(await expired()).toEqual(days(-67, -65));
+      await rested(8_000);
+      expect(await sweep.pass()).toEqual({ amount: 0, more: true });
+      expect(await expired()).toEqual(days(-67, -65));
+      await rested(9_001);
+      expect(await sweep.pass()).toEqual({ amount: 1, more: true });
+      await rested(9_001);
+      expect(await sweep.pass()).toEqual({ amount: 2, more: true });
+      expect(await sweep.pass()).toEqual({ amount: 0, more: false });
+      expect(await expired()).toEqual([]);
+    });
+
+    test('any number of workers drop one between them', async () => {
+      await given.world.database.upkeep.deleteMany();
+      for (const day of [-68, -67, -66]) await fill(day, LARGE);
+      const sweeps = Array.from({ length: 3 }, () => partitionSweep(given.deps, options));
+      for (const left of [2, 1, 0]) {
+        const passes = await Promise.all(sweeps.map((sweep) => sweep.pass()));
+        expect(passes.reduce((sum, { amount }) => sum + amount, 0)).toBe(1);
+        expect(await expired()).toHaveLength(left);
+        await rested(9_001);
+      }
+    });
+
+    test('one that is in use takes no turn from those of other tables', async () => {
+      const { database } = given.world;
+      await database.upkeep.deleteMany();
+      await fill(-68, LARGE);
+      await makePartitions('webhook_deliveries', -5, -5);
+      await database.$transaction(
+        async (reader) => {
+          await reader.$queryRaw`SELECT count(*)::int FROM events`;
+          expect((await partitionSweep(given.deps, options).pass()).amount).toBe(1);
+        },
+        { timeout: 20_000 },
+      );
+      expect(await partitionsOf('webhook_deliveries')).not.toContain(days(-5, -5)[0]);
+      expect(await expired()).toHaveLength(1);
+      expect(await partitionSweep(given.deps, options).pass()).toEqual({ amount: 1, more: true });
+    });
+  });
+});
