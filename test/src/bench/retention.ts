@@ -27,14 +27,7 @@ const INSTANCES = 20;
 const CONVERSATIONS = 1_000;
 /** The size of a received message, sealed. */
 const DATA_BYTES = 500;
-const OPTIONS = {
-  messageDays: 90,
-  eventDays: 90,
-  deliveryDays: 90,
-  contentHours: 24,
-  stateMonths: 25,
-  auditMonths: 25,
-};
+const OPTIONS = { messageDays: 90, eventDays: 90, deliveryDays: 90 };
 const EXPIRED_DAYS = 91;
 const LOAD = fileURLToPath(new URL('./accept/load.js', import.meta.url));
 

@@ -1,17 +1,9 @@
 import { newUuid } from '@gwk/core/ids';
 import { createSweepWorld, type SweepWorld } from '@gwk/test/harness/sweeps';
-import { partitionSweep, planPartitions } from './partitions.js';
-import type { RetentionOptions } from './retention.js';
+import { partitionSweep, planPartitions, type DaysKept } from './partitions.js';
 
 const DAY = 86_400_000;
-const options: RetentionOptions = {
-  messageDays: 90,
-  eventDays: 60,
-  deliveryDays: 1,
-  contentHours: 24,
-  stateMonths: 25,
-  auditMonths: 25,
-};
+const options: DaysKept = { messageDays: 90, eventDays: 60, deliveryDays: 1 };
 const inMs = (ms: number): Date => new Date(Date.now() + ms);
 const dayOf = (date: Date): string => date.toISOString().slice(0, 10);
 

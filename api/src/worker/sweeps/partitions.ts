@@ -1,7 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../database.js';
-import type { RetentionOptions } from './retention.js';
 import type { Sweep, SweepDeps, Swept } from './sweep.js';
+
+/** How long whole days of rows are kept (design: Retention). */
+export interface DaysKept {
+  messageDays: number;
+  eventDays: number;
+  deliveryDays: number;
+}
 
 export interface PartitionPlan {
   parent: string;
@@ -30,28 +36,26 @@ const LOCK_RETRY_MS = 200;
 const VACUUM_PATIENCE_MS = 3_000;
 const TRANSACTION_MS = 15_000;
 
-export type DaysKept = Pick<RetentionOptions, 'messageDays' | 'eventDays' | 'deliveryDays'>;
-
-export function planPartitions(now: Date, options: DaysKept): PartitionPlan[] {
+export function planPartitions(now: Date, kept: DaysKept): PartitionPlan[] {
   const day = (offset: number): string =>
     new Date(now.getTime() + offset * DAY_MS).toISOString().slice(0, 10);
   const days = Array.from({ length: DAYS_AHEAD + 2 }, (_, index) => day(index - 1));
-  const kept = {
-    messages: options.messageDays,
-    events: options.eventDays,
-    webhook_deliveries: options.deliveryDays,
+  const daysOf = {
+    messages: kept.messageDays,
+    events: kept.eventDays,
+    webhook_deliveries: kept.deliveryDays,
   };
-  return Object.entries(kept).map(([parent, daysKept]) => ({ parent, days, keepFrom: day(-daysKept) }));
+  return Object.entries(daysOf).map(([parent, daysKept]) => ({ parent, days, keepFrom: day(-daysKept) }));
 }
 
 /** Partitions of the days to come, and an end to those of the days gone by: a large one, and then a rest. */
-export function partitionSweep({ db, log }: Deps, options: RetentionOptions): Sweep {
+export function partitionSweep({ db, log }: Deps, kept: DaysKept): Sweep {
   return {
     name: 'partitions',
     everyMs: 3_600_000,
     restMs: REST_MS,
     async pass() {
-      const plans = planPartitions(new Date(), options);
+      const plans = planPartitions(new Date(), kept);
       const made = await ensurePartitions({ db, log }, plans);
       for (const plan of plans) await emptyDefault(db, plan);
       const { amount, more } = await dropPartitions({ db, log }, plans);

@@ -5,9 +5,6 @@ import { retentionSweep, type RetentionOptions } from './retention.js';
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const options: RetentionOptions = {
-  messageDays: 90,
-  eventDays: 60,
-  deliveryDays: 1,
   contentHours: 24,
   stateMonths: 25,
   auditMonths: 25,

@@ -1,10 +1,7 @@
 import type { Sweep, SweepDeps, Swept } from './sweep.js';
 
-/** What is kept for how long (design: Retention, At rest). */
+/** How long rows are kept that end one by one (design: Retention, At rest). */
 export interface RetentionOptions {
-  messageDays: number;
-  eventDays: number;
-  deliveryDays: number;
   contentHours: number;
   stateMonths: number;
   auditMonths: number;
