@@ -809,7 +809,8 @@ END $$;
 
 -- The daily partitions of a table that end at or before a day (UTC), the oldest first.
 CREATE FUNCTION gwk_expired_partitions(parent text, before_day date) RETURNS SETOF text LANGUAGE sql STABLE AS $$
-  SELECT c.relname::text FROM pg_inherits i
+  -- A partition that was moved to another schema is one still.
+  SELECT c.oid::regclass::text FROM pg_inherits i
   JOIN pg_class c ON c.oid = i.inhrelid
   WHERE i.inhparent = parent::regclass AND c.relname ~ '_[0-9]{8}$'
     AND to_date(right(c.relname, 8), 'YYYYMMDD') < before_day
@@ -821,28 +822,38 @@ $$;
 CREATE FUNCTION gwk_keep_vacuum_away(name text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF to_regclass(name) IS NOT NULL THEN
-    EXECUTE format('LOCK TABLE ONLY %I IN SHARE UPDATE EXCLUSIVE MODE', name);
+    EXECUTE format('LOCK TABLE ONLY %s IN SHARE UPDATE EXCLUSIVE MODE', name::regclass);
   END IF;
 END $$;
 
 -- Whether a task that workers do in turns is due again after its rest. If it is, it counts as done by whoever asks, once
--- that transaction commits; others wait for that.
+-- that transaction commits; others wait for that. A turn in the future, taken by a clock that has been put right since,
+-- counts for nothing.
 CREATE FUNCTION gwk_take_turn(name text, rest_ms integer) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
-  INSERT INTO upkeep AS u (task, done_at) VALUES (name, clock_timestamp())
-  ON CONFLICT (task) DO UPDATE SET done_at = clock_timestamp()
-    WHERE u.done_at <= clock_timestamp() - rest_ms * interval '1 millisecond';
+  UPDATE upkeep SET done_at = clock_timestamp()
+  WHERE task = name AND done_at NOT BETWEEN clock_timestamp() - rest_ms * interval '1 millisecond' AND clock_timestamp();
   RETURN FOUND;
 END $$;
 
--- Drops a partition. Nobody reads or writes its parent while that is done. Returns how many were dropped.
-CREATE FUNCTION gwk_drop_partition(name text) RETURNS integer LANGUAGE plpgsql AS $$
+-- There from the start: on a full disk a row can be changed where none can be added, and it is a drop that makes room.
+INSERT INTO upkeep (task, done_at) VALUES ('drop a partition', 'epoch');
+
+-- Drops a partition, if it is small or the turn of one that is not. Nobody reads or writes its parent while that is done.
+-- Returns what was dropped ('small', 'large'), or why nothing was: it is 'gone', or drops are 'resting'.
+CREATE FUNCTION gwk_drop_partition(name text, small_bytes bigint, rest_ms integer) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+  small boolean;
 BEGIN
   IF to_regclass(name) IS NULL THEN
-    RETURN 0;
+    RETURN 'gone';
   END IF;
-  EXECUTE format('DROP TABLE %I', name);
-  RETURN 1;
+  small := pg_total_relation_size(name::regclass) < small_bytes;
+  IF NOT small AND NOT gwk_take_turn('drop a partition', rest_ms) THEN
+    RETURN 'resting';
+  END IF;
+  EXECUTE format('DROP TABLE %s', name::regclass);
+  RETURN CASE WHEN small THEN 'small' ELSE 'large' END;
 END $$;
 
 -- A row whose day has no partition (a clock far off, a worker long stopped) is kept all the same.

@@ -1,5 +1,9 @@
+import { PassThrough } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { newUuid } from '@gwk/core/ids';
+import { createLogger } from '@gwk/core/log';
 import { createSweepWorld, type SweepWorld } from '@gwk/test/harness/sweeps';
+import type { Database } from '../../database.js';
 import { partitionSweep, planPartitions, type DaysKept } from './partitions.js';
 
 const DAY = 86_400_000;
@@ -91,16 +95,83 @@ describe('on tables', () => {
     const { database } = given.world;
     const [day] = days(-80, -80);
     await makePartitions('events', -80, -80);
-    await database.$transaction(
-      async (vacuum) => {
-        await vacuum.$executeRawUnsafe(`LOCK TABLE events_${day!} IN SHARE UPDATE EXCLUSIVE MODE`);
-        expect((await partitionSweep(given.deps, options).pass()).amount).toBe(0);
-      },
-      { timeout: 20_000 },
-    );
-    expect(await partitionsOf('events')).toContain(day);
+    for (const [holder, mode] of [
+      ['vacuum', 'SHARE UPDATE EXCLUSIVE'],
+      ['vacuum full', 'ACCESS EXCLUSIVE'],
+    ]) {
+      await makePartitions('webhook_deliveries', -5, -5);
+      await database.$transaction(
+        async (tx) => {
+          await tx.$executeRawUnsafe(`LOCK TABLE events_${day!} IN ${mode} MODE -- ${holder}`);
+          expect(await partitionSweep(given.deps, options).pass()).toEqual({ amount: 1, more: false });
+        },
+        { timeout: 20_000 },
+      );
+      expect(await partitionsOf('events')).toContain(day);
+      expect(await partitionsOf('webhook_deliveries')).not.toContain(days(-5, -5)[0]);
+    }
     expect((await partitionSweep(given.deps, options).pass()).amount).toBe(1);
   });
+
+  test('one that cannot be dropped, or a day that cannot be made, keeps no other from its end', async () => {
+    const { database } = given.world;
+    const [day, ahead] = [days(-80, -80)[0]!, days(5, 5)[0]!];
+    await makePartitions('events', -80, -80);
+    await makePartitions('webhook_deliveries', -5, -5);
+    await database.$executeRawUnsafe(`CREATE VIEW report AS SELECT * FROM events_${day}`);
+    await expect(partitionSweep(given.deps, options).pass()).rejects.toThrow(/depend/);
+    expect(await partitionsOf('webhook_deliveries')).not.toContain(days(-5, -5)[0]);
+    await database.$executeRawUnsafe(`DROP VIEW report`);
+
+    await database.$executeRawUnsafe(`DROP TABLE events_${ahead}`);
+    await database.$executeRawUnsafe(`CREATE SEQUENCE events_${ahead}`);
+    await database.$executeRawUnsafe(`DROP TABLE messages_${ahead}`);
+    const sweep = partitionSweep(given.deps, options);
+    await expect(sweep.pass()).rejects.toThrow();
+    expect(await partitionsOf('events')).not.toContain(day);
+    expect(await partitionsOf('messages')).toContain(ahead);
+    await database.$executeRawUnsafe(`DROP SEQUENCE events_${ahead}`);
+    expect(await sweep.pass()).toEqual({ amount: 1, more: false });
+  });
+
+  test('one that was moved to another schema is dropped in its time', async () => {
+    const { database } = given.world;
+    await makePartitions('events', -80, -80);
+    await database.$executeRawUnsafe('CREATE SCHEMA archive');
+    await database.$executeRawUnsafe(`ALTER TABLE events_${days(-80, -80)[0]} SET SCHEMA archive`);
+    expect(await partitionSweep(given.deps, options).pass()).toEqual({ amount: 1, more: false });
+    expect(await partitionsOf('events')).not.toContain(days(-80, -80)[0]);
+  });
+
+  test('a worker that stands still with a table in its hands holds it for five seconds', async () => {
+    await makePartitions('events', -80, -80);
+    let standing = () => {};
+    const stands = new Promise<void>((resolve) => (standing = resolve));
+    let goOn = () => {};
+    const goesOn = new Promise<void>((resolve) => (goOn = resolve));
+    const frozen = given.world.database.$extends({
+      query: {
+        async $queryRaw({ args, query }) {
+          const answer: unknown = await query(args);
+          if (!args.sql.includes('gwk_drop_partition')) return answer;
+          standing();
+          await goesOn;
+          return answer;
+        },
+      },
+    }) as unknown as Database;
+    const passing = partitionSweep({ ...given.deps, db: frozen }, options).pass();
+    await stands;
+    const began = performance.now();
+    await addEvent(new Date(), newUuid());
+    const waited = performance.now() - began;
+    expect(waited).toBeGreaterThan(3_000);
+    expect(waited).toBeLessThan(8_000);
+    expect(await partitionsOf('events')).toContain(days(-80, -80)[0]);
+    goOn();
+    await expect(passing).rejects.toThrow();
+    expect((await partitionSweep(given.deps, options).pass()).amount).toBe(1);
+  }, 30_000);
 
   test('a day whose rows are in the default partition stops none of the others', async () => {
     const { database } = given.world;
@@ -134,10 +205,11 @@ describe('on tables', () => {
     };
     /** As if the last one was so long ago. */
     const rested = (ms: number) => given.world.database.upkeep.updateMany({ data: { doneAt: inMs(-ms) } });
+    const A_DAY = 86_400_000;
     const expired = async () => (await partitionsOf('events')).filter((day) => day < days(-60, -60)[0]!);
 
     test('one is dropped, and after a rest the next; small ones wait for none', async () => {
-      await given.world.database.upkeep.deleteMany();
+      await rested(A_DAY);
       for (const [day, size] of [
         [-68, LARGE],
         [-67, LARGE],
@@ -161,20 +233,63 @@ describe('on tables', () => {
     });
 
     test('any number of workers drop one between them', async () => {
-      await given.world.database.upkeep.deleteMany();
+      await rested(A_DAY);
       for (const day of [-68, -67, -66]) await fill(day, LARGE);
       const sweeps = Array.from({ length: 3 }, () => partitionSweep(given.deps, options));
       for (const left of [2, 1, 0]) {
-        const passes = await Promise.all(sweeps.map((sweep) => sweep.pass()));
-        expect(passes.reduce((sum, { amount }) => sum + amount, 0)).toBe(1);
+        const amounts: number[] = [];
+        for (const sweep of sweeps) amounts.push((await sweep.pass()).amount);
+        expect(amounts).toEqual([1, 0, 0]);
         expect(await expired()).toHaveLength(left);
         await rested(9_001);
       }
+      for (const day of [-68, -67]) await fill(day, LARGE);
+      const atOnce = await Promise.all(sweeps.map((sweep) => sweep.pass()));
+      expect(atOnce.reduce((sum, { amount }) => sum + amount, 0)).toBe(1);
+      await rested(9_001);
+      expect((await sweeps[0]!.pass()).amount).toBe(1);
+    });
+
+    test('a turn that a wrong clock took in the future holds up nobody', async () => {
+      await fill(-68, LARGE);
+      await rested(-365 * A_DAY);
+      expect(await partitionSweep(given.deps, options).pass()).toEqual({ amount: 1, more: true });
+      expect(await expired()).toEqual([]);
+    });
+
+    test('the very first drop adds no row: that may be on a full disk', async () => {
+      expect(await given.world.database.upkeep.findMany({ select: { task: true } })).toEqual([
+        { task: 'drop a partition' },
+      ]);
+    });
+
+    test('a table in use is left alone for the hour while others catch up', async () => {
+      const { database } = given.world;
+      await rested(A_DAY);
+      await fill(-68, LARGE);
+      await makePartitions('webhook_deliveries', -5, -5);
+      const said: string[] = [];
+      const lines = new PassThrough().on('data', (line: Buffer) => said.push(String(line)));
+      const log = createLogger('sweep', 'warn', lines);
+      const sweep = partitionSweep({ ...given.deps, log }, options);
+      await database.$transaction(
+        async (reader) => {
+          await reader.$queryRaw`SELECT count(*)::int FROM events`;
+          expect((await sweep.pass()).amount).toBe(1);
+          await makePartitions('webhook_deliveries', -5, -5);
+          expect((await sweep.pass()).amount).toBe(1);
+        },
+        { timeout: 20_000 },
+      );
+      await sleep(0);
+      expect(said.filter((line) => line.includes('in use'))).toHaveLength(1);
+      expect((await sweep.pass()).amount).toBe(0);
+      expect((await partitionSweep(given.deps, options).pass()).amount).toBe(1);
     });
 
     test('one that is in use takes no turn from those of other tables', async () => {
       const { database } = given.world;
-      await database.upkeep.deleteMany();
+      await rested(A_DAY);
       await fill(-68, LARGE);
       await makePartitions('webhook_deliveries', -5, -5);
       await database.$transaction(

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../database.js';
-import type { Sweep, SweepDeps, Swept } from './sweep.js';
+import { NOTHING, type Sweep, type SweepDeps, type Swept } from './sweep.js';
 
 /** How long whole days of rows are kept (design: Retention). */
 export interface DaysKept {
@@ -20,6 +20,7 @@ export interface PartitionPlan {
 const DAY_MS = 86_400_000;
 const DAYS_AHEAD = 7;
 const GROUP = 1_000;
+const EVERY_MS = 3_600_000;
 /**
  * One partition in so long, by whichever worker, unless it is small: what a drop gives back to the disk holds up what is
  * written meanwhile, for some 100 ms where there were a million rows.
@@ -28,13 +29,16 @@ const REST_MS = 10_000;
 const SMALL_BYTES = 8_388_608;
 /** A loop comes a tenth earlier or later than it is told. */
 const TURN_MS = REST_MS * 0.9;
-/** For so long at most others wait for a change of partitions. */
+const LEFT_ALONE_MS = EVERY_MS * 0.9;
+/** For so long at most others wait for each lock (a table, a partition, the default one) of a change of partitions. */
 const LOCK_TIMEOUT_MS = 100;
 const LOCK_ATTEMPTS = 5;
 const LOCK_RETRY_MS = 200;
-/** Vacuum gives way after a second, unless it must not (wraparound). */
-const VACUUM_PATIENCE_MS = 3_000;
+/** Autovacuum gives way after a second, unless it must not (wraparound). */
+const PATIENCE_MS = 3_000;
 const TRANSACTION_MS = 15_000;
+/** Postgres ends the transaction of a process that stands still, or is cut off, while it holds a table. */
+const IDLE_MS = 5_000;
 
 export function planPartitions(now: Date, kept: DaysKept): PartitionPlan[] {
   const day = (offset: number): string =>
@@ -49,114 +53,133 @@ export function planPartitions(now: Date, kept: DaysKept): PartitionPlan[] {
 }
 
 /** Partitions of the days to come, and an end to those of the days gone by: a large one, and then a rest. */
-export function partitionSweep({ db, log }: Deps, kept: DaysKept): Sweep {
+export function partitionSweep(deps: Deps, kept: DaysKept): Sweep {
+  const leftUntil = new Map<string, number>();
+  const see = async (step: Step, plan: PartitionPlan): Promise<Swept> => {
+    if ((leftUntil.get(plan.parent) ?? 0) > performance.now()) return NOTHING;
+    try {
+      return await step(deps, plan);
+    } catch (error) {
+      if (!(error instanceof InUse)) throw error;
+      deps.log.warn({ table: error.table }, error.message);
+      leftUntil.set(plan.parent, performance.now() + LEFT_ALONE_MS);
+      return NOTHING;
+    }
+  };
   return {
     name: 'partitions',
-    everyMs: 3_600_000,
+    everyMs: EVERY_MS,
     restMs: REST_MS,
     async pass() {
       const plans = planPartitions(new Date(), kept);
-      const made = await ensurePartitions({ db, log }, plans);
-      for (const plan of plans) await emptyDefault(db, plan);
-      const { amount, more } = await dropPartitions({ db, log }, plans);
-      return { amount: made + amount, more };
+      const swept: Swept[] = [];
+      const errors: unknown[] = [];
+      // Each is tried whatever became of the others: on a full disk no day can be made until one is dropped.
+      for (const step of [makeDays, emptyDefault, dropExpired])
+        for (const plan of plans)
+          await see(step, plan).then(
+            (done) => swept.push(done),
+            (error) => errors.push(error),
+          );
+      if (errors.length > 0) throw errors[0];
+      return {
+        amount: swept.reduce((sum, { amount }) => sum + amount, 0),
+        more: swept.some(({ more }) => more),
+      };
     },
   };
 }
 
+type Step = (deps: Deps, plan: PartitionPlan) => Promise<Swept>;
+
 type Deps = Pick<SweepDeps, 'db' | 'log'>;
 
-async function ensurePartitions(deps: Deps, plans: PartitionPlan[]): Promise<number> {
-  const wanted = plans.flatMap(({ parent, days }) => days.map((day) => ({ parent, day })));
-  const missing = await deps.db.$queryRaw<{ parent: string; day: string }[]>`
-    SELECT parent, day FROM unnest(${wanted.map(({ parent }) => parent)}::text[],
-      ${wanted.map(({ day }) => day)}::text[]) AS wanted (parent, day)
-    WHERE to_regclass(gwk_partition_of(parent, day::date)) IS NULL`;
+/** Others work with it for long: nothing is lost by seeing to it later, and much is held up by waiting for it. */
+class InUse extends Error {
+  constructor(
+    readonly table: string,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+async function makeDays(deps: Deps, { parent, days }: PartitionPlan): Promise<Swept> {
+  const missing = await deps.db.$queryRaw<{ day: string }[]>`
+    SELECT day FROM unnest(${days}::text[]) AS day
+    WHERE NOT EXISTS (SELECT FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+      WHERE i.inhparent = ${parent}::regclass AND c.relname = gwk_partition_of(${parent}, day::date))`;
   let amount = 0;
-  for (const { parent, day } of missing) amount += await ensurePartition(deps, parent, day);
-  return amount;
+  for (const { day } of missing) amount += await makeDay(deps, parent, day);
+  return { amount, more: false };
 }
 
 /**
  * A day that has rows in the default partition already (no worker ran for a week) keeps them there; the days after
  * it still get their own.
  */
-async function ensurePartition(deps: Deps, parent: string, day: string): Promise<number> {
+async function makeDay({ db, log }: Deps, parent: string, day: string): Promise<number> {
   try {
-    const made = await underLock(deps, parent, async (tx) => {
+    return await underLock(db, parent, async (tx) => {
       const [row] = await tx.$queryRaw<{ amount: number }[]>`
         SELECT gwk_ensure_partitions(${parent}, ${day}::date, ${day}::date) AS amount`;
       return row!.amount;
     });
-    return made ?? 0;
   } catch (error) {
     if (!isCheckViolation(error)) throw error;
-    deps.log.warn({ table: parent, day }, 'rows of this day are in the default partition');
+    log.warn({ table: parent, day }, 'rows of this day are in the default partition');
     return 0;
   }
 }
 
-/** Ends with the first that is not small. What is in use keeps none of the other tables. */
-async function dropPartitions(deps: Deps, plans: PartitionPlan[]): Promise<Swept> {
-  let amount = 0;
-  for (const { parent, keepFrom } of plans) {
-    for (;;) {
-      const expired = await oldestExpired(deps.db, parent, keepFrom);
-      const dropped = expired && (await dropPartition(deps, parent, expired));
-      if (dropped === undefined) break;
-      amount += dropped;
-      if (!expired!.small) return { amount, more: true };
-    }
+/** Rows that came without a partition for their day are removed one by one. */
+async function emptyDefault({ db }: Deps, { parent, keepFrom }: PartitionPlan): Promise<Swept> {
+  const table = `${parent}_default`;
+  const sql = `DELETE FROM ${table} WHERE id IN (
+    SELECT id FROM ${table} WHERE id < gwk_lowest_id($1::date::timestamp AT TIME ZONE 'UTC')
+    LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`;
+  while ((await db.$executeRawUnsafe(sql, keepFrom)) === GROUP);
+  return NOTHING;
+}
+
+/** Small ones, and one that is not if it is time for it. */
+async function dropExpired({ db }: Deps, { parent, keepFrom }: PartitionPlan): Promise<Swept> {
+  for (let amount = 0; ; amount++) {
+    const [expired] = await db.$queryRaw<{ name: string }[]>`
+      SELECT name FROM gwk_expired_partitions(${parent}, ${keepFrom}::date) AS name LIMIT 1`;
+    if (expired === undefined) return { amount, more: false };
+    const outcome = await dropPartition(db, parent, expired.name);
+    if (outcome !== 'small') return { amount: outcome === 'large' ? amount + 1 : amount, more: true };
   }
-  return { amount, more: false };
 }
 
-interface Expired {
-  name: string;
-  small: boolean;
-}
+/** What was dropped: a partition of that size; or why none was: another worker did it, or it is not yet time. */
+type Outcome = 'small' | 'large' | 'gone' | 'resting';
 
-async function oldestExpired(db: Database, parent: string, keepFrom: string): Promise<Expired | undefined> {
-  const [expired] = await db.$queryRaw<Expired[]>`
-    SELECT name, coalesce(pg_total_relation_size(to_regclass(name)) < ${SMALL_BYTES}, true) AS small
-    FROM gwk_expired_partitions(${parent}, ${keepFrom}::date) AS name LIMIT 1`;
-  return expired;
-}
-
-class BeingVacuumed extends Error {}
-
-/** @returns how many were dropped: none if another worker did it or it is not yet time; undefined while it is in use */
-async function dropPartition(
-  deps: Deps,
-  parent: string,
-  { name, small }: Expired,
-): Promise<number | undefined> {
+async function dropPartition(db: Database, parent: string, name: string): Promise<Outcome> {
   try {
     return await underLock(
-      deps,
+      db,
       parent,
       async (tx) => {
-        const [row] = await tx.$queryRaw<{ dropped: number }[]>`
-          SELECT CASE WHEN ${small} OR gwk_take_turn('drop a partition', ${TURN_MS}::integer)
-            THEN gwk_drop_partition(${name}) ELSE 0 END AS dropped`;
-        return row!.dropped;
+        const [row] = await tx.$queryRaw<{ outcome: Outcome }[]>`
+          SELECT gwk_drop_partition(${name}, ${SMALL_BYTES}::bigint, ${TURN_MS}::integer) AS outcome`;
+        return row!.outcome;
       },
-      (tx) => keepVacuumAway(tx, name),
+      (tx) => keepOthersAway(tx, name),
     );
   } catch (error) {
-    if (isMissing(error)) return 0;
-    if (!(error instanceof BeingVacuumed)) throw error;
-    deps.log.warn({ table: name }, 'the partition is being vacuumed: it is dropped later');
-    return undefined;
+    if (isMissing(error)) return 'gone';
+    throw error;
   }
 }
 
-async function keepVacuumAway(tx: Transaction, partition: string): Promise<void> {
-  await tx.$executeRawUnsafe(`SET LOCAL lock_timeout = ${VACUUM_PATIENCE_MS}`);
+async function keepOthersAway(tx: Transaction, partition: string): Promise<void> {
+  await setLockTimeout(tx, PATIENCE_MS);
   try {
     await tx.$queryRaw`SELECT gwk_keep_vacuum_away(${partition})::text`;
   } catch (error) {
-    throw isLockTimeout(error) ? new BeingVacuumed() : error;
+    throw isLockTimeout(error) ? new InUse(partition, 'the partition is in use: it is dropped later') : error;
   }
 }
 
@@ -164,23 +187,23 @@ type Transaction = Parameters<Parameters<Database['$transaction']>[0]>[0];
 
 /**
  * For a change of a table that everybody uses, one worker at a time. It waits for those who use the table, and all who
- * come after wait for it: so it never waits long. Behind a reader that stays (a backup) it gives up, until the next
- * pass: nothing is lost by keeping a day for longer.
+ * come after wait for it: so it never waits long. Behind a reader that stays (a backup) it gives up.
  *
- * @returns undefined where it gave up
+ * @throws InUse
  */
 async function underLock<T>(
-  { db, log }: Deps,
+  db: Database,
   table: string,
   work: (tx: Transaction) => Promise<T>,
   prepare?: (tx: Transaction) => Promise<void>,
-): Promise<T | undefined> {
+): Promise<T> {
   for (let attempt = 1; attempt <= LOCK_ATTEMPTS; attempt++) {
     try {
       return await db.$transaction(
         async (tx) => {
+          await tx.$executeRawUnsafe(`SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS}`);
           await prepare?.(tx);
-          await tx.$executeRawUnsafe(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`);
+          await setLockTimeout(tx, LOCK_TIMEOUT_MS);
           await tx.$queryRaw`SELECT pg_advisory_xact_lock(hashtext('gwk partitions'))::text`;
           return await work(tx);
         },
@@ -191,18 +214,11 @@ async function underLock<T>(
       if (attempt < LOCK_ATTEMPTS) await sleep(LOCK_RETRY_MS * attempt);
     }
   }
-  log.warn({ table }, 'the table is in use for long: its partitions are seen to later');
-  return undefined;
+  throw new InUse(table, 'the table is in use for long: its partitions are seen to later');
 }
 
-/** Rows that came without a partition for their day are removed one by one. */
-async function emptyDefault(db: Database, { parent, keepFrom }: PartitionPlan): Promise<void> {
-  const table = `${parent}_default`;
-  const sql = `DELETE FROM ${table} WHERE id IN (
-    SELECT id FROM ${table} WHERE id < gwk_lowest_id($1::date::timestamp AT TIME ZONE 'UTC')
-    LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`;
-  while ((await db.$executeRawUnsafe(sql, keepFrom)) === GROUP);
-}
+const setLockTimeout = (tx: Transaction, ms: number) =>
+  tx.$executeRawUnsafe(`SET LOCAL lock_timeout = ${ms}`);
 
 function isLockTimeout(error: unknown): boolean {
   return /55P03|lock timeout/.test(String((error as Error).message));

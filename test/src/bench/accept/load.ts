@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { percentile } from '../shared/table.js';
 import { Pace } from './pace.js';
 import { Traffic, type TrafficOptions, type TrafficRequest } from './traffic.js';
 
@@ -16,6 +17,8 @@ export interface LoadOptions extends TrafficOptions {
   maxRequests?: number;
   /** As fast as it goes where absent. */
   perSecond?: number;
+  /** The 99th percentile of each such stretch is told too. */
+  windowMs?: number;
 }
 
 export interface LoadResult {
@@ -24,6 +27,8 @@ export interface LoadResult {
   p50: number;
   p99: number;
   slowest: number;
+  /** The 99th percentile of each stretch, in order; of all, where none were asked for. */
+  p99OfWindows: number[];
   /** Over the whole run, warm-up included. */
   statuses: Record<string, number>;
   /** Answers that said they were a replay. */
@@ -39,12 +44,13 @@ class Load {
   /** Of connections that wait for their next request. */
   readonly #waiting = new Set<() => void>();
   readonly #statuses: Record<string, number> = {};
-  readonly #latencies: number[] = [];
+  /** By stretch. */
+  readonly #latencies: number[][] = [];
   #replayed = 0;
   #answered = 0;
   #haveEnough = () => {};
   readonly #enough = new Promise<void>((resolve) => (this.#haveEnough = resolve));
-  #measuring = false;
+  #measuredFrom: number | undefined;
   #stopping = false;
 
   constructor(options: LoadOptions) {
@@ -63,22 +69,23 @@ class Load {
     const clients = Array.from({ length: connections }, () => this.#client(next));
     const ticking = setInterval(() => this.#pace.tick(performance.now()), 1);
     await pause(rampMs);
-    this.#measuring = true;
     const began = performance.now();
+    this.#measuredFrom = began;
     await Promise.race([pause(measureMs), this.#enough]);
-    this.#measuring = false;
+    this.#measuredFrom = undefined;
     const seconds = (performance.now() - began) / 1000;
     this.#stopping = true;
     clearInterval(ticking);
     for (const stop of this.#waiting) stop();
     await Promise.all(clients);
-    const sorted = this.#latencies.sort((a, b) => a - b);
+    const sorted = this.#latencies.flat().sort((a, b) => a - b);
     return {
       requests: sorted.length,
       perSecond: sorted.length / seconds,
       p50: sorted[Math.floor(sorted.length * 0.5)] ?? 0,
       p99: sorted[Math.floor(sorted.length * 0.99)] ?? 0,
       slowest: sorted.at(-1) ?? 0,
+      p99OfWindows: this.#latencies.map((latencies) => percentile(latencies, 0.99)),
       statuses: this.#statuses,
       replayed: this.#replayed,
     };
@@ -119,7 +126,10 @@ class Load {
     this.#statuses[status] = (this.#statuses[status] ?? 0) + 1;
     if (head.includes('Idempotent-Replayed')) this.#replayed++;
     if (++this.#answered === this.#options.maxRequests) this.#haveEnough();
-    if (this.#measuring) this.#latencies.push(latency);
+    if (this.#measuredFrom === undefined) return;
+    const { windowMs = Infinity } = this.#options;
+    const window = Math.floor((performance.now() - this.#measuredFrom) / windowMs);
+    (this.#latencies[window] ??= []).push(latency);
   }
 }
 

@@ -81,19 +81,37 @@ export const STORES: AlertCase[] = [
   {
     name: 'days whose time is over stay',
     alert: 'GwkPartitionsStay',
-    series: { 'gwk_partitions_expired{pod="w1"}': '2x200' },
-    at: '190m',
+    series: { 'gwk_partitions_expired{pod="w1"}': '2x800' },
+    at: '725m',
     fires: [
       {
-        description: '2 days of messages, events or webhook deliveries were to be dropped 3 hours ago.',
+        description: '2 days of messages, events or webhook deliveries were to be dropped 12 hours ago.',
+      },
+    ],
+  },
+  {
+    name: 'days whose time is over stay while a backup is made',
+    alert: 'GwkPartitionsStay',
+    series: { 'gwk_partitions_expired{pod="w1"}': '2x800' },
+    at: '715m',
+    ...quiet,
+  },
+  {
+    name: 'days whose time is over stay, and once nobody could look',
+    alert: 'GwkPartitionsStay',
+    series: { 'gwk_partitions_expired{pod="w1"}': '2x400 NaN 2x400' },
+    at: '725m',
+    fires: [
+      {
+        description: '2 days of messages, events or webhook deliveries were to be dropped 12 hours ago.',
       },
     ],
   },
   {
     name: 'days whose time is over go one by one',
     alert: 'GwkPartitionsStay',
-    series: { 'gwk_partitions_expired{pod="w1"}': '249-6x41 0x200' },
-    at: '190m',
+    series: { 'gwk_partitions_expired{pod="w1"}': '249-6x41 0x800' },
+    at: '40m',
     ...quiet,
   },
   {
