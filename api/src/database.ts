@@ -20,6 +20,8 @@ interface Calls {
    * @throws what the driver throws: `sqlStateOf` reads it
    */
   callFunction: Call;
+  /** The same for a function of many rows. */
+  callRows: (sql: string, values: readonly unknown[]) => Promise<readonly (readonly unknown[])[]>;
   /** The same behind those that were called before it, over one connection (pipeline.ts). */
   callInLine: Call;
 }
@@ -101,11 +103,11 @@ export function openDatabase(options: DatabaseOptions): Database {
   const connected = async () => (await adapter.connected(client)).underlyingDriver();
   const statement = (sql: string, values: readonly unknown[]) =>
     ({ name: nameOf(sql), text: sql, values: values as unknown[], rowMode: 'array' }) as const;
+  const callRows = async (sql: string, values: readonly unknown[]) =>
+    (await (await connected()).query<unknown[]>(statement(sql, values))).rows;
   const database = Object.assign(client, {
-    async callFunction(sql: string, values: readonly unknown[]) {
-      const { rows } = await (await connected()).query<unknown[]>(statement(sql, values));
-      return rows[0]!;
-    },
+    callRows,
+    callFunction: async (sql: string, values: readonly unknown[]) => (await callRows(sql, values))[0]!,
     async callInLine(sql: string, values: readonly unknown[]) {
       const [row] = await pipeline.query(await connected(), statement(sql, values));
       return row!;

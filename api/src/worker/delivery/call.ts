@@ -1,54 +1,125 @@
-import { request, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { Called, Prepared } from './types.js';
 
 /** So much of an answer is read and kept; what follows is cut off with its connection. */
 const MAX_RESPONSE_BYTES = 20_000;
 
 /** Why a call was broken off from here. */
-export class CallTimeout extends Error {
+class CallTimeout extends Error {
   override name = 'CallTimeout';
 }
 export class WorkerStopping extends Error {
   override name = 'WorkerStopping';
 }
+const LONG_ENOUGH = new Error('the answer is longer than what is kept of it');
+
+type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
 
 /**
- * Posts one attempt. The signal bounds it as a whole: connecting, waiting, and reading a body that trickles. An answer
+ * One attempt. The time-out bounds it as a whole: connecting, waiting, and reading a body that trickles. An answer
  * counts once it is complete, or longer than what is kept of it.
- * @throws WorkerStopping where the signal says so; every other end is a result
+ *
+ * It is what the dispatcher reports to: a stream for each answer and a signal for each call would cost a worker as much
+ * as all else that it does for a delivery, and answers are short.
  */
-export async function call(prepared: Prepared, dispatcher: Dispatcher, signal: AbortSignal): Promise<Called> {
-  const { claimed, url, headers, body } = prepared;
-  const start = performance.now();
-  const ended = (rest: Omit<Called, 'claimed' | 'latencyMs'>): Called => ({
-    claimed,
-    latencyMs: Math.round(performance.now() - start),
-    ...rest,
-  });
-  try {
-    const answer = await request(url, { dispatcher, method: 'POST', headers, body, signal });
-    const response = await readSome(answer.body);
-    const { statusCode } = answer;
-    const retryAfter = answer.headers['retry-after'];
-    const error = statusCode >= 200 && statusCode < 300 ? null : `answered ${statusCode}`;
-    return ended({ statusCode, error, retryAfter: one(retryAfter), response });
-  } catch (cause) {
-    if (signal.reason instanceof WorkerStopping) throw signal.reason;
-    const error = signal.reason instanceof CallTimeout ? signal.reason.message : describeFailure(cause);
-    return ended({ statusCode: null, error, retryAfter: null, response: null });
-  }
-}
+export class Call implements Dispatcher.DispatchHandler {
+  /** @throws WorkerStopping where it was broken off for that; every other end is a result */
+  readonly called: Promise<Called>;
+  readonly #prepared: Prepared;
+  readonly #start = performance.now();
+  readonly #timer: NodeJS.Timeout;
+  #resolve!: (called: Called) => void;
+  #reject!: (error: Error) => void;
+  #controller: Dispatcher.DispatchController | undefined;
+  #ended = false;
+  /** Of a call that was broken off. */
+  #reason: Error | undefined;
+  #statusCode = 0;
+  #retryAfter: string | null = null;
+  readonly #chunks: Buffer[] = [];
+  #size = 0;
 
-/** Leaving the loop early destroys the stream, and the connection with it. */
-async function readSome(body: AsyncIterable<Buffer>): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    chunks.push(chunk.subarray(0, MAX_RESPONSE_BYTES - size));
-    size += chunk.length;
-    if (size >= MAX_RESPONSE_BYTES) break;
+  constructor(prepared: Prepared, dispatcher: Dispatcher, timeoutMs: number) {
+    this.#prepared = prepared;
+    this.called = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    this.#timer = setTimeout(
+      () => this.breakOff(new CallTimeout(`no complete answer within ${timeoutMs / 1000} s`)),
+      timeoutMs,
+    );
+    const { url, headers, body } = prepared;
+    const path = `${url.pathname}${url.search}`;
+    try {
+      dispatcher.dispatch({ origin: url.origin, path, method: 'POST', headers, body }, this);
+    } catch (cause) {
+      this.onResponseError(undefined, cause as Error);
+    }
   }
-  return Buffer.concat(chunks);
+
+  /** Ends the call now. What has an end already keeps it. */
+  breakOff(reason: CallTimeout | WorkerStopping): void {
+    if (!this.#end()) return;
+    this.#reason = reason;
+    if (reason instanceof WorkerStopping) this.#reject(reason);
+    else this.#fail(reason.message);
+    this.#controller?.abort(reason);
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    // While it was waiting for a connection.
+    if (this.#reason) controller.abort(this.#reason);
+  }
+
+  onResponseStart(_: Dispatcher.DispatchController, statusCode: number, headers: Headers): void {
+    if (statusCode < 200) return;
+    this.#statusCode = statusCode;
+    this.#retryAfter = one(headers['retry-after']);
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (this.#ended) return;
+    this.#chunks.push(chunk.subarray(0, MAX_RESPONSE_BYTES - this.#size));
+    this.#size += chunk.length;
+    if (this.#size < MAX_RESPONSE_BYTES) return;
+    this.#answer();
+    controller.abort(LONG_ENOUGH);
+  }
+
+  onResponseEnd(): void {
+    this.#answer();
+  }
+
+  onResponseError(_: Dispatcher.DispatchController | undefined, cause: Error): void {
+    if (this.#end()) this.#fail(describeFailure(cause));
+  }
+
+  /** @returns whether it had not ended before */
+  #end(): boolean {
+    if (this.#ended) return false;
+    this.#ended = true;
+    clearTimeout(this.#timer);
+    return true;
+  }
+
+  #answer(): void {
+    if (!this.#end()) return;
+    const statusCode = this.#statusCode;
+    const error = statusCode >= 200 && statusCode < 300 ? null : `answered ${statusCode}`;
+    const response = Buffer.concat(this.#chunks);
+    this.#tell({ statusCode, error, retryAfter: this.#retryAfter, response });
+  }
+
+  #fail(error: string): void {
+    this.#tell({ statusCode: null, error, retryAfter: null, response: null });
+  }
+
+  #tell(rest: Omit<Called, 'claimed' | 'latencyMs'>): void {
+    const latencyMs = Math.round(performance.now() - this.#start);
+    this.#resolve({ claimed: this.#prepared.claimed, latencyMs, ...rest });
+  }
 }
 
 function one(header: string | string[] | undefined): string | null {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { Queryable } from '../../database.js';
+import type { Database } from '../../database.js';
+import { plainArray } from '../../messages/accept/arrays.js';
 import type { Claimed } from './types.js';
 
 export interface Room {
@@ -13,41 +14,66 @@ export interface Room {
   mostDoubtful: number;
 }
 
-interface Row {
-  delivery_id: string;
-  endpoint_id: string;
-  event_id: string;
-  attempts: number;
-  account_id: string;
-  url: string;
-  enabled: boolean;
-  failing_since: Date | null;
-  last_failed_at: Date | null;
-  event_type: string | null;
-  event_at: Date | null;
-  event_data: Uint8Array | null;
-  secrets: Uint8Array[];
-}
+/** The columns of gwk_claim_webhooks, in order. */
+type Row = readonly [
+  deliveryId: string,
+  endpointId: string,
+  eventId: string,
+  earlierAttempts: number,
+  accountId: string,
+  url: string,
+  enabled: boolean,
+  failingSince: Date | null,
+  lastFailedAt: Date | null,
+  eventType: string | null,
+  eventAt: Date | null,
+  eventData: Uint8Array | null,
+  secretsSealed: string,
+];
+
+const CLAIM = `
+  SELECT delivery_id, endpoint_id, event_id, attempts, account_id, url, enabled, failing_since, last_failed_at,
+    event_type, event_at, event_data, array_to_string(secrets, ',')
+  FROM gwk_claim_webhooks($1::uuid, $2::integer, $3::uuid[], $4::integer[], $5::uuid[], $6::integer, $7::integer,
+    $8::integer)`;
 
 /** Takes what is due and what there is room for, in one statement. */
-export async function claimDeliveries(db: Queryable, room: Room): Promise<Claimed[]> {
+export async function claimDeliveries(db: Database, room: Room): Promise<Claimed[]> {
   const lock = randomUUID();
-  const rows = await db.$queryRaw<Row[]>`
-    SELECT * FROM gwk_claim_webhooks(${lock}::uuid, ${room.lockMs}::integer,
-      ${[...room.busy.keys()]}::uuid[], ${[...room.busy.values()]}::integer[], ${[...room.slow]}::uuid[],
-      ${room.perDestination}::integer, ${room.most}::integer, ${room.mostDoubtful}::integer)`;
-  return rows.map((row) => ({
-    deliveryId: row.delivery_id,
+  const busy = [...room.busy];
+  const rows = await db.callRows(CLAIM, [
     lock,
-    endpointId: row.endpoint_id,
-    accountId: row.account_id,
-    eventId: row.event_id,
-    earlierAttempts: row.attempts,
-    url: row.url,
-    enabled: row.enabled,
-    failingSince: row.failing_since,
-    lastFailedAt: row.last_failed_at,
-    event: row.event_data && { type: row.event_type!, at: row.event_at!, dataSealed: row.event_data },
-    secretsSealed: row.secrets,
-  }));
+    room.lockMs,
+    plainArray(busy, ([id]) => id),
+    plainArray(busy, ([, calls]) => calls),
+    plainArray(room.slow, (id) => id),
+    room.perDestination,
+    room.most,
+    room.mostDoubtful,
+  ]);
+  return (rows as readonly Row[]).map((row) => claimedOf(row, lock));
 }
+
+function claimedOf(row: Row, lock: string): Claimed {
+  const [deliveryId, endpointId, eventId, earlierAttempts, accountId, url, enabled, ...rest] = row;
+  const [failingSince, lastFailedAt, eventType, eventAt, dataSealed, secretsSealed] = rest;
+  return {
+    deliveryId,
+    lock,
+    endpointId,
+    accountId,
+    eventId,
+    earlierAttempts,
+    url,
+    enabled,
+    failingSince,
+    lastFailedAt,
+    event: dataSealed && { type: eventType!, at: eventAt!, dataSealed },
+    secretsSealed: bytesOf(secretsSealed),
+  };
+}
+
+/** Of `\x01,\x02`: the driver would read an array letter by letter. */
+const bytesOf = (list: string): Buffer[] =>
+  list === '' ? [] : list.split(',').map((bytes) => Buffer.from(bytes.slice(HEX_PREFIX.length), 'hex'));
+const HEX_PREFIX = '\\x';

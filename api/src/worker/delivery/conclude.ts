@@ -1,5 +1,5 @@
 import type { Sealer } from '@gwk/core/sealing';
-import type { Queryable } from '../../database.js';
+import type { Database } from '../../database.js';
 import { isSuccess, judgeDestination, nextAttempt, parseRetryAfter, QUIET_MS } from './schedule.js';
 import type { Called, Claimed, Conclusion, Unpreparable } from './types.js';
 
@@ -68,11 +68,13 @@ function sealResponse(sealer: Sealer, accountId: string, response: Buffer): Buff
   return sealer.seal(accountId, COLUMN, response);
 }
 
+const CONCLUDE = `SELECT gwk_conclude_webhooks($1::jsonb, $2::jsonb, $3::integer)`;
+
 /**
  * Writes a group, in one statement. Results of entries that are no longer held are left out by it.
  * @returns the destinations that were disabled
  */
-export async function writeConclusions(db: Queryable, conclusions: readonly Conclusion[]): Promise<string[]> {
+export async function writeConclusions(db: Database, conclusions: readonly Conclusion[]): Promise<string[]> {
   const results = JSON.stringify(
     conclusions.map((item) => ({
       delivery_id: item.deliveryId,
@@ -86,9 +88,8 @@ export async function writeConclusions(db: Queryable, conclusions: readonly Conc
     })),
   );
   const destinations = JSON.stringify(judgeTogether(conclusions));
-  const [row] = await db.$queryRaw<{ disabled: string[] }[]>`
-    SELECT gwk_conclude_webhooks(${results}::jsonb, ${destinations}::jsonb, ${QUIET_MS}::integer) AS disabled`;
-  return row!.disabled;
+  const [disabled] = await db.callFunction(CONCLUDE, [results, destinations, QUIET_MS]);
+  return disabled as string[];
 }
 
 export interface DestinationVerdict {

@@ -13,12 +13,12 @@ import type { AddressGuard } from '../../net/guard.js';
 import { SigningKeys } from '../../webhooks/signing-keys.js';
 import type { DeliveryMetrics } from '../metrics.js';
 import { readContexts } from '../../tracing/contexts.js';
-import { call, CallTimeout, WorkerStopping } from './call.js';
+import { Call, WorkerStopping } from './call.js';
 import { claimDeliveries } from './claim.js';
 import { conclude, concludeUnpreparable, giveBack, writeConclusions } from './conclude.js';
 import { prepare, type PrepareDeps } from './prepare.js';
 import { Slots } from './slots.js';
-import type { Claimed, Conclusion } from './types.js';
+import type { Called, Claimed, Conclusion } from './types.js';
 
 /**
  * Deliveries of webhooks: claim -> prepare -> call -> conclude.
@@ -64,7 +64,7 @@ export class Deliveries {
   readonly #deps: DeliveryDeps;
   readonly #slots: Slots;
   readonly #preparing: PrepareDeps;
-  readonly #calls = new Bag<AbortController>();
+  readonly #calls = new Bag<Call>();
   readonly #unfinished = new Bag<Promise<void>>();
   readonly #writer: Batcher<Conclusion, void>;
   #stopping = false;
@@ -136,7 +136,7 @@ export class Deliveries {
       }).catch(() => undefined),
     ]);
     patience.abort();
-    for (const controller of this.#calls.items) controller.abort(new WorkerStopping());
+    for (const call of this.#calls.items) call.breakOff(new WorkerStopping());
     await drained;
   }
 
@@ -200,19 +200,13 @@ export class Deliveries {
   async #attempt(claimed: Claimed, traceparent: string | null): Promise<Conclusion> {
     const { sealer, dispatcher, options } = this.#deps;
     const free = this.#slots.take(claimed.endpointId, claimed.failingSince !== null);
-    const controller = new AbortController();
-    const timer = setTimeout(
-      () => controller.abort(new CallTimeout(`no complete answer within ${options.timeoutMs / 1000} s`)),
-      options.timeoutMs,
-    );
-    const entry = this.#calls.add(controller);
     const start = performance.now();
     let answered: boolean | null = null;
     try {
       const prepared = prepare(claimed, this.#preparing, new Date());
       if ('error' in prepared) return concludeUnpreparable(prepared);
       if (traceparent !== null) prepared.headers['traceparent'] = traceparent;
-      const called = await call(prepared, dispatcher, controller.signal);
+      const called = await this.#call(new Call(prepared, dispatcher, options.timeoutMs));
       answered = called.statusCode !== null;
       failpoint('worker.after-post');
       return conclude(called, sealer, new Date());
@@ -220,11 +214,18 @@ export class Deliveries {
       if (error instanceof WorkerStopping) return giveBack(claimed);
       throw error;
     } finally {
-      clearTimeout(timer);
-      this.#calls.delete(entry);
       free({ latencyMs: performance.now() - start, answered });
       this.#freed = true;
       this.#wake();
+    }
+  }
+
+  async #call(call: Call): Promise<Called> {
+    const entry = this.#calls.add(call);
+    try {
+      return await call.called;
+    } finally {
+      this.#calls.delete(entry);
     }
   }
 
