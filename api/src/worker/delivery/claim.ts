@@ -33,7 +33,7 @@ type Row = readonly [
 
 const CLAIM = `
   SELECT delivery_id, endpoint_id, event_id, attempts, account_id, url, enabled, failing_since, last_failed_at,
-    event_type, event_at, event_data, array_to_string(secrets, ',')
+    event_type, event_at, event_data, array_to_string(ARRAY(SELECT encode(s, 'hex') FROM unnest(secrets) AS s), ',')
   FROM gwk_claim_webhooks($1::uuid, $2::integer, $3::uuid[], $4::integer[], $5::uuid[], $6::integer, $7::integer,
     $8::integer)`;
 
@@ -73,7 +73,6 @@ function claimedOf(row: Row, lock: string): Claimed {
   };
 }
 
-/** Of `\x01,\x02`: the driver would read an array letter by letter. */
+/** Of hex, with commas between: the driver would read an array of bytes letter by letter. */
 const bytesOf = (list: string): Buffer[] =>
-  list === '' ? [] : list.split(',').map((bytes) => Buffer.from(bytes.slice(HEX_PREFIX.length), 'hex'));
-const HEX_PREFIX = '\\x';
+  list === '' ? [] : list.split(',').map((bytes) => Buffer.from(bytes, 'hex'));
