@@ -157,7 +157,7 @@ async function expire(): Promise<number[]> {
     if (dropMs.length === 3) stopping.abort();
     return swept;
   };
-  const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(ends - performance.now())]);
+  const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(Math.ceil(ends - performance.now()))]);
   await loop({ ...sweep, pass }, { log, signal });
   if (dropMs.length !== 3 || performance.now() > ends)
     throw new Error(
