@@ -55,6 +55,8 @@ export async function restoreBackup(url: string, folder: string, tables: readonl
   await within(url, async (client) => {
     // Rows come table by table: what refers to another may come before it.
     await client.query(`SET session_replication_role = replica`);
+    // The rows that migrations make are in the dump, too.
+    await client.query(`TRUNCATE ${tables.map((table) => `"${table}"`).join(', ')}`);
     for (const table of tables) {
       await client.query(`COPY "${table}" FROM '${join(folder, table)}' (FORMAT binary)`);
     }
