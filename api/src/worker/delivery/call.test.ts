@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { Agent } from 'undici';
 import { Call, WorkerStopping } from './call.js';
@@ -37,5 +38,39 @@ describe('a call that has no connection yet', () => {
     call.breakOff(new WorkerStopping());
     await dispatcher.destroy();
     await stopped;
+  });
+});
+
+describe('of an answer is kept', () => {
+  const answered = async (chunks: Buffer[]): Promise<Buffer | null> => {
+    const server = createHttpServer((_, response) => {
+      for (const chunk of chunks) response.write(chunk);
+      response.end();
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const dispatcher = new Agent();
+    const url = new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+    const prepared = { claimed: {} as Prepared['claimed'], url, headers: {}, body: '{}' };
+    const { response } = await new Call(prepared, dispatcher, 10_000).called;
+    await dispatcher.destroy();
+    server.closeAllConnections();
+    server.close();
+    return response;
+  };
+  const bytes = (length: number) => Buffer.from(Array.from({ length }, (_, index) => index % 251));
+  const cut = (whole: Buffer, size: number) =>
+    Array.from({ length: Math.ceil(whole.length / size) }, (_, index) =>
+      whole.subarray(index * size, (index + 1) * size),
+    );
+
+  test.each([
+    ['nothing, where it is empty', [], bytes(0)],
+    ['all of it, where it comes as one', [bytes(300)], bytes(300)],
+    ['all of it, a byte at a time', cut(bytes(3_000), 1), bytes(3_000)],
+    ['all of it, at its greatest length', cut(bytes(20_000), 7_000), bytes(20_000)],
+    ['the first 20,000 bytes of more', cut(bytes(21_000), 7_000), bytes(20_000)],
+    ['the first 20,000 bytes of one that is longer', [bytes(50_000)], bytes(20_000)],
+  ])('%s', async (_, chunks, kept) => {
+    expect(await answered(chunks)).toEqual(kept);
   });
 });

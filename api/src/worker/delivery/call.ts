@@ -11,6 +11,7 @@ class CallTimeout extends Error {
 export class WorkerStopping extends Error {
   override name = 'WorkerStopping';
 }
+const NOTHING = Buffer.alloc(0);
 const LONG_ENOUGH = new Error('the answer is longer than what is kept of it');
 
 type Headers = Parameters<NonNullable<Dispatcher.DispatchHandler['onResponseStart']>>[2];
@@ -36,7 +37,7 @@ export class Call implements Dispatcher.DispatchHandler {
   #reason: Error | undefined;
   #statusCode = 0;
   #retryAfter: string | null = null;
-  readonly #chunks: Buffer[] = [];
+  #response: Buffer = NOTHING;
   #size = 0;
 
   constructor(prepared: Prepared, dispatcher: Dispatcher, timeoutMs: number) {
@@ -81,8 +82,7 @@ export class Call implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#ended) return;
-    this.#chunks.push(chunk.subarray(0, MAX_RESPONSE_BYTES - this.#size));
-    this.#size += chunk.length;
+    this.#keep(chunk);
     if (this.#size < MAX_RESPONSE_BYTES) return;
     this.#answer();
     controller.abort(LONG_ENOUGH);
@@ -94,6 +94,18 @@ export class Call implements Dispatcher.DispatchHandler {
 
   onResponseError(_: Dispatcher.DispatchController | undefined, cause: Error): void {
     if (this.#end()) this.#fail(describeFailure(cause));
+  }
+
+  /** In bytes of its own: an answer may come as one chunk for each of its bytes, and each would be an object. */
+  #keep(chunk: Buffer): void {
+    const size = Math.min(this.#size + chunk.length, MAX_RESPONSE_BYTES);
+    if (size > this.#response.length) {
+      const longer = Buffer.allocUnsafe(this.#size === 0 ? size : MAX_RESPONSE_BYTES);
+      this.#response.copy(longer);
+      this.#response = longer;
+    }
+    chunk.copy(this.#response, this.#size);
+    this.#size = size;
   }
 
   /** @returns whether it had not ended before */
@@ -108,7 +120,7 @@ export class Call implements Dispatcher.DispatchHandler {
     if (!this.#end()) return;
     const statusCode = this.#statusCode;
     const error = statusCode >= 200 && statusCode < 300 ? null : `answered ${statusCode}`;
-    const response = Buffer.concat(this.#chunks);
+    const response = this.#response.subarray(0, this.#size);
     this.#tell({ statusCode, error, retryAfter: this.#retryAfter, response });
   }
 
