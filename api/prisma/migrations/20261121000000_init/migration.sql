@@ -809,9 +809,11 @@ END $$;
 
 -- The daily partitions of a table that end at or before a day (UTC), the oldest first.
 CREATE FUNCTION gwk_expired_partitions(parent text, before_day date) RETURNS SETOF text LANGUAGE sql STABLE AS $$
-  -- A partition that was moved to another schema is one still.
-  SELECT c.oid::regclass::text FROM pg_inherits i
+  -- A partition that was moved to another schema is one still. As a regclass, one that another worker has just dropped
+  -- would be a number.
+  SELECT format('%I.%I', n.nspname, c.relname) FROM pg_inherits i
   JOIN pg_class c ON c.oid = i.inhrelid
+  JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE i.inhparent = parent::regclass AND c.relname ~ '_[0-9]{8}$'
     AND to_date(right(c.relname, 8), 'YYYYMMDD') < before_day
   ORDER BY c.relname
@@ -833,6 +835,11 @@ CREATE FUNCTION gwk_take_turn(name text, rest_ms integer) RETURNS boolean LANGUA
 BEGIN
   UPDATE upkeep SET done_at = clock_timestamp()
   WHERE task = name AND done_at NOT BETWEEN clock_timestamp() - rest_ms * interval '1 millisecond' AND clock_timestamp();
+  IF FOUND OR EXISTS (SELECT FROM upkeep WHERE task = name) THEN
+    RETURN FOUND;
+  END IF;
+  -- Somebody has emptied the table.
+  INSERT INTO upkeep (task, done_at) VALUES (name, clock_timestamp()) ON CONFLICT DO NOTHING;
   RETURN FOUND;
 END $$;
 

@@ -1,5 +1,4 @@
 import { PassThrough } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { newUuid } from '@gwk/core/ids';
 import { createLogger } from '@gwk/core/log';
 import { createSweepWorld, type SweepWorld } from '@gwk/test/harness/sweeps';
@@ -9,6 +8,23 @@ import { partitionSweep, planPartitions, type DaysKept } from './partitions.js';
 const DAY = 86_400_000;
 const options: DaysKept = { messageDays: 90, eventDays: 60, deliveryDays: 1 };
 const inMs = (ms: number): Date => new Date(Date.now() + ms);
+/** A logger, and what was said to it so far. */
+const listen = () => {
+  const lines = new PassThrough();
+  const log = createLogger('sweep', 'warn', lines);
+  const all: { msg: string; step: string; table: string; err: { message: string } }[] = [];
+  const said = () => {
+    const text = (lines.read() as Buffer | null)?.toString() ?? '';
+    all.push(
+      ...text
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line) as (typeof all)[number]),
+    );
+    return all;
+  };
+  return { log, said };
+};
 const dayOf = (date: Date): string => date.toISOString().slice(0, 10);
 
 test('partitions are planned from yesterday to a week ahead, and kept for the days of each table', () => {
@@ -119,19 +135,64 @@ describe('on tables', () => {
     await makePartitions('events', -80, -80);
     await makePartitions('webhook_deliveries', -5, -5);
     await database.$executeRawUnsafe(`CREATE VIEW report AS SELECT * FROM events_${day}`);
-    await expect(partitionSweep(given.deps, options).pass()).rejects.toThrow(/depend/);
+    await database.$executeRawUnsafe(`DROP TABLE messages_${ahead}`);
+    await database.$executeRawUnsafe(`CREATE SEQUENCE messages_${ahead}`);
+    const { log, said } = listen();
+    const failing = partitionSweep({ ...given.deps, log }, options);
+    for (let pass = 1; pass <= 2; pass++) await expect(failing.pass()).rejects.toThrow(AggregateError);
+    // Each once, though only the first would be the sweep's own.
+    expect(said().map(({ step, table }) => [step, table])).toEqual([
+      ['makeDays', 'messages'],
+      ['dropExpired', 'events'],
+    ]);
+    expect(said()[1]!.err.message).toMatch(/depend/);
+    await database.$executeRawUnsafe(`DROP SEQUENCE messages_${ahead}`);
     expect(await partitionsOf('webhook_deliveries')).not.toContain(days(-5, -5)[0]);
     await database.$executeRawUnsafe(`DROP VIEW report`);
 
     await database.$executeRawUnsafe(`DROP TABLE events_${ahead}`);
     await database.$executeRawUnsafe(`CREATE SEQUENCE events_${ahead}`);
-    await database.$executeRawUnsafe(`DROP TABLE messages_${ahead}`);
     const sweep = partitionSweep(given.deps, options);
     await expect(sweep.pass()).rejects.toThrow();
     expect(await partitionsOf('events')).not.toContain(day);
     expect(await partitionsOf('messages')).toContain(ahead);
     await database.$executeRawUnsafe(`DROP SEQUENCE events_${ahead}`);
     expect(await sweep.pass()).toEqual({ amount: 1, more: false });
+  });
+
+  test('one in use keeps no younger one from its end', async () => {
+    const { database } = given.world;
+    await makePartitions('events', -80, -78);
+    const sweep = partitionSweep(given.deps, options);
+    await database.$transaction(
+      async (tx) => {
+        await tx.$executeRawUnsafe(`LOCK TABLE events_${days(-80, -80)[0]!} IN SHARE UPDATE EXCLUSIVE MODE`);
+        expect(await sweep.pass()).toEqual({ amount: 2, more: false });
+        const began = performance.now();
+        expect(await sweep.pass()).toEqual({ amount: 0, more: false });
+        expect(performance.now() - began).toBeLessThan(2_500);
+      },
+      { timeout: 20_000 },
+    );
+    expect((await partitionsOf('events'))[0]).toBe(days(-80, -80)[0]);
+    expect((await partitionSweep(given.deps, options).pass()).amount).toBe(1);
+  });
+
+  test.each([
+    ['a year ahead', 365],
+    ['a year behind', -365],
+  ])('a worker whose clock is %s ends no day, and makes those of its own', async (_, ahead) => {
+    const stray = await addEvent(inMs(-30 * DAY));
+    const before = await partitionsOf('events');
+    await expect(partitionSweep(given.deps, options, () => Date.now() + ahead * DAY).pass()).rejects.toThrow(
+      /^the clocks of this worker and of Postgres differ by 315\d{5} s: no day is ended$/,
+    );
+    const after = await partitionsOf('events');
+    expect(after).toEqual([...before, ...days(ahead - 1, ahead + 7)].sort());
+    expect(await given.world.database.event.count({ where: { id: stray } })).toBe(1);
+    for (const parent of ['messages', 'events', 'webhook_deliveries'])
+      for (const day of days(ahead - 1, ahead + 7))
+        await given.world.database.$executeRawUnsafe(`DROP TABLE ${parent}_${day}`);
   });
 
   test('one that was moved to another schema is dropped in its time', async () => {
@@ -257,6 +318,28 @@ describe('on tables', () => {
       expect(await expired()).toEqual([]);
     });
 
+    test('a turn of which nothing is known is taken, once', async () => {
+      await fill(-68, LARGE);
+      await fill(-67, LARGE);
+      await given.world.database.upkeep.deleteMany();
+      const sweep = partitionSweep(given.deps, options);
+      expect(await sweep.pass()).toEqual({ amount: 1, more: true });
+      expect(await sweep.pass()).toEqual({ amount: 0, more: true });
+      await rested(9_001);
+      expect((await sweep.pass()).amount).toBe(1);
+    });
+
+    test('a table that is missing is no partition that another worker has dropped', async () => {
+      const { database } = given.world;
+      await fill(-68, LARGE);
+      await database.$executeRawUnsafe('ALTER TABLE upkeep RENAME TO kept_up');
+      await expect(partitionSweep(given.deps, options).pass()).rejects.toThrow(/upkeep/);
+      await database.$executeRawUnsafe('ALTER TABLE kept_up RENAME TO upkeep');
+      expect(await expired()).toHaveLength(1);
+      await rested(A_DAY);
+      expect((await partitionSweep(given.deps, options).pass()).amount).toBe(1);
+    });
+
     test('the very first drop adds no row: that may be on a full disk', async () => {
       expect(await given.world.database.upkeep.findMany({ select: { task: true } })).toEqual([
         { task: 'drop a partition' },
@@ -268,9 +351,7 @@ describe('on tables', () => {
       await rested(A_DAY);
       await fill(-68, LARGE);
       await makePartitions('webhook_deliveries', -5, -5);
-      const said: string[] = [];
-      const lines = new PassThrough().on('data', (line: Buffer) => said.push(String(line)));
-      const log = createLogger('sweep', 'warn', lines);
+      const { log, said } = listen();
       const sweep = partitionSweep({ ...given.deps, log }, options);
       await database.$transaction(
         async (reader) => {
@@ -281,8 +362,7 @@ describe('on tables', () => {
         },
         { timeout: 20_000 },
       );
-      await sleep(0);
-      expect(said.filter((line) => line.includes('in use'))).toHaveLength(1);
+      expect(said().filter(({ msg }) => msg.includes('in use'))).toHaveLength(1);
       expect((await sweep.pass()).amount).toBe(0);
       expect((await partitionSweep(given.deps, options).pass()).amount).toBe(1);
     });

@@ -30,6 +30,8 @@ const SMALL_BYTES = 8_388_608;
 /** A loop comes a tenth earlier or later than it is told. */
 const TURN_MS = REST_MS * 0.9;
 const LEFT_ALONE_MS = EVERY_MS * 0.9;
+/** A machine that keeps its time is never so far from another. */
+const CLOCKS_APART_MS = 60_000;
 /** For so long at most others wait for each lock (a table, a partition, the default one) of a change of partitions. */
 const LOCK_TIMEOUT_MS = 100;
 const LOCK_ATTEMPTS = 5;
@@ -53,17 +55,23 @@ export function planPartitions(now: Date, kept: DaysKept): PartitionPlan[] {
 }
 
 /** Partitions of the days to come, and an end to those of the days gone by: a large one, and then a rest. */
-export function partitionSweep(deps: Deps, kept: DaysKept): Sweep {
-  const leftUntil = new Map<string, number>();
+export function partitionSweep(deps: Deps, kept: DaysKept, now: () => number = Date.now): Sweep {
+  const work: Work = { ...deps, left: new LeftAlone() };
+  const told = new Map<string, string>();
   const see = async (step: Step, plan: PartitionPlan): Promise<Swept> => {
-    if ((leftUntil.get(plan.parent) ?? 0) > performance.now()) return NOTHING;
+    if (work.left.has(plan.parent)) return NOTHING;
+    const name = `${step.name} ${plan.parent}`;
     try {
-      return await step(deps, plan);
+      const swept = await step(work, plan);
+      told.delete(name);
+      return swept;
     } catch (error) {
-      if (!(error instanceof InUse)) throw error;
-      deps.log.warn({ table: error.table }, error.message);
-      leftUntil.set(plan.parent, performance.now() + LEFT_ALONE_MS);
-      return NOTHING;
+      if (error instanceof InUse) return leave(work, error);
+      const text = String((error as Error).message);
+      if (told.get(name) !== text)
+        deps.log.warn({ err: error, table: plan.parent, step: step.name }, 'failed, and is tried again');
+      told.set(name, text);
+      throw error;
     }
   };
   return {
@@ -71,17 +79,21 @@ export function partitionSweep(deps: Deps, kept: DaysKept): Sweep {
     everyMs: EVERY_MS,
     restMs: REST_MS,
     async pass() {
-      const plans = planPartitions(new Date(), kept);
+      const plans = planPartitions(new Date(now()), kept);
       const swept: Swept[] = [];
-      const errors: unknown[] = [];
+      const errors: Error[] = [];
+      const agree = await clocksAgree(deps.db, now).then(
+        () => true,
+        (error: Error) => (errors.push(error), false),
+      );
       // Each is tried whatever became of the others: on a full disk no day can be made until one is dropped.
-      for (const step of [makeDays, emptyDefault, dropExpired])
+      for (const step of agree ? [makeDays, emptyDefault, dropExpired] : [makeDays])
         for (const plan of plans)
           await see(step, plan).then(
             (done) => swept.push(done),
-            (error) => errors.push(error),
+            (error: Error) => errors.push(error),
           );
-      if (errors.length > 0) throw errors[0];
+      if (errors.length > 0) throw new AggregateError(errors, errors[0]!.message);
       return {
         amount: swept.reduce((sum, { amount }) => sum + amount, 0),
         more: swept.some(({ more }) => more),
@@ -90,9 +102,50 @@ export function partitionSweep(deps: Deps, kept: DaysKept): Sweep {
   };
 }
 
-type Step = (deps: Deps, plan: PartitionPlan) => Promise<Swept>;
+/**
+ * Days end for good, and a machine may start years ahead: two clocks have to say that their time is over.
+ * @throws where they differ
+ */
+async function clocksAgree(db: Database, now: () => number): Promise<void> {
+  const before = now();
+  const [row] = await db.$queryRaw<{ ms: number }[]>`
+    SELECT (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS ms`;
+  const apart = Math.max(before - row!.ms, row!.ms - now());
+  if (apart > CLOCKS_APART_MS)
+    throw new Error(
+      `the clocks of this worker and of Postgres differ by ${Math.round(apart / 1_000)} s: no day is ended`,
+    );
+}
+
+type Step = (work: Work, plan: PartitionPlan) => Promise<Swept>;
 
 type Deps = Pick<SweepDeps, 'db' | 'log'>;
+
+type Work = Deps & { left: LeftAlone };
+
+/** The tables and partitions that are not looked at for the hour. */
+class LeftAlone {
+  readonly #until = new Map<string, number>();
+
+  add(name: string): void {
+    this.#until.set(name, performance.now() + LEFT_ALONE_MS);
+  }
+
+  has(name: string): boolean {
+    return (this.#until.get(name) ?? 0) > performance.now();
+  }
+
+  names(): string[] {
+    for (const name of this.#until.keys()) if (!this.has(name)) this.#until.delete(name);
+    return [...this.#until.keys()];
+  }
+}
+
+function leave({ left, log }: Work, { table, message }: InUse): Swept {
+  log.warn({ table }, message);
+  left.add(table);
+  return NOTHING;
+}
 
 /** Others work with it for long: nothing is lost by seeing to it later, and much is held up by waiting for it. */
 class InUse extends Error {
@@ -104,7 +157,7 @@ class InUse extends Error {
   }
 }
 
-async function makeDays(deps: Deps, { parent, days }: PartitionPlan): Promise<Swept> {
+async function makeDays(deps: Work, { parent, days }: PartitionPlan): Promise<Swept> {
   const missing = await deps.db.$queryRaw<{ day: string }[]>`
     SELECT day FROM unnest(${days}::text[]) AS day
     WHERE NOT EXISTS (SELECT FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
@@ -133,7 +186,7 @@ async function makeDay({ db, log }: Deps, parent: string, day: string): Promise<
 }
 
 /** Rows that came without a partition for their day are removed one by one. */
-async function emptyDefault({ db }: Deps, { parent, keepFrom }: PartitionPlan): Promise<Swept> {
+async function emptyDefault({ db }: Work, { parent, keepFrom }: PartitionPlan): Promise<Swept> {
   const table = `${parent}_default`;
   const sql = `DELETE FROM ${table} WHERE id IN (
     SELECT id FROM ${table} WHERE id < gwk_lowest_id($1::date::timestamp AT TIME ZONE 'UTC')
@@ -142,14 +195,22 @@ async function emptyDefault({ db }: Deps, { parent, keepFrom }: PartitionPlan): 
   return NOTHING;
 }
 
-/** Small ones, and one that is not if it is time for it. */
-async function dropExpired({ db }: Deps, { parent, keepFrom }: PartitionPlan): Promise<Swept> {
-  for (let amount = 0; ; amount++) {
-    const [expired] = await db.$queryRaw<{ name: string }[]>`
-      SELECT name FROM gwk_expired_partitions(${parent}, ${keepFrom}::date) AS name LIMIT 1`;
+/** Small ones, and one that is not if it is time for it. One that is in use keeps no younger one. */
+async function dropExpired(work: Work, { parent, keepFrom }: PartitionPlan): Promise<Swept> {
+  for (let amount = 0; ;) {
+    const [expired] = await work.db.$queryRaw<{ name: string }[]>`
+      SELECT name FROM gwk_expired_partitions(${parent}, ${keepFrom}::date) AS name
+      WHERE name <> ALL(${work.left.names()}::text[]) LIMIT 1`;
     if (expired === undefined) return { amount, more: false };
-    const outcome = await dropPartition(db, parent, expired.name);
-    if (outcome !== 'small') return { amount: outcome === 'large' ? amount + 1 : amount, more: true };
+    try {
+      const outcome = await dropPartition(work.db, parent, expired.name);
+      if (outcome === 'small' || outcome === 'large') amount++;
+      if (outcome !== 'small') return { amount, more: true };
+    } catch (error) {
+      if (!(error instanceof InUse)) throw error;
+      leave(work, error);
+      if (error.table === parent) return { amount, more: false };
+    }
   }
 }
 
@@ -169,7 +230,7 @@ async function dropPartition(db: Database, parent: string, name: string): Promis
       (tx) => keepOthersAway(tx, name),
     );
   } catch (error) {
-    if (isMissing(error)) return 'gone';
+    if (isMissing(error, name)) return 'gone';
     throw error;
   }
 }
@@ -224,8 +285,10 @@ function isLockTimeout(error: unknown): boolean {
   return /55P03|lock timeout/.test(String((error as Error).message));
 }
 
-function isMissing(error: unknown): boolean {
-  return /42P01|relation .* does not exist/.test(String((error as Error).message));
+function isMissing(error: unknown, name: string): boolean {
+  const message = String((error as Error).message);
+  const bare = name.slice(name.lastIndexOf('.') + 1);
+  return /42P01|does not exist/.test(message) && message.includes(bare);
 }
 
 function isCheckViolation(error: unknown): boolean {

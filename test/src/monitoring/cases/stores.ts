@@ -85,7 +85,8 @@ export const STORES: AlertCase[] = [
     at: '725m',
     fires: [
       {
-        description: '2 days of messages, events or webhook deliveries were to be dropped 12 hours ago.',
+        description:
+          '2 days of messages, events or webhook deliveries are past their time, the first of them for 12 hours.',
       },
     ],
   },
@@ -103,7 +104,8 @@ export const STORES: AlertCase[] = [
     at: '725m',
     fires: [
       {
-        description: '2 days of messages, events or webhook deliveries were to be dropped 12 hours ago.',
+        description:
+          '2 days of messages, events or webhook deliveries are past their time, the first of them for 12 hours.',
       },
     ],
   },
@@ -111,7 +113,14 @@ export const STORES: AlertCase[] = [
     name: 'days whose time is over go one by one',
     alert: 'GwkPartitionsStay',
     series: { 'gwk_partitions_expired{pod="w1"}': '249-6x41 0x800' },
-    at: '40m',
+    at: '765m',
+    ...quiet,
+  },
+  {
+    name: 'days whose time is over stay for most of the night',
+    alert: 'GwkPartitionsStay',
+    series: { 'gwk_partitions_expired{pod="w1"}': '2x690 0x800' },
+    at: '730m',
     ...quiet,
   },
   {
