@@ -81,7 +81,8 @@ const fleet = dashboard({
     ],
     [
       lines('Lost connections by reason', {
-        '{{reason}}': `sum by (reason) (increase(gwk_engine_disconnections_total${OF}[15m]))`,
+        // Of all namespaces: those of engines are not those of the API, by which one is chosen here.
+        '{{reason}}': 'sum by (reason) (increase(gwk_engine_disconnections_total[15m]))',
       }),
       lines('Engines by phase of their pod', { '{{phase}}': `sum by (phase) (gwk_operator_pods${OF})` }),
       lines('Operator', {
@@ -186,8 +187,9 @@ const webhooks = dashboard({
   variables: [namespaces('gwk_webhook_calls_in_flight')],
   rows: [
     [
-      number('Late by', `max(gwk_webhook_queue_age_seconds${OF})`, SECONDS),
+      number('Late by', `max(gwk_webhook_queue_age_seconds${of('destination="healthy"')})`, SECONDS),
       number('Not ended', `max(gwk_webhook_queue_deliveries${OF})`),
+      number('Failing', `max(gwk_webhook_endpoints${of('state="failing"')})`, NONE_IS_GOOD),
       number('Disabled by gwk', `max(gwk_webhook_endpoints${of('state="disabled_by_gwk"')})`, NONE_IS_GOOD),
     ],
     [
@@ -208,17 +210,23 @@ const webhooks = dashboard({
     ],
     [
       lines('Backlog', { deliveries: `max(gwk_webhook_queue_deliveries${OF})` }),
-      lines('Late by', { oldest: `max(gwk_webhook_queue_age_seconds${OF})` }, SECONDS),
+      lines(
+        'Late by',
+        { '{{destination}}': `max by (destination) (gwk_webhook_queue_age_seconds${OF})` },
+        SECONDS,
+      ),
       lines('Calls in flight', { '{{pod}}': `sum by (pod) (gwk_webhook_calls_in_flight${OF})` }),
     ],
     [
       lines('Destinations', { '{{state}}': `max by (state) (gwk_webhook_endpoints${OF})` }),
       lines('Loops that failed', {
         '{{sweep}}': `sum by (sweep) (increase(gwk_worker_sweeps_total${of('result="error"')}[15m]))`,
+        '{{sweep}} of {{pod}} overdue (s)': `max by (sweep, pod) (gwk_worker_sweep_overdue_seconds${OF}) > 60`,
       }),
       lines('Files', {
         '{{result}}': `sum by (result) (rate(gwk_preparations_total${OF}[5m]))`,
         'oldest waits (s)': `max(gwk_preparation_age_seconds${OF})`,
+        'scheduled ones late by (s)': `max(gwk_scheduled_late_seconds${OF})`,
       }),
     ],
   ],

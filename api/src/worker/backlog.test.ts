@@ -10,18 +10,19 @@ beforeEach(async () => {
 });
 afterEach(() => at.world.close());
 
-const DAYS_KEPT = { messageDays: 90, eventDays: 60, deliveryDays: 30 };
-const read = () => readBacklog(at.deps.db, DAYS_KEPT);
+const KEEPING = { messageDays: 90, eventDays: 60, deliveryDays: 30, contentHours: 24 };
+const read = () => readBacklog(at.deps.db, KEEPING);
 const ago = (seconds: number) => new Date(Date.now() - seconds * 1000);
 
 test('where nothing waits everything is 0', async () => {
   expect(await read()).toMatchObject({
     sends: { scheduled: 0, waiting: 0, claimed: 0 },
     sendAge: 0,
+    scheduledLate: 0,
     preparationAge: 0,
     deliveries: 0,
-    deliveryAge: 0,
-    endpoints: { enabled: 0, disabled_by_owner: 0, disabled_by_gwk: 0 },
+    deliveryAge: { healthy: 0, failing: 0 },
+    endpoints: { enabled: 0, failing: 0, disabled_by_owner: 0, disabled_by_gwk: 0 },
     instancesDown: 0,
     retentionLate: 0,
     partitionsExpired: 0,
@@ -92,19 +93,88 @@ describe('an instance is down', () => {
   });
 });
 
-test('destinations are told apart by who has disabled them, and content that has outlived its time is late', async () => {
-  const { world, deps } = at;
-  const instance = await world.addInstance();
-  const { accountId } = await deps.db.instance.findUniqueOrThrow({ where: { id: instance } });
-  for (const data of [{}, { enabled: false }, { enabled: false, disabledReason: 'gone' }])
-    await deps.db.webhookEndpoint.create({
-      data: { id: newUuid(), accountId, url: 'https://example.org', eventTypes: [], ...data },
+/** A destination, and what waits for it: due so many seconds ago (before 0: in so many). */
+async function addDestination(data: object, ...dueAgo: number[]): Promise<void> {
+  const { accountId } = at.world;
+  const endpointId = newUuid();
+  const url = 'https://example.org';
+  await at.deps.db.webhookEndpoint.create({
+    data: { id: endpointId, accountId, url, eventTypes: [], ...data },
+  });
+  for (const seconds of dueAgo)
+    await at.deps.db.webhookQueueEntry.create({
+      data: { deliveryId: newUuid(), eventId: newUuid(), endpointId, dueAt: ago(seconds) },
     });
-  await at.accept(instance);
-  await deps.db.messageContent.updateMany({ data: { deleteAt: ago(600) } });
-  const seen = await read();
-  expect(seen.endpoints).toEqual({ enabled: 1, disabled_by_owner: 1, disabled_by_gwk: 1 });
-  expect(Math.round(seen.retentionLate / 10)).toBe(60);
+}
+
+describe('of webhook destinations', () => {
+  const FAILING = { failingSince: ago(7200) };
+
+  test('it is told who has disabled them, and which of the others fail', async () => {
+    for (const data of [{}, { enabled: false }, { enabled: false, disabledReason: 'gone' }])
+      await addDestination(data);
+    await addDestination(FAILING, 100);
+    await addDestination(FAILING, -3600);
+    // It failed once, and nothing waits for it that could fail again.
+    await addDestination(FAILING);
+    expect((await read()).endpoints).toEqual({
+      enabled: 2,
+      failing: 2,
+      disabled_by_owner: 1,
+      disabled_by_gwk: 1,
+    });
+  });
+
+  test.each([
+    ['what is due to one that answers', {}, [300, 20], { healthy: 30, failing: 0 }],
+    ['what waits for its time', {}, [-300], { healthy: 0, failing: 0 }],
+    ['what is held back from one that fails', FAILING, [-60, 300, 20], { healthy: 0, failing: 30 }],
+    ['what is left for one that is disabled', { enabled: false }, [300], { healthy: 0, failing: 30 }],
+  ])('%s is as late as it is', async (_, data, dueAgo, tens) => {
+    await addDestination(data, ...dueAgo);
+    await addDestination({}, 20);
+    const { healthy, failing } = (await read()).deliveryAge;
+    expect({ healthy: Math.round(healthy / 10), failing: Math.round(failing / 10) }).toEqual({
+      ...tens,
+      healthy: tens.healthy || 2,
+    });
+  });
+});
+
+describe('content of a message that was to go ten minutes ago by what is written of it', () => {
+  test.each([
+    [24, 'is late by that', 600],
+    [72, 'is kept for two days more', 0],
+    [0, 'is late by a day more where none is kept', 86_400 + 600],
+  ])('(%s hours) %s', async (contentHours, _, late) => {
+    await at.accept(await at.world.addInstance());
+    await at.deps.db.messageContent.updateMany({ data: { deleteAt: ago(600) } });
+    const seen = await readBacklog(at.deps.db, { ...KEEPING, contentHours });
+    expect(Math.round(seen.retentionLate / 10)).toBe(late / 10);
+  });
+
+  test.each([
+    [600, 0],
+    [-600, 600],
+  ])('that is to go in a day and %s s is late by %s s where none is kept', async (seconds, late) => {
+    await at.accept(await at.world.addInstance());
+    await at.deps.db.messageContent.updateMany({ data: { deleteAt: ago(-86_400 - seconds) } });
+    const seen = await readBacklog(at.deps.db, { ...KEEPING, contentHours: 0 });
+    expect(Math.round(seen.retentionLate / 10)).toBe(late / 10);
+  });
+});
+
+test('a scheduled message is late by what it is past its time', async () => {
+  const id = await at.accept(await at.world.addInstance());
+  const scheduled = (seconds: number) =>
+    at.deps.db.outboxEntry.update({
+      where: { messageId: id },
+      data: { state: 'scheduled', seq: null, head: false, releaseAt: ago(seconds) },
+    });
+  await scheduled(-300);
+  expect((await read()).scheduledLate).toBe(0);
+  await scheduled(300);
+  expect(Math.round((await read()).scheduledLate / 10)).toBe(30);
 });
 
 test('days whose time is over are counted, each table by its own', async () => {
@@ -115,7 +185,7 @@ test('days whose time is over are counted, each table by its own', async () => {
 });
 
 test('without Postgres the gauges say that nobody knows, those seen before included', async () => {
-  let backlog = backlogReader(at.deps.db, DAYS_KEPT);
+  let backlog = backlogReader(at.deps.db, KEEPING);
   let databaseBytes = databaseSizeReader(at.deps.db);
   const metrics = new WorkerMetrics({
     inFlight: () => 3,
@@ -130,7 +200,7 @@ test('without Postgres the gauges say that nobody knows, those seen before inclu
     poolSize: 1,
     program: 'gwk-test',
   });
-  backlog = backlogReader(gone, DAYS_KEPT);
+  backlog = backlogReader(gone, KEEPING);
   databaseBytes = databaseSizeReader(gone);
   const text = await metrics.registry.metrics();
   expect(text).toContain('gwk_send_queue_messages{state="waiting"} Nan\n');
@@ -141,6 +211,28 @@ test('without Postgres the gauges say that nobody knows, those seen before inclu
 });
 
 test('one look serves whoever asks within ten seconds', async () => {
-  const backlog = backlogReader(at.deps.db, DAYS_KEPT);
+  const backlog = backlogReader(at.deps.db, KEEPING);
   expect(await backlog()).toBe(await backlog());
+});
+
+test('a loop is overdue from when its next pass was to have ended well', async () => {
+  let now = 0;
+  const nothing = { inFlight: () => 0, backlog: async () => null, databaseBytes: async () => null };
+  const metrics = new WorkerMetrics(nothing, () => now);
+  const overdue = async (): Promise<number> => {
+    const text = await metrics.registry.getSingleMetricAsString('gwk_worker_sweep_overdue_seconds');
+    return Number(/\{sweep="release"\} (.*)/.exec(text)?.[1]);
+  };
+  metrics.expects('release', 500);
+  expect(await overdue()).toBe(0);
+  now = 60_500;
+  expect(await overdue()).toBe(60);
+  metrics.passed('release', false, 0);
+  expect(await overdue()).toBe(60);
+  metrics.passed('release', true, 0);
+  expect(await overdue()).toBe(0);
+  now = 61_000;
+  expect(await overdue()).toBe(0);
+  now = 62_000;
+  expect(await overdue()).toBe(1);
 });

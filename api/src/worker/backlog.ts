@@ -1,15 +1,18 @@
 import { INSTANCE_STATES, type InstanceState } from '@gwk/core/states';
 import type { Database } from '../database.js';
 import { planPartitions, type DaysKept } from './sweeps/partitions.js';
+import { hoursBeyondWritten, type RetentionOptions } from './sweeps/retention.js';
 
 /** What waits, and how long it has: of the whole gateway, as Postgres knows it. */
 export interface Backlog {
   sends: Record<'scheduled' | 'waiting' | 'claimed', number>;
   sendAge: number;
+  scheduledLate: number;
   preparationAge: number;
   deliveries: number;
-  deliveryAge: number;
-  endpoints: Record<'enabled' | 'disabled_by_owner' | 'disabled_by_gwk', number>;
+  /** What waits for a destination that fails is held back for its sake: that it is late says nothing of the worker. */
+  deliveryAge: Record<'healthy' | 'failing', number>;
+  endpoints: Record<'enabled' | 'failing' | 'disabled_by_owner' | 'disabled_by_gwk', number>;
   instances: Record<InstanceState, number>;
   /**
    * Numbers that are to come back by themselves, and have not had a connection for over five minutes: each attempt
@@ -23,9 +26,10 @@ export interface Backlog {
 interface Row {
   sends: Partial<Backlog['sends']> | null;
   send_age: number | null;
+  scheduled_late: number | null;
   preparation_age: number | null;
   deliveries: number;
-  delivery_age: number | null;
+  delivery_age: Partial<Backlog['deliveryAge']> | null;
   endpoints: Partial<Backlog['endpoints']> | null;
   instances: Partial<Backlog['instances']> | null;
   instances_down: number;
@@ -36,13 +40,16 @@ interface Row {
 const FRESH_MS = 10_000;
 const DOWN_MINUTES = 5;
 
+/** How long things are kept; what is there for longer is late. */
+export type Keeping = DaysKept & Pick<RetentionOptions, 'contentHours'>;
+
 /** What metrics of a worker ask of Postgres. */
-export const postgresReaders = (db: Database, daysKept: DaysKept) => ({
-  backlog: backlogReader(db, daysKept),
+export const postgresReaders = (db: Database, keeping: Keeping) => ({
+  backlog: backlogReader(db, keeping),
   databaseBytes: databaseSizeReader(db),
 });
 
-export const backlogReader = (db: Database, daysKept: DaysKept) => kept(() => readBacklog(db, daysKept));
+export const backlogReader = (db: Database, keeping: Keeping) => kept(() => readBacklog(db, keeping));
 
 /** Bytes; by a statement of its own, so that it is known whether Postgres answers where the others take too long. */
 export const databaseSizeReader = (db: Database) =>
@@ -67,8 +74,9 @@ function kept<T>(read: () => Promise<T>): () => Promise<T | null> {
 }
 
 /** Ages in seconds, 0 where nothing waits. */
-export async function readBacklog(db: Database, daysKept: DaysKept): Promise<Backlog> {
-  const plans = planPartitions(new Date(), daysKept);
+export async function readBacklog(db: Database, keeping: Keeping): Promise<Backlog> {
+  const plans = planPartitions(new Date(), keeping);
+  const more = hoursBeyondWritten(keeping);
   const [row] = await db.$queryRaw<Row[]>`
     SELECT
       (SELECT jsonb_object_agg(state, amount)
@@ -76,13 +84,23 @@ export async function readBacklog(db: Database, daysKept: DaysKept): Promise<Bac
       (SELECT extract(epoch FROM now() - min(o.turn_at))::float8 FROM outbox o
         JOIN instances i ON i.id = o.instance_id
         WHERE o.head AND o.prepared AND o.state = 'waiting' AND i.state = 'connected') AS send_age,
+      (SELECT extract(epoch FROM now() - min(release_at))::float8 FROM outbox WHERE release_at IS NOT NULL)
+        AS scheduled_late,
       (SELECT extract(epoch FROM now() - min(created_at))::float8 FROM outbox WHERE NOT prepared)
         AS preparation_age,
       (SELECT count(*)::float8 FROM webhook_queue) AS deliveries,
-      (SELECT extract(epoch FROM now() - min(due_at))::float8 FROM webhook_queue) AS delivery_age,
+      (SELECT jsonb_object_agg(destination, age) FROM (
+        SELECT CASE WHEN e.enabled AND e.failing_since IS NULL THEN 'healthy' ELSE 'failing' END AS destination,
+          greatest(0, extract(epoch FROM now() - min(q.first_due)))::float8 AS age
+        FROM gwk_queued_destinations() q JOIN webhook_endpoints e ON e.id = q.id GROUP BY 1) a) AS delivery_age,
       (SELECT jsonb_object_agg(state, amount) FROM (
-        SELECT CASE WHEN enabled THEN 'enabled' WHEN disabled_reason IS NULL THEN 'disabled_by_owner'
-          ELSE 'disabled_by_gwk' END AS state, count(*) AS amount FROM webhook_endpoints GROUP BY 1) e) AS endpoints,
+        SELECT CASE
+            WHEN enabled AND failing_since IS NOT NULL
+              AND EXISTS (SELECT FROM webhook_queue q WHERE q.endpoint_id = w.id) THEN 'failing'
+            WHEN enabled THEN 'enabled'
+            WHEN disabled_reason IS NULL THEN 'disabled_by_owner'
+            ELSE 'disabled_by_gwk' END AS state,
+          count(*) AS amount FROM webhook_endpoints w GROUP BY 1) e) AS endpoints,
       (SELECT jsonb_object_agg(state, amount) FROM (
         SELECT state, count(*) AS amount FROM instances WHERE deleted_at IS NULL GROUP BY state) i) AS instances,
       (SELECT count(*)::float8 FROM instances i WHERE deleted_at IS NULL AND NOT suspended
@@ -92,8 +110,8 @@ export async function readBacklog(db: Database, daysKept: DaysKept): Promise<Bac
           AND s.ended_at > now() - ${DOWN_MINUTES}::integer * interval '1 minute')
         AND NOT EXISTS (SELECT FROM instance_suspensions s WHERE s.instance_id = i.id
           AND s.ended_at > now() - ${DOWN_MINUTES}::integer * interval '1 minute')) AS instances_down,
-      (SELECT extract(epoch FROM now() - min(delete_at))::float8 FROM message_contents
-        WHERE delete_at < now()) AS retention_late,
+      (SELECT extract(epoch FROM now() - min(delete_at))::float8 - ${more * 3600}::float8 FROM message_contents)
+        AS retention_late,
       (SELECT count(*)::float8 FROM unnest(${plans.map(({ parent }) => parent)}::text[],
           ${plans.map(({ keepFrom }) => keepFrom)}::text[]) AS kept (parent, keep_from),
         gwk_expired_partitions(kept.parent, kept.keep_from::date)) AS partitions_expired`;
@@ -105,10 +123,11 @@ function backlogOf(row: Row): Backlog {
   return {
     sends: { scheduled: 0, waiting: 0, claimed: 0, ...row.sends },
     sendAge: age(row.send_age),
+    scheduledLate: age(row.scheduled_late),
     preparationAge: age(row.preparation_age),
     deliveries: row.deliveries,
-    deliveryAge: age(row.delivery_age),
-    endpoints: { enabled: 0, disabled_by_owner: 0, disabled_by_gwk: 0, ...row.endpoints },
+    deliveryAge: { healthy: 0, failing: 0, ...row.delivery_age },
+    endpoints: { enabled: 0, failing: 0, disabled_by_owner: 0, disabled_by_gwk: 0, ...row.endpoints },
     instances: { ...none, ...row.instances },
     instancesDown: row.instances_down,
     retentionLate: age(row.retention_late),

@@ -20,6 +20,11 @@ export interface Observed {
   databaseBytes: () => Promise<number | null>;
 }
 
+interface Due {
+  everyMs: number;
+  at: number;
+}
+
 /** What /metrics of a worker says. */
 export class WorkerMetrics implements DeliveryMetrics {
   readonly registry = new Registry();
@@ -29,8 +34,11 @@ export class WorkerMetrics implements DeliveryMetrics {
   readonly #swept: Counter<'sweep'>;
   readonly #preparations: Counter<'result'>;
   readonly #signReads: Counter<'source' | 'result'>;
+  readonly #due = new Map<string, Due>();
+  readonly #now: () => number;
 
-  constructor({ inFlight, backlog, databaseBytes }: Observed) {
+  constructor({ inFlight, backlog, databaseBytes }: Observed, now: () => number = () => performance.now()) {
+    this.#now = now;
     const registers = [this.registry];
     collectDefaultMetrics({ register: this.registry });
     this.#attempts = new Counter({ ...WORKER_METRICS.attempts, registers });
@@ -40,6 +48,7 @@ export class WorkerMetrics implements DeliveryMetrics {
     this.#preparations = new Counter({ ...WORKER_METRICS.preparations, registers });
     this.#signReads = new Counter({ ...WORKER_METRICS.signReads, registers });
     observedGauge(this.registry, WORKER_METRICS.callsInFlight, inFlight);
+    observedGauges(this.registry, WORKER_METRICS.sweepOverdue, () => this.#overdue());
     backlogGauges(this.registry, backlog);
     const bytes = async () => (await databaseBytes()) ?? Number.NaN;
     observedGauge(this.registry, WORKER_METRICS.databaseBytes, bytes);
@@ -54,13 +63,32 @@ export class WorkerMetrics implements DeliveryMetrics {
     this.#preparations.inc({ result });
   }
 
+  /** Who is asked for signs of life, before the first time: what begins at 1 has never increased. */
+  signsFrom(source: string): void {
+    for (const result of ['ok', 'error']) this.#signReads.inc({ source, result }, 0);
+  }
+
   signsRead(source: string, ok: boolean): void {
     this.#signReads.inc({ source, result: ok ? 'ok' : 'error' });
   }
 
+  /** A loop begins, and is to end a pass each so many milliseconds. */
+  expects(sweep: string, everyMs: number): void {
+    this.#due.set(sweep, { everyMs, at: this.#now() + everyMs });
+  }
+
   passed(sweep: string, ok: boolean, amount: number): void {
     this.#sweeps.inc({ sweep, result: ok ? 'ok' : 'error' });
+    const due = this.#due.get(sweep);
+    if (ok && due) due.at = this.#now() + due.everyMs;
     if (amount > 0) this.#swept.inc({ sweep }, amount);
+  }
+
+  #overdue(): Record<string, number> {
+    const now = this.#now();
+    return Object.fromEntries(
+      [...this.#due].map(([sweep, { at }]) => [sweep, Math.max(0, now - at) / 1000] as const),
+    );
   }
 }
 
@@ -81,10 +109,11 @@ function backlogGauges(registry: Registry, backlog: Observed['backlog']): void {
     });
   };
   number(WORKER_METRICS.queueDeliveries, ({ deliveries }) => deliveries);
-  number(WORKER_METRICS.queueAge, ({ deliveryAge }) => deliveryAge);
+  numbers(WORKER_METRICS.queueAge, ({ deliveryAge }) => deliveryAge);
   numbers(WORKER_METRICS.endpoints, ({ endpoints }) => endpoints);
   numbers(WORKER_METRICS.sendMessages, ({ sends }) => sends);
   number(WORKER_METRICS.sendAge, ({ sendAge }) => sendAge);
+  number(WORKER_METRICS.scheduledLate, ({ scheduledLate }) => scheduledLate);
   numbers(WORKER_METRICS.instances, ({ instances }) => instances);
   number(WORKER_METRICS.instancesDown, ({ instancesDown }) => instancesDown);
   number(WORKER_METRICS.preparationAge, ({ preparationAge }) => preparationAge);

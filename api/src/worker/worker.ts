@@ -97,7 +97,7 @@ export async function startWorker(
     const readSigns = signsOf(config, { redis, keys, log, metrics });
     const all = [...sweepsOf(deps, config, readSigns), ...monitorOf(deps, config), ...media.sweeps];
     const sweeps = runAll(all, { log, signal: ended.signal, metrics });
-    const delivering = deliverLoop(deliveries, { log, signal: ended.signal });
+    const delivering = deliverLoop(deliveries, { log, signal: ended.signal, metrics });
     closers.push(async () => {
       ended.abort();
       await Promise.all([deliveries.stop(), media.stop()]);
@@ -121,6 +121,7 @@ function runAll(
   { log, signal, metrics }: { log: Logger; signal: AbortSignal; metrics: WorkerMetrics },
 ): Promise<void>[] {
   return sweeps.map((sweep) => {
+    metrics.expects(sweep.name, sweep.everyMs);
     const onPass = (ok: boolean, amount: number): void => metrics.passed(sweep.name, ok, amount);
     return loop(sweep, { log, signal, onPass });
   });
@@ -132,6 +133,7 @@ function signsOf(
   { redis, keys, log, metrics }: { redis: Redis; keys: RedisKeys; log: Logger; metrics: WorkerMetrics },
 ): SignReader {
   const signs = prometheusUrl ? new PrometheusSigns(prometheusUrl) : new HeartbeatSigns(redis, keys);
+  metrics.signsFrom(signs.name);
   return signReader(signs, { log, onRead: metrics.signsRead.bind(metrics) });
 }
 
@@ -182,21 +184,28 @@ function monitorOf({ db, sealer, doorbell, log }: SweepDeps, config: WorkerConfi
   return [monitorSweep({ db, log, acceptor }, { from, to, everyMinutes })];
 }
 
+const DELIVER = 'deliver';
+/** It looks for more far more often; its calls do not hold it up. */
+const DELIVER_EVERY_MS = 1_000;
+
 /** As the sweeps are run, but woken by free places as well as by time. */
 async function deliverLoop(
   deliveries: Deliveries,
-  { log, signal }: { log: Logger; signal: AbortSignal },
+  { log, signal, metrics }: { log: Logger; signal: AbortSignal; metrics: WorkerMetrics },
 ): Promise<void> {
   let failures = 0;
+  metrics.expects(DELIVER, DELIVER_EVERY_MS);
   while (!signal.aborted) {
     let wait: number;
     try {
       wait = await deliveries.pass();
       if (failures > 0) log.info('deliveries go on');
       failures = 0;
+      metrics.passed(DELIVER, true, 0);
     } catch (error) {
       failures += 1;
-      if (failures === 1) log.warn({ err: error }, 'cannot take deliveries, and try again');
+      if (failures === 1) log.warn({ err: error, sweep: DELIVER }, 'cannot take deliveries, and try again');
+      metrics.passed(DELIVER, false, 0);
       wait = backoff(100, failures);
     }
     if (!signal.aborted) await deliveries.pause(wait);

@@ -69,6 +69,12 @@
 {{- end }}
 {{- end }}
 
+{{- /* Not empty where workers ask Prometheus: with a password its address is given as PROMETHEUS_URL in extraEnv. */ -}}
+{{- define "gwk.prometheusAddress" -}}
+{{- .Values.monitoring.prometheus.url }}
+{{- range .Values.worker.extraEnv }}{{ if eq .name "PROMETHEUS_URL" }}{{ .name }}{{ end }}{{ end }}
+{{- end }}
+
 {{- define "gwk.collectorRule" -}}
 {{- include "gwk.observerRule" (dict "root" . "of" "collector" "address" .Values.monitoring.tracing.endpoint) }}
 {{- end }}

@@ -26,11 +26,12 @@ export const WORKER_METRICS = {
   }),
   queueAge: gauge({
     name: 'gwk_webhook_queue_age_seconds',
-    help: 'How late the oldest due delivery is, those under way included.',
+    help: 'How late the oldest due delivery is, those under way included: to healthy destinations, and to failing ones (disabled ones among them), whose deliveries are held back.',
+    labelNames: ['destination'],
   }),
   endpoints: gauge({
     name: 'gwk_webhook_endpoints',
-    help: 'Webhook destinations: enabled, disabled by their owner, or disabled by gwk because they kept failing.',
+    help: 'Webhook destinations: enabled, failing (enabled, and their last call of what waits failed), disabled by their owner, or disabled by gwk because they kept failing.',
     labelNames: ['state'],
   }),
   sendMessages: gauge({
@@ -41,6 +42,10 @@ export const WORKER_METRICS = {
   sendAge: gauge({
     name: 'gwk_send_queue_age_seconds',
     help: 'How long the oldest message has been the next of its conversation while its number is connected; the pacing of its policy included.',
+  }),
+  scheduledLate: gauge({
+    name: 'gwk_scheduled_late_seconds',
+    help: 'By how much the oldest scheduled message is past the time at which it was to be released.',
   }),
   instances: gauge({
     name: 'gwk_instances',
@@ -55,6 +60,11 @@ export const WORKER_METRICS = {
     name: 'gwk_worker_sweeps_total',
     help: 'Passes of the loops of this worker, by result.',
     labelNames: ['sweep', 'result'],
+  }),
+  sweepOverdue: gauge({
+    name: 'gwk_worker_sweep_overdue_seconds',
+    help: 'How long ago a loop of this worker was to have ended its next pass well; 0 while it is not due.',
+    labelNames: ['sweep'],
   }),
   swept: counter({
     name: 'gwk_worker_swept_total',

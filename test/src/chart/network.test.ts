@@ -182,6 +182,18 @@ describeChart('NetworkPolicies', () => {
     ]);
   });
 
+  test('a Prometheus whose address is a secret is reached likewise', () => {
+    const peer = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }];
+    const secret = { secretKeyRef: { name: 'prometheus', key: 'url' } };
+    const networkPolicy = { prometheus: peer, prometheusPort: 8083 };
+    const withEnv = (name: string) =>
+      allowedIn({ ...LEAST, networkPolicy, worker: { extraEnv: [{ name, valueFrom: secret }] } }).filter(
+        (line) => /^worker -> prometheus:.* 8083/.test(line),
+      );
+    expect(withEnv('PROMETHEUS_URL')).toHaveLength(1);
+    expect(withEnv('HTTPS_PROXY')).toEqual([]);
+  });
+
   test('with a public port that is for some alone, others do not reach it', () => {
     const lines = allowedIn({
       ...LEAST,

@@ -39,7 +39,8 @@ describe.each(rules)('$alert', ({ alert, expr }) => {
 
   test('its page names metrics and settings that exist', () => {
     const page = readFileSync(join(RUNBOOKS, `${alert}.md`), 'utf8');
-    const metrics = page.match(/gwk_[a-z_]+/g) ?? [];
+    // What is called is a function of the database, which test/src/monitoring/runbooks.test.ts tries.
+    const metrics = page.match(/gwk_[a-z_]+(?![a-z_(])/g) ?? [];
     expect(metrics.filter((metric) => !known.has(metric))).toEqual([]);
     const settings = page.match(/GWK_[A-Z_]+/g) ?? [];
     expect(settings.filter((setting) => !configuration.includes(`\`${setting}\``))).toEqual([]);

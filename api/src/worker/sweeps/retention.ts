@@ -19,12 +19,16 @@ const TRACE_DAYS = 3;
 /** The network keeps what it could not deliver for less. */
 const INBOUND_SEEN_DAYS = 30;
 
+/** For so many hours beyond what is written of it content is kept; below 0 where it goes before. */
+export const hoursBeyondWritten = ({ contentHours }: Pick<RetentionOptions, 'contentHours'>): number =>
+  contentHours - CONTENT_HOURS_WRITTEN;
+
 /** Rows that end one by one: each statement takes a group of what is due and leaves what others have locked. */
 const EXPIRING: Record<string, (options: RetentionOptions) => string> = {
-  content: ({ contentHours }) => `
+  content: (options) => `
     DELETE FROM message_contents WHERE message_id IN (
       SELECT message_id FROM message_contents
-      WHERE delete_at <= now() - interval '${contentHours - CONTENT_HOURS_WRITTEN} hours'
+      WHERE delete_at <= now() - interval '${hoursBeyondWritten(options)} hours'
       LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
   idempotency: () => `
     DELETE FROM idempotency_records WHERE id IN (

@@ -5,6 +5,20 @@ const sent = 'gwk_message_statuses_total{status="sent",code=""}';
 
 export const MESSAGES: AlertCase[] = [
   {
+    name: 'scheduled messages stay',
+    alert: 'GwkScheduledLate',
+    series: { 'gwk_scheduled_late_seconds{pod="w1"}': '0+60x20' },
+    at: '12m',
+    fires: [{ description: 'The oldest was to be released 12m 0s ago.' }],
+  },
+  {
+    name: 'many scheduled messages are released within two minutes',
+    alert: 'GwkScheduledLate',
+    series: { 'gwk_scheduled_late_seconds{pod="w1"}': '0 30 90 110 40 0x15' },
+    at: '12m',
+    ...quiet,
+  },
+  {
     name: 'the oldest message waits for 15 minutes and longer',
     alert: 'GwkSendQueueOld',
     series: { 'gwk_send_queue_age_seconds{pod="w1"}': '900x10' },

@@ -2,6 +2,54 @@ import { quiet, type AlertCase } from './alert-case.js';
 
 export const PROGRAMS: AlertCase[] = [
   {
+    name: 'a loop of one of two workers does not come back',
+    alert: 'GwkWorkerLoopStuck',
+    series: {
+      'gwk_worker_sweep_overdue_seconds{pod="w1",sweep="release"}': '0 0+60x30',
+      'gwk_worker_sweep_overdue_seconds{pod="w2",sweep="release"}': '0x31',
+    },
+    at: '18m',
+    fires: [
+      {
+        labels: { pod: 'w1', sweep: 'release' },
+        description: 'The loop release of w1 was to have ended a pass 17m 0s ago.',
+      },
+    ],
+  },
+  {
+    name: 'a pass takes ten minutes',
+    alert: 'GwkWorkerLoopStuck',
+    series: { 'gwk_worker_sweep_overdue_seconds{pod="w1",sweep="partitions"}': '0+60x10 0x20' },
+    at: '14m',
+    ...quiet,
+  },
+  {
+    name: 'an engine fell silent, and Prometheus did not answer the worker',
+    alert: 'GwkSignsUnread',
+    series: {
+      'gwk_availability_sign_reads_total{source="prometheus",result="error"}': '0x10 1x30',
+      'gwk_availability_sign_reads_total{source="prometheus",result="ok"}': '0x41',
+    },
+    at: '30m',
+    fires: [
+      {
+        labels: { source: 'prometheus' },
+        description:
+          'The worker cannot read prometheus. Times of outages are those of leases, up to a renewal too early.',
+      },
+    ],
+  },
+  {
+    name: 'one read failed, and others did not',
+    alert: 'GwkSignsUnread',
+    series: {
+      'gwk_availability_sign_reads_total{source="prometheus",result="error"}': '0x10 1x30',
+      'gwk_availability_sign_reads_total{source="prometheus",result="ok"}': '0x20 1x20',
+    },
+    at: '40m',
+    ...quiet,
+  },
+  {
     name: 'no API is seen',
     alert: 'GwkApiGone',
     series: { 'gwk_http_requests_in_flight{pod="a"}': '1 1 _x20' },

@@ -4,15 +4,45 @@ export const WEBHOOKS: AlertCase[] = [
   {
     name: 'deliveries are late',
     alert: 'GwkWebhookBacklog',
-    series: { 'gwk_webhook_queue_age_seconds{pod="w1"}': '300x10' },
+    series: { 'gwk_webhook_queue_age_seconds{pod="w1",destination="healthy"}': '300x10' },
     at: '6m',
     fires: [{ description: 'The oldest due delivery is 5m 0s late.' }],
   },
   {
     name: 'deliveries are late for a minute',
     alert: 'GwkWebhookBacklog',
-    series: { 'gwk_webhook_queue_age_seconds{pod="w1"}': '0 0 300 300 0 0 0' },
+    series: { 'gwk_webhook_queue_age_seconds{pod="w1",destination="healthy"}': '0 0 300 300 0 0 0' },
     at: '6m',
+    ...quiet,
+  },
+  {
+    name: 'what waits for one destination that fails is late for days',
+    alert: 'GwkWebhookBacklog',
+    series: {
+      'gwk_webhook_queue_age_seconds{pod="w1",destination="failing"}': '90000x60',
+      'gwk_webhook_queue_age_seconds{pod="w1",destination="healthy"}': '1x60',
+    },
+    at: '60m',
+    ...quiet,
+  },
+  {
+    name: 'more destinations fail than work',
+    alert: 'GwkWebhooksFail',
+    series: {
+      'gwk_webhook_endpoints{pod="w1",state="failing"}': '12x30',
+      'gwk_webhook_endpoints{pod="w1",state="enabled"}': '3x30',
+    },
+    at: '20m',
+    fires: [{ description: '12 destinations, more than work. Their deliveries are kept and tried again.' }],
+  },
+  {
+    name: 'some of many destinations fail',
+    alert: 'GwkWebhooksFail',
+    series: {
+      'gwk_webhook_endpoints{pod="w1",state="failing"}': '12x30',
+      'gwk_webhook_endpoints{pod="w1",state="enabled"}': '12x30',
+    },
+    at: '20m',
     ...quiet,
   },
   {

@@ -71,7 +71,9 @@ const REASONS: Record<number, string> = {
 
 function reasonOf(code: number | undefined): string {
   if (code === undefined) return 'connection_lost';
-  return REASONS[code] ?? `stream_error_${code}`;
+  // A reason is a label of a metric: the network may send any number, and there is to be an end of them.
+  const known = Number.isInteger(code) && code >= 100 && code < 600;
+  return REASONS[code] ?? `stream_error_${known ? code : 'other'}`;
 }
 
 /** The kind of a ban where the network names one; else the code of the refusal. */
