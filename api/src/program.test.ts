@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { Agent, request } from 'node:http';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProblemBody } from '@gwk/core/problems';
 import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
@@ -67,7 +67,8 @@ test('a port that is taken is said so', async () => {
 test('a stop under load loses no request: each is answered, or was never taken', async () => {
   const { key } = await api.key(await api.account());
   const replica = await api.addReplica();
-  const agent = new Agent({ keepAlive: true });
+  // A connection for each: one that is kept beside may be closed for its silence in the moment in which it is taken.
+  const agent = new Agent({ keepAlive: true, maxSockets: 16 });
   const seen = { answered: 0, refused: 0, lost: 0 };
   const call = () =>
     new Promise<void>((resolve) => {
@@ -108,6 +109,55 @@ test('a stop under load loses no request: each is answered, or was never taken',
   expect(seen.refused).toBeGreaterThan(0);
   expect(seen.answered).toBeGreaterThan(answeredBefore);
 }, 20_000);
+
+describe('a stop of a busy process, which comes to the timers of its steps before it reads again,', () => {
+  /** After what there was to read, and before the timers that come due meanwhile: as if it had worked for so long. */
+  const busyBefore = (milliseconds: number, arrive: () => void) =>
+    new Promise<void>((resolve) => {
+      setImmediate(() => {
+        const end = performance.now() + milliseconds;
+        while (performance.now() < end);
+        arrive();
+        resolve();
+      });
+    });
+  const ASK = 'GET /livez HTTP/1.1\r\nHost: gwk\r\n\r\n';
+
+  function listenTo(socket: Socket): { text: string; closed: Promise<void> } {
+    const heard = { text: '', closed: new Promise<void>((resolve) => socket.on('close', () => resolve())) };
+    socket.on('data', (chunk) => (heard.text += chunk.toString()));
+    socket.on('error', (error) => (heard.text += error.message));
+    return heard;
+  }
+
+  test('takes who connects when its listening ends', async () => {
+    const replica = await api.addReplica();
+    const stopped = replica.stop();
+    await sleep(350);
+    let heard: ReturnType<typeof listenTo> | undefined;
+    await busyBefore(300, () => {
+      const socket = connect(replica.port, '127.0.0.1');
+      heard = listenTo(socket);
+      socket.write(ASK);
+    });
+    await Promise.all([stopped, heard!.closed]);
+    expect(heard!.text).toMatch(/^HTTP\/1.1 200/);
+  });
+
+  test('reads what is said when silent connections are closed', async () => {
+    const replica = await api.addReplica();
+    const socket = connect(replica.port, '127.0.0.1');
+    const heard = listenTo(socket);
+    socket.write(ASK);
+    await until(() => Promise.resolve(/ok/.test(heard.text)), { what: 'it has said something before' });
+    heard.text = '';
+    const stopped = replica.stop();
+    await sleep(850);
+    await busyBefore(300, () => socket.write(ASK));
+    await Promise.all([stopped, heard.closed]);
+    expect(heard.text).toMatch(/^HTTP\/1.1 200/);
+  });
+});
 
 test('a store of files that cannot be written to is told, and takes nothing else away', async () => {
   const { key } = await api.key(await api.account());

@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import { Server as NetServer, type AddressInfo } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as afterReading, setTimeout as sleep } from 'node:timers/promises';
 import { AccessLog } from './access-log.js';
 import { createApp, type PublicApp } from './app.js';
 import { clientErrorHandler } from './client-error.js';
@@ -26,6 +26,9 @@ export interface PublicListener {
  * elsewhere, and connections stay, so that few are being opened when the listening ends (what the kernel has taken
  * and we have not is lost then). After that, answers say `Connection: close`, and connections that say nothing for a
  * moment are closed.
+ *
+ * Between what was read last and a timer something may have come, the more the busier the process: before each of both,
+ * what is there is taken.
  */
 const RED_MS = 500;
 const SILENCE_MS = 500;
@@ -117,9 +120,11 @@ async function drain(server: Server, tier: Tier, drainMs: number): Promise<void>
   tier.stopping = true;
   await sleep(RED_MS);
   tier.closing = true;
+  await afterReading();
   // That of HTTP would close connections whose request has just not been read yet.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   await Promise.race([closed, sleep(SILENCE_MS)]);
+  await afterReading();
   server.closeIdleConnections();
   await closing(closed, drainMs, () => tier.app.inFlight.giveUpAll());
   await closing(closed, LAST_WORDS_MS, () => server.closeAllConnections());
