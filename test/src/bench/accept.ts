@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process';
 import { cpus, loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import pg from 'pg';
 import type { LoadOptions, LoadResult } from './accept/load.js';
 import { processorTimes } from './accept/processor.js';
 import { setStage, type Stage, type Subject } from './accept/stage.js';
+import { checkFloorSums, checkGatewaySums } from './accept/sums.js';
 
 /**
  * POST /v1/messages as it runs (`gwk api`, every check on) against a floor measured in the same run on the same
@@ -65,6 +65,7 @@ async function measure(stage: Stage): Promise<void> {
     }
   }
   const top = median(rounds.get(gwk)!).perSecond;
+  await checkFloorSums(stage.floorUrl, [warmUps[0]!, ...rounds.get(floor)!]);
   await stage.endFloor();
   const half = await atHalfOf(top, stage, gwk);
   console.log(`\nmedians (from least to most)\n${spread('floor', rounds.get(floor)!)}`);
@@ -79,7 +80,7 @@ async function measure(stage: Stage): Promise<void> {
   const p99s = half.map(({ p99 }) => p99);
   const within = middle(p99s) <= P99_MS ? 'within' : 'beyond';
   console.log(`p99 at half of the top rate: ${range(p99s, 1)} ms: ${within} ${P99_MS}`);
-  await checkHonesty(stage, [warmUps[1]!, ...rounds.get(gwk)!, ...half]);
+  await checkGatewaySums(stage.databaseUrl, [warmUps[1]!, ...rounds.get(gwk)!, ...half]);
 }
 
 async function atHalfOf(top: number, stage: Stage, gwk: Subject): Promise<Round[]> {
@@ -165,27 +166,4 @@ function spread(name: string, rounds: Round[]): string {
     of((round) => round.p99, 1),
   ];
   return `${name.padEnd(6)} ${perSecond} /s   p50 ${p50} ms   p99 ${p99} ms   us/request: ${parts.join(', ')}`;
-}
-
-/** Every request was accepted, what was accepted is there, and repeats made nothing. */
-async function checkHonesty(stage: Stage, rounds: Round[]): Promise<void> {
-  const sum = (pick: (round: Round) => number) => rounds.reduce((total, round) => total + pick(round), 0);
-  const accepted = sum(({ statuses }) => statuses['202'] ?? 0);
-  const others = sum(({ statuses }) => Object.values(statuses).reduce((a, b) => a + b, 0)) - accepted;
-  const replayed = sum((round) => round.replayed);
-  const client = new pg.Client({ connectionString: stage.databaseUrl });
-  await client.connect();
-  const { rows } = await client.query<Record<'messages' | 'contacts' | 'sealed' | 'texts', number>>(
-    `SELECT (SELECT count(*)::int FROM messages) AS messages, (SELECT count(*)::int FROM contacts) AS contacts,
-       (SELECT count(*)::int FROM message_contents) AS sealed, (SELECT count(*)::int FROM mass_sends) AS texts`,
-  );
-  await client.end();
-  const { messages, contacts, sealed, texts } = rows[0]!;
-  console.log(
-    `gwk answered 202 ${accepted} times, ${replayed} of them replays, and anything else ${others} times; ` +
-      `it has ${messages} messages, ${sealed} sealed contents, ${contacts} contacts and counted ${texts} texts to contacts`,
-  );
-  if (others !== 0 || messages !== accepted - replayed || sealed !== messages) {
-    throw new Error('the sums do not agree: what was measured is not what was meant');
-  }
 }

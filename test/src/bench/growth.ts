@@ -1,6 +1,7 @@
 import { totalmem } from 'node:os';
+import { query } from '../harness/database.js';
 import { ENOUGH, KINDS, listAll, sendToPeople } from './growth/lists.js';
-import { openSubject, query, type Subject } from './growth/subject.js';
+import { openSubject, type Subject } from './growth/subject.js';
 import { benchSettings } from './shared/settings.js';
 import type { Paced, PaceOrder } from './shared/pace-program.js';
 import { startBenchServers } from './shared/servers.js';

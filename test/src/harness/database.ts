@@ -32,7 +32,9 @@ async function copy(template: string): Promise<TestDatabase> {
   await query(server, `CREATE DATABASE ${name} TEMPLATE ${template}`);
   return {
     url: databaseUrl(server, name),
-    drop: () => query(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`),
+    drop: async () => {
+      await query(server, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    },
   };
 }
 
@@ -42,12 +44,16 @@ function databaseUrl(serverUrl: string, name: string): string {
   return url.href;
 }
 
-/** Over a connection of its own; several statements are one transaction. */
-export async function query(url: string, sql: string): Promise<void> {
+/**
+ * Over a connection of its own; several statements are one transaction.
+ *
+ * @returns the rows of a statement that is alone
+ */
+export async function query<T extends pg.QueryResultRow>(url: string, sql: string): Promise<T[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {
-    await client.query(sql);
+    return (await client.query<T>(sql)).rows;
   } finally {
     await client.end();
   }

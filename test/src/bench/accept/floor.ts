@@ -6,7 +6,8 @@ import { createClient } from 'redis';
 
 /**
  * The floor: what accepting a message costs when nothing is checked, sealed or ordered. Bare node:http, one prepared
- * statement for each request that writes message and idempotency row, one XADD, the answer.
+ * statement for each request that writes message and idempotency row, one XADD, the answer. A repeated key writes
+ * nothing, and its answer is marked as the gateway marks it.
  */
 export interface FloorOptions {
   port: number;
@@ -44,18 +45,23 @@ const pool = new pg.Pool({ connectionString: options.databaseUrl, max: POOL });
 await pool.query(TABLES);
 const redis = await createClient({ url: options.redisUrl }).connect();
 
-async function accept(body: Body): Promise<string> {
+async function accept(body: Body, key: string): Promise<{ text: string; replayed: boolean }> {
   const id = `msg_${randomBytes(16).toString('hex')}`;
   const payload = JSON.stringify(body.text);
   const hash = createHash('sha256').update(payload).digest('hex');
-  const values = [id, 'account', body.instance_id, body.to, body.type, payload, id, hash];
-  await pool.query({ name: 'write', text: WRITE, values });
-  await redis.xAdd(
-    `floor:${body.instance_id}`,
-    '*',
-    { id, p: payload },
-    { TRIM: { strategy: 'MAXLEN', strategyModifier: '~', threshold: SENDS_MAXLEN } },
-  );
+  const values = [id, 'account', body.instance_id, body.to, body.type, payload, key, hash];
+  const { rowCount } = await pool.query({ name: 'write', text: WRITE, values });
+  const replayed = rowCount === 0;
+  if (!replayed) await enqueue(body.instance_id, { id, p: payload });
+  return { text: answerTo(body, id), replayed };
+}
+
+const enqueue = (instance: string, fields: Record<string, string>): Promise<string> =>
+  redis.xAdd(`floor:${instance}`, '*', fields, {
+    TRIM: { strategy: 'MAXLEN', strategyModifier: '~', threshold: SENDS_MAXLEN },
+  });
+
+function answerTo(body: Body, id: string): string {
   return JSON.stringify({
     id,
     instance_id: body.instance_id,
@@ -78,8 +84,13 @@ const server = http.createServer((req, res) => {
   const chunks: Buffer[] = [];
   req.on('data', (chunk: Buffer) => chunks.push(chunk));
   req.on('end', () => {
-    void accept(JSON.parse(Buffer.concat(chunks).toString()) as Body).then((text) => {
-      res.writeHead(202, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) });
+    const body = JSON.parse(Buffer.concat(chunks).toString()) as Body;
+    void accept(body, String(req.headers['idempotency-key'])).then(({ text, replayed }) => {
+      res.writeHead(202, {
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(text),
+        ...(replayed && { 'Idempotent-Replayed': 'true' }),
+      });
       res.end(text);
     });
   });

@@ -43,6 +43,8 @@ export interface Stage {
   /** Public ids. */
   instances: string[];
   databaseUrl: string;
+  /** Of the floor's own tables. */
+  floorUrl: string;
   postgres: RunningServer;
   redis: RunningServer;
   /** Before gwk is looked at alone. */
@@ -98,6 +100,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
       subjects: [floor, gwk],
       ...account,
       databaseUrl: settings.databaseUrl,
+      floorUrl: floorDatabase(settings),
       postgres,
       redis,
       endFloor,

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { openDatabase } from '@gwk/api/database';
 import { toPublicId } from '@gwk/core/ids';
 import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
-import pg from 'pg';
+import { query } from '../../harness/database.js';
 import { apiEnvironment, commandEnvironment, type GatewaySettings } from '../../harness/gateway-settings.js';
 import { runGwk } from '../../harness/gwk-command.js';
 import { pickPort } from '../../harness/ports.js';
@@ -127,14 +127,4 @@ async function startApi(folder: string, settings: GatewaySettings, name: string)
   });
   await program.start();
   return { program, port };
-}
-
-export async function query<T extends pg.QueryResultRow>(url: string, text: string): Promise<T[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query<T>(text)).rows;
-  } finally {
-    await client.end();
-  }
 }
