@@ -3,7 +3,7 @@ import { cpus, loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { LoadOptions, LoadResult } from './accept/load.js';
-import { processorTimes } from './accept/processor.js';
+import { processorTimes } from './shared/processor.js';
 import { setStage, type Stage, type Subject } from './accept/stage.js';
 import { checkFloorSums, checkGatewaySums } from './accept/sums.js';
 

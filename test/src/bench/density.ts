@@ -2,12 +2,13 @@ import { pause } from '../harness/wait.js';
 import { BareNumbers } from './density/bare.js';
 import { GatewayNumbers } from './density/gateway.js';
 import { Gowa } from './density/gowa.js';
-import type { Subject } from './density/subject.js';
+import type { Around, Subject } from './density/subject.js';
+import { processorSeconds } from './shared/processor.js';
 import { Sampler } from './shared/sampler.js';
 import type { BenchServers } from './shared/servers.js';
 import { onStage } from './shared/stage.js';
 import { progress, setting, settings, Table } from './shared/table.js';
-import { memoryOfAll, processorSeconds, type Memory } from './shared/usage.js';
+import { memoryOfAll, type Memory } from './shared/usage.js';
 
 /**
  * `make bench-density`: memory and processor of numbers that are connected and idle, on the simulated network: engines
@@ -24,9 +25,9 @@ const REST_SECONDS = setting('REST', 15);
 
 interface Round {
   each: Memory;
+  /** Percent of a core. */
   cpu: number;
-  around: Memory;
-  aroundCpu: number;
+  around?: { memory: Memory; cpu: number };
 }
 
 async function main(): Promise<void> {
@@ -53,18 +54,14 @@ async function measure(subjects: Subject[], count: number, servers: BenchServers
   const rounds = new Map<Subject, Round[]>(subjects.map((subject) => [subject, []]));
   const sampler = await Sampler.start(servers);
   for (let round = 0; round < ROUNDS; round++) {
-    const before = subjects.map(usedBy);
+    const before = subjects.map(lookAt);
     await pause(SECONDS * 1000);
-    const after = subjects.map(usedBy);
-    for (const [index, subject] of subjects.entries()) {
-      const per = (from: number, to: number) => (100 * (to - from)) / SECONDS;
+    const after = subjects.map(lookAt);
+    for (const [index, subject] of subjects.entries())
       rounds.get(subject)!.push({
         each: memoryOfAll(subject.pids()),
-        cpu: per(before[index]!.own, after[index]!.own),
-        around: memoryOfAll(subject.around()),
-        aroundCpu: per(before[index]!.around, after[index]!.around),
+        ...usedBetween(before[index]!, after[index]!),
       });
-    }
   }
   const { mean } = await sampler.stop();
   print(count, rounds);
@@ -75,10 +72,23 @@ async function measure(subjects: Subject[], count: number, servers: BenchServers
   );
 }
 
-const usedBy = (subject: Subject) => ({
+interface Look {
+  own: number;
+  around: Around | undefined;
+}
+
+const lookAt = (subject: Subject): Look => ({
   own: processorSeconds(subject.pids()),
-  around: processorSeconds(subject.around()),
+  around: subject.around?.(),
 });
+
+function usedBetween(before: Look, after: Look): Pick<Round, 'cpu' | 'around'> {
+  const percent = (from: number, to: number) => (100 * (to - from)) / SECONDS;
+  const cpu = percent(before.own, after.own);
+  if (!before.around || !after.around) return { cpu };
+  const { memory, processorSeconds: used } = after.around;
+  return { cpu, around: { memory, cpu: percent(before.around.processorSeconds, used) } };
+}
 
 function print(count: number, rounds: Map<Subject, Round[]>): void {
   const table = new Table(
@@ -107,18 +117,17 @@ function print(count: number, rounds: Map<Subject, Round[]>): void {
       of(({ cpu }) => cpu),
       2,
     );
-    if (all.some(({ around }) => around.resident > 0)) {
-      table.rounds(
-        '  all around it (PSS), MB together',
-        all.map(({ around }) => around.share),
-        0,
-      );
-      table.rounds(
-        '  all around it, % of a core together',
-        all.map(({ aroundCpu }) => aroundCpu),
-        1,
-      );
-    }
+    const around = all.flatMap((round) => round.around ?? []);
+    if (around.length === 0) continue;
+    table.rounds(
+      '  all around it (PSS), MB together',
+      around.map(({ memory }) => memory.share),
+    );
+    table.rounds(
+      '  all around it, % of a core together',
+      around.map(({ cpu }) => cpu),
+      1,
+    );
   }
   table.print();
 }

@@ -1,10 +1,10 @@
 import { pause, until } from '../harness/wait.js';
 import type { Numbers } from './shared/numbers.js';
 import { Sampler, type Asked } from './shared/sampler.js';
-import type { BenchServers } from './shared/servers.js';
+import { pidsOf, type BenchServers } from './shared/servers.js';
 import { onNetwork, type OnNetwork } from './shared/stage.js';
 import { progress, setting, Table } from './shared/table.js';
-import { memoryOfAll } from './shared/usage.js';
+import { memoryOfAll, memoryOfFamilies } from './shared/usage.js';
 
 /**
  * `make bench-fleet`: engines of linked numbers on the simulated network, all at once: first all of their processes are
@@ -111,7 +111,7 @@ function print(killed: Round[], away: Round[], numbers: Numbers, servers: BenchS
   const engines = memoryOfAll(numbers.enginePids()).share;
   const programs = memoryOfAll(numbers.gateway.programs.flatMap(({ pid }) => pid ?? [])).share;
   const { postgres, redis } = servers;
-  const stores = memoryOfAll([postgres, redis].flatMap(({ process }) => process?.pid ?? [])).share;
+  const stores = memoryOfFamilies(pidsOf(postgres, redis)).share;
   const fit = Math.floor((ROOM_MB - programs - stores) / (engines / NUMBERS));
   console.log(
     `\nmemory (PSS): engines ${engines.toFixed(0)} MB, API, worker and operator ${programs.toFixed(0)} MB; ` +

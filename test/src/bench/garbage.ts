@@ -4,7 +4,8 @@ import type { NetworkProcess } from './engine/network.js';
 import { Numbers } from './shared/numbers.js';
 import { onNetwork } from './shared/stage.js';
 import { progress, setting, settings, Table } from './shared/table.js';
-import { memoryOf, processorSeconds } from './shared/usage.js';
+import { processorSeconds } from './shared/processor.js';
+import { memoryOf } from './shared/usage.js';
 
 /**
  * `make bench-garbage`: what messages that cannot be read cost an engine of a whole gateway, however often they are sent

@@ -1,6 +1,6 @@
 import { BusyNumber } from './inbound/number.js';
 import { openTier, textFrom, type Tier } from './inbound/tier.js';
-import { processorTimes } from './accept/processor.js';
+import { processorTimes } from './shared/processor.js';
 import { onNetwork, onStage } from './shared/stage.js';
 import { progress, setting, Table } from './shared/table.js';
 import { memoryOf } from './shared/usage.js';

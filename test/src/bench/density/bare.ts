@@ -26,10 +26,6 @@ export class BareNumbers implements Subject {
     return this.#children.map(({ pid }) => pid!);
   }
 
-  around(): number[] {
-    return [];
-  }
-
   async stop(): Promise<void> {
     for (const child of this.#children) {
       if (child.exitCode !== null) continue;

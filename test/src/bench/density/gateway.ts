@@ -1,8 +1,9 @@
-import { familyOf } from '../shared/family.js';
 import type { Numbers } from '../shared/numbers.js';
-import type { BenchServers } from '../shared/servers.js';
+import { familySeconds, processorSeconds } from '../shared/processor.js';
+import { pidsOf, type BenchServers } from '../shared/servers.js';
 import type { OnNetwork } from '../shared/stage.js';
-import type { Subject } from './subject.js';
+import { memoryOfAll, memoryOfFamilies, sumOf } from '../shared/usage.js';
+import type { Around, Subject } from './subject.js';
 
 /** The gateway: an engine for each number, beside API, worker, operator, Postgres and Redis. */
 export class GatewayNumbers implements Subject {
@@ -26,11 +27,13 @@ export class GatewayNumbers implements Subject {
     return this.#numbers.enginePids();
   }
 
-  around(): number[] {
-    const { gateway } = this.#numbers;
-    const stores = [this.servers.postgres, this.servers.redis].flatMap(({ process }) =>
-      process?.pid === undefined ? [] : familyOf(process.pid),
-    );
-    return [...gateway.programs.flatMap(({ pid }) => pid ?? []), ...stores];
+  /** Engines are children of the operator, and not meant. */
+  around(): Around {
+    const programs = this.#numbers.gateway.programs.flatMap(({ pid }) => pid ?? []);
+    const stores = pidsOf(this.servers.postgres, this.servers.redis);
+    return {
+      processorSeconds: processorSeconds(programs) + familySeconds(stores),
+      memory: sumOf([memoryOfAll(programs), memoryOfFamilies(stores)]),
+    };
   }
 }

@@ -56,10 +56,6 @@ export class Gowa implements Subject {
     return this.#processes.map(({ child }) => child.pid!);
   }
 
-  around(): number[] {
-    return [];
-  }
-
   async stop(): Promise<void> {
     for (const process of this.#processes) await process.stop();
     rmSync(this.#folder, { recursive: true, force: true });

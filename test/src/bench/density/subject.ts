@@ -1,3 +1,5 @@
+import type { Memory } from '../shared/usage.js';
+
 /** Something that keeps numbers connected, as the benchmark of density looks at it. */
 export interface Subject {
   name: string;
@@ -7,6 +9,12 @@ export interface Subject {
   grow(count: number): Promise<void>;
   /** Processes that there are more of with more numbers, or one that grows. */
   pids(): number[];
-  /** What else has to run, however many numbers there are. */
-  around(): number[];
+  /** What else has to run, however many numbers there are; nothing where it is absent. */
+  around?(): Around;
+}
+
+/** What programs have used so far, and have now. */
+export interface Around {
+  processorSeconds: number;
+  memory: Memory;
 }

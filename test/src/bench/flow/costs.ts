@@ -1,6 +1,6 @@
 import { createClient } from 'redis';
 import { Exposition } from '../../harness/exposition.js';
-import { processorTimes, type ProcessorTimes } from '../accept/processor.js';
+import { processorTimes, type ProcessorTimes } from '../shared/processor.js';
 import type { Stage } from './stage.js';
 
 /**

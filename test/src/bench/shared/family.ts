@@ -1,8 +1,10 @@
-import { listProcesses } from '../../harness/processes.js';
+import { listProcesses, type ProcessInfo } from '../../harness/processes.js';
 
 /** A process and all that it has started, directly or not. */
-export function familyOf(root: number): number[] {
-  const all = listProcesses();
+export function familyOf(
+  root: number,
+  all: readonly Pick<ProcessInfo, 'pid' | 'parent'>[] = listProcesses(),
+): number[] {
   const family = new Set([root]);
   // A set grows while it is walked: children come after their parents.
   for (const pid of family) for (const child of all) if (child.parent === pid) family.add(child.pid);

@@ -1,9 +1,8 @@
 import pg from 'pg';
 import { createClient } from 'redis';
 import { pause } from '../../harness/wait.js';
-import { familyOf } from './family.js';
-import type { BenchServers } from './servers.js';
-import { processorSeconds } from './usage.js';
+import { familySeconds } from './processor.js';
+import { pidsOf, type BenchServers } from './servers.js';
 
 /** What is asked of Postgres and Redis. */
 export interface Asked {
@@ -79,19 +78,15 @@ export class Sampler {
       transactions: Number(rows[0]!.transactions),
       // Not this one.
       connections: Number(rows[0]!.connections) - 1,
-      postgres: coresOf(postgres.process?.pid),
+      postgres: familySeconds(pidsOf(postgres)),
       commands: field('total_commands_processed'),
       clients: field('connected_clients') - 1,
-      redis: coresOf(redis.process?.pid),
+      redis: familySeconds(pidsOf(redis)),
     });
   }
 }
 
 const openRedis = (url: string) => createClient({ url }).connect();
-
-/** Children that have ended meanwhile are missing: what they took is, too. */
-const coresOf = (pid: number | undefined): number =>
-  pid === undefined ? 0 : processorSeconds(familyOf(pid));
 
 function spanOf(before: Sample, after: Sample): Asked {
   const seconds = (after.at - before.at) / 1000;

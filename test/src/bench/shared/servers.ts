@@ -61,6 +61,10 @@ export async function startBenchServers(sharedBuffersMb?: number): Promise<Bench
   }
 }
 
+/** None of a server that is not this machine's to start. */
+export const pidsOf = (...servers: RunningServer[]): number[] =>
+  servers.flatMap(({ process }) => process?.pid ?? []);
+
 function lent(url: string): Store {
   const refuse = () => Promise.reject(new Error('this server belongs to the benchmark'));
   return { url, kill: refuse, start: refuse, stop: () => Promise.resolve() };

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { familyOf } from './family.js';
 
 /** Megabytes of a process. Linux only. */
 export interface Memory {
@@ -11,7 +12,6 @@ export interface Memory {
 }
 
 const KILOBYTES = 1024;
-const TICKS_PER_SECOND = 100;
 
 export function memoryOf(pid: number): Memory {
   const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
@@ -27,20 +27,23 @@ export function memoryOf(pid: number): Memory {
   };
 }
 
-export function memoryOfAll(pids: readonly number[]): Memory {
-  const all = pids.map(memoryOf);
+export const memoryOfAll = (pids: readonly number[]): Memory => sumOf(pids.map(memoryOf));
+
+/** Of these processes and all that they have started; what ends meanwhile has none any more. */
+export function memoryOfFamilies(pids: readonly number[]): Memory {
+  const all = pids.flatMap((root) => familyOf(root));
+  return sumOf(
+    all.flatMap((pid) => {
+      try {
+        return [memoryOf(pid)];
+      } catch {
+        return [];
+      }
+    }),
+  );
+}
+
+export function sumOf(all: readonly Memory[]): Memory {
   const sum = (pick: (memory: Memory) => number) => all.reduce((total, one) => total + pick(one), 0);
   return { resident: sum((m) => m.resident), share: sum((m) => m.share), own: sum((m) => m.own) };
-}
-
-/** Seconds of processor that these processes have used so far, without those that they started. */
-export function processorSeconds(pids: readonly number[]): number {
-  return pids.reduce((total, pid) => total + ticksOf(pid) / TICKS_PER_SECOND, 0);
-}
-
-function ticksOf(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The name of the program, in brackets, may hold anything.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return Number(fields[11]) + Number(fields[12]);
 }
