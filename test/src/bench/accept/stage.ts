@@ -17,6 +17,7 @@ import { runGwk, runGwkJson } from '../../harness/gwk-command.js';
 import { pickPort } from '../../harness/ports.js';
 import { baseEnvironment, GWK, Program, type Environment } from '../../harness/program.js';
 import { REDIS_CACHE } from '../../harness/servers.js';
+import { IN_EARNEST } from '../shared/earnest.js';
 import { makeInstances } from '../shared/instances.js';
 import { benchSettings } from '../shared/settings.js';
 import { serverVersions } from '../shared/versions.js';
@@ -195,8 +196,6 @@ async function removeFloor({ program }: Subject, settings: GatewaySettings): Pro
 async function startApi(folder: string, settings: GatewaySettings, node: string[]): Promise<Subject> {
   const port = await pickPort();
   const env = apiEnvironment(settings, { port, internalPort: await pickPort() });
-  // The look for armed failpoints is for tests only.
-  delete env['GWK_FAILPOINT_DIR'];
   return start('gwk', port, { folder, args: [...node, GWK, 'api'], env });
 }
 
@@ -208,7 +207,7 @@ async function start(
   const program = new Program({
     name,
     args: launch.args,
-    env: { ...launch.env, NODE_ENV: 'production' },
+    env: { ...launch.env, ...IN_EARNEST },
     logFile: join(launch.folder, `${name}.log`),
     ready: () => accepts(port),
     supervised: false,

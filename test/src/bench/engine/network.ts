@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { NetworkClient } from '@gwk/network/control/client';
 import type { Whereabouts } from '@gwk/network/program';
-import { baseEnvironment, GWK, Program } from '../../harness/program.js';
+import { baseEnvironment, GWK, Program, type Environment } from '../../harness/program.js';
 import { phoneOf } from '../../harness/traffic.js';
 
 /** The simulated network in a process of its own, with people on it. */
@@ -27,6 +27,16 @@ export class NetworkProcess {
     });
     await program.start();
     return new NetworkProcess(program, where(), new NetworkClient(where().control));
+  }
+
+  /** For an operator whose engines are to be on it. */
+  get operatorSettings(): Environment {
+    const { url, root, media_ca } = this.whereabouts;
+    return {
+      GWK_OPERATOR_NETWORK_URL: url,
+      GWK_OPERATOR_NETWORK_ROOT: root,
+      GWK_OPERATOR_NETWORK_CA: readFileSync(media_ca, 'utf8'),
+    };
   }
 
   /** Those to whom the traffic of the harness writes. They confirm what they get, and read nothing. */

@@ -7,6 +7,7 @@ import { newCustomer, type Customer } from '../../harness/customer.js';
 import { Gateway } from '../../harness/gateway.js';
 import { startSharedServers } from '../../harness/shared.js';
 import { until } from '../../harness/wait.js';
+import { IN_EARNEST } from '../shared/earnest.js';
 import { NetworkProcess } from './network.js';
 
 /** A gateway of real processes with one number on the simulated network, and contacts to write to. */
@@ -31,15 +32,13 @@ export async function openStage(contacts: number): Promise<Stage> {
     opened.push(() => servers.stop());
     const network = await NetworkProcess.start(folder);
     opened.push(() => network.stop());
-    const { url, root, media_ca } = network.whereabouts;
     const operator = {
-      GWK_OPERATOR_NETWORK_URL: url,
-      GWK_OPERATOR_NETWORK_ROOT: root,
-      GWK_OPERATOR_NETWORK_CA: readFileSync(media_ca, 'utf8'),
+      ...IN_EARNEST,
+      ...network.operatorSettings,
       // It passes them on to its engines.
       NODE_OPTIONS: process.env['ENGINE_NODE_OPTIONS'] ?? '',
     };
-    const gateway = await Gateway.start({ settings: { operator } });
+    const gateway = await Gateway.start({ settings: { api: IN_EARNEST, worker: IN_EARNEST, operator } });
     opened.push(() => gateway.stop());
     const customer = await newCustomer(gateway, 'bench');
     opened.push(() => customer.close());

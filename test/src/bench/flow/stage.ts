@@ -6,6 +6,7 @@ import type { Environment } from '../../harness/program.js';
 import { until } from '../../harness/wait.js';
 import { makeAccount, type BenchAccount } from '../shared/accounts.js';
 import { Child } from '../shared/child.js';
+import { IN_EARNEST } from '../shared/earnest.js';
 import type { PaceOptions } from '../shared/pace-program.js';
 import { startBenchServers, type BenchServers } from '../shared/servers.js';
 
@@ -25,8 +26,6 @@ export interface StageOptions {
   engineOptions: string;
 }
 
-/** Without what the harness brings for tests: each failpoint is a look at a file. */
-const IN_EARNEST: Environment = { NODE_ENV: 'production', GWK_FAILPOINT_DIR: '' };
 const START_LIMIT_MS = 300_000;
 
 export async function setStage(options: StageOptions): Promise<Stage> {

@@ -9,6 +9,7 @@ import { pickPort } from '../../harness/ports.js';
 import { GWK, Program } from '../../harness/program.js';
 import { makeAccount } from '../shared/accounts.js';
 import { Child } from '../shared/child.js';
+import { IN_EARNEST } from '../shared/earnest.js';
 import { makeInstances } from '../shared/instances.js';
 import type { PaceOptions } from '../shared/pace-program.js';
 import type { BenchServers } from '../shared/servers.js';
@@ -115,12 +116,10 @@ function people(contacts: number, step: number, instances: string[]): Subject['p
 async function startApi(folder: string, settings: GatewaySettings, name: string) {
   const port = await pickPort();
   const env = apiEnvironment(settings, { port, internalPort: await pickPort() });
-  // The look for armed failpoints is for tests only.
-  delete env['GWK_FAILPOINT_DIR'];
   const program = new Program({
     name,
     args: [GWK, 'api'],
-    env: { ...env, NODE_ENV: 'production' },
+    env: { ...env, ...IN_EARNEST },
     logFile: join(folder, `${name}.log`),
     ready: async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok,
     supervised: false,

@@ -9,6 +9,7 @@ import { runGwk } from '../../harness/gwk-command.js';
 import { pickPort } from '../../harness/ports.js';
 import { GWK, Program } from '../../harness/program.js';
 import { makeAccount } from '../shared/accounts.js';
+import { IN_EARNEST } from '../shared/earnest.js';
 import { makeInstances } from '../shared/instances.js';
 import type { BenchServers } from '../shared/servers.js';
 import { benchSettings } from '../shared/settings.js';
@@ -31,12 +32,10 @@ export async function openTier(servers: BenchServers, count: number, nodeOptions
   for (const instanceId of instances) await db.instanceLease.create({ data: { instanceId } });
   const ports = { port: await pickPort(), internalPort: await pickPort() };
   const env = apiEnvironment(settings, ports);
-  // The look for armed failpoints is for tests only.
-  delete env['GWK_FAILPOINT_DIR'];
   const program = new Program({
     name: 'api',
     args: [GWK, 'api'],
-    env: { ...env, NODE_ENV: 'production', ...(nodeOptions && { NODE_OPTIONS: nodeOptions }) },
+    env: { ...env, ...IN_EARNEST, ...(nodeOptions && { NODE_OPTIONS: nodeOptions }) },
     logFile: join(servers.folder, 'api.log'),
     ready: async () => (await fetch(`http://127.0.0.1:${ports.port}/readyz`)).ok,
     supervised: false,

@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { PairingOut } from '@gwk/core/resources/pairing';
 import { newCustomer, type Customer } from '../../harness/customer.js';
 import { Gateway, type GatewayOptions } from '../../harness/gateway.js';
 import { until } from '../../harness/wait.js';
 import type { NetworkProcess } from '../engine/network.js';
+import { IN_EARNEST } from './earnest.js';
 
 /** Numbers of one account, each with an engine, linked with phones of the simulated network. */
 export class Numbers {
@@ -17,14 +17,14 @@ export class Numbers {
   ) {}
 
   static async open(network: NetworkProcess, options: GatewayOptions = {}): Promise<Numbers> {
-    const { url, root, media_ca } = network.whereabouts;
-    const operator = {
-      GWK_OPERATOR_NETWORK_URL: url,
-      GWK_OPERATOR_NETWORK_ROOT: root,
-      GWK_OPERATOR_NETWORK_CA: readFileSync(media_ca, 'utf8'),
-      ...options.settings?.operator,
+    const { api, worker, operator } = options.settings ?? {};
+    const settings = {
+      api: { ...IN_EARNEST, ...api },
+      worker: { ...IN_EARNEST, ...worker },
+      // It passes on to its engines what is not its own.
+      operator: { ...IN_EARNEST, ...network.operatorSettings, ...operator },
     };
-    const gateway = await Gateway.start({ ...options, settings: { ...options.settings, operator } });
+    const gateway = await Gateway.start({ ...options, settings });
     try {
       const customer = await newCustomer(gateway, 'bench');
       await gateway.gwk('account', 'limits', 'bench', '--max-instances', '10000');

@@ -14,6 +14,7 @@ import { runGwk } from '../../harness/gwk-command.js';
 import { pickPort } from '../../harness/ports.js';
 import { GWK, Program } from '../../harness/program.js';
 import { Child } from '../shared/child.js';
+import { IN_EARNEST } from '../shared/earnest.js';
 import { startBenchServers, type BenchServers } from '../shared/servers.js';
 import { benchSettings } from '../shared/settings.js';
 import type { FloorOptions } from './floor-program.js';
@@ -126,14 +127,12 @@ async function startWorker(
 ): Promise<Program> {
   const port = await pickPort();
   const env = workerEnvironment(settings, port);
-  // The look for armed failpoints is for tests only.
-  delete env['GWK_FAILPOINT_DIR'];
   const worker = new Program({
     name: 'worker',
     args: [...options.nodeArguments, GWK, 'worker'],
     env: {
       ...env,
-      NODE_ENV: 'production',
+      ...IN_EARNEST,
       GWK_WORKER_WEBHOOK_CONCURRENCY_PER_DESTINATION: String(options.perDestination),
     },
     logFile: join(folder, 'worker.log'),
