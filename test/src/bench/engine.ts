@@ -1,9 +1,9 @@
-import { cpus, loadavg } from 'node:os';
 import { Bare } from './engine/bare.js';
 import { measureGrowth } from './engine/growth.js';
 import { measureStart, type Start } from './engine/memory.js';
-import { measureSends, median, type Sends } from './engine/sends.js';
+import { measureSends, type Sends } from './engine/sends.js';
 import { openStage, type Stage } from './engine/stage.js';
+import { setting, Table } from './shared/table.js';
 
 /**
  * `make bench-engine`: what one number costs. An engine of a whole gateway (API, worker, operator, Postgres, Redis,
@@ -15,7 +15,6 @@ import { openStage, type Stage } from './engine/stage.js';
  * started; `GROWTH` how many messages the memory is watched for (100,000 take 17 minutes: a number sends at most 100 a
  * second), 0 for none; `ENGINE_NODE_OPTIONS` is for Node, in engines.
  */
-const setting = (name: string, otherwise: number): number => Number(process.env[name] ?? otherwise);
 const ROUNDS = setting('ROUNDS', 3);
 const STARTS = setting('STARTS', 3);
 const GROWTH = setting('GROWTH', 10_000);
@@ -37,9 +36,7 @@ async function main(): Promise<void> {
     print(starts, rounds);
     if (GROWTH > 0) await measureGrowth(stage, { messages: GROWTH, conversations: LOAD.conversations });
     const shown = await stage.network.checked();
-    console.log(
-      `phones (copies on the own ones among them) have read ${shown} messages, each once; load ${loadavg()[0]!.toFixed(1)}`,
-    );
+    console.log(`phones (copies on the own ones among them) have read ${shown} messages, each once`);
   } finally {
     await stage.close();
   }
@@ -65,72 +62,25 @@ async function measureRounds(stage: Stage): Promise<Round[]> {
 }
 
 function print(starts: Start[], rounds: Round[]): void {
-  console.log(
-    `\none engine on the simulated network, ${cpus().length} cores, load ${loadavg()[0]!.toFixed(1)}\n`,
+  const table = new Table(
+    `one engine on the simulated network: ${STARTS} starts, ${ROUNDS} rounds of ` +
+      `${LOAD.conversations * LOAD.perConversation} messages in ${LOAD.conversations} conversations`,
   );
-  console.log(line('', ['median', 'least', 'most']));
-  row(
-    'start to connected, ms',
-    starts.map(({ connectedMs }) => connectedMs),
-  );
-  row(
-    'idle and connected: resident, MB',
-    starts.map(({ idle }) => idle),
-    1,
-  );
-  row(
-    '  of which its own (not pages of files), MB',
-    starts.map(({ own }) => own),
-    1,
-  );
-  if (rounds.length === 0) return;
-  row(
-    'engine, keys in Postgres: messages/s',
-    rounds.map(({ engine }) => engine.perSecond),
-  );
-  row(
-    '  a write of the session, ms',
-    rounds.map(({ engine }) => engine.storeMs),
-    1,
-  );
-  row(
-    '  messages of a write',
-    rounds.map(({ engine }) => messagesOf(engine)),
-    1,
-  );
-  row(
-    'bare Baileys, keys in memory: messages/s',
-    rounds.map(({ memory }) => memory),
-  );
-  row(
-    'bare Baileys, store as slow: messages/s',
-    rounds.map(({ store }) => store),
-  );
-  row(
-    'ratio to bare with keys in memory',
-    rounds.map(({ engine, memory }) => engine.perSecond / memory),
-    2,
-  );
-  row(
-    'ratio to bare with a store as slow',
-    rounds.map(({ engine, store }) => engine.perSecond / store),
-    2,
-  );
+  const row = <T>(all: T[], name: string, pick: (one: T) => number, digits = 0) =>
+    all.length > 0 && table.rounds(name, all.map(pick), digits);
+  row(starts, 'start to connected, ms', (s) => s.connectedMs);
+  row(starts, 'idle and connected: resident, MB', (s) => s.idle, 1);
+  row(starts, '  of which its own (not pages of files), MB', (s) => s.own, 1);
+  row(rounds, 'engine, keys in Postgres: messages/s', (r) => r.engine.perSecond);
+  row(rounds, '  a write of the session, ms', (r) => r.engine.storeMs, 1);
+  row(rounds, '  messages of a write', (r) => messagesOf(r.engine), 1);
+  row(rounds, 'bare Baileys, keys in memory: messages/s', (r) => r.memory);
+  row(rounds, 'bare Baileys, store as slow: messages/s', (r) => r.store);
+  row(rounds, 'ratio to bare with keys in memory', (r) => r.engine.perSecond / r.memory, 2);
+  row(rounds, 'ratio to bare with a store as slow', (r) => r.engine.perSecond / r.store, 2);
+  table.print();
 }
 
 const messagesOf = ({ writes }: Sends): number => (LOAD.conversations * LOAD.perConversation) / writes;
-
-function row(name: string, values: number[], digits = 0): void {
-  const figures = [median(values), Math.min(...values), Math.max(...values)];
-  console.log(
-    line(
-      name,
-      figures.map((value) => value.toFixed(digits)),
-    ),
-  );
-}
-
-const line = (name: string, cells: string[]): string =>
-  [name.padEnd(46), ...cells.map((cell) => cell.padStart(8))].join(' ');
 
 await main();

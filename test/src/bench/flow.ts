@@ -1,8 +1,9 @@
 import { until } from '../harness/wait.js';
 import { costsBetween, lookAtCosts, type Costs } from './flow/costs.js';
 import { setStage, type Stage } from './flow/stage.js';
+import { percentile } from './shared/figures.js';
 import type { Paced, PaceOrder } from './shared/pace-program.js';
-import { percentile, progress, setting, Table } from './shared/table.js';
+import { progress, setting, Table } from './shared/table.js';
 
 /**
  * `make bench-flow`: the highest rate that a whole gateway holds from the 202 to `sent`, over many sandbox engines, with

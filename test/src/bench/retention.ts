@@ -1,5 +1,4 @@
 import { execFile } from 'node:child_process';
-import { cpus, loadavg } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -9,7 +8,7 @@ import { loop } from '@gwk/api/worker/sweeps/sweep';
 import { createLogger } from '@gwk/core/log';
 import type { LoadOptions, LoadResult } from './accept/load.js';
 import { setStage, type Stage } from './accept/stage.js';
-import { Table } from './shared/table.js';
+import { progress, Table } from './shared/table.js';
 
 /**
  * What sends feel of a million messages, and as many events and deliveries, whose time is over: the load of bench-accept
@@ -51,23 +50,19 @@ try {
 }
 
 async function measure(): Promise<void> {
-  console.log(
-    `${cpus().length} x ${cpus()[0]?.model ?? 'processor'}, Node ${process.version}, load of the machine ` +
-      `${loadavg()[0]!.toFixed(1)}; ${ROUNDS} rounds of ${MEASURE_MS / 1000} s, ${CONNECTIONS} connections\n`,
-  );
   await load(stage, { run: 0, maxRequests: WARM_UP, measureMs: 60_000 });
   const quiet: Round[] = [];
   const busy: Round[] = [];
   for (let round = 1; round <= ROUNDS; round++) {
     await fill(db);
     quiet.push(await load(stage, { run: 2 * round, measureMs: MEASURE_MS }));
-    console.log(line('alone', quiet.at(-1)!));
+    progress(line('alone', quiet.at(-1)!));
     const [result, dropMs] = await Promise.all([
       load(stage, { run: 2 * round + 1, measureMs: MEASURE_MS }),
       expire(),
     ]);
     busy.push({ ...result, dropMs });
-    console.log(line('expiring', busy.at(-1)!));
+    progress(line('expiring', busy.at(-1)!));
   }
   print(quiet, busy);
   const refused = [...quiet, ...busy]
@@ -78,7 +73,8 @@ async function measure(): Promise<void> {
 
 function print(quiet: Round[], busy: Round[]): void {
   const table = new Table(
-    `sends while ${ROWS} messages, events and deliveries each expire, ${ROUNDS} rounds of each`,
+    `sends while ${ROWS} messages, events and deliveries each expire, ${ROUNDS} rounds of each of ` +
+      `${MEASURE_MS / 1000} s, ${CONNECTIONS} connections`,
   );
   const row = (name: string, rounds: Round[], pick: (round: Round) => number, digits = 0) =>
     table.rounds(name, rounds.map(pick), digits);

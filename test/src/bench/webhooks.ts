@@ -1,8 +1,9 @@
 import pg from 'pg';
 import { query } from '../harness/database.js';
 import { until } from '../harness/wait.js';
+import { median } from './shared/figures.js';
 import { processorTimes } from './shared/processor.js';
-import { median, progress, setting, Table } from './shared/table.js';
+import { progress, setting, Table } from './shared/table.js';
 import type { Received } from './webhooks/receiver-program.js';
 import { eventOf, setStage, type Destination, type Stage } from './webhooks/stage.js';
 

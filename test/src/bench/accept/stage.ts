@@ -18,9 +18,9 @@ import { pickPort } from '../../harness/ports.js';
 import { baseEnvironment, GWK, Program, type Environment } from '../../harness/program.js';
 import { REDIS_CACHE } from '../../harness/servers.js';
 import { IN_EARNEST } from '../shared/earnest.js';
+import { noteVersions } from '../shared/heading.js';
 import { makeInstances } from '../shared/instances.js';
 import { benchSettings } from '../shared/settings.js';
-import { serverVersions } from '../shared/versions.js';
 import type { FloorOptions } from './floor.js';
 
 /** Postgres and Redis as they are used in earnest, the floor, and a `gwk api` with an account ready to send. */
@@ -89,7 +89,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
       password: 'bench',
     });
     opened.push(() => redis.stop());
-    console.log(await serverVersions(postgres.url, redis.url));
+    await noteVersions(postgres.url, redis.url);
     const settings = await benchSettings({ folder, postgres, redis });
     const account = await makeAccount(settings, options.instances);
     const floor = await startFloor(folder, settings, options.nodeArguments);

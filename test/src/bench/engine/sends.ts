@@ -1,5 +1,6 @@
 import { sendTraffic } from '../../harness/traffic.js';
 import { until } from '../../harness/wait.js';
+import { median } from '../shared/figures.js';
 import { engineMetric, type Stage } from './stage.js';
 
 export interface Load {
@@ -50,10 +51,4 @@ export async function untilAllSent({ customer: { client } }: Stage): Promise<voi
     },
     { what: 'all are sent', everyMs: 200, timeoutMs: 3_600_000 },
   );
-}
-
-export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = Math.floor(sorted.length / 2);
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }

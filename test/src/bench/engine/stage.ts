@@ -8,6 +8,7 @@ import { Gateway } from '../../harness/gateway.js';
 import { startSharedServers } from '../../harness/shared.js';
 import { until } from '../../harness/wait.js';
 import { IN_EARNEST } from '../shared/earnest.js';
+import { noteVersions } from '../shared/heading.js';
 import { NetworkProcess } from './network.js';
 
 /** A gateway of real processes with one number on the simulated network, and contacts to write to. */
@@ -40,6 +41,7 @@ export async function openStage(contacts: number): Promise<Stage> {
     };
     const gateway = await Gateway.start({ settings: { api: IN_EARNEST, worker: IN_EARNEST, operator } });
     opened.push(() => gateway.stop());
+    await noteVersions(gateway.settings.databaseUrl, gateway.settings.redisUrl);
     const customer = await newCustomer(gateway, 'bench');
     opened.push(() => customer.close());
     await network.contacts(contacts);

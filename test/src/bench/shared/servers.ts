@@ -6,8 +6,8 @@ import type { RunningServer } from '@gwk/local/servers/process';
 import { startRedis } from '@gwk/local/servers/redis';
 import { REDIS_CACHE } from '../../harness/servers.js';
 import type { Store } from '../../harness/stores.js';
+import { noteVersions } from './heading.js';
 import { setting } from './table.js';
-import { serverVersions } from './versions.js';
 
 /** Postgres and Redis as they are used in earnest: they wait for their disk (`SYNC=off`: Postgres does not). */
 export interface BenchServers {
@@ -52,7 +52,7 @@ export async function startBenchServers(sharedBuffersMb?: number): Promise<Bench
       password: PASSWORD,
     });
     started.push(redis);
-    console.log(await serverVersions(postgres.url, redis.url));
+    await noteVersions(postgres.url, redis.url);
     const stores = { postgres: lent(postgres.url), redis: lent(redis.url) };
     return { folder, postgres, redis, stores, stop };
   } catch (error) {

@@ -1,17 +1,5 @@
-import { cpus, loadavg } from 'node:os';
-
-/** Figures of rounds, as every benchmark prints them: the middle one, and between which they lie. */
-export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
-}
-
-/** @param share from 0 to 1 */
-export function percentile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-}
+import { median } from './figures.js';
+import { heading } from './heading.js';
 
 export function setting(name: string, otherwise: number): number {
   const value = process.env[name];
@@ -24,18 +12,12 @@ export function setting(name: string, otherwise: number): number {
 export const settings = (name: string, otherwise: readonly number[]): number[] =>
   process.env[name] ? process.env[name].split(',').map(Number) : [...otherwise];
 
-/** Processors, Node, and what else keeps the machine busy right now. */
-export function machine(): string {
-  const model = cpus()[0]?.model.trim() ?? 'processor';
-  return `${cpus().length} x ${model}, Node ${process.version}, load of the machine ${loadavg()[0]!.toFixed(1)}`;
-}
-
 /** What is under way, beside the table: on standard error. */
 export const progress = (what: string): void => {
   process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${what}\n`);
 };
 
-/** One table, filled while it is measured and printed at the end. */
+/** Figures of rounds, as every benchmark prints them: filled while it is measured, and printed at the end. */
 export class Table {
   readonly #rows: string[][] = [];
 
@@ -49,7 +31,7 @@ export class Table {
     return this;
   }
 
-  /** A row of median, least and most. */
+  /** A row of the middle one, and between which they lie. */
   rounds(name: string, values: readonly number[], digits = 0): this {
     const figures = [median(values), Math.min(...values), Math.max(...values)];
     return this.row(
@@ -65,7 +47,7 @@ export class Table {
       row
         .map((cell, place) => (place === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[place]! + 2)))
         .join('');
-    console.log(`\n${this.title}\n${machine()}\n`);
+    console.log(`\n${this.title}\n${heading()}\n`);
     for (const row of all) console.log(line(row));
   }
 }
