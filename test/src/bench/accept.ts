@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import type { LoadOptions, LoadResult } from './accept/load.js';
 import { setStage, type Stage, type Subject } from './accept/stage.js';
 import { checkFloorSums, checkGatewaySums } from './accept/sums.js';
+import { condition, type Bound } from './shared/condition.js';
 import { median } from './shared/figures.js';
 import { processorTimes } from './shared/processor.js';
 import { progress, Table } from './shared/table.js';
@@ -21,8 +22,9 @@ const WARM_UP = Number(process.env['WARM_UP'] ?? 30_000);
 const WARM_UP_LIMIT_MS = 120_000;
 const RAMP_MS = 500;
 const MEASURE_MS = Number(process.env['SECONDS'] ?? 8) * 1_000;
-/** What is asked of the accept path, times the floor. */
-const [CONDITION, GOAL] = [1, 1.3];
+/** What is asked of the accept path: times the floor, as it must be and as is wished; and at half of its top rate. */
+const [CONDITION, GOAL] = [{ atLeast: 1 }, { atLeast: 1.3 }];
+const P99_MS = { atMost: 25 };
 const LOAD = fileURLToPath(new URL('./accept/load.js', import.meta.url));
 
 interface Round extends LoadResult {
@@ -120,14 +122,14 @@ function print(all: Record<'floor' | 'gwk' | 'half', Round[]>): void {
       const latencies = [round.p50, round.p99].map((ms) => ms.toFixed(1));
       single.row(`${name} ${index + 1}`, [round.perSecond.toFixed(0), ...latencies, ...times]);
     }
-    medians(table, name, rounds);
+    medians(table, name, rounds, name === 'half' ? P99_MS : undefined);
   }
   ratios(table, all);
   single.print();
   table.print();
 }
 
-function medians(table: Table, name: string, rounds: Round[]): void {
+function medians(table: Table, name: string, rounds: Round[], p99?: Bound): void {
   table.rounds(`${name}: requests/s`, rounds.map(perSecond));
   table.rounds(
     `${name}: p50 ms`,
@@ -136,8 +138,9 @@ function medians(table: Table, name: string, rounds: Round[]): void {
   );
   table.rounds(
     `${name}: p99 ms`,
-    rounds.map(({ p99 }) => p99),
+    rounds.map((round) => round.p99),
     1,
+    p99,
   );
   for (const part of rounds[0]?.processor.keys() ?? [])
     table.rounds(
@@ -149,6 +152,8 @@ function medians(table: Table, name: string, rounds: Round[]): void {
 function ratios(table: Table, { floor, gwk }: Record<'floor' | 'gwk', Round[]>): void {
   const ratio = median(gwk.map(perSecond)) / median(floor.map(perSecond));
   const single = gwk.map((round, index) => round.perSecond / floor[index]!.perSecond);
-  table.row(`requests/s, ratio of the medians (condition ${CONDITION}, goal ${GOAL})`, [ratio.toFixed(2)]);
+  const cells = [ratio.toFixed(2), '', ''];
+  table.row('requests/s, ratio of the medians', [...cells, condition(ratio, CONDITION)]);
+  table.row('  as wished', [...cells, condition(ratio, GOAL)]);
   table.rounds('requests/s, ratio of single rounds', single, 2);
 }

@@ -1,6 +1,7 @@
 import { until } from '../harness/wait.js';
 import { costsBetween, lookAtCosts, type Costs } from './flow/costs.js';
 import { setStage, type Stage } from './flow/stage.js';
+import { condition } from './shared/condition.js';
 import { percentile } from './shared/figures.js';
 import type { Paced, PaceOrder } from './shared/pace-program.js';
 import { progress, setting, Table } from './shared/table.js';
@@ -19,6 +20,7 @@ const HOLD_SECONDS = setting('HOLD', 120);
 const PROBE_SECONDS = setting('PROBE', 8);
 const START_RATE = setting('START', 100);
 const RATE = setting('RATE', 0);
+const GOAL_RATE = 500;
 const GOAL_MS = 250;
 const UP = 1.5;
 /** Between two rates so close there is nothing to find. */
@@ -152,8 +154,10 @@ function print(tried: Round[], held: Round): void {
   row(held, HOLD_SECONDS);
   table.print();
   printCosts(held);
+  const { perSecond, p99 } = held;
   console.log(
-    `\nheld: ${held.perSecond.toFixed(0)} messages/s, p99 ${held.p99.toFixed(0)} ms (goal 500/s, 250 ms)`,
+    `\nheld: ${perSecond.toFixed(0)} messages/s (${condition(perSecond, { atLeast: GOAL_RATE })}), ` +
+      `p99 ${p99.toFixed(0)} ms (${condition(p99, { atMost: GOAL_MS })})`,
   );
 }
 

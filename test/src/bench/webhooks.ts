@@ -24,6 +24,8 @@ const PER_DESTINATION = 10;
 const EACH = Math.ceil(DELIVERIES / LIVE);
 const COUNT = EACH * LIVE;
 const LIMIT_MS = 120_000;
+const TO_FLOOR = { atLeast: 1 };
+const BESIDE_DEAD = { atLeast: 0.9 };
 
 interface Round {
   perSecond: number;
@@ -169,8 +171,8 @@ function print(floor: Round[], alone: Round[], beside: Round[]): void {
   table.rounds('floor: deliveries/s', rate(floor));
   table.rounds('gwk worker: deliveries/s', rate(alone));
   table.rounds('gwk worker beside dead ones: deliveries/s to the live', rate(beside));
-  table.rounds('ratio to the floor (condition 1.0)', ratios(alone, floor), 2);
-  table.rounds('ratio beside dead ones to without (condition 0.9)', ratios(beside, alone), 2);
+  table.rounds('ratio to the floor', ratios(alone, floor), 2, TO_FLOOR);
+  table.rounds('ratio beside dead ones to without', ratios(beside, alone), 2, BESIDE_DEAD);
   for (const [name, rounds] of [
     ['floor', floor],
     ['gwk worker', alone],

@@ -1,3 +1,4 @@
+import { condition, type Bound } from './condition.js';
 import { median } from './figures.js';
 import { heading } from './heading.js';
 
@@ -31,18 +32,24 @@ export class Table {
     return this;
   }
 
-  /** A row of the middle one, and between which they lie. */
-  rounds(name: string, values: readonly number[], digits = 0): this {
-    const figures = [median(values), Math.min(...values), Math.max(...values)];
-    return this.row(
-      name,
-      figures.map((value) => value.toFixed(digits)),
-    );
+  /**
+   * A row of the middle one, and between which they lie.
+   *
+   * @param bound of the middle one
+   */
+  rounds(name: string, values: readonly number[], digits = 0, bound?: Bound): this {
+    const middle = median(values);
+    const figures = [middle, Math.min(...values), Math.max(...values)].map((value) => value.toFixed(digits));
+    return this.row(name, bound ? [...figures, condition(middle, bound)] : figures);
   }
 
   print(): void {
     const all = [['', ...this.columns], ...this.#rows];
-    const widths = all[0]!.map((_, place) => Math.max(...all.map((row) => (row[place] ?? '').length)));
+    // Conditions have no column of their own name.
+    const places = Math.max(...all.map(({ length }) => length));
+    const widths = Array.from({ length: places }, (_, place) =>
+      Math.max(...all.map((row) => (row[place] ?? '').length)),
+    );
     const line = (row: readonly string[]) =>
       row
         .map((cell, place) => (place === 0 ? cell.padEnd(widths[0]!) : cell.padStart(widths[place]! + 2)))
