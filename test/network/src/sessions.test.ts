@@ -92,6 +92,21 @@ describe('a ban', () => {
     await reopened().connected();
   });
 
+  it('comes of logging in too often, where that is asked for', async () => {
+    const { network, phone } = stage;
+    await network.limitLogins({ times: 2, seconds: 60, minutes: 60 });
+    const first = await reopened().connected();
+    const second = await reopened().connected();
+    expect(await first.closed()).toMatchObject({ code: 440 });
+    const third = await reopened().closed();
+    expect(third).toMatchObject({ code: 402 });
+    expect(Number((third.data as { expire: string }).expire)).toBeGreaterThan(3500);
+    expect(await second.closed()).toMatchObject({ code: 402 });
+    // The client that was connected before, and the first of these.
+    expect((await network.status()).logins).toEqual({ most: 3, replaced: 2, banned: 1 });
+    await network.lift(phone.number);
+  });
+
   it.each([403, 406, 405])('with reason %d does so too', async (reason) => {
     const { network, phone } = stage;
     await network.ban(phone.number, { reason });

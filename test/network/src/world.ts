@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { Faults } from './faults/faults.js';
+import { Logins } from './faults/logins.js';
 import type { Group } from './groups/group.js';
 import type { MediaStore } from './media/store.js';
 import { Account } from './people/account.js';
@@ -40,6 +41,7 @@ export class World {
   readonly inbox: Inbox;
   readonly record: StanzaRecord;
   readonly faults = new Faults();
+  readonly logins = new Logins();
   readonly receipts: ReceiptSeen[] = [];
   /** Asked and not known to this network: a test must be able to see what it does not simulate. */
   readonly unhandled: string[] = [];

@@ -1,6 +1,7 @@
 import type { MediaFields, MediaKind } from '../media/messages.js';
 import type { Manners } from '../people/account.js';
 import type { Rule } from '../faults/faults.js';
+import type { LoginLimit } from '../faults/logins.js';
 import type { LineFaults } from '../transport/line.js';
 import type { StanzaFilter } from '../record/record.js';
 import type { ReceivedView } from './views.js';
@@ -68,6 +69,8 @@ export class NetworkClient {
   /** `{minutes}`: a temporary ban; none: for good; `{reason}`: any other refusal at login. */
   ban = (number: string, how: { minutes?: number; reason?: number; code?: number } = {}) =>
     this.call('ban', { number, ...how });
+  /** Counts logins anew, and bans whoever logs in more often; nobody without a limit. */
+  limitLogins = (limit?: LoginLimit) => this.call('limitLogins', limit === undefined ? {} : { limit });
   lift = (number: string) => this.call('lift', { number });
   restrict = (number: string, how: { minutes: number }) => this.call('restrict', { number, ...how });
   line = (number: string, faults: Partial<LineFaults> = {}) => this.call('line', { number, ...faults });

@@ -1,14 +1,13 @@
 import type { Rule } from '../faults/faults.js';
+import type { LoginLimit } from '../faults/logins.js';
 import type { Network } from '../network.js';
 import { holdMail, releaseMail } from '../post/mail.js';
-import { cutOff } from '../session/login.js';
+import { ban, temporaryBan } from '../session/login.js';
 import { liftRestriction, restrict } from '../session/restriction.js';
 import { streamError } from '../session/stream-errors.js';
 import type { LineFaults } from '../transport/line.js';
 import { companionsOf } from './commands-people.js';
 
-const MINUTE_MS = 60_000;
-const TEMPORARY_BAN = 402;
 const BAN = 406;
 
 export const faultCommands = {
@@ -36,16 +35,17 @@ export const faultCommands = {
 
   /** A temporary ban with minutes, one for good without; with a reason, any other refusal. */
   ban: (
-    network: Network,
+    { world }: Network,
     { number, minutes, reason, code }: { number: string; minutes?: number; reason?: number; code?: number },
   ) => {
-    const temporary = minutes !== undefined;
-    const refusal = {
-      reason: reason ?? (temporary ? TEMPORARY_BAN : BAN),
-      ...(temporary && { code: code ?? 101, until: Date.now() + minutes * MINUTE_MS }),
-    };
-    network.world.faults.refuse(number, refusal);
-    for (const companion of companionsOf(network, number)) cutOff(companion, refusal);
+    const refusal = minutes === undefined ? { reason: BAN } : temporaryBan(minutes, code);
+    ban(world, world.people.need(number), { ...refusal, ...(reason !== undefined && { reason }) });
+    return {};
+  },
+
+  /** Logins are counted anew; with a limit, a number that logs in more often is banned for a time. */
+  limitLogins: ({ world }: Network, { limit }: { limit?: LoginLimit }) => {
+    world.logins.countAnew(limit);
     return {};
   },
 

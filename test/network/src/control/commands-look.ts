@@ -69,6 +69,7 @@ export const lookCommands = {
     url,
     root: Buffer.from(world.certificates.root.public).toString('hex'),
     connections: world.connections.size,
+    logins: world.logins.counts(),
     unhandled: world.unhandled,
     violations: world.violations,
     counts: world.record.counts(),

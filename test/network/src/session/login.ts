@@ -1,5 +1,5 @@
 import type { proto } from '@whiskeysockets/baileys';
-import type { Companion } from '../people/account.js';
+import type { Account, Companion } from '../people/account.js';
 import type { Refusal } from '../faults/faults.js';
 import type { Connection } from '../transport/connection.js';
 import { NETWORK } from '../wire/jids.js';
@@ -9,6 +9,8 @@ import { streamError } from './stream-errors.js';
 
 const TOO_OLD = '405';
 const UNKNOWN_DEVICE = '401';
+const TEMPORARY_BAN = 402;
+const MINUTE_MS = 60_000;
 
 /** A linked device logs in. @returns it, or nothing where it was refused */
 export function logIn(
@@ -26,10 +28,13 @@ export function logIn(
   if (!companion?.clientKey.equals(connection.clientKey)) {
     return refuse({ reason: UNKNOWN_DEVICE, location: 'atn' });
   }
-  const refusal = world.faults.refusal(number);
+  const refusal = world.faults.refusal(number) ?? earnedBan(world, companion.account);
   if (refusal) return refuse(refusalAttributes(refusal));
   // One connection for each device: the newer one stays.
-  if (companion.connection) streamError(companion.connection, { conflict: 'replaced' });
+  if (companion.connection) {
+    if (companion.connection.open) world.logins.replaced();
+    streamError(companion.connection, { conflict: 'replaced' });
+  }
   companion.connection = connection;
   companion.active = false;
   companion.available = false;
@@ -61,9 +66,24 @@ export function refusalAttributes(refusal: Refusal, now = Date.now()): Record<st
   };
 }
 
-/** A number that is refused from now on is cut off at once as well. */
-export function cutOff(companion: Companion, refusal: Refusal): void {
-  companion.connection?.dismiss(node('failure', refusalAttributes(refusal)));
+export function temporaryBan(minutes: number, code = 101): Refusal {
+  return { reason: TEMPORARY_BAN, code, until: Date.now() + minutes * MINUTE_MS };
+}
+
+/** The number is refused from now on, and cut off at once. */
+export function ban(world: World, { number, companions }: Account, refusal: Refusal): void {
+  world.faults.refuse(number, refusal);
+  for (const { connection } of companions.values())
+    connection?.dismiss(node('failure', refusalAttributes(refusal)));
+}
+
+/** Counts a login. @returns the ban that it brings, where it is one too many */
+function earnedBan(world: World, account: Account): Refusal | undefined {
+  const minutes = world.logins.add(account.number);
+  if (minutes === undefined) return undefined;
+  const refusal = temporaryBan(minutes);
+  ban(world, account, refusal);
+  return refusal;
 }
 
 function isTooOld(world: World, payload: proto.ClientPayload): boolean {

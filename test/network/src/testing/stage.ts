@@ -29,7 +29,8 @@ export async function setStage(options: StartOptions = {}): Promise<Stage> {
   const ana = await running.client.contact('5511900000002', { name: 'Ana' });
   const client = await newClient().pair(phone);
   const recover = async () => {
-    const { faults } = running.network.world;
+    const { faults, logins } = running.network.world;
+    logins.countAnew();
     faults.clearRules();
     faults.setLine(phone.number, undefined);
     faults.refuse(phone.number, undefined);
