@@ -38,7 +38,9 @@ describe('a connection ends', () => {
     const { network, phone } = stage;
     await network.cut(phone.number);
     expect(await client.closed()).toMatchObject({ code: 428 });
+    expect((await network.status()).loggedIn).toBe(0);
     await reopened().connected();
+    expect((await network.status()).loggedIn).toBe(1);
   });
 
   it('and cannot be made during an outage', async () => {
@@ -48,6 +50,17 @@ describe('a connection ends', () => {
     expect((await reopened().closed()).code).not.toBe(401);
     await network.outage(false);
     await reopened().connected();
+  });
+});
+
+describe('a device that has logged in', () => {
+  it('is not one that has only opened a connection', async () => {
+    const { network, running } = stage;
+    const { connections, loggedIn } = await network.status();
+    const socket = new WebSocket(running.url);
+    await new Promise((resolve) => socket.addEventListener('open', resolve));
+    expect(await network.status()).toMatchObject({ connections: connections + 1, loggedIn });
+    socket.close();
   });
 });
 

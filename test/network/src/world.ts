@@ -3,7 +3,7 @@ import { Faults } from './faults/faults.js';
 import { Logins } from './faults/logins.js';
 import type { Group } from './groups/group.js';
 import type { MediaStore } from './media/store.js';
-import { Account } from './people/account.js';
+import { Account, type Companion } from './people/account.js';
 import { Directory } from './people/directory.js';
 import { Handset } from './people/handset.js';
 import { Inbox } from './people/inbox.js';
@@ -97,6 +97,12 @@ export class World {
     }
     this.people.add(account);
     return account;
+  }
+
+  /** Devices that the network hears, and that hear it. */
+  loggedIn(): Companion[] {
+    const all = this.people.all().flatMap(({ companions }) => [...companions.values()]);
+    return all.filter(({ connection }) => connection !== undefined && !connection.deaf);
   }
 
   /** Resolves once `look` finds something, looking again at every change. */

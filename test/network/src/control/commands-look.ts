@@ -68,7 +68,10 @@ export const lookCommands = {
   status: ({ world, url }: Network) => ({
     url,
     root: Buffer.from(world.certificates.root.public).toString('hex'),
+    /** Open, whatever has been said on them so far. */
     connections: world.connections.size,
+    /** Devices that have logged in and were not turned away since. */
+    loggedIn: world.loggedIn().length,
     logins: world.logins.counts(),
     unhandled: world.unhandled,
     violations: world.violations,
