@@ -13,6 +13,10 @@ import { memoryOfAll, memoryOfFamilies } from './shared/usage.js';
  * that it asks of Postgres and Redis. The network bans numbers that log in too often; in the end none was banned, logged
  * out or replaced.
  *
+ * After an engine that has ended unasked the operator waits before it starts the next: not at all the first time, then
+ * 1, 2, 4, 8 s and so on, less up to a fifth. So no round with killed engines is like the one before, and they are told
+ * one by one.
+ *
  * `NUMBERS` (60), `ROUNDS`, `REST` seconds after each. The table says what all processes take of memory, and so how
  * many fit in 12 GiB: `NUMBERS=300` is the long form.
  */
@@ -32,6 +36,18 @@ interface Round extends Asked {
   /** Of one number, until the rest after it is over. */
   mostLogins: number;
 }
+
+const FIGURES: { name: string; pick: (round: Round) => number; digits: number }[] = [
+  { name: 'half of them connected after, s', pick: (r) => r.halfSeconds, digits: 1 },
+  { name: 'all of them connected after, s', pick: (r) => r.allSeconds, digits: 1 },
+  { name: 'logins of one number at most', pick: (r) => r.mostLogins, digits: 0 },
+  { name: 'Postgres: connections at most', pick: (r) => r.connections, digits: 0 },
+  { name: 'Postgres: transactions/s at most', pick: (r) => r.transactionsPerSecond, digits: 0 },
+  { name: 'Postgres: cores at most', pick: (r) => r.postgresCores, digits: 2 },
+  { name: 'Redis: clients at most', pick: (r) => r.clients, digits: 0 },
+  { name: 'Redis: commands/s at most', pick: (r) => r.commandsPerSecond, digits: 0 },
+  { name: 'Redis: cores at most', pick: (r) => r.redisCores, digits: 2 },
+];
 
 async function main({ numbers, servers }: OnNetwork): Promise<void> {
   progress(`linking ${NUMBERS} numbers`);
@@ -110,25 +126,17 @@ async function untilNobody({ network }: Numbers): Promise<void> {
 }
 
 function print(killed: Round[], away: Round[], numbers: Numbers, servers: BenchServers): void {
-  const table = new Table(`${NUMBERS} linked numbers, all at once, ${ROUNDS} rounds of each`);
-  for (const [name, rounds] of [
-    ['engines killed and started anew', killed],
-    [`network away for ${AWAY_SECONDS} s`, away],
-  ] as const) {
-    const row = (label: string, pick: (round: Round) => number, digits = 0) =>
-      table.rounds(`  ${label}`, rounds.map(pick), digits);
-    table.row(name, []);
-    row('half of them connected after, s', (r) => r.halfSeconds, 1);
-    row('all of them connected after, s', (r) => r.allSeconds, 1);
-    row('logins of one number at most', (r) => r.mostLogins);
-    row('Postgres: connections at most', (r) => r.connections);
-    row('Postgres: transactions/s at most', (r) => r.transactionsPerSecond);
-    row('Postgres: cores at most', (r) => r.postgresCores, 2);
-    row('Redis: clients at most', (r) => r.clients);
-    row('Redis: commands/s at most', (r) => r.commandsPerSecond);
-    row('Redis: cores at most', (r) => r.redisCores, 2);
-  }
-  table.print();
+  const each = killed.map((_, index) => `round ${index + 1}`);
+  const anew = new Table(`${NUMBERS} linked numbers, all engines killed and started anew at once`, each);
+  for (const { name, pick, digits } of FIGURES)
+    anew.row(
+      name,
+      killed.map((round) => pick(round).toFixed(digits)),
+    );
+  anew.print();
+  const back = new Table(`${NUMBERS} linked numbers, network away for ${AWAY_SECONDS} s, ${ROUNDS} rounds`);
+  for (const { name, pick, digits } of FIGURES) back.rounds(name, away.map(pick), digits);
+  back.print();
   const engines = memoryOfAll(numbers.enginePids()).share;
   const programs = memoryOfAll(numbers.gateway.programs.flatMap(({ pid }) => pid ?? [])).share;
   const { postgres, redis } = servers;
