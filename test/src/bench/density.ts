@@ -3,6 +3,7 @@ import { BareNumbers } from './density/bare.js';
 import { GatewayNumbers } from './density/gateway.js';
 import { Gowa } from './density/gowa.js';
 import type { Around, Subject } from './density/subject.js';
+import type { NetworkProcess } from './engine/network.js';
 import { processorSeconds } from './shared/processor.js';
 import { Sampler } from './shared/sampler.js';
 import type { BenchServers } from './shared/servers.js';
@@ -39,13 +40,19 @@ async function main(): Promise<void> {
     const program = process.env['PEER'];
     for (const apart of program ? [false, true] : [])
       subjects.push(stage.closing(new Gowa(network, { program: program!, apart }), (peer) => peer.stop()));
-    for (const count of NUMBERS) await measure(subjects, count, gateway.servers);
+    for (const count of NUMBERS) await measure({ subjects, network, servers: gateway.servers }, count);
     await network.checked();
     if (!program) console.log('\nno peer: PEER=/path/to/gowa (docs/performance.md)');
   });
 }
 
-async function measure(subjects: Subject[], count: number, servers: BenchServers): Promise<void> {
+interface Measured {
+  subjects: Subject[];
+  network: NetworkProcess;
+  servers: BenchServers;
+}
+
+async function measure({ subjects, network, servers }: Measured, count: number): Promise<void> {
   for (const subject of subjects) {
     progress(`${count} of ${subject.name}, ${subject.kind}`);
     await subject.grow(count);
@@ -54,9 +61,11 @@ async function measure(subjects: Subject[], count: number, servers: BenchServers
   const rounds = new Map<Subject, Round[]>(subjects.map((subject) => [subject, []]));
   const sampler = await Sampler.start(servers);
   for (let round = 0; round < ROUNDS; round++) {
+    await checkAllThere(subjects, network, count);
     const before = subjects.map(lookAt);
     await pause(SECONDS * 1000);
     const after = subjects.map(lookAt);
+    await checkAllThere(subjects, network, count);
     for (const [index, subject] of subjects.entries())
       rounds.get(subject)!.push({
         each: memoryOfAll(subject.pids()),
@@ -72,17 +81,33 @@ async function measure(subjects: Subject[], count: number, servers: BenchServers
   );
 }
 
+/** A number that is missing would make the others look smaller. */
+async function checkAllThere(subjects: Subject[], network: NetworkProcess, count: number): Promise<void> {
+  const connected = await network.connected();
+  for (const subject of subjects) {
+    const processes = subject.pids().length;
+    const numbers = subject.phones().filter((phone) => connected.has(phone)).length;
+    if (processes === (subject.oneForAll ? 1 : count) && numbers === count) continue;
+    throw new Error(
+      `${subject.name}, ${subject.kind}: ${processes} processes run and ${numbers} numbers are connected, of ${count}`,
+    );
+  }
+}
+
 interface Look {
+  pids: readonly number[];
   own: number;
   around: Around | undefined;
 }
 
-const lookAt = (subject: Subject): Look => ({
-  own: processorSeconds(subject.pids()),
-  around: subject.around?.(),
-});
+function lookAt(subject: Subject): Look {
+  const pids = subject.pids();
+  return { pids, own: processorSeconds(pids), around: subject.around?.() };
+}
 
 function usedBetween(before: Look, after: Look): Pick<Round, 'cpu' | 'around'> {
+  // One that took another's place begins with nothing used.
+  if (after.pids.join() !== before.pids.join()) throw new Error('a process has ended while it was measured');
   const percent = (from: number, to: number) => (100 * (to - from)) / SECONDS;
   const cpu = percent(before.own, after.own);
   if (!before.around || !after.around) return { cpu };

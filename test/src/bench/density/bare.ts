@@ -22,13 +22,17 @@ export class BareNumbers implements Subject {
     while (this.#children.length < count) await this.#link(this.#children.length);
   }
 
+  phones(): string[] {
+    return this.#children.map((_, index) => phoneOf(index));
+  }
+
   pids(): number[] {
     return this.#children.map(({ pid }) => pid!);
   }
 
   async stop(): Promise<void> {
     for (const child of this.#children) {
-      if (child.exitCode !== null) continue;
+      if (child.exitCode !== null || child.signalCode !== null) continue;
       const ended = once(child, 'exit');
       child.disconnect();
       await ended;

@@ -1,4 +1,4 @@
-import type { Numbers } from '../shared/numbers.js';
+import { Numbers } from '../shared/numbers.js';
 import { familySeconds, processorSeconds } from '../shared/processor.js';
 import { pidsOf, type BenchServers } from '../shared/servers.js';
 import type { OnNetwork } from '../shared/stage.js';
@@ -21,6 +21,10 @@ export class GatewayNumbers implements Subject {
 
   grow(count: number): Promise<void> {
     return this.#numbers.grow(count);
+  }
+
+  phones(): string[] {
+    return this.#numbers.ids.map((_, index) => Numbers.phoneOf(index));
   }
 
   pids(): number[] {

@@ -25,15 +25,17 @@ export interface GowaOptions {
 export class Gowa implements Subject {
   readonly name = 'GOWA';
   readonly kind: string;
+  readonly oneForAll: boolean;
   readonly #folder = mkdtempSync(join(tmpdir(), 'gwk-peer-'));
   readonly #program = join(this.#folder, 'gowa');
   readonly #processes: GowaProcess[] = [];
-  #numbers = 0;
+  readonly #phones: string[] = [];
 
   constructor(
     readonly network: NetworkProcess,
     readonly options: GowaOptions,
   ) {
+    this.oneForAll = !options.apart;
     this.kind = options.apart ? 'a process for each number' : 'one process for all';
     const { url, root } = network.whereabouts;
     writeFileSync(
@@ -44,12 +46,17 @@ export class Gowa implements Subject {
   }
 
   async grow(count: number): Promise<void> {
-    while (this.#numbers < count) {
+    while (this.#phones.length < count) {
       const home = this.#processes.at(-1);
-      const target = home !== undefined && !this.options.apart ? home : await this.#start();
-      await this.#link(target, this.#numbers);
-      this.#numbers += 1;
+      const target = home !== undefined && this.oneForAll ? home : await this.#start();
+      const number = this.#phoneOf(this.#phones.length);
+      await this.#link(target, number);
+      this.#phones.push(number);
     }
+  }
+
+  phones(): string[] {
+    return this.#phones;
   }
 
   pids(): number[] {
@@ -69,9 +76,12 @@ export class Gowa implements Subject {
     return process;
   }
 
-  async #link(process: GowaProcess, index: number): Promise<void> {
-    const number = `55119${String((this.options.apart ? 40_000_000 : 30_000_000) + index)}`;
-    const phone = await this.network.client.phone(number, { name: `Peer ${index}` });
+  #phoneOf(index: number): string {
+    return `55119${String((this.oneForAll ? 30_000_000 : 40_000_000) + index)}`;
+  }
+
+  async #link(process: GowaProcess, number: string): Promise<void> {
+    const phone = await this.network.client.phone(number, { name: `Peer ${number}` });
     await process.call('POST', '/devices', { device_id: number });
     const { pair_code } = await process.call<{ pair_code: string }>(
       'POST',
@@ -84,7 +94,7 @@ export class Gowa implements Subject {
         const status = await process.call<Status>('GET', `/devices/${number}/status`);
         return status.is_connected && status.is_logged_in;
       },
-      { what: `number ${index} of the peer is connected`, everyMs: 200 },
+      { what: `number ${number} of the peer is connected`, everyMs: 200 },
     );
   }
 }

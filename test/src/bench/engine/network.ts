@@ -44,6 +44,13 @@ export class NetworkProcess {
     for (let index = 0; index < count; index++) await this.client.contact(phoneOf(index));
   }
 
+  /** Numbers with a device that is connected. */
+  async connected(): Promise<Set<string>> {
+    const accounts = await this.client.call('accounts', undefined);
+    const here = accounts.filter(({ companions }) => companions.some(({ connected }) => connected));
+    return new Set(here.map(({ number }) => number));
+  }
+
   /** How many messages contacts have been shown. @throws Error where the network has something to complain of */
   async checked(): Promise<number> {
     const { violations, fates } = await this.client.status();
