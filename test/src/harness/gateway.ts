@@ -19,12 +19,14 @@ import { runGwk, runGwkJson } from './gwk-command.js';
 import { Network } from './network.js';
 import { pickPort } from './ports.js';
 import { listProcesses, type ProcessInfo } from './processes.js';
-import { GWK, Program, type Environment } from './program.js';
+import { GWK, Program, STOP_GRACE_MS, type Environment } from './program.js';
 import { redisPrefix } from './servers.js';
 import { ownPostgres, ownRedis, sharedPostgres, sharedRedis, type Store } from './stores.js';
 import { until } from './wait.js';
 
 const LAST_LINES = 10;
+const LEAVE_MS = 10_000;
+const ENGINE_ENDS_MS = 500;
 
 export interface GatewayOptions {
   apis?: number;
@@ -129,9 +131,11 @@ export class Gateway {
   /** Ends everything. @throws Error where a process was left behind */
   async stop(): Promise<void> {
     for (const name of FAILPOINTS) if (this.settings) this.#disarm(name);
-    await this.operator?.stop();
+    // Engines end all at once, and each takes its part of the machine for it.
+    const farewellMs = this.operator ? this.engines().length * ENGINE_ENDS_MS : 0;
+    await this.operator?.stop(STOP_GRACE_MS + farewellMs);
     await Promise.all([...this.guests, ...this.programs].map((program) => program.stop()));
-    const left = this.settings ? await this.#leftBehind() : [];
+    const left = this.settings ? await this.#leftBehind(farewellMs) : [];
     const list = left.map((process) => this.#describe(process)).join('\n');
     await Promise.all([this.network?.stop(), this.postgres?.stop(), this.redis?.stop()]);
     rmSync(this.folder, { recursive: true, force: true });
@@ -148,10 +152,11 @@ export class Gateway {
     rmSync(join(this.settings.failpointFolder, name), { force: true });
   }
 
-  async #leftBehind(): Promise<ProcessInfo[]> {
+  async #leftBehind(farewellMs: number): Promise<ProcessInfo[]> {
     const marked = () => listProcesses().filter((item) => this.#isOurs(item));
     // An engine whose operator has ended may need a moment for its farewell.
-    await until(() => marked().length === 0, { what: 'every process has ended', timeoutMs: 10_000 }).catch(
+    const timeoutMs = LEAVE_MS + farewellMs;
+    await until(() => marked().length === 0, { what: 'every process has ended', timeoutMs }).catch(
       () => undefined,
     );
     const left = marked();

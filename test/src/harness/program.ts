@@ -38,7 +38,7 @@ export interface Death {
 }
 
 const START_LIMIT_MS = 60_000;
-const STOP_GRACE_MS = 20_000;
+export const STOP_GRACE_MS = 20_000;
 const RESTART_DELAY_MS = 100;
 const MAX_DEATHS = 20;
 
@@ -104,13 +104,13 @@ export class Program {
   }
 
   /** Ends it for good; with grace, then without. */
-  async stop(): Promise<void> {
+  async stop(graceMs = STOP_GRACE_MS): Promise<void> {
     this.#stopping = true;
     this.#supervised = false;
     const child = this.#child;
     if (!child) return;
     child.kill('SIGTERM');
-    const timer = setTimeout(() => child.kill('SIGKILL'), STOP_GRACE_MS);
+    const timer = setTimeout(() => child.kill('SIGKILL'), graceMs);
     await this.#ended;
     clearTimeout(timer);
   }
