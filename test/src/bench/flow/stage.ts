@@ -1,5 +1,5 @@
 import { openDatabase, type Database } from '@gwk/api/database';
-import { MAX_SANDBOXES, type InstanceOut } from '@gwk/core/resources/instance';
+import { MAX_SANDBOXES } from '@gwk/core/resources/instance';
 import { GatewayClient } from '../../harness/client.js';
 import { Gateway } from '../../harness/gateway.js';
 import type { Environment } from '../../harness/program.js';
@@ -7,6 +7,7 @@ import { until } from '../../harness/wait.js';
 import { makeAccount, type BenchAccount } from '../shared/accounts.js';
 import { Child } from '../shared/child.js';
 import { IN_EARNEST } from '../shared/earnest.js';
+import { createInstance } from '../shared/instances.js';
 import type { PaceOptions } from '../shared/pace-program.js';
 import { startBenchServers, type BenchServers } from '../shared/servers.js';
 
@@ -74,16 +75,7 @@ async function makeSandboxes(db: Database, gateway: Gateway, count: number): Pro
   for (let index = 0; index < count; index++) {
     if (index % MAX_SANDBOXES === 0) account = await makeAccount(db, `bench-${index}`);
     const client = new GatewayClient(gateway.urls[0]!, account!.apiKey);
-    // A busy machine may answer 503: asked again with the same key, as consumers are told to.
-    const { id } = await until(
-      async () => {
-        const body = { name: `sandbox-${index}`, kind: 'sandbox' };
-        const headers = { 'idempotency-key': `sandbox-${index}` };
-        const answer = await client.call<InstanceOut>('POST', '/v1/instances', { body, headers });
-        return answer.status === 201 && answer.body;
-      },
-      { what: `sandbox ${index} is made`, everyMs: 500 },
-    );
+    const id = await createInstance(client, `sandbox-${index}`, 'sandbox');
     client.close();
     targets.push({ apiKey: account!.apiKey, instanceId: id });
   }

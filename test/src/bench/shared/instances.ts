@@ -1,7 +1,25 @@
 import type { Database } from '@gwk/api/database';
 import { newCommandKey } from '@gwk/api/instances/command-key';
 import { newUuid } from '@gwk/core/ids';
+import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { Sealer } from '@gwk/core/sealing';
+import type { GatewayClient } from '../../harness/client.js';
+import { until } from '../../harness/wait.js';
+
+/** A busy machine may answer 503: asked again with the same key, as consumers are told to. @returns its public id */
+export function createInstance(client: GatewayClient, name: string, kind: string): Promise<string> {
+  return until(
+    async () => {
+      const headers = { 'idempotency-key': name };
+      const answer = await client.call<InstanceOut>('POST', '/v1/instances', {
+        body: { name, kind },
+        headers,
+      });
+      return answer.status === 201 && answer.body.id;
+    },
+    { what: `${name} is made`, everyMs: 500 },
+  );
+}
 
 /** Rows of connected numbers without engines, which would take part of the machine. @returns their UUIDs */
 export async function makeInstances(

@@ -1,10 +1,12 @@
-import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { PairingOut } from '@gwk/core/resources/pairing';
 import { newCustomer, type Customer } from '../../harness/customer.js';
 import { Gateway, type GatewayOptions } from '../../harness/gateway.js';
 import { until } from '../../harness/wait.js';
 import type { NetworkProcess } from '../engine/network.js';
 import { IN_EARNEST } from './earnest.js';
+import { createInstance } from './instances.js';
+
+const LINKED_AT_ONCE = 8;
 
 /** Numbers of one account, each with an engine, linked with phones of the simulated network. */
 export class Numbers {
@@ -40,7 +42,11 @@ export class Numbers {
 
   /** So many in all, each connected. */
   async grow(count: number): Promise<void> {
-    while (this.ids.length < count) await this.#link(this.ids.length);
+    let next = this.ids.length;
+    const linking = async (): Promise<void> => {
+      while (next < count) await this.#link(next++);
+    };
+    await Promise.all(Array.from({ length: LINKED_AT_ONCE }, linking));
     for (const id of this.ids) await this.customer.client.untilConnected(id);
   }
 
@@ -56,10 +62,8 @@ export class Numbers {
   async #link(index: number): Promise<void> {
     const { client } = this.customer;
     const phone = await this.network.client.phone(Numbers.phoneOf(index), { name: `Number ${index}` });
-    const { id } = await client.expect<InstanceOut>(201, 'POST', '/v1/instances', {
-      body: { name: `number-${index}`, kind: 'web' },
-    });
-    this.ids.push(id);
+    const id = await createInstance(client, `number-${index}`, 'web');
+    this.ids[index] = id;
     const { qr } = await until(
       async () => {
         const answer = await client.call<PairingOut>('POST', `/v1/instances/${id}/pairing`);
