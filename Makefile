@@ -156,7 +156,7 @@ bench-growth: build ## Sends and lists on a database of a million messages besid
 	@exec node test/dist/bench/growth.js
 
 .PHONY: bench-fleet
-bench-fleet: build ## All engines of a fleet at once, killed and cut off (NUMBERS=300 the long form)
+bench-fleet: build ## All engines of a fleet at once, killed and cut off (NUMBERS=400 the long form)
 	@exec node test/dist/bench/fleet.js
 
 .PHONY: bench-engine
