@@ -1,9 +1,9 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pickPort } from './ports.js';
-import { baseEnvironment, ROOT, type Environment } from './program.js';
+import { baseEnvironment, type Environment } from './program.js';
 import { until } from './wait.js';
 
 /**
@@ -11,7 +11,7 @@ import { until } from './wait.js';
  * (TEST_S3_URL, TEST_S3_BUCKET, TEST_S3_ACCESS_KEY, TEST_S3_SECRET_KEY).
  */
 const VERSION = 'v1.8.0';
-const CACHE = join(ROOT, 'node_modules/.cache/versitygw', VERSION);
+const CACHE = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'gwk/versitygw', VERSION);
 const BINARY = join(CACHE, 'versitygw');
 const BUCKET = 'media';
 const KEYS = { access: 'test-access', secret: 'test-secret-key' };
