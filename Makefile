@@ -59,7 +59,7 @@ test: $(INSTALLED) ## Every check and every test
 checks: lint format-check types openapi ## Lint, format, types, the description of the interface
 
 .PHONY: lint
-lint: build ## ESLint: style, sizes, imports between workspaces; oxlint: what needs types
+lint: build ## ESLint: style, sizes, imports between workspaces
 	@npm run --silent lint
 
 .PHONY: openapi

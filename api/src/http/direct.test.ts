@@ -50,11 +50,11 @@ test.each<[string, RequestHandler]>([
   [
     'throws',
     () => {
-      // oxlint-disable-next-line typescript/only-throw-error
+      // eslint-disable-next-line @typescript-eslint/only-throw-error
       throw 'fault';
     },
   ],
-  // oxlint-disable-next-line typescript/prefer-promise-reject-errors
+  // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors
   ['rejects', () => Promise.reject('fault')],
 ])('nothing follows a step that %s', async (_name, step) => {
   expect(await happens(hot, [step])).toEqual(['first', 'failed: fault']);
