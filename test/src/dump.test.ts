@@ -15,14 +15,14 @@ import { startPostgres } from '@gwk/local/servers/postgres';
 import type { RunningServer } from '@gwk/local/servers/process';
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { rowsOf, schemaOf } from './harness/database-content.js';
 import { query } from './harness/database.js';
 import { describeWithWholePostgres, neededPostgres } from './harness/postgres-programs.js';
-import { ROOT } from './harness/program.js';
+import { blocksOfPage } from './harness/readme.js';
 import { redisPrefix, redisUrl } from './harness/servers.js';
 
 const PARENTS = ['messages', 'events', 'webhook_deliveries'];
@@ -30,9 +30,7 @@ const DAYS_KEPT = 90;
 
 /** The commands of docs/operate.md that have this program in them, as they stand there. */
 function commandsWith(program: string): string {
-  const page = readFileSync(join(ROOT, 'docs/operate.md'), 'utf8');
-  const blocks = [...page.matchAll(/^ *```sh\n([\s\S]*?)^ *```$/gm)].map(([, block]) => block!);
-  const [block, ...others] = blocks.filter((text) => text.includes(`${program} `));
+  const [block, ...others] = blocksOfPage('operate.md', 'sh').filter((text) => text.includes(`${program} `));
   if (block === undefined || others.length > 0)
     throw new Error(`not one place with ${program} in operate.md`);
   return block;
