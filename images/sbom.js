@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { isExpression, licenceOf } from '../scripts/licences/licences.js';
 import { packagesOf } from './packages.js';
 import { IMAGES } from './programs.js';
 import { makeProgram, makeRuntime } from './roots.js';
@@ -83,12 +84,15 @@ function workspace(name) {
 }
 
 function npm({ name, version: number, license, integrity }) {
+  const licence = licenceOf({ name, license });
   return {
     type: 'library',
     name,
     version: number,
     purl: `pkg:npm/${name.replace('@', '%40')}@${number}`,
-    ...(typeof license === 'string' && { licenses: [{ license: { name: license } }] }),
+    ...(licence !== null && {
+      licenses: [isExpression(licence) ? { expression: licence } : { license: { name: licence } }],
+    }),
     ...(integrity?.startsWith('sha512-') && {
       hashes: [{ alg: 'SHA-512', content: Buffer.from(integrity.slice(7), 'base64').toString('hex') }],
     }),

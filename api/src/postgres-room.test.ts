@@ -1,5 +1,5 @@
 import { createLogger } from '@gwk/core/log';
-import { createTestDatabase } from '@gwk/test/harness/database';
+import { createTestDatabase, query } from '@gwk/test/harness/database';
 import { openDatabase } from './database.js';
 import { checkRoom, judgeRoom, NoRoom, type Room, type RoomVerdict } from './postgres-room.js';
 
@@ -44,6 +44,32 @@ test('a real Postgres says what it has, and a pool that can never be is refused'
     await expect(check(row!.allowed + 1)).rejects.toThrow(String(row!.allowed));
   } finally {
     await db.$disconnect();
+    await database.drop();
+  }
+});
+
+test('the limit is of the user who connects, whatever role it acts as', async () => {
+  const database = await createTestDatabase();
+  const url = new URL(database.url);
+  [url.username, url.password] = ['room_user', 'test'];
+  await query(
+    database.url,
+    `CREATE ROLE room_owner CONNECTION LIMIT 90;
+     CREATE ROLE room_user LOGIN PASSWORD 'test' CONNECTION LIMIT 5 IN ROLE room_owner;
+     ALTER ROLE room_user SET role = room_owner`,
+  );
+  const [db, other] = [1, 2].map(() => openDatabase({ url: url.href, poolSize: 1, program: 'test' }));
+  const lines: string[] = [];
+  const log = createLogger('api', 'info', { write: (line) => void lines.push(line) });
+  const check = (pool: number) => checkRoom(db!, { pool, setting: 'GWK_API_DATABASE_POOL', log });
+  try {
+    await expect(check(6)).rejects.toThrow('allows 5 connections (the limit of the role)');
+    await other!.$queryRaw`SELECT 1`;
+    await check(5);
+    expect(lines.join()).toContain('1 are in use');
+  } finally {
+    await Promise.all([db!.$disconnect(), other!.$disconnect()]);
+    await query(database.url, 'DROP ROLE room_user; DROP ROLE room_owner');
     await database.drop();
   }
 });

@@ -52,18 +52,20 @@ export async function checkRoom(
 }
 
 async function readRoom(db: Queryable): Promise<Room> {
-  // A role that may do everything is bound by nothing of its own; -1 is no limit. Of the others' connections everybody
-  // may see that they are there.
+  // Limits are of who has connected, whatever role it acts as (docs/security.md, Rotation). One that may do everything
+  // is bound by nothing of its own; -1 is no limit. Of others' connections everybody may see user and database, but not
+  // the kind, that is null then.
   const [row] = await db.$queryRaw<(Omit<Room, 'used'> & Record<'all' | 'role' | 'database', number>)[]>`
     SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
         - coalesce(current_setting('reserved_connections', true), '0')::int AS connections,
-      (SELECT nullif(rolconnlimit, -1) FROM pg_roles WHERE rolname = current_user AND NOT rolsuper) AS "roleLimit",
+      (SELECT nullif(rolconnlimit, -1) FROM pg_roles WHERE rolname = session_user AND NOT rolsuper) AS "roleLimit",
       (SELECT nullif(datconnlimit, -1) FROM pg_database WHERE datname = current_database()
-        AND NOT (SELECT rolsuper FROM pg_roles WHERE rolname = current_user)) AS "databaseLimit",
+        AND NOT (SELECT rolsuper FROM pg_roles WHERE rolname = session_user)) AS "databaseLimit",
       count(*)::int AS "all",
-      count(*) FILTER (WHERE usename = current_user)::int AS "role",
+      count(*) FILTER (WHERE usename = session_user)::int AS "role",
       count(*) FILTER (WHERE datname = current_database())::int AS "database"
-    FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`;
+    FROM pg_stat_activity WHERE coalesce(backend_type, 'client backend') = 'client backend'
+      AND usename IS NOT NULL AND datname IS NOT NULL AND pid <> pg_backend_pid()`;
   const { connections, roleLimit, databaseLimit, all, role, database } = row!;
   return { connections, roleLimit, databaseLimit, used: { all, role, database } };
 }

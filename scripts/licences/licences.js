@@ -18,6 +18,8 @@ export const PERMITTED = new Set([
 /** Permitted where nothing is distributed with them: tools of development and tests. */
 const OF_TOOLS = new Set(['CC-BY-4.0']);
 
+const COPYLEFT = /^(L|A)?GPL-\d\.\d(-only|-or-later)?$/;
+
 /** What package.json says in words of its own, read in the package: name -> licence, and where it stands. */
 const STATED = {
   '@visx/vendor': ['MIT AND ISC', 'package.json: "MIT and ISC"'],
@@ -26,6 +28,10 @@ const STATED = {
   'seq-queue': ['MIT', 'LICENSE'],
   streamsearch: ['MIT', 'package.json: "licenses", and LICENSE'],
 };
+
+/** The licence of a package, as its package.json or STATED has it; null where neither names one. */
+export const licenceOf = ({ name, license }) =>
+  STATED[name]?.[0] ?? (typeof license === 'string' ? license : null);
 
 /**
  * Decided one by one, each with why. `images`: those that may hold it; NOTICE names them.
@@ -66,7 +72,7 @@ export function lockedPackages(lockFile) {
     const name = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)$/.exec(path)?.[1];
     if (name === undefined || link) continue;
     const key = `${name} ${version}`;
-    const licence = STATED[name]?.[0] ?? (typeof license === 'string' ? license : null);
+    const licence = licenceOf({ name, license });
     const tool = dev && (found.get(key)?.tool ?? true);
     found.set(key, { name, version, licence, tool });
   }
@@ -89,10 +95,16 @@ function isPermitted(expression, tool) {
   return PERMITTED.has(text) || (tool && OF_TOOLS.has(text));
 }
 
+/** Whether it consists of names that SPDX knows: packages also write `GPLv3`, or an address. */
+export function isExpression(licence) {
+  const names = licence.replace(/[()]/g, '').split(/ (?:AND|OR) /);
+  return names.every((name) => PERMITTED.has(name) || OF_TOOLS.has(name) || COPYLEFT.test(name));
+}
+
 /** Packages that an image holds though no exception lets it. */
 export function misplaced(image, packages) {
   return packages
-    .map(({ name, license }) => ({ name, licence: STATED[name]?.[0] ?? license ?? null }))
+    .map(({ name, license }) => ({ name, licence: licenceOf({ name, license }) }))
     .filter(({ name, licence }) => {
       if (licence !== null && isPermitted(licence, false)) return false;
       const one = EXCEPTIONS.find((candidate) => candidate.names.test(name));

@@ -1,13 +1,21 @@
 /**
- * A secret, or what proves one, is compared in constant time: `===`, `equals` and `Buffer.compare` stop at the first
- * difference, and how long they take tells how much of a guess was right. What is compared is known by its name; what
- * is compared with nothing (`=== undefined`, a literal, a length) is no comparison of secrets.
+ * A secret, or what proves one, is compared in constant time: `===`, `equals`, `includes`, a `switch` and their like stop
+ * at the first difference, and how long they take tells how much of a guess was right. What is compared is known by its
+ * name; what is compared with nothing (`=== undefined`, a literal, a length) is no comparison of secrets. `key` and `code`
+ * alone are names of entries and errors, a nonce is public, and a lease's holder counts with its token.
  */
 const SECRET =
-  /(token|secret|signature|password|passphrase|hmac|mac|digest|fingerprint|apikey|bearer|authorization|tag|hash)$/i;
+  /(token|secret|signature|password|passphrase|hmac|mac|digest|fingerprint|bearer|authorization|tag|hash|(api|access|command|file|master|private|sealing|secret|signing)_?key|pairing_?code)$/i;
 /** By these names, things that are public: of files, of contents, of versions. */
 const PUBLIC = /^(e?tag|.*(content|body|file|image|spec|template|sha256|config)(hash|digest)|hashtag)$/i;
 const EQUALITY = new Set(['===', '!==', '==', '!=']);
+const COMPARING = new Set([
+  ...['equals', 'includes', 'has', 'indexOf', 'lastIndexOf', 'startsWith', 'endsWith', 'localeCompare'],
+]);
+const STATIC = new Map([
+  ['Buffer', 'compare'],
+  ['Object', 'is'],
+]);
 
 function nameOf(node) {
   switch (node.type) {
@@ -46,11 +54,12 @@ function isPlain(node) {
 
 function operandsOf(node) {
   if (node.type === 'BinaryExpression') return EQUALITY.has(node.operator) ? [node.left, node.right] : [];
+  if (node.type === 'SwitchCase') return node.test ? [node.parent.discriminant, node.test] : [];
   const { callee, arguments: given } = node;
   if (callee.type !== 'MemberExpression') return [];
   const method = nameOf(callee);
-  if (method === 'equals') return [callee.object, ...given];
-  return method === 'compare' && nameOf(callee.object) === 'Buffer' ? given : [];
+  if (COMPARING.has(method)) return [callee.object, ...given];
+  return STATIC.get(nameOf(callee.object)) === method ? given : [];
 }
 
 export default {
@@ -69,6 +78,6 @@ export default {
       const secret = operands.find(isSecret);
       if (secret) context.report({ node, messageId: 'leaks', data: { name: nameOf(secret) } });
     };
-    return { BinaryExpression: check, CallExpression: check };
+    return { BinaryExpression: check, CallExpression: check, SwitchCase: check };
   },
 };

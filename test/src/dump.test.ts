@@ -5,83 +5,38 @@ import { migrate, pendingNow } from '@gwk/api/migrate';
 import { openDatabase } from '@gwk/api/database';
 import { Doorbell } from '@gwk/api/messages/accept/doorbell';
 import { closeRedis, openRedis } from '@gwk/api/redis';
+import type { StandInEngine } from '@gwk/api/testing/stand-in-engine';
+import { FolderStore } from '@gwk/api/media/store/folder-store';
+import { storeSweep } from '@gwk/api/media/retention';
 import { partitionSweep } from '@gwk/api/worker/sweeps/partitions';
-import { fromPublicId, newUuid } from '@gwk/core/ids';
+import type { SweepDeps } from '@gwk/api/worker/sweeps/sweep';
+import { fromPublicId, newUuid, timeOfUuid } from '@gwk/core/ids';
 import { createLogger } from '@gwk/core/log';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { MessageOut } from '@gwk/core/resources/message';
 import { Sealer } from '@gwk/core/sealing';
-import { startPostgres } from '@gwk/local/servers/postgres';
-import type { RunningServer } from '@gwk/local/servers/process';
-import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { rowsOf, schemaOf } from './harness/database-content.js';
 import { query } from './harness/database.js';
-import { describeWithWholePostgres, neededPostgres } from './harness/postgres-programs.js';
-import { ROOT } from './harness/program.js';
+import { messagesOnUnknownDays } from './harness/days.js';
+import { PostgresPlace } from './harness/postgres-place.js';
+import { describeWithWholePostgres } from './harness/postgres-programs.js';
+import { blocksOfPage } from './harness/readme.js';
 import { redisPrefix, redisUrl } from './harness/servers.js';
+import { until } from './harness/wait.js';
 
 const PARENTS = ['messages', 'events', 'webhook_deliveries'];
 const DAYS_KEPT = 90;
 
 /** The commands of docs/operate.md that have this program in them, as they stand there. */
 function commandsWith(program: string): string {
-  const page = readFileSync(join(ROOT, 'docs/operate.md'), 'utf8');
-  const blocks = [...page.matchAll(/^ *```sh\n([\s\S]*?)^ *```$/gm)].map(([, block]) => block!);
-  const [block, ...others] = blocks.filter((text) => text.includes(`${program} `));
+  const [block, ...others] = blocksOfPage('operate.md', 'sh').filter((text) => text.includes(`${program} `));
   if (block === undefined || others.length > 0)
     throw new Error(`not one place with ${program} in operate.md`);
   return block;
-}
-
-/** A server with a database `gwk` that belongs to a role `gwk`, which is no superuser; and an administrator. */
-class Place {
-  readonly folder = mkdtempSync(join(tmpdir(), 'gwk-dump-'));
-  readonly programs = neededPostgres();
-  #server: RunningServer | undefined;
-
-  async start(): Promise<void> {
-    this.#server = await startPostgres({
-      dataDir: join(this.folder, 'postgres'),
-      logFile: join(this.folder, 'postgres.log'),
-      password: 'test',
-      sharedBuffersMb: 128,
-      programs: this.programs,
-      withoutSync: true,
-    });
-    await query(this.#server.url, `CREATE ROLE administrator SUPERUSER LOGIN PASSWORD 'test'`);
-    await query(this.url('administrator', 'postgres'), 'ALTER ROLE gwk RENAME TO first_user');
-    await query(this.url('administrator', 'postgres'), `CREATE ROLE gwk LOGIN PASSWORD 'test'`);
-    await query(this.url('administrator', 'postgres'), 'CREATE DATABASE gwk OWNER gwk');
-  }
-
-  async stop(): Promise<void> {
-    await this.#server?.stop();
-    rmSync(this.folder, { recursive: true, force: true });
-  }
-
-  url(user: string, database: string): string {
-    const url = new URL(this.#server!.url);
-    url.username = user;
-    url.pathname = `/${database}`;
-    return url.href;
-  }
-
-  /** What it says on the way, where it fails. */
-  type(commands: string): void {
-    const addresses = {
-      DATABASE_URL: this.url('gwk', 'gwk'),
-      ADMIN_URL: this.url('administrator', 'postgres'),
-    };
-    const env = { ...this.programs.env, ...addresses };
-    const done = spawnSync('sh', ['-e'], { cwd: this.folder, env, input: commands, encoding: 'utf8' });
-    if (done.status !== 0)
-      throw new Error(`${commands}\n${done.stdout}\n${done.stderr || done.error?.message}`);
-  }
 }
 
 /** Copies of a table's only row, each at an age of its own, for which there may be no partition. */
@@ -118,11 +73,12 @@ async function fill(url: string, bytes: Buffer): Promise<void> {
 }
 
 describeWithWholePostgres('a gateway whose database is dumped and restored as docs/operate.md says', () => {
-  let place: Place;
+  let place: PostgresPlace;
   let first: TestApi;
   let world: World;
   let client: ApiClient;
   let second: TestApi | undefined;
+  let engine: StandInEngine;
   let written: MessageOut;
   let before: { rows: Record<string, string>; schema: Record<string, string[]> };
   const prefix = redisPrefix();
@@ -135,7 +91,7 @@ describeWithWholePostgres('a gateway whose database is dumped and restored as do
     });
 
   beforeAll(async () => {
-    place = new Place();
+    place = new PostgresPlace();
     await place.start();
     await migrate(url());
     first = await api();
@@ -148,8 +104,8 @@ describeWithWholePostgres('a gateway whose database is dumped and restored as do
     await fill(url(), Buffer.from(Array.from({ length: 1024 }, (_, i) => i % 256)));
     before = { rows: await rowsOf(url()), schema: await schemaOf(url()) };
 
-    place.type(commandsWith('pg_dump'));
-    place.type(commandsWith('pg_restore'));
+    await place.type(commandsWith('pg_dump'));
+    await place.type(commandsWith('pg_restore'));
   }, 180_000);
   afterAll(async () => {
     await second?.stop();
@@ -202,50 +158,210 @@ describeWithWholePostgres('a gateway whose database is dumped and restored as do
     const sent = await send('after the restore', '5511987650002');
     expect(sent.status).toBe(202);
     // Their contents are sealed: the engine is given both in the clear.
-    const engine = await second.engine(world.ids['instance_id']!);
+    engine = await second.engine(world.ids['instance_id']!);
     const claimed = JSON.stringify(await engine.call('claims', { claim_id: newUuid(), limit: 10 }));
     expect(claimed).toContain('before the dump');
     expect(claimed).toContain('after the restore');
-    const today = new Date().toISOString().slice(0, 10).replaceAll('-', '');
     const id = fromPublicId('message', sent.body.id)!;
-    expect(await numberOf(`SELECT count(*) FROM messages_${today} WHERE id = '${id}'`)).toBe(1);
+    const day = new Date(timeOfUuid(id)).toISOString().slice(0, 10).replaceAll('-', '');
+    expect(await numberOf(`SELECT count(*) FROM messages_${day} WHERE id = '${id}'`)).toBe(1);
   }, 60_000);
 
   test('makes the days that come, and drops those whose time is over', async () => {
-    await query(url(), `SELECT gwk_ensure_partitions('messages', current_date - 95, current_date - 94)`);
-    const ahead = () =>
-      numberOf(`SELECT count(*) FROM pg_inherits WHERE inhparent IN ('messages'::regclass, 'events'::regclass,
-        'webhook_deliveries'::regclass) AND substring(inhrelid::regclass::text FROM '[0-9]{8}$') > to_char(now(), 'YYYYMMDD')`);
-    const old = () =>
-      numberOf(`SELECT count(*) FROM gwk_expired_partitions('messages', current_date - ${DAYS_KEPT})`);
-    await query(
-      url(),
-      `SELECT gwk_drop_partition(format('events_%s', to_char(current_date + 7, 'YYYYMMDD')), 8388608, 0)`,
-    );
-    expect([await ahead(), await old()]).toEqual([20, 2]);
+    const today = await missAndExpire();
     await sweep();
-    expect([await ahead(), await old()]).toEqual([21, 0]);
+    await expectDays(today);
     // Those that are long over were in the default one.
     expect(await numberOf('SELECT count(*) FROM messages_default')).toBe(0);
   }, 60_000);
 
-  async function numberOf(sql: string): Promise<number> {
-    const connection = new pg.Client({ connectionString: url() });
-    await connection.connect();
-    const { rows } = await connection.query<[string]>({ text: sql, rowMode: 'array' });
-    await connection.end();
-    return Number(rows[0]![0]);
+  test('gives files that came since to the worker, which removes them', async () => {
+    const folder = join(place.folder, 'media');
+    const [named, unnamed] = [await valueOf<string>('SELECT store_key FROM media LIMIT 1'), newUuid()];
+    for (const key of [named, unnamed]) {
+      mkdirSync(join(folder, key.slice(-2), key), { recursive: true });
+      writeFileSync(join(folder, key.slice(-2), key, 'file'), 'sealed');
+    }
+    await place.type(commandsWith('store_removals'), { GWK_MEDIA_FOLDER: folder });
+    await withSweeps((deps) => storeSweep(deps, new FolderStore(folder)).pass());
+    expect([named, unnamed].map((key) => existsSync(join(folder, key.slice(-2), key)))).toEqual([
+      true,
+      false,
+    ]);
+  }, 60_000);
+
+  describe('and is dumped while it works', () => {
+    /** Answered before the dump began. */
+    let known: string[];
+    let today: string;
+    let log: string;
+    const statuses = new Set<number>();
+    let during = 0;
+
+    beforeAll(async () => {
+      today = await missAndExpire();
+      const answered: string[] = [];
+      let over = false;
+      const sender = async (name: number) => {
+        for (let i = 0; !over; i++) {
+          const { status, body } = await send(`under load ${name} ${i}`, `551198766000${name}`);
+          statuses.add(status);
+          if (status === 202) answered.push(fromPublicId('message', body.id)!);
+        }
+      };
+      const left: string[] = [];
+      const leaves = async () => {
+        while (!over) left.push(...(await leave()));
+      };
+      const traffic = Promise.all([sender(1), sender(2), sender(3), sender(4), leaves()]);
+      // Tables are locked in the order in which they were made: at this one the dump has its snapshot and all others.
+      const holder = new pg.Client({ connectionString: url() });
+      await holder.connect();
+      await holder.query('CREATE TABLE made_last ()');
+      await holder.query('BEGIN; LOCK TABLE made_last');
+      let dump: Promise<void> | undefined;
+      try {
+        await until(() => answered.length > 50 && left.length > 0, {
+          what: 'messages are sent, and some leave',
+        });
+        known = [...answered];
+        dump = place.type(commandsWith('pg_dump'));
+        await until(
+          () =>
+            numberOf(`SELECT count(*) FROM pg_locks WHERE relation = 'made_last'::regclass AND NOT granted`),
+          {
+            what: 'the dump has locked all tables',
+          },
+        );
+        const before = answered.length;
+        log = await sweep();
+        during = answered.length - before;
+        await holder.query('COMMIT');
+        await dump;
+      } finally {
+        over = true;
+        await holder.end();
+        await Promise.all([traffic, dump]);
+      }
+      await second!.stop();
+      second = undefined;
+      await query(place.url('administrator', 'postgres'), 'DROP DATABASE gwk_before');
+      await place.type(commandsWith('pg_restore'));
+    }, 180_000);
+
+    test('sends go on, and days wait', () => {
+      expect([...statuses]).toEqual([202]);
+      expect(during).toBeGreaterThan(0);
+      const waiting = [...log.matchAll(/"table":"(\w+)".*in use for long/g)].map(([, table]) => table);
+      expect(waiting).toEqual(expect.arrayContaining(['events', 'messages']));
+    });
+
+    test('each message that was answered before is there, with its content, and waits or has left', async () => {
+      const list = known.map((id) => `('${id}'::uuid)`).join();
+      const lost = `FROM (VALUES ${list}) AS k (id) LEFT JOIN messages m USING (id)
+        LEFT JOIN message_contents c ON c.message_id = k.id LEFT JOIN outbox o ON o.message_id = k.id
+        WHERE m.id IS NULL OR c.message_id IS NULL OR (o.message_id IS NOT NULL) = (m.status = 'sent')`;
+      expect(await numberOf(`SELECT count(*) ${lost}`)).toBe(0);
+      const sent = `SELECT count(*) FROM messages WHERE status = 'sent' AND id IN (SELECT * FROM (VALUES ${list}) AS k)`;
+      expect(await numberOf(sent)).toBeGreaterThan(0);
+    });
+
+    test.each([
+      ['outbox', 'message_id', 'messages'],
+      ['message_contents', 'message_id', 'messages'],
+      ['messages', 'conversation_id', 'conversations'],
+      ['webhook_deliveries', 'event_id', 'events'],
+      ['webhook_queue', 'delivery_id', 'webhook_deliveries'],
+    ])('%s has nothing whose %s is not in %s', async (table, column, other) => {
+      expect(await numberOf(`SELECT count(*) FROM ${table}`)).toBeGreaterThan(0);
+      const orphans = `SELECT count(*) FROM ${table} t WHERE NOT EXISTS (SELECT FROM ${other} o WHERE o.id = t.${column})`;
+      expect(await numberOf(orphans)).toBe(0);
+    });
+
+    test('lists find all messages, and the days are made and dropped', async () => {
+      const db = openDatabase({ url: url(), poolSize: 1, program: 'test' });
+      expect(await messagesOnUnknownDays(db)).toEqual([]);
+      await db.$disconnect();
+      await sweep();
+      await expectDays(today);
+    }, 60_000);
+  });
+
+  /** A day that comes is missing, and there are two that are over. */
+  async function missAndExpire(): Promise<string> {
+    const today = await valueOf<string>('SELECT current_date::text');
+    await query(
+      url(),
+      `SELECT gwk_ensure_partitions('messages', date '${today}' - 95, date '${today}' - 94)`,
+    );
+    const youngest = (await daysOf('events')).at(-1)!;
+    await query(url(), `SELECT gwk_drop_partition('events_${youngest}', 8388608, 0)`);
+    expect(await daysOf('messages')).toContain(await dayFrom(today, -95));
+    expect(await daysOf('events')).not.toContain(youngest);
+    return today;
   }
 
-  async function sweep(): Promise<void> {
-    const log = createLogger('sweep', 'silent');
+  /** Also where the sweep ran on the day after. */
+  async function expectDays(today: string): Promise<void> {
+    const ahead = await Promise.all(Array.from({ length: 8 }, (_, i) => dayFrom(today, i)));
+    const oldest = await dayFrom(today, -DAYS_KEPT);
+    for (const parent of PARENTS) {
+      const days = await daysOf(parent);
+      expect(days).toEqual(expect.arrayContaining(ahead));
+      expect(days.filter((day) => day < oldest)).toEqual([]);
+    }
+  }
+
+  const dayFrom = (today: string, days: number) =>
+    valueOf<string>(`SELECT to_char(date '${today}' + ${days}, 'YYYYMMDD')`);
+
+  /** The days that have partitions, the oldest first. */
+  const daysOf = async (parent: string) =>
+    await valueOf<string[]>(`SELECT array_agg(right(relname, 8) ORDER BY relname) FROM pg_inherits
+        JOIN pg_class ON oid = inhrelid WHERE inhparent = '${parent}'::regclass AND relname ~ '_[0-9]{8}$'`);
+
+  /** As an engine does: what it claims it builds, and tells that it was sent. */
+  async function leave(): Promise<string[]> {
+    const { messages } = await engine.call('claims', { claim_id: newUuid(), limit: 10 });
+    if (messages.length === 0) return [];
+    const ids = messages.map(({ message_id }) => message_id);
+    await engine.call('built', {
+      messages: ids.map((message_id) => ({ message_id, built: 'YnVpbHQ=', rendered_as: null })),
+    });
+    const at = new Date().toISOString();
+    const outcomes = ids.map((message_id) => ({ kind: 'sent' as const, message_id, at, rendered_as: null }));
+    await engine.call('outcomes', { outcomes });
+    return ids;
+  }
+
+  async function valueOf<T>(sql: string): Promise<T> {
+    const connection = new pg.Client({ connectionString: url() });
+    await connection.connect();
+    try {
+      const { rows } = await connection.query<[T]>({ text: sql, rowMode: 'array' });
+      return rows[0]![0];
+    } finally {
+      await connection.end();
+    }
+  }
+
+  const numberOf = async (sql: string): Promise<number> => Number(await valueOf<string>(sql));
+
+  /** @returns what it logged */
+  async function sweep(): Promise<string> {
+    const kept = { messageDays: DAYS_KEPT, eventDays: DAYS_KEPT, deliveryDays: DAYS_KEPT };
+    return withSweeps((deps) => partitionSweep(deps, kept).pass());
+  }
+
+  async function withSweeps(pass: (deps: SweepDeps) => Promise<unknown>): Promise<string> {
+    const lines: string[] = [];
+    const log = createLogger('sweep', 'warn', { write: (line) => void lines.push(line) });
     const db = openDatabase({ url: url(), poolSize: 2, program: 'test' });
     const redis = openRedis({ url: redisUrl(), program: 'test', log });
     const sealer = new Sealer([{ id: '0123456789abcdef', key: randomBytes(32) }]);
-    const deps = { db, sealer, doorbell: new Doorbell(redis, new RedisKeys(prefix)), log };
-    const kept = { messageDays: DAYS_KEPT, eventDays: DAYS_KEPT, deliveryDays: DAYS_KEPT };
     try {
-      await partitionSweep(deps, kept).pass();
+      await pass({ db, sealer, doorbell: new Doorbell(redis, new RedisKeys(prefix)), log });
+      return lines.join('');
     } finally {
       closeRedis(redis);
       await db.$disconnect();

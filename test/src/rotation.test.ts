@@ -6,6 +6,7 @@ import { createClient } from 'redis';
 import { query } from './harness/database.js';
 import type { Gateway } from './harness/gateway.js';
 import type { Environment } from './harness/program.js';
+import { blocksOfPage } from './harness/readme.js';
 import { openStage, type Stage } from './harness/stage.js';
 import { phoneOf } from './harness/traffic.js';
 import { until } from './harness/wait.js';
@@ -76,34 +77,45 @@ describe('a running gateway whose secrets are changed', () => {
     await sends('with the right key');
   }, 180_000);
 
-  test("Postgres's password: a second user takes over, and the first one ends", async () => {
+  test("Postgres's password: a second user takes over and acts as the first, which ends; so does a third", async () => {
     const first = new URL(gateway.settings.databaseUrl);
-    const second = new URL(first);
-    [second.username, second.password] = ['gwk_second', 'another-password-0123456789'];
+    const administrator = new URL(first);
+    administrator.username = 'administrator';
     await query(
       first.href,
-      `CREATE ROLE gwk_second LOGIN PASSWORD '${second.password}' IN ROLE ${first.username}`,
+      `CREATE ROLE administrator SUPERUSER LOGIN PASSWORD '${decodeURIComponent(first.password)}'`,
     );
-    await restart('apis', { DATABASE_URL: second.href });
-    await sends('the API is the second user');
-    await restart('workers', { DATABASE_URL: second.href });
-    // Nor may anybody go on by a connection that is open already.
-    await query(
-      first.href,
-      `ALTER ROLE ${first.username} NOLOGIN;
-       SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-       WHERE usename = '${first.username}' AND backend_type = 'client backend' AND pid <> pg_backend_pid()`,
-    );
+    const [make, end] = blocksOfPage('security.md', 'sql');
+    const takeOver = async (user: string) => {
+      const next = new URL(first);
+      [next.username, next.password] = [user, 'another%20password'];
+      await query(administrator.href, make!.replaceAll('gwk_b', user));
+      await restart('apis', { DATABASE_URL: next.href });
+      await sends(`the API is ${user}`);
+      await restart('workers', { DATABASE_URL: next.href });
+      gateway.settings.databaseUrl = next.href;
+      return next.href;
+    };
+
+    const second = await takeOver('gwk_b');
+    await query(administrator.href, end!);
     await expect(query(first.href, 'SELECT 1')).rejects.toThrow(/not permitted to log in/);
-    gateway.settings.databaseUrl = second.href;
     await sends('the first user is gone');
-    // What the worker makes each day belongs to the first: its heir may make more.
-    await query(
-      second.href,
-      `SELECT gwk_ensure_partitions('messages', current_date + 20, current_date + 20)`,
-    );
+    // As the worker makes each day, and a migration its tables.
+    await query(second, `SELECT gwk_ensure_partitions('messages', current_date + 20, current_date + 20)`);
+    await query(second, 'CREATE TABLE of_a_migration ()');
     await connectsAnother('made by the second user');
-  }, 180_000);
+
+    const third = await takeOver('gwk_c');
+    // Possible only where it owns nothing.
+    await query(administrator.href, 'ALTER ROLE gwk_b NOLOGIN; DROP ROLE gwk_b');
+    await query(
+      third,
+      `SELECT gwk_drop_partition('messages_' || to_char(current_date + 20, 'YYYYMMDD'), 0, 0)`,
+    );
+    await query(third, 'DROP TABLE of_a_migration');
+    await sends('the second user is gone');
+  }, 240_000);
 
   test("Redis's password: both hold, API and worker turn to the new one, the old one ends", async () => {
     const old = new URL(gateway.settings.redisUrl);

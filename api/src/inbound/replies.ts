@@ -104,7 +104,7 @@ function choiceOf({ message }: Arrival, poll: KnownMenu, before: number[]): numb
   }
   const digests = poll.options.map(({ label }) => createHash('sha256').update(label).digest('hex'));
   return message
-    .vote!.chosen.map((digest) => digests.indexOf(digest))
+    .vote!.chosen.map((option) => digests.indexOf(option))
     .filter((place) => place !== -1)
     .sort((a, b) => a - b);
 }

@@ -19,11 +19,13 @@ export interface Unpacking {
  * @returns false where apt cannot
  */
 export function unpackDebianPackages(names: string[], folder: string, how: Unpacking = {}): boolean {
-  const state = join(folder, 'state');
-  const cache = join(folder, 'cache');
+  const [state, cache] = [join(folder, 'state'), join(folder, 'cache')];
   const archives = join(cache, 'archives');
-  for (const each of [join(state, 'lists/partial'), join(archives, 'partial')]) {
-    mkdirSync(each, { recursive: true });
+  try {
+    for (const each of [join(state, 'lists/partial'), join(archives, 'partial')])
+      mkdirSync(each, { recursive: true });
+  } catch {
+    return false; // nobody may write there
   }
   const settings = {
     'Dir::State': state,
@@ -32,16 +34,29 @@ export function unpackDebianPackages(names: string[], folder: string, how: Unpac
     'Debug::NoLocking': 'true',
   };
   const options = Object.entries(settings).flatMap(([key, value]) => ['-o', `${key}=${value}`]);
+  try {
+    return fetch(names, how, { options, archives }) && unpack(archives, join(folder, 'root'));
+  } finally {
+    for (const each of [state, cache]) rmSync(each, { recursive: true, force: true });
+  }
+}
+
+interface Apt {
+  options: string[];
+  archives: string;
+}
+
+function fetch(names: string[], how: Unpacking, { options, archives }: Apt): boolean {
   const apt = (...args: string[]) => works(['apt-get', ...options, '-q', '-y', ...args], archives);
   if (!apt('update')) return false;
   const wanted = how.versioned ? names.flatMap((name) => dependenciesOf(name, options)) : names;
-  const fetch = how.dependencies === false ? ['download'] : ['install', ...DOWNLOAD];
-  if (wanted.length === 0 || !apt(...fetch, ...wanted)) return false;
-  for (const archive of readdirSync(archives).filter((file) => file.endsWith('.deb'))) {
-    if (!works(['dpkg', '-x', join(archives, archive), join(folder, 'root')])) return false;
-  }
-  for (const each of [state, cache]) rmSync(each, { recursive: true, force: true });
-  return true;
+  const verb = how.dependencies === false ? ['download'] : ['install', ...DOWNLOAD];
+  return wanted.length > 0 && apt(...verb, ...wanted);
+}
+
+function unpack(archives: string, root: string): boolean {
+  const files = readdirSync(archives).filter((file) => file.endsWith('.deb'));
+  return files.every((file) => works(['dpkg', '-x', join(archives, file), root]));
 }
 
 function dependenciesOf(name: string, options: string[]): string[] {

@@ -17,8 +17,9 @@ interface Installed {
   name: string;
   license: string | undefined;
 }
-const { faultOf, lockedPackages, misplaced, page } = (await import(LICENCES)) as {
+const { faultOf, isExpression, lockedPackages, misplaced, page } = (await import(LICENCES)) as {
   faultOf: (one: Locked) => string | null;
+  isExpression: (licence: string) => boolean;
   lockedPackages: (file: string) => Locked[];
   misplaced: (image: string, packages: Installed[]) => string[];
   page: (packages: Locked[]) => string;
@@ -81,4 +82,14 @@ test('an engine may hold libsignal, and the API may not', () => {
     [],
     ['api: libsignal (GPL-3.0)'],
   ]);
+});
+
+test.each([
+  ['MIT', true],
+  ['(MIT OR GPL-3.0-only) AND ISC', true],
+  ['LGPL-3.0-or-later', true],
+  ['GPLv3', false],
+  ['https://git.ffmpeg.org/gitweb/ffmpeg.git/blob_plain/HEAD:/LICENSE.md', false],
+])('%s: SPDX knows it: %s', (licence, known) => {
+  expect(isExpression(licence)).toBe(known);
 });

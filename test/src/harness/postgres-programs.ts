@@ -19,32 +19,51 @@ export interface WholePostgres {
 
 const PACKAGES = ['postgresql', 'postgresql-client'];
 const PROGRAMS = ['initdb', 'postgres', 'pg_dump', 'pg_restore', 'createdb', 'psql'];
-const CACHE = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'gwk/postgres');
 const MISSING =
   'Postgres with pg_dump of its version is neither installed nor to be had from the package manager: ' +
   'have initdb, postgres, pg_dump, pg_restore, createdb and psql of one version in a folder of PATH';
 
-let found: WholePostgres | undefined;
+export interface Places {
+  path: string;
+  /** Where Debian puts a server, each version in a folder, none of them in PATH. */
+  system: string;
+  /** Where packages are unpacked. */
+  cache: string;
+  /** Unpacks the packages there, or cannot. */
+  fetch: (cache: string) => boolean;
+}
+
+const PLACES: Places = {
+  path: process.env['PATH'] ?? '',
+  system: '/usr/lib/postgresql',
+  cache: join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'gwk/postgres'),
+  fetch: (cache) => unpackDebianPackages(PACKAGES, cache, { versioned: true }),
+};
 
 /** @returns why not, where it is not to be had */
-export function wholePostgres(): WholePostgres | string {
-  found ??= installed() ?? unpacked();
-  if (!found && unpackDebianPackages(PACKAGES, CACHE, { versioned: true })) found = unpacked();
-  return found ?? MISSING;
+export function findPostgres({ path, system, cache, fetch }: Places): WholePostgres | string {
+  const there = () =>
+    inFolders([...path.split(delimiter).filter(Boolean), ...binariesIn(system)], process.env) ??
+    unpacked(cache);
+  return there() ?? (fetch(cache) ? there() : undefined) ?? MISSING;
 }
 
-function installed(): WholePostgres | undefined {
-  return inFolders((process.env['PATH'] ?? '').split(delimiter).filter(Boolean), process.env);
-}
+let found: WholePostgres | string | undefined;
+
+/** Looked for once, found or not. */
+const wholePostgres = (): WholePostgres | string => (found ??= findPostgres(PLACES));
+
+const within = (folder: string): string[] =>
+  existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [];
+
+const binariesIn = (versions: string): string[] => within(versions).map((folder) => join(folder, 'bin'));
 
 /** What the system lacks lies beside them. */
-function unpacked(): WholePostgres | undefined {
-  const usr = join(CACHE, 'root/usr/lib');
-  const within = (folder: string): string[] =>
-    existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [];
-  const versions = within(join(usr, 'postgresql')).map((folder) => join(folder, 'bin'));
-  const libraries = [usr, join(CACHE, 'root/lib')].flatMap(within).filter((path) => path.includes('-linux-'));
-  return inFolders(versions, { ...process.env, LD_LIBRARY_PATH: libraries.join(delimiter) });
+function unpacked(cache: string): WholePostgres | undefined {
+  const usr = join(cache, 'root/usr/lib');
+  const libraries = [usr, join(cache, 'root/lib')].flatMap(within).filter((path) => path.includes('-linux-'));
+  const env = { ...process.env, LD_LIBRARY_PATH: libraries.join(delimiter) };
+  return inFolders(binariesIn(join(usr, 'postgresql')), env);
 }
 
 function inFolders(folders: string[], env: NodeJS.ProcessEnv): WholePostgres | undefined {

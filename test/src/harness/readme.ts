@@ -25,6 +25,14 @@ export function stepsOfPage(name: string): Step[] {
   return stepsIn(readFileSync(join(ROOT, 'docs', name), 'utf8'));
 }
 
+/** The blocks of this kind on a page of docs/, as a reader sees them: those within lists without its indentation. */
+export function blocksOfPage(name: string, kind: 'sh' | 'sql'): string[] {
+  const text = readFileSync(join(ROOT, 'docs', name), 'utf8');
+  return [...text.matchAll(/^( *)```(\w+)\n([\s\S]*?)^ *```$/gm)]
+    .filter(([, , marked]) => marked === kind)
+    .map(([, indent, , content]) => content!.replace(new RegExp(`^${indent}`, 'gm'), ''));
+}
+
 function stepsIn(text: string): Step[] {
   const steps: Step[] = [];
   for (const [, kind, content] of text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)) {
