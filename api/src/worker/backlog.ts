@@ -1,5 +1,6 @@
 import { INSTANCE_STATES, type InstanceState } from '@gwk/core/states';
 import type { Database } from '../database.js';
+import { STALLED_SECONDS } from './stalled.js';
 import { planPartitions, type DaysKept } from './sweeps/partitions.js';
 import { hoursBeyondWritten, type RetentionOptions } from './sweeps/retention.js';
 
@@ -7,6 +8,7 @@ import { hoursBeyondWritten, type RetentionOptions } from './sweeps/retention.js
 export interface Backlog {
   sends: Record<'scheduled' | 'waiting' | 'claimed', number>;
   sendAge: number;
+  sendStalledAge: number;
   scheduledLate: number;
   preparationAge: number;
   deliveries: number;
@@ -26,6 +28,7 @@ export interface Backlog {
 interface Row {
   sends: Partial<Backlog['sends']> | null;
   send_age: number | null;
+  send_stalled_age: number | null;
   scheduled_late: number | null;
   preparation_age: number | null;
   deliveries: number;
@@ -84,6 +87,7 @@ export async function readBacklog(db: Database, keeping: Keeping): Promise<Backl
       (SELECT extract(epoch FROM now() - min(o.turn_at))::float8 FROM outbox o
         JOIN instances i ON i.id = o.instance_id
         WHERE o.head AND o.prepared AND o.state = 'waiting' AND i.state = 'connected') AS send_age,
+      (${STALLED_SECONDS}) AS send_stalled_age,
       (SELECT extract(epoch FROM now() - min(release_at))::float8 FROM outbox WHERE release_at IS NOT NULL)
         AS scheduled_late,
       (SELECT extract(epoch FROM now() - min(created_at))::float8 FROM outbox WHERE NOT prepared)
@@ -123,6 +127,7 @@ function backlogOf(row: Row): Backlog {
   return {
     sends: { scheduled: 0, waiting: 0, claimed: 0, ...row.sends },
     sendAge: age(row.send_age),
+    sendStalledAge: age(row.send_stalled_age),
     scheduledLate: age(row.scheduled_late),
     preparationAge: age(row.preparation_age),
     deliveries: row.deliveries,

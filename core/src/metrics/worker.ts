@@ -43,6 +43,10 @@ export const WORKER_METRICS = {
     name: 'gwk_send_queue_age_seconds',
     help: 'How long the oldest message has been the next of its conversation while its number is connected; the pacing of its policy included.',
   }),
+  sendStalledAge: gauge({
+    name: 'gwk_send_stalled_age_seconds',
+    help: 'How long the connected number that has stood still longest has sent and claimed nothing although a message of it is due; at most an hour, 0 where there is none, without those of suspended accounts.',
+  }),
   scheduledLate: gauge({
     name: 'gwk_scheduled_late_seconds',
     help: 'By how much the oldest scheduled message is past the time at which it was to be released.',
