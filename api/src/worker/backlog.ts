@@ -1,5 +1,6 @@
 import { INSTANCE_STATES, type InstanceState } from '@gwk/core/states';
 import type { Database } from '../database.js';
+import { kept } from './kept.js';
 import { STALLED_SECONDS } from './stalled.js';
 import { planPartitions, type DaysKept } from './sweeps/partitions.js';
 import { hoursBeyondWritten, type RetentionOptions } from './sweeps/retention.js';
@@ -40,7 +41,6 @@ interface Row {
   partitions_expired: number;
 }
 
-const FRESH_MS = 10_000;
 const DOWN_MINUTES = 5;
 
 /** How long things are kept; what is there for longer is late. */
@@ -61,20 +61,6 @@ export const databaseSizeReader = (db: Database) =>
       SELECT pg_database_size(current_database())::float8 AS bytes`;
     return row.bytes;
   });
-
-/** One look at Postgres serves whoever asks within ten seconds; null where it does not answer. */
-function kept<T>(read: () => Promise<T>): () => Promise<T | null> {
-  let last: Promise<T | null> | undefined;
-  let at = -Infinity;
-  return () => {
-    const now = performance.now();
-    if (!last || now - at >= FRESH_MS) {
-      at = now;
-      last = read().catch(() => null);
-    }
-    return last;
-  };
-}
 
 /** Ages in seconds, 0 where nothing waits. */
 export async function readBacklog(db: Database, keeping: Keeping): Promise<Backlog> {

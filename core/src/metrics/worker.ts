@@ -2,7 +2,7 @@ import { counter, gauge, histogram } from './metric.js';
 
 /**
  * Of `gwk worker`. What is read from Postgres is the same in every replica (take the maximum, not the sum), at most
- * ten seconds old, and NaN where Postgres does not say.
+ * ten seconds old (a minute where Postgres is slow), and NaN where Postgres does not say.
  */
 export const WORKER_METRICS = {
   attempts: counter({
