@@ -2,6 +2,10 @@ import { gauge } from './metric.js';
 
 /** Of the programs that hold connections to Postgres and Redis, and keep files: `gwk api` and `gwk worker`. */
 export const STORE_METRICS = {
+  ready: gauge({
+    name: 'gwk_ready',
+    help: '1 while `/readyz` is green: Postgres answers this program, and it is not stopping.',
+  }),
   poolConnections: gauge({
     name: 'gwk_database_pool_connections',
     help: 'Connections to Postgres of this process: busy with a statement or transaction, or idle.',
