@@ -81,6 +81,7 @@ describe('metrics of a gateway that works', () => {
     );
     expect(worker.value('gwk_instances_down')).toBe(0);
     expect(worker.value('gwk_send_queue_age_seconds')).toBe(0);
+    expect(worker.value('gwk_send_stalled_age_seconds')).toBe(0);
     expect(worker.value('gwk_webhook_endpoints', { state: 'disabled_by_gwk' })).toBe(0);
     expect(worker.value('gwk_database_size_bytes')).toBeGreaterThan(1_000_000);
     for (const seen of [worker, await scrape('api')]) {
@@ -88,6 +89,7 @@ describe('metrics of a gateway that works', () => {
       expect(seen.value('gwk_database_pool_limit')).toBeGreaterThan(0);
       expect(seen.value('gwk_redis_ping_seconds')).toBeLessThan(1);
       expect(seen.value('gwk_media_store_writable')).toBe(1);
+      expect(seen.value('gwk_ready')).toBe(1);
     }
   }, 60_000);
 

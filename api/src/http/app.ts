@@ -18,7 +18,7 @@ import { routerPath, type Operation } from './operation.js';
 import { MethodNotAllowed, ProblemHandler } from './problem-handler.js';
 import { pagesOf, servePages } from '../pages/pages.js';
 import { rateLimit, subjectOf, type RateLimits } from './rate-limit.js';
-import type { Observer } from './respond.js';
+import { CLIENT_GONE, type Observer } from './respond.js';
 import { handlerOf } from './route.js';
 import type { Services } from './services.js';
 
@@ -53,7 +53,11 @@ export function createApp({ services, operations, health, observer }: AppOptions
     countLate: (req) => (req.rate = limiter.peek(...subjectOf(req, limits))),
   });
   const standstill = new Standstill();
-  const inFlight = new InFlight(standstill, (req, res, problem) => problems.answer(problem, req, res));
+  const inFlight = new InFlight(
+    standstill,
+    (req, res, problem) => problems.answer(problem, req, res),
+    (req) => observer.answered(req, CLIENT_GONE),
+  );
   const app = bareExpress(config.trustProxy);
   app.use(health);
   const enter = (request: Request, response: Response, next: NextFunction): void => {

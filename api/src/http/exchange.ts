@@ -15,7 +15,7 @@ export interface Exchange extends Request {
   /** Null until the request has been counted. */
   rate: RateVerdict | null;
   /** Null until a route has been found. */
-  operation: Operation | null;
+  operation: Named | null;
   arrivedAt: number;
   /** Since when this process has been at work on it; 0 while the client is still sending. */
   workingSince: number;
@@ -28,5 +28,8 @@ export interface Exchange extends Request {
   /** Why the answer was a refusal, for the access log. */
   refusal: string | null;
 }
+
+/** What is kept of an operation; downloads by link have a name and are in no table. */
+export type Named = Pick<Operation, 'name' | 'patienceMs' | 'receive'>;
 
 export type Reply = Response;

@@ -1,8 +1,10 @@
 import type { ServerResponse } from 'node:http';
+import { STORE_METRICS } from '@gwk/core/metrics/stores';
 import type { NextFunction, Request, RequestHandler, Response } from 'express';
 import type { Registry } from 'prom-client';
 import type { Database } from '../database.js';
 import type { StoreWatch } from '../media/store/watch.js';
+import { observedGauge } from '../metrics/gauge.js';
 import type { Redis } from '../redis.js';
 import { within } from '../within.js';
 
@@ -19,7 +21,7 @@ export interface HealthOptions {
   db: Database;
   redis: Redis;
   media: Pick<StoreWatch, 'writable'>;
-  /** Where /metrics is not shown: null. */
+  /** Where /metrics is not shown: null. Shown by one listener alone, which tells it of readiness. */
   registry: Registry | null;
   draining: () => boolean;
 }
@@ -30,10 +32,14 @@ const FRESH_MS = 500;
 
 export function health(options: HealthOptions): RequestHandler {
   const { registry } = options;
-  const postgres = sharedCheck(() => options.db.$queryRaw`SELECT 1`);
+  const readiness = readinessOf(options);
+  if (registry) observedGauge(registry, STORE_METRICS.ready, async () => Number((await readiness()).ready));
   const answers: Record<string, (res: ServerResponse) => Promise<void>> = {
     '/livez': (res) => sendJson(res, 200, { status: 'ok' }),
-    '/readyz': (res) => readiness(options, postgres, res),
+    '/readyz': async (res) => {
+      const { ready, checks } = await readiness();
+      return sendJson(res, ready ? 200 : 503, { status: ready ? 'ok' : 'unavailable', checks });
+    },
     ...(registry && {
       '/metrics': async (res: ServerResponse) => {
         const text = await registry.metrics();
@@ -48,20 +54,23 @@ export function health(options: HealthOptions): RequestHandler {
   };
 }
 
-async function readiness(
-  { redis, media, draining }: HealthOptions,
-  postgres: () => Promise<boolean>,
-  res: ServerResponse,
-): Promise<void> {
-  const [answers, writable] = await Promise.all([postgres(), within(writableOf(media), CHECK_MS)]);
-  const checks = {
-    postgres: answers ? 'ok' : 'unreachable',
-    media: writable ? 'ok' : 'not-writable',
-    redis: redis.isReady ? 'ok' : 'unreachable',
-    process: draining() ? 'stopping' : 'ok',
+interface Readiness {
+  ready: boolean;
+  checks: Record<'postgres' | 'media' | 'redis' | 'process', string>;
+}
+
+function readinessOf({ db, redis, media, draining }: HealthOptions): () => Promise<Readiness> {
+  const postgres = sharedCheck(() => db.$queryRaw`SELECT 1`);
+  return async () => {
+    const [answers, writable] = await Promise.all([postgres(), within(writableOf(media), CHECK_MS)]);
+    const checks = {
+      postgres: answers ? 'ok' : 'unreachable',
+      media: writable ? 'ok' : 'not-writable',
+      redis: redis.isReady ? 'ok' : 'unreachable',
+      process: draining() ? 'stopping' : 'ok',
+    };
+    return { ready: checks.postgres === 'ok' && checks.process === 'ok', checks };
   };
-  const ready = checks.postgres === 'ok' && checks.process === 'ok';
-  return sendJson(res, ready ? 200 : 503, { status: ready ? 'ok' : 'unavailable', checks });
 }
 
 async function writableOf(media: HealthOptions['media']): Promise<void> {

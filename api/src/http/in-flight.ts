@@ -19,6 +19,8 @@ export class InFlight {
   constructor(
     readonly standstill: Standstill,
     readonly giveUp: (req: Exchange, res: Reply, problem: Problem) => void,
+    /** It will have no answer; its work may go on. */
+    readonly gone: (req: Exchange) => void,
   ) {
     this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS);
     this.#timer.unref();
@@ -46,14 +48,18 @@ export class InFlight {
     clearInterval(this.#timer);
   }
 
+  #abandon(req: Exchange): void {
+    this.leave(req);
+    this.gone(req);
+  }
+
   #look(): void {
     // What they waited for may be there, unread.
     if (this.standstill.isRecent) return;
     const now = performance.now();
     for (const res of this.#replies.items) {
       const req = requestOf(res);
-      // Its client has gone: there will be no answer by which it leaves.
-      if (res.destroyed) this.leave(req);
+      if (res.destroyed) this.#abandon(req);
       else if (req.workingSince !== 0 && req.workingSince <= now - (req.operation?.patienceMs ?? MAX_WORK_MS))
         this.giveUp(req, res, new Problem('internal-error', { retryAfter: 1 }));
       else if (isLate(req, now)) this.giveUp(req, res, notWhole());

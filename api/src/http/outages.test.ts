@@ -54,6 +54,8 @@ async function readiness() {
   const response = await fetch(`http://127.0.0.1:${api.port}/readyz`);
   return (await response.json()) as { status: string; checks: Record<string, string> };
 }
+const ready = async () =>
+  /^gwk_ready (.*)$/m.exec(await (await fetch(`http://127.0.0.1:${api.port}/metrics`)).text())?.[1];
 async function until(check: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 20_000;
   while (!(await check().catch(() => false))) {
@@ -122,11 +124,17 @@ describe('while Postgres hangs', () => {
     }
     expect(await readiness()).toMatchObject({ status: 'unavailable', checks: { postgres: 'unreachable' } });
   }, 20_000);
+
+  test('metrics tell within 5 s that nothing can be served', async () => {
+    const [told, took] = await timed(ready);
+    expect([told, took < 5_000]).toEqual(['0', true]);
+  });
 });
 
 test('once Postgres goes on, so does everything', async () => {
   await until(async () => (await send()).status === 202);
   expect(await readiness()).toMatchObject({ status: 'ok' });
+  expect(await ready()).toBe('1');
 });
 
 /** A server may be a family of processes: what started it, what accepts, one for each connection. */

@@ -30,6 +30,9 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 /** Without parameters: JSON is UTF-8, and clients compare. */
 export const PROBLEM_TYPE = 'application/problem+json';
 
+/** Answered to nobody: for metrics and the access log alone. Seen a moment later, by whoever looks after all (InFlight). */
+export const CLIENT_GONE = 499;
+
 /** Nothing happens where the request has been answered already (a deadline) or the client is gone. */
 export function respond(req: Exchange, res: Reply, answer: Answer, observer: Observer): void {
   write(req, res, { ...answer, type: answer.type ?? JSON_TYPE }, observer);

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { until } from '@gwk/test/harness/wait';
 import express from 'express';
 import { clientErrorHandler } from './client-error.js';
-import type { Exchange } from './exchange.js';
+import type { Exchange, Reply } from './exchange.js';
 import { InFlight } from './in-flight.js';
 import { createServer } from './server.js';
 import { Standstill } from './standstill.js';
@@ -20,10 +20,11 @@ let late: Exchange[];
 beforeEach(async () => {
   standstill = new Standstill();
   late = [];
-  inFlight = new InFlight(standstill, (req, res) => {
+  const giveUp = (req: Exchange, res: Reply): void => {
     late.push(req);
     res.destroy();
-  });
+  };
+  inFlight = new InFlight(standstill, giveUp, () => undefined);
   const app = express();
   app.use((request, res) => {
     const req = request as Exchange;

@@ -67,6 +67,8 @@ const MAX_BYTES: Record<string, number> = {
   '/operator/project': ORDINARY_BODY,
 };
 
+/** The connection ended before the whole answer was given to it. */
+const CALLER_GONE = 499;
 const CLOSE_GRACE_MS = 5_000;
 
 export async function startInternalListener(deps: InternalDeps): Promise<InternalListener> {
@@ -79,7 +81,8 @@ export async function startInternalListener(deps: InternalDeps): Promise<Interna
     const { traceparent } = request.headers;
     const span = tracing.child(`POST ${route}`, traceparent as string | undefined, { kind: 'server' });
     response.on('close', () => {
-      metrics?.observe(route, response.statusCode, (performance.now() - began) / 1000);
+      const status = response.writableFinished ? response.statusCode : CALLER_GONE;
+      metrics?.observe(route, status, (performance.now() - began) / 1000);
       span.end(response.statusCode >= 500 ? String(response.statusCode) : null);
     });
     void respond(deps, routes, request, response);

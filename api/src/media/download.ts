@@ -1,7 +1,7 @@
 import { pipeline } from 'node:stream/promises';
 import { Problem } from '@gwk/core/problems';
 import type { RequestHandler } from 'express';
-import type { Exchange, Reply } from '../http/exchange.js';
+import type { Exchange, Named, Reply } from '../http/exchange.js';
 import type { Observer } from '../http/respond.js';
 import type { MediaFiles, MediaRow } from './files.js';
 import type { MediaLinks } from './links.js';
@@ -18,6 +18,8 @@ export interface DownloadDeps {
   observer: Observer;
 }
 
+/** As metrics and the access log name it. */
+const DOWNLOAD: Named = { name: 'downloadMedia' };
 /** A client that takes nothing for so long is gone. */
 const SILENCE_MS = 60_000;
 
@@ -25,6 +27,7 @@ export function downloads({ files, links, observer }: DownloadDeps): RequestHand
   const handle = async (request: unknown, response: unknown): Promise<void> => {
     const req = request as Exchange;
     const res = response as Reply;
+    req.operation = DOWNLOAD;
     const row = await rowOf(req, files, links);
     const etag = `"${row.sha256.toString('hex')}"`;
     const head = headersOf(row, req.requestId, etag);
@@ -43,13 +46,12 @@ export function downloads({ files, links, observer }: DownloadDeps): RequestHand
     const body = await files.open(row, start, last).catch((error: unknown) => {
       throw error instanceof FileMissing ? new Problem('media-expired') : error;
     });
-    // From here on there is no deadline for the answer: it takes as long as the client takes it.
-    req.workingSince = 0;
     res.writeHead(status, head);
+    // From here on there is no deadline for the answer: it takes as long as the client takes it.
+    observer.answered(req, status);
     res.setTimeout(SILENCE_MS, () => res.destroy());
     // A broken end of the file or of the connection: the announced length tells the client.
     await pipeline(body, res).catch(() => res.destroy());
-    observer.answered(req, status);
   };
   return handle;
 }

@@ -1,5 +1,5 @@
 import { createSweepWorld, type SweepWorld } from '@gwk/test/harness/sweeps';
-import { newUuid } from '@gwk/core/ids';
+import { lowestUuidAt, newUuid } from '@gwk/core/ids';
 import { openDatabase } from '../database.js';
 import { backlogReader, databaseSizeReader, readBacklog } from './backlog.js';
 import { WorkerMetrics } from './metrics.js';
@@ -18,6 +18,7 @@ test('where nothing waits everything is 0', async () => {
   expect(await read()).toMatchObject({
     sends: { scheduled: 0, waiting: 0, claimed: 0 },
     sendAge: 0,
+    sendStalledAge: 0,
     scheduledLate: 0,
     preparationAge: 0,
     deliveries: 0,
@@ -47,6 +48,96 @@ test('the oldest message that may leave is told, not one that waits for its numb
   expect(seen.sends).toEqual({ scheduled: 0, waiting: 4, claimed: 0 });
   expect(Math.round(seen.sendAge / 10)).toBe(10);
   expect(Math.round(seen.preparationAge / 10)).toBe(90);
+});
+
+describe('a number whose oldest message has been due for ten minutes', () => {
+  const STALLED = 60;
+  /** Tens of seconds. */
+  const stalled = async () => Math.round((await read()).sendStalledAge / 10);
+
+  async function due(data: object = {}): Promise<string> {
+    const instance = await at.world.addInstance();
+    await wait(await at.accept(instance));
+    const connected = { state: 'connected', stateChangedAt: ago(2000), ...data };
+    await at.deps.db.instance.update({ where: { id: instance }, data: connected });
+    return instance;
+  }
+  const wait = (messageId: string, data: object = {}) =>
+    at.deps.db.outboxEntry.update({ where: { messageId }, data: { turnAt: ago(600), ...data } });
+  const told = (instanceId: string, type: string, seconds: number) =>
+    at.deps.db.event.create({
+      data: {
+        id: lowestUuidAt(ago(seconds).getTime()),
+        accountId: at.world.accountId,
+        instanceId,
+        type,
+        timestamp: ago(seconds),
+        dataSealed: Buffer.alloc(0),
+      },
+    });
+
+  test('has stood still for as long where it has sent nothing since', async () => {
+    const instance = await due();
+    await told(instance, 'message.sent', 900);
+    expect(await stalled()).toBe(STALLED);
+  });
+
+  test('has stood still since it sent one, whatever else it told of', async () => {
+    const instance = await due();
+    await told(instance, 'message.sent', 300);
+    await told(instance, 'message.received', 20);
+    await told(instance, 'message.failed', 10);
+    expect(await stalled()).toBe(30);
+  });
+
+  test('has stood still since it claimed one, of those that it holds', async () => {
+    const instance = await due();
+    for (const seconds of [500, 40])
+      await wait(await at.accept(instance), {
+        state: 'claimed',
+        claimId: newUuid(),
+        claimEpoch: 1,
+        claimHolder: newUuid(),
+        claimedAt: ago(seconds),
+      });
+    expect(await stalled()).toBe(4);
+  });
+
+  test('has stood still since it came back, where it was away meanwhile', async () => {
+    await due({ stateChangedAt: ago(120) });
+    expect(await stalled()).toBe(12);
+  });
+
+  test('is told beside others that work off a campaign', async () => {
+    const busy = await due();
+    await told(busy, 'message.sent', 1);
+    expect(await stalled()).toBe(0);
+    await due();
+    expect(await stalled()).toBe(STALLED);
+  });
+
+  test('is told as one hour where it is longer', async () => {
+    const instance = await due({ stateChangedAt: ago(90_000) });
+    await at.deps.db.outboxEntry.updateMany({ where: { instanceId: instance }, data: { turnAt: ago(9000) } });
+    expect(await stalled()).toBe(360);
+  });
+
+  test.each([
+    ['it is away', { state: 'disconnected' }, {}],
+    ['it is deleted', { deletedAt: ago(1) }, {}],
+    ['the file of the message is not prepared', {}, { prepared: false }],
+    ['the message is not the next of its conversation', {}, { head: false }],
+  ])('does not count where %s', async (_, instance, entry) => {
+    await due(instance);
+    await at.deps.db.outboxEntry.updateMany({ data: entry });
+    expect(await stalled()).toBe(0);
+  });
+
+  test('does not count while its account is suspended', async () => {
+    await due();
+    await at.deps.db.account.update({ where: { id: at.world.accountId }, data: { suspendedAt: ago(1) } });
+    expect(await stalled()).toBe(0);
+  });
 });
 
 describe('an instance is down', () => {

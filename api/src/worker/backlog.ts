@@ -1,5 +1,7 @@
 import { INSTANCE_STATES, type InstanceState } from '@gwk/core/states';
 import type { Database } from '../database.js';
+import { kept } from './kept.js';
+import { STALLED_SECONDS } from './stalled.js';
 import { planPartitions, type DaysKept } from './sweeps/partitions.js';
 import { hoursBeyondWritten, type RetentionOptions } from './sweeps/retention.js';
 
@@ -7,6 +9,7 @@ import { hoursBeyondWritten, type RetentionOptions } from './sweeps/retention.js
 export interface Backlog {
   sends: Record<'scheduled' | 'waiting' | 'claimed', number>;
   sendAge: number;
+  sendStalledAge: number;
   scheduledLate: number;
   preparationAge: number;
   deliveries: number;
@@ -26,6 +29,7 @@ export interface Backlog {
 interface Row {
   sends: Partial<Backlog['sends']> | null;
   send_age: number | null;
+  send_stalled_age: number | null;
   scheduled_late: number | null;
   preparation_age: number | null;
   deliveries: number;
@@ -37,7 +41,6 @@ interface Row {
   partitions_expired: number;
 }
 
-const FRESH_MS = 10_000;
 const DOWN_MINUTES = 5;
 
 /** How long things are kept; what is there for longer is late. */
@@ -59,20 +62,6 @@ export const databaseSizeReader = (db: Database) =>
     return row.bytes;
   });
 
-/** One look at Postgres serves whoever asks within ten seconds; null where it does not answer. */
-function kept<T>(read: () => Promise<T>): () => Promise<T | null> {
-  let last: Promise<T | null> | undefined;
-  let at = -Infinity;
-  return () => {
-    const now = performance.now();
-    if (!last || now - at >= FRESH_MS) {
-      at = now;
-      last = read().catch(() => null);
-    }
-    return last;
-  };
-}
-
 /** Ages in seconds, 0 where nothing waits. */
 export async function readBacklog(db: Database, keeping: Keeping): Promise<Backlog> {
   const plans = planPartitions(new Date(), keeping);
@@ -84,6 +73,7 @@ export async function readBacklog(db: Database, keeping: Keeping): Promise<Backl
       (SELECT extract(epoch FROM now() - min(o.turn_at))::float8 FROM outbox o
         JOIN instances i ON i.id = o.instance_id
         WHERE o.head AND o.prepared AND o.state = 'waiting' AND i.state = 'connected') AS send_age,
+      (${STALLED_SECONDS}) AS send_stalled_age,
       (SELECT extract(epoch FROM now() - min(release_at))::float8 FROM outbox WHERE release_at IS NOT NULL)
         AS scheduled_late,
       (SELECT extract(epoch FROM now() - min(created_at))::float8 FROM outbox WHERE NOT prepared)
@@ -123,6 +113,7 @@ function backlogOf(row: Row): Backlog {
   return {
     sends: { scheduled: 0, waiting: 0, claimed: 0, ...row.sends },
     sendAge: age(row.send_age),
+    sendStalledAge: age(row.send_stalled_age),
     scheduledLate: age(row.scheduled_late),
     preparationAge: age(row.preparation_age),
     deliveries: row.deliveries,

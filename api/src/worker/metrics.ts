@@ -113,6 +113,7 @@ function backlogGauges(registry: Registry, backlog: Observed['backlog']): void {
   numbers(WORKER_METRICS.endpoints, ({ endpoints }) => endpoints);
   numbers(WORKER_METRICS.sendMessages, ({ sends }) => sends);
   number(WORKER_METRICS.sendAge, ({ sendAge }) => sendAge);
+  number(WORKER_METRICS.sendStalledAge, ({ sendStalledAge }) => sendStalledAge);
   number(WORKER_METRICS.scheduledLate, ({ scheduledLate }) => scheduledLate);
   numbers(WORKER_METRICS.instances, ({ instances }) => instances);
   number(WORKER_METRICS.instancesDown, ({ instancesDown }) => instancesDown);

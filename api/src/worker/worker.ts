@@ -85,7 +85,7 @@ export async function startWorker(
     const onResult = metrics.preparation.bind(metrics);
     const media = await openWorkerMedia(config, { ...deps, onResult });
     closers.push(() => media.stop());
-    storeMetrics(metrics.registry, { db, redis, media });
+    storeMetrics(metrics.registry, { db, redis, redisKeys: keys, media });
     const listener = await startHealthListener(config, {
       db,
       redis,

@@ -2,6 +2,10 @@ import { gauge } from './metric.js';
 
 /** Of the programs that hold connections to Postgres and Redis, and keep files: `gwk api` and `gwk worker`. */
 export const STORE_METRICS = {
+  ready: gauge({
+    name: 'gwk_ready',
+    help: '1 while `/readyz` is green: Postgres answers this program, and it is not stopping.',
+  }),
   poolConnections: gauge({
     name: 'gwk_database_pool_connections',
     help: 'Connections to Postgres of this process: busy with a statement or transaction, or idle.',
@@ -17,10 +21,10 @@ export const STORE_METRICS = {
   }),
   redisSeconds: gauge({
     name: 'gwk_redis_ping_seconds',
-    help: 'How long Redis took to answer just now; NaN where it did not within a second.',
+    help: 'How long Redis took over a small write just now; NaN where it did not take it within a second, or refused it.',
   }),
   mediaWritable: gauge({
     name: 'gwk_media_store_writable',
-    help: '1 where the store of files could be written to when it was last tried, at most half a minute ago.',
+    help: '1 where the store of files could be written to when it was last tried, at most half a minute ago; NaN until it was tried.',
   }),
 } as const;

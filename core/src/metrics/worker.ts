@@ -2,7 +2,7 @@ import { counter, gauge, histogram } from './metric.js';
 
 /**
  * Of `gwk worker`. What is read from Postgres is the same in every replica (take the maximum, not the sum), at most
- * ten seconds old, and NaN where Postgres does not say.
+ * ten seconds old (a minute where Postgres is slow), and NaN where Postgres does not say.
  */
 export const WORKER_METRICS = {
   attempts: counter({
@@ -42,6 +42,10 @@ export const WORKER_METRICS = {
   sendAge: gauge({
     name: 'gwk_send_queue_age_seconds',
     help: 'How long the oldest message has been the next of its conversation while its number is connected; the pacing of its policy included.',
+  }),
+  sendStalledAge: gauge({
+    name: 'gwk_send_stalled_age_seconds',
+    help: 'How long the connected number that has stood still longest has sent and claimed nothing although a message of it is due; at most an hour, 0 where there is none, without those of suspended accounts.',
   }),
   scheduledLate: gauge({
     name: 'gwk_scheduled_late_seconds',

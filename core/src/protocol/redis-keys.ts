@@ -43,6 +43,10 @@ export class RedisKeys {
   rateLimit(subject: string, minute: number): string {
     return `${this.#prefix}rate:${subject}:${minute}`;
   }
+  /** Written and forgotten, to see whether Redis takes writes. */
+  get probe(): string {
+    return `${this.#prefix}probe`;
+  }
   /** Name of the Redis user of an instance's engine. */
   engineUser(id: string): string {
     return `${this.#prefix}engine-${id}`;

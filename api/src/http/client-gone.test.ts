@@ -1,0 +1,100 @@
+import { once } from 'node:events';
+import { request, type ClientRequest, type IncomingMessage } from 'node:http';
+import type { MediaOut } from '@gwk/core/resources/media';
+import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
+import { Exposition } from '@gwk/test/harness/exposition';
+import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
+import { until } from '@gwk/test/harness/wait';
+import { TestApi } from '../testing/api.js';
+import { noise, upload } from '../testing/upload.js';
+
+/** What metrics say of requests whose client did not wait for the answer, or for all of it. */
+let database: TestDatabase;
+let api: TestApi;
+let key: string;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  api = await TestApi.start({ databaseUrl: database.url, redisUrl: redisUrl(), redisPrefix: redisPrefix() });
+  key = (await api.key(await api.account())).key;
+});
+afterAll(async () => {
+  await api.stop();
+  await database.drop();
+});
+
+interface Asked {
+  method?: string;
+  path: string;
+  port?: number;
+  token?: string;
+  announced?: number;
+}
+
+function ask({ method = 'GET', path, port = api.port, token = key, announced }: Asked): ClientRequest {
+  const headers = {
+    authorization: `Bearer ${token}`,
+    'content-type': 'application/json',
+    ...(announced !== undefined && { 'content-length': String(announced) }),
+  };
+  const call = request({ host: '127.0.0.1', port, path, method, headers, agent: false });
+  call.on('error', () => undefined);
+  return call;
+}
+
+const PUBLIC = 'gwk_http_request_duration_seconds';
+const INTERNAL = 'gwk_internal_call_duration_seconds';
+const told = async (name: string, labels: Record<string, string>) =>
+  (await Exposition.of(api.port)).value(name, labels) ?? 0;
+const counted = (name: string, labels: Record<string, string>) =>
+  until(async () => (await told(`${name}_count`, labels)) === 1, { what: JSON.stringify(labels) });
+
+test('one that is gone while Postgres keeps its request waiting is counted, once, as 499', async () => {
+  await api.db.$transaction(async (tx) => {
+    await tx.$executeRaw`LOCK TABLE instances`;
+    const call = ask({ path: '/v1/instances' });
+    call.end();
+    await until(async () => (await told('gwk_http_requests_in_flight', {})) === 1, { what: 'it is at work' });
+    call.destroy();
+    await counted(PUBLIC, { operation: 'listInstances', status: '499' });
+  });
+  await until(async () => (await told('gwk_http_requests_in_flight', {})) === 0, { what: 'it has ended' });
+  expect(await told(`${PUBLIC}_count`, { operation: 'listInstances' })).toBe(1);
+});
+
+test('one that is gone before it has said all is counted as 499', async () => {
+  const call = ask({ method: 'POST', path: '/v1/messages', announced: 100 });
+  call.write('{');
+  await until(async () => (await told('gwk_http_requests_in_flight', {})) === 1, { what: 'it has come' });
+  call.destroy();
+  await counted(PUBLIC, { operation: 'sendMessage', status: '499' });
+});
+
+test('a caller of the internal port that is gone before its answer is counted as 499, not as answered', async () => {
+  const { internalPort: port } = api.running;
+  const call = ask({
+    method: 'POST',
+    path: '/operator/observe',
+    port,
+    token: api.operatorToken,
+    announced: 100,
+  });
+  call.write('{');
+  await once(call, 'socket');
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  call.destroy();
+  await counted(INTERNAL, { route: '/operator/observe', status: '499' });
+  expect(await told(`${INTERNAL}_count`, { route: '/operator/observe' })).toBe(1);
+});
+
+test('a download is counted by its name, when it begins', async () => {
+  const client = api.client(key);
+  const content = noise(20_000_000);
+  const { body } = await upload<MediaOut>(client, [{ name: 'file', filename: 'a.bin', content }]);
+  const { pathname, search } = new URL(body.url!);
+  const call = ask({ path: pathname + search });
+  call.end();
+  const [response] = (await once(call, 'response')) as [IncomingMessage];
+  response.pause();
+  await counted(PUBLIC, { operation: 'downloadMedia', status: '200' });
+  response.destroy();
+});

@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLogger } from '@gwk/core/log';
+import { RedisKeys } from '@gwk/core/protocol/redis-keys';
+import { postgresUrl, startTestRedis } from '@gwk/test/harness/servers';
+import { until } from '@gwk/test/harness/wait';
+import { Registry } from 'prom-client';
+import { openDatabase, type Database } from '../database.js';
+import { closeRedis, openRedis, type Redis } from '../redis.js';
+import { storeMetrics } from './stores.js';
+
+let folder: string;
+let server: Awaited<ReturnType<typeof startTestRedis>>;
+let redis: Redis;
+let db: Database;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gwk-stores-'));
+  server = await startTestRedis(folder);
+  redis = openRedis({ url: server.url, program: 'test', log: createLogger('test', 'silent') });
+  db = openDatabase({ url: postgresUrl(), poolSize: 1, program: 'test' });
+  await until(() => Promise.resolve(redis.isReady), { what: 'Redis is there' });
+}, 60_000);
+afterAll(async () => {
+  closeRedis(redis);
+  await db.$disconnect();
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+}, 60_000);
+
+async function told(name: string, writable = () => Promise.resolve(true)): Promise<number> {
+  const registry = new Registry();
+  storeMetrics(registry, { db, redis, redisKeys: new RedisKeys('gwk:'), media: { watch: { writable } } });
+  const text = await registry.metrics();
+  return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
+}
+
+describe('Redis', () => {
+  test('is timed by a write that leaves nothing', async () => {
+    expect(await told('gwk_redis_ping_seconds')).toBeLessThan(1);
+    await until(async () => (await redis.dbSize()) === 0, { what: 'the key has gone' });
+  });
+
+  test.each([
+    ['is full', ['CONFIG', 'SET', 'maxmemory', '1'], ['CONFIG', 'SET', 'maxmemory', '0']],
+    ['is a replica', ['REPLICAOF', '127.0.0.1', '1'], ['REPLICAOF', 'NO', 'ONE']],
+  ])('is away where it answers and takes no writes: it %s', async (_, refuse, take) => {
+    await redis.sendCommand(refuse);
+    expect(await redis.ping()).toBe('PONG');
+    expect(await told('gwk_redis_ping_seconds')).toBeNaN();
+    await redis.sendCommand(take);
+    expect(await told('gwk_redis_ping_seconds')).toBeLessThan(1);
+  });
+});
+
+test('a store of files that hangs at the first look keeps nothing else from being told', async () => {
+  const since = performance.now();
+  expect(await told('gwk_media_store_writable', () => new Promise(() => undefined))).toBeNaN();
+  expect(performance.now() - since).toBeLessThan(6_000);
+}, 10_000);
