@@ -28,6 +28,13 @@ describe.each(rules)('$alert', ({ alert, expr }) => {
     expect(named.filter((metric) => !known.has(metric) && !isOfOthers(metric))).toEqual([]);
   });
 
+  test('looks at one gateway, and tells which', () => {
+    const selected = expr.match(/\b(gwk|kubelet)_\w+(\{namespace=~"\.\*")?/g)!;
+    expect(selected.filter((series) => !series.endsWith('{namespace=~".*"'))).toEqual([]);
+    const aggregates = expr.match(/\b(sum|max|min|count|avg)\b( by \(\w+)?/g) ?? [];
+    expect(aggregates.filter((aggregate) => !aggregate.endsWith(' by (namespace'))).toEqual([]);
+  });
+
   test('has a page for whoever is woken by it', () => {
     const page = readFileSync(join(RUNBOOKS, `${alert}.md`), 'utf8');
     const headings = [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading]) => heading);
