@@ -1,6 +1,7 @@
-import { find, LEAST, render } from '../harness/chart/render.js';
+import { find, LEAST, podsOf, render } from '../harness/chart/render.js';
 import { describeChart } from '../harness/chart/suite.js';
 import { WAYS } from '../harness/chart/values.js';
+import type { KubeObject } from '../harness/kubernetes/test-cluster.js';
 import { describeWithPrometheus } from '../harness/prometheus/programs.js';
 import type { AlertCase } from '../monitoring/cases/alert-case.js';
 import { ALERT_CASES } from '../monitoring/cases/all.js';
@@ -8,8 +9,8 @@ import { judged } from '../monitoring/promtool.js';
 import { readGroups, readRules, type Rule, type RuleGroup } from '../monitoring/rules.js';
 
 /** The rules as a release in the namespace `messages` has them. */
-function groupsOf(values: object): RuleGroup[] {
-  const rules = find(render(values, { namespace: 'messages' }), 'PrometheusRule', 'gwk');
+function groupsOf(values: object, name = 'gwk'): RuleGroup[] {
+  const rules = find(render(values, { namespace: 'messages' }), 'PrometheusRule', name);
   return (rules['spec'] as { groups: RuleGroup[] }).groups;
 }
 const watched = (more: object = {}, rules: object = {}): object => ({
@@ -20,6 +21,24 @@ const watched = (more: object = {}, rules: object = {}): object => ({
 const ruleIn = (groups: RuleGroup[], alert: string): Rule =>
   groups.flatMap(({ rules }) => rules).find((rule) => rule.alert === alert)!;
 
+/** The claims of all pods, those of their templates included. */
+function claimsOf(objects: KubeObject[]): string[] {
+  type Claimed = { volumeClaimTemplates?: { metadata: { name: string } }[] };
+  const mounted = [...podsOf(objects).values()].flatMap(({ spec }) =>
+    (spec.volumes ?? []).map(
+      ({ persistentVolumeClaim: claim }) => (claim as { claimName: string } | undefined)?.claimName,
+    ),
+  );
+  const templates = objects.flatMap(({ kind, metadata, ...object }) =>
+    kind === 'StatefulSet'
+      ? ((object['spec'] as Claimed).volumeClaimTemplates ?? []).map(
+          (template) => `${template.metadata.name}-${metadata.name}-0`,
+        )
+      : [],
+  );
+  return [...new Set([...mounted, ...templates])].filter((name) => name !== undefined);
+}
+
 describeChart('the alerts that the chart makes', () => {
   test('are those of the file, of its own namespace, with the address of their pages', () => {
     const namespaceIn = (group: string): string =>
@@ -29,7 +48,9 @@ describeChart('the alerts that the chart makes', () => {
         name,
         rules: rules.map((rule) => ({
           ...rule,
-          expr: rule.expr.replaceAll('namespace=~".*"', namespaceIn(name)),
+          expr: rule.expr
+            .replaceAll('namespace=~".*"', namespaceIn(name))
+            .replaceAll('persistentvolumeclaim=~".*gwk.*"', 'persistentvolumeclaim=~"gwk-media"'),
           annotations: {
             ...rule.annotations,
             runbook_url: `https://wiki.example.com/gwk/${rule.alert}.md`,
@@ -46,6 +67,24 @@ describeChart('the alerts that the chart makes', () => {
     const groups = groupsOf(watched({ operator: { namespaces } }));
     expect(ruleIn(groups, 'GwkNumberBanned').expr).toContain(`{${selector},`);
     expect(ruleIn(groups, 'GwkNumbersDown').expr).toContain('{namespace="messages"}');
+  });
+
+  test.each<[string, string[], object, string?]>([
+    ['the claim that the chart makes', ['gwk-media'], {}],
+    ['a claim of its own', ['files'], { media: { folder: { existingClaim: 'files' } } }],
+    ['another name of the release', ['mail-media'], { fullnameOverride: 'mail' }, 'mail'],
+    [
+      'a trial that keeps its data',
+      ['gwk-media', 'data-gwk-demo-postgres-0', 'data-gwk-demo-redis-0'],
+      { demo: { enabled: true, persistence: { enabled: true } } },
+    ],
+    ['a bucket', [], { media: { s3: { bucket: 'files' } } }],
+  ])('watch the volumes that there are, and no other: %s', (_, claims, values, name = 'gwk') => {
+    const objects = render(watched(values), { namespace: 'messages' });
+    const rule = ruleIn(groupsOf(watched(values), name), 'GwkVolumeFills') as Rule | undefined;
+    const watching = /persistentvolumeclaim=~"([^"]*)"/.exec(rule?.expr ?? '')?.[1]!.split('|') ?? [];
+    expect(watching).toEqual(claims);
+    expect(watching.sort()).toEqual(claimsOf(objects).sort());
   });
 
   test('can be left out one by one, and all be labelled for their routing', () => {
@@ -69,7 +108,7 @@ describeChart('the alerts that the chart makes', () => {
           { groups },
         ),
       ).toBe('well');
-    });
+    }, 120_000);
 
     test('tell nothing of what befalls the other one', () => {
       const elsewhere = firing.filter(({ alert }) => !OF_NOTHING.includes(alert));
@@ -79,7 +118,7 @@ describeChart('the alerts that the chart makes', () => {
           { groups },
         ),
       ).toBe('well');
-    });
+    }, 120_000);
 
     const answered = 'gwk_http_request_duration_seconds_count{operation="send",status="202"}';
     const failed = 'gwk_message_statuses_total{status="failed",code="timeout"}';
