@@ -29,7 +29,7 @@ describe.each(rules)('$alert', ({ alert, expr }) => {
   });
 
   test('looks at one gateway, and tells which', () => {
-    const selected = expr.match(/\b(gwk|kubelet)_\w+(\{namespace=~"\.\*")?/g)!;
+    const selected = expr.match(/\b(?:(?:gwk|kubelet)_\w+|ALERTS)(\{namespace=~"\.\*")?/g)!;
     expect(selected.filter((series) => !series.endsWith('{namespace=~".*"'))).toEqual([]);
     const aggregates = expr.match(/\b(sum|max|min|count|avg)\b( by \(\w+)?/g) ?? [];
     expect(aggregates.filter((aggregate) => !aggregate.endsWith(' by (namespace'))).toEqual([]);
