@@ -7,6 +7,7 @@ const namespaces = (metric) => ({
   label: 'Namespace',
   query: `label_values(${metric}, namespace)`,
   all: true,
+  any: '.*',
 });
 
 const fleet = dashboard({
@@ -101,7 +102,12 @@ const fleet = dashboard({
 });
 
 const OWN = '{namespace=~"$namespace",pod=~"$pod"}';
-const own = (more) => `{namespace=~"$namespace",pod=~"$pod",${more}}`;
+const NAMED = '{namespace=~"$namespace",pod=~"$pod",instance_id=~"$instance_id"}';
+/**
+ * Of series that do not name their number: those of the pods that did just now. A name of a pod is that of another
+ * number, too, in another namespace.
+ */
+const ITS = ` and on (namespace, pod, instance) last_over_time(gwk_instance_connected${NAMED}[15m])`;
 
 const instance = dashboard({
   uid: 'gwk-instance',
@@ -117,63 +123,63 @@ const instance = dashboard({
     {
       name: 'pod',
       label: 'Pod',
-      query: 'label_values(gwk_instance_connected{instance_id=~"$instance_id"}, pod)',
+      query: 'label_values(gwk_instance_connected{namespace=~"$namespace",instance_id=~"$instance_id"}, pod)',
       all: true,
     },
   ],
   rows: [
     [
-      number('Connected', `max(gwk_instance_connected${OWN})`),
-      number('Lease ends in', `max(gwk_engine_lease_seconds${OWN})`, SECONDS),
-      number('Messages in hand', `sum(gwk_engine_held_messages${OWN})`),
-      number('Resident memory', `max(process_resident_memory_bytes${OWN})`, BYTES),
+      number('Connected', `max(gwk_instance_connected${NAMED})`),
+      number('Lease ends in', `max(gwk_engine_lease_seconds${OWN}${ITS})`, SECONDS),
+      number('Messages in hand', `sum(gwk_engine_held_messages${OWN}${ITS})`),
+      number('Resident memory', `max(process_resident_memory_bytes${OWN}${ITS})`, BYTES),
     ],
     [
-      lines('State', { '{{state}}': `max by (state) (gwk_instance_state${OWN})` }, { max: 1, min: 0 }),
+      lines('State', { '{{state}}': `max by (state) (gwk_instance_state${NAMED})` }, { max: 1, min: 0 }),
       lines('Lost connections by reason', {
-        '{{reason}}': `sum by (reason) (increase(gwk_engine_disconnections_total${OWN}[15m]))`,
+        '{{reason}}': `sum by (reason) (increase(gwk_engine_disconnections_total${OWN}[15m])${ITS})`,
       }),
     ],
     [
       lines(
         'Messages by how they ended here',
-        { '{{conclusion}}': `sum by (conclusion) (rate(gwk_engine_messages_total${OWN}[5m]))` },
+        { '{{conclusion}}': `sum by (conclusion) (rate(gwk_engine_messages_total${OWN}[5m])${ITS})` },
         PER_SECOND,
       ),
       lines(
         'Claim to conclusion',
         {
-          p50: quantile(0.5, 'gwk_engine_message_seconds', OWN),
-          p99: quantile(0.99, 'gwk_engine_message_seconds', OWN),
+          p50: quantile(0.5, 'gwk_engine_message_seconds', OWN, ITS),
+          p99: quantile(0.99, 'gwk_engine_message_seconds', OWN, ITS),
         },
         SECONDS,
       ),
       lines('Sent again for want of an answer', {
-        doubts: `sum(increase(gwk_engine_doubts_total${OWN}[15m]))`,
+        doubts: `sum(increase(gwk_engine_doubts_total${OWN}[15m])${ITS})`,
       }),
     ],
     [
-      lines('Lanes in use', { lanes: `max(gwk_engine_lanes${OWN})` }),
+      lines('Lanes in use', { lanes: `max(gwk_engine_lanes${OWN}${ITS})` }),
       lines(
         'Bells of Redis heard after',
         {
-          p50: quantile(0.5, 'gwk_engine_bell_seconds', OWN),
-          p99: quantile(0.99, 'gwk_engine_bell_seconds', OWN),
+          p50: quantile(0.5, 'gwk_engine_bell_seconds', OWN, ITS),
+          p99: quantile(0.99, 'gwk_engine_bell_seconds', OWN, ITS),
         },
         SECONDS,
       ),
-      lines('Received', { messages: `sum(rate(gwk_engine_received_total${OWN}[5m]))` }, PER_SECOND),
+      lines('Received', { messages: `sum(rate(gwk_engine_received_total${OWN}[5m])${ITS})` }, PER_SECOND),
       lines(
         'Keys stored in',
         {
-          p50: quantile(0.5, 'gwk_engine_session_write_seconds', OWN),
-          p99: quantile(0.99, 'gwk_engine_session_write_seconds', OWN),
+          p50: quantile(0.5, 'gwk_engine_session_write_seconds', OWN, ITS),
+          p99: quantile(0.99, 'gwk_engine_session_write_seconds', OWN, ITS),
         },
         SECONDS,
       ),
       lines(
         'Resident memory',
-        { '{{pod}}': `max by (pod) (process_resident_memory_bytes${own('pod!=""')})` },
+        { '{{pod}}': `max by (pod) (process_resident_memory_bytes${OWN}${ITS})` },
         BYTES,
       ),
     ],

@@ -37,7 +37,8 @@ export function dashboard({ uid, title, description, variables, rows }) {
 
 const DATA_SOURCE = { name: 'datasource', label: 'Data source', type: 'datasource', query: 'prometheus' };
 
-function variable({ name, label, query, all = false }) {
+/** @param any put in where all are chosen; else all that are offered are */
+function variable({ name, label, query, all = false, any }) {
   return {
     name,
     label,
@@ -48,7 +49,8 @@ function variable({ name, label, query, all = false }) {
     sort: 1,
     includeAll: all,
     multi: all,
-    ...(all && { allValue: '.*', current: { text: 'All', value: '$__all' } }),
+    ...(any && { allValue: any }),
+    ...(all && { current: { text: 'All', value: '$__all' } }),
   };
 }
 
@@ -82,6 +84,6 @@ export const NONE_IS_GOOD = {
   },
 };
 
-/** @param {string} histogram name without its suffix */
-export const quantile = (share, histogram, selector) =>
-  `histogram_quantile(${share}, sum by (le) (rate(${histogram}_bucket${selector}[5m])))`;
+/** @param {string} histogram name without its suffix @param {string} [among] narrows its series down */
+export const quantile = (share, histogram, selector, among = '') =>
+  `histogram_quantile(${share}, sum by (le) (rate(${histogram}_bucket${selector}[5m])${among}))`;

@@ -116,6 +116,18 @@ http://{{ include "gwk.fullname" . }}-api.{{ .Release.Namespace }}.svc{{ if ne (
 {{- default (printf "%s-media" (include "gwk.fullname" .)) .Values.media.folder.existingClaim -}}
 {{- end -}}
 
+{{- /* The claims whose volumes must not fill, as a list; none where files are in a bucket. */ -}}
+{{- define "gwk.claims" -}}
+{{- $claims := list -}}
+{{- if not .Values.media.s3.bucket -}}{{- $claims = append $claims (include "gwk.mediaClaim" .) -}}{{- end -}}
+{{- if and .Values.demo.enabled .Values.demo.persistence.enabled -}}
+{{- range $of := list "postgres" "redis" -}}
+{{- $claims = append $claims (printf "data-%s-demo-%s-0" (include "gwk.fullname" $) $of) -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $claims -}}
+{{- end -}}
+
 {{- /* Namespaces whose Instances are served, as a list; none for all of them. */ -}}
 {{- define "gwk.namespaces" -}}
 {{- $given := .Values.operator.namespaces -}}

@@ -8,7 +8,6 @@ import { describeChart } from '../harness/chart/suite.js';
 import { WAYS } from '../harness/chart/values.js';
 import type { KubeObject } from '../harness/kubernetes/test-cluster.js';
 import { ROOT } from '../harness/program.js';
-import { readRules, type Rule } from '../monitoring/rules.js';
 
 interface Monitor {
   selector: { matchLabels: Record<string, string> };
@@ -52,33 +51,6 @@ describeChart('what the chart gives Prometheus and Grafana', () => {
       'app.kubernetes.io/managed-by': 'gwk-operator',
       'app.kubernetes.io/component': 'engine',
     });
-  });
-
-  test('the rules are those of the file, with the address of their pages', () => {
-    const objects = render(WAYS['monitoring']!);
-    const { groups } = specOf<{ groups: { rules: (Rule & { annotations: { runbook_url?: string } })[] }[] }>(
-      find(objects, 'PrometheusRule', 'gwk'),
-    );
-    const made = groups.flatMap(({ rules }) => rules);
-    expect(made).toEqual(
-      readRules().map((rule) => ({
-        ...rule,
-        annotations: {
-          ...rule.annotations,
-          runbook_url: `https://wiki.example.com/gwk/${rule.alert}.md`,
-        },
-      })),
-    );
-  });
-
-  test('an alert can be left out, and all can be labelled for their routing', () => {
-    const rules = { enabled: true, disabled: ['GwkNumberBanned'], alertLabels: { team: 'messages' } };
-    const objects = render({ ...LEAST, monitoring: { rules } });
-    const { groups } = specOf<{ groups: { rules: Rule[] }[] }>(find(objects, 'PrometheusRule', 'gwk'));
-    const made = groups.flatMap((group) => group.rules);
-    expect(made.map(({ alert }) => alert)).not.toContain('GwkNumberBanned');
-    expect(made.length).toBe(readRules().length - 1);
-    for (const { labels } of made) expect(labels).toEqual({ severity: labels.severity, team: 'messages' });
   });
 
   test.each(['fleet', 'instance', 'webhooks'])('the dashboard %s is given to Grafana as it is', (name) => {

@@ -1,13 +1,11 @@
-import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { METRICS } from '@gwk/core/metrics/page';
-import { stringify } from 'yaml';
 import { ROOT } from '../harness/program.js';
-import { describeWithPrometheus, neededPrograms } from '../harness/prometheus/programs.js';
+import { describeWithPrometheus } from '../harness/prometheus/programs.js';
 import type { AlertCase } from './cases/alert-case.js';
 import { ALERT_CASES } from './cases/all.js';
+import { judged, promtool } from './promtool.js';
 import { isOfOthers, metricsIn, readRules, RULES_FILE } from './rules.js';
 
 const rules = readRules();
@@ -28,6 +26,13 @@ describe.each(rules)('$alert', ({ alert, expr }) => {
     const named = metricsIn(expr);
     expect(named.length).toBeGreaterThan(0);
     expect(named.filter((metric) => !known.has(metric) && !isOfOthers(metric))).toEqual([]);
+  });
+
+  test('looks at one gateway, and tells which', () => {
+    const selected = expr.match(/\b(?:(?:gwk|kubelet)_\w+|ALERTS)(\{namespace=~"\.\*")?/g)!;
+    expect(selected.filter((series) => !series.endsWith('{namespace=~".*"'))).toEqual([]);
+    const aggregates = expr.match(/\b(sum|max|min|count|avg)\b( by \(\w+)?/g) ?? [];
+    expect(aggregates.filter((aggregate) => !aggregate.endsWith(' by (namespace'))).toEqual([]);
   });
 
   test('has a page for whoever is woken by it', () => {
@@ -64,49 +69,32 @@ test('a name that no program exports is seen', () => {
 });
 
 describeWithPrometheus('the alerts, as promtool judges them', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'gwk-rules-'));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-  const promtool = (...args: string[]) => {
-    const { status, stdout, stderr } = spawnSync(neededPrograms().promtool, args, { encoding: 'utf8' });
-    return status === 0 ? 'well' : stdout + stderr;
-  };
-
   test('are rules', () => {
-    expect(existsSync(RULES_FILE)).toBe(true);
     expect(promtool('check', 'rules', RULES_FILE)).toBe('well');
   });
 
   test.each(ALERT_CASES.map((each) => [`${each.name}: ${each.alert} ${says(each)}`, each] as const))(
     '%s',
     (_, each) => {
-      const file = join(folder, 'case.yaml');
-      writeFileSync(file, stringify(caseFile(each)));
-      expect(promtool('test', 'rules', file)).toBe('well');
+      expect(judged([testOf(each)], RULES_FILE)).toBe('well');
     },
   );
 });
 
 /** As `promtool test rules` reads it. */
-function caseFile({ alert, series, at, fires }: AlertCase): object {
+function testOf({ alert, series, at, fires }: AlertCase): object {
   const rule = rules.find((each) => each.alert === alert)!;
   return {
-    rule_files: [RULES_FILE],
-    evaluation_interval: '1m',
-    tests: [
+    interval: '1m',
+    input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
+    alert_rule_test: [
       {
-        interval: '1m',
-        input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
-        alert_rule_test: [
-          {
-            eval_time: at,
-            alertname: alert,
-            exp_alerts: fires.map(({ labels, description }) => ({
-              exp_labels: { ...rule.labels, ...labels },
-              exp_annotations: { summary: rule.annotations.summary, description },
-            })),
-          },
-        ],
+        eval_time: at,
+        alertname: alert,
+        exp_alerts: fires.map(({ labels, description }) => ({
+          exp_labels: { ...rule.labels, ...labels },
+          exp_annotations: { summary: rule.annotations.summary, description },
+        })),
       },
     ],
   };

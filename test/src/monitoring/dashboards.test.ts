@@ -2,6 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { METRICS } from '@gwk/core/metrics/page';
 import { ROOT } from '../harness/program.js';
+import { describeWithPrometheus } from '../harness/prometheus/programs.js';
+import { judged } from './promtool.js';
 import { isOfOthers, metricsIn } from './rules.js';
 
 interface Panel {
@@ -11,7 +13,7 @@ interface Panel {
 }
 interface Dashboard {
   uid: string;
-  templating: { list: { name: string; query: string | { query: string } }[] };
+  templating: { list: { name: string; query: string | { query: string }; allValue?: string }[] };
   panels: Panel[];
 }
 
@@ -82,3 +84,75 @@ test.each(dashboards.map((each) => [each.uid, each.panels] as const))(
     for (const { gridPos } of given) expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
   },
 );
+
+test('where all are chosen Grafana puts the offered ones in; of namespaces any, also those of none', () => {
+  const variables = dashboards.flatMap(({ templating }) => templating.list);
+  const any = variables.filter(({ allValue }) => allValue !== undefined);
+  expect(new Set(any.map(({ name, allValue }) => `${name} ${allValue}`))).toEqual(new Set(['namespace .*']));
+});
+
+describeWithPrometheus('the dashboard of one number, as promtool judges it', () => {
+  const ofNumber = dashboards.find(({ uid }) => uid === 'gwk-instance')!.panels;
+  const chosen = { namespace: '.*', pod: '(gwk-a)', instance_id: 'ins_a' };
+  const asked = (expr: string) =>
+    expr.replaceAll(/\$(\w+)/g, (_, name: string) => chosen[name as keyof typeof chosen]);
+  const samples = (expr: string, exp_samples: object[]) => ({
+    expr: asked(expr),
+    eval_time: '20m',
+    exp_samples,
+  });
+  const judgedWith = (series: Record<string, string>, promql_expr_test: object[]) =>
+    judged([
+      {
+        interval: '1m',
+        input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
+        promql_expr_test,
+      },
+    ]);
+
+  /** What an engine exports, all of it growing. */
+  const seriesOf = (pod: string, id: string): Record<string, string> =>
+    Object.fromEntries(
+      [...Object.values(METRICS['`gwk engine`']!), { name: 'process_resident_memory_bytes', labelNames: [] }]
+        .flatMap((metric) =>
+          'buckets' in metric
+            ? [0.1, Infinity].map((le) => ({ ...metric, name: `${metric.name}_bucket`, le: `,le="${le}"` }))
+            : [{ ...metric, le: '' }],
+        )
+        .map(({ name, labelNames, le }) => {
+          const labels = labelNames.map((label) => `,${label}="${label === 'instance_id' ? id : 'x'}"`);
+          return [`${name}{${pod}${labels.join('')}${le.replace('Infinity', '+Inf')}}`, '0+6x30'];
+        }),
+    );
+
+  test('no panel shows anything of a pod of the same name elsewhere, or of another number', () => {
+    const foreign = {
+      ...seriesOf('namespace="staging",pod="gwk-a"', 'ins_b'),
+      ...seriesOf('namespace="shop",pod="gwk-b"', 'ins_b'),
+      'process_resident_memory_bytes{namespace="shop",pod="gwk-a-exporter"}': '1x30',
+    };
+    const exprs = ofNumber.flatMap(({ targets }) => targets.map(({ expr }) => expr));
+    expect(
+      judgedWith(
+        foreign,
+        exprs.map((expr) => samples(expr, [])),
+      ),
+    ).toBe('well');
+  });
+
+  test.each([
+    ['Connected', 120],
+    ['Messages in hand', 120],
+    ['Resident memory', 120],
+    ['Received', 0.1],
+    ['Lanes in use', 120],
+  ])('%s is that of the number', (title, value) => {
+    const both = {
+      ...seriesOf('namespace="shop",pod="gwk-a"', 'ins_a'),
+      ...seriesOf('namespace="staging",pod="gwk-a"', 'ins_b'),
+      ...seriesOf('namespace="shop",pod="gwk-b"', 'ins_b'),
+    };
+    const { expr } = ofNumber.find((panel) => panel.title === title)!.targets[0]!;
+    expect(judgedWith(both, [samples(expr, [{ labels: '{}', value }])])).toBe('well');
+  });
+});

@@ -13,13 +13,18 @@ export interface Rule {
 
 export const RULES_FILE = join(ROOT, 'charts/gwk/files/alerts.yaml');
 
-export function readRules(): Rule[] {
-  const { groups } = parse(readFileSync(RULES_FILE, 'utf8')) as { groups: { rules: Rule[] }[] };
-  return groups.flatMap(({ rules }) => rules);
+export interface RuleGroup {
+  name: string;
+  rules: Rule[];
 }
 
+export const readGroups = (): RuleGroup[] =>
+  (parse(readFileSync(RULES_FILE, 'utf8')) as { groups: RuleGroup[] }).groups;
+
+export const readRules = (): Rule[] => readGroups().flatMap(({ rules }) => rules);
+
 /** Metrics of others that rules and panels may name: of Prometheus itself, of the kubelet, of Node.js. */
-const OTHERS = /^(up|kubelet_volume_stats_[a-z_]+|process_[a-z_]+|nodejs_[a-z_]+)$/;
+const OTHERS = /^(up|ALERTS|kubelet_volume_stats_[a-z_]+|process_[a-z_]+|nodejs_[a-z_]+)$/;
 /** What PromQL consists of beside names of metrics and labels. */
 const WORDS = new Set(
   'sum max min avg count rate increase delta absent by without on ignoring and or unless vector histogram_quantile le min_over_time max_over_time last_over_time clamp_min topk'.split(

@@ -1,5 +1,12 @@
 import { quiet, type AlertCase } from './alert-case.js';
 
+/** Postgres is away from the 5th minute to the 35th. */
+const AWAY = {
+  'gwk_database_size_bytes{pod="w1"}': `1000x4 ${'NaN '.repeat(30)}1000x30`,
+  'gwk_worker_sweeps_total{pod="w1",sweep="release",result="error"}': '0x4 0+6x30 180x30',
+  'gwk_worker_sweep_overdue_seconds{pod="w1",sweep="release"}': '0x4 0+60x30 0x30',
+};
+
 export const PROGRAMS: AlertCase[] = [
   {
     name: 'a loop of one of two workers does not come back',
@@ -130,6 +137,41 @@ export const PROGRAMS: AlertCase[] = [
         description: 'The loop retention has failed 15 times in 15 minutes.',
       },
     ],
+  },
+  ...['12m', '34m', '38m', '48m'].map((at) => ({
+    name: `Postgres is away and comes back, after ${at}`,
+    alert: 'GwkWorkerLoopFails',
+    series: AWAY,
+    at,
+    ...quiet,
+  })),
+  {
+    name: 'Postgres is away for half an hour',
+    alert: 'GwkWorkerLoopStuck',
+    series: AWAY,
+    at: '34m',
+    ...quiet,
+  },
+  {
+    name: 'Postgres stutters, never for as long as two minutes',
+    alert: 'GwkWorkerLoopFails',
+    series: {
+      'gwk_database_size_bytes{pod="w1"}': '1000 NaN '.repeat(15).trim(),
+      'gwk_worker_sweeps_total{pod="w1",sweep="release",result="error"}': '0+1x30',
+    },
+    at: '25m',
+    fires: [
+      { labels: { sweep: 'release' }, description: 'The loop release has failed 15 times in 15 minutes.' },
+    ],
+  },
+  {
+    name: 'a loop fails now and then',
+    alert: 'GwkWorkerLoopFails',
+    series: {
+      'gwk_worker_sweeps_total{pod="w1",sweep="release",result="error"}': '0 1 1 1 1 2 2 2 3 3 3 3x10',
+    },
+    at: '20m',
+    ...quiet,
   },
   {
     name: 'two operators wait for each other',

@@ -46,6 +46,26 @@ export const WEBHOOKS: AlertCase[] = [
     ...quiet,
   },
   {
+    name: 'the only destination is down for five hours',
+    alert: 'GwkWebhooksFail',
+    series: {
+      'gwk_webhook_endpoints{pod="w1",state="failing"}': '0x70 1x300 0x20',
+      'gwk_webhook_endpoints{pod="w1",state="enabled"}': '1x70 0x300 1x20',
+    },
+    at: '365m',
+    ...quiet,
+  },
+  {
+    name: 'the only destination is down for longer',
+    alert: 'GwkWebhooksFail',
+    series: {
+      'gwk_webhook_endpoints{pod="w1",state="failing"}': '0x10 1x400',
+      'gwk_webhook_endpoints{pod="w1",state="enabled"}': '1x10 0x400',
+    },
+    at: '390m',
+    fires: [{ description: '1 destinations, more than work. Their deliveries are kept and tried again.' }],
+  },
+  {
     name: 'a destination has just been disabled',
     alert: 'GwkDestinationDisabled',
     series: { 'gwk_webhook_endpoints{pod="w1",state="disabled_by_gwk"}': '3x30 4x60' },
