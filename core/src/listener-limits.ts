@@ -12,4 +12,11 @@ export const LISTENER_LIMITS = {
   maxHeaderSize: 16_384,
 } as const;
 
+/**
+ * A connection under a request on which nothing moves for so long is closed (`server.setTimeout`), on every listener:
+ * who asks and never reads would be held for good, with the answer. Any progress of a write counts. Longer than every
+ * request may take until its answer, and than streams are silent. It costs a timer that is set back at each read and write.
+ */
+export const SILENCE_MS = 60_000;
+
 export const HANDSHAKE_TIMEOUT_MS = 10_000;

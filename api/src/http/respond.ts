@@ -7,7 +7,7 @@ import { endAfterListening, isLeftUnread } from './unread.js';
 /** Answers, written in one piece: one writeHead with all headers, one body. */
 export interface Answer {
   status: number;
-  /** An object becomes JSON; text is JSON already. Undefined: no body. */
+  /** An object becomes JSON; text is JSON already, bytes are sent as they are. Undefined: no body. */
   body?: unknown;
   /** Media type of the body; JSON where absent. */
   type?: string;
@@ -61,18 +61,21 @@ function write(req: Exchange, res: Reply, answer: Answer & { type: string }, obs
   if (req.rate) pushRate(headers, req.rate);
   if (answer.headers) headers.push(...answer.headers);
   if (observer.closing || unread) headers.push('Connection', 'close');
-  let text: string | undefined;
+  let content: string | Uint8Array | undefined;
   if (answer.body !== undefined) {
-    text = typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body);
-    headers.push('Content-Type', answer.type, 'Content-Length', String(Buffer.byteLength(text)));
+    content = contentOf(answer.body);
+    headers.push('Content-Type', answer.type, 'Content-Length', String(Buffer.byteLength(content)));
   } else if (answer.status !== 204) {
     headers.push('Content-Length', '0');
   }
   res.writeHead(answer.status, headers);
-  if (unread) endAfterListening(req, res, text);
-  else res.end(text);
+  if (unread) endAfterListening(req, res, content);
+  else res.end(content);
   observer.answered(req, answer.status);
 }
+
+const contentOf = (body: unknown): string | Uint8Array =>
+  typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
 
 /** (spec: Rate limiting) On every response, whatever it says. */
 export function pushRate(headers: string[], rate: RateVerdict): void {

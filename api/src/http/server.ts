@@ -1,6 +1,7 @@
 import http from 'node:http';
 import type { Socket } from 'node:net';
 import type { Express } from 'express';
+import { SILENCE_MS } from '@gwk/core/listener-limits';
 import type { Listener } from './direct.js';
 import type { Exchange, Reply } from './exchange.js';
 
@@ -29,6 +30,8 @@ export interface ServerOptions {
   maxConnections: number;
   /** Of the headers; 10 s where absent. */
   headersTimeoutMs?: number;
+  /** Without a byte under a request; 60 s where absent. */
+  silenceMs?: number;
 }
 
 const SHED_EVERY_MS = 1_000;
@@ -54,6 +57,7 @@ export function createServer({
   lastResort,
   maxConnections,
   headersTimeoutMs = HEADERS_TIMEOUT_MS,
+  silenceMs = SILENCE_MS,
 }: ServerOptions): http.Server {
   const answer: Listener = listener ?? ((req, res, last) => app(req, res, last));
   const server = http.createServer(
@@ -77,6 +81,7 @@ export function createServer({
     },
   );
   bound(server, maxConnections);
+  server.setTimeout(silenceMs);
   server.on('clientError', clientError);
   // Node would answer 417 without a word; an expectation may as well be ignored.
   server.on('checkExpectation', (req, res) => server.emit('request', req, res));

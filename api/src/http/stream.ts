@@ -17,6 +17,8 @@ export type EventProducer = (out: EventStream) => Promise<void>;
 /** (spec: Pairing stream) A comment that keeps the connection open through whatever is in between. */
 const PING_MS = 15_000;
 const LOOK_MS = 500;
+/** A client that reads slower than there are events is let go: it asks anew, and hears how things stand. */
+const MAX_BACKLOG_BYTES = 1024 * 1024;
 
 export function respondStream(
   req: Exchange,
@@ -47,7 +49,9 @@ export function respondStream(
   });
   res.on('close', () => ended.abort());
   const send = (event: string, data: unknown): void => {
-    if (!ended.signal.aborted) res.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+    if (ended.signal.aborted) return;
+    res.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+    if (res.writableLength > MAX_BACKLOG_BYTES) res.destroy();
   };
   produce({ send, signal: ended.signal })
     .catch(failed)

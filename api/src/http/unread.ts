@@ -15,10 +15,10 @@ export function isLeftUnread(req: Exchange): boolean {
   return encoding !== undefined || Number(length ?? 0) > SMALL_BYTES;
 }
 
-/** The announced length of the answer is complete with `text`, so the client need not wait for the end. */
-export function endAfterListening(req: Exchange, res: Reply, text: string | undefined): void {
-  if (text === undefined) res.flushHeaders();
-  else res.write(text);
+/** The announced length of the answer is complete with `content`, so the client need not wait for the end. */
+export function endAfterListening(req: Exchange, res: Reply, content: string | Uint8Array | undefined): void {
+  if (content === undefined) res.flushHeaders();
+  else res.write(content);
   const timer = setTimeout(end, LISTEN_MS);
   function end(): void {
     clearTimeout(timer);

@@ -2,7 +2,8 @@ import { RefusalError } from './refusal.js';
 
 /**
  * How much of bodies one caller may have in this process at once: a stolen engine has the right to bodies of 64 MB, and
- * none to many of them. A caller is known by what it shows, which was found good before its body is read.
+ * none to many of them. A caller is the number that its credentials are of, however they are written, and however many
+ * tokens it has.
  */
 const MAX_BYTES = 96 * 1024 * 1024;
 

@@ -42,6 +42,8 @@ export interface InternalDeps {
   log: Logger;
   /** Where calls are measured. */
   registry?: Registry;
+  /** Without a byte under a request; 60 s where absent. */
+  silenceMs?: number;
 }
 
 /** The pod whose token opened a call. */

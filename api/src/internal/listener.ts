@@ -6,7 +6,7 @@ import {
 } from 'node:http';
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { HANDSHAKE_TIMEOUT_MS, LISTENER_LIMITS } from '@gwk/core/listener-limits';
+import { HANDSHAKE_TIMEOUT_MS, LISTENER_LIMITS, SILENCE_MS } from '@gwk/core/listener-limits';
 import { ENGINE_ROUTES } from '@gwk/core/protocol/engine';
 import { OPERATOR_ROUTES } from '@gwk/core/protocol/operator';
 import { tracing } from '@gwk/core/tracing/tracing';
@@ -42,8 +42,14 @@ export interface InternalListener {
 interface Route {
   maxBytes: number;
   schema: z.ZodType;
-  /** The handler, for whoever the credentials say is calling. */
-  authenticate(authorization: string | undefined): Promise<(request: never) => Promise<unknown>>;
+  /** Who the credentials say is calling, and the handler for them. */
+  authenticate(authorization: string | undefined): Promise<Authenticated>;
+}
+
+interface Authenticated {
+  /** Whose bodies are counted together. */
+  caller: string;
+  handle: (request: never) => Promise<unknown>;
 }
 
 /** Takes or gives what is not JSON. Undefined: it has answered. */
@@ -93,6 +99,7 @@ export async function startInternalListener(deps: InternalDeps): Promise<Interna
   const server: Server = identity
     ? createHttpsServer(tls, answer)
     : createHttpServer(LISTENER_LIMITS, answer);
+  server.setTimeout(deps.silenceMs ?? SILENCE_MS);
   const unfollow =
     identity &&
     followIdentity(server as HttpsServer, {
@@ -153,14 +160,14 @@ function makeRoutes(deps: InternalDeps): Routes {
     ) => Promise<unknown>;
     add(`/engine/${name}`, request, async (authorization) => {
       const caller = await authentication.engine(authorization);
-      return (body) => handler(caller, body);
+      return { caller: caller.instanceId, handle: (body) => handler(caller, body) };
     });
   }
   for (const [name, { request }] of Object.entries(OPERATOR_ROUTES)) {
     const handler = operator[name as keyof typeof operator];
     add(`/operator/${name}`, request, async (authorization) => {
       authentication.operator(authorization);
-      return handler;
+      return { caller: 'operator', handle: handler };
     });
   }
   return { json: routes, raw: mediaRoutes(deps, authentication), budget: new BodyBudget() };
@@ -206,9 +213,8 @@ async function perform(routes: Routes, request: IncomingMessage, response: Serve
   }
   const route = isPost ? routes.json.get(request.url ?? '') : undefined;
   if (!route) return send(response, 404, { error: 'not-found' });
-  const { authorization } = request.headers;
-  const handle = await route.authenticate(authorization);
-  const held = routes.budget.open(authorization!);
+  const { caller, handle } = await route.authenticate(request.headers.authorization);
+  const held = routes.budget.open(caller);
   try {
     const parsed = route.schema.safeParse(await readBody(request, route.maxBytes, held.take));
     // Of an issue only place and kind are told: the rest may quote what was sent.

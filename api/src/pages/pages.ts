@@ -24,14 +24,17 @@ export function pagesOf(operations: readonly Operation[], config: ApiConfig): Pa
   const { baseUrl, docsUrl = baseUrl } = config;
   const document = once((): Answer => ({
     status: 200,
-    body: JSON.stringify(openApiDocument({ operations, baseUrl, docsUrl })),
+    body: Buffer.from(JSON.stringify(openApiDocument({ operations, baseUrl, docsUrl }))),
     headers: GENERAL,
   }));
   return new Map<string, () => Answer>([
     ['/openapi.json', document],
     ['/docs', () => ({ status: 200, type: HTML, body: REFERENCE, headers: headersOfReference(baseUrl) })],
     ['/docs/start.js', () => ({ status: 200, type: JAVASCRIPT, body: START, headers: GENERAL })],
-    ...Object.entries(ASSETS).map(([path, asset]): [string, () => Answer] => [path, () => assetOf(asset)]),
+    ...Object.entries(ASSETS).map(([path, asset]): [string, () => Answer] => [
+      path,
+      once(() => assetOf(asset)),
+    ]),
     ['/problems', () => ({ status: 200, type: HTML, body: problemListHtml(), headers: BARE })],
     ...(Object.keys(PROBLEMS) as ProblemCode[]).map((code): [string, () => Answer] => [
       `/problems/${code}`,
@@ -58,10 +61,10 @@ const ASSETS: Readonly<Record<string, { file: string; type: string }>> = {
   '/docs/swagger-ui-bundle.js': { file: 'swagger-ui-bundle.js', type: JAVASCRIPT },
 };
 
-/** Read for each request: few ask, and all of it is 1.5 MB that nobody should have to keep. */
+/** Read when somebody asks first, and kept as bytes: those who are slow to take them hold one copy together. */
 function assetOf({ file, type }: { file: string; type: string }): Answer {
   const path = createRequire(import.meta.url).resolve(`swagger-ui-dist/${file}`);
-  return { status: 200, type, body: readFileSync(path, 'utf8'), headers: GENERAL };
+  return { status: 200, type, body: readFileSync(path), headers: GENERAL };
 }
 
 const REFERENCE = `<!doctype html>

@@ -1,4 +1,4 @@
-import { LISTENER_LIMITS } from '@gwk/core/listener-limits';
+import { LISTENER_LIMITS, SILENCE_MS } from '@gwk/core/listener-limits';
 import { type Logger } from '@gwk/core/log';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -18,12 +18,13 @@ export async function listen(
   address: { host: string; port: number },
   handlers: Handler[],
   log: Logger,
+  silenceMs = SILENCE_MS,
 ): Promise<Listening> {
   const server = createServer(
-    // A watch sends nothing for as long as nothing changes, and its request has long arrived.
     LISTENER_LIMITS,
     (request, response) => void answer(request, response, handlers, log),
   );
+  server.setTimeout(silenceMs);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen({ host: address.host, port: address.port }, resolve);

@@ -8,10 +8,16 @@ import type { Selects } from './selector.js';
 const MAX_BACKLOG_BYTES = 4 * 1024 * 1024;
 
 /** A stream of lines, `{type, object}`, from a version on; without one, everything that is comes first. */
-export function watchChanges({ query, response }: Exchange, entries: Entries, selects: Selects): void {
+export function watchChanges(
+  { query, request, response }: Exchange,
+  entries: Entries,
+  selects: Selects,
+): void {
   const from = query.get('resourceVersion');
   const first =
     from === null || from === '' || from === '0' ? snapshot(entries) : entries.since(versionOf(from));
+  // A watch says nothing for as long as nothing changes; the next request of its connection has the limit again.
+  request.socket.setTimeout(0);
   response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' });
   const write = (type: string, object: unknown): void => {
     response.write(`${JSON.stringify({ type, object })}\n`);

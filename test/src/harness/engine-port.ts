@@ -40,6 +40,7 @@ export interface PortOptions {
   redis?: InternalDeps['redis'];
   live?: InternalDeps['live'];
   log?: DestinationStream;
+  silenceMs?: number;
 }
 
 /** As while Redis is away: engines find what is wanted by themselves. */
@@ -66,6 +67,7 @@ export async function createPortWorld(options: PortOptions = {}): Promise<PortWo
       media: { files: filesIn(mediaFolder, database, world.sealer) },
       live: options.live ?? NOBODY_HEARS,
       log: logTo(options.log),
+      ...(options.silenceMs !== undefined && { silenceMs: options.silenceMs }),
     });
     replicas.push({ listener, database });
     return `${config.internalTlsCert?.() ? 'https' : 'http'}://127.0.0.1:${listener.port}/`;

@@ -1,0 +1,120 @@
+import { once } from 'node:events';
+import type http from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import express, { type RequestHandler } from 'express';
+import { until } from '@gwk/test/harness/wait';
+import { pagesOf } from '../pages/pages.js';
+import type { Exchange, Reply } from './exchange.js';
+import { OPERATIONS } from './operations.js';
+import { respond, type Observer } from './respond.js';
+import { createServer } from './server.js';
+import type { ApiConfig } from './services.js';
+import { respondStream, type EventStream } from './stream.js';
+
+/** Who asks and never takes the answer: nobody's memory and no connection is his for good. */
+const SILENCE_MS = 400;
+const MB = 1024 * 1024;
+const observer: Observer = { answered: () => undefined, closing: false };
+
+let server: http.Server;
+const clients: Socket[] = [];
+afterEach(() => {
+  for (const client of clients.splice(0)) client.destroy();
+  server.close();
+});
+
+async function serve(handler: RequestHandler): Promise<void> {
+  server = createServer({
+    app: express().use(handler),
+    maxConnections: 100,
+    silenceMs: SILENCE_MS,
+    clientError: (_, socket) => socket.destroy(),
+    lastResort: (_, __, res) => res.destroy(),
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+}
+
+function asks(): Socket {
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+  clients.push(client);
+  client.on('error', () => undefined);
+  client.pause();
+  client.write('GET / HTTP/1.1\r\nHost: gwk\r\n\r\n');
+  return client;
+}
+
+const connections = () =>
+  new Promise<number>((resolve) => server.getConnections((_, amount) => resolve(amount)));
+
+/** More than the kernel keeps for a connection. */
+const LARGE = Buffer.alloc(64 * MB);
+const answersLarge: RequestHandler = (req, res) =>
+  respond(req as Exchange, res as Reply, { status: 200, body: LARGE, type: 'text/plain' }, observer);
+
+test('who reads nothing of an answer is let go', async () => {
+  await serve(answersLarge);
+  asks();
+  await until(async () => (await connections()) === 1, { what: 'the connection stands' });
+  await until(async () => (await connections()) === 0, {
+    what: 'the connection is closed',
+    timeoutMs: 10_000,
+  });
+});
+
+test('who reads slowly, longer than the limit, gets the whole', async () => {
+  await serve(answersLarge);
+  const began = performance.now();
+  const client = asks();
+  let taken = 0;
+  for await (const chunk of client as AsyncIterable<Buffer>) {
+    const before = Math.floor(taken / (4 * MB));
+    taken += chunk.length;
+    if (Math.floor(taken / (4 * MB)) > before) await sleep(SILENCE_MS / 5);
+    if (taken > LARGE.length) break;
+  }
+  expect(taken).toBeGreaterThan(LARGE.length);
+  expect(performance.now() - began).toBeGreaterThan(2 * SILENCE_MS);
+});
+
+test('a request that is worked on is not silent too early, and the next of its connection has the same time', async () => {
+  await serve((_, res) => void setTimeout(() => res.end('x'), SILENCE_MS / 2));
+  const client = asks();
+  const [first] = (await once(client.resume(), 'data')) as [Buffer];
+  expect(first.toString()).toContain('200 OK');
+  client.write('GET / HTTP/1.1\r\nHost: gwk\r\n\r\n');
+  const [second] = (await once(client, 'data')) as [Buffer];
+  expect(second.toString()).toContain('200 OK');
+});
+
+test('what a stream keeps for a client that does not read is bounded', async () => {
+  let most = 0;
+  let gone: AbortSignal | undefined;
+  const produce = async (out: EventStream, res: Reply): Promise<void> => {
+    gone = out.signal;
+    while (!out.signal.aborted) {
+      out.send('much', 'x'.repeat(MB / 4));
+      most = Math.max(most, res.writableLength);
+      await sleep(1);
+    }
+  };
+  await serve((req, res) =>
+    respondStream(req as Exchange, res as Reply, (out) => produce(out, res as Reply), {
+      observer,
+      failed: () => undefined,
+    }),
+  );
+  asks();
+  await until(() => gone?.aborted, { what: 'the stream is ended', timeoutMs: 10_000 });
+  expect(most).toBeLessThan(2 * MB);
+});
+
+test('a page is kept once, whoever holds it', () => {
+  const pages = pagesOf(OPERATIONS, { baseUrl: 'http://127.0.0.1' } as ApiConfig);
+  for (const path of ['/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css', '/openapi.json']) {
+    const [first, second] = [pages.get(path)!().body, pages.get(path)!().body];
+    expect(first).toBeInstanceOf(Buffer);
+    expect(second).toBe(first);
+  }
+});

@@ -1,0 +1,59 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createLogger } from '@gwk/core/log';
+import type { Entries, Change } from '../cluster/local/entries.js';
+import { listen, type Listening } from './server.js';
+import { watchChanges } from './watch.js';
+
+const SILENCE_MS = 300;
+const tellers: ((change: Change) => void)[] = [];
+const entries = {
+  all: () => [],
+  listen: (tell: (change: Change) => void) => {
+    tellers.push(tell);
+    return () => undefined;
+  },
+} as unknown as Entries;
+
+let server: Listening;
+beforeAll(async () => {
+  server = await listen(
+    { host: '127.0.0.1', port: 0 },
+    [
+      (exchange) => {
+        if (exchange.path === '/watch') watchChanges(exchange, entries, () => true);
+        else exchange.response.end(Buffer.alloc(64 * 1024 * 1024));
+        return true;
+      },
+    ],
+    createLogger('operator', 'error'),
+    SILENCE_MS,
+  );
+});
+afterAll(() => server.close());
+
+function ask(path: string): Socket {
+  const client = connect(server.port, '127.0.0.1').on('error', () => undefined);
+  client.write(`GET ${path} HTTP/1.1\r\nHost: gwk\r\n\r\n`);
+  return client;
+}
+
+test('who asks and reads nothing is let go', async () => {
+  const client = ask('/large').pause();
+  await sleep(SILENCE_MS * 4);
+  let taken = 0;
+  client.on('data', (chunk: Buffer) => (taken += chunk.length)).resume();
+  await once(client, 'close');
+  expect(taken).toBeLessThan(64 * 1024 * 1024);
+});
+
+test('a watch may say nothing for as long as nothing changes', async () => {
+  const client = ask('/watch');
+  await once(client, 'data');
+  await sleep(SILENCE_MS * 4);
+  tellers[0]!({ type: 'ADDED', version: 1, resource: { kind: 'Instance' } as Change['resource'] });
+  const [said] = (await once(client, 'data')) as [Buffer];
+  expect(said.toString()).toContain('ADDED');
+  client.destroy();
+});
