@@ -75,7 +75,7 @@ export function makeController(
   return { controller, close: () => client.close() };
 }
 
-export function checksOf(controller: Controller): Record<string, string | null> {
-  const unheard = controller.silentMs > UNHEARD_MS;
+export function checksOf({ silentMs }: Pick<Controller, 'silentMs'>): Record<string, string | null> {
+  const unheard = silentMs > UNHEARD_MS;
   return { api: unheard ? 'the internal port does not answer' : null };
 }

@@ -24,6 +24,8 @@ export interface HealthOptions {
   /** Where /metrics is not shown: null. Shown by one listener alone, which tells it of readiness. */
   registry: Registry | null;
   draining: () => boolean;
+  /** Connections are not to be used again; left out where their listener ends them by itself. */
+  closing?: () => boolean;
 }
 
 const CHECK_MS = 2_000;
@@ -31,7 +33,7 @@ const CHECK_MS = 2_000;
 const FRESH_MS = 500;
 
 export function health(options: HealthOptions): RequestHandler {
-  const { registry } = options;
+  const { registry, closing = () => false } = options;
   const readiness = readinessOf(options);
   if (registry) observedGauge(registry, STORE_METRICS.ready, async () => Number((await readiness()).ready));
   const answers: Record<string, (res: ServerResponse) => Promise<void>> = {
@@ -49,8 +51,9 @@ export function health(options: HealthOptions): RequestHandler {
   };
   return (req: Request, res: Response, next: NextFunction) => {
     const answer = req.method === 'GET' || req.method === 'HEAD' ? answers[req.url] : undefined;
-    if (!answer) next();
-    else answer(res).catch(next);
+    if (!answer) return next();
+    if (closing()) res.setHeader('Connection', 'close');
+    answer(res).catch(next);
   };
 }
 

@@ -32,6 +32,8 @@ export interface PublicListener {
  */
 const RED_MS = 500;
 const SILENCE_MS = 500;
+/** A download that began before says nothing of its connection's end, and may end at any time. */
+const SILENT_EVERY_MS = 1_000;
 /** What is under way then is answered (500, to be repeated), and the answer gets so long to leave. */
 const LAST_WORDS_MS = 2_000;
 
@@ -74,7 +76,13 @@ class Tier implements Observer {
   }
 
   #health({ db, redis, media }: Services): Omit<HealthOptions, 'registry'> {
-    return { db, redis, media: media.watch, draining: () => this.stopping };
+    return {
+      db,
+      redis,
+      media: media.watch,
+      draining: () => this.stopping,
+      closing: () => this.closing,
+    };
   }
 
   answered(req: Exchange, status: number): void {
@@ -116,6 +124,11 @@ export async function startPublicListener(services: Services): Promise<PublicLis
   return { port: (server.address() as AddressInfo).port, close };
 }
 
+async function closeSilent(server: Server): Promise<void> {
+  await afterReading();
+  server.closeIdleConnections();
+}
+
 async function drain(server: Server, tier: Tier, drainMs: number): Promise<void> {
   tier.stopping = true;
   await sleep(RED_MS);
@@ -124,11 +137,12 @@ async function drain(server: Server, tier: Tier, drainMs: number): Promise<void>
   // That of HTTP would close connections whose request has just not been read yet.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   await Promise.race([closed, sleep(SILENCE_MS)]);
-  await afterReading();
-  server.closeIdleConnections();
+  await closeSilent(server);
+  const silent = setInterval(() => void closeSilent(server), SILENT_EVERY_MS);
   await closing(closed, drainMs, () => tier.app.inFlight.giveUpAll());
   await closing(closed, LAST_WORDS_MS, () => server.closeAllConnections());
   await closed;
+  clearInterval(silent);
   server.close();
   tier.app.inFlight.stop();
   tier.app.standstill.stop();

@@ -31,6 +31,7 @@ export function downloads({ files, links, observer }: DownloadDeps): RequestHand
     const row = await rowOf(req, files, links);
     const etag = `"${row.sha256.toString('hex')}"`;
     const head = headersOf(row, req.requestId, etag);
+    if (observer.closing) head.push('Connection', 'close');
     if (req.headers['if-none-match'] === etag) return end(req, res, { status: 304, head }, observer);
     const usesRange = req.headers['if-range'] === undefined || req.headers['if-range'] === etag;
     const range = readRange(usesRange ? req.headers.range : undefined, row.size);

@@ -344,6 +344,8 @@ export class Controller {
     await this.#port.engineEnded(action.instanceId, action.name);
     if (pod.phase !== 'ended') return;
     const before = this.#histories.get(pod.uid) ?? NO_HISTORY;
+    // Reported again by each pass until its pod is forgotten.
+    if (before.counted === pod.name) return;
     this.onEnd(pod.asked);
     this.#histories.set(pod.uid, afterEnd(before, pod, this.#backoff));
     this.#log.info(
