@@ -1,6 +1,11 @@
-import { readFileSync } from 'node:fs';
+import { makeServerCertificate } from '@gwk/operator/secrets/certificate';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { Crowd } from './harness/crowd.js';
+import { apiEnvironment } from './harness/gateway-settings.js';
+import { pickPort } from './harness/ports.js';
+import { GWK, Program } from './harness/program.js';
 import { openStage, type Stage } from './harness/stage.js';
 import { phoneOf } from './harness/traffic.js';
 import { report } from './harness/verdict.js';
@@ -9,7 +14,7 @@ import { until } from './harness/wait.js';
 /** 10,000 by `make crowd`. */
 const IDLE = Number(process.env['CROWD_CONNECTIONS'] ?? 1_000);
 const SLOW = 100;
-/** Headers have 10 s, JSON bodies 20 s; a busy machine looks late. */
+/** Headers and handshakes have 10 s, JSON bodies 20 s, whole requests of the other ports 60 s; a busy machine looks late. */
 const CLOSED_WITHIN_MS = 90_000;
 /** What a connection may cost the API, and what serving others costs it meanwhile. */
 const KB_EACH = 40;
@@ -18,8 +23,10 @@ const MB_MORE = 120;
 describe('listeners that many hold open', () => {
   let stage: Stage;
   const crowds: Crowd[] = [];
+  let metricsPort: number;
   beforeAll(async () => {
-    stage = await openStage('crowd');
+    metricsPort = await pickPort();
+    stage = await openStage('crowd', { settings: { api: { GWK_API_METRICS_PORT: String(metricsPort) } } });
   }, 120_000);
   afterEach(() => {
     for (const crowd of crowds.splice(0)) crowd.end();
@@ -32,7 +39,8 @@ describe('listeners that many hold open', () => {
     return crowd;
   };
   const api = (): string => stage.gateway.urls[0]!;
-  const operatorUrl = (): string => `http://127.0.0.1:${stage.gateway.settings.operatorPort}`;
+  const at = (port: string | number): string => `http://127.0.0.1:${port}`;
+  const internal = (): string => stage.gateway.internalUrls[0]!;
   const megabytes = () => {
     const status = readFileSync(`/proc/${stage.gateway.apis[0]!.pid!}/status`, 'utf8');
     return Number(/^VmRSS:\s+(\d+)/m.exec(status)![1]) / 1024;
@@ -78,6 +86,9 @@ describe('listeners that many hold open', () => {
   const HEADERS = 'POST /v1/messages HTTP/1.1\r\nHost: gwk\r\n';
   const bodyOf = (key: string) =>
     `${HEADERS}Authorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n{`;
+  const internalBody = (): string =>
+    `POST /operator/project HTTP/1.1\r\nHost: gwk\r\nAuthorization: Bearer ${stage.gateway.settings.operatorToken}\r\n` +
+    'Content-Type: application/json\r\nContent-Length: 100000\r\n\r\n{';
   type Trickle = [
     port: string,
     what: string,
@@ -86,18 +97,24 @@ describe('listeners that many hold open', () => {
     piece: string,
     answer: RegExp,
   ];
+  const TOO_SLOW = /^$|^HTTP\/1\.1 408 /;
+  const headersAt = (port: string, address: () => string): Trickle => [
+    port,
+    'headers',
+    address,
+    () => HEADERS,
+    'X-More: a\r\n',
+    TOO_SLOW,
+  ];
   const TRICKLES: Trickle[] = [
     ['public', 'headers', () => api(), () => HEADERS, 'X-More: a\r\n', /^HTTP\/1\.1 (4\d\d)/],
     ['public', 'bodies', () => api(), () => bodyOf(stage.customer.key.api_key), ' ', /^HTTP\/1\.1 422/],
-    [
-      'internal',
-      'headers',
-      () => stage.gateway.internalUrls[0]!,
-      () => HEADERS,
-      'X-More: a\r\n',
-      /^(HTTP\/1\.1 408)?/,
-    ],
-    ["operator's", 'headers', () => operatorUrl(), () => HEADERS, 'X-More: a\r\n', /^(HTTP\/1\.1 408)?/],
+    headersAt('internal', internal),
+    ['internal', 'bodies', internal, internalBody, ' ', TOO_SLOW],
+    headersAt("API's metrics", () => at(metricsPort)),
+    headersAt("worker's", () => at(stage.gateway.workers[0]!.options.env['GWK_WORKER_PORT']!)),
+    headersAt("operator's", () => at(stage.gateway.settings.operatorPort)),
+    headersAt("engine's", () => at(stage.gateway.enginePorts()[0]!.port)),
   ];
   test.each(TRICKLES)(
     'the %s port: %s that trickle in come to their end, and others are served',
@@ -110,8 +127,35 @@ describe('listeners that many hold open', () => {
       for (const said of crowd.answers) expect(said).toMatch(answer);
       expect((await fetch(new URL('/livez', address()))).status).toBeLessThan(500);
     },
-    120_000,
+    150_000,
   );
+
+  test('an internal port with TLS ends connections on which no handshake begins', async () => {
+    const { gateway } = stage;
+    const file = (name: string) => join(gateway.folder, name);
+    const { cert, key } = makeServerCertificate(['localhost']);
+    writeFileSync(file('crowd.crt'), cert);
+    writeFileSync(file('crowd.key'), key);
+    const ports = { port: await pickPort(), internalPort: await pickPort() };
+    const program = new Program({
+      name: 'api-tls',
+      args: [GWK, 'api'],
+      env: {
+        ...apiEnvironment(gateway.settings, ports),
+        GWK_API_INTERNAL_TLS_CERT_FILE: file('crowd.crt'),
+        GWK_API_INTERNAL_TLS_KEY_FILE: file('crowd.key'),
+      },
+      logFile: file('api-tls.log'),
+      ready: async () => (await fetch(`${at(ports.port)}/readyz`)).ok,
+    });
+    gateway.guests.push(program);
+    await program.start();
+    const crowd = crowdAt(at(ports.internalPort));
+    await crowd.open(SLOW);
+    await until(() => crowd.closed >= SLOW, { what: 'they are closed', timeoutMs: CLOSED_WITHIN_MS });
+    expect(crowd.answers.join('')).toBe('');
+    await program.stop();
+  }, 150_000);
 
   test('300 requests down one connection without waiting are answered in their order', async () => {
     const { api_key } = stage.customer.key;
