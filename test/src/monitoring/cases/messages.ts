@@ -63,4 +63,11 @@ export const MESSAGES: AlertCase[] = [
     at: '6m',
     fires: [{ description: 'The oldest has waited for 30m 0s.' }],
   },
+  {
+    name: 'a large file takes its time',
+    alert: 'GwkPreparationOld',
+    series: { 'gwk_preparation_age_seconds{pod="w1"}': '0+60x14 0x20' },
+    at: '20m',
+    ...quiet,
+  },
 ];

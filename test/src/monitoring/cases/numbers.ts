@@ -50,6 +50,13 @@ export const NUMBERS: AlertCase[] = [
     ],
   },
   {
+    name: 'a number has not been paired yet',
+    alert: 'GwkNumberLoggedOut',
+    series: { [state('logged_out')]: '0x10', [state('pending_pair')]: '1x10' },
+    at: '9m',
+    ...quiet,
+  },
+  {
     name: 'a number is banned for good, which ends its engine, and then the worker is replaced',
     alert: 'GwkNumbersLost',
     series: {

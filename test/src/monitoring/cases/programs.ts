@@ -127,6 +127,16 @@ export const PROGRAMS: AlertCase[] = [
     ],
   },
   {
+    name: 'one of two workers is seen',
+    alert: 'GwkWorkerGone',
+    series: {
+      'gwk_worker_sweeps_total{pod="w1",sweep="resend",result="ok"}': '1 2 _x20',
+      'gwk_worker_sweeps_total{pod="w2",sweep="resend",result="ok"}': '1+1x22',
+    },
+    at: '15m',
+    ...quiet,
+  },
+  {
     name: 'a loop fails every minute',
     alert: 'GwkWorkerLoopFails',
     series: { 'gwk_worker_sweeps_total{pod="w",sweep="retention",result="error"}': '0+1x30' },
@@ -200,6 +210,16 @@ export const PROGRAMS: AlertCase[] = [
     series: { 'gwk_operator_api_silent_seconds{pod="o1"}': '200x20' },
     at: '12m',
     fires: [{ description: 'Changes of Instances are late.' }],
+  },
+  {
+    name: 'many Instances wait after an upgrade, and go',
+    alert: 'GwkOperatorBehind',
+    series: {
+      'gwk_operator_queue_depth{pod="o1"}': '2000-250x8 0x10',
+      'gwk_operator_api_silent_seconds{pod="o1"}': '5x18',
+    },
+    at: '15m',
+    ...quiet,
   },
   {
     name: 'engines end again and again',

@@ -72,6 +72,20 @@ export const STORES: AlertCase[] = [
     ],
   },
   {
+    name: 'statements wait for a moment, again and again',
+    alert: 'GwkDatabasePoolFull',
+    series: { 'gwk_database_pool_waiting{namespace="shop",pod="gwk-a"}': '4 4 4 0 9 9 9 0 2 2 2' },
+    at: '10m',
+    ...quiet,
+  },
+  {
+    name: 'contents outlive their time by an hour, between two passes',
+    alert: 'GwkRetentionLate',
+    series: { 'gwk_retention_late_seconds{pod="w1"}': '0+60x60 0x30' },
+    at: '60m',
+    ...quiet,
+  },
+  {
     name: 'contents outlive their time',
     alert: 'GwkRetentionLate',
     series: { 'gwk_retention_late_seconds{pod="w1"}': '10800x30' },
@@ -132,5 +146,17 @@ export const STORES: AlertCase[] = [
     },
     at: '15m',
     fires: [{ labels: { persistentvolumeclaim: 'gwk-media' }, description: 'gwk-media has 5% left.' }],
+  },
+  {
+    name: 'a volume has room, and one of others has none',
+    alert: 'GwkVolumeFills',
+    series: {
+      [`kubelet_volume_stats_available_bytes{${claim}}`]: '50x20',
+      [`kubelet_volume_stats_capacity_bytes{${claim}}`]: '100x20',
+      'kubelet_volume_stats_available_bytes{persistentvolumeclaim="shop"}': '0x20',
+      'kubelet_volume_stats_capacity_bytes{persistentvolumeclaim="shop"}': '100x20',
+    },
+    at: '15m',
+    ...quiet,
   },
 ];
