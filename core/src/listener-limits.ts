@@ -1,3 +1,6 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+
 /**
  * What a listener of ours (the internal port, the operator's, those of health and metrics) gives a client: its headers
  * within 10 s, its request as a whole within 60 s. Node looks after both every 30 s unless it is told otherwise, and
@@ -20,3 +23,41 @@ export const LISTENER_LIMITS = {
 export const SILENCE_MS = 60_000;
 
 export const HANDSHAKE_TIMEOUT_MS = 10_000;
+
+const SHED_EVERY_MS = 1_000;
+
+/**
+ * Beyond the bound Node closes what comes. Connections that say nothing between two requests are closed then, so that
+ * who holds many of them keeps nobody out; those that have not said anything yet end with their headers' time.
+ */
+export function bound(server: Server, maxConnections: number): void {
+  server.maxConnections = maxConnections;
+  let shedAt = -Infinity;
+  server.on('drop', () => {
+    if (performance.now() - shedAt < SHED_EVERY_MS) return;
+    shedAt = performance.now();
+    server.closeIdleConnections();
+  });
+}
+
+/** Of a listener of health and metrics: probes and a few that scrape. */
+export const HEALTH_CONNECTIONS = 256;
+
+/**
+ * The same where every request is short: beyond the bound the oldest goes. Who opens many takes the place of his own,
+ * and a probe that comes is answered, so that nobody has a pod restarted by holding its port.
+ */
+export function keepNewest(server: Server, maxConnections = HEALTH_CONNECTIONS): void {
+  const open = new Set<Socket>();
+  server.on('connection', (socket) => {
+    if (open.size >= maxConnections) drop(open);
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+  });
+}
+
+function drop(open: Set<Socket>): void {
+  const [oldest] = open;
+  open.delete(oldest!);
+  oldest!.destroy();
+}

@@ -1,7 +1,7 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
-import { LISTENER_LIMITS, SILENCE_MS } from '@gwk/core/listener-limits';
+import { keepNewest, LISTENER_LIMITS, SILENCE_MS } from '@gwk/core/listener-limits';
 import { http } from '@gwk/core/node-http';
 
 export interface Checks {
@@ -22,6 +22,7 @@ export class HealthListener {
       respond(checks, request.url ?? '/', response).catch(() => response.destroy());
     });
     this.#server.setTimeout(SILENCE_MS);
+    keepNewest(this.#server);
   }
 
   /** @throws the error of listening, for example EADDRINUSE */

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { LISTENER_LIMITS, SILENCE_MS } from '@gwk/core/listener-limits';
+import { keepNewest, LISTENER_LIMITS, SILENCE_MS } from '@gwk/core/listener-limits';
 import { health, type HealthOptions } from './health.js';
 
 /** A listener of /livez, /readyz and /metrics alone. */
@@ -19,6 +19,7 @@ export async function startHealthListener(
     void answer(req as never, res as never, () => res.writeHead(404).end());
   });
   server.setTimeout(SILENCE_MS);
+  keepNewest(server);
   server.listen(port, host);
   await once(server, 'listening');
   return {

@@ -1,7 +1,7 @@
 import http from 'node:http';
 import type { Socket } from 'node:net';
 import type { Express } from 'express';
-import { SILENCE_MS } from '@gwk/core/listener-limits';
+import { bound, SILENCE_MS } from '@gwk/core/listener-limits';
 import type { Listener } from './direct.js';
 import type { Exchange, Reply } from './exchange.js';
 
@@ -32,22 +32,6 @@ export interface ServerOptions {
   headersTimeoutMs?: number;
   /** Without a byte under a request; 60 s where absent. */
   silenceMs?: number;
-}
-
-const SHED_EVERY_MS = 1_000;
-
-/**
- * Beyond the bound Node closes what comes. Connections that say nothing between two requests are closed then, so that
- * who holds many of them keeps nobody out; those that have not said anything yet end with their headers' time.
- */
-function bound(server: http.Server, maxConnections: number): void {
-  server.maxConnections = maxConnections;
-  let shedAt = -Infinity;
-  server.on('drop', () => {
-    if (performance.now() - shedAt < SHED_EVERY_MS) return;
-    shedAt = performance.now();
-    server.closeIdleConnections();
-  });
 }
 
 export function createServer({

@@ -14,6 +14,7 @@ export type InternalConfig = Pick<
   ConfigOf<typeof apiSettings>,
   | 'internalHost'
   | 'internalPort'
+  | 'internalMaxConnections'
   | 'internalTlsCert'
   | 'internalTlsKey'
   | 'operatorToken'

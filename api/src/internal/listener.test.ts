@@ -156,6 +156,7 @@ test('while Postgres is away a call is 503, not refused', async () => {
     config: {
       internalHost: '127.0.0.1',
       internalPort: 0,
+      internalMaxConnections: 100,
       internalTlsCert: () => undefined,
       internalTlsKey: () => undefined,
       operatorToken: OPERATOR_TOKEN,

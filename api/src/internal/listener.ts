@@ -6,7 +6,7 @@ import {
 } from 'node:http';
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { HANDSHAKE_TIMEOUT_MS, LISTENER_LIMITS, SILENCE_MS } from '@gwk/core/listener-limits';
+import { bound, HANDSHAKE_TIMEOUT_MS, LISTENER_LIMITS, SILENCE_MS } from '@gwk/core/listener-limits';
 import { ENGINE_ROUTES } from '@gwk/core/protocol/engine';
 import { OPERATOR_ROUTES } from '@gwk/core/protocol/operator';
 import { tracing } from '@gwk/core/tracing/tracing';
@@ -100,6 +100,7 @@ export async function startInternalListener(deps: InternalDeps): Promise<Interna
     ? createHttpsServer(tls, answer)
     : createHttpServer(LISTENER_LIMITS, answer);
   server.setTimeout(deps.silenceMs ?? SILENCE_MS);
+  bound(server, deps.config.internalMaxConnections);
   const unfollow =
     identity &&
     followIdentity(server as HttpsServer, {

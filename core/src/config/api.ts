@@ -44,6 +44,11 @@ export const apiSettings = {
     types.integer(0, 65535).default(8081),
     'Port of the internal listener. Never expose it.',
   ),
+  internalMaxConnections: setting(
+    'GWK_API_INTERNAL_MAX_CONNECTIONS',
+    types.integer(10, 1_000_000).default(16_384),
+    'Connections to the internal listener that one API process holds; an engine has up to 10. Beyond them it closes those between requests, and new ones until there is room.',
+  ),
   internalTlsCert: rotatingOptional(
     'GWK_API_INTERNAL_TLS_CERT',
     'Certificate (PEM) of the internal listener. With the key it speaks TLS, without both it speaks plain HTTP. Files are read again, so that a renewed certificate needs no restart.',

@@ -1,4 +1,4 @@
-import { LISTENER_LIMITS, SILENCE_MS } from '@gwk/core/listener-limits';
+import { keepNewest, LISTENER_LIMITS, SILENCE_MS } from '@gwk/core/listener-limits';
 import { type Logger } from '@gwk/core/log';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -25,6 +25,7 @@ export async function listen(
     (request, response) => void answer(request, response, handlers, log),
   );
   server.setTimeout(silenceMs);
+  keepNewest(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen({ host: address.host, port: address.port }, resolve);

@@ -142,6 +142,7 @@ function configOf(world: World): InternalConfig {
   return {
     internalHost: '127.0.0.1',
     internalPort: 0,
+    internalMaxConnections: 1_000,
     internalTlsCert: () => undefined,
     internalTlsKey: () => undefined,
     operatorToken: OPERATOR_TOKEN,
