@@ -143,43 +143,44 @@ describe('a number whose oldest message has been due for ten minutes', () => {
 describe('an instance is down', () => {
   const row = { state: 'disconnected', stateChangedAt: ago(301), firstConnectedAt: ago(9000) };
 
-  async function make(data: object, connectedUntil: Date | null, suspendedUntil?: Date): Promise<void> {
+  async function make(data: object, connectedSecondsAgo: number | null, suspendedUntil?: Date): Promise<void> {
     const { world, deps } = at;
     const id = await world.addInstance();
     await deps.db.instance.update({ where: { id }, data: { ...row, ...data } });
     const span = { instanceId: id, since: ago(9000) };
-    const connected = { ...span, state: 'connected', endedAt: connectedUntil };
+    const endedAt = connectedSecondsAgo === null ? null : ago(connectedSecondsAgo);
+    const connected = { ...span, state: 'connected', endedAt };
     await deps.db.instanceState.create({ data: { id: newUuid(), ...connected } });
     if (!suspendedUntil) return;
     await deps.db.instanceSuspension.create({ data: { id: newUuid(), ...span, endedAt: suspendedUntil } });
   }
 
   test.each([
-    ['that is out for over five minutes', {}, ago(301), 1],
-    ['that tries again and again', { stateChangedAt: ago(2) }, ago(301), 1],
+    ['that is out for over five minutes', {}, 301, 1],
+    ['that tries again and again', { stateChangedAt: ago(2) }, 301, 1],
     ['of which no connection is remembered', {}, null, 1],
-    ['but not yet after less', {}, ago(290), 0],
-    ['but not one that is suspended', { suspended: true }, ago(301), 0],
-    ['but not one that was never connected', { firstConnectedAt: null }, ago(301), 0],
-    ['but not one that is deleted', { deletedAt: ago(1) }, ago(301), 0],
-    ['but not one that is connected', { state: 'connected' }, ago(301), 0],
-    ['but not one that somebody has to pair', { state: 'pending_pair' }, ago(301), 0],
-    ['but not one that was logged out, which is told apart', { state: 'logged_out' }, ago(301), 0],
-    ['but not one that is banned, which is told apart', { state: 'banned' }, ago(301), 0],
-  ])('%s', async (_, data, connectedUntil, down) => {
-    await make(data, connectedUntil);
+    ['but not yet after less', {}, 290, 0],
+    ['but not one that is suspended', { suspended: true }, 301, 0],
+    ['but not one that was never connected', { firstConnectedAt: null }, 301, 0],
+    ['but not one that is deleted', { deletedAt: ago(1) }, 301, 0],
+    ['but not one that is connected', { state: 'connected' }, 301, 0],
+    ['but not one that somebody has to pair', { state: 'pending_pair' }, 301, 0],
+    ['but not one that was logged out, which is told apart', { state: 'logged_out' }, 301, 0],
+    ['but not one that is banned, which is told apart', { state: 'banned' }, 301, 0],
+  ])('%s', async (_, data, connectedSecondsAgo, down) => {
+    await make(data, connectedSecondsAgo);
     expect((await read()).instancesDown).toBe(down);
   });
 
   test('not before five minutes after it was resumed', async () => {
-    await make({}, ago(8000), ago(290));
+    await make({}, 8000, ago(290));
     expect((await read()).instancesDown).toBe(0);
-    await make({}, ago(8000), ago(301));
+    await make({}, 8000, ago(301));
     expect((await read()).instancesDown).toBe(1);
   });
 
   test('and instances are counted by their state', async () => {
-    for (const data of [{ state: 'connected' }, {}, { deletedAt: ago(1) }]) await make(data, ago(301));
+    for (const data of [{ state: 'connected' }, {}, { deletedAt: ago(1) }]) await make(data, 301);
     expect((await read()).instances).toMatchObject({ connected: 1, disconnected: 1, banned: 0 });
   });
 });
