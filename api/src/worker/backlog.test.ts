@@ -143,7 +143,11 @@ describe('a number whose oldest message has been due for ten minutes', () => {
 describe('an instance is down', () => {
   const row = { state: 'disconnected', stateChangedAt: ago(301), firstConnectedAt: ago(9000) };
 
-  async function make(data: object, connectedSecondsAgo: number | null, suspendedUntil?: Date): Promise<void> {
+  async function make(
+    data: object,
+    connectedSecondsAgo: number | null,
+    suspendedUntil?: Date,
+  ): Promise<void> {
     const { world, deps } = at;
     const id = await world.addInstance();
     await deps.db.instance.update({ where: { id }, data: { ...row, ...data } });
