@@ -1,4 +1,4 @@
-import { find, LEAST, podsOf, render } from '../harness/chart/render.js';
+import { find, LEAST, podsOf, READ_BY_PROMETHEUS, render } from '../harness/chart/render.js';
 import { describeChart } from '../harness/chart/suite.js';
 import { WAYS } from '../harness/chart/values.js';
 import type { KubeObject } from '../harness/kubernetes/test-cluster.js';
@@ -15,6 +15,7 @@ function groupsOf(values: object, name = 'gwk'): RuleGroup[] {
 }
 const watched = (more: object = {}, rules: object = {}): object => ({
   ...LEAST,
+  networkPolicy: READ_BY_PROMETHEUS,
   ...more,
   monitoring: { rules: { enabled: true, ...rules } },
 });

@@ -3,7 +3,7 @@ import { tracingSettings } from '@gwk/core/config/tracing';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { find, LEAST, podsOf, render } from '../harness/chart/render.js';
+import { find, LEAST, podsOf, READ_BY_PROMETHEUS, render } from '../harness/chart/render.js';
 import { describeChart } from '../harness/chart/suite.js';
 import { WAYS } from '../harness/chart/values.js';
 import type { KubeObject } from '../harness/kubernetes/test-cluster.js';
@@ -16,7 +16,12 @@ interface Monitor {
 }
 const specOf = <T>(object: KubeObject) => object['spec'] as T;
 const watched = (more: object = {}) =>
-  render({ ...LEAST, ...more, monitoring: { podMonitors: { enabled: true }, rules: { enabled: true } } });
+  render({
+    ...LEAST,
+    networkPolicy: READ_BY_PROMETHEUS,
+    ...more,
+    monitoring: { podMonitors: { enabled: true }, rules: { enabled: true } },
+  });
 
 describeChart('what the chart gives Prometheus and Grafana', () => {
   test('nothing, unless it is asked to', () => {

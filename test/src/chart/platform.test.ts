@@ -94,6 +94,31 @@ describeChart('a platform team', () => {
       { redis: { existingSecret: 'd', engineUrl: 'redis://h:6380' } },
       /redis.engineUrl has the port 6380/,
     ],
+    [
+      'monitors of pods whose metrics nobody may read, which would wake somebody for a gateway that is well',
+      { monitoring: { podMonitors: { enabled: true } } },
+      /monitoring.podMonitors needs networkPolicy.metrics/,
+    ],
+    [
+      'alerts of such pods',
+      { monitoring: { rules: { enabled: true } } },
+      /monitoring.rules needs networkPolicy.metrics/,
+    ],
+    [
+      'a Prometheus to ask about numbers that its series do not name',
+      { monitoring: { instanceLabel: false, prometheus: { url: 'http://prometheus:9090' } } },
+      /monitoring.prometheus.url needs monitoring.instanceLabel/,
+    ],
+    [
+      'the same, its address a secret',
+      {
+        monitoring: { instanceLabel: false },
+        worker: {
+          extraEnv: [{ name: 'PROMETHEUS_URL', valueFrom: { secretKeyRef: { name: 'p', key: 'u' } } }],
+        },
+      },
+      /needs monitoring.instanceLabel/,
+    ],
   ])('with %s is told what is wrong', (_, values, message) => {
     expect(() => templateText({ ...LEAST, ...values })).toThrow(message);
   });
@@ -105,6 +130,14 @@ describeChart('a platform team', () => {
   ])('has another port with %s', (_, values) => {
     const postgres = { url: 'postgresql://u:p%40@h.example.com:6432/gwk?sslmode=verify-full' };
     expect(() => templateText({ ...LEAST, postgres, ...values })).not.toThrow();
+  });
+
+  test.each([
+    ['who reads metrics told', { networkPolicy: { metrics: [{ podSelector: {} }] } }],
+    ['no NetworkPolicies', { networkPolicy: { enabled: false } }],
+  ])('has monitors and alerts with %s', (_, values) => {
+    const monitoring = { podMonitors: { enabled: true }, rules: { enabled: true } };
+    expect(() => templateText({ ...LEAST, ...values, monitoring })).not.toThrow();
   });
 
   test('says once where pods may be put, those of Jobs, of the test and of a trial included', () => {

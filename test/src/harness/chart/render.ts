@@ -20,6 +20,11 @@ export const LEAST = {
   redis: { existingSecret: 'databases' },
 };
 
+/** Prometheus in its usual namespace, as `networkPolicy` is told who may read metrics. */
+export const READ_BY_PROMETHEUS = {
+  metrics: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }],
+};
+
 export function helm(...args: string[]): { status: number | null; output: string; text: string } {
   const found = findHelm();
   if ('missing' in found) throw new Error(found.missing);

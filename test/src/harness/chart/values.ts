@@ -1,4 +1,4 @@
-import { LEAST } from './render.js';
+import { LEAST, READ_BY_PROMETHEUS } from './render.js';
 
 const placement = {
   nodeSelector: { pool: 'messages' },
@@ -88,6 +88,7 @@ export const WAYS: Record<string, object> = {
   },
   monitoring: {
     ...LEAST,
+    networkPolicy: READ_BY_PROMETHEUS,
     monitoring: {
       podMonitors: { enabled: true, labels: { release: 'prometheus' } },
       rules: { enabled: true, runbookUrl: 'https://wiki.example.com/gwk/' },
