@@ -41,6 +41,8 @@ export interface DatabaseOptions {
   poolSize: number;
   /** Shown by Postgres in pg_stat_activity. */
   program: string;
+  /** 30 s where absent; 0: as long as it takes, where somebody watches. */
+  statementTimeoutMs?: number;
 }
 
 const CONNECT_TIMEOUT_MS = 3_000;
@@ -93,7 +95,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       max: options.poolSize,
       application_name: options.program,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      statement_timeout: STATEMENT_TIMEOUT_MS,
+      statement_timeout: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
       pipeline: true,
     },
     { statementNameGenerator: ({ sql }) => nameOf(sql) },

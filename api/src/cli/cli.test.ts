@@ -3,11 +3,9 @@ import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { fromPublicId, newUuid } from '@gwk/core/ids';
 import { SCOPES } from '@gwk/core/scopes';
-import { jest } from '@jest/globals';
-import { Command, CommanderError } from 'commander';
 import { hashApiKey } from '../accounts/keys.js';
-import { register } from '../cli.js';
 import { openDatabase, type Database } from '../database.js';
+import { runGwk } from '../testing/gwk.js';
 
 let database: TestDatabase;
 let db: Database;
@@ -23,47 +21,8 @@ afterAll(async () => {
 
 const GWK = fileURLToPath(new URL('../../../bin/gwk.js', import.meta.url));
 
-interface Outcome {
-  code: number;
-  json: unknown;
-  error: string;
-}
-
-/** The command line in this process: each of its own would load for a second. */
-async function gwk(
-  args: string[],
-  env: Record<string, string> = { DATABASE_URL: database.url },
-): Promise<Outcome> {
-  const said = { out: '', error: '' };
-  const program = new Command('gwk').exitOverride().configureOutput({
-    writeOut: (text) => (said.out += text),
-    writeErr: (text) => (said.error += text),
-  });
-  register(program);
-  const outside = process.env;
-  process.env = { ...env };
-  const out = jest
-    .spyOn(process.stdout, 'write')
-    .mockImplementation((text) => (said.out += text.toString()) !== '');
-  const error = jest
-    .spyOn(process.stderr, 'write')
-    .mockImplementation((text) => (said.error += text.toString()) !== '');
-  let code: number;
-  try {
-    await program.parseAsync(args, { from: 'user' });
-    code = Number(process.exitCode ?? 0);
-  } catch (fault) {
-    if (!(fault instanceof CommanderError)) throw fault;
-    code = fault.exitCode;
-  } finally {
-    process.exitCode = undefined;
-    process.env = outside;
-    out.mockRestore();
-    error.mockRestore();
-  }
-  const json: unknown = /^[{[]/.test(said.out) ? JSON.parse(said.out) : said.out;
-  return { code, json, error: said.error };
-}
+const gwk = (args: string[], env: Record<string, string> = { DATABASE_URL: database.url }) =>
+  runGwk(args, env);
 
 test('an account from its creation to its suspension, with a trace of each step', async () => {
   const made = await gwk(['account', 'create', 'acme', '--max-instances', '5']);

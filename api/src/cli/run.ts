@@ -5,7 +5,7 @@ import { describeError } from '@gwk/core/log';
 import { Problem } from '@gwk/core/problems';
 import { parseSealingKeys, Sealer, SealError } from '@gwk/core/sealing';
 import { audit as writeAudit, type AuditedChange } from '../accounts/audit.js';
-import type { Database } from '../database.js';
+import type { Database, DatabaseOptions } from '../database.js';
 import type { Prisma } from '../generated/prisma/client.js';
 import { WrongSealingKey } from '../key-check.js';
 
@@ -52,10 +52,14 @@ export function withSealer(
 }
 
 /** The same with the database open. */
-export function withDatabase(name: string, work: (db: Database) => Promise<void>): Promise<void> {
+export function withDatabase(
+  name: string,
+  work: (db: Database) => Promise<void>,
+  options: Pick<DatabaseOptions, 'statementTimeoutMs'> = {},
+): Promise<void> {
   return runCommand(name, async ({ databaseUrl: url, databaseCa: ca }) => {
     const { openDatabase } = await import('../database.js');
-    const db = openDatabase({ url, ca, poolSize: 2, program: 'gwk-cli' });
+    const db = openDatabase({ url, ca, poolSize: 2, program: 'gwk-cli', ...options });
     try {
       await work(db);
     } finally {
