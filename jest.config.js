@@ -33,7 +33,7 @@ export default {
   // A busy machine of two cores starts servers slowly; what must be fast is measured by benchmarks.
   testTimeout: 30_000,
   // What a worker has run stays in its memory (nodejs/node#63186), some 25 MB for each file of the API, and each full
-  // collection searches it. A worker that has more than this is followed by a new one.
-  workerIdleMemoryLimit: '800MB',
+  // collection searches it. A worker whose heap has more than this is followed by a new one.
+  workerIdleMemoryLimit: '512MB',
   projects: [...workspaces, ...Object.keys(folders)].map(project),
 };
