@@ -98,7 +98,13 @@ describeChart('the alerts that the chart makes', () => {
 
   describeWithPrometheus('where one Prometheus sees two gateways', () => {
     const groups = groupsOf(watched());
-    const firing = ALERT_CASES.filter(({ fires }) => fires.length > 0);
+    /** One of each alert; those of half a day are of rules that differ in nothing here, and take a minute. */
+    const firing = ALERT_CASES.filter(
+      ({ alert, fires, at }, index) =>
+        fires.length > 0 &&
+        parseInt(at) < 120 &&
+        ALERT_CASES.findIndex((each) => each.alert === alert && each.fires.length > 0) === index,
+    );
     /** Of the alerts that tell what is not there. */
     const OF_NOTHING = ['GwkApiGone', 'GwkWorkerGone', 'GwkOperatorWithoutLeader'];
 
@@ -153,13 +159,13 @@ describeChart('the alerts that the chart makes', () => {
   });
 });
 
-/** Series as pods of a namespace have them. */
+/** Series as pods of a namespace have them: those of `shop`, or of none that the case names. */
 function inNamespace(namespace: string, series: Record<string, string>): Record<string, string> {
   const label = `namespace="${namespace}"`;
   return Object.fromEntries(
     Object.entries(series).map(([name, values]) => [
       name.includes('namespace="')
-        ? name.replace(/namespace="[^"]*"/, label)
+        ? name.replace(/namespace="shop"/, label)
         : name.replace('{', `{${label},`),
       values,
     ]),

@@ -44,6 +44,43 @@ export const STORES: AlertCase[] = [
     ...quiet,
   },
   {
+    name: 'half of the engines of a namespace have lost Redis, which API and worker reach',
+    alert: 'GwkEnginesWithoutRedis',
+    series: {
+      'gwk_engine_redis_up{namespace="shop",pod="a"}': '1 0x10',
+      'gwk_engine_redis_up{namespace="shop",pod="b"}': '1x11',
+      'gwk_engine_redis_up{namespace="support",pod="a"}': '1x11',
+      'gwk_redis_ping_seconds{pod="api"}': '0.001x11',
+    },
+    at: '8m',
+    fires: [
+      {
+        labels: { namespace: 'shop' },
+        description:
+          '50% of the engines are without it: messages leave up to 5 seconds later, and pairing, restarts and edits answer 503.',
+      },
+    ],
+  },
+  {
+    name: 'one of twenty engines has lost Redis',
+    alert: 'GwkEnginesWithoutRedis',
+    series: {
+      ...Object.fromEntries(
+        Array.from({ length: 19 }, (_, place) => [`gwk_engine_redis_up{pod="e${place}"}`, '1x20']),
+      ),
+      'gwk_engine_redis_up{pod="x"}': '0x20',
+    },
+    at: '15m',
+    ...quiet,
+  },
+  {
+    name: 'all engines lose Redis for a moment, as it is replaced',
+    alert: 'GwkEnginesWithoutRedis',
+    series: { 'gwk_engine_redis_up{pod="a"}': '1 1 0 0 0 1 1 1 1 1' },
+    at: '9m',
+    ...quiet,
+  },
+  {
     name: 'one of two programs cannot write files',
     alert: 'GwkMediaStoreAway',
     series: { 'gwk_media_store_writable{pod="a"}': '1 0x10', 'gwk_media_store_writable{pod="b"}': '1x10' },
