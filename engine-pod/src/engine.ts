@@ -209,6 +209,7 @@ export class Engine {
         this.metrics.changed(change);
         this.#posters.states.push(change).catch(() => undefined);
       },
+      ended: (reason) => this.metrics.ended(reason),
       show: async (session, news) => (await this.#port.insist('pairing', { session, news })).open,
       changed: (open) => {
         this.#rest.disturb();

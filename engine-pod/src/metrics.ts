@@ -98,6 +98,11 @@ export class EngineMetrics {
     if (state === 'logged_out' || state === 'banned') this.#disconnections.inc({ reason: state });
   }
 
+  /** That of a pairing, which changes no state. */
+  ended(reason: string): void {
+    this.#disconnections.inc({ reason });
+  }
+
   received(): void {
     this.#received.inc();
   }

@@ -51,7 +51,7 @@ export const ENGINE_METRICS = {
   }),
   disconnections: counter({
     name: 'gwk_engine_disconnections_total',
-    help: 'Connections, made or tried, that ended, by reason.',
+    help: 'Connections, made or tried, that ended, by reason; those of pairings too.',
     labelNames: ['reason'],
   }),
   received: counter({

@@ -10,6 +10,8 @@ export interface ConnectionOptions {
   log: Logger;
   /** Has a change stored; changes are told in the order in which they happened. */
   tell: (change: StateChange) => void;
+  /** A connection has ended of which `tell` says nothing: one of a pairing. */
+  ended: (reason: string) => void;
   /** Has stored what there is to show of a pairing session; resolves to whether anybody still waits for it. */
   show: (session: string, news: PairingNews) => Promise<boolean>;
   /** The connection can carry messages, or no longer can. */
@@ -89,7 +91,7 @@ export class Connection {
 
   #handle(input: Input): void {
     const wasOpen = this.open;
-    const { machine, changes, socket, failed } = step(this.#machine, input, {
+    const { machine, changes, socket, ended, failed } = step(this.#machine, input, {
       at: Date.now(),
       random: Math.random(),
     });
@@ -98,6 +100,7 @@ export class Connection {
       this.#options.log.info({ state: change.state, reason: change.reason }, 'state changed');
       this.#options.tell(change);
     }
+    if (ended !== undefined) this.#options.ended(ended);
     if (failed) this.#show(failed.session, { kind: 'failed', reason: failed.reason });
     if (socket === 'close' || socket === 'reopen') this.#close();
     if (socket === 'open' || socket === 'reopen') this.#open();

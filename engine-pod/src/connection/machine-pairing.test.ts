@@ -83,6 +83,19 @@ describe('a session', () => {
     expect(machine).toMatchObject({ state: 'logged_out', pairing: null });
   });
 
+  test.each<[string, Closed, string | undefined]>([
+    ['the client is too old', { kind: 'dropped', reason: '405', reconnect: 'slowly' }, '405'],
+    ['it is lost, and tried again', { kind: 'dropped', reason: 'lost' }, 'lost'],
+    ['nobody read its codes', { kind: 'pairing-failed', reason: 'codes_unread' }, 'codes_unread'],
+    ['the network refuses', { kind: 'logged-out', reason: '401' }, '401'],
+    ['another one has taken over', { kind: 'replaced' }, 'replaced'],
+    ['the network calls back', { kind: 'dropped', reason: '515', reconnect: 'at-once' }, undefined],
+    ['of a ban, which is told as a state', { kind: 'banned', code: '406', expiresAt: null }, undefined],
+  ])('tells why its connection ended, though no state does: %s', (_case, how, reason) => {
+    const { steps } = run('pending_pair', [pair, closed(how)]);
+    expect(steps.map(({ ended }) => ended)).toEqual([undefined, reason]);
+  });
+
   test('a ban while pairing is a ban, and ends it', () => {
     const how: Closed = { kind: 'banned', code: '406', expiresAt: null };
     const { steps } = run('pending_pair', [pair, closed(how)]);

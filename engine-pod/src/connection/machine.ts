@@ -62,6 +62,8 @@ export interface Step {
   /** What to store, in order. */
   changes: StateChange[];
   socket: 'keep' | 'open' | 'close' | 'reopen';
+  /** Why a connection ended that no change tells of, because the state is that of before. */
+  ended?: string;
   /** A pairing session has ended without a device. */
   failed?: { session: string; reason: string };
 }
@@ -250,7 +252,8 @@ function opened(machine: Machine, input: { jid: string; business_name: string | 
 }
 
 function closed(machine: Machine, how: Closed, now: Now): Step {
-  if (machine.pairing && isUnpaired(machine)) return closedWhilePairing(machine, how, now);
+  if (machine.pairing && isUnpaired(machine))
+    return { ...closedWhilePairing(machine, how, now), ...untoldEnd(how) };
   if (!hasSocket(machine)) return keep(machine);
   switch (how.kind) {
     case 'logged-out':
@@ -264,6 +267,11 @@ function closed(machine: Machine, how: Closed, now: Now): Step {
     case 'dropped':
       return dropped(machine, how, now);
   }
+}
+
+function untoldEnd(how: Closed): Pick<Step, 'ended'> {
+  if (how.kind === 'banned' || (how.kind === 'dropped' && how.reconnect === 'at-once')) return {};
+  return { ended: how.kind === 'replaced' ? 'replaced' : how.reason };
 }
 
 function closedWhilePairing(machine: Machine, how: Closed, now: Now): Step {

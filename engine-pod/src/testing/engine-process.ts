@@ -10,6 +10,8 @@ export interface EngineSettings {
   networkUrl?: string;
   ackTimeoutMs?: number;
   idleClaimMs?: number;
+  /** More of the environment. */
+  environment?: Record<string, string>;
   /** Arguments of node. */
   nodeArguments?: string[];
 }
@@ -22,7 +24,7 @@ export class EngineProcess {
 
   constructor(settings: EngineSettings) {
     const { internalUrl, networkUrl, ackTimeoutMs = 20_000, idleClaimMs = 5_000 } = settings;
-    const { nodeArguments = [] } = settings;
+    const { nodeArguments = [], environment = {} } = settings;
     this.child = spawn(process.execPath, [...nodeArguments, GWK, 'engine'], {
       stdio: ['pipe', 'pipe', 'pipe'],
       env: {
@@ -37,6 +39,7 @@ export class EngineProcess {
         GWK_ENGINE_ACK_TIMEOUT_MS: String(ackTimeoutMs),
         GWK_ENGINE_IDLE_CLAIM_MS: String(idleClaimMs),
         ...(networkUrl !== undefined && { GWK_ENGINE_SANDBOX_NETWORK: networkUrl }),
+        ...environment,
       },
     });
     for (const stream of [this.child.stdout!, this.child.stderr!]) {
