@@ -7,6 +7,14 @@ const AWAY = {
   'gwk_worker_sweep_overdue_seconds{pod="w1",sweep="release"}': '0x4 0+60x30 0x30',
 };
 
+const DATABASE = 'gwk_database_size_bytes{pod="w"}';
+const POSTGRES = { [DATABASE]: '1000x40' };
+const WORKER = { 'gwk_ready{pod="w"}': '1x40' };
+const ready = (pod: string, values: string) => ({
+  [`gwk_ready{pod="${pod}"}`]: values,
+  [`gwk_http_requests_in_flight{pod="${pod}"}`]: values.replaceAll('1', '0'),
+});
+
 export const PROGRAMS: AlertCase[] = [
   {
     name: 'a loop of one of two workers does not come back',
@@ -77,6 +85,42 @@ export const PROGRAMS: AlertCase[] = [
     at: '15m',
     ...quiet,
   },
+  {
+    name: 'the API alone cannot reach Postgres',
+    alert: 'GwkApiNotReady',
+    series: { ...ready('a', '1 0x20'), ...ready('b', '1 0x20'), ...WORKER, ...POSTGRES },
+    at: '8m',
+    fires: [
+      {
+        description: 'They run, and none is given requests: nothing is accepted, and engines cannot report.',
+      },
+    ],
+  },
+  {
+    name: 'one of two replicas is not ready, nor is a worker',
+    alert: 'GwkApiNotReady',
+    series: { ...ready('a', '0x20'), ...ready('b', '1x20'), 'gwk_ready{pod="w"}': '0x20', ...POSTGRES },
+    at: '15m',
+    ...quiet,
+  },
+  {
+    name: 'the only replica is replaced',
+    alert: 'GwkApiNotReady',
+    series: { ...ready('a', '1 0 0 _x20'), ...ready('b', '_ _ 0 0 1x20'), ...WORKER, ...POSTGRES },
+    at: '4m',
+    ...quiet,
+  },
+  ...['4m', '12m', '34m'].map((at) => ({
+    name: `Postgres is away for all, after ${at}`,
+    alert: 'GwkApiNotReady',
+    series: {
+      ...ready('a', '1 0x40'),
+      'gwk_ready{pod="w"}': '1 0x40',
+      [DATABASE]: `1000 ${'NaN '.repeat(40)}`,
+    },
+    at,
+    ...quiet,
+  })),
   {
     name: 'one request in ten is a 503',
     alert: 'GwkApiErrors',
