@@ -132,8 +132,10 @@ async function closeSilent(server: Server): Promise<void> {
 async function drain(server: Server, tier: Tier, drainMs: number): Promise<void> {
   tier.stopping = true;
   await sleep(RED_MS);
-  tier.closing = true;
   await afterReading();
+  // Not before: whoever is told that its connection ends opens another one, which is lost if it waits to be accepted
+  // as the listening ends.
+  tier.closing = true;
   // That of HTTP would close connections whose request has just not been read yet.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
   await Promise.race([closed, sleep(SILENCE_MS)]);
