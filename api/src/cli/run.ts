@@ -39,16 +39,23 @@ export async function runCommand(
   }
 }
 
+/** Of commands that take as long as the database is large: somebody watches, and may interrupt them. */
+export const LONG = { statementTimeoutMs: 0 };
+
 /** With the keys of the encryption at rest besides. */
 export function withSealer(
   name: string,
   work: (db: Database, sealer: Sealer) => Promise<void>,
 ): Promise<void> {
-  return withDatabase(name, async (db) => {
-    const { GWK_SEALING_KEYS, GWK_SEALING_KEYS_FILE } = process.env;
-    const config = loadConfig({ sealingKeys }, { GWK_SEALING_KEYS, GWK_SEALING_KEYS_FILE });
-    await work(db, new Sealer(parseSealingKeys(config.sealingKeys)));
-  });
+  return withDatabase(
+    name,
+    async (db) => {
+      const { GWK_SEALING_KEYS, GWK_SEALING_KEYS_FILE } = process.env;
+      const config = loadConfig({ sealingKeys }, { GWK_SEALING_KEYS, GWK_SEALING_KEYS_FILE });
+      await work(db, new Sealer(parseSealingKeys(config.sealingKeys)));
+    },
+    LONG,
+  );
 }
 
 /** The same with the database open. */
