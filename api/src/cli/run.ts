@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os';
-import { ConfigError, loadConfig } from '@gwk/core/config/load';
-import { databaseCa, databaseUrl, sealingKeys } from '@gwk/core/config/shared';
+import { ConfigError, loadConfig, type ConfigOf } from '@gwk/core/config/load';
+import { commandSettings } from '@gwk/core/config/commands';
+import { sealingKeys } from '@gwk/core/config/shared';
 import { describeError } from '@gwk/core/log';
 import { Problem } from '@gwk/core/problems';
 import { parseSealingKeys, Sealer, SealError } from '@gwk/core/sealing';
@@ -76,10 +77,9 @@ export function withDatabase(
 }
 
 /** Of the environment only this: a shell may hold the settings of any program. */
-function readConfig(): DatabaseAccess {
-  const { DATABASE_URL, DATABASE_URL_FILE, GWK_DATABASE_CA, GWK_DATABASE_CA_FILE } = process.env;
-  const environment = { DATABASE_URL, DATABASE_URL_FILE, GWK_DATABASE_CA, GWK_DATABASE_CA_FILE };
-  return loadConfig({ databaseUrl, databaseCa }, environment);
+function readConfig(): ConfigOf<typeof commandSettings> {
+  const names = Object.values(commandSettings).flatMap(({ env }) => [env, `${env}_FILE`]);
+  return loadConfig(commandSettings, Object.fromEntries(names.map((name) => [name, process.env[name]])));
 }
 
 /** Errors whose messages are written for people, whole. */
@@ -102,7 +102,7 @@ function isUnmigrated(error: unknown): boolean {
 
 /** A change made at the command line. */
 export function audit(tx: Prisma.TransactionClient, change: Omit<AuditedChange, 'actor'>): Promise<void> {
-  return writeAudit(tx, { actor: `cli:${userName()}`, ...change });
+  return writeAudit(tx, { actor: `cli:${readConfig().actor ?? userName()}`, ...change });
 }
 
 /** A container may run under a number that has no name. */

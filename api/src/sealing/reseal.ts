@@ -1,5 +1,6 @@
 import { SealError, type Sealer } from '@gwk/core/sealing';
 import type { Database } from '../database.js';
+import type { Prisma } from '../generated/prisma/client.js';
 import { SEALED, type SealedColumn } from './columns.js';
 import { pagesOf, within, type Page } from './pages.js';
 
@@ -27,6 +28,8 @@ export interface LookOptions {
 
 export interface ResealOptions extends LookOptions {
   atOnce?: number;
+  /** Into the trail of changes, together with the end of the keys. */
+  note?: (tx: Prisma.TransactionClient, done: { resealed: number; retired: string[] }) => Promise<void>;
   /** For tests: what others do before the last look. */
   beforeLastLook?: () => Promise<void>;
 }
@@ -69,10 +72,17 @@ export async function reseal(db: Database, sealer: Sealer, options: ResealOption
   const { current, rows } = await sealingStatus(db, sealer, options);
   const others = Object.entries(rows).filter(([key]) => key !== current);
   const left = others.reduce((sum, [, amount]) => sum + amount, 0);
-  if (left > 0) return { resealed, left, retired: [] };
+  if (left > 0) {
+    await options.note?.(db, { resealed, retired: [] });
+    return { resealed, left, retired: [] };
+  }
   const former = await db.keyCheck.findMany({ where: { keyId: { not: current } } });
-  await db.keyCheck.deleteMany({ where: { keyId: { in: former.map(({ keyId }) => keyId) } } });
-  return { resealed, left, retired: former.map(({ keyId }) => keyId) };
+  const retired = former.map(({ keyId }) => keyId);
+  await db.$transaction(async (tx) => {
+    await tx.keyCheck.deleteMany({ where: { keyId: { in: retired } } });
+    await options.note?.(tx, { resealed, retired });
+  });
+  return { resealed, left, retired };
 }
 
 interface Row {
