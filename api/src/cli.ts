@@ -10,6 +10,7 @@ import { registerStatus } from './cli/status.js';
 
 /** Nothing but commander is loaded for `gwk --help`: every action imports what it needs. */
 export function register(program: Command): void {
+  registerActor(program);
   registerPrograms(program);
   registerAccounts(program);
   registerKeys(program);
@@ -18,4 +19,13 @@ export function register(program: Command): void {
   registerSealing(program);
   registerRestored(program);
   registerStatus(program);
+}
+
+/** An image has no `env`: what `kubectl exec` starts is told by an option what a shell says by the variable. */
+function registerActor(program: Command): void {
+  program.option('--actor <name>', 'who gives the command, for the trail of changes (GWK_ACTOR)');
+  program.hook('preAction', (root) => {
+    const { actor } = root.opts<{ actor?: string }>();
+    if (actor !== undefined) process.env['GWK_ACTOR'] = actor;
+  });
 }

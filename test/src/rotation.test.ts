@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
@@ -57,6 +58,41 @@ describe('a running gateway whose secrets are changed', () => {
     refused.close();
     gateway.settings.operatorToken = token;
   }, 180_000);
+
+  test('the sealing keys: both open, the new one seals, what the old one sealed is sealed anew, the old one ends', async () => {
+    const old = gateway.settings.sealingKeys;
+    const next = randomBytes(32).toString('base64');
+    const everywhere = async (keys: string) => {
+      for (const kind of ['apis', 'workers'] as const) await restart(kind, { GWK_SEALING_KEYS: keys });
+      gateway.settings.sealingKeys = keys;
+    };
+    await everywhere(`${old},${next}`);
+    await sends('both open');
+    await everywhere(`${next},${old}`);
+    await sends('the new key seals');
+    const before = gateway.engines();
+    await connectsAnother('made under the new key');
+    const status = () =>
+      gateway.gwk<{ current: string; sealed: Record<string, number> }>('sealing', 'status');
+    expect(Object.keys((await status()).sealed)).toHaveLength(2);
+    const done = await gateway.gwk<{ resealed: number; left: number; retired: string[] }>(
+      'sealing',
+      'reseal',
+    );
+    expect(done).toMatchObject({ left: 0, retired: [expect.any(String)] });
+    expect(done.resealed).toBeGreaterThan(10);
+    const { current, sealed } = await status();
+    expect(Object.keys(sealed)).toEqual([current]);
+    await sends('sealed anew');
+    await everywhere(next);
+    for (const { pid } of before) process.kill(pid);
+    await until(() => gateway.engines().every(({ pid }) => before.every((other) => other.pid !== pid)), {
+      what: 'engines of before have ended',
+    });
+    await stage.customer.client.untilConnected(stage.instance.id);
+    await sends('the old key is gone');
+    await connectsAnother('made without the old key');
+  }, 240_000);
 
   test('another sealing key: API and worker refuse with the cure, and nothing is lost', async () => {
     const [api] = gateway.apis;

@@ -7,7 +7,7 @@ import type { Caller } from './caller.js';
  * the worker (sweeps/audit.ts). Never a secret, and nothing of a message.
  */
 export interface AuditedChange {
-  /** `cli:<user>`, `key:<id>`, `gwk:worker`, or `cluster`: somebody with rights there (its own log knows who). */
+  /** `cli:<who says so>`, `key:<id>`, `gwk:worker`, or `cluster`: somebody with rights there (its own log knows who). */
   actor: string;
   accountId: string | null;
   /** `instance.create`, `key.revoke`, ... */

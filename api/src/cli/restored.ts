@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Database } from '../database.js';
-import { audit, print, withDatabase } from './run.js';
+import { audit, LONG, print, withDatabase } from './run.js';
 
 /**
  * After a restore the ratchets are those of the backup. A step that is taken twice is ignored by who has seen the first
@@ -20,9 +20,7 @@ export function registerRestored(program: Command): void {
       'after',
       '\nDATABASE_URL names the database. Prints JSON. docs/operate.md tells of the rest.\n',
     )
-    .action(() =>
-      withDatabase('restored', async (db) => print(await afterRestore(db)), { statementTimeoutMs: 0 }),
-    );
+    .action(() => withDatabase('restored', async (db) => print(await afterRestore(db)), LONG));
 }
 
 /**

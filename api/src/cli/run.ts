@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os';
-import { ConfigError, loadConfig } from '@gwk/core/config/load';
-import { databaseCa, databaseUrl, sealingKeys } from '@gwk/core/config/shared';
+import { ConfigError, loadConfig, type ConfigOf } from '@gwk/core/config/load';
+import { commandSettings } from '@gwk/core/config/commands';
+import { sealingKeys } from '@gwk/core/config/shared';
 import { describeError } from '@gwk/core/log';
 import { Problem } from '@gwk/core/problems';
 import { parseSealingKeys, Sealer, SealError } from '@gwk/core/sealing';
@@ -39,16 +40,23 @@ export async function runCommand(
   }
 }
 
+/** Of commands that take as long as the database is large: somebody watches, and may interrupt them. */
+export const LONG = { statementTimeoutMs: 0 };
+
 /** With the keys of the encryption at rest besides. */
 export function withSealer(
   name: string,
   work: (db: Database, sealer: Sealer) => Promise<void>,
 ): Promise<void> {
-  return withDatabase(name, async (db) => {
-    const { GWK_SEALING_KEYS, GWK_SEALING_KEYS_FILE } = process.env;
-    const config = loadConfig({ sealingKeys }, { GWK_SEALING_KEYS, GWK_SEALING_KEYS_FILE });
-    await work(db, new Sealer(parseSealingKeys(config.sealingKeys)));
-  });
+  return withDatabase(
+    name,
+    async (db) => {
+      const { GWK_SEALING_KEYS, GWK_SEALING_KEYS_FILE } = process.env;
+      const config = loadConfig({ sealingKeys }, { GWK_SEALING_KEYS, GWK_SEALING_KEYS_FILE });
+      await work(db, new Sealer(parseSealingKeys(config.sealingKeys)));
+    },
+    LONG,
+  );
 }
 
 /** The same with the database open. */
@@ -69,10 +77,9 @@ export function withDatabase(
 }
 
 /** Of the environment only this: a shell may hold the settings of any program. */
-function readConfig(): DatabaseAccess {
-  const { DATABASE_URL, DATABASE_URL_FILE, GWK_DATABASE_CA, GWK_DATABASE_CA_FILE } = process.env;
-  const environment = { DATABASE_URL, DATABASE_URL_FILE, GWK_DATABASE_CA, GWK_DATABASE_CA_FILE };
-  return loadConfig({ databaseUrl, databaseCa }, environment);
+function readConfig(): ConfigOf<typeof commandSettings> {
+  const names = Object.values(commandSettings).flatMap(({ env }) => [env, `${env}_FILE`]);
+  return loadConfig(commandSettings, Object.fromEntries(names.map((name) => [name, process.env[name]])));
 }
 
 /** Errors whose messages are written for people, whole. */
@@ -95,7 +102,7 @@ function isUnmigrated(error: unknown): boolean {
 
 /** A change made at the command line. */
 export function audit(tx: Prisma.TransactionClient, change: Omit<AuditedChange, 'actor'>): Promise<void> {
-  return writeAudit(tx, { actor: `cli:${userName()}`, ...change });
+  return writeAudit(tx, { actor: `cli:${readConfig().actor ?? userName()}`, ...change });
 }
 
 /** A container may run under a number that has no name. */

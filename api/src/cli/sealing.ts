@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { CommandError, print, withSealer } from './run.js';
+import { audit, CommandError, print, withSealer } from './run.js';
 
 /** `gwk sealing ...`: the rotation of the keys of the encryption at rest (docs/security.md). */
 export function registerSealing(program: Command): void {
@@ -32,7 +32,10 @@ export function registerSealing(program: Command): void {
         const { checkSealingKeys } = await import('../key-check.js');
         await checkSealingKeys(db, sealer);
         const { reseal } = await import('../sealing/reseal.js');
-        const done = await reseal(db, sealer);
+        const done = await reseal(db, sealer, {
+          note: (tx, detail) =>
+            audit(tx, { accountId: null, action: 'sealing.reseal', subject: 'database', detail }),
+        });
         print(done);
         if (done.left === 0) return;
         throw new CommandError(

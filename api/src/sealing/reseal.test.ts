@@ -9,7 +9,8 @@ import { openContent } from '../messages/content.js';
 import { openWebhookSecret } from '../webhooks/secrets.js';
 import type { TestApi } from '../testing/api.js';
 import { makeWorld, type World } from '../testing/world.js';
-import { reseal, SEALED, sealingStatus } from './reseal.js';
+import { SEALED } from './columns.js';
+import { reseal, sealingStatus } from './reseal.js';
 
 let api: TestApi;
 let world: World;

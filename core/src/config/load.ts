@@ -59,8 +59,8 @@ export class ConfigError extends Error {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Variables of the launcher and of tests, which every program may find in its environment. */
-const KNOWN_EVERYWHERE = new Set(['GWK_FAILPOINT_DIR']);
+/** Variables of the launcher and of tests, and who gives commands: every program may find them in its environment. */
+const KNOWN_EVERYWHERE = new Set(['GWK_FAILPOINT_DIR', 'GWK_ACTOR']);
 
 /** @throws ConfigError that names every fault at once */
 export function loadConfig<S extends Settings>(settings: S, env: Environment): ConfigOf<S> {

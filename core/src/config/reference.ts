@@ -1,4 +1,5 @@
 import { apiSettings } from './api.js';
+import { commandSettings } from './commands.js';
 import { engineSettings } from './engine.js';
 import { instancesSettings } from './instances.js';
 import type { Setting, Settings } from './load.js';
@@ -13,6 +14,7 @@ const PROGRAMS: Record<string, Settings> = {
   'gwk engine': engineSettings,
   'gwk instances': instancesSettings,
   'gwk local up': localSettings,
+  'gwk account`, `key`, `policy`, `status`, `audit`, `sealing`, `restored': commandSettings,
 };
 
 /** The page docs/configuration.md, made from the settings themselves. */

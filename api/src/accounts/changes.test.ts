@@ -1,0 +1,150 @@
+import { toPublicId } from '@gwk/core/ids';
+import type { WebhookEndpointOut } from '@gwk/core/resources/webhook';
+import { openApi } from '@gwk/test/harness/api';
+import { OPERATIONS } from '../http/operations.js';
+import type { TestApi } from '../testing/api.js';
+import type { ApiClient } from '../testing/client.js';
+import { runGwk } from '../testing/gwk.js';
+import type { StandInEngine } from '../testing/stand-in-engine.js';
+
+/** Each operation and each command that changes something of the gateway leaves one entry in the trail, and no more. */
+let api: TestApi;
+let client: ApiClient;
+let actor: string;
+let account: { id: string; name: string };
+let instance: string;
+beforeAll(async () => {
+  api = await openApi();
+  account = await api.account();
+  const made = await api.key(account);
+  actor = `key:${made.id}`;
+  client = api.client(made.key);
+});
+afterAll(() => api.stop());
+
+let seen = new Set<string>();
+/** What is new in the trail. */
+async function entries(): Promise<[actor: string, action: string][]> {
+  const rows = await api.db.auditEntry.findMany({ orderBy: { id: 'asc' } });
+  const fresh = rows.filter(({ id }) => !seen.has(id));
+  seen = new Set(rows.map(({ id }) => id));
+  return fresh.map((row) => [row.actor, row.action]);
+}
+
+const PHONE = '5511987654321';
+const at = () => `/v1/instances/${instance}`;
+let endpoint: string;
+let engine: StandInEngine;
+const hook = () => `/v1/webhook-endpoints/${endpoint}`;
+
+async function createInstance() {
+  const made = await client.call<{ id: string }>('POST', '/v1/instances', { body: { name: 'loja' } });
+  instance = made.body.id;
+  return made;
+}
+async function createEndpoint() {
+  const body = { url: 'https://example.org/hook' };
+  const made = await client.call<WebhookEndpointOut>('POST', '/v1/webhook-endpoints', { body });
+  endpoint = made.body.id;
+  return made;
+}
+/** With an engine that shows a code. */
+async function pair() {
+  engine = await api.engine(instance);
+  engine.obey.pair = async ({ session }) => {
+    await engine.showQr(session as string, 'qr-1');
+    return {};
+  };
+  return client.call('POST', `${at()}/pairing`);
+}
+async function restart() {
+  await engine.connect();
+  engine.obey.restart = () => ({});
+  return client.call('POST', `${at()}/restart`);
+}
+async function logout() {
+  await engine.stop();
+  return client.call('POST', `${at()}/logout`);
+}
+
+const BY_KEY: [operation: string, action: string, call: () => Promise<{ status: number }>][] = [
+  ['createInstance', 'instance.create', createInstance],
+  ['updateInstance', 'instance.update', () => client.call('PATCH', at(), { body: { name: 'filial' } })],
+  ['startPairing', 'instance.pair', pair],
+  ['restartInstance', 'instance.restart', restart],
+  ['logoutInstance', 'instance.logout', logout],
+  ['createWebhookEndpoint', 'webhook.create', createEndpoint],
+  [
+    'updateWebhookEndpoint',
+    'webhook.update',
+    () => client.call('PATCH', hook(), { body: { enabled: false } }),
+  ],
+  ['rotateWebhookSecret', 'webhook.rotate-secret', () => client.call('POST', `${hook()}/rotate-secret`)],
+  ['deleteWebhookEndpoint', 'webhook.delete', () => client.call('DELETE', hook())],
+  ['createOptOut', 'opt_out.create', () => client.call('POST', '/v1/opt-outs', { body: { phone: PHONE } })],
+  ['deleteOptOut', 'opt_out.delete', () => client.call('DELETE', `/v1/opt-outs/${PHONE}`)],
+  ['deleteInstance', 'instance.delete', () => client.call('DELETE', at())],
+];
+
+/** Messages and what belongs to them, and deliveries: they are their own record. */
+const OF_MESSAGES = [
+  ...['sendMessage', 'editMessage', 'deleteMessage', 'reactToMessage', 'markRead', 'showPresence'],
+  ...['uploadMedia', 'sandboxInbound'],
+  ...['testWebhookEndpoint', 'retryWebhookDelivery', 'retryFailedWebhookDeliveries'],
+];
+
+test('of each operation that changes something it is decided whether the trail tells of it', () => {
+  const changing = OPERATIONS.filter(({ method }) => method !== 'GET').map(({ name }) => name);
+  expect([...BY_KEY.map(([name]) => name), ...OF_MESSAGES].sort()).toEqual(changing.sort());
+});
+
+test.each(BY_KEY)('%s leaves one entry: %s', async (_, action, call) => {
+  await entries();
+  expect((await call()).status).toBeLessThan(300);
+  expect(await entries()).toEqual([[actor, action]]);
+});
+
+const SEALING_KEYS = () => ({ GWK_SEALING_KEYS: api.sealingKeys });
+const device = ['--format', 'legacy_list', '--device', 'android', '--status', 'works'];
+let key: string;
+const BY_COMMAND: [action: string, args: () => string[]][] = [
+  ['account.create', () => ['account', 'create', 'acme']],
+  ['account.limits', () => ['account', 'limits', 'acme', '--max-instances', '7']],
+  ['account.suspend', () => ['account', 'suspend', 'acme']],
+  ['account.resume', () => ['account', 'resume', 'acme']],
+  ['account.allow-namespace', () => ['account', 'allow-namespace', 'acme', 'shop']],
+  ['account.forbid-namespace', () => ['account', 'forbid-namespace', 'acme', 'shop']],
+  ['key.create', () => ['key', 'create', '--account', 'acme', '--scopes', 'all']],
+  ['key.revoke', () => ['key', 'revoke', key]],
+  ['policy.set', () => ['policy', 'set', '--account', 'acme', '--json', '{"messages_per_minute":7}']],
+  ['status.set', () => ['status', 'set', ...device]],
+  ['sealing.reseal', () => ['sealing', 'reseal']],
+  ['database.restored', () => ['restored']],
+];
+
+test.each(BY_COMMAND)('a command leaves one entry: %s', async (action, args) => {
+  await entries();
+  const env = { DATABASE_URL: api.options.databaseUrl, GWK_ACTOR: 'ana', ...SEALING_KEYS() };
+  const { code, json, error } = await runGwk(args(), env);
+  expect([code, error]).toEqual([0, '']);
+  expect(await entries()).toEqual([['cli:ana', action]]);
+  if (action === 'key.create') key = (json as { id: string }).id;
+});
+
+test('who gives a command is told by an option, by a variable, or by the system', async () => {
+  const env = { DATABASE_URL: api.options.databaseUrl };
+  const suspend = ['account', 'suspend', account.name];
+  const resume = ['account', 'resume', account.name];
+  await entries();
+  await runGwk(['--actor', 'bia@example.org', ...suspend], { ...env, GWK_ACTOR: 'ana' });
+  await runGwk(resume, { ...env, GWK_ACTOR: 'ana' });
+  await runGwk(suspend, env);
+  const [first, second, third] = (await entries()).map(([by]) => by);
+  expect([first, second]).toEqual(['cli:bia@example.org', 'cli:ana']);
+  expect(third).toMatch(/^cli:(?!ana|bia)./);
+  const refused = await runGwk(['--actor', 'two words', ...resume], env);
+  expect([refused.code, refused.error]).toEqual([2, expect.stringContaining('GWK_ACTOR')]);
+  expect(await entries()).toEqual([]);
+  const told = await runGwk(['audit', '--by', 'cli:ana', '--account', account.name], env);
+  expect(told.json).toMatchObject([{ action: 'account.resume', subject: toPublicId('account', account.id) }]);
+});

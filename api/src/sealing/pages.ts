@@ -1,0 +1,58 @@
+import type { Database } from '../database.js';
+import type { SealedColumn } from './columns.js';
+
+/**
+ * A table in pieces by its key, for statements that would take as long as it is large: each looks at so many rows, ends
+ * in time, and holds no old snapshot against the clearing away of dead rows.
+ */
+export interface Page {
+  /** Beyond this key; null: from the first. */
+  after: string[] | null;
+  /** Up to this key; null: to the end. */
+  until: string[] | null;
+}
+
+const PAGE_ROWS = 10_000;
+
+export async function* pagesOf(db: Database, table: SealedColumn, rows = PAGE_ROWS): AsyncGenerator<Page> {
+  let after: string[] | null = null;
+  do {
+    const until: string[] | null = await endOfPage(db, table, { after, rows });
+    yield { after, until };
+    after = until;
+  } while (after);
+}
+
+/** @returns null where no more than a page is left */
+async function endOfPage(
+  db: Database,
+  sealed: SealedColumn,
+  { after, rows }: { after: string[] | null; rows: number },
+): Promise<string[] | null> {
+  const names = sealed.key.map(([name]) => `t.${name}`);
+  const { sql, values } = within(sealed, { after, until: null });
+  const [row] = await db.$queryRawUnsafe<{ names: string[] }[]>(
+    `SELECT ARRAY[${names.map((name) => `${name}::text`).join(', ')}] AS names FROM ${sealed.table} t
+     WHERE true ${sql} ORDER BY ${names.join(', ')} OFFSET ${rows - 1} LIMIT 1`,
+    ...values,
+  );
+  return row?.names ?? null;
+}
+
+/** SQL for the rows of a page, in addition to other conditions; its parameters begin with `first`. */
+export function within(
+  { key }: SealedColumn,
+  { after, until }: Page,
+  first = 1,
+): { sql: string; values: string[] } {
+  const values: string[] = [];
+  const names = key.map(([name]) => `t.${name}`).join(', ');
+  const bound = (operator: string, given: string[] | null): string => {
+    if (!given) return '';
+    const parameters = key.map(([, type], index) => `$${first + values.length + index}::${type}`);
+    values.push(...given);
+    return `AND (${names}) ${operator} (${parameters.join(', ')})`;
+  };
+  const sql = `${bound('>', after)} ${bound('<=', until)}`;
+  return { sql, values };
+}
