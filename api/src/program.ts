@@ -1,6 +1,6 @@
 import { apiSettings } from '@gwk/core/config/api';
 import { ConfigError, loadConfig } from '@gwk/core/config/load';
-import { onShutdown } from '@gwk/core/lifecycle';
+import { endOnError, onShutdown } from '@gwk/core/lifecycle';
 import { createLogger, type Logger } from '@gwk/core/log';
 import type { PolicyOverrides } from '@gwk/core/policy/policy';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
@@ -54,6 +54,7 @@ export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
   seldomSearchOldObjects();
   const config = readConfig(environment);
   const log = createLogger('api', config.logLevel);
+  endOnError(log);
   const stopping = new AbortController();
   const starting = startApi(config, log, stopping.signal);
   onShutdown(

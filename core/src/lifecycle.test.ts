@@ -1,10 +1,11 @@
-import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
 
 const module = new URL('../dist/lifecycle.js', import.meta.url).href;
+const logModule = new URL('../dist/log.js', import.meta.url).href;
 
 type Program = ChildProcessByStdio<Writable, Readable, null>;
 const started: Program[] = [];
@@ -76,6 +77,17 @@ describe('onShutdown', () => {
     expect(await exitCode(child)).toBe(1);
   });
 
+  test('what a stop function throws is told without what it carries', () => {
+    const carried = 'Object.assign(new Error("first line\\n no"), { data: "what people wrote" })';
+    const { status, stderr } = run(`
+      onShutdown(async () => { throw ${carried} }, { exitWithParent: false });
+      process.kill(process.pid, 'SIGTERM');
+      setInterval(() => {}, 1000);`);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^stopping failed: \{"type":"Error".*\n$/);
+    expect(stderr).not.toContain('what people wrote');
+  });
+
   test('a stop function that never ends exits with 1 at the time limit', async () => {
     const child = await program('() => new Promise(() => {})', '{ exitWithParent: false, timeoutMs: 100 }');
     child.kill('SIGTERM');
@@ -87,5 +99,38 @@ describe('onShutdown', () => {
     child.stdin.end();
     await sleep(300);
     expect(child.exitCode).toBeNull();
+  });
+});
+
+/** To its end. */
+function run(source: string): { status: number | null; stdout: string; stderr: string } {
+  const imports = `
+    import { endOnError, onShutdown } from ${JSON.stringify(module)};
+    import { createLogger } from ${JSON.stringify(logModule)};`;
+  return spawnSync(process.execPath, ['--input-type=module', '--eval', imports + source], {
+    encoding: 'utf8',
+  });
+}
+
+describe('endOnError', () => {
+  const carries = (message: string) =>
+    `Object.assign(new Error(${JSON.stringify(message)}), { code: 'ECODE', data: { jid: '5511987654321', said: 'what people wrote' } })`;
+
+  test.each([
+    [
+      'thrown',
+      `setTimeout(() => { throw ${carries('a failure')} })`,
+      { type: 'Error', message: 'a failure' },
+    ],
+    ['rejected', `void Promise.reject(${carries('a failure')})`, { type: 'Error', message: 'a failure' }],
+    ['no error at all', `void Promise.reject('what people wrote')`, { type: 'string' }],
+  ])('what is %s is one line of the log, and the end', (_, failing, err) => {
+    const { status, stdout, stderr } = run(`
+      endOnError(createLogger('engine', 'error'));
+      ${failing};
+      setInterval(() => {}, 1000);`);
+    expect([status, stderr]).toEqual([1, '']);
+    expect(JSON.parse(stdout)).toMatchObject({ level: 'fatal', program: 'engine', err });
+    for (const word of ['5511987654321', 'what people wrote']) expect(stdout).not.toContain(word);
   });
 });

@@ -1,3 +1,5 @@
+import { describeError, type Logger } from './log.js';
+
 /** Why a program was asked to stop. */
 export type ShutdownCause = 'SIGTERM' | 'SIGINT' | 'parent-gone';
 
@@ -46,6 +48,25 @@ export function onShutdown(
   if (options.exitWithParent) whenInputEnds(() => request('parent-gone'));
 }
 
+/**
+ * At an error that nobody caught, thrown or rejected: one line on the log, made as errors may be told, and the end with 1.
+ * Node itself would print it with all that it carries, which of a library's errors may be what people wrote.
+ */
+export function endOnError(
+  log: Pick<Logger, 'fatal'>,
+  exit: (code: number) => never = (code) => process.exit(code),
+): void {
+  const end = (error: unknown): void => {
+    try {
+      log.fatal({ err: error }, 'an error that nobody caught');
+    } finally {
+      exit(1);
+    }
+  };
+  process.on('uncaughtException', end);
+  process.on('unhandledRejection', end);
+}
+
 /** @returns the exit code */
 async function finish(
   stop: (cause: ShutdownCause) => Promise<void> | void,
@@ -54,9 +75,7 @@ async function finish(
   try {
     await stop(cause);
   } catch (error) {
-    process.stderr.write(
-      `stopping failed: ${error instanceof Error ? (error.stack ?? error.message) : 'unknown'}\n`,
-    );
+    process.stderr.write(`stopping failed: ${JSON.stringify(describeError(error))}\n`);
     return 1;
   }
   return 0;

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { engineSettings } from '@gwk/core/config/engine';
 import { ConfigError, loadConfig, type ConfigOf } from '@gwk/core/config/load';
 import { endProcess } from '@gwk/core/end-process';
-import { onShutdown } from '@gwk/core/lifecycle';
+import { endOnError, onShutdown } from '@gwk/core/lifecycle';
 import { createLogger, type Logger } from '@gwk/core/log';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { EngineClient } from '@gwk/core/protocol/internal-client';
@@ -20,6 +20,7 @@ const CALL_TIMEOUT_MS = 10_000;
 export async function runEngine(environment: NodeJS.ProcessEnv): Promise<void> {
   const config = readConfig(environment);
   const log = createLogger('engine', config.logLevel).child({ pod: config.pod });
+  endOnError(log, endProcess);
   const running = new RunningEngine(config, log);
   onShutdown((cause) => running.stop(cause), { exitWithParent: config.exitWithParent, exit: endProcess });
   await running.start();

@@ -1,6 +1,6 @@
 import { ConfigError, loadConfig, type ConfigOf } from '@gwk/core/config/load';
 import { workerSettings } from '@gwk/core/config/worker';
-import { onShutdown } from '@gwk/core/lifecycle';
+import { endOnError, onShutdown } from '@gwk/core/lifecycle';
 import { createLogger, type Logger } from '@gwk/core/log';
 import { parseSealingKeys, SealError } from '@gwk/core/sealing';
 import { EXIT_CONFIGURATION, isListenError, isWrongSetting, readEnvironmentPolicy } from '../startup.js';
@@ -10,6 +10,7 @@ import { startWorker } from './worker.js';
 export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   const config = readConfig(environment);
   const log = createLogger('worker', config.logLevel);
+  endOnError(log);
   const stopping = new AbortController();
   const starting = startWorker(config, log, stopping.signal);
   onShutdown(
