@@ -83,6 +83,29 @@ test.each([
     { message: 'm', output: { statusCode: 440 }, data: { tag: 'conflict', attrs: { type: 'replaced' } } },
     { code: 440, text: 'm', attrs: { type: 'replaced' } },
   ],
+  [
+    'what carries more than codes',
+    {
+      message: 'm',
+      output: { statusCode: 500 },
+      data: {
+        jid: '5511987654321@s.whatsapp.net',
+        content: [{ tag: 'enc' }],
+        code: { a: 1 },
+        location: 'odn',
+      },
+    },
+    { code: 500, text: 'm', attrs: { location: 'odn' } },
+  ],
+  [
+    'a node whose attributes name people',
+    {
+      message: 'm',
+      output: { statusCode: 401 },
+      data: { attrs: { from: '5511987654321@s.whatsapp.net', code: '401' } },
+    },
+    { code: 401, text: 'm', attrs: { code: '401' } },
+  ],
   ['no error at all', undefined, { code: undefined, text: '', attrs: {} }],
 ])('an ending is read from %s', (_, error, expected) => {
   expect(endingOf(error)).toEqual(expected);

@@ -5,7 +5,7 @@ export interface Ending {
   /** Of HTTP's kind, as the network and Baileys use it. */
   code: number | undefined;
   text: string;
-  /** What the network said with it. */
+  /** What the network said with it, of what is known to be no more than codes. */
   attrs: Record<string, string>;
 }
 
@@ -91,9 +91,20 @@ function banEnd({ attrs }: Ending, now: number): Date {
 export function endingOf(error: unknown): Ending {
   const { output, data, message } = (error ?? {}) as {
     output?: { statusCode?: number };
-    data?: { attrs?: Record<string, string> } & Record<string, unknown>;
+    data?: { attrs?: Record<string, unknown> } & Record<string, unknown>;
     message?: string;
   };
-  const attrs = data?.attrs ?? (data as Record<string, string> | undefined) ?? {};
-  return { code: output?.statusCode, text: message ?? '', attrs };
+  return { code: output?.statusCode, text: message ?? '', attrs: codesOf(data?.attrs ?? data ?? {}) };
+}
+
+const CODES = ['reason', 'code', 'type', 'expire', 'location'];
+
+/** It is logged: an error may carry stanzas and phones in place of attributes. */
+function codesOf(given: Record<string, unknown>): Record<string, string> {
+  return Object.fromEntries(
+    CODES.flatMap((name) => {
+      const value = given[name];
+      return typeof value === 'string' ? [[name, value]] : [];
+    }),
+  );
 }

@@ -30,7 +30,18 @@ test('of what Baileys logs, texts of warnings and errors alone are passed on', (
   ]);
 });
 
-/** What Baileys puts into such texts, all of it names and counts. Anything new is to be looked at before it is passed on. */
+test('phones and hidden ids in these texts are left out', () => {
+  const said = heard((logger) => {
+    logger.warn('Invalid LID-PN mapping: 1234567890:12@lid, 5511987654321@s.whatsapp.net');
+    logger.error({}, 'parking after 3 attempts');
+  });
+  expect(said).toEqual([
+    ['debug', { library: 'baileys' }, 'Invalid LID-PN mapping: …:12@lid, …@s.whatsapp.net'],
+    ['warn', { library: 'baileys' }, 'parking after 3 attempts'],
+  ]);
+});
+
+/** What Baileys puts into such texts: names, counts, and ids whose long numbers are left out. Anything new is to be looked at before it is passed on. */
 const KNOWN = [
   'attemptsMap[name]',
   'hostname',

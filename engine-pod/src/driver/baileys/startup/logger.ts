@@ -12,10 +12,12 @@ export interface LibraryLogger {
 }
 
 const MAX_TEXT = 200;
+const LONG_NUMBER = /\d{5,}/g;
 
 /**
  * Baileys logs stanzas, keys and content as objects beside its texts. Only warnings and errors are passed on, and of
- * them the text alone, which is constant in its sources.
+ * them the text alone, which is constant in its sources but for names and numbers: some are phones and hidden ids, so
+ * long numbers are left out.
  */
 export function libraryLogger(log: Logger): LibraryLogger {
   const quiet = (): void => undefined;
@@ -23,7 +25,8 @@ export function libraryLogger(log: Logger): LibraryLogger {
     (level: 'debug' | 'warn') =>
     (what: unknown, text?: string): void => {
       const said = text ?? (typeof what === 'string' ? what : undefined);
-      if (said !== undefined) log[level]({ library: 'baileys' }, said.slice(0, MAX_TEXT));
+      if (said !== undefined)
+        log[level]({ library: 'baileys' }, said.replace(LONG_NUMBER, '…').slice(0, MAX_TEXT));
     };
   const logger: LibraryLogger = {
     level: 'warn',
