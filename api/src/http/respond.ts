@@ -30,7 +30,10 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 /** Without parameters: JSON is UTF-8, and clients compare. */
 export const PROBLEM_TYPE = 'application/problem+json';
 
-/** Answered to nobody: for metrics and the access log alone. Seen a moment later, by whoever looks after all (InFlight). */
+/**
+ * Answered to nobody: for metrics and the access log alone, of the internal port too. On the public one it is seen a
+ * moment later, by whoever looks after all (InFlight).
+ */
 export const CLIENT_GONE = 499;
 
 /** Nothing happens where the request has been answered already (a deadline) or the client is gone. */

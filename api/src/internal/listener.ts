@@ -11,6 +11,7 @@ import { ENGINE_ROUTES } from '@gwk/core/protocol/engine';
 import { OPERATOR_ROUTES } from '@gwk/core/protocol/operator';
 import { tracing } from '@gwk/core/tracing/tracing';
 import type { z } from 'zod';
+import { CLIENT_GONE } from '../http/respond.js';
 import { Receiver } from '../inbound/receiver.js';
 import { Leases } from '../leases/leases.js';
 import { RedisUsers } from '../leases/redis-users.js';
@@ -73,8 +74,6 @@ const MAX_BYTES: Record<string, number> = {
   '/operator/project': ORDINARY_BODY,
 };
 
-/** The connection ended before the whole answer was given to it. */
-const CALLER_GONE = 499;
 const CLOSE_GRACE_MS = 5_000;
 
 export async function startInternalListener(deps: InternalDeps): Promise<InternalListener> {
@@ -87,7 +86,7 @@ export async function startInternalListener(deps: InternalDeps): Promise<Interna
     const { traceparent } = request.headers;
     const span = tracing.child(`POST ${route}`, traceparent as string | undefined, { kind: 'server' });
     response.on('close', () => {
-      const status = response.writableFinished ? response.statusCode : CALLER_GONE;
+      const status = response.writableFinished ? response.statusCode : CLIENT_GONE;
       metrics?.observe(route, status, (performance.now() - began) / 1000);
       span.end(response.statusCode >= 500 ? String(response.statusCode) : null);
     });

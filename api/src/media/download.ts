@@ -20,8 +20,6 @@ export interface DownloadDeps {
 
 /** As metrics and the access log name it. */
 const DOWNLOAD: Named = { name: 'downloadMedia' };
-/** A client that takes nothing for so long is gone. */
-const SILENCE_MS = 60_000;
 
 export function downloads({ files, links, observer }: DownloadDeps): RequestHandler {
   const handle = async (request: unknown, response: unknown): Promise<void> => {
@@ -48,9 +46,9 @@ export function downloads({ files, links, observer }: DownloadDeps): RequestHand
       throw error instanceof FileMissing ? new Problem('media-expired') : error;
     });
     res.writeHead(status, head);
-    // From here on there is no deadline for the answer: it takes as long as the client takes it.
+    // From here on there is no deadline for the answer: it takes as long as the client takes it. One that takes nothing is
+    // let go by the listener.
     observer.answered(req, status);
-    res.setTimeout(SILENCE_MS, () => res.destroy());
     // A broken end of the file or of the connection: the announced length tells the client.
     await pipeline(body, res).catch(() => res.destroy());
   };

@@ -14,7 +14,7 @@ export interface Page {
 
 const PAGE_ROWS = 10_000;
 
-export async function* pagesOf(db: Database, table: SealedColumn, rows = PAGE_ROWS): AsyncGenerator<Page> {
+export async function* tablePages(db: Database, table: SealedColumn, rows = PAGE_ROWS): AsyncGenerator<Page> {
   let after: string[] | null = null;
   do {
     const until: string[] | null = await endOfPage(db, table, { after, rows });
@@ -30,7 +30,7 @@ async function endOfPage(
   { after, rows }: { after: string[] | null; rows: number },
 ): Promise<string[] | null> {
   const names = sealed.key.map(([name]) => `t.${name}`);
-  const { sql, values } = within(sealed, { after, until: null });
+  const { sql, values } = inPage(sealed, { after, until: null });
   const [row] = await db.$queryRawUnsafe<{ names: string[] }[]>(
     `SELECT ARRAY[${names.map((name) => `${name}::text`).join(', ')}] AS names FROM ${sealed.table} t
      WHERE true ${sql} ORDER BY ${names.join(', ')} OFFSET ${rows - 1} LIMIT 1`,
@@ -40,7 +40,7 @@ async function endOfPage(
 }
 
 /** SQL for the rows of a page, in addition to other conditions; its parameters begin with `first`. */
-export function within(
+export function inPage(
   { key }: SealedColumn,
   { after, until }: Page,
   first = 1,

@@ -2,7 +2,7 @@ import { SealError, type Sealer } from '@gwk/core/sealing';
 import type { Database } from '../database.js';
 import type { Prisma } from '../generated/prisma/client.js';
 import { SEALED, type SealedColumn } from './columns.js';
-import { pagesOf, within, type Page } from './pages.js';
+import { inPage, tablePages, type Page } from './pages.js';
 
 /**
  * The end of a rotation: what former keys have sealed is sealed with the present one, after which they can be thrown
@@ -42,7 +42,7 @@ export async function sealingStatus(
 ): Promise<{ current: string; rows: Record<string, number> }> {
   const rows: Record<string, number> = {};
   for (const sealed of columns)
-    for await (const page of pagesOf(db, sealed, pageRows))
+    for await (const page of tablePages(db, sealed, pageRows))
       for (const { key, amount } of await countPage(db, sealed, page)) rows[key] = (rows[key] ?? 0) + amount;
   return { current: sealer.keys[0]!.id, rows };
 }
@@ -53,7 +53,7 @@ function countPage(
   page: Page,
 ): Promise<{ key: string; amount: number }[]> {
   const { table, column } = sealed;
-  const { sql, values } = within(sealed, page);
+  const { sql, values } = inPage(sealed, page);
   return db.$queryRawUnsafe(
     `SELECT encode(substring(t.${column} FROM 1 FOR 8), 'hex') AS key, count(*)::int AS amount
      FROM ${table} t WHERE t.${column} IS NOT NULL ${sql} GROUP BY 1`,
@@ -66,7 +66,7 @@ export async function reseal(db: Database, sealer: Sealer, options: ResealOption
   const { atOnce = AT_ONCE, columns = SEALED, pageRows } = options;
   let resealed = 0;
   for (const column of columns)
-    for await (const page of pagesOf(db, column, pageRows))
+    for await (const page of tablePages(db, column, pageRows))
       resealed += await resealPage(db, sealer, { column, page, atOnce });
   await options.beforeLastLook?.();
   const { current, rows } = await sealingStatus(db, sealer, options);
@@ -129,7 +129,7 @@ function readFormer(
 ): Promise<Row[]> {
   const { table, column, key, scope, as = `'${table}.${column}'` } = sealed;
   const names = key.map(([name]) => `t.${name}`);
-  const { sql, values } = within(sealed, page, 2);
+  const { sql, values } = inPage(sealed, page, 2);
   return db.$queryRawUnsafe<Row[]>(
     `SELECT ARRAY[${names.map((name) => `${name}::text`).join(', ')}] AS names, (${scope})::text AS scope,
        ${as} AS column, t.${column} AS value
