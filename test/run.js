@@ -14,7 +14,7 @@ const JEST = [
   'node_modules/jest/bin/jest.js',
 ];
 /** What judges times, or a number in chaos: beside other suites they would judge the machine. */
-const ALONE = 'src/(number/chaos|lanes).test';
+const ALONE = 'src/(number/chaos|lanes|outages).test';
 const UNIT_PROJECTS = ['core', 'api', 'operator', 'engine-pod', 'local'];
 
 const mark = ['TEST_RUN', randomUUID()];
