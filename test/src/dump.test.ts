@@ -227,11 +227,11 @@ describeWithWholePostgres('a gateway whose database is dumped and restored as do
         known = [...answered];
         dump = place.type(commandsWith('pg_dump'));
         await until(
-          () =>
-            numberOf(`SELECT count(*) FROM pg_locks WHERE relation = 'made_last'::regclass AND NOT granted`),
-          {
-            what: 'the dump has locked all tables',
-          },
+          async () =>
+            (await numberOf(
+              `SELECT count(*) FROM pg_locks WHERE relation = 'made_last'::regclass AND NOT granted`,
+            )) > 0,
+          { what: 'the dump has locked all tables' },
         );
         const before = answered.length;
         log = await sweep();

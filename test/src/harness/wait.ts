@@ -14,10 +14,11 @@ const EVERY_MS = 25;
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
- * Tries until the attempt gives something other than undefined, null or false.
+ * Tries until the attempt gives something other than undefined, null or false. Never a number: a count of none would be
+ * taken for an answer.
  * An attempt that throws has not yet succeeded; the last error is the cause of the one thrown in the end.
  */
-export async function until<T>(
+export async function until<T extends object | string | true>(
   attempt: () => Promise<T | undefined | null | false> | T | undefined | null | false,
   { what, timeoutMs = TIMEOUT_MS, everyMs = EVERY_MS, giveUp }: Wait,
 ): Promise<T> {

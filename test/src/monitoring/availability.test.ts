@@ -93,11 +93,11 @@ describeWithPrometheus('availability, with a Prometheus that scrapes the engines
     const [engine] = engines as [Engine, Engine];
     const sample = `timestamp(gwk_instance_connected{instance_id="${engine.instance.id}"})`;
     // Late after a renewal, so that the lease alone would say something else.
-    const seen = await until(
+    const { seen } = await until(
       async () => {
         const renewed = await renewedAt(engine);
         const at = (await prometheus.value(sample, (value) => value > 0)) * 1000;
-        return at - renewed > 2_000 && at;
+        return at - renewed > 2_000 && { seen: at };
       },
       { what: 'it was scraped long after it renewed' },
     );

@@ -63,14 +63,15 @@ export class PrometheusServer {
 
   /** The value of the only series that an expression gives, once it gives one that will do. */
   async value(expression: string, will: (value: number) => boolean): Promise<number> {
-    return until(
+    const { value } = await until(
       async () => {
         const answer = await fetch(`${this.url}/api/v1/query?query=${encodeURIComponent(expression)}`);
         const { data } = (await answer.json()) as { data: { result: { value: [number, string] }[] } };
         const value = Number(data.result[0]?.value[1] ?? Number.NaN);
-        return will(value) && value;
+        return will(value) && { value };
       },
       { what: `Prometheus says so of ${expression}`, everyMs: 100 },
     );
+    return value;
   }
 }
