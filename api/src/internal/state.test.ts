@@ -115,3 +115,25 @@ test('two changes at once are one after the other', async () => {
   const told = (await events(engine)).length;
   expect(told).toBe(rows.filter(({ state }) => state !== 'connecting').length);
 });
+
+test('a telling whose answer was late, and which comes through after its repeat, changes nothing', async () => {
+  const engine = await sandbox();
+  await engine.call('state', {
+    changes: [{ state: 'connected', at: minutesAgo(9).toISOString(), reason: null, paired: PAIRED }],
+  });
+  const fallen = { state: 'disconnected' as const, at: minutesAgo(4).toISOString(), reason: 'timed_out' };
+  // The same state once more makes no interval of its own.
+  const waiting = { ...fallen, at: minutesAgo(3.5).toISOString(), reconnect: { count: 2, at: null } };
+  const trying = { state: 'connecting' as const, at: minutesAgo(3).toISOString(), reason: null };
+  const back = { state: 'connected' as const, at: minutesAgo(2).toISOString(), reason: null };
+  await engine.call('state', { changes: [fallen, waiting, trying, back] });
+  const [before, told] = [await instance(engine), await events(engine)];
+  for (const late of [[fallen], [fallen, waiting, trying], [fallen, waiting, trying, back]])
+    await engine.call('state', { changes: late });
+  expect(await instance(engine)).toEqual(before);
+  expect(before.state).toBe('connected');
+  expect(await events(engine)).toEqual(told);
+  expect(await intervals(engine)).toHaveLength(5);
+  await engine.call('state', { changes: [back, { ...fallen, at: minutesAgo(1).toISOString() }] });
+  expect((await instance(engine)).state).toBe('disconnected');
+}, 60_000);
