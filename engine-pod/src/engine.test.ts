@@ -156,7 +156,7 @@ describe('doubt', () => {
 });
 
 describe('the port', () => {
-  test('a lost reply to a claim is asked for again under the same claim id', async () => {
+  test('a lost reply to a claim is asked for again under the same claim id and number', async () => {
     const { port, network } = await open();
     port.fault = ({ route }) =>
       route === 'claims' && port.of('claims').length <= 2 ? 'lose-reply' : 'answer';
@@ -167,6 +167,10 @@ describe('the port', () => {
     expect(first).toBe(second);
     expect(second).toBe(third);
     expect(network.arrivals).toHaveLength(1);
+    await stage.ring(port.queue.add('551', 'hello again').message_id);
+    await until('it is sent', () => stage.sent === 2);
+    const numbers = port.of('claims').map(({ body }) => body['number']);
+    expect(numbers.slice(0, 4)).toEqual([1, 1, 1, 2]);
   });
 
   test('states and outcomes that could not be stored are stored later, in order', async () => {
@@ -219,7 +223,12 @@ describe('a graceful stop', () => {
     answerBuilt();
     expect(await engine.exited).toBe(0);
     expect(port.queue.outcomes).toEqual([
-      { kind: 'returned', message_id: waiting.message_id, unsent: true },
+      {
+        kind: 'returned',
+        message_id: waiting.message_id,
+        claim_id: port.of('claims').at(-1)!.body['claim_id'],
+        unsent: true,
+      },
       expect.objectContaining({ kind: 'sent', message_id: inFlight.message_id }),
     ]);
     expect(network.arrivals).toHaveLength(1);

@@ -301,7 +301,7 @@ export class Engine {
         this.metrics.claimed();
         return messages;
       },
-      accept: (messages) => this.#sender.accept(messages),
+      accept: (messages, claimId) => this.#sender.accept(messages, claimId),
     });
   }
 

@@ -114,7 +114,7 @@ describe('the credentials of one engine', () => {
       outcomes: [
         { kind: 'failed', message_id: theirs, at, error: { code: 'internal', message: null } },
         { kind: 'sent', message_id: theirs, at, rendered_as: 'text_menu' },
-        { kind: 'returned', message_id: theirs },
+        { kind: 'returned', message_id: theirs, claim_id: newUuid() },
         { kind: 'receipt', wa_message_id: before.wa_message_id!, status: 'read', at },
       ],
     });
@@ -131,7 +131,7 @@ describe('the credentials of one engine', () => {
     for (const text of ['held', 'waits', 'waits too']) {
       accepted.push(await client.acceptedText(instance.id, phoneOf(5), text));
     }
-    const claims: EngineRequest<'claims'> = { ...lease, claim_id: newUuid(), limit: 100 };
+    const claims: EngineRequest<'claims'> = { ...lease, number: 1, claim_id: newUuid(), limit: 100 };
     expect(await engine.call('claims', claims)).toEqual({ messages: [] });
     expect((await client.message(accepted[2]!.id)).status).toBe('queued');
     await stage.gateway.network.setRule({}, chat);
@@ -139,7 +139,11 @@ describe('the credentials of one engine', () => {
 
   test('what it writes into its session is found by no other, and it finds only its own', async () => {
     const value = Buffer.from('mine').toString('base64');
-    await engine.call('session-write', { ...lease, entries: [{ type: 'theft', key: 'thief', value }] });
+    await engine.call('session-write', {
+      ...lease,
+      number: 1,
+      entries: [{ type: 'theft', key: 'thief', value }],
+    });
     const { entries } = await engine.call('session-read', {
       ...lease,
       wanted: [{ type: 'theft', keys: null }],
@@ -151,7 +155,7 @@ describe('the credentials of one engine', () => {
     const foreign = { epoch: lease.epoch, holder: newUuid() };
     const refused = await Promise.all([
       refusal(engine.call('renew', { ...foreign, connected: true })),
-      refusal(engine.call('claims', { ...foreign, claim_id: newUuid(), limit: 1 })),
+      refusal(engine.call('claims', { ...foreign, number: 1, claim_id: newUuid(), limit: 1 })),
       refusal(engine.call('session-read', { ...foreign, wanted: [{ type: 'creds', keys: null }] })),
       refusal(engine.call('redis-user', foreign)),
       refusal(engine.call('release', foreign)),
@@ -207,7 +211,7 @@ describe('the credentials of one engine', () => {
     heir.close();
     const answers = [
       await refusal(engine.call('acquire', { pod: 'thief', version: 'test' })),
-      await refusal(engine.call('claims', { ...lease, claim_id: newUuid(), limit: 1 })),
+      await refusal(engine.call('claims', { ...lease, number: 2, claim_id: newUuid(), limit: 1 })),
     ];
     await stage.gateway.operator.kill('SIGCONT');
     expect(answers).toEqual(['unauthorized', 'unauthorized']);

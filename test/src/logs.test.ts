@@ -155,7 +155,11 @@ describe('logs', () => {
     const wrong = { ...message, [MARKER]: MARKER, at: MARKER };
     await engine.call('inbound', { ...lease, messages: [wrong] }).catch(() => undefined);
     const value = Buffer.from(MARKER).toString('base64');
-    await engine.call('session-write', { ...lease, entries: [{ type: 'creds', key: MARKER, value }] });
+    await engine.call('session-write', {
+      ...lease,
+      number: 1,
+      entries: [{ type: 'creds', key: MARKER, value }],
+    });
     listener.close();
     const received = async () => (await customer.client.events({ type: 'message.received' })).length > 0;
     await until(received, { what: 'the message has come in' });

@@ -20,6 +20,7 @@ import { RefusalError, type Verdict } from './refusal.js';
  */
 interface ClaimItem extends LeaseName {
   instanceId: string;
+  number: number;
   claimId: string;
   limit: number;
 }
@@ -67,11 +68,12 @@ export class Claims {
   }
 
   async claim(caller: EngineCaller, request: EngineRequest<'claims'>): Promise<EngineResponse<'claims'>> {
-    const { epoch, holder, claim_id: claimId, limit } = request;
+    const { epoch, holder, number, claim_id: claimId, limit } = request;
     const { verdict, messages } = await this.#groups.submit({
       instanceId: caller.instanceId,
       epoch,
       holder,
+      number,
       claimId,
       limit,
     });
@@ -83,8 +85,8 @@ export class Claims {
     const rows = await this.deps.database.$queryRaw<ClaimRow[]>`
       SELECT * FROM gwk_claim(
         ${items.map((item) => item.instanceId)}::uuid[], ${items.map((item) => item.epoch)}::integer[],
-        ${items.map((item) => item.holder)}::uuid[], ${items.map((item) => item.claimId)}::uuid[],
-        ${items.map((item) => item.limit)}::integer[])`;
+        ${items.map((item) => item.holder)}::uuid[], ${items.map((item) => item.number)}::bigint[],
+        ${items.map((item) => item.claimId)}::uuid[], ${items.map((item) => item.limit)}::integer[])`;
     const answers: Claimed[] = items.map(() => ({ verdict: null, messages: [] }));
     const optedOut: string[] = [];
     const unreadable: string[] = [];
@@ -153,6 +155,7 @@ export class Claims {
       failed_at: null,
       claim_epoch: item.epoch,
       claim_holder: item.holder,
+      claim_id: item.claimId,
     });
   }
 

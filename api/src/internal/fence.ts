@@ -1,4 +1,4 @@
-import type { LeaseName } from '@gwk/core/protocol/engine';
+import type { LeaseName, NumberedRoute } from '@gwk/core/protocol/engine';
 import type { Queryable } from '../database.js';
 import { RefusalError, type Verdict } from './refusal.js';
 
@@ -11,4 +11,18 @@ export async function fence(tx: Queryable, instanceId: string, lease: LeaseName)
     SELECT (gwk_fence(ARRAY[${instanceId}::uuid], ARRAY[${lease.epoch}::integer], ARRAY[${lease.holder}::uuid]))[1]
       AS verdict`;
   if (row!.verdict) throw new RefusalError(row!.verdict);
+}
+
+/**
+ * Whether a call of an engine is later than the last of its route; a late repeat is not. After `fence`, in its transaction.
+ */
+export async function inOrder(
+  tx: Queryable,
+  instanceId: string,
+  route: NumberedRoute,
+  { epoch, number }: { epoch: number; number: number },
+): Promise<boolean> {
+  const [row] = await tx.$queryRaw<{ is: boolean }[]>`
+    SELECT gwk_in_order(${instanceId}::uuid, ${route}, ${epoch}::integer, ${number}::bigint) AS "is"`;
+  return row!.is;
 }

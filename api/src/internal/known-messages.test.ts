@@ -100,7 +100,7 @@ describe('outcomes of messages that this process gave to their engine', () => {
     const { lease } = engine;
     const caller = { tokenId: newUuid(), instanceId: engine.instanceId, pod: engine.pod };
     const id = await accept();
-    const { messages } = await claims.claim(caller, { ...lease, claim_id: newUuid(), limit: 5 });
+    const { messages } = await claims.claim(caller, { ...lease, number: 1, claim_id: newUuid(), limit: 5 });
     const before = statements;
     const { wa_message_id } = messages[0]!;
     await outcomes.record(caller, { ...lease, outcomes: [sent(id)] });
@@ -171,7 +171,12 @@ describe('outcomes of messages that this process gave to their engine', () => {
       const caller = { tokenId: newUuid(), instanceId: engine.instanceId, pod: engine.pod };
       const [first, second] = [await accept(), await accept()];
       const { lease: former } = engine;
-      const { messages } = await claims.claim(caller, { ...former, claim_id: newUuid(), limit: 5 });
+      const { messages } = await claims.claim(caller, {
+        ...former,
+        number: 1,
+        claim_id: newUuid(),
+        limit: 5,
+      });
       await outcomes.record(caller, { ...former, outcomes: [sent(first)] });
       await port.operator.call('engine-ended', { instance_id: engine.instanceId, pod: engine.pod });
       const restarted = new TestEngine(engine.client, engine.instanceId, engine.pod, engine.token);

@@ -63,8 +63,10 @@ describe('a call', () => {
     const dropped = { state: 'disconnected', at: now, reason: null, reconnect: { count: 2 ** 31, at: null } };
     for (const [route, said] of [
       ['outcomes', { outcomes: [outcome] }],
-      ['state', { changes: [ban] }],
-      ['state', { changes: [dropped] }],
+      ['state', { number: 1, changes: [ban] }],
+      ['state', { number: 1, changes: [dropped] }],
+      ['restricted', { number: 0, until: null }],
+      ['restricted', { number: 2 ** 53, until: null }],
       ['renew', { epoch: 2 ** 31 }],
     ] as const) {
       const { status, body } = await call(`/engine/${route}`, {

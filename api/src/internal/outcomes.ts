@@ -151,7 +151,7 @@ function findingOf(outcome: Outcome): Finding {
     case 'failed':
       return { kind: 'failed', at: new Date(outcome.at), error: outcome.error };
     case 'returned':
-      return { kind: 'returned', unsent: outcome.unsent ?? false };
+      return { kind: 'returned', claimId: outcome.claim_id, unsent: outcome.unsent ?? false };
     case 'receipt':
       return {
         kind: 'receipt',

@@ -1,5 +1,5 @@
 import { newUuid } from '@gwk/core/ids';
-import { ENGINE_ROUTES, type EngineRoute } from '@gwk/core/protocol/engine';
+import { ENGINE_ROUTES, isNumbered, type EngineRoute } from '@gwk/core/protocol/engine';
 import { createPortWorld, refusalOf, TestEngine, type PortWorld } from '@gwk/test/harness/engine-port';
 
 /** Every engine route, walked with wrong tokens, wrong leases and the ids of another instance. */
@@ -38,7 +38,7 @@ const bodies = ({
     outcomes: [
       { kind: 'sent', message_id: messageId, at: now(), rendered_as: null },
       { kind: 'failed', message_id: messageId, at: now(), error: { code: 'wa_error', message: null } },
-      { kind: 'returned', message_id: messageId },
+      { kind: 'returned', message_id: messageId, claim_id: newUuid() },
       { kind: 'receipt', wa_message_id: waMessageId, status: 'read', at: now(), played: true },
     ],
   },
@@ -72,7 +72,8 @@ async function call(
   body: Record<string, unknown>,
   lease = engine.lease,
 ) {
-  const named = route === 'acquire' ? body : { ...body, epoch: lease.epoch, holder: lease.holder };
+  const numbered = isNumbered(route) ? { number: ++engine.number } : {};
+  const named = route === 'acquire' ? body : { ...body, ...numbered, ...lease };
   return refusalOf(engine.client.call(route, named as never));
 }
 
@@ -85,6 +86,7 @@ async function stored(instanceId: string): Promise<string> {
     await database.message.findMany({ where, orderBy: { id: 'asc' } }),
     await database.messageContent.findMany({ where, orderBy: { messageId: 'asc' } }),
     await database.outboxEntry.findMany({ where, orderBy: { messageId: 'asc' } }),
+    await database.engineCall.findMany({ where, orderBy: { route: 'asc' } }),
     await database.sessionKey.findMany({ where, orderBy: [{ type: 'asc' }, { key: 'asc' }] }),
     await database.instanceState.findMany({ where, orderBy: { id: 'asc' } }),
     await database.event.findMany({ where, orderBy: { id: 'asc' } }),

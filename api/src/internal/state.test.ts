@@ -58,17 +58,15 @@ test('a sandbox that connects is paired, then connected, in one transaction with
   ]);
 });
 
-test('the same change again changes nothing and emits nothing', async () => {
+test('the same call again changes nothing and emits nothing', async () => {
   const engine = await sandbox();
   const changes = [
     { state: 'connected' as const, at: minutesAgo(1).toISOString(), reason: null, paired: PAIRED },
   ];
   await engine.call('state', { changes });
   const before = [await instance(engine), await events(engine), await intervals(engine)];
-  await engine.call('state', { changes });
-  const [row, ...rest] = before as [Awaited<ReturnType<typeof instance>>, unknown, unknown];
-  expect([await events(engine), await intervals(engine)]).toEqual(rest);
-  expect({ ...(await instance(engine)), updatedAt: null }).toEqual({ ...row, updatedAt: null });
+  await engine.repeat('state', { changes }, engine.number);
+  expect([await instance(engine), await events(engine), await intervals(engine)]).toEqual(before);
 });
 
 test('a change from before the present state is placed at its beginning, in the order it came', async () => {
@@ -105,7 +103,7 @@ test('a change that cannot be written leaves nothing behind', async () => {
   expect(await intervals(engine)).toHaveLength(1);
 });
 
-test('two changes at once are one after the other', async () => {
+test('calls at once are one after the other, and what was told last is the last', async () => {
   const engine = await sandbox();
   const at = new Date().toISOString();
   const states = ['connected', 'disconnected', 'connected', 'disconnected', 'connecting'] as const;
@@ -114,26 +112,64 @@ test('two changes at once are one after the other', async () => {
   expect(rows.filter(({ endedAt }) => endedAt === null)).toHaveLength(1);
   const told = (await events(engine)).length;
   expect(told).toBe(rows.filter(({ state }) => state !== 'connecting').length);
+  expect((await instance(engine)).state).toBe('connecting');
 });
 
-test('a telling whose answer was late, and which comes through after its repeat, changes nothing', async () => {
-  const engine = await sandbox();
-  await engine.call('state', {
-    changes: [{ state: 'connected', at: minutesAgo(9).toISOString(), reason: null, paired: PAIRED }],
-  });
+describe('a call whose answer was late, and which comes through after its repeat and what followed', () => {
   const fallen = { state: 'disconnected' as const, at: minutesAgo(4).toISOString(), reason: 'timed_out' };
   // The same state once more makes no interval of its own.
-  const waiting = { ...fallen, at: minutesAgo(3.5).toISOString(), reconnect: { count: 2, at: null } };
+  const closed = { ...fallen, at: minutesAgo(3.5).toISOString(), reason: 'connection_closed' };
   const trying = { state: 'connecting' as const, at: minutesAgo(3).toISOString(), reason: null };
   const back = { state: 'connected' as const, at: minutesAgo(2).toISOString(), reason: null };
-  await engine.call('state', { changes: [fallen, waiting, trying, back] });
-  const [before, told] = [await instance(engine), await events(engine)];
-  for (const late of [[fallen], [fallen, waiting, trying], [fallen, waiting, trying, back]])
-    await engine.call('state', { changes: late });
-  expect(await instance(engine)).toEqual(before);
-  expect(before.state).toBe('connected');
-  expect(await events(engine)).toEqual(told);
-  expect(await intervals(engine)).toHaveLength(5);
-  await engine.call('state', { changes: [back, { ...fallen, at: minutesAgo(1).toISOString() }] });
-  expect((await instance(engine)).state).toBe('disconnected');
-}, 60_000);
+
+  test.each<[string, (typeof fallen | typeof trying | typeof back)[][]]>([
+    ['of a change', [[fallen], [trying, back]]],
+    ['of one that made no interval', [[fallen, closed], [closed], [trying, back]]],
+    ['of all that there was', [[fallen, closed, trying, back]]],
+  ])('changes nothing: %s', async (_name, calls) => {
+    const engine = await sandbox();
+    const since = minutesAgo(9).toISOString();
+    await engine.call('state', {
+      changes: [{ state: 'connected', at: since, reason: null, paired: PAIRED }],
+    });
+    for (const changes of calls) await engine.call('state', { changes });
+    const before = [await instance(engine), await events(engine), await intervals(engine)];
+    expect(before[0]).toMatchObject({ state: 'connected' });
+    for (const [index, changes] of calls.entries()) await engine.repeat('state', { changes }, index + 2);
+    expect([await instance(engine), await events(engine), await intervals(engine)]).toEqual(before);
+  });
+
+  test('changes nothing where the clock of the engine is behind', async () => {
+    const engine = await sandbox();
+    const since = minutesAgo(1).toISOString();
+    await engine.call('state', {
+      changes: [{ state: 'connected', at: since, reason: null, paired: PAIRED }],
+    });
+    await engine.call('state', { changes: [fallen] });
+    await engine.call('state', { changes: [trying, back] });
+    await engine.repeat('state', { changes: [fallen] }, 2);
+    expect((await instance(engine)).state).toBe('connected');
+  });
+});
+
+test('the numbers of a lease are its own: the next one begins anew', async () => {
+  const engine = await sandbox();
+  const at = () => new Date().toISOString();
+  await engine.call('state', { changes: [{ state: 'connected', at: at(), reason: null, paired: PAIRED }] });
+  await engine.call('state', { changes: [{ state: 'disconnected', at: at(), reason: 'timed_out' }] });
+  await engine.call('release', {});
+  await engine.acquire();
+  await engine.repeat('state', { changes: [{ state: 'connected', at: at(), reason: null }] }, 1);
+  expect((await instance(engine)).state).toBe('connected');
+});
+
+test('a call that failed was not the last: it is made when it is repeated', async () => {
+  const engine = await sandbox();
+  const { database } = port.world;
+  const changes = [{ state: 'connected' as const, at: new Date().toISOString(), reason: null }];
+  await database.$executeRaw`ALTER TABLE instances ADD CONSTRAINT away CHECK (state <> 'connected') NOT VALID`;
+  await expect(engine.call('state', { changes })).rejects.toThrow(/503/);
+  await database.$executeRaw`ALTER TABLE instances DROP CONSTRAINT away`;
+  await engine.repeat('state', { changes }, engine.number);
+  expect((await instance(engine)).state).toBe('connected');
+});

@@ -4,10 +4,14 @@ import type { StateNews } from '../instances/state/decide.js';
 import { writeStates } from '../instances/state/write.js';
 import { closeSession } from '../pairing/sessions.js';
 import type { EngineCaller, InternalDeps } from './deps.js';
-import { fence } from './fence.js';
+import { fence, inOrder } from './fence.js';
 
 const TRANSACTION = { maxWait: 3_000, timeout: 10_000 };
 
+/**
+ * A telling that comes through after its repeat, and after what followed it, would be the last word on a state long past:
+ * it is left out by its number.
+ */
 export async function recordStates(
   { database, sealer }: InternalDeps,
   { instanceId }: EngineCaller,
@@ -16,10 +20,9 @@ export async function recordStates(
   await database.$transaction(async (tx) => {
     await fence(tx, instanceId, request);
     if (await isToUnlink(tx, instanceId)) return;
-    const changes = await withoutTold(tx, instanceId, request.changes);
-    if (changes.length === 0) return;
-    await writeStates(tx, sealer, instanceId, changes.map(newsOf));
-    if (changes.some(({ paired }) => paired)) await closeSession(tx, instanceId, null);
+    if (!(await inOrder(tx, instanceId, 'state', request))) return;
+    await writeStates(tx, sealer, instanceId, request.changes.map(newsOf));
+    if (request.changes.some(({ paired }) => paired)) await closeSession(tx, instanceId, null);
   }, TRANSACTION);
 }
 
@@ -28,31 +31,6 @@ async function isToUnlink(tx: Prisma.TransactionClient, instanceId: string): Pro
   const rows = await tx.$queryRaw<{ unlink_id: string | null }[]>`
     SELECT unlink_id FROM instances WHERE id = ${instanceId}::uuid FOR NO KEY UPDATE`;
   return rows.some(({ unlink_id }) => unlink_id !== null);
-}
-
-/**
- * An engine that got no answer in time tells the same again, with what has happened since, and the first telling may come
- * through after the second: written again, it would be the last word on a state long past. What an engine tells, it tells
- * in order; so with a change that is written (its interval says so), those before it are.
- *
- * The caller holds the instance's row: nobody writes intervals meanwhile.
- */
-async function withoutTold(
-  tx: Prisma.TransactionClient,
-  instanceId: string,
-  changes: readonly StateChange[],
-): Promise<readonly StateChange[]> {
-  const told = await tx.instanceState.findMany({
-    where: { instanceId, since: { in: changes.map(({ at }) => new Date(at)) } },
-    select: { state: true, reason: true, since: true },
-  });
-  const last = changes.findLastIndex((change) =>
-    told.some(
-      ({ state, reason, since }) =>
-        state === change.state && reason === change.reason && since.getTime() === Date.parse(change.at),
-    ),
-  );
-  return changes.slice(last + 1);
 }
 
 function newsOf(change: StateChange): StateNews {

@@ -58,7 +58,7 @@ export async function writeSession(
   );
   const [row] = await database.$queryRaw<{ verdict: Verdict }[]>`
     SELECT gwk_write_session(${instanceId}::uuid, ${request.epoch}::integer, ${request.holder}::uuid,
-      ${entries.map(({ type }) => type)}::text[], ${entries.map(({ key }) => key)}::text[], ${sealed}::bytea[])
+      ${request.number}::bigint, ${entries.map(({ type }) => type)}::text[], ${entries.map(({ key }) => key)}::text[], ${sealed}::bytea[])
       AS verdict`;
   if (row!.verdict) throw new RefusalError(row!.verdict);
 }

@@ -1,7 +1,8 @@
 import { fromPublicId } from '@gwk/core/ids';
 import { createLogger } from '@gwk/core/log';
 import { decodeCommand, type Command, type CommandName } from '@gwk/core/protocol/commands';
-import type { EngineRequest, EngineResponse, EngineRoute, LeaseName } from '@gwk/core/protocol/engine';
+import { isNumbered } from '@gwk/core/protocol/engine';
+import type { EngineRequest, EngineResponse, EngineRoute, Unnamed } from '@gwk/core/protocol/engine';
 import { EngineClient, OperatorClient } from '@gwk/core/protocol/internal-client';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { openRedis, closeRedis, type Redis } from '../redis.js';
@@ -21,8 +22,6 @@ export interface StandInPlace {
   redisPrefix: string;
 }
 
-type Unnamed<R extends EngineRoute> = Omit<EngineRequest<R>, keyof LeaseName>;
-
 /**
  * An engine that holds its lease on the real port, hears its commands from the real Redis, and does what a test says.
  * For tests of what asks engines.
@@ -36,6 +35,7 @@ export class StandInEngine {
   readonly #client: EngineClient;
   readonly #redis: Redis;
   readonly #keys: RedisKeys;
+  #calls = 0;
   #stopped = false;
   #listening: Promise<void> = Promise.resolve();
 
@@ -69,12 +69,13 @@ export class StandInEngine {
 
   call<R extends EngineRoute>(route: R, body: Unnamed<R>): Promise<EngineResponse<R>> {
     const { epoch, holder } = this.terms;
-    return this.#client.call(route, { ...body, epoch, holder } as unknown as EngineRequest<R>);
+    const numbered = isNumbered(route) ? { number: ++this.#calls } : {};
+    return this.#client.call(route, { ...body, ...numbered, epoch, holder } as EngineRequest<R>);
   }
 
   async tellState(state: string, more: Record<string, unknown> = {}): Promise<void> {
     const change = { state, at: new Date().toISOString(), reason: null, ...more };
-    await this.call('state', { changes: [change] } as unknown as Unnamed<'state'>);
+    await this.call('state', { changes: [change] } as Unnamed<'state'>);
   }
 
   /** The device is linked, and the connection stands. */

@@ -16,6 +16,12 @@ const time = () => z.iso.datetime().refine((text) => !text.startsWith('0000'), '
 const count = () => z.int32();
 const base64 = () => z.base64();
 const Lease = { epoch: count(), holder: uuid() };
+/**
+ * For calls whose order matters. `number`: of this call among those of its route under this lease, from 1 on; a repeated
+ * call keeps its own. A call whose answer was late is repeated, and may come through after the repeat and what followed:
+ * then it has been written, and is answered and left out.
+ */
+const Numbered = { ...Lease, number: z.int().min(1) };
 
 /** An open pairing session: the engine is to show codes for it, unless it does already. */
 const PairingWanted = z.object({
@@ -126,7 +132,7 @@ const ClaimedMessage = z.object({
  * epoch held comes first. The same claim id asked again gets the same messages.
  */
 const claims = {
-  request: z.strictObject({ ...Lease, claim_id: uuid(), limit: z.int().min(1).max(500) }),
+  request: z.strictObject({ ...Numbered, claim_id: uuid(), limit: z.int().min(1).max(500) }),
   response: z.object({ messages: z.array(ClaimedMessage) }),
 };
 
@@ -171,7 +177,7 @@ const sent = {
 
 /** The network keeps the number from reaching new contacts until then; null: no longer. */
 const restricted = {
-  request: z.strictObject({ ...Lease, until: time().nullable() }),
+  request: z.strictObject({ ...Numbered, until: time().nullable() }),
   response: z.object({}),
 };
 
@@ -192,9 +198,15 @@ const Outcome = z.discriminatedUnion('kind', [
   }),
   /**
    * Claimed and not given to the socket: `sending` -> `queued`, at the head of its conversation. Where it was built,
-   * only `unsent` says that no earlier engine has given it to the socket either: else it stays in doubt.
+   * only `unsent` says that no earlier engine has given it to the socket either: else it stays in doubt. By the claim
+   * that is given back: heard late, it must not undo a later one.
    */
-  z.strictObject({ kind: z.literal('returned'), message_id: uuid(), unsent: z.boolean().optional() }),
+  z.strictObject({
+    kind: z.literal('returned'),
+    message_id: uuid(),
+    claim_id: uuid(),
+    unsent: z.boolean().optional(),
+  }),
   z.strictObject({
     kind: z.literal('receipt'),
     wa_message_id: z.string().min(1).max(200),
@@ -216,7 +228,7 @@ const outcomes = {
 /** The engine's state machine writes the stored state, with its event, in one transaction, in this order. */
 const state = {
   request: z.strictObject({
-    ...Lease,
+    ...Numbered,
     changes: z
       .array(
         z.strictObject({
@@ -293,7 +305,7 @@ const sessionRead = {
 
 /** One transaction; durable when the answer comes. A null value removes the key. */
 const sessionWrite = {
-  request: z.strictObject({ ...Lease, entries: z.array(SessionEntry).min(1).max(5000) }),
+  request: z.strictObject({ ...Numbered, entries: z.array(SessionEntry).min(1).max(5000) }),
   response: z.object({}),
 };
 
@@ -446,6 +458,10 @@ export const ENGINE_ROUTES = {
 } as const;
 
 export type EngineRoute = keyof typeof ENGINE_ROUTES;
+const NUMBERED = ['claims', 'restricted', 'state', 'session-write'] as const satisfies readonly EngineRoute[];
+export type NumberedRoute = (typeof NUMBERED)[number];
+export const isNumbered = (route: EngineRoute): route is NumberedRoute =>
+  (NUMBERED as readonly EngineRoute[]).includes(route);
 export type EngineRequest<R extends EngineRoute> = z.input<(typeof ENGINE_ROUTES)[R]['request']>;
 export type EngineResponse<R extends EngineRoute> = z.infer<(typeof ENGINE_ROUTES)[R]['response']>;
 export type ClaimedMessage = z.infer<typeof ClaimedMessage>;
@@ -453,6 +469,8 @@ export type Outcome = z.infer<typeof Outcome>;
 export type PairingNews = EngineRequest<'pairing'>['news'];
 export type StateChange = EngineRequest<'state'>['changes'][number];
 export type SessionEntry = z.infer<typeof SessionEntry>;
+/** What a call says; in whose name, and with which number, is added where it is made. */
+export type Unnamed<R extends EngineRoute> = Omit<EngineRequest<R>, keyof LeaseName | 'number'>;
 /** Epoch and holder: the name of a lease. */
 export interface LeaseName {
   epoch: number;

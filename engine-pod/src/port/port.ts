@@ -1,13 +1,16 @@
 import type { Readable } from 'node:stream';
 import type { EngineClient } from '@gwk/core/protocol/internal-client';
+import { isNumbered } from '@gwk/core/protocol/engine';
 import { InternalRefusal } from '@gwk/core/protocol/internal-client';
 import type {
   EngineRequest,
   EngineResponse,
   EngineRoute,
   LeaseName,
+  NumberedRoute,
   ReceivedFileAnswer,
   Refusal,
+  Unnamed,
 } from '@gwk/core/protocol/engine';
 import type { Logger } from '@gwk/core/log';
 import { backoffDelay } from '../backoff.js';
@@ -26,8 +29,6 @@ export class PortClosed extends Error {
   override name = 'PortClosed';
 }
 
-type Unnamed<R extends EngineRoute> = Omit<EngineRequest<R>, keyof LeaseName>;
-
 const RETRY = { first: 200, most: 3_000 };
 
 /**
@@ -40,6 +41,8 @@ export class Port {
   readonly #onRefused: (refusal: FinalRefusal) => void;
   readonly #closed = new AbortController();
   readonly lease: LeaseName;
+  /** Of each route whose order matters, the number of the last call. */
+  readonly #numbers = new Map<NumberedRoute, number>();
 
   constructor(options: {
     client: EngineClient;
@@ -64,10 +67,28 @@ export class Port {
     timeoutMs?: number,
     traceparent?: string | null,
   ): Promise<EngineResponse<R>> {
+    return this.#send(route, { ...body, ...this.#number(route) }, timeoutMs, traceparent);
+  }
+
+  /** A call keeps its number however often it is repeated. */
+  #number(route: EngineRoute): { number?: number } {
+    if (!isNumbered(route)) return {};
+    const number = (this.#numbers.get(route) ?? 0) + 1;
+    this.#numbers.set(route, number);
+    return { number };
+  }
+
+  async #send<R extends EngineRoute>(
+    route: R,
+    body: object,
+    timeoutMs?: number,
+    traceparent?: string | null,
+  ): Promise<EngineResponse<R>> {
     if (this.closed) throw new PortClosed();
-    const request = { ...body, epoch: this.lease.epoch, holder: this.lease.holder };
+    const { epoch, holder } = this.lease;
+    const request = { ...body, epoch, holder } as EngineRequest<R>;
     try {
-      return await this.#client.call(route, request as unknown as EngineRequest<R>, timeoutMs, traceparent);
+      return await this.#client.call(route, request, timeoutMs, traceparent);
     } catch (error) {
       const refusal = finalRefusal(error);
       if (!refusal) throw error;
@@ -85,9 +106,10 @@ export class Port {
     body: Unnamed<R>,
     traceparent?: string | null,
   ): Promise<EngineResponse<R>> {
+    const numbered = { ...body, ...this.#number(route) };
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.call(route, body, undefined, traceparent);
+        return await this.#send(route, numbered, undefined, traceparent);
       } catch (error) {
         if (error instanceof PortClosed || error instanceof InternalRefusal) throw error;
         if (attempt === 1) this.#log.warn({ route, err: error }, 'the internal port cannot be reached');

@@ -12,7 +12,7 @@ export interface ClaimerOptions {
   room: () => number;
   /** Asks until answered, under one claim id; throws when the port is closed. */
   claim: (claimId: string, limit: number) => Promise<ClaimedMessage[]>;
-  accept: (messages: ClaimedMessage[]) => void;
+  accept: (messages: ClaimedMessage[], claimId: string) => void;
   now?: () => number;
 }
 
@@ -98,11 +98,12 @@ export class Claimer {
     let claimed = 0;
     let answered = false;
     try {
-      const messages = await this.#options.claim(randomUUID(), limit);
+      const claimId = randomUUID();
+      const messages = await this.#options.claim(claimId, limit);
       claimed = messages.length;
       answered = true;
       if (claimed > 0) failpoint('engine.after-claim');
-      this.#options.accept(messages);
+      this.#options.accept(messages, claimId);
     } catch {
       // The port is closed, or refuses the request: the idle timer asks again.
     }

@@ -19,6 +19,7 @@ export interface SenderOptions extends DeliveryContext {
 
 interface Held {
   delivery: Delivery;
+  claimId: string;
   claimedAt: number;
   bytes: number;
   /** The doorbell entry that announced the message. */
@@ -65,13 +66,13 @@ export class Sender {
   }
 
   /** A message already held is dropped: a second copy of it must not be sent beside the first. */
-  accept(messages: ClaimedMessage[]): void {
+  accept(messages: ClaimedMessage[], claimId: string): void {
     for (const message of messages) {
       const bytes = message.content.length + (message.built?.length ?? 0);
       if (this.#lanes.get(message.message_id)) continue;
       const span = spanOf(message);
       const delivery = new Delivery(message, this.#contextOf(span));
-      const held: Held = { delivery, claimedAt: performance.now(), bytes, bell: undefined, span };
+      const held: Held = { delivery, claimId, claimedAt: performance.now(), bytes, bell: undefined, span };
       const place = this.#lanes.offer(message.message_id, message.conversation_id, held);
       if (place === 'known') continue;
       this.#bytes += bytes;
@@ -113,7 +114,9 @@ export class Sender {
     held.span.set({ 'gwk.conclusion': conclusion.kind });
     held.span.end(conclusion.kind === 'failed' ? conclusion.code : null);
     const { traceparent } = held.span;
-    const outcome = outcomeOf(message, conclusion, traceparent === null ? {} : { traceparent });
+    const traced = traceparent === null ? {} : { traceparent };
+    const { message_id } = message;
+    const outcome = outcomeOf({ message_id, claim_id: held.claimId }, conclusion, traced);
     // Once it is on its way back it can be claimed again, by this engine too: it must not be taken for a copy.
     if (conclusion.kind === 'returned') {
       this.#forget(held);
@@ -155,7 +158,7 @@ function spanOf({ message_id, type, traceparent }: ClaimedMessage): Span {
 }
 
 function outcomeOf(
-  { message_id }: ClaimedMessage,
+  { message_id, claim_id }: { message_id: string; claim_id: string },
   conclusion: Conclusion,
   traced: { traceparent?: string },
 ): Outcome | undefined {
@@ -178,7 +181,7 @@ function outcomeOf(
       };
     case 'returned':
       // Whatever was given to the socket, by this engine or before it, is kept.
-      return { kind: 'returned', message_id, unsent: true };
+      return { kind: 'returned', message_id, claim_id, unsent: true };
     case 'dropped':
     case 'kept':
       return undefined;

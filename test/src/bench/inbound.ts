@@ -10,12 +10,14 @@ import { memoryOf } from './shared/usage.js';
  * `make bench-inbound`: messages received a second. By one engine of a whole gateway, to which contacts of the simulated
  * network have written: their messages are encrypted before, and come all at once. And by one `gwk api`, told by many
  * engines that do nothing else. With each round the memory of the engine and of the API, which are to be flat: enough
- * rounds for what is meant to fill (caches, V8's old space) to be full by half of them.
+ * rounds for what is meant to fill (caches, V8's old space) to be full by half of them. Beside one engine that takes the
+ * API longer: it hears of a thousand messages in a round, beside fifty engines of ten thousand.
  *
  * `MESSAGES` of a round of the engine, `CONTACTS`; `ENGINES`, `GROUP` (messages of one call) and `SECONDS` of a round of
  * the API; `ROUNDS`; `PART=engine` or `PART=api` alone; `PROFILE=folder` writes processor profiles of engine and API.
  */
-const ROUNDS = setting('ROUNDS', 12);
+const ENGINE_ROUNDS = setting('ROUNDS', 40);
+const TIER_ROUNDS = setting('ROUNDS', 12);
 const MESSAGES = setting('MESSAGES', 1_000);
 const CONTACTS = setting('CONTACTS', 30);
 const ENGINES = setting('ENGINES', 50);
@@ -25,8 +27,8 @@ const PEOPLE = setting('PEOPLE', 2_000);
 const LIMIT_MS = 300_000;
 /** Of memory at the end, to that after the first half of the rounds. */
 const FLAT = { atMost: 1.05 };
-
-const MIDDLE = Math.ceil(ROUNDS / 2);
+/** Of the rounds, those whose memory is printed. */
+const SHOWN = [0, 1 / 12, 1 / 6, 1 / 4, 1 / 3, 5 / 12, 1 / 2, 7 / 12, 2 / 3, 3 / 4, 5 / 6, 11 / 12, 1];
 
 const profile = process.env['PROFILE'];
 const nodeOptions = profile ? `--cpu-prof --cpu-prof-dir=${profile}` : '';
@@ -44,19 +46,14 @@ async function main(): Promise<void> {
   const engine = part === 'api' ? [] : await engineRounds();
   const tier = part === 'engine' ? [] : await tierRounds();
   const table = new Table(
-    `received: one engine with ${CONTACTS} contacts, ${MESSAGES} messages a round; ` +
-      `one API with ${ENGINES} engines, ${GROUP} messages a call, ${SECONDS} s a round; ${ROUNDS} rounds after one more`,
+    `received: one engine with ${CONTACTS} contacts, ${MESSAGES} messages a round, ${ENGINE_ROUNDS} rounds; one API with ` +
+      `${ENGINES} engines, ${GROUP} messages a call, ${SECONDS} s a round, ${TIER_ROUNDS} rounds; one more before each`,
   );
   section(table, 'one engine', engine);
   section(table, 'one API', tier);
   table.print();
-  const memory = new Table(
-    `resident at the end of each round, MB; round 0 warms up, growth is from round ${MIDDLE} to the last`,
-    [...Array.from({ length: ROUNDS + 1 }, (_, round) => `round ${round}`), 'growth'],
-  );
-  memoryRows(memory, 'one engine', engine);
-  memoryRows(memory, 'one API', tier);
-  memory.print();
+  printMemory('one engine', engine);
+  printMemory('one API', tier);
 }
 
 function section(table: Table, name: string, all: readonly Round[]): void {
@@ -75,13 +72,21 @@ function section(table: Table, name: string, all: readonly Round[]): void {
 }
 
 /** Round after round the same is received. */
-function memoryRows(table: Table, name: string, rounds: readonly Round[]): void {
-  for (const part of rounds[0]?.resident.keys() ?? []) {
+function printMemory(name: string, rounds: readonly Round[]): void {
+  if (rounds.length === 0) return;
+  const last = rounds.length - 1;
+  const middle = Math.ceil(last / 2);
+  const table = new Table(
+    `${name}: resident at the end of rounds, MB; round 0 warms up, growth is from round ${middle} to ${last}`,
+    [...SHOWN.map((part) => `round ${Math.round(last * part)}`), 'growth'],
+  );
+  for (const part of rounds[0]!.resident.keys()) {
     const values = rounds.map(({ resident }) => resident.get(part)!);
-    const growth = values.at(-1)! / values[MIDDLE]!;
-    const sizes = values.map((value) => value.toFixed(1));
-    table.row(`${name}: ${part}`, [...sizes, growth.toFixed(3), condition(growth, FLAT)]);
+    const growth = values[last]! / values[middle]!;
+    const sizes = SHOWN.map((of) => values[Math.round(last * of)]!.toFixed(1));
+    table.row(part, [...sizes, growth.toFixed(3), condition(growth, FLAT)]);
   }
+  table.print();
 }
 
 type Pids = Record<string, number | undefined>;
@@ -107,7 +112,7 @@ function engineRounds(): Promise<Round[]> {
   return onNetwork(async (opened) => {
     const number = await BusyNumber.open(opened, CONTACTS);
     const rounds: Round[] = [];
-    for (let round = 0; round <= ROUNDS; round++) {
+    for (let round = 0; round <= ENGINE_ROUNDS; round++) {
       progress(`one engine, round ${round}`);
       rounds.push(await engineRound(number, round));
       if (round === 0) await number.answerAll();
@@ -115,7 +120,7 @@ function engineRounds(): Promise<Round[]> {
     const { db, network } = opened;
     const count = await db.message.count({ where: { direction: 'inbound' } });
     const events = await db.event.count({ where: { type: 'message.received' } });
-    checkSum('one engine', [(ROUNDS + 1) * MESSAGES, count, events]);
+    checkSum('one engine', [(ENGINE_ROUNDS + 1) * MESSAGES, count, events]);
     await network.checked();
     return rounds;
   }, settings);
@@ -138,7 +143,7 @@ function tierRounds(): Promise<Round[]> {
     const rounds: Round[] = [];
     const pids = { api: program.pid, postgres: servers.postgres.process?.pid };
     let told = 0;
-    for (let round = 0; round <= ROUNDS; round++) {
+    for (let round = 0; round <= TIER_ROUNDS; round++) {
       progress(`one API, round ${round}`);
       rounds.push(
         await timed(pids, ['api'], async () => {

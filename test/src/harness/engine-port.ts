@@ -8,7 +8,14 @@ import { openDatabase, type Database } from '@gwk/api/database';
 import { MediaFiles } from '@gwk/api/media/files';
 import { FolderStore } from '@gwk/api/media/store/folder-store';
 import { createLogger, type Logger } from '@gwk/core/log';
-import type { EngineRequest, EngineResponse, EngineRoute, LeaseName } from '@gwk/core/protocol/engine';
+import { isNumbered } from '@gwk/core/protocol/engine';
+import type {
+  EngineRequest,
+  EngineResponse,
+  EngineRoute,
+  LeaseName,
+  Unnamed,
+} from '@gwk/core/protocol/engine';
 import { EngineClient, InternalRefusal, OperatorClient } from '@gwk/core/protocol/internal-client';
 import type { Sealer } from '@gwk/core/sealing';
 import type { DestinationStream } from 'pino';
@@ -159,11 +166,17 @@ function configOf(world: World): InternalConfig {
   };
 }
 
-type Unnamed<R extends EngineRoute> = Omit<EngineRequest<R>, keyof LeaseName>;
+type Report = Unnamed<'outcomes'>['outcomes'][number];
+type Returned = Extract<Report, { kind: 'returned' }>;
+/** Given back is what was claimed last, where nothing else is said. */
+type Reported = Exclude<Report, Returned> | (Omit<Returned, 'claim_id'> & { claim_id?: string });
 
 export class TestEngine {
   lease: LeaseName = { epoch: 0, holder: '00000000-0000-4000-8000-000000000000' };
   terms: EngineResponse<'acquire'> | undefined;
+  /** Of the last call: each has the next, whatever its route. */
+  number = 0;
+  readonly #claims = new Map<string, string>();
 
   constructor(
     readonly client: EngineClient,
@@ -185,15 +198,23 @@ export class TestEngine {
   }
 
   call<R extends EngineRoute>(route: R, body: Unnamed<R>): Promise<EngineResponse<R>> {
-    const { epoch, holder } = this.lease;
-    return this.client.call(route, { ...body, epoch, holder } as unknown as EngineRequest<R>);
+    return this.repeat(route, body, ++this.number);
+  }
+
+  /** The call of this number: what it says is as new as that. */
+  repeat<R extends EngineRoute>(route: R, body: Unnamed<R>, number: number): Promise<EngineResponse<R>> {
+    const numbered = isNumbered(route) ? { number } : {};
+    return this.client.call(route, { ...body, ...numbered, ...this.lease } as EngineRequest<R>);
   }
 
   async claim(
     limit = 100,
     claimId: string = crypto.randomUUID(),
+    number = ++this.number,
   ): Promise<EngineResponse<'claims'>['messages']> {
-    return (await this.call('claims', { claim_id: claimId, limit })).messages;
+    const { messages } = await this.repeat('claims', { claim_id: claimId, limit }, number);
+    for (const { message_id } of messages) this.#claims.set(message_id, claimId);
+    return messages;
   }
 
   async build(...messageIds: string[]): Promise<string[]> {
@@ -203,7 +224,11 @@ export class TestEngine {
     return (await this.call('built', { messages })).stored;
   }
 
-  async report(...outcomes: Unnamed<'outcomes'>['outcomes']): Promise<void> {
+  async report(...reported: Reported[]): Promise<void> {
+    const outcomes = reported.map((one): Report => {
+      if (one.kind !== 'returned') return one;
+      return { ...one, claim_id: one.claim_id ?? this.#claims.get(one.message_id)! };
+    });
     await this.call('outcomes', { outcomes });
   }
 

@@ -248,6 +248,16 @@ CREATE TABLE "opt_outs" (
 );
 
 -- CreateTable
+CREATE TABLE "engine_calls" (
+    "instance_id" UUID NOT NULL,
+    "route" TEXT NOT NULL,
+    "epoch" INTEGER NOT NULL,
+    "number" BIGINT NOT NULL,
+
+    CONSTRAINT "engine_calls_pkey" PRIMARY KEY ("instance_id","route")
+);
+
+-- CreateTable
 CREATE TABLE "instance_ledgers" (
     "instance_id" UUID NOT NULL,
     "new_contacts" BIGINT NOT NULL DEFAULT 0,
@@ -688,6 +698,9 @@ ALTER TABLE "opt_outs" ADD CONSTRAINT "opt_outs_contact_id_fkey" FOREIGN KEY ("c
 ALTER TABLE "opt_outs" ADD CONSTRAINT "opt_outs_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "accounts"("id") ON DELETE CASCADE ON UPDATE CASCADE;
 
 -- AddForeignKey
+ALTER TABLE "engine_calls" ADD CONSTRAINT "engine_calls_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
 ALTER TABLE "instance_ledgers" ADD CONSTRAINT "instance_ledgers_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
 
 -- AddForeignKey
@@ -951,6 +964,7 @@ ALTER TABLE outbox SET (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.01, 
 ALTER TABLE webhook_queue SET (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);
 ALTER TABLE conversations SET (fillfactor = 80);
 ALTER TABLE instance_ledgers SET (fillfactor = 50);
+ALTER TABLE engine_calls SET (fillfactor = 50);
 SELECT gwk_survey_little(relation)
 FROM unnest(ARRAY['message_contents', 'outbox', 'idempotency_records', 'mass_sends', 'messages_default']::regclass[]) AS relation;
 -- Vacuum would have brought these up to date: what no summary covers is read by whoever looks for what has expired.

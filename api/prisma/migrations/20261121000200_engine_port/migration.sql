@@ -96,6 +96,18 @@ BEGIN
   RETURN verdicts;
 END $$;
 
+-- Whether a call is not older than the last of its route: engines number theirs under each lease, a repeated one keeps its
+-- number, and the first may come through after what followed. Whoever asks holds the lease until the end of the
+-- transaction, and from here on the place of its route: those at once come one after the other.
+CREATE FUNCTION gwk_in_order(instance uuid, name text, lease_epoch integer, call_number bigint) RETURNS boolean
+LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO engine_calls AS c (instance_id, route, epoch, number) VALUES (instance, name, lease_epoch, call_number)
+  ON CONFLICT (instance_id, route) DO UPDATE SET epoch = excluded.epoch, number = excluded.number
+  WHERE c.epoch <> excluded.epoch OR c.number < excluded.number;
+  RETURN FOUND;
+END $$;
+
 -- The next epoch for the pod of a token, unless another engine holds the lease; the holder itself, who has not heard
 -- that it holds it, is told again. Times are the server's: `now()` is before any wait for the lock, and after the
 -- engine sent its request, from which it counts: a lease ends for its engine before it ends here.
@@ -176,7 +188,7 @@ END $$;
 -- What was attempted may have left: it is granted whatever has happened since, so that its doubt can end. What an
 -- older epoch held of a suspended account and never attempted goes back to waiting.
 CREATE FUNCTION gwk_claim(
-  instance_ids uuid[], epochs integer[], holders uuid[], claim_ids uuid[], limits integer[]
+  instance_ids uuid[], epochs integer[], holders uuid[], numbers bigint[], claim_ids uuid[], limits integer[]
 ) RETURNS TABLE (
   place integer, verdict text, message_id uuid, opted_out boolean, conversation_id uuid, group_id text,
   contact_name text, wa_message_id text, type text, content_sealed bytea, built_sealed bytea, rendered_as text,
@@ -200,6 +212,24 @@ DECLARE
   lowest uuid;
   highest uuid;
 BEGIN
+  -- A claim that is older than the last of its lease is nobody's: whoever asked has had its answer, and waits for none.
+  -- The same once more is answered the same.
+  WITH asked AS (
+    SELECT DISTINCT ON (r.instance_id) r.instance_id, r.epoch, r.number
+    FROM unnest(instance_ids, epochs, numbers) WITH ORDINALITY AS r(instance_id, epoch, number, place)
+    WHERE verdicts[r.place] IS NULL
+    ORDER BY r.instance_id, r.number DESC
+  ), in_order AS (
+    INSERT INTO engine_calls AS c (instance_id, route, epoch, number)
+    SELECT a.instance_id, 'claims', a.epoch, a.number FROM asked a
+    ON CONFLICT (instance_id, route) DO UPDATE SET epoch = excluded.epoch, number = excluded.number
+    WHERE c.epoch <> excluded.epoch OR c.number <= excluded.number
+    RETURNING c.instance_id, c.number
+  )
+  SELECT array_agg(coalesce(verdicts[r.place], CASE WHEN o.number IS NULL THEN 'late' END) ORDER BY r.place) INTO verdicts
+  FROM unnest(instance_ids, numbers) WITH ORDINALITY AS r(instance_id, number, place)
+  LEFT JOIN in_order o ON o.instance_id = r.instance_id AND o.number = r.number;
+
   SELECT array_agg(c.message_id), array_agg(r.place) INTO candidates, places
   FROM unnest(instance_ids, epochs, holders, claim_ids, limits) WITH ORDINALITY
     AS r(instance_id, epoch, holder, claim_id, most, place)
@@ -270,7 +300,7 @@ BEGIN
   END IF;
 
   RETURN QUERY
-  SELECT r.place::integer, r.verdict, NULL::uuid, false, NULL::uuid, NULL::text, NULL::text, NULL::text, NULL::text,
+  SELECT r.place::integer, nullif(r.verdict, 'late'), NULL::uuid, false, NULL::uuid, NULL::text, NULL::text, NULL::text, NULL::text,
     NULL::bytea, NULL::bytea, NULL::text, NULL::timestamptz, NULL::text, NULL::uuid, NULL::integer, NULL::text,
     NULL::timestamptz, NULL::timestamptz, NULL::timestamptz
   FROM unnest(verdicts) WITH ORDINALITY AS r(verdict, place);
@@ -394,7 +424,7 @@ CREATE FUNCTION gwk_message_facts(ids uuid[]) RETURNS TABLE (
   number integer, now timestamptz, message_id uuid, account_id uuid, instance_id uuid, wa_message_id text,
   group_id text, contact_name text, version integer, created_at timestamptz, scheduled_for timestamptz, status text,
   error_code text, error_message text, rendered_as text, played boolean, sent_at timestamptz,
-  delivered_at timestamptz, read_at timestamptz, failed_at timestamptz, claim_epoch integer, claim_holder uuid,
+  delivered_at timestamptz, read_at timestamptz, failed_at timestamptz, claim_epoch integer, claim_holder uuid, claim_id uuid,
   attempted_at timestamptz
 )
 LANGUAGE plpgsql STABLE
@@ -410,7 +440,7 @@ BEGIN
   SELECT wanted.number::integer, clock_timestamp(), m.id, m.account_id, m.instance_id, m.wa_message_id, v.group_id,
     gwk_contact_name(v.contact_id), m.version, m.created_at::timestamptz, m.scheduled_for::timestamptz, m.status,
     m.error_code, m.error_message, m.rendered_as, m.played, m.sent_at::timestamptz, m.delivered_at::timestamptz,
-    m.read_at::timestamptz, m.failed_at::timestamptz, o.claim_epoch, o.claim_holder, o.attempted_at::timestamptz
+    m.read_at::timestamptz, m.failed_at::timestamptz, o.claim_epoch, o.claim_holder, o.claim_id, o.attempted_at::timestamptz
   FROM unnest(ids) WITH ORDINALITY AS wanted(id, number)
   JOIN messages m ON m.id = wanted.id AND m.id = ANY (ids) AND m.id BETWEEN lowest AND highest AND m.direction = 'outbound'
   JOIN conversations v ON v.id = m.conversation_id
@@ -592,7 +622,7 @@ END $$;
 -- ------------------------------------------------------------------ session
 
 CREATE FUNCTION gwk_write_session(
-  instance uuid, epoch integer, holder uuid, types text[], keys text[], sealed bytea[]
+  instance uuid, epoch integer, holder uuid, number bigint, types text[], keys text[], sealed bytea[]
 ) RETURNS text
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -604,6 +634,10 @@ DECLARE
 BEGIN
   IF verdict IS NOT NULL THEN
     RETURN verdict;
+  END IF;
+  -- A session that was put back to what it was would use keys again that have been used.
+  IF NOT gwk_in_order(instance, 'session-write', epoch, number) THEN
+    RETURN NULL;
   END IF;
   DELETE FROM session_keys s
   USING unnest(types, keys, sealed) AS w(type, key, value)

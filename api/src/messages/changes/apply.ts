@@ -49,6 +49,7 @@ export interface FactsRow {
   failed_at: Date | null;
   claim_epoch: number | null;
   claim_holder: string | null;
+  claim_id: string | null;
   attempted_at: Date | null;
 }
 
@@ -186,6 +187,7 @@ function factsOf(row: FactsRow, held: boolean): MessageFacts {
     readAt: row.read_at,
     failedAt: row.failed_at,
     held,
+    claimId: row.claim_id,
     attempted: row.attempted_at !== null,
   };
 }

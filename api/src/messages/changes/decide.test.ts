@@ -25,6 +25,7 @@ const message = (given: Partial<MessageFacts>): MessageFacts => ({
   readAt: null,
   failedAt: null,
   held: true,
+  claimId: 'claim',
   attempted: true,
   ...given,
 });
@@ -33,6 +34,7 @@ const sent = (second = 10): Finding => ({ kind: 'sent', at: at(second), rendered
 const receipt = (status: 'delivered' | 'read', second = 20, played = false): Finding => {
   return { kind: 'receipt', at: at(second), status, played };
 };
+const returned = (unsent = false, claimId = 'claim'): Finding => ({ kind: 'returned', claimId, unsent });
 const failed = (code: 'wa_error' | 'timeout' = 'wa_error'): Finding => {
   return { kind: 'failed', at: at(10), error: { code, message: 'why' } };
 };
@@ -128,34 +130,37 @@ const CASES: Case[] = [
   {
     is: 'an unsent message that is returned waits again',
     before: { attempted: false },
-    findings: [{ kind: 'returned', unsent: false }],
+    findings: [returned()],
     then: { row: { status: 'queued' }, queue: 'return', events: [] },
   },
   {
     is: 'a returned message that may have left stays sending',
     before: { attempted: true },
-    findings: [{ kind: 'returned', unsent: false }],
+    findings: [returned()],
     then: { row: { status: 'sending' }, queue: 'return', events: [] },
   },
   {
     is: 'a message that was built, and certainly never left, waits again',
     before: { attempted: true },
-    findings: [{ kind: 'returned', unsent: true }],
+    findings: [returned(true)],
     then: { row: { status: 'queued', attempted: false }, queue: 'return', events: [] },
   },
   {
     is: 'a message returned twice is returned once',
     before: { attempted: false },
-    findings: [
-      { kind: 'returned', unsent: false },
-      { kind: 'returned', unsent: false },
-    ],
+    findings: [returned(), returned()],
     then: { row: { status: 'queued' }, queue: 'return', events: [] },
+  },
+  {
+    is: 'a message that is claimed anew is not returned by what was said of the claim before',
+    before: { claimId: 'next claim', attempted: false },
+    findings: [returned(true)],
+    then: null,
   },
   {
     is: 'only the holder can return a message',
     before: { held: false },
-    findings: [{ kind: 'returned', unsent: false }],
+    findings: [returned()],
     then: null,
   },
   {

@@ -27,6 +27,8 @@ export interface MessageFacts {
   failedAt: Date | null;
   /** The caller's lease has it claimed. */
   held: boolean;
+  /** By which claim, whoever has it. */
+  claimId: string | null;
   /** A stanza may have been written. */
   attempted: boolean;
 }
@@ -35,7 +37,7 @@ export type Finding =
   | { kind: 'sent'; at: Date; renderedAs: string | null }
   | { kind: 'failed'; at: Date; error: { code: FailureCode; message: string | null } }
   /** Claimed and not given to the socket; `unsent`: at no time, by anybody. */
-  | { kind: 'returned'; unsent: boolean }
+  | { kind: 'returned'; claimId: string; unsent: boolean }
   | { kind: 'receipt'; at: Date; status: 'delivered' | 'read'; played: boolean };
 
 export interface MessageChange {
@@ -106,9 +108,12 @@ function applyFailure(
 }
 
 /** What was attempted and may have left stays `sending`: it can neither expire nor be canceled. */
-function applyReturn(change: MessageChange, { unsent }: Extract<Finding, { kind: 'returned' }>): boolean {
+function applyReturn(
+  change: MessageChange,
+  { claimId, unsent }: Extract<Finding, { kind: 'returned' }>,
+): boolean {
   const { facts } = change;
-  if (!facts.held || facts.status !== 'sending') return false;
+  if (!facts.held || facts.claimId !== claimId || facts.status !== 'sending') return false;
   if (unsent) facts.attempted = false;
   if (!facts.attempted) facts.status = 'queued';
   facts.held = false;
