@@ -81,7 +81,7 @@ interface Guess {
 }
 
 type Result =
-  | { kind: 'written'; body: string; rung: Promise<void> }
+  | { kind: 'written'; body: string }
   | { kind: 'replay'; body: string }
   | { kind: 'refused'; problem: Problem }
   | { kind: 'again' };
@@ -151,7 +151,6 @@ export class Acceptor {
       if (result.kind === 'refused') throw result.problem;
       if (result.kind === 'replay') return { body: result.body, replayed: true };
       messageMetrics.accepted(item.draft.type);
-      await result.rung;
       failpoint('api.accept.after-xadd');
       return { body: result.body, replayed: false };
     }
@@ -252,10 +251,10 @@ export class Acceptor {
     const done = entries.filter((_, place) => written[place]);
     if (done.length > 0) failpoint('api.accept.after-commit');
     for (const { request, plan, messageId } of done) this.#memory.learnWritten(request, plan, messageId);
-    const rung = this.#ring(done, tracing.on ? tracesOf(group, places, written) : NO_TRACES);
+    this.#ring(done, tracing.on ? tracesOf(group, places, written) : NO_TRACES);
     const results = group.map<Result | undefined>(() => undefined);
     places.forEach((index, place) => {
-      if (written[place]) results[index] = { kind: 'written', body: entries[place]!.body, rung };
+      if (written[place]) results[index] = { kind: 'written', body: entries[place]!.body };
     });
     return { results, proved, moved: done.length < entries.length };
   }
@@ -267,8 +266,11 @@ export class Acceptor {
     });
   }
 
-  /** One bell for an instance says all: its engine claims whatever waits. */
-  #ring(written: readonly Entry[], traced: readonly (string | null)[]): Promise<void> {
+  /**
+   * One bell for an instance says all: its engine claims whatever waits. Redis has been told before the answers go out,
+   * and nobody waits for what it says: a bell that is lost delays, as it does where this process ends before it.
+   */
+  #ring(written: readonly Entry[], traced: readonly (string | null)[]): void {
     const bells = new Map<string, Ring & { traceparents: string[] }>();
     const spans: Span[] = [];
     written.forEach(({ plan, request: { instanceId }, messageId }, index) => {
@@ -282,7 +284,6 @@ export class Acceptor {
     });
     const rung = this.#options.doorbell.ring([...bells.values()]);
     if (spans.length > 0) void rung.then(() => spans.forEach((span) => span.end()));
-    return rung;
   }
 
   #keepTraces(entries: readonly Entry[], items: readonly Item[]): Promise<void> {

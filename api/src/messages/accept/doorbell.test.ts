@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { createLogger } from '@gwk/core/log';
 import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
@@ -57,6 +58,21 @@ test('a key that is no stream keeps no other instance from being rung, and fails
     { instanceId: 'two', messageId: 'b' },
   ]);
   expect(await rungFor('two')).toEqual([{ m: 'b' }]);
+});
+
+test('a Redis that does not answer is asked for little, and tells all when it does', async () => {
+  const asked = jest.spyOn(redis, 'evalSha');
+  const names = Array.from({ length: 200 }, (_, n) => `instance ${n}`);
+  // What follows on this connection waits for it.
+  const silence = redis.blPop(keys.sends('nobody'), 0.5);
+  for (const instanceId of names) void doorbell.ring([{ instanceId, messageId: instanceId }]);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(asked.mock.calls.length).toBeLessThanOrEqual(32);
+  await silence;
+  while ((await rungFor('instance 199')).length === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+  for (const name of names) expect(await rungFor(name)).toEqual([{ m: name }]);
+  // The others in one command, once there was room.
+  expect(asked.mock.calls.length).toBeLessThanOrEqual(33);
 });
 
 test('nothing to ring is nothing to wait for', async () => {

@@ -5,7 +5,7 @@ import type { Redis } from '../../redis.js';
 
 /**
  * Tells engines that something waits. The rows are the queue: a bell that is not heard delays and never loses, so
- * nothing here fails, and nothing waits for Redis longer than a moment.
+ * nothing here fails, and whoever waits for Redis does so for a moment at most. Accepting does not wait.
  */
 const PATIENCE_MS = 250;
 /**
@@ -14,6 +14,8 @@ const PATIENCE_MS = 250;
  */
 const REST_MS = 10;
 const MAX_KNOWN = 10_000;
+/** Of a Redis that is there and does not answer no more is asked than so much at once: the others rest. */
+const MAX_UNDER_WAY = 32;
 
 /**
  * All bells of a group in one command: the client's work for a command is several times Redis's own for an XADD. Two
@@ -44,6 +46,8 @@ export class Doorbell {
   readonly #rungAt = new Map<string, number>();
   readonly #resting = new Map<string, Ring>();
   #willWake = false;
+  /** Commands that Redis has not answered. */
+  #underWay = 0;
 
   constructor(redis: Redis, keys: RedisKeys) {
     this.#redis = redis;
@@ -61,10 +65,9 @@ export class Doorbell {
     const { instanceId, traceparents = [] } = ring;
     const rungAt = this.#rungAt.get(instanceId) ?? -Infinity;
     // Spans end when their bell has been rung.
-    if (now - rungAt < REST_MS && traceparents.length === 0) {
+    if ((now - rungAt < REST_MS || this.#isBusy()) && traceparents.length === 0) {
       this.#resting.set(instanceId, ring);
-      if (!this.#willWake) setTimeout(() => this.#wake(), REST_MS);
-      this.#willWake = true;
+      this.#wakeSoon();
       return true;
     }
     this.#resting.delete(instanceId);
@@ -72,8 +75,18 @@ export class Doorbell {
     return false;
   }
 
+  #isBusy(): boolean {
+    return this.#underWay >= MAX_UNDER_WAY;
+  }
+
+  #wakeSoon(): void {
+    if (!this.#willWake) setTimeout(() => this.#wake(), REST_MS);
+    this.#willWake = true;
+  }
+
   #wake(): void {
     this.#willWake = false;
+    if (this.#isBusy()) return this.#wakeSoon();
     const rings = [...this.#resting.values()];
     this.#resting.clear();
     const now = performance.now();
@@ -88,6 +101,7 @@ export class Doorbell {
 
   #ringAll(rings: readonly Ring[]): Promise<void> {
     if (rings.length === 0) return Promise.resolve();
+    this.#underWay++;
     const rung = this.#run({
       keys: rings.map(({ instanceId }) => this.#keys.sends(instanceId)),
       arguments: rings.flatMap(({ messageId, traceparents = [] }) => [messageId, traceparents.join(',')]),
@@ -95,6 +109,7 @@ export class Doorbell {
     return new Promise((resolve) => {
       const late = setTimeout(resolve, PATIENCE_MS);
       const settled = (): void => {
+        this.#underWay--;
         clearTimeout(late);
         resolve();
       };
