@@ -58,7 +58,7 @@ test('a sandbox that connects is paired, then connected, in one transaction with
   ]);
 });
 
-test('the same call again changes nothing and emits nothing', async () => {
+test('the same call again changes nothing and emits nothing, nor does the same change in a new one', async () => {
   const engine = await sandbox();
   const changes = [
     { state: 'connected' as const, at: minutesAgo(1).toISOString(), reason: null, paired: PAIRED },
@@ -67,6 +67,10 @@ test('the same call again changes nothing and emits nothing', async () => {
   const before = [await instance(engine), await events(engine), await intervals(engine)];
   await engine.repeat('state', { changes }, engine.number);
   expect([await instance(engine), await events(engine), await intervals(engine)]).toEqual(before);
+  await engine.call('state', { changes });
+  const [row, ...rest] = before as [Awaited<ReturnType<typeof instance>>, unknown, unknown];
+  expect([await events(engine), await intervals(engine)]).toEqual(rest);
+  expect({ ...(await instance(engine)), updatedAt: null }).toEqual({ ...row, updatedAt: null });
 });
 
 test('a change from before the present state is placed at its beginning, in the order it came', async () => {
