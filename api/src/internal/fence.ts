@@ -1,4 +1,5 @@
-import type { LeaseName, NumberedRoute } from '@gwk/core/protocol/engine';
+import type { LeaseName } from '@gwk/core/protocol/engine';
+import type { NumberedRoute } from '@gwk/core/protocol/numbered';
 import type { Queryable } from '../database.js';
 import { RefusalError, type Verdict } from './refusal.js';
 

@@ -1,7 +1,7 @@
 import { fromPublicId } from '@gwk/core/ids';
 import { createLogger } from '@gwk/core/log';
 import { decodeCommand, type Command, type CommandName } from '@gwk/core/protocol/commands';
-import { isNumbered } from '@gwk/core/protocol/engine';
+import { isNumbered } from '@gwk/core/protocol/numbered';
 import type { EngineRequest, EngineResponse, EngineRoute, Unnamed } from '@gwk/core/protocol/engine';
 import { EngineClient, OperatorClient } from '@gwk/core/protocol/internal-client';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';

@@ -458,10 +458,6 @@ export const ENGINE_ROUTES = {
 } as const;
 
 export type EngineRoute = keyof typeof ENGINE_ROUTES;
-const NUMBERED = ['claims', 'restricted', 'state', 'session-write'] as const satisfies readonly EngineRoute[];
-export type NumberedRoute = (typeof NUMBERED)[number];
-export const isNumbered = (route: EngineRoute): route is NumberedRoute =>
-  (NUMBERED as readonly EngineRoute[]).includes(route);
 export type EngineRequest<R extends EngineRoute> = z.input<(typeof ENGINE_ROUTES)[R]['request']>;
 export type EngineResponse<R extends EngineRoute> = z.infer<(typeof ENGINE_ROUTES)[R]['response']>;
 export type ClaimedMessage = z.infer<typeof ClaimedMessage>;

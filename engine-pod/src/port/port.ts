@@ -1,17 +1,16 @@
 import type { Readable } from 'node:stream';
 import type { EngineClient } from '@gwk/core/protocol/internal-client';
-import { isNumbered } from '@gwk/core/protocol/engine';
 import { InternalRefusal } from '@gwk/core/protocol/internal-client';
 import type {
   EngineRequest,
   EngineResponse,
   EngineRoute,
   LeaseName,
-  NumberedRoute,
   ReceivedFileAnswer,
   Refusal,
   Unnamed,
 } from '@gwk/core/protocol/engine';
+import { isNumbered, type NumberedRoute } from '@gwk/core/protocol/numbered';
 import type { Logger } from '@gwk/core/log';
 import { backoffDelay } from '../backoff.js';
 

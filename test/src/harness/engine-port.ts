@@ -8,7 +8,7 @@ import { openDatabase, type Database } from '@gwk/api/database';
 import { MediaFiles } from '@gwk/api/media/files';
 import { FolderStore } from '@gwk/api/media/store/folder-store';
 import { createLogger, type Logger } from '@gwk/core/log';
-import { isNumbered } from '@gwk/core/protocol/engine';
+import { isNumbered } from '@gwk/core/protocol/numbered';
 import type {
   EngineRequest,
   EngineResponse,
