@@ -156,7 +156,7 @@ describe('doubt', () => {
 });
 
 describe('the port', () => {
-  test('a lost reply to a claim is asked for again under the same claim id and number', async () => {
+  test('a lost reply to a claim is asked for again under the same claim id, as a repeat with the next number', async () => {
     const { port, network } = await open();
     port.fault = ({ route }) =>
       route === 'claims' && port.of('claims').length <= 2 ? 'lose-reply' : 'answer';
@@ -169,8 +169,13 @@ describe('the port', () => {
     expect(network.arrivals).toHaveLength(1);
     await stage.ring(port.queue.add('551', 'hello again').message_id);
     await until('it is sent', () => stage.sent === 2);
-    const numbers = port.of('claims').map(({ body }) => body['number']);
-    expect(numbers.slice(0, 4)).toEqual([1, 1, 1, 2]);
+    const numbers = port.of('claims').map(({ body }) => [body['number'], body['repeated']]);
+    expect(numbers.slice(0, 4)).toEqual([
+      [1, false],
+      [2, true],
+      [3, true],
+      [4, false],
+    ]);
   });
 
   test('states and outcomes that could not be stored are stored later, in order', async () => {

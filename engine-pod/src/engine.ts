@@ -296,8 +296,8 @@ export class Engine {
       claim: async (claim_id, limit) => {
         const span = tracing.child('claim', this.#traced, { kind: 'client' });
         this.#traced = null;
-        const asked = this.#port.insist('claims', { claim_id, limit }, span.traceparent);
-        const { messages } = await asked.finally(() => span.end());
+        const asked = this.#port.claim(claim_id, limit, span.traceparent);
+        const messages = await asked.finally(() => span.end());
         this.metrics.claimed();
         return messages;
       },

@@ -1,5 +1,4 @@
 import { fromPublicId, newUuid } from '@gwk/core/ids';
-import type { EngineRequest } from '@gwk/core/protocol/engine';
 import { EngineClient, InternalRefusal } from '@gwk/core/protocol/internal-client';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { InstanceOut } from '@gwk/core/resources/instance';
@@ -131,8 +130,8 @@ describe('the credentials of one engine', () => {
     for (const text of ['held', 'waits', 'waits too']) {
       accepted.push(await client.acceptedText(instance.id, phoneOf(5), text));
     }
-    const claims: EngineRequest<'claims'> = { ...lease, number: 1, claim_id: newUuid(), limit: 100 };
-    expect(await engine.call('claims', claims)).toEqual({ messages: [] });
+    const claim = { number: 1, repeated: false, claim_id: newUuid(), limit: 100 };
+    expect(await engine.call('claims', { ...lease, ...claim })).toEqual({ messages: [] });
     expect((await client.message(accepted[2]!.id)).status).toBe('queued');
     await stage.gateway.network.setRule({}, chat);
   });
@@ -155,7 +154,9 @@ describe('the credentials of one engine', () => {
     const foreign = { epoch: lease.epoch, holder: newUuid() };
     const refused = await Promise.all([
       refusal(engine.call('renew', { ...foreign, connected: true })),
-      refusal(engine.call('claims', { ...foreign, number: 1, claim_id: newUuid(), limit: 1 })),
+      refusal(
+        engine.call('claims', { ...foreign, number: 1, repeated: false, claim_id: newUuid(), limit: 1 }),
+      ),
       refusal(engine.call('session-read', { ...foreign, wanted: [{ type: 'creds', keys: null }] })),
       refusal(engine.call('redis-user', foreign)),
       refusal(engine.call('release', foreign)),
@@ -211,7 +212,9 @@ describe('the credentials of one engine', () => {
     heir.close();
     const answers = [
       await refusal(engine.call('acquire', { pod: 'thief', version: 'test' })),
-      await refusal(engine.call('claims', { ...lease, number: 2, claim_id: newUuid(), limit: 1 })),
+      await refusal(
+        engine.call('claims', { ...lease, number: 2, repeated: false, claim_id: newUuid(), limit: 1 }),
+      ),
     ];
     await stage.gateway.operator.kill('SIGCONT');
     expect(answers).toEqual(['unauthorized', 'unauthorized']);

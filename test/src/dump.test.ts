@@ -159,7 +159,7 @@ describeWithWholePostgres('a gateway whose database is dumped and restored as do
     expect(sent.status).toBe(202);
     // Their contents are sealed: the engine is given both in the clear.
     engine = await second.engine(world.ids['instance_id']!);
-    const claimed = JSON.stringify(await engine.call('claims', { claim_id: newUuid(), limit: 10 }));
+    const claimed = JSON.stringify(await engine.claim(10));
     expect(claimed).toContain('before the dump');
     expect(claimed).toContain('after the restore');
     const id = fromPublicId('message', sent.body.id)!;
@@ -322,7 +322,7 @@ describeWithWholePostgres('a gateway whose database is dumped and restored as do
 
   /** As an engine does: what it claims it builds, and tells that it was sent. */
   async function leave(): Promise<string[]> {
-    const { messages } = await engine.call('claims', { claim_id: newUuid(), limit: 10 });
+    const messages = await engine.claim(10);
     if (messages.length === 0) return [];
     const ids = messages.map(({ message_id }) => message_id);
     await engine.call('built', {

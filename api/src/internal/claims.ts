@@ -21,6 +21,7 @@ import { RefusalError, type Verdict } from './refusal.js';
 interface ClaimItem extends LeaseName {
   instanceId: string;
   number: number;
+  repeated: boolean;
   claimId: string;
   limit: number;
 }
@@ -68,12 +69,13 @@ export class Claims {
   }
 
   async claim(caller: EngineCaller, request: EngineRequest<'claims'>): Promise<EngineResponse<'claims'>> {
-    const { epoch, holder, number, claim_id: claimId, limit } = request;
+    const { epoch, holder, number, repeated, claim_id: claimId, limit } = request;
     const { verdict, messages } = await this.#groups.submit({
       instanceId: caller.instanceId,
       epoch,
       holder,
       number,
+      repeated,
       claimId,
       limit,
     });
@@ -86,6 +88,7 @@ export class Claims {
       SELECT * FROM gwk_claim(
         ${items.map((item) => item.instanceId)}::uuid[], ${items.map((item) => item.epoch)}::integer[],
         ${items.map((item) => item.holder)}::uuid[], ${items.map((item) => item.number)}::bigint[],
+        ${items.map((item) => item.repeated)}::boolean[],
         ${items.map((item) => item.claimId)}::uuid[], ${items.map((item) => item.limit)}::integer[])`;
     const answers: Claimed[] = items.map(() => ({ verdict: null, messages: [] }));
     const optedOut: string[] = [];

@@ -100,7 +100,13 @@ describe('outcomes of messages that this process gave to their engine', () => {
     const { lease } = engine;
     const caller = { tokenId: newUuid(), instanceId: engine.instanceId, pod: engine.pod };
     const id = await accept();
-    const { messages } = await claims.claim(caller, { ...lease, number: 1, claim_id: newUuid(), limit: 5 });
+    const { messages } = await claims.claim(caller, {
+      ...lease,
+      number: 1,
+      repeated: false,
+      claim_id: newUuid(),
+      limit: 5,
+    });
     const before = statements;
     const { wa_message_id } = messages[0]!;
     await outcomes.record(caller, { ...lease, outcomes: [sent(id)] });
@@ -174,6 +180,7 @@ describe('outcomes of messages that this process gave to their engine', () => {
       const { messages } = await claims.claim(caller, {
         ...former,
         number: 1,
+        repeated: false,
         claim_id: newUuid(),
         limit: 5,
       });

@@ -1,5 +1,7 @@
 import { newUuid } from '@gwk/core/ids';
 import { createPortWorld, type PortWorld, type TestEngine } from '@gwk/test/harness/engine-port';
+import { until } from '@gwk/test/harness/wait';
+import { Prisma } from '../generated/prisma/client.js';
 
 /** Calls about messages that come through after their repeat, and after what followed. */
 let port: PortWorld;
@@ -21,32 +23,85 @@ const status = async (id: string) =>
   (await port.world.database.message.findUniqueOrThrow({ where: { id } })).status;
 
 test('claims take nothing then: nobody waits for what they would get', async () => {
-  const late = [100, newUuid(), ++engine.number] as const;
-  expect(await engine.claim(...late)).toEqual([]);
-  expect(await engine.claim()).toEqual([]);
+  const claimId = newUuid();
+  const late = [100, claimId, ++engine.number] as const;
+  expect(await engine.claim(100, claimId, ++engine.number, true)).toEqual([]);
   const message = await accept();
   expect(await engine.claim(...late)).toEqual([]);
   expect(await status(message)).toBe('queued');
   expect(ids(await engine.claim())).toEqual([message]);
 });
 
-test('of claims at once each is answered by its own number', async () => {
+test('a claim that was repeated once takes nothing when the claim after it has been answered, either', async () => {
+  const late = [100, newUuid(), ++engine.number] as const;
+  await engine.claim(100, late[1], ++engine.number, true);
+  await engine.claim();
   const message = await accept();
-  const [late, present] = [++engine.number, ++engine.number];
-  await engine.claim(1, newUuid(), present);
-  await engine.sent(message);
+  expect(await engine.claim(...late)).toEqual([]);
+  expect(await status(message)).toBe('queued');
+});
+
+test('what the first attempt took, its repeat is given', async () => {
+  const message = await accept();
+  const claimId = newUuid();
+  expect(ids(await engine.claim(100, claimId))).toEqual([message]);
+  expect(ids(await engine.claim(100, claimId, ++engine.number, true))).toEqual([message]);
+  expect(await engine.claim(100, claimId, engine.number - 1)).toEqual([]);
+  expect(await status(message)).toBe('sending');
+});
+
+test('a repeat waits for an attempt that is under way, and is given what that one takes at last', async () => {
+  const { database } = port.world;
+  const claimId = newUuid();
+  const { epoch, holder } = engine.lease;
+  const caller = Prisma.sql`ARRAY[${engine.instanceId}::uuid], ARRAY[${epoch}::integer], ARRAY[${holder}::uuid]`;
+  const number = ++engine.number;
+  let repeat: ReturnType<typeof engine.claim> | undefined;
+  let message: string | undefined;
+  await database.$transaction(async (tx) => {
+    await tx.$queryRaw`SELECT gwk_fence(${caller})`;
+    repeat = engine.claim(10, claimId, ++engine.number, true);
+    await until(() => claimWaits(), { what: 'the repeat waits for the lease' });
+    message = await accept();
+    await tx.$queryRaw`
+      SELECT place FROM gwk_claim(${caller}, ARRAY[${number}::bigint], ARRAY[false], ARRAY[${claimId}::uuid], ARRAY[10])`;
+  });
+  expect(ids(await repeat!)).toEqual([message]);
+});
+
+async function claimWaits(): Promise<boolean> {
+  const waiting = await port.world.database.$queryRaw<unknown[]>`
+    SELECT 1 FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%gwk_claim%'`;
+  return waiting.length > 0;
+}
+
+test('a look that finds nothing writes nothing', async () => {
+  const { database } = port.world;
+  const where = { instanceId: engine.instanceId };
+  await engine.claim();
+  expect(await database.engineCall.count({ where })).toBe(0);
+  await engine.claim(100, newUuid(), ++engine.number, true);
+  expect(await database.engineCall.findMany({ where })).toMatchObject([{ route: 'claims', number: 2n }]);
+  await engine.claim();
+  expect(await database.engineCall.findMany({ where })).toMatchObject([{ route: 'claims', number: 2n }]);
+});
+
+test('of claims at once each is answered by its own number', async () => {
   const accepted = await Promise.all(Array.from({ length: 5 }, () => accept()));
   const other = await (await port.addEngine()).acquire();
   const theirs = await port.accept({ instance: other.instanceId, to: someone() });
-  const next = [100, newUuid(), ++engine.number] as const;
+  const claimId = newUuid();
+  const [first, second, third] = [++engine.number, ++engine.number, ++engine.number];
   const answers = await Promise.all([
-    engine.claim(100, newUuid(), late),
-    engine.claim(...next),
-    engine.claim(...next),
+    engine.claim(100, claimId, first),
+    engine.claim(100, claimId, second, true),
+    engine.claim(100, claimId, third, true),
     other.claim(),
   ]);
   const all = accepted.sort();
-  expect(answers.map((messages) => ids(messages).sort())).toEqual([[], all, all, [theirs]]);
+  const [, , last, others] = answers.map((messages) => ids(messages).sort());
+  expect([last, others]).toEqual([all, [theirs]]);
 });
 
 test('what gives an earlier claim back leaves the present one alone', async () => {

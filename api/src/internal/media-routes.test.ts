@@ -76,7 +76,7 @@ test('an engine gets the finished file of a message once it has claimed it, and 
   const bytes = randomBytes(300_000);
   const id = await finished(bytes);
   expect(await outcome(download(engine, id))).toBe('the internal port refused: invalid');
-  await engine.call('claims', { claim_id: newUuid(), limit: 10 });
+  await engine.claim(10);
   expect((await download(engine, id)).equals(bytes)).toBe(true);
   const other = await (await port.addEngine()).acquire();
   expect(await outcome(download(other, id))).toBe('the internal port refused: invalid');
@@ -95,7 +95,7 @@ const openFiles = () =>
 test('an engine that asks for a file and does not read it is let go, and the file is closed', async () => {
   // More than the kernel keeps for a connection.
   const id = await finished(randomBytes(32 * 1024 * 1024), '5511987650001');
-  await engine.call('claims', { claim_id: newUuid(), limit: 10 });
+  await engine.claim(10);
   const silent = await port.clientWith(engine.token).download({ ...lease(engine), message_id: id });
   silent.on('error', () => undefined);
   expect(openFiles()).toBe(1);

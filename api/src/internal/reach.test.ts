@@ -31,7 +31,7 @@ const bodies = ({
   renew: { connected: true },
   release: {},
   'redis-user': {},
-  claims: { claim_id: newUuid(), limit: 100 },
+  claims: { claim_id: newUuid(), limit: 100, repeated: true },
   built: { messages: [{ message_id: messageId, built: 'AAAA', rendered_as: 'text_menu' }] },
   sent: { wa_message_id: waMessageId },
   restricted: { until: now() },

@@ -1,4 +1,4 @@
-import { fromPublicId } from '@gwk/core/ids';
+import { fromPublicId, newUuid } from '@gwk/core/ids';
 import { createLogger } from '@gwk/core/log';
 import { decodeCommand, type Command, type CommandName } from '@gwk/core/protocol/commands';
 import { isNumbered } from '@gwk/core/protocol/numbered';
@@ -71,6 +71,11 @@ export class StandInEngine {
     const { epoch, holder } = this.terms;
     const numbered = isNumbered(route) ? { number: ++this.#calls } : {};
     return this.#client.call(route, { ...body, ...numbered, epoch, holder } as EngineRequest<R>);
+  }
+
+  async claim(limit: number): Promise<EngineResponse<'claims'>['messages']> {
+    const claim = { claim_id: newUuid(), limit, repeated: false };
+    return (await this.call('claims', claim)).messages;
   }
 
   async tellState(state: string, more: Record<string, unknown> = {}): Promise<void> {

@@ -132,7 +132,16 @@ const ClaimedMessage = z.object({
  * epoch held comes first. The same claim id asked again gets the same messages.
  */
 const claims = {
-  request: z.strictObject({ ...Numbered, claim_id: uuid(), limit: z.int().min(1).max(500) }),
+  request: z.strictObject({
+    ...Numbered,
+    /**
+     * An attempt before this one had no answer and may come through yet: from here on it is left out. Of claims each
+     * attempt has a number of its own, and this alone has it written: a look that finds nothing writes nothing.
+     */
+    repeated: z.boolean(),
+    claim_id: uuid(),
+    limit: z.int().min(1).max(500),
+  }),
   response: z.object({ messages: z.array(ClaimedMessage) }),
 };
 

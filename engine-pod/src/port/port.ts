@@ -42,6 +42,8 @@ export class Port {
   readonly lease: LeaseName;
   /** Of each route whose order matters, the number of the last call. */
   readonly #numbers = new Map<NumberedRoute, number>();
+  /** The last attempt to claim was not answered, or is under way. */
+  #unanswered = false;
 
   constructor(options: {
     client: EngineClient;
@@ -69,7 +71,7 @@ export class Port {
     return this.#send(route, { ...body, ...this.#number(route) }, timeoutMs, traceparent);
   }
 
-  /** A call keeps its number however often it is repeated. */
+  /** A call keeps its number however often it is repeated; of claims, each attempt has its own. */
   #number(route: EngineRoute): { number?: number } {
     if (!isNumbered(route)) return {};
     const number = (this.#numbers.get(route) ?? 0) + 1;
@@ -106,9 +108,36 @@ export class Port {
     traceparent?: string | null,
   ): Promise<EngineResponse<R>> {
     const numbered = { ...body, ...this.#number(route) };
+    return this.#untilAnswered(route, () => numbered, traceparent);
+  }
+
+  /**
+   * `insist` of a claim. An attempt that had no answer may take messages that nobody waits for, unless a later one has
+   * said that it was repeated: the next says so, of this claim or of another.
+   */
+  async claim(
+    claimId: string,
+    limit: number,
+    traceparent?: string | null,
+  ): Promise<EngineResponse<'claims'>['messages']> {
+    const attempt = () => {
+      const repeated = this.#unanswered;
+      this.#unanswered = true;
+      return { claim_id: claimId, limit, repeated, ...this.#number('claims') };
+    };
+    const { messages } = await this.#untilAnswered('claims', attempt, traceparent);
+    this.#unanswered = false;
+    return messages;
+  }
+
+  async #untilAnswered<R extends EngineRoute>(
+    route: R,
+    bodyOfAttempt: () => object,
+    traceparent?: string | null,
+  ): Promise<EngineResponse<R>> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#send(route, numbered, undefined, traceparent);
+        return await this.#send(route, bodyOfAttempt(), undefined, traceparent);
       } catch (error) {
         if (error instanceof PortClosed || error instanceof InternalRefusal) throw error;
         if (attempt === 1) this.#log.warn({ route, err: error }, 'the internal port cannot be reached');

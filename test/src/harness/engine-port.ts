@@ -211,8 +211,9 @@ export class TestEngine {
     limit = 100,
     claimId: string = crypto.randomUUID(),
     number = ++this.number,
+    repeated = false,
   ): Promise<EngineResponse<'claims'>['messages']> {
-    const { messages } = await this.repeat('claims', { claim_id: claimId, limit }, number);
+    const { messages } = await this.repeat('claims', { claim_id: claimId, limit, repeated }, number);
     for (const { message_id } of messages) this.#claims.set(message_id, claimId);
     return messages;
   }

@@ -188,7 +188,8 @@ END $$;
 -- What was attempted may have left: it is granted whatever has happened since, so that its doubt can end. What an
 -- older epoch held of a suspended account and never attempted goes back to waiting.
 CREATE FUNCTION gwk_claim(
-  instance_ids uuid[], epochs integer[], holders uuid[], numbers bigint[], claim_ids uuid[], limits integer[]
+  instance_ids uuid[], epochs integer[], holders uuid[], numbers bigint[], repeated boolean[],
+  claim_ids uuid[], limits integer[]
 ) RETURNS TABLE (
   place integer, verdict text, message_id uuid, opted_out boolean, conversation_id uuid, group_id text,
   contact_name text, wa_message_id text, type text, content_sealed bytea, built_sealed bytea, rendered_as text,
@@ -201,7 +202,7 @@ SET enable_material = off SET enable_sort = off
 AS $$
 #variable_conflict use_column
 DECLARE
-  verdicts text[] := gwk_fence(instance_ids, epochs, holders);
+  verdicts text[];
   candidates uuid[];
   places integer[];
   taken uuid[];
@@ -212,23 +213,27 @@ DECLARE
   lowest uuid;
   highest uuid;
 BEGIN
-  -- A claim that is older than the last of its lease is nobody's: whoever asked has had its answer, and waits for none.
-  -- The same once more is answered the same.
-  WITH asked AS (
-    SELECT DISTINCT ON (r.instance_id) r.instance_id, r.epoch, r.number
-    FROM unnest(instance_ids, epochs, numbers) WITH ORDINALITY AS r(instance_id, epoch, number, place)
-    WHERE verdicts[r.place] IS NULL
-    ORDER BY r.instance_id, r.number DESC
-  ), in_order AS (
+  -- An attempt that had no answer takes nothing once it has been repeated: nobody waits for what it would get. Attempts
+  -- under way hold their lease; a repeat waits for them, so that it answers with what they took (under the same claim
+  -- id), and those that come after it find its number. All leases of the group are taken the same way, in one order.
+  IF true = ANY (repeated) THEN
+    PERFORM FROM instance_leases l WHERE l.instance_id = ANY (instance_ids) ORDER BY l.instance_id FOR NO KEY UPDATE;
+  END IF;
+  verdicts := gwk_fence(instance_ids, epochs, holders);
+  IF true = ANY (repeated) THEN
     INSERT INTO engine_calls AS c (instance_id, route, epoch, number)
-    SELECT a.instance_id, 'claims', a.epoch, a.number FROM asked a
+    SELECT DISTINCT ON (r.instance_id) r.instance_id, 'claims', r.epoch, r.number
+    FROM unnest(instance_ids, epochs, numbers, repeated) WITH ORDINALITY
+      AS r(instance_id, epoch, number, is_repeated, place)
+    WHERE r.is_repeated AND verdicts[r.place] IS NULL
+    ORDER BY r.instance_id, r.number DESC
     ON CONFLICT (instance_id, route) DO UPDATE SET epoch = excluded.epoch, number = excluded.number
-    WHERE c.epoch <> excluded.epoch OR c.number <= excluded.number
-    RETURNING c.instance_id, c.number
-  )
-  SELECT array_agg(coalesce(verdicts[r.place], CASE WHEN o.number IS NULL THEN 'late' END) ORDER BY r.place) INTO verdicts
-  FROM unnest(instance_ids, numbers) WITH ORDINALITY AS r(instance_id, number, place)
-  LEFT JOIN in_order o ON o.instance_id = r.instance_id AND o.number = r.number;
+    WHERE c.epoch <> excluded.epoch OR c.number < excluded.number;
+  END IF;
+  SELECT array_agg(coalesce(verdicts[r.place], CASE WHEN r.number < c.number THEN 'late' END) ORDER BY r.place)
+  INTO verdicts
+  FROM unnest(instance_ids, epochs, numbers) WITH ORDINALITY AS r(instance_id, epoch, number, place)
+  LEFT JOIN engine_calls c ON c.instance_id = r.instance_id AND c.route = 'claims' AND c.epoch = r.epoch;
 
   SELECT array_agg(c.message_id), array_agg(r.place) INTO candidates, places
   FROM unnest(instance_ids, epochs, holders, claim_ids, limits) WITH ORDINALITY
