@@ -54,19 +54,29 @@ test('a repeat waits for an attempt that is under way, and is given what that on
   const { database } = port.world;
   const claimId = newUuid();
   const { epoch, holder } = engine.lease;
-  const caller = Prisma.sql`ARRAY[${engine.instanceId}::uuid], ARRAY[${epoch}::integer], ARRAY[${holder}::uuid]`;
   const number = ++engine.number;
+  const attempt = Prisma.sql`
+    SELECT place FROM gwk_claim(ARRAY[${engine.instanceId}::uuid], ARRAY[${epoch}::integer], ARRAY[${holder}::uuid],
+      ARRAY[${number}::bigint], ARRAY[false], ARRAY[${claimId}::uuid], ARRAY[10])`;
   let repeat: ReturnType<typeof engine.claim> | undefined;
   let message: string | undefined;
   await database.$transaction(async (tx) => {
-    await tx.$queryRaw`SELECT gwk_fence(${caller})`;
+    await tx.$queryRaw(attempt);
     repeat = engine.claim(10, claimId, ++engine.number, true);
-    await until(() => claimWaits(), { what: 'the repeat waits for the lease' });
+    await until(() => claimWaits(), { what: 'the repeat waits for the attempt' });
     message = await accept();
-    await tx.$queryRaw`
-      SELECT place FROM gwk_claim(${caller}, ARRAY[${number}::bigint], ARRAY[false], ARRAY[${claimId}::uuid], ARRAY[10])`;
+    await tx.$queryRaw(attempt);
   });
   expect(ids(await repeat!)).toEqual([message]);
+});
+
+test('a repeat waits for no other call of its number', async () => {
+  const { epoch, holder } = engine.lease;
+  await port.world.database.$transaction(async (tx) => {
+    await tx.$queryRaw`
+      SELECT gwk_fence(ARRAY[${engine.instanceId}::uuid], ARRAY[${epoch}::integer], ARRAY[${holder}::uuid])`;
+    expect(await engine.claim(10, newUuid(), ++engine.number, true)).toEqual([]);
+  });
 });
 
 async function claimWaits(): Promise<boolean> {

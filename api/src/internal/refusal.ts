@@ -1,4 +1,4 @@
-import { REFUSALS, type Refusal } from '@gwk/core/protocol/engine';
+import { REFUSALS, type Refusal } from '@gwk/core/protocol/refusals';
 
 /** What the internal port answers in place of a result: `{"error": code, ...}` with the status of the code. */
 export class RefusalError extends Error {

@@ -1,3 +1,4 @@
+import { newUuid } from '@gwk/core/ids';
 import { createPortWorld, type PortWorld, type TestEngine } from '@gwk/test/harness/engine-port';
 import { openEventData } from '../events/emit.js';
 
@@ -154,6 +155,19 @@ describe('a call whose answer was late, and which comes through after its repeat
     await engine.repeat('state', { changes: [fallen] }, 2);
     expect((await instance(engine)).state).toBe('connected');
   });
+});
+
+test('what was told of a link that was to go is left out for good, when the device has gone too', async () => {
+  const engine = await sandbox();
+  const { database } = port.world;
+  const where = { id: engine.instanceId };
+  const changes = [{ state: 'connected' as const, at: new Date().toISOString(), reason: null }];
+  await database.instance.update({ where, data: { unlinkId: newUuid() } });
+  await engine.call('state', { changes });
+  await database.instance.update({ where, data: { unlinkId: null } });
+  const before = await instance(engine);
+  await engine.repeat('state', { changes }, engine.number);
+  expect(await instance(engine)).toEqual(before);
 });
 
 test('the numbers of a lease are its own: the next one begins anew', async () => {

@@ -19,8 +19,8 @@ export async function recordStates(
 ): Promise<void> {
   await database.$transaction(async (tx) => {
     await fence(tx, instanceId, request);
-    if (await isToUnlink(tx, instanceId)) return;
     if (!(await inOrder(tx, instanceId, 'state', request))) return;
+    if (await isToUnlink(tx, instanceId)) return;
     await writeStates(tx, sealer, instanceId, request.changes.map(newsOf));
     if (request.changes.some(({ paired }) => paired)) await closeSession(tx, instanceId, null);
   }, TRANSACTION);

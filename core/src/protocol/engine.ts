@@ -18,8 +18,8 @@ const base64 = () => z.base64();
 const Lease = { epoch: count(), holder: uuid() };
 /**
  * For calls whose order matters. `number`: of this call among those of its route under this lease, from 1 on; a repeated
- * call keeps its own. A call whose answer was late is repeated, and may come through after the repeat and what followed:
- * then it has been written, and is answered and left out.
+ * call keeps its own (a claim does not, see there). A call whose answer was late is repeated, and may come through after
+ * the repeat and what followed: then it is answered and left out.
  */
 const Numbered = { ...Lease, number: z.int().min(1) };
 
@@ -129,7 +129,7 @@ const ClaimedMessage = z.object({
 
 /**
  * The first waiting message of each conversation, in turns, at most `limit`; each becomes `sending`. What an older
- * epoch held comes first. The same claim id asked again gets the same messages.
+ * epoch held comes first. A repeat gets what its claim id took before.
  */
 const claims = {
   request: z.strictObject({
@@ -481,18 +481,3 @@ export interface LeaseName {
   epoch: number;
   holder: string;
 }
-
-/** Codes in `{"error": ...}` of a refused engine or operator call. */
-export const REFUSALS = {
-  /** 401: the token is unknown or revoked (a newer pod has taken over, or the instance is gone). */
-  unauthorized: 401,
-  /** 409 to `acquire`: another engine holds the lease; `retry_after_ms` says how long at most. */
-  'lease-held': 409,
-  /** 409: epoch or holder is not the present one: close the socket and exit. */
-  fenced: 409,
-  /** 404: the instance was deleted. */
-  gone: 404,
-  invalid: 422,
-  unavailable: 503,
-} as const;
-export type Refusal = keyof typeof REFUSALS;

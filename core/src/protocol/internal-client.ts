@@ -14,9 +14,9 @@ import type {
   EngineRoute,
   MediaDownload,
   ReceivedFileAnswer,
-  Refusal,
 } from './engine.js';
 import type { OperatorRequest, OperatorResponse, OperatorRoute } from './operator.js';
+import { isRefusal, type Refusal } from './refusals.js';
 
 /**
  * The client side of the internal port, for engines and the operator. Plain node:http(s) and types only: an engine
@@ -137,8 +137,8 @@ function refusalOf(status: number, text: string): InternalRefusal | InternalUnre
 
 function parseRefusal(text: string): { error: Refusal; retryAfterMs: number | null } | null {
   try {
-    const { error, retry_after_ms } = JSON.parse(text) as { error?: Refusal; retry_after_ms?: number };
-    return error === undefined ? null : { error, retryAfterMs: retry_after_ms ?? null };
+    const { error, retry_after_ms } = JSON.parse(text) as { error?: unknown; retry_after_ms?: number };
+    return isRefusal(error) ? { error, retryAfterMs: retry_after_ms ?? null } : null;
   } catch {
     return null;
   }

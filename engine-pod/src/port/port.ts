@@ -7,10 +7,10 @@ import type {
   EngineRoute,
   LeaseName,
   ReceivedFileAnswer,
-  Refusal,
   Unnamed,
 } from '@gwk/core/protocol/engine';
 import { isNumbered, type NumberedRoute } from '@gwk/core/protocol/numbered';
+import type { Refusal } from '@gwk/core/protocol/refusals';
 import type { Logger } from '@gwk/core/log';
 import { backoffDelay } from '../backoff.js';
 
@@ -112,8 +112,8 @@ export class Port {
   }
 
   /**
-   * `insist` of a claim. An attempt that had no answer may take messages that nobody waits for, unless a later one has
-   * said that it was repeated: the next says so, of this claim or of another.
+   * `insist` of a claim. An attempt that had no answer may take messages that nobody waits for, until one that says of
+   * itself that it is repeated has been answered: so does each after it until then.
    */
   async claim(
     claimId: string,

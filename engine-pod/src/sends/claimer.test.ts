@@ -41,6 +41,25 @@ test('claims as many as there is room for, and again at once while there is more
   expect(claims[0]!.id).not.toBe(claims[1]!.id);
 });
 
+test('what a claim took that was refused at last is asked for by the next, and counts for the pacing', async () => {
+  const asked: string[] = [];
+  const pacing = new Pacing(10, performance.now());
+  const claim = (id: string) => {
+    asked.push(id);
+    if (asked.length === 1) return Promise.reject(new Error('refused'));
+    return Promise.resolve(asked.length === 2 ? [message, message] : []);
+  };
+  build({ claim, pacing, room: () => (asked.length === 0 ? 10 : 1) });
+  claimer.ring();
+  await sleep(1);
+  claimer.ring();
+  await sleep(1);
+  expect(asked).toHaveLength(3);
+  expect(asked[1]).toBe(asked[0]);
+  expect(asked[2]).not.toBe(asked[0]);
+  expect(pacing.available(performance.now())).toBe(8);
+});
+
 test('bells that ring during a claim make one more', async () => {
   const claims = build();
   claimer.ring();

@@ -27,6 +27,8 @@ export class Claimer {
   /** More may wait. */
   #rung = false;
   #claiming = false;
+  /** Of the last claim, until it is answered: what it took is given to whoever asks under the same id. */
+  #openClaim: string | undefined;
   #stopped = false;
   #paceTimer: NodeJS.Timeout | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
@@ -98,9 +100,10 @@ export class Claimer {
     let claimed = 0;
     let answered = false;
     try {
-      const claimId = randomUUID();
+      const claimId = (this.#openClaim ??= randomUUID());
       const messages = await this.#options.claim(claimId, limit);
       claimed = messages.length;
+      this.#openClaim = undefined;
       answered = true;
       if (claimed > 0) failpoint('engine.after-claim');
       this.#options.accept(messages, claimId);
@@ -110,7 +113,7 @@ export class Claimer {
     this.#options.pacing.giveBack(limit - claimed);
     this.#claiming = false;
     for (const resume of [...ringers, ...this.#idle.splice(0)]) resume();
-    if (claimed === limit) this.#rung = true;
+    if (claimed >= limit) this.#rung = true;
     this.#armIdle();
     if (answered) this.#consider();
     else this.#releaseRingers();

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { REFUSALS, type Refusal } from '@gwk/core/protocol/engine';
+import { REFUSALS, type Refusal } from '@gwk/core/protocol/refusals';
 import type { Acquired } from '../port/lease.js';
 import { ScriptedQueue } from './scripted-queue.js';
 

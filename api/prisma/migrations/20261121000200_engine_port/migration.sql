@@ -1,8 +1,8 @@
 -- The SQL of the internal port: leases, claims, outcomes, what engines receive.
 --
--- Locks are taken in one order by everything that touches the queue: leases by instance, ledgers by instance,
--- conversations by id, outbox, messages by id. An entry of the outbox changes only under the lock of its
--- conversation. None of these functions waits for a client while it holds a lock: each is one statement.
+-- Locks are taken in one order by everything that touches the queue: claims of an instance (advisory), leases by
+-- instance, numbers of calls, ledgers by instance, conversations by id, outbox, messages by id. An entry of the outbox
+-- changes only under the lock of its conversation. None of these functions waits for a client while it holds a lock: each is one statement.
 --
 -- Messages lie in partitions by day, and a statement opens each that its plan names before it knows which it needs:
 -- 99 of them take a millisecond and more. So statements on the message path say between which ids theirs lie, in
@@ -96,7 +96,7 @@ BEGIN
   RETURN verdicts;
 END $$;
 
--- Whether a call is not older than the last of its route: engines number theirs under each lease, a repeated one keeps its
+-- Whether a call is newer than the last of its route: engines number theirs under each lease, a repeated one keeps its
 -- number, and the first may come through after what followed. Whoever asks holds the lease until the end of the
 -- transaction, and from here on the place of its route: those at once come one after the other.
 CREATE FUNCTION gwk_in_order(instance uuid, name text, lease_epoch integer, call_number bigint) RETURNS boolean
@@ -213,12 +213,12 @@ DECLARE
   lowest uuid;
   highest uuid;
 BEGIN
-  -- An attempt that had no answer takes nothing once it has been repeated: nobody waits for what it would get. Attempts
-  -- under way hold their lease; a repeat waits for them, so that it answers with what they took (under the same claim
-  -- id), and those that come after it find its number. All leases of the group are taken the same way, in one order.
-  IF true = ANY (repeated) THEN
-    PERFORM FROM instance_leases l WHERE l.instance_id = ANY (instance_ids) ORDER BY l.instance_id FOR NO KEY UPDATE;
-  END IF;
+  -- An attempt that had no answer takes nothing once it has been repeated: nobody waits for what it would get. A repeat
+  -- waits for the claims of its instance that are under way, and for nothing else, so that it answers with what they took
+  -- (under the same claim id); those that come after it find its number.
+  PERFORM CASE WHEN k.alone THEN pg_advisory_xact_lock(k.key) ELSE pg_advisory_xact_lock_shared(k.key) END
+  FROM (SELECT hashtextextended('gwk claims of ' || r.instance_id, 0) AS key, bool_or(r.is_repeated) AS alone
+        FROM unnest(instance_ids, repeated) AS r(instance_id, is_repeated) GROUP BY 1 ORDER BY 1) AS k;
   verdicts := gwk_fence(instance_ids, epochs, holders);
   IF true = ANY (repeated) THEN
     INSERT INTO engine_calls AS c (instance_id, route, epoch, number)
