@@ -2,6 +2,7 @@ import { PrismaPg } from '@prisma/adapter-pg';
 import { Pipeline } from './pipeline.js';
 import { postgresConnection } from './postgres-connection.js';
 import { PrismaClient } from './generated/prisma/client.js';
+import { endWhenSilent } from './silent-postgres.js';
 
 /**
  * The one way to Postgres. Ordinary paths use the client's models; the paths of every message use `$queryRaw` with
@@ -71,9 +72,17 @@ export function poolUseOf(db: Database): PoolUse {
 /** The adapter that the client uses, kept: it makes the pool when it connects. */
 class SharedPg extends PrismaPg {
   #connected: Connected | undefined;
+  readonly #statementTimeoutMs: number;
+
+  constructor(statementTimeoutMs: number, ...options: ConstructorParameters<typeof PrismaPg>) {
+    super(...options);
+    this.#statementTimeoutMs = statementTimeoutMs;
+  }
 
   override async connect() {
-    return (this.#connected = await super.connect());
+    this.#connected = await super.connect();
+    endWhenSilent(this.#connected.underlyingDriver(), this.#statementTimeoutMs);
+    return this.#connected;
   }
 
   async connected(client: PrismaClient): Promise<Connected> {
@@ -89,13 +98,15 @@ class SharedPg extends PrismaPg {
 
 export function openDatabase(options: DatabaseOptions): Database {
   const nameOf = nameStatements();
+  const statementTimeoutMs = options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS;
   const adapter = new SharedPg(
+    statementTimeoutMs,
     {
       ...postgresConnection(options.url, options.ca),
       max: options.poolSize,
       application_name: options.program,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-      statement_timeout: options.statementTimeoutMs ?? STATEMENT_TIMEOUT_MS,
+      statement_timeout: statementTimeoutMs,
       pipeline: true,
     },
     { statementNameGenerator: ({ sql }) => nameOf(sql) },
