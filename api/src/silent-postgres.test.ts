@@ -89,6 +89,17 @@ test('statements in line fail together', async () => {
   await expectAnother(Promise.all([inLine(), inLine(), ask(), ask()].map(ends)));
 });
 
+test('a line is given up although statements go on being put behind those that wait', async () => {
+  wire.silence();
+  const first = ends(inLine());
+  const more = setInterval(() => void inLine().catch(() => undefined), 200);
+  try {
+    await expectAnother(Promise.all([first]));
+  } finally {
+    clearInterval(more);
+  }
+});
+
 test('a transaction fails that was under way', async () => {
   const transaction = database.$transaction(
     async (tx) => {

@@ -2,7 +2,8 @@
 --
 -- Locks are taken in one order by everything that touches the queue: claims of an instance (advisory), leases by
 -- instance, numbers of calls, ledgers by instance, conversations by id, outbox, messages by id. An entry of the outbox
--- changes only under the lock of its conversation. None of these functions waits for a client while it holds a lock: each is one statement.
+-- changes only under the lock of its conversation. None of these functions waits for a client while it holds a lock:
+-- each is one statement.
 --
 -- Messages lie in partitions by day, and a statement opens each that its plan names before it knows which it needs:
 -- 99 of them take a millisecond and more. So statements on the message path say between which ids theirs lie, in
