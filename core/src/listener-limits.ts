@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import { spareUnsentAnswers } from './unsent-answers.js';
 
 /**
  * What a listener of ours (the internal port, the operator's, those of health and metrics) gives a client: its headers
@@ -28,10 +29,12 @@ const SHED_EVERY_MS = 1_000;
 
 /**
  * Beyond the bound Node closes what comes. Connections that say nothing between two requests are closed then, so that
- * who holds many of them keeps nobody out; those that have not said anything yet end with their headers' time.
+ * who holds many of them keeps nobody out; those that have not said anything yet end with their headers' time. Of no
+ * connection that is closed as idle an answer is lost that is still on its way.
  */
 export function bound(server: Server, maxConnections: number): void {
   server.maxConnections = maxConnections;
+  spareUnsentAnswers(server);
   let shedAt = -Infinity;
   server.on('drop', () => {
     if (performance.now() - shedAt < SHED_EVERY_MS) return;

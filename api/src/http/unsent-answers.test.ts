@@ -1,0 +1,110 @@
+import { once } from 'node:events';
+import http from 'node:http';
+import https from 'node:https';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { bound } from '@gwk/core/listener-limits';
+import { TEST_CERTIFICATE } from '@gwk/test/harness/certificate';
+import { until } from '@gwk/test/harness/wait';
+
+/** Answers that have been written, and whose clients have not taken them yet. */
+const { key, cert } = TEST_CERTIFICATE;
+/** More than the kernel keeps for a connection. */
+const LARGE = Buffer.alloc(32 * 1024 * 1024, 'gwk');
+const SMALL = 'small';
+let server: http.Server;
+const clients: Socket[] = [];
+afterEach(() => {
+  for (const client of clients.splice(0)) client.destroy();
+  server.close();
+});
+
+interface Kind {
+  make: (listener: http.RequestListener) => http.Server;
+  call: (port: number) => Socket;
+}
+const KINDS: Record<string, Kind> = {
+  http: { make: (listener) => http.createServer(listener), call: (port) => connect(port, '127.0.0.1') },
+  https: {
+    make: (listener) => https.createServer({ key, cert }, listener),
+    call: (port) => connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false }),
+  },
+};
+
+async function serve({ make }: Kind): Promise<void> {
+  server = make((req, res) => res.end(req.url === '/large' ? LARGE : SMALL));
+  bound(server, 2);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+}
+
+/** A client who takes nothing yet. */
+function ask(kind: Kind, path: string): Socket {
+  const client = kind.call((server.address() as AddressInfo).port);
+  clients.push(client);
+  client.on('error', () => undefined);
+  client.pause();
+  client.write(`GET ${path} HTTP/1.1\r\nHost: gwk\r\n\r\n`);
+  return client;
+}
+
+/** Answers that Node holds for whole: its handler is through with them. */
+async function answered(path: string): Promise<void> {
+  const [, res] = (await once(server, 'request')) as [http.IncomingMessage, http.ServerResponse];
+  expect(res.req.url).toBe(path);
+  expect(res.writableEnded).toBe(true);
+}
+
+/** What has come when it is whole, or its connection has ended. */
+async function body(client: Socket, size: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let missing = Infinity;
+  for await (const chunk of client as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    if (missing === Infinity) missing = size + chunk.indexOf('\r\n\r\n') + 4;
+    missing -= chunk.length;
+    if (missing <= 0) break;
+  }
+  const all = Buffer.concat(chunks);
+  return all.subarray(all.indexOf('\r\n\r\n') + 4);
+}
+
+const connections = () =>
+  new Promise<number>((resolve) => server.getConnections((_, amount) => resolve(amount)));
+
+describe.each(Object.entries(KINDS))('%s', (_, kind) => {
+  test.each([
+    ['idle connections are closed', () => server.closeIdleConnections()],
+    ['the server is closed', () => server.close()],
+  ])('an answer that is on its way arrives whole when %s', async (_what, close) => {
+    await serve(kind);
+    const client = ask(kind, '/large');
+    await answered('/large');
+    close();
+    expect((await body(client, LARGE.length)).equals(LARGE)).toBe(true);
+  });
+
+  test('a connection whose answer has left is idle', async () => {
+    await serve(kind);
+    const client = ask(kind, '/small');
+    await answered('/small');
+    await once(client, 'readable');
+    server.closeIdleConnections();
+    expect(String(await body(client, Infinity))).toBe(SMALL);
+    await until(async () => (await connections()) === 0, { what: 'the connection is closed' });
+  });
+});
+
+test('who finds every place taken takes none from an answer that is on its way', async () => {
+  const kind = KINDS['http']!;
+  await serve(kind);
+  const slow = ask(kind, '/large');
+  await answered('/large');
+  const idle = ask(kind, '/small');
+  await answered('/small');
+  const dropped = once(server, 'drop');
+  ask(kind, '/small');
+  await dropped;
+  expect(String(await body(idle, Infinity))).toBe(SMALL);
+  expect((await body(slow, LARGE.length)).equals(LARGE)).toBe(true);
+});
