@@ -24,19 +24,21 @@ async function peakWhile(engine: EngineProcess, holds: () => boolean | Promise<b
   return peak;
 }
 
-/** With what a first message loads in use. */
-async function warmUp(engine: EngineProcess): Promise<number> {
+/** With what a first message loads in use: the highest on the way there, and what is left of it afterwards. */
+async function warmUp(engine: EngineProcess): Promise<{ peak: number; settled: number }> {
   for (let i = 0; i < WARM_UP; i++) stage.port.queue.add(`warm${i}`, 'hello');
   await stage.ring('x');
-  await until('it is warm', () => stage.sent >= WARM_UP, 30_000);
+  const end = performance.now() + 30_000;
+  const peak = await peakWhile(engine, () => stage.sent < WARM_UP && performance.now() < end);
+  expect(stage.sent).toBe(WARM_UP);
   await sleep(1_200);
-  return engine.rss;
+  return { peak, settled: engine.rss };
 }
 
 test('50,000 queued in one conversation, with a bell each, cost less than 10 MB and delay no other', async () => {
   const { port, redis } = await open();
   const engine = await stage.start();
-  const before = await warmUp(engine);
+  const { settled } = await warmUp(engine);
 
   const conversation = Array.from({ length: QUEUED }, (_, i) => ['XADD', stage.sends, '*', 'm', `m${i}`]);
   port.queue.fill('551', QUEUED, 'one of many');
@@ -51,13 +53,13 @@ test('50,000 queued in one conversation, with a bell each, cost less than 10 MB 
 
   const waiting = async (): Promise<boolean> => Number(await redis.call(['XLEN', stage.sends])) > 100;
   const peak = await peakWhile(engine, waiting);
-  expect((peak - before) / MEGABYTE).toBeLessThan(10);
+  expect((peak - settled) / MEGABYTE).toBeLessThan(10);
 }, 60_000);
 
 test('50,000 conversations wait in rows, not in the engine', async () => {
   const { port, network } = await open({ messagesPerMinute: 60_000, renewMs: 300 });
   const engine = await stage.start();
-  const before = await warmUp(engine);
+  const warm = await warmUp(engine);
   port.messagesPerMinute = 600;
   await sleep(1_000);
   network.answerAfter = () => null;
@@ -65,7 +67,8 @@ test('50,000 conversations wait in rows, not in the engine', async () => {
   await stage.ring('x');
   const end = performance.now() + 3_000;
   const peak = await peakWhile(engine, () => performance.now() < end);
-  expect((peak - before) / MEGABYTE).toBeLessThan(10);
+  // Both with the garbage of sends under way: how much of it there is at one moment is V8's affair.
+  expect((peak - warm.peak) / MEGABYTE).toBeLessThan(10);
   expect(network.arrivals.length - WARM_UP).toBeLessThanOrEqual(500);
 }, 60_000);
 
