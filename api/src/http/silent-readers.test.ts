@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import express, { type RequestHandler } from 'express';
 import { until } from '@gwk/test/harness/wait';
 import { pagesOf } from '../pages/pages.js';
+import { connectionsOf, SlowReaders } from '../testing/slow-readers.js';
 import type { Exchange, Reply } from './exchange.js';
 import { OPERATIONS } from './operations.js';
 import { respond, type Observer } from './respond.js';
@@ -18,9 +19,9 @@ const MB = 1024 * 1024;
 const observer: Observer = { answered: () => undefined, closing: false };
 
 let server: http.Server;
-const clients: Socket[] = [];
+const readers = new SlowReaders();
 afterEach(() => {
-  for (const client of clients.splice(0)) client.destroy();
+  readers.leave();
   server.close();
 });
 
@@ -36,17 +37,7 @@ async function serve(handler: RequestHandler): Promise<void> {
   await once(server, 'listening');
 }
 
-function asks(): Socket {
-  const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
-  clients.push(client);
-  client.on('error', () => undefined);
-  client.pause();
-  client.write('GET / HTTP/1.1\r\nHost: gwk\r\n\r\n');
-  return client;
-}
-
-const connections = () =>
-  new Promise<number>((resolve) => server.getConnections((_, amount) => resolve(amount)));
+const asks = (): Socket => readers.ask(connect((server.address() as AddressInfo).port, '127.0.0.1'));
 
 /** More than the kernel keeps for a connection. */
 const LARGE = Buffer.alloc(64 * MB);
@@ -56,8 +47,8 @@ const answersLarge: RequestHandler = (req, res) =>
 test('who reads nothing of an answer is let go', async () => {
   await serve(answersLarge);
   asks();
-  await until(async () => (await connections()) === 1, { what: 'the connection stands' });
-  await until(async () => (await connections()) === 0, {
+  await until(async () => (await connectionsOf(server)) === 1, { what: 'the connection stands' });
+  await until(async () => (await connectionsOf(server)) === 0, {
     what: 'the connection is closed',
     timeoutMs: 10_000,
   });

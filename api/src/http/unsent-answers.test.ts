@@ -6,6 +6,7 @@ import { connect as connectTls } from 'node:tls';
 import { bound } from '@gwk/core/listener-limits';
 import { TEST_CERTIFICATE } from '@gwk/test/harness/certificate';
 import { until } from '@gwk/test/harness/wait';
+import { connectionsOf, SlowReaders } from '../testing/slow-readers.js';
 
 /** Answers that have been written, and whose clients have not taken them yet. */
 const { key, cert } = TEST_CERTIFICATE;
@@ -13,9 +14,9 @@ const { key, cert } = TEST_CERTIFICATE;
 const LARGE = Buffer.alloc(32 * 1024 * 1024, 'gwk');
 const SMALL = 'small';
 let server: http.Server;
-const clients: Socket[] = [];
+const readers = new SlowReaders();
 afterEach(() => {
-  for (const client of clients.splice(0)) client.destroy();
+  readers.leave();
   server.close();
 });
 
@@ -38,15 +39,8 @@ async function serve({ make }: Kind): Promise<void> {
   await once(server, 'listening');
 }
 
-/** A client who takes nothing yet. */
-function ask(kind: Kind, path: string): Socket {
-  const client = kind.call((server.address() as AddressInfo).port);
-  clients.push(client);
-  client.on('error', () => undefined);
-  client.pause();
-  client.write(`GET ${path} HTTP/1.1\r\nHost: gwk\r\n\r\n`);
-  return client;
-}
+const ask = ({ call }: Kind, path: string): Socket =>
+  readers.ask(call((server.address() as AddressInfo).port), path);
 
 /** Answers that Node holds for whole: its handler is through with them. */
 async function answered(path: string): Promise<void> {
@@ -69,9 +63,6 @@ async function body(client: Socket, size: number): Promise<Buffer> {
   return all.subarray(all.indexOf('\r\n\r\n') + 4);
 }
 
-const connections = () =>
-  new Promise<number>((resolve) => server.getConnections((_, amount) => resolve(amount)));
-
 describe.each(Object.entries(KINDS))('%s', (_, kind) => {
   test.each([
     ['idle connections are closed', () => server.closeIdleConnections()],
@@ -91,7 +82,7 @@ describe.each(Object.entries(KINDS))('%s', (_, kind) => {
     await once(client, 'readable');
     server.closeIdleConnections();
     expect(String(await body(client, Infinity))).toBe(SMALL);
-    await until(async () => (await connections()) === 0, { what: 'the connection is closed' });
+    await until(async () => (await connectionsOf(server)) === 0, { what: 'the connection is closed' });
   });
 });
 

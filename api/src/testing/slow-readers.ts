@@ -1,0 +1,25 @@
+import type { Server, Socket } from 'node:net';
+
+/** Clients who ask and take nothing of the answer until they are read. */
+export class SlowReaders {
+  readonly #clients: Socket[] = [];
+
+  /** @param client connected, or about to be */
+  ask(client: Socket, path = '/'): Socket {
+    this.#clients.push(client);
+    client.on('error', () => undefined);
+    client.pause();
+    client.write(`GET ${path} HTTP/1.1\r\nHost: gwk\r\n\r\n`);
+    return client;
+  }
+
+  leave(): void {
+    for (const client of this.#clients.splice(0)) client.destroy();
+  }
+}
+
+/** How many are open. */
+export const connectionsOf = (server: Server): Promise<number> =>
+  new Promise((resolve, reject) => {
+    server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
+  });
