@@ -7,6 +7,7 @@ import type { Exchange, Reply } from './exchange.js';
 import { handleOnce } from './idempotent.js';
 import type { Call, Operation, Receiver } from './operation.js';
 import { PATH_IDS } from './path-ids.js';
+import { queryOf } from './query.js';
 import { respond, type Observer } from './respond.js';
 import type { Services } from './services.js';
 import { respondStream } from './stream.js';
@@ -26,7 +27,7 @@ export function handlerOf(operation: Operation, services: Services, observer: Ob
     const received = operation.receive && (await receive(operation.receive, req, services));
     try {
       const body = operation.body ? await bodyOf(operation, req, received) : undefined;
-      const query = operation.query ? validate(operation.query, req.query) : undefined;
+      const query = operation.query ? queryOf(operation.query, req.query) : undefined;
       const call = callOf(operation, req, { query, body, received, services });
       const answer = operation.idempotent
         ? await handleOnce(operation, call as Call<never, never>, services)

@@ -119,6 +119,8 @@ describe('who may call', () => {
 });
 
 describe('the shape of a request', () => {
+  const parametersOf = ({ query }: Operation): string[] =>
+    Object.keys((query as unknown as { shape: object }).shape);
   const withJson = only(({ body, bodyType }) => body !== undefined && bodyType === undefined);
 
   test.each(only(({ body }) => body !== undefined))(
@@ -150,11 +152,24 @@ describe('the shape of a request', () => {
     '$title with a parameter given twice: validation-error',
     async ({ operation }) => {
       const { path } = sample(operation);
-      const parameters = Object.keys((operation.query as unknown as { shape: object }).shape);
-      for (const name of parameters) {
+      for (const name of parametersOf(operation)) {
         const answer = await call(client, { method: 'GET', path: `${path}?${name}=1&${name}=2` });
         expectProblem(answer, 'validation-error');
         expect(answer.body.errors![0]!.path.split('.')[0]).toBe(name);
+      }
+    },
+  );
+
+  test.each(only(({ query }) => query !== undefined))(
+    '$title with NUL in a parameter: validation-error, which names it',
+    async ({ operation }) => {
+      const { path } = sample(operation);
+      for (const name of parametersOf(operation)) {
+        for (const value of ['%00', '1%00', '%001']) {
+          const answer = await call(client, { method: 'GET', path: `${path}?${name}=${value}` });
+          expectProblem(answer, 'validation-error');
+          expect(answer.body.errors!.map((error) => error.path)).toEqual([name]);
+        }
       }
     },
   );

@@ -27,7 +27,7 @@ export const GUIDE: Readonly<Record<ProblemCode, Guidance>> = {
     then: 'Contact support. Messages that were waiting go on waiting, and expire.',
   },
   'validation-error': {
-    when: 'The request has not the shape that the operation needs: fields that are missing, unknown or beyond their limits, listed in `errors` with the path of each; a body that is no JSON in UTF-8, or holds NUL; bytes that are no HTTP request.',
+    when: 'The request has not the shape that the operation needs: fields that are missing, unknown or beyond their limits, listed in `errors` with the path of each; a body that is no JSON in UTF-8; NUL in a body or in a parameter; bytes that are no HTTP request.',
     then: CORRECT,
   },
   'invalid-message': {
