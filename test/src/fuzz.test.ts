@@ -1,7 +1,9 @@
 import type { OpenApiDocument } from '@gwk/api/openapi/document';
 import fc from 'fast-check';
 import type { GatewayClient } from './harness/client.js';
-import { hostileRequests, type HostileRequest, type Ids } from './harness/hostile-requests.js';
+import type { Ids } from './harness/described-operations.js';
+import { hostileRequests, type HostileRequest } from './harness/hostile-requests.js';
+import { hostileSweep } from './harness/hostile-sweep.js';
 import { openStage, type Stage } from './harness/stage.js';
 import { phoneOf } from './harness/traffic.js';
 import { until } from './harness/wait.js';
@@ -14,14 +16,15 @@ const AT_ONCE = 10;
 const PATIENCE_MS = 10_000;
 
 /**
- * Random and hostile requests against every operation, on real processes: never a 500, never a hang, never an answer
- * that the description of the interface does not know (every answer of the client is held against it).
+ * Hostile requests against every operation, on real processes: never a 500, never a hang, never an answer that the
+ * description of the interface does not know (every answer of the client is held against it).
  */
-describe('random and hostile requests', () => {
+describe('hostile requests', () => {
   let stage: Stage;
   let client: GatewayClient;
   let document: OpenApiDocument;
   let ids: Ids;
+  let pid: number | undefined;
 
   beforeAll(async () => {
     stage = await openStage('fuzz');
@@ -29,6 +32,7 @@ describe('random and hostile requests', () => {
     await stage.gateway.gwk('account', 'limits', 'fuzz', '--max-instances', '1');
     document = (await (await fetch(`${client.baseUrl}/openapi.json`)).json()) as OpenApiDocument;
     ids = await someIds();
+    ({ pid } = stage.gateway.apis[0]!);
   }, 120_000);
   afterAll(async () => {
     await stage?.close();
@@ -62,10 +66,32 @@ describe('random and hostile requests', () => {
     if (answer.status === 500) throw new Error(`500, to ${told}`);
   }
 
+  /** It is the process of the beginning, it takes a message, and the message leaves. */
+  async function staysInGoodHealth(): Promise<void> {
+    expect(stage.gateway.apis[0]!.pid).toBe(pid);
+    await client.expect(200, 'PATCH', `/v1/instances/${stage.instance.id}`, { body: { policy: null } });
+    await client.untilConnected(stage.instance.id);
+    const { id } = await client.acceptedText(stage.instance.id, phoneOf(3), 'after all');
+    await until(async () => (await client.message(id)).sent_at !== null, { what: 'it leaves' });
+    const unforeseen = [...stage.gateway.logs()].flatMap(([name, lines]) =>
+      lines.filter((line) => line.includes('"a request failed"')).map((line) => `${name}: ${line}`),
+    );
+    expect(unforeseen).toEqual([]);
+  }
+
+  test('every parameter and every place of a body, with every hostile value in it', async () => {
+    const requests = hostileSweep(document, ids);
+    // As many as the description gives, and not few: it was read as it is.
+    expect(requests.length).toBeGreaterThan(5_000);
+    for (let i = 0; i < requests.length; i += AT_ONCE) {
+      await Promise.all(requests.slice(i, i + AT_ONCE).map(answered));
+    }
+    await staysInGoodHealth();
+  }, 600_000);
+
   test(
-    `${REQUESTS} of them, seed ${SEED}`,
+    `${REQUESTS} at random, seed ${SEED}`,
     async () => {
-      const pid = stage.gateway.apis[0]!.pid;
       const batch = fc.array(hostileRequests(document, ids), { minLength: AT_ONCE, maxLength: AT_ONCE });
       await fc.assert(
         fc.asyncProperty(batch, async (requests) => {
@@ -73,16 +99,7 @@ describe('random and hostile requests', () => {
         }),
         { numRuns: Math.ceil(REQUESTS / AT_ONCE), seed: SEED, endOnFailure: true },
       );
-      // The same process, in good health: it takes a message, and the message leaves.
-      expect(stage.gateway.apis[0]!.pid).toBe(pid);
-      await client.expect(200, 'PATCH', `/v1/instances/${stage.instance.id}`, { body: { policy: null } });
-      await client.untilConnected(stage.instance.id);
-      const { id } = await client.acceptedText(stage.instance.id, phoneOf(3), 'after all');
-      await until(async () => (await client.message(id)).sent_at !== null, { what: 'it leaves' });
-      const unforeseen = [...stage.gateway.logs()].flatMap(([name, lines]) =>
-        lines.filter((line) => line.includes('"a request failed"')).map((line) => `${name}: ${line}`),
-      );
-      expect(unforeseen).toEqual([]);
+      await staysInGoodHealth();
     },
     REQUESTS * 60 + 120_000,
   );

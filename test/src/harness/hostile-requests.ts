@@ -1,6 +1,15 @@
 import type { OpenApiDocument } from '@gwk/api/openapi/document';
-import type { JsonSchema } from '@gwk/api/openapi/schema-book';
 import fc from 'fast-check';
+import {
+  absent,
+  describedOperations,
+  parametersOf,
+  pathWith,
+  withIds,
+  type DescribedOperation,
+  type Ids,
+} from './described-operations.js';
+import { HOSTILE_TEXTS, HOSTILE_VALUES, RAW_BODIES } from './hostile-values.js';
 
 /** Requests as nobody should make them, to operations as the description of the interface has them. */
 export interface HostileRequest {
@@ -10,104 +19,6 @@ export interface HostileRequest {
   headers: Record<string, string>;
   body: string | Buffer | undefined;
 }
-
-export type Ids = Readonly<Record<string, string>>;
-
-interface Described {
-  operationId: string;
-  parameters: { name?: string; in?: string; schema: JsonSchema; $ref?: string }[];
-  requestBody?: {
-    content: Record<string, { example?: unknown; examples?: Record<string, { value: unknown }> }>;
-  };
-  responses: Record<string, { content?: Record<string, unknown> }>;
-}
-
-interface Row {
-  method: string;
-  path: string;
-  operation: Described;
-}
-
-const HOSTILE_TEXTS = [
-  '',
-  ' ',
-  '\u0000',
-  '\ud800',
-  '😀'.repeat(50),
-  'ﷺ\u202e\u200f',
-  'x'.repeat(5_000),
-  "'; DROP TABLE messages; --",
-  '{{7*7}}${7*7}',
-  '../../../../etc/passwd',
-  '%00%ff%c0%ae',
-  '<script>alert(1)</script>',
-  '\r\nX-Injected: 1',
-  '__proto__',
-  'constructor',
-  'toString',
-  'null',
-  'NaN',
-  '-1',
-  '1e999',
-  '99999999999999999999',
-  '2026-13-45T99:99:99Z',
-  '-271821-04-20T00:00:00.000Z',
-  '9999-12-31T23:59:59.999Z',
-  '0000-01-01T00:00:00Z',
-  'ins_' + 'f'.repeat(32),
-  'msg_' + 'f'.repeat(32),
-  'med_' + '0'.repeat(32),
-  '5511987654321',
-  '+0000000000000000',
-  '5511987654321@s.whatsapp.net',
-  '120363000000000000@g.us',
-  '1@lid',
-  'http://169.254.169.254/',
-  'file:///etc/passwd',
-  'America/Sao_Paulo',
-  'Etc/GMT+99',
-];
-
-const HOSTILE_VALUES: readonly unknown[] = [
-  ...HOSTILE_TEXTS,
-  null,
-  true,
-  0,
-  -1,
-  1.5,
-  1e308,
-  -1e308,
-  Number.MAX_SAFE_INTEGER + 2,
-  [],
-  {},
-  [[]],
-  [null],
-  { length: -1 },
-  { __proto__: null, constructor: { prototype: { polluted: true } } },
-  Array.from({ length: 300 }, (_, index) => index),
-];
-
-const RAW_BODIES: readonly (string | Buffer)[] = [
-  '',
-  'null',
-  '[]',
-  '0',
-  '"x"',
-  '{',
-  '{"a":1,}',
-  '{"__proto__":{"admin":true}}',
-  '{"constructor":{"prototype":{"x":1}}}',
-  '['.repeat(5_000),
-  `${'{"a":'.repeat(300)}1${'}'.repeat(300)}`,
-  '{"to":"1","to":"2"}',
-  '{"a":1e9999}',
-  '{"a":"\\ud800"}',
-  '{"a":"\\u0000"}',
-  '\ufeff{}',
-  Buffer.from([0xff, 0xfe, 0x00, 0x01]),
-  Buffer.from('{"a":"\xc3\x28"}', 'latin1'),
-  Buffer.alloc(2_000, 0),
-];
 
 const text = fc.oneof(fc.constantFrom(...HOSTILE_TEXTS), fc.string({ unit: 'binary', maxLength: 60 }));
 const value = fc.oneof(fc.constantFrom(...HOSTILE_VALUES), fc.jsonValue({ maxDepth: 3 }), text);
@@ -164,33 +75,25 @@ const contentType = fc.constantFrom(
   '',
 );
 
-/** @param ids what is there; operations that remove, or stream without end, are given only what is not */
+/** @param ids what is there; operations that are spared are given only what is not */
 export function hostileRequests(document: OpenApiDocument, ids: Ids): fc.Arbitrary<HostileRequest> {
-  const rows = Object.entries(document.paths).flatMap(([path, item]) =>
-    Object.entries(item).map(([method, operation]) => ({
-      method: method.toUpperCase(),
-      path,
-      operation: operation as unknown as Described,
-    })),
-  );
-  return fc.oneof(...rows.map((row) => requestTo(row, ids)));
+  return fc.oneof(...describedOperations(document).map((operation) => requestTo(operation, ids)));
 }
 
-function requestTo(row: Row, ids: Ids): fc.Arbitrary<HostileRequest> {
-  const { operation } = row;
+function requestTo(operation: DescribedOperation, ids: Ids): fc.Arbitrary<HostileRequest> {
   return fc
     .record({
-      path: pathOf(row, ids),
+      path: pathOf(operation, ids),
       query: queryOf(operation),
       headers,
       body: bodyOf(operation, ids),
       method: fc.oneof(
-        { weight: 20, arbitrary: fc.constant(row.method) },
+        { weight: 20, arbitrary: fc.constant(operation.method) },
         { weight: 1, arbitrary: fc.constantFrom('PUT', 'HEAD', 'OPTIONS', 'POST', 'TRACE') },
       ),
     })
     .map(({ path, query, headers: given, body, method }) => ({
-      operation: operation.operationId,
+      operation: operation.name,
       method,
       path: query === '' ? path : `${path}?${query}`,
       headers: body ? { ...given, 'content-type': body.type } : given,
@@ -198,29 +101,19 @@ function requestTo(row: Row, ids: Ids): fc.Arbitrary<HostileRequest> {
     }));
 }
 
-function pathOf({ method, path, operation }: Row, ids: Ids): fc.Arbitrary<string> {
-  const spared = method === 'DELETE' || path.endsWith('/logout') || isEndless(operation);
-  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
-  const values = names.map((name) => {
-    const absent = `${ids[name]!.slice(0, 4)}${'0'.repeat(32)}`;
-    const strange = text.map((given) => encodeURIComponent(given.toWellFormed()) || '%20');
-    if (spared) return fc.oneof(fc.constant(absent), strange);
-    return fc.oneof({ weight: 6, arbitrary: fc.constant(ids[name]!) }, fc.constant(absent), strange);
+function pathOf(operation: DescribedOperation, ids: Ids): fc.Arbitrary<string> {
+  const strange = text.map((given) => encodeURIComponent(given.toWellFormed()) || '%20');
+  const values = parametersOf(operation).map((name) => {
+    const none = fc.constant(absent(name, ids));
+    if (operation.spared) return fc.tuple(fc.constant(name), fc.oneof(none, strange));
+    const there = { weight: 6, arbitrary: fc.constant(ids[name]!) };
+    return fc.tuple(fc.constant(name), fc.oneof(there, none, strange));
   });
-  return fc
-    .tuple(...values)
-    .map((given) => names.reduce((at, name, index) => at.replace(`{${name}}`, () => given[index]!), path));
+  return fc.tuple(...values).map((given) => pathWith(operation, Object.fromEntries(given)));
 }
 
-function isEndless({ responses }: Described): boolean {
-  return Object.values(responses).some(
-    ({ content }) => content !== undefined && 'text/event-stream' in content,
-  );
-}
-
-function queryOf({ parameters }: Described): fc.Arbitrary<string> {
-  const names = parameters.flatMap((parameter) => (parameter.in === 'query' ? [parameter.name!] : []));
-  const name = fc.constantFrom(...names, 'nonsense', 'limit[]', '__proto__', '');
+function queryOf({ query }: DescribedOperation): fc.Arbitrary<string> {
+  const name = fc.constantFrom(...query, 'nonsense', 'limit[]', '__proto__', '');
   const pair = fc
     .tuple(name, text)
     .map(([key, given]) => `${encodeURIComponent(key)}=${encodeURIComponent(given.toWellFormed())}`);
@@ -237,13 +130,11 @@ interface Body {
   type: string;
 }
 
-function bodyOf({ requestBody }: Described, ids: Ids): fc.Arbitrary<Body | undefined> {
-  const json = requestBody?.content['application/json'];
-  if (!requestBody) return fc.oneof({ weight: 4, arbitrary: fc.constant(undefined) }, rawBody);
-  if (!json) return fc.oneof(form, rawBody);
-  const shown = json.examples ? Object.values(json.examples).map((example) => example.value) : [json.example];
+function bodyOf({ bodies, takesForm }: DescribedOperation, ids: Ids): fc.Arbitrary<Body | undefined> {
+  if (takesForm) return fc.oneof(form, rawBody);
+  if (!bodies) return fc.oneof({ weight: 4, arbitrary: fc.constant(undefined) }, rawBody);
   const changed = fc
-    .tuple(fc.constantFrom(...shown), fc.array(change, { maxLength: 3 }))
+    .tuple(fc.constantFrom(...bodies), fc.array(change, { maxLength: 3 }))
     .map(([example, changes]) => changes.reduce((at, apply) => apply(at), withIds(example, ids)))
     .map((given) => ({ content: JSON.stringify(given) ?? '', type: 'application/json' }));
   return fc.oneof({ weight: 6, arbitrary: changed }, rawBody);
@@ -293,12 +184,4 @@ function changed(at: unknown, way: readonly number[], given: unknown, what: 'set
     return [[name, rest.length === 0 ? given : changed(part, rest, given, what)]];
   });
   return Array.isArray(at) ? next.map(([, part]) => part) : Object.fromEntries(next);
-}
-
-function withIds(example: unknown, ids: Ids): unknown {
-  const json = JSON.stringify(example, (name, part: unknown) => {
-    const id = name === 'reply_to' ? ids['message_id'] : ids[name];
-    return id === undefined || typeof part !== 'string' ? part : id;
-  });
-  return JSON.parse(json) as unknown;
 }

@@ -1,0 +1,98 @@
+import type { OpenApiDocument } from '@gwk/api/openapi/document';
+import {
+  absent,
+  describedOperations,
+  parametersOf,
+  pathWith,
+  withIds,
+  type DescribedOperation,
+  type Ids,
+} from './described-operations.js';
+import type { HostileRequest } from './hostile-requests.js';
+import { HOSTILE_TEXTS, HOSTILE_VALUES, RAW_BODIES } from './hostile-values.js';
+
+/**
+ * One fault at a time, and every one: each parameter of each operation with each hostile text, and each place within
+ * each body that is shown with each hostile value. Random requests come upon such a one by luck.
+ *
+ * @param ids what is there; operations that are spared are given only what is not
+ */
+export function hostileSweep(document: OpenApiDocument, ids: Ids): HostileRequest[] {
+  return describedOperations(document).flatMap((operation) => {
+    const given = operation.spared ? absentOf(operation, ids) : ids;
+    return [
+      ...inPath(operation, given),
+      ...inQuery(operation, given),
+      ...inBody(operation, given, ids),
+      ...rawBodies(operation, given),
+    ];
+  });
+}
+
+function absentOf(operation: DescribedOperation, ids: Ids): Ids {
+  return Object.fromEntries(parametersOf(operation).map((name) => [name, absent(name, ids)]));
+}
+
+const encoded = HOSTILE_TEXTS.map((text) => encodeURIComponent(text.toWellFormed()));
+
+function inPath(operation: DescribedOperation, given: Ids): HostileRequest[] {
+  const [body] = operation.bodies ?? [];
+  return parametersOf(operation).flatMap((name) =>
+    encoded
+      .filter((text) => text !== '')
+      .map((text) => request(operation, pathWith(operation, { ...given, [name]: text }), jsonOf(body))),
+  );
+}
+
+function inQuery(operation: DescribedOperation, given: Ids): HostileRequest[] {
+  const path = pathWith(operation, given);
+  return operation.query.flatMap((name) =>
+    encoded.map((text) => request(operation, `${path}?${name}=${text}`, undefined)),
+  );
+}
+
+function inBody(operation: DescribedOperation, given: Ids, ids: Ids): HostileRequest[] {
+  const path = pathWith(operation, given);
+  const bodies = (operation.bodies ?? []).map((body) => withIds(body, ids));
+  const texts = bodies.flatMap((body) =>
+    placesOf(body).flatMap((place) => HOSTILE_VALUES.map((value) => jsonOf(put(body, place, value)))),
+  );
+  // Bodies that are shown have much in common.
+  return [...new Set(texts)].map((text) => request(operation, path, text));
+}
+
+function rawBodies(operation: DescribedOperation, given: Ids): HostileRequest[] {
+  if (operation.bodies === null && !operation.takesForm) return [];
+  return RAW_BODIES.map((body) => request(operation, pathWith(operation, given), body));
+}
+
+function request(
+  { name, method, takesForm }: DescribedOperation,
+  path: string,
+  body: string | Buffer | undefined,
+): HostileRequest {
+  const type = takesForm ? 'multipart/form-data; boundary=x' : 'application/json';
+  return { operation: name, method, path, headers: body === undefined ? {} : { 'content-type': type }, body };
+}
+
+const jsonOf = (body: unknown): string | undefined => JSON.stringify(body);
+
+type Place = readonly string[];
+
+/** The way to everything within a body, from the whole to its leaves. */
+function placesOf(value: unknown): Place[] {
+  if (value === null || typeof value !== 'object') return [[]];
+  const within = Object.entries(value).flatMap(([name, part]) =>
+    placesOf(part).map((place) => [name, ...place]),
+  );
+  return [[], ...within];
+}
+
+function put(value: unknown, [name, ...rest]: Place, given: unknown): unknown {
+  if (name === undefined) return given;
+  const entries = Object.entries(value as object).map(([key, part]: [string, unknown]): [string, unknown] => [
+    key,
+    key === name ? put(part, rest, given) : part,
+  ]);
+  return Array.isArray(value) ? entries.map(([, part]) => part) : Object.fromEntries(entries);
+}
