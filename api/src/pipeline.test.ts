@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
 import pg from 'pg';
 import { Pipeline } from './pipeline.js';
@@ -5,11 +6,14 @@ import { Pipeline } from './pipeline.js';
 let database: TestDatabase;
 let pool: pg.Pool;
 let others: pg.Client;
+let open: number;
 
 beforeEach(async () => {
   database = await createTestDatabase();
   // With one connection, whoever does not share it waits.
   pool = new pg.Pool({ connectionString: database.url, max: 1, pipeline: true, application_name: 'piped' });
+  open = 0;
+  pool.on('connect', () => open++).on('remove', () => open--);
   others = new pg.Client({ connectionString: database.url });
   await others.connect();
   await others.query('CREATE TABLE rows (n integer PRIMARY KEY)');
@@ -17,6 +21,8 @@ beforeEach(async () => {
 
 afterEach(async () => {
   await pool.end();
+  // A pool has ended for itself when it has taken its leave; Postgres would end in their midst those who are still going.
+  while (open > 0) await once(pool, 'remove');
   await others.end();
   await database.drop();
 });
