@@ -24,7 +24,7 @@ import { query } from './harness/database.js';
 import { messagesOnUnknownDays } from './harness/days.js';
 import { PostgresPlace } from './harness/postgres-place.js';
 import { describeWithWholePostgres } from './harness/postgres-programs.js';
-import { blocksOfPage } from './harness/readme.js';
+import { commandsOfPage } from './harness/readme.js';
 import { redisPrefix, redisUrl } from './harness/servers.js';
 import { until } from './harness/wait.js';
 
@@ -32,12 +32,7 @@ const PARENTS = ['messages', 'events', 'webhook_deliveries'];
 const DAYS_KEPT = 90;
 
 /** The commands of docs/operate.md that have this program in them, as they stand there. */
-function commandsWith(program: string): string {
-  const [block, ...others] = blocksOfPage('operate.md', 'sh').filter((text) => text.includes(`${program} `));
-  if (block === undefined || others.length > 0)
-    throw new Error(`not one place with ${program} in operate.md`);
-  return block;
-}
+const commandsWith = (program: string): string => commandsOfPage('operate.md', `${program} `);
 
 /** Copies of a table's only row, each at an age of its own, for which there may be no partition. */
 const copies = (table: string, ages: readonly number[], texts: string): string => `

@@ -17,6 +17,8 @@ test.each<[string, Partial<UnrenewedLease>, Sign | undefined, Closing]>([
   ['it was seen, never connected: at its last renewal', {}, sign(8, null), silent(0)],
   ['it was connecting: for as long as it was seen', { state: 'connecting' }, sign(8, null), silent(8)],
   ['it lives and cannot renew: when it was last connected', {}, sign(50, 40), cutOff(40)],
+  ['it was seen for longer than the dead are: when it was last connected', {}, sign(18, 18), cutOff(18)],
+  ['it was seen for as long as the dead may be', {}, sign(14, 14), silent(14)],
   [
     'it lives, and a fast clock saw it connected after its lease: at the end of it',
     {},

@@ -44,14 +44,15 @@ export interface Closing {
  * When the interval of an engine ended whose lease has ended, and why. Without signs it ended at `since`. A sign moves
  * that, and never beyond the lease: clocks differ, and an engine closes its socket before its lease ends.
  *
- * A dead engine leaves signs for as long as one renewal takes; one that goes on for half a lease without renewing
- * lives, and is cut off from the API.
+ * A dead engine leaves signs for as long as one renewal takes (10 s of a lease of 45); one that goes on for a third of
+ * a lease without renewing lives, and is cut off from the API. When its lease ends, Prometheus has seen it within the
+ * last 30 s, where it asks engines as often as the chart has it.
  */
 export function closingOf(lease: UnrenewedLease, since: Date, sign: Sign | undefined): Closing {
   const { holder, renewedAt, expiresAt, state } = lease;
   if (holder === null || !sign) return { at: since, reason: 'engine_silent' };
   const leaseMs = expiresAt.getTime() - renewedAt.getTime();
-  const cutOff = sign.alive.getTime() - renewedAt.getTime() > leaseMs / 2;
+  const cutOff = sign.alive.getTime() - renewedAt.getTime() > leaseMs / 3;
   const seen = (state === 'connected' ? sign.connected : sign.alive) ?? since;
   const at = Math.min(Math.max(seen.getTime(), since.getTime()), expiresAt.getTime());
   return { at: new Date(at), reason: cutOff ? 'lease_unconfirmed' : 'engine_silent' };

@@ -7,7 +7,7 @@ import { BlockList, isIP } from 'node:net';
  * forbidden by default: loopback, IPv4-mapped and -compatible, NAT64, ULA, link-local, site-local, multicast and
  * whatever is assigned there one day.
  */
-const FORBIDDEN_IPV4 = [
+export const FORBIDDEN_IPV4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -31,7 +31,7 @@ const FORBIDDEN_IPV4 = [
 
 const GLOBAL_UNICAST_IPV6 = '2000::/3';
 
-const FORBIDDEN_IPV6 = [
+export const FORBIDDEN_IPV6 = [
   '2001::/23', // Teredo, benchmarking, ORCHID and the rest of IETF's own
   '2001:db8::/32',
   '2002::/16', // 6to4: an IPv4 address, a private one too

@@ -10,7 +10,7 @@
   - apiGroups: ['']
     resources: [pods]
     verbs: [get, list, watch, create, delete]
-  # It writes the tokens of engines, and reads no secret back.
+  # It writes the tokens of engines, and has no need to read one. (A patch is answered with the whole Secret.)
   - apiGroups: ['']
     resources: [secrets]
     verbs: [create, patch, delete]

@@ -1,3 +1,4 @@
+import { FORBIDDEN_IPV4, FORBIDDEN_IPV6, PublicAddresses } from '@gwk/api/net/ranges';
 import { LEAST, podsOf, render } from '../harness/chart/render.js';
 import { isAllowed, type End, type NetworkPod } from '../harness/chart/network.js';
 import { describeChart } from '../harness/chart/suite.js';
@@ -25,8 +26,25 @@ const OUTSIDE: Record<string, End> = {
   'private address': { address: '10.1.2.3' },
   'private address by IPv6': { address: 'fd00::1' },
   metadata: { address: '169.254.169.254' },
-  'forbidden range': { address: '203.0.113.9' },
+  'forbidden range': { address: '93.185.1.9' },
 };
+
+/** The first of each range that the guard refuses, one behind each, and what carries an address of IPv4 in it. */
+const ADDRESSES = [
+  ...[...FORBIDDEN_IPV4, ...FORBIDDEN_IPV6].map((range) => range.split('/')[0]!),
+  ...[
+    '93.184.216.34',
+    '2606:2800:220:1::1',
+    '1.0.0.0',
+    '11.0.0.0',
+    '100.128.0.0',
+    '168.63.129.17',
+    '172.32.0.0',
+  ],
+  ...['192.0.1.0', '198.20.0.0', '223.255.255.255', '255.255.255.255', '169.254.169.254', '2001:200::'],
+  ...['::', '::1', '::ffff:10.0.0.1', '64:ff9b::a9fe:a9fe', '64:ff9b:1::1', '1fff::1', '4000::1', '5f00::1'],
+  ...['fc00::1', 'fd00::1', 'fe80::1', 'fec0::1', 'ff02::1', '3fff:1000::1'],
+];
 
 const PORTS: Record<string, [number, 'TCP' | 'UDP'][]> = {
   all: [53, 80, 443, 5222, 5432, 6379, 6443, 8080, 8081, 8082, 8083, 8084, 8085].map((port) => [port, 'TCP']),
@@ -63,7 +81,7 @@ function allowedIn(values: object, namespaces = [NAMESPACE]): string[] {
 }
 
 const WITH_PROMETHEUS = {
-  forbiddenRanges: ['203.0.113.0/24'],
+  forbiddenRanges: ['93.185.1.0/24'],
   networkPolicy: {
     metrics: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }],
   },
@@ -206,6 +224,22 @@ describeChart('NetworkPolicies', () => {
       'test -> api: 8080',
     ]);
   });
+
+  test.each(['worker', 'engine'])(
+    'the %s reaches outside what the guard of the worker calls, and nothing else',
+    (part) => {
+      const objects = render(LEAST, { namespace: NAMESPACE });
+      const policies = objects.filter(({ kind }) => kind === 'NetworkPolicy');
+      const guard = new PublicAddresses();
+      const from = endsOf(objects, [NAMESPACE])[part] as NetworkPod;
+      const reached = ADDRESSES.filter((address) =>
+        isAllowed(policies, { from, to: { address }, port: 443, protocol: 'TCP' }),
+      );
+      expect(reached).toEqual(ADDRESSES.filter((address) => guard.has(address)));
+      expect(reached).toEqual(expect.arrayContaining(['93.184.216.34', '2606:2800:220:1::1']));
+      expect(reached).not.toContain('169.254.169.254');
+    },
+  );
 
   test('turned off there are none', () => {
     expect(

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import http, { type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { openDatabase, type Database } from '@gwk/api/database';
+import { newCommandKey } from '@gwk/api/instances/command-key';
 import { emit } from '@gwk/api/events/emit';
 import { startWorker, type RunningWorker } from '@gwk/api/worker/worker';
 import { sealWebhookSecret } from '@gwk/api/webhooks/secrets';
@@ -83,11 +84,34 @@ export class DeliveryWorld {
     return { id, secret };
   }
 
+  /** An instance of the account, with no engine. */
+  async addInstance(): Promise<string> {
+    const id = newUuid();
+    const commandKeySealed = new Uint8Array(newCommandKey(this.sealer, id));
+    const spec = { name: id, kind: 'web', environment: 'test', interactiveMode: 'native' };
+    const resource = {
+      resourceNamespace: 'default',
+      resourceName: id,
+      resourceUid: id,
+      resourceGeneration: 1,
+    };
+    const state = { state: 'disconnected', stateChangedAt: new Date() };
+    const { accountId } = this;
+    await this.db.instance.create({
+      data: { id, accountId, commandKeySealed, ...spec, ...resource, ...state },
+    });
+    return id;
+  }
+
   /** Events of one transaction, with their deliveries. Returns their public ids. */
-  async emit(amount = 1, data: Record<string, unknown> = {}): Promise<string[]> {
+  async emit(
+    amount = 1,
+    data: Record<string, unknown> = {},
+    instanceId: string | null = null,
+  ): Promise<string[]> {
     const drafts = Array.from({ length: amount }, (_, index) => ({
       accountId: this.accountId,
-      instanceId: null,
+      instanceId,
       type: 'webhook.test' as const,
       at: new Date(),
       data: { number: index, ...data },

@@ -33,6 +33,13 @@ export function blocksOfPage(name: string, kind: 'sh' | 'sql'): string[] {
     .map(([, indent, , content]) => content!.replace(new RegExp(`^${indent}`, 'gm'), ''));
 }
 
+/** The only block of commands on a page of docs/ that has this in it. @throws where there is none, or another */
+export function commandsOfPage(name: string, text: string): string {
+  const [block, ...others] = blocksOfPage(name, 'sh').filter((one) => one.includes(text));
+  if (block === undefined || others.length > 0) throw new Error(`not one place with ${text} in ${name}`);
+  return block;
+}
+
 function stepsIn(text: string): Step[] {
   const steps: Step[] = [];
   for (const [, kind, content] of text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)) {

@@ -49,13 +49,16 @@ $$;
 -- many of them are dead, there is always room for the others.
 --
 -- Of a disabled destination only what was asked for by hand afterwards is taken.
+--
+-- `not_for_it`: the event is of an instance that the destination no longer names. Judged with the URL, in one snapshot:
+-- a key that may see the destination as it is now may have changed where it leads.
 CREATE FUNCTION gwk_claim_webhooks(
   lock uuid, lock_ms integer, busy uuid[], busy_counts integer[], slow uuid[],
   per_destination integer, most integer, most_doubtful integer
 ) RETURNS TABLE (
   delivery_id uuid, endpoint_id uuid, event_id uuid, attempts integer, account_id uuid, url text, enabled boolean,
   failing_since timestamptz, last_failed_at timestamptz,
-  event_type text, event_at timestamptz, event_data bytea, secrets bytea[]
+  event_type text, event_at timestamptz, event_data bytea, not_for_it boolean, secrets bytea[]
 ) LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET enable_bitmapscan = off SET enable_material = off
@@ -100,13 +103,17 @@ BEGIN
   SELECT q.delivery_id, q.endpoint_id, q.event_id, q.attempts, e.account_id, e.url, e.enabled,
     e.failing_since::timestamptz, e.last_failed_at::timestamptz,
     v.type, v."timestamp"::timestamptz, v.data_sealed,
+    v.instance_id IS NOT NULL
+      AND EXISTS (SELECT FROM webhook_endpoint_instances r WHERE r.endpoint_id = e.id)
+      AND NOT EXISTS (SELECT FROM webhook_endpoint_instances r
+                      WHERE r.endpoint_id = e.id AND r.instance_id = v.instance_id),
     ARRAY(SELECT s.secret_sealed FROM webhook_secrets s
           WHERE s.endpoint_id = e.id AND (s.expires_at IS NULL OR s.expires_at > now())
           ORDER BY s.created_at DESC, s.id DESC)
   FROM unnest(taken) AS t(id)
   JOIN webhook_queue q ON q.delivery_id = t.id
   JOIN webhook_endpoints e ON e.id = q.endpoint_id
-  LEFT JOIN LATERAL (SELECT n.type, n."timestamp", n.data_sealed FROM events n WHERE n.id = q.event_id) AS v ON true;
+  LEFT JOIN LATERAL (SELECT n.type, n."timestamp", n.data_sealed, n.instance_id FROM events n WHERE n.id = q.event_id) AS v ON true;
 END $$;
 
 -- Writes the results of a group of calls. An entry counts only while it still has the lock that it was called under.

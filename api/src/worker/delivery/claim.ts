@@ -28,12 +28,14 @@ type Row = readonly [
   eventType: string | null,
   eventAt: Date | null,
   eventData: Uint8Array | null,
+  notForIt: boolean,
   secretsSealed: string,
 ];
 
 const CLAIM = `
   SELECT delivery_id, endpoint_id, event_id, attempts, account_id, url, enabled, failing_since, last_failed_at,
-    event_type, event_at, event_data, array_to_string(ARRAY(SELECT encode(s, 'hex') FROM unnest(secrets) AS s), ',')
+    event_type, event_at, event_data, not_for_it,
+    array_to_string(ARRAY(SELECT encode(s, 'hex') FROM unnest(secrets) AS s), ',')
   FROM gwk_claim_webhooks($1::uuid, $2::integer, $3::uuid[], $4::integer[], $5::uuid[], $6::integer, $7::integer,
     $8::integer)`;
 
@@ -56,7 +58,7 @@ export async function claimDeliveries(db: Database, room: Room): Promise<Claimed
 
 function claimedOf(row: Row, lock: string): Claimed {
   const [deliveryId, endpointId, eventId, earlierAttempts, accountId, url, enabled, ...rest] = row;
-  const [failingSince, lastFailedAt, eventType, eventAt, dataSealed, secretsSealed] = rest;
+  const [failingSince, lastFailedAt, eventType, eventAt, dataSealed, notForIt, secretsSealed] = rest;
   return {
     deliveryId,
     lock,
@@ -69,6 +71,7 @@ function claimedOf(row: Row, lock: string): Claimed {
     failingSince,
     lastFailedAt,
     event: dataSealed && { type: eventType!, at: eventAt!, dataSealed },
+    notForIt,
     secretsSealed: bytesOf(secretsSealed),
   };
 }

@@ -80,6 +80,35 @@ describe('destinations', () => {
     expect(await world.db.webhookQueueEntry.count()).toBe(0);
   });
 
+  test('one that is for fewer instances than before gets nothing of the others, though it waited already', async () => {
+    const [kept, left] = [await world.addInstance(), await world.addInstance()];
+    const both = { create: [{ instanceId: kept }, { instanceId: left }] };
+    const before = await world.destination((res) => res.writeHead(500).end());
+    const { id } = await world.addEndpoint(before.url, { instances: both });
+    await world.emit(1, { of: 'kept' }, kept);
+    await world.emit(1, { of: 'left' }, left);
+    await world.emit(1, { of: 'none' });
+    await world.startWorker();
+    await until(async () => (await world.deliveries(id)).every(({ attempts }) => attempts === 1), {
+      what: 'each was tried once',
+    });
+
+    const after = await world.destination();
+    const instances = { delete: { endpointId_instanceId: { endpointId: id, instanceId: left } } };
+    await world.db.webhookEndpoint.update({ where: { id }, data: { url: after.url, instances } });
+    await world.makeDue();
+
+    const rows = await world.finished(id, 3);
+    expect(rows.map(({ status, lastError }) => [status, lastError])).toEqual([
+      ['succeeded', null],
+      ['failed', 'the destination is not for this instance any more'],
+      ['succeeded', null],
+    ]);
+    expect(
+      after.posts.map(({ body }) => (JSON.parse(body) as { data: { of: string } }).data.of).sort(),
+    ).toEqual(['kept', 'none']);
+  });
+
   test('what is asked for by hand of a disabled one is posted, once', async () => {
     const target = await world.destination((res, _post, nth) => res.writeHead(nth === 1 ? 500 : 200).end());
     const { id } = await world.addEndpoint(target.url);

@@ -17,6 +17,8 @@ export interface Claimed extends DestinationHealth {
   enabled: boolean;
   /** Null: the event is gone. */
   event: { type: string; at: Date; dataSealed: Uint8Array } | null;
+  /** The event is of an instance that the destination no longer names. */
+  notForIt: boolean;
   secretsSealed: readonly Uint8Array[];
   /** Of what the event tells of, where its trace is kept. */
   traceparent?: string | undefined;
