@@ -4,6 +4,7 @@ const pod = 'namespace="shop",pod="gwk-a"';
 const number = `${pod},instance_id="ins_a"`;
 const numberLabels = { namespace: 'shop', pod: 'gwk-a', instance_id: 'ins_a' };
 const state = (name: string, labels = number): string => `gwk_instance_state{${labels},state="${name}"}`;
+const lease = (): string => `gwk_engine_lease_seconds{${number}}`;
 const lost = (pod: string, name: string): string =>
   `gwk_instances{namespace="shop",pod="${pod}",state="${name}"}`;
 const shop = (name: string) => ({ namespace: 'shop', state: name });
@@ -110,7 +111,11 @@ export const NUMBERS: AlertCase[] = [
   {
     name: 'a number connects and is dropped for over five minutes',
     alert: 'GwkNumberDisconnected',
-    series: { [state('disconnected')]: '1 0 1 0 1 0 1 0 1', [state('connecting')]: '0 1 0 1 0 1 0 1 0' },
+    series: {
+      [state('disconnected')]: '1 0 1 0 1 0 1 0 1',
+      [state('connecting')]: '0 1 0 1 0 1 0 1 0',
+      [lease()]: '40x8',
+    },
     at: '6m',
     fires: [
       {
@@ -122,7 +127,14 @@ export const NUMBERS: AlertCase[] = [
   {
     name: 'a number is out for a moment, again and again',
     alert: 'GwkNumberDisconnected',
-    series: { [state('disconnected')]: '1 1 0 1 1 0 1 1 0 1 1' },
+    series: { [state('disconnected')]: '1 1 0 1 1 0 1 1 0 1 1', [lease()]: '40x10' },
+    at: '10m',
+    ...quiet,
+  },
+  {
+    name: 'the API cannot be reached, and engines whose leases have ended are out',
+    alert: 'GwkNumberDisconnected',
+    series: { [state('disconnected')]: '0 1x10', [lease()]: '40 20 0x9' },
     at: '10m',
     ...quiet,
   },
