@@ -123,8 +123,8 @@ crowd: build ## The listeners of a gateway with 10,000 idle connections (CONNECT
 	@CROWD_CONNECTIONS=$(or $(CONNECTIONS),10000) $(JEST) --selectProjects test --testPathPatterns 'src/crowded-listeners'
 
 .PHONY: chaos
-chaos: build ## A number while everything under it fails (SECONDS=3600 SEEDS=7,8)
-	@CHAOS_SECONDS=$(or $(SECONDS),3600) CHAOS_SEEDS=$(or $(SEEDS),1) $(JEST) --selectProjects test --testPathPatterns 'src/number/chaos'
+chaos: build ## A number while everything under it fails (SECONDS=3600 SEEDS=7,8 PER_SECOND=5)
+	@CHAOS_SECONDS=$(or $(SECONDS),3600) CHAOS_SEEDS=$(or $(SEEDS),1) CHAOS_PER_SECOND=$(or $(PER_SECOND),5) $(JEST) --selectProjects test --testPathPatterns 'src/number/chaos'
 
 ##@ Measure
 .PHONY: bench-accept

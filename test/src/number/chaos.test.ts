@@ -6,6 +6,8 @@ import { report } from '../harness/verdict.js';
  * a seed: `make chaos SEEDS=7 SECONDS=3600` runs one of them for an hour.
  */
 const SECONDS = Number(process.env['CHAOS_SECONDS'] ?? 60);
+/** A backlog of a minute is soon gone; a run of an hour has to send what it accepts. */
+const PER_SECOND = Number(process.env['CHAOS_PER_SECOND'] ?? 20);
 const SEEDS = (process.env['CHAOS_SEEDS'] ?? '1').split(',').map(Number);
 /** For start, rest and judgement. */
 const MORE_MS = 600_000;
@@ -14,7 +16,15 @@ describe('a number in chaos', () => {
   test.each(SEEDS)(
     `seed %i, ${SECONDS} s: what is accepted is read once and in order, what comes is told once and in order`,
     async (seed) => {
-      const { sums, faults, report: explanation } = await chaosRun({ seed, seconds: SECONDS });
+      const {
+        sums,
+        faults,
+        report: explanation,
+      } = await chaosRun({
+        seed,
+        seconds: SECONDS,
+        perSecond: PER_SECOND,
+      });
       report(`chaos with seed ${seed}, ${SECONDS} s`, sums);
       if (faults.length > 0) throw new Error(explanation);
     },

@@ -17,6 +17,11 @@ import { Witness } from './witness.js';
 export interface ChaosOptions {
   seed: number;
   seconds: number;
+  /**
+   * Messages, each way. In storms a number sends some 9 a second at least: more than that piles up for as long as the
+   * run lasts, and cannot come to rest after it.
+   */
+  perSecond: number;
 }
 
 export interface ChaosResult {
@@ -28,8 +33,6 @@ export interface ChaosResult {
 
 const CONTACTS = 28;
 const GROUPS = 6;
-/** Each way. */
-const PER_SECOND = 20;
 const KEEP = 200_000;
 const PATH = '/all';
 const SETTLE_MS = 150_000;
@@ -70,14 +73,14 @@ class ChaosRun {
   }
 
   async run(): Promise<ChaosResult> {
-    const { seed, seconds } = this.#options;
+    const { seed, seconds, perSecond } = this.#options;
     const { client } = this.#stage.customer;
     const endpoint = await client.createWebhook(this.#receiver.url(PATH));
     this.#endpointId = endpoint.id;
     await this.#receiver.setSecret(PATH, endpoint.secret!);
 
     const rooms = roomsOf(this.#stage);
-    const perRoom = Math.ceil((seconds * PER_SECOND) / rooms.length);
+    const perRoom = Math.ceil((seconds * perSecond) / rooms.length);
     const over = new AbortController();
     const [traffic, said, befallen] = await Promise.all([
       sendTraffic({
@@ -87,9 +90,9 @@ class ChaosRun {
         conversations: rooms.length,
         recipients: rooms.map(({ to }) => to),
         perConversation: perRoom,
-        perSecond: PER_SECOND,
+        perSecond,
       }),
-      peopleWrite(this.#stage, { name: `seed ${seed}`, perRoom, perSecond: PER_SECOND }),
+      peopleWrite(this.#stage, { name: `seed ${seed}`, perRoom, perSecond }),
       befall(this.#stage, planChaos(seed, seconds * 1000), over.signal),
     ]).finally(() => over.abort());
     const ended = Date.now();
@@ -192,7 +195,7 @@ class ChaosRun {
   }
 
   async #explain(faults: readonly Fault[], befallen: readonly Befallen[]): Promise<string> {
-    const { seed, seconds } = this.#options;
+    const { seed, seconds, perSecond } = this.#options;
     const logs = mkdtempSync(join(tmpdir(), `gwk-chaos-${seed}-`));
     cpSync(this.#stage.gateway.folder, logs, {
       recursive: true,
@@ -202,7 +205,7 @@ class ChaosRun {
     const timelines = [];
     for (const id of ids) timelines.push(await timelineOf(this.#stage, id, befallen));
     return [
-      `seed ${seed}, ${seconds} s; again: make chaos SEEDS=${seed} SECONDS=${seconds}; logs: ${logs}`,
+      `seed ${seed}, ${seconds} s; again: make chaos SEEDS=${seed} SECONDS=${seconds} PER_SECOND=${perSecond}; logs: ${logs}`,
       ...befallen.map(({ what, from }) => `  ${new Date(from).toISOString().slice(11, 23)} ${what}`),
       `${faults.length} faults:`,
       ...faults.slice(0, SHOWN_FAULTS).map((fault) => `  ${fault.what} [${fault.ids.join(', ')}]`),
