@@ -2,12 +2,12 @@ import { BYTES, dashboard, lines, NONE_IS_GOOD, number, PER_SECOND, quantile, SE
 
 const OF = '{namespace=~"$namespace"}';
 const of = (more) => `{namespace=~"$namespace",${more}}`;
-/** Each replica tells the whole of its gateway, and a namespace has one gateway: the sum over those that are chosen. */
-const all = (metric, { only, by } = {}) =>
-  `sum${by ? ` by (${by})` : ''} (max by (namespace${by ? `, ${by}` : ''}) (${metric}${only ? of(only) : OF}))`;
-/** How often in a window. The first time begins a series, over which `increase` alone counts none. */
-const times = (metric, { by, window, its = '' }) =>
-  `sum by (${by}) ((increase(${metric}[${window}]) > 0 or (${metric} unless last_over_time(${metric}[${window}] offset ${window})))${its})`;
+/** Each replica of a gateway says the same of all of it; NaN, which is left out, where its Postgres does not answer. */
+const total = (metric, selector = OF) => `sum(max by (namespace) (${metric}${selector}) >= 0)`;
+const totalByState = (metric) => `sum by (state) (max by (namespace, state) (${metric}${OF}) >= 0)`;
+/** In 15 minutes. A series begins with its first event, which increase() does not see. */
+const grown = (counter) =>
+  `(${counter} unless last_over_time(${counter}[15m] offset 15m)) or increase(${counter}[15m])`;
 const namespaces = (metric) => ({
   name: 'namespace',
   label: 'Namespace',
@@ -23,13 +23,13 @@ const fleet = dashboard({
   variables: [namespaces('gwk_http_requests_in_flight')],
   rows: [
     [
-      number('Connected', all('gwk_instances', { only: 'state="connected"' })),
-      number('Down for over 5 minutes', all('gwk_instances_down'), NONE_IS_GOOD),
-      number('Banned', all('gwk_instances', { only: 'state="banned"' }), NONE_IS_GOOD),
+      number('Connected', total('gwk_instances', of('state="connected"'))),
+      number('Down for over 5 minutes', total('gwk_instances_down'), NONE_IS_GOOD),
+      number('Banned', total('gwk_instances', of('state="banned"')), NONE_IS_GOOD),
       number('Oldest message that may leave', `max(gwk_send_queue_age_seconds${OF})`, SECONDS),
     ],
     [
-      lines('Numbers by state', { '{{state}}': all('gwk_instances', { by: 'state' }) }),
+      lines('Numbers by state', { '{{state}}': totalByState('gwk_instances') }),
       lines(
         'Messages',
         {
@@ -63,7 +63,7 @@ const fleet = dashboard({
         SECONDS,
       ),
       lines('Messages that have not left', {
-        '{{state}}': all('gwk_send_queue_messages', { by: 'state' }),
+        '{{state}}': totalByState('gwk_send_queue_messages'),
       }),
     ],
     [
@@ -89,20 +89,20 @@ const fleet = dashboard({
     [
       lines('Lost connections by reason', {
         // Of all namespaces: those of engines are not those of the API, by which one is chosen here.
-        '{{reason}}': times('gwk_engine_disconnections_total', { by: 'reason', window: '15m' }),
+        '{{reason}}': `sum by (reason) (${grown('gwk_engine_disconnections_total')})`,
       }),
       lines('Engines by phase of their pod', { '{{phase}}': `sum by (phase) (gwk_operator_pods${OF})` }),
       lines('Operator', {
-        'Instances waiting': all('gwk_operator_queue_depth'),
+        'Instances waiting': total('gwk_operator_queue_depth'),
         leaders: `sum(gwk_operator_leader${OF})`,
-        'engines waiting for an upgrade': all('gwk_operator_rollout', { only: 'state="waiting"' }),
+        'engines waiting for an upgrade': total('gwk_operator_rollout', of('state="waiting"')),
       }),
     ],
     [
       lines('Redis answers in', { '{{pod}}': `max by (pod) (gwk_redis_ping_seconds${OF})` }, SECONDS),
-      lines('Database', { size: all('gwk_database_size_bytes') }, BYTES),
+      lines('Database', { size: total('gwk_database_size_bytes') }, BYTES),
       lines('Content beyond its time', { late: `max(gwk_retention_late_seconds${OF})` }, SECONDS),
-      lines('Days beyond their time', { 'to be dropped': all('gwk_partitions_expired') }),
+      lines('Days beyond their time', { 'to be dropped': total('gwk_partitions_expired') }),
     ],
   ],
 });
@@ -143,11 +143,7 @@ const instance = dashboard({
     [
       lines('State', { '{{state}}': `max by (state) (gwk_instance_state${NAMED})` }, { max: 1, min: 0 }),
       lines('Lost connections by reason', {
-        '{{reason}}': times(`gwk_engine_disconnections_total${OWN}`, {
-          by: 'reason',
-          window: '15m',
-          its: ITS,
-        }),
+        '{{reason}}': `sum by (reason) ((${grown(`gwk_engine_disconnections_total${OWN}`)})${ITS})`,
       }),
     ],
     [
@@ -204,13 +200,9 @@ const webhooks = dashboard({
   rows: [
     [
       number('Late by', `max(gwk_webhook_queue_age_seconds${of('destination="healthy"')})`, SECONDS),
-      number('Not ended', all('gwk_webhook_queue_deliveries')),
-      number('Failing', all('gwk_webhook_endpoints', { only: 'state="failing"' }), NONE_IS_GOOD),
-      number(
-        'Disabled by gwk',
-        all('gwk_webhook_endpoints', { only: 'state="disabled_by_gwk"' }),
-        NONE_IS_GOOD,
-      ),
+      number('Not ended', total('gwk_webhook_queue_deliveries')),
+      number('Failing', total('gwk_webhook_endpoints', of('state="failing"')), NONE_IS_GOOD),
+      number('Disabled by gwk', total('gwk_webhook_endpoints', of('state="disabled_by_gwk"')), NONE_IS_GOOD),
     ],
     [
       lines(
@@ -229,7 +221,7 @@ const webhooks = dashboard({
       ),
     ],
     [
-      lines('Backlog', { deliveries: all('gwk_webhook_queue_deliveries') }),
+      lines('Backlog', { deliveries: total('gwk_webhook_queue_deliveries') }),
       lines(
         'Late by',
         { '{{destination}}': `max by (destination) (gwk_webhook_queue_age_seconds${OF})` },
@@ -238,7 +230,7 @@ const webhooks = dashboard({
       lines('Calls in flight', { '{{pod}}': `sum by (pod) (gwk_webhook_calls_in_flight${OF})` }),
     ],
     [
-      lines('Destinations', { '{{state}}': all('gwk_webhook_endpoints', { by: 'state' }) }),
+      lines('Destinations', { '{{state}}': totalByState('gwk_webhook_endpoints') }),
       lines('Loops that failed', {
         '{{sweep}}': `sum by (sweep) (increase(gwk_worker_sweeps_total${of('result="error"')}[15m]))`,
         '{{sweep}} of {{pod}} overdue (s)': `max by (sweep, pod) (gwk_worker_sweep_overdue_seconds${OF}) > 60`,

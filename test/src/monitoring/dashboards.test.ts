@@ -91,25 +91,32 @@ test('where all are chosen Grafana puts the offered ones in; of namespaces any, 
   expect(new Set(any.map(({ name, allValue }) => `${name} ${allValue}`))).toEqual(new Set(['namespace .*']));
 });
 
+const chosen = { namespace: '.*', pod: '(gwk-a)', instance_id: 'ins_a' };
+const asked = (expr: string) =>
+  expr.replaceAll(/\$(\w+)/g, (_, name: string) => chosen[name as keyof typeof chosen]);
+const samples = (expr: string, exp_samples: object[]) => ({
+  expr: asked(expr),
+  eval_time: '20m',
+  exp_samples,
+});
+const judgedWith = (series: Record<string, string>, promql_expr_test: object[]) =>
+  judged([
+    {
+      interval: '1m',
+      input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
+      promql_expr_test,
+    },
+  ]);
+
+/** What a panel asks, of this metric where it asks for several. */
+const exprOf = (uid: string, title: string, metric = '') =>
+  dashboards
+    .find((each) => each.uid === uid)!
+    .panels.find((panel) => panel.title === title)!
+    .targets.find(({ expr }) => expr.includes(metric))!.expr;
+
 describeWithPrometheus('the dashboard of one number, as promtool judges it', () => {
   const ofNumber = dashboards.find(({ uid }) => uid === 'gwk-instance')!.panels;
-  const chosen = { namespace: '.*', pod: '(gwk-a)', instance_id: 'ins_a' };
-  const asked = (expr: string) =>
-    expr.replaceAll(/\$(\w+)/g, (_, name: string) => chosen[name as keyof typeof chosen]);
-  const samples = (expr: string, exp_samples: object[]) => ({
-    expr: asked(expr),
-    eval_time: '20m',
-    exp_samples,
-  });
-  const judgedWith = (series: Record<string, string>, promql_expr_test: object[]) =>
-    judged([
-      {
-        interval: '1m',
-        input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
-        promql_expr_test,
-      },
-    ]);
-
   /** What an engine exports, all of it growing. */
   const seriesOf = (pod: string, id: string): Record<string, string> =>
     Object.fromEntries(
@@ -155,4 +162,59 @@ describeWithPrometheus('the dashboard of one number, as promtool judges it', () 
     const { expr } = ofNumber.find((panel) => panel.title === title)!.targets[0]!;
     expect(judgedWith(both, [samples(expr, [{ labels: '{}', value }])])).toBe('well');
   });
+
+  test('a connection that an engine loses for the first time is counted, and its next ones', () => {
+    const lost = (pod: string) => `namespace="shop",pod="${pod}"`;
+    const begun = (pod: string) => `gwk_engine_disconnections_total{${lost(pod)},reason="connection_lost"}`;
+    const own = `gwk_instance_connected{${lost('gwk-a')},instance_id="ins_a"}`;
+    const series = {
+      [own]: '1x30',
+      [begun('gwk-a')]: '_x15 1x15',
+      [begun('gwk-b')]: '_x15 1 1 3x13',
+      // What was lost long ago is not lost again.
+      [begun('gwk-c')]: '7x30',
+    };
+    const expr = (uid: string) => exprOf(uid, 'Lost connections by reason');
+    const labels = '{reason="connection_lost"}';
+    const tests = [
+      samples(expr('gwk-fleet'), [{ labels, value: 4 }]),
+      samples(expr('gwk-instance'), [{ labels, value: 1 }]),
+    ];
+    expect(judgedWith(series, tests)).toBe('well');
+  });
+});
+
+describeWithPrometheus('the dashboards of several gateways, as promtool judges them', () => {
+  const COUNTED: [string, string, string, string][] = [
+    ['gwk-fleet', 'Connected', 'gwk_instances', 'connected'],
+    ['gwk-fleet', 'Down for over 5 minutes', 'gwk_instances_down', ''],
+    ['gwk-fleet', 'Banned', 'gwk_instances', 'banned'],
+    ['gwk-fleet', 'Numbers by state', 'gwk_instances', 'connected'],
+    ['gwk-fleet', 'Messages that have not left', 'gwk_send_queue_messages', 'waiting'],
+    ['gwk-fleet', 'Operator', 'gwk_operator_queue_depth', ''],
+    ['gwk-fleet', 'Operator', 'gwk_operator_rollout', 'waiting'],
+    ['gwk-fleet', 'Database', 'gwk_database_size_bytes', ''],
+    ['gwk-fleet', 'Days beyond their time', 'gwk_partitions_expired', ''],
+    ['gwk-webhooks', 'Not ended', 'gwk_webhook_queue_deliveries', ''],
+    ['gwk-webhooks', 'Failing', 'gwk_webhook_endpoints', 'failing'],
+    ['gwk-webhooks', 'Disabled by gwk', 'gwk_webhook_endpoints', 'disabled_by_gwk'],
+    ['gwk-webhooks', 'Backlog', 'gwk_webhook_queue_deliveries', ''],
+    ['gwk-webhooks', 'Destinations', 'gwk_webhook_endpoints', 'failing'],
+  ];
+
+  test.each(COUNTED)(
+    '%s: %s is what all of them have, each replica of one telling it',
+    (uid, title, metric, state) => {
+      const of = (target: string) => `${metric}{${target}${state ? `,state="${state}"` : ''}}`;
+      const series = {
+        [of('namespace="shop",pod="w1"')]: '3x30',
+        [of('namespace="shop",pod="w2"')]: '3x30',
+        [of('namespace="staging",pod="w1"')]: '2x30',
+        [of('namespace="without-postgres",pod="w1"')]: 'NaN '.repeat(30),
+      };
+      const expr = exprOf(uid, title, metric);
+      const labels = expr.startsWith('sum by (state)') ? `{state="${state}"}` : '{}';
+      expect(judgedWith(series, [samples(expr, [{ labels, value: 5 }])])).toBe('well');
+    },
+  );
 });

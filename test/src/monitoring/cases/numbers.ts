@@ -4,7 +4,7 @@ const pod = 'namespace="shop",pod="gwk-a"';
 const number = `${pod},instance_id="ins_a"`;
 const numberLabels = { namespace: 'shop', pod: 'gwk-a', instance_id: 'ins_a' };
 const state = (name: string, labels = number): string => `gwk_instance_state{${labels},state="${name}"}`;
-const lease = (): string => `gwk_engine_lease_seconds{${number}}`;
+const lease = (labels = pod): string => `gwk_engine_lease_seconds{${labels}}`;
 const lost = (pod: string, name: string): string =>
   `gwk_instances{namespace="shop",pod="${pod}",state="${name}"}`;
 const shop = (name: string) => ({ namespace: 'shop', state: name });
@@ -114,7 +114,7 @@ export const NUMBERS: AlertCase[] = [
     series: {
       [state('disconnected')]: '1 0 1 0 1 0 1 0 1',
       [state('connecting')]: '0 1 0 1 0 1 0 1 0',
-      [lease()]: '40x8',
+      [lease()]: '31x10',
     },
     at: '6m',
     fires: [
@@ -127,16 +127,45 @@ export const NUMBERS: AlertCase[] = [
   {
     name: 'a number is out for a moment, again and again',
     alert: 'GwkNumberDisconnected',
-    series: { [state('disconnected')]: '1 1 0 1 1 0 1 1 0 1 1', [lease()]: '40x10' },
+    series: { [state('disconnected')]: '1 1 0 1 1 0 1 1 0 1 1', [lease()]: '31x10' },
     at: '10m',
     ...quiet,
   },
   {
-    name: 'the API cannot be reached, and engines whose leases have ended are out',
+    name: "engines without a lease are the database's or the API's outage, not each number's",
     alert: 'GwkNumberDisconnected',
-    series: { [state('disconnected')]: '0 1x10', [lease()]: '40 20 0x9' },
-    at: '10m',
-    ...quiet,
+    series: Object.fromEntries(
+      [
+        { of: 'a', left: '31x10' },
+        { of: 'b', left: '0x10' },
+        { of: 'c', left: '32 0x10' },
+      ].flatMap(({ of, left }) => {
+        const target = `namespace="shop",pod="gwk-${of}",instance="10.0.0.${of}:9090"`;
+        return [
+          [state('disconnected', `${target},instance_id="ins_${of}"`), '1x10'],
+          [lease(target), left],
+        ];
+      }),
+    ),
+    at: '8m',
+    fires: [
+      {
+        labels: numberLabels,
+        description: 'The engine of ins_a runs and cannot connect to the network.',
+      },
+    ],
+  },
+  {
+    name: 'a number without its name is disconnected, and its engine has a lease',
+    alert: 'GwkNumberDisconnected',
+    series: { [state('disconnected', pod)]: '1x10', [lease()]: '31x10' },
+    at: '6m',
+    fires: [
+      {
+        labels: { namespace: 'shop', pod: 'gwk-a' },
+        description: 'The engine of gwk-a runs and cannot connect to the network.',
+      },
+    ],
   },
   {
     name: 'two numbers are out, as each of two workers says',
