@@ -18,7 +18,7 @@ export interface ChaosOptions {
   seed: number;
   seconds: number;
   /**
-   * Messages, each way. In storms a number sends some 9 a second at least: more than that piles up for as long as the
+   * Messages, each way. In storms a number sends some 9 a second: more than that piles up for as long as the
    * run lasts, and cannot come to rest after it.
    */
   perSecond: number;
