@@ -1,10 +1,11 @@
 import { statSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
+import { finished } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
 import ffmpeg, { type FfmpegCommand } from 'fluent-ffmpeg';
 import { THUMBNAIL_WIDTH, type ToolAnswer } from './jobs.js';
-import { Refused } from './refused.js';
+import { NotRun, Refused } from './refused.js';
 import { Loudness, PCM_RATE } from './waveform.js';
 
 /**
@@ -38,10 +39,18 @@ function run(command: FfmpegCommand): Promise<CodecData> {
     let told: CodecData = {};
     command.on('codecData', (data: CodecData) => (told = data));
     command.on('end', () => resolve(told));
-    // What ffmpeg says may quote the file: it goes no further.
-    command.on('error', () => reject(new Refused('the file cannot be decoded')));
+    command.on('error', (error) => reject(failure(error)));
     command.run();
   });
+}
+
+/** env(1) exits so when it cannot start what it is given; ffmpeg itself never does. */
+const NOT_STARTED = /^ffmpeg exited with code (126|127)\b/;
+
+/** What ffmpeg says may quote the file: it goes no further. */
+function failure(error: NodeJS.ErrnoException): Error {
+  const [, code = error.code] = NOT_STARTED.exec(error.message) ?? [];
+  return code === undefined ? new Refused('the file cannot be decoded') : new NotRun(`ffmpeg: ${code}`);
 }
 
 /** Checks that there is a film in the file, and takes a small picture of its beginning. */
@@ -72,7 +81,8 @@ export async function readAudio(
   const command = open(input, container);
   if (to === 'voice') asVoice(command.output(`file:${output}`));
   if (to === 'aac') asAac(command.output(`file:${output}`));
-  const pcm = new PassThrough();
+  // fluent-ffmpeg takes 20 ms between the close of this stream and the end of ffmpeg for a failure: it hears of none.
+  const pcm = new PassThrough({ emitClose: false });
   const loudness = new Loudness();
   pcm.on('data', (chunk: Buffer) => loudness.add(chunk));
   command
@@ -83,7 +93,8 @@ export async function readAudio(
     .audioFrequency(PCM_RATE)
     .audioCodec('pcm_s16le')
     .format('s16le');
-  await run(command);
+  // ffmpeg may be seen to have ended before its last sounds are read.
+  await Promise.all([run(command), finished(pcm)]);
   if (loudness.seconds === 0) throw new Refused('there is no sound in the file');
   if (to !== null && statSync(output).size > MAX_MEDIA_BYTES) throw new Refused('the sound is too long');
   const duration_s = Math.max(1, Math.round(loudness.seconds));

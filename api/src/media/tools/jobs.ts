@@ -21,10 +21,8 @@ export interface ToolAnswer {
   converted?: boolean;
 }
 
-/** What the tool says of a file that is not what it has to be; any other end is a crash. */
-export interface ToolRefusal {
-  refused: string;
-}
+/** What the tool says of a file that is not what it has to be, or of a machine that cannot run it; any other end is a crash. */
+export type ToolRefusal = { refused: string } | { notRun: string };
 
 export const THUMBNAIL_WIDTH = 72;
 export const STICKER_SIDE = 512;

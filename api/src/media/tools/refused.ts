@@ -2,3 +2,8 @@
 export class Refused extends Error {
   override name = 'Refused';
 }
+
+/** The tool could not be run: a fault of this machine, which says nothing of the file. */
+export class NotRun extends Error {
+  override name = 'NotRun';
+}

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
 import type { ToolAnswer, ToolJob, ToolRefusal } from './jobs.js';
-import { Refused } from './refused.js';
+import { NotRun, Refused } from './refused.js';
 
 /**
  * Runs tools, so many at a time. A tool sees its folder and nothing of this process's environment; what takes too
@@ -38,7 +38,7 @@ export class Tools {
     this.#limits = limits;
   }
 
-  /** @throws Refused, ToolFailed; the signal's reason */
+  /** @throws Refused, ToolFailed; NotRun; the signal's reason */
   async run(job: ToolJob, folder: string, signal: AbortSignal): Promise<ToolAnswer> {
     if (this.#limits.ffmpeg === null && (job.tool === 'audio' || job.tool === 'video')) {
       throw new Error('there is no ffmpeg: install it, or set GWK_WORKER_FFMPEG');
@@ -48,6 +48,7 @@ export class Tools {
       signal.throwIfAborted();
       const answer = await this.#runNow(job, folder, signal);
       if ('refused' in answer) throw new Refused(answer.refused);
+      if ('notRun' in answer) throw new NotRun(answer.notRun);
       return answer;
     } finally {
       this.#running -= 1;

@@ -1,5 +1,5 @@
 import type { ToolAnswer, ToolJob, ToolRefusal } from './jobs.js';
-import { Refused } from './refused.js';
+import { NotRun, Refused } from './refused.js';
 
 /** One job in a process of its own (bin/media-tool.js). It ends, with all it started, when its parent does. */
 export async function main(argument: string | undefined): Promise<void> {
@@ -8,8 +8,9 @@ export async function main(argument: string | undefined): Promise<void> {
   try {
     answer = await perform(JSON.parse(argument ?? '') as ToolJob);
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    answer = { refused: error.message };
+    if (error instanceof Refused) answer = { refused: error.message };
+    else if (error instanceof NotRun) answer = { notRun: error.message };
+    else throw error;
   }
   process.stdout.write(JSON.stringify(answer), () => process.exit(0));
 }

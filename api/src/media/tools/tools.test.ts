@@ -7,6 +7,7 @@ import { until } from '@gwk/test/harness/wait';
 import { Samples } from '../../testing/samples.js';
 import { findFfmpeg, isUsable } from './find-ffmpeg.js';
 import type { ToolAnswer, ToolJob } from './jobs.js';
+import { NotRun } from './refused.js';
 import { Tools } from './run.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'gwk-tools-'));
@@ -224,6 +225,18 @@ describe('a hostile file', () => {
   });
 });
 
+test('an ffmpeg that is gone is no fault of the file', async () => {
+  const absent = new Tools({ ...limits, ffmpeg: samples.path('gone') });
+  const job = {
+    tool: 'audio',
+    input: samples.sound('f.mp3', 1),
+    container: 'mp3',
+    output,
+    to: null,
+  } as const;
+  await expect(run(job, absent)).rejects.toThrow(NotRun);
+});
+
 function processesWith(argument: string): string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -250,6 +263,26 @@ test('a decoder is bounded, and sees nothing of the environment of the worker', 
   const seen = readFileSync(samples.path('seen'), 'utf8');
   expect(seen).not.toMatch(/A_SECRET|PATH=.*node_modules|DATABASE/);
   expect(seen.trimEnd().split('\n').slice(-2)).toEqual([String(1024 * 1024), '0']);
+});
+
+/** What a busy machine does by chance: the end of ffmpeg and the end of what it says are seen in either order. */
+test.each([
+  [
+    'that ends long after its last sound',
+    () => `"${ffmpeg}" "$@"; code=$?; exec 1>&-; sleep 0.3; exit $code`,
+  ],
+  [
+    'whose last sounds are read long after its end',
+    (path: string) =>
+      `case "$*" in *pipe:1) "${ffmpeg}" "$@" > "${path}" || exit; (sleep 0.3; cat "${path}") 2>&- & exit 0 ;; esac
+exec "${ffmpeg}" "$@"`,
+  ],
+])('an ffmpeg %s has decoded the file all the same', async (_, text) => {
+  const slow = samples.path('slow-ffmpeg');
+  writeFileSync(slow, `#!/bin/sh\n${text(samples.path('pcm'))}\n`, { mode: 0o755 });
+  const input = samples.sound('whole.mp3', 3);
+  const job = { tool: 'audio', input, container: 'mp3', output, to: 'voice' } as const;
+  expect(await run(job, new Tools({ ...limits, ffmpeg: slow }))).toEqual(await run(job));
 });
 
 test('no more tools run at once than may', async () => {
