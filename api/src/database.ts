@@ -49,6 +49,11 @@ export interface DatabaseOptions {
 const CONNECT_TIMEOUT_MS = 3_000;
 const STATEMENT_TIMEOUT_MS = 30_000;
 const MAX_NAMED_STATEMENTS = 500;
+/**
+ * Until a transaction has begun, and until it is rolled back. Prisma's own 2 s and 5 s are over before a process that
+ * stood still for a moment has read Postgres's answer; what no request may take longer than is judged there.
+ */
+const TRANSACTION = { maxWait: 5_000, timeout: 10_000 };
 
 /** How a process uses its connections to Postgres. */
 export interface PoolUse {
@@ -111,7 +116,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     },
     { statementNameGenerator: ({ sql }) => nameOf(sql) },
   );
-  const client = new PrismaClient({ adapter });
+  const client = new PrismaClient({ adapter, transactionOptions: TRANSACTION });
   const pipeline = new Pipeline();
   const connected = async () => (await adapter.connected(client)).underlyingDriver();
   const statement = (sql: string, values: readonly unknown[]) =>

@@ -18,7 +18,7 @@ export interface ContactDeps {
 export type Transaction = Prisma.TransactionClient;
 
 const IDLE_MS = 5_000;
-const LIMITS = { maxWait: 5_000, timeout: 60_000 };
+const LIMITS = { timeout: 60_000 };
 const TRIES = 5;
 /** Deadlock, serialization failure; a row that another removed meanwhile. */
 const PASSING = new Set(['40P01', '40001', '23503']);

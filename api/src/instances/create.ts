@@ -4,7 +4,7 @@ import type { Caller } from '../accounts/caller.js';
 import type { Instance, Prisma } from '../generated/prisma/client.js';
 import type { Services } from '../http/services.js';
 import { draftOf, manifestOf, problemOfRejection } from './desired.js';
-import { judgeWithin, projectWithin, TRANSACTION, type ProjectionOptions } from './projection.js';
+import { judgeWithin, projectWithin, type ProjectionOptions } from './projection.js';
 
 /**
  * Creates an instance: judged, written as a resource and projected into its row under the lock of the account, so
@@ -19,7 +19,7 @@ export function createInstance(
   const options = projectionOptions(services);
   const create = (tx: Prisma.TransactionClient) =>
     createWithin(tx, { services, caller, options, ...request });
-  return services.clusterTurns.pass(() => services.db.$transaction(create, TRANSACTION));
+  return services.clusterTurns.pass(() => services.db.$transaction(create));
 }
 
 interface Creation {

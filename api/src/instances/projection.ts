@@ -38,16 +38,13 @@ export type ProjectionResult =
   /** `id`: the row that the resource has all the same, as it was before. */
   | { accepted: false; reason: RejectionReason; message: string; id: string | null };
 
-/** Of transactions in which resources are judged. */
-export const TRANSACTION = { maxWait: 3_000, timeout: 10_000 };
-
 export async function projectResource(
   db: Database,
   sealer: Sealer,
   resource: InstanceResource,
   options: ProjectionOptions,
 ): Promise<ProjectionResult> {
-  return db.$transaction((tx) => projectWithin(tx, sealer, resource, options), TRANSACTION);
+  return db.$transaction((tx) => projectWithin(tx, sealer, resource, options));
 }
 
 /** The same inside a transaction of the caller. */

@@ -12,7 +12,7 @@ import type { Services } from '../http/services.js';
 import { projectionOptions } from './create.js';
 import { draftOf, problemOfRejection } from './desired.js';
 import { findInstance } from './find.js';
-import { judgeWithin, lockAccountByName, projectWithin, TRANSACTION } from './projection.js';
+import { judgeWithin, lockAccountByName, projectWithin } from './projection.js';
 
 /**
  * Changes an instance: its resource first, from which the row follows, both under the lock of the account. What
@@ -39,7 +39,7 @@ export async function updateInstance(
   const update = (tx: Prisma.TransactionClient) => updateWithin(tx, services, caller, change);
   for (let attempt = 1; ; attempt++) {
     try {
-      return await services.clusterTurns.pass(() => services.db.$transaction(update, TRANSACTION));
+      return await services.clusterTurns.pass(() => services.db.$transaction(update));
     } catch (error) {
       if (!(error instanceof ResourceConflict)) throw error;
       if (attempt === TRIES) throw new Problem('engine-unavailable', { retryAfter: 1 });

@@ -6,8 +6,6 @@ import { closeSession } from '../pairing/sessions.js';
 import type { EngineCaller, InternalDeps } from './deps.js';
 import { fence, inOrder } from './fence.js';
 
-const TRANSACTION = { maxWait: 3_000, timeout: 10_000 };
-
 /**
  * A telling that comes through after its repeat, and after what followed it, would be the last word on a state long past:
  * it is left out by its number.
@@ -23,7 +21,7 @@ export async function recordStates(
     if (await isToUnlink(tx, instanceId)) return;
     await writeStates(tx, sealer, instanceId, request.changes.map(newsOf));
     if (request.changes.some(({ paired }) => paired)) await closeSession(tx, instanceId, null);
-  }, TRANSACTION);
+  });
 }
 
 /** The API has logged the number out, and its engine is yet to hear of it: what it says of the link is past. */

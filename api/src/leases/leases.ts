@@ -39,8 +39,6 @@ interface TakeRow {
   silent_since: Date | null;
 }
 
-const TRANSACTION = { maxWait: 3_000, timeout: 10_000 };
-
 export class Leases {
   readonly #renewals: Batcher<RenewItem, Renewal>;
 
@@ -87,7 +85,7 @@ export class Leases {
         await writeStates(tx, sealer, instanceId, [news]);
       }
       return row!;
-    }, TRANSACTION);
+    });
   }
 
   async #terms(instanceId: string, lease: LeaseName, redis: EngineRedis): Promise<EngineResponse<'acquire'>> {

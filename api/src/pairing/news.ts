@@ -7,8 +7,6 @@ import { RefusalError } from '../internal/refusal.js';
 import { expireEventCode } from './expiring.js';
 import { closeSession, sealCode } from './sessions.js';
 
-const TRANSACTION = { maxWait: 3_000, timeout: 10_000 };
-
 /** What an engine shows for a session, with its event, or why the session ends. Of an earlier session it is not heard. */
 export async function recordPairing(
   { database, sealer }: InternalDeps,
@@ -26,7 +24,7 @@ export async function recordPairing(
     }
     await show({ tx, sealer, instanceId }, news);
     return true;
-  }, TRANSACTION);
+  });
   return { open };
 }
 
@@ -82,5 +80,5 @@ export async function recordUnlinked(
     });
     const which = id === null ? { deletedAt: { not: null } } : { unlinkId: id };
     await tx.instance.updateMany({ where: { id: instanceId, ...which }, data: { unlinkId: null } });
-  }, TRANSACTION);
+  });
 }
