@@ -75,7 +75,7 @@ describe('every part killed in the midst of 1,000 sends', () => {
     const accepted = Date.now();
     await Promise.all(done);
     await stage.gateway.ready();
-    await settle(stage.witnesses, stage.endpointId);
+    await settle(stage.witnesses);
     const { sums, faults } = await judge(traffic, stage.witnesses);
     report(`killed in turn: ${killed.join('; ')}`, {
       ...sums,

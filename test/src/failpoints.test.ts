@@ -84,7 +84,7 @@ describe('a process killed inside a failure window, in the midst of 100 sends', 
       });
       await until(() => !stage.gateway.isArmed(name) && died?.(), { what: `a process died at ${name}` });
       await stage.gateway.ready();
-      await settle(stage.witnesses, stage.endpointId);
+      await settle(stage.witnesses);
       const verdict = await judge(traffic, stage.witnesses);
       report(name, verdict.sums);
 

@@ -72,7 +72,7 @@ describe('two engines for one instance', () => {
     await takenOver;
     operator.close();
     await until(() => !isRunning(first.pid), { what: 'the fenced engine has ended' });
-    await settle(stage.witnesses, stage.endpointId);
+    await settle(stage.witnesses);
 
     const stanzas = await network.stanzas();
     const [byFirst, bySecond] = [stanzasOf(stanzas, first.pod), stanzasOf(stanzas, second.pod)];
@@ -103,7 +103,7 @@ describe('two engines for one instance', () => {
     const before = await network.count();
     process.kill(first.pid, 'SIGCONT');
     await until(() => !isRunning(first.pid), { what: 'the thawed engine has ended' });
-    await settle(stage.witnesses, stage.endpointId);
+    await settle(stage.witnesses);
 
     const thawed = stanzasOf(await network.stanzas(before), first.pod);
     const { sums, faults } = await judge(sends, stage.witnesses);

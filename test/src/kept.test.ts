@@ -152,14 +152,14 @@ describe('what is kept, where, and for how long', () => {
 
   test('sent, and something has come in', async () => {
     await stage.gateway.network.setRule({});
-    await settle(stage.witnesses, stage.endpointId);
+    await settle(stage.witnesses);
     await hear(4, say('inbound'));
     await hear(2, say('label'));
     const [edited] = await stage.customer.client.messages({ to: phoneOf(1) });
     await stage.customer.client.expect(200, 'PATCH', `/v1/messages/${edited!.id}`, {
       body: { text: say('edited') },
     });
-    await settle(stage.witnesses, stage.endpointId);
+    await settle(stage.witnesses);
     expect(await look('sent')).toEqual({
       'events.data_sealed': ['edited', 'inbound', 'label'],
       'media.filename_sealed': ['filename'],

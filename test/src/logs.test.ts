@@ -87,7 +87,7 @@ describe('logs', () => {
       what: 'it is revoked',
     });
     revoked.close();
-    await settle(stage.witnesses, stage.endpointId);
+    await settle(stage.witnesses);
   }
 
   async function refused(client: GatewayClient): Promise<void> {
@@ -126,7 +126,7 @@ describe('logs', () => {
     process.kill(engine.pid, 'SIGKILL');
     await gateway.ready();
     await until(async () => (await send(6))?.status === 202, { what: 'sends are accepted again' });
-    await settle(stage.witnesses, stage.endpointId);
+    await settle(stage.witnesses);
   }
 
   /** A message of the contact, as an engine passes it on; and what the port refuses to take. */
@@ -163,7 +163,7 @@ describe('logs', () => {
     listener.close();
     const received = async () => (await customer.client.events({ type: 'message.received' })).length > 0;
     await until(received, { what: 'the message has come in' });
-    await settle(stage.witnesses, stage.endpointId);
+    await settle(stage.witnesses);
     await gateway.operator.kill('SIGCONT');
   }
 

@@ -25,9 +25,19 @@ describe('two workers', () => {
       ...(onAccepted && { onAccepted }),
     });
 
+  const read = ({ startedAt, count }: Traffic): Promise<boolean> =>
+    until(
+      async () => {
+        const query = { instance_id: stage.instance.id, since: startedAt.toISOString(), status: 'read' };
+        return (await stage.customer.client.messages(query)).length === count;
+      },
+      { what: 'all of it is read', everyMs: 250, timeoutMs: 120_000 },
+    );
+
   test('500 events are each posted once', async () => {
     const sends = await traffic('each once');
-    await settle(stage.witnesses, stage.endpointId);
+    await read(sends);
+    await settle(stage.witnesses);
     const { sums, faults } = await judge(sends, stage.witnesses);
     report('two workers', sums);
     expect(faults).toEqual([]);
@@ -46,7 +56,8 @@ describe('two workers', () => {
     });
     await dying.kill('SIGKILL');
     await stage.receiver.setRule(stage.witnesses.path, {});
-    await settle(stage.witnesses, stage.endpointId);
+    await read(sends);
+    await settle(stage.witnesses);
     const { sums, faults } = await judge(sends, stage.witnesses);
     report('a killed worker', sums);
     expect(faults).toEqual([]);

@@ -36,6 +36,9 @@ export class UnexpectedAnswer extends Error {
 
 const TIMEOUT_MS = 30_000;
 
+const LEFT: ReadonlySet<string> = new Set(['sent', 'delivered', 'read']);
+export const hasLeft = ({ status }: MessageOut): boolean => LEFT.has(status);
+
 /** The gateway as a consumer's program sees it. */
 export class GatewayClient {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 128 });
@@ -126,6 +129,11 @@ export class GatewayClient {
 
   message(id: string): Promise<MessageOut> {
     return this.expect(200, 'GET', `/v1/messages/${id}`);
+  }
+
+  /** It is sent, or further on: which of these a look finds is a matter of when it comes. */
+  async hasLeft(id: string): Promise<boolean> {
+    return hasLeft(await this.message(id));
   }
 
   createWebhook(url: string, fields: Record<string, unknown> = {}): Promise<WebhookEndpointOut> {

@@ -9,13 +9,13 @@ export class Shell {
   #ended = false;
 
   constructor(cwd: string, env: Environment) {
-    this.#child = spawn('bash', [], { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] });
-    const take = (chunk: Buffer): void => {
+    this.#child = spawn('bash', [], { cwd, env, stdio: ['pipe', 'pipe', 'ignore'] });
+    // One pipe for both, so that what a command complains of is read before the mark of its end.
+    this.#child.stdin!.write('exec 2>&1\n');
+    this.#child.stdout!.on('data', (chunk: Buffer) => {
       this.#output += chunk.toString('utf8');
       this.#waiting?.();
-    };
-    this.#child.stdout!.on('data', take);
-    this.#child.stderr!.on('data', take);
+    });
     this.#child.on('exit', () => {
       this.#ended = true;
       this.#waiting?.();

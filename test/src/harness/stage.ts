@@ -34,8 +34,9 @@ export async function openStage(name: string, options: GatewayOptions = {}): Pro
     await receiver.setSecret(PATH, endpoint.secret!);
     const instance = await client.connectedInstance(name);
     const { network } = gateway;
-    const witnesses = { client, instanceId: instance.id, network, receiver, path: PATH };
-    return { gateway, customer, receiver, instance, endpointId: endpoint.id, witnesses, close };
+    const endpointId = endpoint.id;
+    const witnesses = { client, instanceId: instance.id, network, receiver, endpointId, path: PATH };
+    return { gateway, customer, receiver, instance, endpointId, witnesses, close };
   } catch (error) {
     await close();
     throw error;

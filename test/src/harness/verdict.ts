@@ -1,7 +1,7 @@
 import { fromPublicId, lowestUuidAt } from '@gwk/core/ids';
 import type { EventOut } from '@gwk/core/resources/event';
 import type { MessageOut } from '@gwk/core/resources/message';
-import type { GatewayClient } from './client.js';
+import { hasLeft, type GatewayClient } from './client.js';
 import { byId, type Network, type Stanza } from './network.js';
 import type { ReceivedCall, Receiver } from './receiver.js';
 import type { Traffic } from './traffic.js';
@@ -13,7 +13,8 @@ export interface Witnesses {
   instanceId: string;
   network: Network;
   receiver: Receiver;
-  /** Path of the destination that was registered for all events of the instance. */
+  /** The destination that was registered for all events of the instance, and its path. */
+  endpointId: string;
   path: string;
 }
 
@@ -23,23 +24,29 @@ export interface Verdict {
   faults: string[];
 }
 
+const WAIT = { everyMs: 250, timeoutMs: 120_000 };
+
 const LEAVING = ['queued', 'sending'];
 
 /** Receipts of the sandbox come within a second of the sending. */
 const RECEIPTS_MS = 2000;
 
 /** Waits until no message of the instance is on its way, no receipt is to come, and no delivery is pending. */
-export async function settle({ client, instanceId }: Witnesses, endpointId: string): Promise<void> {
-  const wait = { everyMs: 250, timeoutMs: 120_000 };
+export async function settle(witnesses: Witnesses): Promise<void> {
+  const { client, instanceId } = witnesses;
   const waiting = async () => {
     const queries = LEAVING.map((status) => client.anyMessage({ instance_id: instanceId, status }));
     return (await Promise.all(queries)).includes(true);
   };
-  await until(async () => !(await waiting()), { ...wait, what: 'no message is queued or sending' });
+  await until(async () => !(await waiting()), { ...WAIT, what: 'no message is queued or sending' });
   const quiet = steadyFor(RECEIPTS_MS, async () => (await client.events({ instance_id: instanceId })).length);
-  await until(quiet, { ...wait, what: 'no more events come' });
+  await until(quiet, { ...WAIT, what: 'no more events come' });
+  await nothingPending(witnesses);
+}
+
+async function nothingPending({ client, endpointId }: Witnesses): Promise<void> {
   const pending = async () => (await client.deliveries(endpointId, { status: 'pending' })).length;
-  await until(async () => (await pending()) === 0, { ...wait, what: 'no webhook delivery is pending' });
+  await until(async () => (await pending()) === 0, { ...WAIT, what: 'no webhook delivery is pending' });
 }
 
 export function steadyFor(ms: number, measure: () => Promise<number>): () => Promise<boolean> {
@@ -56,12 +63,14 @@ export function steadyFor(ms: number, measure: () => Promise<number>): () => Pro
 export async function judge(traffic: Traffic, witnesses: Witnesses): Promise<Verdict> {
   const { client, instanceId, network, receiver, path } = witnesses;
   const since = { instance_id: instanceId, since: traffic.startedAt.toISOString() };
-  const [all, messages, events, received] = await Promise.all([
+  const [all, messages, events] = await Promise.all([
     network.stanzas(),
     client.messages(since),
     client.events(since),
-    receiver.calls(path),
   ]);
+  // A receipt that was late may have made one of these events just now.
+  await nothingPending(witnesses);
+  const received = await receiver.calls(path);
   const first = lowestUuidAt(traffic.startedAt.getTime());
   const calls = received.filter(({ id }) => (fromPublicId('event', id) ?? '') >= first);
   const texts = new Set([...traffic.byChat.values()].flat().map(({ text }) => text));
@@ -110,7 +119,7 @@ function faultsOfMessages(traffic: Traffic, ids: Map<string, Stanza[]>, messages
   return [...traffic.byChat.values()].flat().flatMap(({ id, text, chat }) => {
     const row = rows.get(id);
     if (!row) return [`"${text}" (${id}) is not in the list of messages`];
-    if (!['sent', 'delivered', 'read'].includes(row.status)) {
+    if (!hasLeft(row)) {
       return [`"${text}" (${id}) is ${row.status} ${row.error?.code ?? ''}`];
     }
     const arrivals = ids.get(row.wa_message_id ?? '') ?? [];
