@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Phones } from '@gwk/test/harness/phones';
 import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
 import type { PairingNews, PairingWanted, StateChange } from '@gwk/core/protocol/engine';
@@ -77,6 +78,24 @@ describe('sandbox after logout', () => {
     expect(new Set(shown('qr').map((news) => 'code' in news && news.code)).size).toBe(6);
     expect(shown('failed')).toEqual([{ kind: 'failed', reason: 'codes_unread' }]);
     expect(stage.states).toEqual([]);
+  });
+
+  test('what there is to show is told one after the other, however long each takes', async () => {
+    phones.terms = { codes: 3, codeMs: 100 };
+    stage.port.pairing = wanted();
+    let [underWay, most] = [0, 0];
+    stage.port.fault = async ({ route }) => {
+      if (route === 'pairing') {
+        most = Math.max(most, ++underWay);
+        await sleep(300);
+        underWay -= 1;
+      }
+      return 'answer' as const;
+    };
+    await launch();
+    await until('the session has failed', () => shown('failed').length === 1);
+    expect(most).toBe(1);
+    expect(shown().map(({ kind }) => kind)).toEqual(['qr', 'qr', 'qr', 'failed']);
   });
 
   test('with the method code there is a code of eight characters, and it links as well', async () => {

@@ -210,7 +210,7 @@ export class Engine {
         this.#posters.states.push(change).catch(() => undefined);
       },
       ended: (reason) => this.metrics.ended(reason),
-      show: async (session, news) => (await this.#port.insist('pairing', { session, news })).open,
+      show: (session, news) => this.#posters.pairing.push({ session, news }),
       changed: (open) => {
         this.#rest.disturb();
         this.#redis.beat();

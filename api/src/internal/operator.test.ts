@@ -128,6 +128,11 @@ describe('pairing with the credentials of the cluster', () => {
     expect(Date.parse(shown.code_expires_at!)).toBeGreaterThan(Date.now());
     expect(await pair(id, wanted)).toMatchObject({ code: '2@shown' });
 
+    // The one before it, whose answer was late, comes through at last.
+    const older = { kind: 'qr' as const, code: '2@older', expires_in_ms: 20_000 };
+    expect(await engine.repeat('pairing', { session, news: older }, engine.number)).toEqual({ open: true });
+    expect(await pair(id, null)).toMatchObject({ code: '2@shown' });
+
     await engine.call('pairing', { session, news: { kind: 'failed', reason: 'timeout' } });
     expect(await pair(id, null)).toMatchObject({ open: false, code: null, error: 'timeout' });
     expect(await pair(id, wanted)).toMatchObject({ open: true, code: null, error: null });

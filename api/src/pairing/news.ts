@@ -2,7 +2,7 @@ import type { EngineRequest, EngineResponse, PairingNews } from '@gwk/core/proto
 import { emit, instanceEvent } from '../events/emit.js';
 import type { Prisma } from '../generated/prisma/client.js';
 import type { EngineCaller, InternalDeps } from '../internal/deps.js';
-import { fence } from '../internal/fence.js';
+import { fence, inOrder } from '../internal/fence.js';
 import { RefusalError } from '../internal/refusal.js';
 import { expireEventCode } from './expiring.js';
 import { closeSession, sealCode } from './sessions.js';
@@ -17,7 +17,7 @@ export async function recordPairing(
   const open = await database.$transaction(async (tx) => {
     await fence(tx, instanceId, request);
     const isOpen = await lockSession(tx, instanceId, session);
-    if (!isOpen) return false;
+    if (!isOpen || !(await inOrder(tx, instanceId, 'pairing', request))) return isOpen;
     if (news.kind === 'failed') {
       await closeSession(tx, instanceId, news.reason);
       return false;

@@ -269,7 +269,7 @@ const CODE_LIFE_MS = z.int().min(0).max(600_000);
 /** What there is to show of a pairing session, or why it ended; a pairing that succeeds is told with `state`. */
 const pairing = {
   request: z.strictObject({
-    ...Lease,
+    ...Numbered,
     session: uuid(),
     news: z.discriminatedUnion('kind', [
       z.strictObject({

@@ -1,5 +1,5 @@
 import type { Logger } from '@gwk/core/log';
-import type { InboundMessage, Outcome, StateChange } from '@gwk/core/protocol/engine';
+import type { InboundMessage, Outcome, StateChange, Unnamed } from '@gwk/core/protocol/engine';
 import type { BuiltMessage } from '../sends/delivery.js';
 import type { Port } from './port.js';
 import { Poster } from './poster.js';
@@ -9,6 +9,8 @@ const SMALL = 500;
 /** What an engine writes through its port, each kind in the order in which it happened. */
 export class Posters {
   readonly states: Poster<StateChange, void>;
+  /** Whether anybody still waits for the session. One by one: a code that came late would be shown for the next. */
+  readonly pairing: Poster<Unnamed<'pairing'>, boolean>;
   /** Whether there may be something to claim after that. */
   readonly outcomes: Poster<Outcome, boolean>;
   readonly inbound: Poster<InboundMessage, void>;
@@ -21,6 +23,13 @@ export class Posters {
       maxItems: 50,
       weigh: () => SMALL,
       post: async (changes) => nothing(await port.insist('state', { changes }), changes),
+      log,
+    });
+    this.pairing = new Poster({
+      name: 'pairing',
+      maxItems: 1,
+      weigh: () => SMALL,
+      post: async ([news]) => [(await port.insist('pairing', news!)).open],
       log,
     });
     this.outcomes = new Poster({
@@ -58,6 +67,7 @@ export class Posters {
   async drained(): Promise<void> {
     await Promise.all([
       this.states.drained(),
+      this.pairing.drained(),
       this.outcomes.drained(),
       this.inbound.drained(),
       this.built.drained(),
