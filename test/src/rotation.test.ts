@@ -199,8 +199,8 @@ describe('a running gateway whose secrets are changed', () => {
 
     await trust(former, next);
     await sends('both authorities hold');
-    serve(next);
     expect(await trusts(port, former)).toBe(true);
+    serve(next);
     await until(() => trusts(port, next), { what: 'the new certificate is shown', timeoutMs: 60_000 });
     await sends('the certificate has changed');
     await trust(next);
