@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
 
 const module = new URL('../dist/lifecycle.js', import.meta.url).href;
+const endModule = new URL('../dist/end-process.js', import.meta.url).href;
 const logModule = new URL('../dist/log.js', import.meta.url).href;
 
 type Program = ChildProcessByStdio<Writable, Readable, null>;
@@ -106,7 +107,8 @@ describe('onShutdown', () => {
 function run(source: string): { status: number | null; stdout: string; stderr: string } {
   const imports = `
     import { endOnError, onShutdown } from ${JSON.stringify(module)};
-    import { createLogger } from ${JSON.stringify(logModule)};`;
+    import { endProcess } from ${JSON.stringify(endModule)};
+    import { createLogger, written } from ${JSON.stringify(logModule)};`;
   return spawnSync(process.execPath, ['--input-type=module', '--eval', imports + source], {
     encoding: 'utf8',
   });
@@ -132,5 +134,18 @@ describe('endOnError', () => {
     expect([status, stderr]).toEqual([1, '']);
     expect(JSON.parse(stdout)).toMatchObject({ level: 'fatal', program: 'engine', err });
     for (const word of ['5511987654321', 'what people wrote']) expect(stdout).not.toContain(word);
+  });
+
+  test.each([
+    ['that exits', `createLogger('api', 'error')`],
+    ['that becomes another program', `createLogger('engine', 'error', written()), endProcess`],
+  ])('the line of a process %s is written, whatever waits for its threads', (_, means) => {
+    const { status, stdout } = run(`
+      import { pbkdf2 } from 'node:crypto';
+      for (let n = 0; n < 8; n++) pbkdf2('a', 'b', 500_000, 64, 'sha512', () => {});
+      endOnError(${means});
+      throw new Error('a failure');`);
+    expect(status).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ level: 'fatal', err: { message: 'a failure' } });
   });
 });

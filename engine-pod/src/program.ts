@@ -3,7 +3,7 @@ import { engineSettings } from '@gwk/core/config/engine';
 import { ConfigError, loadConfig, type ConfigOf } from '@gwk/core/config/load';
 import { endProcess } from '@gwk/core/end-process';
 import { endOnError, onShutdown } from '@gwk/core/lifecycle';
-import { createLogger, type Logger } from '@gwk/core/log';
+import { createLogger, written, type Logger } from '@gwk/core/log';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { EngineClient } from '@gwk/core/protocol/internal-client';
 import type { Networks } from './driver/create.js';
@@ -19,7 +19,7 @@ const CALL_TIMEOUT_MS = 10_000;
 /** `gwk engine`: waits for the lease of its number, serves it, and ends with it. */
 export async function runEngine(environment: NodeJS.ProcessEnv): Promise<void> {
   const config = readConfig(environment);
-  const log = createLogger('engine', config.logLevel).child({ pod: config.pod });
+  const log = createLogger('engine', config.logLevel, written()).child({ pod: config.pod });
   endOnError(log, endProcess);
   const running = new RunningEngine(config, log);
   onShutdown((cause) => running.stop(cause), { exitWithParent: config.exitWithParent, exit: endProcess });
