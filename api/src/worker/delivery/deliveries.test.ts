@@ -175,7 +175,9 @@ describe('what does not succeed', () => {
   ])('%s is a failure that says why', async (_sentence, answer, statusCode, error) => {
     const target = await world.destination(answer);
     const { id } = await world.addEndpoint(target.url);
-    await world.startWorker({ GWK_WORKER_WEBHOOK_TIMEOUT_MS: '400' });
+    // The destination is in this process too: where it does answer, a stall of both must not end in a time-out.
+    const silent = error.startsWith('no complete answer');
+    await world.startWorker(silent ? { GWK_WORKER_WEBHOOK_TIMEOUT_MS: '400' } : {});
     await world.emit();
     const row = await world.attempted(id);
     expect(row).toMatchObject({ status: 'pending', lastStatusCode: statusCode, lastError: error });
