@@ -44,22 +44,26 @@ class Stage {
   fails = 0;
   readonly opened: unknown[] = [];
   readonly shown: (PairingView | null)[] = [];
-  readonly desk = new PairingDesk({
-    port: {
-      pair: (_, open) => {
-        if (this.fails-- > 0) return Promise.reject(new Error('no answer'));
-        if (open) this.opened.push(open);
-        return Promise.resolve(this.now);
+  readonly desk: PairingDesk;
+
+  constructor(bound: { maxServedMs?: number } = {}) {
+    this.desk = new PairingDesk({
+      port: {
+        pair: (_, open) => {
+          if (this.fails-- > 0) return Promise.reject(new Error('no answer'));
+          if (open) this.opened.push(open);
+          return Promise.resolve(this.now);
+        },
       },
-    },
-    show: (_, view) => {
-      this.shown.push(view);
-      return Promise.resolve();
-    },
-    log: recordingLog([]),
-    lookMs: 5,
-    maxServedMs: 500,
-  });
+      show: (_, view) => {
+        this.shown.push(view);
+        return Promise.resolve();
+      },
+      log: recordingLog([]),
+      lookMs: 5,
+      ...bound,
+    });
+  }
 
   sees(wanted: PairingWish | null): void {
     const annotations: Record<string, string> = wanted
@@ -129,6 +133,7 @@ describe('a wish on a resource', () => {
   });
 
   test('is served for a bounded time, whatever it says', async () => {
+    stage = new Stage({ maxServedMs: 500 });
     stage.now = seen({ code: '2@one' });
     stage.sees(wish({ until: '9999-01-01T00:00:00Z' }));
     await stage.until('it is shown', () => stage.shown.length === 1);
