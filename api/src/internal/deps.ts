@@ -45,6 +45,8 @@ export interface InternalDeps {
   registry?: Registry;
   /** Without a byte under a request; 60 s where absent. */
   silenceMs?: number;
+  /** By which tokens are remembered; that of the process where absent. */
+  now?: () => number;
 }
 
 /** The pod whose token opened a call. */

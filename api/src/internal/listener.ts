@@ -133,7 +133,7 @@ const pathOf = ({ url = '' }: IncomingMessage): string => url.split('?', 1)[0]!;
 
 function makeRoutes(deps: InternalDeps): Routes {
   const { config, database, redis, sealer, log } = deps;
-  const authentication = new Authentication(database, config.operatorToken);
+  const authentication = new Authentication(database, config.operatorToken, deps.now);
   const forgetTokens = (instanceId: string): void => authentication.forget(instanceId);
   const { redisUrl, redisCa: ca, engineRedisUrl, redisPrefix: prefix, redisAcl: acl } = config;
   const redisUsers = new RedisUsers(redis, sealer, { redisUrl, engineRedisUrl, prefix, acl, ca }, log);

@@ -36,7 +36,7 @@ export interface PortWorld {
   /** A client of the engine routes with any token; of a replica, where its address is given. */
   clientWith(token: string, baseUrl?: string): EngineClient;
   /** One more replica of the port, on the same database. */
-  addReplica(config?: Partial<InternalConfig>): Promise<string>;
+  addReplica(config?: Partial<InternalConfig>, now?: InternalDeps['now']): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -53,6 +53,9 @@ export interface PortOptions {
 /** As while Redis is away: engines find what is wanted by themselves. */
 export const NOBODY_HEARS: InternalDeps['live'] = { ask: () => Promise.resolve(null) };
 
+/** Limits are not what these tests are about. */
+const UNLIMITED = { new_contacts_per_day: 100_000, mass_block: { max_contacts: 10_000 } };
+
 /** Files in a folder of the test's own. */
 export function filesIn(folder: string, db: Database, sealer: Sealer): MediaFiles {
   return new MediaFiles({ db, sealer, store: new FolderStore(folder) });
@@ -63,7 +66,7 @@ export async function createPortWorld(options: PortOptions = {}): Promise<PortWo
   const replicas: { listener: InternalListener; database: Database }[] = [];
   const databaseUrl = await urlOf(world.database);
   const mediaFolder = mkdtempSync(join(tmpdir(), 'gwk-media-'));
-  const addReplica = async (config: Partial<InternalConfig> = {}): Promise<string> => {
+  const addReplica: PortWorld['addReplica'] = async (config = {}, now) => {
     const database = openDatabase({ url: databaseUrl, poolSize: 16, program: 'port' });
     const listener = await startInternalListener({
       config: { ...configOf(world), ...options.config, ...config },
@@ -75,6 +78,7 @@ export async function createPortWorld(options: PortOptions = {}): Promise<PortWo
       live: options.live ?? NOBODY_HEARS,
       log: logTo(options.log),
       ...(options.silenceMs !== undefined && { silenceMs: options.silenceMs }),
+      ...(now && { now }),
     });
     replicas.push({ listener, database });
     return `${config.internalTlsCert?.() ? 'https' : 'http'}://127.0.0.1:${listener.port}/`;
@@ -82,9 +86,7 @@ export async function createPortWorld(options: PortOptions = {}): Promise<PortWo
   const url = await addReplica();
   const operator = new OperatorClient({ baseUrl: url, token: OPERATOR_TOKEN, timeoutMs: 10_000 });
   const engines: EngineClient[] = [];
-  // Limits are not what these tests are about.
-  const policy = { new_contacts_per_day: 100_000, mass_block: { max_contacts: 10_000 } };
-  const acceptor = world.acceptor({ policy });
+  const acceptor = world.acceptor({ policy: UNLIMITED });
   const port: PortWorld = {
     world,
     url,
