@@ -20,7 +20,7 @@ const key = (chat = '5511987654321@s.whatsapp.net'): MessageKey => ({
   participant: null,
 });
 const change = (name: CommandName, more: object, message = key()) =>
-  stage.command(name, { args: JSON.stringify({ stanza_id: `S-${name}`, message, ...more }) }, 3_000);
+  stage.command(name, { args: JSON.stringify({ stanza_id: `S-${name}`, message, ...more }) });
 
 test('changes go to the network at once, each under its own id', async () => {
   await stage.start();

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pickPort } from '@gwk/test/harness/ports';
 import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
 import { addressOf } from './testing/addresses.js';
 import { until } from './testing/engine-process.js';
@@ -14,7 +15,8 @@ const AWAY_MS = 6_000;
 const MEGABYTE = 1024 * 1024;
 
 test('while the API is away what an engine insists on is bounded, and each outcome is told once when it is back', async () => {
-  stage = await Stage.open(addressOf(redisUrl()), redisPrefix(), { leaseMs: 120_000, renewMs: 30_000 });
+  const options = { leaseMs: 120_000, renewMs: 30_000, port: await pickPort() };
+  stage = await Stage.open(addressOf(redisUrl()), redisPrefix(), options);
   const { port, network } = stage;
   // Acknowledged only once the API is away.
   network.answerAfter = () => null;

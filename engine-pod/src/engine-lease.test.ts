@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pickPort } from '@gwk/test/harness/ports';
 import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
 import { EXIT_CODES } from './exit-codes.js';
 import { addressOf } from './testing/addresses.js';
@@ -111,7 +112,7 @@ test('an unreachable port costs the socket shortly before the lease ends and not
 }, 60_000);
 
 test('an outage shorter than the lease closes nothing', async () => {
-  const { port } = await open(LONG);
+  const { port } = await open({ ...LONG, port: await pickPort() });
   await stage.start();
   await port.down();
   await sleep(1_200);

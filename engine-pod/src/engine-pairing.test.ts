@@ -67,7 +67,7 @@ describe('sandbox after logout', () => {
   test('a bell that was lost is made up for by the next renewal', async () => {
     await launch();
     stage.port.pairing = wanted();
-    await until('a QR is shown', () => shown('qr').length === 1, 3_000);
+    await until('a QR is shown', () => shown('qr').length === 1);
   });
 
   test('a new QR for each time, six at most, then the session has failed and the number waits', async () => {

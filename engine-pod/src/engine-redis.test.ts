@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pickPort } from '@gwk/test/harness/ports';
 import { startTestRedis } from '@gwk/test/harness/servers';
 import { RedisConnection } from './redis/connection.js';
 import { addressOf } from './testing/addresses.js';
@@ -14,7 +15,8 @@ const folder = mkdtempSync(join(tmpdir(), 'gwk-engine-redis-'));
 let server: Awaited<ReturnType<typeof startTestRedis>>;
 let stage: Stage;
 beforeAll(async () => {
-  server = await startTestRedis(folder);
+  // Nobody else may have the port while it is stopped.
+  server = await startTestRedis(folder, await pickPort());
 });
 afterEach(() => stage.close());
 afterAll(async () => {
@@ -166,7 +168,8 @@ describe('commands', () => {
 
   test('one that waits since before the start is obeyed while its deadline holds', async () => {
     await open();
-    const reply = stage.command('live', {}, 5_000);
+    // Far away: an engine boots meanwhile.
+    const reply = stage.command('live', { deadline: Date.now() + 60_000 }, 25_000);
     await stage.start();
     expect(await reply).toMatchObject({ ok: true });
   });

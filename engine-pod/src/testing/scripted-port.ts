@@ -24,6 +24,8 @@ export interface ScriptedPortOptions {
   leaseMs?: number;
   renewMs?: number;
   messagesPerMinute?: number;
+  /** For a test that takes it down and up again: one that nobody else is given meanwhile. Any where absent. */
+  port?: number;
 }
 
 type Fate = 'answer' | 'lose-reply' | 'hang' | Refusal;
@@ -46,10 +48,11 @@ export class ScriptedPort {
   readonly session = new Map<string, string>();
   readonly #server: Server;
   #epoch = 0;
-  #port = 0;
+  #port: number;
 
   constructor(options: ScriptedPortOptions) {
     this.#options = options;
+    this.#port = options.port ?? 0;
     this.messagesPerMinute = options.messagesPerMinute ?? 60_000;
     this.#server = createServer((request, response) => {
       this.#handle(request, response).catch(() => response.destroy());
