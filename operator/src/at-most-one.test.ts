@@ -1,10 +1,10 @@
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { pickPort } from '@gwk/test/harness/ports';
 import { InstancesClient } from './cli/instances/client.js';
 import { FaultyPort, NO_FAULTS, randomFrom, type Faults } from './testing/faulty-port.js';
 import { temporaryFolder, until } from './testing/folder.js';
@@ -49,7 +49,7 @@ beforeAll(async () => {
   folder = temporaryFolder();
   port = new FaultyPort(random);
   portUrl = await port.listen();
-  restPort = await freePort();
+  restPort = await pickPort();
   client = new InstancesClient({ url: `http://127.0.0.1:${restPort}`, token: TOKEN });
 });
 
@@ -59,16 +59,6 @@ afterAll(async () => {
   await port.close();
   folder.remove();
 });
-
-function freePort(): Promise<number> {
-  const server = createServer();
-  return new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => {
-      const { port: free } = server.address() as AddressInfo;
-      server.close(() => resolve(free));
-    });
-  });
-}
 
 const path = (file: string) => join(folder.path, file);
 

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { createClient } from 'redis';
-import { freePort, portIsFree, type RunningServer } from './process.js';
+import { pickPort } from '@gwk/test/harness/ports';
+import { portIsFree, type RunningServer } from './process.js';
 import { startPostgres, type PostgresOptions } from './postgres.js';
 import { startRedis, type RedisOptions } from './redis.js';
 
@@ -179,7 +180,7 @@ describe('when the process that started them is killed', () => {
   afterEach(() => parent?.kill('SIGKILL'));
 
   test('both end by themselves, and start again on the same data', async () => {
-    const ports = [await freePort(), await freePort()];
+    const ports = [await pickPort(), await pickPort()];
     const program = `
       const { startPostgres } = await import('${built}postgres.js');
       const { startRedis } = await import('${built}redis.js');
