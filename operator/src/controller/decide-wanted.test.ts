@@ -69,9 +69,33 @@ const WANTED: Case[] = [
   ],
   [
     'a never paired instance idle for ten minutes loses its engine',
-    { projection: accepted({ ...unpaired, state_changed_at: at(NOW - minutes(10)) }) },
+    { projection: accepted({ ...unpaired, state_changed_at: at(NOW - minutes(10)) }, { observedAt: NOW }) },
     'Idle',
     [`delete-pod ${POD}`],
+  ],
+  [
+    'one that was last seen before its ten minutes were over keeps its engine until it is seen again: a pairing may be under way',
+    {
+      projection: accepted(
+        { ...unpaired, state_changed_at: at(NOW - minutes(12)) },
+        { observedAt: NOW - minutes(2) - 1 },
+      ),
+    },
+    'EngineRunning',
+    [],
+    1000,
+  ],
+  [
+    'the same after a pairing session that ended ten minutes ago',
+    {
+      projection: accepted(
+        { ...unpaired, state_changed_at: at(NOW - minutes(90)) },
+        { pairingSeenAt: NOW - minutes(10), observedAt: NOW - 1 },
+      ),
+    },
+    'EngineRunning',
+    [],
+    1000,
   ],
   [
     'an idle instance without an engine rests',

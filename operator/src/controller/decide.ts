@@ -56,6 +56,8 @@ type Taken = Present & { known: Known };
 const LEASE_MARGIN_MS = 1000;
 const REJECTED_AGAIN_MS = 30_000;
 const UNREACHABLE_AGAIN_MS = 10_000;
+/** An API that answers is heard that often. */
+const SEEN_AGAIN_MS = 1000;
 
 /**
  * The first check that finds something decides. The order is the order of safety: what is known of a pod that may
@@ -311,9 +313,11 @@ export function choiceOf({ spec }: InstanceResource): Omit<PodTemplate, 'revisio
 
 /** Null: never, since it is paired or being paired; 0: it is idle. A new sandbox connects by itself: it is not unpaired. */
 function untilIdle({ now, known, limits }: Taken): number | null {
-  const { facts, pairingSeenAt } = known;
+  const { facts, observedAt, pairingSeenAt } = known;
   const unpaired = facts.state === 'pending_pair' || facts.state === 'logged_out';
   if (!unpaired || facts.pairing) return null;
   const idleAt = Math.max(Date.parse(facts.state_changed_at), pairingSeenAt ?? 0) + limits.idleMs;
-  return Math.max(0, idleAt - now);
+  if (observedAt >= idleAt) return 0;
+  // Never on the word of an older observation: a pairing may have been opened since.
+  return Math.max(idleAt - now, SEEN_AGAIN_MS);
 }
