@@ -60,7 +60,6 @@ async function start(options: OperatorOptions = {}): Promise<RunningOperator> {
       engineCommand: STAND_IN_ENGINE,
       print: () => undefined,
       graceMs: 10_000,
-      callTimeoutMs: 500,
       backoff: { firstMs: 100, maxMs: 1000, random: () => 0 },
       ...options,
     },
@@ -168,7 +167,8 @@ test('an engine that crashes again and again is a crash loop, told with its last
 });
 
 test('an engine that hangs is replaced once its lease has long ended', async () => {
-  await start({ silentMs: 1000 });
+  // An engine boots within the silence, and one that hangs has no use for the grace.
+  await start({ silentMs: 5000, graceMs: 500 });
   await apply('shop');
   await isTrue('shop');
   const first = await podOf('shop');
@@ -262,12 +262,17 @@ describe('deletion', () => {
     await apply('shop', { suspended: true });
     await because('shop', 'Suspended');
     const { uid } = (await get('shop')).metadata;
-    const facts = port.factsOf(uid)!;
-    facts.lease = { pod: 'elsewhere', epoch: 9, expires_at: new Date(Date.now() + 1500).toISOString() };
-    const began = Date.now();
+    let began = 0;
+    // From the first removal on, whenever the operator comes to it.
+    port.removing = (facts) => {
+      if (began !== 0) return;
+      began = Date.now();
+      facts.lease = { pod: 'elsewhere', epoch: 9, expires_at: new Date(began + 1500).toISOString() };
+    };
     await client.delete('default', 'shop');
     await isGone('shop');
     expect(Date.now() - began).toBeGreaterThan(1400);
+    expect(port.factsOf(uid)).toBeUndefined();
     expect(port.calls.get('remove')).toBe(2);
   });
 
@@ -373,7 +378,6 @@ test('two hundred instances at once', async () => {
   // So many Node processes would be a test of the machine: these print a line and leave when their input closes.
   const { port: listening } = await start({
     engineCommand: ['/bin/sh', '-c', 'echo "{}"; read line'],
-    callTimeoutMs: 10_000,
   });
   const running = async () =>
     (await (await fetch(`http://127.0.0.1:${listening}/metrics`)).text()).includes(

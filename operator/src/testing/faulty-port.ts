@@ -18,7 +18,6 @@ export interface Faults {
 }
 
 export const NO_FAULTS: Faults = { before: 0, after: 0, late: 0, stale: 0 };
-const LEASE_MS = 3000;
 const LATE_MS = 900;
 
 interface Row {
@@ -40,6 +39,10 @@ export class FaultyPort {
   pairingCode: string | null = null;
   /** Of a new row; one that is not paired stays so when its engine runs. */
   firstState: InstanceFacts['state'] = 'connecting';
+  /** Long where no test waits for its end: a machine that is busy ends no engine then. */
+  leaseMs = 3000;
+  /** Told of a removal before it is judged. */
+  removing: (facts: InstanceFacts) => void = () => undefined;
   /** Sent to engines with their lease. */
   behaviour: () => object = () => ({});
   readonly rows = new Map<string, Row>();
@@ -146,10 +149,10 @@ export class FaultyPort {
       facts.lease = {
         pod,
         epoch: facts.lease.epoch + 1,
-        expires_at: new Date(Date.now() + LEASE_MS).toISOString(),
+        expires_at: new Date(Date.now() + this.leaseMs).toISOString(),
       };
     if (route === 'acquire' && facts.state === 'connecting') facts.state = 'connected';
-    return ok({ behaviour: route === 'acquire' ? this.behaviour() : undefined });
+    return ok({ lease_ms: this.leaseMs, behaviour: route === 'acquire' ? this.behaviour() : undefined });
   }
 
   #project(resource: InstanceResource): Reply {
@@ -189,6 +192,7 @@ export class FaultyPort {
   #remove(uid: string): Reply {
     const row = this.rows.get(uid);
     if (!row) return ok({ lease_expires_at: null });
+    this.removing(row.facts);
     const { pod, expires_at: end } = row.facts.lease;
     const held = pod !== null && Date.parse(end!) > Date.now();
     if (!held) this.rows.delete(uid);
