@@ -1,7 +1,7 @@
 import { randomFrom } from '@gwk/operator/testing/faulty-port';
 import type { RunningOperator } from '@gwk/operator/program';
 import { NO_API_FAULTS, type ApiFaults } from '../harness/kubernetes/faulty-api.js';
-import { OperatorStage } from '../harness/kubernetes/operator-stage.js';
+import { OperatorStage, SHORT_LEASE_MS } from '../harness/kubernetes/operator-stage.js';
 import { overlaps, StandInHolder } from '../harness/kubernetes/stand-in-holder.js';
 import type { StandInNode } from '../harness/kubernetes/stand-in-node.js';
 import { describeOnKubernetes } from '../harness/kubernetes/suite.js';
@@ -24,6 +24,9 @@ const CHAOS_MS = Number(process.env['CHAOS_MS'] ?? 20_000);
 const SERVED = 12;
 const CHAOS_AT_MOST_MS = Math.max(90_000, CHAOS_MS);
 
+/** So that in bad weather it is lost, and taken by the other. */
+const HASTY = { leaseMs: 2_000, deadlineMs: 1_300, retryMs: 200 };
+
 const API_WEATHER: ApiFaults[] = [
   NO_API_FAULTS,
   { before: 0.1, after: 0.1, late: 0.2, conflict: 0.1, lag: 0.2, cut: 0.02 },
@@ -44,6 +47,7 @@ describeOnKubernetes('at most one engine for a number', (cluster) => {
   beforeAll(async () => {
     StandInHolder.history.length = 0;
     stage = await OperatorStage.make(cluster(), seed);
+    stage.port.leaseMs = SHORT_LEASE_MS;
     nodes = [await stage.node(`one-${stage.namespace}`), await stage.node(`two-${stage.namespace}`)];
   });
   afterAll(() => stage.strike());
@@ -56,7 +60,9 @@ describeOnKubernetes('at most one engine for a number', (cluster) => {
   const image = () => pick(['engine:1', 'engine:2']);
 
   async function startOperator(): Promise<void> {
-    operators.push(await stage.operator({ profiles: { default: { image: image() } } }));
+    operators.push(
+      await stage.operator({ profiles: { default: { image: image() } }, options: { leaderTimes: HASTY } }),
+    );
   }
 
   async function changeOperator(): Promise<void> {

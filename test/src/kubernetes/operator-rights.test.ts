@@ -1,7 +1,7 @@
 import { RestCluster } from '@gwk/api/cluster/client';
 import { LEAST, render } from '../harness/chart/render.js';
 import { grantedTo } from '../harness/chart/rights.js';
-import { OperatorStage } from '../harness/kubernetes/operator-stage.js';
+import { OperatorStage, SHORT_LEASE_MS } from '../harness/kubernetes/operator-stage.js';
 import { describeOnKubernetes } from '../harness/kubernetes/suite.js';
 import type { KubeObject } from '../harness/kubernetes/test-cluster.js';
 import { until } from '../harness/wait.js';
@@ -26,6 +26,7 @@ describeOnKubernetes(
 
     test('are enough for a life: made, upgraded, crashed, drained, lost with its node, deleted', async () => {
       const kube = stage.kube(await operatorToken());
+      stage.port.leaseMs = SHORT_LEASE_MS;
       const node = await stage.node(`lost-${stage.namespace}`);
       const first = await stage.operator({ options: { kube } });
       await cluster().applied(podOfSomebodyElse(stage.namespace));

@@ -1,6 +1,6 @@
 import { METRICS } from '@gwk/core/metrics/page';
 import { Exposition } from '../harness/exposition.js';
-import { OperatorStage } from '../harness/kubernetes/operator-stage.js';
+import { OperatorStage, SHORT_LEASE_MS } from '../harness/kubernetes/operator-stage.js';
 import { describeOnKubernetes } from '../harness/kubernetes/suite.js';
 import type { RawEnginePod } from '../harness/kubernetes/stand-in-node.js';
 import { overlaps, StandInHolder } from '../harness/kubernetes/stand-in-holder.js';
@@ -28,6 +28,7 @@ describeOnKubernetes('the operator in trouble', (cluster) => {
     );
 
   test('a node that is lost with its engine: Unknown, then elsewhere, once the lease has ended', async () => {
+    stage.port.leaseMs = SHORT_LEASE_MS;
     const lost = await stage.node(`lost-${stage.namespace}`);
     await stage.operator();
     await stage.create('shop');
@@ -46,6 +47,7 @@ describeOnKubernetes('the operator in trouble', (cluster) => {
   });
 
   test('a node whose kubelet alone is lost: its engine serves on, and none is started elsewhere', async () => {
+    stage.port.leaseMs = SHORT_LEASE_MS;
     const lost = await stage.node(`lost-${stage.namespace}`);
     await stage.operator();
     await stage.create('shop');
@@ -65,6 +67,7 @@ describeOnKubernetes('the operator in trouble', (cluster) => {
   });
 
   test('a deletion is not held up by a lost node whose engine serves on: its row goes, and so it ends', async () => {
+    stage.port.leaseMs = SHORT_LEASE_MS;
     const lost = await stage.node(`lost-${stage.namespace}`);
     await stage.operator();
     await stage.create('shop');
@@ -78,6 +81,7 @@ describeOnKubernetes('the operator in trouble', (cluster) => {
   });
 
   test('an engine that does not end keeps its resource for a documented time only', async () => {
+    stage.port.leaseMs = SHORT_LEASE_MS;
     const node = await stage.node();
     await stage.operator();
     await stage.create('shop');

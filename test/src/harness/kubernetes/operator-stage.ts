@@ -14,6 +14,11 @@ import { FaultyApi } from './faulty-api.js';
 import { StandInNode, type NodeOptions, type RawEnginePod } from './stand-in-node.js';
 import { instancePath, type KubeObject, type TestCluster } from './test-cluster.js';
 
+/** Nobody waits for its end but tests that say so, and no stall of this machine ends it. */
+const LONG_LEASE_MS = 30_000;
+/** Of engines that are lost: their lease is waited for. */
+export const SHORT_LEASE_MS = 3_000;
+
 /** A namespace of a real API server, with operators, nodes played by a few lines, and an internal port likewise. */
 export class OperatorStage {
   readonly logs: string[] = [];
@@ -31,6 +36,7 @@ export class OperatorStage {
     random: () => number,
   ) {
     this.port = new FaultyPort(random);
+    this.port.leaseMs = LONG_LEASE_MS;
     this.api = new FaultyApi(cluster, random);
   }
 
@@ -202,7 +208,8 @@ const FAST: KubernetesOptions = {
   stuckMs: 1_500,
   callTimeoutMs: 2_000,
   backoff: { firstMs: 100, maxMs: 1_000, random: Math.random },
-  leaderTimes: { leaseMs: 2_000, deadlineMs: 1_300, retryMs: 200 },
+  // Who stops gives its lease back: none is waited for, and none is lost to a stall of the API server.
+  leaderTimes: { leaseMs: 30_000, deadlineMs: 20_000, retryMs: 200 },
   watchTimes: { backoffMs: 50, maxBackoffMs: 500 },
   lost: () => undefined,
 };

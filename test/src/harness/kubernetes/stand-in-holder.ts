@@ -12,7 +12,6 @@ export interface Served {
 const RENEW_MS = 200;
 /** The socket is closed this long before the lease ends, whatever comes. */
 const MARGIN_MS = 500;
-const LEASE_MS = 3000;
 
 /** An engine as far as one number is concerned: takes the lease, serves, renews, and stops by itself in time. */
 export class StandInHolder {
@@ -53,10 +52,10 @@ export class StandInHolder {
 
   async #beat(): Promise<void> {
     const before = performance.now();
-    const code = await this.#call(this.#served ? 'renew' : 'acquire');
+    const { code, leaseMs } = await this.#call(this.#served ? 'renew' : 'acquire');
     if (this.ended) return;
     if (code === 200) {
-      this.#leaseEnd = before + LEASE_MS;
+      this.#leaseEnd = before + leaseMs;
       this.#open();
     } else if (code >= 400 && this.#served) return this.kill();
     if (this.#served && performance.now() > this.#leaseEnd - MARGIN_MS) return this.kill();
@@ -74,7 +73,7 @@ export class StandInHolder {
     this.#served = null;
   }
 
-  async #call(route: string): Promise<number> {
+  async #call(route: string): Promise<{ code: number; leaseMs: number }> {
     try {
       const response = await fetch(new URL(`/engine/${route}`, this.#portUrl), {
         method: 'POST',
@@ -82,10 +81,10 @@ export class StandInHolder {
         body: JSON.stringify({ pod: this.#engine }),
         signal: AbortSignal.timeout(400),
       });
-      await response.text();
-      return response.status;
+      const { lease_ms: leaseMs = 0 } = (await response.json()) as { lease_ms?: number };
+      return { code: response.status, leaseMs };
     } catch {
-      return 0;
+      return { code: 0, leaseMs: 0 };
     }
   }
 }
