@@ -17,14 +17,18 @@ const TIMES: Times = { freshMs: 10_000, patienceMs: 4_000, knownMs: 60_000 };
  * while another is under way: a Postgres that is slow gets no more to do, and /metrics says all else in time. Null where
  * it does not answer, and where it does not in time and nothing is known of the last minute.
  */
-export function kept<T>(read: () => Promise<T>, times: Times = TIMES): () => Promise<T | null> {
+export function kept<T>(
+  read: () => Promise<T>,
+  times: Times = TIMES,
+  now: () => number = () => performance.now(),
+): () => Promise<T | null> {
   let known: T | null = null;
   let knownAt = -Infinity;
   let looking: Promise<void> | undefined;
-  const age = (): number => performance.now() - knownAt;
+  const age = (): number => now() - knownAt;
   const look = async (): Promise<void> => {
     known = await read().catch(() => null);
-    knownAt = performance.now();
+    knownAt = now();
     looking = undefined;
   };
   return async () => {
