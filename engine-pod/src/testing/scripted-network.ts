@@ -20,7 +20,7 @@ export interface Beside {
 export class ScriptedNetwork {
   readonly arrivals: Arrival[] = [];
   /** How long before the acknowledgement of a stanza; null for none. */
-  answerAfter: (arrival: Arrival) => number | null = () => 0;
+  answerAfter: (arrival: Arrival) => number | null | Promise<number | null> = () => 0;
   readonly #beside: Beside | undefined;
   readonly #server: Server;
 
@@ -68,7 +68,7 @@ export class ScriptedNetwork {
       at: performance.now(),
     };
     this.arrivals.push(arrival);
-    const after = this.answerAfter(arrival);
+    const after = await this.answerAfter(arrival);
     if (after === null) return;
     setTimeout(() => response.end(JSON.stringify({ ack: true })), after).unref();
   }
