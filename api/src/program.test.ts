@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProblemBody } from '@gwk/core/problems';
 import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
 import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
+import { RED_MS, SILENCE_MS } from './http/listener.js';
 import { WrongSealingKey } from './key-check.js';
 import { until } from '@gwk/test/harness/wait';
 import { TestApi } from './testing/api.js';
@@ -111,16 +112,11 @@ test('a stop under load loses no request: each is answered, or was never taken',
 }, 20_000);
 
 describe('a stop of a busy process, which comes to the timers of its steps before it reads again,', () => {
-  /** After what there was to read, and before the timers that come due meanwhile: as if it had worked for so long. */
-  const busyBefore = (milliseconds: number, arrive: () => void) =>
-    new Promise<void>((resolve) => {
-      setImmediate(() => {
-        const end = performance.now() + milliseconds;
-        while (performance.now() < end);
-        arrive();
-        resolve();
-      });
-    });
+  /** Nothing is read meanwhile, and timers come due. */
+  const beBusy = (milliseconds: number) => {
+    const end = performance.now() + milliseconds;
+    while (performance.now() < end);
+  };
   const ASK = 'GET /livez HTTP/1.1\r\nHost: gwk\r\n\r\n';
 
   function listenTo(socket: Socket): { text: string; closed: Promise<void> } {
@@ -133,15 +129,12 @@ describe('a stop of a busy process, which comes to the timers of its steps befor
   test('takes who connects when its listening ends', async () => {
     const replica = await api.addReplica();
     const stopped = replica.stop();
-    await sleep(350);
-    let heard: ReturnType<typeof listenTo> | undefined;
-    await busyBefore(300, () => {
-      const socket = connect(replica.port, '127.0.0.1');
-      heard = listenTo(socket);
-      socket.write(ASK);
-    });
-    await Promise.all([stopped, heard!.closed]);
-    expect(heard!.text).toMatch(/^HTTP\/1.1 200/);
+    beBusy(RED_MS + 150);
+    const socket = connect(replica.port, '127.0.0.1');
+    const heard = listenTo(socket);
+    socket.write(ASK);
+    await Promise.all([stopped, heard.closed]);
+    expect(heard.text).toMatch(/^HTTP\/1.1 200/);
   });
 
   test('reads what is said when silent connections are closed', async () => {
@@ -152,8 +145,12 @@ describe('a stop of a busy process, which comes to the timers of its steps befor
     await until(() => Promise.resolve(/ok/.test(heard.text)), { what: 'it has said something before' });
     heard.text = '';
     const stopped = replica.stop();
-    await sleep(850);
-    await busyBefore(300, () => socket.write(ASK));
+    // Timers of one moment and one duration fire together, in their order, and so do the immediates that they make: right
+    // after its listening has ended.
+    await sleep(RED_MS);
+    await new Promise((resolve) => setImmediate(resolve));
+    beBusy(SILENCE_MS + 150);
+    socket.write(ASK);
     await Promise.all([stopped, heard.closed]);
     expect(heard.text).toMatch(/^HTTP\/1.1 200/);
   });

@@ -30,8 +30,8 @@ export interface PublicListener {
  * Between what was read last and a timer something may have come, the more the busier the process: before each of both,
  * what is there is taken.
  */
-const RED_MS = 500;
-const SILENCE_MS = 500;
+export const RED_MS = 500;
+export const SILENCE_MS = 500;
 /** A download that began before says nothing of its connection's end, and may end at any time. */
 const SILENT_EVERY_MS = 1_000;
 /** What is under way then is answered (500, to be repeated), and the answer gets so long to leave. */
