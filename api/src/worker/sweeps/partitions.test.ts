@@ -89,23 +89,27 @@ describe('on tables', () => {
   test('behind a reader that stays, partitions wait; others wait for that 100 ms at a time', async () => {
     const { database } = given.world;
     await makePartitions('events', -70, -69);
-    const slowest = await database.$transaction(
+    const waits = await database.$transaction(
       async (reader) => {
         await reader.$queryRaw`SELECT count(*)::int FROM events`;
-        const waits: number[] = [];
+        const all: number[] = [];
         const passing = partitionSweep(given.deps, options).pass();
         let passed = false;
         void passing.finally(() => (passed = true));
         while (!passed) {
           const began = performance.now();
           await addEvent(new Date(), newUuid());
-          waits.push(performance.now() - began);
+          all.push(performance.now() - began);
         }
-        return Math.max(...waits);
+        return all;
       },
       { timeout: 20_000 },
     );
-    expect(slowest).toBeLessThan(1_000);
+    waits.sort((a, b) => b - a);
+    // Each of five attempts holds one up, by 3 s if it were as patient as with a vacuum; a machine that stands still
+    // does so to one or two. Without a limit one waits until the transaction is over, after 15 s.
+    expect(waits[2]).toBeLessThan(2_000);
+    expect(waits[0]).toBeLessThan(10_000);
     expect(await partitionsOf('events')).toEqual(expect.arrayContaining(days(-70, -69)));
     expect((await partitionSweep(given.deps, options).pass()).amount).toBe(2);
   });
