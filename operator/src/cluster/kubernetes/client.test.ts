@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { kubeConfigAccess, serviceAccountAccess } from './access.js';
 import { KubeClient, KubeError, PATCH_TYPES } from './client.js';
-import { Leader, microTime } from './leader.js';
+import { Leader, microTime, type LeaderTimes } from './leader.js';
 import { recordingLog, temporaryFolder, until } from '../../testing/folder.js';
 
 test('client-node is of the one version whose traps are known', () => {
@@ -177,15 +177,19 @@ describeOnKubernetes('calls of the Kubernetes API', (cluster) => {
 });
 
 describeOnKubernetes('leading', (cluster) => {
-  const times = { leaseMs: 1500, deadlineMs: 900, retryMs: 100 };
+  /** Of such a lease nobody is robbed by a machine, or an API server, that stands still for a while. */
+  const LONG: LeaderTimes = { leaseMs: 60_000, deadlineMs: 40_000, retryMs: 100 };
   let namespace: string;
   let api: FaultyApi;
+  /** Who leads from then on, and who leads no more. */
+  let told: string[];
   const leaders: Leader[] = [];
   const clients: KubeClient[] = [];
 
   beforeEach(async () => {
     namespace = await cluster().namespace();
     api = new FaultyApi(cluster());
+    told = [];
   });
   afterEach(async () => {
     for (const leader of leaders.splice(0)) await leader.stop();
@@ -193,10 +197,7 @@ describeOnKubernetes('leading', (cluster) => {
     await api.close().catch(() => undefined);
   });
 
-  async function candidate(
-    identity: string,
-    through?: FaultyApi,
-  ): Promise<{ leader: Leader; lost: () => boolean }> {
+  async function candidate(identity: string, times: LeaderTimes, through?: FaultyApi): Promise<Leader> {
     const kube = new KubeConfig();
     if (through) {
       const server = await through.listen();
@@ -209,12 +210,11 @@ describeOnKubernetes('leading', (cluster) => {
     clients.push(client);
     const leader = new Leader({ client, namespace, name: 'op', identity, log: recordingLog(), times });
     leaders.push(leader);
-    let lost = false;
     leader.start(
-      () => undefined,
-      () => void (lost = true),
+      () => void told.push(`${identity} leads`),
+      () => void told.push(`${identity} gave up`),
     );
-    return { leader, lost: () => lost };
+    return leader;
   }
   const lease = async () => {
     const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/op`;
@@ -222,33 +222,37 @@ describeOnKubernetes('leading', (cluster) => {
   };
 
   test('one of several leads, and its lease says who', async () => {
-    const all = await Promise.all(['a', 'b', 'c'].map((name) => candidate(name)));
-    const leading = () => all.filter(({ leader }) => leader.leading);
-    await until('one leads', () => leading().length > 0);
-    await new Promise((resolve) => setTimeout(resolve, 2 * times.leaseMs));
-    expect(leading()).toHaveLength(1);
-    expect(['a', 'b', 'c']).toContain((await lease())['holderIdentity']);
-    expect((await lease())['renewTime']).toMatch(/\.\d{6}Z$/);
+    const times = { leaseMs: 8_000, deadlineMs: 6_500, retryMs: 100 };
+    await Promise.all(['a', 'b', 'c'].map((name) => candidate(name, times)));
+    const outlived = async () => {
+      if (told.length === 0) return false;
+      const { acquireTime, renewTime } = await lease();
+      return Date.parse(String(renewTime)) - Date.parse(String(acquireTime)) > times.leaseMs;
+    };
+    await until('its lease, renewed, has lasted longer than one', outlived);
+    expect(told).toHaveLength(1);
+    const { holderIdentity, renewTime, leaseTransitions } = await lease();
+    expect([told, leaseTransitions]).toEqual([[`${String(holderIdentity)} leads`], 0]);
+    expect(renewTime).toMatch(/\.\d{6}Z$/);
   });
 
   test('one that stops gives the lease back, and another leads at once', async () => {
-    const { leader } = await candidate('a');
-    await until('a leads', () => leader.leading);
-    const second = await candidate('b');
-    const at = Date.now();
-    await leader.stop();
-    await until('b leads', () => second.leader.leading);
-    expect(Date.now() - at).toBeLessThan(times.leaseMs);
+    const first = await candidate('a', LONG);
+    await until('a leads', () => first.leading);
+    const second = await candidate('b', LONG);
+    await first.stop();
+    // That is waited for 20 s; the lease would have lasted a minute.
+    await until('b leads', () => second.leading);
   });
 
   test('one that is cut off gives up before another may lead', async () => {
-    const cut = await candidate('a', api);
-    await until('a leads', () => cut.leader.leading);
-    const second = await candidate('b');
+    const times = { leaseMs: 1500, deadlineMs: 900, retryMs: 100 };
+    await candidate('a', times, api);
+    await until('a leads', () => told.includes('a leads'));
+    await candidate('b', times);
     api.instead = () => ({ code: 503, body: '' });
-    await until('a gave up', () => cut.lost());
-    expect(second.leader.leading).toBe(false);
-    await until('b leads', () => second.leader.leading);
+    await until('b leads', () => told.includes('b leads'));
+    expect(told.slice(0, 3)).toEqual(['a leads', 'a gave up', 'b leads']);
     expect((await lease())['leaseTransitions']).toBe(1);
   });
 
