@@ -1,11 +1,9 @@
 import { fromPublicId, newUuid } from '@gwk/core/ids';
 import { newWebhookSecret } from '@gwk/core/webhook-signature';
-import { jest } from '@jest/globals';
 import { trickle, type Answer, DeliveryWorld } from '@gwk/test/harness/deliveries';
 import { pause } from '@gwk/test/harness/wait';
 import { Webhook } from 'standardwebhooks';
 import { sealWebhookSecret } from '../../webhooks/secrets.js';
-import { Deliveries, type DeliveryDeps } from './deliveries.js';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -86,23 +84,6 @@ describe('what is posted', () => {
     expect(String(headers['webhook-signature']).split(' ')).toHaveLength(2);
     for (const valid of [secret, rotated]) new Webhook(valid).verify(body, headers as Record<string, string>);
     expect(() => new Webhook(expired).verify(body, headers as Record<string, string>)).toThrow();
-  });
-
-  test.each([
-    [4, 100],
-    [20, 200],
-    [80, 500],
-  ])('is looked for again: after a look that took %i ms and found nothing, in %i ms', async (took, wait) => {
-    let time = 0;
-    const db = { callRows: () => ((time += took), Promise.resolve([])) };
-    const options = { timeoutMs: 1_000, concurrency: 1, perDestination: 1 };
-    const deliveries = new Deliveries({ db, sealer: world.sealer, options } as unknown as DeliveryDeps);
-    const clock = jest.spyOn(performance, 'now').mockImplementation(() => time);
-    try {
-      expect(await deliveries.pass()).toBe(wait);
-    } finally {
-      clock.mockRestore();
-    }
   });
 });
 

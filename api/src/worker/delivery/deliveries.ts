@@ -17,6 +17,7 @@ import { Call, WorkerStopping } from './call.js';
 import { claimDeliveries } from './claim.js';
 import { conclude, concludeUnpreparable, giveBack, writeConclusions } from './conclude.js';
 import { prepare, type PrepareDeps } from './prepare.js';
+import { IDLE_MS, restAfter } from './schedule.js';
 import { Slots } from './slots.js';
 import type { Called, Claimed, Conclusion } from './types.js';
 
@@ -48,10 +49,6 @@ export interface DeliveryDeps {
 }
 
 const LOCK_MARGIN_MS = 15_000;
-const IDLE_MS = 100;
-const MAX_IDLE_MS = 500;
-/** Looking at the queue takes no more than a tenth of the time. */
-const IDLE_PER_CLAIM_MS = 10;
 /** Between two claims while there is work: so long that calls of a moment end together. */
 const BUSY_MS = 5;
 /** An answer that takes this part of the time-out is slow. */
@@ -104,7 +101,7 @@ export class Deliveries {
     if (tracing.on) await this.#addTraces(claimed);
     for (const item of claimed) this.#start(item);
     if (claimed.length > 0) return BUSY_MS;
-    return Math.min(Math.max(IDLE_MS, (performance.now() - start) * IDLE_PER_CLAIM_MS), MAX_IDLE_MS);
+    return restAfter(performance.now() - start);
   }
 
   /** Waits until the next look is due: sooner than `ms` where a place has become free. */

@@ -1,4 +1,11 @@
-import { judgeDestination, MAX_ATTEMPTS, nextAttempt, parseRetryAfter, type Attempt } from './schedule.js';
+import {
+  judgeDestination,
+  MAX_ATTEMPTS,
+  nextAttempt,
+  parseRetryAfter,
+  restAfter,
+  type Attempt,
+} from './schedule.js';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -89,4 +96,13 @@ describe('whether a destination is given up', () => {
   ])('%s', (_sentence, statusCode, destination, expected) => {
     expect(judgeDestination(statusCode, destination, now)).toBe(expected);
   });
+});
+
+test.each([
+  ['quick: so often that a delivery goes out at once', 1, 100],
+  ['that takes a tenth of that', 10, 100],
+  ['slower: it takes a tenth of the time', 20, 200],
+  ['very slow: deliveries wait no longer than half a second', 80, 500],
+])('the queue is looked at again after a look that is %s', (_, lookMs, restMs) => {
+  expect(restAfter(lookMs)).toBe(restMs);
 });

@@ -1,7 +1,8 @@
 import type { DisableReason } from '@gwk/core/resources/webhook';
 
 /**
- * When a delivery is tried again, and when a destination is given up (design: delivery rules). Pure.
+ * When deliveries are looked for, when one is tried again, and when a destination is given up (design: delivery rules).
+ * Pure.
  */
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -23,6 +24,15 @@ const GIVE_UP_AFTER_MS = 5 * DAY;
 export const QUIET_MS = DAY;
 
 const GONE = 410;
+
+/** Until the queue, in which there was nothing, is looked at again. */
+export const IDLE_MS = 100;
+const MAX_IDLE_MS = 500;
+/** Looking at the queue takes no more than a tenth of the time. */
+const IDLE_PER_LOOK_MS = 10;
+
+export const restAfter = (lookMs: number): number =>
+  Math.min(Math.max(IDLE_MS, lookMs * IDLE_PER_LOOK_MS), MAX_IDLE_MS);
 
 export interface Attempt {
   /** Those before this one. */
