@@ -289,7 +289,7 @@ describe('on tables', () => {
       expect(sweep.restMs).toBe(10_000);
       expect(await sweep.pass()).toEqual({ amount: 1, more: true });
       expect(await expired()).toEqual(days(-67, -65));
-      await rested(8_000);
+      await rested(4_000);
       expect(await sweep.pass()).toEqual({ amount: 0, more: true });
       expect(await expired()).toEqual(days(-67, -65));
       await rested(9_001);
