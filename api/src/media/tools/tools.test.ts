@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
@@ -216,9 +216,14 @@ describe('a hostile file', () => {
   }, 60_000);
 
   test('that needs more memory than it may have is refused', async () => {
-    const poor = new Tools({ ...limits, memoryMb: 60 });
-    const input = await samples.picture('large.png', 3_000, 3_000);
-    expect(await outcome(image(input), poor)).toBe('decoding the file takes too much memory');
+    // It stays until it is ended, however late it is looked at.
+    const waits = write('waits', `#!/bin/sh\nexec sleep ${FOR_LONG}\n`);
+    chmodSync(waits, 0o755);
+    // Node alone takes more.
+    const poor = new Tools({ ...limits, memoryMb: 20, ffmpeg: waits });
+    expect(await outcome(audio(samples.sound('much.mp3'), 'mp3'), poor)).toBe(
+      'decoding the file takes too much memory',
+    );
   });
 
   test('that crashes the tool is refused, and the next is decoded', async () => {
