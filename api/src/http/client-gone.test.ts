@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { request, type ClientRequest, type IncomingMessage } from 'node:http';
 import type { MediaOut } from '@gwk/core/resources/media';
@@ -78,9 +79,13 @@ test('a caller of the internal port that is gone before its answer is counted as
     token: api.operatorToken,
     announced: 100,
   });
+  const { promise: begun, resolve } = Promise.withResolvers<void>();
+  const seen = (message: unknown) => {
+    if ((message as { request: IncomingMessage }).request.url === '/operator/observe') resolve();
+  };
+  subscribe('http.server.request.start', seen);
   call.write('{');
-  await once(call, 'socket');
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  await begun.finally(() => unsubscribe('http.server.request.start', seen));
   call.destroy();
   await counted(INTERNAL, { route: '/operator/observe', status: '499' });
   expect(await told(`${INTERNAL}_count`, { route: '/operator/observe' })).toBe(1);
