@@ -37,7 +37,9 @@ async function told(name: string, writable = () => Promise.resolve(true)): Promi
 
 /** A write that was answered late is not told. */
 const timed = () =>
-  until(async () => (await told('gwk_redis_ping_seconds')) < 1, { what: 'a write is timed, and takes no second' });
+  until(async () => (await told('gwk_redis_ping_seconds')) < 1, {
+    what: 'a write is timed, and takes no second',
+  });
 
 describe('Redis', () => {
   test('is timed by a write that leaves nothing', async () => {
