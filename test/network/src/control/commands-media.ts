@@ -30,7 +30,7 @@ export const mediaCommands = {
     return { base64: openFileIn(world, entry?.message).toString('base64') };
   },
 
-  /** The next uploads or downloads are answered with these status codes. */
+  /** The next uploads or downloads are answered with these status codes; a download with 0 breaks off half-way. */
   failMedia: ({ world }: Network, { upload, download }: { upload?: number[]; download?: number[] }) => {
     world.media?.failures.upload.push(...(upload ?? []));
     world.media?.failures.download.push(...(download ?? []));

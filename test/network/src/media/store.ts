@@ -23,7 +23,7 @@ export class MediaStore {
     this.#handle(request, response).catch(() => answer(response, 500, { error: 'internal' }));
   });
   #name = '127.0.0.1';
-  /** Answers for the next requests, as status codes: an upload or a download that fails. */
+  /** Answers for the next requests, as status codes: an upload or a download that fails. 0: it breaks off half-way. */
   readonly failures: { upload: number[]; download: number[] } = { upload: [], download: [] };
 
   async listen(name = '127.0.0.1', port = 0): Promise<this> {
@@ -68,9 +68,10 @@ export class MediaStore {
     const url = new URL(request.url ?? '/', `https://${this.#name}`);
     if (request.method === 'POST') return this.#upload(request, response, url);
     const failure = this.failures.download.shift();
-    if (failure !== undefined) return answer(response, failure, { error: 'told to fail' });
+    if (failure) return answer(response, failure, { error: 'told to fail' });
     const file = this.#files.get(url.pathname);
     if (!file) return answer(response, this.#gone.has(url.pathname) ? 410 : 404, { error: 'not here' });
+    if (failure === 0) return breakOff(response, file.bytes);
     serve(request, response, file.bytes);
   }
 
@@ -105,6 +106,11 @@ function serve(request: IncomingMessage, response: ServerResponse, bytes: Buffer
   const headers = { 'content-type': 'application/octet-stream', 'content-length': part.length };
   response.writeHead(range ? 206 : 200, headers);
   response.end(part);
+}
+
+function breakOff(response: ServerResponse, bytes: Buffer): void {
+  response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': bytes.length });
+  response.write(bytes.subarray(0, bytes.length >> 1), () => response.destroy());
 }
 
 async function readAll(request: IncomingMessage): Promise<Buffer> {

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { Transform, type TransformCallback } from 'node:stream';
-import { downloadContentFromMessage, type MediaType } from '@whiskeysockets/baileys';
+import type { MediaType } from '@whiskeysockets/baileys';
 import { InternalRefusal, InternalUnreachable } from '@gwk/core/protocol/internal-client';
 import type { DriverContext } from '../../driver.js';
+import { openSealed, type SealedStream } from './sealed-stream.js';
 
 /** What the network says of a file that came. */
 export interface Described {
@@ -60,11 +61,12 @@ export async function fetchFile({
     const host = await place.host().catch(() => null);
     if (host === null) return 'no_connection';
     const { mediaKey, directPath } = file;
-    const what = { mediaKey: mediaKey!, directPath: directPath };
-    const stream = await inTime(downloadContentFromMessage(what, type, { host }));
-    stream.on('error', (error) => checked.fail(faultOf(error)));
-    checked.on('close', () => stream.destroy());
-    const { media_id } = await keep(stream.pipe(checked), {
+    const { bytes, opening } = await inTime(openSealed({ mediaKey: mediaKey!, directPath }, type, host));
+    for (const stream of [bytes, opening]) {
+      stream.on('error', (error) => checked.fail(faultOf(error)));
+      checked.on('close', () => stream.destroy());
+    }
+    const { media_id } = await keep(bytes.pipe(opening).pipe(checked), {
       ...(file.mimetype && { mimetype: file.mimetype.slice(0, 120) }),
       ...(file.fileName && { filename: file.fileName.slice(0, 255) }),
     });
@@ -77,13 +79,13 @@ export async function fetchFile({
 }
 
 /** A stream that comes too late is of no use to anybody. */
-async function inTime<T extends Transform>(opening: Promise<T>): Promise<T> {
+async function inTime(opening: Promise<SealedStream>): Promise<SealedStream> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       reject(new Error('the host does not answer'));
       opening.then(
-        (stream) => stream.destroy(),
+        ({ bytes }) => bytes.on('error', () => undefined).destroy(),
         () => undefined,
       );
     }, SILENCE_MS);

@@ -107,6 +107,11 @@ describe('a file is brought, though', () => {
     await afterTrouble();
   });
 
+  test('the media host breaks off half-way, twice', async () => {
+    await stage.network.call('failMedia', { download: [0, 0] });
+    await afterTrouble();
+  });
+
   test('it is no longer on the network: the phone puts it up again', () => afterTrouble({ expired: true }));
 
   test('the media host says that its address is too old (403)', async () => {
