@@ -10,6 +10,8 @@ import { MANIFEST_API_VERSION, type InstanceResource } from '@gwk/core/resources
 export class ClusterServer {
   readonly resources = new Map<string, InstanceResource>();
   mood: 'well' | 'hangs' | 'fails' = 'well';
+  /** Calls that came while it hung. */
+  hanging = 0;
   /** Runs before the next apply: what somebody else writes in between. */
   beforeApply: (() => void) | null = null;
   url = '';
@@ -41,7 +43,10 @@ export class ClusterServer {
   async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of req as AsyncIterable<Buffer>) chunks.push(chunk);
-    if (this.mood === 'hangs') return;
+    if (this.mood === 'hangs') {
+      this.hanging += 1;
+      return;
+    }
     const { status, body } = this.#answer(req, Buffer.concat(chunks).toString());
     res.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   }
