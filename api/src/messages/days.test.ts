@@ -1,5 +1,6 @@
 import { lowestUuidAt, newUuid, timeOfUuid } from '@gwk/core/ids';
 import { createWorld, someone, uuidOf, type World } from '@gwk/test/harness/acceptance';
+import { dayThatLasts } from '@gwk/test/harness/midnight';
 import { OpenedPartitions, partitionAt } from '@gwk/test/harness/opened-partitions';
 import { jest } from '@jest/globals';
 import type { Caller } from '../accounts/caller.js';
@@ -13,6 +14,7 @@ import { listMessages } from './list.js';
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const DAYS = 90;
+await dayThatLasts();
 const today = Math.floor(Date.now() / DAY);
 const date = (day: number) => new Date(day * DAY).toISOString();
 
