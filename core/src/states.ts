@@ -28,6 +28,10 @@ export type Rendering = (typeof RENDERINGS)[number];
 export const MESSAGE_STATUSES = ['queued', 'sending', 'sent', 'delivered', 'read', 'failed'] as const;
 export type MessageStatus = (typeof MESSAGE_STATUSES)[number];
 
+const LEFT: ReadonlySet<string> = new Set<MessageStatus>(['sent', 'delivered', 'read']);
+/** It is `sent`, or further on. */
+export const hasLeft = (status: string): boolean => LEFT.has(status);
+
 /** Why a message did not leave (spec: Failure codes). */
 export const FAILURE_CODES = [
   'recipient_not_on_whatsapp',

@@ -1,10 +1,7 @@
 import { toPublicId } from '@gwk/core/ids';
 import type { MessageOut } from '@gwk/core/resources/message';
-import type { FailureCode, MessageStatus, Rendering } from '@gwk/core/states';
+import { hasLeft, type FailureCode, type MessageStatus, type Rendering } from '@gwk/core/states';
 import type { Message } from '../generated/prisma/client.js';
-
-/** What is shown before the network has accepted it, of the id chosen for it: nothing (spec: set from `sent`). */
-const LEFT: ReadonlySet<string> = new Set(['sent', 'delivered', 'read']);
 
 /** Of a message, what is shown. */
 export type ListedMessage = Pick<
@@ -37,7 +34,8 @@ export function messageOut(row: ListedMessage): MessageOut {
     to: row.to,
     type: row.type as MessageOut['type'],
     status: row.status as MessageStatus,
-    wa_message_id: LEFT.has(row.status) ? row.waMessageId : null,
+    // Chosen before, and shown once the network has accepted it (spec: set from `sent`).
+    wa_message_id: hasLeft(row.status) ? row.waMessageId : null,
     rendered_as: row.renderedAs as Rendering | null,
     error: errorCode === null ? null : { code: errorCode as FailureCode, message: row.errorMessage },
     created_at: row.createdAt.toISOString(),

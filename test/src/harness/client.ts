@@ -5,6 +5,7 @@ import type { EventOut } from '@gwk/core/resources/event';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { MessageOut } from '@gwk/core/resources/message';
 import type { DeliveryOut, WebhookEndpointOut } from '@gwk/core/resources/webhook';
+import { hasLeft } from '@gwk/core/states';
 import { checkAnswer } from './contract.js';
 import { until } from './wait.js';
 
@@ -35,9 +36,6 @@ export class UnexpectedAnswer extends Error {
 }
 
 const TIMEOUT_MS = 30_000;
-
-const LEFT: ReadonlySet<string> = new Set(['sent', 'delivered', 'read']);
-export const hasLeft = ({ status }: MessageOut): boolean => LEFT.has(status);
 
 /** The gateway as a consumer's program sees it. */
 export class GatewayClient {
@@ -133,7 +131,7 @@ export class GatewayClient {
 
   /** It is sent, or further on: which of these a look finds is a matter of when it comes. */
   async hasLeft(id: string): Promise<boolean> {
-    return hasLeft(await this.message(id));
+    return hasLeft((await this.message(id)).status);
   }
 
   createWebhook(url: string, fields: Record<string, unknown> = {}): Promise<WebhookEndpointOut> {

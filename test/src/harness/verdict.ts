@@ -1,7 +1,8 @@
 import { fromPublicId, lowestUuidAt } from '@gwk/core/ids';
 import type { EventOut } from '@gwk/core/resources/event';
 import type { MessageOut } from '@gwk/core/resources/message';
-import { hasLeft, type GatewayClient } from './client.js';
+import { hasLeft } from '@gwk/core/states';
+import type { GatewayClient } from './client.js';
 import { byId, type Network, type Stanza } from './network.js';
 import type { ReceivedCall, Receiver } from './receiver.js';
 import type { Traffic } from './traffic.js';
@@ -119,7 +120,7 @@ function faultsOfMessages(traffic: Traffic, ids: Map<string, Stanza[]>, messages
   return [...traffic.byChat.values()].flat().flatMap(({ id, text, chat }) => {
     const row = rows.get(id);
     if (!row) return [`"${text}" (${id}) is not in the list of messages`];
-    if (!hasLeft(row)) {
+    if (!hasLeft(row.status)) {
       return [`"${text}" (${id}) is ${row.status} ${row.error?.code ?? ''}`];
     }
     const arrivals = ids.get(row.wa_message_id ?? '') ?? [];

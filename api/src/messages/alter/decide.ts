@@ -1,4 +1,5 @@
 import type { ProblemCode } from '@gwk/core/problems';
+import { hasLeft } from '@gwk/core/states';
 
 /**
  * Whether a message can be edited, deleted for everyone or reacted to (spec: Rules for sending 3; design: edit, delete,
@@ -16,13 +17,11 @@ export interface Alterable {
 
 export const EDIT_WINDOW_MS = 15 * 60_000;
 
-const LEFT: ReadonlySet<string> = new Set(['sent', 'delivered', 'read']);
-
 /** What can never be edited is said first: waiting would not help. */
 export function judgeEdit(message: Alterable, now: Date): ProblemCode | null {
   const { direction, type, status, sentAt, deletedForAll } = message;
   if (direction !== 'outbound' || type !== 'text' || deletedForAll) return 'not-editable';
-  if (!LEFT.has(status) || sentAt === null) return 'message-not-sent';
+  if (!hasLeft(status) || sentAt === null) return 'message-not-sent';
   return now.getTime() - sentAt.getTime() > EDIT_WINDOW_MS ? 'edit-window-closed' : null;
 }
 
@@ -39,7 +38,7 @@ export function judgeDelete(message: Alterable): DeleteVerdict {
   const { direction, status, errorCode, scheduledFor, deletedForAll } = message;
   if (direction !== 'outbound') return { do: 'refuse', code: 'not-editable' };
   if (deletedForAll || errorCode === 'canceled') return { do: 'nothing' };
-  if (LEFT.has(status)) return { do: 'delete' };
+  if (hasLeft(status)) return { do: 'delete' };
   if (status === 'sending') return { do: 'refuse', code: 'message-sending' };
   if (status === 'queued' && scheduledFor !== null) return { do: 'cancel' };
   return { do: 'refuse', code: 'message-not-sent' };
@@ -47,5 +46,5 @@ export function judgeDelete(message: Alterable): DeleteVerdict {
 
 /** What came in can be reacted to like what left. */
 export function judgeReaction({ status }: Alterable): ProblemCode | null {
-  return LEFT.has(status) ? null : 'message-not-sent';
+  return hasLeft(status) ? null : 'message-not-sent';
 }

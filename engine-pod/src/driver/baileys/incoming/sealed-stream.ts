@@ -1,6 +1,5 @@
 import { createDecipheriv, type Decipheriv } from 'node:crypto';
-import type { Readable } from 'node:stream';
-import { Transform, type TransformCallback } from 'node:stream';
+import { Transform, type Readable, type TransformCallback } from 'node:stream';
 import {
   DEFAULT_ORIGIN,
   getHttpStream,
