@@ -1,7 +1,7 @@
 // Builds the programs of Kubernetes that tests run, where they are missing and can be had.
-import { ensureDefinitions } from '@gwk/test/harness/chart/definitions';
-import { ensureHelm } from '@gwk/test/harness/chart/helm-binary';
-import { ensureBinaries } from '@gwk/test/harness/kubernetes/binaries';
+import { ensureDefinitions } from '@gwk/test/support/chart/definitions';
+import { ensureHelm } from '@gwk/test/support/chart/helm-binary';
+import { ensureBinaries } from '@gwk/test/support/kubernetes/binaries';
 
 const found = await ensureBinaries((line) => process.stdout.write(`${line}\n`));
 if ('missing' in found) {

@@ -95,7 +95,7 @@ function suite(name, args) {
     const file = join(reports, `${name}.json`);
     const command = [...JEST, ...args, '--json', `--outputFile=${file}`];
     const done = await run(process.execPath, command, file);
-    const telling = await import('@gwk/test/harness/report');
+    const telling = await import('./support/report.js');
     let report;
     try {
       report = JSON.parse(readFileSync(file, 'utf8'));
@@ -133,11 +133,11 @@ function judged(name, { report, done }, telling) {
 
 /** Null where the programs of Kubernetes are not to be had: then its suites skip themselves, or fail where CI=true. */
 async function kubernetesIfPossible() {
-  const { ensureBinaries } = await import('@gwk/test/harness/kubernetes/binaries');
+  const { ensureBinaries } = await import('./support/kubernetes/binaries.js');
   let cluster = null;
   await stage('kubernetes', async () => {
-    const { ensureHelm } = await import('@gwk/test/harness/chart/helm-binary');
-    const { ensureDefinitions } = await import('@gwk/test/harness/chart/definitions');
+    const { ensureHelm } = await import('./support/chart/helm-binary.js');
+    const { ensureDefinitions } = await import('./support/chart/definitions.js');
     const found = await ensureBinaries(say);
     // Where it is not to be had, the suites of the chart say so themselves.
     await ensureHelm(say);
@@ -149,7 +149,7 @@ async function kubernetesIfPossible() {
         output: `  ${found.missing}\n  The suites that need Kubernetes ${required ? 'fail' : 'are skipped'}.`,
       };
     }
-    const { TestCluster, KUBERNETES_VARIABLE } = await import('@gwk/test/harness/kubernetes/test-cluster');
+    const { TestCluster, KUBERNETES_VARIABLE } = await import('./support/kubernetes/test-cluster.js');
     cluster = await TestCluster.start();
     process.env[KUBERNETES_VARIABLE] = JSON.stringify(cluster.plane);
     return { ok: true, output: '' };
@@ -168,7 +168,7 @@ function reasons(report) {
 }
 
 async function withServers(work) {
-  const { startSharedServers } = await import('@gwk/test/harness/shared');
+  const { startSharedServers } = await import('./support/servers/shared.js');
   const servers = await startSharedServers();
   const cluster = await kubernetesIfPossible();
   try {

@@ -1,7 +1,7 @@
 // Says which answers of the interface's description no test has produced. Fails where there is one without a reason.
 import { OPERATIONS } from '@gwk/api/http/operations';
 import { openApiDocument } from '@gwk/api/openapi/document';
-import { answersOf, readSightings, UNPRODUCED, unseen } from '@gwk/api/testing/contract/coverage';
+import { answersOf, readSightings, UNPRODUCED, unseen } from './support/api/contract/coverage.js';
 
 const anywhere = 'https://example.org';
 const answers = answersOf(openApiDocument({ operations: OPERATIONS, baseUrl: anywhere, docsUrl: anywhere }));

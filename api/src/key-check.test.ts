@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
+import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
 import { openDatabase, type Database } from './database.js';
 import { checkSealingKeys, WrongSealingKey } from './key-check.js';
 

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
-import { until } from '@gwk/test/harness/wait';
+import { createEmptyDatabase, createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
+import { until } from '@gwk/test/support/wait';
 import pg from 'pg';
 import { migrate, pendingNow } from './migrate.js';
 import { patiently, untilMigrated } from './migrations-awaited.js';

@@ -1,5 +1,5 @@
 import { lowestUuidAt, newUuid } from '@gwk/core/ids';
-import { createWorld, type World } from '@gwk/test/harness/acceptance';
+import { createWorld, type World } from '@gwk/test/support/api/acceptance';
 import type { Database, Queryable } from './database.js';
 
 /**

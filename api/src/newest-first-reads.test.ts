@@ -2,11 +2,11 @@ import { fromPublicId } from '@gwk/core/ids';
 import type { Page } from '@gwk/core/resources/common';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { MessageOut } from '@gwk/core/resources/message';
-import { openApi } from '@gwk/test/harness/api';
-import { idMadeAt } from '@gwk/test/harness/dated-ids';
+import { openApi } from '@gwk/test/support/api/open-api';
+import { idMadeAt } from '@gwk/test/support/servers/dated-ids';
 import { Prisma } from './generated/prisma/client.js';
-import type { TestApi } from './testing/api.js';
-import type { ApiClient } from './testing/client.js';
+import type { TestApi } from '@gwk/test/support/api/test-api';
+import type { ApiClient } from '@gwk/test/support/api/client';
 
 /**
  * What a page costs must not grow with what there is of its day. Postgres counts the rows that it reads; its plans are

@@ -1,4 +1,3 @@
-import { describe, expect, it } from '@jest/globals';
 import { lowestUuidAt, timeOfUuid } from '@gwk/core/ids';
 import { newestFirst, newestQueued, upperEnd, type Span } from './newest-first.js';
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
+import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
 import pg from 'pg';
 import { Pipeline } from './pipeline.js';
 

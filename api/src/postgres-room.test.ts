@@ -1,5 +1,5 @@
 import { createLogger } from '@gwk/core/log';
-import { createTestDatabase, query } from '@gwk/test/harness/database';
+import { createTestDatabase, query } from '@gwk/test/support/servers/database';
 import { openDatabase } from './database.js';
 import { checkRoom, judgeRoom, NoRoom, type Room, type RoomVerdict } from './postgres-room.js';
 

@@ -6,13 +6,13 @@ import { join } from 'node:path';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProblemBody } from '@gwk/core/problems';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
+import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
+import { redisPrefix, redisUrl } from '@gwk/test/support/servers/servers';
 import { RED_MS, SILENCE_MS } from './http/listener.js';
 import { WrongSealingKey } from './key-check.js';
-import { until } from '@gwk/test/harness/wait';
-import { TestApi } from './testing/api.js';
-import { upload } from './testing/upload.js';
+import { until } from '@gwk/test/support/wait';
+import { TestApi } from '@gwk/test/support/api/test-api';
+import { upload } from '@gwk/test/support/api/upload';
 
 let database: TestDatabase;
 let api: TestApi;

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLogger } from '@gwk/core/log';
-import { ownRedis } from '@gwk/test/harness/stores';
-import { until } from '@gwk/test/harness/wait';
+import { ownRedis } from '@gwk/test/support/servers/stores';
+import { until } from '@gwk/test/support/wait';
 import { closeRedis, openRedis } from './redis.js';
 import { evictionOf, watchEviction } from './redis-eviction.js';
 

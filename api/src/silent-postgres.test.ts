@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
+import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
 import { openDatabase, type Database } from './database.js';
 
 /** Between a program and Postgres: a host that goes without a word is one through which nothing comes any more. */

@@ -2,7 +2,6 @@ import { spawn, spawnSync, type ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, test } from '@jest/globals';
 
 const module = new URL('../dist/lifecycle.js', import.meta.url).href;
 const endModule = new URL('../dist/end-process.js', import.meta.url).href;

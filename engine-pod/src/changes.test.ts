@@ -1,9 +1,9 @@
 import type { MessageKey } from '@gwk/core/protocol/changes';
 import type { CommandName } from '@gwk/core/protocol/commands';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
-import { addressOf } from './testing/addresses.js';
-import { Stage } from './testing/stage.js';
-import { until } from './testing/engine-process.js';
+import { redisPrefix, redisUrl } from '@gwk/test/support/servers/servers';
+import { addressOf } from '@gwk/test/support/engine/addresses';
+import { Stage } from '@gwk/test/support/engine/stage';
+import { until } from '@gwk/test/support/engine/engine-process';
 
 const ACK_TIMEOUT_MS = 1_000;
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { pickPort } from '@gwk/test/harness/ports';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
-import { addressOf } from './testing/addresses.js';
-import { until } from './testing/engine-process.js';
-import { Stage } from './testing/stage.js';
+import { pickPort } from '@gwk/test/support/ports';
+import { redisPrefix, redisUrl } from '@gwk/test/support/servers/servers';
+import { addressOf } from '@gwk/test/support/engine/addresses';
+import { until } from '@gwk/test/support/engine/engine-process';
+import { Stage } from '@gwk/test/support/engine/stage';
 
 let stage: Stage;
 afterEach(() => stage.close());

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { pickPort } from '@gwk/test/harness/ports';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
+import { pickPort } from '@gwk/test/support/ports';
+import { redisPrefix, redisUrl } from '@gwk/test/support/servers/servers';
 import { EXIT_CODES } from './exit-codes.js';
-import { addressOf } from './testing/addresses.js';
-import { EngineProcess, until } from './testing/engine-process.js';
-import { Stage } from './testing/stage.js';
-import type { ScriptedPortOptions } from './testing/scripted-port.js';
+import { addressOf } from '@gwk/test/support/engine/addresses';
+import { EngineProcess, until } from '@gwk/test/support/engine/engine-process';
+import { Stage } from '@gwk/test/support/engine/stage';
+import type { ScriptedPortOptions } from '@gwk/test/support/engine/scripted-port';
 
 let stage: Stage;
 const open = async (options: Partial<ScriptedPortOptions> = {}): Promise<Stage> =>

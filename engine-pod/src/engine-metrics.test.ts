@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { toPublicId } from '@gwk/core/public-ids';
 import { INSTANCE_STATES, type InstanceState } from '@gwk/core/states';
-import { Exposition } from '@gwk/test/harness/exposition';
-import { Phones } from '@gwk/test/harness/phones';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
-import { addressOf } from './testing/addresses.js';
-import { until, type EngineProcess } from './testing/engine-process.js';
-import { Stage } from './testing/stage.js';
+import { Exposition } from '@gwk/test/support/exposition';
+import { Phones } from '@gwk/test/support/gateway/phones';
+import { redisPrefix, redisUrl } from '@gwk/test/support/servers/servers';
+import { addressOf } from '@gwk/test/support/engine/addresses';
+import { until, type EngineProcess } from '@gwk/test/support/engine/engine-process';
+import { Stage } from '@gwk/test/support/engine/stage';
 
 /** What Prometheus and probes read of an engine, as the process serves it. */
 let stage: Stage;

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Phones } from '@gwk/test/harness/phones';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
+import { Phones } from '@gwk/test/support/gateway/phones';
+import { redisPrefix, redisUrl } from '@gwk/test/support/servers/servers';
 import type { PairingNews, PairingWanted, StateChange } from '@gwk/core/protocol/engine';
-import { addressOf } from './testing/addresses.js';
-import { EngineProcess, until } from './testing/engine-process.js';
-import { Stage } from './testing/stage.js';
+import { addressOf } from '@gwk/test/support/engine/addresses';
+import { EngineProcess, until } from '@gwk/test/support/engine/engine-process';
+import { Stage } from '@gwk/test/support/engine/stage';
 
 let stage: Stage;
 let phones: Phones;

@@ -2,13 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { pickPort } from '@gwk/test/harness/ports';
-import { startTestRedis } from '@gwk/test/harness/servers';
+import { pickPort } from '@gwk/test/support/ports';
+import { startTestRedis } from '@gwk/test/support/servers/servers';
 import { RedisConnection } from './redis/connection.js';
-import { addressOf } from './testing/addresses.js';
-import { until } from './testing/engine-process.js';
-import { Stage } from './testing/stage.js';
-import type { ScriptedPortOptions } from './testing/scripted-port.js';
+import { addressOf } from '@gwk/test/support/engine/addresses';
+import { until } from '@gwk/test/support/engine/engine-process';
+import { Stage } from '@gwk/test/support/engine/stage';
+import type { ScriptedPortOptions } from '@gwk/test/support/engine/scripted-port';
 
 /** A Redis of its own, since it is stopped, flushed and robbed of its users. */
 const folder = mkdtempSync(join(tmpdir(), 'gwk-engine-redis-'));

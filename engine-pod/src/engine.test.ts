@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
-import { addressOf } from './testing/addresses.js';
-import { until } from './testing/engine-process.js';
-import { Stage } from './testing/stage.js';
-import type { ScriptedPortOptions } from './testing/scripted-port.js';
+import { redisPrefix, redisUrl } from '@gwk/test/support/servers/servers';
+import { addressOf } from '@gwk/test/support/engine/addresses';
+import { until } from '@gwk/test/support/engine/engine-process';
+import { Stage } from '@gwk/test/support/engine/stage';
+import type { ScriptedPortOptions } from '@gwk/test/support/engine/scripted-port';
 
 let stage: Stage;
 const open = async (options: Partial<ScriptedPortOptions> = {}): Promise<Stage> =>

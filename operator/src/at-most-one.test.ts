@@ -3,12 +3,12 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import { pickPort } from '@gwk/test/harness/ports';
+import { pickPort } from '@gwk/test/support/ports';
+import { ROOT } from '@gwk/test/support/program';
 import { InstancesClient } from './cli/instances/client.js';
-import { FaultyPort, NO_FAULTS, randomFrom, type Faults } from './testing/faulty-port.js';
-import { temporaryFolder, until } from './testing/folder.js';
-import { manifest } from './testing/local-rest.js';
+import { FaultyPort, NO_FAULTS, randomFrom, type Faults } from '@gwk/test/support/operator/faulty-port';
+import { temporaryFolder, until } from '@gwk/test/support/operator/folder';
+import { manifest } from '@gwk/test/support/operator/local-rest';
 
 /**
  * Never two engines for one instance, whatever fails: a real operator is killed and started, engines are killed,
@@ -16,7 +16,7 @@ import { manifest } from './testing/local-rest.js';
  * manifests. Whether two engines were alive at once is not judged by us: each claims a name of the kernel's, which
  * one living process can have.
  */
-const PROGRAM = fileURLToPath(new URL('../dist/testing/operator-process.js', import.meta.url));
+const PROGRAM = join(ROOT, 'test/dist/support/operator/operator-process.js');
 const TOKEN = 'a-token-of-the-local-cluster-for-tests';
 const NAMES = ['a', 'b', 'c', 'd', 'e'];
 /** So long at least, and until so many engines have been started. */

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { InstancesClient } from './cli/instances/client.js';
 import { startOperator, type OperatorOptions, type RunningOperator } from './program.js';
-import { FaultyPort, NO_FAULTS, randomFrom } from './testing/faulty-port.js';
-import { STAND_IN_ENGINE, temporaryFolder, until } from './testing/folder.js';
-import { manifest } from './testing/local-rest.js';
+import { FaultyPort, NO_FAULTS, randomFrom } from '@gwk/test/support/operator/faulty-port';
+import { STAND_IN_ENGINE, temporaryFolder, until } from '@gwk/test/support/operator/folder';
+import { manifest } from '@gwk/test/support/operator/local-rest';
 
 /** The whole operator against a port of its own, with stand-ins for engines. */
 const TOKEN = 'a-token-of-the-local-cluster-for-tests';

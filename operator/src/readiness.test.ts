@@ -9,8 +9,8 @@ import { join } from 'node:path';
 import { microTime } from './cluster/kubernetes/leader.js';
 import { checksOf, type RunningOperator } from './program.js';
 import { startOnKubernetes } from './program-kubernetes.js';
-import { FaultyPort, randomFrom } from './testing/faulty-port.js';
-import { temporaryFolder, until } from './testing/folder.js';
+import { FaultyPort, randomFrom } from '@gwk/test/support/operator/faulty-port';
+import { temporaryFolder, until } from '@gwk/test/support/operator/folder';
 
 /** What /readyz of an operator says on a Kubernetes that is played by a few lines. */
 type Listing = 'answers' | 'hangs' | 'refuses';

@@ -2,9 +2,9 @@ import { fromPublicId, newUuid } from '@gwk/core/ids';
 import { OperatorClient } from '@gwk/core/protocol/internal-client';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
-import { openApi } from '@gwk/test/harness/api';
-import type { TestApi, TestAccount } from '../testing/api.js';
-import type { ApiClient } from '../testing/client.js';
+import { openApi } from '@gwk/test/support/api/open-api';
+import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
+import type { ApiClient } from '@gwk/test/support/api/client';
 
 let api: TestApi;
 let operator: OperatorClient;

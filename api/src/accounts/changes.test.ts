@@ -1,11 +1,11 @@
 import { toPublicId } from '@gwk/core/ids';
 import type { WebhookEndpointOut } from '@gwk/core/resources/webhook';
-import { openApi } from '@gwk/test/harness/api';
+import { openApi } from '@gwk/test/support/api/open-api';
 import { OPERATIONS } from '../http/operations.js';
-import type { TestApi } from '../testing/api.js';
-import type { ApiClient } from '../testing/client.js';
-import { runGwk } from '../testing/gwk.js';
-import type { StandInEngine } from '../testing/stand-in-engine.js';
+import type { TestApi } from '@gwk/test/support/api/test-api';
+import type { ApiClient } from '@gwk/test/support/api/client';
+import { runGwk } from '@gwk/test/support/api/gwk';
+import type { StandInEngine } from '@gwk/test/support/api/stand-in-engine';
 
 /** Each operation and each command that changes something of the gateway leaves one entry in the trail, and no more. */
 let api: TestApi;

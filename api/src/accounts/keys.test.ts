@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { newUuid } from '@gwk/core/ids';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
+import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
 import { openDatabase, type Database, type Queryable } from '../database.js';
 import { hashApiKey, KeyDirectory, newApiKey } from './keys.js';
 

@@ -1,11 +1,10 @@
-import { jest } from '@jest/globals';
 import { createLogger } from '@gwk/core/log';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { redisPrefix, redisUrl, startTestRedis } from '@gwk/test/harness/servers';
-import { until } from '@gwk/test/harness/wait';
+import { redisPrefix, redisUrl, startTestRedis } from '@gwk/test/support/servers/servers';
+import { until } from '@gwk/test/support/wait';
 import { closeRedis, openRedis, type Redis } from '../redis.js';
 import { RateLimiter } from './rate-limiter.js';
 

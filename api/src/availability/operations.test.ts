@@ -1,9 +1,9 @@
 import { fromPublicId, newUuid } from '@gwk/core/ids';
 import type { AvailabilityOut } from '@gwk/core/resources/availability';
 import type { InstanceOut } from '@gwk/core/resources/instance';
-import { openApi } from '@gwk/test/harness/api';
-import type { TestApi } from '../testing/api.js';
-import type { ApiClient } from '../testing/client.js';
+import { openApi } from '@gwk/test/support/api/open-api';
+import type { TestApi } from '@gwk/test/support/api/test-api';
+import type { ApiClient } from '@gwk/test/support/api/client';
 
 let api: TestApi;
 let client: ApiClient;

@@ -1,11 +1,11 @@
-import { createTestDatabase, createEmptyDatabase, type TestDatabase } from '@gwk/test/harness/database';
+import { createTestDatabase, createEmptyDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { fromPublicId, newUuid } from '@gwk/core/ids';
 import { SCOPES } from '@gwk/core/scopes';
 import { hashApiKey } from '../accounts/keys.js';
 import { openDatabase, type Database } from '../database.js';
-import { runGwk } from '../testing/gwk.js';
+import { runGwk } from '@gwk/test/support/api/gwk';
 
 let database: TestDatabase;
 let db: Database;

@@ -1,9 +1,9 @@
 import { newUuid } from '@gwk/core/ids';
-import { openApi } from '@gwk/test/harness/api';
-import { query } from '@gwk/test/harness/database';
-import type { TestApi } from '../testing/api.js';
-import { runGwk } from '../testing/gwk.js';
-import { makeWorld } from '../testing/world.js';
+import { openApi } from '@gwk/test/support/api/open-api';
+import { query } from '@gwk/test/support/servers/database';
+import type { TestApi } from '@gwk/test/support/api/test-api';
+import { runGwk } from '@gwk/test/support/api/gwk';
+import { makeWorld } from '@gwk/test/support/api/world';
 
 let api: TestApi;
 let instanceId: string;

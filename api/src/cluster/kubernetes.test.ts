@@ -1,5 +1,5 @@
 import { rotatingSecret, loadConfig } from '@gwk/core/config/load';
-import { describeOnKubernetes } from '@gwk/test/harness/kubernetes/suite';
+import { describeOnKubernetes } from '@gwk/test/support/kubernetes/suite';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,7 +1,7 @@
 import { newUuid } from '@gwk/core/ids';
-import type { TestEngine } from '@gwk/test/harness/engine-port';
-import { InboundStage } from '@gwk/test/harness/inbound';
-import { until } from '@gwk/test/harness/wait';
+import type { TestEngine } from '@gwk/test/support/api/engine-port';
+import { InboundStage } from '@gwk/test/support/api/inbound';
+import { until } from '@gwk/test/support/wait';
 import { changeContact, linkNames, lockContact, type Transaction } from './contacts.js';
 import { optOut } from './opt-outs.js';
 

@@ -1,8 +1,8 @@
 import { lowestUuidAt, timeOfUuid } from '@gwk/core/ids';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
-import { messagesOnUnknownDays } from '@gwk/test/harness/days';
-import type { TestEngine } from '@gwk/test/harness/engine-port';
-import { InboundStage, jid } from '@gwk/test/harness/inbound';
+import { messagesOnUnknownDays } from '@gwk/test/support/servers/days';
+import type { TestEngine } from '@gwk/test/support/api/engine-port';
+import { InboundStage, jid } from '@gwk/test/support/api/inbound';
 import { linkNames } from './contacts.js';
 
 /** A contact is one row with all its names: what was known under two is one once they are found to be the same. */

@@ -4,9 +4,9 @@ import type { EventOut } from '@gwk/core/resources/event';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { MessageOut } from '@gwk/core/resources/message';
 import type { OptOutOut } from '@gwk/core/resources/opt-out';
-import { openApi } from '@gwk/test/harness/api';
-import type { TestApi, TestAccount } from '../testing/api.js';
-import type { ApiClient } from '../testing/client.js';
+import { openApi } from '@gwk/test/support/api/open-api';
+import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
+import type { ApiClient } from '@gwk/test/support/api/client';
 
 let api: TestApi;
 let account: TestAccount;

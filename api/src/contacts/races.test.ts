@@ -1,10 +1,10 @@
 import { fromPublicId, newUuid } from '@gwk/core/ids';
 import type { MessageOut } from '@gwk/core/resources/message';
-import { people } from '@gwk/test/harness/acceptance';
+import { people } from '@gwk/test/support/api/acceptance';
 import type { InstanceOut } from '@gwk/core/resources/instance';
-import { openApi } from '@gwk/test/harness/api';
-import type { TestApi, TestAccount } from '../testing/api.js';
-import type { ApiClient, Answer } from '../testing/client.js';
+import { openApi } from '@gwk/test/support/api/open-api';
+import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
+import type { ApiClient, Answer } from '@gwk/test/support/api/client';
 
 /** Opt-outs and limits against accepts of the same moment, at two replicas of the API. */
 let api: TestApi;

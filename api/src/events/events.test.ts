@@ -2,9 +2,9 @@ import { EVENT_TYPES, EVENTS, FILTERABLE_EVENT_TYPES, type EventType } from '@gw
 import { fromPublicId, toPublicId } from '@gwk/core/ids';
 import type { Page } from '@gwk/core/resources/common';
 import type { EventOut } from '@gwk/core/resources/event';
-import { codeOf, WebhookStage } from '@gwk/test/harness/webhook-stage';
-import type { TestAccount } from '../testing/api.js';
-import type { ApiClient } from '../testing/client.js';
+import { codeOf, WebhookStage } from '@gwk/test/support/api/webhook-stage';
+import type { TestAccount } from '@gwk/test/support/api/test-api';
+import type { ApiClient } from '@gwk/test/support/api/client';
 import { emit } from './emit.js';
 
 /** GET /v1/events and GET /v1/events/{event_id} (spec: Events; Limits: page size, event history). */

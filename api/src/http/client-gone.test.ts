@@ -2,12 +2,12 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { request, type ClientRequest, type IncomingMessage } from 'node:http';
 import type { MediaOut } from '@gwk/core/resources/media';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
-import { Exposition } from '@gwk/test/harness/exposition';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
-import { until } from '@gwk/test/harness/wait';
-import { TestApi } from '../testing/api.js';
-import { noise, upload } from '../testing/upload.js';
+import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
+import { Exposition } from '@gwk/test/support/exposition';
+import { redisPrefix, redisUrl } from '@gwk/test/support/servers/servers';
+import { until } from '@gwk/test/support/wait';
+import { TestApi } from '@gwk/test/support/api/test-api';
+import { noise, upload } from '@gwk/test/support/api/upload';
 
 /** What metrics say of requests whose client did not wait for the answer, or for all of it. */
 let database: TestDatabase;

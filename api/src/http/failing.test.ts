@@ -1,10 +1,10 @@
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
-import { postgresUrl, redisPrefix, redisUrl } from '@gwk/test/harness/servers';
+import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
+import { postgresUrl, redisPrefix, redisUrl } from '@gwk/test/support/servers/servers';
 import pg from 'pg';
 import { openApiDocument } from '../openapi/document.js';
-import { TestApi } from '../testing/api.js';
-import type { ApiClient } from '../testing/client.js';
-import { ABSENT_IDS, sampleOf } from '../testing/contract/requests.js';
+import { TestApi } from '@gwk/test/support/api/test-api';
+import type { ApiClient } from '@gwk/test/support/api/client';
+import { ABSENT_IDS, sampleOf } from '@gwk/test/support/api/contract/requests';
 import { OPERATIONS } from './operations.js';
 
 /** A database that lets nobody in: every operation says so, within its time, in the form of a problem. */

@@ -1,10 +1,10 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PROBLEMS, type ProblemBody, type ProblemCode } from '@gwk/core/problems';
-import { pickPort } from '@gwk/test/harness/ports';
-import { openApi } from '@gwk/test/harness/api';
-import type { TestApi, TestAccount } from '../testing/api.js';
-import type { ApiClient, Answer } from '../testing/client.js';
+import { pickPort } from '@gwk/test/support/ports';
+import { openApi } from '@gwk/test/support/api/open-api';
+import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
+import type { ApiClient, Answer } from '@gwk/test/support/api/client';
 
 let api: TestApi;
 let account: TestAccount;

@@ -3,11 +3,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { listProcesses } from '@gwk/test/harness/processes';
-import { startTestPostgres, startTestRedis } from '@gwk/test/harness/servers';
+import { listProcesses } from '@gwk/test/support/processes';
+import { startTestPostgres, startTestRedis } from '@gwk/test/support/servers/servers';
 import { migrate } from '../migrate.js';
-import { TestApi, type TestAccount } from '../testing/api.js';
-import type { ApiClient } from '../testing/client.js';
+import { TestApi, type TestAccount } from '@gwk/test/support/api/test-api';
+import type { ApiClient } from '@gwk/test/support/api/client';
 
 /** With servers of its own, which it stops and freezes. */
 type Server = Awaited<ReturnType<typeof startTestPostgres>>;

@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { until } from '@gwk/test/harness/wait';
+import { until } from '@gwk/test/support/wait';
 import express from 'express';
 import { clientErrorHandler } from './client-error.js';
 import type { Exchange, Reply } from './exchange.js';

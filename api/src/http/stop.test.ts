@@ -4,11 +4,11 @@ import type { ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import type { MediaOut } from '@gwk/core/resources/media';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
-import { until } from '@gwk/test/harness/wait';
-import { TestApi } from '../testing/api.js';
-import { noise, upload } from '../testing/upload.js';
+import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
+import { redisPrefix, redisUrl } from '@gwk/test/support/servers/servers';
+import { until } from '@gwk/test/support/wait';
+import { TestApi } from '@gwk/test/support/api/test-api';
+import { noise, upload } from '@gwk/test/support/api/upload';
 
 /** Connections that are at work when the silent ones are closed, and are kept alive by their clients. */
 let database: TestDatabase;

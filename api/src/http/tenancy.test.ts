@@ -1,11 +1,11 @@
 import { fromPublicId } from '@gwk/core/ids';
-import { openApi } from '@gwk/test/harness/api';
+import { openApi } from '@gwk/test/support/api/open-api';
 import { openApiDocument } from '../openapi/document.js';
 import type { JsonSchema } from '../openapi/schema-book.js';
-import type { TestApi } from '../testing/api.js';
-import type { ApiClient } from '../testing/client.js';
-import { ABSENT_IDS, bodiesOf, sampleOf, type SampleRequest } from '../testing/contract/requests.js';
-import { makeWorld, type World } from '../testing/world.js';
+import type { TestApi } from '@gwk/test/support/api/test-api';
+import type { ApiClient } from '@gwk/test/support/api/client';
+import { ABSENT_IDS, bodiesOf, sampleOf, type SampleRequest } from '@gwk/test/support/api/contract/requests';
+import { makeWorld, type World } from '@gwk/test/support/api/world';
 import type { Operation } from './operation.js';
 import { OPERATIONS } from './operations.js';
 import { PATH_IDS } from './path-ids.js';

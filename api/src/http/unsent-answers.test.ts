@@ -4,9 +4,9 @@ import https from 'node:https';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { bound } from '@gwk/core/listener-limits';
-import { TEST_CERTIFICATE } from '@gwk/test/harness/certificate';
-import { until } from '@gwk/test/harness/wait';
-import { connectionsOf, SlowReaders } from '../testing/slow-readers.js';
+import { TEST_CERTIFICATE } from '@gwk/test/support/certificate';
+import { until } from '@gwk/test/support/wait';
+import { connectionsOf, SlowReaders } from '@gwk/test/support/api/slow-readers';
 
 /** Answers that have been written, and whose clients have not taken them yet. */
 const { key, cert } = TEST_CERTIFICATE;

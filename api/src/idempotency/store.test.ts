@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { newUuid } from '@gwk/core/ids';
 import { Sealer } from '@gwk/core/sealing';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
+import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
 import { openDatabase, type Database } from '../database.js';
 import { recordIdOf, type RequestName } from './record-id.js';
 import { hashBody, IdempotencyStore, readIdempotencyKey, type Begun, type Mark } from './store.js';

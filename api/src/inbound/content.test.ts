@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
-import type { TestEngine } from '@gwk/test/harness/engine-port';
-import { InboundStage, jid } from '@gwk/test/harness/inbound';
+import type { TestEngine } from '@gwk/test/support/api/engine-port';
+import { InboundStage, jid } from '@gwk/test/support/api/inbound';
 
 let stage: InboundStage;
 let engine: TestEngine;

@@ -1,7 +1,7 @@
 import { newUuid } from '@gwk/core/ids';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
-import { messagesOnUnknownDays } from '@gwk/test/harness/days';
-import { createPortWorld, refusalOf, type PortWorld, type TestEngine } from '@gwk/test/harness/engine-port';
+import { messagesOnUnknownDays } from '@gwk/test/support/servers/days';
+import { createPortWorld, refusalOf, type PortWorld, type TestEngine } from '@gwk/test/support/api/engine-port';
 import { openEventData } from '../events/emit.js';
 
 let port: PortWorld;

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
-import type { TestEngine } from '@gwk/test/harness/engine-port';
-import { InboundStage, jid, type SeenEvent } from '@gwk/test/harness/inbound';
-import { until } from '@gwk/test/harness/wait';
+import type { TestEngine } from '@gwk/test/support/api/engine-port';
+import { InboundStage, jid, type SeenEvent } from '@gwk/test/support/api/inbound';
+import { until } from '@gwk/test/support/wait';
 
 let stage: InboundStage;
 let engine: TestEngine;

@@ -1,6 +1,6 @@
 import type { InboundMessage } from '@gwk/core/protocol/engine';
-import { refusalOf, type TestEngine } from '@gwk/test/harness/engine-port';
-import { InboundStage, jid } from '@gwk/test/harness/inbound';
+import { refusalOf, type TestEngine } from '@gwk/test/support/api/engine-port';
+import { InboundStage, jid } from '@gwk/test/support/api/inbound';
 
 let stage: InboundStage;
 let engine: TestEngine;

@@ -2,10 +2,10 @@ import { fromPublicId } from '@gwk/core/ids';
 import type { Page } from '@gwk/core/resources/common';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import { resourceNameOf } from '@gwk/core/resources/manifest';
-import { openApi } from '@gwk/test/harness/api';
-import { until } from '@gwk/test/harness/wait';
-import type { TestApi, TestAccount } from '../testing/api.js';
-import type { ApiClient } from '../testing/client.js';
+import { openApi } from '@gwk/test/support/api/open-api';
+import { until } from '@gwk/test/support/wait';
+import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
+import type { ApiClient } from '@gwk/test/support/api/client';
 
 let api: TestApi;
 let account: TestAccount;

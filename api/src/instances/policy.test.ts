@@ -1,9 +1,9 @@
 import type { PolicyOut } from '@gwk/core/policy/policy';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import { fromPublicId } from '@gwk/core/ids';
-import { openApi } from '@gwk/test/harness/api';
-import type { TestApi, TestAccount } from '../testing/api.js';
-import type { ApiClient } from '../testing/client.js';
+import { openApi } from '@gwk/test/support/api/open-api';
+import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
+import type { ApiClient } from '@gwk/test/support/api/client';
 
 let api: TestApi;
 let account: TestAccount;

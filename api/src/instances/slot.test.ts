@@ -2,9 +2,9 @@ import { fromPublicId } from '@gwk/core/ids';
 import type { EventOut } from '@gwk/core/resources/event';
 import type { Page } from '@gwk/core/resources/common';
 import type { InstanceOut } from '@gwk/core/resources/instance';
-import { openApi } from '@gwk/test/harness/api';
-import type { TestApi } from '../testing/api.js';
-import type { ApiClient } from '../testing/client.js';
+import { openApi } from '@gwk/test/support/api/open-api';
+import type { TestApi } from '@gwk/test/support/api/test-api';
+import type { ApiClient } from '@gwk/test/support/api/client';
 
 let api: TestApi;
 let client: ApiClient;

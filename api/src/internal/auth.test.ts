@@ -3,7 +3,7 @@ import {
   OPERATOR_TOKEN,
   type PortWorld,
   type TestEngine,
-} from '@gwk/test/harness/engine-port';
+} from '@gwk/test/support/api/engine-port';
 import type { Database } from '../database.js';
 import { Authentication } from './auth.js';
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { request, type ClientRequest } from 'node:http';
-import { createPortWorld, type PortWorld } from '@gwk/test/harness/engine-port';
-import { until } from '@gwk/test/harness/wait';
+import { createPortWorld, type PortWorld } from '@gwk/test/support/api/engine-port';
+import { until } from '@gwk/test/support/wait';
 import { BodyBudget } from './body-budget.js';
 
 test('a caller has so many bytes at once, and has them again when they are through', () => {

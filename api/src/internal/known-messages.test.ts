@@ -1,7 +1,7 @@
 import { newUuid } from '@gwk/core/ids';
 import { createLogger } from '@gwk/core/log';
 import type { Outcome } from '@gwk/core/protocol/engine';
-import { atReplica, createPortWorld, TestEngine, type PortWorld } from '@gwk/test/harness/engine-port';
+import { atReplica, createPortWorld, TestEngine, type PortWorld } from '@gwk/test/support/api/engine-port';
 import type { FactsRow } from '../messages/changes/apply.js';
 import { Claims } from './claims.js';
 import type { InternalDeps } from './deps.js';

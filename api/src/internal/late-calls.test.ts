@@ -1,6 +1,6 @@
 import { newUuid } from '@gwk/core/ids';
-import { createPortWorld, type PortWorld, type TestEngine } from '@gwk/test/harness/engine-port';
-import { until } from '@gwk/test/harness/wait';
+import { createPortWorld, type PortWorld, type TestEngine } from '@gwk/test/support/api/engine-port';
+import { until } from '@gwk/test/support/wait';
 import { Prisma } from '../generated/prisma/client.js';
 
 /** Calls about messages that come through after their repeat, and after what followed. */

@@ -11,7 +11,7 @@ import {
   OPERATOR_TOKEN,
   type PortWorld,
   type TestEngine,
-} from '@gwk/test/harness/engine-port';
+} from '@gwk/test/support/api/engine-port';
 import { openDatabase } from '../database.js';
 import { startInternalListener } from './listener.js';
 

@@ -3,8 +3,8 @@ import { readdirSync, readlinkSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { newUuid } from '@gwk/core/ids';
-import { createPortWorld, filesIn, type PortWorld, type TestEngine } from '@gwk/test/harness/engine-port';
-import { until } from '@gwk/test/harness/wait';
+import { createPortWorld, filesIn, type PortWorld, type TestEngine } from '@gwk/test/support/api/engine-port';
+import { until } from '@gwk/test/support/wait';
 import { openContent, sealContent } from '../messages/content.js';
 
 /** In place of a minute. */

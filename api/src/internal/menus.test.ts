@@ -1,5 +1,5 @@
 import type { SentMenu } from '@gwk/core/menus/sent-menu';
-import { createPortWorld, type PortWorld, type TestEngine } from '@gwk/test/harness/engine-port';
+import { createPortWorld, type PortWorld, type TestEngine } from '@gwk/test/support/api/engine-port';
 import { openMenu } from '../messages/menus.js';
 
 const HOUR = 3_600_000;

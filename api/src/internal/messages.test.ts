@@ -1,5 +1,5 @@
 import { newUuid } from '@gwk/core/ids';
-import { createPortWorld, refusalOf, TestEngine, type PortWorld } from '@gwk/test/harness/engine-port';
+import { createPortWorld, refusalOf, TestEngine, type PortWorld } from '@gwk/test/support/api/engine-port';
 import { openEventData } from '../events/emit.js';
 
 let port: PortWorld;

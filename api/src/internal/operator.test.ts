@@ -1,6 +1,6 @@
 import { newUuid } from '@gwk/core/ids';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
-import { createPortWorld, refusalOf, type PortWorld } from '@gwk/test/harness/engine-port';
+import { createPortWorld, refusalOf, type PortWorld } from '@gwk/test/support/api/engine-port';
 
 let port: PortWorld;
 beforeAll(async () => {

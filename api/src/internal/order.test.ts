@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
-import { createPortWorld, refusalOf, TestEngine, type PortWorld } from '@gwk/test/harness/engine-port';
+import { createPortWorld, refusalOf, TestEngine, type PortWorld } from '@gwk/test/support/api/engine-port';
 import { failMessages } from '../messages/changes/apply.js';
 
 /**

@@ -1,6 +1,6 @@
 import { newUuid, timeOfUuid } from '@gwk/core/ids';
-import { createPortWorld, type PortWorld, type TestEngine } from '@gwk/test/harness/engine-port';
-import { OpenedPartitions, partitionAt } from '@gwk/test/harness/opened-partitions';
+import { createPortWorld, type PortWorld, type TestEngine } from '@gwk/test/support/api/engine-port';
+import { OpenedPartitions, partitionAt } from '@gwk/test/support/api/opened-partitions';
 
 /** What a message costs must not grow with the days that are kept: each statement of its functions opens its day's alone. */
 let port: PortWorld;

@@ -1,4 +1,4 @@
-import { createPortWorld, type PortWorld } from '@gwk/test/harness/engine-port';
+import { createPortWorld, type PortWorld } from '@gwk/test/support/api/engine-port';
 
 let port: PortWorld;
 beforeAll(async () => {

@@ -1,4 +1,4 @@
-import { createPortWorld, refusalOf, type PortWorld, type TestEngine } from '@gwk/test/harness/engine-port';
+import { createPortWorld, refusalOf, type PortWorld, type TestEngine } from '@gwk/test/support/api/engine-port';
 
 let port: PortWorld;
 let engine: TestEngine;

@@ -1,5 +1,5 @@
 import { newUuid } from '@gwk/core/ids';
-import { createPortWorld, type PortWorld, type TestEngine } from '@gwk/test/harness/engine-port';
+import { createPortWorld, type PortWorld, type TestEngine } from '@gwk/test/support/api/engine-port';
 import { openEventData } from '../events/emit.js';
 
 let port: PortWorld;

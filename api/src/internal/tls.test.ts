@@ -1,5 +1,5 @@
 import { EngineClient } from '@gwk/core/protocol/internal-client';
-import { createPortWorld, TestEngine } from '@gwk/test/harness/engine-port';
+import { createPortWorld, TestEngine } from '@gwk/test/support/api/engine-port';
 
 // Made for these tests, for 127.0.0.1, valid for a hundred years.
 const CERT = `-----BEGIN CERTIFICATE-----

@@ -4,7 +4,7 @@ import {
   refusalOf,
   TestEngine,
   type PortWorld,
-} from '@gwk/test/harness/engine-port';
+} from '@gwk/test/support/api/engine-port';
 import { EngineClient, InternalRefusal } from '@gwk/core/protocol/internal-client';
 import { newUuid } from '@gwk/core/ids';
 import { setTimeout as sleep } from 'node:timers/promises';

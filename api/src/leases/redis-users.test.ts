@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { encodeCommand } from '@gwk/core/protocol/commands';
 import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
-import { createPortWorld, refusalOf, type PortWorld, type TestEngine } from '@gwk/test/harness/engine-port';
-import { redisUrl } from '@gwk/test/harness/servers';
+import { createPortWorld, refusalOf, type PortWorld, type TestEngine } from '@gwk/test/support/api/engine-port';
+import { redisUrl } from '@gwk/test/support/servers/servers';
 import { createClient } from 'redis';
 import { closeRedis, openRedis } from '../redis.js';
 import { createLogger } from '@gwk/core/log';

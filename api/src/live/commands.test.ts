@@ -4,7 +4,7 @@ import { createLogger } from '@gwk/core/log';
 import { decodeCommand, type Command } from '@gwk/core/protocol/commands';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
+import { redisPrefix, redisUrl } from '@gwk/test/support/servers/servers';
 import { newCommandKey, openCommandKey } from '../instances/command-key.js';
 import { closeRedis, openRedis, type Redis } from '../redis.js';
 import { LiveCommands, type CommandTarget } from './commands.js';

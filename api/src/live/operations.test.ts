@@ -5,10 +5,10 @@ import type { Page } from '@gwk/core/resources/common';
 import type { EventOut } from '@gwk/core/resources/event';
 import type { MessageOut } from '@gwk/core/resources/message';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
-import { openApi } from '@gwk/test/harness/api';
-import type { TestApi, TestAccount } from '../testing/api.js';
-import type { ApiClient } from '../testing/client.js';
-import { Refused, type StandInEngine } from '../testing/stand-in-engine.js';
+import { openApi } from '@gwk/test/support/api/open-api';
+import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
+import type { ApiClient } from '@gwk/test/support/api/client';
+import { Refused, type StandInEngine } from '@gwk/test/support/api/stand-in-engine';
 
 let api: TestApi;
 let account: TestAccount;

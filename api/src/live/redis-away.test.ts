@@ -1,9 +1,9 @@
 import { fromPublicId } from '@gwk/core/ids';
 import type { InstanceOut } from '@gwk/core/resources/instance';
-import { pickPort } from '@gwk/test/harness/ports';
-import { openApi } from '@gwk/test/harness/api';
-import type { TestApi } from '../testing/api.js';
-import type { ApiClient } from '../testing/client.js';
+import { pickPort } from '@gwk/test/support/ports';
+import { openApi } from '@gwk/test/support/api/open-api';
+import type { TestApi } from '@gwk/test/support/api/test-api';
+import type { ApiClient } from '@gwk/test/support/api/client';
 
 /** (design: with Redis down live operations answer 503 at once, reads work) */
 let api: TestApi;

@@ -4,11 +4,11 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import type { ProblemBody } from '@gwk/core/problems';
 import { MAX_MEDIA_BYTES, type MediaOut } from '@gwk/core/resources/media';
-import { until } from '@gwk/test/harness/wait';
-import { openApi } from '@gwk/test/harness/api';
-import type { TestApi, TestAccount } from '../testing/api.js';
-import type { Answer, ApiClient } from '../testing/client.js';
-import { noise, upload } from '../testing/upload.js';
+import { until } from '@gwk/test/support/wait';
+import { openApi } from '@gwk/test/support/api/open-api';
+import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
+import type { Answer, ApiClient } from '@gwk/test/support/api/client';
+import { noise, upload } from '@gwk/test/support/api/upload';
 
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { newUuid } from '@gwk/core/ids';
-import { createWorld, type World } from '@gwk/test/harness/acceptance';
+import { createWorld, type World } from '@gwk/test/support/api/acceptance';
 import { MediaFiles, type MediaRow } from './files.js';
 import { mediaSweep, storeSweep } from './retention.js';
 import { FolderStore } from './store/folder-store.js';

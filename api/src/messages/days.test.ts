@@ -1,8 +1,7 @@
 import { lowestUuidAt, newUuid, timeOfUuid } from '@gwk/core/ids';
-import { createWorld, someone, uuidOf, type World } from '@gwk/test/harness/acceptance';
-import { dayThatLasts } from '@gwk/test/harness/midnight';
-import { OpenedPartitions, partitionAt } from '@gwk/test/harness/opened-partitions';
-import { jest } from '@jest/globals';
+import { createWorld, someone, uuidOf, type World } from '@gwk/test/support/api/acceptance';
+import { dayThatLasts } from '@gwk/test/support/servers/midnight';
+import { OpenedPartitions, partitionAt } from '@gwk/test/support/api/opened-partitions';
 import type { Caller } from '../accounts/caller.js';
 import type { Acceptor } from './accept/acceptor.js';
 import { listMessages } from './list.js';

@@ -4,10 +4,10 @@ import type { EventOut } from '@gwk/core/resources/event';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { MessageOut } from '@gwk/core/resources/message';
 import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
-import { openApi } from '@gwk/test/harness/api';
+import { openApi } from '@gwk/test/support/api/open-api';
 import { emit, instanceEvent } from '../events/emit.js';
-import type { TestApi, TestAccount } from '../testing/api.js';
-import type { ApiClient } from '../testing/client.js';
+import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
+import type { ApiClient } from '@gwk/test/support/api/client';
 
 let api: TestApi;
 let account: TestAccount;

@@ -1,6 +1,6 @@
 import { newUuid } from '@gwk/core/ids';
-import { createTestDatabase } from '@gwk/test/harness/database';
-import { idMadeAt } from '@gwk/test/harness/dated-ids';
+import { createTestDatabase } from '@gwk/test/support/servers/database';
+import { idMadeAt } from '@gwk/test/support/servers/dated-ids';
 import pg from 'pg';
 
 /**

@@ -10,10 +10,10 @@ import {
   LEADS_HERE,
   NEVER_ROUTED,
   TREACHEROUS,
-} from '@gwk/test/harness/hostile-urls';
-import { TEST_CERTIFICATE } from '@gwk/test/harness/certificate';
+} from '@gwk/test/support/hostile/hostile-urls';
+import { TEST_CERTIFICATE } from '@gwk/test/support/certificate';
 import { once } from 'node:events';
-import { startTestDns, type DnsAnswer, type TestDns } from '@gwk/test/harness/dns';
+import { startTestDns, type DnsAnswer, type TestDns } from '@gwk/test/support/dns';
 import { request, type Agent } from 'undici';
 import { AddressGuard, checkWebhookUrl, dnsResolve, guardedAgent, type Resolve } from './guard.js';
 

@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { OPERATIONS } from '../http/operations.js';
-import { closed } from '../testing/contract/closed.js';
+import { closed } from '@gwk/test/support/api/contract/closed';
 import { openApiDocument } from './document.js';
 import { heedsIdempotencyKey } from './problems.js';
 import type { JsonSchema } from './schema-book.js';

@@ -1,8 +1,8 @@
 import { createContext, runInContext } from 'node:vm';
 import { PROBLEMS } from '@gwk/core/problems';
-import { openApi } from '@gwk/test/harness/api';
+import { openApi } from '@gwk/test/support/api/open-api';
 import { OPERATIONS } from '../http/operations.js';
-import type { TestApi } from '../testing/api.js';
+import type { TestApi } from '@gwk/test/support/api/test-api';
 
 let api: TestApi;
 

@@ -1,7 +1,7 @@
 import type { SandboxInboundOut } from '@gwk/core/resources/sandbox';
-import { openApi } from '@gwk/test/harness/api';
-import type { TestApi } from '../testing/api.js';
-import { makeWorld, type World } from '../testing/world.js';
+import { openApi } from '@gwk/test/support/api/open-api';
+import type { TestApi } from '@gwk/test/support/api/test-api';
+import { makeWorld, type World } from '@gwk/test/support/api/world';
 
 /** Answers that the description promises and that no other test has a reason to ask for. */
 let api: TestApi;

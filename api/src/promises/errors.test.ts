@@ -4,12 +4,12 @@ import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { MediaOut } from '@gwk/core/resources/media';
 import type { MessageOut } from '@gwk/core/resources/message';
 import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
-import { openApi } from '@gwk/test/harness/api';
+import { openApi } from '@gwk/test/support/api/open-api';
 import { hashBody, IdempotencyStore } from '../idempotency/store.js';
-import type { TestApi, TestAccount } from '../testing/api.js';
-import type { Answer, ApiClient } from '../testing/client.js';
-import { upload } from '../testing/upload.js';
-import { makeWorld, type World } from '../testing/world.js';
+import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
+import type { Answer, ApiClient } from '@gwk/test/support/api/client';
+import { upload } from '@gwk/test/support/api/upload';
+import { makeWorld, type World } from '@gwk/test/support/api/world';
 
 /** Every row of the table of errors (spec: Errors) is met here, by what a consumer does to meet it. */
 let api: TestApi;

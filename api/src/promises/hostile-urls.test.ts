@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { createServer as createHttpServer, type Server as HttpServer } from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { Resolver } from 'node:dns/promises';
-import { startTestDns, type TestDns } from '@gwk/test/harness/dns';
-import { FORBIDDEN, HOSTILE, TREACHEROUS } from '@gwk/test/harness/hostile-urls';
+import { startTestDns, type TestDns } from '@gwk/test/support/dns';
+import { FORBIDDEN, HOSTILE, TREACHEROUS } from '@gwk/test/support/hostile/hostile-urls';
 import type { Agent } from 'undici';
-import { openApi } from '@gwk/test/harness/api';
+import { openApi } from '@gwk/test/support/api/open-api';
 import { Fetcher } from '../media/prepare/fetcher.js';
 import { AddressGuard, dnsResolve, guardedAgent } from '../net/guard.js';
-import type { TestApi } from '../testing/api.js';
-import type { ApiClient } from '../testing/client.js';
+import type { TestApi } from '@gwk/test/support/api/test-api';
+import type { ApiClient } from '@gwk/test/support/api/client';
 
 /**
  * URLs that lead inside, where the service takes URLs from strangers: destinations of webhooks at registration (their

@@ -8,10 +8,10 @@ import type { MediaOut } from '@gwk/core/resources/media';
 import type { PairingOut } from '@gwk/core/resources/pairing';
 import type { RotatedSecretOut } from '@gwk/core/resources/webhook';
 import { recordIdOf } from '../idempotency/record-id.js';
-import { openApi } from '@gwk/test/harness/api';
-import type { TestApi, TestAccount } from '../testing/api.js';
-import type { ApiClient } from '../testing/client.js';
-import { makeWorld, type World } from '../testing/world.js';
+import { openApi } from '@gwk/test/support/api/open-api';
+import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
+import type { ApiClient } from '@gwk/test/support/api/client';
+import { makeWorld, type World } from '@gwk/test/support/api/world';
 
 /** The rows of the table of limits (spec: Limits) that are about time. */
 let api: TestApi;

@@ -1,10 +1,10 @@
 import { PROBLEMS, type ProblemBody, type ProblemCode } from '@gwk/core/problems';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
-import { openApi } from '@gwk/test/harness/api';
-import type { TestApi, TestAccount } from '../testing/api.js';
-import type { Answer, ApiClient } from '../testing/client.js';
-import { noise, upload } from '../testing/upload.js';
-import { makeWorld, type World } from '../testing/world.js';
+import { openApi } from '@gwk/test/support/api/open-api';
+import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
+import type { Answer, ApiClient } from '@gwk/test/support/api/client';
+import { noise, upload } from '@gwk/test/support/api/upload';
+import { makeWorld, type World } from '@gwk/test/support/api/world';
 
 /**
  * The rows of the table of limits (spec: Limits) that a request can meet: the largest that is accepted, and one more,

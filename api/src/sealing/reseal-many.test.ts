@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { newUuid } from '@gwk/core/ids';
 import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
-import { openApi } from '@gwk/test/harness/api';
-import { query } from '@gwk/test/harness/database';
-import { until } from '@gwk/test/harness/wait';
+import { openApi } from '@gwk/test/support/api/open-api';
+import { query } from '@gwk/test/support/servers/database';
+import { until } from '@gwk/test/support/wait';
 import { openDatabase, type Database } from '../database.js';
 import { openEventData, sealEventData } from '../events/emit.js';
-import type { TestAccount, TestApi } from '../testing/api.js';
+import type { TestAccount, TestApi } from '@gwk/test/support/api/test-api';
 import { SEALED } from './columns.js';
 import { reseal, sealingStatus } from './reseal.js';
 

@@ -3,12 +3,12 @@ import { fromPublicId, newUuid } from '@gwk/core/ids';
 import type { Page } from '@gwk/core/resources/common';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
-import { openApi } from '@gwk/test/harness/api';
+import { openApi } from '@gwk/test/support/api/open-api';
 import { WrongSealingKey } from '../key-check.js';
 import { openContent } from '../messages/content.js';
 import { openWebhookSecret } from '../webhooks/secrets.js';
-import type { TestApi } from '../testing/api.js';
-import { makeWorld, type World } from '../testing/world.js';
+import type { TestApi } from '@gwk/test/support/api/test-api';
+import { makeWorld, type World } from '@gwk/test/support/api/world';
 import { SEALED } from './columns.js';
 import { reseal, sealingStatus } from './reseal.js';
 

@@ -1,8 +1,8 @@
 import { newUuid } from '@gwk/core/ids';
 import type { EventOut } from '@gwk/core/resources/event';
-import type { DeliveryWorld } from '@gwk/test/harness/deliveries';
-import { until } from '@gwk/test/harness/wait';
-import { codeOf, endpointUuid, verifies, WebhookStage } from '@gwk/test/harness/webhook-stage';
+import type { DeliveryWorld } from '@gwk/test/support/api/deliveries';
+import { until } from '@gwk/test/support/wait';
+import { codeOf, endpointUuid, verifies, WebhookStage } from '@gwk/test/support/api/webhook-stage';
 
 let stage: WebhookStage;
 let world: DeliveryWorld;

@@ -3,9 +3,9 @@ import type { Page } from '@gwk/core/resources/common';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { DeliveryOut, WebhookEndpointOut } from '@gwk/core/resources/webhook';
 import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
-import { openApi } from '@gwk/test/harness/api';
-import type { TestApi, TestAccount } from '../testing/api.js';
-import type { ApiClient } from '../testing/client.js';
+import { openApi } from '@gwk/test/support/api/open-api';
+import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
+import type { ApiClient } from '@gwk/test/support/api/client';
 import { openWebhookSecret } from './secrets.js';
 
 let api: TestApi;

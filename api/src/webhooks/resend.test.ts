@@ -1,7 +1,7 @@
 import { fromPublicId, newUuid } from '@gwk/core/ids';
-import type { DeliveryWorld } from '@gwk/test/harness/deliveries';
-import { until } from '@gwk/test/harness/wait';
-import { codeOf, endpointUuid, WebhookStage } from '@gwk/test/harness/webhook-stage';
+import type { DeliveryWorld } from '@gwk/test/support/api/deliveries';
+import { until } from '@gwk/test/support/wait';
+import { codeOf, endpointUuid, WebhookStage } from '@gwk/test/support/api/webhook-stage';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

@@ -1,6 +1,6 @@
 import { newUuid } from '@gwk/core/ids';
-import type { DeliveryWorld } from '@gwk/test/harness/deliveries';
-import { codeOf, endpointUuid, verifies, WebhookStage } from '@gwk/test/harness/webhook-stage';
+import type { DeliveryWorld } from '@gwk/test/support/api/deliveries';
+import { codeOf, endpointUuid, verifies, WebhookStage } from '@gwk/test/support/api/webhook-stage';
 
 const DAY = 24 * 3_600_000;
 

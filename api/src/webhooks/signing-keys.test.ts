@@ -1,4 +1,3 @@
-import { describe, expect, it } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { SealError, Sealer, parseSealingKeys } from '@gwk/core/sealing';
 import { newWebhookSecret, webhookKey } from '@gwk/core/webhook-signature';

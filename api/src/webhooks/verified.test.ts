@@ -1,7 +1,7 @@
 import { newUuid, toPublicId } from '@gwk/core/ids';
-import type { DeliveryWorld, Post } from '@gwk/test/harness/deliveries';
-import { pause } from '@gwk/test/harness/wait';
-import { endpointUuid, verifies, WebhookStage } from '@gwk/test/harness/webhook-stage';
+import type { DeliveryWorld, Post } from '@gwk/test/support/api/deliveries';
+import { pause } from '@gwk/test/support/wait';
+import { endpointUuid, verifies, WebhookStage } from '@gwk/test/support/api/webhook-stage';
 import { MediaLinks } from '../media/links.js';
 
 /** What a consumer verifies with the library of Standard Webhooks, which refuses what is older than five minutes. */

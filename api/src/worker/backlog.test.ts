@@ -1,4 +1,4 @@
-import { createSweepWorld, type SweepWorld } from '@gwk/test/harness/sweeps';
+import { createSweepWorld, type SweepWorld } from '@gwk/test/support/api/sweeps';
 import { lowestUuidAt, newUuid } from '@gwk/core/ids';
 import { openDatabase } from '../database.js';
 import { backlogReader, databaseSizeReader, readBacklog } from './backlog.js';

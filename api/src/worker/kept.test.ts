@@ -1,4 +1,4 @@
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
+import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
 import { openDatabase, type Database } from '../database.js';
 import { postgresReaders } from './backlog.js';
 import { kept } from './kept.js';

@@ -1,5 +1,5 @@
 import { createLogger } from '@gwk/core/log';
-import { until } from '../testing/engine-process.js';
+import { until } from '@gwk/test/support/engine/engine-process';
 import type { DriverContext, Receipt } from './driver.js';
 import { SandboxDriver } from './sandbox.js';
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
-import { until } from '../testing/engine-process.js';
+import { until } from '@gwk/test/support/engine/engine-process';
 import { Claimer, type ClaimerOptions } from './claimer.js';
 import { Pacing } from './pacing.js';
 

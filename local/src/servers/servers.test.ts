@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { createClient } from 'redis';
-import { pickPort } from '@gwk/test/harness/ports';
+import { pickPort } from '@gwk/test/support/ports';
 import { portIsFree, type RunningServer } from './process.js';
 import { startPostgres, type PostgresOptions } from './postgres.js';
 import { startRedis, type RedisOptions } from './redis.js';

@@ -1,8 +1,8 @@
 import { createLogger } from '@gwk/core/log';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import type { Cluster, Pod } from '../cluster/cluster.js';
-import { endedPod, facts, free, resource, template } from '../testing/build.js';
-import { until } from '../testing/folder.js';
+import { endedPod, facts, free, resource, template } from '@gwk/test/support/operator/build';
+import { until } from '@gwk/test/support/operator/folder';
 import { Controller } from './controller.js';
 import type { InternalPort } from './internal-port.js';
 

@@ -10,8 +10,8 @@ import {
   POD,
   resource,
   template,
-} from '../testing/build.js';
-import { absent, decided, deleting, wanted, type Case } from '../testing/decision.js';
+} from '@gwk/test/support/operator/build';
+import { absent, decided, deleting, wanted, type Case } from '@gwk/test/support/operator/decision';
 import { decide } from './decide.js';
 
 const lost = livePod('unknown');

@@ -1,5 +1,5 @@
-import { accepted, at, free, livePod, minutes, NOW, POD, resource } from '../testing/build.js';
-import { absent, decided, deleting, unpaired, wanted, type Case } from '../testing/decision.js';
+import { accepted, at, free, livePod, minutes, NOW, POD, resource } from '@gwk/test/support/operator/build';
+import { absent, decided, deleting, unpaired, wanted, type Case } from '@gwk/test/support/operator/decision';
 import { NO_HISTORY } from './history.js';
 
 const WANTED: Case[] = [

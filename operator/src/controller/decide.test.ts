@@ -13,8 +13,8 @@ import {
   observed,
   POD,
   resource,
-} from '../testing/build.js';
-import { absent, decided, wanted, type Case } from '../testing/decision.js';
+} from '@gwk/test/support/operator/build';
+import { absent, decided, wanted, type Case } from '@gwk/test/support/operator/decision';
 import { decide } from './decide.js';
 
 const ENGINE: Case[] = [

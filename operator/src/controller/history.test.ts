@@ -1,4 +1,4 @@
-import { endedPod, minutes, NOW } from '../testing/build.js';
+import { endedPod, minutes, NOW } from '@gwk/test/support/operator/build';
 import { afterEnd, isCrashLoop, NO_HISTORY, type History } from './history.js';
 
 const backoff = { firstMs: 1000, maxMs: 300_000, random: () => 0 };

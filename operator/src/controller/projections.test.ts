@@ -1,6 +1,6 @@
 import { InternalRefusal, InternalUnreachable } from '@gwk/core/protocol/internal-client';
 import type { InstanceFacts, Projection } from '@gwk/core/protocol/operator';
-import { facts, free, heldBy, ID, NOW, resource } from '../testing/build.js';
+import { facts, free, heldBy, ID, NOW, resource } from '@gwk/test/support/operator/build';
 import type { InternalPort } from './internal-port.js';
 import { Projections } from './projections.js';
 

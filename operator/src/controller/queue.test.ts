@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { until } from '../testing/folder.js';
+import { until } from '@gwk/test/support/operator/folder';
 import { backoffMs, WorkQueue } from './queue.js';
 
 const quick = { firstMs: 20, maxMs: 200, random: () => 0 };

@@ -12,7 +12,7 @@ import {
   observed,
   POD,
   resource,
-} from '../testing/build.js';
+} from '@gwk/test/support/operator/build';
 import { decide } from './decide.js';
 import { NO_HISTORY } from './history.js';
 import type { Observed } from './observed.js';

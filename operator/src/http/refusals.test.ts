@@ -1,5 +1,5 @@
-import { temporaryFolder } from '../testing/folder.js';
-import { INSTANCES, LocalRest, manifest } from '../testing/local-rest.js';
+import { temporaryFolder } from '@gwk/test/support/operator/folder';
+import { INSTANCES, LocalRest, manifest } from '@gwk/test/support/operator/local-rest';
 
 let folder: ReturnType<typeof temporaryFolder>;
 let rest: LocalRest;

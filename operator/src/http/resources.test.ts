@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { temporaryFolder, until } from '../testing/folder.js';
-import { INSTANCES, LocalRest, manifest, type Answer } from '../testing/local-rest.js';
+import { temporaryFolder, until } from '@gwk/test/support/operator/folder';
+import { INSTANCES, LocalRest, manifest, type Answer } from '@gwk/test/support/operator/local-rest';
 
 let folder: ReturnType<typeof temporaryFolder>;
 let rest: LocalRest;

@@ -1,8 +1,8 @@
 import type { OperatorResponse } from '@gwk/core/protocol/operator';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import { PAIRING_ANNOTATION, type PairingView, type PairingWish } from '@gwk/core/resources/pairing-wish';
-import { resource } from '../testing/build.js';
-import { recordingLog, until } from '../testing/folder.js';
+import { resource } from '@gwk/test/support/operator/build';
+import { recordingLog, until } from '@gwk/test/support/operator/folder';
 import { nextStep, PairingDesk } from './desk.js';
 
 type Seen = OperatorResponse<'pair'>;

@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { randomBytes } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   DEFAULT_CONNECTION_CONFIG,
   downloadMediaMessage,

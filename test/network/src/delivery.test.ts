@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { generateMessageIDV2 } from '@whiskeysockets/baileys';
 import { setStage, type Stage } from './testing/stage.js';
 import { until, type StockClient } from './testing/stock-client.js';

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Person } from './control/client.js';
 import { setStage, type Stage } from './testing/stage.js';
 import { until } from './testing/stock-client.js';

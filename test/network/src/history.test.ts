@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { proto, type BaileysEventMap } from '@whiskeysockets/baileys';
 import { startNetwork, type RunningNetwork } from './start.js';
 import { StockClient, until } from './testing/stock-client.js';

@@ -1,4 +1,3 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { startNetwork, type RunningNetwork } from './start.js';
 import { StockClient } from './testing/stock-client.js';
 

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { NetworkClient } from './control/client.js';
 import type { Whereabouts } from './program.js';
 import { StockClient } from './testing/stock-client.js';

@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Curve, WA_CERT_DETAILS } from '@whiskeysockets/baileys';
 import { setStage, type Stage } from './testing/stage.js';
 import type { StockClient } from './testing/stock-client.js';

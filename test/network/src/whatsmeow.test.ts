@@ -1,4 +1,3 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Person } from './control/client.js';
 import { startNetwork, type RunningNetwork } from './start.js';
 import { buildGoClient, GoClient, hasGo } from './testing/go-client.js';

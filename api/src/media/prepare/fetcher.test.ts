@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { FORBIDDEN, HOSTILE } from '@gwk/test/harness/hostile-urls';
+import { FORBIDDEN, HOSTILE } from '@gwk/test/support/hostile/hostile-urls';
 import { buffer } from 'node:stream/consumers';
 import { AddressGuard, guardedAgent } from '../../net/guard.js';
 import { Fetcher } from './fetcher.js';

@@ -1,6 +1,6 @@
 import type { Acceptor } from '../../messages/accept/acceptor.js';
 import { newUuid, toPublicId } from '@gwk/core/ids';
-import { createWorld, type World } from '@gwk/test/harness/acceptance';
+import { createWorld, type World } from '@gwk/test/support/api/acceptance';
 import { takeUnprepared } from './take.js';
 
 let world: World;

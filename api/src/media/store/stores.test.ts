@@ -6,7 +6,7 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { mediaStoreSettings } from '@gwk/core/config/media';
 import { loadConfig } from '@gwk/core/config/load';
-import { hasObjectStore, LEFT_OUT, ObjectStore } from '@gwk/test/harness/object-store';
+import { hasObjectStore, LEFT_OUT, ObjectStore } from '@gwk/test/support/servers/object-store';
 import { openMediaStore } from './open-store.js';
 import { FileMissing, type MediaStore } from './store.js';
 

@@ -11,8 +11,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { until } from '@gwk/test/harness/wait';
-import { Samples } from '../../testing/samples.js';
+import { until } from '@gwk/test/support/wait';
+import { Samples } from '@gwk/test/support/api/samples';
 import { findFfmpeg, isUsable } from './find-ffmpeg.js';
 import type { ToolAnswer, ToolJob } from './jobs.js';
 import { NotRun } from './refused.js';

@@ -9,8 +9,8 @@ import {
   uuidOf,
   type Send,
   type World,
-} from '@gwk/test/harness/acceptance';
-import { messagesOnUnknownDays } from '@gwk/test/harness/days';
+} from '@gwk/test/support/api/acceptance';
+import { messagesOnUnknownDays } from '@gwk/test/support/servers/days';
 import type { Acceptor } from './acceptor.js';
 
 let world: World;

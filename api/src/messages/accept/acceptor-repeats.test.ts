@@ -1,5 +1,5 @@
 import { newUuid } from '@gwk/core/ids';
-import { createWorld, outcomeOf, someone, uuidOf, type Send, type World } from '@gwk/test/harness/acceptance';
+import { createWorld, outcomeOf, someone, uuidOf, type Send, type World } from '@gwk/test/support/api/acceptance';
 import { recordIdOf } from '../../idempotency/record-id.js';
 import type { Acceptor } from './acceptor.js';
 import { SEND_ROUTE } from './gather.js';

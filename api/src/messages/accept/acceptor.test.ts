@@ -10,7 +10,7 @@ import {
   uuidOf,
   type Send,
   type World,
-} from '@gwk/test/harness/acceptance';
+} from '@gwk/test/support/api/acceptance';
 import { recordIdOf } from '../../idempotency/record-id.js';
 import { closeRedis, openRedis } from '../../redis.js';
 import type { Acceptor } from './acceptor.js';

@@ -1,5 +1,5 @@
 import { openDatabase, type Database } from '../../database.js';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
+import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
 import { bytesArray, plainArray, textArray } from './arrays.js';
 
 let store: TestDatabase;

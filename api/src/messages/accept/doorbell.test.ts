@@ -1,8 +1,7 @@
-import { jest } from '@jest/globals';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { createLogger } from '@gwk/core/log';
-import { redisPrefix, redisUrl } from '@gwk/test/harness/servers';
-import { until } from '@gwk/test/harness/wait';
+import { redisPrefix, redisUrl } from '@gwk/test/support/servers/servers';
+import { until } from '@gwk/test/support/wait';
 import { closeRedis, openRedis, type Redis } from '../../redis.js';
 import { Doorbell } from './doorbell.js';
 

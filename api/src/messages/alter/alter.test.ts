@@ -1,9 +1,9 @@
 import { fromPublicId } from '@gwk/core/ids';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { MessageOut } from '@gwk/core/resources/message';
-import { openApi } from '@gwk/test/harness/api';
-import type { TestApi, TestAccount } from '../../testing/api.js';
-import type { ApiClient } from '../../testing/client.js';
+import { openApi } from '@gwk/test/support/api/open-api';
+import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
+import type { ApiClient } from '@gwk/test/support/api/client';
 
 /** Without engines: what is refused or canceled before one is asked. test/src/messages.test.ts has the rest. */
 let api: TestApi;

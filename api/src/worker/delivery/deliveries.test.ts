@@ -1,7 +1,7 @@
 import { fromPublicId, newUuid } from '@gwk/core/ids';
 import { newWebhookSecret } from '@gwk/core/webhook-signature';
-import { trickle, type Answer, DeliveryWorld } from '@gwk/test/harness/deliveries';
-import { pause } from '@gwk/test/harness/wait';
+import { trickle, type Answer, DeliveryWorld } from '@gwk/test/support/api/deliveries';
+import { pause } from '@gwk/test/support/wait';
 import { Webhook } from 'standardwebhooks';
 import { sealWebhookSecret } from '../../webhooks/secrets.js';
 

@@ -1,6 +1,6 @@
 import { newUuid } from '@gwk/core/ids';
-import { trickle, DeliveryWorld } from '@gwk/test/harness/deliveries';
-import { pause, until } from '@gwk/test/harness/wait';
+import { trickle, DeliveryWorld } from '@gwk/test/support/api/deliveries';
+import { pause, until } from '@gwk/test/support/wait';
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;

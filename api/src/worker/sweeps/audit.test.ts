@@ -1,6 +1,6 @@
 import { newUuid, toPublicId } from '@gwk/core/ids';
 import { createLogger } from '@gwk/core/log';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/harness/database';
+import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
 import { audit } from '../../accounts/audit.js';
 import { openDatabase, type Database } from '../../database.js';
 import { auditSweep } from './audit.js';

@@ -1,5 +1,5 @@
 import { newUuid } from '@gwk/core/ids';
-import { createSweepWorld, type SweepWorld } from '@gwk/test/harness/sweeps';
+import { createSweepWorld, type SweepWorld } from '@gwk/test/support/api/sweeps';
 import { emit, instanceEvent } from '../../events/emit.js';
 import { IdempotencyStore } from '../../idempotency/store.js';
 import { expireAnswerCode, expireEventCode } from '../../pairing/expiring.js';

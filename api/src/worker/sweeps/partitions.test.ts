@@ -1,8 +1,8 @@
 import { PassThrough } from 'node:stream';
 import { newUuid } from '@gwk/core/ids';
 import { createLogger } from '@gwk/core/log';
-import { dayThatLasts } from '@gwk/test/harness/midnight';
-import { createSweepWorld, type SweepWorld } from '@gwk/test/harness/sweeps';
+import { dayThatLasts } from '@gwk/test/support/servers/midnight';
+import { createSweepWorld, type SweepWorld } from '@gwk/test/support/api/sweeps';
 import type { Database } from '../../database.js';
 import { partitionSweep, planPartitions, type DaysKept } from './partitions.js';
 

@@ -1,5 +1,5 @@
 import type { ActiveHours } from '@gwk/core/policy/policy';
-import { createSweepWorld, type SweepWorld } from '@gwk/test/harness/sweeps';
+import { createSweepWorld, type SweepWorld } from '@gwk/test/support/api/sweeps';
 import { releaseAt, releaseSweep, type DueMessage } from './release.js';
 
 const HOUR = 3_600_000;

@@ -1,5 +1,5 @@
 import { newUuid } from '@gwk/core/ids';
-import { createSweepWorld, type SweepWorld } from '@gwk/test/harness/sweeps';
+import { createSweepWorld, type SweepWorld } from '@gwk/test/support/api/sweeps';
 import { retentionSweep, type RetentionOptions } from './retention.js';
 
 const HOUR = 3_600_000;

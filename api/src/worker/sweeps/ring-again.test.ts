@@ -1,4 +1,4 @@
-import { createSweepWorld, type SweepWorld } from '@gwk/test/harness/sweeps';
+import { createSweepWorld, type SweepWorld } from '@gwk/test/support/api/sweeps';
 import { ringAgainSweep } from './ring-again.js';
 
 let given: SweepWorld;

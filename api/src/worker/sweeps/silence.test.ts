@@ -1,6 +1,6 @@
 import { newUuid } from '@gwk/core/ids';
 import type { InstanceState } from '@gwk/core/states';
-import { createSweepWorld, type SweepWorld } from '@gwk/test/harness/sweeps';
+import { createSweepWorld, type SweepWorld } from '@gwk/test/support/api/sweeps';
 import { HeartbeatSigns } from '../../availability/heartbeat-signs.js';
 import { PrometheusSigns } from '../../availability/prometheus-signs.js';
 import { Observer } from './observer.js';

@@ -1,5 +1,5 @@
 import { createLogger } from '@gwk/core/log';
-import { until } from '@gwk/test/harness/wait';
+import { until } from '@gwk/test/support/wait';
 import { backoff, loop, type Sweep } from './sweep.js';
 
 const log = createLogger('test', 'fatal');

@@ -1,6 +1,6 @@
 import { newUuid } from '@gwk/core/ids';
 import type { InstanceState } from '@gwk/core/states';
-import { createSweepWorld, type SweepWorld } from '@gwk/test/harness/sweeps';
+import { createSweepWorld, type SweepWorld } from '@gwk/test/support/api/sweeps';
 import { doubtSweep } from './doubt.js';
 import { expiredOf, expireSweep } from './expire.js';
 import { refusalOf, refuseSweep } from './refuse.js';

@@ -1,4 +1,4 @@
-import { numberStage, until, type NumberStage } from '../../testing/number.js';
+import { numberStage, until, type NumberStage } from '@gwk/test/support/engine/number';
 
 let stage: NumberStage;
 beforeAll(async () => {

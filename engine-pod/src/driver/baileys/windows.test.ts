@@ -1,4 +1,4 @@
-import { numberStage, until, type NumberStage } from '../../testing/number.js';
+import { numberStage, until, type NumberStage } from '@gwk/test/support/engine/number';
 
 /** The moments at which an engine may die, and what must not come of it. */
 let stage: NumberStage;

@@ -1,6 +1,6 @@
 import type { Condition, InstanceResource } from '@gwk/core/resources/manifest';
 import type { PairingView } from '@gwk/core/resources/pairing-wish';
-import { at, NOW, resource } from '../../testing/build.js';
+import { at, NOW, resource } from '@gwk/test/support/operator/build';
 import { stepOf, type Step } from './step.js';
 
 function shop(

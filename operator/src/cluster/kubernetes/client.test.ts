@@ -1,6 +1,5 @@
-import { FaultyApi } from '@gwk/test/harness/kubernetes/faulty-api';
-import { describeOnKubernetes } from '@gwk/test/harness/kubernetes/suite';
-import { jest } from '@jest/globals';
+import { FaultyApi } from '@gwk/test/support/kubernetes/faulty-api';
+import { describeOnKubernetes } from '@gwk/test/support/kubernetes/suite';
 import { KubeConfig } from '@kubernetes/client-node';
 import { createRequire } from 'node:module';
 import { writeFileSync } from 'node:fs';
@@ -8,7 +7,7 @@ import { join } from 'node:path';
 import { kubeConfigAccess, serviceAccountAccess } from './access.js';
 import { KubeClient, KubeError, PATCH_TYPES } from './client.js';
 import { Leader, microTime, type LeaderTimes } from './leader.js';
-import { recordingLog, temporaryFolder, until } from '../../testing/folder.js';
+import { recordingLog, temporaryFolder, until } from '@gwk/test/support/operator/folder';
 
 test('client-node is of the one version whose traps are known', () => {
   const entry = createRequire(import.meta.url).resolve('@kubernetes/client-node');

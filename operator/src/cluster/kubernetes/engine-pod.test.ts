@@ -4,7 +4,7 @@ import { phaseOf, readPod, type RawPod } from './engine-pod.js';
 import { readNode } from './nodes.js';
 import { podOf, revisionOf } from './pod-spec.js';
 import { readProfiles, versionOf, type Profile } from './profiles.js';
-import { temporaryFolder } from '../../testing/folder.js';
+import { temporaryFolder } from '@gwk/test/support/operator/folder';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { temporaryFolder } from '../../testing/folder.js';
+import { temporaryFolder } from '@gwk/test/support/operator/folder';
 import { plainAccess } from './plain-config.js';
 
 const folder = temporaryFolder();

@@ -1,5 +1,5 @@
 import type { InstanceResource } from '@gwk/core/resources/manifest';
-import { at, NOW, resource } from '../../testing/build.js';
+import { at, NOW, resource } from '@gwk/test/support/operator/build';
 import { readResource } from './read-resource.js';
 
 /** Of a newer operator, or of whoever wrote past the definition. */

@@ -1,7 +1,7 @@
-import { FaultyApi } from '@gwk/test/harness/kubernetes/faulty-api';
-import { describeOnKubernetes } from '@gwk/test/harness/kubernetes/suite';
+import { FaultyApi } from '@gwk/test/support/kubernetes/faulty-api';
+import { describeOnKubernetes } from '@gwk/test/support/kubernetes/suite';
 import { KubeConfig } from '@kubernetes/client-node';
-import { recordingLog, until } from '../../testing/folder.js';
+import { recordingLog, until } from '@gwk/test/support/operator/folder';
 import { kubeConfigAccess } from './access.js';
 import { KubeClient } from './client.js';
 import { Watched, type Stored, type WatchTimes } from './watched.js';

@@ -1,4 +1,4 @@
-import { temporaryFolder } from '../../testing/folder.js';
+import { temporaryFolder } from '@gwk/test/support/operator/folder';
 import { FolderTaken, lockFolder } from './folder-lock.js';
 import { startTimeOf } from './processes.js';
 

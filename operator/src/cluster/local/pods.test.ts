@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { recordingLog, STAND_IN_ENGINE, temporaryFolder, until } from '../../testing/folder.js';
+import { recordingLog, STAND_IN_ENGINE, temporaryFolder, until } from '@gwk/test/support/operator/folder';
 import type { EndedPod, PodPlan } from '../cluster.js';
 import { Pods, type PodsOptions } from './pods.js';
 import type { PodRecord } from './pod-records.js';

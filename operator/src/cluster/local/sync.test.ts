@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { temporaryFolder, until } from '../../testing/folder.js';
-import { INSTANCES, LocalRest } from '../../testing/local-rest.js';
+import { temporaryFolder, until } from '@gwk/test/support/operator/folder';
+import { INSTANCES, LocalRest } from '@gwk/test/support/operator/local-rest';
 
 let folder: ReturnType<typeof temporaryFolder>;
 let rest: LocalRest;

@@ -1,4 +1,3 @@
-import { describe, expect, it } from '@jest/globals';
 import { Logins } from './logins.js';
 
 const LIMIT = { times: 2, seconds: 10, minutes: 60 };

@@ -1,4 +1,3 @@
-import { describe, expect, it } from '@jest/globals';
 import { calculateSignature, generateKeyPair } from 'libsignal/src/curve.js';
 import { verifyXeddsa } from './xeddsa.js';
 

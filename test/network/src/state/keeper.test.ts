@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from '@jest/globals';
 import { startNetwork } from '../start.js';
 import { setStage } from '../testing/stage.js';
 import { StockClient } from '../testing/stock-client.js';

@@ -1,4 +1,3 @@
-import { describe, expect, it } from '@jest/globals';
 import { GOOD_LINE, Line, type LineFaults } from './line.js';
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

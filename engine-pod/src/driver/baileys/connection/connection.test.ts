@@ -1,5 +1,5 @@
 import type { Closed } from '../../driver.js';
-import { NumberOnNetwork, numberStage, QR, until, type NumberStage } from '../../../testing/number.js';
+import { NumberOnNetwork, numberStage, QR, until, type NumberStage } from '@gwk/test/support/engine/number';
 
 let stage: NumberStage;
 beforeEach(async () => {

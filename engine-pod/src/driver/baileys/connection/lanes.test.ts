@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { numberStage, until, type NumberStage } from '../../../testing/number.js';
+import { numberStage, until, type NumberStage } from '@gwk/test/support/engine/number';
 
 let stage: NumberStage;
 const CHATS = 12;

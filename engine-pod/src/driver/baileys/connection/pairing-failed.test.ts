@@ -2,7 +2,7 @@ import { createServer, type AddressInfo, type Server } from 'node:net';
 import { startNetwork, type RunningNetwork } from '@gwk/network/start';
 import type { Person } from '@gwk/network/control/client';
 import type { Manners } from '@gwk/network/people/account';
-import { NumberOnNetwork, QR } from '../../../testing/number.js';
+import { NumberOnNetwork, QR } from '@gwk/test/support/engine/number';
 
 /** Pairings that come to nothing: each says why, and leaves nothing that a later engine would log in with. */
 let running: RunningNetwork;

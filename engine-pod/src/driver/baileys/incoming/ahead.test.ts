@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import * as libsignal from 'libsignal';
-import { numberStage, until, type NumberStage } from '../../../testing/number.js';
+import { numberStage, until, type NumberStage } from '@gwk/test/support/engine/number';
 
 /** Many messages that come at once: read ahead of Baileys, stored together, and told in order. */
 const CONTACTS = 4;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { OutboundContent } from '@gwk/core/resources/message';
-import { numberStage, until, type NumberStage } from '../../../testing/number.js';
+import { numberStage, until, type NumberStage } from '@gwk/test/support/engine/number';
 
 /** What people do with messages of ours. */
 let stage: NumberStage;

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { BinaryNode, WASocket } from '@whiskeysockets/baileys';
 import type { Receipt } from '../../driver.js';
-import { Rows, until } from '../../../testing/number.js';
+import { Rows, until } from '@gwk/test/support/engine/number';
 import { SessionStore } from '../session/store.js';
 import { Allowance } from './allowance.js';
 import { Asking, type Asker } from './asking.js';

@@ -3,7 +3,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { InternalRefusal, InternalUnreachable } from '@gwk/core/protocol/internal-client';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
 import type { MediaFields, MediaKind } from '@gwk/network/media/messages';
-import { numberStage, until, type NumberStage } from '../../../testing/number.js';
+import { numberStage, until, type NumberStage } from '@gwk/test/support/engine/number';
 import { faultOf } from './download.js';
 import { lostBy, type Trouble } from './media.js';
 

@@ -1,11 +1,10 @@
-import { jest } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { deflateSync } from 'node:zlib';
 import { createLogger } from '@gwk/core/log';
 import { deliver } from '@gwk/network/post/mail';
 import { node, seconds, type Node } from '@gwk/network/wire/nodes';
 import { proto } from '@whiskeysockets/baileys';
-import { numberStage, Rows, until, type NumberStage } from '../../../testing/number.js';
+import { numberStage, Rows, until, type NumberStage } from '@gwk/test/support/engine/number';
 
 /** What strangers, and whoever else, may send to bring an engine down: it stays up, reads others, and says nothing of it. */
 const SECRET = 'do not log me';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { numberStage, until, type NumberStage } from '../../../testing/number.js';
+import { numberStage, until, type NumberStage } from '@gwk/test/support/engine/number';
 
 /** What comes in two pieces: an edit that is sealed by what it changes, a message of which the phone has the content. */
 let stage: NumberStage;

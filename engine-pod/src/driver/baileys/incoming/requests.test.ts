@@ -1,7 +1,6 @@
-import { jest } from '@jest/globals';
 import { deliver } from '@gwk/network/post/mail';
 import { node, seconds, type Node } from '@gwk/network/wire/nodes';
-import { strangerStage, until, type NumberStage } from '../../../testing/number.js';
+import { strangerStage, until, type NumberStage } from '@gwk/test/support/engine/number';
 
 /** Requests to send messages again, as anybody may forge them who speaks the protocol. */
 let stage: Awaited<ReturnType<typeof strangerStage>>;

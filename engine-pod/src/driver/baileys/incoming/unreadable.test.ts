@@ -1,6 +1,6 @@
 import { node, seconds } from '@gwk/network/wire/nodes';
 import { deliver } from '@gwk/network/post/mail';
-import { strangerStage, until, type NumberStage } from '../../../testing/number.js';
+import { strangerStage, until, type NumberStage } from '@gwk/test/support/engine/number';
 
 /** Messages that cannot be read: of contacts whose session is broken, of strangers who send anything. */
 let stage: Awaited<ReturnType<typeof strangerStage>>;

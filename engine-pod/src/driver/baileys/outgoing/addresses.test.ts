@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import type { OutboundContent } from '@gwk/core/resources/message';
-import { numberStage, type NumberStage } from '../../../testing/number.js';
+import { numberStage, type NumberStage } from '@gwk/test/support/engine/number';
 
 /** An engine asks no address that a customer, or a contact, has given: it would ask it from inside. */
 let stage: NumberStage;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { ClaimedMessage, QuotedMessage } from '@gwk/core/protocol/engine';
 import type { OutboundContent } from '@gwk/core/resources/message';
-import { numberStage, type NumberStage } from '../../../testing/number.js';
+import { numberStage, type NumberStage } from '@gwk/test/support/engine/number';
 
 /** Quotes and mentions, in every type and in every kind of chat; changes of what was sent. */
 let stage: NumberStage;

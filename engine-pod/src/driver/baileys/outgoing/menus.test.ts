@@ -1,7 +1,7 @@
 import type { SentMenu } from '@gwk/core/menus/sent-menu';
 import type { InteractiveContent } from '@gwk/core/resources/content';
 import { INTERACTIVE_MODES, type InteractiveMode } from '@gwk/core/states';
-import { numberStage, type NumberStage } from '../../../testing/number.js';
+import { numberStage, type NumberStage } from '@gwk/test/support/engine/number';
 
 /** Menus in every mode and format: what a phone reads, by which node apps draw it, and what accepts replies. */
 let stage: NumberStage;

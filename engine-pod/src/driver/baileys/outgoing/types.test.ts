@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { OutboundContent } from '@gwk/core/resources/message';
-import { numberStage, type NumberStage } from '../../../testing/number.js';
+import { numberStage, type NumberStage } from '@gwk/test/support/engine/number';
 
 let stage: NumberStage;
 let group: string;

@@ -1,4 +1,3 @@
-import { jest } from '@jest/globals';
 import { randomBytes } from 'node:crypto';
 import { createRequire } from 'node:module';
 import type { LibsignalCrypto, LibsignalCurve } from './native-crypto.js';

@@ -1,0 +1,160 @@
+import { pause } from '../support/wait.js';
+import { BareNumbers } from './density/bare.js';
+import { GatewayNumbers } from './density/gateway.js';
+import { Gowa } from './density/gowa.js';
+import type { Around, Subject } from './density/subject.js';
+import type { NetworkProcess } from './engine/network.js';
+import { processorSeconds } from './shared/processor.js';
+import { Sampler } from './shared/sampler.js';
+import type { BenchServers } from './shared/servers.js';
+import { onStage } from './shared/stage.js';
+import { progress, setting, settings, Table } from './shared/table.js';
+import { memoryOfAll, type Memory } from './shared/usage.js';
+
+/**
+ * `make bench-density`: memory and processor of numbers that are connected and idle, on the simulated network: engines
+ * of a whole gateway, bare Baileys, and a peer gateway where its program is given (`PEER=/path/to/gowa`; see
+ * docs/performance.md). All are there at the same time and are looked at in the same spans.
+ *
+ * `NUMBERS=1,10,50`, `ROUNDS`, `SECONDS` of a span, `REST` before the first.
+ */
+const NUMBERS = settings('NUMBERS', [1, 10, 50]);
+const ROUNDS = setting('ROUNDS', 5);
+const SECONDS = setting('SECONDS', 10);
+/** Longer than an engine waits before it takes itself to be at rest, and gives back what it does not need. */
+const REST_SECONDS = setting('REST', 15);
+
+interface Round {
+  each: Memory;
+  /** Percent of a core. */
+  cpu: number;
+  around?: { memory: Memory; cpu: number };
+}
+
+async function main(): Promise<void> {
+  await onStage(async (stage) => {
+    const network = await stage.network();
+    const gateway = new GatewayNumbers(await stage.numbers(network));
+    const bare = stage.closing(new BareNumbers(network), (numbers) => numbers.stop());
+    const subjects: Subject[] = [gateway, bare];
+    const program = process.env['PEER'];
+    for (const apart of program ? [false, true] : [])
+      subjects.push(stage.closing(new Gowa(network, { program: program!, apart }), (peer) => peer.stop()));
+    for (const count of NUMBERS) await measure({ subjects, network, servers: gateway.servers }, count);
+    await network.checked();
+    if (!program) console.log('\nno peer: PEER=/path/to/gowa (docs/performance.md)');
+  });
+}
+
+interface Measured {
+  subjects: Subject[];
+  network: NetworkProcess;
+  servers: BenchServers;
+}
+
+async function measure({ subjects, network, servers }: Measured, count: number): Promise<void> {
+  for (const subject of subjects) {
+    progress(`${count} of ${subject.name}, ${subject.kind}`);
+    await subject.grow(count);
+  }
+  await pause(REST_SECONDS * 1000);
+  const rounds = new Map<Subject, Round[]>(subjects.map((subject) => [subject, []]));
+  const sampler = await Sampler.start(servers);
+  for (let round = 0; round < ROUNDS; round++) {
+    await checkAllThere(subjects, network, count);
+    const before = subjects.map(lookAt);
+    await pause(SECONDS * 1000);
+    const after = subjects.map(lookAt);
+    await checkAllThere(subjects, network, count);
+    for (const [index, subject] of subjects.entries())
+      rounds.get(subject)!.push({
+        each: memoryOfAll(subject.pids()),
+        ...usedBetween(before[index]!, after[index]!),
+      });
+  }
+  const { mean } = await sampler.stop();
+  print(count, rounds);
+  console.log(
+    `\ngwk asks of its stores, ${count} idle: Postgres ${mean.transactionsPerSecond.toFixed(1)} transactions/s, ` +
+      `${mean.connections.toFixed(0)} connections, ${mean.postgresCores.toFixed(3)} cores; Redis ` +
+      `${mean.commandsPerSecond.toFixed(1)} commands/s, ${mean.clients.toFixed(0)} clients, ${mean.redisCores.toFixed(3)} cores`,
+  );
+}
+
+/** A number that is missing would make the others look smaller. */
+async function checkAllThere(subjects: Subject[], network: NetworkProcess, count: number): Promise<void> {
+  const connected = await network.connected();
+  for (const subject of subjects) {
+    const processes = subject.pids().length;
+    const numbers = subject.phones().filter((phone) => connected.has(phone)).length;
+    if (processes === (subject.oneForAll ? 1 : count) && numbers === count) continue;
+    throw new Error(
+      `${subject.name}, ${subject.kind}: ${processes} processes run and ${numbers} numbers are connected, of ${count}`,
+    );
+  }
+}
+
+interface Look {
+  pids: readonly number[];
+  own: number;
+  around: Around | undefined;
+}
+
+function lookAt(subject: Subject): Look {
+  const pids = subject.pids();
+  return { pids, own: processorSeconds(pids), around: subject.around?.() };
+}
+
+function usedBetween(before: Look, after: Look): Pick<Round, 'cpu' | 'around'> {
+  // One that took another's place begins with nothing used.
+  if (after.pids.join() !== before.pids.join()) throw new Error('a process has ended while it was measured');
+  const percent = (from: number, to: number) => (100 * (to - from)) / SECONDS;
+  const cpu = percent(before.own, after.own);
+  if (!before.around || !after.around) return { cpu };
+  const { memory, processorSeconds: used } = after.around;
+  return { cpu, around: { memory, cpu: percent(before.around.processorSeconds, used) } };
+}
+
+function print(count: number, rounds: Map<Subject, Round[]>): void {
+  const table = new Table(
+    `${count} ${count === 1 ? 'number' : 'numbers'}, connected and idle: ${ROUNDS} spans of ${SECONDS} s`,
+  );
+  for (const [{ name, kind }, all] of rounds) {
+    const of = (pick: (round: Round) => number) => all.map((round) => pick(round) / count);
+    table.row(`${name}, ${kind}`, []);
+    table.rounds(
+      '  resident, MB a number',
+      of(({ each }) => each.resident),
+      1,
+    );
+    table.rounds(
+      '  its share of memory (PSS), MB a number',
+      of(({ each }) => each.share),
+      1,
+    );
+    table.rounds(
+      '  its own, MB a number',
+      of(({ each }) => each.own),
+      1,
+    );
+    table.rounds(
+      '  processor, % of a core a number',
+      of(({ cpu }) => cpu),
+      2,
+    );
+    const around = all.flatMap((round) => round.around ?? []);
+    if (around.length === 0) continue;
+    table.rounds(
+      '  all around it (PSS), MB together',
+      around.map(({ memory }) => memory.share),
+    );
+    table.rounds(
+      '  all around it, % of a core together',
+      around.map(({ cpu }) => cpu),
+      1,
+    );
+  }
+  table.print();
+}
+
+await main();

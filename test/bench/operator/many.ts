@@ -1,0 +1,136 @@
+import { ensureBinaries } from '../../support/kubernetes/binaries.js';
+import { pause, until, type Wait } from '../../support/wait.js';
+import { OperatorBench, type Usage } from './stage.js';
+
+/**
+ * The operator among very many Instances (INSTANCES, 10,000 unless set), on a real API server, with pods that are only
+ * said to run. The API server, etcd, the operator and this program share the machine, so the time to converge is that
+ * of all of them.
+ */
+const COUNT = Number(process.env['INSTANCES'] ?? 10_000);
+const REST_SECONDS = Number(process.env['REST_SECONDS'] ?? 60);
+const CHANGES = 100;
+const AT_ONCE = 8;
+const LIMIT_MS = 3_600_000;
+const SAY_EVERY_MS = 30_000;
+
+type Say = (line: string) => void;
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+
+export async function amongMany(say: Say): Promise<void> {
+  const found = await ensureBinaries(say);
+  if ('missing' in found) throw new Error(found.missing);
+  const bench = await OperatorBench.start();
+  try {
+    await converge(bench, say);
+    await rest(bench, say);
+    await changes(bench, say);
+    await anotherLeads(bench, say);
+    await rest(bench, say);
+  } finally {
+    await bench.stop();
+  }
+}
+
+/** An operator that has ended converges no more. */
+const waitingFor = (bench: OperatorBench, what: string): Wait => ({
+  what,
+  timeoutMs: LIMIT_MS,
+  everyMs: 100,
+  giveUp: () => (bench.pid === undefined ? `the operator has ended:\n${bench.log()}` : undefined),
+});
+
+async function converge(bench: OperatorBench, say: Say): Promise<void> {
+  const began = performance.now();
+  const timer = setInterval(
+    () => say(`  ${bench.readyNames.size} are ready after ${seconds(performance.now() - began)}`),
+    SAY_EVERY_MS,
+  );
+  try {
+    let next = 0;
+    const create = async (): Promise<void> => {
+      while (next < COUNT) await bench.create(`n${next++}`);
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, create));
+    const created = performance.now() - began;
+    await until(() => bench.readyNames.size === COUNT, waitingFor(bench, 'all are ready'));
+    const ready = performance.now() - began;
+    say(`${COUNT} Instances created in ${seconds(created)}, all ready after ${seconds(ready)}`);
+  } finally {
+    clearInterval(timer);
+  }
+  say(`  operator: ${memory(bench.usage())}, ${bench.usage().cpu.toFixed(1)} s of processor`);
+  await sayCalls(bench, say);
+}
+
+async function sayCalls(bench: OperatorBench, say: Say): Promise<void> {
+  const calls = [...(await bench.calls())].sort((a, b) => b[1] - a[1]);
+  const passes = await bench.passes();
+  const total = sum(calls.map(([, count]) => count));
+  const inside = sum([...bench.port.calls.values()]);
+  say(
+    `  calls of the Kubernetes API: ${(total / COUNT).toFixed(1)} for an Instance, ${(total / passes).toFixed(1)} for a reconcile (${passes} of them); of the internal port: ${(inside / passes).toFixed(1)}`,
+  );
+  for (const [name, count] of calls) say(`    ${name}: ${count}`);
+}
+
+async function rest(bench: OperatorBench, say: Say): Promise<void> {
+  // What the last ones set off is over.
+  let last = -1;
+  await until(async () => last === (last = countWrites(await bench.calls())), {
+    ...waitingFor(bench, 'peace'),
+    everyMs: 5000,
+  });
+  const [before, calls] = [bench.usage(), await bench.calls()];
+  await pause(REST_SECONDS * 1000);
+  const [after, later] = [bench.usage(), await bench.calls()];
+  const written = countWrites(later) - countWrites(calls);
+  const { used, total, external } = await bench.heap();
+  const cpu = (100 * (after.cpu - before.cpu)) / REST_SECONDS;
+  say(
+    `at rest for ${REST_SECONDS} s: ${memory(after)} (goal: 300 MB), ${cpu.toFixed(1)} % of a core, ${written} writes (goal: 0)`,
+  );
+  say(
+    `  of its heap of ${total.toFixed(0)} MB ${used.toFixed(0)} are in use; ${external.toFixed(0)} MB are outside of it`,
+  );
+}
+
+const memory = ({ rss, peak, own }: Usage): string =>
+  `${megabytes(rss)} MB resident, ${megabytes(peak)} at most so far, ${megabytes(own)} of them its own`;
+const megabytes = (bytes: number): string => (bytes / 1e6).toFixed(0);
+const sum = (counts: number[]): number => counts.reduce((total, count) => total + count, 0);
+
+/** Renewing the Lease by which it leads is no news. */
+function countWrites(calls: Map<string, number>): number {
+  return sum([...calls].filter(([name]) => !/^(GET|WATCH)|leases/.test(name)).map(([, count]) => count));
+}
+
+async function changes(bench: OperatorBench, say: Say): Promise<void> {
+  const times: number[] = [];
+  for (let i = 0; i < CHANGES; i++)
+    times.push(await bench.changeSeen(`n${Math.floor((i * COUNT) / CHANGES)}`));
+  say(`a change of a resource is in its status after ${quantiles(times)}`);
+  const moved: number[] = [];
+  for (let i = 0; i < CHANGES; i++) {
+    // At any moment: the end of one would be that of a look at all, and the next be seen as late as can be.
+    await pause(Math.random() * 1000);
+    moved.push(await bench.moveSeen(`n${Math.floor(((i + 0.5) * COUNT) / CHANGES)}`));
+  }
+  say(`a number that is disconnected, or connected again, is told so after ${quantiles(moved)}`);
+}
+
+function quantiles(times: number[]): string {
+  times.sort((a, b) => a - b);
+  const at = (share: number) => `${times[Math.ceil(share * times.length) - 1]!.toFixed(0)} ms`;
+  return `${at(0.5)} (median), ${at(0.99)} (p99; goal: 1000 ms)`;
+}
+
+/** One that knows nothing of what there is, as after an upgrade of the operator. */
+async function anotherLeads(bench: OperatorBench, say: Say): Promise<void> {
+  await bench.stopOperator();
+  const began = performance.now();
+  await bench.startOperator();
+  await until(async () => (await bench.passes()) >= COUNT, waitingFor(bench, 'all were looked at'));
+  const took = seconds(performance.now() - began);
+  say(`another operator has looked at all of them ${took} after its start: ${memory(bench.usage())}`);
+}

@@ -1,0 +1,86 @@
+import { E2eStage, AWAY, HOME } from '../../e2e/stage.js';
+import {
+  firstMessages,
+  install,
+  moveTo,
+  NAME,
+  nextLogin,
+  pairPhone,
+  people,
+  seconds,
+  timesToReady,
+  type Play,
+} from '../../e2e/scenarios.js';
+import { whyNoNodes } from '../../support/kubernetes/nodes/programs.js';
+
+/**
+ * The operator where pods run: the chart on a whole Kubernetes of one machine (that of `make e2e`), its images on the
+ * node already. How long a number is away, without traffic and in seconds; with traffic and with what became of each
+ * message: make e2e.
+ */
+const ROUNDS = Number(process.env['ROUNDS'] ?? 5);
+const RECONNECT_MS = 60_000;
+const NODE_LOSS_MS = 240_000;
+
+export async function onNodes(say: (line: string) => void): Promise<void> {
+  const why = whyNoNodes();
+  if (why !== null && process.env['CI'] === 'true') throw new Error(why);
+  if (why !== null) return say(`on nodes: skipped: ${why}`);
+  let interrupted = false;
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => (interrupted = true));
+  const stage = await E2eStage.start(say);
+  try {
+    const play = { stage, ...(await people(stage)) } as Play;
+    for (const [what, measure] of FIGURES) {
+      // What is there is taken away in an orderly way: nodes, mounts, a bridge.
+      if (interrupted) return say('interrupted');
+      say(`${what}: ${await measure(play)}`);
+    }
+  } catch (error) {
+    say(await stage.trouble());
+    throw error;
+  } finally {
+    await stage.stop();
+  }
+}
+
+/** Each makes what those after it need. */
+const FIGURES: [string, (play: Play) => Promise<string>][] = [
+  ['installed', install],
+  ['a sandbox, created to Ready', async ({ stage }) => told(await timesToReady(stage, ROUNDS))],
+  ['a number, paired from a terminal', pairPhone],
+  ['its first messages', firstMessages],
+  ['pod of the engine deleted, until connected (goal: 10 s)', deleteEngine],
+  ['node lost, until connected', loseNode],
+];
+
+async function deleteEngine(play: Play): Promise<string> {
+  const times: number[] = [];
+  while (times.length < ROUNDS)
+    times.push((await nextLogin(play, () => deletePod(play.stage), RECONNECT_MS)).ms);
+  return told(times);
+}
+
+const deletePod = (stage: E2eStage): Promise<string> =>
+  stage.kubectl('delete', 'pod', `gwk-${NAME}`, '--wait=false');
+
+/** Once: nobody gives the node its power back. */
+async function loseNode(play: Play): Promise<string> {
+  const { stage, instanceId } = play;
+  await moveTo(play, AWAY);
+  let leaseEnd = 0;
+  const lose = async (): Promise<void> => {
+    await stage.cluster.node(AWAY).losePower();
+    // Nobody renews it any more.
+    leaseEnd = await stage.leaseEnd(instanceId);
+  };
+  const { at, ms } = await nextLogin(play, lose, NODE_LOSS_MS);
+  const pod = await stage.pod(`gwk-${NAME}`);
+  if (pod?.spec.nodeName !== HOME) throw new Error(`the engine is on ${pod?.spec.nodeName}`);
+  return `${seconds(at - leaseEnd)} after the end of its lease (goal: 60 s), ${seconds(ms)} after it lost its power`;
+}
+
+function told(times: number[]): string {
+  const sorted = [...times].sort((a, b) => a - b);
+  return `${seconds(sorted[Math.floor(sorted.length / 2)]!)} (median of ${times.map(seconds).join(', ')})`;
+}

@@ -1,0 +1,266 @@
+import { KubeConfig } from '@kubernetes/client-node';
+import { fromPublicId } from '@gwk/core/ids';
+import { createLogger } from '@gwk/core/log';
+import type { InstanceResource } from '@gwk/core/resources/manifest';
+import { kubeConfigAccess } from '@gwk/operator/cluster/kubernetes/access';
+import { isCode, KubeClient, PATCH_TYPES, type KubeCall } from '@gwk/operator/cluster/kubernetes/client';
+import { readPod, type EnginePod, type RawPod } from '@gwk/operator/cluster/kubernetes/engine-pod';
+import { ENGINE_SELECTOR } from '@gwk/operator/cluster/kubernetes/names';
+import { Watched } from '@gwk/operator/cluster/kubernetes/watched';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort } from '@gwk/local/servers/process';
+import { TestCluster, instancePath } from '../../support/kubernetes/test-cluster.js';
+import { baseEnvironment, GWK, Program } from '../../support/program.js';
+import { BenchPort } from './internal-port.js';
+
+export interface Usage {
+  rss: number;
+  peak: number;
+  own: number;
+  cpu: number;
+}
+
+/** A real API server, a real operator as a process of its own, and pods that are told to run by a few lines. */
+export class OperatorBench {
+  readonly port = new BenchPort();
+  readonly readyNames = new Set<string>();
+  readonly #folder = mkdtempSync(join(tmpdir(), 'gwk-bench-operator-'));
+  #operatorPort = 0;
+  #internalUrl = '';
+  #heard: (name: string, resource: InstanceResource | null) => void = () => undefined;
+  namespace = '';
+  #client!: KubeClient;
+  #program!: Program;
+  #instances!: Watched<InstanceResource, InstanceResource>;
+  #watches: { stop: () => Promise<void> }[] = [];
+
+  private constructor(readonly cluster: TestCluster) {}
+
+  static async start(): Promise<OperatorBench> {
+    const bench = new OperatorBench(await TestCluster.start({ own: true }));
+    bench.namespace = await bench.cluster.namespace('bench');
+    const kube = new KubeConfig();
+    kube.loadFromFile(bench.cluster.plane.kubeconfig);
+    bench.#client = new KubeClient(kubeConfigAccess(kube));
+    await bench.#watch();
+    bench.#internalUrl = await bench.port.listen();
+    await bench.startOperator();
+    return bench;
+  }
+
+  async stop(): Promise<void> {
+    await this.#program.stop();
+    for (const watch of this.#watches) await watch.stop();
+    await this.#client.close();
+    this.port.close();
+    await this.cluster.stop();
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  async create(name: string): Promise<void> {
+    const body = {
+      apiVersion: 'gwk.dev/v1alpha1',
+      kind: 'Instance',
+      metadata: { name },
+      spec: { account: 'main', kind: 'sandbox' },
+    };
+    await this.#repeated({ method: 'POST', path: instancePath(this.namespace), body });
+  }
+
+  get pid(): number | undefined {
+    return this.#program.pid;
+  }
+
+  log(): string {
+    return this.#program.lastLines();
+  }
+
+  /** From the change of a resource until its status speaks of it. */
+  async changeSeen(name: string): Promise<number> {
+    const { generation } = this.#present(name).metadata;
+    return this.#seen(
+      name,
+      ({ status }) => (status?.observedGeneration ?? 0) > generation,
+      () => {
+        const path = instancePath(this.namespace, name);
+        const body = { spec: { displayName: `Name ${Math.random()}` } };
+        return this.#repeated({ method: 'PATCH', path, type: PATCH_TYPES.merge, body });
+      },
+    );
+  }
+
+  /** From a move of a number, as its engine reports it, until its status says so. */
+  async moveSeen(name: string): Promise<number> {
+    const { uid } = this.#present(name).metadata;
+    let state = '';
+    return this.#seen(
+      name,
+      ({ status }) => status?.state === state,
+      async () => void (state = this.port.move(uid)),
+    );
+  }
+
+  async #seen(
+    name: string,
+    isSeen: (resource: InstanceResource) => boolean,
+    deed: () => Promise<void>,
+  ): Promise<number> {
+    const began = performance.now();
+    const seen = new Promise<void>((resolve) => {
+      this.#heard = (changed, resource) => {
+        if (changed === name && resource && isSeen(resource)) resolve();
+      };
+    });
+    await deed();
+    await seen;
+    return performance.now() - began;
+  }
+
+  #present(name: string): InstanceResource {
+    const resource = this.#instances.get(`${this.namespace}/${name}`);
+    if (!resource) throw new Error(`there is no Instance ${name}`);
+    return resource;
+  }
+
+  /** Under so much load a call may remain without an answer, and have had its effect. */
+  async #repeated(call: KubeCall): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.#client.call({ ...call, timeoutMs: 60_000 });
+        return;
+      } catch (error) {
+        if (isCode(error, 409) && attempt > 1) return;
+        if (!isCode(error, 0) || attempt === ATTEMPTS) throw error;
+      }
+    }
+  }
+
+  /** Bytes resident now, at most so far, and not pages of files; seconds of processor so far. */
+  usage(): Usage {
+    const { pid } = this.#program;
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    const bytes = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)![1]) * 1024;
+    const cpu = (Number(fields[11]) + Number(fields[12])) / 100;
+    return { rss: bytes('VmRSS'), peak: bytes('VmHWM'), own: bytes('RssAnon'), cpu };
+  }
+
+  /** What of its memory is objects in use, and what is kept outside of the heap (megabytes). */
+  async heap(): Promise<{ used: number; total: number; external: number }> {
+    const text = await this.#metrics();
+    const read = (name: string) => Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? NaN) / 1e6;
+    return {
+      used: read('nodejs_heap_size_used_bytes'),
+      total: read('nodejs_heap_size_total_bytes'),
+      external: read('nodejs_external_memory_bytes'),
+    };
+  }
+
+  async #metrics(): Promise<string> {
+    return (await fetch(`http://127.0.0.1:${this.#operatorPort}/metrics`)).text();
+  }
+
+  /** Looks at one Instance so far. */
+  async passes(): Promise<number> {
+    return [...(await this.#metrics()).matchAll(PASS)].reduce((sum, [, count]) => sum + Number(count), 0);
+  }
+
+  /** Calls of the Kubernetes API so far, by verb and resource. */
+  async calls(): Promise<Map<string, number>> {
+    const text = await this.#metrics();
+    const calls = new Map<string, number>();
+    for (const [, verb, resource, count] of text.matchAll(CALL)) {
+      const name = `${verb} ${resource}`;
+      calls.set(name, (calls.get(name) ?? 0) + Number(count));
+    }
+    return calls;
+  }
+
+  async stopOperator(): Promise<void> {
+    await this.#program.stop();
+  }
+
+  /** A process of its own; `env` on top of what an operator needs. */
+  async startOperator(env: Record<string, string> = {}): Promise<void> {
+    const file = (name: string) => join(this.#folder, name);
+    writeFileSync(file('profiles.yaml'), 'default: { image: "engine:1" }\n');
+    this.#operatorPort = await freePort();
+    const ready = `http://127.0.0.1:${this.#operatorPort}/readyz`;
+    this.#program = new Program({
+      name: 'operator',
+      args: [GWK, 'operator'],
+      logFile: file('operator.log'),
+      supervised: false,
+      env: { ...baseEnvironment(), ...this.#settings(file('profiles.yaml')), ...env },
+      ready: async () => (await fetch(ready)).ok,
+    });
+    await this.#program.start();
+  }
+
+  #settings(profiles: string): Record<string, string> {
+    return {
+      KUBECONFIG: this.cluster.plane.kubeconfig,
+      GWK_OPERATOR_CLUSTER: 'kubernetes',
+      GWK_OPERATOR_NAMESPACES: this.namespace,
+      GWK_OPERATOR_PROFILES: profiles,
+      GWK_OPERATOR_TOKEN: 'x'.repeat(32),
+      GWK_OPERATOR_INTERNAL_URL: this.#internalUrl,
+      GWK_OPERATOR_HOST: '127.0.0.1',
+      GWK_OPERATOR_PORT: String(this.#operatorPort),
+    };
+  }
+
+  async #watch(): Promise<void> {
+    const log = createLogger('bench', 'error');
+    const client = this.#client;
+    await this.cluster.post('/api/v1/nodes', { metadata: { name: 'bench' } });
+    const pods = new Watched<RawPod, EnginePod>({
+      client,
+      log,
+      path: `/api/v1/namespaces/${this.namespace}/pods`,
+      labelSelector: ENGINE_SELECTOR,
+      keep: (raw) => readPod(raw, (id) => fromPublicId('instance', id)),
+      changed: (_, before, after) => {
+        if (!before && after?.node === null) void this.#run(after);
+      },
+    });
+    this.#instances = new Watched<InstanceResource, InstanceResource>({
+      client,
+      log,
+      path: instancePath(this.namespace),
+      keep: (raw) => raw,
+      changed: (key, _, after) => this.#instanceChanged(key.split('/')[1]!, after),
+    });
+    this.#watches = [pods, this.#instances];
+    await Promise.all([pods.start(), this.#instances.start()]);
+  }
+
+  #instanceChanged(name: string, resource: InstanceResource | null): void {
+    const ready = resource?.status?.conditions.find(({ type }) => type === 'Ready');
+    if (ready?.status === 'True') this.readyNames.add(name);
+    this.#heard(name, resource);
+  }
+
+  /** As a scheduler and a kubelet would say. */
+  async #run({ namespace, podName, instanceId, engine }: EnginePod): Promise<void> {
+    const path = `/api/v1/namespaces/${namespace}/pods/${podName}`;
+    const target = { apiVersion: 'v1', kind: 'Node', name: 'bench' };
+    const body = { metadata: { name: podName }, target };
+    await this.#repeated({ method: 'POST', path: `${path}/binding`, body });
+    const state = { running: { startedAt: new Date().toISOString() } };
+    const container = { name: 'engine', image: 'engine:1', imageID: '', ready: true, restartCount: 0, state };
+    await this.#repeated({
+      method: 'PATCH',
+      path: `${path}/status`,
+      type: PATCH_TYPES.merge,
+      body: { status: { phase: 'Running', containerStatuses: [container] } },
+    });
+    this.port.runs(instanceId, engine);
+  }
+}
+
+const ATTEMPTS = 10;
+const PASS = /^gwk_operator_passes_total\{[^}]*\} (\d+)$/gm;
+const CALL = /^gwk_operator_kubernetes_requests_total\{verb="(\w+)",resource="([^"]+)",code="\d+"\} (\d+)$/gm;

@@ -1,0 +1,71 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openDatabase, type Database } from '@gwk/api/database';
+import type { GatewayOptions } from '../../support/gateway/gateway.js';
+import { NetworkProcess } from '../engine/network.js';
+import { Numbers } from './numbers.js';
+import { startBenchServers, type BenchServers } from './servers.js';
+
+/** A whole gateway whose numbers are on the simulated network, with stores of its own. */
+export interface OnNetwork {
+  network: NetworkProcess;
+  servers: BenchServers;
+  numbers: Numbers;
+  db: Database;
+}
+
+/** What is opened for a benchmark; once `work` has ended, however it did, it is closed in the opposite order. */
+export async function onStage<T>(work: (stage: BenchStage) => Promise<T>): Promise<T> {
+  const stage = new BenchStage();
+  try {
+    return await work(stage);
+  } finally {
+    await stage.close();
+  }
+}
+
+/** The same, with a gateway on the simulated network. */
+export function onNetwork<T>(
+  work: (opened: OnNetwork) => Promise<T>,
+  settings: GatewayOptions['settings'] = {},
+): Promise<T> {
+  return onStage(async (stage) => work(await stage.numbers(await stage.network(), settings)));
+}
+
+export class BenchStage {
+  readonly #opened: (() => unknown)[] = [];
+
+  /** @param undo how it is closed */
+  closing<T>(opened: T, undo: (opened: T) => unknown): T {
+    this.#opened.push(() => undo(opened));
+    return opened;
+  }
+
+  async network(): Promise<NetworkProcess> {
+    const folder = this.closing(mkdtempSync(join(tmpdir(), 'gwk-bench-')), (path) =>
+      rmSync(path, { recursive: true, force: true }),
+    );
+    return this.closing(await NetworkProcess.start(folder), (network) => network.stop());
+  }
+
+  async servers(): Promise<BenchServers> {
+    return this.closing(await startBenchServers(), (servers) => servers.stop());
+  }
+
+  async numbers(network: NetworkProcess, settings: GatewayOptions['settings'] = {}): Promise<OnNetwork> {
+    const servers = await this.servers();
+    const numbers = this.closing(await Numbers.open(network, { stores: servers.stores, settings }), (all) =>
+      all.close(),
+    );
+    const url = numbers.gateway.settings.databaseUrl;
+    const db = this.closing(openDatabase({ url, poolSize: 2, program: 'bench' }), (open) =>
+      open.$disconnect(),
+    );
+    return { network, servers, numbers, db };
+  }
+
+  async close(): Promise<void> {
+    for (const undo of this.#opened.reverse()) await undo();
+  }
+}

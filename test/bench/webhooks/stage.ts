@@ -1,0 +1,144 @@
+import { join } from 'node:path';
+import { openDatabase, type Database } from '@gwk/api/database';
+import { sealEventData } from '@gwk/api/events/emit';
+import { sealWebhookSecret } from '@gwk/api/webhooks/secrets';
+import { newUuid } from '@gwk/core/ids';
+import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { newWebhookSecret } from '@gwk/core/webhook-signature';
+import {
+  commandEnvironment,
+  workerEnvironment,
+  type GatewaySettings,
+} from '../../support/gateway/gateway-settings.js';
+import { runGwk } from '../../support/gateway/gwk-command.js';
+import { pickPort } from '../../support/ports.js';
+import { GWK, Program } from '../../support/program.js';
+import { Child } from '../shared/child.js';
+import { IN_EARNEST } from '../shared/earnest.js';
+import { startBenchServers, type BenchServers } from '../shared/servers.js';
+import { benchSettings } from '../shared/settings.js';
+import type { FloorOptions } from './floor-program.js';
+import type { Ports } from './receiver-program.js';
+
+/** The receiver, the floor and a `gwk worker` on the same servers, and destinations of accounts. */
+export interface Stage {
+  servers: BenchServers;
+  db: Database;
+  floor: Child;
+  floorUrl: string;
+  receiver: Child;
+  receiverUrl: string;
+  worker: Program;
+  /** With the account's sealed data of an event. */
+  live: Destination[];
+  dead: Destination[];
+  stop(): Promise<void>;
+}
+
+export interface Destination {
+  accountId: string;
+  endpointId: string;
+  dataSealed: Buffer;
+}
+
+export interface StageOptions {
+  live: number;
+  dead: number;
+  perDestination: number;
+  /** Of an event, before it is sealed. */
+  bytes: number;
+  nodeArguments: string[];
+}
+
+/** What a worker has when nothing is said (docs/configuration.md). */
+const POOL = 8;
+
+export async function setStage(options: StageOptions): Promise<Stage> {
+  const servers = await startBenchServers();
+  const opened: (() => Promise<unknown>)[] = [() => servers.stop()];
+  const stop = async () => {
+    for (const close of opened.reverse()) await close();
+  };
+  try {
+    const settings = await benchSettings(servers);
+    await runGwk(['migrate'], commandEnvironment(settings));
+    const db = openDatabase({ url: settings.databaseUrl, poolSize: 2, program: 'bench' });
+    opened.push(() => db.$disconnect());
+    const [receiver, ports] = await Child.start<Ports>(new URL('./receiver-program.js', import.meta.url));
+    opened.push(() => receiver.stop());
+    const { floor, floorUrl } = await startFloor(db, settings, options);
+    opened.push(() => floor.stop());
+    const receiverUrl = `http://127.0.0.1:${ports.fast}`;
+    const sealer = new Sealer(parseSealingKeys(settings.sealingKeys));
+    const add = (url: string) => addDestination(db, sealer, { url, bytes: options.bytes });
+    const live = await many(options.live, (index) => add(`${receiverUrl}/live/${index}`));
+    // Half of the dead take connections and say nothing, the others are not there.
+    const nobody = await pickPort();
+    const dead = await many(options.dead, (index) =>
+      add(`http://127.0.0.1:${index % 2 === 0 ? ports.silent : nobody}/dead/${index}`),
+    );
+    const worker = await startWorker(servers, settings, options);
+    opened.push(() => worker.stop());
+    return { servers, db, floor, floorUrl, receiver, receiverUrl, worker, live, dead, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function many<T>(count: number, make: (index: number) => Promise<T>): Promise<T[]> {
+  const made: T[] = [];
+  for (let index = 0; index < count; index++) made.push(await make(index));
+  return made;
+}
+
+async function startFloor(db: Database, settings: GatewaySettings, options: StageOptions) {
+  await db.$executeRawUnsafe('CREATE DATABASE floor');
+  const url = new URL(settings.databaseUrl);
+  url.pathname = '/floor';
+  const floorOptions: FloorOptions = {
+    databaseUrl: url.href,
+    pool: POOL,
+    concurrency: options.live * options.perDestination,
+  };
+  const [floor] = await Child.start(new URL('./floor-program.js', import.meta.url), floorOptions);
+  return { floor, floorUrl: url.href };
+}
+
+async function addDestination(
+  db: Database,
+  sealer: Sealer,
+  { url, bytes }: { url: string; bytes: number },
+): Promise<Destination> {
+  const [accountId, endpointId] = [newUuid(), newUuid()];
+  await db.account.create({ data: { id: accountId, name: accountId } });
+  const secretSealed = new Uint8Array(sealWebhookSecret(sealer, accountId, newWebhookSecret()));
+  const secrets = { create: { id: newUuid(), secretSealed } };
+  await db.webhookEndpoint.create({ data: { id: endpointId, accountId, url, eventTypes: [], secrets } });
+  return { accountId, endpointId, dataSealed: sealEventData(sealer, accountId, eventOf(bytes)) };
+}
+
+export const eventOf = (bytes: number): Record<string, unknown> => ({ text: 'x'.repeat(bytes) });
+
+async function startWorker(
+  { folder }: BenchServers,
+  settings: GatewaySettings,
+  options: StageOptions,
+): Promise<Program> {
+  const port = await pickPort();
+  const env = workerEnvironment(settings, port);
+  const worker = new Program({
+    name: 'worker',
+    args: [...options.nodeArguments, GWK, 'worker'],
+    env: {
+      ...env,
+      ...IN_EARNEST,
+      GWK_WORKER_WEBHOOK_CONCURRENCY_PER_DESTINATION: String(options.perDestination),
+    },
+    logFile: join(folder, 'worker.log'),
+    ready: async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok,
+    supervised: false,
+  });
+  await worker.start();
+  return worker;
+}

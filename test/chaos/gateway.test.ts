@@ -1,0 +1,91 @@
+import { createClient } from 'redis';
+import { openStage, type Stage } from '../support/gateway/stage.js';
+import { sendTraffic } from '../support/gateway/traffic.js';
+import { judge, report, settle } from '../support/gateway/verdict.js';
+import { pause, until } from '../support/wait.js';
+
+const CONVERSATIONS = 20;
+const PER_CONVERSATION = 50;
+const PER_SECOND = 40;
+/** How long a store is away. */
+const AWAY_MS = 1000;
+
+describe('every part killed in the midst of 1,000 sends', () => {
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await openStage('chaos', { apis: 2, ownPostgres: true, ownRedis: true });
+  }, 120_000);
+  afterAll(() => stage?.close(), 60_000);
+
+  const killEngine = async () => {
+    const { pid } = await stage.gateway.engine();
+    process.kill(pid, 'SIGKILL');
+    await until(() => stage.gateway.engines().some((engine) => engine.pid !== pid), {
+      what: 'a new engine runs',
+    });
+  };
+
+  const loseRedis = async () => {
+    const redis = createClient({ url: stage.gateway.redis.url });
+    redis.on('error', () => undefined);
+    await redis.connect();
+    await redis.flushAll();
+    redis.destroy();
+    await stage.gateway.redis.kill('SIGKILL');
+    await pause(AWAY_MS);
+    await stage.gateway.redis.start();
+  };
+
+  const killPostgres = async () => {
+    await stage.gateway.postgres.kill('SIGKILL');
+    await pause(AWAY_MS);
+    await stage.gateway.postgres.start();
+  };
+
+  /** By how many messages have been accepted. */
+  const kills: [number, string, () => Promise<void>][] = [
+    [100, 'engine', killEngine],
+    [230, 'worker', () => stage.gateway.workers[0]!.kill('SIGKILL')],
+    [360, 'API that engines use', () => stage.gateway.apis[0]!.kill('SIGKILL')],
+    [490, 'other API', () => stage.gateway.apis[1]!.kill('SIGKILL')],
+    [620, 'Redis, with its data', loseRedis],
+    [750, 'Postgres', killPostgres],
+    [880, 'operator, and with it the engine', () => stage.gateway.operator.kill('SIGKILL')],
+  ];
+
+  test('every accepted message leaves once and in order, and every event is delivered', async () => {
+    const done: Promise<void>[] = [];
+    const killed: string[] = [];
+    const started = Date.now();
+    const traffic = await sendTraffic({
+      clients: stage.customer.clients,
+      instanceId: stage.instance.id,
+      name: 'chaos',
+      conversations: CONVERSATIONS,
+      perConversation: PER_CONVERSATION,
+      perSecond: PER_SECOND,
+      onAccepted: (count) => {
+        for (const [at, part, kill] of kills) {
+          if (at !== count) continue;
+          killed.push(part);
+          done.push(kill());
+        }
+      },
+    });
+    const accepted = Date.now();
+    await Promise.all(done);
+    await stage.gateway.ready();
+    await settle(stage.witnesses);
+    const { sums, faults } = await judge(traffic, stage.witnesses);
+    report(`killed in turn: ${killed.join('; ')}`, {
+      ...sums,
+      'seconds to accept all': (accepted - started) / 1000,
+      'seconds until all had settled': (Date.now() - accepted) / 1000,
+    });
+
+    expect(faults).toEqual([]);
+    expect(killed).toEqual(kills.map(([, part]) => part));
+    expect(sums['left']).toBe(CONVERSATIONS * PER_CONVERSATION);
+    expect(sums['ids on the network']).toBe(CONVERSATIONS * PER_CONVERSATION);
+  }, 240_000);
+});

@@ -1,0 +1,120 @@
+import { find, LEAST, render } from '../support/chart/render.js';
+import { WAYS } from '../support/chart/values.js';
+import { readDefinitions } from '../support/chart/definitions.js';
+import { describeOnKubernetes } from '../support/kubernetes/suite.js';
+import { pathOf, type KubeObject, type TestCluster } from '../support/kubernetes/test-cluster.js';
+import { until } from '../support/wait.js';
+
+/** Every object of every way of installing, judged by a real API server, in a namespace of the restricted kind. */
+
+/** Kinds that are no part of Kubernetes and not of this chart. */
+const FOREIGN = ['HTTPRoute', 'Certificate', 'PodMonitor', 'PrometheusRule'];
+
+const isForeign = ({ kind = '' }: KubeObject): boolean => FOREIGN.includes(kind);
+
+const dryRun = (cluster: TestCluster, object: KubeObject) =>
+  cluster.call('PATCH', `${pathOf(object)}?dryRun=All&fieldManager=chart&force=true&fieldValidation=Strict`, {
+    body: object,
+    type: 'application/apply-patch+yaml',
+  });
+
+async function refusalsOf(cluster: TestCluster, objects: KubeObject[]): Promise<string[]> {
+  const refused: string[] = [];
+  for (const object of objects) {
+    const { status, body } = await dryRun(cluster, object);
+    if (status >= 300) refused.push(`${object.kind} ${object.metadata.name}: ${status} ${body.message}`);
+  }
+  return refused;
+}
+
+describeOnKubernetes(
+  'every object that the chart makes',
+  (cluster) => {
+    let namespace: string;
+    beforeAll(async () => {
+      namespace = await cluster().namespace('chart');
+      for (const other of ['shop', 'support', 'messages'])
+        await cluster().post('/api/v1/namespaces', { metadata: { name: other } });
+    });
+
+    test.each(Object.keys(WAYS))(
+      '%s: is taken, and no field of it is unknown',
+      async (way) => {
+        const objects = render(WAYS[way]!, { namespace });
+        const own = objects.filter((object) => !isForeign(object));
+        expect(await refusalsOf(cluster(), own)).toEqual([]);
+      },
+      60_000,
+    );
+
+    test('its pods are of the restricted kind, which the namespace asks for', async () => {
+      const objects = render(WAYS['a trial']!, { namespace });
+      for (const object of objects) {
+        const template = (object['spec'] as { template?: { metadata: object; spec: object } })?.template;
+        if (!template) continue;
+        const name = object.metadata.name;
+        const pod = {
+          apiVersion: 'v1',
+          kind: 'Pod',
+          ...template,
+          metadata: { ...template.metadata, name, namespace },
+        };
+        const spec: Record<string, unknown> = { ...template.spec };
+        delete spec['serviceAccountName'];
+        const { status, body } = await dryRun(cluster(), { ...pod, spec });
+        expect([name, status, body.message]).toEqual([name, expect.any(Number), undefined]);
+        expect(status).toBeLessThan(300);
+      }
+    });
+
+    test('a pod that is not, is refused: the server does look', async () => {
+      const objects = render(LEAST, { namespace });
+      const { template } = find(objects, 'Deployment', 'gwk-worker')['spec'] as {
+        template: { metadata: object; spec: { securityContext: object; serviceAccountName?: string } };
+      };
+      const spec = { ...template.spec, securityContext: {} };
+      delete spec.serviceAccountName;
+      const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'loose', namespace }, spec };
+      expect((await dryRun(cluster(), pod as unknown as KubeObject)).status).toBe(403);
+    });
+
+    test('a misspelt field is refused: the server does look', async () => {
+      const service = find(render(LEAST, { namespace }), 'Service', 'gwk-api');
+      const spec = { ...(service['spec'] as object), selektor: {} };
+      const { status } = await dryRun(cluster(), { ...service, spec });
+      expect(status).toBeGreaterThanOrEqual(400);
+    });
+  },
+  { chart: true },
+);
+
+describeOnKubernetes(
+  'every object of a kind that is no part of Kubernetes',
+  (cluster) => {
+    const made = new Map<string, KubeObject[]>(FOREIGN.map((kind) => [kind, []]));
+    beforeAll(async () => {
+      const namespace = await cluster().namespace('foreign');
+      for (const definition of readDefinitions()) await cluster().applied(definition);
+      const objects = Object.values(WAYS).flatMap((values) => render(values, { namespace }));
+      for (const object of objects.filter(isForeign)) made.get(object.kind!)!.push(object);
+      for (const [kind, [first]] of made) {
+        const list = `/apis/${first!.apiVersion}/${kind.toLowerCase()}s`;
+        await until(async () => (await cluster().get(list)).status === 200, { what: `${kind} is served` });
+      }
+    }, 60_000);
+
+    test.each(FOREIGN)('%s: is taken, and no field of it is unknown', async (kind) => {
+      expect(made.get(kind)).not.toEqual([]);
+      expect(await refusalsOf(cluster(), made.get(kind)!)).toEqual([]);
+    });
+
+    test.each(FOREIGN)('%s: with a field that is misspelt it is refused', async (kind) => {
+      const [object] = made.get(kind)!;
+      const spec = { ...(object!['spec'] as object), misspelt: true };
+      const { status, body } = await dryRun(cluster(), { ...object!, spec });
+      expect([status, body.message]).toEqual([expect.any(Number), expect.stringContaining('misspelt')]);
+      expect(status).toBeGreaterThanOrEqual(400);
+    });
+  },
+  { chart: true, definitions: true },
+);

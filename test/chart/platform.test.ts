@@ -1,0 +1,247 @@
+import { spawnSync } from 'node:child_process';
+import { parse, parseDocument } from 'yaml';
+import {
+  CHART,
+  environmentOf,
+  find,
+  helm,
+  LEAST,
+  podsOf,
+  render,
+  templateText,
+  withValues,
+} from '../support/chart/render.js';
+import { describeChart } from '../support/chart/suite.js';
+import { WAYS } from '../support/chart/values.js';
+
+const profilesOf = (values: object) => {
+  const { data } = find(render(values), 'ConfigMap', 'gwk-operator-profiles') as unknown as {
+    data: Record<string, string>;
+  };
+  return parse(data['profiles.yaml']!) as Record<string, { image: string; env?: object[] }>;
+};
+
+const LABELLED = {
+  ...LEAST,
+  commonLabels: { 'app.kubernetes.io/part-of': 'shop', owner: 'platform' },
+  api: { podLabels: { owner: 'messages' } },
+};
+
+/** What platform teams ask of every chart. */
+describeChart('a platform team', () => {
+  test.each([...Object.entries(WAYS), ['labels of its own', LABELLED] as const])(
+    '%s: no key is written twice, which strict readers (Flux, kustomize) refuse',
+    (_, values) => {
+      const documents = templateText(values).split(/^---$/m);
+      const faults = documents.flatMap((one) => parseDocument(one, { uniqueKeys: true }).errors);
+      expect(faults.map(({ message }) => message)).toEqual([]);
+    },
+  );
+
+  test('puts its own labels on everything, and cannot take away those by which pods are found', () => {
+    const [api] = [...podsOf(render(LABELLED))].filter(([name]) => name === 'Deployment/gwk-api');
+    expect(api![1].metadata.labels).toMatchObject({
+      'app.kubernetes.io/part-of': 'shop',
+      owner: 'messages',
+      'app.kubernetes.io/component': 'api',
+    });
+    for (const values of [
+      { commonLabels: { 'app.kubernetes.io/component': 'x' } },
+      { api: { podLabels: { 'app.kubernetes.io/name': 'x' } } },
+      { jobs: { podLabels: { 'app.kubernetes.io/instance': 'x' } } },
+    ])
+      expect(() => templateText({ ...LEAST, ...values })).toThrow(/app.kubernetes.io/);
+  });
+
+  test('pins images by their digests, each its own, and the version is still that of the tag', () => {
+    const digest = (of: string) => `sha256:${of.repeat(64)}`;
+    const digests = { api: digest('a'), worker: digest('b'), operator: digest('c'), engine: digest('d') };
+    const values = { ...LEAST, image: { registry: 'r.example.com/gwk', digests } };
+    const images = [...podsOf(render(values)).values()].flatMap(({ spec }) =>
+      [...(spec.initContainers ?? []), ...spec.containers].map(({ image }) => image),
+    );
+    expect([...new Set(images)].sort()).toEqual([
+      `r.example.com/gwk/gwk-api:0.1.0@${digests.api}`,
+      `r.example.com/gwk/gwk-operator:0.1.0@${digests.operator}`,
+      `r.example.com/gwk/gwk-worker:0.1.0@${digests.worker}`,
+    ]);
+    expect(profilesOf(values)['default']!.image).toBe(`r.example.com/gwk/gwk-engine:0.1.0@${digests.engine}`);
+  });
+
+  test.each([
+    ['a digest in the tag, which would be that of all images', { image: { tag: '0.1.0@sha256:abc' } }, /tag/],
+    ['half a digest', { image: { digests: { api: 'sha256:abc' } } }, /digests/],
+    ['a digest of an image that there is not', { image: { digests: { web: '' } } }, /web/],
+    ['a name that no object can have', { fullnameOverride: 'My_Gateway' }, /fullnameOverride/],
+    ['the same', { nameOverride: 'a b' }, /nameOverride/],
+    [
+      'a port of Postgres that its policy does not open',
+      { postgres: { url: 'postgresql://u:p@h.example.com:6432/gwk' } },
+      /postgres.url has the port 6432, and networkPolicy.postgresPort opens 5432/,
+    ],
+    [
+      'a port of Redis that its policy does not open',
+      { redis: { url: 'rediss://:p@h.example.com:6380' } },
+      /redis.url has the port 6380/,
+    ],
+    [
+      'the usual port where another one is opened',
+      { redis: { url: 'redis://h' }, networkPolicy: { redisPort: 6380 } },
+      /redis.url has the port 6379/,
+    ],
+    [
+      'a port of Redis for engines that their policy does not open',
+      { redis: { existingSecret: 'd', engineUrl: 'redis://h:6380' } },
+      /redis.engineUrl has the port 6380/,
+    ],
+    [
+      'monitors of pods whose metrics nobody may read, which would wake somebody for a gateway that is well',
+      { monitoring: { podMonitors: { enabled: true } } },
+      /monitoring.podMonitors needs networkPolicy.metrics/,
+    ],
+    [
+      'alerts of such pods',
+      { monitoring: { rules: { enabled: true } } },
+      /monitoring.rules needs networkPolicy.metrics/,
+    ],
+    [
+      'a Prometheus to ask about numbers that its series do not name',
+      { monitoring: { instanceLabel: false, prometheus: { url: 'http://prometheus:9090' } } },
+      /monitoring.prometheus.url needs monitoring.instanceLabel/,
+    ],
+    [
+      'the same, its address a secret',
+      {
+        monitoring: { instanceLabel: false },
+        worker: {
+          extraEnv: [{ name: 'PROMETHEUS_URL', valueFrom: { secretKeyRef: { name: 'p', key: 'u' } } }],
+        },
+      },
+      /needs monitoring.instanceLabel/,
+    ],
+  ])('with %s is told what is wrong', (_, values, message) => {
+    expect(() => templateText({ ...LEAST, ...values })).toThrow(message);
+  });
+
+  test.each([
+    ['no NetworkPolicies', { networkPolicy: { enabled: false } }],
+    ['the port opened', { networkPolicy: { postgresPort: 6432 } }],
+    ['the address elsewhere', { postgres: { existingSecret: 'd', url: '' } }],
+  ])('has another port with %s', (_, values) => {
+    const postgres = { url: 'postgresql://u:p%40@h.example.com:6432/gwk?sslmode=verify-full' };
+    expect(() => templateText({ ...LEAST, postgres, ...values })).not.toThrow();
+  });
+
+  test.each([
+    ['who reads metrics told', { networkPolicy: { metrics: [{ podSelector: {} }] } }],
+    ['no NetworkPolicies', { networkPolicy: { enabled: false } }],
+  ])('has monitors and alerts with %s', (_, values) => {
+    const monitoring = { podMonitors: { enabled: true }, rules: { enabled: true } };
+    expect(() => templateText({ ...LEAST, ...values, monitoring })).not.toThrow();
+  });
+
+  test('says once where pods may be put, those of Jobs, of the test and of a trial included', () => {
+    const placement = {
+      nodeSelector: { pool: 'messages' },
+      tolerations: [{ key: 'messages', operator: 'Exists' }],
+      priorityClassName: 'high',
+    };
+    const pods = podsOf(render({ demo: { enabled: true }, placement, worker: { nodeSelector: { a: 'b' } } }));
+    expect([...pods.keys()].filter((name) => name.startsWith('Job/'))).toHaveLength(2);
+    for (const [name, { spec }] of pods) {
+      const nodeSelector = name.endsWith('-worker') ? { a: 'b' } : placement.nodeSelector;
+      expect([name, spec]).toEqual([name, expect.objectContaining({ ...placement, nodeSelector })]);
+    }
+  });
+
+  test('keeps its mesh out of Jobs, which would never end', () => {
+    const podLabels = { 'sidecar.istio.io/inject': 'false' };
+    const podAnnotations = { 'linkerd.io/inject': 'disabled' };
+    const jobs = [...podsOf(render({ ...LEAST, jobs: { podLabels, podAnnotations } }))].filter(([name]) =>
+      name.startsWith('Job/'),
+    );
+    expect(jobs).toHaveLength(2);
+    for (const [, { metadata }] of jobs) {
+      expect(metadata.labels).toMatchObject(podLabels);
+      expect(metadata.annotations).toEqual(podAnnotations);
+    }
+  });
+
+  test('finds the log of a Job that was given up, and of a program that does not start', () => {
+    const pods = [...podsOf(render(LEAST))].filter(([name]) => !name.startsWith('Pod/'));
+    for (const [name, { spec }] of pods) {
+      // With OnFailure the pod is deleted when the Job is given up, and its log with it.
+      if (name.startsWith('Job/')) expect([name, spec['restartPolicy']]).toEqual([name, 'Never']);
+      for (const container of [...(spec.initContainers ?? []), ...spec.containers])
+        expect([name, container['terminationMessagePolicy']]).toEqual([name, 'FallbackToLogsOnError']);
+    }
+  });
+
+  test('has an Instance of any name: helm test deletes no engine', () => {
+    const named = render(LEAST).filter(({ kind }) => kind === 'Pod');
+    expect(named.map(({ metadata }) => /^gwk-/.test(metadata.name))).toEqual([false]);
+  });
+
+  test('with IPv6 alone is listened to by all programs, engines included', () => {
+    const values = { ...LEAST, listenAddress: '::' };
+    const pods = podsOf(render(values));
+    const hosts = ['api', 'worker', 'operator'].flatMap((program) =>
+      Object.entries(environmentOf(pods.get(`Deployment/gwk-${program}`)!.spec.containers[0]!)).filter(
+        ([name]) => name.endsWith('_HOST'),
+      ),
+    );
+    expect(Object.fromEntries(hosts)).toEqual({
+      GWK_API_HOST: '::',
+      GWK_API_INTERNAL_HOST: '::',
+      GWK_WORKER_HOST: '::',
+      GWK_OPERATOR_HOST: '::',
+    });
+    expect(profilesOf(values)['default']!.env).toEqual([{ name: 'GWK_ENGINE_HOST', value: '::' }]);
+    expect(profilesOf(LEAST)['default']!.env).toBeUndefined();
+  });
+
+  test('has a names service at another port, as OpenShift has', () => {
+    const objects = render({ ...LEAST, networkPolicy: { dnsPorts: [53, 5353] } });
+    for (const { metadata, ...policy } of objects.filter(({ kind }) => kind === 'NetworkPolicy')) {
+      const { egress } = policy['spec'] as { egress: { ports: { port: number; protocol: string }[] }[] };
+      expect([metadata.name, egress[0]!.ports.map(({ port, protocol }) => `${port}/${protocol}`)]).toEqual([
+        metadata.name,
+        ['53/UDP', '53/TCP', '5353/UDP', '5353/TCP'],
+      ]);
+    }
+  });
+});
+
+describeChart('the notes', () => {
+  const notes = (values: object) =>
+    withValues({ ...LEAST, ...values }, (file) =>
+      helm('install', 'gwk', CHART, '--dry-run=client', '--namespace', 'messages', '--values', file),
+    ).text;
+
+  test.each([
+    ['its own namespace', {}, 'messages', null],
+    ['its own namespace among others', { operator: { namespaces: ['shop', 'messages'] } }, 'messages', null],
+    ['all namespaces', { operator: { namespaces: ['*'] } }, 'messages', null],
+    [
+      'others alone',
+      { operator: { namespaces: ['shop', 'support'] } },
+      'shop',
+      'kubectl -n messages exec deploy/gwk-api -- gwk account allow-namespace main shop',
+    ],
+  ])('with %s make the first Instance where it is served', (_, values, namespace, allow) => {
+    const text = notes(values);
+    for (const command of ['apply -f -', 'wait --for=condition=Ready gwi/first', 'get gwi'])
+      expect(text).toContain(`kubectl -n ${namespace} ${command}`);
+    // As it is pasted into a shell.
+    const applied = /^ *kubectl \S+ \S+ apply[^]*?EOF\n[^]*?EOF$/m.exec(text)![0];
+    const pasted = spawnSync('bash', ['-c', `kubectl() { cat; }\n${applied}\necho --- after`], {
+      encoding: 'utf8',
+    });
+    expect(pasted.stderr).toBe('');
+    const [manifest = '', after] = pasted.stdout.split('--- ');
+    expect(parse(manifest)).toMatchObject({ kind: 'Instance', metadata: { name: 'first' } });
+    expect(after).toBe('after\n');
+    if (allow === null) expect(text).not.toMatch(/allow-namespace main (messages|shop)/);
+    else expect(text).toContain(allow);
+  });
+});

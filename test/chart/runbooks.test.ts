@@ -1,0 +1,67 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { find, LEAST, render } from '../support/chart/render.js';
+import { describeChart } from '../support/chart/suite.js';
+import type { KubeObject } from '../support/kubernetes/test-cluster.js';
+import { ROOT } from '../support/program.js';
+
+const RUNBOOKS = join(ROOT, 'docs/runbooks');
+
+interface Granted {
+  apiGroups: string[];
+  resources: string[];
+  resourceNames?: string[];
+  verbs: string[];
+}
+interface Question {
+  verb: string;
+  resource: string;
+  group: string;
+  name: string | undefined;
+  account: string;
+}
+
+/** Each `kubectl auth can-i ... --as=system:serviceaccount:<namespace>:...` of the pages. */
+const questions = readdirSync(RUNBOOKS).flatMap((file) => {
+  const page = readFileSync(join(RUNBOOKS, file), 'utf8');
+  const asked = page.matchAll(
+    /kubectl auth can-i (\w+) ([a-z]+)\.([a-z0-9.]+)(?:\/(\S+))? -n <namespace> --as=system:serviceaccount:<namespace>:([a-z-]+)/g,
+  );
+  return [...asked].map(([, verb, resource, group, name, account]): [string, Question] => [
+    file,
+    { verb: verb!, resource: resource!, group: group!, name, account: account! },
+  ]);
+});
+
+/** As Kubernetes judges it: a right to one name is none to all of them. */
+function may(objects: KubeObject[], { verb, resource, group, name, account }: Question): boolean {
+  const roles = objects
+    .filter(({ kind }) => kind === 'RoleBinding')
+    .filter((binding) => (binding['subjects'] as { name: string }[]).some((one) => one.name === account))
+    .map((binding) => find(objects, 'Role', (binding['roleRef'] as { name: string }).name));
+  return roles
+    .flatMap((role) => role['rules'] as Granted[])
+    .some(
+      ({ apiGroups, resources, resourceNames, verbs }) =>
+        apiGroups.includes(group) &&
+        resources.includes(resource) &&
+        verbs.includes(verb) &&
+        (resourceNames === undefined || (name !== undefined && resourceNames.includes(name))),
+    );
+}
+
+describeChart('what pages have Kubernetes asked', () => {
+  test('is asked', () => {
+    expect(questions.map(([file]) => file)).toContain('GwkOperatorWithoutLeader.md');
+  });
+
+  test.each(questions)('%s: is answered with yes where all is well (%j)', (_, question) => {
+    expect(may(render(LEAST), question)).toBe(true);
+  });
+
+  test('and would be with no, if the right were not there', () => {
+    const [, question] = questions[0]!;
+    expect(may(render(LEAST), { ...question, verb: 'delete' })).toBe(false);
+    expect(may(render(LEAST), { ...question, name: undefined })).toBe(false);
+  });
+});

@@ -1,0 +1,137 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { X509Certificate } from 'node:crypto';
+import { find, render } from '../support/chart/render.js';
+import { describeChart } from '../support/chart/suite.js';
+import { describeOnKubernetes } from '../support/kubernetes/suite.js';
+import { baseEnvironment, GWK } from '../support/program.js';
+import { grantedTo } from '../support/chart/rights.js';
+
+interface Made {
+  status: number | null;
+  output: string;
+}
+
+/** The Job of the chart, run here: its arguments, in its namespace, with the rights of its service account. */
+describeOnKubernetes(
+  'the Job that makes secrets',
+  (cluster) => {
+    let namespace: string;
+    let kubeconfig: string;
+    let done: () => void;
+
+    beforeEach(async () => {
+      namespace = await cluster().namespace('secrets');
+      const objects = render({ demo: { enabled: true } }, { namespace });
+      ({ kubeconfig, done } = await grantedTo(cluster(), objects, { namespace, account: 'gwk-secrets' }));
+    });
+    afterEach(() => done());
+
+    async function run(args = argumentsOf({ demo: { enabled: true } }, namespace)): Promise<Made> {
+      const child = spawn(process.execPath, [GWK, ...args], {
+        env: { ...baseEnvironment(), KUBECONFIG: kubeconfig },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      const chunks: Buffer[] = [];
+      child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk));
+      child.stderr.on('data', (chunk: Buffer) => chunks.push(chunk));
+      const [status] = (await once(child, 'close')) as [number | null];
+      return { status, output: Buffer.concat(chunks).toString() };
+    }
+
+    async function secret(name: string): Promise<Record<string, string>> {
+      const { status, body } = await cluster().get<{ data?: Record<string, string> }>(
+        `/api/v1/namespaces/${namespace}/secrets/${name}`,
+      );
+      if (status !== 200) throw new Error(`${name}: ${status}`);
+      return Object.fromEntries(
+        Object.entries(body.data ?? {}).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()]),
+      );
+    }
+
+    test('makes all that the pods of the chart mount', async () => {
+      expect(await run()).toMatchObject({ status: 0 });
+      const gateway = await secret('gwk');
+      expect(Buffer.from(gateway['sealing-keys']!, 'base64')).toHaveLength(32);
+      expect(gateway['operator-token']).toMatch(/^[0-9a-f]{64}$/);
+      const tls = await secret('gwk-internal-tls');
+      expect(new X509Certificate(tls['tls.crt']!).checkHost(`gwk-internal.${namespace}.svc`)).toBeDefined();
+      expect(new X509Certificate(tls['tls.crt']!).checkIssued(new X509Certificate(tls['ca.crt']!))).toBe(
+        true,
+      );
+      const demo = await secret('gwk-demo');
+      expect(demo['postgres-url']).toBe(
+        `postgresql://gwk:${demo['postgres-password']}@gwk-demo-postgres:5432/gwk`,
+      );
+      expect(demo['redis-url']).toBe(`redis://:${demo['redis-password']}@gwk-demo-redis:6379`);
+    });
+
+    test('run again, and twice at the same time, it changes nothing', async () => {
+      const both = await Promise.all([run(), run()]);
+      expect(both.map(({ status }) => status)).toEqual([0, 0]);
+      const before = [await secret('gwk'), await secret('gwk-internal-tls'), await secret('gwk-demo')];
+      expect((await run()).output).toContain('{"secret":"gwk","made":false}');
+      expect([await secret('gwk'), await secret('gwk-internal-tls'), await secret('gwk-demo')]).toEqual(
+        before,
+      );
+    });
+
+    test('one that is there and lacks a key is named and left as it is', async () => {
+      await cluster().post(`/api/v1/namespaces/${namespace}/secrets`, {
+        metadata: { name: 'gwk' },
+        stringData: { 'sealing-keys': 'mine' },
+      });
+      expect(await run()).toEqual({
+        status: 1,
+        output: expect.stringContaining('the Secret gwk has no operator-token') as string,
+      });
+      expect(await secret('gwk')).toEqual({ 'sealing-keys': 'mine' });
+    });
+
+    test.each([
+      ['GET', 'secrets'],
+      ['GET', 'secrets/other'],
+      ['DELETE', 'secrets/gwk'],
+      ['PATCH', 'secrets/gwk'],
+      ['GET', 'pods'],
+    ])('its rights do not reach as far as %s %s', async (method, what) => {
+      const { token } = await grantedTo(cluster(), [], { namespace, account: 'gwk-secrets' });
+      const { status } = await cluster().call(method, `/api/v1/namespaces/${namespace}/${what}`, {
+        token,
+        ...(method === 'PATCH' && { body: {}, type: 'application/merge-patch+json' }),
+      });
+      expect(status).toBe(403);
+    });
+  },
+  { chart: true },
+);
+
+function argumentsOf(values: object, namespace: string): string[] {
+  const objects = render(values, { namespace });
+  const job = objects.find(
+    ({ kind, metadata }) => kind === 'Job' && metadata.name.startsWith('gwk-secrets-'),
+  );
+  return (job!['spec'] as { template: { spec: { containers: { args: string[] }[] } } }).template.spec
+    .containers[0]!.args;
+}
+
+describeChart('the secrets of the chart', () => {
+  test('an installation with secrets of its own has no such Job and no such rights', () => {
+    const objects = render({
+      postgres: { existingSecret: 'databases' },
+      redis: { existingSecret: 'databases' },
+      secrets: { existingSecret: 'own' },
+      internal: { tls: { existingSecret: 'own-tls' } },
+    });
+    expect(objects.filter(({ metadata }) => metadata.name.startsWith('gwk-secrets'))).toEqual([]);
+  });
+
+  test('no template holds a secret, but for addresses that were given in the values', () => {
+    const secrets = (values: object) => render(values).filter(({ kind }) => kind === 'Secret');
+    expect(secrets({ demo: { enabled: true } })).toEqual([]);
+    const given = { postgres: { url: 'postgresql://a:b@c/d' }, redis: { existingSecret: 'r' } };
+    expect(find(secrets(given), 'Secret', 'gwk-connections')['stringData']).toEqual({
+      'postgres-url': 'postgresql://a:b@c/d',
+    });
+  });
+});

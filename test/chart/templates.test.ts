@@ -1,0 +1,345 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { apiSettings } from '@gwk/core/config/api';
+import { loadConfig, type Settings } from '@gwk/core/config/load';
+import { operatorSettings } from '@gwk/core/config/operator';
+import { workerSettings } from '@gwk/core/config/worker';
+import { parse } from 'yaml';
+import {
+  CHART,
+  environmentOf,
+  find,
+  helm,
+  LEAST,
+  podsOf,
+  render,
+  templateText,
+  withValues,
+  type Container,
+  type PodTemplate,
+} from '../support/chart/render.js';
+import { describeChart } from '../support/chart/suite.js';
+import { WAYS } from '../support/chart/values.js';
+import { ROOT } from '../support/program.js';
+
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+
+const PROGRAMS: Record<string, Settings> = {
+  api: apiSettings,
+  worker: workerSettings,
+  operator: operatorSettings,
+};
+
+function deploymentOf(values: object, program: string): { pod: PodTemplate; container: Container } {
+  const pod = podsOf(render(values)).get(`Deployment/gwk-${program}`)!;
+  return { pod, container: pod.spec.containers[0]! };
+}
+
+const SECRETS = '/var/run/gwk/secrets/';
+
+describeChart('the chart', () => {
+  test.each(Object.keys(WAYS))('%s: passes lint, strictly', (way) => {
+    const { status, text } = withValues(WAYS[way]!, (file) =>
+      helm('lint', '--strict', CHART, '--values', file),
+    );
+    expect([status, text]).toEqual([0, expect.stringContaining('0 chart(s) failed')]);
+  });
+
+  test.each(Object.keys(WAYS))('%s: rendered twice it is the same, to the byte', (way) => {
+    expect(templateText(WAYS[way]!)).toBe(templateText(WAYS[way]!));
+  });
+
+  test.each([
+    ['nothing said of Postgres', { redis: LEAST.redis }, /Set postgres.existingSecret/],
+    ['nothing said of Redis', { postgres: LEAST.postgres }, /Set redis.existingSecret/],
+    ['a value that there is not', { ...LEAST, replicas: 3 }, /additional properties 'replicas'/],
+    ['a setting that there is not', { ...LEAST, api: { settings: { GWK_API_PROT: 1 } } }, /GWK_API_PROT/],
+    [
+      'a setting that another value stands for',
+      { ...LEAST, api: { settings: { GWK_API_BASE_URL: 'x' } } },
+      /GWK_API_BASE_URL/,
+    ],
+    [
+      'a setting among the environment',
+      { ...LEAST, worker: { extraEnv: [{ name: 'GWK_LOG_LEVEL' }] } },
+      /extraEnv/,
+    ],
+    ['text for a number', { ...LEAST, api: { replicas: 'two' } }, /got string, want integer/],
+    [
+      'credentials in the address for engines',
+      { ...LEAST, redis: { ...LEAST.redis, engineUrl: 'redis://u:p@h' } },
+      /engineUrl/,
+    ],
+    ['no default profile', { ...LEAST, engine: { profiles: { default: null, big: {} } } }, /default/],
+    [
+      'a field of a profile that there is not',
+      { ...LEAST, engine: { profiles: { default: { cpu: 1 } } } },
+      /additional properties 'cpu'/,
+    ],
+    ['all namespaces and some', { ...LEAST, operator: { namespaces: ['*', 'shop'] } }, /names or '\*' alone/],
+    ['an Ingress without a host', { ...LEAST, ingress: { enabled: true } }, /needs ingress.hosts/],
+    ['a route without a Gateway', { ...LEAST, route: { enabled: true } }, /needs route.parentRefs/],
+    [
+      'two certificates',
+      {
+        ...LEAST,
+        internal: { tls: { existingSecret: 'a', certManager: { enabled: true, issuerRef: { name: 'b' } } } },
+      },
+      /Set one of/,
+    ],
+    [
+      'two authorities',
+      { ...LEAST, postgres: { ...LEAST.postgres, tls: { caSecret: 'a', caConfigMap: 'b' } } },
+      /Set one of/,
+    ],
+  ])('with %s it says what is wrong', (_case, values, message) => {
+    expect(() => templateText(values)).toThrow(message);
+  });
+
+  test.each(Object.keys(WAYS))('%s: every pod is locked up as far as can be', (way) => {
+    for (const [name, { spec }] of podsOf(render(WAYS[way]!))) {
+      const seen = {
+        name,
+        root: spec.securityContext['runAsNonRoot'],
+        seccomp: spec.securityContext['seccompProfile'],
+        links: spec.enableServiceLinks,
+      };
+      expect(seen).toEqual({ name, root: true, seccomp: { type: 'RuntimeDefault' }, links: false });
+      for (const { securityContext, resources } of [...(spec.initContainers ?? []), ...spec.containers]) {
+        expect(securityContext).toEqual({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        });
+        expect([name, resources.limits['memory']]).toEqual([name, expect.any(String)]);
+      }
+      // Only those that speak with the Kubernetes API have a token for it.
+      const needsToken = /^(Deployment\/.*-(api|operator)|Job\/.*-secrets-)/.test(name);
+      expect([name, spec.automountServiceAccountToken]).toEqual([name, needsToken]);
+    }
+  });
+
+  test.each(Object.keys(WAYS))(
+    '%s: every object is named by its release, labelled, and in its namespace',
+    (way) => {
+      for (const { kind = '', metadata } of render(WAYS[way]!)) {
+        if (metadata.name.endsWith('-extra')) continue;
+        const labels = metadata['labels'] as Record<string, string>;
+        expect(labels['app.kubernetes.io/managed-by']).toBe('Helm');
+        const clusterWide = /^(Cluster|CustomResourceDefinition)/.test(kind);
+        expect([kind, metadata.namespace]).toEqual([kind, clusterWide ? undefined : expect.any(String)]);
+      }
+    },
+  );
+
+  test.each(Object.keys(WAYS).flatMap((way) => Object.keys(PROGRAMS).map((program) => [way, program])))(
+    '%s: gwk %s takes all the settings that it is given',
+    (way, program) => {
+      const pods = podsOf(render(WAYS[way]!));
+      const [, pod] = [...pods].find(
+        ([name]) => name.endsWith(`-${program}`) && name.startsWith('Deployment/'),
+      )!;
+      const given = environmentOf(pod.spec.containers[0]!);
+      // Files are there in the cluster alone: what they would hold is given by itself.
+      const environment: Record<string, string> = {};
+      for (const [name, value] of Object.entries(given)) {
+        if (name.endsWith('_FILE')) environment[name.slice(0, -'_FILE'.length)] = SAMPLES[name] ?? 'text';
+        else environment[name] = value;
+      }
+      expect(() => loadConfig(PROGRAMS[program]!, environment)).not.toThrow();
+    },
+  );
+
+  test.each(Object.keys(WAYS))('%s: each file of a setting is mounted where the setting says', (way) => {
+    for (const [name, { spec }] of podsOf(render(WAYS[way]!))) {
+      const mounted = (spec.volumes ?? []).flatMap(pathsOf);
+      const wanted = [...(spec.initContainers ?? []), ...spec.containers]
+        .flatMap((container) => Object.entries(environmentOf(container)))
+        .filter(([variable, path]) => variable.endsWith('_FILE') && path.startsWith(SECRETS))
+        .map(([, path]) => path.slice(SECRETS.length));
+      expect([name, wanted.filter((path) => !mounted.includes(path))]).toEqual([name, []]);
+    }
+  });
+
+  test('the trial keeps API and worker where its volume is', () => {
+    const { pod } = deploymentOf({ demo: { enabled: true } }, 'worker');
+    expect(JSON.stringify(pod.spec.affinity)).toContain('demo-postgres');
+    expect(
+      find(render({ demo: { enabled: true } }), 'PersistentVolumeClaim', 'gwk-media')['spec'],
+    ).toMatchObject({
+      accessModes: ['ReadWriteOnce'],
+    });
+  });
+
+  test('API and worker wait for the migrations; the API goes on serving while balancers learn that it ends', () => {
+    for (const program of ['api', 'worker']) {
+      const { pod } = deploymentOf(LEAST, program);
+      expect(pod.spec.initContainers![0]!.args).toEqual(['migrate', '--wait', '--patience', '600']);
+    }
+    const { pod, container } = deploymentOf(LEAST, 'api');
+    expect(container['lifecycle']).toEqual({ preStop: { sleep: { seconds: 5 } } });
+    expect(pod.spec['terminationGracePeriodSeconds']).toBeGreaterThan(5 + 25);
+  });
+
+  test('with autoscaling the number of replicas is not said, so that no upgrade takes it back', () => {
+    const scaled = render({ ...LEAST, api: { autoscaling: { enabled: true } } });
+    expect(find(scaled, 'Deployment', 'gwk-api')['spec']).not.toHaveProperty('replicas');
+    expect(find(scaled, 'PodDisruptionBudget', 'gwk-api')).toBeDefined();
+  });
+
+  test('a single replica has no budget, which would keep its node from ever being drained', () => {
+    const single = render({ ...LEAST, worker: { replicas: 1 } });
+    expect(() => find(single, 'PodDisruptionBudget', 'gwk-worker')).toThrow(/there is no/);
+  });
+
+  test.each([
+    ['what is given', { api: { baseUrl: 'https://api.example.com/' } }, 'https://api.example.com'],
+    ['the Ingress, with TLS', WAYS['an Ingress and autoscaling'], 'https://api.example.com'],
+    [
+      'the Ingress, without',
+      { ingress: { enabled: true, hosts: ['a.example.com'] } },
+      'http://a.example.com',
+    ],
+    ['the route', WAYS['a route of the Gateway API'], 'https://api.example.com'],
+    ['else the Service', {}, 'http://gwk-api.messages.svc'],
+  ])('the public address is that of %s', (_case, values, url) => {
+    const { container } = deploymentOf({ ...LEAST, ...values }, 'api');
+    expect(environmentOf(container)).toMatchObject({ GWK_API_BASE_URL: url, GWK_MEDIA_URL: url });
+  });
+
+  test('other profiles restart the operator, which reads them once', () => {
+    const checksum = (values: object) =>
+      deploymentOf(values, 'operator').pod.metadata.annotations!['checksum/profiles'];
+    expect(checksum(LEAST)).toBe(checksum({ ...LEAST, logLevel: 'debug' }));
+    expect(checksum(LEAST)).not.toBe(
+      checksum({ ...LEAST, engine: { profiles: { default: { env: [{ name: 'A', value: 'b' }] } } } }),
+    );
+  });
+
+  test('profiles have the image of the chart, and what they say themselves', () => {
+    const { data } = find(
+      render(WAYS['everything at once']!),
+      'ConfigMap',
+      'messages-operator-profiles',
+    ) as unknown as { data: Record<string, string> };
+    expect(parse(data['profiles.yaml']!)).toEqual({
+      default: expect.objectContaining({
+        image: `registry.example.com/gwk/gwk-engine:1.2.3@sha256:${'e'.repeat(64)}`,
+        imagePullPolicy: 'Always',
+        imagePullSecrets: [{ name: 'registry' }],
+      }) as object,
+      large: expect.objectContaining({
+        resources: { limits: { memory: '1Gi' } },
+        nodeSelector: { big: 'yes' },
+      }) as object,
+    });
+  });
+
+  test('the Job of migrations is named by the newest migration, and another version is another Job', () => {
+    const newest = readdirSync(join(ROOT, 'api/prisma/migrations'))
+      .filter((name) => /^\d/.test(name))
+      .sort()
+      .at(-1)!;
+    const nameOf = (values: object) =>
+      render(values).find(({ kind, metadata }) => kind === 'Job' && metadata.name.includes('-migrate-'))!
+        .metadata.name;
+    expect(nameOf(LEAST)).toContain(`gwk-migrate-${newest.split('_')[0]}-`);
+    expect(nameOf(LEAST)).toBe(nameOf({ ...LEAST, api: { replicas: 5 } }));
+    expect(nameOf(LEAST)).not.toBe(nameOf({ ...LEAST, image: { tag: '9.9.9' } }));
+    expect(nameOf({ ...LEAST, fullnameOverride: 'x'.repeat(60) }).length).toBeLessThanOrEqual(63);
+  });
+
+  test('the definition of Instance stays when the chart goes, unless that is wished', () => {
+    const annotationsOf = (values: object) =>
+      find(render(values), 'CustomResourceDefinition', 'instances.gwk.dev').metadata['annotations'];
+    expect(annotationsOf(LEAST)).toEqual({ 'helm.sh/resource-policy': 'keep' });
+    expect(annotationsOf({ ...LEAST, crds: { keep: false } })).toBeUndefined();
+  });
+
+  test('the definition is that of crds/', () => {
+    const rendered = find(render(LEAST), 'CustomResourceDefinition', 'instances.gwk.dev');
+    expect(rendered['spec']).toEqual((parse(read('crds/gwk.dev_instances.yaml')) as { spec: object }).spec);
+  });
+
+  test('the notes name the next step', () => {
+    const text = withValues({ demo: { enabled: true } }, (file) =>
+      helm('install', 'gwk', CHART, '--dry-run=client', '--namespace', 'messages', '--values', file),
+    ).text;
+    expect(text).toContain('kubectl -n messages exec deploy/gwk-api -- gwk account create main');
+    expect(text).toContain('DEMO');
+  });
+});
+
+const SAMPLES: Record<string, string> = {
+  DATABASE_URL_FILE: 'postgresql://a:b@c/d',
+  REDIS_URL_FILE: 'redis://a',
+  GWK_OPERATOR_TOKEN_FILE: 'x'.repeat(32),
+};
+
+function pathsOf(volume: Record<string, unknown>): string[] {
+  type Source = { items: { path: string }[] };
+  const { projected, secret } = volume as {
+    projected?: { sources: Record<string, Source>[] };
+    secret?: Source;
+  };
+  const sources = projected
+    ? projected.sources.flatMap((source) => Object.values(source))
+    : secret
+      ? [secret]
+      : [];
+  return sources.flatMap(({ items }) => items.map(({ path }) => path));
+}
+
+describe('values', () => {
+  const text = read('charts/gwk/values.yaml');
+  type Schema = { properties?: Record<string, Schema>; $ref?: string; propertyNames?: { enum?: string[] } };
+  const schema = JSON.parse(read('charts/gwk/values.schema.json')) as Schema & {
+    $defs: Record<string, Schema>;
+  };
+
+  test('every one of them has a comment above it', () => {
+    const lines = text.split('\n');
+    const bare = lines.filter(
+      (line, index) => /^ *[A-Za-z0-9]+:/.test(line) && !/^ *#/.test(lines[index - 1] ?? ''),
+    );
+    // What is inside of an example is no value of its own.
+    expect(bare.filter((line) => !/^ +(requests|limits|default|resources|podSelector):/.test(line))).toEqual(
+      [],
+    );
+  });
+
+  test('every one of them is in the schema, and the schema has no others', () => {
+    const namesOf = (schemaHere: Schema, valuesHere: unknown, path: string): void => {
+      const resolved = schemaHere.$ref ? schema.$defs[schemaHere.$ref.split('/').at(-1)!]! : schemaHere;
+      if (!resolved.properties || typeof valuesHere !== 'object' || valuesHere === null) return;
+      const known = Object.keys(resolved.properties).filter((name) => !(path === '' && name === 'global'));
+      const given = Object.keys(valuesHere);
+      if (given.length > 0 || path === '') expect([path, given.sort()]).toEqual([path, known.sort()]);
+      for (const name of given)
+        namesOf(resolved.properties[name]!, (valuesHere as Record<string, unknown>)[name], `${path}.${name}`);
+    };
+    const values = parse(text) as Record<string, Record<string, unknown>>;
+    delete values['engine'];
+    delete schema.properties!['engine'];
+    namesOf(schema, values, '');
+  });
+
+  test.each(Object.keys(PROGRAMS))(
+    'settings of %s are those of the program that no other value stands for',
+    (program) => {
+      const allowed = schema.properties![program]!.properties!['settings']!.propertyNames!.enum!;
+      const all = Object.values(PROGRAMS[program]!).map(({ env }) => env);
+      expect(allowed.filter((name) => !all.includes(name))).toEqual([]);
+      // What is new is either in the schema or set by a template.
+      const templates = readdirSync(join(ROOT, 'charts/gwk/templates'))
+        .filter((file) => /\.(yaml|tpl)$/.test(file))
+        .map((file) => read(`charts/gwk/templates/${file}`))
+        .join('\n');
+      const LEFT_ALONE = /^GWK_(EXIT_WITH_PARENT|OPERATOR_LOCAL_\w+|\w+_(HOST|PORT)|API_CLUSTER_URL)$/;
+      const forgotten = all.filter(
+        (name) => !allowed.includes(name) && !templates.includes(name) && !LEFT_ALONE.test(name),
+      );
+      expect(forgotten).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,73 @@
+import { E2eStage } from './stage.js';
+import { people, SCENARIOS, type Play } from './scenarios.js';
+import { whyNoNodes } from '../support/kubernetes/nodes/programs.js';
+import { until } from '../support/wait.js';
+
+/**
+ * `make e2e`: a whole Kubernetes with two nodes, the chart installed on it, and what happens to a number while
+ * messages go both ways. Each scenario prints its figures; the last line counts. ONLY=pattern runs the first four
+ * (which make what the others need) and those that match; KEEP=on leaves the cluster for looking at.
+ */
+const say = (line: string): void => console.log(line);
+const only = process.env['ONLY'] === undefined ? null : new RegExp(process.env['ONLY'], 'i');
+const ALWAYS = 4;
+
+let interrupted = false;
+
+async function main(): Promise<number> {
+  const why = whyNoNodes();
+  if (why !== null) {
+    say(`end to end on Kubernetes: ${SCENARIOS.length} skipped: ${why}`);
+    return 0;
+  }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => (interrupted = true));
+  const began = performance.now();
+  const stage = await E2eStage.start(say);
+  say(`cluster, images and network after ${((performance.now() - began) / 1000).toFixed(1)} s`);
+  try {
+    const failed = await performAll(stage);
+    if (process.env['KEEP'] === 'on') await keep(stage);
+    return failed === 0 ? 0 : 1;
+  } finally {
+    await stage.stop();
+  }
+}
+
+/** @returns how many failed */
+async function performAll(stage: E2eStage): Promise<number> {
+  const counts = { passed: 0, failed: 0 };
+  const play = { stage, ...(await people(stage)) } as Play;
+  for (const [at, [name, run]] of SCENARIOS.entries()) {
+    if (interrupted) break;
+    if (at >= ALWAYS && only && !only.test(name)) continue;
+    const done = await perform(name, () => run(play), stage);
+    counts[done ? 'passed' : 'failed']++;
+    if (!done && at < ALWAYS) break;
+  }
+  say(`${counts.passed} passed, ${counts.failed} failed`);
+  return counts.failed;
+}
+
+async function keep({ cluster }: E2eStage): Promise<void> {
+  if (interrupted) return;
+  say(`KUBECONFIG=${cluster.plane.kubeconfig}; Ctrl-C takes it away`);
+  await until(() => interrupted, { what: 'Ctrl-C', timeoutMs: 86_400_000, everyMs: 500 });
+}
+
+async function perform(name: string, run: () => Promise<string>, stage: E2eStage): Promise<boolean> {
+  const began = performance.now();
+  const took = () => `${((performance.now() - began) / 1000).toFixed(1).padStart(6)} s`;
+  try {
+    const told = await run();
+    say(`ok     ${name.padEnd(56)} ${took()}\n         ${told}`);
+    return true;
+  } catch (error) {
+    const { message, cause } = error as Error;
+    say(`FAILED ${name.padEnd(56)} ${took()}\n${message}`);
+    if (cause instanceof Error) say(cause.message);
+    say(await stage.trouble());
+    return false;
+  }
+}
+
+process.exitCode = await main();

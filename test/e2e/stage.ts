@@ -1,0 +1,288 @@
+import { execFile } from 'node:child_process';
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { fromPublicId } from '@gwk/core/ids';
+import { MEDIA_CERTIFICATE } from '@gwk/network/media/certificate';
+import { startNetwork, type RunningNetwork } from '@gwk/network/start';
+import { GatewayClient } from '../support/gateway/client.js';
+import { NodeCluster } from '../support/kubernetes/nodes/cluster.js';
+import { GATEWAY } from '../support/kubernetes/nodes/settings.js';
+import { instancePath, type KubeObject } from '../support/kubernetes/test-cluster.js';
+import { ensureHelm } from '../support/chart/helm-binary.js';
+import { CHART } from '../support/chart/render.js';
+import { ROOT } from '../support/program.js';
+import { until } from '../support/wait.js';
+
+const execute = promisify(execFile);
+
+/** Everything but engines runs on the first node, so that the second can be lost without losing Postgres. */
+export const HOME = 'one';
+export const AWAY = 'two';
+export const NAMESPACE = 'gwk';
+const RELEASE = 'gwk';
+/** The version that is installed, and the next minor one, made of the same sources. */
+export const VERSIONS = { first: '0.1.0', next: '0.2.0' };
+
+const PROGRAMS = ['api', 'worker', 'operator', 'engine'];
+const STAND_INS = ['postgres', 'redis'];
+const imageOf = (name: string, version: string): string => `docker.io/library/gwk-${name}:${version}`;
+
+/** A gateway as its chart installs it, on a whole Kubernetes, with engines on the simulated network. */
+export class E2eStage {
+  client!: GatewayClient;
+
+  private constructor(
+    readonly cluster: NodeCluster,
+    readonly network: RunningNetwork,
+    readonly helm: string,
+  ) {}
+
+  static async start(say: (line: string) => void): Promise<E2eStage> {
+    const found = await ensureHelm(say);
+    if ('missing' in found) throw new Error(found.missing);
+    const { helm } = found;
+    const cluster = await NodeCluster.start([HOME, AWAY], say);
+    try {
+      // Reachable for pods, at the end of their bridge.
+      const network = await startNetwork({ host: GATEWAY });
+      const stage = new E2eStage(cluster, network, helm);
+      await stage.#prepare();
+      return stage;
+    } catch (error) {
+      await cluster.stop();
+      throw error;
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.client?.close();
+    await this.network.close();
+    await this.cluster.stop();
+  }
+
+  async kubectl(...args: string[]): Promise<string> {
+    const command = join(this.cluster.programs.kubernetes, 'kubectl');
+    return this.#run(command, ['-n', NAMESPACE, ...args]);
+  }
+
+  /** `gwk` where people run it: inside of a pod of the API. */
+  async gwk<T>(...args: string[]): Promise<T> {
+    const text = await this.kubectl('exec', `deploy/${RELEASE}-api`, '-c', 'api', '--', 'gwk', ...args);
+    return JSON.parse(text) as T;
+  }
+
+  async install(tag: string, ...more: string[]): Promise<void> {
+    const values = join(this.cluster.folder, 'values.json');
+    writeFileSync(values, JSON.stringify(this.#values(tag)));
+    const wait = ['--wait', '--timeout', '5m'];
+    await this.#run(this.helm, [
+      ...['upgrade', '--install', RELEASE, CHART, '-n', NAMESPACE],
+      ...['-f', values, ...wait, ...more],
+    ]);
+  }
+
+  /** As whoever installed it would: the hook runs in the cluster, and says what it asked for. */
+  async helmTest(): Promise<string> {
+    const said = await this.#run(this.helm, ['test', RELEASE, '-n', NAMESPACE, '--timeout', '2m']);
+    if (!/^Phase:\s+Succeeded$/m.test(said)) throw new Error(`helm test: ${said}`);
+    return 'succeeded';
+  }
+
+  /** When the lease of a number ends, as its row says (milliseconds since 1970). */
+  async leaseEnd(instanceId: string): Promise<number> {
+    const script = `
+      const { readFileSync } = require('node:fs');
+      const { Client } = require('node:module').createRequire('/app/api/package.json')('pg');
+      const url = readFileSync(process.env.DATABASE_URL_FILE, 'utf8').trim();
+      const client = new Client({ connectionString: url });
+      client.connect()
+        .then(() => client.query('SELECT expires_at FROM instance_leases WHERE instance_id = $1', [process.argv[1]]))
+        .then(({ rows }) => console.log(rows[0].expires_at.toISOString()))
+        .then(() => client.end());`;
+    const inside = ['exec', `deploy/${RELEASE}-api`, '-c', 'api', '--', '/usr/bin/node', '-e', script];
+    return Date.parse((await this.kubectl(...inside, fromPublicId('instance', instanceId)!)).trim());
+  }
+
+  /** Reached over the address of the Service, as other programs in the cluster do. */
+  async openClient(): Promise<void> {
+    await this.gwk('account', 'create', 'main', '--requests-per-minute', '1000000');
+    const policy = {
+      messages_per_minute: 6000,
+      new_contacts_per_day: 100_000,
+      mass_block: { max_contacts: 10_000, window_minutes: 1 },
+    };
+    await this.gwk('policy', 'set', '--account', 'main', '--json', JSON.stringify(policy));
+    const key = await this.gwk<{ api_key: string }>('key', 'create', '--account', 'main', '--scopes', 'all');
+    const service = await this.object<{ spec: { clusterIP: string } }>('services', `${RELEASE}-api`);
+    this.client = new GatewayClient(`http://${service.spec.clusterIP}`, key.api_key);
+  }
+
+  async object<T = KubeObject>(plural: string, name: string): Promise<T & KubeObject> {
+    const root = plural === 'deployments' ? '/apis/apps/v1' : '/api/v1';
+    const { status, body } = await this.cluster.admin.get<T & KubeObject>(
+      `${root}/namespaces/${NAMESPACE}/${plural}/${name}`,
+    );
+    if (status !== 200) throw new Error(`${plural} ${name}: ${status}`);
+    return body;
+  }
+
+  pods(selector = ''): Promise<PodSeen[]> {
+    const query = selector === '' ? '' : `?labelSelector=${encodeURIComponent(selector)}`;
+    return this.cluster.admin.list<PodSeen>(`/api/v1/namespaces/${NAMESPACE}/pods${query}`);
+  }
+
+  async pod(name: string): Promise<PodSeen | undefined> {
+    return (await this.pods()).find(({ metadata }) => metadata.name === name);
+  }
+
+  component(name: string): Promise<PodSeen[]> {
+    return this.pods(`app.kubernetes.io/component=${name}`);
+  }
+
+  async instance(name: string): Promise<InstanceSeen> {
+    return (await this.cluster.admin.get<InstanceSeen>(instancePath(NAMESPACE, name))).body;
+  }
+
+  untilReady(name: string, timeoutMs = 120_000): Promise<InstanceSeen> {
+    return until(
+      async () => {
+        const instance = await this.instance(name);
+        const ready = instance.status?.conditions.find(({ type }) => type === 'Ready');
+        return ready?.status === 'True' && instance;
+      },
+      { what: `${name} is ready`, timeoutMs, everyMs: 100 },
+    );
+  }
+
+  /** What stands in the way, for whoever reads why a run failed. */
+  async trouble(): Promise<string> {
+    const asked = [
+      ['get', 'pods,gwi,jobs', '-o', 'wide'],
+      ['get', 'events', '--sort-by=.lastTimestamp'],
+    ];
+    const said = await Promise.all(asked.map((args) => this.kubectl(...args).catch(String)));
+    const lines = said.flatMap((text) => text.trimEnd().split('\n').slice(-25));
+    const logs = await Promise.all(
+      ['api', 'operator', 'worker'].map((name) =>
+        this.kubectl('logs', '-l', `app.kubernetes.io/component=${name}`, '--tail=200').catch(String),
+      ),
+    );
+    const complaints = logs.flatMap((text) =>
+      text
+        .split('\n')
+        .filter((line) => !line.includes('"level":"info"'))
+        .slice(-10),
+    );
+    return [...lines, ...complaints].join('\n');
+  }
+
+  async #prepare(): Promise<void> {
+    const { cluster } = this;
+    const archives = join(cluster.folder, 'images');
+    await this.#makeImages(archives, [...PROGRAMS, ...STAND_INS], VERSIONS.first);
+    const file = (name: string) =>
+      join(archives, PROGRAMS.includes(name) ? `gwk-${name}.tar` : `${name}.tar`);
+    const home = cluster.node(HOME);
+    const loaded = [cluster.node(AWAY).load(file('engine'))];
+    for (const name of [...PROGRAMS, ...STAND_INS]) await home.load(file(name));
+    await Promise.all(loaded);
+    for (const name of PROGRAMS) await home.tag(imageOf(name, VERSIONS.first), imageOf(name, VERSIONS.next));
+    await cluster.node(AWAY).tag(imageOf('engine', VERSIONS.first), imageOf('engine', VERSIONS.next));
+    rmSync(archives, { recursive: true });
+    await cluster.admin.post('/api/v1/namespaces', { metadata: { name: NAMESPACE } });
+    await this.#makeVolume();
+    await this.kubectl('taint', 'node', AWAY, 'gwk.test/engines=only:NoSchedule');
+  }
+
+  async #makeImages(output: string, names: string[], tag: string): Promise<void> {
+    mkdirSync(output, { recursive: true });
+    const maker = join(ROOT, 'images/make.js');
+    await this.#run(process.execPath, [maker, '--output', output, '--tag', tag, ...names]);
+  }
+
+  /** What a storage class would bring. */
+  async #makeVolume(): Promise<void> {
+    const path = join(this.cluster.folder, 'media');
+    mkdirSync(path);
+    chmodSync(path, 0o777);
+    await this.cluster.admin.post('/api/v1/persistentvolumes', {
+      metadata: { name: 'media' },
+      spec: {
+        capacity: { storage: '10Gi' },
+        accessModes: ['ReadWriteOnce', 'ReadWriteMany'],
+        storageClassName: '',
+        persistentVolumeReclaimPolicy: 'Retain',
+        hostPath: { path },
+      },
+    });
+  }
+
+  #values(tag: string): object {
+    const nodeSelector = { 'gwk.test/node': HOME };
+    const network = this.network.url.replace('0.0.0.0', GATEWAY);
+    const small = { requests: { cpu: '10m', memory: '64Mi' } };
+    return {
+      image: { tag, pullPolicy: 'Never' },
+      demo: { enabled: true, postgres: { resources: small }, redis: { resources: small } },
+      media: { folder: { storageClassName: '-' } },
+      api: { nodeSelector, resources: small },
+      worker: { nodeSelector, replicas: 1, resources: small },
+      operator: {
+        nodeSelector,
+        resources: small,
+        settings: {
+          GWK_OPERATOR_NETWORK_URL: network,
+          GWK_OPERATOR_NETWORK_ROOT: this.network.root.toString('hex'),
+          GWK_OPERATOR_NETWORK_CA: MEDIA_CERTIFICATE.cert,
+        },
+      },
+      engine: {
+        profiles: {
+          default: {
+            resources: small,
+            tolerations: [{ key: 'gwk.test/engines', operator: 'Exists' }],
+            affinity: { nodeAffinity: PREFER_AWAY },
+          },
+        },
+      },
+    };
+  }
+
+  async #run(command: string, args: string[]): Promise<string> {
+    const env = { ...process.env, KUBECONFIG: this.cluster.plane.kubeconfig, HOME: this.cluster.folder };
+    try {
+      return (await execute(command, args, { env, maxBuffer: 2 ** 26 })).stdout;
+    } catch (error) {
+      const { stderr, stdout } = error as { stderr?: string; stdout?: string };
+      throw new Error(`${command} ${args.join(' ')}: ${stderr || stdout || (error as Error).message}`, {
+        cause: error,
+      });
+    }
+  }
+}
+
+const PREFER_AWAY = {
+  preferredDuringSchedulingIgnoredDuringExecution: [
+    {
+      weight: 100,
+      preference: { matchExpressions: [{ key: 'gwk.test/node', operator: 'In', values: [AWAY] }] },
+    },
+  ],
+};
+
+export type PodSeen = KubeObject & {
+  metadata: { uid: string; creationTimestamp: string };
+  spec: { nodeName?: string; containers: { image: string }[] };
+  status: { phase: string; conditions?: { type: string; status: string }[] };
+};
+
+export type InstanceSeen = KubeObject & {
+  metadata: { uid: string; creationTimestamp: string };
+  status?: {
+    id?: string;
+    state?: string;
+    engine?: { pod: string; node?: string; version: string; startedAt: string };
+    conditions: { type: string; status: string; reason: string; message: string }[];
+  };
+};

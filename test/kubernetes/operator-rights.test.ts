@@ -1,0 +1,246 @@
+import { RestCluster } from '@gwk/api/cluster/client';
+import { LEAST, render } from '../support/chart/render.js';
+import { grantedTo } from '../support/chart/rights.js';
+import { OperatorStage, SHORT_LEASE_MS } from '../support/kubernetes/operator-stage.js';
+import { describeOnKubernetes } from '../support/kubernetes/suite.js';
+import type { KubeObject } from '../support/kubernetes/test-cluster.js';
+import { until } from '../support/wait.js';
+
+/** The operator and the API with the rights that the chart gives them, and no others. */
+describeOnKubernetes(
+  'the rights of the operator',
+  (cluster) => {
+    let stage: OperatorStage;
+    beforeEach(async () => {
+      stage = await OperatorStage.make(cluster());
+    });
+    afterEach(() => stage.strike());
+
+    async function operatorToken(values: object = {}): Promise<string> {
+      const { namespace } = stage;
+      const objects = render({ ...LEAST, ...values }, { namespace });
+      const { token, done } = await grantedTo(cluster(), objects, { namespace, account: 'gwk-operator' });
+      done();
+      return token;
+    }
+
+    test('are enough for a life: made, upgraded, crashed, drained, lost with its node, deleted', async () => {
+      const kube = stage.kube(await operatorToken());
+      stage.port.leaseMs = SHORT_LEASE_MS;
+      const node = await stage.node(`lost-${stage.namespace}`);
+      const first = await stage.operator({ options: { kube } });
+      await cluster().applied(podOfSomebodyElse(stage.namespace));
+      await stage.create('taken');
+      await stage.create('shop');
+      await stage.untilIs('shop', 'Ready', 'True');
+      await until(async () => (await stage.story('shop')).length > 0, { what: 'its story is told' });
+      // It wants an engine and gets none: an upgrade of the others would wait for it.
+      await stage.delete('taken');
+      await stage.untilGone('taken');
+      const crashed = (await stage.pod('shop'))!;
+      await node.crash(crashed);
+      await until(
+        async () => ![undefined, crashed.metadata.uid].includes((await stage.pod('shop'))?.metadata.uid),
+        {
+          what: 'another engine is made',
+        },
+      );
+      await stage.untilIs('shop', 'Ready', 'True');
+      await stage.end(first);
+
+      await stage.operator({ options: { kube }, profiles: { default: { image: 'engine:2' } } });
+      await until(async () => (await stage.pod('shop'))?.spec.containers[0]?.image === 'engine:2', {
+        what: 'it is upgraded',
+      });
+      await stage.untilIs('shop', 'Ready', 'True');
+      node.mood = 'silent';
+      for (const holder of node.holders.values()) holder.kill();
+      await stage.node(`spare-${stage.namespace}`);
+      await node.say('Unknown');
+      await until(async () => (await stage.pod('shop'))?.spec.nodeName === `spare-${stage.namespace}`, {
+        what: 'it is moved',
+      });
+      await stage.untilIs('shop', 'Ready', 'True');
+      await stage.delete('shop');
+      await stage.untilGone('shop');
+
+      expect(stage.refused()).toEqual([]);
+      // Of Instances that were deleted through the API of gwk, which this stage has not.
+      expect(unused(stage)).toEqual(['delete instances']);
+    }, 90_000);
+  },
+  { chart: true },
+);
+
+describeOnKubernetes(
+  'the rights of the operator, from without',
+  (cluster) => {
+    let namespace: string;
+    let token: string;
+    beforeAll(async () => {
+      namespace = await cluster().namespace();
+      const account = 'gwk-operator';
+      const granted = await grantedTo(cluster(), render(LEAST, { namespace }), { namespace, account });
+      ({ token } = granted);
+      granted.done();
+    });
+
+    test.each([
+      ['GET', '/api/v1/secrets'],
+      ['GET', '/api/v1/namespaces/gwk-namespace/secrets'],
+      ['GET', '/api/v1/namespaces/default/pods'],
+      ['DELETE', '/api/v1/nodes/n1'],
+      ['POST', '/api/v1/namespaces/gwk-namespace/pods/gwk-shop/exec'],
+      ['POST', '/apis/rbac.authorization.k8s.io/v1/namespaces/gwk-namespace/roles'],
+      ['POST', '/apis/gwk.dev/v1alpha1/namespaces/gwk-namespace/instances'],
+    ])('do not reach as far as %s %s', async (method, path) => {
+      const { status } = await cluster().call(method, path.replace('gwk-namespace', namespace), {
+        token,
+        ...(method === 'POST' && { body: { metadata: { name: 'x' } } }),
+      });
+      expect(status).toBe(403);
+    });
+  },
+  { chart: true },
+);
+
+/** Has the name that an engine would have: the secret made for that is removed, and the pod looked at. */
+function podOfSomebodyElse(namespace: string): KubeObject {
+  const restricted = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'gwk-taken', namespace },
+    spec: {
+      securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+      containers: [{ name: 'x', image: 'x', securityContext: restricted }],
+    },
+  };
+}
+
+/** What the chart grants and this operator, in all that it has been through, has not made use of. */
+function unused(stage: OperatorStage): string[] {
+  const verbs: Record<string, string> = { POST: 'create', PATCH: 'patch', DELETE: 'delete' };
+  const used = new Set(
+    stage.api.seen.map(({ method, path, query }) => {
+      const { resource, name } = resourceOf(path);
+      const reading = query.get('watch') === 'true' ? 'watch' : name === undefined ? 'list' : 'get';
+      return `${verbs[method] ?? reading} ${resource}`;
+    }),
+  );
+  const granted = render(LEAST, { namespace: stage.namespace })
+    .filter(({ kind = '', metadata }) => /^(Cluster)?Role$/.test(kind) && /-operator/.test(metadata.name))
+    .flatMap((role) => role['rules'] as { resources: string[]; verbs: string[] }[])
+    .flatMap(({ resources, verbs: allowed }) =>
+      resources.flatMap((one) => allowed.map((verb) => `${verb} ${one}`)),
+    );
+  return [...new Set(granted)].filter((right) => !used.has(right));
+}
+
+function resourceOf(path: string): { resource: string; name: string | undefined } {
+  const parts = path.replace(/^\/(api|apis\/[^/]+)\/[^/]+\//, '').split('/');
+  const [resource = '', name, part] = parts[0] === 'namespaces' ? parts.slice(2) : parts;
+  return { resource: part === undefined ? resource : `${resource}/${part}`, name };
+}
+
+describeOnKubernetes(
+  'the rights of the API',
+  (cluster) => {
+    let namespace: string;
+    let token: string;
+    beforeAll(async () => {
+      namespace = await cluster().namespace();
+      const granted = await grantedTo(cluster(), render(LEAST, { namespace }), {
+        namespace,
+        account: 'gwk-api',
+      });
+      ({ token } = granted);
+      granted.done();
+    });
+
+    test('are enough to make, read, change and delete an Instance, as the API does', async () => {
+      const { url, ca } = cluster().plane;
+      const rest = new RestCluster({ url, ca, token: () => token });
+      const manifest = (displayName: string) => ({
+        metadata: { namespace, name: 'shop' },
+        spec: { account: 'main', kind: 'sandbox' as const, displayName },
+      });
+      expect(await rest.apply(manifest('Shop'))).toMatchObject({ spec: { displayName: 'Shop' } });
+      await rest.apply(manifest('Other'));
+      expect(await rest.get(namespace, 'shop')).toMatchObject({ spec: { displayName: 'Other' } });
+      await rest.delete(namespace, 'shop');
+      expect(await rest.get(namespace, 'shop')).toBeNull();
+      await rest.close();
+    });
+
+    test.each([
+      ['GET', '/apis/gwk.dev/v1alpha1/instances'],
+      ['GET', '/apis/gwk.dev/v1alpha1/namespaces/HERE/instances'],
+      ['PATCH', '/apis/gwk.dev/v1alpha1/namespaces/HERE/instances/shop/status'],
+      ['GET', '/api/v1/namespaces/HERE/secrets/gwk'],
+      ['GET', '/api/v1/namespaces/HERE/pods'],
+      ['POST', '/api/v1/namespaces/HERE/pods'],
+    ])('do not reach as far as %s %s', async (method, path) => {
+      const { status } = await cluster().call(method, path.replace('HERE', namespace), {
+        token,
+        ...(method !== 'GET' && {
+          body: { metadata: { name: 'x' } },
+          type: method === 'PATCH' ? 'application/merge-patch+json' : 'application/json',
+        }),
+      });
+      expect(status).toBe(403);
+    });
+  },
+  { chart: true },
+);
+
+describeOnKubernetes(
+  'the operator beside the controllers of Kubernetes',
+  (cluster) => {
+    let stage: OperatorStage;
+    beforeEach(async () => {
+      stage = await OperatorStage.make(cluster());
+    });
+    afterEach(() => stage.strike());
+
+    const secrets = () => cluster().list(`/api/v1/namespaces/${stage.namespace}/secrets`);
+
+    test('the secret of an engine is collected with its pod', async () => {
+      const node = await stage.node();
+      await stage.operator();
+      await stage.create('shop');
+      await stage.untilIs('shop', 'Ready', 'True');
+      const [before] = await secrets();
+      await node.crash((await stage.pod('shop'))!);
+      await until(
+        async () => {
+          const now = await secrets();
+          return now.length === 1 && now[0]!.metadata.name !== before!.metadata.name;
+        },
+        { what: 'only the secret of the new engine is there' },
+      );
+    });
+
+    test('a namespace that is deleted takes its Instances with it, engines first', async () => {
+      await stage.node();
+      await stage.operator();
+      await stage.create('shop');
+      await stage.untilIs('shop', 'Ready', 'True');
+      await cluster().delete(`/api/v1/namespaces/${stage.namespace}`);
+      await stage.untilGone('shop', 30_000);
+      await until(async () => (await stage.pods()).length === 0, { what: 'its pod is gone' });
+    }, 60_000);
+
+    test('deleted in the foreground, it goes all the same', async () => {
+      await stage.node();
+      await stage.operator();
+      await stage.create('shop');
+      await stage.untilIs('shop', 'Ready', 'True');
+      const path = `/apis/gwk.dev/v1alpha1/namespaces/${stage.namespace}/instances/shop`;
+      await cluster().delete(path, { propagationPolicy: 'Foreground' });
+      await stage.untilGone('shop', 30_000);
+      await until(async () => (await secrets()).length === 0, { what: 'its secret is gone' });
+    }, 60_000);
+  },
+  { controllers: true },
+);

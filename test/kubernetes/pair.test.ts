@@ -1,0 +1,177 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import type { RunningOperator } from '@gwk/operator/program';
+import { pairingSecretName } from '@gwk/core/resources/pairing-wish';
+import { OperatorStage } from '../support/kubernetes/operator-stage.js';
+import { describeOnKubernetes } from '../support/kubernetes/suite.js';
+import type { KubeObject } from '../support/kubernetes/test-cluster.js';
+import { ROOT } from '../support/program.js';
+import { until } from '../support/wait.js';
+import { writeKubeconfig } from '../support/kubernetes/control-plane.js';
+
+/** `gwk pair` with the credentials of kubectl, against a real API server; the network's side is the port's. */
+describeOnKubernetes('gwk pair', (cluster) => {
+  let stage: OperatorStage;
+  let operator: RunningOperator;
+  beforeEach(async () => {
+    stage = await OperatorStage.make(cluster());
+    stage.port.firstState = 'pending_pair';
+    await stage.node();
+    operator = await stage.operator();
+    await stage.create('shop', { kind: 'web' });
+    await stage.untilIs('shop', 'Paired', 'False/NeverPaired');
+  });
+  afterEach(() => stage.strike());
+
+  function pair(args: string[] = [], kubeconfig = cluster().plane.kubeconfig) {
+    const child = spawn(
+      process.execPath,
+      [join(ROOT, 'bin/gwk.js'), 'pair', 'shop', '-n', stage.namespace, ...args],
+      { env: { PATH: process.env['PATH'], KUBECONFIG: kubeconfig } },
+    );
+    const heard = { out: '', err: '' };
+    child.stdout.on('data', (chunk: Buffer) => (heard.out += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (heard.err += chunk.toString()));
+    const code = new Promise<number | null>((resolve) => child.once('close', resolve));
+    const says = (text: string) =>
+      until(() => heard.out.includes(text), { what: `it says ${text}`, timeoutMs: 20_000 });
+    return { child, heard, code, says };
+  }
+
+  const factsOf = async () => {
+    const { metadata } = (await stage.instance('shop'))!;
+    return stage.port.factsOf(metadata.uid!)!;
+  };
+  async function phonePairs(): Promise<void> {
+    const facts = await factsOf();
+    Object.assign(facts, {
+      state: 'connected',
+      pairing: false,
+      jid: '5511999990000:1@s.whatsapp.net',
+      first_paired_at: new Date().toISOString(),
+    });
+  }
+  const secret = () =>
+    cluster().get(`/api/v1/namespaces/${stage.namespace}/secrets/${pairingSecretName('shop')}`);
+  const wish = async () =>
+    ((await stage.instance('shop'))!.metadata['annotations'] as Record<string, string> | undefined)?.[
+      'gwk.dev/pairing'
+    ];
+
+  test('the condition names the command', async () => {
+    const { message } = await stage.untilIs('shop', 'Paired', 'False/NeverPaired');
+    expect(message).toContain(`gwk pair shop -n ${stage.namespace}`);
+  });
+
+  test('shows each QR, and ends when a phone has paired; nothing of it is left', async () => {
+    stage.port.pairingCode = '2@first';
+    const { heard, code, says } = pair();
+    await says('scan this');
+    const first = heard.out;
+    expect(first).toMatch(/[\u2580\u2584\u2588]{3}/);
+    stage.port.pairingCode = '2@second, and another QR';
+    await until(() => heard.out.slice(first.length).includes('scan this'), { what: 'the next is shown' });
+    await phonePairs();
+    expect(await code).toBe(0);
+    expect(heard.out).toContain('shop is paired as 5511999990000');
+    expect(heard.err).toBe('');
+    await until(async () => (await secret()).status === 404, { what: 'the secret is gone' });
+    expect(await wish()).toBeUndefined();
+    expect(JSON.stringify(await stage.instance('shop'))).not.toContain('2@');
+    expect(stage.logs.join('')).not.toContain('2@');
+  });
+
+  test('a code to type in place of the QR', async () => {
+    stage.port.pairingCode = 'ABCD1234';
+    const { code, says } = pair(['--method', 'code', '--phone', '+55 11 99999-0000']);
+    await says('ABCD-1234');
+    await phonePairs();
+    expect(await code).toBe(0);
+  });
+
+  test('one that is paired already is told so', async () => {
+    await phonePairs();
+    await stage.untilIs('shop', 'Paired', 'True');
+    const { heard, code } = pair();
+    expect(await code).toBe(0);
+    expect(heard.out).toContain('is paired as 5511999990000 already');
+  });
+
+  test('interrupted, it takes its wish back', async () => {
+    stage.port.pairingCode = '2@first';
+    const { child, code, says } = pair();
+    await says('scan this');
+    child.kill('SIGINT');
+    expect(await code).toBe(1);
+    expect(await wish()).toBeUndefined();
+    await until(async () => (await secret()).status === 404, { what: 'the secret is gone' });
+  });
+
+  test('another operator goes on with it', async () => {
+    await stage.operator();
+    stage.port.pairingCode = '2@first';
+    const { heard, code, says } = pair();
+    await says('scan this');
+    await stage.end(operator);
+    stage.port.pairingCode = '2@second';
+    const shown = heard.out.length;
+    await until(() => heard.out.slice(shown).includes('scan this'), { what: 'the next is shown' });
+    await phonePairs();
+    expect(await code).toBe(0);
+  });
+
+  test('a name that there is not', async () => {
+    await stage.delete('shop');
+    await stage.untilGone('shop');
+    const { heard, code } = pair();
+    expect(await code).toBe(1);
+    expect(heard.err).toContain('There is no such Instance');
+  });
+
+  test('the rights that it takes: to change the Instance, and to get one Secret', async () => {
+    const { plane } = cluster();
+    const token = await tokenWith([
+      { apiGroups: ['gwk.dev'], resources: ['instances'], verbs: ['get', 'patch'] },
+      { apiGroups: [''], resources: ['secrets'], resourceNames: ['gwk-shop-pairing'], verbs: ['get'] },
+    ]);
+    const file = join(plane.folder, `kubeconfig-${stage.namespace}`);
+    writeKubeconfig(file, { url: plane.url, ca: plane.ca, token });
+    stage.port.pairingCode = '2@first';
+    const { code, says } = pair([], file);
+    await says('scan this');
+    await phonePairs();
+    expect(await code).toBe(0);
+  });
+
+  test('who may not read the Secret is told what is missing', async () => {
+    const { plane } = cluster();
+    const token = await tokenWith([
+      { apiGroups: ['gwk.dev'], resources: ['instances'], verbs: ['get', 'patch'] },
+    ]);
+    const file = join(plane.folder, `kubeconfig-${stage.namespace}`);
+    writeKubeconfig(file, { url: plane.url, ca: plane.ca, token });
+    const { heard, code } = pair([], file);
+    expect(await code).toBe(1);
+    expect(heard.err).toContain('Secret gwk-shop-pairing');
+    expect(await wish()).toBeUndefined();
+  });
+
+  async function tokenWith(rules: object[]): Promise<string> {
+    const { namespace } = stage;
+    const metadata = { name: 'clerk', namespace };
+    const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'clerk' };
+    const subjects = [{ kind: 'ServiceAccount', ...metadata }];
+    const rbac = 'rbac.authorization.k8s.io/v1';
+    const objects: (KubeObject & object)[] = [
+      { apiVersion: 'v1', kind: 'ServiceAccount', metadata },
+      { apiVersion: rbac, kind: 'Role', metadata, rules },
+      { apiVersion: rbac, kind: 'RoleBinding', metadata, roleRef, subjects },
+    ];
+    for (const object of objects) await cluster().applied(object);
+    const made = await cluster().post<{ status: { token: string } }>(
+      `/api/v1/namespaces/${namespace}/serviceaccounts/clerk/token`,
+      { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 600 } },
+    );
+    return made.body.status.token;
+  }
+});

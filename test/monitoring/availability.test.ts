@@ -1,0 +1,140 @@
+import type { AvailabilityOut } from '@gwk/core/resources/availability';
+import type { InstanceOut } from '@gwk/core/resources/instance';
+import { openDatabase, type Database } from '@gwk/api/database';
+import { fromPublicId } from '@gwk/core/ids';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Exposition } from '../support/exposition.js';
+import type { ProcessInfo } from '../support/processes.js';
+import { describeWithPrometheus } from '../support/prometheus/programs.js';
+import { PrometheusServer } from '../support/prometheus/server.js';
+import { openStage, type Stage } from '../support/gateway/stage.js';
+import { until } from '../support/wait.js';
+
+const LEASE_MS = 12_000;
+const RENEW_MS = 3_900;
+
+interface Engine {
+  instance: InstanceOut;
+  uuid: string;
+  process: ProcessInfo;
+  port: number;
+}
+
+describeWithPrometheus('availability, with a Prometheus that scrapes the engines', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gwk-availability-'));
+  let prometheus: PrometheusServer;
+  let stage: Stage;
+  let db: Database;
+  let engines: Engine[];
+
+  beforeAll(async () => {
+    prometheus = await PrometheusServer.at(folder);
+    const api = { GWK_API_LEASE_MS: String(LEASE_MS), GWK_API_RENEW_MS: String(RENEW_MS) };
+    const worker = { PROMETHEUS_URL: prometheus.url };
+    stage = await openStage('seen', { ownRedis: true, settings: { api, worker } });
+    db = openDatabase({ url: stage.gateway.settings.databaseUrl, poolSize: 2, program: 'test' });
+    await stage.customer.client.connectedInstance('second');
+    engines = await findEngines(stage);
+    await prometheus.start(engines.map(({ port }) => port));
+    // From here on nobody starts an engine again, and nobody sees one end.
+    await stage.gateway.operator.kill('SIGSTOP');
+  }, 120_000);
+  afterAll(async () => {
+    await stage?.gateway.operator.kill('SIGCONT');
+    await db?.$disconnect();
+    await prometheus?.stop();
+    await stage?.close();
+    rmSync(folder, { recursive: true, force: true });
+  }, 60_000);
+
+  const renewedAt = async ({ uuid }: Engine): Promise<number> =>
+    (await db.instanceLease.findUniqueOrThrow({ where: { instanceId: uuid } })).renewedAt!.getTime();
+  const outages = async ({ instance }: Engine) => {
+    const path = `/v1/instances/${instance.id}/availability`;
+    return (await stage.customer.client.expect<AvailabilityOut>(200, 'GET', path)).incidents;
+  };
+  const states = ({ uuid }: Engine) =>
+    db.instanceState.findMany({ where: { instanceId: uuid }, orderBy: [{ since: 'asc' }, { id: 'asc' }] });
+  /** What there was before the first connection is no outage. */
+  const wentOut = async (engine: Engine) => {
+    const all = await states(engine);
+    return all.slice(all.findIndex(({ state }) => state === 'connected') + 1);
+  };
+  const silence = (engine: Engine) =>
+    until(async () => (await wentOut(engine))[0], { what: 'its silence is written' });
+  /** Looks of a worker at leases; absence counts once it has looked for longer than one of them lasts. */
+  const looks = async (): Promise<number> => {
+    const port = Number(stage.gateway.workers[0]!.options.env['GWK_WORKER_PORT']);
+    const seen = await Exposition.of(port);
+    return seen.value('gwk_worker_sweeps_total', { sweep: 'engine-silence', result: 'ok' }) ?? 0;
+  };
+
+  test('Prometheus, Redis and the worker are away for longer than a lease: no instance is out', async () => {
+    const { gateway } = stage;
+    await prometheus.value('count(gwk_instance_connected == 1)', (count) => count === 2);
+    await Promise.all([prometheus.kill(), gateway.redis.kill('SIGKILL')]);
+    await gateway.workers[0]!.kill('SIGSTOP');
+    const since = Date.now();
+    await until(() => Date.now() - since > LEASE_MS * 1.2, { what: 'a lease has passed', everyMs: 500 });
+    await gateway.workers[0]!.kill('SIGCONT');
+    const before = await looks();
+    await until(async () => (await looks()) > before + (LEASE_MS / 1000) * 1.2, {
+      what: 'the worker has looked for longer than a lease',
+      everyMs: 500,
+    });
+    for (const engine of engines) expect(await wentOut(engine)).toEqual([]);
+    await gateway.redis.start();
+    await prometheus.start(engines.map(({ port }) => port));
+  }, 180_000);
+
+  test('an engine is killed: its interval ends when Prometheus last saw it connected', async () => {
+    const [engine] = engines as [Engine, Engine];
+    const sample = `timestamp(gwk_instance_connected{instance_id="${engine.instance.id}"})`;
+    // Late after a renewal, so that the lease alone would say something else.
+    const { seen } = await until(
+      async () => {
+        const renewed = await renewedAt(engine);
+        const at = (await prometheus.value(sample, (value) => value > 0)) * 1000;
+        return at - renewed > 2_000 && { seen: at };
+      },
+      { what: 'it was scraped long after it renewed' },
+    );
+    process.kill(engine.process.pid, 'SIGKILL');
+    const killed = Date.now();
+    const lease = await renewedAt(engine);
+    const { state, reason, since } = await silence(engine);
+    expect({ state, reason }).toEqual({ state: 'disconnected', reason: 'engine_silent' });
+    expect(since.getTime()).toBeGreaterThanOrEqual(Math.max(lease, seen - 1_000));
+    expect(since.getTime()).toBeLessThanOrEqual(killed + 1_000);
+    const [incident] = await outages(engine);
+    expect(incident).toMatchObject({ start: since.toISOString(), end: null, state, reason });
+    expect(await outages(engines[1]!)).toEqual([]);
+  }, 120_000);
+
+  test('an engine is killed while Prometheus is away: its interval ends with its last renewal', async () => {
+    const engine = engines[1]!;
+    await prometheus.kill();
+    process.kill(engine.process.pid, 'SIGKILL');
+    const { state, reason, since } = await silence(engine);
+    expect({ state, reason }).toEqual({ state: 'disconnected', reason: 'engine_silent' });
+    expect(since.getTime()).toBe(await renewedAt(engine));
+    const log = stage.gateway.workers[0]!.log();
+    expect(log.match(/no signs of life to read/g)).toHaveLength(1);
+  }, 120_000);
+});
+
+/** The engines of a stage, by what they tell in the log of their operator. */
+async function findEngines({ gateway, customer }: Stage): Promise<Engine[]> {
+  const instances = (await customer.client.expect<{ data: InstanceOut[] }>(200, 'GET', '/v1/instances')).data;
+  return Promise.all(
+    gateway.enginePorts().map(async ({ pid, port }) => {
+      const { samples } = await Exposition.of(port);
+      const shown = samples.find(({ name }) => name === 'gwk_instance_connected')!.labels['instance_id'];
+      const instance = instances.find(({ id }) => id === shown)!;
+      const process = gateway.engines().find((each) => each.pid === pid)!;
+      return { instance, uuid: fromPublicId('instance', instance.id)!, process, port };
+    }),
+  );
+}

@@ -1,0 +1,220 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { METRICS } from '@gwk/core/metrics/page';
+import { ROOT } from '../support/program.js';
+import { describeWithPrometheus } from '../support/prometheus/programs.js';
+import { judged } from './promtool.js';
+import { isOfOthers, metricsIn } from './rules.js';
+
+interface Panel {
+  title: string;
+  gridPos: { x: number; y: number; w: number; h: number };
+  targets: { expr: string; legendFormat?: string }[];
+}
+interface Dashboard {
+  uid: string;
+  templating: { list: { name: string; query: string | { query: string }; allValue?: string }[] };
+  panels: Panel[];
+}
+
+const FOLDER = join(ROOT, 'charts/gwk/dashboards');
+const names = readdirSync(FOLDER).map((file) => file.replace('.json', ''));
+const read = (name: string) => readFileSync(join(FOLDER, `${name}.json`), 'utf8');
+const dashboards = names.map((name) => JSON.parse(read(name)) as Dashboard);
+
+const metrics = new Map(
+  Object.values(METRICS)
+    .flat()
+    .map((metric) => [metric.name, metric]),
+);
+const metricOf = (series: string) =>
+  metrics.get(series) ?? metrics.get(series.replace(/_(bucket|sum|count)$/, ''));
+/** What Prometheus adds to the series of every pod. */
+const TARGET_LABELS = ['namespace', 'pod', 'le'];
+
+test('the dashboards are what their description makes (make dashboards writes them)', async () => {
+  const source = join(ROOT, 'scripts/dashboards/dashboards.js');
+  const { DASHBOARDS } = (await import(source)) as { DASHBOARDS: Record<string, object> };
+  expect(names.sort()).toEqual(Object.keys(DASHBOARDS).sort());
+  for (const [name, made] of Object.entries(DASHBOARDS))
+    expect(read(name)).toBe(`${JSON.stringify(made, undefined, 2)}\n`);
+});
+
+const panels = dashboards.flatMap((dashboard) =>
+  dashboard.panels.map((panel) => [`${dashboard.uid}: ${panel.title}`, panel, dashboard] as const),
+);
+
+test.each(panels)(
+  '%s asks for series that exist, by labels and variables that they have',
+  (_, panel, dashboard) => {
+    const variables = dashboard.templating.list.map(({ name }) => name);
+    for (const { expr, legendFormat = '' } of panel.targets) {
+      const series = metricsIn(expr);
+      expect(series.length).toBeGreaterThan(0);
+      expect(series.filter((name) => !metricOf(name) && !isOfOthers(name))).toEqual([]);
+      const labels = [...series.flatMap((name) => metricOf(name)?.labelNames ?? []), ...TARGET_LABELS];
+      const used = [...expr.matchAll(/([a-z_]+)(?:=~?|!=)"/g), ...legendFormat.matchAll(/\{\{(\w+)\}\}/g)];
+      const grouped = [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, list]) => list!.split(/,\s*/));
+      expect(
+        [...used.map(([, label]) => label!), ...grouped].filter((label) => !labels.includes(label)),
+      ).toEqual([]);
+      expect([...expr.matchAll(/\$(\w+)/g)].filter(([, name]) => !variables.includes(name!))).toEqual([]);
+    }
+  },
+);
+
+test.each(dashboards.map((each) => [each.uid, each] as const))(
+  '%s offers variables of series that exist',
+  (_, each) => {
+    for (const { name, query } of each.templating.list) {
+      if (typeof query === 'string') continue;
+      const [, metric] = /^label_values\(([a-z_]+)/.exec(query.query)!;
+      expect([name, metrics.has(metric!)]).toEqual([name, true]);
+    }
+  },
+);
+
+test.each(dashboards.map((each) => [each.uid, each.panels] as const))(
+  'panels of %s lie side by side',
+  (_, given) => {
+    const cells = given.flatMap(({ gridPos: { x, y, w } }) =>
+      Array.from({ length: w }, (__, column) => `${x + column} ${y}`),
+    );
+    expect(new Set(cells).size).toBe(cells.length);
+    for (const { gridPos } of given) expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
+  },
+);
+
+test('where all are chosen Grafana puts the offered ones in; of namespaces any, also those of none', () => {
+  const variables = dashboards.flatMap(({ templating }) => templating.list);
+  const any = variables.filter(({ allValue }) => allValue !== undefined);
+  expect(new Set(any.map(({ name, allValue }) => `${name} ${allValue}`))).toEqual(new Set(['namespace .*']));
+});
+
+const chosen = { namespace: '.*', pod: '(gwk-a)', instance_id: 'ins_a' };
+const asked = (expr: string) =>
+  expr.replaceAll(/\$(\w+)/g, (_, name: string) => chosen[name as keyof typeof chosen]);
+const samples = (expr: string, exp_samples: object[]) => ({
+  expr: asked(expr),
+  eval_time: '20m',
+  exp_samples,
+});
+const judgedWith = (series: Record<string, string>, promql_expr_test: object[]) =>
+  judged([
+    {
+      interval: '1m',
+      input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
+      promql_expr_test,
+    },
+  ]);
+
+/** What a panel asks, of this metric where it asks for several. */
+const exprOf = (uid: string, title: string, metric = '') =>
+  dashboards
+    .find((each) => each.uid === uid)!
+    .panels.find((panel) => panel.title === title)!
+    .targets.find(({ expr }) => expr.includes(metric))!.expr;
+
+describeWithPrometheus('the dashboard of one number, as promtool judges it', () => {
+  const ofNumber = dashboards.find(({ uid }) => uid === 'gwk-instance')!.panels;
+  /** What an engine exports, all of it growing. */
+  const seriesOf = (pod: string, id: string): Record<string, string> =>
+    Object.fromEntries(
+      [...Object.values(METRICS['`gwk engine`']!), { name: 'process_resident_memory_bytes', labelNames: [] }]
+        .flatMap((metric) =>
+          'buckets' in metric
+            ? [0.1, Infinity].map((le) => ({ ...metric, name: `${metric.name}_bucket`, le: `,le="${le}"` }))
+            : [{ ...metric, le: '' }],
+        )
+        .map(({ name, labelNames, le }) => {
+          const labels = labelNames.map((label) => `,${label}="${label === 'instance_id' ? id : 'x'}"`);
+          return [`${name}{${pod}${labels.join('')}${le.replace('Infinity', '+Inf')}}`, '0+6x30'];
+        }),
+    );
+
+  test('no panel shows anything of a pod of the same name elsewhere, or of another number', () => {
+    const foreign = {
+      ...seriesOf('namespace="staging",pod="gwk-a"', 'ins_b'),
+      ...seriesOf('namespace="shop",pod="gwk-b"', 'ins_b'),
+      'process_resident_memory_bytes{namespace="shop",pod="gwk-a-exporter"}': '1x30',
+    };
+    const exprs = ofNumber.flatMap(({ targets }) => targets.map(({ expr }) => expr));
+    expect(
+      judgedWith(
+        foreign,
+        exprs.map((expr) => samples(expr, [])),
+      ),
+    ).toBe('well');
+  });
+
+  test.each([
+    ['Connected', 120],
+    ['Messages in hand', 120],
+    ['Resident memory', 120],
+    ['Received', 0.1],
+    ['Lanes in use', 120],
+  ])('%s is that of the number', (title, value) => {
+    const both = {
+      ...seriesOf('namespace="shop",pod="gwk-a"', 'ins_a'),
+      ...seriesOf('namespace="staging",pod="gwk-a"', 'ins_b'),
+      ...seriesOf('namespace="shop",pod="gwk-b"', 'ins_b'),
+    };
+    const { expr } = ofNumber.find((panel) => panel.title === title)!.targets[0]!;
+    expect(judgedWith(both, [samples(expr, [{ labels: '{}', value }])])).toBe('well');
+  });
+
+  test('a connection that an engine loses for the first time is counted, and its next ones', () => {
+    const lost = (pod: string) => `namespace="shop",pod="${pod}"`;
+    const begun = (pod: string) => `gwk_engine_disconnections_total{${lost(pod)},reason="connection_lost"}`;
+    const own = `gwk_instance_connected{${lost('gwk-a')},instance_id="ins_a"}`;
+    const series = {
+      [own]: '1x30',
+      [begun('gwk-a')]: '_x15 1x15',
+      [begun('gwk-b')]: '_x15 1 1 3x13',
+      // What was lost long ago is not lost again.
+      [begun('gwk-c')]: '7x30',
+    };
+    const expr = (uid: string) => exprOf(uid, 'Lost connections by reason');
+    const labels = '{reason="connection_lost"}';
+    const tests = [
+      samples(expr('gwk-fleet'), [{ labels, value: 4 }]),
+      samples(expr('gwk-instance'), [{ labels, value: 1 }]),
+    ];
+    expect(judgedWith(series, tests)).toBe('well');
+  });
+});
+
+describeWithPrometheus('the dashboards of several gateways, as promtool judges them', () => {
+  const COUNTED: [string, string, string, string][] = [
+    ['gwk-fleet', 'Connected', 'gwk_instances', 'connected'],
+    ['gwk-fleet', 'Down for over 5 minutes', 'gwk_instances_down', ''],
+    ['gwk-fleet', 'Banned', 'gwk_instances', 'banned'],
+    ['gwk-fleet', 'Numbers by state', 'gwk_instances', 'connected'],
+    ['gwk-fleet', 'Messages that have not left', 'gwk_send_queue_messages', 'waiting'],
+    ['gwk-fleet', 'Operator', 'gwk_operator_queue_depth', ''],
+    ['gwk-fleet', 'Operator', 'gwk_operator_rollout', 'waiting'],
+    ['gwk-fleet', 'Database', 'gwk_database_size_bytes', ''],
+    ['gwk-fleet', 'Days beyond their time', 'gwk_partitions_expired', ''],
+    ['gwk-webhooks', 'Not ended', 'gwk_webhook_queue_deliveries', ''],
+    ['gwk-webhooks', 'Failing', 'gwk_webhook_endpoints', 'failing'],
+    ['gwk-webhooks', 'Disabled by gwk', 'gwk_webhook_endpoints', 'disabled_by_gwk'],
+    ['gwk-webhooks', 'Backlog', 'gwk_webhook_queue_deliveries', ''],
+    ['gwk-webhooks', 'Destinations', 'gwk_webhook_endpoints', 'failing'],
+  ];
+
+  test.each(COUNTED)(
+    '%s: %s is what all of them have, each replica of one telling it',
+    (uid, title, metric, state) => {
+      const of = (target: string) => `${metric}{${target}${state ? `,state="${state}"` : ''}}`;
+      const series = {
+        [of('namespace="shop",pod="w1"')]: '3x30',
+        [of('namespace="shop",pod="w2"')]: '3x30',
+        [of('namespace="staging",pod="w1"')]: '2x30',
+        [of('namespace="without-postgres",pod="w1"')]: 'NaN '.repeat(30),
+      };
+      const expr = exprOf(uid, title, metric);
+      const labels = expr.startsWith('sum by (state)') ? `{state="${state}"}` : '{}';
+      expect(judgedWith(series, [samples(expr, [{ labels, value: 5 }])])).toBe('well');
+    },
+  );
+});

@@ -1,0 +1,84 @@
+import { once } from 'node:events';
+import { HealthListener } from '@gwk/engine-pod/health';
+import { startHealthListener } from '@gwk/api/http/health-listener';
+import { HEALTH_CONNECTIONS } from '@gwk/core/listener-limits';
+import { createLogger } from '@gwk/core/log';
+import { listen } from '@gwk/operator/http/server';
+import { Crowd } from '../support/gateway/crowd.js';
+import { createPortWorld } from '../support/api/engine-port.js';
+import { until } from '../support/wait.js';
+
+/** Listeners beside the public one, held open by many: their number is bounded, and who means well is served. */
+const crowds: Crowd[] = [];
+const closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const crowd of crowds.splice(0)) crowd.end();
+  for (const close of closers.splice(0)) await close();
+});
+
+const MORE = 50;
+const HALF = 'GET /livez HTTP/1.1\r\nHost: gwk\r\n';
+
+const HEALTH: [program: string, start: () => Promise<number>][] = [
+  [
+    'API and worker',
+    async () => {
+      const options = { db: {}, redis: {}, media: {}, registry: null, draining: () => false };
+      const listener = await startHealthListener({ host: '127.0.0.1', port: 0 }, options as never);
+      closers.push(() => listener.close());
+      return listener.port;
+    },
+  ],
+  [
+    'engine',
+    async () => {
+      const listener = new HealthListener({
+        ready: () => ({ ready: true, checks: {} }),
+        metrics: async () => '',
+      });
+      closers.push(() => listener.close());
+      return listener.listen('127.0.0.1', 0);
+    },
+  ],
+  [
+    'operator',
+    async () => {
+      const log = createLogger('operator', 'fatal');
+      const answer = ({ response }: { response: { end: () => void } }) => {
+        response.end();
+        return true;
+      };
+      const listener = await listen({ host: '127.0.0.1', port: 0 }, [answer], log);
+      closers.push(() => listener.close());
+      return listener.port;
+    },
+  ],
+];
+
+test.each(HEALTH)('the port of health of the %s: who holds it keeps no probe out', async (_, start) => {
+  const url = `http://127.0.0.1:${await start()}`;
+  const crowd = Crowd.to(url);
+  crowds.push(crowd);
+  await crowd.open(HEALTH_CONNECTIONS + MORE, HALF);
+  await until(() => crowd.closed >= MORE, { what: 'those beyond the bound are closed', timeoutMs: 5_000 });
+  expect(crowd.standing).toBeLessThanOrEqual(HEALTH_CONNECTIONS);
+  const answer = await fetch(`${url}/livez`, { signal: AbortSignal.timeout(5_000) });
+  expect(answer.status).toBe(200);
+});
+
+test('the internal port: who holds every connection between requests keeps no engine out', async () => {
+  const port = await createPortWorld({ config: { internalMaxConnections: 20 } });
+  closers.push(() => port.close());
+  const crowd = Crowd.to(port.url);
+  crowds.push(crowd);
+  const kept = await crowd.open(18);
+  for (const socket of kept) socket.write('GET / HTTP/1.1\r\nHost: gwk\r\n\r\n');
+  await Promise.all(kept.map((socket) => once(socket, 'data')));
+  await crowd.open(MORE);
+  await until(() => crowd.closed >= MORE - 2, {
+    what: 'those beyond the bound are closed',
+    timeoutMs: 5_000,
+  });
+  expect(crowd.standing).toBeLessThanOrEqual(20);
+  await until(async () => (await port.addEngine()) !== undefined, { what: 'others are served' });
+});

@@ -1,0 +1,222 @@
+import { fromPublicId, newUuid } from '@gwk/core/ids';
+import { EngineClient, InternalRefusal } from '@gwk/core/protocol/internal-client';
+import { RedisKeys } from '@gwk/core/protocol/redis-keys';
+import type { InstanceOut } from '@gwk/core/resources/instance';
+import { createClient, type RedisClientType } from 'redis';
+import { GatewayClient } from '../support/gateway/client.js';
+import { newCustomer, type Customer } from '../support/gateway/customer.js';
+import { impersonateEngine, type Impersonation } from '../support/gateway/impersonation.js';
+import { environmentOf } from '../support/processes.js';
+import { openStage, type Stage } from '../support/gateway/stage.js';
+import { chatOf, phoneOf } from '../support/gateway/traffic.js';
+import { until } from '../support/wait.js';
+
+/** A number of the sandbox whose messages stay delivered. */
+const NEVER_READ = '44770091110001';
+
+/**
+ * What a stolen pod holds: its token, its lease and its Redis user. The thief is a pod of one instance; what it
+ * reaches for belongs to another one of the same account, and to one of a stranger.
+ */
+describe('the credentials of one engine', () => {
+  let stage: Stage;
+  let stranger: Customer;
+  let thief: Impersonation;
+  let { engine, lease, acquired } = {} as Impersonation;
+  let redis: RedisClientType;
+  let others: { name: string; client: GatewayClient; instance: InstanceOut }[];
+
+  beforeAll(async () => {
+    stage = await openStage('credentials');
+    const { gateway, customer } = stage;
+    stranger = await newCustomer(gateway, 'stranger');
+    const sibling = await customer.client.connectedInstance('sibling');
+    const foreign = await stranger.client.connectedInstance('foreign');
+    others = [
+      { name: 'a sibling', client: customer.client, instance: sibling },
+      { name: 'a stranger', client: stranger.client, instance: foreign },
+    ];
+    await becomeThief();
+  }, 120_000);
+  afterAll(async () => {
+    thief?.close();
+    redis?.destroy();
+    stranger?.close();
+    await stage?.close();
+  }, 60_000);
+
+  async function becomeThief(): Promise<void> {
+    thief = await impersonateEngine(stage.gateway, stage.instance.id, 'thief');
+    ({ engine, lease, acquired } = thief);
+    const { url, username, password } = acquired.redis;
+    redis = createClient({
+      url,
+      username: username!,
+      password: password!,
+      socket: { reconnectStrategy: false },
+    });
+    redis.on('error', () => undefined);
+    await redis.connect();
+  }
+
+  const refusal = (promise: Promise<unknown>): Promise<string> =>
+    promise.then(
+      () => 'allowed',
+      (error: unknown) => (error instanceof InternalRefusal ? error.refusal : String(error)),
+    );
+  const redisRefusal = (promise: Promise<unknown>): Promise<string> =>
+    promise.then(
+      () => 'allowed',
+      (error: Error) => error.message.split(' ')[0]!,
+    );
+  const uuidOf = (instance: InstanceOut) => fromPublicId('instance', instance.id)!;
+
+  test('an engine is given nothing but its token', () => {
+    const { settings } = stage.gateway;
+    const secrets = [settings.databaseUrl, settings.redisUrl, settings.sealingKeys, settings.operatorToken];
+    for (const { pid } of stage.gateway.engines()) {
+      const values = [...environmentOf(pid).values()];
+      expect(values.filter((value) => [...secrets, settings.localToken].includes(value))).toEqual([]);
+    }
+    expect(acquired.redis.url).not.toContain(new URL(settings.redisUrl).password);
+  });
+
+  test('its token opens no route of the operator, of the public API, or of the cluster', async () => {
+    const { gateway } = stage;
+    const { token } = thief;
+    const asOperator = new GatewayClient(gateway.internalUrls[0]!, token);
+    const asConsumer = new GatewayClient(gateway.urls[0]!, token);
+    const routes = ['project', 'remove', 'issue-token', 'engine-ended', 'observe'];
+    const answers = await Promise.all([
+      ...routes.map((route) => asOperator.call('POST', `/operator/${route}`, { body: {} })),
+      asConsumer.call('GET', '/v1/instances'),
+    ]);
+    asOperator.close();
+    asConsumer.close();
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 401));
+  });
+
+  test.each(['a sibling', 'a stranger'])('it reads and writes no row of %s', async (name) => {
+    const { client, instance } = others.find((other) => other.name === name)!;
+    const { id } = await client.acceptedText(instance.id, NEVER_READ, 'not yours');
+    const before = await until(
+      async () => {
+        const message = await client.message(id);
+        return message.status === 'delivered' && message;
+      },
+      { what: 'the message is delivered' },
+    );
+    const theirs = fromPublicId('message', id)!;
+    const at = new Date().toISOString();
+    await engine.call('outcomes', {
+      ...lease,
+      outcomes: [
+        { kind: 'failed', message_id: theirs, at, error: { code: 'internal', message: null } },
+        { kind: 'sent', message_id: theirs, at, rendered_as: 'text_menu' },
+        { kind: 'returned', message_id: theirs, claim_id: newUuid() },
+        { kind: 'receipt', wa_message_id: before.wa_message_id!, status: 'read', at },
+      ],
+    });
+    const built = { message_id: theirs, built: Buffer.from('{}').toString('base64'), rendered_as: null };
+    expect(await engine.call('built', { ...lease, messages: [built] })).toEqual({ stored: [] });
+    expect(await client.message(id)).toEqual(before);
+  });
+
+  test.each(['a sibling', 'a stranger'])('it is given no waiting message of %s', async (name) => {
+    const { client, instance } = others.find((other) => other.name === name)!;
+    const chat = chatOf(phoneOf(5));
+    await stage.gateway.network.setRule({ hold: true }, chat);
+    const accepted = [];
+    for (const text of ['held', 'waits', 'waits too']) {
+      accepted.push(await client.acceptedText(instance.id, phoneOf(5), text));
+    }
+    const claim = { number: 1, repeated: false, claim_id: newUuid(), limit: 100 };
+    expect(await engine.call('claims', { ...lease, ...claim })).toEqual({ messages: [] });
+    expect((await client.message(accepted[2]!.id)).status).toBe('queued');
+    await stage.gateway.network.setRule({}, chat);
+  });
+
+  test('what it writes into its session is found by no other, and it finds only its own', async () => {
+    const value = Buffer.from('mine').toString('base64');
+    await engine.call('session-write', {
+      ...lease,
+      number: 1,
+      entries: [{ type: 'theft', key: 'thief', value }],
+    });
+    const { entries } = await engine.call('session-read', {
+      ...lease,
+      wanted: [{ type: 'theft', keys: null }],
+    });
+    expect(entries).toEqual([{ type: 'theft', key: 'thief', value }]);
+  });
+
+  test('a lease that is not its own is refused on every route', async () => {
+    const foreign = { epoch: lease.epoch, holder: newUuid() };
+    const refused = await Promise.all([
+      refusal(engine.call('renew', { ...foreign, connected: true })),
+      refusal(
+        engine.call('claims', { ...foreign, number: 1, repeated: false, claim_id: newUuid(), limit: 1 }),
+      ),
+      refusal(engine.call('session-read', { ...foreign, wanted: [{ type: 'creds', keys: null }] })),
+      refusal(engine.call('redis-user', foreign)),
+      refusal(engine.call('release', foreign)),
+    ]);
+    expect(refused).toEqual(refused.map(() => 'fenced'));
+  });
+
+  test.each(['a sibling', 'a stranger'])(
+    'its Redis user reaches no stream, key or channel of %s',
+    async (name) => {
+      const { instance } = others.find((other) => other.name === name)!;
+      const keys = new RedisKeys(stage.gateway.settings.redisPrefix);
+      const id = uuidOf(instance);
+      const attempts: string[][] = [
+        ['XADD', keys.sends(id), '*', 'm', newUuid()],
+        ['XADD', keys.commands(id), '*', 'name', 'logout'],
+        ['XREADGROUP', 'GROUP', 'engine', '1', 'COUNT', '1', 'STREAMS', keys.sends(id), '>'],
+        ['XRANGE', keys.commands(id), '-', '+'],
+        ['GET', keys.heartbeat(id)],
+        ['SET', keys.heartbeat(id), 'x'],
+        ['DEL', keys.sends(id)],
+        ['PUBLISH', keys.replies(id, 'someone'), 'x'],
+      ];
+      const answers = await Promise.all(attempts.map((attempt) => redisRefusal(redis.sendCommand(attempt))));
+      expect(answers).toEqual(attempts.map(() => 'NOPERM'));
+    },
+  );
+
+  test('its Redis user can neither look around nor make others', async () => {
+    const attempts = [
+      ['KEYS', '*'],
+      ['SCAN', '0'],
+      ['FLUSHALL'],
+      ['CONFIG', 'GET', '*'],
+      ['ACL', 'LIST'],
+      ['ACL', 'SETUSER', 'x', 'on'],
+      ['CLIENT', 'LIST'],
+      ['MONITOR'],
+      ['EVAL', 'return 1', '0'],
+    ];
+    const answers = await Promise.all(attempts.map((attempt) => redisRefusal(redis.sendCommand(attempt))));
+    expect(answers).toEqual(attempts.map(() => 'NOPERM'));
+  });
+
+  test('a newer pod revokes its token', async () => {
+    const operator = stage.gateway.operatorClient();
+    const instance_id = uuidOf(stage.instance);
+    await operator.call('engine-ended', { instance_id, pod: 'thief' });
+    const { token } = await operator.call('issue-token', { instance_id, pod: 'heir' });
+    operator.close();
+    const heir = new EngineClient({ baseUrl: stage.gateway.internalUrls[0]!, token, timeoutMs: 5000 });
+    await heir.call('acquire', { pod: 'heir', version: 'test' });
+    heir.close();
+    const answers = [
+      await refusal(engine.call('acquire', { pod: 'thief', version: 'test' })),
+      await refusal(
+        engine.call('claims', { ...lease, number: 2, repeated: false, claim_id: newUuid(), limit: 1 }),
+      ),
+    ];
+    await stage.gateway.operator.kill('SIGCONT');
+    expect(answers).toEqual(['unauthorized', 'unauthorized']);
+  });
+});

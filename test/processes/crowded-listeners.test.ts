@@ -1,0 +1,183 @@
+import { makeServerCertificate } from '@gwk/operator/secrets/certificate';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { Crowd } from '../support/gateway/crowd.js';
+import { apiEnvironment } from '../support/gateway/gateway-settings.js';
+import { pickPort } from '../support/ports.js';
+import { GWK, Program } from '../support/program.js';
+import { openStage, type Stage } from '../support/gateway/stage.js';
+import { phoneOf } from '../support/gateway/traffic.js';
+import { report } from '../support/gateway/verdict.js';
+import { until } from '../support/wait.js';
+
+/** 10,000 by `make crowd`. */
+const IDLE = Number(process.env['CROWD_CONNECTIONS'] ?? 1_000);
+const SLOW = 100;
+/** Headers and handshakes have 10 s, JSON bodies 20 s, whole requests of the other ports 60 s; a busy machine looks late. */
+const CLOSED_WITHIN_MS = 90_000;
+/** What a connection may cost the API, and what serving others costs it meanwhile. */
+const KB_EACH = 40;
+const MB_MORE = 120;
+
+describe('listeners that many hold open', () => {
+  let stage: Stage;
+  const crowds: Crowd[] = [];
+  let metricsPort: number;
+  beforeAll(async () => {
+    metricsPort = await pickPort();
+    stage = await openStage('crowd', { settings: { api: { GWK_API_METRICS_PORT: String(metricsPort) } } });
+  }, 120_000);
+  afterEach(() => {
+    for (const crowd of crowds.splice(0)) crowd.end();
+  });
+  afterAll(() => stage?.close(), 60_000);
+
+  const crowdAt = (address: string): Crowd => {
+    const crowd = Crowd.to(address);
+    crowds.push(crowd);
+    return crowd;
+  };
+  const api = (): string => stage.gateway.urls[0]!;
+  const at = (port: string | number): string => `http://127.0.0.1:${port}`;
+  const internal = (): string => stage.gateway.internalUrls[0]!;
+  const megabytes = () => {
+    const status = readFileSync(`/proc/${stage.gateway.apis[0]!.pid!}/status`, 'utf8');
+    return Number(/^VmRSS:\s+(\d+)/m.exec(status)![1]) / 1024;
+  };
+  const served = async (times: number): Promise<number> => {
+    const took: number[] = [];
+    for (let i = 0; i < times; i++) {
+      const began = performance.now();
+      const { id } = await stage.customer.client.acceptedText(
+        stage.instance.id,
+        phoneOf(i),
+        `in a crowd ${i}`,
+      );
+      expect((await stage.customer.client.message(id)).id).toBe(id);
+      took.push(performance.now() - began);
+    }
+    return took.sort((a, b) => a - b)[Math.floor(times / 2)]!;
+  };
+
+  test(`${IDLE} idle connections: others are served, and each costs little`, async () => {
+    const alone = await served(20);
+    const before = megabytes();
+    const crowd = crowdAt(api());
+    // Half have had an answer and keep their connection, as balancers do.
+    const kept = Math.ceil(IDLE / 2);
+    await crowd.open(kept, 'GET /livez HTTP/1.1\r\nHost: gwk\r\n\r\n');
+    await crowd.open(IDLE - kept);
+    const crowded = await served(20);
+    const grown = megabytes() - before;
+    report(`with ${IDLE} idle connections`, {
+      'median of a send and a read, alone, ms': Math.round(alone),
+      'the same in the crowd, ms': Math.round(crowded),
+      'the API has grown by, MB': Math.round(grown),
+    });
+    expect(grown).toBeLessThan((IDLE * KB_EACH) / 1024 + MB_MORE);
+    // Those that never said a word are not kept.
+    await until(() => crowd.closed >= IDLE - kept, {
+      what: 'silent connections are closed',
+      timeoutMs: CLOSED_WITHIN_MS,
+    });
+  }, 240_000);
+
+  const HEADERS = 'POST /v1/messages HTTP/1.1\r\nHost: gwk\r\n';
+  const bodyOf = (key: string) =>
+    `${HEADERS}Authorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n{`;
+  const internalBody = (): string =>
+    `POST /operator/project HTTP/1.1\r\nHost: gwk\r\nAuthorization: Bearer ${stage.gateway.settings.operatorToken}\r\n` +
+    'Content-Type: application/json\r\nContent-Length: 100000\r\n\r\n{';
+  type Trickle = [
+    port: string,
+    what: string,
+    address: () => string,
+    first: () => string,
+    piece: string,
+    answer: RegExp,
+  ];
+  const TOO_SLOW = /^$|^HTTP\/1\.1 408 /;
+  const headersAt = (port: string, address: () => string): Trickle => [
+    port,
+    'headers',
+    address,
+    () => HEADERS,
+    'X-More: a\r\n',
+    TOO_SLOW,
+  ];
+  const TRICKLES: Trickle[] = [
+    ['public', 'headers', () => api(), () => HEADERS, 'X-More: a\r\n', /^HTTP\/1\.1 (4\d\d)/],
+    ['public', 'bodies', () => api(), () => bodyOf(stage.customer.key.api_key), ' ', /^HTTP\/1\.1 422/],
+    headersAt('internal', internal),
+    ['internal', 'bodies', internal, internalBody, ' ', TOO_SLOW],
+    headersAt("API's metrics", () => at(metricsPort)),
+    headersAt("worker's", () => at(stage.gateway.workers[0]!.options.env['GWK_WORKER_PORT']!)),
+    headersAt("operator's", () => at(stage.gateway.settings.operatorPort)),
+    headersAt("engine's", () => at(stage.gateway.enginePorts()[0]!.port)),
+  ];
+  test.each(TRICKLES)(
+    'the %s port: %s that trickle in come to their end, and others are served',
+    async (...given) => {
+      const [, , address, first, piece, answer] = given;
+      const crowd = crowdAt(address());
+      crowd.trickle(await crowd.open(SLOW, first()), piece, 500);
+      expect(await served(3)).toBeGreaterThan(0);
+      await until(() => crowd.closed >= SLOW, { what: 'they are closed', timeoutMs: CLOSED_WITHIN_MS });
+      for (const said of crowd.answers) expect(said).toMatch(answer);
+      expect((await fetch(new URL('/livez', address()))).status).toBeLessThan(500);
+    },
+    150_000,
+  );
+
+  test('an internal port with TLS ends connections on which no handshake begins', async () => {
+    const { gateway } = stage;
+    const file = (name: string) => join(gateway.folder, name);
+    const { cert, key } = makeServerCertificate(['localhost']);
+    writeFileSync(file('crowd.crt'), cert);
+    writeFileSync(file('crowd.key'), key);
+    const ports = { port: await pickPort(), internalPort: await pickPort() };
+    const program = new Program({
+      name: 'api-tls',
+      args: [GWK, 'api'],
+      env: {
+        ...apiEnvironment(gateway.settings, ports),
+        GWK_API_INTERNAL_TLS_CERT_FILE: file('crowd.crt'),
+        GWK_API_INTERNAL_TLS_KEY_FILE: file('crowd.key'),
+      },
+      logFile: file('api-tls.log'),
+      ready: async () => (await fetch(`${at(ports.port)}/readyz`)).ok,
+    });
+    gateway.guests.push(program);
+    await program.start();
+    const crowd = crowdAt(at(ports.internalPort));
+    await crowd.open(SLOW);
+    await until(() => crowd.closed >= SLOW, { what: 'they are closed', timeoutMs: CLOSED_WITHIN_MS });
+    expect(crowd.answers.join('')).toBe('');
+    await program.stop();
+  }, 150_000);
+
+  test('300 requests down one connection without waiting are answered in their order', async () => {
+    const { api_key } = stage.customer.key;
+    const one = (i: number) =>
+      `GET /v1/instances HTTP/1.1\r\nHost: gwk\r\nAuthorization: Bearer ${api_key}\r\nX-Request-ID: r${i}\r\n\r\n`;
+    const socket = connect({ host: '127.0.0.1', port: Number(new URL(api()).port) });
+    let said = '';
+    socket.on('data', (chunk: Buffer) => (said += chunk.toString()));
+    const count = 300;
+    socket.write(Array.from({ length: count }, (_, i) => one(i)).join(''));
+    expect(await served(3)).toBeGreaterThan(0);
+    const ids = () => [...said.matchAll(/^x-request-id: (r\d+)/gim)].map(([, id]) => id);
+    await until(() => ids().length === count, { what: 'all are answered' });
+    socket.destroy();
+    expect(ids()).toEqual(Array.from({ length: count }, (_, i) => `r${i}`));
+    expect(said.match(/HTTP\/1\.1 200/g)).toHaveLength(count);
+  }, 60_000);
+
+  test('many headers are read as long as they are short, and refused when they are not', async () => {
+    const headers = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, i) => [`x-many-${i}`, 'a']));
+    expect((await fetch(new URL('/livez', api()), { headers: headers(300) })).status).toBe(200);
+    expect((await fetch(new URL('/livez', api()), { headers: headers(3_000) })).status).toBe(413);
+  });
+});

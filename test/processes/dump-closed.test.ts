@@ -1,0 +1,81 @@
+import { makeWorld } from '../support/api/world.js';
+import { TestApi } from '../support/api/test-api.js';
+import { migrate } from '@gwk/api/migrate';
+import pg from 'pg';
+import { query } from '../support/servers/database.js';
+import { PostgresPlace } from '../support/servers/postgres-place.js';
+import { describeWithWholePostgres } from '../support/servers/postgres-programs.js';
+import { commandsOfPage } from '../support/readme.js';
+import { redisPrefix, redisUrl } from '../support/servers/servers.js';
+
+/** What is open in a database, of what a person may have closed. */
+const OPEN = `SELECT (SELECT count(*)::int FROM api_keys WHERE revoked_at IS NULL) AS keys,
+  (SELECT count(*)::int FROM accounts WHERE suspended_at IS NULL) AS accounts,
+  (SELECT namespaces FROM accounts) AS namespaces,
+  (SELECT count(*)::int FROM webhook_endpoints WHERE enabled) AS destinations`;
+
+const ALL = { keys: 1, accounts: 1, namespaces: ['default', 'shop'], destinations: 1 };
+
+describeWithWholePostgres('what was closed since a backup, by the commands of docs/operate.md', () => {
+  let place: PostgresPlace;
+  const restored = () => place.url('gwk', 'gwk');
+  const former = () => place.url('gwk', 'gwk_before');
+
+  beforeAll(async () => {
+    place = new PostgresPlace();
+    await place.start();
+    await migrate(restored());
+    const api = await TestApi.start({
+      databaseUrl: restored(),
+      redisUrl: redisUrl(),
+      redisPrefix: redisPrefix(),
+    });
+    await makeWorld(api, await api.account());
+    await api.stop();
+    await query(restored(), `UPDATE accounts SET namespaces = '{default,shop}'`);
+  }, 120_000);
+  afterAll(() => place?.stop(), 60_000);
+
+  /** As if the rows that there are had been restored, and this had been done since the backup. */
+  async function afterRestore(since: string): Promise<unknown> {
+    const administrator = place.url('administrator', 'postgres');
+    await query(administrator, 'DROP DATABASE IF EXISTS gwk_before');
+    await query(administrator, 'CREATE DATABASE gwk_before TEMPLATE gwk OWNER gwk');
+    await query(former(), since);
+    await place.type(commandsOfPage('operate.md', 'BEFORE_URL'), { BEFORE_URL: former() });
+    const connection = new pg.Client({ connectionString: restored() });
+    await connection.connect();
+    try {
+      const { rows } = await connection.query<Record<string, unknown>>(OPEN);
+      await connection.query('UPDATE api_keys SET revoked_at = NULL');
+      await connection.query(`UPDATE accounts SET suspended_at = NULL, namespaces = '{default,shop}'`);
+      await connection.query('UPDATE webhook_endpoints SET enabled = true');
+      return rows[0];
+    } finally {
+      await connection.end();
+    }
+  }
+
+  const noDestination = { ...ALL, destinations: 0 };
+  test.each<[string, string, object]>([
+    ['nothing: all stays as it is', 'SELECT', ALL],
+    ['a key was revoked', 'UPDATE api_keys SET revoked_at = now()', { ...ALL, keys: 0 }],
+    ['an account was suspended', 'UPDATE accounts SET suspended_at = now()', { ...ALL, accounts: 0 }],
+    [
+      'a namespace was taken from an account, and another given',
+      `UPDATE accounts SET namespaces = '{shop,bank}'`,
+      { ...ALL, namespaces: ['shop'] },
+    ],
+    ['a destination was removed', 'DELETE FROM webhook_endpoints', noDestination],
+    ['a destination was disabled', 'UPDATE webhook_endpoints SET enabled = false', noDestination],
+    [
+      'a destination leads elsewhere',
+      `UPDATE webhook_endpoints SET url = 'https://x.example'`,
+      noDestination,
+    ],
+    ['a secret of a destination was changed', 'UPDATE webhook_secrets SET id = gwk_new_id()', noDestination],
+    ['a destination is for no single instance now', 'DELETE FROM webhook_endpoint_instances', noDestination],
+  ])('%s', async (_sentence, since, open) => {
+    expect(await afterRestore(since)).toEqual(open);
+  });
+});

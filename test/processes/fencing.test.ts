@@ -1,0 +1,114 @@
+import { fromPublicId } from '@gwk/core/ids';
+import type { Stanza } from '../support/gateway/network.js';
+import { isRunning } from '../support/processes.js';
+import { startSpareEngine } from '../support/gateway/spare-engine.js';
+import { openStage, type Stage } from '../support/gateway/stage.js';
+import { sendTraffic, type Traffic } from '../support/gateway/traffic.js';
+import { judge, report, settle } from '../support/gateway/verdict.js';
+import { until } from '../support/wait.js';
+
+const CONVERSATIONS = 10;
+const PER_CONVERSATION = 20;
+const PER_SECOND = 50;
+/** The other engine comes when this many messages have been accepted. */
+const MIDST = 60;
+const ACK_MS = 40;
+
+const stanzasOf = (stanzas: Stanza[], pod: string) => stanzas.filter((stanza) => stanza.pod === pod);
+
+describe('two engines for one instance', () => {
+  let stage: Stage;
+  beforeAll(async () => {
+    const api = { GWK_API_LEASE_MS: '3000', GWK_API_RENEW_MS: '500' };
+    stage = await openStage('fencing', { settings: { api } });
+    await stage.gateway.network.setRule({ delayMs: ACK_MS });
+  }, 120_000);
+  // The operator is stopped while a test runs, so that it starts no third engine: as a node that hangs would be.
+  beforeEach(() => stage.gateway.operator.kill('SIGSTOP'));
+  afterEach(async () => {
+    await stage.gateway.operator.kill('SIGCONT');
+    for (const guest of stage.gateway.guests) await guest.stop();
+    await stage.customer.client.untilConnected(stage.instance.id);
+  });
+  afterAll(() => stage?.close(), 60_000);
+
+  const traffic = (name: string, inTheMidst: () => void): Promise<Traffic> =>
+    sendTraffic({
+      clients: stage.customer.clients,
+      instanceId: stage.instance.id,
+      name,
+      conversations: CONVERSATIONS,
+      perConversation: PER_CONVERSATION,
+      perSecond: PER_SECOND,
+      onAccepted: (count) => {
+        if (count === MIDST) inTheMidst();
+      },
+    });
+
+  /** Pod and process of the engine that sends now. */
+  const present = async () => {
+    const { pid } = await stage.gateway.engine();
+    const { client } = stage.customer;
+    await client.acceptedText(stage.instance.id, '447700912345', `who sends? ${pid}`);
+    const stanza = await until(
+      async () => (await stage.gateway.network.stanzas()).find(({ text }) => text.endsWith(` ${pid}`)),
+      { what: 'the present engine sends' },
+    );
+    return { pid, pod: stanza.pod };
+  };
+
+  test('only one sends, and the other is fenced before its next send', async () => {
+    const { network } = stage.gateway;
+    const first = await present();
+    const second = await startSpareEngine(stage.gateway, stage.instance.id, 'second');
+    const operator = stage.gateway.operatorClient();
+    let takenOver: Promise<unknown> | undefined;
+
+    const sends = await traffic('two engines', () => {
+      // As if the operator were wrong about the end of the first.
+      const instance_id = fromPublicId('instance', stage.instance.id)!;
+      takenOver = operator.call('engine-ended', { instance_id, pod: first.pod });
+    });
+    await takenOver;
+    operator.close();
+    await until(() => !isRunning(first.pid), { what: 'the fenced engine has ended' });
+    await settle(stage.witnesses);
+
+    const stanzas = await network.stanzas();
+    const [byFirst, bySecond] = [stanzasOf(stanzas, first.pod), stanzasOf(stanzas, second.pod)];
+    const { sums, faults } = await judge(sends, stage.witnesses);
+    report('two engines for one instance', {
+      ...sums,
+      'stanzas of the first': byFirst.length,
+      'stanzas of the second': bySecond.length,
+    });
+    expect(faults).toEqual([]);
+    expect(bySecond.length).toBeGreaterThan(0);
+    expect(byFirst.at(-1)!.n).toBeLessThan(bySecond[0]!.n);
+    expect(bySecond[0]!.epoch).toBeGreaterThan(byFirst.at(-1)!.epoch);
+  }, 240_000);
+
+  test('an engine frozen past its lease sends nothing when it thaws, and exits', async () => {
+    const { network } = stage.gateway;
+    const first = await present();
+    let bySecond: Promise<Stanza> | undefined;
+
+    const sends = await traffic('a frozen engine', () => {
+      process.kill(first.pid, 'SIGSTOP');
+      bySecond = startSpareEngine(stage.gateway, stage.instance.id, 'successor').then(({ pod }) =>
+        until(async () => stanzasOf(await network.stanzas(), pod)[0], { what: 'the successor sends' }),
+      );
+    });
+    await bySecond;
+    const before = await network.count();
+    process.kill(first.pid, 'SIGCONT');
+    await until(() => !isRunning(first.pid), { what: 'the thawed engine has ended' });
+    await settle(stage.witnesses);
+
+    const thawed = stanzasOf(await network.stanzas(before), first.pod);
+    const { sums, faults } = await judge(sends, stage.witnesses);
+    report('an engine frozen past its lease', { ...sums, 'stanzas after the thaw': thawed.length });
+    expect(thawed).toEqual([]);
+    expect(faults).toEqual([]);
+  }, 240_000);
+});

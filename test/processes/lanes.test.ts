@@ -1,0 +1,190 @@
+import type { MessageOut } from '@gwk/core/resources/message';
+import { percentile } from '../bench/shared/figures.js';
+import { floodConversation } from '../support/gateway/flood.js';
+import { isRunning, residentMemory } from '../support/processes.js';
+import { openStage, type Stage } from '../support/gateway/stage.js';
+import { chatOf, phoneOf, sendTraffic } from '../support/gateway/traffic.js';
+import { report } from '../support/gateway/verdict.js';
+import { until } from '../support/wait.js';
+
+const SLOW = phoneOf(900);
+const FULL = phoneOf(901);
+const OTHER = phoneOf(902);
+const MEGABYTE = 1024 * 1024;
+/** What the gateway takes is what four of five take: a machine that stands still for a moment hits single ones. */
+const MOST = 0.8;
+
+describe('conversations beside one another', () => {
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = await openStage('lanes');
+  }, 120_000);
+  afterAll(() => stage?.close(), 60_000);
+
+  const send = (phone: string, text: string) =>
+    stage.customer.client.acceptedText(stage.instance.id, phone, text);
+
+  /** Milliseconds from the post to the arrival at the network, of messages sent one after the other. */
+  async function latencies(phone: string, name: string, count: number): Promise<number[]> {
+    const taken: number[] = [];
+    let seen = await stage.gateway.network.count();
+    for (let index = 0; index < count; index++) {
+      const text = `${name} ${index}`;
+      const started = Date.now();
+      await send(phone, text);
+      const stanza = await until(
+        async () => {
+          const stanzas = await stage.gateway.network.stanzas(seen);
+          return stanzas.find((item) => item.text === text);
+        },
+        { what: `"${text}" arrives`, timeoutMs: 20_000 },
+      );
+      taken.push(stanza.at - started);
+      seen = stanza.n;
+    }
+    return taken.sort((a, b) => a - b);
+  }
+
+  test('a conversation whose messages are slow does not delay others', async () => {
+    // Slow for as long as the others take, however long that is.
+    await stage.gateway.network.setRule({ hold: true }, chatOf(SLOW));
+    const slow: MessageOut[] = [];
+    for (let index = 0; index < 3; index++) slow.push(await send(SLOW, `slow ${index}`));
+    const taken = await latencies(OTHER, 'beside the slow', 10);
+    const status = (await stage.customer.client.message(slow[2]!.id)).status;
+    report('beside a conversation that gets no answer', {
+      'slowest of the others, ms': taken.at(-1)!,
+      'the slow conversation meanwhile': status,
+    });
+    expect(status).toBe('queued');
+    expect(percentile(taken, MOST)).toBeLessThan(1000);
+    await stage.gateway.network.setRule({}, chatOf(SLOW));
+    await until(async () => (await stage.customer.client.message(slow[2]!.id)).status === 'read', {
+      what: 'the slow conversation is done',
+    });
+  }, 60_000);
+
+  test('a conversation with 50,000 queued messages delays others by less than 1 s and costs the engine less than 10 MB', async () => {
+    const { gateway, customer, instance } = stage;
+    const { pid } = await gateway.engine();
+    const warmUp = {
+      clients: customer.clients,
+      instanceId: instance.id,
+      conversations: 20,
+      perConversation: 15,
+    };
+    for (const name of ['warm 1', 'warm 2']) await sendTraffic({ ...warmUp, name });
+    const alone = await latencies(OTHER, 'alone', 40);
+    const before = residentMemory(pid);
+
+    const copies = async () => {
+      const stanzas = await gateway.network.stanzas();
+      return stanzas.filter(({ text }) => text === 'one of 50,000').length;
+    };
+    await gateway.network.setRule({ hold: true }, chatOf(FULL));
+    await send(FULL, 'leaving');
+    const { id } = await send(FULL, 'one of 50,000');
+    await floodConversation(gateway, id, 50_000);
+    await gateway.network.setRule({}, chatOf(FULL));
+    await until(async () => (await copies()) > 2, { what: 'the full conversation moves' });
+    const beside = await latencies(OTHER, 'beside the full', 40);
+    const growth = residentMemory(pid) - before;
+    const left = await copies();
+    report('beside a conversation with 50,000 queued', {
+      'slowest alone, ms': alone.at(-1)!,
+      'slowest beside it, ms': beside.at(-1)!,
+      'engine memory grew by, MB': (growth / MEGABYTE).toFixed(1),
+      'left of the full one meanwhile': left,
+    });
+    expect(left).toBeGreaterThan(10);
+    expect(left).toBeLessThan(50_000);
+    expect(percentile(beside, MOST) - percentile(alone, MOST)).toBeLessThan(1000);
+    expect(growth).toBeLessThan(10 * MEGABYTE);
+  }, 120_000);
+});
+
+const EXPIRES_SOON = { GWK_WORKER_EXPIRE_AFTER_MS: '3000' };
+
+/**
+ * The clock of this test runs faster than the real one in one thing: a message may wait 3 s, not 15 minutes, while
+ * its instance is out. 1,000 messages at 60 a minute, 60 of them at once, take 940 s, that is 1.04 times the limit.
+ * Here 1,000 messages at 700 a minute, 700 of them at once, take 26 s, and the last of them wait several times the
+ * limit: whatever part of the waiting for pacing were counted as absence would show sooner than in real time. The lease
+ * is shorter than that wait, so an engine that paces and does not renew would show too; with one of 2 s, an engine that
+ * a busy machine stalls twice would rightly be out for 3 s.
+ */
+describe('1,000 messages under pacing, with a limit of 3 s in place of 15 minutes', () => {
+  const PER_MINUTE = 700;
+  const COUNT = 1000;
+  let stage: Stage;
+  beforeAll(async () => {
+    const api = { GWK_API_LEASE_MS: '10000', GWK_API_RENEW_MS: '400' };
+    stage = await openStage('pacing', { settings: { api, worker: EXPIRES_SOON } });
+    const policy = { messages_per_minute: PER_MINUTE };
+    await stage.customer.client.expect(200, 'PATCH', `/v1/instances/${stage.instance.id}`, {
+      body: { policy },
+    });
+  }, 120_000);
+  afterAll(() => stage?.close(), 60_000);
+
+  test('none expires while it waits for its turn', async () => {
+    const { client } = stage.customer;
+    const started = Date.now();
+    const conversations = 20;
+    await sendTraffic({
+      clients: [client],
+      instanceId: stage.instance.id,
+      name: 'paced',
+      conversations,
+      perConversation: COUNT / conversations,
+    });
+    const accepted = Date.now();
+    const waiting = () => Promise.all(['queued', 'sending'].map((status) => client.anyMessage({ status })));
+    await until(async () => !(await waiting()).includes(true), { what: 'nothing waits', everyMs: 500 });
+    const messages = await client.messages({ instance_id: stage.instance.id });
+    const failed = messages.filter(({ status }) => status === 'failed');
+    const longest = Math.max(...messages.map((m) => Date.parse(m.sent_at!) - Date.parse(m.created_at)));
+    report('1,000 paced messages', {
+      'accepted in, s': (accepted - started) / 1000,
+      'longest wait, s': longest / 1000,
+      failed: failed.length,
+    });
+    expect(messages.length).toBe(COUNT);
+    expect(failed).toEqual([]);
+    expect(longest).toBeGreaterThan(2 * 3000);
+  }, 90_000);
+});
+
+describe('the same limit of 3 s, and a lease that is soon seen to have ended', () => {
+  let stage: Stage;
+  beforeAll(async () => {
+    const api = { GWK_API_LEASE_MS: '2000', GWK_API_RENEW_MS: '400' };
+    stage = await openStage('expiring', { settings: { api, worker: EXPIRES_SOON } });
+  }, 120_000);
+  afterAll(() => stage?.close(), 60_000);
+
+  test('with the engine gone, a message does expire after those 3 s', async () => {
+    const { client } = stage.customer;
+    const { operator } = stage.gateway;
+    const { pid } = await stage.gateway.engine();
+    await operator.kill('SIGSTOP');
+    try {
+      process.kill(pid, 'SIGKILL');
+      await until(() => !isRunning(pid), { what: 'the engine has ended' });
+      const { id } = await client.acceptedText(stage.instance.id, OTHER, 'too late');
+      const message = await until(
+        async () => {
+          const found = await client.message(id);
+          return found.status === 'failed' && found;
+        },
+        { what: 'the message fails', timeoutMs: 30_000 },
+      );
+      const waited = Date.parse(message.failed_at!) - Date.parse(message.created_at);
+      report('with the engine gone', { 'expired after, s': waited / 1000 });
+      expect(message.error?.code).toBe('expired');
+      expect(waited).toBeGreaterThanOrEqual(3000);
+    } finally {
+      await operator.kill('SIGCONT');
+    }
+  }, 60_000);
+});

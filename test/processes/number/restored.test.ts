@@ -1,0 +1,60 @@
+import { fromPublicId } from '@gwk/core/ids';
+import pg from 'pg';
+import { openNumberStage, type NumberStage } from '../../support/number/stage.js';
+import { until } from '../../support/wait.js';
+
+/** What going back to a backup does to a number's ratchets, and `gwk restored` about it (docs/operate.md). */
+let stage: NumberStage;
+let client: pg.Client;
+beforeAll(async () => {
+  stage = await openNumberStage('restored', { contacts: 1 });
+  client = new pg.Client({ connectionString: stage.gateway.settings.databaseUrl });
+  await client.connect();
+}, 120_000);
+afterAll(async () => {
+  await client?.end();
+  await stage?.close();
+}, 60_000);
+
+const contact = () => stage.contacts[0]!;
+const shown = async (text: string) => (await contact().inbox({ text })).length > 0;
+const said = async (text: string) => {
+  await stage.customer.client.acceptedText(stage.id, contact().number, text);
+  await until(() => shown(text), { what: `"${text}" is shown` });
+};
+const heard = async (text: string) => {
+  await contact().writes(text, { to: stage.phone.number });
+  await until(
+    async () =>
+      (await stage.customer.client.events({ type: 'message.received' })).some(
+        ({ data }) => data['text'] === text,
+      ),
+    { what: `"${text}" is told` },
+  );
+};
+
+test('ratchets that went back are begun anew, both ways, and the number stays linked', async () => {
+  const { gateway } = stage;
+  await said('before the backup');
+  await heard('an answer');
+  await said('and on');
+  const instance = [fromPublicId('instance', stage.id)!];
+  await client.query(
+    `CREATE TEMP TABLE backup AS SELECT * FROM session_keys WHERE instance_id = '${instance[0]!}'`,
+  );
+  for (let i = 0; i < 3; i++) await said(`since the backup ${i}`);
+  await heard('since the backup');
+
+  await gateway.operator.stop();
+  await until(() => gateway.engines().length === 0, { what: 'no engine runs' });
+  await client.query('DELETE FROM session_keys WHERE instance_id = $1', instance);
+  await client.query('INSERT INTO session_keys SELECT * FROM backup');
+  const done = await gateway.gwk<{ ratchets: number }>('restored');
+  expect(done.ratchets).toBeGreaterThan(0);
+  await gateway.operator.start();
+  await stage.untilState('connected');
+
+  await said('after the restore');
+  await heard('after the restore');
+  for (let i = 0; i < 3; i++) await said(`later ${i}`);
+}, 180_000);

@@ -1,0 +1,34 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { ROOT } from '../support/program.js';
+
+const PORTS = join(ROOT, 'test/dist/support/ports.js');
+/** So many that two who do not know of each other would pick some of the same. */
+const PICKS = 500;
+
+const PICKER = `
+  const { pickPort } = await import(${JSON.stringify(PORTS)});
+  const picks = Array.from({ length: ${PICKS} }, () => pickPort());
+  console.log(JSON.stringify(await Promise.all(picks)));
+  process.stdin.resume();`;
+
+/** A process that picks ports, and keeps them until it is let go. */
+function startPicker(): { picked: Promise<number[]>; letGo: () => void } {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', PICKER], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  const picked = new Promise<number[]>((resolve, reject) => {
+    createInterface(child.stdout).once('line', (line) => resolve(JSON.parse(line) as number[]));
+    child.once('exit', (code) => reject(new Error(`it ended with ${code}`)));
+  });
+  return { picked, letGo: () => child.stdin.end() };
+}
+
+test('no port is picked twice while the process lives that picked it, by itself or by another', async () => {
+  const pickers = [startPicker(), startPicker()];
+  const picked = (await Promise.all(pickers.map((picker) => picker.picked))).flat();
+  pickers.forEach((picker) => picker.letGo());
+  expect(picked).toHaveLength(2 * PICKS);
+  expect(new Set(picked).size).toBe(2 * PICKS);
+});

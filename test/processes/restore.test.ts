@@ -1,0 +1,90 @@
+import { fromPublicId } from '@gwk/core/ids';
+import { join } from 'node:path';
+import { createClient } from 'redis';
+import { restoreBackup, takeBackup } from '../support/servers/backup.js';
+import type { Gateway } from '../support/gateway/gateway.js';
+import { openStage, type Stage } from '../support/gateway/stage.js';
+import { chatOf, phoneOf } from '../support/gateway/traffic.js';
+import { until } from '../support/wait.js';
+
+/** docs/operate.md, Backup and restore: as it is written there, on real processes. */
+describe('a gateway whose database is lost and restored from a backup', () => {
+  let stage: Stage;
+  let gateway: Gateway;
+  beforeAll(async () => {
+    stage = await openStage('restore', { ownPostgres: true, ownRedis: true });
+    ({ gateway } = stage);
+  }, 120_000);
+  afterAll(() => stage?.close(), 60_000);
+
+  const send = (text: string, conversation: number) =>
+    stage.customer.client.acceptedText(stage.instance.id, phoneOf(conversation), text);
+  const arrived = async (...texts: string[]) => {
+    const all = (await gateway.network.stanzas()).map(({ text }) => text);
+    return texts.every((text) => all.includes(text));
+  };
+  const left = (id: string) => stage.customer.client.hasLeft(id);
+
+  test('sends nothing twice, runs one engine for a number, and keeps what the backup has', async () => {
+    const { client } = stage.customer;
+    const before = await send('left before the backup', 1);
+    await until(async () => (await client.message(before.id)).status === 'read', {
+      what: 'the first is read',
+    });
+
+    // One of which nobody knows whether it has left, and one that waits behind it.
+    await gateway.network.setRule({ hold: true }, chatOf(phoneOf(2)));
+    const doubtful = await send('in doubt at the backup', 2);
+    const waiting = await send('waiting at the backup', 2);
+    await until(() => arrived('in doubt at the backup'), { what: 'it was given to the network' });
+    const folder = join(gateway.folder, 'backup');
+    const tables = await takeBackup(gateway.settings.databaseUrl, folder);
+
+    await gateway.network.setRule({}, chatOf(phoneOf(2)));
+    const after = await send('sent after the backup', 3);
+    for (const { id } of [doubtful, waiting, after]) {
+      await until(() => left(id), { what: 'all leave before the loss' });
+    }
+    const late = await client.connectedInstance('made after the backup');
+
+    // Engines first: then nothing is sent that the restored rows do not know of.
+    await gateway.operator.stop();
+    for (const program of [...gateway.workers, ...gateway.apis]) await program.stop();
+    await until(() => gateway.engines().length === 0, { what: 'no engine runs' });
+    await restoreBackup(gateway.settings.databaseUrl, folder, tables);
+    await gateway.gwk('restored');
+    const redis = createClient({ url: gateway.settings.redisUrl });
+    await redis.connect();
+    await redis.flushAll();
+    redis.destroy();
+    for (const program of [...gateway.apis, ...gateway.workers, gateway.operator]) await program.start();
+
+    await client.untilConnected(stage.instance.id);
+    for (const { id } of [doubtful, waiting]) {
+      await until(() => left(id), { what: 'what was on its way is concluded', timeoutMs: 90_000 });
+    }
+    const fresh = await send('sent after the restore', 2);
+    await until(() => left(fresh.id), { what: 'the restored gateway sends' });
+
+    // To the network a repeat under the same id is one message.
+    const stanzas = await gateway.network.stanzas();
+    const ids = Map.groupBy(stanzas, ({ text }) => text);
+    for (const [text, some] of ids) {
+      expect([text, new Set(some.map(({ waMessageId }) => waMessageId)).size]).toEqual([text, 1]);
+    }
+    const inChat = stanzas.filter(({ chat }) => chat === chatOf(phoneOf(2))).map(({ text }) => text);
+    expect(inChat.at(-1)).toBe('sent after the restore');
+    expect([...ids.keys()]).toEqual(
+      expect.arrayContaining(['in doubt at the backup', 'waiting at the backup', 'sent after the backup']),
+    );
+
+    // What came after the backup is lost to the database, and the resource that the cluster kept is a number again.
+    expect((await client.call('GET', `/v1/messages/${after.id}`)).status).toBe(404);
+    await client.untilConnected(late.id);
+    expect((await client.message(before.id)).status).toBe('read');
+    await until(() => gateway.engines().length === 2, { what: 'one engine for each number' });
+    const epochs = new Map(stanzas.map(({ instanceId, epoch, n }) => [`${instanceId} ${n}`, epoch]));
+    const ours = fromPublicId('instance', stage.instance.id)!;
+    expect([...epochs].filter(([key]) => key.startsWith(ours)).length).toBeGreaterThan(4);
+  }, 240_000);
+});

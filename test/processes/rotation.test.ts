@@ -1,0 +1,222 @@
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import { makeServerCertificate, type ServerCertificate } from '@gwk/operator/secrets/certificate';
+import { createClient } from 'redis';
+import { query } from '../support/servers/database.js';
+import type { Gateway } from '../support/gateway/gateway.js';
+import type { Environment } from '../support/program.js';
+import { blocksOfPage } from '../support/readme.js';
+import { openStage, type Stage } from '../support/gateway/stage.js';
+import { phoneOf } from '../support/gateway/traffic.js';
+import { until } from '../support/wait.js';
+
+/** docs/security.md, Rotation: as it is written there, on real processes that serve meanwhile. */
+describe('a running gateway whose secrets are changed', () => {
+  let stage: Stage;
+  let gateway: Gateway;
+  beforeAll(async () => {
+    stage = await openStage('rotation', { ownPostgres: true, ownRedis: true });
+    ({ gateway } = stage);
+  }, 120_000);
+  afterAll(() => stage?.close(), 60_000);
+
+  const sends = async (text: string) => {
+    const { client } = stage.customer;
+    const { id } = await client.acceptedText(stage.instance.id, phoneOf(1), text);
+    await until(() => client.hasLeft(id), { what: `${text}: a message leaves` });
+  };
+  /** An account has three sandboxes: it goes again. */
+  const connectsAnother = async (name: string) => {
+    const { client } = stage.customer;
+    const { id } = await client.connectedInstance(name);
+    await client.expect(204, 'DELETE', `/v1/instances/${id}`);
+  };
+  const restart = async (kind: 'apis' | 'workers' | 'operator', env: Environment) => {
+    for (const program of kind === 'operator' ? [gateway.operator] : gateway[kind]) {
+      await program.stop();
+      Object.assign(program.options.env, env);
+      await program.start();
+    }
+  };
+
+  test("the operator's token: the API takes both, the operator turns to the new one, the old one ends", async () => {
+    const old = gateway.settings.operatorToken;
+    const token = 'a-new-token-of-the-operator-0123456789';
+    await restart('apis', { GWK_OPERATOR_TOKEN: `${old},${token}` });
+    await sends('the API takes both');
+    await restart('operator', { GWK_OPERATOR_TOKEN: `${token},${old}` });
+    await connectsAnother('made with the new token');
+    await restart('apis', { GWK_OPERATOR_TOKEN: token });
+    await stage.customer.client.untilConnected(stage.instance.id);
+    await sends('the old one is gone');
+    const refused = gateway.operatorClient();
+    await expect(refused.call('observe', { ids: [] })).rejects.toThrow(/unauthorized/);
+    refused.close();
+    gateway.settings.operatorToken = token;
+  }, 180_000);
+
+  test('the sealing keys: both open, the new one seals, what the old one sealed is sealed anew, the old one ends', async () => {
+    const old = gateway.settings.sealingKeys;
+    const next = randomBytes(32).toString('base64');
+    const everywhere = async (keys: string) => {
+      for (const kind of ['apis', 'workers'] as const) await restart(kind, { GWK_SEALING_KEYS: keys });
+      gateway.settings.sealingKeys = keys;
+    };
+    await everywhere(`${old},${next}`);
+    await sends('both open');
+    await everywhere(`${next},${old}`);
+    await sends('the new key seals');
+    const before = gateway.engines();
+    await connectsAnother('made under the new key');
+    const status = () =>
+      gateway.gwk<{ current: string; sealed: Record<string, number> }>('sealing', 'status');
+    expect(Object.keys((await status()).sealed)).toHaveLength(2);
+    const done = await gateway.gwk<{ resealed: number; left: number; retired: string[] }>(
+      'sealing',
+      'reseal',
+    );
+    expect(done).toMatchObject({ left: 0, retired: [expect.any(String)] });
+    expect(done.resealed).toBeGreaterThan(10);
+    const { current, sealed } = await status();
+    expect(Object.keys(sealed)).toEqual([current]);
+    await sends('sealed anew');
+    await everywhere(next);
+    for (const { pid } of before) process.kill(pid);
+    await until(() => gateway.engines().every(({ pid }) => before.every((other) => other.pid !== pid)), {
+      what: 'engines of before have ended',
+    });
+    await stage.customer.client.untilConnected(stage.instance.id);
+    await sends('the old key is gone');
+    await connectsAnother('made without the old key');
+  }, 240_000);
+
+  test('another sealing key: API and worker refuse with the cure, and nothing is lost', async () => {
+    const [api] = gateway.apis;
+    const right = { GWK_SEALING_KEYS: gateway.settings.sealingKeys };
+    const wrong = { GWK_SEALING_KEYS: Buffer.alloc(32, 9).toString('base64') };
+    for (const program of [api!, gateway.workers[0]!]) {
+      await program.stop();
+      Object.assign(program.options.env, wrong);
+      await expect(program.start()).rejects.toThrow(/ended \(exit code 2\)/);
+      expect(program.lastLines()).toContain('Set GWK_SEALING_KEYS to the key that was in use');
+      await program.stop();
+    }
+    Object.assign(gateway.workers[0]!.options.env, right);
+    Object.assign(api!.options.env, right);
+    await gateway.workers[0]!.start();
+    await api!.start();
+    await stage.customer.client.untilConnected(stage.instance.id);
+    await sends('with the right key');
+  }, 180_000);
+
+  test("Postgres's password: a second user takes over and acts as the first, which ends; so does a third", async () => {
+    const first = new URL(gateway.settings.databaseUrl);
+    const administrator = new URL(first);
+    administrator.username = 'administrator';
+    await query(
+      first.href,
+      `CREATE ROLE administrator SUPERUSER LOGIN PASSWORD '${decodeURIComponent(first.password)}'`,
+    );
+    const [make, end] = blocksOfPage('security.md', 'sql');
+    const takeOver = async (user: string) => {
+      const next = new URL(first);
+      [next.username, next.password] = [user, 'another%20password'];
+      await query(administrator.href, make!.replaceAll('gwk_b', user));
+      await restart('apis', { DATABASE_URL: next.href });
+      await sends(`the API is ${user}`);
+      await restart('workers', { DATABASE_URL: next.href });
+      gateway.settings.databaseUrl = next.href;
+      return next.href;
+    };
+
+    const second = await takeOver('gwk_b');
+    await query(administrator.href, end!);
+    await expect(query(first.href, 'SELECT 1')).rejects.toThrow(/not permitted to log in/);
+    await sends('the first user is gone');
+    // As the worker makes each day, and a migration its tables.
+    await query(second, `SELECT gwk_ensure_partitions('messages', current_date + 20, current_date + 20)`);
+    await query(second, 'CREATE TABLE of_a_migration ()');
+    await connectsAnother('made by the second user');
+
+    const third = await takeOver('gwk_c');
+    // Possible only where it owns nothing.
+    await query(administrator.href, 'ALTER ROLE gwk_b NOLOGIN; DROP ROLE gwk_b');
+    await query(
+      third,
+      `SELECT gwk_drop_partition('messages_' || to_char(current_date + 20, 'YYYYMMDD'), 0, 0)`,
+    );
+    await query(third, 'DROP TABLE of_a_migration');
+    await sends('the second user is gone');
+  }, 240_000);
+
+  test("Redis's password: both hold, API and worker turn to the new one, the old one ends", async () => {
+    const old = new URL(gateway.settings.redisUrl);
+    const next = new URL(old);
+    next.password = 'another-password-9876543210';
+    const redis = createClient({ url: old.href });
+    await redis.connect();
+    await redis.sendCommand(['ACL', 'SETUSER', 'default', `>${next.password}`]);
+    await restart('apis', { REDIS_URL: next.href });
+    await sends('the API has the new password');
+    await restart('workers', { REDIS_URL: next.href });
+    await redis.sendCommand(['ACL', 'SETUSER', 'default', `<${old.password}`]);
+    redis.destroy();
+    gateway.settings.redisUrl = next.href;
+    const late = createClient({ url: old.href, socket: { reconnectStrategy: false } }).on(
+      'error',
+      () => undefined,
+    );
+    await expect(late.connect()).rejects.toThrow(/WRONGPASS/);
+    await sends('the old password is gone');
+    await connectsAnother('made with the new password');
+  }, 180_000);
+
+  test('the authority of the internal port: both hold, the certificate changes unasked, the former one ends', async () => {
+    const file = (name: string) => join(gateway.folder, name);
+    const [former, next] = [makeServerCertificate(['localhost']), makeServerCertificate(['localhost'])];
+    const serve = ({ cert, key }: ServerCertificate) => {
+      writeFileSync(file('tls.key'), key);
+      writeFileSync(file('tls.crt'), cert);
+    };
+    const trust = async (...authorities: ServerCertificate[]) => {
+      writeFileSync(file('ca.crt'), authorities.map(({ ca }) => ca).join(''));
+      await restart('operator', {
+        GWK_OPERATOR_INTERNAL_URL: url,
+        GWK_OPERATOR_INTERNAL_CA_FILE: file('ca.crt'),
+      });
+    };
+    const port = Number(new URL(gateway.internalUrls[0]!).port);
+    const url = `https://localhost:${port}`;
+    serve(former);
+    await restart('apis', {
+      GWK_API_INTERNAL_TLS_CERT_FILE: file('tls.crt'),
+      GWK_API_INTERNAL_TLS_KEY_FILE: file('tls.key'),
+    });
+    await trust(former);
+    await sends('under the former authority');
+
+    await trust(former, next);
+    await sends('both authorities hold');
+    expect(await trusts(port, former)).toBe(true);
+    serve(next);
+    await until(() => trusts(port, next), { what: 'the new certificate is shown', timeoutMs: 60_000 });
+    await sends('the certificate has changed');
+    await trust(next);
+    expect(await trusts(port, former)).toBe(false);
+    await sends('the former authority is gone');
+    await connectsAnother('made under the new authority');
+  }, 240_000);
+});
+
+/** Whether who trusts this authority alone takes the port for what it says it is. */
+function trusts(port: number, { ca }: ServerCertificate): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: '127.0.0.1', port, servername: 'localhost', ca }, () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}

@@ -1,0 +1,69 @@
+import { followIdentity, readIdentity, type Identity } from '@gwk/api/internal/identity';
+import { createLogger } from '@gwk/core/log';
+import { makeServerCertificate } from '@gwk/operator/secrets/certificate';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { connect } from 'node:tls';
+import { until } from '../../support/wait.js';
+
+/** The certificate of the internal listener is renewed under it. */
+const first = makeServerCertificate(['localhost']);
+const second = makeServerCertificate(['localhost']);
+const lines: string[] = [];
+const log = createLogger('test', 'info', { write: (line: string) => void lines.push(line) });
+
+let server: Server;
+let identity: Identity;
+let unfollow: () => void;
+
+beforeEach(async () => {
+  identity = first;
+  server = createServer(identity, (_, response) => response.end('ok')).listen(0, '127.0.0.1');
+  unfollow = followIdentity(server, { identity, read: () => identity, log, everyMs: 20 });
+  await once(server, 'listening');
+});
+afterEach(() => {
+  unfollow();
+  server.closeAllConnections();
+  server.close();
+});
+
+/** Whether a client that pins the authority would go on. */
+async function isTrusted(ca: string): Promise<boolean> {
+  const { port } = server.address() as AddressInfo;
+  const socket = connect({ host: '127.0.0.1', port, servername: 'localhost', ca });
+  return new Promise((resolve) => {
+    socket.once('secureConnect', () => resolve(true)).once('error', () => resolve(false));
+  }).finally(() => socket.destroy()) as Promise<boolean>;
+}
+
+test('new connections get the new certificate', async () => {
+  expect(await isTrusted(first.ca)).toBe(true);
+  identity = second;
+  await until(() => isTrusted(second.ca), { what: 'the new certificate is served' });
+  expect(await isTrusted(first.ca)).toBe(false);
+});
+
+test('a certificate whose key has not come yet is not served, and is once it has', async () => {
+  identity = { cert: second.cert, key: first.key };
+  await until(() => lines.some((line) => line.includes('cannot be used')), { what: 'it is seen' });
+  expect(await isTrusted(first.ca)).toBe(true);
+  identity = second;
+  await until(() => isTrusted(second.ca), { what: 'the new certificate is served' });
+});
+
+test('one of the two alone is a fault of the settings', () => {
+  expect(() =>
+    readIdentity(
+      () => 'cert',
+      () => undefined,
+    ),
+  ).toThrow(/set together/);
+  expect(
+    readIdentity(
+      () => undefined,
+      () => undefined,
+    ),
+  ).toBeUndefined();
+});

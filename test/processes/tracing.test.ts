@@ -1,0 +1,219 @@
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import type { MessageOut } from '@gwk/core/resources/message';
+import { Collector, type CollectedSpan } from '../support/gateway/collector.js';
+import { ROOT } from '../support/program.js';
+import { openStage, type Stage } from '../support/gateway/stage.js';
+import { phoneOf } from '../support/gateway/traffic.js';
+import { until } from '../support/wait.js';
+
+const SECRET_TEXT = 'um segredo entre nós';
+const CREDENTIAL = 'collector-credential-0123456789';
+
+describe('traces', () => {
+  let collector: Collector;
+  let stage: Stage;
+  beforeAll(async () => {
+    collector = await Collector.start();
+    const env = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+      OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer%20${CREDENTIAL}`,
+      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment=test',
+      OTEL_BSP_SCHEDULE_DELAY: '200',
+    };
+    stage = await openStage('traces', { settings: { api: env, worker: env, operator: env } });
+  }, 180_000);
+  afterAll(async () => {
+    await stage?.close();
+    await collector?.stop();
+  }, 60_000);
+
+  const newTrace = () => ({
+    traceId: randomBytes(16).toString('hex'),
+    spanId: randomBytes(8).toString('hex'),
+  });
+  const send = async (place: number, headers: Record<string, string> = {}) => {
+    const body = {
+      instance_id: stage.instance.id,
+      to: phoneOf(place),
+      type: 'text',
+      text: { body: SECRET_TEXT },
+    };
+    return stage.customer.client.expect<MessageOut>(202, 'POST', '/v1/messages', { body, headers });
+  };
+  const sendIn = (trace: { traceId: string; spanId: string }, place: number, flags = '01') =>
+    send(place, { traceparent: `00-${trace.traceId}-${trace.spanId}-${flags}` });
+  const named = (spans: CollectedSpan[], name: string) => spans.filter((span) => span.name === name);
+  /** Each span as `service name`, below that of its parent. */
+  const parentage = (spans: CollectedSpan[]): Set<string> => {
+    const shown = ({ service, name }: CollectedSpan) => `${service.replace('gwk-', '')} ${name}`;
+    const byId = new Map(spans.map((span) => [span.spanId, shown(span)]));
+    return new Set(spans.map((span) => `${byId.get(span.parentId) ?? span.parentId} > ${shown(span)}`));
+  };
+  const webhooksOf = (spans: CollectedSpan[], type: string) =>
+    named(spans, 'webhook').filter(({ attributes }) => attributes['gwk.event.type'] === type);
+  /** All that is told of has come: each program sends its spans by itself. */
+  const whole = (spans: CollectedSpan[]) => {
+    const known = new Set(spans.map(({ spanId }) => spanId));
+    const orphans = new Set(
+      spans.map(({ parentId }) => parentId).filter((id) => id !== '' && !known.has(id)),
+    );
+    return (
+      orphans.size <= 1 &&
+      named(spans, 'POST /v1/messages').length === 1 &&
+      webhooksOf(spans, 'message.sent').length > 0 &&
+      webhooksOf(spans, 'message.status_updated').length === 2
+    );
+  };
+
+  test('one trace, that of the caller, leads from POST through Redis and the internal port to the webhooks', async () => {
+    const trace = newTrace();
+    const { id } = await sendIn(trace, 1);
+    const spans = await collector.trace(
+      trace.traceId,
+      (seen) => whole(seen) && named(seen, 'POST /engine/claims').length > 0,
+    );
+    expect(parentage(spans)).toEqual(
+      new Set([
+        `${trace.spanId} > api POST /v1/messages`,
+        'api POST /v1/messages > api accept',
+        'api accept > api ring',
+        'api ring > engine heard',
+        'engine heard > engine claim',
+        'engine claim > api POST /engine/claims',
+        'api accept > api queued',
+        'api accept > engine send',
+        'engine send > api outcome',
+        'api accept > api outcome',
+        'api outcome > worker webhook',
+      ]),
+    );
+    const [request] = named(spans, 'POST /v1/messages');
+    expect(request!.attributes).toEqual({
+      'http.request.method': 'POST',
+      'http.route': '/v1/messages',
+      'http.response.status_code': 202,
+    });
+    expect(named(spans, 'send')[0]!.attributes).toEqual({
+      'gwk.message.id': id,
+      'gwk.message.type': 'text',
+      'gwk.conclusion': 'sent',
+    });
+    for (const { start, end } of spans) expect(end).toBeGreaterThanOrEqual(start);
+    const told = (await stage.receiver.calls()).filter(({ data }) => data['message_id'] === id);
+    const given = told.map(({ traceparent }) => traceparent!.split('-').slice(1, 3).join(' '));
+    const attempts = named(spans, 'webhook').map(({ traceId, spanId }) => `${traceId} ${spanId}`);
+    expect(given.sort()).toEqual(attempts.sort());
+  }, 60_000);
+
+  test('it goes on through an engine that dies with the message claimed, and a webhook that is tried again', async () => {
+    const trace = newTrace();
+    const { client } = stage.customer;
+    const failing = await client.createWebhook(stage.receiver.url('/sent'), {
+      event_types: ['message.sent'],
+    });
+    await stage.receiver.setRule('/sent', { failures: 1 });
+    stage.gateway.arm('engine.after-claim');
+    await sendIn(trace, 2);
+    const attemptsIn = (seen: CollectedSpan[]) =>
+      webhooksOf(seen, 'message.sent').filter(
+        ({ attributes }) => attributes['gwk.endpoint.id'] === failing.id,
+      );
+    // The engine that died took its own spans with it, so that those below them have lost their parents.
+    const spans = await collector.trace(
+      trace.traceId,
+      (seen) =>
+        attemptsIn(seen).length === 2 &&
+        webhooksOf(seen, 'message.status_updated').length === 2 &&
+        // Each program sends its spans by itself: the last webhook may be told of before the engine has told of the send.
+        named(seen, 'accept').length === 1 &&
+        named(seen, 'queued').length === 2 &&
+        named(seen, 'send').some((span) =>
+          named(seen, 'outcome').some(({ parentId }) => parentId === span.spanId),
+        ),
+    );
+    const accept = named(spans, 'accept')[0]!.spanId;
+    expect(stage.gateway.isArmed('engine.after-claim')).toBe(false);
+    expect(named(spans, 'queued').map(({ parentId }) => parentId)).toEqual([accept, accept]);
+    // The first engine died before it could tell of its span.
+    expect(named(spans, 'send').map(({ parentId }) => parentId)).toEqual([accept]);
+    const send = named(spans, 'send')[0]!.spanId;
+    const outcome = named(spans, 'outcome').find(({ parentId }) => parentId === send)!.spanId;
+    expect(attemptsIn(spans).map(({ parentId }) => parentId)).toEqual([outcome, outcome]);
+    const verdicts = attemptsIn(spans).map(({ attributes }) => attributes['gwk.delivery.verdict']);
+    expect(verdicts).toEqual(['retry', 'succeeded']);
+    expect((await client.call('DELETE', `/v1/webhook-endpoints/${failing.id}`)).status).toBe(204);
+  }, 60_000);
+
+  test('without a trace of the caller, or with a malformed one, it begins one; one that is not kept is left alone', async () => {
+    const unkept = newTrace();
+    const { id } = await sendIn(unkept, 3, '00');
+    await until(async () => (await stage.customer.client.message(id)).status === 'read', {
+      what: 'it is read',
+    });
+    const before = new Set(collector.spans.map(({ traceId }) => traceId));
+    await send(4);
+    await send(5, { traceparent: `00-${'0'.repeat(32)}-${'1'.repeat(16)}-01` });
+    const begun = await until(
+      () => {
+        const sends = collector.spans.filter(({ name, traceId }) => name === 'send' && !before.has(traceId));
+        return sends.length === 2 && sends;
+      },
+      { what: 'two traces begin' },
+    );
+    expect(new Set(begun.map(({ traceId }) => traceId)).size).toBe(2);
+    for (const { traceId } of begun) {
+      const spans = await collector.trace(
+        traceId,
+        (seen) => whole(seen) && named(seen, 'POST /v1/messages').length > 0,
+      );
+      expect(named(spans, 'POST /v1/messages')[0]!.parentId).toBe('');
+    }
+    expect(collector.spans.filter(({ traceId }) => traceId === unkept.traceId)).toEqual([]);
+  }, 60_000);
+
+  test('nothing that was sent, no number, address or secret reaches the collector but its own credential', () => {
+    const all = Buffer.concat(collector.bodies).toString('utf8');
+    expect(collector.spans.length).toBeGreaterThan(20);
+    const { key } = stage.customer;
+    for (const hidden of [
+      SECRET_TEXT,
+      phoneOf(1),
+      phoneOf(2),
+      key.api_key,
+      stage.receiver.url('/all'),
+      CREDENTIAL,
+    ])
+      expect([hidden, all.includes(hidden)]).toEqual([hidden, false]);
+    expect(new Set(collector.headers.map(({ authorization }) => authorization))).toEqual(
+      new Set([`Bearer ${CREDENTIAL}`]),
+    );
+    expect(new Set(collector.spans.map(({ service }) => service))).toEqual(
+      new Set(['gwk-api', 'gwk-engine', 'gwk-worker']),
+    );
+  });
+});
+
+// prom-client brings the interface (@opentelemetry/api), and with it nothing that does anything. Engines load not even
+// that (engine-pod/src/import-graph.test.ts).
+test('programs without an address for traces load nothing of OpenTelemetry', () => {
+  const script = `
+    import { registerHooks } from 'node:module';
+    const loaded = [];
+    registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
+    await import('@gwk/api/program');
+    await import('@gwk/api/worker/program');
+    await import('@gwk/engine-pod/program');
+    const { tracing } = await import('@gwk/core/tracing/tracing');
+    await tracing.start({}, 'a-test', null);
+    process.stdout.write(JSON.stringify([tracing.on, loaded.length > 100, loaded.filter((url) => /@opentelemetry\\/(?!api\\/)|tracing\\/opentelemetry/.test(url))]));
+    process.exit(0);
+  `;
+  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+    cwd: join(ROOT, 'test'),
+    encoding: 'utf8',
+  });
+  expect(stderr).toBe('');
+  expect(JSON.parse(stdout)).toEqual([false, true, []]);
+});

@@ -1,0 +1,54 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import pg from 'pg';
+import { createTestDatabase, type TestDatabase } from '../support/servers/database.js';
+
+const api = fileURLToPath(new URL('../../api', import.meta.url));
+const prisma = fileURLToPath(new URL('../../node_modules/.bin/prisma', import.meta.url));
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+
+const EMPTY = 0;
+const NOT_EMPTY = 2;
+
+function runPrisma(...args: string[]): { status: number | null; text: string } {
+  const env = { ...process.env, DATABASE_URL: database.url };
+  const done = spawnSync(prisma, args, { cwd: api, encoding: 'utf8', env });
+  return { status: done.status, text: done.stdout + done.stderr };
+}
+
+/** What Prisma would have to do to the migrated database so that it fits the schema. */
+const difference = () =>
+  runPrisma(
+    'migrate',
+    'diff',
+    '--from-config-datasource',
+    '--to-schema',
+    'prisma/schema.prisma',
+    '--exit-code',
+  );
+
+test('Prisma finds nothing to apply where our own runner has been', () => {
+  expect(runPrisma('migrate', 'status').text).toContain('Database schema is up to date!');
+}, 60_000);
+
+test('the migrations make what schema.prisma says, and a difference would be seen', async () => {
+  const before = difference();
+  expect(before).toEqual({ status: EMPTY, text: before.text });
+
+  const client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  await client.query(
+    'ALTER TABLE messages ADD COLUMN forgotten integer; DROP INDEX IF EXISTS accounts_name_key',
+  );
+  await client.end();
+  const after = difference();
+  expect(after).toEqual({
+    status: NOT_EMPTY,
+    text: expect.stringMatching(/`messages` table[^]*forgotten/) as string,
+  });
+}, 60_000);

@@ -1,0 +1,95 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ROOT } from '../support/program.js';
+
+/** Plain JavaScript without declarations. */
+const LICENCES: string = '../../scripts/licences/licences.js';
+const PACKAGES: string = '../../images/packages.js';
+const PROGRAMS: string = '../../images/programs.js';
+
+interface Locked {
+  name: string;
+  version: string;
+  licence: string | null;
+  tool: boolean;
+}
+interface Installed {
+  name: string;
+  license: string | undefined;
+}
+const { faultOf, isExpression, lockedPackages, misplaced, page } = (await import(LICENCES)) as {
+  faultOf: (one: Locked) => string | null;
+  isExpression: (licence: string) => boolean;
+  lockedPackages: (file: string) => Locked[];
+  misplaced: (image: string, packages: Installed[]) => string[];
+  page: (packages: Locked[]) => string;
+};
+const { packagesOf } = (await import(PACKAGES)) as {
+  packagesOf: (root: string, image: unknown) => Installed[];
+};
+const { IMAGES } = (await import(PROGRAMS)) as {
+  IMAGES: Record<string, unknown>;
+};
+const packages = lockedPackages(join(ROOT, 'package-lock.json'));
+
+test('every package of the lock file is under a licence that was decided on', () => {
+  expect(packages.length).toBeGreaterThan(300);
+  expect(packages.map(faultOf).filter((fault) => fault !== null)).toEqual([]);
+});
+
+test('THIRD-PARTY.md is what `make licences` writes', () => {
+  expect(readFileSync(join(ROOT, 'THIRD-PARTY.md'), 'utf8')).toBe(page(packages));
+});
+
+test.each(Object.entries(IMAGES))(
+  'the image of %s holds nothing that only another may hold',
+  (name, image) => {
+    const held = packagesOf(ROOT, image);
+    expect(held.length).toBeGreaterThan(1);
+    expect(misplaced(name, held)).toEqual([]);
+  },
+);
+
+const one = (licence: string | null, given: Partial<Locked> = {}): Locked => ({
+  ...{ name: 'new', version: '1.0.0', licence, tool: false },
+  ...given,
+});
+
+test.each<[string, Locked, string]>([
+  ['copyleft that reaches what uses it', one('AGPL-3.0-only'), 'nobody has decided'],
+  ['a licence that nobody has heard of', one('SEE LICENSE IN LICENSE.md'), 'nobody has decided'],
+  ['none at all', one(null), 'names no licence'],
+  ['one of two that both hold', one('MIT AND GPL-3.0-only'), 'nobody has decided'],
+  [
+    'a name that an exception was made for, under another licence',
+    one('SSPL-1.0', { name: 'libsignal' }),
+    'nobody',
+  ],
+])('%s is refused', (_sentence, given, words) => {
+  expect(faultOf(given)).toContain(words);
+});
+
+test.each<[string, Locked]>([
+  ['one of two to choose from', one('(MIT OR GPL-3.0-only)')],
+  ['what only tools are under', one('CC-BY-4.0', { tool: true })],
+])('%s is taken', (_sentence, given) => {
+  expect(faultOf(given)).toBeNull();
+});
+
+test('an engine may hold libsignal, and the API may not', () => {
+  const libsignal = [{ name: 'libsignal', license: 'GPL-3.0' }];
+  expect([misplaced('engine', libsignal), misplaced('api', libsignal)]).toEqual([
+    [],
+    ['api: libsignal (GPL-3.0)'],
+  ]);
+});
+
+test.each([
+  ['MIT', true],
+  ['(MIT OR GPL-3.0-only) AND ISC', true],
+  ['LGPL-3.0-or-later', true],
+  ['GPLv3', false],
+  ['https://git.ffmpeg.org/gitweb/ffmpeg.git/blob_plain/HEAD:/LICENSE.md', false],
+])('%s: SPDX knows it: %s', (licence, known) => {
+  expect(isExpression(licence)).toBe(known);
+});

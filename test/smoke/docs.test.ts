@@ -1,0 +1,94 @@
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { newCustomer, type Customer } from '../support/gateway/customer.js';
+import { Gateway } from '../support/gateway/gateway.js';
+import { baseEnvironment, ROOT } from '../support/program.js';
+import { stepsOfPage } from '../support/readme.js';
+import { Shell } from '../support/shell.js';
+
+const FIRST = 'getting-started.md';
+const PAGES = [
+  FIRST,
+  'pairing.md',
+  'sending.md',
+  'media.md',
+  'receiving.md',
+  'replies-and-menus.md',
+  'opt-out.md',
+  'limits.md',
+];
+
+/**
+ * Types what the pages of docs/ show, word for word, in the order of reading, and compares what comes out with what
+ * is shown there: text as it is, JSON field by field (the pages show those that matter).
+ */
+describe('the pages of docs/', () => {
+  let gateway: Gateway;
+  let customer: Customer;
+  let shell: Shell;
+
+  beforeAll(async () => {
+    gateway = await Gateway.start();
+    customer = await newCustomer(gateway, 'docs');
+    const folder = join(gateway.folder, 'reader');
+    mkdirSync(join(folder, '.local'), { recursive: true });
+    const access = { base_url: gateway.urls[0], api_key: customer.key.api_key };
+    writeFileSync(join(folder, '.local/gwk.json'), JSON.stringify(access));
+    symlinkSync(join(ROOT, 'examples'), join(folder, 'examples'));
+    shell = new Shell(folder, baseEnvironment());
+  }, 120_000);
+  afterAll(async () => {
+    shell?.close();
+    customer?.close();
+    await gateway?.stop();
+  }, 60_000);
+
+  test.each(PAGES)(
+    '%s: every command does what it is shown to do',
+    async (page) => {
+      const steps = stepsOfPage(page);
+      expect(steps.length).toBeGreaterThan(1);
+      for (const { command, output } of steps) {
+        if (command.includes('/pairing/stream')) await readTheCode();
+        const printed = await shell.type(command);
+        if (output === null) expect(printed).toBe('');
+        else if (output.startsWith('{'))
+          expect(JSON.parse(printed)).toMatchObject(JSON.parse(output) as object);
+        else expect(lines(printed)).toEqual(lines(output));
+      }
+    },
+    120_000,
+  );
+
+  /** The network of this gateway is played by the test: what a sandbox of `make run` does by itself is done here. */
+  async function readTheCode(): Promise<void> {
+    const { body } = await customer.client.call<{ data: { id: string }[] }>('GET', '/v1/instances');
+    await gateway.network.phone(body.data[0]!.id, { kind: 'scan' });
+  }
+
+  test('link to what is there', () => {
+    const broken = readdirSync(join(ROOT, 'docs'))
+      .filter((name) => name.endsWith('.md'))
+      .flatMap((name) => {
+        const text = readFileSync(join(ROOT, 'docs', name), 'utf8');
+        const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link]) => link!);
+        return links.filter((link) => !isThere(join(ROOT, 'docs', link))).map((link) => `${name}: ${link}`);
+      });
+    expect(broken).toEqual([]);
+  });
+});
+
+const lines = (text: string) =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => line.trim());
+
+function isThere(path: string): boolean {
+  try {
+    readFileSync(path);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EISDIR';
+  }
+}

@@ -1,0 +1,239 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Samples } from '../support/api/samples.js';
+import type { MediaOut } from '@gwk/core/resources/media';
+import type { MessageOut } from '@gwk/core/resources/message';
+import { newCustomer, type Customer } from '../support/gateway/customer.js';
+import { Gateway } from '../support/gateway/gateway.js';
+import { until } from '../support/wait.js';
+
+/** Files all the way: from a consumer or a server, through the worker, to the network. */
+let gateway: Gateway;
+let customer: Customer;
+let instance: string;
+let origin: Server;
+let originUrl: string;
+const folder = mkdtempSync(join(tmpdir(), 'gwk-media-e2e-'));
+const samples = new Samples(folder);
+/** What the origin was asked for. */
+const asked: string[] = [];
+/** What it answers of /late.mp3 once it is told to. */
+const late = Promise.withResolvers<void>();
+
+beforeAll(async () => {
+  gateway = await Gateway.start();
+  customer = await newCustomer(gateway, 'media');
+  instance = (await customer.client.connectedInstance('media')).id;
+  origin = createServer((request, response) => {
+    const path = request.url ?? '/';
+    asked.push(path);
+    if (path.startsWith('/hop')) {
+      const left = Number(path.slice(4));
+      response.writeHead(302, { location: left === 0 ? '/a.png' : `/hop${left - 1}` }).end();
+    } else if (path === '/page') {
+      const head = '<title>Not this</title><meta property="og:title" content="A page &amp; more">';
+      const image = '<meta property="og:image" content="/a.png"><meta name="description" content="Says it">';
+      response.writeHead(200, { 'content-type': 'text/html' }).end(`<html><head>${head}${image}</head>`);
+    } else if (path === '/slow') response.writeHead(200, { 'content-type': 'image/png' }).write('x');
+    else if (path === '/busy' && asked.filter((one) => one === path).length === 1)
+      response.writeHead(503).end();
+    else if (path === '/endless') {
+      response.writeHead(200);
+      const more = (): void => void (response.write(Buffer.alloc(1_000_000)) ? setImmediate(more) : 0);
+      response.on('drain', more);
+      more();
+    } else if (path === '/late.mp3') void late.promise.then(() => giveFile(path, response));
+    else giveFile(path === '/busy' ? 'a.png' : path, response);
+  });
+  await new Promise<void>((resolve) => origin.listen(0, '127.0.0.1', resolve));
+  originUrl = `http://127.0.0.1:${(origin.address() as AddressInfo).port}`;
+  await samples.picture('a.png', 300, 200);
+}, 180_000);
+afterAll(async () => {
+  origin?.closeAllConnections();
+  origin?.close();
+  customer?.close();
+  await gateway?.stop();
+  rmSync(folder, { recursive: true, force: true });
+}, 60_000);
+
+function giveFile(name: string, response: ServerResponse): void {
+  const file = join(folder, name);
+  const size = statSync(file, { throwIfNoEntry: false })?.size;
+  if (size === undefined) return void response.writeHead(404).end();
+  response.writeHead(200, { 'content-type': 'application/x-wrong', 'content-length': size });
+  createReadStream(file).pipe(response);
+}
+
+interface Sent {
+  media?: Record<string, unknown>;
+  preview?: Record<string, unknown>;
+  [type: string]: unknown;
+}
+
+let lastPhone = 5511970000000;
+/** Never ending in what sandboxes treat apart. */
+const newPhone = () => String((lastPhone += 10_010));
+
+async function send(content: Record<string, unknown>, to = newPhone()): Promise<MessageOut> {
+  const body = { instance_id: instance, to, type: Object.keys(content)[0], ...content };
+  const answer = await customer.client.call<MessageOut>('POST', '/v1/messages', { body });
+  expect(answer).toMatchObject({ status: 202 });
+  return answer.body;
+}
+
+const read = async (id: string) => (await customer.client.call<MessageOut>('GET', `/v1/messages/${id}`)).body;
+
+async function ended({ id }: MessageOut): Promise<MessageOut> {
+  return until(
+    async () => {
+      const message = await read(id);
+      return ['queued', 'sending'].includes(message.status) ? undefined : message;
+    },
+    { what: 'the message has left or failed', timeoutMs: 60_000 },
+  );
+}
+
+/** What arrived at the network for a message. */
+async function arrived(message: MessageOut): Promise<Sent> {
+  const { wa_message_id, error } = await ended(message);
+  expect(error).toBeNull();
+  const stanza = (await gateway.network.stanzas()).find(({ waMessageId }) => waMessageId === wa_message_id);
+  return JSON.parse(stanza!.bytes) as Sent;
+}
+
+async function uploaded(path: string): Promise<MediaOut> {
+  const form = new FormData();
+  form.append('file', new Blob([readFileSync(path)]), path.split('/').at(-1));
+  const answer = await fetch(`${gateway.urls[0]}/v1/media`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${customer.key.api_key}` },
+    body: form,
+  });
+  expect(answer.status).toBe(201);
+  return (await answer.json()) as MediaOut;
+}
+
+const sha256 = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex');
+
+test('each kind of file that was uploaded arrives at the network as it was finished', async () => {
+  const jpeg = await samples.picture('b.jpg', 640, 480);
+  const image = await arrived(
+    await send({ image: { media: { media_id: (await uploaded(jpeg)).id }, caption: 'c' } }),
+  );
+  expect(image.media).toMatchObject({
+    sha256: sha256(jpeg),
+    mimetype: 'image/jpeg',
+    width: 640,
+    height: 480,
+  });
+  expect(image.media!['thumbnail']).toEqual(expect.any(String));
+
+  const film = samples.film('b.mp4');
+  const video = await arrived(await send({ video: { media: { media_id: (await uploaded(film)).id } } }));
+  expect(video.media).toMatchObject({ sha256: sha256(film), mimetype: 'video/mp4', duration_s: 2 });
+
+  const webp = await samples.picture('b.webp', 512, 512);
+  const sticker = await arrived(await send({ sticker: { media: { media_id: (await uploaded(webp)).id } } }));
+  expect(sticker.media).toMatchObject({ sha256: sha256(webp), mimetype: 'image/webp', animated: false });
+
+  const mp3 = samples.sound('b.mp3');
+  const { id } = await uploaded(mp3);
+  const audio = await arrived(await send({ audio: { media: { media_id: id } } }));
+  expect(audio.media).toMatchObject({ sha256: sha256(mp3), mimetype: 'audio/mpeg', duration_s: 3 });
+
+  const voice = await arrived(await send({ audio: { media: { media_id: id }, voice: true } }));
+  expect(voice.media).toMatchObject({ mimetype: 'audio/ogg; codecs=opus', duration_s: 3 });
+  expect(Buffer.from(voice.media!['waveform'] as string, 'base64')).toHaveLength(64);
+  expect(voice.media!['sha256']).not.toBe(sha256(mp3));
+}, 120_000);
+
+test('a file by URL is fetched, named and typed as the request corrects it', async () => {
+  const media = { url: `${originUrl}/a.png`, filename: 'final.pdf', mimetype: 'application/pdf' };
+  const { media: sent } = await arrived(await send({ document: { media } }));
+  expect(sent).toMatchObject({
+    sha256: sha256(samples.path('a.png')),
+    filename: 'final.pdf',
+    mimetype: 'application/pdf',
+  });
+  const plain = await arrived(await send({ image: { media: { url: `${originUrl}/a.png` } } }));
+  expect(plain.media).toMatchObject({ mimetype: 'image/png', width: 300 });
+}, 60_000);
+
+test('three redirects are followed, a fourth is not (media_unavailable)', async () => {
+  const image = (path: string) => ({ image: { media: { url: originUrl + path } } });
+  expect((await arrived(await send(image('/hop2')))).media).toMatchObject({ width: 300 });
+  expect(await ended(await send(image('/hop3')))).toMatchObject({ error: { code: 'media_unavailable' } });
+}, 60_000);
+
+test('a server that was busy is asked again', async () => {
+  const message = await send({ image: { media: { url: `${originUrl}/busy` } } });
+  expect((await arrived(message)).media).toMatchObject({ width: 300 });
+}, 60_000);
+
+test('what cannot be had or is not what it has to be fails with media_unavailable, and lets the next go', async () => {
+  const to = newPhone();
+  const text = await samples.picture('small.webp', 100, 100);
+  const broken = [
+    { image: { media: { url: `${originUrl}/absent` } } },
+    { document: { media: { url: `${originUrl}/endless` } } },
+    { document: { media: { url: 'http://169.254.169.254/latest' } } },
+    { document: { media: { url: 'http://10.0.0.1/' } } },
+    { sticker: { media: { media_id: (await uploaded(text)).id } } },
+    { video: { media: { media_id: (await uploaded(text)).id } } },
+  ];
+  const messages: MessageOut[] = [];
+  for (const content of broken) messages.push(await send(content, to));
+  const last = await send({ text: { body: 'after all of them' } }, to);
+  for (const message of messages) {
+    expect(await ended(message)).toMatchObject({ status: 'failed', error: { code: 'media_unavailable' } });
+  }
+  expect((await ended(last)).error).toBeNull();
+}, 120_000);
+
+test('a message that is being prepared keeps its place, and holds up nobody else', async () => {
+  const to = newPhone();
+  samples.sound('late.mp3');
+  const media = { url: `${originUrl}/late.mp3` };
+  const first = await send({ audio: { media, voice: true } }, to);
+  const second = await send({ text: { body: 'second' } }, to);
+  const other = await send({ text: { body: 'other' } });
+  expect((await ended(other)).error).toBeNull();
+  expect((await read(first.id)).status).toBe('queued');
+  late.resolve();
+  expect((await Promise.all([first, second].map(ended))).map(({ error }) => error)).toEqual([null, null]);
+  const order = (await gateway.network.stanzas()).map(({ waMessageId }) => waMessageId);
+  const place = async (message: MessageOut) => order.indexOf((await read(message.id)).wa_message_id!);
+  expect(await place(first)).toBeLessThan(await place(second));
+}, 60_000);
+
+test('preview_url shows the page of the first link; without an answer the text leaves without', async () => {
+  const text = (url: string) => ({ text: { body: `see ${url}, please`, preview_url: true } });
+  const shown = await arrived(await send(text(`${originUrl}/page`)));
+  expect(shown.preview).toEqual({
+    url: `${originUrl}/page`,
+    title: 'A page & more',
+    description: 'Says it',
+    thumbnail: expect.any(String) as string,
+  });
+  expect((await arrived(await send(text(`${originUrl}/absent`)))).preview).toBeUndefined();
+  expect((await arrived(await send(text('http://10.0.0.1/')))).preview).toBeUndefined();
+}, 60_000);
+
+test('a worker that is killed over its work leaves it to the next', async () => {
+  const media = { media_id: (await uploaded(samples.sound('killed.mp3', 60))).id };
+  const message = await send({ audio: { media, voice: true } });
+  await gateway.workers[0]!.kill('SIGKILL');
+  // What it had taken is due again after its time; that time is not what this test waits for.
+  await until(() => gateway.workers[0]!.ready().then(() => true), { what: 'the worker is back' });
+  const { Client } = (await import('pg')).default;
+  const db = new Client({ connectionString: gateway.settings.databaseUrl });
+  await db.connect();
+  await db.query('UPDATE outbox SET prepare_at = now() WHERE NOT prepared');
+  await db.end();
+  expect((await arrived(message)).media).toMatchObject({ duration_s: 60 });
+}, 90_000);

@@ -1,0 +1,363 @@
+import { randomBytes } from 'node:crypto';
+import type { MediaOut } from '@gwk/core/resources/media';
+import type { MessageOut } from '@gwk/core/resources/message';
+import type { HealthOut } from '@gwk/core/resources/health';
+import { openNumber, type NumberStage } from '../support/gateway/number-stage.js';
+import { until } from '../support/wait.js';
+
+/**
+ * The rows of the spec on messages of a real number, through real processes, with every log at its finest; what people
+ * write carries a marker that no log may hold.
+ */
+const MARKER = `marker${randomBytes(6).toString('hex')}`;
+let stage: NumberStage;
+
+beforeAll(async () => {
+  const debug = { GWK_LOG_LEVEL: 'debug' };
+  stage = await openNumber('messages', { api: debug, worker: debug, operator: debug });
+  await stage.pair();
+}, 120_000);
+afterAll(() => stage?.close(), 60_000);
+
+const client = () => stage.customer.client;
+const send = (to: string, content: Record<string, unknown>) =>
+  client().call<MessageOut>('POST', '/v1/messages', { body: { instance_id: stage.id, to, ...content } });
+const text = (body: string) => ({ type: 'text', text: { body: `${body} ${MARKER}` } });
+
+async function accepted(to: string, content: Record<string, unknown>): Promise<MessageOut> {
+  const answer = await send(to, content);
+  expect(answer.status).toBe(202);
+  return answer.body;
+}
+
+function becomes(id: string, status: MessageOut['status']): Promise<MessageOut> {
+  return until(
+    async () => {
+      const message = await client().message(id);
+      return message.status === status && message;
+    },
+    { what: `${id} is ${status}` },
+  );
+}
+
+/** Of one message, oldest first. */
+async function told(type: string, id: string) {
+  const events = await stage.eventsOf(type);
+  return events
+    .map(({ data }) => data)
+    .filter((data) => data['message_id'] === id)
+    .reverse();
+}
+
+const one = (type: string, fits: (data: Record<string, unknown>) => boolean) =>
+  until(async () => (await stage.eventsOf(type)).find(({ data }) => fits(data))?.data, { what: type });
+
+describe('a message that is sent', () => {
+  test('is sent, delivered, read and played, each with its event', async () => {
+    const { ana } = stage;
+    await ana.behaves({ confirms: false });
+    const { id } = await accepted(ana.number, text('step by step'));
+    const sent = await becomes(id, 'sent');
+    const received = await ana.receives({ id: sent.wa_message_id! });
+    expect(await told('message.sent', id)).toMatchObject([
+      { wa_message_id: sent.wa_message_id, rendered_as: null, chat: { phone: ana.number } },
+    ]);
+    await ana.confirms(received);
+    await becomes(id, 'delivered');
+    await ana.reads(received);
+    expect(await becomes(id, 'read')).toMatchObject({ read_at: expect.any(String) as string });
+    await ana.plays(received);
+    const played = async () => (await told('message.status_updated', id)).some((data) => data['played']);
+    await until(played, { what: 'it is played' });
+    expect((await told('message.status_updated', id)).map((data) => data['status'])).toEqual([
+      'delivered',
+      'read',
+      'read',
+    ]);
+    await ana.behaves({ confirms: true });
+  });
+
+  test('stays delivered where the contact tells nobody of reading', async () => {
+    const { ana } = stage;
+    await ana.behaves({ readReceipts: false });
+    const { id } = await accepted(ana.number, text('unread for ever'));
+    const { wa_message_id } = await becomes(id, 'delivered');
+    await ana.reads(await ana.receives({ id: wa_message_id! }));
+    await ana.behaves({ readReceipts: true });
+    const { id: next } = await accepted(ana.number, text('read'));
+    const { wa_message_id: nextId } = await becomes(next, 'delivered');
+    await ana.reads(await ana.receives({ id: nextId! }));
+    await becomes(next, 'read');
+    expect((await client().message(id)).status).toBe('delivered');
+  });
+
+  test('waits while the number is out, and leaves when it is back', async () => {
+    const { network, ana } = stage;
+    await network.outage(true, { cut: true });
+    await stage.stateIs('disconnected');
+    const { id, status } = await accepted(ana.number, text('while it is out'));
+    expect(status).toBe('queued');
+    await network.outage(false);
+    await becomes(id, 'delivered');
+    expect((await stage.eventsOf('instance.disconnected')).length).toBeGreaterThan(0);
+    expect((await stage.eventsOf('instance.connected')).length).toBeGreaterThan(1);
+  });
+
+  test('by buttons says how it left, and a tap on them is an answer', async () => {
+    const { ana } = stage;
+    const buttons = [
+      { type: 'reply', label: 'Yes', id: 'y' },
+      { type: 'reply', label: 'No', id: 'n' },
+    ];
+    const { id } = await accepted(ana.number, {
+      type: 'interactive',
+      interactive: { body: MARKER, buttons },
+    });
+    const { wa_message_id, rendered_as } = await becomes(id, 'delivered');
+    expect(rendered_as).toBe('native_flow_buttons');
+    await ana.taps(await ana.receives({ id: wa_message_id! }), 'n');
+    const reply = await one('message.interactive_reply', () => true);
+    expect(reply).toMatchObject({
+      chat: { phone: ana.number },
+      reply: {
+        option_id: 'n',
+        label: 'No',
+        source: 'native_flow',
+        in_reply_to: id,
+        in_reply_to_wa_message_id: wa_message_id,
+      },
+    });
+  });
+
+  test('as a poll is answered by a vote, and by taking it back', async () => {
+    const { ana } = stage;
+    const options = [
+      { id: 'a', label: `A ${MARKER}` },
+      { id: 'b', label: 'B' },
+    ];
+    const { id } = await accepted(ana.number, {
+      type: 'poll',
+      poll: { name: 'Which?', options, selectable: 1 },
+    });
+    const { wa_message_id } = await becomes(id, 'delivered');
+    const poll = await ana.receives({ id: wa_message_id! });
+    await ana.votes(poll, ['B']);
+    const ofPoll = (removed: boolean) => (data: Record<string, unknown>) => {
+      const reply = data['reply'] as Record<string, unknown>;
+      return reply['in_reply_to'] === id && Boolean(reply['vote_removed']) === removed;
+    };
+    expect(await one('message.interactive_reply', ofPoll(false))).toMatchObject({
+      reply: { option_id: 'b', label: 'B', source: 'poll' },
+    });
+    await ana.votes(poll, []);
+    expect(await one('message.interactive_reply', ofPoll(true))).toMatchObject({
+      reply: { option_id: 'b', source: 'poll', vote_removed: true },
+    });
+  });
+
+  test('is edited, reacted to and deleted on the phone of the contact', async () => {
+    const { ana } = stage;
+    const { id } = await accepted(ana.number, text('first'));
+    const { wa_message_id: first } = await becomes(id, 'delivered');
+    await client().expect(200, 'PATCH', `/v1/messages/${id}`, { body: { text: `second ${MARKER}` } });
+    expect((await ana.receives(`second ${MARKER}`)).message).toMatchObject({
+      protocolMessage: { key: { id: first }, type: 'MESSAGE_EDIT' },
+    });
+    await client().expect(204, 'POST', `/v1/messages/${id}/reactions`, { body: { emoji: '👍' } });
+    expect((await ana.receives('👍')).message).toMatchObject({ reactionMessage: { key: { id: first } } });
+    await client().expect(204, 'DELETE', `/v1/messages/${id}`);
+    const revoked = async () =>
+      (await ana.inbox()).some(({ message }) => JSON.stringify(message).includes('"REVOKE"'));
+    await until(revoked, { what: 'it is deleted there' });
+  });
+});
+
+describe('a message that the network does not take fails', () => {
+  const failed = async (to: string, content: Record<string, unknown>) => {
+    const { id } = await accepted(to, content);
+    const { error, wa_message_id } = await becomes(id, 'failed');
+    expect(await told('message.failed', id)).toMatchObject([{ error: { code: error!.code } }]);
+    return { error, wa_message_id, id };
+  };
+  const stanzas = async (before: number) =>
+    (
+      await stage.network.stanzas({ tag: 'message', way: 'in', after: before, number: stage.phone.number })
+    ).filter(({ stanza }) => stanza.attrs['category'] !== 'peer');
+  const now = async () => (await stage.network.stanzas({})).at(-1)!.seq;
+
+  test('with recipient_not_on_whatsapp, and no stanza leaves', async () => {
+    const before = await now();
+    const { error } = await failed('5511777777777', text('nobody'));
+    expect(error).toMatchObject({ code: 'recipient_not_on_whatsapp' });
+    expect(await stanzas(before)).toEqual([]);
+  });
+
+  test.each([
+    ['463', text('restricted')],
+    ['479', text('malformed')],
+    [
+      '405',
+      {
+        type: 'interactive',
+        interactive: { body: 'Which?', buttons: [{ type: 'reply', label: 'A', id: 'a' }], format: 'legacy' },
+      },
+    ],
+  ])('with wa_error at %s, and is not tried again', async (code, content) => {
+    const { network, phone, ana } = stage;
+    const before = await now();
+    await network.rule({ on: 'message', number: phone.number, answer: Number(code), times: 1 });
+    const { error } = await failed(ana.number, content);
+    expect(error).toMatchObject({ code: 'wa_error', message: expect.stringContaining(code) as string });
+    // Whatever comes after it has left.
+    const { id } = await accepted(ana.number, text(`behind ${code}`));
+    await becomes(id, 'delivered');
+    expect(await stanzas(before)).toHaveLength(2);
+  });
+
+  test('a restriction holds back new contacts, lowers the health, and ends', async () => {
+    const { network, phone, ana } = stage;
+    const bia = await network.contact('5511900000003', { name: 'Bia' });
+    await ana.writes('I know you', { to: phone.number });
+    await network.restrict(phone.number, { minutes: 30 });
+    const refused = await until(
+      async () => {
+        const answer = await send(bia.number, text('new here'));
+        return answer.status === 429 && Number(answer.headers['retry-after']) < 1_801 && answer;
+      },
+      { what: 'new contacts are refused' },
+    );
+    expect(refused.body).toMatchObject({
+      type: expect.stringMatching(/policy-new-contacts-limit$/) as string,
+    });
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(1_700);
+    const { id } = await accepted(ana.number, text('an old one'));
+    await becomes(id, 'delivered');
+    const { factors } = await client().expect<HealthOut>(200, 'GET', `/v1/instances/${stage.id}/health`);
+    expect(factors.find(({ key }) => key === 'restrictions')).toMatchObject({ status: 'bad' });
+    await network.lift(phone.number);
+    await until(async () => (await send(bia.number, text('now'))).status === 202, { what: 'it is over' });
+  });
+});
+
+describe('what people write', () => {
+  const from = (id: string) => (data: Record<string, unknown>) => data['wa_message_id'] === id;
+
+  test('with a file comes with the file', async () => {
+    const { ana, phone } = stage;
+    const bytes = randomBytes(20_000);
+    const fields = { caption: `look ${MARKER}`, fileName: `${MARKER}.bin` };
+    const id = await ana.writesFile('document', bytes, { to: phone.number, fields });
+    const data = await one('message.received', from(id));
+    expect(data).toMatchObject({ type: 'document', text: `look ${MARKER}`, media: { size: 20_000 } });
+    const { media_id } = data['media'] as { media_id: string };
+    const { url } = await client().expect<MediaOut>(200, 'GET', `/v1/media/${media_id}`);
+    const answer = await fetch(url!);
+    expect(Buffer.from(await answer.arrayBuffer()).equals(bytes)).toBe(true);
+  });
+
+  test('with a file that is lost says so', async () => {
+    const { ana, phone } = stage;
+    const fields = { fileSha256: randomBytes(32) } as never;
+    const id = await ana.writesFile('image', randomBytes(100), { to: phone.number, fields });
+    const { media } = await one('message.received', from(id));
+    expect(media).toEqual({ error: 'hash_mismatch' });
+  });
+
+  test('and edit, sealed, is an edit; and delete, a deletion', async () => {
+    const { ana, phone } = stage;
+    const secret = randomBytes(32).toString('base64');
+    const content = { conversation: `first ${MARKER}`, messageContextInfo: { messageSecret: secret } };
+    const id = await ana.writes(content, { to: phone.number });
+    const { message_id } = await one('message.received', from(id));
+    await ana.editsSealed(id, `second ${MARKER}`, { to: phone.number });
+    expect(await one('message.edited', from(id))).toMatchObject({ text: `second ${MARKER}`, message_id });
+    await ana.revokes(id, { to: phone.number });
+    expect(await one('message.deleted', from(id))).toMatchObject({ message_id });
+  });
+
+  test('of which the phone has the content comes once', async () => {
+    const { ana, phone } = stage;
+    const options = { unavailable: true };
+    const id = await ana.writes(`on the phone ${MARKER}`, { to: phone.number, options });
+    expect(await one('message.received', from(id))).toMatchObject({
+      text: `on the phone ${MARKER}`,
+      from: { phone: ana.number, name: 'Ana' },
+    });
+  });
+
+  test('in a group names the group and the member, and is answered there', async () => {
+    const { network, ana, phone } = stage;
+    const group = await network.group('Friends', [phone, ana]);
+    const id = await ana.writes(`hello all ${MARKER}`, { to: group });
+    const event = await one('message.received', from(id));
+    const { message_id } = event;
+    expect(event).toMatchObject({
+      chat: { id: group, is_group: true },
+      from: { id: ana.lidJid, phone: ana.number, name: 'Ana' },
+    });
+    const answer = await accepted(group, {
+      ...text('hello you'),
+      reply_to: message_id,
+      mentions: [ana.lidJid],
+    });
+    const { wa_message_id } = await becomes(answer.id, 'delivered');
+    expect((await ana.receives({ id: wa_message_id! })).message).toMatchObject({
+      extendedTextMessage: {
+        contextInfo: { stanzaId: id, participant: ana.lidJid, mentionedJid: [ana.lidJid] },
+      },
+    });
+  });
+
+  test('on the phone of the number itself is told as that', async () => {
+    const { ana, phone } = stage;
+    const id = await phone.writesOnPhone(ana.number, `from my phone ${MARKER}`);
+    expect(await one('message.sent_from_device', from(id))).toMatchObject({
+      text: `from my phone ${MARKER}`,
+      from_me: true,
+      chat: { phone: ana.number },
+    });
+  });
+
+  test('is marked as read, and the contact sees that somebody types', async () => {
+    const { network, ana, phone } = stage;
+    const wrote = await ana.writes(`read this ${MARKER}`, { to: phone.number });
+    const { chat } = await one('message.received', from(wrote));
+    const at = `/v1/instances/${stage.id}/chats/${encodeURIComponent((chat as { id: string }).id)}`;
+    await client().expect(204, 'POST', `${at}/read`, { body: { wa_message_ids: [wrote] } });
+    await network.waitReceipt({ id: wrote, type: 'read' });
+    await client().expect(204, 'POST', `${at}/presence`, { body: { state: 'typing' } });
+    await network.waitStanza({ tag: 'chatstate', way: 'in' });
+  });
+});
+
+test('a contact is looked up', async () => {
+  const look = (phone: string) => client().expect(200, 'GET', `/v1/instances/${stage.id}/contacts/${phone}`);
+  expect(await look(stage.ana.number)).toEqual({ phone: stage.ana.number, exists: true, jid: stage.ana.jid });
+  expect(await look('5511777777778')).toEqual({ phone: '5511777777778', exists: false, jid: null });
+});
+
+describe('no log, at its finest, says', () => {
+  const lines = () =>
+    [...stage.gateway.logs()].flatMap(([program, texts]) => texts.map((line) => `${program}: ${line}`));
+
+  test('what people wrote, or what was written to them', () => {
+    expect(lines().length).toBeGreaterThan(50);
+    expect(lines().filter((line) => line.includes(MARKER))).toEqual([]);
+  });
+
+  test('anything of keys and sessions', () => {
+    const words =
+      /Closing session|Opening session|privKey|private|rootKey|chainKey|baseKey|preKey|signedIdentity|advSecret|noiseKey|mediaKey|"creds"|<Buffer/i;
+    expect(lines().filter((line) => words.test(line))).toEqual([]);
+  });
+
+  test('and its engine was heard, Baileys too', () => {
+    const heard = lines().filter((line) => line.includes('"program":"engine"'));
+    expect(heard.filter((line) => line.includes('"level":"debug"')).length).toBeGreaterThan(0);
+    expect(heard.filter((line) => line.includes('"library":"baileys"')).length).toBeGreaterThan(0);
+  });
+});
+
+test('the network has nothing to complain of', async () => {
+  expect((await stage.network.status()).violations).toEqual([]);
+});

@@ -1,0 +1,122 @@
+import type { PairingOut } from '@gwk/core/resources/pairing';
+import { openNumber, type NumberStage } from '../support/gateway/number-stage.js';
+import { openStream } from '../support/sse.js';
+import { until } from '../support/wait.js';
+
+/** The rows of the spec on states of an instance, of a real number, through real processes. */
+let stage: NumberStage;
+beforeAll(async () => {
+  stage = await openNumber('states');
+}, 120_000);
+afterAll(() => stage?.close(), 60_000);
+
+const at = (rest: string): string => `/v1/instances/${stage.id}/${rest}`;
+const post = (rest: string) => stage.customer.client.call<PairingOut>('POST', at(rest));
+const pairing = () => stage.customer.client.expect<PairingOut>(200, 'GET', at('pairing'));
+const last = async (type: string) => (await stage.eventsOf(type))[0]?.data;
+const count = async (type: string) => (await stage.eventsOf(type)).length;
+
+test('new: pending_pair', async () => {
+  expect(await stage.customer.client.instance(stage.id)).toMatchObject({ state: 'pending_pair', jid: null });
+});
+
+test('a pairing that the phone ends with a passkey: the reason is told, the state stays, nothing is left', async () => {
+  const { phone, customer, gateway, network } = stage;
+  const stream = openStream(`${gateway.urls[0]!}${at('pairing/stream')}`, customer.key.api_key);
+  const { body } = await post('pairing');
+  expect(body.state).toBe('pairing');
+  await phone.behaves({ needsPasskey: true });
+  await expect(phone.scan(body.qr!.code)).rejects.toThrow('passkey');
+  await until(() => stream.state.ended, { what: 'the stream ends' });
+  expect(stream.events.at(-1)).toMatchObject({
+    event: 'error',
+    data: { detail: expect.stringContaining('passkey_required') as string },
+  });
+  await phone.behaves({ needsPasskey: false });
+  expect((await pairing()).state).toBe('pending_pair');
+  expect(await network.call('account', { number: phone.number })).toMatchObject({ companions: [] });
+});
+
+test('a pairing: paired, then connected, with their events', async () => {
+  const { phone, customer, id } = stage;
+  await stage.pair();
+  expect(await last('instance.paired')).toMatchObject({
+    jid: phone.jid,
+    business_name: null,
+    platform: 'android',
+  });
+  expect(await last('instance.connected')).toMatchObject({ jid: phone.jid });
+  expect(await customer.client.instance(id)).toMatchObject({ state: 'connected', jid: phone.jid });
+  expect((await post('pairing')).status).toBe(409);
+});
+
+test.each<[string, () => Promise<unknown>, string]>([
+  ['cut off', () => stage.network.cut(stage.phone.number), 'connection_closed'],
+  ['turned away for now (503)', () => stage.network.streamError(stage.phone.number, 503), 'unavailable'],
+])('%s: disconnected with its reason, and connected again by itself', async (_, cause, reason) => {
+  const before = await count('instance.connected');
+  await cause();
+  await until(async () => (await count('instance.connected')) > before, { what: 'it is back' });
+  await stage.stateIs('connected');
+  expect(await last('instance.disconnected')).toMatchObject({ reason });
+});
+
+test('restart: 202, and connected again', async () => {
+  const before = await count('instance.connected');
+  expect((await post('restart')).status).toBe(202);
+  await until(async () => (await count('instance.connected')) > before, { what: 'it is back' });
+});
+
+test('blocked for a time: banned with its end, and connected again after it', async () => {
+  const { network, phone } = stage;
+  const before = await count('instance.connected');
+  await network.ban(phone.number, { minutes: 0.05 });
+  // The state may be over before it is seen; what is told of it stays.
+  const banned = await until(() => last('instance.banned'), { what: 'the ban is told' });
+  expect(banned).toMatchObject({ code: '101', expires_at: expect.any(String) as string });
+  await until(async () => (await count('instance.connected')) > before, { what: 'it is back' });
+  expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(banned['expires_at'] as string));
+  expect(await count('instance.paired')).toBe(1);
+});
+
+test('unlinked on the phone: logged_out with its reason, until it is paired anew', async () => {
+  const { phone } = stage;
+  await phone.unlinks();
+  await stage.stateIs('logged_out');
+  expect(await last('instance.logged_out')).toMatchObject({ reason: 'device_removed' });
+  await stage.network.phone(phone.number, { business: 'The Shop' });
+  await stage.pair();
+  expect(await count('instance.paired')).toBe(2);
+  expect(await last('instance.paired')).toMatchObject({ business_name: 'The Shop', platform: 'smba' });
+  expect(await stage.customer.client.instance(stage.id)).toMatchObject({ business_name: 'The Shop' });
+});
+
+test('logout: 204, pending_pair, and the slot of the phone is free', async () => {
+  const { network, phone } = stage;
+  expect((await post('logout')).status).toBe(204);
+  await stage.stateIs('pending_pair');
+  expect(await network.call('account', { number: phone.number })).toMatchObject({ companions: [] });
+});
+
+test('blocked for good: banned without an end, and sends fail at once', async () => {
+  const { network, phone, ana, customer, id } = stage;
+  await stage.pair();
+  await network.ban(phone.number);
+  await stage.stateIs('banned');
+  expect(await last('instance.banned')).toMatchObject({ code: '406', expires_at: null });
+  const { id: message } = await customer.client.acceptedText(id, ana.number, 'in vain');
+  await until(async () => (await customer.client.message(message)).error?.code === 'not_connected', {
+    what: 'it fails',
+  });
+  expect((await post('pairing')).status).toBe(409);
+});
+
+test('deleted: 204, then 404', async () => {
+  const { customer, id } = stage;
+  expect((await customer.client.call('DELETE', `/v1/instances/${id}`)).status).toBe(204);
+  expect((await customer.client.call('GET', `/v1/instances/${id}`)).status).toBe(404);
+});
+
+test('the network has nothing to complain of', async () => {
+  expect((await stage.network.status()).violations).toEqual([]);
+});

@@ -1,0 +1,58 @@
+import type { MessageOut } from '@gwk/core/resources/message';
+import { openNumber, type NumberStage } from '../support/gateway/number-stage.js';
+import { until } from '../support/wait.js';
+
+let stage: NumberStage;
+beforeAll(async () => {
+  stage = await openNumber('number');
+}, 120_000);
+afterAll(() => stage?.close(), 60_000);
+
+const sends = (text: string): Promise<MessageOut> =>
+  stage.customer.client.acceptedText(stage.id, stage.ana.number, text);
+const received = () => stage.eventsOf('message.received');
+
+test('is paired by the QR that the API shows, and connects', async () => {
+  const { qr } = await stage.pair();
+  expect(qr!.image).toMatch(/^data:image\/png/);
+  const [paired] = await stage.eventsOf('instance.paired');
+  expect(paired!.data).toMatchObject({ jid: stage.phone.jid, platform: 'android' });
+});
+
+test('sends, and its message becomes sent, delivered and read', async () => {
+  const { id } = await sends('oi, Ana');
+  await stage.ana.reads(await stage.ana.receives('oi, Ana'));
+  const isRead = async () => (await stage.customer.client.message(id)).status === 'read';
+  await until(isRead, { what: 'it is read' });
+});
+
+test('receives', async () => {
+  await stage.ana.writes('oi, loja', { to: stage.phone.number });
+  await until(async () => (await received()).length === 1, { what: 'it is received' });
+  const [event] = await received();
+  expect(event!.data).toMatchObject({ text: 'oi, loja', chat: { phone: stage.ana.number } });
+});
+
+test('lives on when its engine is killed, without a new pairing', async () => {
+  const { pid } = await stage.gateway.engine();
+  process.kill(pid, 'SIGKILL');
+  await stage.ana.writes('are you there?', { to: stage.phone.number });
+  await sends('here again');
+  await stage.ana.receives('here again');
+  await until(async () => (await received()).length === 2, { what: 'the second is received' });
+  expect((await stage.network.receipts()).filter(({ type }) => type === 'retry')).toEqual([]);
+  expect(await stage.eventsOf('instance.paired')).toHaveLength(1);
+}, 60_000);
+
+test('a ban is the state of the number, with its end', async () => {
+  await stage.network.ban(stage.phone.number, { minutes: 60 });
+  await stage.stateIs('banned');
+  const [banned] = await stage.eventsOf('instance.banned');
+  expect(banned!.data).toMatchObject({ code: '101', expires_at: expect.any(String) as string });
+});
+
+test('the network has nothing to complain of, and no log says a word of a key', async () => {
+  expect((await stage.network.status()).violations).toEqual([]);
+  const lines = [...stage.gateway.logs().values()].flat().join('\n');
+  expect(lines).not.toMatch(/Closing session|privKey|rootKey/);
+});

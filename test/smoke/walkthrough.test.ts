@@ -1,0 +1,134 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { newCustomer, type Customer } from '../support/gateway/customer.js';
+import { Gateway } from '../support/gateway/gateway.js';
+import { pickPort } from '../support/ports.js';
+import { baseEnvironment, ROOT } from '../support/program.js';
+import { shapeOf, stepsOf, type Step } from '../support/readme.js';
+import { until } from '../support/wait.js';
+
+const RECEIVER_PORT = '9000';
+/** How much later what is read may come. Not how long it takes is asked, but whether it comes. */
+const READ_LATER_MS = 40_000;
+const run = promisify(execFile);
+
+/**
+ * Types what README.md shows a new user, word for word, and compares what comes out with what is shown there. Only
+ * what differs from run to run is put in: ids, the secret, and a port that is free.
+ */
+describe('the walk-through of README.md', () => {
+  let gateway: Gateway;
+  let customer: Customer;
+  let folder: string;
+  let port: string;
+  let receiver: ChildProcess | undefined;
+  let received = '';
+  /** Assignments typed so far, and ids and secrets that were answered. */
+  let variables = '';
+  const answered = new Map<string, string>();
+
+  beforeAll(async () => {
+    gateway = await Gateway.start();
+    customer = await newCustomer(gateway, 'walkthrough');
+    folder = join(gateway.folder, 'user');
+    port = String(await pickPort());
+    mkdirSync(join(folder, '.local'), { recursive: true });
+    const access = { base_url: gateway.urls[0], api_key: customer.key.api_key };
+    writeFileSync(join(folder, '.local/gwk.json'), JSON.stringify(access));
+    symlinkSync(join(ROOT, 'examples'), join(folder, 'examples'));
+  }, 120_000);
+  afterAll(async () => {
+    receiver?.kill('SIGKILL');
+    customer?.close();
+    await gateway?.stop();
+  }, 60_000);
+
+  function filledIn(command: string): string {
+    return command
+      .replaceAll(RECEIVER_PORT, port)
+      .replace(/\b(ins|msg|evt|whe)_[0-9a-f]{32}\b/g, (id, kind: string) => answered.get(kind) ?? id)
+      .replace(/whsec_[A-Za-z0-9+/=]+/, () => answered.get('whsec')!);
+  }
+
+  function remember(output: string): void {
+    for (const kind of ['ins', 'msg', 'whe']) {
+      const id = new RegExp(`"id": ?"(${kind}_[0-9a-f]{32})"`).exec(output)?.[1];
+      if (id !== undefined) answered.set(kind, id);
+    }
+    const secret = /whsec_[A-Za-z0-9+/=]+/.exec(output)?.[0];
+    if (secret !== undefined) answered.set('whsec', secret);
+  }
+
+  async function type(command: string): Promise<string> {
+    const { stdout } = await run('sh', ['-c', `set -e\n${variables}\n${command}`], {
+      cwd: folder,
+      env: baseEnvironment(),
+    });
+    remember(stdout);
+    return stdout;
+  }
+
+  function startReceiver(command: string): void {
+    const [program, ...args] = command.split(' ');
+    receiver = spawn(program === 'node' ? process.execPath : program!, args, {
+      cwd: folder,
+      env: baseEnvironment(),
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    receiver.stdout!.on('data', (chunk: Buffer) => (received += chunk.toString('utf8')));
+  }
+
+  const shapeOfLines = (text: string) => text.trim().split('\n').map(shapeOfLine);
+  /** The receiver's lines end in JSON; the headers of an answer do not. */
+  function shapeOfLine(line: string): unknown {
+    const at = line.indexOf('{');
+    if (at === -1) return shapeOf(line.trim());
+    return [shapeOf(line.slice(0, at)), shapeOf(JSON.parse(line.slice(at)))];
+  }
+
+  /** What was read may come a little later: it is read again. */
+  async function expectOutput({ command, output }: Step): Promise<void> {
+    const shown = shapeOf(JSON.parse(output!));
+    const typed = filledIn(command);
+    const isRead = !typed.includes(' -d ');
+    let seen: unknown;
+    const matches = async () => {
+      seen = shapeOf(JSON.parse(await type(typed)));
+      return !isRead || JSON.stringify(seen) === JSON.stringify(shown);
+    };
+    await until(matches, { what: command, timeoutMs: READ_LATER_MS, everyMs: 200 }).catch(() => undefined);
+    expect(seen).toEqual(shown);
+  }
+
+  async function expectHeaders({ command, output }: Step): Promise<void> {
+    const seen = await type(filledIn(command));
+    for (const line of output!.split('\n')) expect(seen.toLowerCase()).toContain(line.trim().toLowerCase());
+  }
+
+  async function follow(step: Step): Promise<void> {
+    const { command, output } = step;
+    const assignments = command.split('\n').every((line) => /^[A-Z]+=/.test(line));
+    if (command === 'make run') return; // what it starts runs already, by the harness
+    if (assignments) variables += `\n${filledIn(command)}`;
+    else if (command.includes('webhook-receiver')) startReceiver(filledIn(command));
+    else if (output?.startsWith('{')) await expectOutput(step);
+    else await expectHeaders(step);
+  }
+
+  test('every command does what it is shown to do', async () => {
+    const steps = stepsOf('A walk through');
+    expect(steps.length).toBeGreaterThan(8);
+    for (const step of steps) await follow(step);
+
+    const shown = steps.find(({ command }) => command.includes('webhook-receiver'))!.output!;
+    const wanted = shapeOfLines(shown).map((line) => JSON.stringify(line));
+    const lines = () => shapeOfLines(received).map((line) => JSON.stringify(line));
+    await until(() => wanted.every((line) => lines().includes(line)), {
+      what: 'the receiver prints what README.md shows',
+      timeoutMs: READ_LATER_MS,
+    }).catch(() => undefined);
+    expect(lines().sort()).toEqual(wanted.sort());
+  }, 180_000);
+});

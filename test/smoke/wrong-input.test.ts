@@ -1,0 +1,357 @@
+import { Cursors } from '@gwk/api/http/cursor';
+import { fromPublicId } from '@gwk/core/ids';
+import type { ProblemBody, ProblemCode } from '@gwk/core/problems';
+import { PROBLEMS } from '@gwk/core/problems';
+import type { Page } from '@gwk/core/resources/common';
+import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { GatewayClient, type Answer, type Call } from '../support/gateway/client.js';
+import { newCustomer, newKey, type Customer } from '../support/gateway/customer.js';
+import { exchangeRaw } from '../support/hostile/raw-http.js';
+import { openStage, type Stage } from '../support/gateway/stage.js';
+import { phoneOf } from '../support/gateway/traffic.js';
+import { until } from '../support/wait.js';
+
+describe('wrong input, on a real process', () => {
+  let stage: Stage;
+  let stranger: Customer;
+  let pid: number | undefined;
+  beforeAll(async () => {
+    stage = await openStage('wrong-input');
+    stranger = await newCustomer(stage.gateway, 'stranger');
+    pid = stage.gateway.apis[0]!.pid;
+  }, 120_000);
+  afterAll(async () => {
+    stranger?.close();
+    await stage?.close();
+  }, 60_000);
+
+  const call = (method: string, path: string, options: Call = {}) =>
+    stage.customer.client.call(method, path, options);
+  const good = () => ({ instance_id: stage.instance.id, to: phoneOf(1), type: 'text', text: { body: 'x' } });
+
+  function expectProblem(answer: Answer<ProblemBody>, code: ProblemCode): void {
+    expect({ status: answer.status, type: answer.body?.type?.split('/').at(-1) }).toEqual({
+      status: PROBLEMS[code].status,
+      type: code,
+    });
+    expect(answer.headers['content-type']).toMatch(/^application\/problem\+json/);
+    expect(answer.body).toMatchObject({
+      title: PROBLEMS[code].title,
+      status: PROBLEMS[code].status,
+      detail: expect.any(String) as string,
+      instance: expect.stringMatching(/^\/[^?]*$/) as string,
+      request_id: answer.headers['x-request-id'],
+    });
+    for (const name of ['ratelimit-limit', 'ratelimit-remaining', 'ratelimit-reset']) {
+      expect(answer.headers).toHaveProperty(name);
+    }
+  }
+
+  const DEEP = '['.repeat(20_000) + ']'.repeat(20_000);
+  const json = (body: string | Buffer): Call => ({ body, headers: { 'content-type': 'application/json' } });
+  const bodies: { sentence: string; code: ProblemCode; make: () => Call; path?: string }[] = [
+    { sentence: 'malformed JSON', code: 'validation-error', make: () => json('{"instance_id": ') },
+    { sentence: 'an empty body', code: 'validation-error', make: () => json('') },
+    { sentence: 'no body at all', code: 'validation-error', make: () => ({}) },
+    { sentence: 'JSON that is no object', code: 'validation-error', make: () => json('[1]') },
+    { sentence: 'JSON null', code: 'validation-error', make: () => json('null') },
+    { sentence: 'JSON nested 20,000 deep', code: 'validation-error', make: () => json(DEEP) },
+    {
+      sentence: 'a wrong content type',
+      code: 'validation-error',
+      make: () => ({ body: JSON.stringify(good()), headers: { 'content-type': 'text/plain' } }),
+    },
+    {
+      sentence: 'a form',
+      code: 'validation-error',
+      make: () => ({ body: 'to=1', headers: { 'content-type': 'application/x-www-form-urlencoded' } }),
+    },
+    {
+      sentence: 'a character set other than UTF-8',
+      code: 'validation-error',
+      make: () => ({
+        body: Buffer.from(JSON.stringify(good()), 'utf16le'),
+        headers: { 'content-type': 'application/json; charset=utf-16le' },
+      }),
+    },
+    {
+      sentence: 'bad UTF-8',
+      code: 'validation-error',
+      make: () => {
+        const text = JSON.stringify({ ...good(), text: { body: 'caf#' } });
+        const bytes = Buffer.from(text);
+        bytes[bytes.indexOf('#')] = 0xe9;
+        return json(bytes);
+      },
+    },
+    {
+      sentence: 'a NUL character',
+      code: 'validation-error',
+      make: () => ({ body: { ...good(), text: { body: 'a\u0000b' } } }),
+    },
+    {
+      sentence: 'half a surrogate pair',
+      code: 'validation-error',
+      make: () => json(JSON.stringify({ ...good(), text: { body: '#' } }).replace('#', '\\ud83d')),
+    },
+    {
+      sentence: 'a body of 10 MB',
+      code: 'file-too-large',
+      make: () => ({ body: { ...good(), text: { body: 'x'.repeat(10_000_000) } } }),
+    },
+    {
+      sentence: 'a text of 65,537 characters',
+      code: 'validation-error',
+      make: () => ({ body: { ...good(), text: { body: 'é'.repeat(65_537) } } }),
+    },
+    {
+      sentence: 'an unknown field',
+      code: 'validation-error',
+      make: () => ({ body: { ...good(), tpye: 1 } }),
+    },
+    {
+      sentence: '__proto__ as a field',
+      code: 'validation-error',
+      make: () => json(JSON.stringify(good()).replace('{', '{"__proto__":{"admin":true},')),
+    },
+    {
+      sentence: 'a missing recipient',
+      code: 'validation-error',
+      make: () => ({ body: { ...good(), to: undefined } }),
+    },
+    { sentence: 'a bad phone', code: 'invalid-phone', make: () => ({ body: { ...good(), to: '+55 11' } }) },
+    {
+      sentence: 'a text message without text',
+      code: 'invalid-message',
+      make: () => ({ body: { ...good(), text: undefined } }),
+    },
+    {
+      sentence: 'an empty Idempotency-Key',
+      code: 'invalid-idempotency-key',
+      make: () => ({ body: good(), headers: { 'idempotency-key': '' } }),
+    },
+    {
+      sentence: 'an Idempotency-Key of 256 characters',
+      code: 'invalid-idempotency-key',
+      make: () => ({ body: good(), headers: { 'idempotency-key': 'k'.repeat(256) } }),
+    },
+  ];
+  test.each(bodies)('POST /v1/messages with $sentence: $code', async ({ make, code }) => {
+    expectProblem(await call('POST', '/v1/messages', make()), code);
+  });
+
+  test('an unknown field is named by its path', async () => {
+    const { body } = await call('POST', '/v1/instances', { body: { name: 'x', kind: 'sandbox', nmae: 'y' } });
+    expect(body.errors).toEqual([expect.objectContaining({ path: 'nmae' })]);
+  });
+
+  const paths: { sentence: string; code: ProblemCode; method: string; path: () => string }[] = [
+    { sentence: 'an unknown path', code: 'not-found', method: 'GET', path: () => '/v1/nothing' },
+    { sentence: 'a path outside /v1', code: 'not-found', method: 'GET', path: () => '/admin' },
+    {
+      sentence: 'a path with bad escapes',
+      code: 'not-found',
+      method: 'GET',
+      path: () => '/v1/messages/%E0%A4%A',
+    },
+    { sentence: 'a malformed id', code: 'not-found', method: 'GET', path: () => '/v1/messages/msg_1' },
+    {
+      sentence: 'an id of another kind',
+      code: 'not-found',
+      method: 'GET',
+      path: () => `/v1/messages/${stage.instance.id}`,
+    },
+    {
+      sentence: 'an id that does not exist',
+      code: 'not-found',
+      method: 'GET',
+      path: () => `/v1/instances/ins_${'0'.repeat(32)}`,
+    },
+    { sentence: 'a limit of 0', code: 'validation-error', method: 'GET', path: () => '/v1/messages?limit=0' },
+    {
+      sentence: 'a limit of 201',
+      code: 'validation-error',
+      method: 'GET',
+      path: () => '/v1/events?limit=201',
+    },
+    {
+      sentence: 'a limit that is no number',
+      code: 'validation-error',
+      method: 'GET',
+      path: () => '/v1/instances?limit=ten',
+    },
+    {
+      sentence: 'a limit given twice',
+      code: 'validation-error',
+      method: 'GET',
+      path: () => '/v1/messages?limit=1&limit=2',
+    },
+    {
+      sentence: 'a since that is no time',
+      code: 'validation-error',
+      method: 'GET',
+      path: () => '/v1/events?since=yesterday',
+    },
+    {
+      sentence: 'an unknown status',
+      code: 'validation-error',
+      method: 'GET',
+      path: () => '/v1/messages?status=lost',
+    },
+    {
+      sentence: 'a contact event as a filter',
+      code: 'validation-error',
+      method: 'GET',
+      path: () => '/v1/events?type=contact.opted_in',
+    },
+    {
+      sentence: 'a foreign instance as a filter',
+      code: 'not-found',
+      method: 'GET',
+      path: () => `/v1/messages?instance_id=ins_${'1'.repeat(32)}`,
+    },
+    {
+      sentence: 'a cursor that is none',
+      code: 'invalid-cursor',
+      method: 'GET',
+      path: () => '/v1/messages?cursor=abc',
+    },
+    {
+      sentence: 'an empty cursor',
+      code: 'invalid-cursor',
+      method: 'GET',
+      path: () => '/v1/messages?cursor=',
+    },
+  ];
+  test.each(paths)('$method with $sentence: $code', async ({ method, path, code }) => {
+    expectProblem(await call(method, path()), code);
+  });
+
+  test.each([
+    ['DELETE', '/v1/instances', /GET.*POST|POST.*GET/],
+    ['PUT', '/v1/messages', /GET.*POST|POST.*GET/],
+    ['POST', '/v1/events', /GET/],
+  ])('%s %s: method-not-allowed, with Allow', async (method, path, allowed) => {
+    const answer = await call(method, path);
+    expectProblem(answer, 'method-not-allowed');
+    expect(answer.headers.allow).toMatch(allowed);
+  });
+
+  test('a cursor of another account, of another list or of another filter: invalid-cursor', async () => {
+    const { client } = stage.customer;
+    for (const index of [1, 2, 3]) await client.acceptedText(stage.instance.id, phoneOf(index), 'listed');
+    const page = await client.expect<Page<unknown>>(200, 'GET', '/v1/messages?limit=1');
+    const cursor = encodeURIComponent(page.next_cursor!);
+    const foreign = await stranger.client.call<ProblemBody>('GET', `/v1/messages?limit=1&cursor=${cursor}`);
+    expectProblem(foreign, 'invalid-cursor');
+    expectProblem(await call('GET', `/v1/events?limit=1&cursor=${cursor}`), 'invalid-cursor');
+    expectProblem(await call('GET', `/v1/messages?limit=1&status=failed&cursor=${cursor}`), 'invalid-cursor');
+    expect((await call('GET', `/v1/messages?limit=1&cursor=${cursor}`)).status).toBe(200);
+  });
+
+  test('an expired cursor: invalid-cursor', async () => {
+    const sealer = new Sealer(parseSealingKeys(stage.gateway.settings.sealingKeys));
+    const dayAgo = new Cursors(sealer, () => Date.now() - 25 * 3_600_000);
+    const accountId = fromPublicId('account', stage.customer.account.id)!;
+    const { id } = await stage.customer.client.acceptedText(stage.instance.id, phoneOf(1), 'listed');
+    const list = { accountId, route: 'GET /v1/messages', filters: {} };
+    const lastId = fromPublicId('message', id)!;
+    const path = (cursors: Cursors) => `/v1/messages?cursor=${cursors.issue(list, lastId)}`;
+    expect((await call('GET', path(new Cursors(sealer)))).status).toBe(200);
+    expectProblem(await call('GET', path(dayAgo)), 'invalid-cursor');
+  });
+
+  test('no key, a malformed key and an unknown key: unauthorized', async () => {
+    for (const headers of [
+      { authorization: '' },
+      { authorization: 'Basic abc' },
+      { authorization: 'Bearer' },
+      { authorization: `Bearer gwk_live_${'x'.repeat(43)}` },
+      { authorization: `Bearer ${'y'.repeat(5000)}` },
+    ]) {
+      expectProblem(await call('GET', '/v1/instances', { headers }), 'unauthorized');
+    }
+  });
+
+  test('a revoked key: unauthorized within 2 seconds', async () => {
+    const key = await newKey(stage.gateway, 'wrong-input', 'instances:read');
+    const client = new GatewayClient(stage.gateway.urls[0]!, key.api_key);
+    expect((await client.call('GET', '/v1/instances')).status).toBe(200);
+    await stage.gateway.gwk('key', 'revoke', key.id);
+    const revoked = Date.now();
+    let accepted = revoked;
+    const answer = await until(
+      async () => {
+        const begun = Date.now();
+        const found = await client.call<ProblemBody>('GET', '/v1/instances');
+        if (found.status === 200) accepted = begun;
+        return found.status !== 200 && found;
+      },
+      { what: 'the key is refused' },
+    );
+    client.close();
+    expectProblem(answer, 'unauthorized');
+    expect(accepted - revoked).toBeLessThan(2000);
+  });
+
+  test('a key without the scope: insufficient-scope, which names it', async () => {
+    const key = await newKey(stage.gateway, 'wrong-input', 'instances:read');
+    const client = new GatewayClient(stage.gateway.urls[0]!, key.api_key);
+    const answer = await client.call<ProblemBody>('POST', '/v1/messages', { body: good() });
+    client.close();
+    expectProblem(answer, 'insufficient-scope');
+    expect(answer.body.required_scope).toBe('messages:send');
+  });
+
+  test('an X-Request-ID is kept, and a wrong one replaced', async () => {
+    const kept = await call('GET', '/v1/nothing', { headers: { 'x-request-id': 'mine-1' } });
+    expect([kept.headers['x-request-id'], kept.body.request_id]).toEqual(['mine-1', 'mine-1']);
+    const replaced = await call('GET', '/v1/nothing', { headers: { 'x-request-id': 'x'.repeat(129) } });
+    expectProblem(replaced, 'not-found');
+    expect(replaced.headers['x-request-id']).not.toContain('xxx');
+  });
+
+  const HOST = 'Host: gwk\r\n';
+  const raws: { sentence: string; code: ProblemCode; bytes: () => string }[] = [
+    {
+      sentence: 'bytes that are no HTTP',
+      code: 'validation-error',
+      bytes: () => '\u0016\u0003\u0001nothing\r\n\r\n',
+    },
+    {
+      sentence: 'a header of 100 kB',
+      code: 'file-too-large',
+      bytes: () => `GET /v1/messages HTTP/1.1\r\n${HOST}X-Big: ${'a'.repeat(100_000)}\r\n\r\n`,
+    },
+    {
+      sentence: 'both lengths',
+      code: 'validation-error',
+      bytes: () =>
+        `POST /v1/messages HTTP/1.1\r\n${HOST}Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    },
+    {
+      sentence: 'a negative length',
+      code: 'validation-error',
+      bytes: () => `POST /v1/messages HTTP/1.1\r\n${HOST}Content-Length: -1\r\n\r\n`,
+    },
+    {
+      sentence: 'an announced body of 10 MB that never comes',
+      code: 'file-too-large',
+      bytes: () =>
+        `POST /v1/messages HTTP/1.1\r\n${HOST}Connection: close\r\nContent-Type: application/json\r\nAuthorization: Bearer ${stage.customer.key.api_key}\r\nContent-Length: 10000000\r\n\r\n{`,
+    },
+  ];
+  test.each(raws)('$sentence: $code', async ({ bytes, code }) => {
+    const answer = await exchangeRaw(stage.gateway.urls[0]!, bytes());
+    expect(answer.split(' ', 2).join(' ')).toBe(`HTTP/1.1 ${PROBLEMS[code].status}`);
+    expect(answer).toContain(`/problems/${code}"`);
+  });
+
+  test('after all of it the same process accepts a message, which leaves', async () => {
+    const { client } = stage.customer;
+    const { id } = await client.acceptedText(stage.instance.id, phoneOf(1), 'still here');
+    await until(() => client.hasLeft(id), { what: 'the message leaves' });
+    expect(stage.gateway.apis[0]!.pid).toBe(pid);
+    expect(stage.gateway.programs.flatMap(({ deaths }) => deaths)).toEqual([]);
+  });
+});

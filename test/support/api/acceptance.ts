@@ -1,0 +1,181 @@
+import { randomBytes, randomInt } from 'node:crypto';
+import { openDatabase, type Database } from '@gwk/api/database';
+import { Acceptor, type Accepted } from '@gwk/api/messages/accept/acceptor';
+import { Doorbell } from '@gwk/api/messages/accept/doorbell';
+import { closeRedis, openRedis, type Redis } from '@gwk/api/redis';
+import { newUuid, toPublicId } from '@gwk/core/ids';
+import { createLogger } from '@gwk/core/log';
+import type { PolicyOverrides } from '@gwk/core/policy/policy';
+import { RedisKeys } from '@gwk/core/protocol/redis-keys';
+import type { MessageOut } from '@gwk/core/resources/message';
+import { Sealer } from '@gwk/core/sealing';
+import { createTestDatabase, type TestDatabase } from '../servers/database.js';
+import { redisPrefix, redisUrl } from '../servers/servers.js';
+
+/** A database with an account and instances, and acceptors on it: one is a replica of the API, without its HTTP. */
+export interface World {
+  database: Database;
+  accountId: string;
+  /** UUIDs. */
+  instances: string[];
+  sealer: Sealer;
+  keys: RedisKeys;
+  redis: Redis;
+  /** A replica. */
+  acceptor(options?: AcceptorSettings): Acceptor;
+  /** Sends as the account's unrestricted key. */
+  send(acceptor: Acceptor, send: Send): Promise<Sent>;
+  addInstance(values?: Record<string, unknown>): Promise<string>;
+  close(): Promise<void>;
+}
+
+export interface AcceptorSettings {
+  redis?: Redis;
+  policy?: PolicyOverrides;
+  /** Runs before each of its statements: what happens between gathering and writing. */
+  beforeStatement?: (sql: string) => unknown;
+}
+
+export interface Send {
+  instance?: string;
+  to?: string;
+  text?: string;
+  key?: string;
+  extra?: Record<string, unknown>;
+}
+
+export type Sent = Accepted & { message: MessageOut };
+
+export async function createWorld(instances = 1): Promise<World> {
+  const test = await createTestDatabase();
+  const database = openDatabase({ url: test.url, poolSize: 8, program: 'test' });
+  const log = createLogger('test', 'error');
+  const redis = openRedis({ url: redisUrl(), program: 'test', log });
+  await waitUntilReady(redis);
+  const world = new TestWorld(test, database, redis);
+  await database.account.create({ data: { id: world.accountId, name: world.accountId } });
+  for (let i = 0; i < instances; i++) await world.addInstance();
+  return world;
+}
+
+class TestWorld implements World {
+  readonly accountId = newUuid();
+  readonly instances: string[] = [];
+  readonly sealer = new Sealer([{ id: '0123456789abcdef', key: randomBytes(32) }]);
+  readonly keys = new RedisKeys(redisPrefix());
+  readonly #test: TestDatabase;
+  readonly database: Database;
+  readonly redis: Redis;
+
+  constructor(test: TestDatabase, database: Database, redis: Redis) {
+    this.#test = test;
+    this.database = database;
+    this.redis = redis;
+  }
+
+  acceptor({ redis = this.redis, policy = {}, beforeStatement }: AcceptorSettings = {}): Acceptor {
+    return new Acceptor({
+      database: beforeStatement ? interrupted(this.database, beforeStatement) : this.database,
+      sealer: this.sealer,
+      doorbell: new Doorbell(redis, this.keys),
+      environmentPolicy: policy,
+    });
+  }
+
+  async send(
+    acceptor: Acceptor,
+    { instance = this.instances[0]!, to = '5511999990001', text = 'hello', key, extra }: Send,
+  ): Promise<Sent> {
+    const body = {
+      instance_id: toPublicId('instance', instance),
+      to,
+      type: 'text',
+      text: { body: text },
+      ...extra,
+    };
+    const caller = { accountId: this.accountId, instances: null, suspended: false };
+    const accepted = await acceptor.accept({ body, idempotencyKey: key }, caller);
+    return { ...accepted, message: JSON.parse(accepted.body) as MessageOut };
+  }
+
+  async addInstance(values: Record<string, unknown> = {}): Promise<string> {
+    const id = newUuid();
+    await this.database.instance.create({
+      data: {
+        id,
+        accountId: this.accountId,
+        name: id,
+        kind: 'web',
+        environment: 'test',
+        interactiveMode: 'native+text',
+        resourceNamespace: 'default',
+        resourceName: id,
+        resourceUid: id,
+        resourceGeneration: 1,
+        state: 'connected',
+        stateChangedAt: new Date(),
+        firstPairedAt: new Date(0),
+        commandKeySealed: Buffer.alloc(1),
+        ledger: { create: {} },
+        ...values,
+      },
+    });
+    this.instances.push(id);
+    return id;
+  }
+
+  async close(): Promise<void> {
+    closeRedis(this.redis);
+    await this.database.$disconnect();
+    await this.#test.drop();
+  }
+}
+
+function interrupted(database: Database, beforeStatement: (sql: string) => unknown): Database {
+  return new Proxy(database, {
+    get(target, name) {
+      if (name !== '$queryRawUnsafe' && name !== 'callFunction' && name !== 'callInLine')
+        return Reflect.get(target, name) as unknown;
+      return async (sql: string, ...values: unknown[]): Promise<unknown> => {
+        await beforeStatement(sql);
+        return (target[name] as (...all: unknown[]) => Promise<unknown>)(sql, ...values);
+      };
+    },
+  });
+}
+
+async function waitUntilReady(redis: Redis): Promise<void> {
+  while (!redis.isReady) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+/** The refusal's code, or `accepted`. */
+export async function outcomeOf(sent: Promise<Sent>): Promise<string> {
+  try {
+    await sent;
+    return 'accepted';
+  } catch (error) {
+    return (error as { code?: string }).code ?? 'unknown';
+  }
+}
+
+/** A phone that nobody else has. */
+export const someone = (): string => `5511${String(900_000_000 + randomInt(99_999_999))}`;
+
+export const people = (count: number): string[] =>
+  Array.from({ length: count }, (_, i) => `551197${String(1_000_000 + i)}`);
+
+export function uuidOf(publicId: string): string {
+  return publicId.slice(4).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
+}
+
+/** The contact of the account that has this canonical name. */
+export async function contactOf(world: World, name: string): Promise<string> {
+  const where = { accountId: world.accountId, name };
+  return (await world.database.contactName.findFirstOrThrow({ where })).contactId;
+}
+
+export async function optOut(world: World, contactId: string): Promise<void> {
+  await world.database.optOut.create({
+    data: { contactId, id: newUuid(), accountId: world.accountId, source: 'api' },
+  });
+}

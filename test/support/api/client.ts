@@ -1,0 +1,90 @@
+import { Agent, request, type IncomingHttpHeaders, type RequestOptions } from 'node:http';
+import type { ProblemBody } from '@gwk/core/problems';
+import { OPERATIONS } from '@gwk/api/http/operations';
+import { openApiDocument } from '@gwk/api/openapi/document';
+import { ContractChecker, type Seen } from './contract/checker.js';
+import { record } from './contract/sightings.js';
+
+/** One API process as a consumer sees it. For tests. */
+export interface Answer<T> {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: T;
+}
+
+export interface Sending {
+  /** An object is sent as JSON, text as it is. */
+  body?: unknown;
+  headers?: Record<string, string>;
+  query?: Record<string, string>;
+}
+
+const ANY_URL = 'https://example.org';
+let checker: ContractChecker | undefined;
+
+/** @throws Error where the document does not describe the answer */
+export function checkAnswer(seen: Seen): void {
+  checker ??= new ContractChecker(
+    openApiDocument({ operations: OPERATIONS, baseUrl: ANY_URL, docsUrl: ANY_URL }),
+  );
+  const sighting = checker.check(seen);
+  if (sighting) record(sighting);
+}
+
+/** Every answer is held against the description of the interface. */
+export class ApiClient {
+  readonly #agent = new Agent({ keepAlive: true });
+
+  constructor(
+    readonly port: number,
+    readonly apiKey: string | null,
+  ) {}
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  async call<T = ProblemBody>(method: string, path: string, sending: Sending = {}): Promise<Answer<T>> {
+    const { body, headers, query } = sending;
+    const payload = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+    const search = query ? `?${new URLSearchParams(query).toString()}` : '';
+    const options = {
+      host: '127.0.0.1',
+      port: this.port,
+      method,
+      path: path + search,
+      agent: this.#agent,
+      headers: {
+        ...(this.apiKey !== null && { authorization: `Bearer ${this.apiKey}` }),
+        ...(payload !== undefined && {
+          'content-type': 'application/json',
+          'content-length': String(Buffer.byteLength(payload)),
+        }),
+        ...headers,
+      },
+    };
+    const seen = await exchange(options, payload);
+    checkAnswer({ ...seen, method, path: options.path });
+    const { status, headers: given, text } = seen;
+    return { status, headers: given, body: (text === '' ? undefined : JSON.parse(text)) as T };
+  }
+}
+
+function exchange(
+  options: RequestOptions,
+  payload: string | undefined,
+): Promise<{ status: number; headers: IncomingHttpHeaders; text: string }> {
+  return new Promise((resolve, reject) => {
+    const call = request(options, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () => {
+        const { statusCode: status = 0, headers } = response;
+        resolve({ status, headers, text: Buffer.concat(chunks).toString() });
+      });
+    });
+    call.on('error', reject);
+    call.end(payload);
+  });
+}

@@ -1,0 +1,33 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { OPERATIONS } from '@gwk/api/http/operations';
+import { openApiDocument } from '@gwk/api/openapi/document';
+import { answersOf, readSightings, unseen } from './coverage.js';
+
+const document = openApiDocument({
+  operations: OPERATIONS,
+  baseUrl: 'https://example.org',
+  docsUrl: 'https://example.org',
+});
+
+test('an answer is an operation with a status, and with each problem of that status', () => {
+  const answers = answersOf(document);
+  expect(answers).toContain('getInstance 200');
+  expect(answers).toContain('getInstance 404 not-found');
+  expect(answers).toContain('createInstance 409 instance-name-taken');
+  expect(answers).not.toContain('getInstance 404');
+  expect(new Set(answers).size).toBe(answers.length);
+});
+
+test('what one process or another has seen is seen; what is excused is not asked for; the rest is named', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gwk-sightings-'));
+  writeFileSync(join(folder, '1.txt'), 'a 200\nb 404 not-found\n');
+  writeFileSync(join(folder, '2.txt'), 'a 200\nc 204\n');
+  const seen = readSightings(folder);
+  rmSync(folder, { recursive: true });
+  const excused = [{ answer: /^d /, reason: 'cannot happen' }];
+  expect(unseen(['a 200', 'b 404 not-found', 'b 404 gone', 'c 204', 'd 500'], seen, excused)).toEqual([
+    'b 404 gone',
+  ]);
+});

@@ -1,0 +1,40 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { OpenApiDocument } from '@gwk/api/openapi/document';
+import { nameOf } from './sightings.js';
+
+/** Answers that the document describes and no test can produce, with the reason. */
+export const UNPRODUCED: readonly { answer: RegExp; reason: string }[] = [];
+
+interface Described {
+  operationId: string;
+  responses: Record<string, { content?: Record<string, { examples?: Record<string, unknown> }> }>;
+}
+
+/** Every answer that the document describes: each operation with each status, and with each problem. */
+export function answersOf(document: OpenApiDocument): string[] {
+  const operations = Object.values(document.paths).flatMap((item) => Object.values(item));
+  return (operations as unknown as Described[]).flatMap(({ operationId: operation, responses }) =>
+    Object.entries(responses).flatMap(([text, { content }]) => {
+      const status = Number(text);
+      const problems = content?.['application/problem+json'];
+      if (!problems) return [nameOf({ operation, status, code: null })];
+      return Object.keys(problems.examples!).map((code) => nameOf({ operation, status, code }));
+    }),
+  );
+}
+
+/** What the processes of a run have seen. */
+export function readSightings(folder: string): Set<string> {
+  const lines = readdirSync(folder).flatMap((file) => readFileSync(join(folder, file), 'utf8').split('\n'));
+  return new Set(lines.filter((line) => line !== ''));
+}
+
+/** The answers that the document describes, no test has produced, and no reason excuses. */
+export function unseen(
+  answers: readonly string[],
+  seen: ReadonlySet<string>,
+  excused: typeof UNPRODUCED = UNPRODUCED,
+): string[] {
+  return answers.filter((name) => !seen.has(name) && !excused.some(({ answer }) => answer.test(name)));
+}

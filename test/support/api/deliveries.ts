@@ -1,0 +1,258 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import http, { type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { openDatabase, type Database } from '@gwk/api/database';
+import { newCommandKey } from '@gwk/api/instances/command-key';
+import { emit } from '@gwk/api/events/emit';
+import { startWorker, type RunningWorker } from '@gwk/api/worker/worker';
+import { sealWebhookSecret } from '@gwk/api/webhooks/secrets';
+import { loadConfig } from '@gwk/core/config/load';
+import { workerSettings } from '@gwk/core/config/worker';
+import { newUuid, toPublicId } from '@gwk/core/ids';
+import { createLogger } from '@gwk/core/log';
+import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { newWebhookSecret } from '@gwk/core/webhook-signature';
+import type { WebhookDelivery, WebhookQueueEntry } from '@gwk/api/generated/prisma/client';
+import { createTestDatabase, type TestDatabase } from '../servers/database.js';
+import { idOlder } from '../servers/dated-ids.js';
+import { until } from '../wait.js';
+import { redisPrefix, redisUrl } from '../servers/servers.js';
+
+export interface TestEndpoint {
+  id: string;
+  secret: string;
+}
+
+const WAIT = { timeoutMs: 60_000, everyMs: 10 };
+
+/** A database with an account, its destinations and events, and workers on it: what a delivery needs, and no more. */
+export class DeliveryWorld {
+  readonly accountId = newUuid();
+  readonly db: Database;
+  readonly sealer: Sealer;
+  /** What a worker process of this world is started with. */
+  readonly environment: Record<string, string>;
+  readonly #test: TestDatabase;
+  readonly #workers: RunningWorker[] = [];
+  readonly #destinations: Destination[] = [];
+
+  private constructor(test: TestDatabase) {
+    const keys = randomBytes(32).toString('base64');
+    this.#test = test;
+    this.db = openDatabase({ url: test.url, poolSize: 6, program: 'test' });
+    this.sealer = new Sealer(parseSealingKeys(keys));
+    this.environment = {
+      DATABASE_URL: test.url,
+      REDIS_URL: redisUrl(),
+      GWK_REDIS_PREFIX: redisPrefix(),
+      GWK_SEALING_KEYS: keys,
+      GWK_WORKER_HOST: '127.0.0.1',
+      GWK_WORKER_PORT: '0',
+      GWK_WORKER_LOOPBACK_WEBHOOKS: 'on',
+    };
+  }
+
+  static async create(): Promise<DeliveryWorld> {
+    const world = new DeliveryWorld(await createTestDatabase());
+    await world.db.account.create({ data: { id: world.accountId, name: 'deliveries' } });
+    return world;
+  }
+
+  async startWorker(settings: Record<string, string> = {}): Promise<RunningWorker> {
+    const config = loadConfig(workerSettings, { ...this.environment, ...settings });
+    const worker = await startWorker(config, createLogger('worker', 'error'), new AbortController().signal);
+    this.#workers.push(worker);
+    return worker;
+  }
+
+  /** A destination that records what it gets. */
+  async destination(answer?: Answer): Promise<Destination> {
+    const started = await Destination.start(answer);
+    this.#destinations.push(started);
+    return started;
+  }
+
+  async addEndpoint(url: string, values: Record<string, unknown> = {}): Promise<TestEndpoint> {
+    const { accountId } = this;
+    const [id, secret] = [newUuid(), newWebhookSecret()];
+    const secretSealed = new Uint8Array(sealWebhookSecret(this.sealer, accountId, secret));
+    const secrets = { create: { id: newUuid(), secretSealed } };
+    await this.db.webhookEndpoint.create({
+      data: { id, accountId, url, eventTypes: [], secrets, ...values },
+    });
+    return { id, secret };
+  }
+
+  /** An instance of the account, with no engine. */
+  async addInstance(): Promise<string> {
+    const id = newUuid();
+    const commandKeySealed = new Uint8Array(newCommandKey(this.sealer, id));
+    const spec = { name: id, kind: 'web', environment: 'test', interactiveMode: 'native' };
+    const resource = {
+      resourceNamespace: 'default',
+      resourceName: id,
+      resourceUid: id,
+      resourceGeneration: 1,
+    };
+    const state = { state: 'disconnected', stateChangedAt: new Date() };
+    const { accountId } = this;
+    await this.db.instance.create({
+      data: { id, accountId, commandKeySealed, ...spec, ...resource, ...state },
+    });
+    return id;
+  }
+
+  /** Events of one transaction, with their deliveries. Returns their public ids. */
+  async emit(
+    amount = 1,
+    data: Record<string, unknown> = {},
+    instanceId: string | null = null,
+  ): Promise<string[]> {
+    const drafts = Array.from({ length: amount }, (_, index) => ({
+      accountId: this.accountId,
+      instanceId,
+      type: 'webhook.test' as const,
+      at: new Date(),
+      data: { number: index, ...data },
+    }));
+    const ids = await this.db.$transaction((tx) => emit(tx, this.sealer, drafts));
+    return ids.map((id) => toPublicId('event', id));
+  }
+
+  /** The log, oldest first. */
+  deliveries(endpointId: string): Promise<WebhookDelivery[]> {
+    return this.db.webhookDelivery.findMany({ where: { endpointId }, orderBy: { id: 'asc' } });
+  }
+
+  /** Waits until so many have been delivered or have failed, and no more. */
+  finished(endpointId: string, amount = 1): Promise<WebhookDelivery[]> {
+    const look = async () => {
+      const done = (await this.deliveries(endpointId)).filter(({ status }) => status !== 'pending');
+      return done.length === amount && done;
+    };
+    return until(look, { what: `${amount} deliveries are done`, ...WAIT });
+  }
+
+  /** Waits until a delivery was tried so often. */
+  attempted(endpointId: string, attempts = 1): Promise<WebhookDelivery> {
+    const look = async () => (await this.deliveries(endpointId)).find((row) => row.attempts === attempts);
+    return until(look, { what: `attempt ${attempts}`, ...WAIT });
+  }
+
+  inQueue(endpointId: string): Promise<WebhookQueueEntry[]> {
+    return this.db.webhookQueueEntry.findMany({ where: { endpointId } });
+  }
+
+  /**
+   * Makes all events and deliveries so many days older, by the time in their ids. Those that were posted change their
+   * ids too, so it is for what was not.
+   */
+  async age(days: number): Promise<void> {
+    const older = (column: string): string => idOlder(column, days);
+    await this.db.$transaction([
+      this.db.$executeRawUnsafe(
+        `UPDATE events SET id = ${older('id')}, "timestamp" = "timestamp" - interval '${days} days'`,
+      ),
+      this.db.$executeRawUnsafe(
+        `UPDATE webhook_deliveries SET id = ${older('id')}, event_id = ${older('event_id')},
+           created_at = created_at - interval '${days} days'`,
+      ),
+      this.db.$executeRawUnsafe(
+        `UPDATE webhook_queue SET delivery_id = ${older('delivery_id')}, event_id = ${older('event_id')}`,
+      ),
+    ]);
+  }
+
+  /** Whatever waits for its next attempt waits no more. */
+  async makeDue(): Promise<void> {
+    await this.db.webhookQueueEntry.updateMany({ data: { dueAt: new Date(0) } });
+  }
+
+  /** Ends workers and destinations, so that a test begins alone. */
+  async reset(): Promise<void> {
+    await Promise.all(this.#workers.splice(0).map((worker) => worker.stop()));
+    await Promise.all(this.#destinations.splice(0).map((destination) => destination.stop()));
+    await this.db.webhookEndpoint.deleteMany();
+    await this.db.webhookQueueEntry.deleteMany();
+  }
+
+  async close(): Promise<void> {
+    await this.reset();
+    await this.db.$disconnect();
+    await this.#test.drop();
+  }
+}
+
+export interface Post {
+  path: string;
+  headers: IncomingHttpHeaders;
+  body: string;
+  at: number;
+}
+
+/** Answers a post in its own way; what it does not end stays open until the destination stops. */
+export type Answer = (res: ServerResponse, post: Post, nth: number) => void;
+
+/** A webhook destination of a test, which records every post. */
+export class Destination {
+  readonly posts: Post[] = [];
+  readonly #server: http.Server;
+  #answer: Answer;
+
+  private constructor(server: http.Server, answer: Answer) {
+    this.#server = server;
+    this.#answer = answer;
+  }
+
+  static async start(answer: Answer = (res) => res.writeHead(204).end()): Promise<Destination> {
+    const server = http.createServer();
+    const destination = new Destination(server, answer);
+    server.on('request', (req, res) => {
+      let body = '';
+      req.setEncoding('utf8');
+      req.on('data', (chunk: string) => (body += chunk));
+      req.on('error', () => undefined);
+      res.on('error', () => undefined);
+      req.on('end', () => {
+        const post = { path: req.url ?? '', headers: req.headers, body, at: Date.now() };
+        destination.posts.push(post);
+        destination.#answer(res, post, destination.posts.length);
+      });
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return destination;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/hook`;
+  }
+
+  answerWith(answer: Answer): void {
+    this.#answer = answer;
+  }
+
+  /** How often each event was posted. */
+  counts(): Map<string, number> {
+    const counts = new Map<string, number>();
+    for (const { headers } of this.posts) {
+      const id = String(headers['webhook-id']);
+      counts.set(id, (counts.get(id) ?? 0) + 1);
+    }
+    return counts;
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+}
+
+/** Writes a byte now and then for as long as somebody listens. */
+export function trickle(stream: NodeJS.WritableStream & { destroyed?: boolean }): void {
+  const timer = setInterval(() => {
+    if (stream.destroyed) clearInterval(timer);
+    else stream.write('x');
+  }, 20);
+}

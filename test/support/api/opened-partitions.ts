@@ -1,0 +1,47 @@
+import type { Database } from '@gwk/api/database';
+import pg from 'pg';
+import { postgresUrl } from '../servers/servers.js';
+
+/**
+ * Which partitions of messages a call opens: Postgres tells the plans that it has run (auto_explain), those of statements
+ * within functions too. A partition that was not opened is not named there.
+ */
+export class OpenedPartitions {
+  #plans: string[] = [];
+
+  private constructor(readonly client: pg.Client) {
+    client.on('notice', ({ message }) => this.#plans.push(message ?? ''));
+  }
+
+  /** On a connection of its own to the same database. */
+  static async watch(database: Database): Promise<OpenedPartitions> {
+    const [row] = await database.$queryRaw<{ name: string }[]>`SELECT current_database() AS name`;
+    const url = new URL(postgresUrl());
+    url.pathname = `/${row!.name}`;
+    const client = new pg.Client({ connectionString: url.href });
+    await client.connect();
+    await client.query(`LOAD 'auto_explain'`);
+    await client.query(`SET auto_explain.log_min_duration = 0`);
+    await client.query(`SET auto_explain.log_nested_statements = on`);
+    await client.query(`SET client_min_messages = log`);
+    return new OpenedPartitions(client);
+  }
+
+  /** In the order in which they were opened first. */
+  async by(call: string, values: unknown[]): Promise<string[]> {
+    this.#plans = [];
+    await this.client.query(call, values);
+    const named = this.#plans.flatMap((plan) =>
+      [...plan.matchAll(/ on (messages_\w+)/g)].map(([, name]) => name!),
+    );
+    return [...new Set(named)];
+  }
+
+  close(): Promise<void> {
+    return this.client.end();
+  }
+}
+
+/** The partition of a day (UTC) that has one. */
+export const partitionAt = (time: number): string =>
+  `messages_${new Date(time).toISOString().slice(0, 10).replaceAll('-', '')}`;

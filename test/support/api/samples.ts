@@ -1,0 +1,44 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { findFfmpeg } from '@gwk/api/media/tools/find-ffmpeg';
+
+/** Files of all kinds, made when they are asked for. For tests. */
+export class Samples {
+  constructor(readonly folder: string) {
+    mkdirSync(folder, { recursive: true });
+  }
+
+  path(name: string): string {
+    return join(this.folder, name);
+  }
+
+  /** A tone that becomes louder; the name's ending says in which form. */
+  sound(name: string, seconds = 3, codec: string[] = []): string {
+    const source = `aevalsrc=0.9*t/${seconds}*sin(880*PI*t):d=${seconds}:s=44100`;
+    return this.#ffmpeg(name, ['-f', 'lavfi', '-i', source, ...codec]);
+  }
+
+  film(name: string, seconds = 2): string {
+    const picture = `testsrc=duration=${seconds}:size=320x240:rate=10`;
+    const sound = `sine=frequency=440:duration=${seconds}`;
+    const inputs = ['-f', 'lavfi', '-i', picture, '-f', 'lavfi', '-i', sound];
+    return this.#ffmpeg(name, [...inputs, '-pix_fmt', 'yuv420p', '-shortest']);
+  }
+
+  async picture(name: string, width: number, height: number): Promise<string> {
+    const path = this.path(name);
+    const background = { r: 200, g: 30, b: 30 };
+    await sharp({
+      create: { width, height, channels: 3, background, noise: { type: 'gaussian', mean: 128, sigma: 40 } },
+    }).toFile(path);
+    return path;
+  }
+
+  #ffmpeg(name: string, args: string[]): string {
+    const path = this.path(name);
+    execFileSync(findFfmpeg(undefined)!, ['-v', 'error', '-y', ...args, path], { stdio: 'pipe' });
+    return path;
+  }
+}

@@ -1,0 +1,135 @@
+import { fromPublicId, newUuid } from '@gwk/core/ids';
+import { createLogger } from '@gwk/core/log';
+import { decodeCommand, type Command, type CommandName } from '@gwk/core/protocol/commands';
+import { isNumbered } from '@gwk/core/protocol/numbered';
+import type { EngineRequest, EngineResponse, EngineRoute, Unnamed } from '@gwk/core/protocol/engine';
+import { EngineClient, OperatorClient } from '@gwk/core/protocol/internal-client';
+import { RedisKeys } from '@gwk/core/protocol/redis-keys';
+import { openRedis, closeRedis, type Redis } from '@gwk/api/redis';
+
+/** What an engine answers to a command; undefined: nothing, and whoever asked waits. */
+export type Obey = (args: Record<string, unknown>) => unknown;
+
+/** An answer that is a refusal. */
+export class Refused {
+  constructor(readonly code: string) {}
+}
+
+export interface StandInPlace {
+  internalPort: number;
+  operatorToken: string;
+  redisUrl: string;
+  redisPrefix: string;
+}
+
+/**
+ * An engine that holds its lease on the real port, hears its commands from the real Redis, and does what a test says.
+ * For tests of what asks engines.
+ */
+export class StandInEngine {
+  /** The commands that came, in order. */
+  readonly heard: { name: CommandName; args: Record<string, unknown> }[] = [];
+  readonly obey: Partial<Record<CommandName, Obey>> = {};
+  terms!: EngineResponse<'acquire'>;
+  readonly #instanceId: string;
+  readonly #client: EngineClient;
+  readonly #redis: Redis;
+  readonly #keys: RedisKeys;
+  #calls = 0;
+  #stopped = false;
+  #listening: Promise<void> = Promise.resolve();
+
+  private constructor(place: StandInPlace, instanceId: string, token: string) {
+    this.#instanceId = instanceId;
+    this.#client = new EngineClient({ baseUrl: portUrl(place), token, timeoutMs: 5_000 });
+    this.#keys = new RedisKeys(place.redisPrefix);
+    this.#redis = openRedis({
+      url: place.redisUrl,
+      program: 'engine',
+      log: createLogger('engine', 'silent'),
+    });
+  }
+
+  /** @param publicId `ins_...` */
+  static async start(place: StandInPlace, publicId: string): Promise<StandInEngine> {
+    const instance_id = fromPublicId('instance', publicId)!;
+    const operator = new OperatorClient({
+      baseUrl: portUrl(place),
+      token: place.operatorToken,
+      timeoutMs: 5_000,
+    });
+    const { token } = await operator.call('issue-token', { instance_id, pod: 'pod-1' });
+    operator.close();
+    const engine = new StandInEngine(place, instance_id, token);
+    engine.terms = await engine.#client.call('acquire', { pod: 'pod-1', version: 'test' });
+    if (!engine.#redis.isReady) await new Promise((resolve) => engine.#redis.once('ready', resolve));
+    engine.#listening = engine.#listen();
+    return engine;
+  }
+
+  call<R extends EngineRoute>(route: R, body: Unnamed<R>): Promise<EngineResponse<R>> {
+    const { epoch, holder } = this.terms;
+    const numbered = isNumbered(route) ? { number: ++this.#calls } : {};
+    return this.#client.call(route, { ...body, ...numbered, epoch, holder } as EngineRequest<R>);
+  }
+
+  async claim(limit: number): Promise<EngineResponse<'claims'>['messages']> {
+    const claim = { claim_id: newUuid(), limit, repeated: false };
+    return (await this.call('claims', claim)).messages;
+  }
+
+  async tellState(state: string, more: Record<string, unknown> = {}): Promise<void> {
+    const change = { state, at: new Date().toISOString(), reason: null, ...more };
+    await this.call('state', { changes: [change] } as Unnamed<'state'>);
+  }
+
+  /** The device is linked, and the connection stands. */
+  async connect(jid = '5511900000000@s.whatsapp.net'): Promise<void> {
+    const paired = { jid, business_name: 'Loja', platform: 'android' };
+    await this.tellState('connecting', { paired });
+    await this.tellState('connected', { jid });
+  }
+
+  showQr(session: string, code: string, expires_in_ms = 20_000): Promise<EngineResponse<'pairing'>> {
+    return this.call('pairing', { session, news: { kind: 'qr', code, expires_in_ms } });
+  }
+
+  /** Gives the lease back. */
+  async stop(): Promise<void> {
+    if (this.#stopped) return;
+    this.#stopped = true;
+    await this.#listening;
+    await this.call('release', {}).catch(() => undefined);
+    this.#client.close();
+    closeRedis(this.#redis);
+  }
+
+  async #listen(): Promise<void> {
+    const stream = this.#keys.commands(this.#instanceId);
+    const key = Buffer.from(this.terms.command_key, 'base64');
+    while (!this.#stopped) {
+      const entries = await this.#redis.xRange(stream, '-', '+');
+      for (const { id, message } of entries ?? []) {
+        await this.#redis.xDel(stream, id);
+        const command = decodeCommand(message, key);
+        if (command) void this.#answer(command);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+  }
+
+  async #answer(command: Command): Promise<void> {
+    const { id, name, requester } = command;
+    const args = JSON.parse(command.args) as Record<string, unknown>;
+    this.heard.push({ name, args });
+    const result = await this.obey[name]?.(args);
+    if (result === undefined) return;
+    const reply =
+      result instanceof Refused
+        ? { id, ok: false, code: result.code, message: '' }
+        : { id, ok: true, result };
+    await this.#redis.publish(this.#keys.replies(this.#instanceId, requester), JSON.stringify(reply));
+  }
+}
+
+const portUrl = ({ internalPort }: StandInPlace): string => `http://127.0.0.1:${internalPort}/`;

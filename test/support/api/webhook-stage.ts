@@ -1,0 +1,133 @@
+import { TestApi, type TestAccount } from './test-api.js';
+import type { Answer, ApiClient } from './client.js';
+import { fromPublicId, newUuid, toPublicId } from '@gwk/core/ids';
+import type { Page } from '@gwk/core/resources/common';
+import type {
+  DeliveryOut,
+  RetriedOut,
+  RotatedSecretOut,
+  WebhookEndpointOut,
+} from '@gwk/core/resources/webhook';
+import { Webhook } from 'standardwebhooks';
+import { DeliveryWorld, type Post } from './deliveries.js';
+
+const PATH = '/v1/webhook-endpoints';
+
+type Headers = Record<string, string>;
+
+/** The API on a world of deliveries, and its calls about webhooks as one account makes them. */
+export class WebhookStage {
+  private constructor(
+    readonly world: DeliveryWorld,
+    readonly api: TestApi,
+    readonly account: TestAccount,
+    readonly client: ApiClient,
+  ) {}
+
+  static async open(): Promise<WebhookStage> {
+    const world = await DeliveryWorld.create();
+    const { DATABASE_URL, REDIS_URL, GWK_REDIS_PREFIX, GWK_SEALING_KEYS } = world.environment;
+    const api = await TestApi.start({
+      databaseUrl: DATABASE_URL!,
+      redisUrl: REDIS_URL!,
+      redisPrefix: GWK_REDIS_PREFIX!,
+      settings: { GWK_SEALING_KEYS: GWK_SEALING_KEYS!, GWK_API_LOOPBACK_WEBHOOKS: 'on' },
+    });
+    const account = { id: world.accountId, name: 'deliveries' };
+    await world.db.account.update({ where: { id: account.id }, data: { requestsPerMinute: 1_000_000 } });
+    return new WebhookStage(world, api, account, await api.clientOf(account));
+  }
+
+  async close(): Promise<void> {
+    await this.api.stop();
+    await this.world.close();
+  }
+
+  async create(url: string, fields: Record<string, unknown> = {}): Promise<WebhookEndpointOut> {
+    return (await this.client.call<WebhookEndpointOut>('POST', PATH, { body: { url, ...fields } })).body;
+  }
+
+  async read(id: string): Promise<WebhookEndpointOut> {
+    return (await this.client.call<WebhookEndpointOut>('GET', `${PATH}/${id}`)).body;
+  }
+
+  update(id: string, body: unknown): Promise<Answer<WebhookEndpointOut>> {
+    return this.client.call('PATCH', `${PATH}/${id}`, { body });
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.client.call('DELETE', `${PATH}/${id}`);
+  }
+
+  rotate(id: string, headers: Headers = {}, who = this.client): Promise<Answer<RotatedSecretOut>> {
+    return who.call('POST', `${PATH}/${id}/rotate-secret`, { headers });
+  }
+
+  sendTest(id: string, headers: Headers = {}, who = this.client): Promise<Answer<DeliveryOut>> {
+    return who.call('POST', `${PATH}/${id}/test`, { headers });
+  }
+
+  retry(delivery: string, headers: Headers = {}, who = this.client): Promise<Answer<DeliveryOut>> {
+    return who.call('POST', `/v1/webhook-deliveries/${delivery}/retry`, { headers });
+  }
+
+  retryFailed(
+    id: string,
+    body: unknown,
+    headers: Headers = {},
+    who = this.client,
+  ): Promise<Answer<RetriedOut>> {
+    return who.call('POST', `${PATH}/${id}/retry-failed`, { body, headers });
+  }
+
+  async deliveries(id: string, query: Record<string, string> = {}, who = this.client) {
+    return (await who.call<Page<DeliveryOut>>('GET', `${PATH}/${id}/deliveries`, { query })).body;
+  }
+
+  async newInstance(): Promise<{ id: string; uuid: string }> {
+    const body = { name: newUuid(), kind: 'web' };
+    const { id } = (await this.client.call<{ id: string }>('POST', '/v1/instances', { body })).body;
+    return { id, uuid: fromPublicId('instance', id)! };
+  }
+
+  /** A client whose key sees one new instance and nothing else. */
+  async restricted(): Promise<ApiClient> {
+    return this.api.clientOf(this.account, { instances: [(await this.newInstance()).uuid] });
+  }
+
+  /** As if whoever began the account's requests with keys had died before their answers were kept. */
+  async forgetAnswers(): Promise<void> {
+    await this.world.db.idempotencyRecord.updateMany({
+      where: { accountId: this.account.id },
+      data: { status: null, responseSealed: null, lockedUntil: new Date(Date.now() - 1000) },
+    });
+  }
+
+  /** Whatever waits for the destination has failed. Returns all its deliveries, oldest first. */
+  async allFailed(endpoint: string): Promise<string[]> {
+    const endpointId = endpointUuid(endpoint);
+    await this.world.db.webhookQueueEntry.deleteMany({ where: { endpointId } });
+    await this.world.db.webhookDelivery.updateMany({
+      where: { endpointId, status: 'pending' },
+      data: { status: 'failed', attempts: 8, nextAttemptAt: null, lastError: 'connection refused' },
+    });
+    const rows = await this.world.deliveries(endpointId);
+    return rows.map(({ id }) => toPublicId('delivery', id));
+  }
+}
+
+export const endpointUuid = (id: string): string => fromPublicId('endpoint', id)!;
+
+/** The last path part of a problem's type. */
+export const codeOf = ({ body }: { body: unknown }): string | undefined =>
+  (body as { type?: string }).type?.split('/').at(-1);
+
+/** As a consumer's program does it, with the library of Standard Webhooks. */
+export function verifies(secret: string, { body, headers }: Pick<Post, 'body' | 'headers'>): boolean {
+  try {
+    new Webhook(secret).verify(body, headers as Headers);
+    return true;
+  } catch {
+    return false;
+  }
+}

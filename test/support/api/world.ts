@@ -1,0 +1,71 @@
+import { fromPublicId, newUuid, toPublicId } from '@gwk/core/ids';
+import type { InstanceOut } from '@gwk/core/resources/instance';
+import type { MediaOut } from '@gwk/core/resources/media';
+import type { MessageOut } from '@gwk/core/resources/message';
+import type { WebhookEndpointOut } from '@gwk/core/resources/webhook';
+import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { emit } from '@gwk/api/events/emit';
+import type { TestAccount, TestApi } from './test-api.js';
+import type { ApiClient } from './client.js';
+import { upload } from './upload.js';
+
+/** One of each thing that a path can name, in one account. For tests that walk the table of operations. */
+export interface World {
+  account: TestAccount;
+  client: ApiClient;
+  /** By the names of path parameters. */
+  ids: Readonly<Record<string, string>>;
+}
+
+const PHONE = '5511987654321';
+
+export async function makeWorld(api: TestApi, account: TestAccount, name = 'one'): Promise<World> {
+  const client = await api.clientOf(account);
+  const instance = await client.call<InstanceOut>('POST', '/v1/instances', {
+    body: { name, kind: 'sandbox' },
+  });
+  const instance_id = instance.body.id;
+  const [message, endpoint, media] = await Promise.all([
+    client.call<MessageOut>('POST', '/v1/messages', {
+      body: { instance_id, to: PHONE, type: 'text', text: { body: 'oi' } },
+    }),
+    client.call<WebhookEndpointOut>('POST', '/v1/webhook-endpoints', {
+      body: { url: 'https://example.org/hook', instance_ids: [instance_id] },
+    }),
+    upload<MediaOut>(client, [{ name: 'file', filename: 'a.txt', content: 'of this account alone' }]),
+  ]);
+  for (const { status } of [instance, message, endpoint, media]) {
+    if (status >= 300) throw new Error(`a world could not be made: ${status}`);
+  }
+  const of = { accountId: account.id, instanceId: fromPublicId('instance', instance_id)! };
+  const endpointId = fromPublicId('endpoint', endpoint.body.id)!;
+  const [eventId] = await emit(api.db, new Sealer(parseSealingKeys(api.sealingKeys)), [
+    { ...of, type: 'instance.connected', at: new Date(), data: { instance_id } },
+  ]);
+  const deliveryId = newUuid();
+  await api.db.webhookDelivery.create({
+    data: {
+      ...of,
+      id: deliveryId,
+      endpointId,
+      eventId: eventId!,
+      eventType: 'instance.connected',
+      status: 'failed',
+      createdAt: new Date(),
+    },
+  });
+  return {
+    account,
+    client,
+    ids: {
+      instance_id,
+      message_id: message.body.id,
+      media_id: media.body.id,
+      event_id: toPublicId('event', eventId!),
+      endpoint_id: endpoint.body.id,
+      delivery_id: toPublicId('delivery', deliveryId),
+      phone: PHONE,
+      chat: PHONE,
+    },
+  };
+}

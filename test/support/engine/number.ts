@@ -1,0 +1,255 @@
+import { randomUUID } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import type { ClaimedMessage, InboundMessage, SessionEntry } from '@gwk/core/protocol/engine';
+import { InternalRefusal } from '@gwk/core/protocol/internal-client';
+import { createLogger } from '@gwk/core/log';
+import type { OutboundContent } from '@gwk/core/resources/message';
+import { startNetwork, type RunningNetwork } from '@gwk/network/start';
+import { MEDIA_CERTIFICATE } from '@gwk/network/media/certificate';
+import { BaileysDriver } from '@gwk/engine-pod/driver/baileys/driver';
+import type { ConnectionEvent, Driver, DriverContext, Receipt } from '@gwk/engine-pod/driver/driver';
+
+/**
+ * Baileys leaves timers behind: of its uploads (30 s), of its caches (three days). They must not keep the process of
+ * a test alive, and nothing here waits for one.
+ */
+const LONG_MS = 5_000;
+const plainSetTimeout = globalThis.setTimeout;
+globalThis.setTimeout = Object.assign(
+  (work: () => void, ms?: number, ...rest: []) => {
+    const timer = plainSetTimeout(work, ms, ...rest);
+    return ms !== undefined && ms >= LONG_MS ? timer.unref() : timer;
+  },
+  { __promisify__: plainSetTimeout.__promisify__ },
+);
+
+/** Of the port. */
+const MAX_KEY = 500;
+
+/** What an engine's API keeps of one number: it outlives drivers, as the database outlives engines. */
+export class Rows {
+  readonly session = new Map<string, SessionEntry>();
+  readonly inbound: InboundMessage[] = [];
+  readonly receipts: Receipt[] = [];
+  /** Finished files by message. */
+  readonly files = new Map<string, () => Readable>();
+  readonly kept: { bytes: Buffer; named: Record<string, string | undefined> }[] = [];
+  readonly restrictions: (Date | null)[] = [];
+  /** Of messages that have left. */
+  readonly built = new Map<string, Buffer>();
+  writes = 0;
+  /** False: the lease of the number has ended by the clock, and nobody has noticed yet. */
+  leased = true;
+  /** Asked before each of these is stored; it may wait, or throw. */
+  before: (what: 'session' | 'inbound' | 'receipt' | 'file') => Promise<void> | void = () => undefined;
+
+  async write(entries: SessionEntry[]): Promise<void> {
+    await this.before('session');
+    this.writes += 1;
+    // As the port refuses them.
+    if (entries.some(({ key }) => key.length > MAX_KEY)) throw new InternalRefusal('invalid', null);
+    for (const entry of entries) {
+      const name = `${entry.type} ${entry.key}`;
+      if (entry.value === null) this.session.delete(name);
+      else this.session.set(name, entry);
+    }
+  }
+
+  of(type: string): SessionEntry[] {
+    return [...this.session.values()].filter((entry) => entry.type === type);
+  }
+
+  context(): DriverContext {
+    return {
+      instanceId: randomUUID(),
+      pod: 'pod-1',
+      epoch: 1,
+      log: createLogger('engine', process.env['VERBOSE'] === 'on' ? 'debug' : 'silent'),
+      session: {
+        read: async (type, keys) => this.of(type).filter(({ key }) => keys === null || keys.includes(key)),
+        write: (entries) => this.write(entries),
+      },
+      readFile: async (messageId, read) => {
+        const file = this.files.get(messageId);
+        if (!file) throw new InternalRefusal('invalid', null);
+        return read(file());
+      },
+      leased: () => this.leased,
+      readSent: async (waMessageId) => this.built.get(waMessageId) ?? null,
+      restricted: async (until) => void this.restrictions.push(until),
+      keepFile: async (file, named) => {
+        await this.before('file');
+        const chunks: Buffer[] = [];
+        for await (const chunk of file as AsyncIterable<Buffer>) chunks.push(chunk);
+        this.kept.push({ bytes: Buffer.concat(chunks), named });
+        return { media_id: randomUUID(), mimetype: named.mimetype ?? '', size: 0, sha256: '' };
+      },
+      receipt: async (receipt) => {
+        await this.before('receipt');
+        this.receipts.push(receipt);
+      },
+      inbound: async (message) => {
+        await this.before('inbound');
+        const known = this.inbound.some(
+          ({ chat, from, wa_message_id }) =>
+            chat === message.chat && from === message.from && wa_message_id === message.wa_message_id,
+        );
+        if (!known) this.inbound.push(message);
+      },
+    };
+  }
+}
+
+/** A number with its rows, and one driver after the other. */
+export class NumberOnNetwork {
+  readonly rows = new Rows();
+  readonly events: ConnectionEvent[] = [];
+  driver: Driver;
+
+  constructor(readonly network: RunningNetwork) {
+    this.driver = this.#newDriver();
+  }
+
+  #newDriver(): Driver {
+    return new BaileysDriver(this.rows.context(), {
+      url: this.network.url,
+      root: this.network.root.toString('hex'),
+      ca: MEDIA_CERTIFICATE.cert,
+    });
+  }
+
+  connect(pairing: Parameters<Driver['connect']>[1] = null): void {
+    this.driver.connect((event) => this.#heard(event), pairing);
+  }
+
+  /** As the engine's connection does: what asks to be opened again at once, is. */
+  #heard(event: ConnectionEvent): void {
+    this.events.push(event);
+    if (event.kind === 'closed' && event.how.kind === 'dropped' && event.how.reconnect === 'at-once')
+      this.connect();
+  }
+
+  /** A new engine takes over what is stored; nothing else of the old one is left. */
+  async replace(): Promise<void> {
+    await this.driver.close();
+    this.driver = this.#newDriver();
+    this.events.length = 0;
+    this.connect();
+    await this.happens('opened');
+  }
+
+  happens<K extends ConnectionEvent['kind']>(
+    kind: K,
+    withinMs?: number,
+  ): Promise<Extract<ConnectionEvent, { kind: K }>> {
+    const found = () =>
+      this.events.find((event): event is Extract<ConnectionEvent, { kind: K }> => event.kind === kind);
+    return until(`the connection is ${kind}`, found, withinMs);
+  }
+
+  receives(what: string, fits: (message: InboundMessage) => boolean): Promise<InboundMessage> {
+    return until(what, () => this.rows.inbound.find(fits));
+  }
+
+  /** The message of this id. */
+  gets(id: string): Promise<InboundMessage> {
+    return this.receives(`message ${id}`, ({ wa_message_id }) => wa_message_id === id);
+  }
+
+  text(text: string): Promise<InboundMessage> {
+    return this.receives(`"${text}"`, (message) => message.text === text);
+  }
+
+  message(chat: string, content: OutboundContent, more: Partial<ClaimedMessage> = {}): ClaimedMessage {
+    return {
+      message_id: randomUUID(),
+      conversation_id: chat,
+      chat,
+      wa_message_id: `3EB0${randomUUID().replaceAll('-', '').slice(0, 18).toUpperCase()}`,
+      type: content.type,
+      content: JSON.stringify(content),
+      interactive_mode: 'native+text',
+      quoted: null,
+      built: null,
+      rendered_as: null,
+      attempted_at: null,
+      ...more,
+    };
+  }
+
+  async send(message: ClaimedMessage, mayWrite = () => true) {
+    const built = await this.driver.build(message);
+    this.rows.built.set(message.wa_message_id, built.bytes);
+    await this.driver.send({
+      waMessageId: message.wa_message_id,
+      chat: message.chat,
+      bytes: built.bytes,
+      mayWrite,
+      signal: AbortSignal.timeout(20_000),
+    });
+    return { id: message.wa_message_id, ...built };
+  }
+
+  sendText(chat: string, body: string) {
+    return this.send(this.message(chat, { type: 'text', text: { body } }));
+  }
+}
+
+export interface NumberStage {
+  running: RunningNetwork;
+  network: RunningNetwork['client'];
+  number: NumberOnNetwork;
+  phone: Awaited<ReturnType<RunningNetwork['client']['phone']>>;
+  ana: Awaited<ReturnType<RunningNetwork['client']['contact']>>;
+  close: () => Promise<void>;
+}
+
+export const QR = { session: '00000000-0000-7000-8000-000000000001', method: 'qr', phone: null } as const;
+
+/** A network, a number that is linked and connected, and somebody to write with. */
+export async function numberStage({ paired = true } = {}): Promise<NumberStage> {
+  const running = await startNetwork();
+  const phone = await running.client.phone('5511900000001', { name: 'Shop' });
+  const ana = await running.client.contact('5511900000002', { name: 'Ana' });
+  const number = new NumberOnNetwork(running);
+  const close = async (): Promise<void> => {
+    await number.driver.close();
+    await running.close();
+  };
+  const stage = { running, network: running.client, number, phone, ana, close };
+  if (!paired) return stage;
+  try {
+    number.connect(QR);
+    await phone.scan((await number.happens('qr')).code);
+    await number.happens('opened');
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return stage;
+}
+
+/** With somebody whom the number knows nothing of but a first message, and a group of the phone and the contact. */
+export async function strangerStage(): Promise<NumberStage & { eve: NumberStage['ana']; group: string }> {
+  const stage = await numberStage();
+  const { network, number, ana, phone } = stage;
+  const eve = await network.contact('5511900000066', { name: 'Eve' });
+  const group = await network.group('Friends', [phone, ana]);
+  for (const person of [ana, eve]) await person.writes(`first of ${person.number}`, { to: phone.number });
+  for (const person of [ana, eve]) await number.text(`first of ${person.number}`);
+  return { ...stage, eve, group };
+}
+
+export async function until<T>(
+  what: string,
+  look: () => T | undefined | Promise<T | undefined>,
+  withinMs = 20_000,
+): Promise<T> {
+  const end = performance.now() + withinMs;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    if (performance.now() > end) throw new Error(`not within ${withinMs} ms: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

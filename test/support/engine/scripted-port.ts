@@ -1,0 +1,185 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { REFUSALS, type Refusal } from '@gwk/core/protocol/refusals';
+import type { Acquired } from '@gwk/engine-pod/port/lease';
+import { ScriptedQueue } from './scripted-queue.js';
+
+/**
+ * A stand-in for the internal port that does to an engine what the real one does only under faults: is silent, is
+ * away, loses a reply, answers late, fences. Everything else is tested against the real port.
+ */
+export interface Call {
+  route: string;
+  body: Record<string, unknown>;
+  /** performance.now() */
+  at: number;
+  /** Not lost, silent or refused. */
+  answered: boolean;
+}
+
+export interface ScriptedPortOptions {
+  redis: Acquired['redis'];
+  leaseMs?: number;
+  renewMs?: number;
+  messagesPerMinute?: number;
+  /** For a test that takes it down and up again: one that nobody else is given meanwhile. Any where absent. */
+  port?: number;
+}
+
+type Fate = 'answer' | 'lose-reply' | 'hang' | Refusal;
+type Fault = (call: Call) => Fate | Promise<Fate>;
+
+export class ScriptedPort {
+  readonly queue = new ScriptedQueue();
+  readonly calls: Call[] = [];
+  readonly instanceId = randomUUID();
+  readonly commandKey = Buffer.from('0123456789abcdef0123456789abcdef');
+  messagesPerMinute: number;
+  /** What the rows say beside messages. */
+  state: Acquired['instance']['state'] = 'connecting';
+  pairing: Acquired['pairing'] = null;
+  unlink: Acquired['unlink'] = null;
+  /** Decides what becomes of a call. */
+  fault: Fault = () => 'answer';
+  readonly #options: ScriptedPortOptions;
+  /** Of the session store: its values by key. */
+  readonly session = new Map<string, string>();
+  readonly #server: Server;
+  #epoch = 0;
+  #port: number;
+
+  constructor(options: ScriptedPortOptions) {
+    this.#options = options;
+    this.#port = options.port ?? 0;
+    this.messagesPerMinute = options.messagesPerMinute ?? 60_000;
+    this.#server = createServer((request, response) => {
+      this.#handle(request, response).catch(() => response.destroy());
+    });
+  }
+
+  static async start(options: ScriptedPortOptions): Promise<ScriptedPort> {
+    const port = new ScriptedPort(options);
+    await port.up();
+    return port;
+  }
+
+  get redis(): Acquired['redis'] {
+    return this.#options.redis;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  /** Answers again, at the address it had. */
+  async up(): Promise<void> {
+    this.#server.listen(this.#port, '127.0.0.1');
+    await once(this.#server, 'listening');
+    this.#port = (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Connections are refused from now on. */
+  async down(): Promise<void> {
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  of(route: string): Call[] {
+    return this.calls.filter((call) => call.route === route);
+  }
+
+  /** All items that a route has taken, in order. */
+  items<T>(route: string, field: string): T[] {
+    return this.of(route).flatMap((call) =>
+      call.answered ? ((call.body[field] as T[] | undefined) ?? []) : [],
+    );
+  }
+
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+    const body = JSON.parse(Buffer.concat(chunks).toString('utf8')) as Record<string, unknown>;
+    const call = {
+      route: (request.url ?? '').replace('/engine/', ''),
+      body,
+      at: performance.now(),
+      answered: false,
+    };
+    this.calls.push(call);
+    const fate = await this.fault(call);
+    if (fate === 'hang') return;
+    if (fate !== 'answer' && fate !== 'lose-reply') {
+      response.writeHead(REFUSALS[fate]).end(JSON.stringify({ error: fate, retry_after_ms: 300 }));
+      return;
+    }
+    const answer = JSON.stringify(this.#answer(call));
+    call.answered = fate === 'answer';
+    if (fate === 'lose-reply') response.destroy();
+    else response.writeHead(200, { 'content-type': 'application/json' }).end(answer);
+  }
+
+  #answer({ route, body }: Call): unknown {
+    switch (route) {
+      case 'acquire':
+        return this.#acquired();
+      case 'renew':
+        return {
+          lease_ms: this.#options.leaseMs ?? 45_000,
+          messages_per_minute: this.messagesPerMinute,
+          pairing: this.pairing,
+          unlink: this.unlink,
+        };
+      case 'pairing':
+        return { open: body['session'] === this.pairing?.session };
+      case 'claims':
+        return { messages: this.queue.claim(String(body['claim_id']), Number(body['limit'])) };
+      case 'built':
+        return { stored: this.queue.built(body['messages'] as { message_id: string; built: string }[]) };
+      case 'outcomes':
+        this.queue.conclude(body['outcomes'] as { kind: string; message_id?: string }[]);
+        return { waiting: this.queue.waiting };
+      case 'session-read':
+      case 'session-write':
+        return this.#answerSession(body);
+      default:
+        return {};
+    }
+  }
+
+  #answerSession(body: Record<string, unknown>): unknown {
+    const entries = (body['entries'] ?? []) as { key: string; value: string | null }[];
+    for (const { key, value } of entries) {
+      if (value === null) this.session.delete(key);
+      else this.session.set(key, value);
+    }
+    return { entries: [...this.session].map(([key, value]) => ({ type: 'creds', key, value })) };
+  }
+
+  #acquired(): Acquired {
+    this.#epoch += 1;
+    return {
+      epoch: this.#epoch,
+      holder: randomUUID(),
+      lease_ms: this.#options.leaseMs ?? 45_000,
+      renew_ms: this.#options.renewMs ?? 10_000,
+      instance: {
+        id: this.instanceId,
+        kind: 'sandbox',
+        state: this.state,
+        first_paired_at: null,
+        banned_until: null,
+        reconnect_count: 0,
+        reconnect_at: null,
+      },
+      pairing: this.pairing,
+      unlink: this.unlink,
+      messages_per_minute: this.messagesPerMinute,
+      redis: this.#options.redis,
+      command_key: this.commandKey.toString('base64'),
+    };
+  }
+}

@@ -1,0 +1,213 @@
+import { Agent, request, type IncomingHttpHeaders, type RequestOptions } from 'node:http';
+import type { ProblemBody } from '@gwk/core/problems';
+import type { Page } from '@gwk/core/resources/common';
+import type { EventOut } from '@gwk/core/resources/event';
+import type { InstanceOut } from '@gwk/core/resources/instance';
+import type { MessageOut } from '@gwk/core/resources/message';
+import type { DeliveryOut, WebhookEndpointOut } from '@gwk/core/resources/webhook';
+import { hasLeft } from '@gwk/core/states';
+import { checkAnswer } from './contract.js';
+import { until } from '../wait.js';
+
+export interface Answer<T = unknown> {
+  status: number;
+  headers: IncomingHttpHeaders;
+  /** Undefined where there was none or it was no JSON. */
+  body: T;
+  text: string;
+}
+
+export interface Call {
+  /** An object is sent as JSON; text and bytes as they are. */
+  body?: unknown;
+  headers?: Record<string, string>;
+  timeoutMs?: number;
+}
+
+/** An answer other than the one expected. */
+export class UnexpectedAnswer extends Error {
+  override name = 'UnexpectedAnswer';
+  constructor(
+    what: string,
+    readonly answer: Answer,
+  ) {
+    super(`${what}: ${answer.status} ${answer.text.slice(0, 500)}`);
+  }
+}
+
+const TIMEOUT_MS = 30_000;
+
+/** The gateway as a consumer's program sees it. */
+export class GatewayClient {
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 128 });
+
+  constructor(
+    readonly baseUrl: string,
+    readonly apiKey: string,
+  ) {}
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  /**
+   * Rejects where no whole answer came, and where the description of the interface does not know the answer that
+   * came: every answer is held against it.
+   */
+  async call<T = ProblemBody>(method: string, path: string, call: Call = {}): Promise<Answer<T>> {
+    const { body, headers = {}, timeoutMs = TIMEOUT_MS } = call;
+    const raw = body === undefined || typeof body === 'string' || Buffer.isBuffer(body);
+    const payload = raw ? body : JSON.stringify(body);
+    const options = {
+      method,
+      agent: this.#agent,
+      signal: AbortSignal.timeout(timeoutMs),
+      headers: {
+        authorization: `Bearer ${this.apiKey}`,
+        ...(payload !== undefined && {
+          'content-type': 'application/json',
+          'content-length': String(Buffer.byteLength(payload)),
+        }),
+        ...headers,
+      },
+    };
+    const answer = await exchange(new URL(path, this.baseUrl), options, payload);
+    await checkAnswer({ ...answer, method, path });
+    return { ...answer, body: parse(answer.text) as T };
+  }
+
+  /** @throws UnexpectedAnswer where the status is another one */
+  async expect<T>(status: number, method: string, path: string, call: Call = {}): Promise<T> {
+    const answer = await this.call<T>(method, path, call);
+    if (answer.status !== status) throw new UnexpectedAnswer(`${method} ${path}`, answer);
+    return answer.body;
+  }
+
+  createInstance(name: string, kind = 'sandbox'): Promise<InstanceOut> {
+    return this.expect(201, 'POST', '/v1/instances', { body: { name, kind } });
+  }
+
+  instance(id: string): Promise<InstanceOut> {
+    return this.expect(200, 'GET', `/v1/instances/${id}`);
+  }
+
+  async connectedInstance(name: string): Promise<InstanceOut> {
+    const { id } = await this.createInstance(name);
+    return this.untilConnected(id);
+  }
+
+  untilConnected(id: string): Promise<InstanceOut> {
+    return until(
+      async () => {
+        const instance = await this.instance(id);
+        return instance.state === 'connected' && instance;
+      },
+      { what: `instance ${id} is connected` },
+    );
+  }
+
+  sendText(
+    instanceId: string,
+    to: string,
+    text: string,
+    idempotencyKey?: string,
+  ): Promise<Answer<MessageOut>> {
+    return this.call('POST', '/v1/messages', {
+      body: { instance_id: instanceId, to, type: 'text', text: { body: text } },
+      ...(idempotencyKey !== undefined && { headers: { 'idempotency-key': idempotencyKey } }),
+    });
+  }
+
+  /** @throws UnexpectedAnswer where it was not accepted */
+  async acceptedText(instanceId: string, to: string, text: string): Promise<MessageOut> {
+    const answer = await this.sendText(instanceId, to, text);
+    if (answer.status !== 202) throw new UnexpectedAnswer('POST /v1/messages', answer);
+    return answer.body;
+  }
+
+  message(id: string): Promise<MessageOut> {
+    return this.expect(200, 'GET', `/v1/messages/${id}`);
+  }
+
+  /** It is sent, or further on: which of these a look finds is a matter of when it comes. */
+  async hasLeft(id: string): Promise<boolean> {
+    return hasLeft((await this.message(id)).status);
+  }
+
+  createWebhook(url: string, fields: Record<string, unknown> = {}): Promise<WebhookEndpointOut> {
+    return this.expect(201, 'POST', '/v1/webhook-endpoints', { body: { url, ...fields } });
+  }
+
+  messages(query: Record<string, string> = {}): Promise<MessageOut[]> {
+    return this.#all('/v1/messages', query);
+  }
+
+  async anyMessage(query: Record<string, string>): Promise<boolean> {
+    const search = new URLSearchParams({ ...query, limit: '1' });
+    const page = await this.expect<Page<MessageOut>>(200, 'GET', `/v1/messages?${search.toString()}`);
+    return page.data.length > 0;
+  }
+
+  events(query: Record<string, string> = {}): Promise<EventOut[]> {
+    return this.#all('/v1/events', query);
+  }
+
+  /** When the list of events was last added to, as a number that rises; 0 where it is empty. */
+  async newestEvent(instanceId: string): Promise<number> {
+    const page = await this.expect<Page<EventOut>>(
+      200,
+      'GET',
+      `/v1/events?instance_id=${instanceId}&limit=1`,
+    );
+    return Number.parseInt(page.data[0]?.id.slice(4, 20) ?? '0', 16);
+  }
+
+  deliveries(endpointId: string, query: Record<string, string> = {}): Promise<DeliveryOut[]> {
+    return this.#all(`/v1/webhook-endpoints/${endpointId}/deliveries`, query);
+  }
+
+  /** Every page of a list, newest first. */
+  async #all<T>(path: string, query: Record<string, string>): Promise<T[]> {
+    const items: T[] = [];
+    let cursor: string | null = null;
+    do {
+      const search: URLSearchParams = new URLSearchParams({
+        limit: '200',
+        ...query,
+        ...(cursor !== null && { cursor }),
+      });
+      const page: Page<T> = await this.expect(200, 'GET', `${path}?${search.toString()}`);
+      items.push(...page.data);
+      cursor = page.next_cursor;
+    } while (cursor !== null);
+    return items;
+  }
+}
+
+function exchange(
+  url: URL,
+  options: RequestOptions,
+  payload: string | Buffer | undefined,
+): Promise<Omit<Answer, 'body'>> {
+  return new Promise((resolve, reject) => {
+    const call = request(url, options, (response) => {
+      const chunks: Buffer[] = [];
+      response.on('data', (chunk: Buffer) => chunks.push(chunk));
+      response.on('error', reject);
+      response.on('end', () => {
+        const { statusCode: status = 0, headers } = response;
+        resolve({ status, headers, text: Buffer.concat(chunks).toString('utf8') });
+      });
+    });
+    call.on('error', reject);
+    call.end(payload);
+  });
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

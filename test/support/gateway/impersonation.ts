@@ -1,0 +1,41 @@
+import { fromPublicId } from '@gwk/core/ids';
+import type { EngineResponse, LeaseName } from '@gwk/core/protocol/engine';
+import { EngineClient } from '@gwk/core/protocol/internal-client';
+import type { Gateway } from './gateway.js';
+import { environmentOf } from '../processes.js';
+
+/** What an engine holds, in the hands of a test. */
+export interface Impersonation {
+  token: string;
+  engine: EngineClient;
+  acquired: EngineResponse<'acquire'>;
+  lease: LeaseName;
+  close(): void;
+}
+
+/**
+ * Takes the place of an instance's engine: that one is killed, and the operator stopped, so that it starts no other
+ * until it is sent SIGCONT.
+ */
+export async function impersonateEngine(
+  gateway: Gateway,
+  instanceId: string,
+  pod: string,
+): Promise<Impersonation> {
+  await gateway.operator.kill('SIGSTOP');
+  const instance_id = fromPublicId('instance', instanceId)!;
+  const hex = instance_id.replaceAll('-', '');
+  const operator = gateway.operatorClient();
+  for (const { pid } of gateway.engines()) {
+    const own = environmentOf(pid).get('GWK_ENGINE_POD')!;
+    if (!own.includes(hex)) continue;
+    process.kill(pid, 'SIGKILL');
+    await operator.call('engine-ended', { instance_id, pod: own });
+  }
+  const { token } = await operator.call('issue-token', { instance_id, pod });
+  operator.close();
+  const engine = new EngineClient({ baseUrl: gateway.internalUrls[0]!, token, timeoutMs: 5000 });
+  const acquired = await engine.call('acquire', { pod, version: 'test' });
+  const lease = { epoch: acquired.epoch, holder: acquired.holder };
+  return { token, engine, acquired, lease, close: () => engine.close() };
+}

@@ -1,0 +1,42 @@
+import { join } from 'node:path';
+import { fromPublicId } from '@gwk/core/ids';
+import type { Gateway } from './gateway.js';
+import { engineEnvironment } from './gateway-settings.js';
+import { pickPort } from '../ports.js';
+import { GWK, Program, type Environment } from '../program.js';
+
+/** An engine that the operator knows nothing of: a second one for an instance that has one. */
+export interface SpareEngine {
+  program: Program;
+  pod: string;
+}
+
+export async function startSpareEngine(
+  gateway: Gateway,
+  instanceId: string,
+  pod: string,
+  more: Environment = {},
+): Promise<SpareEngine> {
+  const operator = gateway.operatorClient();
+  try {
+    const { token } = await operator.call('issue-token', {
+      instance_id: fromPublicId('instance', instanceId)!,
+      pod,
+    });
+    const lease = { token, pod, port: await pickPort(), internalUrl: gateway.internalUrls[0]! };
+    const program = new Program({
+      name: pod,
+      args: [GWK, 'engine'],
+      env: { ...engineEnvironment(gateway.settings, lease), ...more },
+      logFile: join(gateway.folder, `${pod}.log`),
+      // Without a lease it is not ready, and whether it gets one is what tests ask.
+      ready: () => Promise.resolve(true),
+      supervised: false,
+    });
+    await program.start();
+    gateway.guests.push(program);
+    return { program, pod };
+  } finally {
+    operator.close();
+  }
+}

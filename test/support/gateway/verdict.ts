@@ -1,0 +1,189 @@
+import { fromPublicId, lowestUuidAt } from '@gwk/core/ids';
+import type { EventOut } from '@gwk/core/resources/event';
+import type { MessageOut } from '@gwk/core/resources/message';
+import { hasLeft } from '@gwk/core/states';
+import type { GatewayClient } from './client.js';
+import { byId, type Network, type Stanza } from './network.js';
+import type { ReceivedCall, Receiver } from './receiver.js';
+import type { Traffic } from './traffic.js';
+import { until } from '../wait.js';
+
+/** Where to look for what became of traffic. */
+export interface Witnesses {
+  client: GatewayClient;
+  instanceId: string;
+  network: Network;
+  receiver: Receiver;
+  /** The destination that was registered for all events of the instance, and its path. */
+  endpointId: string;
+  path: string;
+}
+
+/** What became of traffic: sums to print, and faults, of which there must be none. */
+export interface Verdict {
+  sums: Record<string, number>;
+  faults: string[];
+}
+
+const WAIT = { everyMs: 250, timeoutMs: 120_000 };
+
+const LEAVING = ['queued', 'sending'];
+
+/** Receipts of the sandbox come within a second of the sending. */
+const RECEIPTS_MS = 2000;
+
+/** Waits until no message of the instance is on its way, no receipt is to come, and no delivery is pending. */
+export async function settle(witnesses: Witnesses): Promise<void> {
+  const { client, instanceId } = witnesses;
+  const waiting = async () => {
+    const queries = LEAVING.map((status) => client.anyMessage({ instance_id: instanceId, status }));
+    return (await Promise.all(queries)).includes(true);
+  };
+  await until(async () => !(await waiting()), { ...WAIT, what: 'no message is queued or sending' });
+  const quiet = steadyFor(RECEIPTS_MS, async () => (await client.events({ instance_id: instanceId })).length);
+  await until(quiet, { ...WAIT, what: 'no more events come' });
+  await nothingPending(witnesses);
+}
+
+async function nothingPending({ client, endpointId }: Witnesses): Promise<void> {
+  const pending = async () => (await client.deliveries(endpointId, { status: 'pending' })).length;
+  await until(async () => (await pending()) === 0, { ...WAIT, what: 'no webhook delivery is pending' });
+}
+
+export function steadyFor(ms: number, measure: () => Promise<number>): () => Promise<boolean> {
+  let last = -1;
+  let since = Date.now();
+  return async () => {
+    const value = await measure();
+    if (value !== last) since = Date.now();
+    last = value;
+    return Date.now() - since >= ms;
+  };
+}
+
+export async function judge(traffic: Traffic, witnesses: Witnesses): Promise<Verdict> {
+  const { client, instanceId, network, receiver, path } = witnesses;
+  const since = { instance_id: instanceId, since: traffic.startedAt.toISOString() };
+  const [all, messages, events] = await Promise.all([
+    network.stanzas(),
+    client.messages(since),
+    client.events(since),
+  ]);
+  // A receipt that was late may have made one of these events just now.
+  await nothingPending(witnesses);
+  const received = await receiver.calls(path);
+  const first = lowestUuidAt(traffic.startedAt.getTime());
+  const calls = received.filter(({ id }) => (fromPublicId('event', id) ?? '') >= first);
+  const texts = new Set([...traffic.byChat.values()].flat().map(({ text }) => text));
+  const stanzas = all.filter((stanza) => texts.has(stanza.text));
+  const ids = byId(stanzas);
+  const faults = [
+    ...faultsOfIds(ids),
+    ...faultsOfMessages(traffic, ids, messages),
+    ...faultsOfOrder(traffic, stanzas),
+    ...faultsOfEvents(events, calls),
+    ...faultsOfSentEvents(traffic, events),
+  ];
+  const sums = {
+    accepted: traffic.count,
+    left: new Set(stanzas.map(({ text }) => text)).size,
+    'ids on the network': ids.size,
+    stanzas: stanzas.length,
+    're-sent stanzas': stanzas.length - ids.size,
+    'repeated posts': traffic.repeatedPosts,
+    'replayed answers': traffic.replays,
+    events: events.length,
+    'events received': new Set(calls.map(({ id }) => id)).size,
+    'webhook calls': calls.length,
+  };
+  return { sums, faults };
+}
+
+/** An id stands for one message with the same bytes at every arrival, and a message for one id. */
+function faultsOfIds(ids: Map<string, Stanza[]>): string[] {
+  const faults: string[] = [];
+  const idOfText = new Map<string, string>();
+  for (const [id, arrivals] of ids) {
+    if (new Set(arrivals.map(({ bytes }) => bytes)).size > 1)
+      faults.push(`id ${id} left with different bytes`);
+    for (const text of new Set(arrivals.map((arrival) => arrival.text))) {
+      const other = idOfText.get(text);
+      if (other !== undefined) faults.push(`"${text}" left with two ids: ${other} and ${id}`);
+      idOfText.set(text, id);
+    }
+  }
+  return faults;
+}
+
+function faultsOfMessages(traffic: Traffic, ids: Map<string, Stanza[]>, messages: MessageOut[]): string[] {
+  const rows = new Map(messages.map((message) => [message.id, message]));
+  return [...traffic.byChat.values()].flat().flatMap(({ id, text, chat }) => {
+    const row = rows.get(id);
+    if (!row) return [`"${text}" (${id}) is not in the list of messages`];
+    if (!hasLeft(row.status)) {
+      return [`"${text}" (${id}) is ${row.status} ${row.error?.code ?? ''}`];
+    }
+    const arrivals = ids.get(row.wa_message_id ?? '') ?? [];
+    const right = arrivals.every((arrival) => arrival.text === text && arrival.chat === chat);
+    return arrivals.length > 0 && right ? [] : [`"${text}" (${id}) is ${row.status} and never left as such`];
+  });
+}
+
+/**
+ * In each conversation what arrived is what was accepted, in that order. A message may arrive again only before
+ * the next one has.
+ */
+function faultsOfOrder(traffic: Traffic, stanzas: Stanza[]): string[] {
+  return [...traffic.byChat].flatMap(([chat, accepted]) => {
+    const arrived = stanzas
+      .filter((stanza) => stanza.chat === chat)
+      .map(({ text }) => text)
+      .filter((text, index, list) => text !== list[index - 1]);
+    const wanted = accepted.map(({ text }) => text);
+    const at = wanted.findIndex((text, index) => text !== arrived[index]);
+    if (at === -1 && arrived.length === wanted.length) return [];
+    const place = at === -1 ? wanted.length : at;
+    return [`${chat}: place ${place} of the order is "${arrived[place]}", not "${wanted[place]}"`];
+  });
+}
+
+/** Every event was received at least once, with a right signature, as it is listed. */
+export function faultsOfEvents(events: EventOut[], calls: ReceivedCall[]): string[] {
+  const received = new Map<string, ReceivedCall>();
+  for (const call of calls) received.set(call.id, call);
+  const unverified = calls
+    .filter((call) => call.verified !== true)
+    .map((call) => `call ${call.id}: bad signature`);
+  const faults = events.flatMap((event) => {
+    const call = received.get(event.id);
+    if (!call) return [`event ${event.id} (${event.type}) was never received`];
+    const same = call.type === event.type && JSON.stringify(call.data) === JSON.stringify(event.data);
+    return same ? [] : [`event ${event.id} (${event.type}) was received otherwise than it is listed`];
+  });
+  return [...unverified, ...faults];
+}
+
+/** Each message that left has told so by exactly one event, and so has each of its advances. */
+function faultsOfSentEvents(traffic: Traffic, events: EventOut[]): string[] {
+  const seen = new Set<string>();
+  const sent = new Set<unknown>();
+  const doubled: string[] = [];
+  for (const { type, data } of events) {
+    if (!type.startsWith('message.')) continue;
+    const name = JSON.stringify([type, data['status'], data['message_id']]);
+    if (seen.has(name)) doubled.push(`two events: ${name}`);
+    seen.add(name);
+    if (type === 'message.sent') sent.add(data['message_id']);
+  }
+  const missing = [...traffic.byChat.values()]
+    .flat()
+    .filter(({ id }) => !sent.has(id))
+    .map(({ id }) => `message ${id} has no event message.sent`);
+  return [...doubled, ...missing];
+}
+
+/** Shows sums beneath the name of a test. */
+export function report(title: string, sums: Record<string, number | string>): void {
+  const lines = Object.entries(sums).map(([name, value]) => `    ${name}: ${value}`);
+  process.stdout.write(`  ${title}\n${lines.join('\n')}\n`);
+}

@@ -1,0 +1,69 @@
+import { join } from 'node:path';
+import { ROOT } from '../../program.js';
+import { ensureBinaries } from '../binaries.js';
+import { buildOnce, goVersion, type GoModule } from '../go-modules.js';
+import { forbiddenHere } from './allowed.js';
+import { nodeTools } from './tools.js';
+
+/** What nodes take beside the programs of Kubernetes: containerd and a names service, built from Go modules. */
+const CONTAINERD: GoModule = {
+  name: 'containerd',
+  place: 'containerd',
+  sources: join(ROOT, 'test/support/kubernetes/go/containerd'),
+  files: ['pause/main.go'],
+  version: 'v2.4.2',
+  builds: [
+    {
+      args: ['-ldflags=-s -w', '-tags=no_btrfs no_devmapper no_zfs no_aufs'],
+      output: '',
+      packages: [
+        'github.com/containerd/containerd/v2/cmd/containerd',
+        'github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2',
+        'github.com/containerd/containerd/v2/cmd/ctr',
+        './pause',
+      ],
+    },
+  ],
+};
+
+const DNS: GoModule = {
+  name: 'coredns',
+  place: 'coredns',
+  sources: join(ROOT, 'test/support/kubernetes/go/dns'),
+  files: ['main.go'],
+  version: 'v1.15.0',
+  builds: [{ args: ['-ldflags=-s -w'], output: 'coredns', packages: ['.'] }],
+};
+
+export interface NodePrograms {
+  kubernetes: string;
+  containerd: string;
+  dns: string;
+  /** The folder of the plugins that join pods to the network. */
+  cni: string;
+}
+
+/** Why pods cannot run on this machine; null: they can, once all is built. */
+export function whyNoNodes(): string | null {
+  if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'a kubelet needs root on Linux';
+  if (process.env['KUBEBUILDER_ASSETS']) return 'KUBEBUILDER_ASSETS holds no kubelet: unset it';
+  if (goVersion() === null) return 'Go is not installed: install Go 1.26';
+  const tools = nodeTools();
+  return typeof tools === 'string' ? tools : forbiddenHere();
+}
+
+/** @throws Error where they cannot be had */
+export async function ensureNodePrograms(say: (line: string) => void): Promise<NodePrograms> {
+  const why = whyNoNodes();
+  if (why !== null) throw new Error(why);
+  const tools = nodeTools();
+  if (typeof tools === 'string') throw new Error(tools);
+  const found = await ensureBinaries(say);
+  if ('missing' in found) throw new Error(found.missing);
+  return {
+    kubernetes: found.binaries.folder,
+    containerd: await buildOnce(CONTAINERD, say),
+    dns: await buildOnce(DNS, say),
+    cni: tools.cni,
+  };
+}

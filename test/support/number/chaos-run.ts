@@ -1,0 +1,222 @@
+import { cpSync, mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { EventOut } from '@gwk/core/resources/event';
+import { Receiver } from '../gateway/receiver.js';
+import { chatOf, sendTraffic } from '../gateway/traffic.js';
+import { faultsOfEvents, steadyFor } from '../gateway/verdict.js';
+import { until } from '../wait.js';
+import { befall, type Befallen } from './chaos-faults.js';
+import { planChaos } from './chaos-plan.js';
+import { peopleWrite, roomsOf } from './conversations.js';
+import { openNumberStage, type NumberStage } from './stage.js';
+import { timelineOf } from './timeline.js';
+import { faultsOf, type Fault, type Observed } from './verdict.js';
+import { Witness } from './witness.js';
+
+export interface ChaosOptions {
+  seed: number;
+  seconds: number;
+  /**
+   * Messages, each way. In storms a number sends some 9 a second: more than that piles up for as long as the
+   * run lasts, and cannot come to rest after it.
+   */
+  perSecond: number;
+}
+
+export interface ChaosResult {
+  sums: Record<string, number | string>;
+  faults: Fault[];
+  /** What is needed to find the causes; empty where all is well. */
+  report: string;
+}
+
+const CONTACTS = 28;
+const GROUPS = 6;
+const KEEP = 200_000;
+const PATH = '/all';
+const SETTLE_MS = 150_000;
+const QUIET_MS = 2_500;
+const SHOWN_FAULTS = 12;
+const SHOWN_TIMELINES = 4;
+
+/** A gateway of its own, in chaos for so long; then everything comes to rest, and is judged. */
+export async function chaosRun(options: ChaosOptions): Promise<ChaosResult> {
+  const receiver = await Receiver.start();
+  let stage: NumberStage | undefined;
+  try {
+    stage = await openNumberStage(`chaos ${options.seed}`, {
+      contacts: CONTACTS,
+      groups: GROUPS,
+      keep: KEEP,
+      gateway: { apis: 2, ownPostgres: true, ownRedis: true },
+    });
+    return await new ChaosRun(stage, receiver, options).run();
+  } finally {
+    await stage?.close();
+    await receiver.stop();
+  }
+}
+
+class ChaosRun {
+  readonly #stage: NumberStage;
+  readonly #receiver: Receiver;
+  readonly #options: ChaosOptions;
+  readonly #witness: Witness;
+  #endpointId = '';
+
+  constructor(stage: NumberStage, receiver: Receiver, options: ChaosOptions) {
+    this.#stage = stage;
+    this.#receiver = receiver;
+    this.#options = options;
+    this.#witness = new Witness(stage);
+  }
+
+  async run(): Promise<ChaosResult> {
+    const { seed, seconds, perSecond } = this.#options;
+    const { client } = this.#stage.customer;
+    const endpoint = await client.createWebhook(this.#receiver.url(PATH));
+    this.#endpointId = endpoint.id;
+    await this.#receiver.setSecret(PATH, endpoint.secret!);
+
+    const rooms = roomsOf(this.#stage);
+    const perRoom = Math.ceil((seconds * perSecond) / rooms.length);
+    const over = new AbortController();
+    const [traffic, said, befallen] = await Promise.all([
+      sendTraffic({
+        clients: this.#stage.customer.clients,
+        instanceId: this.#stage.id,
+        name: `out ${seed}`,
+        conversations: rooms.length,
+        recipients: rooms.map(({ to }) => to),
+        perConversation: perRoom,
+        perSecond,
+      }),
+      peopleWrite(this.#stage, { name: `seed ${seed}`, perRoom, perSecond }),
+      befall(this.#stage, planChaos(seed, seconds * 1000), over.signal),
+    ]).finally(() => over.abort());
+    const ended = Date.now();
+    const unsettled = await this.#settle();
+    const settled = Date.now();
+    await this.#witness.end();
+    const accepted = new Map(rooms.map(({ to }) => [to, traffic.byChat.get(chatOf(to)) ?? []]));
+    const observed = await this.#observe({ rooms, accepted, said });
+    const faults = [
+      ...unsettled,
+      ...faultsOf(observed),
+      ...this.#witness.askedAgain.map(({ ids }) => ({ what: 'the number asked for it again', ids })),
+      ...(await this.#faultsOfWebhooks(observed.events)),
+      ...(await this.#faultsOfNumber(observed.events)),
+    ];
+    return {
+      faults,
+      report: faults.length === 0 ? '' : await this.#explain(faults, befallen),
+      sums: {
+        faults: countsOf(befallen),
+        'accepted for the number to send': traffic.count,
+        ...this.#sumsOfArrivals(),
+        'posts that were repeated': traffic.repeatedPosts,
+        'written to the number': [...said.values()].flat().length,
+        'told as events': observed.events.filter(({ type }) => type === 'message.received').length,
+        'times that the number was linked': observed.events.filter(({ type }) => type === 'instance.paired')
+          .length,
+        'seconds until all had settled': (settled - ended) / 1000,
+      },
+    };
+  }
+
+  #sumsOfArrivals(): Record<string, number> {
+    const of = (fate: string) => this.#witness.arrivals.filter((arrival) => arrival.fate === fate);
+    const shown = of('shown');
+    return {
+      'different messages shown by phones': new Set(shown.map(({ text }) => text)).size,
+      'shown by phones, in groups by each member': shown.length,
+      'the same again, which phones do not show': of('repeated').length,
+    };
+  }
+
+  /** Everything is on its last status, told and delivered; what does not come to rest is a fault. */
+  async #settle(): Promise<Fault[]> {
+    const { customer, phone, id: instance_id } = this.#stage;
+    const { client } = customer;
+    const wait = { everyMs: 250, timeoutMs: SETTLE_MS };
+    const moving = async () => {
+      const queries = ['queued', 'sending', 'sent'].map((status) =>
+        client.anyMessage({ instance_id, direction: 'outbound', status }),
+      );
+      return (await Promise.all(queries)).includes(true);
+    };
+    const newest = steadyFor(QUIET_MS, () => client.newestEvent(instance_id));
+    const steps: [string, () => Promise<boolean>][] = [
+      ['every message has been delivered', async () => !(await moving())],
+      ['the number takes its mail', () => phone.hasTakenAll({ limitMs: SETTLE_MS }).then(() => true)],
+      ['no more events come', newest],
+      [
+        'no webhook delivery is pending',
+        async () => (await client.deliveries(this.#endpointId, { status: 'pending' })).length === 0,
+      ],
+    ];
+    const faults: Fault[] = [];
+    for (const [what, done] of steps) {
+      await until(done, { ...wait, what }).catch((error: Error) =>
+        faults.push({ what: error.message, ids: [] }),
+      );
+    }
+    return faults;
+  }
+
+  async #observe(known: Pick<Observed, 'rooms' | 'accepted' | 'said'>): Promise<Observed> {
+    const { customer, id: instance_id } = this.#stage;
+    const [messages, events] = await Promise.all([
+      customer.client.messages({ instance_id, direction: 'outbound' }),
+      customer.client.events({ instance_id }),
+    ]);
+    return { ...known, messages, events, arrivals: this.#witness.arrivals };
+  }
+
+  /** Every event was posted, signed and as it is listed. Those from before the destination was there were not. */
+  async #faultsOfWebhooks(events: readonly EventOut[]): Promise<Fault[]> {
+    const about = events.filter(({ type }) => type.startsWith('message.'));
+    const calls = await this.#receiver.calls(PATH);
+    return faultsOfEvents(about, calls).map((what) => ({ what, ids: [] }));
+  }
+
+  async #faultsOfNumber(events: readonly EventOut[]): Promise<Fault[]> {
+    const { network, phone, running } = this.#stage;
+    const { violations } = await network.status();
+    const linked = events.filter(({ type }) => type === 'instance.paired').length;
+    const devices = [...running.network.world.people.need(phone.number).companions.keys()];
+    return [
+      ...violations.map((violation) => ({ what: `against the protocol: ${violation}`, ids: [] })),
+      ...(linked === 1 && devices.length === 1
+        ? []
+        : [{ what: `linked ${linked} times, with the devices ${devices.join(', ')}`, ids: [] }]),
+    ];
+  }
+
+  async #explain(faults: readonly Fault[], befallen: readonly Befallen[]): Promise<string> {
+    const { seed, seconds, perSecond } = this.#options;
+    const logs = mkdtempSync(join(tmpdir(), `gwk-chaos-${seed}-`));
+    cpSync(this.#stage.gateway.folder, logs, {
+      recursive: true,
+      filter: (path) => !/\/(pg|redis)$/.test(path),
+    });
+    const ids = [...new Set(faults.flatMap((fault) => fault.ids))].slice(0, SHOWN_TIMELINES);
+    const timelines = [];
+    for (const id of ids) timelines.push(await timelineOf(this.#stage, id, befallen));
+    return [
+      `seed ${seed}, ${seconds} s; again: make chaos SEEDS=${seed} SECONDS=${seconds} PER_SECOND=${perSecond}; logs: ${logs}`,
+      ...befallen.map(({ what, from }) => `  ${new Date(from).toISOString().slice(11, 23)} ${what}`),
+      `${faults.length} faults:`,
+      ...faults.slice(0, SHOWN_FAULTS).map((fault) => `  ${fault.what} [${fault.ids.join(', ')}]`),
+      'timelines:',
+      ...timelines,
+    ].join('\n');
+  }
+}
+
+function countsOf(befallen: readonly Befallen[]): string {
+  const counts = new Map<string, number>();
+  for (const { what } of befallen) counts.set(what, (counts.get(what) ?? 0) + 1);
+  return [...counts].map(([what, count]) => (count === 1 ? what : `${what} (${count} times)`)).join('; ');
+}

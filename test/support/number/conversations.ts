@@ -1,0 +1,56 @@
+import type { Person } from '@gwk/network/control/client';
+import { pacer } from '../gateway/traffic.js';
+import type { NumberStage } from './stage.js';
+
+/** Where the number and others write to each other: a chat with a contact, or a group. */
+export interface Room {
+  /** As consumers name it in `to`: a phone, or the id of a group. */
+  to: string;
+  /** Whoever reads what the number writes there. */
+  readers: Person[];
+  group?: string;
+}
+
+export function roomsOf({ contacts, groups }: NumberStage): Room[] {
+  return [
+    ...contacts.map((contact) => ({ to: contact.number, readers: [contact] })),
+    ...groups.map(({ jid, members }) => ({ to: jid, readers: members, group: jid })),
+  ];
+}
+
+/** What somebody has written to the number. */
+export interface Said {
+  id: string;
+  text: string;
+}
+
+export interface Talk {
+  name: string;
+  perRoom: number;
+  /** Over all rooms; as fast as it goes where not given. */
+  perSecond?: number;
+  /** Of the messages' stamps; now where not given. `count`: how many have been written before. */
+  stampedAt?: (count: number) => Date;
+}
+
+/** People write to the number, in every room one message after the other; in groups the members take turns. */
+export async function peopleWrite(stage: NumberStage, talk: Talk): Promise<Map<string, Said[]>> {
+  const turn = pacer(talk.perSecond);
+  const said = new Map<string, Said[]>();
+  let count = 0;
+  const inRoom = async (room: Room, index: number): Promise<void> => {
+    const here: Said[] = [];
+    said.set(room.to, here);
+    for (let number = 0; number < talk.perRoom; number++) {
+      await turn();
+      const writer = room.readers[number % room.readers.length]!;
+      const text = `${talk.name} in ${index}/${number}`;
+      const at = talk.stampedAt?.(count++);
+      const options = at && { attributes: { t: String(Math.floor(at.getTime() / 1000)) } };
+      const to = room.group ?? stage.phone.number;
+      here.push({ id: await writer.writes(text, { to, ...(options && { options }) }), text });
+    }
+  };
+  await Promise.all(roomsOf(stage).map(inRoom));
+  return said;
+}

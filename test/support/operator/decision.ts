@@ -1,0 +1,39 @@
+import type { Pod } from '@gwk/operator/cluster/cluster';
+import { decide, type Action } from '@gwk/operator/controller/decide';
+import type { Observed } from '@gwk/operator/controller/observed';
+import { at, NOW, observed, resource } from './build.js';
+
+/** A case of the decision: in this world, it finds this and does that. */
+export type Case = [
+  sentence: string,
+  special: Partial<Observed>,
+  finding: string,
+  actions: string[],
+  againMs?: number | null,
+];
+
+/** What it would say, in the shape of the case. */
+export function decided([, special, , , againMs]: Case): {
+  finding: string;
+  actions: string[];
+  againMs?: number | null;
+} {
+  const decision = decide(observed(special));
+  const actions = decision.actions.map(inWords);
+  return { finding: decision.finding, actions, ...(againMs !== undefined && { againMs: decision.againMs }) };
+}
+
+export function wanted([, , finding, actions, againMs]: Case): ReturnType<typeof decided> {
+  return { finding, actions, ...(againMs !== undefined && { againMs }) };
+}
+
+function inWords(action: Action): string {
+  return 'name' in action ? `${action.do} ${action.name}` : action.do;
+}
+
+export const absent: Pod = { phase: 'absent' };
+export const unpaired = { state: 'pending_pair', jid: null, first_paired_at: null } as const;
+export const deleting = (special: Partial<Observed> = {}): Partial<Observed> => ({
+  resource: resource({}, { deletionTimestamp: at(NOW) }),
+  ...special,
+});

@@ -1,0 +1,36 @@
+import { createLogger, type Logger } from '@gwk/core/log';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ROOT } from '../program.js';
+
+export function temporaryFolder(): { path: string; remove: () => void } {
+  const path = mkdtempSync(join(tmpdir(), 'gwk-operator-'));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** Log lines, kept. */
+export function recordingLog(lines: string[] = []): Logger {
+  return createLogger('operator', 'debug', { write: (line) => void lines.push(line) });
+}
+
+/** The compiled stand-in: what tests start is a program like any other. */
+export const STAND_IN_ENGINE: [string, string] = [
+  process.execPath,
+  join(ROOT, 'test/dist/support/operator/stand-in-engine.js'),
+];
+
+/** Waits for what must come to be. @throws Error naming it, where it does not */
+export async function until<T>(
+  what: string,
+  look: () => T | Promise<T>,
+  timeoutMs = 20_000,
+): Promise<NonNullable<T>> {
+  const end = Date.now() + timeoutMs;
+  for (;;) {
+    const seen = await look();
+    if (seen) return seen;
+    if (Date.now() > end) throw new Error(`it never came to be that ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 15));
+  }
+}

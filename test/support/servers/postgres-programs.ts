@@ -1,0 +1,100 @@
+import { unpackDebianPackages } from '@gwk/local/servers/debian-package';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, join } from 'node:path';
+
+/**
+ * A Postgres with the client programs of its own version, which the embedded one comes without: of the machine, or the
+ * packages of Debian, fetched once into the user's cache.
+ */
+export interface WholePostgres {
+  folder: string;
+  initdb: string;
+  postgres: string;
+  /** For these programs. */
+  env: NodeJS.ProcessEnv;
+}
+
+const PACKAGES = ['postgresql', 'postgresql-client'];
+const PROGRAMS = ['initdb', 'postgres', 'pg_dump', 'pg_restore', 'createdb', 'psql'];
+const MISSING =
+  'Postgres with pg_dump of its version is neither installed nor to be had from the package manager: ' +
+  'have initdb, postgres, pg_dump, pg_restore, createdb and psql of one version in a folder of PATH';
+
+export interface Places {
+  path: string;
+  /** Where Debian puts a server, each version in a folder, none of them in PATH. */
+  system: string;
+  /** Where packages are unpacked. */
+  cache: string;
+  /** Unpacks the packages there, or cannot. */
+  fetch: (cache: string) => boolean;
+}
+
+const PLACES: Places = {
+  path: process.env['PATH'] ?? '',
+  system: '/usr/lib/postgresql',
+  cache: join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'gwk/postgres'),
+  fetch: (cache) => unpackDebianPackages(PACKAGES, cache, { versioned: true }),
+};
+
+/** @returns why not, where it is not to be had */
+export function findPostgres({ path, system, cache, fetch }: Places): WholePostgres | string {
+  const there = () =>
+    inFolders([...path.split(delimiter).filter(Boolean), ...binariesIn(system)], process.env) ??
+    unpacked(cache);
+  return there() ?? (fetch(cache) ? there() : undefined) ?? MISSING;
+}
+
+let found: WholePostgres | string | undefined;
+
+/** Looked for once, found or not. */
+const wholePostgres = (): WholePostgres | string => (found ??= findPostgres(PLACES));
+
+const within = (folder: string): string[] =>
+  existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [];
+
+const binariesIn = (versions: string): string[] => within(versions).map((folder) => join(folder, 'bin'));
+
+/** What the system lacks lies beside them. */
+function unpacked(cache: string): WholePostgres | undefined {
+  const usr = join(cache, 'root/usr/lib');
+  const libraries = [usr, join(cache, 'root/lib')].flatMap(within).filter((path) => path.includes('-linux-'));
+  const env = { ...process.env, LD_LIBRARY_PATH: libraries.join(delimiter) };
+  return inFolders(binariesIn(join(usr, 'postgresql')), env);
+}
+
+function inFolders(folders: string[], env: NodeJS.ProcessEnv): WholePostgres | undefined {
+  for (const folder of folders) {
+    const [initdb, postgres, ...clients] = PROGRAMS.map((name) => join(folder, name));
+    const versions = [initdb!, postgres!, ...clients].map((file) => versionOf(file, env));
+    if (versions[0] === undefined || new Set(versions).size > 1) continue;
+    const path = [folder, process.env['PATH'] ?? ''].join(delimiter);
+    return { folder, initdb: initdb!, postgres: postgres!, env: { ...env, PATH: path } };
+  }
+  return undefined;
+}
+
+function versionOf(file: string, env: NodeJS.ProcessEnv): string | undefined {
+  if (!existsSync(file)) return undefined;
+  const { status, stdout } = spawnSync(file, ['--version'], { encoding: 'utf8', env });
+  return status === 0 ? /\(PostgreSQL\) (\S+)/.exec(stdout)?.[1] : undefined;
+}
+
+/**
+ * Tests with such a Postgres. Where it is not to be had they are skipped, and counted as skipped, with the reason as a
+ * name; on CI (CI=true) they fail.
+ */
+export function describeWithWholePostgres(title: string, tests: () => void): void {
+  const programs = wholePostgres();
+  if (typeof programs !== 'string' || process.env['CI'] === 'true') return describe(title, tests);
+  describe.skip(`${title} (${programs})`, tests);
+}
+
+/** @throws Error where it is not to be had */
+export function neededPostgres(): WholePostgres {
+  const programs = wholePostgres();
+  if (typeof programs === 'string') throw new Error(programs);
+  return programs;
+}
