@@ -104,7 +104,7 @@ types: $(INSTALLED) $(CLIENT) ## Type-check all, tests included
 
 .PHONY: test-unit
 test-unit: build ## Tests beside their files (ONLY=pattern for some)
-	@$(JEST) --selectProjects core api operator engine-pod local $(if $(ONLY),--testPathPatterns '$(ONLY)')
+	@$(JEST) --selectProjects unit integration $(if $(ONLY),--testPathPatterns '$(ONLY)')
 
 .PHONY: test-e2e
 test-e2e: build ## Tests of several parts at once (ONLY=pattern for some)
@@ -116,7 +116,7 @@ fuzz: build ## 20,000 hostile requests against every operation (FUZZ_SEED=n repe
 
 .PHONY: e2e
 e2e: build ## The chart on a whole Kubernetes with two nodes, as root: outages under traffic, with figures (ONLY=pattern)
-	@exec node test/dist/e2e.js
+	@exec node test/dist/e2e/main.js
 
 .PHONY: crowd
 crowd: build ## The listeners of a gateway with 10,000 idle connections (CONNECTIONS=n)

@@ -2,7 +2,7 @@ import js from '@eslint/js';
 import tseslint from 'typescript-eslint';
 import constantTime from './scripts/lint/constant-time.js';
 
-/** Which workspaces a workspace may import. Tests may also use the harness. */
+/** Which workspaces a workspace may import. */
 const arrows = {
   core: [],
   api: ['core'],
@@ -12,6 +12,10 @@ const arrows = {
   network: ['core'],
   test: ['core', 'api', 'operator', 'engine-pod', 'local', 'network'],
 };
+/** Files of workspaces that do not live in a folder of their own name. */
+const sources = { network: 'test/network/src/**/*.ts', test: 'test/{support,bench,e2e,repository}/**/*.ts' };
+/** Tests may also use the test support, a gateway's servers and the simulated network. Nothing else may. */
+const OF_TESTS = ['test', 'local', 'network'];
 
 function arrow(workspace, files, allowed) {
   const names = allowed.length > 0 ? `(?!(${allowed.join('|')})/)` : '';
@@ -29,15 +33,12 @@ function arrow(workspace, files, allowed) {
   };
 }
 
-/** Workspaces that do not live in a folder of their own name. */
-const folders = { network: 'test/network' };
-
 const boundaries = Object.entries(arrows).flatMap(([workspace, allowed]) => {
-  const folder = folders[workspace] ?? workspace;
-  const inTests = [...new Set([...allowed, workspace, 'test', 'local', 'network'])];
+  const files = sources[workspace] ?? `${workspace}/src/**/*.ts`;
+  const inTests = [...new Set([...allowed, workspace, ...OF_TESTS])];
   return [
-    arrow(workspace, [`${folder}/src/**/*.ts`], allowed),
-    arrow(workspace, [`${folder}/src/**/*.test.ts`, `${folder}/src/testing/**/*.ts`], inTests),
+    arrow(workspace, [files], allowed),
+    arrow(workspace, [files.replace('*.ts', '*.test.ts'), files.replace('**', 'testing/**')], inTests),
   ];
 });
 
@@ -77,7 +78,7 @@ export default tseslint.config(
   },
   {
     files: ['{core,api,operator,engine-pod,local}/src/**/*.ts', 'examples/**/*.js'],
-    ignores: ['**/*.test.ts', '**/src/testing/**'],
+    ignores: ['**/*.test.ts'],
     plugins: { gwk: { rules: { 'constant-time': constantTime } } },
     rules: { 'gwk/constant-time': 'error' },
   },

@@ -44,7 +44,7 @@ describe.each(rules)('$alert', ({ alert, expr }) => {
 
   test('its page names metrics and settings that exist', () => {
     const page = readFileSync(join(RUNBOOKS, `${alert}.md`), 'utf8');
-    // What is called is a function of the database, which test/src/monitoring/runbooks.test.ts tries.
+    // What is called is a function of the database, which test/monitoring/runbooks.test.ts tries.
     const metrics = page.match(/gwk_[a-z_]+(?![a-z_(])/g) ?? [];
     expect(metrics.filter((metric) => !known.has(metric))).toEqual([]);
     const settings = page.match(/GWK_[A-Z_]+/g) ?? [];

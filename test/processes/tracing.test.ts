@@ -196,7 +196,7 @@ describe('traces', () => {
 });
 
 // prom-client brings the interface (@opentelemetry/api), and with it nothing that does anything. Engines load not even
-// that (engine-pod/src/import-graph.test.ts).
+// that (engine/import-graph.test.ts).
 test('programs without an address for traces load nothing of OpenTelemetry', () => {
   const script = `
     import { registerHooks } from 'node:module';

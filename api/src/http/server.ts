@@ -8,7 +8,7 @@ import type { Exchange, Reply } from './exchange.js';
 /**
  * An HTTP server whose requests and responses are Express's from birth. Express gives every request a new prototype
  * otherwise, and an object whose prototype changes is slow in everything that follows: about 0.4 of the throughput.
- * Node's classes are still functions, which this relies on (server.test.ts).
+ * Node's classes are still functions, which this relies on (server.integration.test.ts).
  */
 const HEADERS_TIMEOUT_MS = 10_000;
 /** Of an upload; others get 20 s (in-flight.ts). */
@@ -104,7 +104,7 @@ function responseClass(app: Express): unknown {
 
 /**
  * V8 makes room in an object for the fields of all constructors that its own descends from. Without room for those of
- * Node's a response became a dictionary: 5.6 kB in place of 0.8, and slow in everything that follows (server.test.ts).
+ * Node's a response became a dictionary: 5.6 kB in place of 0.8, and slow in everything that follows (server.integration.test.ts).
  */
 const derived = (constructor: object, base: object): object =>
   Object.setPrototypeOf(constructor, base) as object;

@@ -12,7 +12,11 @@ import { startRedis } from '@gwk/local/servers/redis';
 import pg from 'pg';
 import { createClient } from 'redis';
 import { query } from '../../support/servers/database.js';
-import { apiEnvironment, commandEnvironment, type GatewaySettings } from '../../support/gateway/gateway-settings.js';
+import {
+  apiEnvironment,
+  commandEnvironment,
+  type GatewaySettings,
+} from '../../support/gateway/gateway-settings.js';
 import { runGwk, runGwkJson } from '../../support/gateway/gwk-command.js';
 import { pickPort } from '../../support/ports.js';
 import { baseEnvironment, GWK, Program, type Environment } from '../../support/program.js';

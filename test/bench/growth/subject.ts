@@ -3,7 +3,11 @@ import { openDatabase } from '@gwk/api/database';
 import { toPublicId } from '@gwk/core/ids';
 import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
 import { query } from '../../support/servers/database.js';
-import { apiEnvironment, commandEnvironment, type GatewaySettings } from '../../support/gateway/gateway-settings.js';
+import {
+  apiEnvironment,
+  commandEnvironment,
+  type GatewaySettings,
+} from '../../support/gateway/gateway-settings.js';
 import { runGwk } from '../../support/gateway/gwk-command.js';
 import { pickPort } from '../../support/ports.js';
 import { GWK, Program } from '../../support/program.js';

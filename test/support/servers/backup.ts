@@ -6,7 +6,7 @@ import pg from 'pg';
 /**
  * The rows of a backup without its schema: every table in one snapshot, while the gateway works; and their return into
  * a database that is made anew and migrated. By the server's own COPY, so that the client programs of Postgres need not
- * be there in the server's version. What operators type is pg_dump and pg_restore: test/src/dump.test.ts.
+ * be there in the server's version. What operators type is pg_dump and pg_restore: test/processes/dump.test.ts.
  */
 const MIGRATIONS = '_prisma_migrations';
 

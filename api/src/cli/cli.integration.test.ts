@@ -1,0 +1,217 @@
+import {
+  createTestDatabase,
+  createEmptyDatabase,
+  type TestDatabase,
+} from '@gwk/test/support/servers/database';
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { fromPublicId, newUuid } from '@gwk/core/ids';
+import { SCOPES } from '@gwk/core/scopes';
+import { hashApiKey } from '../accounts/keys.js';
+import { openDatabase, type Database } from '../database.js';
+import { runGwk } from '@gwk/test/support/api/gwk';
+
+let database: TestDatabase;
+let db: Database;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = openDatabase({ url: database.url, poolSize: 2, program: 'test' });
+});
+afterAll(async () => {
+  await db.$disconnect();
+  await database.drop();
+});
+
+const GWK = fileURLToPath(new URL('../../../bin/gwk.js', import.meta.url));
+
+const gwk = (args: string[], env: Record<string, string> = { DATABASE_URL: database.url }) =>
+  runGwk(args, env);
+
+test('an account from its creation to its suspension, with a trace of each step', async () => {
+  const made = await gwk(['account', 'create', 'acme', '--max-instances', '5']);
+  expect(made).toMatchObject({ code: 0, error: '', json: { name: 'acme' } });
+  const { id } = made.json as { id: string };
+  const again = await gwk(['account', 'create', 'acme']);
+  expect([again.code, again.error]).toEqual([1, 'gwk account create: there is an account "acme" already\n']);
+
+  const limits = ['account', 'limits', 'acme'];
+  const changed = await gwk([...limits, '--requests-per-minute', '1000', '--max-instances', 'default']);
+  expect(changed.json).toMatchObject({ requests_per_minute: 1000, max_instances: null });
+  expect((await gwk([...limits, '--max-instances', 'many'])).error).toContain('"many" is not a whole number');
+
+  expect((await gwk(['account', 'suspend', 'acme'])).json).toMatchObject({
+    suspended_at: expect.any(String) as string,
+  });
+  expect((await gwk(['account', 'resume', 'acme'])).json).toMatchObject({ suspended_at: null });
+  const allowed = await gwk(['account', 'allow-namespace', 'acme', 'shop']);
+  expect(allowed.json).toMatchObject({ namespaces: ['shop'] });
+  expect((await gwk(['account', 'list'])).json).toEqual([
+    expect.objectContaining({ id, namespaces: ['shop'] }),
+  ]);
+  expect((await gwk(['account', 'suspend', 'nobody'])).error).toContain('there is no account "nobody"');
+
+  const trace = await db.auditEntry.findMany({ orderBy: { id: 'asc' } });
+  expect(trace.map(({ action }) => action)).toEqual([
+    'account.create',
+    'account.limits',
+    'account.suspend',
+    'account.resume',
+    'account.allow-namespace',
+  ]);
+  expect(new Set(trace.map(({ accountId }) => accountId))).toEqual(new Set([fromPublicId('account', id)]));
+  const log = await gwk(['account', 'log', 'acme', '--limit', '2']);
+  expect(log.json).toEqual([
+    expect.objectContaining({ action: 'account.allow-namespace', detail: { namespace: 'shop' } }),
+    expect.objectContaining({ action: 'account.resume', subject: id }),
+  ]);
+});
+
+test('the trail of changes, by whom and of what, with the ids that people know', async () => {
+  const begun = new Date().toISOString();
+  await gwk(['account', 'create', 'trail']);
+  await gwk(['account', 'create', 'other']);
+  const made = await gwk(['key', 'create', '--account', 'trail', '--scopes', 'messages:send']);
+  const { id, api_key: key } = made.json as { id: string; api_key: string };
+  await gwk(['key', 'revoke', id]);
+  const of = async (...filter: string[]) => {
+    const { code, json, error } = await gwk(['audit', ...filter]);
+    if (code !== 0) return error;
+    return (json as { action: string; subject: string }[]).map(({ action }) => action);
+  };
+  const all = ['key.revoke', 'key.create', 'account.create'];
+  expect(await of('--account', 'trail')).toEqual(all);
+  expect(await of('--subject', id)).toEqual(all.slice(0, 2));
+  expect(await of('--since', begun)).toEqual([
+    'key.revoke',
+    'key.create',
+    'account.create',
+    'account.create',
+  ]);
+  expect(await of('--since', begun, '--action', 'key.revoke')).toEqual(['key.revoke']);
+  expect(await of('--account', 'trail', '--by', id)).toEqual([]);
+  expect(await of('--account', 'trail', '--limit', '1')).toEqual(['key.revoke']);
+  expect(await of('--subject', 'x')).toContain('"x" is no id');
+  expect(await of('--since', 'then')).toContain('"then" is not a time');
+  const { json } = await gwk(['audit', '--subject', id, '--action', 'key.create']);
+  expect(json).toEqual([
+    {
+      at: expect.any(String) as string,
+      account: expect.stringMatching(/^acc_/) as string,
+      actor: expect.stringMatching(/^cli:./) as string,
+      action: 'key.create',
+      subject: id,
+      detail: { scopes: ['messages:send'] },
+    },
+  ]);
+  expect(JSON.stringify(json)).not.toContain(key);
+});
+
+test('keys: shown once, kept as a hash, restricted, revoked', async () => {
+  await gwk(['account', 'create', 'keys']);
+  const create = ['key', 'create', '--account', 'keys'];
+  const all = await gwk([...create, '--scopes', 'all']);
+  const { id, api_key: key } = all.json as { id: string; api_key: string };
+  expect(all.json).toEqual({
+    id,
+    api_key: expect.stringMatching(/^gwk_live_.{43}$/) as string,
+    scopes: SCOPES,
+  });
+  const row = await db.apiKey.findUnique({ where: { id: fromPublicId('apiKey', id)! } });
+  expect(Buffer.from(row!.hash).toString('hex')).toBe(hashApiKey(key));
+
+  const some = await gwk([...create, '--scopes', 'messages:send, messages:read', '--name', 'loja']);
+  expect(some.json).toMatchObject({ scopes: ['messages:send', 'messages:read'] });
+  expect((await gwk([...create, '--scopes', 'messages:write'])).error).toContain(
+    'no such scope: messages:write',
+  );
+  const ghost = `ins_${'0'.repeat(32)}`;
+  const foreign = await gwk([...create, '--scopes', 'all', '--instances', ghost]);
+  expect(foreign.error).toContain(`the account has no such instance: ${ghost}`);
+
+  expect((await gwk(['key', 'revoke', id])).json).toMatchObject({
+    id,
+    revoked_at: expect.any(String) as string,
+  });
+  expect((await gwk(['key', 'revoke', 'key_1'])).code).toBe(1);
+  const list = await gwk(['key', 'list', '--account', 'keys']);
+  expect(list.json).toHaveLength(2);
+  expect(JSON.stringify(list.json)).not.toContain(key);
+  const actions = await db.auditEntry.findMany({ where: { subject: row!.id }, orderBy: { id: 'asc' } });
+  expect(actions.map(({ action }) => action)).toEqual(['key.create', 'key.revoke']);
+});
+
+test('what each sealing key has sealed, without the keys', async () => {
+  const GWK_SEALING_KEYS = Buffer.alloc(32, 5).toString('base64');
+  const env = { DATABASE_URL: database.url, GWK_SEALING_KEYS };
+  expect((await gwk(['sealing', 'status'])).error).toContain('GWK_SEALING_KEYS is not set');
+  const done = await gwk(['sealing', 'reseal'], env);
+  expect(done.json).toEqual({ resealed: 0, left: 0, retired: [] });
+  const { json } = await gwk(['sealing', 'status'], env);
+  const current = expect.stringMatching(/^[0-9a-f]{16}$/) as string;
+  expect(json).toEqual({ current, configured: [current], sealed: {} });
+  const other = { ...env, GWK_SEALING_KEYS: Buffer.alloc(32, 6).toString('base64') };
+  expect((await gwk(['sealing', 'reseal'], other)).error).toContain('behind it');
+});
+
+test('policies of an account, and what is no policy', async () => {
+  await gwk(['account', 'create', 'policies']);
+  const set = ['policy', 'set', '--account', 'policies', '--json'];
+  expect((await gwk([...set, '{"messages_per_minute":100}'])).json).toEqual({
+    account: 'policies',
+    policy: { messages_per_minute: 100 },
+  });
+  expect((await gwk(['policy', 'get', '--account', 'policies'])).json).toMatchObject({
+    policy: { messages_per_minute: 100 },
+  });
+  expect((await gwk([...set, '{"messages_per_minute":0}'])).error).toContain('policy.messages_per_minute');
+  expect((await gwk([...set, '{'])).error).toContain('--json is not valid JSON');
+  expect((await gwk(['policy', 'get'])).error).toContain('either --account or --instance');
+});
+
+test('what is wrong with the surroundings is said in one line', async () => {
+  const nowhere = await gwk(['account', 'list'], {});
+  expect([nowhere.code, nowhere.error]).toEqual([2, expect.stringContaining('DATABASE_URL is not set')]);
+  const closed = await gwk(['account', 'list'], { DATABASE_URL: 'postgresql://a:b@127.0.0.1:1/x' });
+  expect([closed.code, closed.error.trim().split('\n').length]).toEqual([1, 1]);
+  const empty = await createEmptyDatabase();
+  const unmigrated = await gwk(['account', 'list'], { DATABASE_URL: empty.url });
+  expect(unmigrated.error).toContain('gwk migrate');
+  const migrated = await gwk(['migrate'], { DATABASE_URL: empty.url });
+  expect(migrated.json).toEqual({ applied: expect.arrayContaining(['20261121000000_init']) as string[] });
+  expect((await gwk(['migrate'], { DATABASE_URL: empty.url })).json).toEqual({ applied: [] });
+  await empty.drop();
+});
+
+test.each([
+  'api',
+  'worker',
+  'migrate',
+  'account',
+  'account create',
+  'key',
+  'key create',
+  'policy set',
+  'audit',
+  'sealing reseal',
+])('gwk %s --help explains itself', async (command) => {
+  const { code, json } = await gwk([...command.split(' '), '--help'], {});
+  expect([code, json]).toEqual([0, expect.stringContaining('Usage: gwk ' + command)]);
+});
+
+test('gwk api with wrong settings says all of them and ends with 2', async () => {
+  const { PATH = '' } = process.env;
+  const env = { PATH, DATABASE_URL: 'mysql://x', GWK_API_PROT: '1', REDIS_URL: newUuid() };
+  const child = spawn(process.execPath, [GWK, 'api'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  let error = '';
+  child.stderr.on('data', (chunk: Buffer) => (error += chunk.toString()));
+  expect(await new Promise((resolve) => child.on('close', resolve))).toBe(2);
+  for (const fault of [
+    'DATABASE_URL',
+    'REDIS_URL',
+    'GWK_SEALING_KEYS is not set',
+    'did you mean GWK_API_PORT',
+  ]) {
+    expect(error).toContain(fault);
+  }
+}, 30_000);

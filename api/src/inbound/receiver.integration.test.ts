@@ -1,0 +1,235 @@
+import { newUuid } from '@gwk/core/ids';
+import type { InboundMessage } from '@gwk/core/protocol/engine';
+import { messagesOnUnknownDays } from '@gwk/test/support/servers/days';
+import {
+  createPortWorld,
+  refusalOf,
+  type PortWorld,
+  type TestEngine,
+} from '@gwk/test/support/api/engine-port';
+import { openEventData } from '../events/emit.js';
+
+let port: PortWorld;
+let engine: TestEngine;
+beforeAll(async () => {
+  port = await createPortWorld();
+});
+beforeEach(async () => {
+  engine = await (await port.addEngine()).acquire();
+});
+afterAll(() => port.close());
+
+let people = 0;
+const someone = () => `55118${String(10_000_000 + people++)}`;
+const jid = (phone: string) => `${phone}@s.whatsapp.net`;
+const message = (phone: string, given: Partial<InboundMessage> = {}): InboundMessage => ({
+  wa_message_id: newUuid(),
+  chat: jid(phone),
+  from: jid(phone),
+  from_name: 'Ana',
+  from_me: false,
+  at: new Date(Date.now() - 5_000).toISOString(),
+  type: 'text',
+  text: 'bom dia',
+  quoted_wa_message_id: null,
+  ...given,
+});
+const receive = (messages: InboundMessage[], by = engine) => by.call('inbound', { messages });
+const rows = (by = engine) =>
+  port.world.database.message.findMany({
+    where: { instanceId: by.instanceId, direction: 'inbound' },
+    orderBy: { id: 'asc' },
+  });
+const events = async (by = engine) => {
+  const where = { instanceId: by.instanceId };
+  const found = await port.world.database.event.findMany({ where, orderBy: { id: 'asc' } });
+  return found.map((row) => ({
+    type: row.type,
+    data: openEventData(port.world.sealer, row.accountId, row.dataSealed),
+  }));
+};
+const contactOf = (name: string) =>
+  port.world.database.contactName.findFirst({ where: { name }, include: { contact: true } });
+
+test('a message makes its contact, conversation, row and event', async () => {
+  const phone = someone();
+  const given = message(phone, { quoted_wa_message_id: '3EB0' });
+  await receive([given]);
+  const [row] = await rows();
+  expect(row).toMatchObject({
+    direction: 'inbound',
+    status: 'delivered',
+    to: phone,
+    type: 'text',
+    waMessageId: given.wa_message_id,
+    participant: null,
+  });
+  expect(row!.sentAt!.toISOString()).toBe(given.at);
+  expect(await contactOf(phone)).toMatchObject({ contact: { name: 'Ana' } });
+  const conversation = await port.world.database.conversation.findUniqueOrThrow({
+    where: { id: row!.conversationId },
+  });
+  expect(conversation.lastWroteAt!.toISOString()).toBe(given.at);
+  expect(await events()).toEqual([
+    {
+      type: 'message.received',
+      data: {
+        instance_id: `ins_${engine.instanceId.replaceAll('-', '')}`,
+        message_id: `msg_${row!.id.replaceAll('-', '')}`,
+        wa_message_id: given.wa_message_id,
+        chat: { id: jid(phone), is_group: false, phone },
+        from: { id: jid(phone), phone, name: 'Ana' },
+        from_me: false,
+        timestamp: given.at,
+        type: 'text',
+        text: 'bom dia',
+        quoted_wa_message_id: '3EB0',
+      },
+    },
+  ]);
+});
+
+test('a message that comes again is one message, at once and later', async () => {
+  const given = message(someone());
+  await Promise.all(Array.from({ length: 10 }, () => receive([given, given])));
+  await receive([given]);
+  expect(await rows()).toHaveLength(1);
+  expect(await events()).toHaveLength(1);
+});
+
+test('the same network id from another chat, or another member of the group, is another message', async () => {
+  const id = '3EB0SAME';
+  const group = '120363000000000001@g.us';
+  const [one, two] = [someone(), someone()];
+  const inGroup = (from: string) => message(from, { wa_message_id: id, chat: group });
+  await receive([
+    message(one, { wa_message_id: id }),
+    message(two, { wa_message_id: id }),
+    inGroup(one),
+    inGroup(two),
+  ]);
+  await receive([inGroup(one)]);
+  const found = await rows();
+  expect(found.map(({ to, participant }) => [to, participant])).toEqual([
+    [one, null],
+    [two, null],
+    [group, jid(one)],
+    [group, jid(two)],
+  ]);
+});
+
+test('a group has a conversation without a contact, and the phone of the one who wrote', async () => {
+  const phone = someone();
+  const group = '120363000000000002@g.us';
+  await receive([message(phone, { chat: group, from: `${phone}:7@s.whatsapp.net` })]);
+  const [event] = await events();
+  expect(event!.data).toMatchObject({
+    chat: { id: group, is_group: true },
+    from: { id: jid(phone), phone, name: 'Ana' },
+  });
+  expect(event!.data['chat']).not.toHaveProperty('phone');
+  expect(await contactOf(phone)).toBeNull();
+});
+
+test('a hidden number has no phone, until its contact is known by one', async () => {
+  const lid = `${10_000_000_000 + Math.floor(Math.random() * 1e9)}@lid`;
+  const phone = someone();
+  await receive([message('', { chat: lid, from: lid })]);
+  const name = (await contactOf(lid))!;
+  await port.world.database.contactName.create({
+    data: { accountId: name.accountId, name: phone, contactId: name.contactId },
+  });
+  await receive([message('', { chat: lid, from: lid })]);
+  const [before, after] = await events();
+  expect(before!.data['chat']).toEqual({ id: lid, is_group: false });
+  expect(after!.data['chat']).toEqual({ id: lid, is_group: false, phone });
+  expect(after!.data['from']).toMatchObject({ id: lid, phone });
+  expect((await rows()).map(({ to }) => to)).toEqual([lid, phone]);
+});
+
+test('forms of one phone meet in one conversation, also with what was sent', async () => {
+  const digits = String(90_000_000 + people++).slice(-8);
+  const [withNinth, without] = [`55119${digits}`, `5511${digits}`];
+  const sent = await port.accept({ instance: engine.instanceId, to: withNinth });
+  await receive([message(without)]);
+  const [row] = await rows();
+  const outbound = await port.world.database.message.findUniqueOrThrow({ where: { id: sent } });
+  expect(row!.conversationId).toBe(outbound.conversationId);
+});
+
+test('what was sent from the phone itself is an event without a row, and nobody has written', async () => {
+  const phone = someone();
+  await receive([message(phone, { from_me: true, from: '5511900000000@s.whatsapp.net' })]);
+  expect(await rows()).toEqual([]);
+  const [event] = await events();
+  expect(event!.type).toBe('message.sent_from_device');
+  expect(event!.data).not.toHaveProperty('message_id');
+  expect(event!.data).toMatchObject({ from_me: true, chat: { id: jid(phone), phone } });
+  const { contact } = (await contactOf(phone))!;
+  expect(contact.name).toBeNull();
+  const conversation = await port.world.database.conversation.findFirstOrThrow({
+    where: { contactId: contact.id, instanceId: engine.instanceId },
+  });
+  expect(conversation.lastWroteAt).toBeNull();
+});
+
+test('messages of no conversation are taken and dropped', async () => {
+  await receive([message('', { chat: 'status@broadcast' }), message('', { chat: '123@newsletter' })]);
+  expect(await rows()).toEqual([]);
+});
+
+test('text with characters that Postgres cannot keep comes in all the same', async () => {
+  await receive([message(someone(), { from_name: 'A\u0000na \ud800', text: 'nul \u0000 and half \ud800' })]);
+  expect(await rows()).toHaveLength(1);
+});
+
+test('the newest message decides the name, and when the contact last wrote', async () => {
+  const phone = someone();
+  const at = (seconds: number) => new Date(Date.now() - seconds * 1000).toISOString();
+  await receive([
+    message(phone, { at: at(10), from_name: 'Ana Maria' }),
+    message(phone, { at: at(20), from_name: 'Ana' }),
+  ]);
+  const { contact } = (await contactOf(phone))!;
+  expect(contact.name).toBe('Ana Maria');
+});
+
+test('strangers who write at once to many numbers of an account become one contact each', async () => {
+  const engines = await Promise.all(
+    Array.from({ length: 6 }, async () => (await port.addEngine()).acquire()),
+  );
+  const phones = Array.from({ length: 15 }, someone);
+  const shuffled = () => [...phones].sort(() => Math.random() - 0.5);
+  const sends = phones.map((to) => port.accept({ instance: engines[0]!.instanceId, to }));
+  await Promise.all(
+    engines.map((one) =>
+      receive(
+        shuffled().map((phone) => message(phone)),
+        one,
+      ),
+    ),
+  );
+  await Promise.all(sends);
+  for (const phone of phones) {
+    expect(await port.world.database.contactName.count({ where: { name: phone } })).toBe(1);
+  }
+  const contacts = await port.world.database.contact.count({ where: { names: { none: {} } } });
+  expect(contacts).toBe(0);
+  for (const one of engines) expect(await rows(one)).toHaveLength(phones.length);
+});
+
+test('a fenced member of a group harms no other', async () => {
+  const other = await (await port.addEngine()).acquire();
+  engine.lease = { ...engine.lease, holder: newUuid() };
+  const [fenced, heard] = await Promise.all([
+    refusalOf(receive([message(someone())])),
+    refusalOf(receive([message(someone())], other)),
+  ]);
+  expect([fenced, heard]).toEqual(['fenced', 'answered']);
+  expect(await rows()).toEqual([]);
+  expect(await rows(other)).toHaveLength(1);
+});
+
+test('each conversation knows the days of its messages, whatever happened above', async () => {
+  expect(await messagesOnUnknownDays(port.world.database)).toEqual([]);
+});

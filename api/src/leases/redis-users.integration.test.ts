@@ -1,0 +1,192 @@
+import { randomBytes } from 'node:crypto';
+import { encodeCommand } from '@gwk/core/protocol/commands';
+import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import {
+  createPortWorld,
+  refusalOf,
+  type PortWorld,
+  type TestEngine,
+} from '@gwk/test/support/api/engine-port';
+import { redisUrl } from '@gwk/test/support/servers/servers';
+import { createClient } from 'redis';
+import { closeRedis, openRedis } from '../redis.js';
+import { createLogger } from '@gwk/core/log';
+import { RedisUsers } from './redis-users.js';
+
+let port: PortWorld;
+const clients: { destroy(): void }[] = [];
+beforeAll(async () => {
+  port = await createPortWorld();
+});
+afterAll(async () => {
+  for (const client of clients) client.destroy();
+  await port.close();
+});
+
+async function connect(engine: TestEngine) {
+  const { url, username, password } = engine.terms!.redis;
+  const client = createClient({
+    url,
+    username: username!,
+    password: password!,
+    disableClientInfo: true,
+    socket: { reconnectStrategy: false },
+  });
+  client.on('error', () => undefined);
+  clients.push(client);
+  await client.connect();
+  return client;
+}
+const acquired = async () => (await port.addEngine()).acquire();
+const user = (engine: TestEngine) => port.world.keys.engineUser(engine.instanceId);
+const admin = (...command: string[]) => port.world.redis.sendCommand(command);
+const denied = (promise: Promise<unknown>) => expect(promise).rejects.toThrow(/NOPERM|no permissions/i);
+
+test('an engine can do in Redis what engines do', async () => {
+  const engine = await acquired();
+  const client = await connect(engine);
+  const { keys } = port.world;
+  const id = engine.instanceId;
+  for (const stream of [keys.sends(id), keys.commands(id)]) {
+    await client.sendCommand(['XGROUP', 'CREATE', stream, 'engine', '0', 'MKSTREAM']);
+    const entry = (await admin('XADD', stream, '*', 'm', 'x')) as unknown as string;
+    const read = await client.sendCommand([
+      'XREADGROUP',
+      'GROUP',
+      'engine',
+      '1',
+      'COUNT',
+      '5',
+      'STREAMS',
+      stream,
+      '>',
+    ]);
+    expect(JSON.stringify(read)).toContain(entry);
+    await client.sendCommand(['XAUTOCLAIM', stream, 'engine', '2', '0', '0']);
+    expect(await client.sendCommand(['XACK', stream, 'engine', entry])).toBe(1);
+    expect(await client.sendCommand(['XDEL', stream, entry])).toBe(1);
+  }
+  await client.sendCommand(['SET', keys.heartbeat(id), '1', 'PX', '10000']);
+  await client.sendCommand(['PUBLISH', keys.replies(id, 'api-1'), 'answer']);
+  expect(await client.sendCommand(['TIME'])).toHaveLength(2);
+  expect(await client.sendCommand(['PING'])).toBe('PONG');
+});
+
+test('an engine reaches nothing of another, nor anything beyond its commands', async () => {
+  const engine = await acquired();
+  const other = await acquired();
+  const client = await connect(engine);
+  const { keys } = port.world;
+  const theirs = other.instanceId;
+  await admin('XGROUP', 'CREATE', keys.sends(theirs), 'engine', '0', 'MKSTREAM');
+  const command = { id: '1', name: 'logout' as const, args: '{}', deadline: 1, requester: 'x' };
+  const forged = Object.entries(encodeCommand(command, Buffer.alloc(32))).flat();
+  const forbidden = [
+    ['XREADGROUP', 'GROUP', 'engine', '1', 'STREAMS', keys.sends(theirs), '>'],
+    [
+      'XREADGROUP',
+      'GROUP',
+      'engine',
+      '1',
+      'STREAMS',
+      keys.sends(engine.instanceId),
+      keys.sends(theirs),
+      '>',
+      '>',
+    ],
+    ['XACK', keys.sends(theirs), 'engine', '0-1'],
+    ['XDEL', keys.sends(theirs), '0-1'],
+    ['XAUTOCLAIM', keys.sends(theirs), 'engine', '1', '0', '0'],
+    ['XGROUP', 'CREATE', keys.commands(theirs), 'engine', '0', 'MKSTREAM'],
+    ['XADD', keys.commands(theirs), '*', ...forged],
+    ['SET', keys.heartbeat(theirs), '1'],
+    ['SET', keys.rateLimit('key', 1), '1'],
+    ['PUBLISH', keys.replies(theirs, 'api-1'), 'forged'],
+    ['PUBLISH', 'anything', 'x'],
+    ['GET', keys.heartbeat(engine.instanceId)],
+    ['XADD', keys.commands(engine.instanceId), '*', ...forged],
+    ['XADD', keys.sends(engine.instanceId), '*', 'm', 'x'],
+    ['XRANGE', keys.sends(engine.instanceId), '-', '+'],
+    ['XGROUP', 'DESTROY', keys.sends(engine.instanceId), 'engine'],
+    ['DEL', keys.sends(engine.instanceId)],
+    ['SUBSCRIBE', keys.replies(engine.instanceId, 'api-1')],
+    ['PSUBSCRIBE', '*'],
+    ['KEYS', '*'],
+    ['SCAN', '0'],
+    ['EVAL', 'return 1', '0'],
+    ['CLIENT', 'LIST'],
+    ['CLIENT', 'KILL', 'TYPE', 'normal'],
+    ['CONFIG', 'GET', '*'],
+    ['ACL', 'LIST'],
+    ['ACL', 'SETUSER', user(engine), 'allkeys'],
+    ['FLUSHALL'],
+    ['MONITOR'],
+    ['INFO'],
+  ];
+  for (const command of forbidden) await denied(client.sendCommand(command));
+});
+
+test('a newer lease cuts the connections of the older, whose password is worth nothing more', async () => {
+  const engine = await acquired();
+  const client = await connect(engine);
+  const closed = new Promise<void>((resolve) => client.once('error', () => resolve()));
+  await engine.call('release', {});
+  const before = { ...engine.terms! };
+  await engine.acquire();
+  await closed;
+  expect(engine.terms!.redis.password).not.toBe(before.redis.password);
+  const stale = { ...engine, terms: before } as TestEngine;
+  await expect(connect(stale)).rejects.toThrow(/WRONGPASS|invalid username-password/);
+  await connect(engine);
+});
+
+test('a user that Redis forgot is made again as it was, for the present lease alone', async () => {
+  const engine = await acquired();
+  await admin('ACL', 'DELUSER', user(engine));
+  await expect(connect(engine)).rejects.toThrow(/WRONGPASS/);
+  await engine.call('redis-user', {});
+  await connect(engine);
+  const stale = { epoch: engine.lease.epoch, holder: crypto.randomUUID() };
+  expect(await refusalOf(engine.client.call('redis-user', stale))).toBe('fenced');
+});
+
+test('a user that is made again while keys are rotated takes the password that its engine has', async () => {
+  const engine = await acquired();
+  const { database: db, redis, sealer, keys } = port.world;
+  const prefix = keys.instance('').replace(/i::$/, '');
+  const rotated = new Sealer([...parseSealingKeys(randomBytes(32).toString('base64')), ...sealer.keys]);
+  const log = createLogger('test', 'fatal');
+  const options = { redisUrl: redisUrl(), engineRedisUrl: undefined, prefix, acl: true };
+  const users = new RedisUsers(redis, rotated, options, log);
+  const { epoch, holder } = await db.instanceLease.findUniqueOrThrow({
+    where: { instanceId: engine.instanceId },
+  });
+  await admin('ACL', 'DELUSER', user(engine));
+  await users.restore(engine.instanceId, { epoch, holder: holder! });
+  await connect(engine);
+});
+
+test('a lease is given while Redis is away, at once', async () => {
+  const log = createLogger('test', 'fatal');
+  const away = openRedis({ url: 'redis://127.0.0.1:1', program: 'test', log });
+  const alone = await createPortWorld({ redis: away });
+  const engine = await alone.addEngine();
+  const since = performance.now();
+  await engine.acquire();
+  expect(performance.now() - since).toBeLessThan(1_000);
+  expect(engine.terms!.redis.username).toBe(alone.world.keys.engineUser(engine.instanceId));
+  await expect(engine.call('redis-user', {})).rejects.toThrow(/503/);
+  await alone.close();
+  closeRedis(away);
+});
+
+test('without ACLs engines share the credentials of the API', async () => {
+  const shared = await createPortWorld({
+    config: { redisAcl: false, engineRedisUrl: 'redis://redis.internal:6379' },
+  });
+  const engine = await (await shared.addEngine()).acquire();
+  const { username, password } = new URL(redisUrl());
+  expect(engine.terms!.redis).toMatchObject({ url: 'redis://redis.internal:6379', username, password });
+  await engine.call('redis-user', {});
+  await shared.close();
+});

@@ -1,0 +1,156 @@
+import type { Person } from '@gwk/network/control/client';
+import { startNetwork, type RunningNetwork } from '@gwk/network/start';
+import { buildGoClient, GoClient, hasGo } from '../support/interop/go-client.js';
+
+const BUILD_LIMIT_MS = 10 * 60_000;
+const mustRun = process.env.CI === 'true';
+const proof = hasGo || mustRun ? describe : describe.skip;
+
+// An independent client of the same protocol, unchanged, with its own codec, Noise, Signal and habits.
+proof(
+  hasGo ? 'a client on whatsmeow' : 'a client on whatsmeow (needs Go, which is not installed here)',
+  () => {
+    let running: RunningNetwork;
+    let phone: Person;
+    let ana: Person;
+    let client: GoClient;
+
+    beforeAll(async () => {
+      if (!hasGo)
+        throw new Error('CI must have Go: the proof with an independent client cannot be left out there');
+      buildGoClient();
+      running = await startNetwork();
+      phone = await running.client.phone('5511900000001', { name: 'Shop' });
+      ana = await running.client.contact('5511900000002', { name: 'Ana', devices: 2 });
+      await running.client.call('remember', {
+        number: phone.number,
+        messages: [{ with: ana.number, text: 'long ago' }],
+      });
+      client = new GoClient(running);
+    }, BUILD_LIMIT_MS);
+
+    afterAll(async () => {
+      await client?.stop();
+      await running?.close();
+    });
+
+    it('pairs by QR code and logs in', async () => {
+      await phone.scan((await client.says('qr')).code as string);
+      expect(await client.says('paired')).toMatchObject({ jid: `${phone.number}:1@s.whatsapp.net` });
+      await client.says('connected');
+      expect(await client.says('history', ({ type }) => type === 'INITIAL_BOOTSTRAP')).toMatchObject({
+        chats: 1,
+      });
+    });
+
+    it('finds out who is on the network', async () => {
+      client.order({ do: 'is-on', phone: ana.number });
+      expect(await client.says('is-on')).toMatchObject({ found: true, jid: ana.jid });
+      client.order({ do: 'is-on', phone: '5511999999999' });
+      expect(await client.says('is-on')).toMatchObject({ found: false });
+    });
+
+    it('sends to every device of a contact and hears of delivery and reading', async () => {
+      client.order({ do: 'send', to: ana.jid, text: 'hello Ana' });
+      const { id } = await client.says('sent');
+      const received = await ana.receives({ id: id as string });
+      expect(received).toMatchObject({ text: 'hello Ana', fate: 'shown' });
+      await running.client.waitReceived({ id: id as string, to: ana.number, device: 1, fate: 'shown' });
+      await client.says(
+        'receipt',
+        ({ ids, type }) => (ids as string[]).includes(id as string) && type === '',
+      );
+      await ana.reads(received);
+      await client.says(
+        'receipt',
+        ({ ids, type }) => (ids as string[]).includes(id as string) && type === 'read',
+      );
+    });
+
+    it('receives, by lid and by number, in one session', async () => {
+      await ana.writes('oi', { to: phone.number });
+      expect(await client.says('message', ({ text }) => text === 'oi')).toMatchObject({
+        sender: ana.lidJid,
+        name: 'Ana',
+      });
+      await ana.writes('by number', { to: phone.number, options: { addressing: 'pn' } });
+      expect(await client.says('message', ({ text }) => text === 'by number')).toMatchObject({
+        sender: ana.jid,
+      });
+      client.order({ do: 'send', to: ana.lidJid, text: 'back to the lid' });
+      await client.says('sent');
+      expect(await ana.receives('back to the lid')).toMatchObject({
+        encryption: 'msg',
+        addressed: ana.lidJid,
+      });
+    });
+
+    it('sends and receives files over TLS', async () => {
+      client.order({ do: 'send-file', to: ana.jid, text: 'the content of the file' });
+      const { id } = await client.says('sent');
+      const received = await ana.receives({ id: id as string });
+      expect((await ana.opens(received)).toString()).toBe('the content of the file');
+      await ana.writesFile('image', Buffer.from('a picture'), { to: phone.number });
+      expect(await client.says('message', ({ file }) => file !== undefined)).toMatchObject({
+        file: 'a picture',
+      });
+      await running.client.call('sendHistory', { number: phone.number, inFile: true });
+      expect(await client.says('history', ({ type }) => type === 'RECENT')).toMatchObject({ chats: 1 });
+    });
+
+    it('writes in a group and reads in it', async () => {
+      const bia = await running.client.contact('5511900000003', { name: 'Bia' });
+      const group = await running.client.group('Team', [phone, ana, bia]);
+      client.order({ do: 'send', to: group, text: 'hello all' });
+      const { id } = await client.says('sent');
+      for (const person of [ana, bia]) await person.receives({ id: id as string, group });
+      await bia.writes('hello from Bia', { to: group });
+      expect(await client.says('message', ({ text }) => text === 'hello from Bia')).toMatchObject({
+        chat: group,
+      });
+    });
+
+    it('reconnects by itself and gets what waited, in order', async () => {
+      const cut = running.client.cut(phone.number);
+      for (const text of ['waiting 1', 'waiting 2', 'waiting 3'])
+        await ana.writes(text, { to: phone.number });
+      await cut;
+      await client.says('disconnected');
+      await client.says('connected');
+      for (const text of ['waiting 1', 'waiting 2', 'waiting 3']) {
+        const next = client.says('message', ({ text: said }) => String(said).startsWith('waiting'));
+        expect(await next).toMatchObject({ text });
+      }
+      client.order({ do: 'send', to: ana.jid, text: 'back again' });
+      await ana.receives('back again');
+      await phone.hasTakenAll();
+    });
+
+    it('sends again what a phone could not read, and asks for what it could not read', async () => {
+      const world = running.network.world;
+      world.people.need(ana.number).phone.signal.forgetSession({ user: phone.lid, device: 1 });
+      client.order({ do: 'send', to: ana.jid, text: 'once more' });
+      expect(await ana.receives('once more')).toMatchObject({ fate: 'shown' });
+    });
+
+    it('has done nothing against the protocol, nor anything that is unknown here', async () => {
+      const { violations, unhandled } = await running.client.status();
+      expect(violations).toEqual([]);
+      expect(unhandled).toEqual([]);
+    });
+
+    it('is told of a ban and of its end, and when it is unlinked', async () => {
+      await running.client.ban(phone.number, { minutes: 60 });
+      expect(Number((await client.says('banned')).seconds)).toBeGreaterThan(3500);
+      await running.client.lift(phone.number);
+      await client.stop();
+      client = new GoClient(running);
+      await client.says('qr');
+      client.order({ do: 'pair-code', phone: phone.number });
+      await phone.types((await client.says('pair-code')).code as string);
+      await client.says('connected');
+      await phone.unlinks(2);
+      await client.says('logged-out');
+    });
+  },
+);

@@ -1,0 +1,261 @@
+import { FaultyApi } from '../support/kubernetes/faulty-api.js';
+import { describeOnKubernetes } from '../support/kubernetes/suite.js';
+import { KubeConfig } from '@kubernetes/client-node';
+import { createRequire } from 'node:module';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { kubeConfigAccess, serviceAccountAccess } from '@gwk/operator/cluster/kubernetes/access';
+import { KubeClient, KubeError, PATCH_TYPES } from '@gwk/operator/cluster/kubernetes/client';
+import { Leader, microTime, type LeaderTimes } from '@gwk/operator/cluster/kubernetes/leader';
+import { recordingLog, temporaryFolder, until } from '../support/operator/folder.js';
+
+test('client-node is of the one version whose traps are known', () => {
+  const entry = createRequire(import.meta.url).resolve('@kubernetes/client-node');
+  const { version } = createRequire(import.meta.url)(join(entry, '../../package.json')) as {
+    version: string;
+  };
+  expect(version).toBe('2.0.1');
+});
+
+describeOnKubernetes('calls of the Kubernetes API', (cluster) => {
+  let api: FaultyApi;
+  let namespace: string;
+  let server: string;
+  const clients: KubeClient[] = [];
+
+  beforeEach(async () => {
+    api = new FaultyApi(cluster());
+    namespace = await cluster().namespace();
+    server = await api.listen();
+  });
+  afterEach(async () => {
+    for (const client of clients.splice(0)) await client.close();
+    await api.close();
+  });
+
+  function client(user: object = { token: cluster().plane.token }, counted: string[] = []): KubeClient {
+    const kube = new KubeConfig();
+    kube.loadFromClusterAndUser({ name: 'test', server, skipTLSVerify: true }, { name: 'admin', ...user });
+    const onCall = (verb: string, resource: string, code: number) =>
+      counted.push(`${verb} ${resource} ${code}`);
+    const made = new KubeClient(kubeConfigAccess(kube), { timeoutMs: 1000, onCall });
+    clients.push(made);
+    return made;
+  }
+
+  const secured = () => {
+    const kube = new KubeConfig();
+    kube.loadFromFile(cluster().plane.kubeconfig);
+    const made = new KubeClient(kubeConfigAccess(kube));
+    clients.push(made);
+    return made;
+  };
+  const maps = () => `/api/v1/namespaces/${namespace}/configmaps`;
+
+  test('the certificate of the server is checked', async () => {
+    await expect(secured().call({ path: maps() })).resolves.toMatchObject({ kind: 'ConfigMapList' });
+    const kube = new KubeConfig();
+    kube.loadFromClusterAndUser(
+      { name: 'test', server: cluster().plane.url, skipTLSVerify: false },
+      { name: 'a', token: 'b' },
+    );
+    const trusting = new KubeClient(kubeConfigAccess(kube));
+    await expect(trusting.call({ path: maps() })).rejects.toMatchObject({ code: 0, reason: 'NoAnswer' });
+  });
+
+  test('connections are kept between calls', async () => {
+    const one = client();
+    for (let i = 0; i < 10; i++) await one.call({ path: maps() });
+    expect(api.connections).toBeLessThanOrEqual(2);
+  });
+
+  test('server-side apply owns its fields under its name and leaves those of others', async () => {
+    const apply = (manager: string, data: object) =>
+      client().call<{ data: object }>({
+        method: 'PATCH',
+        path: `${maps()}/shared`,
+        query: { fieldManager: manager, force: true },
+        type: PATCH_TYPES.apply,
+        body: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'shared' }, data },
+      });
+    await apply('one', { a: '1' });
+    expect((await apply('two', { b: '2' })).data).toEqual({ a: '1', b: '2' });
+    expect((await apply('one', {})).data).toEqual({ b: '2' });
+    expect(api.writes().map(({ type }) => type)).toEqual(Array(3).fill('application/apply-patch+yaml'));
+  });
+
+  test('an error carries the code and the reason of the server', async () => {
+    await expect(client().call({ path: `${maps()}/nothing` })).rejects.toMatchObject({
+      code: 404,
+      reason: 'NotFound',
+    });
+    const body = { metadata: { name: 'kube-root-ca.crt' } };
+    await client()
+      .call({ method: 'POST', path: maps(), body })
+      .catch(() => undefined);
+    await expect(client().call({ method: 'POST', path: maps(), body })).rejects.toMatchObject({
+      code: 409,
+      reason: 'AlreadyExists',
+    });
+  });
+
+  test('an answer that is not JSON is an error with its code', async () => {
+    api.instead = () => ({ code: 502, body: '<html>bad gateway</html>' });
+    await expect(client().call({ path: maps() })).rejects.toMatchObject({ code: 502, reason: 'Unknown' });
+  });
+
+  test('no answer is told apart from an answer: the call may have had its effect', async () => {
+    api.faults = { ...api.faults, after: 1 };
+    const body = { metadata: { name: 'made' } };
+    const call = client().call({ method: 'POST', path: maps(), body });
+    await expect(call).rejects.toEqual(expect.any(KubeError));
+    await expect(call).rejects.toMatchObject({ code: 0 });
+    expect((await cluster().get(`${maps()}/made`)).status).toBe(200);
+  });
+
+  test('the token of the service account is read again as it rotates', async () => {
+    const folder = temporaryFolder();
+    const tokenFile = join(folder.path, 'token');
+    writeFileSync(tokenFile, 'not yet a token');
+    const kubeUser = { authProvider: { name: 'tokenFile', config: { tokenFile } } };
+    const one = client(kubeUser);
+    await expect(one.call({ path: maps() })).rejects.toMatchObject({ code: 401 });
+    writeFileSync(tokenFile, cluster().plane.token);
+    // client-node reads it once a minute.
+    jest.useFakeTimers({
+      doNotFake: ['setTimeout', 'setImmediate', 'nextTick', 'queueMicrotask', 'performance'],
+      now: Date.now() + 61_000,
+    });
+    try {
+      await expect(one.call({ path: maps() })).resolves.toBeDefined();
+    } finally {
+      jest.useRealTimers();
+      folder.remove();
+    }
+  });
+
+  test('inside a cluster: the service account, its rotating token, the certificate that is pinned', async () => {
+    const folder = temporaryFolder();
+    const write = (name: string, text: string) => writeFileSync(join(folder.path, name), text);
+    write('token', 'not yet a token');
+    write('namespace', namespace);
+    write('ca.crt', cluster().plane.ca);
+    const { hostname, port } = new URL(cluster().plane.url);
+    const environment = { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port };
+    const access = serviceAccountAccess(folder.path, environment);
+    const one = new KubeClient(access);
+    clients.push(one);
+    expect(access.namespace).toBe(namespace);
+    await expect(one.call({ path: maps() })).rejects.toMatchObject({ code: 401 });
+    write('token', cluster().plane.token);
+    const now = jest.spyOn(performance, 'now').mockImplementation(() => 1e9);
+    try {
+      await expect(one.call({ path: maps() })).resolves.toMatchObject({ kind: 'ConfigMapList' });
+    } finally {
+      now.mockRestore();
+      folder.remove();
+    }
+  });
+
+  test('calls are counted by what they ask for, never by name', async () => {
+    const counted: string[] = [];
+    const one = client(undefined, counted);
+    await one.call({ path: maps() });
+    await one.call({ path: `${maps()}/nothing` }).catch(() => undefined);
+    await one.call({ path: '/api/v1/nodes' });
+    await one
+      .call({ path: `/apis/gwk.dev/v1alpha1/namespaces/${namespace}/instances/x/status` })
+      .catch(() => undefined);
+    expect(counted).toEqual([
+      'GET configmaps 200',
+      'GET configmaps 404',
+      'GET nodes 200',
+      'GET instances/status 404',
+    ]);
+  });
+});
+
+describeOnKubernetes('leading', (cluster) => {
+  /** Of such a lease nobody is robbed by a machine, or an API server, that stands still for a while. */
+  const LONG: LeaderTimes = { leaseMs: 60_000, deadlineMs: 40_000, retryMs: 100 };
+  let namespace: string;
+  let api: FaultyApi;
+  /** Who leads from then on, and who leads no more. */
+  let told: string[];
+  const leaders: Leader[] = [];
+  const clients: KubeClient[] = [];
+
+  beforeEach(async () => {
+    namespace = await cluster().namespace();
+    api = new FaultyApi(cluster());
+    told = [];
+  });
+  afterEach(async () => {
+    for (const leader of leaders.splice(0)) await leader.stop();
+    for (const client of clients.splice(0)) await client.close();
+    await api.close().catch(() => undefined);
+  });
+
+  async function candidate(identity: string, times: LeaderTimes, through?: FaultyApi): Promise<Leader> {
+    const kube = new KubeConfig();
+    if (through) {
+      const server = await through.listen();
+      kube.loadFromClusterAndUser(
+        { name: 'test', server, skipTLSVerify: true },
+        { name: 'a', token: cluster().plane.token },
+      );
+    } else kube.loadFromFile(cluster().plane.kubeconfig);
+    const client = new KubeClient(kubeConfigAccess(kube));
+    clients.push(client);
+    const leader = new Leader({ client, namespace, name: 'op', identity, log: recordingLog(), times });
+    leaders.push(leader);
+    leader.start(
+      () => void told.push(`${identity} leads`),
+      () => void told.push(`${identity} gave up`),
+    );
+    return leader;
+  }
+  const lease = async () => {
+    const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/op`;
+    return (await cluster().get<{ spec: Record<string, unknown> }>(path)).body.spec;
+  };
+
+  test('one of several leads, and its lease says who', async () => {
+    const times = { leaseMs: 8_000, deadlineMs: 6_500, retryMs: 100 };
+    await Promise.all(['a', 'b', 'c'].map((name) => candidate(name, times)));
+    const outlived = async () => {
+      if (told.length === 0) return false;
+      const { acquireTime, renewTime } = await lease();
+      return Date.parse(String(renewTime)) - Date.parse(String(acquireTime)) > times.leaseMs;
+    };
+    await until('its lease, renewed, has lasted longer than one', outlived);
+    expect(told).toHaveLength(1);
+    const { holderIdentity, renewTime, leaseTransitions } = await lease();
+    expect([told, leaseTransitions]).toEqual([[`${String(holderIdentity)} leads`], 0]);
+    expect(renewTime).toMatch(/\.\d{6}Z$/);
+  });
+
+  test('one that stops gives the lease back, and another leads at once', async () => {
+    const first = await candidate('a', LONG);
+    await until('a leads', () => first.leading);
+    const second = await candidate('b', LONG);
+    await first.stop();
+    // That is waited for 20 s; the lease would have lasted a minute.
+    await until('b leads', () => second.leading);
+  });
+
+  test('one that is cut off gives up before another may lead', async () => {
+    const times = { leaseMs: 1500, deadlineMs: 900, retryMs: 100 };
+    await candidate('a', times, api);
+    await until('a leads', () => told.includes('a leads'));
+    await candidate('b', times);
+    api.instead = () => ({ code: 503, body: '' });
+    await until('b leads', () => told.includes('b leads'));
+    expect(told.slice(0, 3)).toEqual(['a leads', 'a gave up', 'b leads']);
+    expect((await lease())['leaseTransitions']).toBe(1);
+  });
+
+  test('times have six digits, as the API server demands', () => {
+    expect(microTime(Date.parse('2026-03-01T12:00:00.123Z'))).toBe('2026-03-01T12:00:00.123000Z');
+  });
+});

@@ -1,0 +1,195 @@
+import { FaultyApi } from '../support/kubernetes/faulty-api.js';
+import { describeOnKubernetes } from '../support/kubernetes/suite.js';
+import { KubeConfig } from '@kubernetes/client-node';
+import { recordingLog, until } from '../support/operator/folder.js';
+import { kubeConfigAccess } from '@gwk/operator/cluster/kubernetes/access';
+import { KubeClient } from '@gwk/operator/cluster/kubernetes/client';
+import { Watched, type Stored, type WatchTimes } from '@gwk/operator/cluster/kubernetes/watched';
+
+type ConfigMap = Stored & { data?: Record<string, string> };
+
+/** Each way in which a watch of a real API server can go wrong, one by one. */
+describeOnKubernetes('a supervised watch', (cluster) => {
+  let api: FaultyApi;
+  let namespace: string;
+  let client: KubeClient;
+  let watched: Watched<ConfigMap, string>;
+  let told: string[];
+
+  beforeEach(async () => {
+    api = new FaultyApi(cluster());
+    namespace = await cluster().namespace();
+    const server = await api.listen();
+    const kube = new KubeConfig();
+    kube.loadFromClusterAndUser(
+      { name: 'test', server, skipTLSVerify: true },
+      { name: 'admin', token: cluster().plane.token },
+    );
+    client = new KubeClient(kubeConfigAccess(kube));
+    told = [];
+  });
+
+  afterEach(async () => {
+    await watched.stop();
+    await client.close();
+    await api.close();
+  });
+
+  const path = (name = '') => `/api/v1/namespaces/${namespace}/configmaps${name && `/${name}`}`;
+  const put = (name: string, value: string): Promise<object> =>
+    cluster().applied({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name, namespace },
+      data: { value },
+    });
+  const remove = (name: string) => cluster().delete(path(name));
+  const seen = (): Record<string, string | undefined> => {
+    const entries = [...watched.names()].map((name): [string, string | undefined] => [
+      name.split('/')[1] ?? '',
+      watched.get(name),
+    ]);
+    return Object.fromEntries(entries);
+  };
+
+  async function start(times: Partial<WatchTimes> = {}): Promise<void> {
+    watched = new Watched<ConfigMap, string>({
+      client,
+      path: path(),
+      log: recordingLog(),
+      keep: ({ data }) => data?.['value'] ?? null,
+      changed: (name, before, after) => told.push(`${name.split('/')[1]} ${before ?? '-'} ${after ?? '-'}`),
+      times: { backoffMs: 20, maxBackoffMs: 100, ...times },
+    });
+    await watched.start();
+  }
+
+  const shows = (wanted: object) =>
+    until(`${JSON.stringify(wanted)} is seen`, () => JSON.stringify(seen()) === JSON.stringify(wanted));
+
+  test('shows what is, in pages, and what becomes of it', async () => {
+    for (const name of ['a', 'b', 'c', 'd', 'e']) await put(name, '1');
+    await start({ pageSize: 2 });
+    expect(seen()).toEqual({ a: '1', b: '1', c: '1', d: '1', e: '1' });
+    expect(api.seen.filter(({ query }) => query.has('limit'))).toHaveLength(3);
+    await put('a', '2');
+    await remove('b');
+    await shows({ a: '2', c: '1', d: '1', e: '1' });
+    // What is deleted is shown once more as it was at the end.
+    expect(told.slice(-3)).toEqual(['a 1 2', 'b 1 1', 'b 1 -']);
+  });
+
+  test('goes on after a TCP reset, from where it was, without a list', async () => {
+    await start();
+    await until('it watches', () => api.watches === 1);
+    api.resetWatches();
+    await put('a', '1');
+    await shows({ a: '1' });
+    expect(watched.relists).toBe(1);
+    expect(watched.breaks).toBe(1);
+  });
+
+  test('goes on after errors of the server, and lists anew when they last', async () => {
+    await start();
+    await until('it watches', () => api.watches === 1);
+    let errors = 0;
+    api.instead = ({ query }) =>
+      query.get('watch') === 'true' && errors++ < 5
+        ? { code: 500, body: '<html>not JSON</html>' }
+        : undefined;
+    api.resetWatches();
+    await put('a', '1');
+    await shows({ a: '1' });
+    expect(errors).toBeGreaterThanOrEqual(2);
+    expect(watched.relists).toBeGreaterThan(1);
+  });
+
+  test('lists anew when its version is too old (410), and notices what was deleted meanwhile', async () => {
+    await put('a', '1');
+    await put('b', '1');
+    await start();
+    await until('it watches', () => api.watches === 1);
+    let gone = 0;
+    api.instead = ({ query }) => {
+      if (query.get('watch') !== 'true' || gone++ > 0) return undefined;
+      return { code: 410, body: JSON.stringify({ kind: 'Status', code: 410, reason: 'Expired' }) };
+    };
+    api.mute = true;
+    await remove('a');
+    api.mute = false;
+    api.resetWatches();
+    await shows({ b: '1' });
+    expect(told.at(-1)).toBe('a 1 -');
+  });
+
+  test('lists anew when the same is said in the stream', async () => {
+    await start();
+    await until('it watches', () => api.watches === 1);
+    const event = {
+      type: 'ERROR',
+      object: { kind: 'Status', code: 410, reason: 'Expired', message: 'too old' },
+    };
+    let said = 0;
+    api.instead = ({ query }) =>
+      query.get('watch') === 'true' && said++ === 0
+        ? { code: 200, body: `${JSON.stringify(event)}\n` }
+        : undefined;
+    api.resetWatches();
+    await put('a', '1');
+    await shows({ a: '1' });
+    expect(watched.relists).toBe(2);
+  });
+
+  test('a watch that says nothing any more is dead, though its connection is open', async () => {
+    await start({ silenceMs: 300 });
+    await until('it watches', () => api.watches === 1);
+    api.mute = true;
+    await put('a', '1');
+    await until('it gave up on the silent one', () => watched.breaks > 0);
+    api.mute = false;
+    await shows({ a: '1' });
+  });
+
+  test('lists anew from time to time: an event that nobody knows was lost is made good', async () => {
+    await start({ relistMs: 200 });
+    await until('it watches', () => api.watches === 1);
+    api.mute = true;
+    await put('a', '1');
+    await until('the event is lost', () => api.seen.length > 1);
+    api.mute = false;
+    // The server ends watches in peace every few minutes; here the network does.
+    await new Promise((resolve) => setTimeout(resolve, 250));
+    api.resetWatches();
+    await shows({ a: '1' });
+  });
+
+  test('begins as soon as the server is there', async () => {
+    let refused = 0;
+    api.instead = () => (refused++ < 4 ? { code: 503, body: 'starting' } : undefined);
+    await put('a', '1');
+    await start();
+    expect(seen()).toEqual({ a: '1' });
+  });
+
+  test('an answer to a write of our own is seen before its event, and not taken back by an older one', async () => {
+    const first = await put('a', '1');
+    await start();
+    await until('it watches', () => api.watches === 1);
+    api.mute = true;
+    const second = await put('a', '2');
+    watched.written(second as ConfigMap);
+    expect(seen()).toEqual({ a: '2' });
+    watched.written(first as ConfigMap);
+    expect(seen()).toEqual({ a: '2' });
+  });
+
+  test('a quiet watch is left in peace', async () => {
+    await start();
+    await until('it watches', () => api.watches === 1);
+    // client-node ends such a one after half a minute.
+    await new Promise((resolve) => setTimeout(resolve, 33_000));
+    expect([api.watches, watched.breaks, watched.relists]).toEqual([1, 0, 1]);
+    await put('a', '1');
+    await shows({ a: '1' });
+  }, 60_000);
+});

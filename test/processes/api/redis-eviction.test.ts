@@ -1,0 +1,40 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLogger } from '@gwk/core/log';
+import { ownRedis } from '../../support/servers/stores.js';
+import { until } from '../../support/wait.js';
+import { closeRedis, openRedis } from '@gwk/api/redis';
+import { evictionOf, watchEviction } from '@gwk/api/redis-eviction';
+
+test.each([
+  ['says that it evicts nothing', 'used_memory:1\r\nmaxmemory_policy:noeviction\r\n', 'none'],
+  ['evicts the least used', 'maxmemory_policy:allkeys-lru\r\n', 'evicts'],
+  ['evicts what has an end', 'maxmemory_policy:volatile-ttl\r\n', 'evicts'],
+  ['does not say', 'used_memory:1\r\n', 'unknown'],
+])('a Redis that %s', (_sentence, info, eviction) => {
+  expect(evictionOf(info).eviction).toBe(eviction);
+});
+
+test('a real Redis that evicts is said, at the first connection and at each later one', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gwk-evicting-'));
+  const store = await ownRedis(folder);
+  const lines: string[] = [];
+  const log = createLogger('api', 'info', { write: (line) => void lines.push(line) });
+  const warnings = () => lines.filter((line) => line.includes('may evict')).length;
+  const redis = openRedis({ url: store.url, program: 'test', log });
+  try {
+    watchEviction(redis, log);
+    await until(() => redis.isReady, { what: 'Redis is there' });
+    await redis.ping();
+    expect(warnings()).toBe(0);
+    await redis.configSet('maxmemory-policy', 'allkeys-lru');
+    await redis.sendCommand(['CLIENT', 'KILL', 'SKIPME', 'no', 'TYPE', 'normal']).catch(() => undefined);
+    await until(() => warnings() > 0, { what: 'it is said' });
+    expect(lines.find((line) => line.includes('may evict'))).toContain('allkeys-lru');
+  } finally {
+    closeRedis(redis);
+    await store.stop();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});

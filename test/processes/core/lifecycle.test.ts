@@ -1,0 +1,150 @@
+import { spawn, spawnSync, type ChildProcessByStdio } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable, Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const module = new URL('../../../core/dist/lifecycle.js', import.meta.url).href;
+const endModule = new URL('../../../core/dist/end-process.js', import.meta.url).href;
+const logModule = new URL('../../../core/dist/log.js', import.meta.url).href;
+
+type Program = ChildProcessByStdio<Writable, Readable, null>;
+const started: Program[] = [];
+
+async function program(stop: string, options = '{ exitWithParent: true }'): Promise<Program> {
+  const source = `
+    import { onShutdown } from ${JSON.stringify(module)};
+    onShutdown(${stop}, ${options});
+    setInterval(() => {}, 1000);
+    console.log('up');`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', source], {
+    stdio: ['pipe', 'pipe', 'ignore'],
+  });
+  started.push(child);
+  await once(child.stdout, 'data');
+  return child;
+}
+
+const exitCode = async (child: Program): Promise<unknown> =>
+  child.exitCode ?? ((await once(child, 'exit')) as unknown[])[0];
+
+async function outputOf(child: Program): Promise<string> {
+  let text = '';
+  for await (const chunk of child.stdout) text += String(chunk);
+  return text.trim();
+}
+
+afterEach(() => {
+  for (const child of started.splice(0)) child.kill('SIGKILL');
+});
+
+describe('onShutdown', () => {
+  test.each([
+    ['SIGTERM', (child: Program) => child.kill('SIGTERM')],
+    ['SIGINT', (child: Program) => child.kill('SIGINT')],
+    ['parent-gone', (child: Program) => child.stdin.end()],
+  ])('%s runs the stop function and exits with 0', async (cause, act) => {
+    const child = await program('async (cause) => console.log(cause)');
+    const output = outputOf(child);
+    act(child);
+    expect(await exitCode(child)).toBe(0);
+    expect(await output).toBe(cause);
+  });
+
+  test('the same request told twice by terminal and parent stops once, gracefully', async () => {
+    const child = await program(
+      'async () => { console.log("stopping"); await new Promise((r) => setTimeout(r, 300)) }',
+    );
+    const output = outputOf(child);
+    child.kill('SIGINT');
+    child.kill('SIGTERM');
+    child.stdin.end();
+    expect(await exitCode(child)).toBe(0);
+    expect(await output).toBe('stopping');
+  });
+
+  test('a second signal exits at once', async () => {
+    const child = await program('() => new Promise(() => {})');
+    child.kill('SIGTERM');
+    // Far more than what is taken for the same request, by a child that heard of the first late.
+    await sleep(2_000);
+    child.kill('SIGTERM');
+    expect(await exitCode(child)).toBe(1);
+  });
+
+  test('a stop function that throws exits with 1', async () => {
+    const child = await program('async () => { throw new Error("no") }');
+    child.kill('SIGTERM');
+    expect(await exitCode(child)).toBe(1);
+  });
+
+  test('what a stop function throws is told without what it carries', () => {
+    const carried = 'Object.assign(new Error("first line\\n no"), { data: "what people wrote" })';
+    const { status, stderr } = run(`
+      onShutdown(async () => { throw ${carried} }, { exitWithParent: false });
+      process.kill(process.pid, 'SIGTERM');
+      setInterval(() => {}, 1000);`);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^stopping failed: \{"type":"Error".*\n$/);
+    expect(stderr).not.toContain('what people wrote');
+  });
+
+  test('a stop function that never ends exits with 1 at the time limit', async () => {
+    const child = await program('() => new Promise(() => {})', '{ exitWithParent: false, timeoutMs: 100 }');
+    child.kill('SIGTERM');
+    expect(await exitCode(child)).toBe(1);
+  });
+
+  test('the end of standard input is nothing to a program that may outlive its parent', async () => {
+    const child = await program('() => {}', '{ exitWithParent: false }');
+    child.stdin.end();
+    await sleep(300);
+    expect(child.exitCode).toBeNull();
+  });
+});
+
+/** To its end. */
+function run(source: string): { status: number | null; stdout: string; stderr: string } {
+  const imports = `
+    import { endOnError, onShutdown } from ${JSON.stringify(module)};
+    import { endProcess } from ${JSON.stringify(endModule)};
+    import { createLogger, written } from ${JSON.stringify(logModule)};`;
+  return spawnSync(process.execPath, ['--input-type=module', '--eval', imports + source], {
+    encoding: 'utf8',
+  });
+}
+
+describe('endOnError', () => {
+  const carries = (message: string) =>
+    `Object.assign(new Error(${JSON.stringify(message)}), { code: 'ECODE', data: { jid: '5511987654321', said: 'what people wrote' } })`;
+
+  test.each([
+    [
+      'thrown',
+      `setTimeout(() => { throw ${carries('a failure')} })`,
+      { type: 'Error', message: 'a failure' },
+    ],
+    ['rejected', `void Promise.reject(${carries('a failure')})`, { type: 'Error', message: 'a failure' }],
+    ['no error at all', `void Promise.reject('what people wrote')`, { type: 'string' }],
+  ])('what is %s is one line of the log, and the end', (_, failing, err) => {
+    const { status, stdout, stderr } = run(`
+      endOnError(createLogger('engine', 'error'));
+      ${failing};
+      setInterval(() => {}, 1000);`);
+    expect([status, stderr]).toEqual([1, '']);
+    expect(JSON.parse(stdout)).toMatchObject({ level: 'fatal', program: 'engine', err });
+    for (const word of ['5511987654321', 'what people wrote']) expect(stdout).not.toContain(word);
+  });
+
+  test.each([
+    ['that exits', `createLogger('api', 'error')`],
+    ['that becomes another program', `createLogger('engine', 'error', written()), endProcess`],
+  ])('the line of a process %s is written, whatever waits for its threads', (_, means) => {
+    const { status, stdout } = run(`
+      import { pbkdf2 } from 'node:crypto';
+      for (let n = 0; n < 8; n++) pbkdf2('a', 'b', 500_000, 64, 'sha512', () => {});
+      endOnError(${means});
+      throw new Error('a failure');`);
+    expect(status).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({ level: 'fatal', err: { message: 'a failure' } });
+  });
+});

@@ -1,0 +1,86 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { LockHeld, takeProcessLock } from '@gwk/core/process-lock';
+
+const NOBODY = '999999999 1@x';
+
+let folder: string;
+let path: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'gwk-lock-'));
+  path = join(folder, 'lock');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const module = new URL('../../../core/dist/process-lock.js', import.meta.url).href;
+const program = (work: string) => `const { takeProcessLock } = await import('${module}'); ${work}`;
+const run = (work: string) =>
+  spawn(process.execPath, ['--input-type=module', '-e', program(work)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+
+test('is held by one, who is named to the next, and is free after it', () => {
+  const lock = takeProcessLock(path);
+  expect(lock.wasAbandoned).toBe(false);
+  expect(() => takeProcessLock(path)).toThrow(LockHeld);
+  expect(() => takeProcessLock(path)).toThrow(String(process.pid));
+  lock.release();
+  const next = takeProcessLock(path);
+  expect(next.wasAbandoned).toBe(false);
+  next.release();
+  expect(readdirSync(folder)).toEqual(['lock.2']);
+});
+
+test('of a killed process is taken over, and that is said', async () => {
+  const holder = run(`takeProcessLock('${path}'); console.log('held'); setInterval(() => {}, 1000)`);
+  await once(holder.stdout, 'data');
+  expect(() => takeProcessLock(path)).toThrow(String(holder.pid));
+  holder.kill('SIGKILL');
+  await once(holder, 'exit');
+  expect(takeProcessLock(path).wasAbandoned).toBe(true);
+  expect(readdirSync(folder)).toEqual(['lock.2']);
+});
+
+test.each([
+  ['of a process that has ended', NOBODY],
+  ['of a stranger that has the pid by now', `${process.pid} 1@x`],
+  ['that a crash of the machine left empty', ''],
+])('one %s is taken over', (_, text) => {
+  writeFileSync(`${path}.9`, text);
+  expect(takeProcessLock(path).wasAbandoned).toBe(true);
+  expect(readdirSync(folder)).toEqual(['lock.10']);
+});
+
+test('who no longer holds it releases nothing', () => {
+  const lock = takeProcessLock(path);
+  writeFileSync(`${path}.1`, NOBODY);
+  takeProcessLock(path);
+  lock.release();
+  expect(readFileSync(`${path}.2`, 'utf8')).toMatch(new RegExp(`^${process.pid} `));
+});
+
+test('an abandoned one is taken over by one of several at once, each time', async () => {
+  const work = `
+    process.stdin.on('data', (name) => {
+      let said = 'took';
+      try { takeProcessLock('${path}' + String(name).trim()); } catch (error) { said = error.name; }
+      console.log(said);
+    });
+    process.stdin.on('end', () => process.exit());
+    console.log('waits');`;
+  const children = Array.from({ length: 4 }, () => run(work));
+  const heard = () => children.map((child) => once(child.stdout, 'data'));
+  await Promise.all(heard());
+  for (let round = 0; round < 100; round++) {
+    writeFileSync(`${path}${round}.7`, NOBODY);
+    const answers = heard();
+    for (const child of children) child.stdin.write(`${round}\n`);
+    const said = (await Promise.all(answers)).map(([line]) => String(line).trim());
+    expect(said.sort()).toEqual(['LockHeld', 'LockHeld', 'LockHeld', 'took']);
+  }
+  for (const child of children) child.stdin.end();
+  await Promise.all(children.map((child) => once(child, 'exit')));
+});

@@ -1,0 +1,61 @@
+import type { MessageKey } from '@gwk/core/protocol/changes';
+import type { CommandName } from '@gwk/core/protocol/commands';
+import { redisPrefix, redisUrl } from '../../support/servers/servers.js';
+import { addressOf } from '../../support/engine/addresses.js';
+import { Stage } from '../../support/engine/stage.js';
+import { until } from '../../support/engine/engine-process.js';
+
+const ACK_TIMEOUT_MS = 1_000;
+
+let stage: Stage;
+beforeEach(async () => {
+  stage = await Stage.open(addressOf(redisUrl()), redisPrefix());
+});
+afterEach(() => stage.close());
+
+const key = (chat = '5511987654321@s.whatsapp.net'): MessageKey => ({
+  chat,
+  wa_message_id: 'W1',
+  from_me: true,
+  participant: null,
+});
+const change = (name: CommandName, more: object, message = key()) =>
+  stage.command(name, { args: JSON.stringify({ stanza_id: `S-${name}`, message, ...more }) });
+
+test('changes go to the network at once, each under its own id', async () => {
+  await stage.start();
+  const replies = [
+    await change('edit', { text: 'novo' }),
+    await change('react', { emoji: '👍' }),
+    await change('delete', {}),
+  ];
+  expect(replies).toMatchObject(replies.map(() => ({ ok: true, result: null })));
+  const drawn = stage.network.arrivals.map(({ wa_message_id, chat, body }) => ({
+    id: wa_message_id,
+    chat,
+    ...(JSON.parse(Buffer.from(body, 'base64').toString()) as object),
+  }));
+  const { chat } = key();
+  expect(drawn).toEqual([
+    { id: 'S-edit', chat, type: 'edit', key: key(), text: { body: 'novo' } },
+    { id: 'S-react', chat, type: 'react', key: key(), emoji: '👍' },
+    { id: 'S-delete', chat, type: 'delete', key: key() },
+  ]);
+});
+
+test('what the network refuses, and what it never answers, is told apart', async () => {
+  await stage.start({ ackTimeoutMs: ACK_TIMEOUT_MS });
+  const failing = key('5511999990002@s.whatsapp.net');
+  expect(await change('react', { emoji: '👍' }, failing)).toMatchObject({ ok: false, code: 'wa_error' });
+  stage.network.answerAfter = () => null;
+  expect(await change('delete', {})).toMatchObject({ ok: false, code: 'timeout' });
+});
+
+test('without a connection nothing is written, and nobody waits', async () => {
+  await stage.start();
+  await stage.command('logout');
+  await until('it is logged out', () => stage.states.at(-1) === 'pending_pair: logout');
+  const before = stage.network.arrivals.length;
+  expect(await change('edit', { text: 'novo' })).toMatchObject({ ok: false, code: 'not_connected' });
+  expect(stage.network.arrivals).toHaveLength(before);
+});

@@ -1,0 +1,141 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ClaimedMessage } from '@gwk/core/protocol/engine';
+import { until } from '../../support/engine/engine-process.js';
+import { Claimer, type ClaimerOptions } from '@gwk/engine-pod/sends/claimer';
+import { Pacing } from '@gwk/engine-pod/sends/pacing';
+
+const message = {} as ClaimedMessage;
+let claimer: Claimer;
+afterEach(() => claimer.stop());
+
+/** A claimer whose claims are answered by hand. */
+function build(change: Partial<ClaimerOptions> = {}) {
+  const claims: { id: string; limit: number; answer: (count: number) => Promise<void> }[] = [];
+  claimer = new Claimer({
+    pacing: new Pacing(60_000, performance.now()),
+    idleClaimMs: 60_000,
+    open: () => true,
+    room: () => 10,
+    claim: (id, limit) =>
+      new Promise((resolve) => {
+        const answer = async (count: number): Promise<void> => {
+          resolve(Array.from({ length: count }, () => message));
+          await sleep(1);
+        };
+        claims.push({ id, limit, answer });
+      }),
+    accept: () => {},
+    ...change,
+  });
+  return claims;
+}
+
+test('claims as many as there is room for, and again at once while there is more', async () => {
+  const claims = build();
+  claimer.ring();
+  expect(claims[0]!.limit).toBe(10);
+  await claims[0]!.answer(10);
+  expect(claims).toHaveLength(2);
+  await claims[1]!.answer(3);
+  expect(claims).toHaveLength(2);
+  expect(claims[0]!.id).not.toBe(claims[1]!.id);
+});
+
+test('what a claim took that was refused at last is asked for by the next, and counts for the pacing', async () => {
+  const asked: string[] = [];
+  const pacing = new Pacing(10, performance.now());
+  const claim = (id: string) => {
+    asked.push(id);
+    if (asked.length === 1) return Promise.reject(new Error('refused'));
+    return Promise.resolve(asked.length === 2 ? [message, message] : []);
+  };
+  build({ claim, pacing, room: () => (asked.length === 0 ? 10 : 1) });
+  claimer.ring();
+  await sleep(1);
+  claimer.ring();
+  await sleep(1);
+  expect(asked).toHaveLength(3);
+  expect(asked[1]).toBe(asked[0]);
+  expect(asked[2]).not.toBe(asked[0]);
+  expect(pacing.available(performance.now())).toBe(8);
+});
+
+test('bells that ring during a claim make one more', async () => {
+  const claims = build();
+  claimer.ring();
+  claimer.ring();
+  claimer.ring();
+  expect(claims).toHaveLength(1);
+  await claims[0]!.answer(0);
+  expect(claims).toHaveLength(2);
+  await claims[1]!.answer(0);
+  expect(claims).toHaveLength(2);
+});
+
+test('a bell is heard when a claim that began after it is answered', async () => {
+  const claims = build();
+  claimer.ring();
+  let heard = false;
+  void claimer.heard().then(() => (heard = true));
+  await claims[0]!.answer(0);
+  expect(heard).toBe(false);
+  await claims[1]!.answer(0);
+  expect(heard).toBe(true);
+});
+
+test('a bell that cannot be obeyed is heard at once, and remembered', async () => {
+  let open = false;
+  const claims = build({ open: () => open });
+  await claimer.heard();
+  expect(claims).toHaveLength(0);
+  open = true;
+  claimer.reconsider();
+  expect(claims).toHaveLength(1);
+  await claims[0]!.answer(0);
+});
+
+test('no more is claimed than the pacing lets leave; the rest follows when it does', async () => {
+  let now = 0;
+  const pacing = new Pacing(600, now);
+  pacing.take(598, now);
+  const claims = build({ pacing, now: () => now });
+  claimer.ring();
+  expect(claims[0]!.limit).toBe(2);
+  await claims[0]!.answer(2);
+  expect(claims).toHaveLength(1);
+  now = 100;
+  await until('the rest is claimed', () => claims.length === 2);
+  await claims[1]!.answer(0);
+});
+
+test('what was claimed for and not found may leave later', async () => {
+  const pacing = new Pacing(60, 0);
+  const claims = build({ pacing, room: () => 100, now: () => 0 });
+  claimer.ring();
+  expect(pacing.available(0)).toBe(0);
+  await claims[0]!.answer(1);
+  expect(pacing.available(0)).toBe(59);
+});
+
+test('an idle engine asks by itself', async () => {
+  const claims = build({ idleClaimMs: 100 });
+  claimer.start();
+  await claims[0]!.answer(0);
+  await until('it asks', () => claims.length === 2);
+  // Stopped first: it would ask again while this is answered, and be answered by nobody.
+  const stopped = claimer.stop();
+  await claims[1]!.answer(0);
+  await stopped;
+});
+
+test('stopped, it claims no more and waits for the claim under way', async () => {
+  const accepted: unknown[] = [];
+  const claims = build({ accept: (messages) => accepted.push(...messages) });
+  claimer.ring();
+  const stopped = claimer.stop();
+  claimer.ring();
+  await claims[0]!.answer(10);
+  await stopped;
+  expect(accepted).toHaveLength(10);
+  expect(claims).toHaveLength(1);
+});

@@ -1,0 +1,294 @@
+import type { InstanceResource } from '@gwk/core/resources/manifest';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pickPort } from '../../support/ports.js';
+import { ROOT } from '../../support/program.js';
+import { InstancesClient } from '@gwk/operator/cli/instances/client';
+import { FaultyPort, NO_FAULTS, randomFrom, type Faults } from '../../support/operator/faulty-port.js';
+import { temporaryFolder, until } from '../../support/operator/folder.js';
+import { manifest } from '../../support/operator/local-rest.js';
+
+/**
+ * Never two engines for one instance, whatever fails: a real operator is killed and started, engines are killed,
+ * hang, crash and refuse to leave, the API fails before, after and late in every call, people change and remove
+ * manifests. Whether two engines were alive at once is not judged by us: each claims a name of the kernel's, which
+ * one living process can have.
+ */
+const PROGRAM = join(ROOT, 'test/dist/support/operator/operator-process.js');
+const TOKEN = 'a-token-of-the-local-cluster-for-tests';
+const NAMES = ['a', 'b', 'c', 'd', 'e'];
+/** So long at least, and until so many engines have been started. */
+const CHAOS_MS = 12_000;
+const ENGINES = 30;
+const CHAOS_AT_MOST_MS = 180_000;
+/** For what comes to be within seconds on a machine that has nothing else to do. */
+const AT_LAST_MS = 90_000;
+
+interface Note {
+  what: 'start' | 'end' | 'second';
+  pod: string;
+  instance: string;
+  pid: number;
+  at: number;
+}
+
+const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 1e9));
+const random = randomFrom(seed);
+const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)]!;
+
+let folder: ReturnType<typeof temporaryFolder>;
+let port: FaultyPort;
+let portUrl: string;
+let restPort: number;
+let operator: ChildProcess | undefined;
+let client: InstancesClient;
+
+beforeAll(async () => {
+  folder = temporaryFolder();
+  port = new FaultyPort(random);
+  portUrl = await port.listen();
+  restPort = await pickPort();
+  client = new InstancesClient({ url: `http://127.0.0.1:${restPort}`, token: TOKEN });
+});
+
+afterAll(async () => {
+  operator?.kill('SIGKILL');
+  await until('no engine is left', () => engines().length === 0, 20_000);
+  await port.close();
+  folder.remove();
+});
+
+const path = (file: string) => join(folder.path, file);
+
+function startOperator(): void {
+  const log = openSync(path('operator.log'), 'a');
+  operator = spawn(process.execPath, [PROGRAM], {
+    stdio: ['pipe', log, log],
+    env: {
+      PATH: process.env['PATH'],
+      GWK_OPERATOR_TOKEN: 'x'.repeat(32),
+      GWK_OPERATOR_INTERNAL_URL: portUrl,
+      GWK_OPERATOR_HOST: '127.0.0.1',
+      GWK_OPERATOR_PORT: String(restPort),
+      GWK_OPERATOR_LOCAL_FOLDER: path('instances'),
+      GWK_OPERATOR_LOCAL_TOKEN: TOKEN,
+      GWK_EXIT_WITH_PARENT: 'on',
+      STAND_IN_HISTORY: path('history'),
+      STAND_IN_SCOPE: folder.path,
+    },
+  });
+  closeSync(log);
+}
+
+async function endOperator(signal: NodeJS.Signals): Promise<void> {
+  const ending = operator!;
+  const over = new Promise((resolve) => ending.once('exit', resolve));
+  ending.kill(signal);
+  await over;
+}
+
+function history(): Note[] {
+  if (!existsSync(path('history'))) return [];
+  return readFileSync(path('history'), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Note);
+}
+
+/**
+ * Engines of this test that are alive, as the machine says. Only what has written itself down is looked at: this
+ * process answers the operator's calls too, and reading all of /proc holds them up.
+ */
+function engines(): { pid: number; pod: string }[] {
+  const noted = new Map(history().map(({ pid, pod }) => [`${pid} ${pod}`, { pid, pod }]));
+  return [...noted.values()].filter(({ pid, pod }) => {
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')[0] === pod;
+    } catch {
+      return false; // it has ended
+    }
+  });
+}
+
+const settled = (work: Promise<unknown>) =>
+  work.then(
+    () => undefined,
+    () => undefined,
+  );
+
+async function apply(spec: object): Promise<void> {
+  const name = pick(NAMES);
+  await settled(
+    client.apply('default', name, manifest(name, { account: 'main', kind: 'sandbox', ...spec }), true),
+  );
+}
+
+function signalEngine(signal: NodeJS.Signals): void {
+  const running = engines();
+  if (running.length > 0) kill(pick(running).pid, signal);
+}
+
+function kill(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It ended this moment.
+  }
+}
+
+/** How well the API is doing. */
+const WEATHER: Faults[] = [
+  NO_FAULTS,
+  NO_FAULTS,
+  { before: 0.1, after: 0.15, late: 0.15, stale: 0.3 },
+  { before: 0.1, after: 0.15, late: 0.15, stale: 0.3 },
+  { before: 0.3, after: 0.3, late: 0.3, stale: 0.5 },
+  { before: 1, after: 0, late: 0, stale: 0 },
+];
+
+/** What people, machines and bad luck do, by weight. */
+const DEEDS: [weight: number, deed: () => Promise<void> | void][] = [
+  [20, () => apply({})],
+  [8, () => apply({ suspended: true })],
+  [6, () => apply({ logLevel: pick(['debug', 'info']) })],
+  [6, () => settled(client.delete('default', pick(NAMES)))],
+  [2, () => rmSync(path(`instances/${pick(NAMES)}.yaml`), { force: true })],
+  [3, () => writeByHand(pick(NAMES))],
+  [14, () => signalEngine('SIGKILL')],
+  [4, () => signalEngine('SIGSTOP')],
+  [4, () => signalEngine('SIGCONT')],
+  [3, () => signalEngine('SIGTERM')],
+  [3, () => endOperator('SIGKILL').then(startOperator)],
+  [1, () => endOperator('SIGTERM').then(startOperator)],
+  [4, () => void (port.faults = pick(WEATHER))],
+];
+
+function writeByHand(name: string): void {
+  const spec = { account: 'main', kind: 'sandbox', suspended: random() < 0.3 };
+  if (existsSync(path('instances')))
+    writeFileSync(path(`instances/${name}.yaml`), JSON.stringify(manifest(name, spec)));
+}
+
+async function doSomething(): Promise<void> {
+  const total = DEEDS.reduce((sum, [weight]) => sum + weight, 0);
+  let dice = random() * total;
+  for (const [weight, deed] of DEEDS) {
+    dice -= weight;
+    if (dice < 0) return deed();
+  }
+}
+
+const behaviours = [
+  {},
+  {},
+  {},
+  {},
+  { stubborn: true },
+  { farewellMs: 300 },
+  { exitCode: 1, exitAfterMs: 50 },
+  { exitCode: 0, exitAfterMs: 400 },
+];
+
+const condition = ({ status }: InstanceResource, type: string) =>
+  status?.conditions.find((item) => item.type === type)?.status;
+
+async function chaos(): Promise<void> {
+  port.behaviour = () => pick(behaviours);
+  startOperator();
+  const began = Date.now();
+  const enough = (ms: number) => ms > CHAOS_AT_MOST_MS || (ms > CHAOS_MS && started() >= ENGINES);
+  while (!enough(Date.now() - began)) {
+    await doSomething();
+    await sleep(random() * 80);
+    if (operator!.exitCode !== null) startOperator();
+  }
+}
+
+const started = (): number => history().filter(({ what }) => what === 'start').length;
+
+async function peace(): Promise<void> {
+  port.faults = NO_FAULTS;
+  port.behaviour = () => ({});
+  for (const { pid } of engines()) kill(pid, 'SIGCONT');
+  await until('the operator answers', () => client.list(null).catch(() => null), AT_LAST_MS);
+}
+
+/** An instance that is still being deleted is applied anew until there is a new one. */
+async function applyForGood(name: string, spec: object): Promise<void> {
+  const wanted = manifest(name, { account: 'main', kind: 'sandbox', ...spec });
+  const isThere = ({ metadata }: InstanceResource) => metadata.deletionTimestamp === undefined;
+  const attempt = () => client.apply('default', name, wanted, true).then(isThere, () => false);
+  await until(`${name} can be applied`, attempt, AT_LAST_MS);
+}
+
+async function runningNames(): Promise<string> {
+  const { items } = await client.list(null);
+  const running = items.filter((item) => condition(item, 'EngineRunning') === 'True');
+  return running
+    .map(({ metadata }) => metadata.name)
+    .sort()
+    .join();
+}
+
+function atLast(what: string, look: () => Promise<boolean>): Promise<boolean> {
+  return until(what, look, AT_LAST_MS).catch(async (error: Error) => {
+    throw new Error(`${error.message}: ${await scene()}`);
+  });
+}
+
+const manifests = (): string[] => readdirSync(path('instances')).filter((file) => file.endsWith('.yaml'));
+
+/** What there is, for whom it did not become what it should. */
+async function scene(): Promise<string> {
+  const { items } = await client.list(null);
+  const told = items.map(({ metadata, status }) => {
+    const conditions = status?.conditions.map(({ type, status: is, reason }) => `${type}=${is} ${reason}`);
+    return `${metadata.name} (deleted ${metadata.deletionTimestamp ?? 'never'}): ${conditions?.join(', ')}`;
+  });
+  const alive = engines().map(({ pid, pod }) => `${pod} is ${pid}`);
+  const log = readFileSync(path('operator.log'), 'utf8').trim().split('\n').slice(-40);
+  return [...told, ...alive, ...log].join('\n');
+}
+
+/** What is alive is read from /proc, and the kernel's names are Linux's. */
+const onLinux = process.platform === 'linux' ? test : test.skip;
+
+onLinux(
+  `never two engines for one instance (SEED=${seed})`,
+  async () => {
+    await chaos();
+    await peace();
+
+    for (const name of NAMES) await applyForGood(name, { suspended: name === 'a' });
+    const asWanted = async () => (await runningNames()) === 'b,c,d,e' && engines().length === 4;
+    await atLast('all but the suspended one run', asWanted);
+
+    const spare = manifests().length - NAMES.length;
+    for (const name of NAMES) await client.delete('default', name);
+    // Where hands have written two files of one, the other stands in for the one that was deleted: as another resource.
+    const deleted = new Set<string>();
+    const gone = async () => {
+      const { items } = await client.list(null);
+      for (const { metadata } of items) {
+        if (metadata.deletionTimestamp !== undefined || deleted.has(metadata.uid)) continue;
+        deleted.add(metadata.uid);
+        await client.delete('default', metadata.name);
+      }
+      return items.length === 0 && manifests().length === 0;
+    };
+    await atLast('all are gone', gone);
+    expect(deleted.size).toBe(spare);
+    expect(engines()).toEqual([]);
+    const left = ['pods', 'resources', 'status'].flatMap((kind) =>
+      readdirSync(path(`instances/.state/${kind}`)),
+    );
+    expect(left).toEqual([]);
+    await endOperator('SIGTERM');
+
+    expect(history().filter(({ what }) => what === 'second')).toEqual([]);
+    expect(started()).toBeGreaterThanOrEqual(ENGINES);
+  },
+  500_000,
+);

@@ -1,0 +1,334 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { recordingLog, STAND_IN_ENGINE, temporaryFolder, until } from '../../support/operator/folder.js';
+import type { EndedPod, PodPlan } from '@gwk/operator/cluster/cluster';
+import { Pods, type PodsOptions } from '@gwk/operator/cluster/local/pods';
+import type { PodRecord } from '@gwk/operator/cluster/local/pod-records';
+import { startTimeOf } from '@gwk/operator/cluster/local/processes';
+
+let folder: ReturnType<typeof temporaryFolder>;
+let logs: string[];
+let printed: string[];
+const running: Pods[] = [];
+const strays: ChildProcess[] = [];
+
+beforeEach(() => {
+  folder = temporaryFolder();
+  logs = [];
+  printed = [];
+});
+
+afterEach(async () => {
+  for (const stray of strays.splice(0)) stray.kill('SIGKILL');
+  await Promise.all(running.splice(0).map((pods) => pods.close()));
+  folder.remove();
+});
+
+const INSTANCE = '0195a000-0000-7000-8000-000000000001';
+const KEY = 'default/shop';
+
+async function podsWith(
+  settings: Record<string, string> = {},
+  options: Partial<PodsOptions> = {},
+): Promise<Pods> {
+  const pods = new Pods({
+    stateFolder: folder.path,
+    launch: { command: STAND_IN_ENGINE, settings, pass: (line) => printed.push(line) },
+    version: '9.9.9',
+    log: recordingLog(logs),
+    startWidth: 2,
+    graceMs: 400,
+    ...options,
+  });
+  running.push(pods);
+  await pods.load(() => undefined);
+  return pods;
+}
+
+function plan(pods: Pods, special: Partial<PodPlan> = {}): PodPlan {
+  return {
+    key: KEY,
+    uid: 'uid-1',
+    name: pods.newName(special.instanceId ?? INSTANCE),
+    instanceId: INSTANCE,
+    token: 'secret-token',
+    template: { profile: 'default', logLevel: null, revision: '' },
+    ...special,
+  };
+}
+
+const standIn = (behaviour: object): Record<string, string> => ({ STAND_IN: JSON.stringify(behaviour) });
+const phase = (pods: Pods, key = KEY) => pods.of(key).phase;
+const hasEnded = (pods: Pods, key = KEY) => until('it has ended', () => phase(pods, key) === 'ended');
+const runs = (pods: Pods, key = KEY) => until('it runs', () => phase(pods, key) === 'running');
+/** Whole records only: a file that begins with a dot is still being written. */
+const records = (): PodRecord[] =>
+  readdirSync(join(folder.path, 'pods'))
+    .filter((file) => !file.startsWith('.'))
+    .map((file) => JSON.parse(readFileSync(join(folder.path, 'pods', file), 'utf8')) as PodRecord);
+const written = () => until('its pid is written', () => records()[0]?.process);
+
+test('a pod starts, runs, is asked to end, has ended, and is forgotten', async () => {
+  const pods = await podsWith();
+  const one = plan(pods);
+  await pods.create(one);
+  expect(pods.of(KEY)).toMatchObject({ phase: 'starting', name: one.name, uid: 'uid-1', version: '9.9.9' });
+  await runs(pods);
+  await pods.delete(one.name);
+  expect(phase(pods)).toBe('ending');
+  await hasEnded(pods);
+  expect(pods.of(KEY)).toMatchObject({ asked: true, how: 'exit code 0' });
+  expect(records()).toHaveLength(1);
+  await pods.delete(one.name);
+  expect(phase(pods)).toBe('absent');
+  expect(records()).toEqual([]);
+});
+
+test('an engine gets its own settings and none of its operator', async () => {
+  process.env['GWK_OPERATOR_TOKEN'] = 'not for engines';
+  process.env['DATABASE_URL'] = 'postgresql://not-for-engines';
+  const printer = 'console.log(JSON.stringify({ level: "info", env: process.env, argv: process.argv }))';
+  const pods = await podsWith(
+    { GWK_ENGINE_INTERNAL_URL: 'http://127.0.0.1:1', GWK_LOG_LEVEL: 'info' },
+    {
+      launch: {
+        command: [process.execPath, '-e', printer],
+        settings: { GWK_ENGINE_INTERNAL_URL: 'http://127.0.0.1:1', GWK_LOG_LEVEL: 'info' },
+        pass: (line) => printed.push(line),
+      },
+    },
+  );
+  delete process.env['GWK_OPERATOR_TOKEN'];
+  const one = plan(pods, { template: { profile: 'default', logLevel: 'debug', revision: '' } });
+  await pods.create(one);
+  await hasEnded(pods);
+  const { env } = JSON.parse(printed[0]!) as { env: Record<string, string> };
+  const settings = Object.entries(env).filter(([name]) => name.startsWith('GWK_'));
+  delete process.env['DATABASE_URL'];
+  expect(Object.fromEntries(settings)).toEqual({
+    GWK_ENGINE_INTERNAL_URL: 'http://127.0.0.1:1',
+    GWK_ENGINE_TOKEN: 'secret-token',
+    GWK_ENGINE_POD: one.name,
+    GWK_ENGINE_HOST: '127.0.0.1',
+    GWK_ENGINE_PORT: '0',
+    GWK_EXIT_WITH_PARENT: 'on',
+    GWK_LOG_LEVEL: 'debug',
+  });
+  expect(env).toMatchObject({ MALLOC_ARENA_MAX: '1' });
+  expect(env).not.toHaveProperty('DATABASE_URL');
+  expect(readFileSync(join(folder.path, 'pods', `${one.name}.json`), 'utf8')).not.toContain('secret-token');
+});
+
+test('an engine that does not leave when asked is killed after its grace', async () => {
+  const pods = await podsWith(standIn({ stubborn: true }));
+  const one = plan(pods);
+  await pods.create(one);
+  await runs(pods);
+  const began = Date.now();
+  await pods.delete(one.name);
+  await pods.delete(one.name);
+  await hasEnded(pods);
+  expect(Date.now() - began).toBeGreaterThanOrEqual(380);
+  expect(pods.of(KEY)).toMatchObject({ how: 'ended by SIGKILL', asked: true });
+});
+
+test('an engine that ends by itself says how, with its last complaint', async () => {
+  const complaint = JSON.stringify({ level: 'error', msg: 'the token is refused' });
+  const pods = await podsWith(standIn({ exitCode: 3, print: complaint }));
+  await pods.create(plan(pods));
+  await hasEnded(pods);
+  expect(pods.of(KEY)).toMatchObject({ asked: false, how: 'exit code 3: the token is refused' });
+});
+
+test('what an engine prints goes on as it is when it is a log line, and wrapped when it is not', async () => {
+  const pods = await podsWith(standIn({ exitCode: 1, print: 'Segmentation fault' }));
+  await pods.create(plan(pods));
+  await hasEnded(pods);
+  expect(printed).toEqual([]);
+  expect(logs.map((line) => JSON.parse(line) as { line?: string })).toContainEqual(
+    expect.objectContaining({ level: 'warn', line: 'Segmentation fault' }),
+  );
+  expect((pods.of(KEY) as EndedPod).how).toBe('exit code 1: Segmentation fault');
+});
+
+test('a program that cannot be started has ended', async () => {
+  const pods = await podsWith(
+    {},
+    { launch: { command: ['/nowhere/engine'], settings: {}, pass: () => undefined } },
+  );
+  await pods.create(plan(pods));
+  await hasEnded(pods);
+  expect((pods.of(KEY) as EndedPod).how).toContain('could not be started');
+});
+
+describe('the mutex', () => {
+  test('no second pod for a key, nor for an instance under another key, while one is there', async () => {
+    const pods = await podsWith();
+    const one = plan(pods);
+    await pods.create(one);
+    await expect(pods.create(plan(pods))).rejects.toThrow(`pod ${one.name} is still there`);
+    await expect(pods.create(plan(pods, { key: 'default/other' }))).rejects.toThrow('is still there');
+    await runs(pods);
+    await pods.delete(one.name);
+    await expect(pods.create(plan(pods))).rejects.toThrow('is still there');
+    await hasEnded(pods);
+    await expect(pods.create(plan(pods))).rejects.toThrow('is still there');
+    await pods.delete(one.name);
+    await pods.create(plan(pods));
+    expect(pods.count).toBe(1);
+  });
+
+  test('of many creations at once one succeeds', async () => {
+    const pods = await podsWith();
+    const results = await Promise.allSettled(Array.from({ length: 20 }, () => pods.create(plan(pods))));
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    expect(records()).toHaveLength(1);
+  });
+
+  test('a pod whose record cannot be written is never started', async () => {
+    const pods = await podsWith();
+    const one = plan(pods, { name: 'no/such/folder' });
+    await expect(pods.create(one)).rejects.toThrow('ENOENT');
+    expect(phase(pods)).toBe('absent');
+    await pods.create(plan(pods));
+  });
+});
+
+test('only so many start at the same moment; one stopped before its turn never starts', async () => {
+  const slow = {
+    command: [
+      process.execPath,
+      '-e',
+      'setTimeout(() => console.log("{}"), 400); setTimeout(() => {}, 9e5)',
+    ] as [string, string, string],
+  };
+  const pods = await podsWith(
+    {},
+    { startWidth: 1, launch: { ...slow, settings: {}, pass: () => undefined } },
+  );
+  const plans = [1, 2, 3].map((n) =>
+    plan(pods, { key: `default/${n}`, instanceId: `0195a000-0000-7000-8000-00000000000${n}` }),
+  );
+  for (const one of plans) await pods.create(one);
+  await pods.delete(plans[1]!.name);
+  await hasEnded(pods, 'default/2');
+  expect(pods.of('default/2')).toMatchObject({ how: 'it was stopped before it started' });
+  await runs(pods, 'default/1');
+  expect(phase(pods, 'default/3')).toBe('starting');
+  await runs(pods, 'default/3');
+});
+
+test('closing ends all, those that wait for their turn as well, and starts none any more', async () => {
+  const pods = await podsWith(standIn({ farewellMs: 50 }), { startWidth: 1 });
+  for (const n of [1, 2, 3, 4]) {
+    await pods.create(
+      plan(pods, { key: `default/${n}`, instanceId: `0195a000-0000-7000-8000-00000000000${n}` }),
+    );
+  }
+  await runs(pods, 'default/1');
+  await pods.close();
+  expect([1, 2, 3, 4].map((n) => phase(pods, `default/${n}`))).toEqual(Array(4).fill('ended'));
+  await expect(
+    pods.create(plan(pods, { key: 'default/5', instanceId: '0195a000-0000-7000-8000-000000000005' })),
+  ).rejects.toThrow('stopping');
+});
+
+describe('after an operator that was killed', () => {
+  /** A process as an operator left it: its record says so. */
+  async function orphan(
+    script: string,
+    special: (record: PodRecord) => Partial<PodRecord> = () => ({}),
+  ): Promise<ChildProcess> {
+    const pods = await podsWith();
+    const { name: podName, key, uid, instanceId, template } = plan(pods);
+    const identity = { name: podName, key, uid, instanceId, template };
+    const child = spawn(process.execPath, ['-e', script], {
+      argv0: identity.name,
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+    strays.push(child);
+    await new Promise((resolve) => child.stdout.once('data', resolve));
+    const name = { pid: child.pid!, startedAt: (await startTimeOf(child.pid!))! };
+    const record: PodRecord = { ...identity, version: '9.9.9', startedAt: Date.now(), process: name };
+    writeFileSync(
+      join(folder.path, 'pods', `${record.name}.json`),
+      JSON.stringify({ ...record, ...special(record) }),
+    );
+    return child;
+  }
+
+  const stays = 'console.log(1); setTimeout(() => {}, 9e5)';
+  const goesWithInput = 'console.log(1); process.stdin.on("end", () => process.exit()).resume()';
+
+  test('an engine that has ended is known to have ended, so that its lease can be freed', async () => {
+    const child = await orphan(stays);
+    child.kill('SIGKILL');
+    await new Promise((resolve) => child.once('exit', resolve));
+    const pods = await podsWith();
+    expect(pods.of(KEY)).toMatchObject({ phase: 'ended', asked: true, how: 'its operator went' });
+  });
+
+  test('an engine that is still leaving holds its place until it has left', async () => {
+    const child = await orphan(goesWithInput);
+    const pods = await podsWith({}, { graceMs: 60_000 });
+    expect(phase(pods)).toBe('ending');
+    await expect(pods.create(plan(pods))).rejects.toThrow('is still there');
+    child.stdin!.end();
+    await hasEnded(pods);
+  });
+
+  test('one that does not leave is asked, and then killed', async () => {
+    await orphan('process.on("SIGTERM", () => {}); ' + stays);
+    const pods = await podsWith({}, { graceMs: 300 });
+    const began = Date.now();
+    await hasEnded(pods);
+    expect(Date.now() - began).toBeGreaterThanOrEqual(250);
+  });
+
+  test('a start that was cut off before its pid was written is found by its name', async () => {
+    const child = await orphan(goesWithInput, () => ({ process: null }));
+    const pods = await podsWith({}, { graceMs: 60_000 });
+    expect(phase(pods)).toBe('ending');
+    child.stdin!.end();
+    await hasEnded(pods);
+  });
+
+  test('a start that was cut off before there was a process has ended', async () => {
+    const child = await orphan(stays, () => ({ process: null }));
+    child.kill('SIGKILL');
+    await new Promise((resolve) => child.once('exit', resolve));
+    expect(phase(await podsWith())).toBe('ended');
+  });
+
+  test('a stranger that has the pid by now is left alone', async () => {
+    const child = await orphan(stays, ({ process: name }) => ({
+      process: { pid: name!.pid, startedAt: 'another time' },
+    }));
+    const pods = await podsWith({}, { graceMs: 50 });
+    expect(phase(pods)).toBe('ended');
+    await sleep(150);
+    expect(child.exitCode).toBeNull();
+    expect(child.signalCode).toBeNull();
+  });
+
+  test('a record that is not what was written stops the start, and says what to do', async () => {
+    await podsWith();
+    writeFileSync(join(folder.path, 'pods', 'x.json'), '{');
+    await expect(podsWith()).rejects.toThrow('See that no engine of that name runs');
+  });
+});
+
+test('pid and start are written down, and removed with the pod', async () => {
+  const pods = await podsWith();
+  const one = plan(pods);
+  await pods.create(one);
+  const name = await written();
+  expect(await startTimeOf(name.pid)).toBe(name.startedAt);
+  process.kill(name.pid, 'SIGKILL');
+  await hasEnded(pods);
+  expect(pods.of(KEY)).toMatchObject({ how: 'ended by SIGKILL', asked: false });
+  await pods.delete(one.name);
+  expect(existsSync(join(folder.path, 'pods', `${one.name}.json`))).toBe(false);
+});
