@@ -2,7 +2,7 @@ import { fromPublicId } from '@gwk/core/ids';
 import type { EventOut } from '@gwk/core/resources/event';
 import type { Page } from '@gwk/core/resources/common';
 import type { InstanceOut } from '@gwk/core/resources/instance';
-import { openApi } from '@gwk/test/support/api/open-api';
+import { sharedApi } from '@gwk/test/support/api/open-api';
 import type { TestApi } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';
 
@@ -10,12 +10,11 @@ let api: TestApi;
 let client: ApiClient;
 
 beforeAll(async () => {
-  api = await openApi();
+  api = await sharedApi();
 });
 beforeEach(async () => {
   client = await api.clientOf(await api.account());
 });
-afterAll(() => api.stop());
 
 const create = async (kind = 'web'): Promise<string> =>
   (await client.call<InstanceOut>('POST', '/v1/instances', { body: { name: 'loja', kind } })).body.id;

@@ -1,8 +1,23 @@
-import { TestApi, type TestApiOptions } from './test-api.js';
 import { createTestDatabase } from '../servers/database.js';
 import { redisPrefix, redisUrl } from '../servers/servers.js';
+import { endWithWorker } from '../shared.js';
+import { TestApi, type TestApiOptions } from './test-api.js';
 
-/** An API in this process, on a database of its own that goes with it. */
+let shared: Promise<TestApi> | undefined;
+
+/**
+ * The API with default settings that all test files of a worker share. It is started once and must not be stopped or
+ * broken by a test. Test files keep apart by accounts of their own.
+ */
+export function sharedApi(): Promise<TestApi> {
+  shared ??= openApi().then((api) => {
+    endWithWorker(() => api.stop());
+    return api;
+  });
+  return shared;
+}
+
+/** An API in this process with a database of its own, for tests that need other settings or stop it. */
 export async function openApi(
   options: Partial<Pick<TestApiOptions, 'settings' | 'logLevel' | 'redisUrl'>> = {},
 ): Promise<TestApi> {
