@@ -52,8 +52,16 @@ sbom: build ## What is in the images, as CycloneDX, in .images
 
 ##@ Check
 .PHONY: test
-test: $(INSTALLED) ## Every check and every test
-	@exec node test/run.js
+test: $(INSTALLED) ## Checks, unit, integration and smoke tests: minutes
+	@exec node test/run.js default
+
+.PHONY: test-slow
+test-slow: $(INSTALLED) ## The other tiers: processes, interop, Kubernetes, chart, monitoring, load, chaos, e2e
+	@exec node test/run.js slow
+
+.PHONY: test-all
+test-all: $(INSTALLED) ## Every check and every test
+	@exec node test/run.js all
 
 .PHONY: checks
 checks: lint format-check types openapi ## Lint, format, types, the description of the interface
@@ -102,17 +110,9 @@ format-check: $(INSTALLED)
 types: $(INSTALLED) $(CLIENT) ## Type-check all, tests included
 	@npm run --silent types
 
-.PHONY: test-unit
-test-unit: build ## Tests beside their files (ONLY=pattern for some)
-	@$(JEST) --selectProjects unit integration $(if $(ONLY),--testPathPatterns '$(ONLY)')
-
-.PHONY: test-e2e
-test-e2e: build ## Tests of several parts at once (ONLY=pattern for some)
-	@$(JEST) --selectProjects test --runInBand $(if $(ONLY),--testPathPatterns '$(ONLY)')
-
 .PHONY: fuzz
 fuzz: build ## 20,000 hostile requests against every operation (FUZZ_SEED=n repeats a run)
-	@FUZZ_REQUESTS=20000 $(JEST) --selectProjects test --testPathPatterns 'src/fuzz'
+	@FUZZ_REQUESTS=20000 $(JEST) --selectProjects processes fuzz
 
 .PHONY: e2e
 e2e: build ## The chart on a whole Kubernetes with two nodes, as root: outages under traffic, with figures (ONLY=pattern)
@@ -120,11 +120,11 @@ e2e: build ## The chart on a whole Kubernetes with two nodes, as root: outages u
 
 .PHONY: crowd
 crowd: build ## The listeners of a gateway with 10,000 idle connections (CONNECTIONS=n)
-	@CROWD_CONNECTIONS=$(or $(CONNECTIONS),10000) $(JEST) --selectProjects test --testPathPatterns 'src/crowded-listeners'
+	@CROWD_CONNECTIONS=$(or $(CONNECTIONS),10000) $(JEST) --selectProjects load crowded-listeners
 
 .PHONY: chaos
 chaos: build ## A number while everything under it fails (SECONDS=3600 SEEDS=7,8 PER_SECOND=5)
-	@CHAOS_SECONDS=$(or $(SECONDS),3600) CHAOS_SEEDS=$(or $(SEEDS),1) CHAOS_PER_SECOND=$(or $(PER_SECOND),5) $(JEST) --selectProjects test --testPathPatterns 'src/number/chaos'
+	@CHAOS_SECONDS=$(or $(SECONDS),3600) CHAOS_SEEDS=$(or $(SEEDS),1) CHAOS_PER_SECOND=$(or $(PER_SECOND),5) $(JEST) --selectProjects chaos number
 
 ##@ Measure
 .PHONY: bench-accept

@@ -13,7 +13,7 @@ const arrows = {
   test: ['core', 'api', 'operator', 'engine-pod', 'local', 'network'],
 };
 /** Files of workspaces that do not live in a folder of their own name. */
-const sources = { network: 'test/network/src/**/*.ts', test: 'test/{support,bench,e2e,repository}/**/*.ts' };
+const sources = { network: 'test/network/src/**/*.ts', test: 'test/{support,bench,e2e,monitoring}/**/*.ts' };
 /** Tests may also use the test support, a gateway's servers and the simulated network. Nothing else may. */
 const OF_TESTS = ['test', 'local', 'network'];
 
@@ -84,12 +84,19 @@ export default tseslint.config(
   },
   ...boundaries,
   { files: ['**/*.js'], languageOptions: { globals: nodeGlobals() } },
+  // These rules took 44 % of the time of all rules. Following `any` into an assertion prevents no fault.
+  { files: ['test/**/*.ts', '**/*.test.ts'], rules: rulesOff(/no-unsafe-/) },
   { files: ['**/*.test.ts'], rules: { 'max-lines-per-function': 'off' } },
   {
     files: ['**/src/cli/**', '**/src/cli.ts', 'local/src/**', 'bin/**', 'test/**', '**/*.js'],
     rules: { 'no-console': 'off' },
   },
 );
+
+function rulesOff(pattern) {
+  const rules = tseslint.configs.recommendedTypeChecked.flatMap((config) => Object.keys(config.rules ?? {}));
+  return Object.fromEntries(rules.filter((rule) => pattern.test(rule)).map((rule) => [rule, 'off']));
+}
 
 function nodeGlobals() {
   const names = [

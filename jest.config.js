@@ -1,3 +1,5 @@
+import { JEST_TIERS } from './test/tiers.js';
+
 // One project for each tier of tests. The tier of a test is its folder, or for tests beside their source its name.
 const BESIDE_SOURCES = ['core', 'api', 'operator', 'engine-pod', 'local', 'test/network'].map(
   (name) => `<rootDir>/${name}/src`,
@@ -5,8 +7,7 @@ const BESIDE_SOURCES = ['core', 'api', 'operator', 'engine-pod', 'local', 'test/
 const OF_SUPPORT = ['support', 'bench', 'e2e', 'repository'].map((name) => `<rootDir>/test/${name}`);
 const BESIDE = [...BESIDE_SOURCES, ...OF_SUPPORT];
 /** Tests that need more than one process. */
-const FOLDERS = ['smoke', 'processes', 'interop', 'kubernetes', 'chart', 'monitoring', 'chaos'];
-const TIERS = ['unit', 'integration', ...FOLDERS];
+const FOLDERS = JEST_TIERS.filter((name) => !['unit', 'integration'].includes(name));
 
 const SERVERS = {
   globalSetup: '<rootDir>/test/global-setup.js',
@@ -21,7 +22,7 @@ function otherPaths() {
   const after = process.argv.slice(process.argv.indexOf('--selectProjects')).slice(1);
   if (!process.argv.includes('--selectProjects')) return [];
   const end = after.findIndex((word) => word.startsWith('-'));
-  const paths = after.slice(0, end < 0 ? undefined : end).filter((word) => !TIERS.includes(word));
+  const paths = after.slice(0, end < 0 ? undefined : end).filter((word) => !JEST_TIERS.includes(word));
   return paths.length === 0 ? [] : [`^(?!.*(${paths.join('|')}))`];
 }
 

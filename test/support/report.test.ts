@@ -1,69 +1,66 @@
-import { type JestReport, failures, inShort, told, withoutNoise } from './report.js';
+import {
+  countFailures,
+  describeFailures,
+  listSkipped,
+  listSlowest,
+  summarizeFailures,
+  type Report,
+  type TestFile,
+} from './report.js';
 
-const passed = { fullName: 'a send is sent', status: 'passed', failureMessages: [] };
-const failed = {
-  fullName: 'a send is sent once',
-  status: 'failed',
-  failureMessages: [
-    '\u001b[31mError: twice\u001b[39m\n    at send.test.ts:3\n    at run (/root/house/node_modules/jest/run.js:1)',
-  ],
+const failure = {
+  name: 'messages > sends a message once',
+  message:
+    '\u001b[31mmessages > sends a message once\u001b[39m\n    Error: twice\n    at send.test.ts:3\n    at run (/a/node_modules/jest/run.js:1)',
 };
-type File = JestReport['testResults'][number];
-
-const file = (assertionResults: File['assertionResults'], more: Partial<File> = {}): File => ({
-  name: '/root/house/api/src/send.test.ts',
-  message: '',
-  status: 'passed',
-  assertionResults,
-  ...more,
+const file = (given: Partial<TestFile> = {}): TestFile => ({
+  ...{ path: 'api/src/send.test.ts', seconds: 1, failures: [], skipped: [] },
+  ...given,
 });
-const report = (...testResults: File[]): JestReport => ({ testResults });
+const report = (...files: TestFile[]): Report => ({ passed: 1, files });
 
-describe('What is told of a run', () => {
-  test('a run in which everything passed has no failures', () => {
-    expect(failures(report(file([passed])), '/root/house')).toEqual([]);
-  });
+test('a run without failures describes none', () => {
+  const passed = report(file());
+  expect([countFailures(passed), describeFailures(passed), summarizeFailures(passed)]).toEqual([0, '', []]);
+});
 
-  test('a test that failed is told with its file below the root, its whole name and its message without colours and machinery', () => {
-    expect(failures(report(file([passed, failed], { status: 'failed' })), '/root/house')).toEqual([
-      {
-        file: 'api/src/send.test.ts',
-        name: 'a send is sent once',
-        message: 'Error: twice\n    at send.test.ts:3',
-      },
-    ]);
-  });
+test('describes a failure by file, name and message, without colours and frames of libraries', () => {
+  expect(describeFailures(report(file({ failures: [failure] })))).toBe(
+    [
+      '  api/src/send.test.ts: messages > sends a message once',
+      '    messages > sends a message once',
+      '        Error: twice',
+      '        at send.test.ts:3',
+    ].join('\n'),
+  );
+});
 
-  test('a file that could not be run is a failure of its own', () => {
-    const broken = file([], { status: 'failed', message: 'Cannot find module' });
-    expect(failures(report(broken), '/root/house')).toEqual([
-      { file: 'api/src/send.test.ts', name: 'could not be run', message: 'Cannot find module' },
-    ]);
-  });
+test('cuts a long message and states by how many lines', () => {
+  const message = Array.from({ length: 40 }, (_, line) => `line ${line}`).join('\n');
+  const lines = describeFailures(report(file({ failures: [{ name: 'b', message }] }))).split('\n');
+  expect(lines).toHaveLength(27);
+  expect(lines.at(-1)).toBe('    ... 15 more lines');
+});
 
-  test('a long message is cut, and says by how much', () => {
-    const message = Array.from({ length: 40 }, (_, line) => `line ${line}`).join('\n');
-    const lines = told({ file: 'a', name: 'b', message }).split('\n');
-    expect(lines).toHaveLength(27);
-    expect(lines.at(-1)).toBe('    ... 15 more lines');
-  });
+test('summarizes a failure in one line', () => {
+  expect(summarizeFailures(report(file({ failures: [failure] })))).toEqual([
+    '  api/src/send.test.ts: messages > sends a message once: Error: twice',
+  ]);
+});
 
-  test('at the end a failure has one line', () => {
-    expect(inShort({ file: 'a.test.ts', name: 'b', message: '\n  Error: twice\n  at c' })).toBe(
-      '  a.test.ts: b: Error: twice',
-    );
-  });
+test('lists the ten slowest files of all tiers, the slowest first', () => {
+  const files = Array.from({ length: 8 }, (_, at) => file({ path: `${at}.test.ts`, seconds: at }));
+  const lines = listSlowest([
+    report(...files),
+    report(file({ path: 'slow.test.ts', seconds: 99 }), ...files),
+  ]);
+  expect(lines).toHaveLength(10);
+  expect(lines[0]).toBe('    99.0 s  slow.test.ts');
+  expect(lines.at(-1)).toBe('     3.0 s  3.test.ts');
+});
 
-  test('of what jest printed, files that passed and its own report are left out, what a test printed stays', () => {
-    const output = [
-      'Running 2 projects:',
-      '- api',
-      'PASS api api/src/send.test.ts',
-      '1,000 accepted, 1,000 left',
-      'Snapshots:   0 total',
-      'Tests:       3 passed, 3 total',
-      '{"numFailedTestSuites":0}',
-    ].join('\n');
-    expect(withoutNoise(output)).toBe('1,000 accepted, 1,000 left\nTests:       3 passed, 3 total');
-  });
+test('lists what was skipped with its reason', () => {
+  expect(listSkipped([report(file({ skipped: ['the chart (helm is not installed)'] }))])).toEqual([
+    '  api/src/send.test.ts: the chart (helm is not installed)',
+  ]);
 });

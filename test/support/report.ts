@@ -1,73 +1,72 @@
-// What a run of jest is worth telling: what failed first and whole, what passed by its number.
+// The report of a run of tests: pure functions from what the reporter has written to lines of text.
 
-/** Lines of jest that tell nothing to who reads the end of a long output. */
-const NOISE =
-  /^(PASS |Running \d+ projects?:$|- [a-z-]+$|Ran all test suites|Test results written to|Snapshots: +0 total$|\{"num.*\}$)/;
+/** One tier of a run, as test/support/reporter.js writes it. */
+export interface Report {
+  /** Tests that passed. */
+  passed: number;
+  files: TestFile[];
+}
+
+export interface TestFile {
+  /** Below the root of the repository. */
+  path: string;
+  /** From the import of the file to the end of its last test. */
+  seconds: number;
+  failures: { name: string; message: string }[];
+  /** Names of tests, or of groups of tests, that were skipped. The name of such a group ends with its reason. */
+  skipped: string[];
+}
+
 const MESSAGE_LINES = 25;
+const SLOWEST = 10;
+const SUMMARY_CHARACTERS = 200;
 const ESCAPES = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g');
 
-export interface Failure {
-  /** Below the root of the project. */
-  file: string;
-  /** The whole name of the test. */
-  name: string;
-  message: string;
+export const countFailures = ({ files }: Report): number =>
+  files.reduce((sum, { failures }) => sum + failures.length, 0);
+
+/** Each failed test with the beginning of its message, without colours and frames of libraries. */
+export function describeFailures({ files }: Report): string {
+  return eachFailure(files, (path, { name, message }) => {
+    const lines = plain(message).split('\n');
+    const rest = lines.length > MESSAGE_LINES ? [`... ${lines.length - MESSAGE_LINES} more lines`] : [];
+    const shown = [...lines.slice(0, MESSAGE_LINES), ...rest].map((line) => `    ${line}`);
+    return [`  ${path}: ${name}`, ...shown].join('\n');
+  }).join('\n');
 }
 
-/** What is read of `jest --json`. */
-export interface JestReport {
-  testResults: {
-    name: string;
-    message: string;
-    status: string;
-    assertionResults: { fullName: string; status: string; failureMessages: string[] }[];
-  }[];
-}
-
-/** Every test that failed, and every file that could not be run. */
-export function failures(report: JestReport, root: string): Failure[] {
-  return report.testResults.flatMap(({ name: path, message, status, assertionResults }) => {
-    const file = path.startsWith(`${root}/`) ? path.slice(root.length + 1) : path;
-    const failed = assertionResults.filter((test) => test.status === 'failed');
-    if (failed.length > 0) {
-      return failed.map(({ fullName, failureMessages }) => ({
-        file,
-        name: fullName,
-        message: plain(failureMessages.join('\n')),
-      }));
-    }
-    return status === 'failed' ? [{ file, name: 'could not be run', message: plain(message) }] : [];
+/** Each failed test in one line. */
+export function summarizeFailures({ files }: Report): string[] {
+  return eachFailure(files, (path, { name, message }) => {
+    const why = plain(message)
+      .split('\n')
+      .find((line) => line.trim() !== '' && line.trim() !== name);
+    return `  ${path}: ${name}: ${(why ?? '').trim().slice(0, SUMMARY_CHARACTERS)}`;
   });
 }
 
-/** Without colours, and without the places in which the machinery of tests was. */
+/** The ten slowest files of all tiers. */
+export function listSlowest(reports: readonly Report[]): string[] {
+  const files = reports.flatMap((report) => report.files);
+  const slowest = files.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST);
+  return slowest.map(({ path, seconds }) => `  ${seconds.toFixed(1).padStart(6)} s  ${path}`);
+}
+
+/** What was skipped, with its reason. */
+export function listSkipped(reports: readonly Report[]): string[] {
+  return reports.flatMap(({ files }) =>
+    files.flatMap(({ path, skipped }) => skipped.map((name) => `  ${path}: ${name}`)),
+  );
+}
+
+function eachFailure<T>(
+  files: readonly TestFile[],
+  show: (path: string, failure: TestFile['failures'][number]) => T,
+): T[] {
+  return files.flatMap(({ path, failures }) => failures.map((failure) => show(path, failure)));
+}
+
 function plain(text: string): string {
   const lines = text.replace(ESCAPES, '').trim().split('\n');
   return lines.filter((line) => !/^\s+at .*(node_modules|node:internal)/.test(line)).join('\n');
-}
-
-/** One failure as it is told in its place: where, what, and the beginning of why. */
-export function told({ file, name, message }: Failure) {
-  const lines = message.split('\n');
-  const rest = lines.length > MESSAGE_LINES ? [`... ${lines.length - MESSAGE_LINES} more lines`] : [];
-  return [
-    `  ${file}: ${name}`,
-    ...[...lines.slice(0, MESSAGE_LINES), ...rest].map((line) => `    ${line}`),
-  ].join('\n');
-}
-
-/** One failure in one line, for the end of everything. */
-export function inShort({ file, name, message }: Failure) {
-  const why = message.split('\n').find((line) => line.trim() !== '');
-  return `  ${file}: ${name}: ${(why ?? '').trim().slice(0, 200)}`;
-}
-
-/** What jest printed without its noise; of failures nothing, where the report tells them. */
-export function withoutNoise(output: string) {
-  return output
-    .split('\n')
-    .filter((line) => !NOISE.test(line.replace(ESCAPES, '')))
-    .join('\n')
-    .replace(/\n{3,}/g, '\n\n')
-    .trim();
 }

@@ -1,7 +1,10 @@
-// Says which answers of the interface's description no test has produced. Fails where there is one without a reason.
-import { OPERATIONS } from '@gwk/api/http/operations';
-import { openApiDocument } from '@gwk/api/openapi/document';
-import { answersOf, readSightings, UNPRODUCED, unseen } from './support/api/contract/coverage.js';
+// Names the answers of the interface's description that no test has produced. Fails if one has no reason.
+import './support/typescript.js';
+
+const { OPERATIONS } = await import('@gwk/api/http/operations');
+const { openApiDocument } = await import('@gwk/api/openapi/document');
+const { answersOf, readSightings, UNPRODUCED, unseen } =
+  await import('@gwk/test/support/api/contract/coverage');
 
 const anywhere = 'https://example.org';
 const answers = answersOf(openApiDocument({ operations: OPERATIONS, baseUrl: anywhere, docsUrl: anywhere }));

@@ -1,8 +1,8 @@
-import { peopleWrite, roomsOf } from '../../support/number/conversations.js';
-import { openNumberStage, type NumberStage } from '../../support/number/stage.js';
-import { faultsOfInbound } from '../../support/number/verdict.js';
-import { report } from '../../support/gateway/verdict.js';
-import { pause, until } from '../../support/wait.js';
+import { peopleWrite, roomsOf } from '../support/number/conversations.js';
+import { openNumberStage, type NumberStage } from '../support/number/stage.js';
+import { faultsOfInbound } from '../support/number/verdict.js';
+import { report } from '../support/gateway/verdict.js';
+import { pause, until } from '../support/wait.js';
 
 /** What is away comes back, and the number has not left the network, or has missed nothing. */
 let stage: NumberStage;

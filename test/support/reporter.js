@@ -1,0 +1,59 @@
+// jest reporter: writes what test/run.js shows, and ends a run in which nothing moves any more.
+import { writeFileSync } from 'node:fs';
+import { relative } from 'node:path';
+
+/** File for the report (report.ts: Report). */
+const FILE = process.env.GWK_TEST_REPORT;
+/** No test file takes so long on any machine. Tests have no limits of their own: jest-light-runner has none. */
+const HANG_MS = 15 * 60_000;
+const LOOK_MS = 5000;
+
+export default class Reporter {
+  #root;
+  #started = new Map();
+  #files = [];
+  #moved = Date.now();
+  #timer;
+
+  constructor(globalConfig) {
+    this.#root = globalConfig.rootDir;
+  }
+
+  onRunStart() {
+    this.#timer = setInterval(() => this.#endIfHanging(), LOOK_MS);
+  }
+
+  onTestFileStart({ path }) {
+    this.#started.set(path, performance.now());
+  }
+
+  onTestFileResult({ path }, result) {
+    this.#moved = Date.now();
+    const seconds = (performance.now() - this.#started.get(path)) / 1000;
+    this.#started.delete(path);
+    this.#files.push({ path: relative(this.#root, path), seconds, ...outcomes(result) });
+  }
+
+  onRunComplete(_contexts, { numPassedTests: passed }) {
+    clearInterval(this.#timer);
+    if (FILE !== undefined) writeFileSync(FILE, JSON.stringify({ passed, files: this.#files }));
+  }
+
+  #endIfHanging() {
+    if (Date.now() - this.#moved < HANG_MS) return;
+    const running = [...this.#started.keys()].map((path) => relative(this.#root, path));
+    console.error(`no test file has ended for ${HANG_MS / 60_000} minutes; running: ${running.join(', ')}`);
+    process.exit(1);
+  }
+}
+
+function outcomes({ testResults, testExecError, failureMessage }) {
+  const name = ({ ancestorTitles, title }) => [...ancestorTitles, title].join(' > ');
+  const failures = testResults
+    .filter(({ status }) => status === 'failed')
+    .map((test) => ({ name: name(test), message: test.failureMessages.join('\n') }));
+  if (failures.length === 0 && (testExecError || failureMessage)) {
+    failures.push({ name: 'could not be run', message: failureMessage || testExecError.message });
+  }
+  return { failures, skipped: testResults.filter(({ status }) => status === 'pending').map(name) };
+}
