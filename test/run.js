@@ -97,7 +97,11 @@ async function stage(name, work) {
   return ok;
 }
 
-const npm = (name, script) => stage(name, () => run('npm', ['run', '--silent', script]));
+const npm = (name, script) =>
+  stage(name, async () => {
+    const done = await run('npm', ['run', '--silent', script]);
+    return { ...done, output: done.ok ? '' : done.output };
+  });
 
 async function checks() {
   for (const [name, script] of Object.entries(CHECKS)) await npm(name, script);
@@ -120,7 +124,8 @@ async function runJest(name) {
   }
   reports.push(report);
   totals.passed += report.passed;
-  const output = [describeFailures(report), done.output.trim(), `  ${report.passed} passed`].filter(Boolean);
+  const printed = done.output.replace(/^Running one project: .*\n/, '').trim();
+  const output = [describeFailures(report), printed, `  ${report.passed} passed`].filter(Boolean);
   const failures = summarizeFailures(report);
   if (failures.length === 0 && !done.ok) failures.push(`  ${name}: ended with ${done.end}`);
   return { ok: done.ok && countFailures(report) === 0, output: output.join('\n'), failures };

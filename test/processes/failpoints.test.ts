@@ -1,98 +1,297 @@
-import { SENDING_FAILPOINTS, type Failpoint } from '@gwk/core/failpoints';
-import type { Program } from '../support/program.js';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { FAILPOINTS, RECEIVING_FAILPOINTS, type Failpoint } from '@gwk/core/failpoints';
+import type { EventOut } from '@gwk/core/resources/event';
+import type { Gateway } from '../support/gateway/gateway.js';
 import { openStage, type Stage } from '../support/gateway/stage.js';
-import { sendTraffic } from '../support/gateway/traffic.js';
+import { chatOf, sendTraffic } from '../support/gateway/traffic.js';
 import { judge, report, settle, type Verdict } from '../support/gateway/verdict.js';
+import { peopleWrite, roomsOf } from '../support/number/conversations.js';
+import { openNumberStage, type NumberStage } from '../support/number/stage.js';
+import { faultsOf } from '../support/number/verdict.js';
+import { Witness } from '../support/number/witness.js';
+import type { Program } from '../support/program.js';
 import { until } from '../support/wait.js';
 
-const CONVERSATIONS = 5;
-const PER_CONVERSATION = 20;
-const SENDS = CONVERSATIONS * PER_CONVERSATION;
-/** The failpoint is armed when this many messages have been accepted. */
-const ARM_AT = 30;
+/**
+ * Every failure window of core/src/failpoints.ts: a process kills itself inside it, once. Windows whose proof is what
+ * left for the network, byte by byte, use sandbox instances. Windows of the Signal sessions use the real protocol.
+ */
 
-/** What each window is, and the trace that a process which died in it must leave. */
-const WINDOWS: Record<
-  (typeof SENDING_FAILPOINTS)[number],
-  { sentence: string; trace?: (verdict: Verdict) => void }
-> = {
-  'api.accept.after-commit': {
-    sentence: 'the API dies after the commit, before the doorbell: the repeated post finds its own message',
-    trace: ({ sums }) => expect(sums['replayed answers']).toBeGreaterThanOrEqual(1),
+/** @returns whether the process that was to die at the failpoint has died since this call */
+function watchFor(name: Failpoint, gateway: Gateway): () => boolean {
+  if (name.startsWith('engine.')) {
+    const before = gateway.engines().map(({ pid }) => pid);
+    return () => gateway.engines().every(({ pid }) => !before.includes(pid));
+  }
+  const program: Program = name.startsWith('api.') ? gateway.apis[0]! : gateway.workers[0]!;
+  const before = program.deaths.length;
+  return () => program.deaths.slice(before).some(({ signal }) => signal === 'SIGKILL');
+}
+
+/** Arms the failpoint when `count` messages have been accepted, and waits for the death after `work`. */
+function killAt(name: Failpoint, count: number, gateway: Gateway) {
+  let died: (() => boolean) | undefined;
+  return {
+    onAccepted: (accepted: number): void => {
+      if (accepted !== count) return;
+      died = watchFor(name, gateway);
+      gateway.arm(name);
+    },
+    hasDied: () => until(() => !gateway.isArmed(name) && died?.(), { what: `a process died at ${name}` }),
+  };
+}
+
+const atLeastOne = (sum: string) => (verdict: Verdict) => expect(verdict.sums[sum]).toBeGreaterThanOrEqual(1);
+
+/** The window, and the trace that a process which died in it must leave. */
+const WINDOWS: { name: Failpoint; sentence: string; trace: (verdict: Verdict) => void }[] = [
+  {
+    name: 'api.accept.after-commit',
+    sentence: 'the API dies after the commit, before it notifies: the repeated post finds its own message',
+    trace: atLeastOne('replayed answers'),
   },
-  'api.accept.after-xadd': {
-    sentence: 'the API dies after the doorbell, before the 202: the repeated post finds its own message',
-    trace: ({ sums }) => expect(sums['replayed answers']).toBeGreaterThanOrEqual(1),
+  {
+    name: 'api.accept.after-xadd',
+    sentence: 'the API dies after it notified, before the 202: the repeated post finds its own message',
+    trace: atLeastOne('replayed answers'),
   },
-  'engine.after-claim': {
-    sentence: 'the engine dies after a claim: the next one is granted what it held, before anything later',
-  },
-  'engine.before-send': {
-    sentence: 'the engine dies before the stanza: the next one sends it under the id it had',
-  },
-  'engine.after-send': {
+  {
+    name: 'engine.after-send',
     sentence: 'the engine dies after the stanza, before the ack: the same id and bytes go again',
-    trace: ({ sums }) => expect(sums['re-sent stanzas']).toBeGreaterThanOrEqual(1),
+    trace: atLeastOne('re-sent stanzas'),
   },
-  'engine.before-outcome': {
+  {
+    name: 'engine.before-outcome',
     sentence: 'the engine dies after the ack, before the outcome: the same id and bytes go again',
-    trace: ({ sums }) => expect(sums['re-sent stanzas']).toBeGreaterThanOrEqual(1),
+    trace: atLeastOne('re-sent stanzas'),
   },
-  'engine.after-outcome': {
-    sentence: 'the engine dies after the outcome, before it acknowledges the doorbell: nothing goes again',
-  },
-  'worker.after-post': {
+  {
+    name: 'worker.after-post',
     sentence: 'the worker dies after a post, before its row: the event is posted again',
     trace: ({ sums }) => expect(sums['webhook calls']).toBeGreaterThan(sums['events received']!),
   },
-};
+];
 
-describe('a process killed inside a failure window, in the midst of 100 sends', () => {
+describe('a process dies during 100 sends of a sandbox instance', () => {
+  const CONVERSATIONS = 5;
+  const PER_CONVERSATION = 20;
+  const SENDS = CONVERSATIONS * PER_CONVERSATION;
+  const ARM_AT = 30;
+
   let stage: Stage;
   beforeAll(async () => {
     stage = await openStage('failpoints');
-  }, 120_000);
-  afterAll(() => stage?.close(), 60_000);
+  });
+  afterAll(() => stage?.close());
 
-  /** The deaths by SIGKILL so far: those of programs are known to the harness, an engine's by its process. */
-  function watchFor(name: Failpoint): () => boolean {
+  test.each(WINDOWS)('$name: $sentence', async ({ name, trace }) => {
+    const { onAccepted, hasDied } = killAt(name, ARM_AT, stage.gateway);
+    const traffic = await sendTraffic({
+      clients: stage.customer.clients,
+      instanceId: stage.instance.id,
+      name,
+      conversations: CONVERSATIONS,
+      perConversation: PER_CONVERSATION,
+      onAccepted,
+    });
+    await hasDied();
+    await stage.gateway.ready();
+    await settle(stage.witnesses);
+    const verdict = await judge(traffic, stage.witnesses);
+    report(name, verdict.sums);
+
+    expect(verdict.faults).toEqual([]);
+    expect(verdict.sums['left']).toBe(SENDS);
+    expect(verdict.sums['ids on the network']).toBe(SENDS);
+    trace(verdict);
+  });
+});
+
+const ENGINE_WINDOWS = [
+  'engine.after-claim',
+  'engine.before-send',
+  'engine.after-send',
+  'engine.before-outcome',
+  'engine.after-outcome',
+] as const;
+
+test('every failpoint has a test in this file', () => {
+  const tested = [...WINDOWS.map(({ name }) => name), ...ENGINE_WINDOWS, ...RECEIVING_FAILPOINTS];
+  expect(new Set(tested)).toEqual(new Set(FAILPOINTS));
+});
+
+describe('the engine of a number on the real protocol dies', () => {
+  const PER_ROOM = 8;
+  const ARM_AT = 12;
+
+  let stage: NumberStage;
+  beforeAll(async () => {
+    stage = await openNumberStage('failpoints', { contacts: 4, groups: 2 });
+  });
+  afterAll(() => stage?.close());
+
+  test.each(ENGINE_WINDOWS)(
+    'the engine dies at %s during traffic both ways: phones read all once and in order, events report all once',
+    async (name) => {
+      const { gateway, customer, id, network } = stage;
+      const rooms = roomsOf(stage);
+      const witness = new Witness(stage);
+      const { onAccepted, hasDied } = killAt(name, ARM_AT, gateway);
+      const [traffic, said] = await Promise.all([
+        sendTraffic({
+          clients: customer.clients,
+          instanceId: id,
+          name,
+          conversations: rooms.length,
+          recipients: rooms.map(({ to }) => to),
+          perConversation: PER_ROOM,
+          onAccepted,
+        }),
+        peopleWrite(stage, { name, perRoom: PER_ROOM, perSecond: 40 }),
+      ]);
+      await hasDied();
+      // An operator that knows of no crashes starts the next engine at once.
+      await gateway.operator.kill('SIGKILL');
+      await gateway.ready();
+      await stage.phone.isConnected();
+
+      const mine = new Set([...traffic.byChat.values()].flat().map((accepted) => accepted.id));
+      const texts = new Set([...traffic.byChat.values()].flat().map(({ text }) => text));
+      const messages = async () =>
+        (await customer.client.messages({ instance_id: id })).filter((m) => mine.has(m.id));
+      const undelivered = async () => (await messages()).filter(({ status }) => status !== 'delivered');
+      await until(async () => (await undelivered()).length === 0, {
+        what: 'all is delivered',
+        everyMs: 250,
+      }).catch(async (error: unknown) => {
+        const left = (await undelivered()).map(({ id: message, status, to }) => `${message} ${status} ${to}`);
+        throw new Error(`${(error as Error).message}: ${left.join(', ')}`, { cause: error });
+      });
+      const ids = new Set([...said.values()].flat().map((one) => one.id));
+      const events = () => customer.client.events({ instance_id: id });
+      await until(
+        async () =>
+          (await events()).filter(({ data }) => ids.has(data['wa_message_id'] as string)).length >= ids.size,
+        { what: 'all is reported', everyMs: 250 },
+      );
+      await witness.end();
+      const arrivals = witness.arrivals.filter(({ text }) => text !== undefined && texts.has(text));
+      report(name, {
+        accepted: traffic.count,
+        'shown by phones': arrivals.filter(({ fate }) => fate === 'shown').length,
+        'the same again': arrivals.filter(({ fate }) => fate === 'repeated').length,
+      });
+      const accepted = new Map(rooms.map(({ to }) => [to, traffic.byChat.get(chatOf(to))!]));
+      const observed = {
+        rooms,
+        accepted,
+        said,
+        arrivals,
+        messages: await messages(),
+        events: await events(),
+      };
+      expect(faultsOf(observed)).toEqual([]);
+      expect(witness.askedAgain).toEqual([]);
+      expect((await network.status()).violations).toEqual([]);
+    },
+  );
+});
+
+/**
+ * The engine dies at the worst moments of the ratchet, and all its files with it. The next one has what the database
+ * has, and neither side may notice.
+ */
+describe('the engine dies and loses its files', () => {
+  let stage: NumberStage;
+  /** Where an engine could keep something, if it did. */
+  const files = mkdtempSync(join(tmpdir(), 'gwk-engine-files-'));
+
+  beforeAll(async () => {
+    const operator = { HOME: files, TMPDIR: files };
+    stage = await openNumberStage('windows', { contacts: 3, groups: 1, gateway: { settings: { operator } } });
+  });
+  afterAll(async () => {
+    await stage?.close();
+    rmSync(files, { recursive: true, force: true });
+  });
+
+  /** The engine ends in `act`, at the failpoint; its files go, and another one is connected. */
+  async function diesAt(name: Failpoint, act: () => Promise<unknown>): Promise<void> {
     const { gateway } = stage;
-    if (name.startsWith('engine.')) {
-      const before = gateway.engines().map(({ pid }) => pid);
-      return () => gateway.engines().every(({ pid }) => !before.includes(pid));
-    }
-    const program: Program = name.startsWith('api.') ? gateway.apis[0]! : gateway.workers[0]!;
-    const before = program.deaths.length;
-    return () => program.deaths.slice(before).some(({ signal }) => signal === 'SIGKILL');
+    const before = await gateway.engine();
+    gateway.arm(name);
+    await act();
+    await until(() => !gateway.isArmed(name) && gateway.engines().every(({ pid }) => pid !== before.pid), {
+      what: `the engine has died at ${name}`,
+    });
+    rmSync(files, { recursive: true });
+    mkdirSync(files);
+    // An operator that knows of no crashes starts the next engine at once, however often this is done.
+    await gateway.operator.kill('SIGKILL');
+    await stage.phone.isConnected();
   }
 
-  test.each(SENDING_FAILPOINTS.map((name) => ({ name, ...WINDOWS[name] })))(
-    '$name: $sentence',
-    async ({ name, trace }) => {
-      let died: (() => boolean) | undefined;
-      const traffic = await sendTraffic({
-        clients: stage.customer.clients,
-        instanceId: stage.instance.id,
-        name,
-        conversations: CONVERSATIONS,
-        perConversation: PER_CONVERSATION,
-        onAccepted: (count) => {
-          if (count !== ARM_AT) return;
-          died = watchFor(name);
-          stage.gateway.arm(name);
-        },
-      });
-      await until(() => !stage.gateway.isArmed(name) && died?.(), { what: `a process died at ${name}` });
-      await stage.gateway.ready();
-      await settle(stage.witnesses);
-      const verdict = await judge(traffic, stage.witnesses);
-      report(name, verdict.sums);
+  const received = (): Promise<EventOut[]> =>
+    stage.customer.client.events({ instance_id: stage.id, type: 'message.received' });
 
-      expect(verdict.faults).toEqual([]);
-      expect(verdict.sums['left']).toBe(SENDS);
-      expect(verdict.sums['ids on the network']).toBe(SENDS);
-      trace?.(verdict);
-    },
-    240_000,
-  );
+  const eventsOf = async (waMessageId: string) =>
+    (await received()).filter(({ data }) => data['wa_message_id'] === waMessageId);
+
+  /** No phone had to ask for a message again, nor the engine, and none was linked anew. */
+  async function nobodyNoticed(): Promise<void> {
+    const { network, customer, id } = stage;
+    const { violations, fates } = await network.status();
+    expect(violations).toEqual([]);
+    expect(fates).toMatchObject({ dropped: 0, unreadable: 0 });
+    expect(await network.receipts({ type: 'retry' })).toEqual([]);
+    expect(await customer.client.events({ instance_id: id, type: 'instance.paired' })).toHaveLength(1);
+  }
+
+  const ROOMS = ['a contact', 'a group'];
+  const chatOf = (room: string) => {
+    const [ana] = stage.contacts;
+    const [group] = stage.groups;
+    return room === 'a contact' ? ana!.number : group!.jid;
+  };
+  const inRoom = (room: string, chat: string) => (room === 'a contact' ? {} : { group: chat });
+
+  describe.each(ROOMS)('with %s', (room) => {
+    const sends = async (text: string) => stage.customer.client.acceptedText(stage.id, chatOf(room), text);
+    const shows = (text: string) => stage.contacts[0]!.receives({ text, ...inRoom(room, chatOf(room)) });
+
+    test('the engine dies between the stanza and what is stored after it: this message and the next are read', async () => {
+      await sends(`first to ${room}`);
+      await shows(`first to ${room}`);
+      const last = `the last of an engine to ${room}`;
+      await diesAt('engine.after-send', () => sends(last));
+      const { id } = await sends(`next to ${room}`);
+      await shows(`next to ${room}`);
+      expect(await stage.contacts[0]!.inbox({ text: last })).toHaveLength(1);
+      await until(async () => (await stage.customer.client.message(id)).status === 'delivered', {
+        what: 'it is delivered',
+      });
+      await nobodyNoticed();
+    });
+
+    test.each(RECEIVING_FAILPOINTS)(
+      'the engine dies at %s: one event reports the message, and the next is read',
+      async (name) => {
+        const [ana] = stage.contacts;
+        const to = room === 'a contact' ? stage.phone.number : chatOf(room);
+        let id = '';
+        await diesAt(name, async () => {
+          id = await ana!.writes(`at ${name} to ${room}`, { to });
+        });
+        const next = await ana!.writes(`after ${name} to ${room}`, { to });
+        await until(async () => (await eventsOf(next)).length > 0, { what: 'the next is reported' });
+        await stage.phone.hasTakenAll();
+        expect(await eventsOf(id)).toHaveLength(1);
+        expect(await eventsOf(next)).toHaveLength(1);
+        expect((await eventsOf(id))[0]!.id < (await eventsOf(next))[0]!.id).toBe(true);
+        await nobodyNoticed();
+      },
+    );
+  });
 });

@@ -11,7 +11,7 @@ import {
 const failure = {
   name: 'messages > sends a message once',
   message:
-    '\u001b[31mmessages > sends a message once\u001b[39m\n    Error: twice\n    at send.test.ts:3\n    at run (/a/node_modules/jest/run.js:1)',
+    '\u001b[31mError: twice\u001b[39m\n    at send.test.ts:3\n    at run (/a/node_modules/jest/run.js:1)',
 };
 const file = (given: Partial<TestFile> = {}): TestFile => ({
   ...{ path: 'api/src/send.test.ts', seconds: 1, failures: [], skipped: [] },
@@ -28,8 +28,7 @@ test('describes a failure by file, name and message, without colours and frames 
   expect(describeFailures(report(file({ failures: [failure] })))).toBe(
     [
       '  api/src/send.test.ts: messages > sends a message once',
-      '    messages > sends a message once',
-      '        Error: twice',
+      '    Error: twice',
       '        at send.test.ts:3',
     ].join('\n'),
   );

@@ -40,7 +40,7 @@ export function summarizeFailures({ files }: Report): string[] {
   return eachFailure(files, (path, { name, message }) => {
     const why = plain(message)
       .split('\n')
-      .find((line) => line.trim() !== '' && line.trim() !== name);
+      .find((line) => line.trim() !== '');
     return `  ${path}: ${name}: ${(why ?? '').trim().slice(0, SUMMARY_CHARACTERS)}`;
   });
 }

@@ -51,7 +51,8 @@ function outcomes({ testResults, testExecError, failureMessage }) {
   const name = ({ ancestorTitles, title }) => [...ancestorTitles, title].join(' > ');
   const failures = testResults
     .filter(({ status }) => status === 'failed')
-    .map((test) => ({ name: name(test), message: test.failureMessages.join('\n') }));
+    // The runner repeats the name of the test in the first line of its message.
+    .map((test) => ({ name: name(test), message: test.failureMessages.join('\n').replace(/^.*\n/, '') }));
   if (failures.length === 0 && (testExecError || failureMessage)) {
     failures.push({ name: 'could not be run', message: failureMessage || testExecError.message });
   }
