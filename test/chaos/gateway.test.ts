@@ -14,8 +14,8 @@ describe('every part killed in the midst of 1,000 sends', () => {
   let stage: Stage;
   beforeAll(async () => {
     stage = await openStage('chaos', { apis: 2, ownPostgres: true, ownRedis: true });
-  }, 120_000);
-  afterAll(() => stage?.close(), 60_000);
+  });
+  afterAll(() => stage?.close());
 
   const killEngine = async () => {
     const { pid } = await stage.gateway.engine();
@@ -87,5 +87,5 @@ describe('every part killed in the midst of 1,000 sends', () => {
     expect(killed).toEqual(kills.map(([, part]) => part));
     expect(sums['left']).toBe(CONVERSATIONS * PER_CONVERSATION);
     expect(sums['ids on the network']).toBe(CONVERSATIONS * PER_CONVERSATION);
-  }, 240_000);
+  });
 });

@@ -37,15 +37,11 @@ describeOnKubernetes(
         await cluster().post('/api/v1/namespaces', { metadata: { name: other } });
     });
 
-    test.each(Object.keys(WAYS))(
-      '%s: is taken, and no field of it is unknown',
-      async (way) => {
-        const objects = render(WAYS[way]!, { namespace });
-        const own = objects.filter((object) => !isForeign(object));
-        expect(await refusalsOf(cluster(), own)).toEqual([]);
-      },
-      60_000,
-    );
+    test.each(Object.keys(WAYS))('%s: is taken, and no field of it is unknown', async (way) => {
+      const objects = render(WAYS[way]!, { namespace });
+      const own = objects.filter((object) => !isForeign(object));
+      expect(await refusalsOf(cluster(), own)).toEqual([]);
+    });
 
     test('its pods are of the restricted kind, which the namespace asks for', async () => {
       const objects = render(WAYS['a trial']!, { namespace });
@@ -101,7 +97,7 @@ describeOnKubernetes(
         const list = `/apis/${first!.apiVersion}/${kind.toLowerCase()}s`;
         await until(async () => (await cluster().get(list)).status === 200, { what: `${kind} is served` });
       }
-    }, 60_000);
+    });
 
     test.each(FOREIGN)('%s: is taken, and no field of it is unknown', async (kind) => {
       expect(made.get(kind)).not.toEqual([]);

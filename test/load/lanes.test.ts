@@ -5,7 +5,7 @@ import { isRunning, residentMemory } from '../support/processes.js';
 import { openStage, type Stage } from '../support/gateway/stage.js';
 import { chatOf, phoneOf, sendTraffic } from '../support/gateway/traffic.js';
 import { report } from '../support/gateway/verdict.js';
-import { until } from '../support/wait.js';
+import { realTime, until } from '../support/wait.js';
 
 const SLOW = phoneOf(900);
 const FULL = phoneOf(901);
@@ -18,8 +18,8 @@ describe('conversations beside one another', () => {
   let stage: Stage;
   beforeAll(async () => {
     stage = await openStage('lanes');
-  }, 120_000);
-  afterAll(() => stage?.close(), 60_000);
+  });
+  afterAll(() => stage?.close());
 
   const send = (phone: string, text: string) =>
     stage.customer.client.acceptedText(stage.instance.id, phone, text);
@@ -37,7 +37,7 @@ describe('conversations beside one another', () => {
           const stanzas = await stage.gateway.network.stanzas(seen);
           return stanzas.find((item) => item.text === text);
         },
-        { what: `"${text}" arrives`, timeoutMs: 20_000 },
+        { what: `"${text}" arrives`, timeoutMs: realTime(20_000) },
       );
       taken.push(stanza.at - started);
       seen = stanza.n;
@@ -57,12 +57,12 @@ describe('conversations beside one another', () => {
       'the slow conversation meanwhile': status,
     });
     expect(status).toBe('queued');
-    expect(percentile(taken, MOST)).toBeLessThan(1000);
+    expect(percentile(taken, MOST)).toBeLessThan(realTime(1000));
     await stage.gateway.network.setRule({}, chatOf(SLOW));
     await until(async () => (await stage.customer.client.message(slow[2]!.id)).status === 'read', {
       what: 'the slow conversation is done',
     });
-  }, 60_000);
+  });
 
   test('a conversation with 50,000 queued messages delays others by less than 1 s and costs the engine less than 10 MB', async () => {
     const { gateway, customer, instance } = stage;
@@ -98,9 +98,9 @@ describe('conversations beside one another', () => {
     });
     expect(left).toBeGreaterThan(10);
     expect(left).toBeLessThan(50_000);
-    expect(percentile(beside, MOST) - percentile(alone, MOST)).toBeLessThan(1000);
+    expect(percentile(beside, MOST) - percentile(alone, MOST)).toBeLessThan(realTime(1000));
     expect(growth).toBeLessThan(10 * MEGABYTE);
-  }, 120_000);
+  });
 });
 
 const EXPIRES_SOON = { GWK_WORKER_EXPIRE_AFTER_MS: '3000' };
@@ -124,8 +124,8 @@ describe('1,000 messages under pacing, with a limit of 3 s in place of 15 minute
     await stage.customer.client.expect(200, 'PATCH', `/v1/instances/${stage.instance.id}`, {
       body: { policy },
     });
-  }, 120_000);
-  afterAll(() => stage?.close(), 60_000);
+  });
+  afterAll(() => stage?.close());
 
   test('none expires while it waits for its turn', async () => {
     const { client } = stage.customer;
@@ -152,7 +152,7 @@ describe('1,000 messages under pacing, with a limit of 3 s in place of 15 minute
     expect(messages.length).toBe(COUNT);
     expect(failed).toEqual([]);
     expect(longest).toBeGreaterThan(2 * 3000);
-  }, 90_000);
+  });
 });
 
 describe('the same limit of 3 s, and a lease that is soon seen to have ended', () => {
@@ -160,8 +160,8 @@ describe('the same limit of 3 s, and a lease that is soon seen to have ended', (
   beforeAll(async () => {
     const api = { GWK_API_LEASE_MS: '2000', GWK_API_RENEW_MS: '400' };
     stage = await openStage('expiring', { settings: { api, worker: EXPIRES_SOON } });
-  }, 120_000);
-  afterAll(() => stage?.close(), 60_000);
+  });
+  afterAll(() => stage?.close());
 
   test('with the engine gone, a message does expire after those 3 s', async () => {
     const { client } = stage.customer;
@@ -177,7 +177,7 @@ describe('the same limit of 3 s, and a lease that is soon seen to have ended', (
           const found = await client.message(id);
           return found.status === 'failed' && found;
         },
-        { what: 'the message fails', timeoutMs: 30_000 },
+        { what: 'the message fails', timeoutMs: realTime(30_000) },
       );
       const waited = Date.parse(message.failed_at!) - Date.parse(message.created_at);
       report('with the engine gone', { 'expired after, s': waited / 1000 });
@@ -186,5 +186,5 @@ describe('the same limit of 3 s, and a lease that is soon seen to have ended', (
     } finally {
       await operator.kill('SIGCONT');
     }
-  }, 60_000);
+  });
 });

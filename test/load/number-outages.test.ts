@@ -2,7 +2,7 @@ import { peopleWrite, roomsOf } from '../support/number/conversations.js';
 import { openNumberStage, type NumberStage } from '../support/number/stage.js';
 import { faultsOfInbound } from '../support/number/verdict.js';
 import { report } from '../support/gateway/verdict.js';
-import { pause, until } from '../support/wait.js';
+import { pause, realTime, until } from '../support/wait.js';
 
 /** What is away comes back, and the number has not left the network, or has missed nothing. */
 let stage: NumberStage;
@@ -12,8 +12,8 @@ beforeAll(async () => {
     groups: 2,
     gateway: { ownPostgres: true },
   });
-}, 120_000);
-afterAll(() => stage?.close(), 60_000);
+});
+afterAll(() => stage?.close());
 
 /** Each connection of the number that the network has seen. */
 const connections = async () => {
@@ -40,7 +40,7 @@ test('a restart of Postgres closes no socket, and what comes meanwhile is told o
     await stage.gateway.postgres.start();
   });
   expect(await connections()).toEqual(before);
-}, 120_000);
+});
 
 const AWAY_MS = 30_000;
 
@@ -55,7 +55,7 @@ test('an API that is away for 30 s closes no socket, and what comes meanwhile is
   });
   expect(await connections()).toEqual(before);
   expect(await customer.client.events({ instance_id: id, type: 'instance.disconnected' })).toEqual([]);
-}, 150_000);
+});
 
 const BACKLOG = 2_000;
 const AN_HOUR_MS = 3_600_000;
@@ -78,7 +78,7 @@ test('2,000 messages of an hour in which the number was away are told once, in o
   await gateway.operator.start();
   await until(() => isOnline(), { what: 'the number is back' });
   const back = Date.now();
-  await stage.phone.hasTakenAll({ limitMs: 300_000 });
+  await stage.phone.hasTakenAll({ limitMs: realTime(300_000) });
   const taken = Date.now();
   const ids = new Set(all.map(({ id }) => id));
   const backlog = async () =>
@@ -86,7 +86,7 @@ test('2,000 messages of an hour in which the number was away are told once, in o
   await until(async () => (await backlog()).length >= all.length, {
     what: 'all of it is told',
     everyMs: 1000,
-    timeoutMs: 300_000,
+    timeoutMs: realTime(300_000),
   });
   report('a backlog of an hour', {
     messages: all.length,
@@ -106,7 +106,7 @@ test('2,000 messages of an hour in which the number was away are told once, in o
     expect(times[0]).toBeLessThan(from + AN_HOUR_MS / 2);
   }
   expect(await stage.network.receipts({ from: stage.phone.number, type: 'retry' })).toEqual([]);
-}, 900_000);
+});
 
 const isOnline = (): boolean =>
   [...stage.running.network.world.people.need(stage.phone.number).companions.values()].some(

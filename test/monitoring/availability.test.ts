@@ -40,14 +40,14 @@ describeWithPrometheus('availability, with a Prometheus that scrapes the engines
     await prometheus.start(engines.map(({ port }) => port));
     // From here on nobody starts an engine again, and nobody sees one end.
     await stage.gateway.operator.kill('SIGSTOP');
-  }, 120_000);
+  });
   afterAll(async () => {
     await stage?.gateway.operator.kill('SIGCONT');
     await db?.$disconnect();
     await prometheus?.stop();
     await stage?.close();
     rmSync(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   const renewedAt = async ({ uuid }: Engine): Promise<number> =>
     (await db.instanceLease.findUniqueOrThrow({ where: { instanceId: uuid } })).renewedAt!.getTime();
@@ -87,7 +87,7 @@ describeWithPrometheus('availability, with a Prometheus that scrapes the engines
     for (const engine of engines) expect(await wentOut(engine)).toEqual([]);
     await gateway.redis.start();
     await prometheus.start(engines.map(({ port }) => port));
-  }, 180_000);
+  });
 
   test('an engine is killed: its interval ends when Prometheus last saw it connected', async () => {
     const [engine] = engines as [Engine, Engine];
@@ -111,7 +111,7 @@ describeWithPrometheus('availability, with a Prometheus that scrapes the engines
     const [incident] = await outages(engine);
     expect(incident).toMatchObject({ start: since.toISOString(), end: null, state, reason });
     expect(await outages(engines[1]!)).toEqual([]);
-  }, 120_000);
+  });
 
   test('an engine is killed while Prometheus is away: its interval ends with its last renewal', async () => {
     const engine = engines[1]!;
@@ -122,7 +122,7 @@ describeWithPrometheus('availability, with a Prometheus that scrapes the engines
     expect(since.getTime()).toBe(await renewedAt(engine));
     const log = stage.gateway.workers[0]!.log();
     expect(log.match(/no signs of life to read/g)).toHaveLength(1);
-  }, 120_000);
+  });
 });
 
 /** The engines of a stage, by what they tell in the log of their operator. */

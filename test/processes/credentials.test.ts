@@ -37,13 +37,13 @@ describe('the credentials of one engine', () => {
       { name: 'a stranger', client: stranger.client, instance: foreign },
     ];
     await becomeThief();
-  }, 120_000);
+  });
   afterAll(async () => {
     thief?.close();
     redis?.destroy();
     stranger?.close();
     await stage?.close();
-  }, 60_000);
+  });
 
   async function becomeThief(): Promise<void> {
     thief = await impersonateEngine(stage.gateway, stage.instance.id, 'thief');

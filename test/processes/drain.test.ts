@@ -42,11 +42,11 @@ describe('an API that is asked to stop, under load', () => {
     stage = await openStage('drain', { settings: { api: { GWK_API_DRAIN_MS: String(DRAIN_MS) } } });
     base = stage.gateway.urls[0]!;
     authorization = `Bearer ${stage.customer.key.api_key}`;
-  }, 120_000);
+  });
   afterAll(async () => {
     agent.destroy();
     await stage?.close();
-  }, 60_000);
+  });
 
   const call = (method: string, path: string, headers: Record<string, string> = {}): ClientRequest =>
     request(base + path, { method, agent, headers: { authorization, ...headers } });
@@ -167,5 +167,5 @@ describe('an API that is asked to stop, under load', () => {
     await stage.gateway.ready();
     for (const id of seen.accepted.slice(-CLIENTS))
       await until(() => client.hasLeft(id), { what: 'what was accepted while it stopped leaves' });
-  }, 120_000);
+  });
 });

@@ -33,8 +33,8 @@ describeWithWholePostgres('what was closed since a backup, by the commands of do
     await makeWorld(api, await api.account());
     await api.stop();
     await query(restored(), `UPDATE accounts SET namespaces = '{default,shop}'`);
-  }, 120_000);
-  afterAll(() => place?.stop(), 60_000);
+  });
+  afterAll(() => place?.stop());
 
   /** As if the rows that there are had been restored, and this had been done since the backup. */
   async function afterRestore(since: string): Promise<unknown> {

@@ -101,11 +101,11 @@ describeWithWholePostgres('a gateway whose database is dumped and restored as do
 
     await place.type(commandsWith('pg_dump'));
     await place.type(commandsWith('pg_restore'));
-  }, 180_000);
+  });
   afterAll(async () => {
     await second?.stop();
     await place?.stop();
-  }, 60_000);
+  });
 
   test('has each row of each table again', async () => {
     const withRows = Object.entries(before.rows).filter(([, sum]) => !sum.startsWith('0 rows'));
@@ -127,7 +127,7 @@ describeWithWholePostgres('a gateway whose database is dumped and restored as do
     expect(await rowsOf(url())).toEqual(before.rows);
     // The former database is aside, and whole.
     expect(await rowsOf(place.url('gwk', 'gwk_before'))).toEqual(before.rows);
-  }, 60_000);
+  });
 
   test('has the same tables, partitions, indexes, constraints, functions and settings, of the same role', async () => {
     expect(before.schema['partitions']!.length).toBeGreaterThan(3 * DAYS_KEPT);
@@ -137,13 +137,13 @@ describeWithWholePostgres('a gateway whose database is dumped and restored as do
       expect([name, after[name]]).toEqual([name, lines]);
     const owners = new Set(after['functions']!.map((line) => line.split(' | ')[0]));
     expect([...owners]).toEqual(['gwk']);
-  }, 60_000);
+  });
 
   test('has no migration to wait for, and none to apply', async () => {
     expect(await pendingNow(url())).toEqual([]);
     expect(await migrate(url())).toEqual([]);
     expect(await schemaOf(url())).toEqual(before.schema);
-  }, 60_000);
+  });
 
   test('reads what was written before, and accepts messages from the same key', async () => {
     second = await api({ GWK_SEALING_KEYS: first.sealingKeys });
@@ -160,7 +160,7 @@ describeWithWholePostgres('a gateway whose database is dumped and restored as do
     const id = fromPublicId('message', sent.body.id)!;
     const day = new Date(timeOfUuid(id)).toISOString().slice(0, 10).replaceAll('-', '');
     expect(await numberOf(`SELECT count(*) FROM messages_${day} WHERE id = '${id}'`)).toBe(1);
-  }, 60_000);
+  });
 
   test('makes the days that come, and drops those whose time is over', async () => {
     const today = await missAndExpire();
@@ -168,7 +168,7 @@ describeWithWholePostgres('a gateway whose database is dumped and restored as do
     await expectDays(today);
     // Those that are long over were in the default one.
     expect(await numberOf('SELECT count(*) FROM messages_default')).toBe(0);
-  }, 60_000);
+  });
 
   test('gives files that came since to the worker, which removes them', async () => {
     const folder = join(place.folder, 'media');
@@ -183,7 +183,7 @@ describeWithWholePostgres('a gateway whose database is dumped and restored as do
       true,
       false,
     ]);
-  }, 60_000);
+  });
 
   describe('and is dumped while it works', () => {
     /** Answered before the dump began. */
@@ -242,7 +242,7 @@ describeWithWholePostgres('a gateway whose database is dumped and restored as do
       second = undefined;
       await query(place.url('administrator', 'postgres'), 'DROP DATABASE gwk_before');
       await place.type(commandsWith('pg_restore'));
-    }, 180_000);
+    });
 
     test('sends go on, and days wait', () => {
       expect([...statuses]).toEqual([202]);
@@ -279,7 +279,7 @@ describeWithWholePostgres('a gateway whose database is dumped and restored as do
       await db.$disconnect();
       await sweep();
       await expectDays(today);
-    }, 60_000);
+    });
   });
 
   /** A day that comes is missing, and there are two that are over. */

@@ -48,13 +48,13 @@ describe('what is kept, where, and for how long', () => {
     client = new pg.Client({ connectionString: stage.gateway.settings.databaseUrl });
     await client.connect();
     figures = {};
-  }, 180_000);
+  });
   afterAll(async () => {
     report('where the marker was looked for', figures ?? {});
     await client?.end();
     await stage?.close();
     rmSync(files, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   const send = (phone: number, content: Record<string, unknown>): Promise<MessageOut> =>
     stage.customer.client.expect(202, 'POST', '/v1/messages', {
@@ -148,7 +148,7 @@ describe('what is kept, where, and for how long', () => {
       ],
       'message_contents.built_sealed': ['body', 'caption', 'filename', 'label', 'option', 'question', 'text'],
     });
-  }, 60_000);
+  });
 
   test('sent, and something has come in', async () => {
     await stage.gateway.network.setRule({});
@@ -175,7 +175,7 @@ describe('what is kept, where, and for how long', () => {
       ],
       'message_contents.built_sealed': ['body', 'caption', 'filename', 'label', 'option', 'question', 'text'],
     });
-  }, 60_000);
+  });
 
   test('24 hours later', async () => {
     await older(`message_contents SET delete_at = delete_at - interval '24 hours'`);
@@ -197,7 +197,7 @@ describe('what is kept, where, and for how long', () => {
       'media.filename_sealed': ['filename'],
       'menus.options_sealed': ['option'],
     });
-  }, 60_000);
+  });
 
   test('90 days later', async () => {
     for (const table of ['events', 'messages', 'webhook_deliveries']) {
@@ -215,7 +215,7 @@ describe('what is kept, where, and for how long', () => {
       });
     expect(await look('90 days later')).toEqual({});
     await until(() => filesWith(join(files, 'media'), MARKER).files === 0, { what: 'no file is left' });
-  }, 90_000);
+  });
 
   const older = (change: string) => client.query(`UPDATE ${change}`);
   const count = async (table: string) =>

@@ -8,7 +8,7 @@ import { GatewayClient } from '../support/gateway/client.js';
 import { pickPort } from '../support/ports.js';
 import { listProcesses } from '../support/processes.js';
 import { baseEnvironment, GWK, ROOT, type Environment } from '../support/program.js';
-import { until } from '../support/wait.js';
+import { realTime, until } from '../support/wait.js';
 
 /** `make run`, as its user sees it. */
 
@@ -56,7 +56,7 @@ class Run {
     const isOver = () => (this.child.exitCode === null ? undefined : this.output);
     await until(() => this.output.includes('Ctrl-C stops it'), {
       what: 'ready',
-      timeoutMs: 60_000,
+      timeoutMs: realTime(60_000),
       giveUp: isOver,
     });
     return this;
@@ -138,7 +138,7 @@ test('a program that is killed is started again, and that is said', async () => 
   const run = await new Run().ready();
   for (const name of PROGRAMS) process.kill(run.program(name)!, 'SIGKILL');
   const back = () => PROGRAMS.every((name) => run.output.split(`${name} is ready`).length > 2);
-  await until(back, { what: 'all are back', timeoutMs: 30_000 });
+  await until(back, { what: 'all are back', timeoutMs: realTime(30_000) });
   for (const name of PROGRAMS) expect(run.output).toContain(`${name} ended (ended by SIGKILL)`);
   expect(await instanceNames()).toEqual(['kept']);
 });

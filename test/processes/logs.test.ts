@@ -51,8 +51,8 @@ describe('logs', () => {
     lines = [...stage.gateway.logs()].flatMap(([program, texts]) =>
       texts.map((text) => ({ program, text, fields: fieldsOf(text) })),
     );
-  }, 180_000);
-  afterAll(() => stage?.close(), 60_000);
+  });
+  afterAll(() => stage?.close());
 
   function fieldsOf(text: string): Record<string, unknown> | undefined {
     try {

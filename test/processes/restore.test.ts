@@ -5,7 +5,7 @@ import { restoreBackup, takeBackup } from '../support/servers/backup.js';
 import type { Gateway } from '../support/gateway/gateway.js';
 import { openStage, type Stage } from '../support/gateway/stage.js';
 import { chatOf, phoneOf } from '../support/gateway/traffic.js';
-import { until } from '../support/wait.js';
+import { realTime, until } from '../support/wait.js';
 
 /** docs/operate.md, Backup and restore: as it is written there, on real processes. */
 describe('a gateway whose database is lost and restored from a backup', () => {
@@ -14,8 +14,8 @@ describe('a gateway whose database is lost and restored from a backup', () => {
   beforeAll(async () => {
     stage = await openStage('restore', { ownPostgres: true, ownRedis: true });
     ({ gateway } = stage);
-  }, 120_000);
-  afterAll(() => stage?.close(), 60_000);
+  });
+  afterAll(() => stage?.close());
 
   const send = (text: string, conversation: number) =>
     stage.customer.client.acceptedText(stage.instance.id, phoneOf(conversation), text);
@@ -61,7 +61,7 @@ describe('a gateway whose database is lost and restored from a backup', () => {
 
     await client.untilConnected(stage.instance.id);
     for (const { id } of [doubtful, waiting]) {
-      await until(() => left(id), { what: 'what was on its way is concluded', timeoutMs: 90_000 });
+      await until(() => left(id), { what: 'what was on its way is concluded', timeoutMs: realTime(90_000) });
     }
     const fresh = await send('sent after the restore', 2);
     await until(() => left(fresh.id), { what: 'the restored gateway sends' });
@@ -86,5 +86,5 @@ describe('a gateway whose database is lost and restored from a backup', () => {
     const epochs = new Map(stanzas.map(({ instanceId, epoch, n }) => [`${instanceId} ${n}`, epoch]));
     const ours = fromPublicId('instance', stage.instance.id)!;
     expect([...epochs].filter(([key]) => key.startsWith(ours)).length).toBeGreaterThan(4);
-  }, 240_000);
+  });
 });

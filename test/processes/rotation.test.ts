@@ -10,7 +10,7 @@ import type { Environment } from '../support/program.js';
 import { blocksOfPage } from '../support/readme.js';
 import { openStage, type Stage } from '../support/gateway/stage.js';
 import { phoneOf } from '../support/gateway/traffic.js';
-import { until } from '../support/wait.js';
+import { realTime, until } from '../support/wait.js';
 
 /** docs/security.md, Rotation: as it is written there, on real processes that serve meanwhile. */
 describe('a running gateway whose secrets are changed', () => {
@@ -19,8 +19,8 @@ describe('a running gateway whose secrets are changed', () => {
   beforeAll(async () => {
     stage = await openStage('rotation', { ownPostgres: true, ownRedis: true });
     ({ gateway } = stage);
-  }, 120_000);
-  afterAll(() => stage?.close(), 60_000);
+  });
+  afterAll(() => stage?.close());
 
   const sends = async (text: string) => {
     const { client } = stage.customer;
@@ -55,7 +55,7 @@ describe('a running gateway whose secrets are changed', () => {
     await expect(refused.call('observe', { ids: [] })).rejects.toThrow(/unauthorized/);
     refused.close();
     gateway.settings.operatorToken = token;
-  }, 180_000);
+  });
 
   test('the sealing keys: both open, the new one seals, what the old one sealed is sealed anew, the old one ends', async () => {
     const old = gateway.settings.sealingKeys;
@@ -90,7 +90,7 @@ describe('a running gateway whose secrets are changed', () => {
     await stage.customer.client.untilConnected(stage.instance.id);
     await sends('the old key is gone');
     await connectsAnother('made without the old key');
-  }, 240_000);
+  });
 
   test('another sealing key: API and worker refuse with the cure, and nothing is lost', async () => {
     const [api] = gateway.apis;
@@ -109,7 +109,7 @@ describe('a running gateway whose secrets are changed', () => {
     await api!.start();
     await stage.customer.client.untilConnected(stage.instance.id);
     await sends('with the right key');
-  }, 180_000);
+  });
 
   test("Postgres's password: a second user takes over and acts as the first, which ends; so does a third", async () => {
     const first = new URL(gateway.settings.databaseUrl);
@@ -149,7 +149,7 @@ describe('a running gateway whose secrets are changed', () => {
     );
     await query(third, 'DROP TABLE of_a_migration');
     await sends('the second user is gone');
-  }, 240_000);
+  });
 
   test("Redis's password: both hold, API and worker turn to the new one, the old one ends", async () => {
     const old = new URL(gateway.settings.redisUrl);
@@ -171,7 +171,7 @@ describe('a running gateway whose secrets are changed', () => {
     await expect(late.connect()).rejects.toThrow(/WRONGPASS/);
     await sends('the old password is gone');
     await connectsAnother('made with the new password');
-  }, 180_000);
+  });
 
   test('the authority of the internal port: both hold, the certificate changes unasked, the former one ends', async () => {
     const file = (name: string) => join(gateway.folder, name);
@@ -201,13 +201,16 @@ describe('a running gateway whose secrets are changed', () => {
     await sends('both authorities hold');
     expect(await trusts(port, former)).toBe(true);
     serve(next);
-    await until(() => trusts(port, next), { what: 'the new certificate is shown', timeoutMs: 60_000 });
+    await until(() => trusts(port, next), {
+      what: 'the new certificate is shown',
+      timeoutMs: realTime(60_000),
+    });
     await sends('the certificate has changed');
     await trust(next);
     expect(await trusts(port, former)).toBe(false);
     await sends('the former authority is gone');
     await connectsAnother('made under the new authority');
-  }, 240_000);
+  });
 });
 
 /** Whether who trusts this authority alone takes the port for what it says it is. */

@@ -9,7 +9,7 @@ import { Gateway } from '../support/gateway/gateway.js';
 import { baseEnvironment, GWK, ROOT } from '../support/program.js';
 import { shapeOf, stepsOf } from '../support/readme.js';
 import { Shell } from '../support/shell.js';
-import { until } from '../support/wait.js';
+import { realTime, until } from '../support/wait.js';
 
 const ID = /\bins_[0-9a-f]{32}\b/g;
 
@@ -40,14 +40,14 @@ describe('a number of one’s own, as README.md shows it', () => {
     shell = new Shell(folder, baseEnvironment());
     for (const step of stepsOf('A walk through').filter(({ command }) => command.startsWith('BASE=')))
       await shell.type(step.command);
-  }, 120_000);
+  });
   afterAll(async () => {
     shell?.close();
     customer?.close();
     await gateway?.stop();
     program?.kill('SIGKILL');
     rmSync(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   async function startNetwork(): Promise<Whereabouts> {
     const ports = ['--port', '0', '--control-port', '0', '--media-port', '0'];
@@ -75,7 +75,7 @@ describe('a number of one’s own, as README.md shows it', () => {
     }
     const png = readFileSync(join(folder, 'qr.png'));
     expect(png.subarray(1, 4).toString()).toBe('PNG');
-  }, 120_000);
+  });
 
   /** What comes over the network may come a little later: the last line is typed again. */
   async function printsSoon(command: string, printed: string, output: string): Promise<void> {
@@ -90,7 +90,7 @@ describe('a number of one’s own, as README.md shows it', () => {
         seen = (await shell.type(look)).trim();
         return false;
       },
-      { what: `${command}\nprints\n${output}`, timeoutMs: 30_000, everyMs: 300 },
+      { what: `${command}\nprints\n${output}`, timeoutMs: realTime(30_000), everyMs: 300 },
     ).catch(() => undefined);
     expect(seen).toBe(output);
   }

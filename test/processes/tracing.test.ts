@@ -23,11 +23,11 @@ describe('traces', () => {
       OTEL_BSP_SCHEDULE_DELAY: '200',
     };
     stage = await openStage('traces', { settings: { api: env, worker: env, operator: env } });
-  }, 180_000);
+  });
   afterAll(async () => {
     await stage?.close();
     await collector?.stop();
-  }, 60_000);
+  });
 
   const newTrace = () => ({
     traceId: randomBytes(16).toString('hex'),
@@ -105,7 +105,7 @@ describe('traces', () => {
     const given = told.map(({ traceparent }) => traceparent!.split('-').slice(1, 3).join(' '));
     const attempts = named(spans, 'webhook').map(({ traceId, spanId }) => `${traceId} ${spanId}`);
     expect(given.sort()).toEqual(attempts.sort());
-  }, 60_000);
+  });
 
   test('it goes on through an engine that dies with the message claimed, and a webhook that is tried again', async () => {
     const trace = newTrace();
@@ -144,7 +144,7 @@ describe('traces', () => {
     const verdicts = attemptsIn(spans).map(({ attributes }) => attributes['gwk.delivery.verdict']);
     expect(verdicts).toEqual(['retry', 'succeeded']);
     expect((await client.call('DELETE', `/v1/webhook-endpoints/${failing.id}`)).status).toBe(204);
-  }, 60_000);
+  });
 
   test('without a trace of the caller, or with a malformed one, it begins one; one that is not kept is left alone', async () => {
     const unkept = newTrace();
@@ -171,7 +171,7 @@ describe('traces', () => {
       expect(named(spans, 'POST /v1/messages')[0]!.parentId).toBe('');
     }
     expect(collector.spans.filter(({ traceId }) => traceId === unkept.traceId)).toEqual([]);
-  }, 60_000);
+  });
 
   test('nothing that was sent, no number, address or secret reaches the collector but its own credential', () => {
     const all = Buffer.concat(collector.bodies).toString('utf8');

@@ -20,4 +20,4 @@ test('an error that an engine does not catch is one line of its log', async () =
   taken.close();
   expect([engine.exitCode, err]).toEqual([1, '']);
   expect(JSON.parse(out)).toMatchObject({ level: 'fatal', program: 'engine', err: { code: 'EADDRINUSE' } });
-}, 30_000);
+});

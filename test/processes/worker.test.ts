@@ -1,6 +1,6 @@
 import { DeliveryWorld } from '../support/api/deliveries.js';
 import type { Environment } from '../support/program.js';
-import { until } from '../support/wait.js';
+import { realTime, until } from '../support/wait.js';
 import { WorkerProcesses } from '../support/gateway/worker-process.js';
 
 let world: DeliveryWorld;
@@ -9,15 +9,15 @@ let workers: WorkerProcesses;
 beforeAll(async () => {
   world = await DeliveryWorld.create();
   workers = new WorkerProcesses(world);
-}, 60_000);
+});
 afterAll(async () => {
   await workers.close();
   await world.close();
-}, 60_000);
+});
 afterEach(async () => {
   await workers.stop();
   await world.reset();
-}, 60_000);
+});
 
 const startProcess = (settings: Environment = {}) => workers.start(settings);
 
@@ -37,7 +37,7 @@ test('says that it lives, that it is ready, and what it does', async () => {
   );
   await program.kill('SIGTERM');
   expect(program.deaths).toMatchObject([{ code: 0, signal: null }]);
-}, 60_000);
+});
 
 test('what a killed one held is taken over, and the rest is posted once', async () => {
   let hold = true;
@@ -47,7 +47,10 @@ test('what a killed one held is taken over, and the rest is posted once', async 
   const { id } = await world.addEndpoint(target.url);
   const first = await startProcess();
   const events = await world.emit(50);
-  await until(() => target.posts.length === 10, { what: 'ten calls are in flight', timeoutMs: 20_000 });
+  await until(() => target.posts.length === 10, {
+    what: 'ten calls are in flight',
+    timeoutMs: realTime(20_000),
+  });
   await first.program.kill('SIGKILL');
   const cutOff = target.counts();
   hold = false;
@@ -60,7 +63,7 @@ test('what a killed one held is taken over, and the rest is posted once', async 
   const counts = target.counts();
   expect([...counts.keys()].sort()).toEqual([...events].sort());
   for (const [event, count] of counts) expect(count).toBe(cutOff.has(event) ? 2 : 1);
-}, 90_000);
+});
 
 test('a lock lasts for the time-out and 15 seconds', async () => {
   const target = await world.destination(() => undefined);
@@ -74,19 +77,15 @@ test('a lock lasts for the time-out and 15 seconds', async () => {
   const lockedAt = entry.lockedUntil!.getTime() - 20_000;
   expect(lockedAt).toBeGreaterThanOrEqual(before);
   expect(lockedAt).toBeLessThanOrEqual(Date.now());
-}, 60_000);
+});
 
 test.each([
   ['a setting that is wrong', { GWK_WORKER_FORBIDDEN_RANGES: '10.0.0.1' }, 'GWK_WORKER_FORBIDDEN_RANGES'],
   ['a setting that is unknown', { GWK_WORKER_PROT: '1' }, 'GWK_WORKER_PROT'],
   ['a policy that is none', { GWK_WORKER_POLICY: '{"active_hours": 1}' }, 'GWK_WORKER_POLICY'],
   ['a key that this database was not written with', { GWK_SEALING_KEYS: Buffer.alloc(32).toString('base64') }, 'GWK_SEALING_KEYS'], // prettier-ignore
-])(
-  '%s stops it, with its name',
-  async (_sentence, settings, said) => {
-    await startProcess(); // the first one writes the key check
-    await expect(startProcess(settings as unknown as Environment)).rejects.toThrow(said);
-    expect(workers.last.deaths).toMatchObject([{ code: 2 }]);
-  },
-  90_000,
-);
+])('%s stops it, with its name', async (_sentence, settings, said) => {
+  await startProcess(); // the first one writes the key check
+  await expect(startProcess(settings as unknown as Environment)).rejects.toThrow(said);
+  expect(workers.last.deaths).toMatchObject([{ code: 2 }]);
+});

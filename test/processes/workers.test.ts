@@ -1,7 +1,7 @@
 import { openStage, type Stage } from '../support/gateway/stage.js';
 import { sendTraffic, type Traffic } from '../support/gateway/traffic.js';
 import { judge, report, settle } from '../support/gateway/verdict.js';
-import { until } from '../support/wait.js';
+import { realTime, until } from '../support/wait.js';
 
 /** Each message makes three events: sent, delivered, read. */
 const CONVERSATIONS = 17;
@@ -12,8 +12,8 @@ describe('two workers', () => {
   let stage: Stage;
   beforeAll(async () => {
     stage = await openStage('workers', { workers: 2 });
-  }, 120_000);
-  afterAll(() => stage?.close(), 60_000);
+  });
+  afterAll(() => stage?.close());
 
   const traffic = (name: string, onAccepted?: (count: number) => void): Promise<Traffic> =>
     sendTraffic({
@@ -31,7 +31,7 @@ describe('two workers', () => {
         const query = { instance_id: stage.instance.id, since: startedAt.toISOString(), status: 'read' };
         return (await stage.customer.client.messages(query)).length === count;
       },
-      { what: 'all of it is read', everyMs: 250, timeoutMs: 120_000 },
+      { what: 'all of it is read', everyMs: 250, timeoutMs: realTime(120_000) },
     );
 
   test('500 events are each posted once', async () => {
@@ -43,7 +43,7 @@ describe('two workers', () => {
     expect(faults).toEqual([]);
     expect(sums['events']).toBe(EVENTS);
     expect(sums['webhook calls']).toBe(EVENTS);
-  }, 240_000);
+  });
 
   test('what a killed worker held is taken over by the other', async () => {
     // Answers take a while, so that the worker dies with calls in flight.
@@ -63,5 +63,5 @@ describe('two workers', () => {
     expect(faults).toEqual([]);
     expect(sums['events received']).toBe(EVENTS);
     expect(survivor.deaths).toEqual([]);
-  }, 240_000);
+  });
 });

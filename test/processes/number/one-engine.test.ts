@@ -21,11 +21,11 @@ beforeEach(async () => {
   toRedis = await Path.to(redisUrl());
   const settings = { api: { ...api, GWK_API_ENGINE_REDIS_URL: withoutCredentials(toRedis.url(redisUrl())) } };
   stage = await openNumberStage('one engine', { contacts: 4, gateway: { settings } });
-}, 120_000);
+});
 afterEach(async () => {
   await stage?.close();
   await toRedis.close();
-}, 60_000);
+});
 
 function withoutCredentials(address: string): string {
   const url = new URL(address);
@@ -107,7 +107,7 @@ test('a second engine with the same credentials: from its login on the network h
   const later = (await heard(old!, login.seq)).filter(({ ignored }) => !ignored);
   expect(later).toEqual([]);
   await gateway.operator.kill('SIGCONT');
-}, 150_000);
+});
 
 test('an engine that was stopped past its lease and goes on sends nothing more, and exits', async () => {
   const { gateway } = stage;
@@ -130,7 +130,7 @@ test('an engine that was stopped past its lease and goes on sends nothing more, 
   expect(woken).toBeGreaterThan(frozen);
   expect((await heard(old!, woken)).map(({ stanza }) => stanza.tag)).toEqual([]);
   await gateway.operator.kill('SIGCONT');
-}, 150_000);
+});
 
 test('an engine whose path to the gateway is cut closes its socket before its lease ends, and comes back with the path', async () => {
   const { gateway } = stage;
@@ -166,7 +166,7 @@ test('an engine whose path to the gateway is cut closes its socket before its le
   });
   await gateway.operator.kill('SIGCONT');
   await toPort.close();
-}, 150_000);
+});
 
 const online = (): boolean =>
   [...stage.running.network.world.people.need(stage.phone.number).companions.values()].some(

@@ -10,11 +10,11 @@ beforeAll(async () => {
   stage = await openNumberStage('restored', { contacts: 1 });
   client = new pg.Client({ connectionString: stage.gateway.settings.databaseUrl });
   await client.connect();
-}, 120_000);
+});
 afterAll(async () => {
   await client?.end();
   await stage?.close();
-}, 60_000);
+});
 
 const contact = () => stage.contacts[0]!;
 const shown = async (text: string) => (await contact().inbox({ text })).length > 0;
@@ -57,4 +57,4 @@ test('ratchets that went back are begun anew, both ways, and the number stays li
   await said('after the restore');
   await heard('after the restore');
   for (let i = 0; i < 3; i++) await said(`later ${i}`);
-}, 180_000);
+});

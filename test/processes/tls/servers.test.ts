@@ -74,7 +74,7 @@ describe('Postgres, with its certificate authority in the settings', () => {
     expect((await pendingNow(at)).length).toBeGreaterThan(5);
     await migrate(at);
     expect(await pendingNow(at)).toEqual([]);
-  }, 60_000);
+  });
 });
 
 describe('Redis, with its certificate authority in the settings', () => {
