@@ -12,9 +12,6 @@ import { realTime, until } from '../support/wait.js';
 
 /** `make run`, as its user sees it. */
 
-// Longer than what a test waits for in turn, so that a slow machine is told what it was waiting for.
-jest.setTimeout(180_000);
-
 const SETTINGS = ['API', 'INTERNAL', 'WORKER', 'OPERATOR', 'POSTGRES', 'REDIS'];
 const PROGRAMS = ['api', 'worker', 'operator'];
 
