@@ -1,6 +1,7 @@
+import { inFakeTime, type PassTime } from '@gwk/test/support/fake-time';
 import { Batcher } from './batcher.js';
 
-const soon = () => new Promise((resolve) => setTimeout(resolve, 5));
+const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 test('what is submitted in one turn is one group, and each gets its own answer', async () => {
   const groups: number[][] = [];
@@ -24,7 +25,7 @@ test('groups are bounded, and so is how many are under way', async () => {
     run: async (items) => {
       sizes.push(items.length);
       most = Math.max(most, ++running);
-      await soon();
+      await turn();
       running--;
       return items;
     },
@@ -80,33 +81,57 @@ describe('where a group costs as much as many of its items', () => {
     expect(groups).toEqual([[1], [2]]);
   });
 
-  test('where more can be expected, a group waits for them', async () => {
-    const { groups, submit } = gathering(HOUR);
-    await submit(...burst);
-    groups.length = 0;
-    const first = submit(1, 2);
-    await soon();
-    expect(groups).toEqual([]);
-    await Promise.all([first, submit(3, 4)]);
-    expect(groups.flat().sort()).toEqual([1, 2, 3, 4]);
-    expect(groups).toHaveLength(1);
-  });
+  /** What a timer has started is under way. */
+  const after = async (pass: PassTime, ms: number) => {
+    await pass(ms);
+    await turn();
+  };
 
-  test('it does not wait longer than it may', async () => {
-    const { groups, submit } = gathering(20);
-    await submit(...burst);
-    groups.length = 0;
-    await submit(1);
-    expect(groups).toEqual([[1]]);
-  });
+  test(
+    'where more can be expected, a group waits for them',
+    inFakeTime(async (pass) => {
+      const { groups, submit } = gathering(HOUR);
+      await submit(...burst);
+      groups.length = 0;
+      const first = submit(1, 2);
+      await after(pass, HOUR - 1);
+      expect(groups).toEqual([]);
+      await Promise.all([first, submit(3, 4)]);
+      expect(groups).toEqual([[1, 2, 3, 4]]);
+    }),
+  );
 
-  test('nor longer than something comes', async () => {
-    const { groups, submit } = gathering(HOUR, undefined, 60);
-    await submit(...burst);
-    groups.length = 0;
-    await Promise.all([submit(1), soon().then(() => submit(3))]);
-    expect(groups).toEqual([[1, 3]]);
-  });
+  test(
+    'it does not wait longer than it may',
+    inFakeTime(async (pass) => {
+      const { groups, submit } = gathering(20);
+      await submit(...burst);
+      groups.length = 0;
+      const only = submit(1);
+      await after(pass, 19);
+      expect(groups).toEqual([]);
+      await after(pass, 1);
+      await only;
+      expect(groups).toEqual([[1]]);
+    }),
+  );
+
+  test(
+    'nor longer than something comes',
+    inFakeTime(async (pass) => {
+      const { groups, submit } = gathering(HOUR, undefined, 60);
+      await submit(...burst);
+      groups.length = 0;
+      const all = [submit(1)];
+      await after(pass, 59);
+      all.push(submit(3));
+      await after(pass, 59);
+      expect(groups).toEqual([]);
+      await after(pass, 1);
+      await Promise.all(all);
+      expect(groups).toEqual([[1, 3]]);
+    }),
+  );
 
   const heldUp = (quietMs?: number) => {
     let letGo = () => {};
@@ -114,30 +139,36 @@ describe('where a group costs as much as many of its items', () => {
     return { ...gathering(HOUR, () => held, quietMs), letGo: () => letGo() };
   };
 
-  test('silence starts none that would stand behind another', async () => {
-    const { groups, submit, letGo } = heldUp(1);
-    const first = submit(0, 2, 4, 1);
-    await soon();
-    const second = submit(3);
-    for (let n = 0; n < 5; n++) await soon();
-    expect(groups).toEqual([[0, 2, 4, 1]]);
-    letGo();
-    await Promise.all([first, second]);
-  });
+  test(
+    'silence starts none that would stand behind another',
+    inFakeTime(async (pass) => {
+      const { groups, submit, letGo } = heldUp(1);
+      const first = submit(0, 2, 4, 1);
+      await after(pass, 5);
+      const second = submit(3);
+      await after(pass, HOUR - 1);
+      expect(groups).toEqual([[0, 2, 4, 1]]);
+      letGo();
+      await Promise.all([first, second]);
+    }),
+  );
 
-  test('the next group stands behind the first once it is large enough', async () => {
-    const { groups, submit, letGo } = heldUp();
-    const all = [submit(0, 1, 2, 3, 4)];
-    await soon();
-    all.push(submit(5, 6, 7));
-    await soon();
-    expect(groups).toEqual([[0, 1, 2, 3, 4]]);
-    all.push(submit(8));
-    await soon();
-    expect(groups[1]).toEqual([5, 6, 7, 8]);
-    letGo();
-    await Promise.all(all);
-  });
+  test(
+    'the next group stands behind the first once it is large enough',
+    inFakeTime(async (pass) => {
+      const { groups, submit, letGo } = heldUp();
+      const all = [submit(0, 1, 2, 3, 4)];
+      await after(pass, 5);
+      all.push(submit(5, 6, 7));
+      await after(pass, 5);
+      expect(groups).toEqual([[0, 1, 2, 3, 4]]);
+      all.push(submit(8));
+      await after(pass, 5);
+      expect(groups[1]).toEqual([5, 6, 7, 8]);
+      letGo();
+      await Promise.all(all);
+    }),
+  );
 });
 
 test('one bad item fails alone where groups may be run again in parts', async () => {
@@ -166,23 +197,28 @@ test('a group is not run again after an error that may have come too late', asyn
   expect(runs).toBe(1);
 });
 
-test('nobody waits beyond the deadline, neither in a group that hangs nor behind it', async () => {
-  let letGo = () => {};
-  const hanging = new Promise<void>((resolve) => (letGo = resolve));
-  const batcher = new Batcher<number, number>({
-    maxItems: 1,
-    inFlight: 1,
-    deadlineMs: 50,
-    onTimeout: () => new Error('late'),
-    run: async (items) => {
-      await hanging;
-      return items;
-    },
-  });
-  const waiting = [batcher.submit(1), batcher.submit(2)];
-  const settled = await Promise.allSettled(waiting);
-  expect(settled).toMatchObject([{ reason: { message: 'late' } }, { reason: { message: 'late' } }]);
-  const next = batcher.submit(3);
-  letGo();
-  expect(await next).toBe(3);
-});
+test(
+  'nobody waits beyond the deadline, neither in a group that hangs nor behind it',
+  inFakeTime(async (pass) => {
+    let letGo = () => {};
+    const hanging = new Promise<void>((resolve) => (letGo = resolve));
+    const batcher = new Batcher<number, number>({
+      maxItems: 1,
+      inFlight: 1,
+      deadlineMs: 50,
+      onTimeout: () => new Error('late'),
+      run: async (items) => {
+        await hanging;
+        return items;
+      },
+    });
+    const settling = Promise.allSettled([batcher.submit(1), batcher.submit(2)]);
+    await pass(49);
+    expect(batcher.size).toBe(2);
+    await pass(1);
+    expect(await settling).toMatchObject([{ reason: { message: 'late' } }, { reason: { message: 'late' } }]);
+    const next = batcher.submit(3);
+    letGo();
+    expect(await next).toBe(3);
+  }),
+);

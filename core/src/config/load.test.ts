@@ -6,6 +6,7 @@ import { engineSettings } from './engine.js';
 import { ConfigError, loadConfig, rotatingSecret, secretSetting, setting, types } from './load.js';
 import { operatorSettings } from './operator.js';
 import { workerSettings } from './worker.js';
+import { inFakeTime } from '@gwk/test/support/fake-time';
 
 const settings = {
   port: setting('GWK_X_PORT', types.integer(1, 65535).default(80), 'Port.'),
@@ -82,32 +83,26 @@ test.each(Object.entries(programs))(
 
 describe('a secret whose file is written anew', () => {
   const settings = { token: rotatingSecret('GWK_TEST_TOKEN', 'a token') };
-  const real = performance.now.bind(performance);
-  let ahead = 0;
-  beforeEach(() => {
-    ahead = 0;
-    performance.now = () => real() + ahead;
-  });
-  afterEach(() => {
-    performance.now = real;
-  });
 
-  test('is read again after a while, and kept where the file is empty or gone for a moment', () => {
-    const folder = mkdtempSync(join(tmpdir(), 'gwk-config-'));
-    const file = join(folder, 'token');
-    writeFileSync(file, 'first\n');
-    const { token } = loadConfig(settings, { GWK_TEST_TOKEN_FILE: file });
-    writeFileSync(file, 'second');
-    expect(token()).toBe('first');
-    ahead = 11_000;
-    expect(token()).toBe('second');
-    writeFileSync(file, '');
-    ahead = 22_000;
-    expect(token()).toBe('second');
-    rmSync(folder, { recursive: true });
-    ahead = 33_000;
-    expect(token()).toBe('second');
-  });
+  test(
+    'is read again after a while, and kept where the file is empty or gone for a moment',
+    inFakeTime(async (pass) => {
+      const folder = mkdtempSync(join(tmpdir(), 'gwk-config-'));
+      const file = join(folder, 'token');
+      writeFileSync(file, 'first\n');
+      const { token } = loadConfig(settings, { GWK_TEST_TOKEN_FILE: file });
+      writeFileSync(file, 'second');
+      expect(token()).toBe('first');
+      await pass(11_000);
+      expect(token()).toBe('second');
+      writeFileSync(file, '');
+      await pass(11_000);
+      expect(token()).toBe('second');
+      rmSync(folder, { recursive: true });
+      await pass(11_000);
+      expect(token()).toBe('second');
+    }),
+  );
 
   test('given as a value it stays what it is', () => {
     expect(loadConfig(settings, { GWK_TEST_TOKEN: 'given' }).token()).toBe('given');

@@ -20,6 +20,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
   type Sampler,
+  type SpanExporter,
 } from '@opentelemetry/sdk-trace';
 import type { TracingConfig } from '../config/tracing.js';
 import type { Logger } from '../log.js';
@@ -37,13 +38,13 @@ const EXPORT_TIMEOUT_MS = 5_000;
 const CLOSE_WITHIN_MS = 3_000;
 const QUIET_MS = 60_000;
 
-export function openTracer(config: TracingConfig, service: string, log: Logger): Tracer {
+export function openTracer(
+  config: TracingConfig,
+  service: string,
+  log: Logger,
+  exporter: SpanExporter = exporterTo(config),
+): Tracer {
   tellFaults(log);
-  const exporter = new OTLPTraceExporter({
-    url: config.otlpTracesEndpoint ?? `${config.otlpEndpoint!.replace(/\/$/, '')}/v1/traces`,
-    headers: pairsOf(config.otlpHeaders),
-    timeoutMillis: EXPORT_TIMEOUT_MS,
-  });
   const provider = new TracerProvider({
     resource: resourceFromAttributes({
       'service.namespace': 'gwk',
@@ -66,6 +67,14 @@ export function openTracer(config: TracingConfig, service: string, log: Logger):
         new Promise<void>((resolve) => setTimeout(resolve, CLOSE_WITHIN_MS).unref()),
       ]),
   };
+}
+
+function exporterTo({ otlpTracesEndpoint, otlpEndpoint, otlpHeaders }: TracingConfig): SpanExporter {
+  return new OTLPTraceExporter({
+    url: otlpTracesEndpoint ?? `${otlpEndpoint!.replace(/\/$/, '')}/v1/traces`,
+    headers: pairsOf(otlpHeaders),
+    timeoutMillis: EXPORT_TIMEOUT_MS,
+  });
 }
 
 function spanOf(span: OpenTelemetrySpan): Span {
