@@ -1,3 +1,4 @@
+import { inFakeTime } from '@gwk/test/support/fake-time';
 import { Part, PartFailed, type PartSpec, type Running } from './part.js';
 
 /** A part that the test ends and lets start as it likes. */
@@ -26,10 +27,6 @@ class Scripted implements PartSpec {
   }
 }
 
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10));
-}
-
 test('a first start that fails names the part and the reason', async () => {
   const thing = new Scripted();
   thing.failing = 1;
@@ -39,37 +36,48 @@ test('a first start that fails names the part and the reason', async () => {
   expect(thing.stops).toBe(0);
 });
 
-test('what ends by itself is started again, also when that fails at first, and it is said', async () => {
-  const thing = new Scripted();
-  const said: string[] = [];
-  const part = new Part(thing, (line) => said.push(line));
-  await part.start();
-  part.keep();
-  thing.failing = 1;
-  thing.end('ended by SIGKILL');
-  await until(() => said.length === 4);
-  expect(said).toEqual([
-    'thing is ready',
-    'thing ended (ended by SIGKILL); starting it again in 1 s',
-    'thing did not start: no luck\ntrying again in 2 s',
-    'thing is ready',
-  ]);
-  await part.stop();
-  expect([thing.starts, thing.stops]).toEqual([3, 1]);
-});
+test(
+  'what ends by itself is started again, also when that fails at first, and it is said',
+  inFakeTime(async (pass) => {
+    const thing = new Scripted();
+    const said: string[] = [];
+    const part = new Part(thing, (line) => said.push(line));
+    await part.start();
+    part.keep();
+    thing.failing = 1;
+    thing.end('ended by SIGKILL');
+    await pass(999);
+    expect(thing.starts).toBe(1);
+    await pass(1);
+    expect(thing.starts).toBe(2);
+    await pass(1_999);
+    expect(thing.starts).toBe(2);
+    await pass(1);
+    expect(said).toEqual([
+      'thing is ready',
+      'thing ended (ended by SIGKILL); starting it again in 1 s',
+      'thing did not start: no luck\ntrying again in 2 s',
+      'thing is ready',
+    ]);
+    await part.stop();
+    expect([thing.starts, thing.stops]).toEqual([3, 1]);
+  }),
+);
 
-test('what is stopped stays so, also between two tries', async () => {
-  const thing = new Scripted();
-  const said: string[] = [];
-  const part = new Part(thing, (line) => said.push(line));
-  await part.start();
-  part.keep();
-  thing.end('exit code 1');
-  await until(() => said.length > 1);
-  await part.stop();
-  await new Promise((resolve) => setTimeout(resolve, 1200));
-  expect(thing.starts).toBe(1);
-});
+test(
+  'what is stopped stays so, also between two tries',
+  inFakeTime(async (pass) => {
+    const thing = new Scripted();
+    const part = new Part(thing, () => undefined);
+    await part.start();
+    part.keep();
+    thing.end('exit code 1');
+    await pass(500);
+    await part.stop();
+    await pass(60_000);
+    expect(thing.starts).toBe(1);
+  }),
+);
 
 test('a start under way when it is stopped is waited for, and undone', async () => {
   const thing = new Scripted();

@@ -1,9 +1,11 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { portIsFree } from '../servers/process.js';
 import { localSettings } from '@gwk/core/config/local';
 import type { LocalConfig } from './settings.js';
 
 type PortSetting = { [K in keyof LocalConfig]: LocalConfig[K] extends number ? K : never }[keyof LocalConfig];
 
+const POLL_MS = 100;
 const NETWORK_PORTS = ['networkPort', 'networkControlPort', 'networkMediaPort'] as const;
 
 /** The ports that this run will listen on, by the setting that names them. */
@@ -20,13 +22,17 @@ export function neededPorts(config: LocalConfig): PortSetting[] {
 }
 
 /** What is wrong with the ports and how to mend it; undefined where all are free within the time. */
-export async function portFaults(config: LocalConfig, patienceMs: number): Promise<string | undefined> {
+export async function portFaults(
+  config: LocalConfig,
+  patienceMs: number,
+  pause: () => Promise<unknown> = () => sleep(POLL_MS),
+): Promise<string | undefined> {
   const end = Date.now() + patienceMs;
   for (;;) {
     const faults = [...doubled(config), ...(await taken(config))];
     if (faults.length === 0) return undefined;
     if (Date.now() >= end) return faults.join('\n');
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await pause();
   }
 }
 

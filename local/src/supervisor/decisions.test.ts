@@ -1,9 +1,7 @@
-import { createServer } from 'node:net';
 import { ConfigError } from '@gwk/core/config/load';
-import { freePort } from '../servers/process.js';
 import { endsInARow, restartDelay } from './backoff.js';
 import { commandEnvironment, programEnvironment, type Wiring } from './environments.js';
-import { neededPorts, portFaults } from './ports.js';
+import { neededPorts } from './ports.js';
 import { loadLocalConfig, type ProgramName } from './settings.js';
 
 describe('starting again', () => {
@@ -103,56 +101,10 @@ describe('environments', () => {
   });
 });
 
-describe('ports', () => {
-  async function freeConfig(): Promise<Record<string, string>> {
-    const names = ['API', 'INTERNAL', 'WORKER', 'OPERATOR', 'POSTGRES', 'REDIS'];
-    const entries = names.map(async (name) => [`GWK_LOCAL_${name}_PORT`, String(await freePort())] as const);
-    return Object.fromEntries(await Promise.all(entries));
-  }
-
-  test('of a simulated network are needed only where there is one', () => {
-    const needed = (env: Record<string, string>) =>
-      neededPorts(loadLocalConfig(env)).filter((name) => name.startsWith('network'));
-    expect(needed({})).toEqual([]);
-    expect(needed({ NETWORK: 'simulated' })).toEqual([
-      'networkPort',
-      'networkControlPort',
-      'networkMediaPort',
-    ]);
-    expect(() => needed({ NETWORK: 'dreamt' })).toThrow(ConfigError);
-  });
-
-  test('that are free are no fault', async () => {
-    expect(await portFaults(loadLocalConfig(await freeConfig()), 0)).toBeUndefined();
-  });
-
-  test('one that is taken is named, with the setting to change', async () => {
-    const env = await freeConfig();
-    const other = createServer().listen(Number(env['GWK_LOCAL_WORKER_PORT']), '0.0.0.0');
-    await new Promise((resolve) => other.once('listening', resolve));
-    try {
-      const faults = await portFaults(loadLocalConfig(env), 0);
-      expect(faults).toContain(`port ${env['GWK_LOCAL_WORKER_PORT']} is taken`);
-      expect(faults).toContain('GWK_LOCAL_WORKER_PORT=');
-      expect(faults?.split('\n')).toHaveLength(1);
-    } finally {
-      other.close();
-    }
-  });
-
-  test('one that another run is about to leave is waited for', async () => {
-    const env = await freeConfig();
-    const other = createServer().listen(Number(env['GWK_LOCAL_API_PORT']), '127.0.0.1');
-    await new Promise((resolve) => other.once('listening', resolve));
-    setTimeout(() => other.close(), 300);
-    expect(await portFaults(loadLocalConfig(env), 10_000)).toBeUndefined();
-  });
-
-  test('of servers that are not started here do not matter; one named twice does', async () => {
-    const env = await freeConfig();
-    const same = { ...env, GWK_LOCAL_REDIS_PORT: env['GWK_LOCAL_API_PORT']! };
-    expect(await portFaults(loadLocalConfig(same), 0)).toContain('change GWK_LOCAL_REDIS_PORT');
-    const external = { ...same, REDIS_URL: 'redis://somewhere' };
-    expect(await portFaults(loadLocalConfig(external), 0)).toBeUndefined();
-  });
+test('the ports of a simulated network are needed only where there is one', () => {
+  const needed = (env: Record<string, string>) =>
+    neededPorts(loadLocalConfig(env)).filter((name) => name.startsWith('network'));
+  expect(needed({})).toEqual([]);
+  expect(needed({ NETWORK: 'simulated' })).toEqual(['networkPort', 'networkControlPort', 'networkMediaPort']);
+  expect(() => needed({ NETWORK: 'dreamt' })).toThrow(ConfigError);
 });
