@@ -2,8 +2,12 @@ import type { OperatorResponse } from '@gwk/core/protocol/operator';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import { PAIRING_ANNOTATION, type PairingView, type PairingWish } from '@gwk/core/resources/pairing-wish';
 import { resource } from '@gwk/test/support/operator/build';
-import { recordingLog, until } from '@gwk/test/support/operator/folder';
+import { inFakeTime, type PassTime } from '@gwk/test/support/fake-time';
+import { recordingLog } from '@gwk/test/support/operator/folder';
 import { nextStep, PairingDesk } from './desk.js';
+
+/** How often the desk looks. */
+const LOOK_MS = 1_000;
 
 type Seen = OperatorResponse<'pair'>;
 const wish = (special: Partial<PairingWish> = {}): PairingWish => ({
@@ -44,26 +48,20 @@ class Stage {
   fails = 0;
   readonly opened: unknown[] = [];
   readonly shown: (PairingView | null)[] = [];
-  readonly desk: PairingDesk;
-
-  constructor(bound: { maxServedMs?: number } = {}) {
-    this.desk = new PairingDesk({
-      port: {
-        pair: (_, open) => {
-          if (this.fails-- > 0) return Promise.reject(new Error('no answer'));
-          if (open) this.opened.push(open);
-          return Promise.resolve(this.now);
-        },
+  readonly desk = new PairingDesk({
+    port: {
+      pair: (_, open) => {
+        if (this.fails-- > 0) return Promise.reject(new Error('no answer'));
+        if (open) this.opened.push(open);
+        return Promise.resolve(this.now);
       },
-      show: (_, view) => {
-        this.shown.push(view);
-        return Promise.resolve();
-      },
-      log: recordingLog([]),
-      lookMs: 5,
-      ...bound,
-    });
-  }
+    },
+    show: (_, view) => {
+      this.shown.push(view);
+      return Promise.resolve();
+    },
+    log: recordingLog([]),
+  });
 
   sees(wanted: PairingWish | null): void {
     const annotations: Record<string, string> = wanted
@@ -72,114 +70,161 @@ class Stage {
     const given: InstanceResource = resource({}, { annotations });
     this.desk.look({ key: 'default/shop', uid: given.metadata.uid }, given, 'the-id');
   }
-
-  until(what: string, look: () => boolean): Promise<boolean> {
-    return until(what, look);
-  }
 }
 
 describe('a wish on a resource', () => {
-  let stage: Stage;
-  beforeEach(() => (stage = new Stage()));
-  afterEach(() => stage.desk.close());
+  const onStage = (work: (stage: Stage, pass: PassTime) => Promise<void>): (() => Promise<void>) =>
+    inFakeTime(async (pass) => {
+      const stage = new Stage();
+      await work(stage, pass);
+      await stage.desk.close();
+    });
 
-  test('opens one session, shows each code once, and takes the last down when the phone has paired', async () => {
-    stage.sees(wish());
-    stage.sees(wish());
-    await stage.until('it is looked for', () => stage.shown.length === 1);
-    stage.now = seen({ code: '2@one' });
-    await stage.until('the first', () => stage.shown.at(-1)?.code === '2@one');
-    stage.now = seen({ code: '2@two' });
-    await stage.until('the second', () => stage.shown.at(-1)?.code === '2@two');
-    stage.now = seen({ state: 'connecting', open: false });
-    await stage.until('it is over', () => stage.shown.at(-1) === null);
-    expect(stage.opened).toEqual([{ method: 'qr', phone: null }]);
-    expect(stage.shown.map((view) => view && view.code)).toEqual([null, '2@one', '2@two', null]);
-  });
+  test(
+    'opens one session, shows each code once, and takes the last down when the phone has paired',
+    onStage(async (stage, pass) => {
+      stage.sees(wish());
+      stage.sees(wish());
+      await pass(LOOK_MS);
+      expect(stage.shown).toHaveLength(1);
+      stage.now = seen({ code: '2@one' });
+      await pass(LOOK_MS);
+      expect(stage.shown.at(-1)?.code).toBe('2@one');
+      stage.now = seen({ code: '2@two' });
+      await pass(LOOK_MS);
+      expect(stage.shown.at(-1)?.code).toBe('2@two');
+      stage.now = seen({ state: 'connecting', open: false });
+      await pass(LOOK_MS);
+      expect(stage.shown.at(-1)).toBeNull();
+      expect(stage.opened).toEqual([{ method: 'qr', phone: null }]);
+      expect(stage.shown.map((view) => view && view.code)).toEqual([null, '2@one', '2@two', null]);
+    }),
+  );
 
-  test('that is over is not served again, another one is', async () => {
-    stage.now = seen({ state: 'connecting', open: false });
-    stage.sees(wish());
-    await stage.until('it is over', () => stage.shown.length === 1);
-    stage.sees(wish());
-    stage.now = seen();
-    stage.sees(wish({ id: 'second', method: 'code', phone: '5511999990000' }));
-    await stage.until('the second', () => stage.opened.length === 2);
-    expect(stage.opened[1]).toEqual({ method: 'code', phone: '5511999990000' });
-  });
+  test(
+    'that is over is not served again, another one is',
+    onStage(async (stage, pass) => {
+      stage.now = seen({ state: 'connecting', open: false });
+      stage.sees(wish());
+      await pass(LOOK_MS);
+      expect(stage.shown).toHaveLength(1);
+      stage.sees(wish());
+      stage.now = seen();
+      stage.sees(wish({ id: 'second', method: 'code', phone: '5511999990000' }));
+      await pass(LOOK_MS);
+      expect(stage.opened[1]).toEqual({ method: 'code', phone: '5511999990000' });
+    }),
+  );
 
-  test('that is replaced by another gives way to it', async () => {
-    stage.now = seen({ code: '2@one' });
-    stage.sees(wish());
-    await stage.until('the first is shown', () => stage.shown.length === 1);
-    stage.sees(wish({ id: 'second' }));
-    await stage.until('the second is shown', () => stage.shown.at(-1)?.wish === 'second');
-    expect(stage.shown.map((view) => view && view.wish)).toEqual(['first', null, 'second']);
-  });
+  test(
+    'that is replaced by another gives way to it',
+    onStage(async (stage, pass) => {
+      stage.now = seen({ code: '2@one' });
+      stage.sees(wish());
+      await pass(LOOK_MS);
+      expect(stage.shown).toHaveLength(1);
+      stage.sees(wish({ id: 'second' }));
+      await pass(LOOK_MS);
+      expect(stage.shown.at(-1)?.wish).toBe('second');
+      expect(stage.shown.map((view) => view && view.wish)).toEqual(['first', null, 'second']);
+    }),
+  );
 
-  test('that is taken back takes down what was shown', async () => {
-    stage.now = seen({ code: '2@one' });
-    stage.sees(wish());
-    await stage.until('it is shown', () => stage.shown.length === 1);
-    stage.sees(null);
-    await stage.until('it is taken down', () => stage.shown.at(-1) === null);
-  });
+  test(
+    'that is taken back takes down what was shown',
+    onStage(async (stage, pass) => {
+      stage.now = seen({ code: '2@one' });
+      stage.sees(wish());
+      await pass(LOOK_MS);
+      expect(stage.shown).toHaveLength(1);
+      stage.sees(null);
+      await pass(LOOK_MS);
+      expect(stage.shown.at(-1)).toBeNull();
+    }),
+  );
 
-  test('whose time is over opens nothing', async () => {
-    stage.sees(wish({ until: new Date(Date.now() - 1000).toISOString() }));
-    await stage.until('what is left of it is taken down', () => stage.shown.length === 1);
-    expect(stage.shown).toEqual([null]);
-    expect(stage.opened).toEqual([]);
-  });
+  test(
+    'whose time is over opens nothing',
+    onStage(async (stage, pass) => {
+      stage.sees(wish({ until: new Date(Date.now() - 1000).toISOString() }));
+      await pass(LOOK_MS);
+      expect(stage.shown).toEqual([null]);
+      expect(stage.opened).toEqual([]);
+    }),
+  );
 
-  test('is served for a bounded time, whatever it says', async () => {
-    stage = new Stage({ maxServedMs: 500 });
-    stage.now = seen({ code: '2@one' });
-    stage.sees(wish({ until: '9999-01-01T00:00:00Z' }));
-    await stage.until('it is shown', () => stage.shown.length === 1);
-    await stage.until('it is taken down', () => stage.shown.at(-1) === null);
-  });
+  test(
+    'is served for ten minutes at most, whatever it says',
+    onStage(async (stage, pass) => {
+      stage.now = seen({ code: '2@one' });
+      stage.sees(wish({ until: '9999-01-01T00:00:00Z' }));
+      await pass(600_000 - LOOK_MS);
+      expect(stage.shown).toHaveLength(1);
+      await pass(LOOK_MS);
+      expect(stage.shown.at(-1)).toBeNull();
+    }),
+  );
 
-  test('goes with its resource, and so does the one that was to follow', async () => {
-    stage.now = seen({ code: '2@one' });
-    stage.sees(wish());
-    await stage.until('it is shown', () => stage.shown.length === 1);
-    stage.sees(wish({ id: 'second' }));
-    stage.desk.leave(resource().metadata.uid);
-    await stage.until('it is taken down', () => stage.shown.at(-1) === null);
-    await stage.desk.close();
-    expect(stage.opened).toHaveLength(1);
-  });
+  test(
+    'goes with its resource, and so does the one that was to follow',
+    onStage(async (stage, pass) => {
+      stage.now = seen({ code: '2@one' });
+      stage.sees(wish());
+      await pass(LOOK_MS);
+      expect(stage.shown).toHaveLength(1);
+      stage.sees(wish({ id: 'second' }));
+      stage.desk.leave(resource().metadata.uid);
+      await pass(LOOK_MS);
+      expect(stage.shown.at(-1)).toBeNull();
+      await stage.desk.close();
+      expect(stage.opened).toHaveLength(1);
+    }),
+  );
 
-  test('goes with a resource that was let go of by force', async () => {
-    stage.now = seen({ code: '2@one' });
-    stage.sees(wish());
-    await stage.until('it is shown', () => stage.shown.length === 1);
-    stage.desk.leaveAllBut(new Set([resource().metadata.uid]));
-    stage.desk.leaveAllBut(new Set(['another']));
-    await stage.until('it is taken down', () => stage.shown.at(-1) === null);
-  });
+  test(
+    'goes with a resource that was let go of by force',
+    onStage(async (stage, pass) => {
+      stage.now = seen({ code: '2@one' });
+      stage.sees(wish());
+      await pass(LOOK_MS);
+      expect(stage.shown).toHaveLength(1);
+      stage.desk.leaveAllBut(new Set([resource().metadata.uid]));
+      stage.desk.leaveAllBut(new Set(['another']));
+      await pass(LOOK_MS);
+      expect(stage.shown.at(-1)).toBeNull();
+    }),
+  );
 
-  test('while the API is away is tried again', async () => {
-    stage.fails = 3;
-    stage.sees(wish());
-    await stage.until('it is opened', () => stage.opened.length === 1);
-  });
+  test(
+    'while the API is away is tried again',
+    onStage(async (stage, pass) => {
+      stage.fails = 3;
+      stage.sees(wish());
+      await pass(2 * LOOK_MS);
+      expect(stage.opened).toEqual([]);
+      await pass(LOOK_MS);
+      expect(stage.opened).toHaveLength(1);
+    }),
+  );
 
-  test('of a session that ended tells why, and opens no other', async () => {
-    stage.now = seen({ open: false, error: 'timeout' });
-    stage.sees(wish());
-    await stage.until('it is told', () => stage.shown.length === 1);
-    expect(stage.shown).toEqual([expect.objectContaining({ error: 'timeout', code: null })]);
-    await stage.desk.close();
-    expect(stage.opened).toHaveLength(1);
-  });
+  test(
+    'of a session that ended tells why, and opens no other',
+    onStage(async (stage, pass) => {
+      stage.now = seen({ open: false, error: 'timeout' });
+      stage.sees(wish());
+      await pass(LOOK_MS);
+      expect(stage.shown).toEqual([expect.objectContaining({ error: 'timeout', code: null })]);
+      await stage.desk.close();
+      expect(stage.opened).toHaveLength(1);
+    }),
+  );
 
   test.each([
     ['is not JSON', 'pair me'],
     ['asks for a code without the phone', JSON.stringify(wish({ method: 'code' }))],
     ['names a method that there is not', JSON.stringify({ ...wish(), method: 'telepathy' })],
   ])('that %s is none', async (_, text) => {
+    const stage = new Stage();
     const given = resource({}, { annotations: { [PAIRING_ANNOTATION]: text } });
     stage.desk.look({ key: 'default/shop', uid: given.metadata.uid }, given, 'the-id');
     await stage.desk.close();

@@ -11,9 +11,6 @@ export interface PairingDeskOptions {
   /** Puts up what is to be seen; null takes it down. Repeatable. */
   show: (target: Target, view: PairingView | null) => Promise<void>;
   log: Logger;
-  /** How often it is looked for the next code. */
-  lookMs?: number;
-  maxServedMs?: number;
 }
 
 interface Serving {
@@ -24,6 +21,7 @@ interface Serving {
   next: PairingWish | null;
 }
 
+/** How often it is looked for the next code. */
 const LOOK_MS = 1000;
 /** A wish is heeded no longer, whatever it says of itself: it is written by whoever may change the resource. */
 const MAX_SERVED_MS = 600_000;
@@ -94,8 +92,8 @@ export class PairingDesk {
     wish: PairingWish,
     { instanceId, signal }: { instanceId: string; signal: AbortSignal },
   ): Promise<void> {
-    const { port, show, log, lookMs = LOOK_MS, maxServedMs = MAX_SERVED_MS } = this.#options;
-    const until = Math.min(Date.parse(wish.until), Date.now() + maxServedMs);
+    const { port, show, log } = this.#options;
+    const until = Math.min(Date.parse(wish.until), Date.now() + MAX_SERVED_MS);
     let [opened, shown] = [false, ''];
     while (!signal.aborted && Date.now() < until) {
       try {
@@ -111,7 +109,7 @@ export class PairingDesk {
       } catch (error) {
         log.info({ instance: target.key, err: error }, 'a pairing could not be looked after; trying again');
       }
-      await sleep(lookMs, undefined, { signal }).catch(() => undefined);
+      await sleep(LOOK_MS, undefined, { signal }).catch(() => undefined);
     }
     await show(target, null).catch((error: unknown) =>
       log.info({ instance: target.key, err: error }, 'what was put up for a pairing could not be taken down'),
