@@ -1,80 +1,298 @@
-import { createLogger } from '@gwk/core/log';
-import type { InstanceResource } from '@gwk/core/resources/manifest';
-import type { Cluster, Pod } from '../cluster/cluster.js';
-import { endedPod, facts, free, resource, template } from '@gwk/test/support/operator/build';
-import { until } from '@gwk/test/support/operator/folder';
-import { Controller } from './controller.js';
-import type { InternalPort } from './internal-port.js';
+import { inFakeTime } from '@gwk/test/support/fake-time';
+import { NO_FAULTS } from '@gwk/test/support/operator/faulty-port';
+import { inWorld, World } from '@gwk/test/support/operator/world';
 
-/** One instance, whose engine has ended; its pod is forgotten once the test lets it. */
-class OnePod {
-  pod: Pod = endedPod();
-  mayForget = false;
-  asked = 0;
-  #shown: InstanceResource = resource();
-  #changed: (key: string) => void = () => undefined;
+/** Time for everything that needs no waiting: the boot of an engine, and the observation that follows. */
+const MOMENT_MS = 2_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const DOWN = { ...NO_FAULTS, before: 1 };
 
-  readonly cluster = {
-    start: (changed) => {
-      this.#changed = changed;
-      return Promise.resolve();
-    },
-    keys: () => ['default/shop'],
-    resource: () => this.#shown,
-    pod: () => this.pod,
-    templateFor: () => template(),
-    // As from a watch: what is written comes back, and makes another pass.
-    setStatus: (_, status) => {
-      this.#shown = { ...this.#shown, status };
-      this.#changed('default/shop');
-      return Promise.resolve();
-    },
-    deletePod: () => {
-      this.asked++;
-      if (!this.mayForget) return Promise.reject(new Error('refused'));
-      this.pod = { phase: 'absent' };
-      return Promise.resolve();
-    },
-    newPodName: () => 'ins-1-second',
-    createPod: () => Promise.resolve(),
-    showPairing: () => Promise.resolve(),
-    tell: () => undefined,
-    endPods: () => Promise.resolve(),
-    stop: () => Promise.resolve(),
-  } as Partial<Cluster> as Cluster;
-}
-
-const port: InternalPort = {
-  project: () => Promise.resolve({ accepted: true, facts: facts({ lease: free }) }),
-  observe: () => Promise.resolve({ instances: [facts({ lease: free })] }),
-  issueToken: () => Promise.resolve('token'),
-  engineEnded: () => Promise.resolve(),
-  remove: () => Promise.resolve(null),
-  pair: () => Promise.reject(new Error('nobody pairs here')),
+const podName = (world: World, name: string): string | null => {
+  const pod = world.pod(name);
+  return pod.phase === 'absent' ? null : pod.name;
 };
+const reasons = (world: World) => world.story.map(({ reason }) => reason);
+const steps = (world: World) => world.done.filter((step) => step !== 'status');
 
-test('an engine that ended is counted once, however often its pod cannot be forgotten', async () => {
-  const world = new OnePod();
-  const ends: boolean[] = [];
-  const controller = new Controller({
-    cluster: world.cluster,
-    port,
-    log: createLogger('operator', 'silent'),
-    limits: { idleMs: 600_000, silentMs: 60_000, stuckMs: 300_000 },
-    backoff: { firstMs: 10, maxMs: 20, random: () => 0 },
-  });
-  controller.onEnd = (asked) => ends.push(asked);
-  await controller.start();
-  try {
-    await until('it was tried again and again', () => world.asked >= 4);
+test(
+  'a resource becomes an engine that holds its number, and the status says so',
+  inWorld(async (world, pass) => {
+    await world.apply('shop');
+    await pass(MOMENT_MS);
+    expect(world.condition('shop', 'Ready')).toBe('True/Ready');
+    expect(world.get('shop')).toMatchObject({
+      metadata: { finalizers: ['gwk.dev/engine'] },
+      status: { state: 'connected', observedGeneration: 1, engine: { pod: 'ins-1' } },
+    });
+  }),
+);
+
+test(
+  'at rest nothing is written',
+  inWorld(async (world, pass) => {
+    await world.apply('shop');
+    await pass(MOMENT_MS);
+    const before = [world.get('shop'), world.done.length, world.story.length];
+    await pass(HOUR_MS);
+    expect([world.get('shop'), world.done.length, world.story.length]).toEqual(before);
+  }),
+);
+
+test(
+  'an engine that is killed is reported and another one started at once',
+  inWorld(async (world, pass) => {
+    await world.apply('shop');
+    await pass(MOMENT_MS);
+    world.kill('shop');
+    await pass(MOMENT_MS);
+    expect(world.condition('shop', 'Ready')).toBe('True/Ready');
+    expect(podName(world, 'shop')).toBe('ins-2');
+    expect(world.api.calls.get('engine-ended')).toBe(1);
+    // It may have connected at the look that found it running.
+    const story = reasons(world).filter((reason) => reason !== 'EngineRunning');
+    expect(story.slice(-3)).toEqual(['EngineEnded', 'EngineCreated', 'Connected']);
+  }),
+);
+
+test(
+  'an engine that crashes again and again is a crash loop, told with its last words',
+  inWorld(async (world, pass) => {
+    world.engine = { end: 'exit code 78' };
+    await world.apply('shop');
+    await pass(3_000);
+    expect(world.condition('shop', 'EngineRunning')).toBe('False/CrashLoop');
+    expect(world.condition('shop', 'Ready')).toBe('False/CrashLoop');
+    expect(world.get('shop')!.status!.lastError).toBe('exit code 78');
+    expect(world.controller.crashLoops).toBe(1);
+    world.engine = 'serve';
+    await pass(MINUTE_MS);
+    expect(world.condition('shop', 'Ready')).toBe('True/Ready');
+    expect(world.get('shop')!.status!.lastError).toBeNull();
+  }),
+);
+
+test(
+  'an engine that hangs is replaced once its lease has been free for a minute',
+  inWorld(async (world, pass) => {
+    await world.apply('shop');
+    await pass(MOMENT_MS);
+    world.hang('shop');
+    await pass(MINUTE_MS - MOMENT_MS);
+    expect(podName(world, 'shop')).toBe('ins-1');
+    await pass(2 * MOMENT_MS);
+    expect(podName(world, 'shop')).toBe('ins-2');
+    await pass(MOMENT_MS);
+    expect(world.condition('shop', 'Ready')).toBe('True/Ready');
+    expect(reasons(world)).toContain('EngineSilent');
+  }),
+);
+
+test(
+  'suspending stops the engine, resuming starts one',
+  inWorld(async (world, pass) => {
+    await world.apply('shop');
+    await pass(MOMENT_MS);
+    await world.apply('shop', { suspended: true });
+    await pass(MOMENT_MS);
+    expect(world.condition('shop', 'EngineRunning')).toBe('False/Suspended');
+    expect(world.pod('shop').phase).toBe('absent');
+    await world.apply('shop');
+    await pass(MOMENT_MS);
+    expect(world.condition('shop', 'Ready')).toBe('True/Ready');
+    expect(steps(world)).toEqual(['ins-1 starts', 'ins-1 ends', 'ins-2 starts']);
+  }),
+);
+
+test(
+  'a change of the spec that the row carries leaves the engine alone, another log level does not',
+  inWorld(async (world, pass) => {
+    await world.apply('shop');
+    await pass(MOMENT_MS);
+    await world.apply('shop', { displayName: 'Loja', interactiveMode: 'text' });
+    await pass(HOUR_MS);
+    expect(world.get('shop')!.status!.observedGeneration).toBe(2);
+    expect(podName(world, 'shop')).toBe('ins-1');
+    await world.apply('shop', { displayName: 'Loja', interactiveMode: 'text', logLevel: 'debug' });
+    await pass(MOMENT_MS);
+    expect(podName(world, 'shop')).toBe('ins-2');
+    expect(world.condition('shop', 'Ready')).toBe('True/Ready');
+  }),
+);
+
+test(
+  'an engine that ended is counted once, however often its pod cannot be forgotten',
+  inWorld(async (world, pass) => {
+    const ends: boolean[] = [];
+    world.controller.onEnd = (asked) => ends.push(asked);
+    await world.apply('shop');
+    await pass(MOMENT_MS);
+    world.keepsPods = true;
+    world.kill('shop');
+    await pass(MINUTE_MS);
+    expect(steps(world).filter((step) => step === 'ins-1 is kept').length).toBeGreaterThanOrEqual(4);
     expect(ends).toEqual([false]);
-    world.mayForget = true;
-    await until('it is forgotten', () => world.pod.phase === 'absent');
-    world.pod = endedPod({ name: 'ins-1-second', asked: true });
-    controller.queue.add('default/shop');
-    await until('the next is forgotten', () => world.pod.phase === 'absent');
+    world.keepsPods = false;
+    await pass(MINUTE_MS);
+    expect(world.condition('shop', 'Ready')).toBe('True/Ready');
+    await world.apply('shop', { suspended: true });
+    await pass(MOMENT_MS);
     expect(ends).toEqual([false, true]);
-  } finally {
-    await controller.stop();
-  }
+  }),
+);
+
+describe('what is not accepted', () => {
+  test(
+    'has no engine, and is asked about again as soon as another instance has changed',
+    inWorld(async (world, pass) => {
+      const names = new Map<string, string | undefined>();
+      world.api.refuse = ({ metadata, spec }) => {
+        const taken = [...names].some(([uid, name]) => uid !== metadata.uid && name === spec.displayName);
+        if (!taken) names.set(metadata.uid, spec.displayName);
+        return taken ? 'NameTaken' : null;
+      };
+      await world.apply('a', { displayName: 'Shop' });
+      await pass(MOMENT_MS);
+      await world.apply('b', { displayName: 'Shop' });
+      await pass(MOMENT_MS);
+      expect(world.condition('b', 'Accepted')).toBe('False/NameTaken');
+      expect(world.get('b')!.status!.engine).toBeNull();
+      await world.apply('a', { displayName: 'Old shop' });
+      await pass(MOMENT_MS);
+      expect(world.condition('b', 'Ready')).toBe('True/Ready');
+    }),
+  );
+
+  test(
+    'because it was deleted through the API goes, engine and resource',
+    inWorld(async (world, pass) => {
+      await world.apply('shop');
+      await pass(MOMENT_MS);
+      world.api.refuse = () => 'Deleted';
+      world.api.rows.clear();
+      await pass(MOMENT_MS);
+      expect(steps(world)).toEqual(['ins-1 starts', 'ins-1 ends', 'shop is gone']);
+    }),
+  );
 });
+
+describe('deletion', () => {
+  test(
+    'the engine ends before the row is removed, and then the resource goes',
+    inWorld(async (world, pass) => {
+      await world.apply('shop');
+      await pass(MOMENT_MS);
+      await world.delete('default/shop');
+      await pass(MOMENT_MS);
+      expect(steps(world)).toEqual(['ins-1 starts', 'ins-1 ends', 'row asked for', 'shop is gone']);
+      expect(world.facts('shop')).toBeUndefined();
+      expect(world.api.calls.get('remove')).toBe(1);
+    }),
+  );
+
+  test(
+    'a lease that an engine elsewhere holds is waited for',
+    inWorld(async (world, pass) => {
+      await world.apply('shop', { suspended: true });
+      await pass(MOMENT_MS);
+      const expires = new Date(Date.now() + MINUTE_MS).toISOString();
+      world.facts('shop')!.lease = { pod: 'elsewhere', epoch: 9, expires_at: expires };
+      await world.delete('default/shop');
+      await pass(MINUTE_MS);
+      expect(world.api.calls.get('remove')).toBe(1);
+      expect(world.get('shop')).toBeDefined();
+      // The margin for clocks that differ.
+      await pass(1_000);
+      expect(world.facts('shop')).toBeUndefined();
+      expect(world.get('shop')).toBeUndefined();
+      expect(world.api.calls.get('remove')).toBe(2);
+    }),
+  );
+
+  test(
+    'an instance that was never accepted goes as well',
+    inWorld(async (world, pass) => {
+      world.api.faults = DOWN;
+      await world.apply('shop');
+      await pass(MOMENT_MS);
+      expect(world.condition('shop', 'EngineRunning')).toBe('Unknown/NotProjected');
+      await world.delete('default/shop');
+      await pass(MINUTE_MS);
+      expect(world.get('shop')).toBeDefined();
+      world.api.faults = NO_FAULTS;
+      await pass(MINUTE_MS);
+      expect(world.get('shop')).toBeUndefined();
+    }),
+  );
+});
+
+describe('an API that is away', () => {
+  /** An API that is away is asked once every 3.5 s. */
+  const BACK_MS = 6_000;
+
+  test(
+    'at the start: the operator waits and goes on when it is there',
+    inWorld(async (world, pass) => {
+      world.api.faults = DOWN;
+      await world.apply('shop');
+      await pass(HOUR_MS);
+      expect(world.condition('shop', 'EngineRunning')).toBe('Unknown/NotProjected');
+      expect(world.get('shop')!.status!.lastError).toBe('The API does not answer');
+      world.api.faults = NO_FAULTS;
+      await pass(BACK_MS);
+      expect(world.condition('shop', 'Ready')).toBe('True/Ready');
+    }),
+  );
+
+  test(
+    'later: engines that run go on running, and new ones wait',
+    inWorld(async (world, pass) => {
+      await world.apply('shop');
+      await pass(MOMENT_MS);
+      world.api.faults = DOWN;
+      await world.apply('shop', { displayName: 'Loja' });
+      await world.apply('help');
+      await pass(HOUR_MS);
+      expect(podName(world, 'shop')).toBe('ins-1');
+      expect(world.condition('help', 'EngineRunning')).toBe('Unknown/NotProjected');
+      world.api.faults = NO_FAULTS;
+      await pass(BACK_MS);
+      expect(world.condition('help', 'Ready')).toBe('True/Ready');
+      expect(world.get('shop')!.status!.observedGeneration).toBe(2);
+      expect(podName(world, 'shop')).toBe('ins-1');
+    }),
+  );
+
+  test(
+    'an engine that ends meanwhile is reported first, when the API is back',
+    inWorld(async (world, pass) => {
+      await world.apply('shop');
+      await pass(MOMENT_MS);
+      world.api.faults = DOWN;
+      world.kill('shop');
+      await pass(HOUR_MS);
+      expect(world.condition('shop', 'EngineRunning')).toBe('False/EngineEnded');
+      expect(steps(world)).toEqual(['ins-1 starts', 'ins-1 ends']);
+      world.api.faults = NO_FAULTS;
+      await pass(BACK_MS);
+      expect(world.condition('shop', 'Ready')).toBe('True/Ready');
+      expect(steps(world)).toEqual(['ins-1 starts', 'ins-1 ends', 'ins-2 starts']);
+    }),
+  );
+});
+
+test(
+  'two hundred instances at once: each is asked about once, and then once in five minutes',
+  inFakeTime(async (pass) => {
+    const world = new World();
+    const names = Array.from({ length: 200 }, (_, n) => `n${n}`);
+    for (const name of names) await world.apply(name);
+    await world.controller.start();
+    await pass(900);
+    expect(names.filter((name) => world.condition(name, 'Ready') === 'True/Ready')).toHaveLength(200);
+    expect([world.api.calls.get('project'), world.api.calls.get('issue-token')]).toEqual([200, 200]);
+    await pass(5 * MINUTE_MS);
+    expect([world.api.calls.get('project'), world.api.calls.get('issue-token')]).toEqual([400, 200]);
+    await world.controller.stop();
+  }),
+);

@@ -48,6 +48,14 @@ const ENGINE: Case[] = [
     },
     'EngineStarting',
     [],
+    minutes(1) - 1500,
+  ],
+  [
+    'an engine whose minute ended since the last observation is looked at again in a second',
+    { projection: accepted({ lease: free }, { leaseFreeSince: NOW - minutes(1) }) },
+    'EngineStarting',
+    [],
+    1000,
   ],
   [
     'an engine that has not held its free lease for a minute is replaced',

@@ -271,17 +271,26 @@ export function wantsTurn({ pod, template, projection }: Observed): boolean {
  * The process is there, and for long neither it nor anybody else has held the lease: it hangs, since one that works
  * takes the lease or exits. Only time in which the API was heard counts (leaseFreeSince).
  */
-function silent({ pod, known, limits }: Taken): Decision | null {
-  if (pod.phase !== 'running' || known.leaseFreeSince === null) return null;
-  if (known.observedAt - Math.max(known.leaseFreeSince, pod.startedAt) < limits.silentMs) return null;
-  return found('EngineSilent', 'The engine runs and does not take its lease; replacing it', stop(pod));
+function silent(taken: Taken): Decision | null {
+  const silence = silenceOf(taken);
+  if (silence === null || silence < taken.limits.silentMs) return null;
+  return found('EngineSilent', 'The engine runs and does not take its lease; replacing it', stop(taken.pod));
 }
 
-function starting({ pod, projection, limits }: Taken): Decision | null {
+/** For how long the engine has run while nobody held the lease, as of the last observation. */
+function silenceOf({ pod, known }: Taken): number | null {
+  if (pod.phase !== 'running' || known.leaseFreeSince === null) return null;
+  return known.observedAt - Math.max(known.leaseFreeSince, pod.startedAt);
+}
+
+function starting(taken: Taken): Decision | null {
+  const { pod, projection, limits } = taken;
   if (pod.phase === 'absent' || holdsLease(pod, projection)) return null;
   const trouble = pod.phase === 'starting' ? pod.trouble : null;
   if (trouble) return found(trouble.reason, trouble.message, [], limits.silentMs);
-  return found('EngineStarting', 'The engine does not hold the number yet', [], limits.silentMs);
+  // The observation that shows the end of the limit comes a little after it.
+  const againMs = Math.max(limits.silentMs - (silenceOf(taken) ?? 0), SEEN_AGAIN_MS);
+  return found('EngineStarting', 'The engine does not hold the number yet', [], againMs);
 }
 
 function waitingToRestart({ now, pod, history }: Taken): Decision | null {

@@ -1,4 +1,10 @@
+import {
+  InternalRefusal,
+  InternalUnreachable,
+  type OperatorClient,
+} from '@gwk/core/protocol/internal-client';
 import type { InstanceFacts } from '@gwk/core/protocol/operator';
+import { internalPort, type InternalPort } from '@gwk/operator/controller/internal-port';
 import type { RejectionReason } from '@gwk/operator/controller/observed';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -72,16 +78,40 @@ export class FaultyPort {
     return this.rows.get(uid)?.facts;
   }
 
+  /** The operator's calls, without a network between. @throws InternalUnreachable, InternalRefusal */
+  inProcess(): InternalPort {
+    const call = (route: string, body: Body): Promise<unknown> => {
+      this.#count(route);
+      if (this.#random() < this.faults.before) return Promise.reject(new InternalUnreachable('no answer'));
+      const { code, body: answer } = structuredClone(this.#operator(route, body));
+      if (code === 200) return Promise.resolve(answer);
+      return Promise.reject(
+        new InternalRefusal((answer as { error: InternalRefusal['refusal'] }).error, null),
+      );
+    };
+    return internalPort({ call } as unknown as OperatorClient);
+  }
+
+  /** A call of an engine. */
+  engine(route: string, token: string, body: { pod: string }): Reply {
+    this.#count(route);
+    return this.#engine(route, token, body);
+  }
+
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
     const body = JSON.parse(Buffer.concat(chunks).toString() || '{}') as Body;
     const [, side, route = ''] = (request.url ?? '').split('/');
-    this.calls.set(route, (this.calls.get(route) ?? 0) + 1);
-    const work = () =>
-      side === 'operator' ? this.#operator(route, body) : this.#engine(route, request, body);
+    const token = (request.headers.authorization ?? '').slice('Bearer '.length);
+    this.#count(route);
+    const work = () => (side === 'operator' ? this.#operator(route, body) : this.#engine(route, token, body));
     if (side === 'operator') await this.#withFaults(response, work);
     else send(response, work());
+  }
+
+  #count(route: string): void {
+    this.calls.set(route, (this.calls.get(route) ?? 0) + 1);
   }
 
   async #withFaults(response: ServerResponse, work: () => Reply): Promise<void> {
@@ -131,8 +161,7 @@ export class FaultyPort {
     return ok({ state: facts.state, open: facts.pairing, code, code_expires_at: expires, error: null });
   }
 
-  #engine(route: string, request: IncomingMessage, body: Body): Reply {
-    const token = (request.headers.authorization ?? '').slice('Bearer '.length);
+  #engine(route: string, token: string, body: Body): Reply {
     const [instanceId] = token.split('/');
     const row = [...this.rows.values()].find(({ facts }) => facts.id === instanceId);
     if (!row) return { code: 404, body: { error: 'gone' } };

@@ -1,0 +1,193 @@
+import { createLogger } from '@gwk/core/log';
+import type { Condition, InstanceResource } from '@gwk/core/resources/manifest';
+import {
+  PodExists,
+  type Cluster,
+  type EndedPod,
+  type LivePod,
+  type Pod,
+  type StoryLine,
+} from '@gwk/operator/cluster/cluster';
+import { Controller, type ControllerOptions } from '@gwk/operator/controller/controller';
+import { choiceOf } from '@gwk/operator/controller/decide';
+import { inFakeTime, type PassTime } from '../fake-time.js';
+import { resource } from './build.js';
+import { FaultyPort } from './faulty-port.js';
+
+export const BOOT_MS = 300;
+export const FAREWELL_MS = 200;
+const LIMITS = { idleMs: 600_000, silentMs: 60_000, stuckMs: 300_000 };
+const LEASE_MS = 86_400_000;
+
+type Present = LivePod | EndedPod;
+
+/** The controller with a cluster and an API in memory: its engines are entries of a map, and live by timers. */
+export class World {
+  readonly api = new FaultyPort(() => 0);
+  /** What an engine does once it has booted; text: it ends so. */
+  engine: 'serve' | 'hang' | { end: string } = 'serve';
+  /** The cluster refuses to forget pods. */
+  keepsPods = false;
+  /** What was done to engines and resources, in order. */
+  readonly done: string[] = [];
+  readonly story: StoryLine[] = [];
+  readonly controller: Controller;
+  readonly #resources = new Map<string, InstanceResource>();
+  readonly #pods = new Map<string, Present>();
+  #made = 0;
+  #changed: (key: string) => void = () => undefined;
+
+  constructor(options: Partial<ControllerOptions> = {}) {
+    this.api.leaseMs = LEASE_MS;
+    this.api.removing = () => void this.done.push('row asked for');
+    this.controller = new Controller({
+      cluster: this.#cluster,
+      port: this.api.inProcess(),
+      log: createLogger('operator', 'silent'),
+      limits: LIMITS,
+      backoff: { firstMs: 1_000, maxMs: 300_000, random: () => 0 },
+      ...options,
+    });
+  }
+
+  readonly #cluster: Cluster = {
+    start: (changed) => {
+      this.#changed = changed;
+      return Promise.resolve();
+    },
+    endPods: () => Promise.resolve(),
+    stop: () => Promise.resolve(),
+    keys: () => [...new Set([...this.#resources.keys(), ...this.#pods.keys()])],
+    resource: (key) => this.#resources.get(key),
+    pod: (key) => this.#pods.get(key) ?? { phase: 'absent' },
+    // As from a watch: what is written comes back, and makes another pass.
+    setStatus: ({ key }, status) => this.#put(key, { status }, 'status'),
+    setFinalizers: ({ key }, finalizers) => this.#setFinalizers(key, finalizers),
+    deleteResource: async ({ key }) => this.delete(key),
+    templateFor: (shown) => ({ ...choiceOf(shown), revision: 'r1' }),
+    newPodName: () => `ins-${++this.#made}`,
+    createPod: async (plan) => {
+      const { token, ...identity } = plan;
+      if (this.#pods.has(plan.key)) throw new PodExists(plan.name);
+      this.done.push(`${plan.name} starts`);
+      const shared = { shownAs: plan.name, node: null, version: '0.1.0', startedAt: Date.now() };
+      this.#move(plan.key, { ...identity, ...shared, phase: 'starting', trouble: null, endingSince: null });
+      setTimeout(() => this.#boot(plan.key, plan.name, token), BOOT_MS);
+    },
+    deletePod: async (name) => this.#deletePod(name),
+    forceDeletePod: async (name) => this.#deletePod(name),
+    showPairing: () => Promise.resolve(),
+    tell: (_, line) => void this.story.push(line),
+    checks: () => ({}),
+  };
+
+  apply(name: string, spec: Partial<InstanceResource['spec']> = {}): Promise<void> {
+    const key = `default/${name}`;
+    const before = this.#resources.get(key);
+    const fresh = resource(spec, { name, uid: `uid-${name}`, finalizers: [] });
+    const generation = (before?.metadata.generation ?? 0) + 1;
+    return this.#put(key, { ...fresh, metadata: { ...(before ?? fresh).metadata, generation } });
+  }
+
+  async delete(key: string): Promise<void> {
+    const metadata = this.#resources.get(key)!.metadata;
+    const deletionTimestamp = new Date().toISOString();
+    await this.#put(key, { metadata: { ...metadata, deletionTimestamp } });
+    await this.#setFinalizers(key, metadata.finalizers ?? []);
+  }
+
+  /** An engine ends without being asked. */
+  kill(name: string, how = 'ended by SIGKILL'): void {
+    this.#end(this.#pods.get(`default/${name}`)!, how, false);
+  }
+
+  /** An engine goes on and renews its lease no longer. */
+  hang(name: string): void {
+    this.facts(name)!.lease.expires_at = new Date().toISOString();
+  }
+
+  get(name: string): InstanceResource | undefined {
+    return this.#resources.get(`default/${name}`);
+  }
+
+  pod(name: string): Pod {
+    return this.#cluster.pod(`default/${name}`);
+  }
+
+  facts(name: string): ReturnType<FaultyPort['factsOf']> {
+    return this.api.factsOf(`uid-${name}`);
+  }
+
+  condition(name: string, type: Condition['type']): string | undefined {
+    const found = this.get(name)?.status?.conditions.find((one) => one.type === type);
+    return found && `${found.status}/${found.reason}`;
+  }
+
+  #put(key: string, change: Partial<InstanceResource>, what = 'resource'): Promise<void> {
+    const before = this.#resources.get(key);
+    if (what === 'status' && !before) return Promise.resolve();
+    this.#resources.set(key, { ...before, ...change } as InstanceResource);
+    if (what === 'status') this.done.push('status');
+    this.#changed(key);
+    return Promise.resolve();
+  }
+
+  #setFinalizers(key: string, finalizers: string[]): Promise<void> {
+    const { metadata } = this.#resources.get(key)!;
+    if (metadata.deletionTimestamp === undefined || finalizers.length > 0)
+      return this.#put(key, { metadata: { ...metadata, finalizers } });
+    this.done.push(`${metadata.name} is gone`);
+    this.#resources.delete(key);
+    this.#changed(key);
+    return Promise.resolve();
+  }
+
+  #move(key: string, pod: Present): void {
+    this.#pods.set(key, pod);
+    this.#changed(key);
+  }
+
+  #boot(key: string, name: string, token: string): void {
+    const pod = this.#pods.get(key);
+    if (pod?.name !== name || pod.phase !== 'starting') return;
+    if (typeof this.engine === 'object') return this.#end(pod, this.engine.end, false);
+    this.#move(key, { ...pod, phase: 'running' });
+    if (this.engine === 'serve') this.api.engine('acquire', token, { pod: name });
+  }
+
+  #deletePod(name: string): void {
+    const pod = [...this.#pods.values()].find((one) => one.name === name);
+    if (this.keepsPods) {
+      this.done.push(`${name} is kept`);
+      throw new Error('refused');
+    }
+    if (!pod || pod.phase === 'ending') return;
+    if (pod.phase !== 'ended') {
+      this.#move(pod.key, { ...pod, phase: 'ending' });
+      return void setTimeout(() => this.#end({ ...pod, phase: 'ending' }, 'exit code 0', true), FAREWELL_MS);
+    }
+    this.#pods.delete(pod.key);
+    this.#changed(pod.key);
+  }
+
+  #end(pod: Present, how: string, asked: boolean): void {
+    this.done.push(`${pod.name} ends`);
+    this.#move(pod.key, { ...pod, phase: 'ended', endedAt: Date.now(), asked, how });
+  }
+}
+
+/** A test with a controller that has started, in time that the test moves. */
+export function inWorld(
+  work: (world: World, pass: PassTime) => Promise<void>,
+  options: Partial<ControllerOptions> = {},
+): () => Promise<void> {
+  return inFakeTime(async (pass) => {
+    const world = new World(options);
+    await world.controller.start();
+    try {
+      await work(world, pass);
+    } finally {
+      await world.controller.stop();
+    }
+  });
+}
