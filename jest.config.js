@@ -14,6 +14,12 @@ const SERVERS = {
   globalTeardown: '<rootDir>/test/global-teardown.js',
 };
 
+const CLUSTER = {
+  globalSetup: '<rootDir>/test/kubernetes/global-setup.js',
+  globalTeardown: '<rootDir>/test/kubernetes/global-teardown.js',
+};
+const NEEDS = { kubernetes: CLUSTER, chart: CLUSTER };
+
 /**
  * jest takes every word after --selectProjects for the name of a project. Words that name none are paths:
  * `jest --selectProjects unit core/src/policy`.
@@ -43,7 +49,11 @@ export default {
     tier('unit', { roots: BESIDE, testMatch: ['**/*.test.ts', '!**/*.integration.test.ts'] }),
     tier('integration', { roots: BESIDE, testMatch: ['**/*.integration.test.ts'], ...SERVERS }),
     ...FOLDERS.map((name) =>
-      tier(name, { roots: [`<rootDir>/test/${name}`], testMatch: ['**/*.test.ts'], ...SERVERS }),
+      tier(name, {
+        roots: [`<rootDir>/test/${name}`],
+        testMatch: ['**/*.test.ts'],
+        ...(NEEDS[name] ?? SERVERS),
+      }),
     ),
   ],
 };

@@ -19,9 +19,11 @@ export class LocalRest {
   readonly changed: string[] = [];
   readonly logs: string[] = [];
   readonly cluster: LocalCluster;
+  /** By which files are missing; it stands still. */
+  now = Date.now();
   #listening!: Listening;
 
-  constructor(folder: string, missingMs: number) {
+  constructor(folder: string, relistMs: number) {
     this.cluster = new LocalCluster({
       folder,
       launch: { command: STAND_IN_ENGINE, settings: {}, pass: () => undefined },
@@ -29,13 +31,12 @@ export class LocalRest {
       log: recordingLog(this.logs),
       startWidth: 4,
       graceMs: 1000,
-      syncTimes: { relistMs: 1000, missingMs },
+      syncTimes: { relistMs, now: () => this.now },
     });
   }
 
-  /** @param missingMs how long a file may be missing before its instances are deleted */
-  static async start(folder: string, missingMs = 400): Promise<LocalRest> {
-    const rest = new LocalRest(folder, missingMs);
+  static async start(folder: string, relistMs = 5_000): Promise<LocalRest> {
+    const rest = new LocalRest(folder, relistMs);
     await rest.cluster
       .start((key) => rest.changed.push(key))
       .catch(async (error: unknown) => {
@@ -51,6 +52,19 @@ export class LocalRest {
     ];
     rest.#listening = await listen({ host: '127.0.0.1', port: 0 }, handlers, recordingLog(rest.logs));
     return rest;
+  }
+
+  /** Reads the folder, and does what follows from it. */
+  async read(): Promise<void> {
+    await this.cluster.sync.run();
+    await this.cluster.store.idle();
+  }
+
+  /** What has been missing until now has been missing for long enough. */
+  async readMuchLater(): Promise<void> {
+    await this.read();
+    this.now += 60_000;
+    await this.read();
   }
 
   get url(): string {

@@ -26,7 +26,7 @@ export interface LocalClusterOptions {
   log: Logger;
   startWidth: number;
   graceMs?: number;
-  syncTimes?: SyncTimes;
+  syncTimes?: Partial<SyncTimes>;
 }
 
 /** One machine: Instance manifests are files in a folder, pods are child processes. */

@@ -15,9 +15,11 @@ export interface SyncTimes {
   relistMs: number;
   /** Editors replace a file by removing it first; a number is not deleted for that. */
   missingMs: number;
+  /** By which it is missing. */
+  now: () => number;
 }
 
-const TIMES: SyncTimes = { relistMs: 5000, missingMs: 2000 };
+const TIMES: SyncTimes = { relistMs: 5000, missingMs: 2000, now: Date.now };
 const SOON_MS = 120;
 
 /** Takes in what people do to the folder: new files, changed files, removed files, files that make no sense. */
@@ -33,10 +35,10 @@ export class FolderSync {
   #due = Infinity;
   #stopped = false;
 
-  constructor(store: Store, log: Logger, times: SyncTimes = TIMES) {
+  constructor(store: Store, log: Logger, times: Partial<SyncTimes> = {}) {
     this.#store = store;
     this.#log = log;
-    this.#times = times;
+    this.#times = { ...TIMES, ...times };
   }
 
   /** Files of which nothing is used, with the reason. */
@@ -144,7 +146,7 @@ export class FolderSync {
     const absent = this.#store.entries.all().filter((entry) => isMissing(entry, claims, files));
     const keys = new Set(absent.map(({ key }) => key));
     for (const key of [...this.#missingSince.keys()]) if (!keys.has(key)) this.#missingSince.delete(key);
-    const now = Date.now();
+    const now = this.#times.now();
     for (const { key } of absent) {
       const since = this.#missingSince.get(key) ?? now;
       this.#missingSince.set(key, since);
