@@ -10,7 +10,8 @@ import { microTime } from './cluster/kubernetes/leader.js';
 import { checksOf, type RunningOperator } from './program.js';
 import { startOnKubernetes } from './program-kubernetes.js';
 import { FaultyPort, randomFrom } from '@gwk/test/support/operator/faulty-port';
-import { temporaryFolder, until } from '@gwk/test/support/operator/folder';
+import { temporaryFolder } from '@gwk/test/support/operator/folder';
+import { until } from '@gwk/test/support/wait';
 
 /** What /readyz of an operator says on a Kubernetes that is played by a few lines. */
 type Listing = 'answers' | 'hangs' | 'refuses';
@@ -84,10 +85,13 @@ async function readyz() {
   return { status: response.status, checks: Object.keys(checks), red };
 }
 const says = (status: number, ...red: string[]) =>
-  until(`readiness is ${status} for ${red.join()}`, async () => {
-    const seen = await readyz();
-    return seen.status === status && seen.red.join() === red.join() && seen.checks.includes('started');
-  });
+  until(
+    async () => {
+      const seen = await readyz();
+      return seen.status === status && seen.red.join() === red.join() && seen.checks.includes('started');
+    },
+    { what: `readiness is ${status} for ${red.join()}` },
+  );
 
 test('one that leads and has listed everything is green, by all its checks', async () => {
   await start();

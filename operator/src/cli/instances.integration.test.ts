@@ -1,12 +1,11 @@
-import { spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { parse } from 'yaml';
 import { FINALIZER } from '@gwk/core/resources/manifest';
 import { resource, NOW, at } from '@gwk/test/support/operator/build';
-import { temporaryFolder, until } from '@gwk/test/support/operator/folder';
+import { temporaryFolder } from '@gwk/test/support/operator/folder';
 import { LocalRest, manifest, TOKEN } from '@gwk/test/support/operator/local-rest';
+import { until } from '@gwk/test/support/wait';
 import { InstancesClient } from './instances/client.js';
 import { apply, describeOne, get, remove, type Terminal } from './instances/commands.js';
 import { describe as describeText } from './instances/describe.js';
@@ -145,11 +144,11 @@ describe('get', () => {
   test('watching goes on with a line for every change that shows', async () => {
     await rest.apply('a', { account: 'main' });
     const following = get(terminal, undefined, { ...here, watch: true }).catch(() => undefined);
-    await until('the table is there', () => printed.length === 2);
+    await until(() => printed.length === 2, { what: 'the table is there' });
     await rest.merge('a', { metadata: { labels: { x: 'y' } } });
     await rest.apply('b', { account: 'main', kind: 'sandbox' });
     await rest.call('DELETE', '/apis/gwk.dev/v1alpha1/namespaces/default/instances/b');
-    await until('the end is told', () => printed.at(-1)!.endsWith('(deleted)'));
+    await until(() => printed.at(-1)!.endsWith('(deleted)'), { what: 'the end is told' });
     const names = printed.slice(2).map((line) => line.split(/ {3,}/)[0]);
     expect(names).toEqual(['a', 'b', 'b']);
     await rest.stop();
@@ -162,8 +161,11 @@ test('delete waits until all is gone, unless told not to', async () => {
   await rest.apply('a', { account: 'main' });
   await rest.merge('a', { metadata: { finalizers: [FINALIZER] } });
   await remove(terminal, ['a'], { ...here, wait: false });
+  const look = jest.spyOn(terminal.client, 'get');
   const waiting = remove(terminal, ['a'], { ...here, wait: true });
-  setTimeout(() => void rest.merge('a', { metadata: { finalizers: [] } }), 300);
+  await until(() => look.mock.results.length > 0, { what: 'it looks' });
+  await look.mock.results[0]!.value;
+  await rest.merge('a', { metadata: { finalizers: [] } });
   await waiting;
   expect(printed).toEqual(['instance.gwk.dev/a is being deleted', 'instance.gwk.dev/a deleted']);
   await expect(remove(terminal, ['a'], { ...here, wait: true })).rejects.toThrow('not found');
@@ -294,27 +296,3 @@ describe('where the gateway is', () => {
     await expect(client.list(null)).rejects.toThrow('set GWK_CLUSTER_TOKEN');
   });
 });
-
-test('the command itself: standard input, tables, exit codes', async () => {
-  const gwk = fileURLToPath(new URL('../../../bin/gwk.js', import.meta.url));
-  const run = async (args: string[], input = '') => {
-    const env = { PATH: process.env['PATH'], GWK_CLUSTER_URL: rest.url, GWK_CLUSTER_TOKEN: TOKEN };
-    const child = spawn(process.execPath, [gwk, 'instances', ...args], { env });
-    let out = '';
-    child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
-    child.stderr.on('data', (chunk: Buffer) => (out += chunk.toString()));
-    child.stdin.end(input);
-    const code = await new Promise((resolve) => child.once('close', resolve));
-    return { code, out };
-  };
-  expect(await run(['apply', '-f', '-'], yaml('a'))).toEqual({
-    code: 0,
-    out: 'instance.gwk.dev/a created\n',
-  });
-  expect((await run(['get'])).out).toContain('NAME   READY');
-  expect(await run(['get', 'nobody'])).toEqual({
-    code: 1,
-    out: 'gwk instances: NotFound: instances.gwk.dev "nobody" not found\n',
-  });
-  expect((await run(['get', '-o', 'xml'])).code).toBe(1);
-}, 30_000);

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { temporaryFolder, until } from '@gwk/test/support/operator/folder';
+import { temporaryFolder } from '@gwk/test/support/operator/folder';
+import { until } from '@gwk/test/support/wait';
 import { INSTANCES, LocalRest, manifest, type Answer } from '@gwk/test/support/operator/local-rest';
 
 let folder: ReturnType<typeof temporaryFolder>;
@@ -252,10 +253,10 @@ describe('reading', () => {
       signal: abort.signal,
     });
     const reading = readLines(response, (line) => types.push(outlineOf(line)));
-    await until('both were told', () => types.length === 2);
+    await until(() => types.length === 2, { what: 'both were told' });
     await rest.merge('a', { spec: { suspended: true } });
     await rest.call('DELETE', `${INSTANCES}/b`);
-    await until('the changes were told', () => types.includes('DELETED b'));
+    await until(() => types.includes('DELETED b'), { what: 'the changes were told' });
     abort.abort();
     await reading;
     expect(types).toEqual(['ADDED a', 'ADDED b', 'MODIFIED a', 'MODIFIED b', 'MODIFIED b', 'DELETED b']);

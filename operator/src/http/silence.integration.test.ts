@@ -1,12 +1,13 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createLogger } from '@gwk/core/log';
 import type { Entries, Change } from '../cluster/local/entries.js';
 import { listen, type Listening } from './server.js';
 import { watchChanges } from './watch.js';
 
 const SILENCE_MS = 300;
+/** More than the machine keeps for somebody who does not read. */
+const LARGE = 64 * 1024 * 1024;
 const tellers: ((change: Change) => void)[] = [];
 const entries = {
   all: () => [],
@@ -16,6 +17,8 @@ const entries = {
   },
 } as unknown as Entries;
 
+const asking = new EventEmitter();
+let letGo: Promise<unknown>;
 let server: Listening;
 beforeAll(async () => {
   server = await listen(
@@ -23,7 +26,11 @@ beforeAll(async () => {
     [
       (exchange) => {
         if (exchange.path === '/watch') watchChanges(exchange, entries, () => true);
-        else exchange.response.end(Buffer.alloc(64 * 1024 * 1024));
+        else {
+          letGo = once(exchange.response, 'close');
+          asking.emit('large');
+          exchange.response.end(Buffer.alloc(LARGE));
+        }
         return true;
       },
     ],
@@ -39,19 +46,27 @@ function ask(path: string): Socket {
   return client;
 }
 
-test('who asks and reads nothing is let go', async () => {
+async function asksAndReadsNothing(): Promise<Socket> {
+  const asked = once(asking, 'large');
   const client = ask('/large').pause();
-  await sleep(SILENCE_MS * 4);
+  await asked;
+  await letGo;
+  return client;
+}
+
+test('who asks and reads nothing is let go', async () => {
+  const client = await asksAndReadsNothing();
   let taken = 0;
   client.on('data', (chunk: Buffer) => (taken += chunk.length)).resume();
   await once(client, 'close');
-  expect(taken).toBeLessThan(64 * 1024 * 1024);
+  expect(taken).toBeLessThan(LARGE);
 });
 
 test('a watch may say nothing for as long as nothing changes', async () => {
   const client = ask('/watch');
   await once(client, 'data');
-  await sleep(SILENCE_MS * 4);
+  // Whoever came later and reads nothing has been let go by then.
+  await asksAndReadsNothing();
   tellers[0]!({ type: 'ADDED', version: 1, resource: { kind: 'Instance' } as Change['resource'] });
   const [said] = (await once(client, 'data')) as [Buffer];
   expect(said.toString()).toContain('ADDED');

@@ -1,0 +1,235 @@
+import { InstancesClient } from '@gwk/operator/cli/instances/client';
+import { startOperator, type OperatorOptions, type RunningOperator } from '@gwk/operator/program';
+import { spawn } from 'node:child_process';
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { FaultyPort, randomFrom } from '../../support/operator/faulty-port.js';
+import { STAND_IN_ENGINE, temporaryFolder } from '../../support/operator/folder.js';
+import { manifest } from '../../support/operator/local-rest.js';
+import { baseEnvironment, GWK } from '../../support/program.js';
+import { until } from '../../support/wait.js';
+
+/**
+ * The whole operator on one machine against an API of its own, with stand-ins for engines, which are processes. What it
+ * decides, and by which times, is tested beside the controller.
+ */
+const TOKEN = 'a-token-of-the-local-cluster-for-tests';
+
+let folder: ReturnType<typeof temporaryFolder>;
+let port: FaultyPort;
+let portUrl: string;
+let operator: RunningOperator | undefined;
+let client: InstancesClient;
+
+beforeEach(async () => {
+  folder = temporaryFolder();
+  port = new FaultyPort(randomFrom(1));
+  port.leaseMs = 600_000;
+  portUrl = await port.listen();
+  process.env['STAND_IN_HISTORY'] = join(folder.path, 'history');
+  process.env['STAND_IN_SCOPE'] = folder.path;
+});
+
+afterEach(async () => {
+  delete process.env['STAND_IN_HISTORY'];
+  delete process.env['STAND_IN_SCOPE'];
+  await operator?.stop();
+  operator = undefined;
+  await port.close();
+  folder.remove();
+});
+
+async function start(options: OperatorOptions = {}): Promise<RunningOperator> {
+  operator = await startOperator(
+    {
+      logLevel: 'error',
+      exitWithParent: false,
+      operatorToken: 'x'.repeat(32),
+      internalUrl: portUrl,
+      internalCa: undefined,
+      host: '127.0.0.1',
+      port: 0,
+      cluster: 'local',
+      localFolder: join(folder.path, 'instances'),
+      localToken: TOKEN,
+      idleEngineMs: 600_000,
+      networkUrl: undefined,
+      networkRoot: undefined,
+      networkCa: undefined,
+      sandboxNetwork: undefined,
+      namespaces: undefined,
+      profilesFile: undefined,
+      engineInternalUrl: undefined,
+      upgradeWidth: 1,
+      leaseName: 'gwk-operator',
+    },
+    {
+      engineCommand: STAND_IN_ENGINE,
+      print: () => undefined,
+      backoff: { firstMs: 100, maxMs: 1000, random: () => 0 },
+      ...options,
+    },
+  );
+  client = new InstancesClient({ url: `http://127.0.0.1:${operator.port}`, token: TOKEN });
+  return operator;
+}
+
+const apply = (name: string) =>
+  client.apply('default', name, manifest(name, { account: 'main', kind: 'sandbox' }), true);
+const get = (name: string) => client.get('default', name);
+const isReady = (name: string) =>
+  until(
+    async () => {
+      const { status } = await get(name);
+      return status?.conditions.some((one) => one.type === 'Ready' && one.status === 'True');
+    },
+    { what: `${name} is ready` },
+  );
+const file = (name: string) => join(folder.path, 'instances', `${name}.yaml`);
+
+interface Note {
+  what: string;
+  pod: string;
+  pid: number;
+}
+
+function history(): Note[] {
+  const written = join(folder.path, 'history');
+  if (!existsSync(written)) return [];
+  return readFileSync(written, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Note);
+}
+
+const acts = (): string =>
+  history()
+    .map(({ what }) => what)
+    .join();
+const untilActs = (wanted: string) => until(() => acts() === wanted, { what: `engines did ${wanted}` });
+
+test('a manifest becomes an engine that holds its number; health names its checks, metrics count', async () => {
+  const { port: listening } = await start();
+  await apply('shop');
+  await isReady('shop');
+  const { metadata, status } = await get('shop');
+  const { id } = port.factsOf(metadata.uid)!;
+  expect(metadata.finalizers).toEqual(['gwk.dev/engine']);
+  expect(status).toMatchObject({
+    id: `ins_${id.replaceAll('-', '')}`,
+    state: 'connected',
+    observedGeneration: 1,
+  });
+  expect(status!.engine!.pod).toMatch(new RegExp(`^ins-${id.replaceAll('-', '')}-[0-9a-f]{10}$`));
+
+  const fetchText = async (path: string) => (await fetch(`http://127.0.0.1:${listening}${path}`)).text();
+  expect(JSON.parse(await fetchText('/livez'))).toEqual({ status: 'ok', checks: {} });
+  expect(JSON.parse(await fetchText('/readyz'))).toEqual({
+    status: 'ok',
+    checks: { started: { ok: true }, folder: { ok: true }, api: { ok: true } },
+  });
+  const metrics = await fetchText('/metrics');
+  expect(metrics).toContain('gwk_operator_instances 1');
+  expect(metrics).toContain('gwk_operator_pods{phase="running"} 1');
+  expect(metrics).toContain('gwk_operator_conditions{type="Ready",status="True"} 1');
+  expect(metrics).toMatch(/gwk_operator_passes_total\{result="done"\} \d+/);
+});
+
+test('an engine that is killed is reported and started anew', async () => {
+  await start();
+  await apply('shop');
+  await isReady('shop');
+  const [first] = history();
+  process.kill(first!.pid, 'SIGKILL');
+  await untilActs('start,start');
+  await isReady('shop');
+  expect((await get('shop')).status!.engine!.pod).toBe(history()[1]!.pod);
+  expect(port.calls.get('engine-ended')).toBe(1);
+  const events = await client.events('default', 'shop');
+  expect(events.find(({ reason }) => reason === 'EngineEnded')?.message).toContain('ended by SIGKILL');
+});
+
+test('suspending in the manifest stops the engine, resuming starts it, deleting ends both', async () => {
+  await start();
+  await apply('shop');
+  await isReady('shop');
+  appendFileSync(file('shop'), '  suspended: true\n');
+  await untilActs('start,end');
+  writeFileSync(
+    file('shop'),
+    readFileSync(file('shop'), 'utf8').replace('suspended: true', 'suspended: false'),
+  );
+  await isReady('shop');
+  await client.delete('default', 'shop');
+  await until(
+    () =>
+      get('shop').then(
+        () => false,
+        () => true,
+      ),
+    { what: 'it is gone' },
+  );
+  expect(acts()).toBe('start,end,start,end');
+  expect(existsSync(file('shop'))).toBe(false);
+});
+
+test('an operator that stops ends its engines and frees their leases; the next one starts them anew', async () => {
+  const first = await start();
+  await apply('shop');
+  await isReady('shop');
+  const { uid } = (await get('shop')).metadata;
+  await first.stop();
+  operator = undefined;
+  expect(acts()).toBe('start,end');
+  expect(port.factsOf(uid)!.lease.pod).toBeNull();
+  await start();
+  await untilActs('start,end,start');
+  await isReady('shop');
+});
+
+test('two hundred instances at once', async () => {
+  const instances = join(folder.path, 'instances');
+  mkdirSync(instances);
+  const names = Array.from({ length: 200 }, (_, i) => `n${i}`);
+  for (const name of names) {
+    writeFileSync(
+      join(instances, `${name}.json`),
+      JSON.stringify(manifest(name, { account: 'main', kind: 'sandbox' })),
+    );
+  }
+  // So many Node processes would be a test of the machine: these print a line and leave when their input closes.
+  const { port: listening } = await start({
+    engineCommand: ['/bin/sh', '-c', 'echo "{}"; read line'],
+  });
+  const running = async () =>
+    (await (await fetch(`http://127.0.0.1:${listening}/metrics`)).text()).includes(
+      'gwk_operator_pods{phase="running"} 200',
+    );
+  await until(running, { what: 'all run' });
+  expect(port.calls.get('issue-token')).toBe(200);
+});
+
+test('gwk instances: standard input, tables, exit codes', async () => {
+  const { port: listening } = await start();
+  const run = async (args: string[], input = '') => {
+    const url = `http://127.0.0.1:${listening}`;
+    const env = { ...baseEnvironment(), GWK_CLUSTER_URL: url, GWK_CLUSTER_TOKEN: TOKEN };
+    const child = spawn(process.execPath, [GWK, 'instances', ...args], { env });
+    let out = '';
+    child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
+    child.stderr.on('data', (chunk: Buffer) => (out += chunk.toString()));
+    child.stdin.end(input);
+    const code = await new Promise((resolve) => child.once('close', resolve));
+    return { code, out };
+  };
+  expect(await run(['apply', '-f', '-'], JSON.stringify(manifest('a')))).toEqual({
+    code: 0,
+    out: 'instance.gwk.dev/a created\n',
+  });
+  expect((await run(['get'])).out).toContain('NAME   READY');
+  expect(await run(['get', 'nobody'])).toEqual({
+    code: 1,
+    out: 'gwk instances: NotFound: instances.gwk.dev "nobody" not found\n',
+  });
+  expect((await run(['get', '-o', 'xml'])).code).toBe(1);
+});
