@@ -1,3 +1,4 @@
+import { install } from '@sinonjs/fake-timers';
 import { FaultyApi } from '../support/kubernetes/faulty-api.js';
 import { describeOnKubernetes } from '../support/kubernetes/suite.js';
 import { KubeConfig } from '@kubernetes/client-node';
@@ -7,7 +8,8 @@ import { join } from 'node:path';
 import { kubeConfigAccess, serviceAccountAccess } from '@gwk/operator/cluster/kubernetes/access';
 import { KubeClient, KubeError, PATCH_TYPES } from '@gwk/operator/cluster/kubernetes/client';
 import { Leader, microTime, type LeaderTimes } from '@gwk/operator/cluster/kubernetes/leader';
-import { recordingLog, temporaryFolder, until } from '../support/operator/folder.js';
+import { recordingLog, temporaryFolder } from '../support/operator/folder.js';
+import { realTime, until } from '../support/wait.js';
 
 test('client-node is of the one version whose traps are known', () => {
   const entry = createRequire(import.meta.url).resolve('@kubernetes/client-node');
@@ -122,14 +124,11 @@ describeOnKubernetes('calls of the Kubernetes API', (cluster) => {
     await expect(one.call({ path: maps() })).rejects.toMatchObject({ code: 401 });
     writeFileSync(tokenFile, cluster().plane.token);
     // client-node reads it once a minute.
-    jest.useFakeTimers({
-      doNotFake: ['setTimeout', 'setImmediate', 'nextTick', 'queueMicrotask', 'performance'],
-      now: Date.now() + 61_000,
-    });
+    const ahead = install({ now: Date.now() + 61_000, toFake: ['Date'] });
     try {
       await expect(one.call({ path: maps() })).resolves.toBeDefined();
     } finally {
-      jest.useRealTimers();
+      ahead.uninstall();
       folder.remove();
     }
   });
@@ -177,7 +176,7 @@ describeOnKubernetes('calls of the Kubernetes API', (cluster) => {
 
 describeOnKubernetes('leading', (cluster) => {
   /** Of such a lease nobody is robbed by a machine, or an API server, that stands still for a while. */
-  const LONG: LeaderTimes = { leaseMs: 60_000, deadlineMs: 40_000, retryMs: 100 };
+  const LONG: LeaderTimes = { leaseMs: realTime(600_000), deadlineMs: realTime(400_000), retryMs: 100 };
   let namespace: string;
   let api: FaultyApi;
   /** Who leads from then on, and who leads no more. */
@@ -228,7 +227,7 @@ describeOnKubernetes('leading', (cluster) => {
       const { acquireTime, renewTime } = await lease();
       return Date.parse(String(renewTime)) - Date.parse(String(acquireTime)) > times.leaseMs;
     };
-    await until('its lease, renewed, has lasted longer than one', outlived);
+    await until(outlived, { what: 'its lease, renewed, has lasted longer than one' });
     expect(told).toHaveLength(1);
     const { holderIdentity, renewTime, leaseTransitions } = await lease();
     expect([told, leaseTransitions]).toEqual([[`${String(holderIdentity)} leads`], 0]);
@@ -237,20 +236,20 @@ describeOnKubernetes('leading', (cluster) => {
 
   test('one that stops gives the lease back, and another leads at once', async () => {
     const first = await candidate('a', LONG);
-    await until('a leads', () => first.leading);
+    await until(() => first.leading, { what: 'a leads' });
     const second = await candidate('b', LONG);
     await first.stop();
-    // That is waited for 20 s; the lease would have lasted a minute.
-    await until('b leads', () => second.leading);
+    // The lease would have lasted longer than anybody waits here.
+    await until(() => second.leading, { what: 'b leads' });
   });
 
   test('one that is cut off gives up before another may lead', async () => {
-    const times = { leaseMs: 1500, deadlineMs: 900, retryMs: 100 };
+    const times = { leaseMs: realTime(1500), deadlineMs: realTime(900), retryMs: 100 };
     await candidate('a', times, api);
-    await until('a leads', () => told.includes('a leads'));
+    await until(() => told.includes('a leads'), { what: 'a leads' });
     await candidate('b', times);
     api.instead = () => ({ code: 503, body: '' });
-    await until('b leads', () => told.includes('b leads'));
+    await until(() => told.includes('b leads'), { what: 'b leads' });
     expect(told.slice(0, 3)).toEqual(['a leads', 'a gave up', 'b leads']);
     expect((await lease())['leaseTransitions']).toBe(1);
   });

@@ -5,7 +5,7 @@ import { OperatorStage } from '../support/kubernetes/operator-stage.js';
 import { describeOnKubernetes } from '../support/kubernetes/suite.js';
 import { instancePath, type KubeObject } from '../support/kubernetes/test-cluster.js';
 import { ROOT } from '../support/program.js';
-import { until } from '../support/wait.js';
+import { pause, until } from '../support/wait.js';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -49,7 +49,7 @@ describeOnKubernetes('Instances that are out of the ordinary', (cluster) => {
     for (const [name] of odd) await stage.untilIs(name, 'Accepted', 'True');
     for (const [name] of odd) await stage.delete(name);
     for (const [name] of odd) await stage.untilGone(name);
-  }, 60_000);
+  });
 
   test("a copy of an engine's pod hides the engine from nobody", async () => {
     await stage.node();
@@ -106,7 +106,7 @@ describeOnKubernetes('Instances that are out of the ordinary', (cluster) => {
     const asked = () => stage.port.calls.get('pair') ?? 0;
     const before = asked();
     // Longer than it takes to look for the next code.
-    await new Promise((resolve) => setTimeout(resolve, 2500));
+    await pause(2500);
     expect(asked()).toBe(before);
   });
 });

@@ -67,7 +67,7 @@ describeOnKubernetes(
       expect(stage.refused()).toEqual([]);
       // Of Instances that were deleted through the API of gwk, which this stage has not.
       expect(unused(stage)).toEqual(['delete instances']);
-    }, 90_000);
+    });
   },
   { chart: true },
 );
@@ -227,9 +227,9 @@ describeOnKubernetes(
       await stage.create('shop');
       await stage.untilIs('shop', 'Ready', 'True');
       await cluster().delete(`/api/v1/namespaces/${stage.namespace}`);
-      await stage.untilGone('shop', 30_000);
+      await stage.untilGone('shop');
       await until(async () => (await stage.pods()).length === 0, { what: 'its pod is gone' });
-    }, 60_000);
+    });
 
     test('deleted in the foreground, it goes all the same', async () => {
       await stage.node();
@@ -238,9 +238,9 @@ describeOnKubernetes(
       await stage.untilIs('shop', 'Ready', 'True');
       const path = `/apis/gwk.dev/v1alpha1/namespaces/${stage.namespace}/instances/shop`;
       await cluster().delete(path, { propagationPolicy: 'Foreground' });
-      await stage.untilGone('shop', 30_000);
+      await stage.untilGone('shop');
       await until(async () => (await secrets()).length === 0, { what: 'its secret is gone' });
-    }, 60_000);
+    });
   },
   { controllers: true },
 );

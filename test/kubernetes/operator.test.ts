@@ -1,7 +1,7 @@
 import { OperatorStage } from '../support/kubernetes/operator-stage.js';
 import { describeOnKubernetes } from '../support/kubernetes/suite.js';
 import { instancePath } from '../support/kubernetes/test-cluster.js';
-import { until } from '../support/wait.js';
+import { pause, until } from '../support/wait.js';
 
 /** The life of Instances on a real API server: operator and API server are real, the nodes are played. */
 describeOnKubernetes('the operator on Kubernetes', (cluster) => {
@@ -67,7 +67,7 @@ describeOnKubernetes('the operator on Kubernetes', (cluster) => {
     // What the last events set off is over when the number stands still for a second.
     let before = -1;
     await until(() => before === (before = writes()), { what: 'peace', everyMs: 1000 });
-    await new Promise((resolve) => setTimeout(resolve, 3000));
+    await pause(3000);
     expect(writes()).toBe(before);
   });
 

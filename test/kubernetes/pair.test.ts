@@ -33,8 +33,7 @@ describeOnKubernetes('gwk pair', (cluster) => {
     child.stdout.on('data', (chunk: Buffer) => (heard.out += chunk.toString()));
     child.stderr.on('data', (chunk: Buffer) => (heard.err += chunk.toString()));
     const code = new Promise<number | null>((resolve) => child.once('close', resolve));
-    const says = (text: string) =>
-      until(() => heard.out.includes(text), { what: `it says ${text}`, timeoutMs: 20_000 });
+    const says = (text: string) => until(() => heard.out.includes(text), { what: `it says ${text}` });
     return { child, heard, code, says };
   }
 

@@ -1,7 +1,8 @@
 import { FaultyApi } from '../support/kubernetes/faulty-api.js';
 import { describeOnKubernetes } from '../support/kubernetes/suite.js';
 import { KubeConfig } from '@kubernetes/client-node';
-import { recordingLog, until } from '../support/operator/folder.js';
+import { recordingLog } from '../support/operator/folder.js';
+import { pause, until } from '../support/wait.js';
 import { kubeConfigAccess } from '@gwk/operator/cluster/kubernetes/access';
 import { KubeClient } from '@gwk/operator/cluster/kubernetes/client';
 import { Watched, type Stored, type WatchTimes } from '@gwk/operator/cluster/kubernetes/watched';
@@ -65,7 +66,9 @@ describeOnKubernetes('a supervised watch', (cluster) => {
   }
 
   const shows = (wanted: object) =>
-    until(`${JSON.stringify(wanted)} is seen`, () => JSON.stringify(seen()) === JSON.stringify(wanted));
+    until(() => JSON.stringify(seen()) === JSON.stringify(wanted), {
+      what: `${JSON.stringify(wanted)} is seen`,
+    });
 
   test('shows what is, in pages, and what becomes of it', async () => {
     for (const name of ['a', 'b', 'c', 'd', 'e']) await put(name, '1');
@@ -81,7 +84,7 @@ describeOnKubernetes('a supervised watch', (cluster) => {
 
   test('goes on after a TCP reset, from where it was, without a list', async () => {
     await start();
-    await until('it watches', () => api.watches === 1);
+    await until(() => api.watches === 1, { what: 'it watches' });
     api.resetWatches();
     await put('a', '1');
     await shows({ a: '1' });
@@ -91,7 +94,7 @@ describeOnKubernetes('a supervised watch', (cluster) => {
 
   test('goes on after errors of the server, and lists anew when they last', async () => {
     await start();
-    await until('it watches', () => api.watches === 1);
+    await until(() => api.watches === 1, { what: 'it watches' });
     let errors = 0;
     api.instead = ({ query }) =>
       query.get('watch') === 'true' && errors++ < 5
@@ -108,7 +111,7 @@ describeOnKubernetes('a supervised watch', (cluster) => {
     await put('a', '1');
     await put('b', '1');
     await start();
-    await until('it watches', () => api.watches === 1);
+    await until(() => api.watches === 1, { what: 'it watches' });
     let gone = 0;
     api.instead = ({ query }) => {
       if (query.get('watch') !== 'true' || gone++ > 0) return undefined;
@@ -124,7 +127,7 @@ describeOnKubernetes('a supervised watch', (cluster) => {
 
   test('lists anew when the same is said in the stream', async () => {
     await start();
-    await until('it watches', () => api.watches === 1);
+    await until(() => api.watches === 1, { what: 'it watches' });
     const event = {
       type: 'ERROR',
       object: { kind: 'Status', code: 410, reason: 'Expired', message: 'too old' },
@@ -142,23 +145,23 @@ describeOnKubernetes('a supervised watch', (cluster) => {
 
   test('a watch that says nothing any more is dead, though its connection is open', async () => {
     await start({ silenceMs: 300 });
-    await until('it watches', () => api.watches === 1);
+    await until(() => api.watches === 1, { what: 'it watches' });
     api.mute = true;
     await put('a', '1');
-    await until('it gave up on the silent one', () => watched.breaks > 0);
+    await until(() => watched.breaks > 0, { what: 'it gave up on the silent one' });
     api.mute = false;
     await shows({ a: '1' });
   });
 
   test('lists anew from time to time: an event that nobody knows was lost is made good', async () => {
     await start({ relistMs: 200 });
-    await until('it watches', () => api.watches === 1);
+    await until(() => api.watches === 1, { what: 'it watches' });
     api.mute = true;
     await put('a', '1');
-    await until('the event is lost', () => api.seen.length > 1);
+    await until(() => api.seen.length > 1, { what: 'the event is lost' });
     api.mute = false;
     // The server ends watches in peace every few minutes; here the network does.
-    await new Promise((resolve) => setTimeout(resolve, 250));
+    await pause(250);
     api.resetWatches();
     await shows({ a: '1' });
   });
@@ -174,7 +177,7 @@ describeOnKubernetes('a supervised watch', (cluster) => {
   test('an answer to a write of our own is seen before its event, and not taken back by an older one', async () => {
     const first = await put('a', '1');
     await start();
-    await until('it watches', () => api.watches === 1);
+    await until(() => api.watches === 1, { what: 'it watches' });
     api.mute = true;
     const second = await put('a', '2');
     watched.written(second as ConfigMap);
@@ -185,11 +188,11 @@ describeOnKubernetes('a supervised watch', (cluster) => {
 
   test('a quiet watch is left in peace', async () => {
     await start();
-    await until('it watches', () => api.watches === 1);
+    await until(() => api.watches === 1, { what: 'it watches' });
     // client-node ends such a one after half a minute.
-    await new Promise((resolve) => setTimeout(resolve, 33_000));
+    await pause(33_000);
     expect([api.watches, watched.breaks, watched.relists]).toEqual([1, 0, 1]);
     await put('a', '1');
     await shows({ a: '1' });
-  }, 60_000);
+  });
 });

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { createClient } from 'redis';
 import { pickPort } from '../../support/ports.js';
+import { until } from '../../support/wait.js';
 import { portIsFree, type RunningServer } from '@gwk/local/servers/process';
 import { startPostgres, type PostgresOptions } from '@gwk/local/servers/postgres';
 import { startRedis, type RedisOptions } from '@gwk/local/servers/redis';
@@ -197,15 +198,9 @@ describe('when the process that started them is killed', () => {
     });
     expect(await Promise.all(ports.map(portIsFree))).toEqual([false, false]);
     parent.kill('SIGKILL');
-    await until(async () => (await Promise.all(ports.map(portIsFree))).every(Boolean));
+    await until(async () => (await Promise.all(ports.map(portIsFree))).every(Boolean), {
+      what: 'both have ended',
+    });
     await Promise.all([postgres(), redis()]);
   });
 });
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  const end = Date.now() + 10_000;
-  while (!(await condition())) {
-    if (Date.now() > end) throw new Error('it did not happen in 10 s');
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}

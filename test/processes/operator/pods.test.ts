@@ -1,8 +1,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { recordingLog, STAND_IN_ENGINE, temporaryFolder, until } from '../../support/operator/folder.js';
+import { recordingLog, STAND_IN_ENGINE, temporaryFolder } from '../../support/operator/folder.js';
+import { pause, until } from '../../support/wait.js';
 import type { EndedPod, PodPlan } from '@gwk/operator/cluster/cluster';
 import { Pods, type PodsOptions } from '@gwk/operator/cluster/local/pods';
 import type { PodRecord } from '@gwk/operator/cluster/local/pod-records';
@@ -61,14 +61,15 @@ function plan(pods: Pods, special: Partial<PodPlan> = {}): PodPlan {
 
 const standIn = (behaviour: object): Record<string, string> => ({ STAND_IN: JSON.stringify(behaviour) });
 const phase = (pods: Pods, key = KEY) => pods.of(key).phase;
-const hasEnded = (pods: Pods, key = KEY) => until('it has ended', () => phase(pods, key) === 'ended');
-const runs = (pods: Pods, key = KEY) => until('it runs', () => phase(pods, key) === 'running');
+const hasEnded = (pods: Pods, key = KEY) =>
+  until(() => phase(pods, key) === 'ended', { what: `${key} has ended` });
+const runs = (pods: Pods, key = KEY) => until(() => phase(pods, key) === 'running', { what: `${key} runs` });
 /** Whole records only: a file that begins with a dot is still being written. */
 const records = (): PodRecord[] =>
   readdirSync(join(folder.path, 'pods'))
     .filter((file) => !file.startsWith('.'))
     .map((file) => JSON.parse(readFileSync(join(folder.path, 'pods', file), 'utf8')) as PodRecord);
-const written = () => until('its pid is written', () => records()[0]?.process);
+const written = () => until(() => records()[0]?.process, { what: 'its pid is written' });
 
 test('a pod starts, runs, is asked to end, has ended, and is forgotten', async () => {
   const pods = await podsWith();
@@ -197,27 +198,37 @@ describe('the mutex', () => {
 });
 
 test('only so many start at the same moment; one stopped before its turn never starts', async () => {
-  const slow = {
-    command: [
-      process.execPath,
-      '-e',
-      'setTimeout(() => console.log("{}"), 400); setTimeout(() => {}, 9e5)',
-    ] as [string, string, string],
-  };
+  // It runs once the test has made the file of its name.
+  const program = `const { existsSync } = require('node:fs');
+    console.error(process.env.GWK_ENGINE_POD);
+    setInterval(() => existsSync(process.env.GATES + process.env.GWK_ENGINE_POD) && console.log('{}'), 20);`;
+  const begun = () => logs.flatMap((line) => (JSON.parse(line) as { line?: string }).line ?? []);
   const pods = await podsWith(
     {},
-    { startWidth: 1, launch: { ...slow, settings: {}, pass: () => undefined } },
+    {
+      startWidth: 1,
+      launch: {
+        command: [process.execPath, '-e', program],
+        settings: { GATES: join(folder.path, 'gate-') },
+        pass: () => undefined,
+      },
+    },
   );
-  const plans = [1, 2, 3].map((n) =>
+  const [one, two, three] = [1, 2, 3].map((n) =>
     plan(pods, { key: `default/${n}`, instanceId: `0195a000-0000-7000-8000-00000000000${n}` }),
-  );
-  for (const one of plans) await pods.create(one);
-  await pods.delete(plans[1]!.name);
-  await hasEnded(pods, 'default/2');
-  expect(pods.of('default/2')).toMatchObject({ how: 'it was stopped before it started' });
-  await runs(pods, 'default/1');
-  expect(phase(pods, 'default/3')).toBe('starting');
-  await runs(pods, 'default/3');
+  ) as [PodPlan, PodPlan, PodPlan];
+  for (const each of [one, two, three]) await pods.create(each);
+  await pods.delete(two.name);
+  await hasEnded(pods, two.key);
+  expect(pods.of(two.key)).toMatchObject({ how: 'it was stopped before it started' });
+  await until(() => begun().length > 0, { what: 'the first has begun' });
+  expect([one, three].map(({ key }) => phase(pods, key))).toEqual(['starting', 'starting']);
+  expect(begun()).toEqual([one.name]);
+  writeFileSync(join(folder.path, `gate-${one.name}`), '');
+  await runs(pods, one.key);
+  writeFileSync(join(folder.path, `gate-${three.name}`), '');
+  await runs(pods, three.key);
+  expect(begun()).toEqual([one.name, three.name]);
 });
 
 test('closing ends all, those that wait for their turn as well, and starts none any more', async () => {
@@ -308,7 +319,8 @@ describe('after an operator that was killed', () => {
     }));
     const pods = await podsWith({}, { graceMs: 50 });
     expect(phase(pods)).toBe('ended');
-    await sleep(150);
+    // Long after the grace.
+    await pause(150);
     expect(child.exitCode).toBeNull();
     expect(child.signalCode).toBeNull();
   });

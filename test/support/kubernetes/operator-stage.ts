@@ -142,7 +142,7 @@ export class OperatorStage {
   }
 
   /** `status/reason` of a condition comes to be what is wanted. */
-  async untilIs(name: string, type: string, wanted: string, timeoutMs = 20_000): Promise<Condition> {
+  async untilIs(name: string, type: string, wanted: string): Promise<Condition> {
     let last: Condition | undefined;
     try {
       return await until(
@@ -150,7 +150,7 @@ export class OperatorStage {
           last = await this.condition(name, type);
           return last && (`${last.status}/${last.reason}` === wanted || last.status === wanted) && last;
         },
-        { what: `${type} of ${name} is ${wanted}`, timeoutMs },
+        { what: `${type} of ${name} is ${wanted}` },
       );
     } catch (error) {
       const said = this.logs.slice(-15).join('');
@@ -160,8 +160,8 @@ export class OperatorStage {
     }
   }
 
-  untilGone(name: string, timeoutMs = 20_000): Promise<boolean> {
-    return until(async () => (await this.instance(name)) === null, { what: `${name} is gone`, timeoutMs });
+  untilGone(name: string): Promise<boolean> {
+    return until(async () => (await this.instance(name)) === null, { what: `${name} is gone` });
   }
 
   pods(): Promise<RawEnginePod[]> {

@@ -3,7 +3,6 @@ import { findHelm } from '../chart/helm-binary.js';
 import { findBinaries, type Found } from './binaries.js';
 import { TestCluster } from './test-cluster.js';
 
-const START_MS = 90_000;
 const CONTROLLERS = 'kube-controller-manager';
 
 export interface SuiteOptions {
@@ -41,7 +40,7 @@ export function describeOnKubernetes(
     beforeAll(async () => {
       const { controllers = false } = options;
       cluster = await TestCluster.start({ controllers, own: controllers });
-    }, START_MS);
+    });
     tests(given);
     // The last to be said is the last to be done: what the tests tidy up still needs the server.
     afterAll(() => cluster?.stop());

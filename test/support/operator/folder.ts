@@ -19,18 +19,3 @@ export const STAND_IN_ENGINE: [string, string] = [
   process.execPath,
   join(ROOT, 'test/dist/support/operator/stand-in-engine.js'),
 ];
-
-/** Waits for what must come to be. @throws Error naming it, where it does not */
-export async function until<T>(
-  what: string,
-  look: () => T | Promise<T>,
-  timeoutMs = 20_000,
-): Promise<NonNullable<T>> {
-  const end = Date.now() + timeoutMs;
-  for (;;) {
-    const seen = await look();
-    if (seen) return seen;
-    if (Date.now() > end) throw new Error(`it never came to be that ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 15));
-  }
-}

@@ -1,0 +1,20 @@
+import { Slots } from './slots.js';
+
+test('so many at a time; the others wait in the order they came, and a slot is given back once', async () => {
+  const slots = new Slots(2);
+  const taken: string[] = [];
+  const take = async (name: string) => {
+    const give = await slots.take();
+    taken.push(name);
+    return give;
+  };
+  const [first] = [await take('a'), await take('b')];
+  void take('c');
+  void take('d');
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(taken).toEqual(['a', 'b']);
+  first();
+  first();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(taken).toEqual(['a', 'b', 'c']);
+});
