@@ -74,7 +74,9 @@ async function start(): Promise<void> {
   const server = `http://127.0.0.1:${(kubernetes.address() as AddressInfo).port}`;
   const kube = new KubeConfig();
   kube.loadFromClusterAndUser({ name: 'test', server, skipTLSVerify: true }, { name: 'test', token: 'x' });
-  const options = { kube, lost: () => undefined };
+  // No stall of this machine ends its lead.
+  const leaderTimes = { leaseMs: 600_000, deadlineMs: 400_000, retryMs: 200 };
+  const options = { kube, leaderTimes, lost: () => undefined };
   operator = await startOnKubernetes(config, options, createLogger('operator', 'silent'));
 }
 

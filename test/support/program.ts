@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { pause, until } from './wait.js';
+import { pause, realTime, until } from './wait.js';
 
 /** The root of the source tree. This file runs from test/support (jest) and from test/dist/support (programs). */
 const toRoot = import.meta.url.includes('/test/dist/') ? '../../../' : '../../';
@@ -38,8 +38,7 @@ export interface Death {
   signal: NodeJS.Signals | null;
 }
 
-const START_LIMIT_MS = 60_000;
-export const STOP_GRACE_MS = 20_000;
+export const STOP_GRACE_MS = realTime(20_000);
 const RESTART_DELAY_MS = 100;
 const MAX_DEATHS = 20;
 
@@ -79,7 +78,6 @@ export class Program {
     try {
       await until(() => this.#child !== undefined && this.options.ready(), {
         what: `${this.name} is ready`,
-        timeoutMs: START_LIMIT_MS,
         giveUp: () => this.#failedStart(),
       });
     } catch (error) {

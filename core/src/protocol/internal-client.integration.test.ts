@@ -14,7 +14,7 @@ beforeAll(async () => {
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  client = new EngineClient({ baseUrl, token: 'a-token', timeoutMs: 5_000 });
+  client = new EngineClient({ baseUrl, token: 'a-token', timeoutMs: 120_000 });
 });
 
 afterAll(() => {

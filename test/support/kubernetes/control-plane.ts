@@ -4,6 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort, launch, untilReady, type ServerProcess } from '@gwk/local/servers/process';
 import type { Binaries } from './binaries.js';
+import { realTime } from '../wait.js';
 import { call } from './rest.js';
 
 /**
@@ -20,7 +21,7 @@ export interface ControlPlane {
   stop(): Promise<void>;
 }
 
-const START_LIMIT_MS = 60_000;
+const START_LIMIT_MS = realTime(60_000);
 const ATTEMPTS = 5;
 const STOP_GRACE_MS = 5_000;
 const ADMIN_GROUP = 'system:masters';
