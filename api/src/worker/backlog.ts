@@ -1,6 +1,6 @@
 import { INSTANCE_STATES, type InstanceState } from '@gwk/core/states';
 import type { Database } from '../database.js';
-import { kept } from './kept.js';
+import { kept, type Times } from './kept.js';
 import { STALLED_SECONDS } from './stalled.js';
 import { planPartitions, type DaysKept } from './sweeps/partitions.js';
 import { hoursBeyondWritten, type RetentionOptions } from './sweeps/retention.js';
@@ -52,15 +52,16 @@ export const postgresReaders = (db: Database, keeping: Keeping) => ({
   databaseBytes: databaseSizeReader(db),
 });
 
-export const backlogReader = (db: Database, keeping: Keeping) => kept(() => readBacklog(db, keeping));
+export const backlogReader = (db: Database, keeping: Keeping, times?: Times) =>
+  kept(() => readBacklog(db, keeping), times);
 
 /** Bytes; by a statement of its own, so that it is known whether Postgres answers where the others take too long. */
-export const databaseSizeReader = (db: Database) =>
+export const databaseSizeReader = (db: Database, times?: Times) =>
   kept(async () => {
     const [row] = await db.$queryRaw<[{ bytes: number }]>`
       SELECT pg_database_size(current_database())::float8 AS bytes`;
     return row.bytes;
-  });
+  }, times);
 
 /** Ages in seconds, 0 where nothing waits. */
 export async function readBacklog(db: Database, keeping: Keeping): Promise<Backlog> {

@@ -46,6 +46,12 @@ export interface RunningWorker {
   stop(): Promise<void>;
 }
 
+/** What tests replace. */
+export interface DeliveryClock {
+  now?: () => Date;
+  drainMs?: number;
+}
+
 type Closers = (() => Promise<unknown> | void)[];
 
 /** @throws WrongSealingKey, NoRoom, and what the listener throws */
@@ -53,6 +59,7 @@ export async function startWorker(
   config: WorkerConfig,
   log: Logger,
   signal: AbortSignal,
+  clock: DeliveryClock = {},
 ): Promise<RunningWorker> {
   const sealer = new Sealer(parseSealingKeys(config.sealingKeys));
   const db = openDatabase({
@@ -79,7 +86,7 @@ export async function startWorker(
       ...postgresReaders(db, config),
     });
     messageMetrics.register(metrics.registry);
-    const deliveries = makeDeliveries(config, { db, sealer, log, metrics }, closers);
+    const deliveries = makeDeliveries(config, { db, sealer, log, metrics, clock }, closers);
     const ended = new AbortController();
     const deps = { db, sealer, doorbell, log };
     const onResult = metrics.preparation.bind(metrics);
@@ -139,7 +146,7 @@ function signsOf(
 
 function makeDeliveries(
   config: WorkerConfig,
-  deps: Pick<DeliveryDeps, 'db' | 'sealer' | 'log' | 'metrics'>,
+  { clock, ...deps }: Pick<DeliveryDeps, 'db' | 'sealer' | 'log' | 'metrics'> & { clock: DeliveryClock },
   closers: Closers,
 ): Deliveries {
   const guard = new AddressGuard({
@@ -152,9 +159,10 @@ function makeDeliveries(
     timeoutMs: config.webhookTimeoutMs,
     concurrency: config.webhookConcurrency,
     perDestination: config.webhookConcurrencyPerDestination,
+    drainMs: clock.drainMs,
   };
   const links = new MediaLinks(deps.sealer, config.mediaUrl);
-  return new Deliveries({ ...deps, guard, links, dispatcher, options });
+  return new Deliveries({ ...deps, guard, links, dispatcher, options, now: clock.now });
 }
 
 function sweepsOf(deps: SweepDeps, config: WorkerConfig, readSigns: SignReader): Sweep[] {

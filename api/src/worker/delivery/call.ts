@@ -8,6 +8,14 @@ const MAX_RESPONSE_BYTES = 20_000;
 class CallTimeout extends Error {
   override name = 'CallTimeout';
 }
+/** Ends a call that takes too long. @returns what forgets it */
+export type StartTimeout = (end: () => void, ms: number) => () => void;
+
+const startTimeout: StartTimeout = (end, ms) => {
+  const timer = setTimeout(end, ms);
+  return () => clearTimeout(timer);
+};
+
 export class WorkerStopping extends Error {
   override name = 'WorkerStopping';
 }
@@ -28,7 +36,7 @@ export class Call implements Dispatcher.DispatchHandler {
   readonly called: Promise<Called>;
   readonly #prepared: Prepared;
   readonly #start = performance.now();
-  readonly #timer: NodeJS.Timeout;
+  readonly #clearTimeout: () => void;
   #resolve!: (called: Called) => void;
   #reject!: (error: Error) => void;
   #controller: Dispatcher.DispatchController | undefined;
@@ -40,13 +48,13 @@ export class Call implements Dispatcher.DispatchHandler {
   #response: Buffer = NOTHING;
   #size = 0;
 
-  constructor(prepared: Prepared, dispatcher: Dispatcher, timeoutMs: number) {
+  constructor(prepared: Prepared, dispatcher: Dispatcher, timeoutMs: number, start = startTimeout) {
     this.#prepared = prepared;
     this.called = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    this.#timer = setTimeout(
+    this.#clearTimeout = start(
       () => this.breakOff(new CallTimeout(`no complete answer within ${timeoutMs / 1000} s`)),
       timeoutMs,
     );
@@ -112,7 +120,7 @@ export class Call implements Dispatcher.DispatchHandler {
   #end(): boolean {
     if (this.#ended) return false;
     this.#ended = true;
-    clearTimeout(this.#timer);
+    this.#clearTimeout();
     return true;
   }
 

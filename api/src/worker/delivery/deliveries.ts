@@ -35,6 +35,8 @@ export interface DeliveryOptions {
   timeoutMs: number;
   concurrency: number;
   perDestination: number;
+  /** How long calls under way may take to end while the worker stops, if that is less than their time-out. */
+  drainMs?: number;
 }
 
 export interface DeliveryDeps {
@@ -46,6 +48,7 @@ export interface DeliveryDeps {
   log: Logger;
   metrics: DeliveryMetrics;
   options: DeliveryOptions;
+  now?: () => Date;
 }
 
 const LOCK_MARGIN_MS = 15_000;
@@ -54,7 +57,7 @@ const BUSY_MS = 5;
 /** An answer that takes this part of the time-out is slow. */
 const SLOW_PART = 1 / 5;
 const WRITE_RETRY_MS = [100, 250, 500, 1_000, 2_000];
-const MAX_DRAIN_MS = 10_000;
+const DRAIN_MS = 10_000;
 const STOPPING_WRITE_MS = 3_000;
 
 export class Deliveries {
@@ -64,6 +67,7 @@ export class Deliveries {
   readonly #calls = new Bag<Call>();
   readonly #unfinished = new Bag<Promise<void>>();
   readonly #writer: Batcher<Conclusion, void>;
+  readonly #now: () => Date;
   #stopping = false;
   /** A place became free since the last look. */
   #freed = false;
@@ -71,6 +75,7 @@ export class Deliveries {
 
   constructor(deps: DeliveryDeps) {
     this.#deps = deps;
+    this.#now = deps.now ?? (() => new Date());
     const { sealer, guard, links } = deps;
     this.#preparing = { sealer, guard, links, signingKeys: new SigningKeys(sealer) };
     const { concurrency, perDestination, timeoutMs } = deps.options;
@@ -125,12 +130,11 @@ export class Deliveries {
     this.#stopping = true;
     this.#wake();
     const drained = this.#drain();
+    const { timeoutMs, drainMs = DRAIN_MS } = this.#deps.options;
     const patience = new AbortController();
     await Promise.race([
       drained,
-      sleep(Math.min(this.#deps.options.timeoutMs, MAX_DRAIN_MS), undefined, {
-        signal: patience.signal,
-      }).catch(() => undefined),
+      sleep(Math.min(timeoutMs, drainMs), undefined, { signal: patience.signal }).catch(() => undefined),
     ]);
     patience.abort();
     for (const call of this.#calls.items) call.breakOff(new WorkerStopping());
@@ -200,13 +204,13 @@ export class Deliveries {
     const start = performance.now();
     let answered: boolean | null = null;
     try {
-      const prepared = prepare(claimed, this.#preparing, new Date());
+      const prepared = prepare(claimed, this.#preparing, this.#now());
       if ('error' in prepared) return concludeUnpreparable(prepared);
       if (traceparent !== null) prepared.headers['traceparent'] = traceparent;
       const called = await this.#call(new Call(prepared, dispatcher, options.timeoutMs));
       answered = called.statusCode !== null;
       failpoint('worker.after-post');
-      return conclude(called, sealer, new Date());
+      return conclude(called, sealer, this.#now());
     } catch (error) {
       if (error instanceof WorkerStopping) return giveBack(claimed);
       throw error;

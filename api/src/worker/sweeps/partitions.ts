@@ -27,20 +27,36 @@ const EVERY_MS = 3_600_000;
  */
 const REST_MS = 10_000;
 const SMALL_BYTES = 8_388_608;
-/** A loop comes a tenth earlier or later than it is told. */
-const TURN_MS = REST_MS * 0.9;
 const LEFT_ALONE_MS = EVERY_MS * 0.9;
 /** A machine that keeps its time is never so far from another. */
 const CLOCKS_APART_MS = 60_000;
-/** For so long at most others wait for each lock (a table, a partition, the default one) of a change of partitions. */
-const LOCK_TIMEOUT_MS = 100;
 const LOCK_ATTEMPTS = 5;
-const LOCK_RETRY_MS = 200;
-/** Autovacuum gives way after a second, unless it must not (wraparound). */
-const PATIENCE_MS = 3_000;
 const TRANSACTION_MS = 15_000;
 /** Postgres ends the transaction of a process that stands still, or is cut off, while it holds a table. */
 const IDLE_MS = 5_000;
+
+export interface PartitionTimes {
+  /** For so long at most others wait for each lock (a table, a partition, the default one) of a change of partitions. */
+  lockTimeoutMs: number;
+  /** After the first attempt; after each further one so much longer. */
+  lockRetryMs: number;
+  /** Autovacuum gives way after a second, unless it must not (wraparound). */
+  patienceMs: number;
+  /** Between two drops of large partitions. A loop comes a tenth earlier or later than it is told. */
+  turnMs: number;
+}
+
+const TIMES: PartitionTimes = {
+  lockTimeoutMs: 100,
+  lockRetryMs: 200,
+  patienceMs: 3_000,
+  turnMs: REST_MS * 0.9,
+};
+
+export interface PartitionOptions {
+  now?: () => number;
+  times?: Partial<PartitionTimes>;
+}
 
 export function planPartitions(now: Date, kept: DaysKept): PartitionPlan[] {
   const day = (offset: number): string =>
@@ -55,8 +71,12 @@ export function planPartitions(now: Date, kept: DaysKept): PartitionPlan[] {
 }
 
 /** Partitions of the days to come, and an end to those of the days gone by: a large one, and then a rest. */
-export function partitionSweep(deps: Deps, kept: DaysKept, now: () => number = Date.now): Sweep {
-  const work: Work = { ...deps, left: new LeftAlone() };
+export function partitionSweep(
+  deps: Deps,
+  kept: DaysKept,
+  { now = Date.now, times }: PartitionOptions = {},
+): Sweep {
+  const work: Work = { ...deps, left: new LeftAlone(), times: { ...TIMES, ...times } };
   const told = new Map<string, string>();
   const see = async (step: Step, plan: PartitionPlan): Promise<Swept> => {
     if (work.left.has(plan.parent)) return NOTHING;
@@ -121,7 +141,7 @@ type Step = (work: Work, plan: PartitionPlan) => Promise<Swept>;
 
 type Deps = Pick<SweepDeps, 'db' | 'log'>;
 
-type Work = Deps & { left: LeftAlone };
+type Work = Deps & { left: LeftAlone; times: PartitionTimes };
 
 /** The tables and partitions that are not looked at for the hour. */
 class LeftAlone {
@@ -171,16 +191,16 @@ async function makeDays(deps: Work, { parent, days }: PartitionPlan): Promise<Sw
  * A day that has rows in the default partition already (no worker ran for a week) keeps them there; the days after
  * it still get their own.
  */
-async function makeDay({ db, log }: Deps, parent: string, day: string): Promise<number> {
+async function makeDay(work: Work, parent: string, day: string): Promise<number> {
   try {
-    return await underLock(db, parent, async (tx) => {
+    return await underLock(work, parent, async (tx) => {
       const [row] = await tx.$queryRaw<{ amount: number }[]>`
         SELECT gwk_ensure_partitions(${parent}, ${day}::date, ${day}::date) AS amount`;
       return row!.amount;
     });
   } catch (error) {
     if (!isCheckViolation(error)) throw error;
-    log.warn({ table: parent, day }, 'rows of this day are in the default partition');
+    work.log.warn({ table: parent, day }, 'rows of this day are in the default partition');
     return 0;
   }
 }
@@ -203,7 +223,7 @@ async function dropExpired(work: Work, { parent, keepFrom }: PartitionPlan): Pro
       WHERE name <> ALL(${work.left.names()}::text[]) LIMIT 1`;
     if (expired === undefined) return { amount, more: false };
     try {
-      const outcome = await dropPartition(work.db, parent, expired.name);
+      const outcome = await dropPartition(work, parent, expired.name);
       if (outcome === 'small' || outcome === 'large') amount++;
       if (outcome !== 'small') return { amount, more: true };
     } catch (error) {
@@ -217,17 +237,17 @@ async function dropExpired(work: Work, { parent, keepFrom }: PartitionPlan): Pro
 /** What was dropped: a partition of that size; or why none was: another worker did it, or it is not yet time. */
 type Outcome = 'small' | 'large' | 'gone' | 'resting';
 
-async function dropPartition(db: Database, parent: string, name: string): Promise<Outcome> {
+async function dropPartition(work: Work, parent: string, name: string): Promise<Outcome> {
   try {
     return await underLock(
-      db,
+      work,
       parent,
       async (tx) => {
         const [row] = await tx.$queryRaw<{ outcome: Outcome }[]>`
-          SELECT gwk_drop_partition(${name}, ${SMALL_BYTES}::bigint, ${TURN_MS}::integer) AS outcome`;
+          SELECT gwk_drop_partition(${name}, ${SMALL_BYTES}::bigint, ${work.times.turnMs}::integer) AS outcome`;
         return row!.outcome;
       },
-      (tx) => keepOthersAway(tx, name),
+      (tx) => keepOthersAway(tx, name, work.times),
     );
   } catch (error) {
     if (isMissing(error, name)) return 'gone';
@@ -235,8 +255,12 @@ async function dropPartition(db: Database, parent: string, name: string): Promis
   }
 }
 
-async function keepOthersAway(tx: Transaction, partition: string): Promise<void> {
-  await setLockTimeout(tx, PATIENCE_MS);
+async function keepOthersAway(
+  tx: Transaction,
+  partition: string,
+  { patienceMs }: PartitionTimes,
+): Promise<void> {
+  await setLockTimeout(tx, patienceMs);
   try {
     await tx.$queryRaw`SELECT gwk_keep_vacuum_away(${partition})::text`;
   } catch (error) {
@@ -253,7 +277,7 @@ type Transaction = Parameters<Parameters<Database['$transaction']>[0]>[0];
  * @throws InUse
  */
 async function underLock<T>(
-  db: Database,
+  { db, times: { lockTimeoutMs, lockRetryMs } }: Work,
   table: string,
   work: (tx: Transaction) => Promise<T>,
   prepare?: (tx: Transaction) => Promise<void>,
@@ -264,7 +288,7 @@ async function underLock<T>(
         async (tx) => {
           await tx.$executeRawUnsafe(`SET LOCAL idle_in_transaction_session_timeout = ${IDLE_MS}`);
           await prepare?.(tx);
-          await setLockTimeout(tx, LOCK_TIMEOUT_MS);
+          await setLockTimeout(tx, lockTimeoutMs);
           await tx.$queryRaw`SELECT pg_advisory_xact_lock(hashtext('gwk partitions'))::text`;
           return await work(tx);
         },
@@ -272,7 +296,7 @@ async function underLock<T>(
       );
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
-      if (attempt < LOCK_ATTEMPTS) await sleep(LOCK_RETRY_MS * attempt);
+      if (attempt < LOCK_ATTEMPTS) await sleep(lockRetryMs * attempt);
     }
   }
   throw new InUse(table, 'the table is in use for long: its partitions are seen to later');

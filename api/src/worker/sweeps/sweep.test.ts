@@ -1,47 +1,56 @@
 import { createLogger } from '@gwk/core/log';
-import { until } from '@gwk/test/support/wait';
-import { backoff, loop, type Sweep } from './sweep.js';
+import { backoff, loop, type Sweep, type Swept } from './sweep.js';
 
 const log = createLogger('test', 'fatal');
 
-test('a loop outlives its errors, backs off, and stops when it is told', async () => {
-  let passes = 0;
-  const results: boolean[] = [];
-  const sweep: Sweep = {
-    name: 'test',
-    everyMs: 1,
-    async pass() {
-      passes += 1;
-      if (passes < 3) throw new Error('away');
-      return { amount: 1, more: passes < 5 };
-    },
-  };
+/** Runs a loop for as many passes as there are outcomes: whether each succeeded, and the rest after each. */
+async function looped(times: Pick<Sweep, 'everyMs' | 'restMs'>, outcomes: (Swept | Error)[]) {
   const stopping = new AbortController();
-  const running = loop(sweep, { log, signal: stopping.signal, onPass: (ok) => results.push(ok) });
-  await until(() => passes >= 10, { what: 'ten passes', timeoutMs: 20_000 });
-  stopping.abort();
-  await running;
-  expect(results.slice(0, 5)).toEqual([false, false, true, true, true]);
+  const results: boolean[] = [];
+  const rests: number[] = [];
+  const left = outcomes.values();
+  const pass = (): Promise<Swept> => {
+    const outcome = left.next().value!;
+    return outcome instanceof Error ? Promise.reject(outcome) : Promise.resolve(outcome);
+  };
+  await loop(
+    { name: 'test', ...times, pass },
+    {
+      log,
+      signal: stopping.signal,
+      onPass: (ok) => results.push(ok),
+      rest(ms) {
+        rests.push(ms);
+        if (rests.length === outcomes.length) stopping.abort();
+        return Promise.resolve();
+      },
+    },
+  );
+  return { results, rests };
+}
+
+const MORE = { amount: 1, more: true };
+const DONE = { amount: 1, more: false };
+const AWAY = new Error('away');
+
+/** A tenth sooner or later, so that workers do not keep in step. */
+function expectAbout(rests: number[], expected: number[]): void {
+  expect(rests).toHaveLength(expected.length);
+  for (const [index, ms] of expected.entries()) {
+    expect(rests[index]).toBeGreaterThanOrEqual(ms * 0.9);
+    expect(rests[index]).toBeLessThanOrEqual(ms * 1.1);
+  }
+}
+
+test('a loop outlives its errors, backs off, and stops when it is told', async () => {
+  const { results, rests } = await looped({ everyMs: 1 }, [AWAY, AWAY, MORE, MORE, DONE]);
+  expect(results).toEqual([false, false, true, true, true]);
+  expectAbout(rests, [100, 200, 0, 0, 1]);
 });
 
 test('a sweep that rests does so between passes while there is more, and else waits its time', async () => {
-  const began: number[] = [];
-  const sweep: Sweep = {
-    name: 'test',
-    everyMs: 3_600_000,
-    restMs: 100,
-    async pass() {
-      began.push(performance.now());
-      return { amount: 1, more: began.length < 3 };
-    },
-  };
-  const stopping = new AbortController();
-  const running = loop(sweep, { log, signal: stopping.signal });
-  await until(() => began.length >= 3, { what: 'three passes', timeoutMs: 20_000 });
-  stopping.abort();
-  await running;
-  expect(began).toHaveLength(3);
-  expect(began[2]! - began[0]!).toBeGreaterThanOrEqual(2 * 89);
+  const { rests } = await looped({ everyMs: 3_600_000, restMs: 100 }, [MORE, MORE, DONE]);
+  expectAbout(rests, [100, 100, 3_600_000]);
 });
 
 test.each([

@@ -35,13 +35,21 @@ export interface LoopOptions {
   log: Logger;
   signal: AbortSignal;
   onPass?: (ok: boolean, amount: number) => void;
+  /** Returns after so many milliseconds, or at the signal. */
+  rest?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
+
+const restInReality: Required<LoopOptions>['rest'] = (ms, signal) =>
+  sleep(ms, undefined, { signal }).catch(() => undefined);
 
 /**
  * Runs a sweep until the signal. An error is logged (the first of a row), waits longer each time, and is the business
  * of no other loop. Passes do not come in step with those of other workers.
  */
-export async function loop(sweep: Sweep, { log, signal, onPass }: LoopOptions): Promise<void> {
+export async function loop(
+  sweep: Sweep,
+  { log, signal, onPass, rest = restInReality }: LoopOptions,
+): Promise<void> {
   let failures = 0;
   while (!signal.aborted) {
     let more = false;
@@ -58,7 +66,7 @@ export async function loop(sweep: Sweep, { log, signal, onPass }: LoopOptions): 
       onPass?.(false, 0);
     }
     const wait = failures > 0 ? backoff(sweep.everyMs, failures) : more ? (sweep.restMs ?? 0) : sweep.everyMs;
-    await sleep(wait * (0.9 + Math.random() / 5), undefined, { signal }).catch(() => undefined);
+    await rest(wait * (0.9 + Math.random() / 5), signal);
   }
 }
 
