@@ -21,7 +21,7 @@ import { watchEviction } from '../redis-eviction.js';
 import { closeRedis, openRedis, type Redis } from '../redis.js';
 import { readEnvironmentPolicy, untilUsable } from '../startup.js';
 import { postgresReaders } from './backlog.js';
-import { Deliveries, type DeliveryDeps } from './delivery/deliveries.js';
+import { Deliveries, type DeliveryDeps, type DeliveryOptions } from './delivery/deliveries.js';
 import { WorkerMetrics } from './metrics.js';
 import { abandonSweep } from './sweeps/abandon.js';
 import { auditSweep } from './sweeps/audit.js';
@@ -47,10 +47,8 @@ export interface RunningWorker {
 }
 
 /** What tests replace. */
-export interface DeliveryClock {
-  now?: () => Date;
-  drainMs?: number;
-}
+export type DeliveryClock = Pick<DeliveryDeps, 'now'> &
+  Partial<Pick<DeliveryOptions, 'timeoutMs' | 'drainMs'>>;
 
 type Closers = (() => Promise<unknown> | void)[];
 
@@ -156,7 +154,7 @@ function makeDeliveries(
   const dispatcher = guardedAgent(guard, { connectTimeoutMs: config.webhookTimeoutMs });
   closers.push(() => dispatcher.destroy());
   const options = {
-    timeoutMs: config.webhookTimeoutMs,
+    timeoutMs: clock.timeoutMs ?? config.webhookTimeoutMs,
     concurrency: config.webhookConcurrency,
     perDestination: config.webhookConcurrencyPerDestination,
     drainMs: clock.drainMs,

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { openDatabase, type Database } from '@gwk/api/database';
 import { newCommandKey } from '@gwk/api/instances/command-key';
 import { emit } from '@gwk/api/events/emit';
-import { startWorker, type RunningWorker } from '@gwk/api/worker/worker';
+import { startWorker, type DeliveryClock, type RunningWorker } from '@gwk/api/worker/worker';
 import { sealWebhookSecret } from '@gwk/api/webhooks/secrets';
 import { loadConfig } from '@gwk/core/config/load';
 import { workerSettings } from '@gwk/core/config/worker';
@@ -24,7 +24,7 @@ export interface TestEndpoint {
   secret: string;
 }
 
-const WAIT = { timeoutMs: 60_000, everyMs: 10 };
+const WAIT = { everyMs: 10 };
 
 /** A database with an account, its destinations and events, and workers on it: what a delivery needs, and no more. */
 export class DeliveryWorld {
@@ -59,9 +59,10 @@ export class DeliveryWorld {
     return world;
   }
 
-  async startWorker(settings: Record<string, string> = {}): Promise<RunningWorker> {
+  async startWorker(settings: Record<string, string> = {}, clock?: DeliveryClock): Promise<RunningWorker> {
     const config = loadConfig(workerSettings, { ...this.environment, ...settings });
-    const worker = await startWorker(config, createLogger('worker', 'error'), new AbortController().signal);
+    const { signal } = new AbortController();
+    const worker = await startWorker(config, createLogger('worker', 'error'), signal, clock);
     this.#workers.push(worker);
     return worker;
   }
@@ -171,8 +172,8 @@ export class DeliveryWorld {
 
   /** Ends workers and destinations, so that a test begins alone. */
   async reset(): Promise<void> {
-    await Promise.all(this.#workers.splice(0).map((worker) => worker.stop()));
-    await Promise.all(this.#destinations.splice(0).map((destination) => destination.stop()));
+    // Calls that get no answer end with their destination.
+    await Promise.all([...this.#workers.splice(0), ...this.#destinations.splice(0)].map((one) => one.stop()));
     await this.db.webhookEndpoint.deleteMany();
     await this.db.webhookQueueEntry.deleteMany();
   }

@@ -1,7 +1,8 @@
+import { once } from 'node:events';
+import type { WebhookDelivery } from '../../generated/prisma/client.js';
 import { fromPublicId, newUuid } from '@gwk/core/ids';
 import { newWebhookSecret } from '@gwk/core/webhook-signature';
-import { trickle, type Answer, DeliveryWorld } from '@gwk/test/support/api/deliveries';
-import { pause } from '@gwk/test/support/wait';
+import { type Answer, DeliveryWorld, type Post } from '@gwk/test/support/api/deliveries';
 import { Webhook } from 'standardwebhooks';
 import { sealWebhookSecret } from '../../webhooks/secrets.js';
 
@@ -47,10 +48,11 @@ describe('what is posted', () => {
       res.writeHead(nth === 1 ? 500 : 200).end('thanks'),
     );
     const { id, secret } = await world.addEndpoint(target.url);
-    await world.startWorker();
+    let clock = Date.now();
+    await world.startWorker({}, { now: () => new Date(clock) });
     await world.emit();
     await world.attempted(id);
-    await pause(1_100); // the timestamp is in seconds
+    clock += 1_000; // the timestamp is in seconds
     await world.makeDue();
     await world.finished(id);
     const [one, two] = target.posts;
@@ -88,6 +90,12 @@ describe('what is posted', () => {
 });
 
 describe('what does not succeed', () => {
+  /** From when it was tried, which was between its post and now. */
+  function expectWait({ nextAttemptAt }: WebhookDelivery, { at }: Post, least: number, most: number): void {
+    expect(nextAttemptAt!.getTime()).toBeGreaterThanOrEqual(at + least);
+    expect(nextAttemptAt!.getTime()).toBeLessThanOrEqual(Date.now() + most);
+  }
+
   test('is tried eight times, on schedule, and has failed', async () => {
     const target = await world.destination((res) => res.writeHead(503).end('no'));
     const { id } = await world.addEndpoint(target.url);
@@ -104,9 +112,7 @@ describe('what does not succeed', () => {
     ];
     for (const [index, step] of steps.entries()) {
       const row = await world.attempted(id, index + 1);
-      const wait = row.nextAttemptAt!.getTime() - Date.now();
-      expect(wait).toBeGreaterThan(step - 2 * SECOND);
-      expect(wait).toBeLessThanOrEqual(step * 1.2 + SECOND);
+      expectWait(row, target.posts[index]!, step, step * 1.2);
       const [entry] = await world.inQueue(id);
       expect(entry).toMatchObject({ attempts: index + 1, dueAt: row.nextAttemptAt, lockedBy: null });
       await world.makeDue();
@@ -128,9 +134,7 @@ describe('what does not succeed', () => {
     const { id } = await world.addEndpoint(target.url);
     await world.startWorker();
     await world.emit();
-    const row = await world.attempted(id);
-    const wait = row.nextAttemptAt!.getTime() - Date.now();
-    expect(Math.abs(wait - 600 * SECOND)).toBeLessThan(5 * SECOND);
+    expectWait(await world.attempted(id), target.posts[0]!, 600 * SECOND, 600 * SECOND);
   });
 
   test.each<[string, Answer, number | null, string]>([
@@ -141,17 +145,6 @@ describe('what does not succeed', () => {
       'answered 302',
     ],
     ['a permanent redirect', (res) => res.writeHead(308, { location: '/other' }).end(), 308, 'answered 308'],
-    ['silence', () => undefined, null, 'no complete answer within 0.4 s'],
-    ['a body that trickles', (res) => { res.writeHead(200); trickle(res); }, null, 'no complete answer within 0.4 s'], // prettier-ignore
-    [
-      'headers that trickle',
-      (res) => {
-        res.socket!.write('HTTP/1.1 200 OK\r\nx: ');
-        trickle(res.socket!);
-      },
-      null,
-      'no complete answer within 0.4 s',
-    ],
     ['a closed connection', (res) => res.socket!.destroy(), null, 'connection closed without an answer'],
     ['something that is not HTTP', (res) => res.socket!.end('hello\r\n\r\n'), null, 'the answer is not HTTP'],
     ['headers without end', (res) => res.socket!.write(`HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(20_000)}`), null, 'the headers of the answer are too long'], // prettier-ignore
@@ -159,13 +152,11 @@ describe('what does not succeed', () => {
   ])('%s is a failure that says why', async (_sentence, answer, statusCode, error) => {
     const target = await world.destination(answer);
     const { id } = await world.addEndpoint(target.url);
-    // The destination is in this process too: where it does answer, a stall of both must not end in a time-out.
-    const silent = error.startsWith('no complete answer');
-    await world.startWorker(silent ? { GWK_WORKER_WEBHOOK_TIMEOUT_MS: '400' } : {});
+    await world.startWorker();
     await world.emit();
     const row = await world.attempted(id);
     expect(row).toMatchObject({ status: 'pending', lastStatusCode: statusCode, lastError: error });
-    expect(row.lastLatencyMs).toBeLessThan(5_000);
+    expect(row.lastLatencyMs).not.toBeNull();
     expect(target.posts.map(({ path }) => path)).toEqual(['/hook']);
   });
 
@@ -197,8 +188,10 @@ describe('what does not succeed', () => {
 describe('what a destination answers', () => {
   test('is kept sealed, 20 kB of it, and a gigabyte is cut off', async () => {
     let sent = 0;
+    let cutOff: Promise<unknown> | undefined;
     const target = await world.destination((res) => {
       const chunk = Buffer.alloc(65_536, 'x');
+      cutOff = once(res, 'close');
       res.writeHead(200);
       const more = (): void => {
         if (res.destroyed || sent >= 2 ** 30) return;
@@ -212,7 +205,6 @@ describe('what a destination answers', () => {
     await world.emit();
     const [row] = await world.finished(id);
     expect(row).toMatchObject({ status: 'succeeded', lastStatusCode: 200 });
-    expect(row!.lastLatencyMs).toBeLessThan(10_000);
     expect(Buffer.from(row!.lastResponseSealed!).includes('xxxx')).toBe(false);
     const kept = world.sealer.open(
       world.accountId,
@@ -220,7 +212,7 @@ describe('what a destination answers', () => {
       row!.lastResponseSealed!,
     );
     expect(kept.toString()).toBe('x'.repeat(20_000));
-    await pause(100);
+    await cutOff;
     expect(sent).toBeLessThan(20_000_000);
   });
 });
