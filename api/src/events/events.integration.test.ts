@@ -14,9 +14,8 @@ let client: ApiClient;
 let instance: string;
 
 beforeAll(async () => {
-  stage = await WebhookStage.open();
+  stage = await WebhookStage.shared();
 });
-afterAll(() => stage.close());
 beforeEach(async () => {
   account = await stage.api.account();
   client = await stage.api.clientOf(account);

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { ProblemBody } from '@gwk/core/problems';
 import { MAX_MEDIA_BYTES, type MediaOut } from '@gwk/core/resources/media';
 import { until } from '@gwk/test/support/wait';
-import { openApi } from '@gwk/test/support/api/open-api';
+import { sharedApi } from '@gwk/test/support/api/open-api';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import type { Answer, ApiClient } from '@gwk/test/support/api/client';
 import { noise, upload } from '@gwk/test/support/api/upload';
@@ -21,11 +21,10 @@ let account: TestAccount;
 let client: ApiClient;
 
 beforeAll(async () => {
-  api = await openApi();
+  api = await sharedApi();
   account = await api.account();
   client = await api.clientOf(account);
 });
-afterAll(() => api.stop());
 
 const file = (content: Buffer | string, filename = 'a.bin', type?: string) => ({
   name: 'file',
@@ -103,7 +102,7 @@ describe('an upload', () => {
     }
     const over = { name: 'file', filename: 'a', content: noise(MAX_MEDIA_BYTES + 1) };
     expect(codeOf(await upload(client, [over]))).toBe('413 file-too-large');
-  }, 120_000);
+  });
 
   test('that announces more than 64 MB is refused before it is sent (file-too-large)', async () => {
     const announced = MAX_MEDIA_BYTES * 2;

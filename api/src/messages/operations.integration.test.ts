@@ -4,7 +4,7 @@ import type { EventOut } from '@gwk/core/resources/event';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { MessageOut } from '@gwk/core/resources/message';
 import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
-import { openApi } from '@gwk/test/support/api/open-api';
+import { sharedApi } from '@gwk/test/support/api/open-api';
 import { emit, instanceEvent } from '../events/emit.js';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';
@@ -17,14 +17,13 @@ let one: string;
 let two: string;
 
 beforeAll(async () => {
-  api = await openApi();
+  api = await sharedApi();
 });
 beforeEach(async () => {
   account = await api.account();
   client = await api.clientOf(account);
   [one, two] = (await Promise.all(['um', 'dois'].map(newInstance))) as [string, string];
 });
-afterAll(() => api.stop());
 
 const uuidOf = (id: string) => fromPublicId('instance', id)!;
 const codeOf = ({ body }: { body: unknown }) => (body as { type?: string }).type?.split('/').at(-1);

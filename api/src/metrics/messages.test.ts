@@ -1,5 +1,5 @@
 import { Registry } from 'prom-client';
-import { messageMetrics, type Milestones } from './messages.js';
+import { MessageMetrics, type Milestones } from './messages.js';
 
 const at = (seconds: number) => new Date(Date.UTC(2026, 0, 1) + seconds * 1000);
 const queued: Milestones = {
@@ -14,13 +14,11 @@ const queued: Milestones = {
 const sent = { ...queued, sentAt: at(2) };
 const delivered = { ...sent, deliveredAt: at(5) };
 
-const registry = new Registry();
-messageMetrics.register(registry);
-afterEach(() => registry.resetMetrics());
-
 /** What was added, by name and labels; sums and counts of the histograms. */
 async function counted(before: Milestones, after: Milestones): Promise<Record<string, number>> {
-  messageMetrics.advanced(before, after);
+  const [metrics, registry] = [new MessageMetrics(), new Registry()];
+  metrics.register(registry);
+  metrics.advanced(before, after);
   const lines = (await registry.metrics()).matchAll(/^gwk_message_(\w+?)(?:\{(.*)\})? (\d+)$/gm);
   const wanted = [...lines].filter(([, name, labels, value]) => {
     return value !== '0' && !name!.endsWith('_bucket') && !labels?.includes('le=');

@@ -12,30 +12,31 @@ export interface Milestones {
   errorCode: string | null;
 }
 
-const unregistered = { registers: [] };
-const accepted = new Counter({ ...MESSAGE_METRICS.accepted, ...unregistered });
-const statuses = new Counter({ ...MESSAGE_METRICS.statuses, ...unregistered });
-const sentSeconds = new Histogram({ ...MESSAGE_METRICS.sentSeconds, ...unregistered });
-const deliveredSeconds = new Histogram({ ...MESSAGE_METRICS.deliveredSeconds, ...unregistered });
-const received = new Counter({ ...MESSAGE_METRICS.received, ...unregistered });
+export class MessageMetrics {
+  readonly #accepted = new Counter({ ...MESSAGE_METRICS.accepted, registers: [] });
+  readonly #statuses = new Counter({ ...MESSAGE_METRICS.statuses, registers: [] });
+  readonly #sentSeconds = new Histogram({ ...MESSAGE_METRICS.sentSeconds, registers: [] });
+  readonly #deliveredSeconds = new Histogram({ ...MESSAGE_METRICS.deliveredSeconds, registers: [] });
+  readonly #received = new Counter({ ...MESSAGE_METRICS.received, registers: [] });
 
-/**
- * What becomes of messages, counted once for the process wherever it is recorded: by requests, engines' reports and
- * sweeps alike. A change that is undone with the transaction around it is counted all the same.
- */
-export const messageMetrics = {
   register(registry: Registry): void {
-    const all: Metric[] = [accepted, statuses, sentSeconds, deliveredSeconds, received];
+    const all: Metric[] = [
+      this.#accepted,
+      this.#statuses,
+      this.#sentSeconds,
+      this.#deliveredSeconds,
+      this.#received,
+    ];
     for (const metric of all) registry.registerMetric(metric);
-  },
+  }
 
   accepted(type: string): void {
-    accepted.inc({ type });
-  },
+    this.#accepted.inc({ type });
+  }
 
   received(type: string): void {
-    received.inc({ type });
-  },
+    this.#received.inc({ type });
+  }
 
   /** A receipt may bring several at once. */
   advanced(before: Milestones, after: Milestones): void {
@@ -43,17 +44,23 @@ export const messageMetrics = {
     const reached = (at: 'sentAt' | 'deliveredAt' | 'readAt' | 'failedAt'): boolean =>
       before[at] === null && after[at] !== null;
     if (reached('sentAt')) {
-      statuses.inc({ status: 'sent', code: '' });
-      sentSeconds.observe(secondsBetween(after.scheduledFor ?? after.createdAt, sentAt!));
+      this.#statuses.inc({ status: 'sent', code: '' });
+      this.#sentSeconds.observe(secondsBetween(after.scheduledFor ?? after.createdAt, sentAt!));
     }
     if (reached('deliveredAt')) {
-      statuses.inc({ status: 'delivered', code: '' });
-      if (sentAt) deliveredSeconds.observe(secondsBetween(sentAt, deliveredAt!));
+      this.#statuses.inc({ status: 'delivered', code: '' });
+      if (sentAt) this.#deliveredSeconds.observe(secondsBetween(sentAt, deliveredAt!));
     }
-    if (reached('readAt')) statuses.inc({ status: 'read', code: '' });
-    if (reached('failedAt')) statuses.inc({ status: 'failed', code: after.errorCode ?? 'internal' });
-  },
-};
+    if (reached('readAt')) this.#statuses.inc({ status: 'read', code: '' });
+    if (reached('failedAt')) this.#statuses.inc({ status: 'failed', code: after.errorCode ?? 'internal' });
+  }
+}
+
+/**
+ * What becomes of messages, counted once for the process wherever it is recorded: by requests, engines' reports and
+ * sweeps alike. A change that is undone with the transaction around it is counted all the same.
+ */
+export const messageMetrics = new MessageMetrics();
 
 /** Never below 0: clocks of two machines. */
 function secondsBetween(from: Date, to: Date): number {

@@ -20,17 +20,22 @@ beforeAll(async () => {
   redis = openRedis({ url: server.url, program: 'test', log: createLogger('test', 'silent') });
   db = openDatabase({ url: postgresUrl(), poolSize: 1, program: 'test' });
   await until(() => Promise.resolve(redis.isReady), { what: 'Redis is there' });
-}, 60_000);
+});
 afterAll(async () => {
   closeRedis(redis);
   await db.$disconnect();
   await server.stop();
   rmSync(folder, { recursive: true, force: true });
-}, 60_000);
+});
 
-async function told(name: string, writable = () => Promise.resolve(true)): Promise<number> {
+async function told(
+  name: string,
+  writable = () => Promise.resolve(true),
+  mediaMs = 600_000,
+): Promise<number> {
   const registry = new Registry();
-  storeMetrics(registry, { db, redis, redisKeys: new RedisKeys('gwk:'), media: { watch: { writable } } });
+  const stores = { db, redis, redisKeys: new RedisKeys('gwk:'), media: { watch: { writable } } };
+  storeMetrics(registry, stores, { mediaMs });
   const text = await registry.metrics();
   return Number(new RegExp(`^${name} (.*)$`, 'm').exec(text)?.[1]);
 }
@@ -60,7 +65,5 @@ describe('Redis', () => {
 });
 
 test('a store of files that hangs at the first look keeps nothing else from being told', async () => {
-  const since = performance.now();
-  expect(await told('gwk_media_store_writable', () => new Promise(() => undefined))).toBeNaN();
-  expect(performance.now() - since).toBeLessThan(6_000);
-}, 10_000);
+  expect(await told('gwk_media_store_writable', () => new Promise(() => undefined), 1)).toBeNaN();
+});

@@ -1,7 +1,7 @@
 import { fromPublicId, lowestUuidAt, newUuid } from '@gwk/core/ids';
 import type { HealthOut } from '@gwk/core/resources/health';
 import type { InstanceOut } from '@gwk/core/resources/instance';
-import { openApi } from '@gwk/test/support/api/open-api';
+import { sharedApi } from '@gwk/test/support/api/open-api';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';
 
@@ -12,7 +12,7 @@ let instance: string;
 let publicId: string;
 
 beforeAll(async () => {
-  api = await openApi();
+  api = await sharedApi();
 });
 beforeEach(async () => {
   account = await api.account();
@@ -23,7 +23,6 @@ beforeEach(async () => {
   const firstPairedAt = ago(100 * DAY);
   await api.db.instance.update({ where: { id: instance }, data: { firstPairedAt, state: 'connected' } });
 });
-afterAll(() => api.stop());
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

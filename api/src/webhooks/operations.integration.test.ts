@@ -3,7 +3,7 @@ import type { Page } from '@gwk/core/resources/common';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { DeliveryOut, WebhookEndpointOut } from '@gwk/core/resources/webhook';
 import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
-import { openApi } from '@gwk/test/support/api/open-api';
+import { sharedApi } from '@gwk/test/support/api/open-api';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';
 import { openWebhookSecret } from './secrets.js';
@@ -14,7 +14,7 @@ let client: ApiClient;
 let instances: string[];
 
 beforeAll(async () => {
-  api = await openApi();
+  api = await sharedApi();
 });
 beforeEach(async () => {
   account = await api.account();
@@ -22,7 +22,6 @@ beforeEach(async () => {
   const made = await Promise.all(['a', 'b'].map((name) => newInstance(client, name)));
   instances = made.map(({ id }) => id);
 });
-afterAll(() => api.stop());
 
 const PATH = '/v1/webhook-endpoints';
 const URL = 'https://hooks.shop.com.br/gwk';

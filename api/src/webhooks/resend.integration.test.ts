@@ -9,10 +9,9 @@ const DAY = 24 * HOUR;
 let stage: WebhookStage;
 let world: DeliveryWorld;
 beforeAll(async () => {
-  stage = await WebhookStage.open();
+  stage = await WebhookStage.shared();
   world = stage.world;
 });
-afterAll(() => stage.close());
 afterEach(() => world.reset());
 
 describe('all that failed in a period', () => {

@@ -16,6 +16,7 @@ import { newWebhookSecret } from '@gwk/core/webhook-signature';
 import type { WebhookDelivery, WebhookQueueEntry } from '@gwk/api/generated/prisma/client';
 import { createTestDatabase, type TestDatabase } from '../servers/database.js';
 import { idOlder } from '../servers/dated-ids.js';
+import { endWithWorker } from '../shared.js';
 import { until } from '../wait.js';
 import { redisPrefix, redisUrl } from '../servers/servers.js';
 
@@ -25,6 +26,8 @@ export interface TestEndpoint {
 }
 
 const WAIT = { everyMs: 10 };
+
+let shared: Promise<DeliveryWorld> | undefined;
 
 /** A database with an account, its destinations and events, and workers on it: what a delivery needs, and no more. */
 export class DeliveryWorld {
@@ -57,6 +60,15 @@ export class DeliveryWorld {
     const world = new DeliveryWorld(await createTestDatabase());
     await world.db.account.create({ data: { id: world.accountId, name: 'deliveries' } });
     return world;
+  }
+
+  /** One for all test files of this worker; each resets it after its tests. */
+  static shared(): Promise<DeliveryWorld> {
+    shared ??= DeliveryWorld.create().then((world) => {
+      endWithWorker(() => world.close());
+      return world;
+    });
+    return shared;
   }
 
   async startWorker(settings: Record<string, string> = {}, clock?: DeliveryClock): Promise<RunningWorker> {
@@ -176,6 +188,7 @@ export class DeliveryWorld {
     await Promise.all([...this.#workers.splice(0), ...this.#destinations.splice(0)].map((one) => one.stop()));
     await this.db.webhookEndpoint.deleteMany();
     await this.db.webhookQueueEntry.deleteMany();
+    await this.db.webhookResend.deleteMany();
   }
 
   async close(): Promise<void> {

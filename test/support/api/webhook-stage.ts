@@ -9,11 +9,14 @@ import type {
   WebhookEndpointOut,
 } from '@gwk/core/resources/webhook';
 import { Webhook } from 'standardwebhooks';
+import { endWithWorker } from '../shared.js';
 import { DeliveryWorld, type Post } from './deliveries.js';
 
 const PATH = '/v1/webhook-endpoints';
 
 type Headers = Record<string, string>;
+
+let shared: Promise<WebhookStage> | undefined;
 
 /** The API on a world of deliveries, and its calls about webhooks as one account makes them. */
 export class WebhookStage {
@@ -24,8 +27,17 @@ export class WebhookStage {
     readonly client: ApiClient,
   ) {}
 
-  static async open(): Promise<WebhookStage> {
-    const world = await DeliveryWorld.create();
+  /** One for all test files of this worker; each resets its world after its tests. */
+  static shared(): Promise<WebhookStage> {
+    shared ??= WebhookStage.open().then((stage) => {
+      endWithWorker(() => stage.api.stop());
+      return stage;
+    });
+    return shared;
+  }
+
+  private static async open(): Promise<WebhookStage> {
+    const world = await DeliveryWorld.shared();
     const { DATABASE_URL, REDIS_URL, GWK_REDIS_PREFIX, GWK_SEALING_KEYS } = world.environment;
     const api = await TestApi.start({
       databaseUrl: DATABASE_URL!,
@@ -36,11 +48,6 @@ export class WebhookStage {
     const account = { id: world.accountId, name: 'deliveries' };
     await world.db.account.update({ where: { id: account.id }, data: { requestsPerMinute: 1_000_000 } });
     return new WebhookStage(world, api, account, await api.clientOf(account));
-  }
-
-  async close(): Promise<void> {
-    await this.api.stop();
-    await this.world.close();
   }
 
   async create(url: string, fields: Record<string, unknown> = {}): Promise<WebhookEndpointOut> {

@@ -49,15 +49,18 @@ export class Doorbell {
   /** Commands that Redis has not answered. */
   #underWay = 0;
 
-  constructor(redis: Redis, keys: RedisKeys) {
+  readonly #now: () => number;
+
+  constructor(redis: Redis, keys: RedisKeys, now: () => number = () => performance.now()) {
     this.#redis = redis;
     this.#keys = keys;
+    this.#now = now;
   }
 
   /** Settled once Redis has those that are rung at once, or will not have them soon. */
   ring(rings: readonly Ring[]): Promise<void> {
     if (rings.length === 0 || !this.#redis.isReady) return Promise.resolve();
-    const now = performance.now();
+    const now = this.#now();
     return this.#ringAll(rings.filter((ring) => !this.#rests(ring, now)));
   }
 
@@ -89,7 +92,7 @@ export class Doorbell {
     if (this.#isBusy()) return this.#wakeSoon();
     const rings = [...this.#resting.values()];
     this.#resting.clear();
-    const now = performance.now();
+    const now = this.#now();
     for (const { instanceId } of rings) this.#remember(instanceId, now);
     if (this.#redis.isReady) void this.#ringAll(rings);
   }

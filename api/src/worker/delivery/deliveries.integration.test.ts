@@ -12,9 +12,8 @@ const DAY = 24 * 60 * MINUTE;
 
 let world: DeliveryWorld;
 beforeAll(async () => {
-  world = await DeliveryWorld.create();
+  world = await DeliveryWorld.shared();
 });
-afterAll(() => world.close());
 afterEach(() => world.reset());
 
 describe('what is posted', () => {

@@ -10,9 +10,8 @@ const NEVER_MS = 3_600_000;
 
 let world: DeliveryWorld;
 beforeAll(async () => {
-  world = await DeliveryWorld.create();
+  world = await DeliveryWorld.shared();
 });
-afterAll(() => world.close());
 afterEach(() => world.reset());
 
 describe('destinations', () => {
