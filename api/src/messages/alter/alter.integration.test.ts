@@ -2,6 +2,7 @@ import { fromPublicId } from '@gwk/core/ids';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { MessageOut } from '@gwk/core/resources/message';
 import { sharedApi } from '@gwk/test/support/api/open-api';
+import { LiveCommands } from '../../live/commands.js';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';
 
@@ -59,8 +60,12 @@ const each = Object.keys(OPERATIONS) as Name[];
 
 test.each(each)('%s: without an engine 503 at once, to be asked again', async (name) => {
   const { id } = await left();
+  const ask = jest.spyOn(LiveCommands.prototype, 'ask');
   const answer = await OPERATIONS[name](id);
   expect([answer.status, codeOf(answer)]).toEqual([503, 'engine-unavailable']);
+  // Whoever asks an engine that is not there waits for 8 s.
+  expect(ask).not.toHaveBeenCalled();
+  ask.mockRestore();
   expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
   expect((await client.call<MessageOut>('GET', `/v1/messages/${id}`)).body.status).toBe('sent');
 });
