@@ -1,9 +1,3 @@
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { ROOT } from '../support/program.js';
-
 /** Plain JavaScript without declarations. */
 const JUDGE: string = '../../scripts/audit/judge.js';
 
@@ -52,18 +46,3 @@ test.each<[string[], number]>([
 ])('%j ends with %d', (verdicts, code) => {
   expect(sumUp(verdicts).code).toBe(code);
 });
-
-test('without a registry the command says so, and does not pass', () => {
-  const home = mkdtempSync(join(tmpdir(), 'gwk-audit-'));
-  const env = {
-    PATH: process.env['PATH'] ?? '',
-    HOME: home,
-    npm_config_registry: 'http://127.0.0.1:1/',
-    npm_config_fetch_retries: '0',
-  };
-  const done = spawnSync(process.execPath, ['scripts/audit.js'], { cwd: ROOT, env, encoding: 'utf8' });
-  rmSync(home, { recursive: true, force: true });
-  expect(done.stdout).toMatch(/not reached +packages that programs load/);
-  expect(done.stdout).toContain('not passed');
-  expect(done.status).toBe(3);
-}, 60_000);

@@ -3,9 +3,7 @@ import {
   createEmptyDatabase,
   type TestDatabase,
 } from '@gwk/test/support/servers/database';
-import { spawn } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { fromPublicId, newUuid } from '@gwk/core/ids';
+import { fromPublicId } from '@gwk/core/ids';
 import { SCOPES } from '@gwk/core/scopes';
 import { hashApiKey } from '../accounts/keys.js';
 import { openDatabase, type Database } from '../database.js';
@@ -22,8 +20,6 @@ afterAll(async () => {
   await db.$disconnect();
   await database.drop();
 });
-
-const GWK = fileURLToPath(new URL('../../../bin/gwk.js', import.meta.url));
 
 const gwk = (args: string[], env: Record<string, string> = { DATABASE_URL: database.url }) =>
   runGwk(args, env);
@@ -198,20 +194,3 @@ test.each([
   const { code, json } = await gwk([...command.split(' '), '--help'], {});
   expect([code, json]).toEqual([0, expect.stringContaining('Usage: gwk ' + command)]);
 });
-
-test('gwk api with wrong settings says all of them and ends with 2', async () => {
-  const { PATH = '' } = process.env;
-  const env = { PATH, DATABASE_URL: 'mysql://x', GWK_API_PROT: '1', REDIS_URL: newUuid() };
-  const child = spawn(process.execPath, [GWK, 'api'], { env, stdio: ['ignore', 'ignore', 'pipe'] });
-  let error = '';
-  child.stderr.on('data', (chunk: Buffer) => (error += chunk.toString()));
-  expect(await new Promise((resolve) => child.on('close', resolve))).toBe(2);
-  for (const fault of [
-    'DATABASE_URL',
-    'REDIS_URL',
-    'GWK_SEALING_KEYS is not set',
-    'did you mean GWK_API_PORT',
-  ]) {
-    expect(error).toContain(fault);
-  }
-}, 30_000);

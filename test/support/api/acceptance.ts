@@ -15,6 +15,7 @@ import { redisPrefix, redisUrl } from '../servers/servers.js';
 /** A database with an account and instances, and acceptors on it: one is a replica of the API, without its HTTP. */
 export interface World {
   database: Database;
+  databaseUrl: string;
   accountId: string;
   /** UUIDs. */
   instances: string[];
@@ -65,10 +66,12 @@ class TestWorld implements World {
   readonly keys = new RedisKeys(redisPrefix());
   readonly #test: TestDatabase;
   readonly database: Database;
+  readonly databaseUrl: string;
   readonly redis: Redis;
 
   constructor(test: TestDatabase, database: Database, redis: Redis) {
     this.#test = test;
+    this.databaseUrl = test.url;
     this.database = database;
     this.redis = redis;
   }

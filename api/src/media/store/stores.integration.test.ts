@@ -1,97 +1,26 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { buffer } from 'node:stream/consumers';
 import { mediaStoreSettings } from '@gwk/core/config/media';
 import { loadConfig } from '@gwk/core/config/load';
-import { hasObjectStore, LEFT_OUT, ObjectStore } from '@gwk/test/support/servers/object-store';
+import { testMediaStore, WHOLE } from '@gwk/test/support/api/media-store';
 import { openMediaStore } from './open-store.js';
-import { FileMissing, type MediaStore } from './store.js';
 
-/**
- * Both stores keep the same promises: a folder, and a bucket of a real S3 server: versitygw, or the one that the
- * environment names (docs/media.md).
- */
+/** test/interop/media-store.test.ts has the same of a bucket. */
 const folder = mkdtempSync(join(tmpdir(), 'gwk-stores-'));
-let objects: ObjectStore | undefined;
-const stores = new Map<string, MediaStore>();
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-beforeAll(async () => {
-  const open = (env: Record<string, string>) => openMediaStore(loadConfig(mediaStoreSettings, env));
-  stores.set('a folder', await open({ GWK_MEDIA_FOLDER: join(folder, 'media') }));
-  if (!hasObjectStore) return;
-  objects = await ObjectStore.start();
-  stores.set('a bucket', await open(objects.environment));
-}, 600_000);
-afterAll(async () => {
-  for (const store of stores.values()) store.close();
-  await objects?.stop();
-  rmSync(folder, { recursive: true, force: true });
-});
+const open = () =>
+  openMediaStore(loadConfig(mediaStoreSettings, { GWK_MEDIA_FOLDER: join(folder, 'media') }));
 
-const whole = { start: 0, end: Number.MAX_SAFE_INTEGER };
-const write = (store: MediaStore, key: string, bytes: Buffer) =>
-  store.write(key, Readable.from([bytes.subarray(0, 5), bytes.subarray(5)]));
-
-describe('a folder', () => keepsItsPromises('a folder'));
-if (hasObjectStore) describe('a bucket', () => keepsItsPromises('a bucket'));
-else describe.skip(LEFT_OUT, () => keepsItsPromises('a bucket'));
-
-function keepsItsPromises(name: string): void {
-  let store: MediaStore;
-  beforeAll(() => {
-    store = stores.get(name)!;
-  });
-
-  test('can be written to, as often as it is tried', async () => {
-    await store.check();
-    await store.check();
-  });
-
-  test('gives back what it was given, and parts of it', async () => {
-    const key = randomUUID();
-    const bytes = randomBytes(100_000);
-    await write(store, key, bytes);
-    expect(await buffer(await store.read(key, { start: 0, end: 99_999 }))).toEqual(bytes);
-    expect(await buffer(await store.read(key, { start: 500, end: 600 }))).toEqual(bytes.subarray(500, 601));
-  });
-
-  test('takes files larger than what it sends at a time', async () => {
-    const key = randomUUID();
-    const bytes = randomBytes(12_000_000);
-    await write(store, key, bytes);
-    const read = await buffer(await store.read(key, { start: 0, end: bytes.length - 1 }));
-    expect(read.equals(bytes)).toBe(true);
-  });
-
-  test('says what it does not have, before and after it had it', async () => {
-    const key = randomUUID();
-    await expect(store.read(key, whole)).rejects.toThrow(FileMissing);
-    await write(store, key, randomBytes(10));
-    await store.remove(key);
-    await expect(store.read(key, whole)).rejects.toThrow(FileMissing);
-    await store.remove(key);
-  });
-
-  test('keeps nothing that can be read of a file whose source breaks off', async () => {
-    const key = randomUUID();
-    const source = Readable.from(
-      (async function* () {
-        yield randomBytes(6_000_000);
-        throw new Error('broken off');
-      })(),
-    );
-    await expect(store.write(key, source)).rejects.toThrow();
-    await expect(store.read(key, whole)).rejects.toThrow(FileMissing);
-  });
-}
+describe('a folder', () => testMediaStore(open));
 
 test('a folder keeps no rest of a file that broke off', async () => {
   const key = randomUUID();
   const source = new Readable({ read() {} });
-  const written = stores.get('a folder')!.write(key, source);
+  const written = (await open()).write(key, source);
   source.push('half');
   source.destroy(new Error('broken off'));
   await expect(written).rejects.toThrow();
@@ -100,5 +29,5 @@ test('a folder keeps no rest of a file that broke off', async () => {
 });
 
 test('a key that is no key of ours leads to no file', async () => {
-  await expect(stores.get('a folder')!.read('../../etc/passwd', whole)).rejects.toThrow('not a key');
+  await expect((await open()).read('../../etc/passwd', WHOLE)).rejects.toThrow('not a key');
 });

@@ -29,20 +29,31 @@ interface KnownText extends TextCount {
 
 const STRANGER: KnownRecipient = { contactId: null, conversationId: null, counted: false, lastWroteAt: null };
 /** Of instances, recipients and texts so many are known for certain, and up to twice as many held. */
-const INSTANCES = 10_000;
-const RECIPIENTS = 200_000;
-/** As templates of all instances are, in their variants: of what is forgotten, Postgres counts the contacts each time. */
-const TEXTS = 50_000;
-/** So many are held. A repeat of one that was forgotten seems a first request: its group is undone, and written with care. */
-const KEYS = 65_536;
+export interface MemorySizes {
+  instances: number;
+  recipients: number;
+  /** As templates of all instances are, in their variants: of what is forgotten, Postgres counts the contacts each time. */
+  texts: number;
+  /** So many are held. A repeat of one that was forgotten seems a first request: its group is undone, and written with care. */
+  keys: number;
+}
+
+const SIZES: MemorySizes = { instances: 10_000, recipients: 200_000, texts: 50_000, keys: 65_536 };
 
 export class Memory {
-  readonly #instances = new Recent<KnownInstance>(INSTANCES);
-  readonly #recipients = new Recent<KnownRecipient>(RECIPIENTS);
-  readonly #keys = new KnownKeys(KEYS);
-  readonly #texts = new Recent<KnownText>(TEXTS);
+  readonly #instances: Recent<KnownInstance>;
+  readonly #recipients: Recent<KnownRecipient>;
+  readonly #keys: KnownKeys;
+  readonly #texts: Recent<KnownText>;
   /** Of Postgres's clock, ahead of ours. */
   #clock = 0;
+
+  constructor(sizes: MemorySizes = SIZES) {
+    this.#instances = new Recent(sizes.instances);
+    this.#recipients = new Recent(sizes.recipients);
+    this.#keys = new KnownKeys(sizes.keys);
+    this.#texts = new Recent(sizes.texts);
+  }
 
   /**
    * What would be gathered, where there is a fair chance to guess it: null for an instance not seen yet, a quote, a file,

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
-import { createTestDatabase, type TestDatabase } from '../support/servers/database.js';
+import { createTestDatabase, type TestDatabase } from '../../support/servers/database.js';
 
-const api = fileURLToPath(new URL('../../api', import.meta.url));
-const prisma = fileURLToPath(new URL('../../node_modules/.bin/prisma', import.meta.url));
+const api = fileURLToPath(new URL('../../../api', import.meta.url));
+const prisma = fileURLToPath(new URL('../../../node_modules/.bin/prisma', import.meta.url));
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -34,7 +34,7 @@ const difference = () =>
 
 test('Prisma finds nothing to apply where our own runner has been', () => {
   expect(runPrisma('migrate', 'status').text).toContain('Database schema is up to date!');
-}, 60_000);
+});
 
 test('the migrations make what schema.prisma says, and a difference would be seen', async () => {
   const before = difference();
@@ -51,4 +51,4 @@ test('the migrations make what schema.prisma says, and a difference would be see
     status: NOT_EMPTY,
     text: expect.stringMatching(/`messages` table[^]*forgotten/) as string,
   });
-}, 60_000);
+});

@@ -11,17 +11,17 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import sharp from 'sharp';
-import { until } from '@gwk/test/support/wait';
-import { Samples } from '@gwk/test/support/api/samples';
-import { findFfmpeg, isUsable } from './find-ffmpeg.js';
-import type { ToolAnswer, ToolJob } from './jobs.js';
-import { NotRun } from './refused.js';
-import { Tools } from './run.js';
+import { realTime, until } from '../../support/wait.js';
+import { Samples } from '../../support/api/samples.js';
+import { findFfmpeg, isUsable } from '@gwk/api/media/tools/find-ffmpeg';
+import type { ToolAnswer, ToolJob } from '@gwk/api/media/tools/jobs';
+import { NotRun } from '@gwk/api/media/tools/refused';
+import { Tools } from '@gwk/api/media/tools/run';
 
 const folder = mkdtempSync(join(tmpdir(), 'gwk-tools-'));
 const samples = new Samples(folder);
 const ffmpeg = findFfmpeg(undefined);
-const limits = { timeMs: 20_000, memoryMb: 1024, atOnce: 2, ffmpeg };
+const limits = { timeMs: realTime(20_000), memoryMb: 1024, atOnce: 2, ffmpeg };
 const tools = new Tools(limits);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -29,7 +29,7 @@ const output = samples.path('output');
 /** Seconds that nobody else sleeps. */
 const FOR_LONG = '98765.4321';
 const run = (job: ToolJob, by = tools): Promise<ToolAnswer> =>
-  by.run(job, folder, AbortSignal.timeout(60_000));
+  by.run(job, folder, AbortSignal.timeout(realTime(60_000)));
 const outcome = (job: ToolJob, by = tools) =>
   run(job, by).then(
     (answer) => JSON.stringify(answer),
@@ -214,14 +214,14 @@ describe('a hostile file', () => {
     const ran = samples.path('slow-ran');
     writeFileSync(slow, `#!/bin/sh\n: > ${ran}\nexec sleep ${FOR_LONG}\n`, { mode: 0o755 });
     // In it a tool must have booted and started the decoder, on a machine that is busy with others.
-    const impatient = new Tools({ ...limits, timeMs: 8_000, ffmpeg: slow });
+    const impatient = new Tools({ ...limits, timeMs: realTime(8_000), ffmpeg: slow });
     expect(await outcome(audio(samples.sound('long.mp3'), 'mp3'), impatient)).toBe(
       'decoding the file takes too long',
     );
     // Else there was nothing to end.
     expect(existsSync(ran)).toBe(true);
     await until(() => processesWith(FOR_LONG).length === 0, { what: 'the decoder has ended' });
-  }, 60_000);
+  });
 
   test('that needs more memory than it may have is refused', async () => {
     // It stays until it is ended, however late it is looked at.

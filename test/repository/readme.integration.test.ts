@@ -7,4 +7,4 @@ import { baseEnvironment, GWK, ROOT } from '../support/program.js';
 test('README.md lists all commands as `gwk --help` prints them', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [GWK, '--help'], { env: baseEnvironment() });
   expect(readFileSync(join(ROOT, 'README.md'), 'utf8')).toContain(`\n\`\`\`text\n${stdout}\`\`\`\n`);
-}, 30_000);
+});

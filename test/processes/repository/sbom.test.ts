@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ROOT } from '../support/program.js';
+import { ROOT } from '../../support/program.js';
 
 interface Component {
   type: string;
@@ -20,7 +20,7 @@ describe('the bill of materials', () => {
     const args = ['images/sbom.js', '--output', folder, 'api', 'worker'];
     const done = spawnSync(process.execPath, args, { cwd: ROOT, encoding: 'utf8' });
     if (done.status !== 0) throw new Error(done.stderr);
-  }, 120_000);
+  });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   const packagesOf = (image: string): Component[] => {

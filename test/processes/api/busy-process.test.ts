@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
-import { openDatabase } from './database.js';
+import { openDatabase } from '@gwk/api/database';
+import { createTestDatabase, type TestDatabase } from '../../support/servers/database.js';
 
 let place: TestDatabase;
 beforeAll(async () => {

@@ -1,0 +1,17 @@
+import { openMediaStore } from '@gwk/api/media/store/open-store';
+import { loadConfig } from '@gwk/core/config/load';
+import { mediaStoreSettings } from '@gwk/core/config/media';
+import { testMediaStore } from '../support/api/media-store.js';
+import { hasObjectStore, LEFT_OUT, ObjectStore } from '../support/servers/object-store.js';
+
+/** Of a real S3 server: versitygw, or the one that the environment names (docs/media.md). */
+let objects: ObjectStore | undefined;
+afterAll(() => objects?.stop());
+
+async function open() {
+  objects = await ObjectStore.start();
+  return openMediaStore(loadConfig(mediaStoreSettings, objects.environment));
+}
+
+if (hasObjectStore) describe('a bucket', () => testMediaStore(open));
+else describe.skip(LEFT_OUT, () => testMediaStore(open));

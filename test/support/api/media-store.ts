@@ -1,0 +1,59 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { FileMissing, type MediaStore } from '@gwk/api/media/store/store';
+
+export const WHOLE = { start: 0, end: Number.MAX_SAFE_INTEGER };
+const write = (store: MediaStore, key: string, bytes: Buffer) =>
+  store.write(key, Readable.from([bytes.subarray(0, 5), bytes.subarray(5)]));
+
+/** The tests of what every store keeps: a folder, and a bucket. */
+export function testMediaStore(open: () => Promise<MediaStore>): void {
+  let store: MediaStore;
+  beforeAll(async () => {
+    store = await open();
+  });
+  afterAll(() => store.close());
+
+  test('can be written to, as often as it is tried', async () => {
+    await store.check();
+    await store.check();
+  });
+
+  test('gives back what it was given, and parts of it', async () => {
+    const key = randomUUID();
+    const bytes = randomBytes(100_000);
+    await write(store, key, bytes);
+    expect(await buffer(await store.read(key, { start: 0, end: 99_999 }))).toEqual(bytes);
+    expect(await buffer(await store.read(key, { start: 500, end: 600 }))).toEqual(bytes.subarray(500, 601));
+  });
+
+  test('takes files larger than what it sends at a time', async () => {
+    const key = randomUUID();
+    const bytes = randomBytes(12_000_000);
+    await write(store, key, bytes);
+    const read = await buffer(await store.read(key, { start: 0, end: bytes.length - 1 }));
+    expect(read.equals(bytes)).toBe(true);
+  });
+
+  test('says what it does not have, before and after it had it', async () => {
+    const key = randomUUID();
+    await expect(store.read(key, WHOLE)).rejects.toThrow(FileMissing);
+    await write(store, key, randomBytes(10));
+    await store.remove(key);
+    await expect(store.read(key, WHOLE)).rejects.toThrow(FileMissing);
+    await store.remove(key);
+  });
+
+  test('keeps nothing that can be read of a file whose source breaks off', async () => {
+    const key = randomUUID();
+    const source = Readable.from(
+      (async function* () {
+        yield randomBytes(6_000_000);
+        throw new Error('broken off');
+      })(),
+    );
+    await expect(store.write(key, source)).rejects.toThrow();
+    await expect(store.read(key, WHOLE)).rejects.toThrow(FileMissing);
+  });
+}
