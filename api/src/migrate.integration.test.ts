@@ -71,7 +71,7 @@ test('a migration that fails leaves nothing of itself but the reason, and is tri
 });
 
 test('a run that is killed, or loses Postgres, half-way leaves nothing that stops the next one', async () => {
-  write('1_first', 'CREATE TABLE a (n int); SELECT pg_sleep(30) /* half-way */');
+  write('1_first', 'CREATE TABLE a (n int); SELECT pg_sleep(600) /* half-way */');
   const killed = expect(migrate(database.url, folder)).rejects.toThrow();
   const kill = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%half-way%'`;
@@ -119,7 +119,7 @@ test('the migrations of this version leave every one of them finished', async ()
 
 describe('who waits for the migrations of others', () => {
   const now = { patienceMs: 0, everyMs: 10 };
-  const patient = { patienceMs: 20_000, everyMs: 10 };
+  const patient = { patienceMs: 600_000, everyMs: 10 };
   const at = () => ({ url: database.url });
 
   test('goes on as soon as the last one is applied', async () => {
@@ -154,7 +154,7 @@ describe('who waits for the migrations of others', () => {
   });
 
   test('waits for one that is under way', async () => {
-    write('1_first', 'SELECT pg_sleep(1)');
+    write('1_first', 'SELECT pg_sleep(0.3)');
     const under = migrate(database.url, folder);
     await untilMigrated(at(), patient, folder);
     expect(await under).toEqual(['1_first']);

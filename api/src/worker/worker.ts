@@ -87,8 +87,7 @@ export async function startWorker(
     const deliveries = makeDeliveries(config, { db, sealer, log, metrics, clock }, closers);
     const ended = new AbortController();
     const deps = { db, sealer, doorbell, log };
-    const onResult = metrics.preparation.bind(metrics);
-    const media = await openWorkerMedia(config, { ...deps, onResult });
+    const media = await openWorkerMedia(config, { ...deps, onResult: metrics.preparation.bind(metrics) });
     closers.push(() => media.stop());
     storeMetrics(metrics.registry, { db, redis, redisKeys: keys, media });
     const listener = await startHealthListener(config, {

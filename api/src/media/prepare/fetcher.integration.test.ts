@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 const strict = new AddressGuard({ loopback: false, forbiddenRanges: FORBIDDEN, plainHttp: true });
 const local = new AddressGuard({ loopback: true, forbiddenRanges: FORBIDDEN, plainHttp: true });
-const agents = [strict, local].map((guard) => guardedAgent(guard, { connectTimeoutMs: 2_000 }));
+const agents = [strict, local].map((guard) => guardedAgent(guard, { connectTimeoutMs: 600_000 }));
 afterAll(async () => {
   await Promise.all(agents.map((agent) => agent.destroy()));
   server.closeAllConnections();
@@ -34,7 +34,7 @@ afterAll(async () => {
 const fetcherOf = (guard: AddressGuard, agent: number) =>
   new Fetcher({ guard, dispatcher: agents[agent]!, userAgent: 'test' });
 const outcome = (url: string, fetcher = fetcherOf(strict, 0)) =>
-  fetcher.fetch(url, 1_000, AbortSignal.timeout(5_000)).then(
+  fetcher.fetch(url, 1_000, AbortSignal.timeout(600_000)).then(
     async ({ body }) => (await buffer(body)).toString(),
     (error: Error) => error.message,
   );

@@ -363,7 +363,7 @@ describe('what somebody holds for long', () => {
         taken();
         await held;
       },
-      { timeout: 20_000 },
+      { timeout: 600_000 },
     );
     await isHeld;
     return () => {

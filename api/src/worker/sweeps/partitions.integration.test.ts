@@ -34,6 +34,10 @@ const listen = () => {
   };
   return { log, said };
 };
+type Transaction = Parameters<Parameters<Database['$transaction']>[0]>[0];
+/** The same, but for one function. */
+const replacing = <T extends object>(of: T, name: string, by: unknown): T =>
+  new Proxy(of, { get: (target, key) => (key === name ? by : (Reflect.get(target, key) as unknown)) });
 const dayOf = (date: Date): string => date.toISOString().slice(0, 10);
 
 test('partitions are planned from yesterday to a week ahead, and kept for the days of each table', () => {
@@ -239,21 +243,22 @@ describe('on tables', () => {
     const stands = new Promise<void>((resolve) => (standing = resolve));
     let goOn = () => {};
     const goesOn = new Promise<void>((resolve) => (goOn = resolve));
-    const frozen = given.world.database.$extends({
-      query: {
-        async $queryRaw({ args, query }) {
-          const answer: unknown = await query(args);
-          if (!args.sql.includes('gwk_drop_partition')) return answer;
-          standing();
-          await goesOn;
-          return answer;
-        },
-        $executeRawUnsafe({ args, query }) {
-          const [sql, ...values] = args as unknown as [string, ...unknown[]];
-          return query([sql.replace(/(idle_in_transaction_session_timeout) = 5000/, '$1 = 2000'), ...values]);
-        },
-      },
-    }) as unknown as Database;
+    const stand = (tx: Transaction) =>
+      replacing(tx, '$queryRaw', async (sql: TemplateStringsArray, ...values: unknown[]) => {
+        const answer: unknown = await tx.$queryRaw(sql, ...values);
+        if (!sql.join().includes('gwk_drop_partition')) return answer;
+        await tx.$executeRawUnsafe('SET LOCAL idle_in_transaction_session_timeout = 1');
+        standing();
+        await goesOn;
+        return answer;
+      });
+    const { database } = given.world;
+    const frozen = replacing(
+      database,
+      '$transaction',
+      (work: (tx: Transaction) => Promise<unknown>, options: object) =>
+        database.$transaction((tx) => work(stand(tx)), options),
+    );
     const passing = sweepOf({ ...given.deps, db: frozen }).pass();
     await stands;
     await addEvent(new Date(), newUuid());

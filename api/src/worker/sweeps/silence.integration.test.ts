@@ -237,9 +237,9 @@ describe('the sweep', () => {
     expect(reads).toContainEqual(['prometheus', false]);
   });
 
-  test.each<[string, Record<string, unknown>]>([
-    ['was renewed meanwhile', { expiresAt: new Date(Date.now() + LEASE), renewedAt: new Date() }],
-    ['was taken by another engine meanwhile', { epoch: 3, holder: newUuid() }],
+  test.each<[string, () => Record<string, unknown>]>([
+    ['was renewed meanwhile', () => ({ expiresAt: ago(-LEASE, new Date()), renewedAt: new Date() })],
+    ['was taken by another engine meanwhile', () => ({ epoch: 3, holder: newUuid() })],
   ])('writes nothing where the lease %s', async (_sentence, values) => {
     const id = await instanceWithLease('connected', ended());
     const observer = await patientObserver();
@@ -247,7 +247,7 @@ describe('the sweep', () => {
       healthyForMs: () => observer.healthyForMs(),
       observe: async <T>(look: () => Promise<T>): Promise<T> => {
         const seen = await observer.observe(look);
-        await given.world.database.instanceLease.update({ where: { instanceId: id }, data: values });
+        await given.world.database.instanceLease.update({ where: { instanceId: id }, data: values() });
         return seen;
       },
     };
