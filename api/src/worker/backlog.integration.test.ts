@@ -6,11 +6,22 @@ import { WorkerMetrics } from './metrics.js';
 
 let at: SweepWorld;
 let began: number;
-beforeEach(async () => {
+beforeAll(async () => {
   at = await createSweepWorld();
+});
+afterAll(() => at.world.close());
+beforeEach(async () => {
+  const { db } = at.deps;
+  await db.$transaction([
+    db.outboxEntry.deleteMany(),
+    db.messageContent.deleteMany(),
+    db.webhookQueueEntry.deleteMany(),
+    db.webhookEndpoint.deleteMany(),
+    db.instance.updateMany({ data: { deletedAt: new Date() } }),
+    db.account.updateMany({ data: { suspendedAt: null } }),
+  ]);
   began = Date.now();
 });
-afterEach(() => at.world.close());
 
 const KEEPING = { messageDays: 90, eventDays: 60, deliveryDays: 30, contentHours: 24 };
 /** Whoever asks is patient. */
