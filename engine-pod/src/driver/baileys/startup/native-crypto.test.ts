@@ -1,16 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { createRequire } from 'node:module';
-import type { LibsignalCrypto, LibsignalCurve } from './native-crypto.js';
+import { FreshModules, requireFresh } from '@gwk/test/support/engine/fresh-modules';
+import { nativeCrypto, nativeVerify, type LibsignalCrypto, type LibsignalCurve } from './native-crypto.js';
 
 type Curve = LibsignalCurve & {
   generateKeyPair: () => { pubKey: Buffer; privKey: Buffer };
   calculateSignature: (key: Buffer, message: Buffer) => Buffer;
 };
 
-const require = createRequire(import.meta.url);
-const stockCurve = { ...(require('libsignal/src/curve.js') as Curve) };
-const stock = { ...(require('libsignal/src/crypto.js') as LibsignalCrypto) };
-const { nativeCrypto, nativeVerify } = await import('./native-crypto.js');
+/** libsignal as it comes. */
+const stockCurve = requireFresh<Curve>('libsignal/src/curve.js');
+const stock = requireFresh<LibsignalCrypto>('libsignal/src/crypto.js');
 const native = nativeCrypto(stock);
 const verifies = nativeVerify(stockCurve.verifySignature);
 
@@ -101,9 +100,11 @@ describe('codes and keys', () => {
   });
 });
 
-test('libsignal and Baileys use them', async () => {
-  const curve = require('libsignal/src/curve.js') as Curve;
-  expect(String(curve.verifySignature)).not.toBe(String(stockCurve.verifySignature));
-  const { verifySignature } = await import('libsignal/src/curve.js');
-  expect(verifySignature).toBe(curve.verifySignature);
+test('libsignal and Baileys use them, where they are imported first', async () => {
+  const engine = new FreshModules();
+  await engine.load(new URL('./native-crypto.ts', import.meta.url).href);
+  const taken = await engine.load<Curve & { default: Curve }>('libsignal/src/curve.js');
+  expect(String(taken.verifySignature)).toBe(String(verifies));
+  expect(taken.verifySignature).toBe(taken.default.verifySignature);
+  expect(String(stockCurve.verifySignature)).not.toBe(String(verifies));
 });

@@ -1,32 +1,30 @@
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import * as baileys from '@whiskeysockets/baileys';
+import * as groups from '@whiskeysockets/baileys/lib/Signal/Group/index.js';
+import * as libsignal from 'libsignal';
+import { FreshModules, requireFresh } from '@gwk/test/support/engine/fresh-modules';
 import { silenceConsole } from './quiet.js';
+import './repairs.js';
 
-interface SessionRecord {
-  closeSession: (session: unknown) => void;
-}
-const SessionRecord = createRequire(import.meta.url)(
-  'libsignal/src/session_record.js',
-) as new () => SessionRecord;
-
-/** Baileys as it comes, in a registry of its own. */
-async function stock() {
-  jest.resetModules();
-  return import('@whiskeysockets/baileys');
-}
+/** The libraries as they come. */
+const stock = new FreshModules();
+const stockCurve = await stock.load<Pick<typeof baileys, 'Curve'>>(
+  '@whiskeysockets/baileys/lib/Utils/crypto.js',
+);
+const stockGroups = await stock.load<typeof groups>('@whiskeysockets/baileys/lib/Signal/Group/index.js');
+const stockLibsignal = requireFresh<typeof libsignal>('libsignal');
 
 describe('signatures', () => {
   const message = Buffer.from('a message');
 
-  test('are taken for good by Baileys as it comes, forged or not: once this fails the repair may go', async () => {
-    const { Curve } = await stock();
+  test('are taken for good by Baileys as it comes, forged or not: once this fails the repair may go', () => {
+    const { Curve } = stockCurve;
     const key = Curve.generateKeyPair();
     expect(Curve.verify(key.public, message, Buffer.alloc(64, 1))).toBe(true);
   });
 
-  test('are refused when forged, once repaired', async () => {
-    const { Curve } = await stock();
-    await import('./repairs.js');
+  test('are refused when forged, once repaired', () => {
+    const { Curve } = baileys;
     const key = Curve.generateKeyPair();
     const signature = Curve.sign(key.private, message);
     expect(Curve.verify(key.public, message, signature)).toBe(true);
@@ -40,9 +38,8 @@ describe('signatures', () => {
 
 describe('keys of groups', () => {
   /** One message of a group overtakes another, and what is known of the sender is stored in between. */
-  async function overtaken(): Promise<Buffer> {
-    const { GroupCipher, GroupSessionBuilder, SenderKeyName, SenderKeyRecord } =
-      await import('@whiskeysockets/baileys/lib/Signal/Group/index.js');
+  async function overtaken(library: typeof groups): Promise<Buffer> {
+    const { GroupCipher, GroupSessionBuilder, SenderKeyName, SenderKeyRecord } = library;
     const store = () => {
       let stored: string | undefined;
       return {
@@ -65,21 +62,18 @@ describe('keys of groups', () => {
   }
 
   test('are of no use to Baileys once a message was overtaken: once this fails the repair may go', async () => {
-    await stock();
-    await expect(overtaken()).rejects.toThrow('Expected Buffer');
+    await expect(overtaken(stockGroups)).rejects.toThrow('Expected Buffer');
   });
 
   test('serve the message that was overtaken, once repaired', async () => {
-    await stock();
-    await import('./repairs.js');
-    expect((await overtaken()).toString()).toBe('one');
+    expect((await overtaken(groups)).toString()).toBe('one');
   });
 });
 
 describe('a session that a message does not fit', () => {
   /** What is stored of a session that was tried, with one that fits beside it or not. */
-  async function tried(): Promise<{ before: string; after: string }> {
-    const { ProtocolAddress, SessionCipher, SessionRecord } = await import('libsignal');
+  async function tried(library: typeof libsignal): Promise<{ before: string; after: string }> {
+    const { ProtocolAddress, SessionCipher, SessionRecord } = library;
     let advanced = false;
     const session = { indexInfo: { baseKey: Buffer.from('base') }, ratchet: 'as it was' };
     const sessions = () => ({ [session.indexInfo.baseKey.toString('base64')]: { ...session } });
@@ -104,15 +98,12 @@ describe('a session that a message does not fit', () => {
   const wellFormed = (): Buffer => Buffer.from([0x33, 0x0a, 0x00, 0, 0, 0, 0, 0, 0, 0, 0]);
 
   test('is left half advanced by libsignal: once this fails the repair may go', async () => {
-    await stock();
-    const { before, after } = await tried();
+    const { before, after } = await tried(stockLibsignal);
     expect(after).not.toBe(before);
   });
 
   test('is as it was, once repaired', async () => {
-    await stock();
-    await import('./repairs.js');
-    const { before, after } = await tried();
+    const { before, after } = await tried(libsignal);
     expect(after).toBe(before);
   });
 });
@@ -121,7 +112,8 @@ describe('the console', () => {
   test('is written to by libsignal with whole sessions: once this fails the silence may go', () => {
     const info = jest.spyOn(console, 'info').mockImplementation(() => undefined);
     const session = { indexInfo: { closed: -1 }, currentRatchet: { rootKey: 'a root key' } };
-    new SessionRecord().closeSession(session);
+    const record = new stockLibsignal.SessionRecord() as unknown as { closeSession: (of: object) => void };
+    record.closeSession(session);
     expect(info.mock.calls).toEqual([['Closing session:', session]]);
     info.mockRestore();
   });
