@@ -7,7 +7,10 @@ import type { OutboundContent } from '@gwk/core/resources/message';
 import { startNetwork, type RunningNetwork } from '@gwk/network/start';
 import { MEDIA_CERTIFICATE } from '@gwk/network/media/certificate';
 import { BaileysDriver } from '@gwk/engine-pod/driver/baileys/driver';
-import type { ConnectionEvent, Driver, DriverContext, Receipt } from '@gwk/engine-pod/driver/driver';
+import type { LinkTimes } from '@gwk/engine-pod/driver/baileys/connection/link';
+import type { ConnectionEvent, Driver, DriverContext, Receipt, Stanza } from '@gwk/engine-pod/driver/driver';
+import { until as untilIs } from '../wait.js';
+import { ManualClock } from './manual-clock.js';
 
 /**
  * Baileys leaves timers behind: of its uploads (30 s), of its caches (three days). They must not keep the process of
@@ -22,6 +25,11 @@ globalThis.setTimeout = Object.assign(
   },
   { __promisify__: plainSetTimeout.__promisify__ },
 );
+
+/** Nobody gives up. */
+export const NEVER_ABORTED: Stanza['signal'] = new AbortController().signal;
+/** Shorter than a connection may be silent. */
+const PATIENCE_MS = 5_000;
 
 /** Of the port. */
 const MAX_KEY = 500;
@@ -42,6 +50,19 @@ export class Rows {
   leased = true;
   /** Asked before each of these is stored; it may wait, or throw. */
   before: (what: 'session' | 'inbound' | 'receipt' | 'file') => Promise<void> | void = () => undefined;
+
+  /** Writes of the session wait from here on, until they are released. */
+  holdWrites(): { asked: () => number; release: () => void } {
+    let release!: () => void;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    let asked = 0;
+    this.before = (what) => {
+      if (what !== 'session') return undefined;
+      asked += 1;
+      return held;
+    };
+    return { asked: () => asked, release };
+  }
 
   async write(entries: SessionEntry[]): Promise<void> {
     await this.before('session');
@@ -104,18 +125,24 @@ export class Rows {
 export class NumberOnNetwork {
   readonly rows = new Rows();
   readonly events: ConnectionEvent[] = [];
+  /** Of the drivers. What is waited for here lets it pass: see `receives`. */
+  readonly clock = new ManualClock();
   driver: Driver;
 
-  constructor(readonly network: RunningNetwork) {
+  constructor(
+    readonly network: RunningNetwork,
+    readonly times: LinkTimes = {},
+  ) {
     this.driver = this.#newDriver();
   }
 
   #newDriver(): Driver {
-    return new BaileysDriver(this.rows.context(), {
+    const network = {
       url: this.network.url,
       root: this.network.root.toString('hex'),
       ca: MEDIA_CERTIFICATE.cert,
-    });
+    };
+    return new BaileysDriver(this.rows.context(), network, { clock: this.clock, ...this.times });
   }
 
   connect(pairing: Parameters<Driver['connect']>[1] = null): void {
@@ -138,17 +165,19 @@ export class NumberOnNetwork {
     await this.happens('opened');
   }
 
-  happens<K extends ConnectionEvent['kind']>(
-    kind: K,
-    withinMs?: number,
-  ): Promise<Extract<ConnectionEvent, { kind: K }>> {
+  happens<K extends ConnectionEvent['kind']>(kind: K): Promise<Extract<ConnectionEvent, { kind: K }>> {
     const found = () =>
       this.events.find((event): event is Extract<ConnectionEvent, { kind: K }> => event.kind === kind);
-    return until(`the connection is ${kind}`, found, withinMs);
+    return until(`the connection is ${kind}`, found);
   }
 
+  /** Meanwhile pauses of the driver of some seconds end at once: before it asks again for a message or a file. */
   receives(what: string, fits: (message: InboundMessage) => boolean): Promise<InboundMessage> {
-    return until(what, () => this.rows.inbound.find(fits));
+    return until(what, () => {
+      const found = this.rows.inbound.find(fits);
+      if (!found) this.clock.skip(PATIENCE_MS);
+      return found;
+    });
   }
 
   /** The message of this id. */
@@ -177,7 +206,8 @@ export class NumberOnNetwork {
     };
   }
 
-  async send(message: ClaimedMessage, mayWrite = () => true) {
+  /** @param signal gives up waiting for the network's word */
+  async send(message: ClaimedMessage, mayWrite = () => true, signal: Stanza['signal'] = NEVER_ABORTED) {
     const built = await this.driver.build(message);
     this.rows.built.set(message.wa_message_id, built.bytes);
     await this.driver.send({
@@ -185,7 +215,7 @@ export class NumberOnNetwork {
       chat: message.chat,
       bytes: built.bytes,
       mayWrite,
-      signal: AbortSignal.timeout(20_000),
+      signal,
     });
     return { id: message.wa_message_id, ...built };
   }
@@ -240,16 +270,43 @@ export async function strangerStage(): Promise<NumberStage & { eve: NumberStage[
   return { ...stage, eve, group };
 }
 
-export async function until<T>(
-  what: string,
-  look: () => T | undefined | Promise<T | undefined>,
-  withinMs = 20_000,
-): Promise<T> {
-  const end = performance.now() + withinMs;
-  for (;;) {
-    const found = await look();
-    if (found !== undefined) return found;
-    if (performance.now() > end) throw new Error(`not within ${withinMs} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
+/** The engine and the network have dealt with all that was under way between them. */
+export async function lineIsQuiet({ network, number, ana }: NumberStage): Promise<void> {
+  const { seq } = (await network.stanzas({ way: 'in' })).at(-1)!;
+  await number.driver.sendPresence(ana.jid, 'typing');
+  await network.waitStanza({ way: 'in', tag: 'chatstate', after: seq });
+}
+
+const LOOKS = 20;
+
+/**
+ * While a test looks at the network so often, the number and the network do what they have to do: all are in this
+ * process. It stands for a while where no later event shows that something did not happen.
+ */
+export async function seenMeanwhile<T>(
+  { network }: Pick<NumberStage, 'network'>,
+  look: () => T | Promise<T>,
+): Promise<T[]> {
+  const seen: T[] = [];
+  while (seen.length < LOOKS) {
+    await network.status();
+    seen.push(await look());
   }
+  return seen;
+}
+
+/** From here on each write of the session takes as long as much else in this process. */
+export function slowWrites(stage: NumberStage): void {
+  stage.number.rows.before = async (what) => {
+    if (what === 'session') await seenMeanwhile(stage, () => undefined);
+  };
+}
+
+/** Until there is something other than undefined. */
+export async function until<T>(what: string, look: () => T | undefined | Promise<T | undefined>): Promise<T> {
+  const lookFor = async () => {
+    const found = await look();
+    return found !== undefined && { found };
+  };
+  return (await untilIs(lookFor, { what, everyMs: 5 })).found;
 }

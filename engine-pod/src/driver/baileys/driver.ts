@@ -19,7 +19,7 @@ import {
   type ReadMessage,
   type Stanza,
 } from '../driver.js';
-import { Link } from './connection/link.js';
+import { Link, type LinkTimes } from './connection/link.js';
 import { ownOf, type Own } from './incoming/envelope.js';
 import { Inbox } from './incoming/inbox.js';
 import { keepFile } from './incoming/media.js';
@@ -52,6 +52,7 @@ const PRESENCES = { typing: 'composing', recording: 'recording', paused: 'paused
 export class BaileysDriver implements Driver {
   readonly #context: DriverContext;
   readonly #network: NetworkSettings;
+  readonly #times: LinkTimes;
   readonly #sending = new Sending();
   /** What left as a change lately, which the API does not keep as it left. */
   readonly #changes = new Recent<Pick<BuiltMessage, 'chat' | 'message'>>(KEPT_CHANGES);
@@ -67,9 +68,10 @@ export class BaileysDriver implements Driver {
   /** Each connection has a number; what an earlier one still does is not heard. */
   #connection = 0;
 
-  constructor(context: DriverContext, network: NetworkSettings) {
+  constructor(context: DriverContext, network: NetworkSettings, times: LinkTimes = {}) {
     this.#context = context;
     this.#network = network;
+    this.#times = times;
     trustNetwork(network);
     this.#begin();
   }
@@ -146,7 +148,7 @@ export class BaileysDriver implements Driver {
     const { session, log, inbound, keepFile: keep } = this.#context;
     this.#store = new SessionStore(session, (error) => this.#lost(error));
     this.#journal = new Journal(this.#store);
-    this.#unavailable = new Unavailable(this.#store);
+    this.#unavailable = new Unavailable(this.#store, this.#times.clock);
     const leaving = (this.#leaving = new AbortController());
     this.#inbox = new Inbox({
       journal: this.#journal,
@@ -157,7 +159,12 @@ export class BaileysDriver implements Driver {
       key: () => this.#creds!.signedIdentityKey.private,
       otherName: (jid) => this.#otherName(jid),
       media: (envelope) =>
-        keepFile(envelope, { link: () => this.#openOrNull(), keepFile: keep, over: leaving.signal }),
+        keepFile(envelope, {
+          link: () => this.#openOrNull(),
+          keepFile: keep,
+          over: leaving.signal,
+          ...this.#times,
+        }),
       deliver: inbound,
     });
   }
@@ -201,6 +208,7 @@ export class BaileysDriver implements Driver {
       leased: this.#context.leased,
       own: (jid) => this.#isOwn(jid),
       sentMessage: (asked) => this.#sentMessage(asked),
+      times: this.#times,
     });
     this.#sending.attach(link);
     listenForRestriction(link.socket, (until) => {

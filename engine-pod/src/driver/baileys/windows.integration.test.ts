@@ -1,4 +1,12 @@
-import { numberStage, until, type NumberStage } from '@gwk/test/support/engine/number';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Driver, Stanza } from '../driver.js';
+import {
+  lineIsQuiet,
+  NEVER_ABORTED,
+  numberStage,
+  until,
+  type NumberStage,
+} from '@gwk/test/support/engine/number';
 
 /** The moments at which an engine may die, and what must not come of it. */
 let stage: NumberStage;
@@ -8,7 +16,18 @@ beforeEach(async () => {
 afterEach(() => stage.close());
 
 const never = (): Promise<void> => new Promise(() => undefined);
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** What the API does with what it is given, from here on, while its calls are counted. */
+function whenStoring(what: string, work: () => Promise<void>): () => number {
+  let asked = 0;
+  stage.number.rows.before = (stored) => {
+    if (stored !== what) return undefined;
+    asked += 1;
+    return work();
+  };
+  return () => asked;
+}
+const isAsked = (asked: () => number) => until('it is to be stored', () => asked() > 0 || undefined);
 
 /** No phone had to ask for anything again, nor the engine. */
 async function nothingWasLost(): Promise<void> {
@@ -24,6 +43,16 @@ async function stanzaLeft(id: string): Promise<boolean> {
   return entries.some(({ stanza }) => stanza.tag === 'message' && stanza.attrs['id'] === id);
 }
 
+/** Nobody answers the stanza: its sender gives up once the network has seen it. */
+async function doubts(driver: Driver, stanza: Omit<Stanza, 'signal'>): Promise<void> {
+  const givingUp = new AbortController();
+  const sending = driver.send({ ...stanza, signal: givingUp.signal });
+  sending.catch(() => undefined);
+  await stage.network.waitStanza({ way: 'in', tag: 'message', id: stanza.waMessageId });
+  givingUp.abort();
+  await expect(sending).rejects.toMatchObject({ certain: false });
+}
+
 describe('a message on its way out', () => {
   test.each(['Ana', 'a group'])('to %s leaves only once its ratchet step is stored', async (whom) => {
     const { number, ana, phone, network } = stage;
@@ -31,10 +60,11 @@ describe('a message on its way out', () => {
     await number.sendText(to, 'before');
     let release!: () => void;
     const stored = new Promise<void>((resolve) => (release = resolve));
-    number.rows.before = (what) => (what === 'session' ? stored : undefined);
+    const asked = whenStoring('session', () => stored);
     const message = number.message(to, { type: 'text', text: { body: 'held' } });
     const sending = number.send(message);
-    await pause(300);
+    await isAsked(asked);
+    await lineIsQuiet(stage);
     expect(await stanzaLeft(message.wa_message_id)).toBe(false);
     release();
     await sending;
@@ -71,10 +101,9 @@ describe('a message on its way out', () => {
     const { bytes } = await number.driver.build(message);
     const stanza = { waMessageId: message.wa_message_id, chat: ana.jid, bytes, mayWrite: () => true };
     await network.rule({ on: 'message', answer: 'silence', times: 1 });
-    const doubted = number.driver.send({ ...stanza, signal: AbortSignal.timeout(3_000) });
-    await expect(doubted).rejects.toMatchObject({ certain: false });
+    await doubts(number.driver, stanza);
     await number.replace();
-    await number.driver.send({ ...stanza, signal: AbortSignal.timeout(10_000) });
+    await number.driver.send({ ...stanza, signal: NEVER_ABORTED });
     expect(await ana.inbox({ text: 'once' })).toHaveLength(1);
     await nothingWasLost();
   });
@@ -87,10 +116,8 @@ test('a message to a group that was lost with its key is sent again with it', as
   const { bytes } = await number.driver.build(message);
   const stanza = { waMessageId: message.wa_message_id, chat: group, bytes, mayWrite: () => true };
   await network.rule({ on: 'message', answer: 'lose', times: 1 });
-  await expect(number.driver.send({ ...stanza, signal: AbortSignal.timeout(2_000) })).rejects.toMatchObject({
-    certain: false,
-  });
-  await number.driver.send({ ...stanza, signal: AbortSignal.timeout(10_000) });
+  await doubts(number.driver, stanza);
+  await number.driver.send({ ...stanza, signal: NEVER_ABORTED });
   await ana.receives({ text: 'lost at first' });
   await nothingWasLost();
 });
@@ -116,9 +143,10 @@ describe('a message on its way in', () => {
     const { number, ana, phone } = stage;
     await ana.writes('first', { to: phone.number });
     await number.text('first');
-    number.rows.before = (what) => (what === 'session' ? never() : undefined);
+    const asked = whenStoring('session', never);
     const id = await ana.writes('second', { to: phone.number });
-    await pause(300);
+    await isAsked(asked);
+    await lineIsQuiet(stage);
     expect(await received(id)).toBe(false);
     number.rows.before = () => undefined;
     await number.replace();
@@ -146,9 +174,9 @@ describe('a message on its way in', () => {
     const group = await network.group('Friends', [phone, ana]);
     await ana.writes('first', { to: group });
     await number.text('first');
-    number.rows.before = (what) => (what === 'session' ? never() : undefined);
+    const asked = whenStoring('session', never);
     await ana.writes('second', { to: group });
-    await pause(300);
+    await isAsked(asked);
     number.rows.before = () => undefined;
     await number.replace();
     await number.text('second');
@@ -166,20 +194,21 @@ describe('a message on its way in', () => {
       await number.text('first');
       let release!: () => void;
       const stored = new Promise<void>((resolve) => (release = resolve));
-      number.rows.before = (what) => (what === 'session' ? stored : undefined);
+      const asked = whenStoring('session', () => stored);
       const id = await ana.writes('second', { to });
       const brought = async (): Promise<number> =>
         (await network.stanzas({ way: 'out', tag: 'message' })).filter(
           ({ stanza }) => stanza.attrs['id'] === id,
         ).length;
       await until('it is brought', async () => (await brought()) === 1 || undefined);
-      await pause(300);
+      await isAsked(asked);
       number.events.length = 0;
       await network.cut(phone.number);
       await number.happens('closed');
       number.connect();
       await until('it is brought again', async () => (await brought()) === 2 || undefined);
-      await pause(300);
+      await number.happens('opened');
+      await lineIsQuiet(stage);
       release();
       number.rows.before = () => undefined;
       await number.text('second');
@@ -200,7 +229,7 @@ describe('a message on its way in', () => {
 
 test('messages both ways at once leave no session behind the other', async () => {
   const { number, ana, phone } = stage;
-  number.rows.before = (what) => (what === 'session' ? pause(3).then(() => undefined) : undefined);
+  whenStoring('session', () => pause(3));
   const texts = Array.from({ length: 30 }, (_, n) => `both ways ${n}`);
   await Promise.all([
     ...texts.map((text) => number.sendText(ana.jid, text)),
@@ -218,7 +247,7 @@ test('messages both ways at once leave no session behind the other', async () =>
 test('both write first, at once, while the store is slow: all is read, and told in the order of writing', async () => {
   const { number, ana, phone, network } = stage;
   const group = await network.group('Friends', [phone, ana]);
-  number.rows.before = () => pause(5).then(() => undefined);
+  number.rows.before = () => pause(5);
   const texts = Array.from({ length: 12 }, (_, n) => `first ${n}`);
   await Promise.all([
     (async () => {
@@ -241,10 +270,11 @@ test('both write first, at once, while the store is slow: all is read, and told 
 
 test('a receipt is not acknowledged before it is stored, and comes again', async () => {
   const { number, ana } = stage;
-  number.rows.before = (what) => (what === 'receipt' ? never() : undefined);
+  const asked = whenStoring('receipt', never);
   const { id } = await number.sendText(ana.jid, 'read me');
   await ana.receives({ id });
-  await pause(200);
+  await isAsked(asked);
+  await lineIsQuiet(stage);
   number.rows.before = () => undefined;
   await number.replace();
   await until(

@@ -1,26 +1,31 @@
 import type { Closed } from '../../driver.js';
-import { NumberOnNetwork, numberStage, QR, until, type NumberStage } from '@gwk/test/support/engine/number';
+import {
+  NEVER_ABORTED,
+  NumberOnNetwork,
+  numberStage,
+  QR,
+  seenMeanwhile,
+  until,
+  type NumberStage,
+} from '@gwk/test/support/engine/number';
 
 let stage: NumberStage;
-beforeEach(async () => {
-  stage = await numberStage();
-});
-afterEach(() => stage.close());
+const open = async (): Promise<void> => void (stage = await numberStage());
+const close = (): Promise<void> => stage.close();
 
 /** The end of the connection that is open now. */
-async function ending(cause: () => Promise<unknown>, withinMs = 15_000): Promise<Closed> {
+async function ending(cause: () => Promise<unknown>): Promise<Closed> {
   const { events } = stage.number;
   const before = events.length;
   await cause();
-  const closed = await until(
-    'an end',
-    () => events.slice(before).find((event) => event.kind === 'closed'),
-    withinMs,
-  );
+  const closed = await until('an end', () => events.slice(before).find((event) => event.kind === 'closed'));
   return closed.how;
 }
 
 describe('a connection that ends says how:', () => {
+  beforeEach(open);
+  afterEach(close);
+
   test.each<[string, (stage: NumberStage) => Promise<unknown>, Record<string, unknown>]>([
     [
       'unlinked on the phone',
@@ -87,48 +92,59 @@ describe('a connection that ends says how:', () => {
   });
 });
 
-test('a line that is dead without saying so is noticed', async () => {
-  const { network, phone } = stage;
-  const how = await ending(() => network.line(phone.number, { frozen: true }), 60_000);
-  expect(how).toEqual({ kind: 'dropped', reason: 'silent' });
-}, 90_000);
+describe('a connection', () => {
+  beforeEach(open);
+  afterEach(close);
 
-test('nothing leaves once the lease has ended, be it woken by what came before any timer notices', async () => {
-  const { number, ana, phone, network } = stage;
-  await ana.writes('in time', { to: phone.number });
-  await number.text('in time');
-  const confirmed = () => network.stanzas({ way: 'in', tag: 'receipt' });
-  await until('the first is confirmed', async () => ((await confirmed()).length > 0 ? true : undefined));
-  const before = (await network.stanzas({ way: 'in' })).length;
-  const how = await ending(async () => {
-    number.rows.leased = false;
-    await ana.writes('too late', { to: phone.number });
+  test('a line that is dead without saying so is noticed', async () => {
+    const { network, number, phone } = stage;
+    await network.line(phone.number, { frozen: true });
+    number.clock.advance(29_000);
+    expect(number.events.at(-1)?.kind).toBe('opened');
+    const how = await ending(async () => number.clock.advance(1_000));
+    expect(how).toEqual({ kind: 'dropped', reason: 'silent' });
   });
-  expect(how.kind).toBe('dropped');
-  const after = (await network.stanzas({ way: 'in' })).slice(before);
-  expect(after.map(({ stanza }) => stanza.tag)).toEqual([]);
-});
 
-test('closed by us it says nothing and writes nothing', async () => {
-  const { number, ana } = stage;
-  const before = number.events.length;
-  await number.driver.close();
-  await expect(number.driver.checkContact('5511900000002')).rejects.toMatchObject({ certain: true });
-  await expect(number.driver.markRead(ana.jid, [])).rejects.toMatchObject({ retriable: true });
-  expect(number.events.length).toBe(before);
-});
+  test('nothing leaves once the lease has ended, be it woken by what came before any timer notices', async () => {
+    const { number, ana, phone, network } = stage;
+    await ana.writes('in time', { to: phone.number });
+    await number.text('in time');
+    const confirmed = () => network.stanzas({ way: 'in', tag: 'receipt' });
+    await until('the first is confirmed', async () => ((await confirmed()).length > 0 ? true : undefined));
+    const before = (await network.stanzas({ way: 'in' })).length;
+    const how = await ending(async () => {
+      number.rows.leased = false;
+      await ana.writes('too late', { to: phone.number });
+    });
+    expect(how.kind).toBe('dropped');
+    const after = (await network.stanzas({ way: 'in' })).slice(before);
+    expect(after.map(({ stanza }) => stanza.tag)).toEqual([]);
+  });
 
-test('after an hour away everything that waited comes, in order and once', async () => {
-  const { number, ana, phone } = stage;
-  await number.driver.close();
-  const texts = Array.from({ length: 2_000 }, (_, n) => `waiting ${n}`);
-  for (const text of texts) await ana.writes(text, { to: phone.number });
-  number.connect();
-  await until('all of them', () => (number.rows.inbound.length >= texts.length ? true : undefined), 60_000);
-  expect(number.rows.inbound.map(({ text }) => text)).toEqual(texts);
-}, 120_000);
+  test('closed by us it says nothing and writes nothing', async () => {
+    const { number, ana } = stage;
+    const before = number.events.length;
+    await number.driver.close();
+    await expect(number.driver.checkContact('5511900000002')).rejects.toMatchObject({ certain: true });
+    await expect(number.driver.markRead(ana.jid, [])).rejects.toMatchObject({ retriable: true });
+    expect(number.events.length).toBe(before);
+  });
+
+  test('after an hour away everything that waited comes, in order and once', async () => {
+    const { number, ana, phone } = stage;
+    await number.driver.close();
+    const texts = Array.from({ length: 300 }, (_, n) => `waiting ${n}`);
+    for (const text of texts) await ana.writes(text, { to: phone.number });
+    number.connect();
+    await until('all of them', () => (number.rows.inbound.length >= texts.length ? true : undefined));
+    expect(number.rows.inbound.map(({ text }) => text)).toEqual(texts);
+  });
+});
 
 describe('pairing', () => {
+  beforeAll(open);
+  afterAll(close);
+
   const paired = async (number: NumberOnNetwork) => (await number.happens('paired')).device;
 
   test('by a code that is typed', async () => {
@@ -176,8 +192,8 @@ describe('pairing', () => {
     number.rows.before = (what) => (what === 'session' ? stored : undefined);
     const scanned = phone.scan(code);
     await number.happens('paired');
-    await new Promise((resolve) => setTimeout(resolve, 200));
-    expect(number.events.some(({ kind }) => kind === 'closed')).toBe(false);
+    const closed = () => number.events.some(({ kind }) => kind === 'closed');
+    expect(await seenMeanwhile(stage, closed)).not.toContain(true);
     release();
     await scanned;
     await number.happens('opened');
@@ -187,6 +203,9 @@ describe('pairing', () => {
 });
 
 describe('logging out', () => {
+  beforeEach(open);
+  afterEach(close);
+
   test('unlinks the device and forgets everything', async () => {
     const { number, phone } = stage;
     expect(await number.driver.logout()).toBe(true);
@@ -218,6 +237,9 @@ describe('logging out', () => {
 });
 
 describe('beside messages', () => {
+  beforeAll(open);
+  afterAll(close);
+
   test('contacts are looked up', async () => {
     const { number, ana } = stage;
     expect(await number.driver.checkContact(ana.number)).toBe(ana.jid);
@@ -244,7 +266,7 @@ describe('beside messages', () => {
     const { id } = await number.sendText(ana.jid, 'first');
     await ana.receives({ id });
     const message = { chat: ana.jid, wa_message_id: id, from_me: true, participant: null };
-    const given = { mayWrite: () => true, signal: AbortSignal.timeout(10_000) };
+    const given = { mayWrite: () => true, signal: NEVER_ABORTED };
     await number.driver.change({ kind: 'edit', stanza_id: '3EB0EDIT', message, text: 'second' }, given);
     expect((await ana.receives({ id: '3EB0EDIT' })).attributes).toMatchObject({ edit: '1' });
     await number.driver.change({ kind: 'react', stanza_id: '3EB0REACT', message, emoji: '👍' }, given);

@@ -1,5 +1,10 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import { numberStage, until, type NumberStage } from '@gwk/test/support/engine/number';
+import {
+  lineIsQuiet,
+  numberStage,
+  slowWrites,
+  until,
+  type NumberStage,
+} from '@gwk/test/support/engine/number';
 
 let stage: NumberStage;
 const CHATS = 12;
@@ -11,7 +16,7 @@ beforeAll(async () => {
     jids.push(person.jid);
     await stage.number.sendText(person.jid, 'hello');
   }
-}, 60_000);
+});
 afterEach(() => {
   stage.number.rows.before = () => undefined;
 });
@@ -24,8 +29,8 @@ const shown = async (text: string) =>
 
 test('messages of different chats have their ratchet steps stored together', async () => {
   const { rows } = stage.number;
-  rows.before = (what) => (what === 'session' ? pause(50).then(() => undefined) : undefined);
   const before = rows.writes;
+  slowWrites(stage);
   await Promise.all(sendsToAll('together'));
   expect(await shown('together')).toBe(CHATS);
   expect(rows.writes - before).toBeLessThanOrEqual(CHATS / 2);
@@ -33,37 +38,25 @@ test('messages of different chats have their ratchet steps stored together', asy
 });
 
 test('while nothing can be stored no message leaves, and everything else does', async () => {
-  const { rows } = stage.number;
-  let back!: () => void;
-  const away = new Promise<void>((resolve) => (back = resolve));
-  let asked = 0;
-  rows.before = (what) => {
-    if (what !== 'session') return undefined;
-    asked += 1;
-    return away;
-  };
+  const writes = stage.number.rows.holdWrites();
   const sending = Promise.all(sendsToAll('after the outage'));
-  await until('a write is asked for', () => (asked > 0 ? true : undefined));
+  await until('a write is asked for', () => writes.asked() > 0 || undefined);
   const { seq } = (await stage.network.stanzas({ way: 'in' })).at(-1)!;
-  await stage.number.driver.sendPresence(jids[0]!, 'typing');
-  await stage.network.waitStanza({ way: 'in', tag: 'chatstate', after: seq });
+  await lineIsQuiet(stage);
   expect(await stage.network.stanzas({ way: 'in', tag: 'message', after: seq })).toEqual([]);
   expect(await shown('after the outage')).toBe(0);
-  back();
+  writes.release();
   await sending;
   expect(await shown('after the outage')).toBe(CHATS);
 });
 
 test('what a new contact is given after a message is remembered, and not given with each', async () => {
-  const { driver } = stage.number;
   const given = async () =>
     (await stage.network.stanzas({ way: 'in', tag: 'iq' })).filter(
       ({ stanza }) => stanza.attrs['xmlns'] === 'privacy' && stanza.attrs['type'] === 'set',
     ).length;
   await Promise.all(sendsToAll('once'));
   await Promise.all(sendsToAll('twice'));
-  const { seq } = (await stage.network.stanzas({ way: 'in' })).at(-1)!;
-  await driver.sendPresence(jids[0]!, 'typing');
-  await stage.network.waitStanza({ way: 'in', tag: 'chatstate', after: seq });
+  await lineIsQuiet(stage);
   expect(await given()).toBe(CHATS);
 });

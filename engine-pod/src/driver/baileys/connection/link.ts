@@ -10,6 +10,7 @@ import {
 } from '@whiskeysockets/baileys';
 import type { Logger } from '@gwk/core/log';
 import type { PairingWanted } from '@gwk/core/protocol/engine';
+import { realClock, type Clock } from '../../../clock.js';
 import type { Closed, ConnectionEvent } from '../../driver.js';
 import { readAhead } from '../incoming/ahead.js';
 import { takeMessagesInOrder } from '../incoming/in-order.js';
@@ -46,6 +47,14 @@ export interface LinkOptions {
   own: (jid: string) => boolean;
   /** What was sent under this id to this chat lately, for a device that could not read it. */
   sentMessage: RequestOptions['sent'];
+  times?: LinkTimes;
+}
+
+/** In place of the usual. */
+export interface LinkTimes {
+  clock?: Clock;
+  /** For the opening of the socket. Default 20 s. */
+  connectTimeoutMs?: number;
 }
 
 const QR_MS = 20_000;
@@ -59,7 +68,6 @@ const TIMES = {
 };
 /** Without a frame for so long, pings answered included, the line is dead, whatever it says of itself. */
 const SILENCE_MS = 30_000;
-const WATCH_MS = 2_000;
 
 /** One connection to the network, from the opening of its socket to its end, which it tells once. */
 export class Link {
@@ -70,14 +78,17 @@ export class Link {
   readonly #options: LinkOptions;
   readonly #wire: Wire;
   readonly #closing = new AbortController();
-  readonly #watch: NodeJS.Timeout;
-  #heardAt = performance.now();
+  readonly #clock: Clock;
+  #heardAt: number;
+  #unwatch: () => void = () => undefined;
   #isOpen = false;
   #isPaired = false;
   #codeAsked = false;
 
   constructor(options: LinkOptions) {
     this.#options = options;
+    this.#clock = options.times?.clock ?? realClock;
+    this.#heardAt = this.#clock.now();
     const origins = new Origins();
     const unreadable = new Unreadable({
       missing: (stanza) => this.#notToldBefore(options.unreadable(stanza)),
@@ -97,7 +108,7 @@ export class Link {
       tooLarge: (bytes) => options.log.warn({ bytes }, 'a message is refused for its size'),
     });
     this.socket.ws.on('frame', (frame: BinaryNode | Uint8Array) => {
-      this.#heardAt = performance.now();
+      this.#heardAt = this.#clock.now();
       if (!(frame instanceof Uint8Array)) this.#came(frame, origins);
     });
     this.socket.ws.on('CB:ack,class:receipt', (ack: BinaryNode) => {
@@ -106,7 +117,7 @@ export class Link {
     this.socket.ws.on('CB:notification,type:passkey_prologue_request', () => this.#passkeyAsked());
     this.socket.ev.on('creds.update', () => this.#saveCredentials());
     this.socket.ev.on('connection.update', (update) => this.#changed(update));
-    this.#watch = setInterval(() => this.#checkLine(), WATCH_MS);
+    this.#watchLine();
   }
 
   get open(): boolean {
@@ -127,7 +138,7 @@ export class Link {
   close(): void {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
-    clearInterval(this.#watch);
+    this.#unwatch();
     this.#wire.sever();
     // Its timers and listeners; the socket is gone.
     void this.socket.end(undefined).catch(() => undefined);
@@ -216,9 +227,10 @@ export class Link {
     return isPairing ? closedWhilePairing(ending, Date.now()) : closedBy(ending, Date.now());
   }
 
-  #checkLine(): void {
-    if (performance.now() - this.#heardAt < SILENCE_MS) return;
-    this.#end({ kind: 'dropped', reason: 'silent' });
+  #watchLine(): void {
+    const restMs = this.#heardAt + SILENCE_MS - this.#clock.now();
+    if (restMs > 0) this.#unwatch = this.#clock.after(restMs, () => this.#watchLine());
+    else this.#end({ kind: 'dropped', reason: 'silent' });
   }
 
   #end(how: Closed): void {
@@ -236,9 +248,10 @@ interface Parts {
 }
 
 function openSocket(options: LinkOptions, { origins, groups, unreadable, requests }: Parts): WASocket {
-  const { creds, store, journal, journalled, url, log } = options;
+  const { creds, store, journal, journalled, url, log, times } = options;
   return makeWASocket({
     ...TIMES,
+    ...(times?.connectTimeoutMs !== undefined && { connectTimeoutMs: times.connectTimeoutMs }),
     ...(url !== undefined && { waWebSocketUrl: url }),
     auth: { creds, keys: keysWhileSending(store) },
     cachedGroupMetadata: async (jid) => groups.get(jid),

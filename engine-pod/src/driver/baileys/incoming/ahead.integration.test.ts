@@ -1,12 +1,15 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import * as libsignal from 'libsignal';
-import { numberStage, until, type NumberStage } from '@gwk/test/support/engine/number';
+import {
+  lineIsQuiet,
+  numberStage,
+  slowWrites,
+  until,
+  type NumberStage,
+} from '@gwk/test/support/engine/number';
 
 /** Many messages that come at once: read ahead of Baileys, stored together, and told in order. */
 const CONTACTS = 4;
 const EACH = 4;
-/** Longer than it takes to read them all. */
-const SLOW_MS = 600;
 
 let stage: NumberStage;
 let group: string;
@@ -24,7 +27,7 @@ beforeAll(async () => {
     // Contacts who were never answered begin a session with each message.
     await contact.receives({ id: (await number.sendText(contact.jid, 'welcome')).id });
   }
-}, 60_000);
+});
 afterEach(() => {
   stage.number.rows.before = () => undefined;
 });
@@ -60,27 +63,6 @@ async function allWrite(name: string, to = stage.phone.number): Promise<{ ids: s
   return { ids, texts };
 }
 
-/** Session writes wait from here on. */
-function holdWrites(): { asked: () => number; release: () => void } {
-  let release!: () => void;
-  const held = new Promise<void>((resolve) => (release = resolve));
-  let asked = 0;
-  stage.number.rows.before = (what) => {
-    if (what !== 'session') return undefined;
-    asked += 1;
-    return held;
-  };
-  return { asked: () => asked, release };
-}
-
-/** The engine and the network have dealt with all that was under way between them. */
-async function lineIsQuiet(): Promise<void> {
-  const { network, number, ana } = stage;
-  const { seq } = (await network.stanzas({ way: 'in' })).at(-1)!;
-  await number.driver.sendPresence(ana.jid, 'typing');
-  await network.waitStanza({ way: 'in', tag: 'chatstate', after: seq });
-}
-
 test.each([
   ['contacts', () => stage.phone.number],
   ['a group', () => group],
@@ -91,7 +73,7 @@ test.each([
   for (const contact of contacts) await stage.number.text(`key of ${whose} ${contact.number}`);
   await stage.phone.hasTakenAll();
   const before = rows.writes;
-  rows.before = (what) => (what === 'session' ? pause(SLOW_MS) : undefined);
+  slowWrites(stage);
   const { texts } = await atOnce(() => allWrite(`together, ${whose}`, to()));
   await allTold(texts);
   expect(rows.writes - before).toBeLessThanOrEqual(texts.length / 2);
@@ -101,10 +83,10 @@ test.each([
 
 test('none is received, to the network, before it is stored; nor told to the API', async () => {
   const { network, number } = stage;
-  const writes = holdWrites();
+  const writes = stage.number.rows.holdWrites();
   const { ids, texts } = await atOnce(() => allWrite('unstored'));
   await until('a write is asked for', () => writes.asked() > 0 || undefined);
-  await lineIsQuiet();
+  await lineIsQuiet(stage);
   for (const id of ids) expect(await network.receipts({ id })).toEqual([]);
   expect(told('unstored')).toEqual([]);
   writes.release();
@@ -115,10 +97,10 @@ test('none is received, to the network, before it is stored; nor told to the API
 
 test('what was read when the connection ended is told once, in order, and not asked for again', async () => {
   const { network, number, phone } = stage;
-  const writes = holdWrites();
+  const writes = stage.number.rows.holdWrites();
   const { texts } = await atOnce(() => allWrite('cut off'));
   await until('a write is asked for', () => writes.asked() > 0 || undefined);
-  await lineIsQuiet();
+  await lineIsQuiet(stage);
   number.events.length = 0;
   await network.cut(phone.number);
   await number.happens('closed');

@@ -1,4 +1,5 @@
 import { jidNormalizedUser, proto, type WASocket } from '@whiskeysockets/baileys';
+import { realClock, type Clock } from '../../../clock.js';
 import { Allowance } from './allowance.js';
 import { senderOf } from './unreadable.js';
 
@@ -22,10 +23,16 @@ const REQUESTS = { ofOne: 60, ofAll: 600, windowMs: 10 * 60_000 };
  * within bounds for each sender. What is beyond them waits; how much that may be is the caller's to say.
  */
 export class Asking {
-  readonly #allowance = new Allowance(REQUESTS);
+  readonly #clock: Clock;
+  readonly #allowance: Allowance;
   readonly #due = new Map<string, { attrs: Attributes; at: number }>();
   #asker: Asker | undefined;
-  #timer: NodeJS.Timeout | undefined;
+  #isDue = false;
+
+  constructor(clock = realClock) {
+    this.#clock = clock;
+    this.#allowance = new Allowance(REQUESTS, () => clock.now());
+  }
 
   /** By this one from here on. */
   by(asker: Asker): void {
@@ -34,7 +41,7 @@ export class Asking {
   }
 
   ask(id: string, attrs: Attributes): void {
-    this.#due.set(id, { attrs, at: performance.now() + WAIT_MS });
+    this.#due.set(id, { attrs, at: this.#clock.now() + WAIT_MS });
     this.#wake(WAIT_MS);
   }
 
@@ -44,15 +51,16 @@ export class Asking {
   }
 
   #wake(inMs: number): void {
-    if (this.#timer || !this.#asker || this.#due.size === 0) return;
-    this.#timer = setTimeout(() => void this.#pass(), inMs).unref();
+    if (this.#isDue || !this.#asker || this.#due.size === 0) return;
+    this.#isDue = true;
+    this.#clock.after(inMs, () => void this.#pass());
   }
 
   /** One after the other: all at once would be what the number's own messages have to wait behind. */
   async #pass(): Promise<void> {
     let next = LATER_MS;
     for (const [id, { attrs, at }] of this.#due) {
-      const early = at - performance.now();
+      const early = at - this.#clock.now();
       if (early > 0) {
         next = early;
         break;
@@ -62,7 +70,7 @@ export class Asking {
       // By the next connection, where this one has ended.
       await this.#request(attrs).catch(() => undefined);
     }
-    this.#timer = undefined;
+    this.#isDue = false;
     this.#wake(next);
   }
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { numberStage, until, type NumberStage } from '@gwk/test/support/engine/number';
+import { numberStage, seenMeanwhile, until, type NumberStage } from '@gwk/test/support/engine/number';
 
 /** What comes in two pieces: an edit that is sealed by what it changes, a message of which the phone has the content. */
 let stage: NumberStage;
@@ -122,12 +122,11 @@ describe('a message of which the envelope alone came', () => {
     number.rows.before = (what) => (what === 'session' ? stored : undefined);
     const id = await ana.writes('noted first', { to: phone.number, options: { unavailable: true } });
     await network.waitStanza({ tag: 'message', id, way: 'out' } as never);
-    await new Promise((resolve) => setTimeout(resolve, 200));
     const acks = async () =>
       (await network.stanzas({})).filter(
         ({ way, stanza }) => way === 'in' && stanza.tag === 'ack' && stanza.attrs['id'] === id,
       );
-    expect(await acks()).toEqual([]);
+    expect((await seenMeanwhile(stage, acks)).flat()).toEqual([]);
     number.rows.before = () => undefined;
     release();
     await number.gets(id);

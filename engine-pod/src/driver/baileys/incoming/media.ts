@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { MediaType, proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
 import { backoffDelay } from '../../../backoff.js';
+import { pass, realClock, type Clock } from '../../../clock.js';
 import type { DriverContext } from '../../driver.js';
 import type { Link } from '../connection/link.js';
 import type { Envelope } from './envelope.js';
@@ -41,6 +41,7 @@ export interface FileSource {
   over: AbortSignal;
   /** In place of the usual. */
   patience?: Patience;
+  clock?: Clock;
 }
 
 /** How long each kind of trouble is waited out, from the first one on. The conversation waits too. */
@@ -85,23 +86,22 @@ async function bring(
   envelope: Envelope,
   source: FileSource,
 ): Promise<{ media_id: string } | Lost> {
-  const began = performance.now();
+  const { clock = realClock } = source;
+  const began = clock.now();
   let putUpAgain = 0;
   for (let attempt = 1; ; attempt++) {
     const link = source.link();
     const fetched = await fetchFile({ file, type, place: placeOf(link), keep: source.keepFile });
     if (typeof fetched !== 'string') return fetched;
-    const trouble = fetched === 'expired' ? await askPhone(envelope, link) : fetched;
+    const trouble = fetched === 'expired' ? await askPhone(envelope, link, clock) : fetched;
     if (trouble === 'put-up-again') {
       if (++putUpAgain > MAX_PUT_UP) return 'expired';
       continue;
     }
-    const spentMs = performance.now() - began;
+    const spentMs = clock.now() - began;
     const lost = lostBy(trouble, source.over.aborted ? Infinity : spentMs, source.patience ?? PATIENCE);
     if (lost !== null) return lost;
-    await sleep(backoffDelay(AGAIN, attempt), undefined, { signal: source.over, ref: false }).catch(
-      () => undefined,
-    );
+    await pass(clock, backoffDelay(AGAIN, attempt), source.over);
   }
 }
 
@@ -132,13 +132,16 @@ export function lostBy(trouble: Trouble, spentMs: number, { hostMs, awayMs }: Pa
 }
 
 /** The phone may still have the file, and put it up again: then the message names its new place. */
-async function askPhone(envelope: Envelope, link: FileLink | null): Promise<'put-up-again' | PhoneTrouble> {
+async function askPhone(
+  envelope: Envelope,
+  link: FileLink | null,
+  clock: Clock,
+): Promise<'put-up-again' | PhoneTrouble> {
   if (!link) return 'no_connection';
   const { chat, id, fromMe, from, isGroup, message } = envelope;
   const key = { remoteJid: chat, id, fromMe, ...(isGroup && { participant: from }) };
   const over = new AbortController();
-  const late = sleep(PHONE_MS, 'phone_silent' as const, { signal: over.signal, ref: false });
-  late.catch(() => undefined);
+  const late = pass(clock, PHONE_MS, over.signal).then(() => 'phone_silent' as const);
   try {
     const asked = link.socket.updateMediaMessage({ key, message }).then(() => 'put-up-again' as const);
     return await Promise.race([asked, late]);

@@ -9,18 +9,21 @@ export class Recent<T> {
   readonly #max: number;
   readonly #forMs: number;
 
-  constructor({ max, forMs }: { max: number; forMs: number }) {
+  readonly #now: () => number;
+
+  constructor({ max, forMs }: { max: number; forMs: number }, now = () => performance.now()) {
+    this.#now = now;
     this.#max = max;
     this.#forMs = forMs;
   }
 
   get(name: string): T | undefined {
     const kept = this.#kept.get(name);
-    return kept && kept.until > performance.now() ? kept.value : undefined;
+    return kept && kept.until > this.#now() ? kept.value : undefined;
   }
 
   set(name: string, value: T): void {
-    const now = performance.now();
+    const now = this.#now();
     this.#kept.delete(name);
     this.#kept.set(name, { value, until: now + this.#forMs });
     for (const [oldest, { until }] of this.#kept) {

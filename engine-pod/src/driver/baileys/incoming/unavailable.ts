@@ -1,4 +1,5 @@
 import { encodeWAMessage, isJidGroup, proto, type BinaryNode } from '@whiskeysockets/baileys';
+import type { Clock } from '../../../clock.js';
 import type { SessionStore } from '../session/store.js';
 import { Asking, type Asker } from './asking.js';
 import { senderOf } from './unreadable.js';
@@ -30,11 +31,12 @@ const MAX_NOTED = { ofOne: 100, ofAll: 1_000 };
  */
 export class Unavailable {
   readonly #store: SessionStore;
-  readonly #asking = new Asking();
+  readonly #asking: Asking;
   #missing: Promise<Map<string, Attributes>> | undefined;
 
-  constructor(store: SessionStore) {
+  constructor(store: SessionStore, clock?: Clock) {
     this.#store = store;
+    this.#asking = new Asking(clock);
   }
 
   /** Resolves once noted; null for a stanza that is no mere envelope. */

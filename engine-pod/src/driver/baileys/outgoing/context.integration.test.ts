@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { ClaimedMessage, QuotedMessage } from '@gwk/core/protocol/engine';
 import type { OutboundContent } from '@gwk/core/resources/message';
-import { numberStage, type NumberStage } from '@gwk/test/support/engine/number';
+import { NEVER_ABORTED, numberStage, type NumberStage } from '@gwk/test/support/engine/number';
 
 /** Quotes and mentions, in every type and in every kind of chat; changes of what was sent. */
 let stage: NumberStage;
@@ -135,7 +135,7 @@ describe.each([
   ['of a contact', () => stage.ana.jid],
   ['of a group', () => group],
 ])('what was sent in the chat %s is', (_chat, chat) => {
-  const given = () => ({ mayWrite: () => true, signal: AbortSignal.timeout(10_000) });
+  const given = () => ({ mayWrite: () => true, signal: NEVER_ABORTED });
   let last = 0;
   const newId = () => `3EB0C0FFEE${String(++last).padStart(8, '0')}${chat() === group ? 'AA' : 'BB'}`;
 
@@ -200,7 +200,7 @@ test('what a member of a group wrote is reacted to under the name of the member'
   const { from } = await number.gets(wrote);
   const message = { chat: group, wa_message_id: wrote, from_me: false, participant: from };
   const stanza_id = '3EB0C0FFEE00000000CC';
-  const given = { mayWrite: () => true, signal: AbortSignal.timeout(10_000) };
+  const given = { mayWrite: () => true, signal: NEVER_ABORTED };
   await number.driver.change({ kind: 'react', stanza_id, message, emoji: '❤' }, given);
   expect((await ana.receives({ id: stanza_id })).message).toMatchObject({
     reactionMessage: { key: { remoteJid: group, id: wrote, fromMe: false, participant: from }, text: '❤' },

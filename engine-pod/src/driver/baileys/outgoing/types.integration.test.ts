@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { OutboundContent } from '@gwk/core/resources/message';
-import { numberStage, type NumberStage } from '@gwk/test/support/engine/number';
+import { NEVER_ABORTED, numberStage, type NumberStage } from '@gwk/test/support/engine/number';
 
 let stage: NumberStage;
 let group: string;
@@ -325,7 +325,7 @@ test('the same message built once and sent twice is shown once', async () => {
     chat: ana.jid,
     bytes,
     mayWrite: () => true,
-    signal: AbortSignal.timeout(10_000),
+    signal: NEVER_ABORTED,
   };
   await number.driver.send(stanza);
   await number.driver.send(stanza);

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { BinaryNode, WASocket } from '@whiskeysockets/baileys';
 import type { Receipt } from '../../driver.js';
+import { ManualClock } from '@gwk/test/support/engine/manual-clock';
 import { Rows, until } from '@gwk/test/support/engine/number';
 import { SessionStore } from '../session/store.js';
 import { Allowance } from './allowance.js';
@@ -43,12 +44,16 @@ describe('an allowance', () => {
   });
 });
 
-test('what is kept for a while is the latest, and no more of it than that', async () => {
-  const recent = new Recent<number>({ max: 2, forMs: 50 });
+test('what is kept for a while is the latest, and no more of it than that', () => {
+  let time = 0;
+  const recent = new Recent<number>({ max: 2, forMs: 50 }, () => time);
   for (const [name, value] of [['a', 1], ['b', 2], ['a', 3], ['c', 4]] as const) recent.set(name, value); // prettier-ignore
   expect([recent.get('a'), recent.get('b'), recent.get('c')]).toEqual([3, undefined, 4]);
   recent.delete('c');
-  await until('too old', () => (recent.get('a') === undefined ? true : undefined));
+  time = 49;
+  expect(recent.get('a')).toBe(3);
+  time = 50;
+  expect(recent.get('a')).toBeUndefined();
   recent.set('d', 5);
   expect(recent.size).toBe(1);
 });
@@ -130,7 +135,8 @@ describe('requests to send again', () => {
 
 test('the phone is asked for so much of one sender, and for what others miss', async () => {
   const asked: string[] = [];
-  const asking = new Asking();
+  const clock = new ManualClock();
+  const asking = new Asking(clock);
   const sendPeerDataOperationMessage: Asker['socket']['sendPeerDataOperationMessage'] = async (request) => {
     for (const { messageKey } of request.placeholderMessageResendRequest ?? []) asked.push(messageKey!.id!);
     return '';
@@ -140,6 +146,9 @@ test('the phone is asked for so much of one sender, and for what others miss', a
   asking.ask('came', messageOf('ana', 'came').attrs);
   asking.ask('A', messageOf('ana', 'A').attrs);
   asking.forget('came');
+  clock.advance(1_999);
+  expect(asked).toEqual([]);
+  clock.advance(1);
   await until('the last one', () => asked.includes('A') || undefined);
   expect(asked).toHaveLength(61);
 });
