@@ -31,6 +31,8 @@ export interface ReceiptSeen {
 }
 
 /** Looking costs as much as there is to look at: under load it must not be done for each stanza. */
+/** Far beyond what any machine takes: only what never comes is waited for so long. */
+const LIMIT_MS = 120_000;
 const TELL_AFTER_MS = 2;
 
 /** Everything that the rooms of the network share. */
@@ -106,7 +108,7 @@ export class World {
   }
 
   /** Resolves once `look` finds something, looking again at every change. */
-  async until<T>(look: () => T | undefined, what: string, limitMs = 45_000): Promise<T> {
+  async until<T>(look: () => T | undefined, what: string, limitMs = LIMIT_MS): Promise<T> {
     return new Promise((resolve, reject) => {
       const end = () => {
         clearTimeout(limit);

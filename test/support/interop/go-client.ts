@@ -1,28 +1,27 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { ROOT } from '../program.js';
 import { MEDIA_CERTIFICATE } from '@gwk/network/media/certificate';
 import type { RunningNetwork } from '@gwk/network/start';
 import { until } from '@gwk/network/testing/stock-client';
+import { buildOnce, goVersion, type GoModule } from '../kubernetes/go-modules.js';
+import { ROOT } from '../program.js';
 
-const WORKSPACE = join(ROOT, 'test/network');
-const SOURCE = join(WORKSPACE, 'whatsmeow');
-const PROGRAM = join(WORKSPACE, 'dist', 'whatsmeow-client');
+const CLIENT: GoModule = {
+  name: 'the client on whatsmeow',
+  place: 'whatsmeow',
+  sources: join(ROOT, 'test/network/whatsmeow'),
+  files: ['main.go', 'log.go', 'store.go'],
+  version: 'of test/network/whatsmeow',
+  builds: [{ args: ['-buildvcs=false'], output: 'client', packages: ['.'] }],
+};
 
-export const hasGo = spawnSync('go', ['version']).status === 0;
+export const hasGo = goVersion() !== null;
 
-/** Builds the client. The first time takes a minute or two: its modules are fetched and compiled. */
-export function buildGoClient(): void {
-  mkdirSync(join(WORKSPACE, 'dist'), { recursive: true });
-  const env = { ...process.env, GOTOOLCHAIN: 'local', CGO_ENABLED: '0', GOFLAGS: '-buildvcs=false' };
-  const done = spawnSync('go', ['build', '-trimpath', '-o', PROGRAM, '.'], {
-    cwd: SOURCE,
-    env,
-    encoding: 'utf8',
-  });
-  if (done.status !== 0) throw new Error(`the client on whatsmeow cannot be built:\n${done.stderr}`);
+/** @returns the program, built once into the cache of the user */
+export async function buildGoClient(): Promise<string> {
+  const folder = await buildOnce(CLIENT, (line) => process.stderr.write(`${line}\n`));
+  return join(folder, 'client');
 }
 
 export type Fact = Record<string, unknown> & { event: string };
@@ -33,8 +32,8 @@ export class GoClient {
   readonly complaints: string[] = [];
   readonly #child: ChildProcess;
 
-  constructor(network: RunningNetwork) {
-    this.#child = spawn(PROGRAM, { stdio: ['pipe', 'pipe', 'pipe'] });
+  constructor(program: string, network: RunningNetwork) {
+    this.#child = spawn(program, { stdio: ['pipe', 'pipe', 'pipe'] });
     const { stdout, stderr } = this.#child;
     if (stdout) createInterface(stdout).on('line', (line) => this.facts.push(JSON.parse(line) as Fact));
     if (stderr) createInterface(stderr).on('line', (line) => this.complaints.push(line));
@@ -54,7 +53,7 @@ export class GoClient {
   async says(event: string, fits: (fact: Fact) => boolean = () => true): Promise<Fact> {
     const found = () => this.facts.findIndex((fact) => fact.event === event && fits(fact));
     const what = () => `${event}; it said ${JSON.stringify(this.facts)} and ${this.complaints.join('\n')}`;
-    await until(() => (found() < 0 ? undefined : true), event, 12_000).catch(() => {
+    await until(() => (found() < 0 ? undefined : true), event).catch(() => {
       throw new Error(`waited in vain for ${what()}`);
     });
     const [fact] = this.facts.splice(found(), 1);

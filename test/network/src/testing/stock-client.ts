@@ -224,8 +224,11 @@ export class StockClient {
   }
 }
 
-export async function until<T>(look: () => T | undefined, what: string, limitMs = 20_000): Promise<T> {
-  const end = Date.now() + limitMs;
+/** Far beyond what any machine takes: only what never comes is waited for so long. */
+const LIMIT_MS = 120_000;
+
+export async function until<T>(look: () => T | undefined, what: string): Promise<T> {
+  const end = Date.now() + LIMIT_MS;
   for (;;) {
     const found = look();
     if (found !== undefined) return found;

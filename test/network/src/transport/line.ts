@@ -7,6 +7,17 @@ export interface LineFaults {
   frozen: boolean;
 }
 
+/** Calls `arrive` at this moment of the clock. */
+export interface LineClock {
+  now(): number;
+  at(moment: number, arrive: () => void): void;
+}
+
+const REAL: LineClock = {
+  now: () => Date.now(),
+  at: (moment, arrive) => void setTimeout(arrive, moment - Date.now()),
+};
+
 export const GOOD_LINE: LineFaults = { latencyMs: 0, loss: 0, frozen: false };
 
 /** One direction of a connection. It delays and loses, and never reorders. */
@@ -17,6 +28,7 @@ export class Line {
   constructor(
     private readonly faults: () => LineFaults,
     private readonly random: () => number = Math.random,
+    private readonly clock: LineClock = REAL,
   ) {}
 
   carry(arrive: () => void): void {
@@ -24,13 +36,13 @@ export class Line {
     if (frozen || (loss > 0 && this.random() < loss)) return;
     if (latencyMs === 0 && this.#waiting.length === 0) return arrive();
     // A stanza sent after the latency was lowered still waits for those before it.
-    const at = Math.max(this.#busyUntil, Date.now() + latencyMs);
+    const at = Math.max(this.#busyUntil, this.clock.now() + latencyMs);
     this.#busyUntil = at;
     this.#waiting.push(arrive);
     // Of two timers for the same millisecond the later may ring first: whichever rings, the first to come arrives.
-    setTimeout(() => {
+    this.clock.at(at, () => {
       const first = this.#waiting.shift();
       if (!this.faults().frozen) first?.();
-    }, at - Date.now());
+    });
   }
 }

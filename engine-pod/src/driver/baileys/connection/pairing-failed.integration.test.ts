@@ -1,5 +1,6 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { startNetwork, type RunningNetwork } from '@gwk/network/start';
+import { HeldTimers } from '@gwk/network/testing/held-timers';
 import type { Person } from '@gwk/network/control/client';
 import type { Manners } from '@gwk/network/people/account';
 import { NumberOnNetwork, QR } from '@gwk/test/support/engine/number';
@@ -71,26 +72,11 @@ describe.each(['qr', 'code'] as const)('by %s', (method) => {
   });
 });
 
-/** Baileys takes no clock. */
-function holdTimersOf(ms: number): { end: () => void; restore: () => void } {
-  const held: (() => void)[] = [];
-  const { setTimeout } = globalThis;
-  const hold = (work: () => void, after?: number, ...given: []): NodeJS.Timeout => {
-    if (after === ms) held.push(work);
-    return setTimeout(after === ms ? () => undefined : work, after, ...given);
-  };
-  globalThis.setTimeout = Object.assign(hold, { __promisify__: setTimeout.__promisify__ });
-  return {
-    end: () => held.forEach((work) => work()),
-    restore: () => void (globalThis.setTimeout = setTimeout),
-  };
-}
-
 // The phone says so on its screen alone; to the client it is as if nobody read its codes.
 test.each(['qr', 'code'] as const)(
   'by %s: no slot of the phone is free, until the codes have run out',
   async (method) => {
-    const codes = holdTimersOf(20_000);
+    const codes = new HeldTimers(20_000);
     try {
       const { phone, number, code } = await beginning(impatient, method);
       await phone.behaves({ slots: 0 });

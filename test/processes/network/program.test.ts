@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import { NetworkClient } from './control/client.js';
-import type { Whereabouts } from './program.js';
-import { StockClient } from './testing/stock-client.js';
+import { NetworkClient } from '@gwk/network/control/client';
+import type { Whereabouts } from '@gwk/network/program';
+import { StockClient } from '@gwk/network/testing/stock-client';
+import { GWK } from '../../support/program.js';
 
-const GWK = join(import.meta.dirname, '..', '..', '..', 'bin', 'gwk.js');
 const folder = mkdtempSync(join(tmpdir(), 'gwk-network-'));
 const run = promisify(execFile);
 const gwk = async (...args: string[]) => {

@@ -1,0 +1,29 @@
+/** Timers of a library that takes no clock: those of one length end when a test says so. */
+export class HeldTimers {
+  readonly #plain = globalThis.setTimeout;
+  #held: (() => void)[] = [];
+
+  /** From here on, until they are restored. */
+  constructor(ms: number) {
+    const hold = (work: () => void, after?: number, ...given: []): NodeJS.Timeout => {
+      if (after !== ms) return this.#plain(work, after, ...given);
+      const timer = this.#plain(() => undefined);
+      this.#held.push(work);
+      return timer;
+    };
+    globalThis.setTimeout = Object.assign(hold, { __promisify__: this.#plain.__promisify__ });
+  }
+
+  get held(): number {
+    return this.#held.length;
+  }
+
+  /** Those that are held now. */
+  end(): void {
+    for (const work of this.#held.splice(0)) work();
+  }
+
+  restore(): void {
+    globalThis.setTimeout = this.#plain;
+  }
+}
