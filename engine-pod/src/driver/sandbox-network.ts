@@ -1,11 +1,11 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { http } from '@gwk/core/node-http';
 import type { Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { failpoint } from '@gwk/core/failpoints';
 import type { PairingWanted } from '@gwk/core/protocol/engine';
 import type { Presence } from '@gwk/core/resources/live';
 import type { FailureCode } from '@gwk/core/states';
+import { pass, realClock, type Clock } from '../clock.js';
 import { SendFailure, type ReadMessage, type Stanza } from './driver.js';
 
 export interface SandboxNetwork {
@@ -47,12 +47,17 @@ const OWN_SCAN_MS = 5_000;
 
 /** No network: every stanza is acknowledged after a few milliseconds, and a code is read after a few seconds. */
 export class LonelyNetwork implements SandboxNetwork {
+  readonly #clock: Clock;
   #pairing = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   async write(stanza: Stanza): Promise<void> {
     if (!stanza.mayWrite()) throw SendFailure.notWritten();
     failpoint('engine.after-send');
-    await new Promise((resolve) => setTimeout(resolve, OWN_ACK_MS));
+    await new Promise<void>((resolve) => this.#clock.after(OWN_ACK_MS, resolve));
   }
 
   async signal(): Promise<void> {}
@@ -63,7 +68,7 @@ export class LonelyNetwork implements SandboxNetwork {
   }
 
   async nextEvent(withinMs: number, signal: AbortSignal): Promise<PhoneEvent | null> {
-    await pause(this.#pairing ? OWN_SCAN_MS : withinMs, signal);
+    await pass(this.#clock, this.#pairing ? OWN_SCAN_MS : withinMs, signal);
     if (!this.#pairing || signal.aborted) return null;
     this.#pairing = false;
     return { kind: 'scan' };
@@ -72,10 +77,6 @@ export class LonelyNetwork implements SandboxNetwork {
   close(): void {
     this.#pairing = false;
   }
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await sleep(ms, undefined, { signal, ref: false }).catch(() => undefined);
 }
 
 export interface NetworkIdentity {
@@ -134,7 +135,7 @@ export class RemoteNetwork implements SandboxNetwork {
         const { event } = await this.#post('event', { within_ms }, { signal });
         if (event) return event as PhoneEvent;
       } catch {
-        await pause(Math.min(ASK_AGAIN_MS, Math.max(0, end - performance.now())), signal);
+        await pass(realClock, Math.min(ASK_AGAIN_MS, Math.max(0, end - performance.now())), signal);
       }
     }
     return null;

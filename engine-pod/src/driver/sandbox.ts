@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { SentChange } from '@gwk/core/protocol/changes';
 import type { ClaimedMessage, PairingWanted } from '@gwk/core/protocol/engine';
 import type { Presence } from '@gwk/core/resources/live';
+import { realClock, type Clock } from '../clock.js';
 import {
   SendFailure,
   type Built,
@@ -40,6 +41,7 @@ const CREDENTIALS = { type: 'creds', key: 'me' };
 export class SandboxDriver implements Driver {
   readonly #context: DriverContext;
   readonly #network: SandboxNetwork;
+  readonly #clock: Clock;
   /** Of the connection: what waits for the other side ends with it. */
   #open = new AbortController();
   #device: PairedDevice | undefined;
@@ -49,12 +51,13 @@ export class SandboxDriver implements Driver {
   /** Made while there was no connection. */
   #heldReceipts: Receipt[] = [];
 
-  constructor(context: DriverContext, networkUrl: string | undefined) {
+  constructor(context: DriverContext, networkUrl: string | undefined, clock = realClock) {
     this.#context = context;
+    this.#clock = clock;
     const { instanceId, pod, epoch } = context;
     this.#network = networkUrl
       ? new RemoteNetwork(networkUrl, { instance_id: instanceId, pod, epoch })
-      : new LonelyNetwork();
+      : new LonelyNetwork(clock);
   }
 
   connect(listen: (event: ConnectionEvent) => void, wanted: PairingWanted | null): void {
@@ -189,11 +192,11 @@ export class SandboxDriver implements Driver {
 
   /** As on the network, a receipt that finds no connection comes with the next one. */
   #receiptLater(news: Omit<Receipt, 'at'>, afterMs: number): void {
-    setTimeout(() => {
+    this.#clock.after(afterMs, () => {
       const receipt = { ...news, at: new Date() };
       if (this.#connection === 0) this.#heldReceipts.push(receipt);
       else void this.#context.receipt(receipt).catch(() => undefined);
-    }, afterMs).unref();
+    });
   }
 }
 

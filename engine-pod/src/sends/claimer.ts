@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { failpoint } from '@gwk/core/failpoints';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
+import { realClock, type Clock } from '../clock.js';
 import type { Pacing } from './pacing.js';
 
 export interface ClaimerOptions {
@@ -13,7 +14,7 @@ export interface ClaimerOptions {
   /** Asks until answered, under one claim id; throws when the port is closed. */
   claim: (claimId: string, limit: number) => Promise<ClaimedMessage[]>;
   accept: (messages: ClaimedMessage[], claimId: string) => void;
-  now?: () => number;
+  clock?: Clock;
 }
 
 /**
@@ -23,22 +24,22 @@ export interface ClaimerOptions {
  */
 export class Claimer {
   readonly #options: ClaimerOptions;
-  readonly #now: () => number;
+  readonly #clock: Clock;
   /** More may wait. */
   #rung = false;
   #claiming = false;
   /** Of the last claim, until it is answered: what it took is given to whoever asks under the same id. */
   #openClaim: string | undefined;
   #stopped = false;
-  #paceTimer: NodeJS.Timeout | undefined;
-  #idleTimer: NodeJS.Timeout | undefined;
+  #endPace: () => void = () => undefined;
+  #endIdle: () => void = () => undefined;
   /** Those who wait for the answer of a claim that begins after they rang. */
   #ringers: (() => void)[] = [];
   #idle: (() => void)[] = [];
 
   constructor(options: ClaimerOptions) {
     this.#options = options;
-    this.#now = options.now ?? (() => performance.now());
+    this.#clock = options.clock ?? realClock;
   }
 
   start(): void {
@@ -68,14 +69,14 @@ export class Claimer {
   /** Claims no more; resolves when the claim under way, if any, is answered. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    clearTimeout(this.#paceTimer);
-    clearTimeout(this.#idleTimer);
+    this.#endPace();
+    this.#endIdle();
     if (this.#claiming) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
   #consider(): void {
     if (this.#claiming || !this.#rung) return;
-    clearTimeout(this.#paceTimer);
+    this.#endPace();
     const limit = this.#limit();
     if (limit > 0) {
       void this.#claim(limit);
@@ -83,20 +84,20 @@ export class Claimer {
     }
     this.#releaseRingers();
     if (this.#stopped || !this.#options.open()) return;
-    const delay = this.#options.pacing.delay(this.#now());
-    if (delay > 0) this.#paceTimer = setTimeout(() => this.#consider(), delay);
+    const delay = this.#options.pacing.delay(this.#clock.now());
+    if (delay > 0) this.#endPace = this.#clock.after(delay, () => this.#consider());
   }
 
   #limit(): number {
     if (this.#stopped || !this.#options.open()) return 0;
-    return Math.max(0, Math.min(this.#options.pacing.available(this.#now()), this.#options.room()));
+    return Math.max(0, Math.min(this.#options.pacing.available(this.#clock.now()), this.#options.room()));
   }
 
   async #claim(limit: number): Promise<void> {
     this.#claiming = true;
     this.#rung = false;
     const ringers = this.#ringers.splice(0);
-    this.#options.pacing.take(limit, this.#now());
+    this.#options.pacing.take(limit, this.#clock.now());
     let claimed = 0;
     let answered = false;
     try {
@@ -124,12 +125,12 @@ export class Claimer {
   }
 
   #armIdle(): void {
-    clearTimeout(this.#idleTimer);
+    this.#endIdle();
     if (this.#stopped) return;
     const delay = this.#options.idleClaimMs * (0.9 + 0.2 * Math.random());
-    this.#idleTimer = setTimeout(() => {
+    this.#endIdle = this.#clock.after(delay, () => {
       this.ring();
       this.#armIdle();
-    }, delay);
+    });
   }
 }

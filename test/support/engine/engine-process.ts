@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { GWK } from '../program.js';
+import { until as untilIs } from '../wait.js';
 
 export interface EngineSettings {
   internalUrl: string;
@@ -67,15 +68,7 @@ export class EngineProcess {
   }
 }
 
-/** Waits until something holds; the failure tells what was waited for. */
-export async function until(
-  what: string,
-  holds: () => boolean | Promise<boolean>,
-  withinMs = 20_000,
-): Promise<void> {
-  const end = performance.now() + withinMs;
-  while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`not within ${withinMs} ms: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
+/** Until something holds. */
+export async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  await untilIs(holds, { what, everyMs: 10 });
 }

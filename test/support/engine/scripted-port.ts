@@ -88,6 +88,11 @@ export class ScriptedPort {
     await closed;
   }
 
+  /** The calls that are under way fail. */
+  cutOff(): void {
+    this.#server.closeAllConnections();
+  }
+
   of(route: string): Call[] {
     return this.calls.filter((call) => call.route === route);
   }

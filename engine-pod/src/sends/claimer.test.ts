@@ -1,18 +1,23 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as turn } from 'node:timers/promises';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
-import { until } from '../../support/engine/engine-process.js';
-import { Claimer, type ClaimerOptions } from '@gwk/engine-pod/sends/claimer';
-import { Pacing } from '@gwk/engine-pod/sends/pacing';
+import { ManualClock } from '@gwk/test/support/engine/manual-clock';
+import { Claimer, type ClaimerOptions } from './claimer.js';
+import { Pacing } from './pacing.js';
 
 const message = {} as ClaimedMessage;
 let claimer: Claimer;
+let clock: ManualClock;
+beforeEach(() => {
+  clock = new ManualClock();
+});
 afterEach(() => claimer.stop());
 
 /** A claimer whose claims are answered by hand. */
 function build(change: Partial<ClaimerOptions> = {}) {
   const claims: { id: string; limit: number; answer: (count: number) => Promise<void> }[] = [];
   claimer = new Claimer({
-    pacing: new Pacing(60_000, performance.now()),
+    pacing: new Pacing(60_000, 0),
+    clock,
     idleClaimMs: 60_000,
     open: () => true,
     room: () => 10,
@@ -20,7 +25,7 @@ function build(change: Partial<ClaimerOptions> = {}) {
       new Promise((resolve) => {
         const answer = async (count: number): Promise<void> => {
           resolve(Array.from({ length: count }, () => message));
-          await sleep(1);
+          await turn();
         };
         claims.push({ id, limit, answer });
       }),
@@ -43,7 +48,7 @@ test('claims as many as there is room for, and again at once while there is more
 
 test('what a claim took that was refused at last is asked for by the next, and counts for the pacing', async () => {
   const asked: string[] = [];
-  const pacing = new Pacing(10, performance.now());
+  const pacing = new Pacing(10, 0);
   const claim = (id: string) => {
     asked.push(id);
     if (asked.length === 1) return Promise.reject(new Error('refused'));
@@ -51,13 +56,13 @@ test('what a claim took that was refused at last is asked for by the next, and c
   };
   build({ claim, pacing, room: () => (asked.length === 0 ? 10 : 1) });
   claimer.ring();
-  await sleep(1);
+  await turn();
   claimer.ring();
-  await sleep(1);
+  await turn();
   expect(asked).toHaveLength(3);
   expect(asked[1]).toBe(asked[0]);
   expect(asked[2]).not.toBe(asked[0]);
-  expect(pacing.available(performance.now())).toBe(8);
+  expect(pacing.available(0)).toBe(8);
 });
 
 test('bells that ring during a claim make one more', async () => {
@@ -95,22 +100,23 @@ test('a bell that cannot be obeyed is heard at once, and remembered', async () =
 });
 
 test('no more is claimed than the pacing lets leave; the rest follows when it does', async () => {
-  let now = 0;
-  const pacing = new Pacing(600, now);
-  pacing.take(598, now);
-  const claims = build({ pacing, now: () => now });
+  const pacing = new Pacing(600, 0);
+  pacing.take(598, 0);
+  const claims = build({ pacing });
   claimer.ring();
   expect(claims[0]!.limit).toBe(2);
   await claims[0]!.answer(2);
   expect(claims).toHaveLength(1);
-  now = 100;
-  await until('the rest is claimed', () => claims.length === 2);
+  clock.advance(99);
+  expect(claims).toHaveLength(1);
+  clock.advance(1);
+  expect(claims).toHaveLength(2);
   await claims[1]!.answer(0);
 });
 
 test('what was claimed for and not found may leave later', async () => {
   const pacing = new Pacing(60, 0);
-  const claims = build({ pacing, room: () => 100, now: () => 0 });
+  const claims = build({ pacing, room: () => 100 });
   claimer.ring();
   expect(pacing.available(0)).toBe(0);
   await claims[0]!.answer(1);
@@ -121,7 +127,10 @@ test('an idle engine asks by itself', async () => {
   const claims = build({ idleClaimMs: 100 });
   claimer.start();
   await claims[0]!.answer(0);
-  await until('it asks', () => claims.length === 2);
+  clock.advance(89);
+  expect(claims).toHaveLength(1);
+  clock.advance(21);
+  expect(claims).toHaveLength(2);
   // Stopped first: it would ask again while this is answered, and be answered by nobody.
   const stopped = claimer.stop();
   await claims[1]!.answer(0);

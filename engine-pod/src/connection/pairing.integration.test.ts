@@ -1,17 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Phones } from '../../support/gateway/phones.js';
-import { redisPrefix, redisUrl } from '../../support/servers/servers.js';
+import { Phones } from '@gwk/test/support/gateway/phones';
 import type { PairingNews, PairingWanted, StateChange } from '@gwk/core/protocol/engine';
-import { addressOf } from '../../support/engine/addresses.js';
-import { EngineProcess, until } from '../../support/engine/engine-process.js';
-import { Stage } from '../../support/engine/stage.js';
+import { EXIT_CODES } from '../exit-codes.js';
+import { until } from '@gwk/test/support/engine/engine-process';
+import { Stage } from '@gwk/test/support/engine/stage';
 
-let stage: Stage;
+let stage: Awaited<ReturnType<typeof Stage.openInProcess>>;
 let phones: Phones;
 beforeEach(async () => {
   phones = new Phones();
-  stage = await Stage.open(addressOf(redisUrl()), redisPrefix(), { renewMs: 500, beside: phones });
+  stage = await Stage.openInProcess({ renewMs: 500, beside: phones });
   stage.port.state = 'pending_pair';
 });
 afterEach(() => stage.close());
@@ -192,7 +191,7 @@ describe('logout', () => {
     stage.port.state = 'connecting';
     const engine = await stage.start();
     stage.port.fault = ({ route }) => (route === 'renew' ? 'gone' : 'answer');
-    expect(await engine.exited).not.toBeNull();
+    expect(await engine.exited).toBe(EXIT_CODES.gone);
     expect(phones.signals).toMatchObject([{ kind: 'unlink' }]);
     expect(stage.port.of('unlinked')).toMatchObject([{ body: { id: null } }]);
   });
@@ -210,19 +209,6 @@ describe('what the phone and the network do', () => {
     await until(state, () => stage.states.includes(state));
   });
 });
-
-test('for a person without a network of tests, the sandbox pairs by itself some seconds after the first QR', async () => {
-  stage.port.pairing = wanted();
-  const engine = new EngineProcess({ internalUrl: stage.port.url });
-  try {
-    await until('a QR is shown', () => shown('qr').length === 1);
-    const shownAt = performance.now();
-    await until('it is connected', () => stage.states.includes('connected'));
-    expect(performance.now() - shownAt).toBeGreaterThan(2_000);
-  } finally {
-    await engine.kill();
-  }
-}, 30_000);
 
 describe('what is asked of the connection as it stands', () => {
   test('contacts, read marks and presence reach the network', async () => {

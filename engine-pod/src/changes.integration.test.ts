@@ -1,15 +1,13 @@
 import type { MessageKey } from '@gwk/core/protocol/changes';
 import type { CommandName } from '@gwk/core/protocol/commands';
-import { redisPrefix, redisUrl } from '../../support/servers/servers.js';
-import { addressOf } from '../../support/engine/addresses.js';
-import { Stage } from '../../support/engine/stage.js';
-import { until } from '../../support/engine/engine-process.js';
+import { Stage } from '@gwk/test/support/engine/stage';
+import { until } from '@gwk/test/support/engine/engine-process';
 
 const ACK_TIMEOUT_MS = 1_000;
 
-let stage: Stage;
+let stage: Awaited<ReturnType<typeof Stage.openInProcess>>;
 beforeEach(async () => {
-  stage = await Stage.open(addressOf(redisUrl()), redisPrefix());
+  stage = await Stage.openInProcess();
 });
 afterEach(() => stage.close());
 

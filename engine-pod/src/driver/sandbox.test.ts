@@ -1,7 +1,8 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { createLogger } from '@gwk/core/log';
-import { until } from '../../support/engine/engine-process.js';
-import type { DriverContext, Receipt } from '@gwk/engine-pod/driver/driver';
-import { SandboxDriver } from '@gwk/engine-pod/driver/sandbox';
+import { ManualClock } from '@gwk/test/support/engine/manual-clock';
+import type { ConnectionEvent, DriverContext, Receipt } from './driver.js';
+import { SandboxDriver } from './sandbox.js';
 
 const receipts: Receipt[] = [];
 const context: DriverContext = {
@@ -18,8 +19,22 @@ const context: DriverContext = {
   restricted: () => Promise.resolve(),
   keepFile: () => Promise.reject(new Error('there are no files')),
 };
-const driver = new SandboxDriver(context, undefined);
+const clock = new ManualClock();
+const driver = new SandboxDriver(context, undefined, clock);
+const events: ConnectionEvent[] = [];
+const kinds = () => events.map(({ kind }) => kind);
 afterAll(() => driver.close());
+
+async function connect(wanted: Parameters<SandboxDriver['connect']>[1]): Promise<void> {
+  events.length = 0;
+  driver.connect((event) => void events.push(event), wanted);
+  await turn();
+}
+
+async function pass(ms: number): Promise<void> {
+  clock.advance(ms);
+  await turn();
+}
 
 const audio = (voice: boolean) => ({ type: 'audio', audio: { media: {}, voice } });
 const send = (waMessageId: string, built: object) =>
@@ -32,17 +47,31 @@ const send = (waMessageId: string, built: object) =>
   });
 
 test('what is opened is read, and a voice message is heard as well', async () => {
-  let open = false;
-  driver.connect((event) => (open ||= event.kind === 'opened'), null);
-  await until('it is connected', () => open);
-  await Promise.all([
+  await connect(null);
+  expect(kinds()).toContain('opened');
+  const sent = Promise.all([
     send('VOICE', audio(true)),
     send('FILE', audio(false)),
     send('TEXT', { type: 'text', text: { body: '{"type":"audio","audio":{"voice":true}}' } }),
   ]);
-  await until('all are read', () => receipts.filter(({ status }) => status === 'read').length === 3);
+  await pass(5);
+  await sent;
+  await pass(1_000);
+  expect(receipts.filter(({ status }) => status === 'read')).toHaveLength(3);
   const played = receipts
     .filter((receipt) => receipt.played)
     .map(({ waMessageId, status }) => [waMessageId, status]);
   expect(played).toEqual([['VOICE', 'read']]);
+});
+
+test('a person without a phone is paired some seconds after the first code', async () => {
+  await connect({ session: 'a-session', method: 'qr', phone: null });
+  expect(kinds()).toEqual(['qr']);
+  await pass(4_999);
+  expect(kinds()).toEqual(['qr']);
+  await pass(1);
+  expect(kinds()).toEqual(['qr', 'paired', 'closed']);
+  expect(events[2]).toMatchObject({ how: { reason: 'restart_required', reconnect: 'at-once' } });
+  await connect(null);
+  expect(kinds()).toEqual(['opened']);
 });

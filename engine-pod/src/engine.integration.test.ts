@@ -1,0 +1,181 @@
+import { until } from '@gwk/test/support/engine/engine-process';
+import type { ScriptedPortOptions } from '@gwk/test/support/engine/scripted-port';
+import { Stage } from '@gwk/test/support/engine/stage';
+
+let stage: Awaited<ReturnType<typeof Stage.openInProcess>>;
+const open = async (options: Partial<ScriptedPortOptions> = {}) =>
+  (stage = await Stage.openInProcess(options));
+afterEach(() => stage.close());
+
+const textOf = (body: string): string =>
+  (JSON.parse(Buffer.from(body, 'base64').toString()) as { text: { body: string } }).text.body;
+const texts = (): string[] => stage.network.arrivals.map(({ body }) => textOf(body));
+
+describe('sending', () => {
+  test('what waits is sent at the start, what is rung for at once, and both bells are put away', async () => {
+    const { port, network, redis } = await open();
+    const first = port.queue.add('551', 'first');
+    await stage.start({ idleClaimMs: 60_000 });
+    // The answer to an outcome says that more waits, too.
+    await until('the first is read', () => port.queue.outcomesOf('receipt').length === 2);
+    const second = port.queue.add('552', 'second');
+    await stage.ring(second.message_id);
+    await until('the second is sent', () => stage.sent === 2);
+    expect(network.arrivals).toMatchObject([
+      { wa_message_id: first.wa_message_id, chat: '551@s.whatsapp.net', epoch: 1 },
+      { wa_message_id: second.wa_message_id, chat: '552@s.whatsapp.net', epoch: 1 },
+    ]);
+    const bytes = Buffer.from(network.arrivals[0]!.body, 'base64').toString();
+    expect(JSON.parse(bytes)).toEqual({ type: 'text', text: { body: 'first' } });
+    await until('both are read', () => port.queue.outcomesOf('receipt').length === 4);
+    await until('both bells are put away', async () => (await redis.call(['XLEN', stage.sends])) === 0);
+    expect(await redis.call(['XPENDING', stage.sends, 'engine'])).toEqual([0, null, null, null]);
+  });
+
+  test('a conversation leaves in its order, one message at a time', async () => {
+    const { port, network } = await open();
+    let [underWay, most] = [0, 0];
+    network.answerAfter = async () => {
+      most = Math.max(most, ++underWay);
+      await Promise.all(Array.from({ length: 5 }, () => stage.heartbeat()));
+      underWay -= 1;
+      return 0;
+    };
+    for (let i = 0; i < 20; i++) port.queue.add('551', `${i}`);
+    await stage.start();
+    await until('all are sent', () => stage.sent === 20);
+    expect(texts()).toEqual(Array.from({ length: 20 }, (_, i) => `${i}`));
+    expect(most).toBe(1);
+  });
+
+  test('a slow conversation delays no other', async () => {
+    const { port, network } = await open();
+    network.answerAfter = ({ chat }) => (chat.startsWith('999') ? null : 5);
+    for (let i = 0; i < 40; i++) port.queue.add('999', 'slow');
+    for (let i = 0; i < 100; i++) port.queue.add(`55${i % 10}`, 'quick');
+    await stage.start({ ackTimeoutMs: 600_000 });
+    await until('all quick ones are sent', () => stage.sent === 100);
+    expect(texts().filter((text) => text === 'slow')).toHaveLength(1);
+  });
+
+  test('the numbers of a sandbox do what they stand for', async () => {
+    const { port, network } = await open();
+    port.queue.add('55110000', 'not on the network');
+    const unread = port.queue.add('55110001', 'never read');
+    port.queue.add('55110002', 'fails');
+    await stage.start();
+    await until('all are concluded', () => port.queue.outcomes.length >= 4);
+    // Sent later, read later.
+    const read = port.queue.add('55110003', 'read');
+    await stage.ring(read.message_id);
+    const receiptsOf = ({ wa_message_id: id }: { wa_message_id: string }) =>
+      port.queue.outcomesOf('receipt').filter(({ wa_message_id }) => wa_message_id === id);
+    await until('the next is read', () => receiptsOf(read).length === 2);
+    expect(port.queue.outcomesOf('failed')).toMatchObject([
+      { error: { code: 'recipient_not_on_whatsapp' } },
+      { error: { code: 'wa_error' } },
+    ]);
+    expect(receiptsOf(unread)).toMatchObject([{ status: 'delivered' }]);
+    expect(texts()).toEqual(expect.not.arrayContaining(['not on the network']));
+    expect(network.arrivals).toHaveLength(3);
+  });
+});
+
+describe('doubt', () => {
+  test('no answer in its time: the same bytes again under the same id, until one is acknowledged', async () => {
+    const { port, network } = await open();
+    const message = port.queue.add('551', 'hello');
+    network.answerAfter = () => (network.arrivals.length < 3 ? null : 0);
+    await stage.start({ ackTimeoutMs: 200 });
+    await until('it is sent', () => stage.sent === 1);
+    // One more where the acknowledgement is read late.
+    expect(network.arrivals.length).toBeGreaterThanOrEqual(3);
+    expect(port.queue.outcomesOf('sent')).toHaveLength(1);
+    expect(new Set(network.arrivals.map(({ wa_message_id }) => wa_message_id))).toEqual(
+      new Set([message.wa_message_id]),
+    );
+    expect(new Set(network.arrivals.map(({ body }) => body)).size).toBe(1);
+  });
+
+  test('a late answer to the first attempt counts', async () => {
+    const { port, network } = await open();
+    port.queue.add('551', 'hello');
+    network.answerAfter = () => (network.arrivals.length === 1 ? 500 : null);
+    await stage.start({ ackTimeoutMs: 200 });
+    await until('it is sent', () => stage.sent === 1);
+    expect(port.queue.outcomes.filter(({ kind }) => kind !== 'receipt')).toHaveLength(1);
+  });
+
+  test('once the row says no, it is not sent again and the conversation goes on', async () => {
+    const { port, network } = await open();
+    const doubted = port.queue.add('551', 'doubted');
+    port.queue.add('551', 'next');
+    network.answerAfter = ({ body }) => (textOf(body) === 'doubted' ? null : 0);
+    // At the question before it would be sent again, however late its arrival is read.
+    port.fault = ({ route }) => {
+      if (route === 'built' && port.of('built').length > 1) port.queue.remove(doubted.message_id);
+      return 'answer';
+    };
+    await stage.start({ ackTimeoutMs: 300 });
+    await until('the next is sent', () => stage.sent === 1);
+    expect(texts()).toEqual(['doubted', 'next']);
+  });
+});
+
+describe('the port', () => {
+  test('a lost reply to a claim is asked for again under the same claim id, as a repeat with the next number', async () => {
+    const { port, network } = await open();
+    port.fault = ({ route }) =>
+      route === 'claims' && port.of('claims').length <= 2 ? 'lose-reply' : 'answer';
+    port.queue.add('551', 'hello');
+    await stage.start();
+    await until('it is sent', () => stage.sent === 1);
+    const [first, second, third] = port.of('claims').map(({ body }) => body['claim_id']);
+    expect(first).toBe(second);
+    expect(second).toBe(third);
+    expect(network.arrivals).toHaveLength(1);
+    await stage.ring(port.queue.add('551', 'hello again').message_id);
+    await until('it is sent', () => stage.sent === 2);
+    const numbers = port.of('claims').map(({ body }) => [body['number'], body['repeated']]);
+    expect(numbers.slice(0, 4)).toEqual([
+      [1, false],
+      [2, true],
+      [3, true],
+      [4, false],
+    ]);
+  });
+
+  test('states and outcomes that could not be stored are stored later, in order', async () => {
+    const { port } = await open({ renewMs: 300 });
+    await stage.start();
+    let away = true;
+    port.fault = ({ route }) => (away && route !== 'claims' && route !== 'built' ? 'hang' : 'answer');
+    const message = port.queue.add('551', 'hello');
+    await stage.ring(message.message_id);
+    // It is answered once its states are stored.
+    void stage.command('restart');
+    await until('the restart waits to be told', () => port.of('state').length >= 2);
+    await until('the message waits to be told', () => port.of('outcomes').length >= 1);
+    expect(stage.sent).toBe(0);
+    port.fault = ({ route }) =>
+      away && (route === 'state' || route === 'outcomes') ? 'unavailable' : 'answer';
+    port.cutOff();
+    const calls = () => [port.of('state').length, port.of('outcomes').length];
+    const before = calls();
+    await until('both are told again, in vain', () => calls().every((count, n) => count > before[n]! + 1));
+    away = false;
+    await until('all is stored', () => stage.sent === 1 && stage.states.length === 4);
+    expect(stage.states.slice(-3)).toEqual(['disconnected: restart', 'connecting', 'connected']);
+  });
+
+  test('an item that the port refuses harms no other', async () => {
+    const { port } = await open();
+    const bad = port.queue.add('551', 'bad');
+    port.queue.add('552', 'good');
+    port.fault = ({ route, body }) =>
+      route === 'outcomes' && JSON.stringify(body).includes(bad.message_id) ? 'invalid' : 'answer';
+    const engine = await stage.start();
+    await until('the good one is stored', () => stage.sent === 1);
+    await until('the bad one is told of', () => engine.log.includes('refuses an item'));
+  });
+});
