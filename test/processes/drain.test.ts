@@ -39,7 +39,13 @@ describe('an API that is asked to stop, under load', () => {
   let authorization: string;
   const agent = new Agent({ keepAlive: true });
   beforeAll(async () => {
-    stage = await openStage('drain', { settings: { api: { GWK_API_DRAIN_MS: String(DRAIN_MS) } } });
+    const api = {
+      GWK_API_DRAIN_MS: String(DRAIN_MS),
+      // The defaults.
+      GWK_API_STOP_UNREADY_MS: '500',
+      GWK_API_STOP_IDLE_MS: '500',
+    };
+    stage = await openStage('drain', { settings: { api } });
     base = stage.gateway.urls[0]!;
     authorization = `Bearer ${stage.customer.key.api_key}`;
   });

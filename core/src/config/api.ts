@@ -153,6 +153,16 @@ export const apiSettings = {
     types.integer(500, 600_000).default(25_000),
     'How long a stop waits for requests under way, of which uploads are the longest (milliseconds); then they are answered with 500. Less than the grace that whoever stops it gives.',
   ),
+  stopUnreadyMs: setting(
+    'GWK_API_STOP_UNREADY_MS',
+    types.integer(0, 60_000).default(500),
+    'How long a stop goes on taking connections after readiness has turned red, for balancers to turn elsewhere (milliseconds).',
+  ),
+  stopIdleMs: setting(
+    'GWK_API_STOP_IDLE_MS',
+    types.integer(0, 60_000).default(500),
+    'How long a stop leaves connections open that say nothing, counted from the end of taking new ones (milliseconds).',
+  ),
   trustProxy: setting(
     'GWK_API_TRUST_PROXY',
     types.integer(0, 10).default(0),

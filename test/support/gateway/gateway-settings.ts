@@ -87,6 +87,8 @@ export function apiEnvironment(settings: GatewaySettings, ports: ApiPorts): Envi
     GWK_API_CLUSTER_URL: `http://${HOST}:${settings.operatorPort}`,
     GWK_API_CLUSTER_TOKEN: settings.localToken,
     GWK_API_LOOPBACK_WEBHOOKS: 'on',
+    GWK_API_STOP_UNREADY_MS: '0',
+    GWK_API_STOP_IDLE_MS: '0',
   };
 }
 
