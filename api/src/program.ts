@@ -1,3 +1,4 @@
+import { processClock, type Clock } from '@gwk/core/clock';
 import { apiSettings } from '@gwk/core/config/api';
 import { ConfigError, loadConfig } from '@gwk/core/config/load';
 import { endOnError, onShutdown } from '@gwk/core/lifecycle';
@@ -98,7 +99,12 @@ function environmentPolicy(config: ApiConfig): PolicyOverrides {
 }
 
 /** @throws WrongSealingKey, NoRoom, and what the listeners throw */
-export async function startApi(config: ApiConfig, log: Logger, signal: AbortSignal): Promise<RunningApi> {
+export async function startApi(
+  config: ApiConfig,
+  log: Logger,
+  signal: AbortSignal,
+  clock: Clock = processClock,
+): Promise<RunningApi> {
   const sealer = new Sealer(parseSealingKeys(config.sealingKeys));
   const { databaseUrl: url, databaseCa: ca } = config;
   const db = openDatabase({ url, ca, poolSize: config.databasePool, program: 'gwk-api' });
@@ -116,7 +122,7 @@ export async function startApi(config: ApiConfig, log: Logger, signal: AbortSign
     const mediaUrl = config.mediaUrl ?? config.baseUrl;
     const media = await openMedia({ ...config, mediaUrl }, { db, sealer, log });
     closers.push(() => media.store.close());
-    const services = makeServices(config, log, { db, sealer, media });
+    const services = makeServices(config, log, { db, sealer, media, clock });
     watchEviction(services.redis, log);
     closers.push(() => closeRedis(services.redis));
     closers.push(() => services.live.close());
@@ -147,7 +153,7 @@ export async function startApi(config: ApiConfig, log: Logger, signal: AbortSign
 function makeServices(
   config: ApiConfig,
   log: Logger,
-  { db, sealer, media }: { db: Database; sealer: Sealer; media: Media },
+  { db, sealer, media, clock }: { db: Database; sealer: Sealer; media: Media; clock: Clock },
 ): Services {
   const redis = openRedis({ url: config.redisUrl, ca: config.redisCa, program: 'gwk-api', log });
   const redisKeys = new RedisKeys(config.redisPrefix);
@@ -156,11 +162,12 @@ function makeServices(
     config,
     environmentPolicy: environmentPolicy(config),
     log,
+    clock,
     db,
     redis,
     redisKeys,
     sealer,
-    apiKeys: new KeyDirectory(db),
+    apiKeys: new KeyDirectory(db, () => clock.now()),
     limiter: new RateLimiter(redis, redisKeys),
     idempotency: new IdempotencyStore(db, sealer),
     cursors: new Cursors(sealer),
@@ -173,6 +180,7 @@ function makeServices(
       keys: redisKeys,
       sealer,
       log,
+      clock,
     }),
     pairings: new PairingWatch(db, sealer),
     media,

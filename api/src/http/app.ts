@@ -41,7 +41,7 @@ export interface PublicApp {
 
 /** The public tier: middleware in the order of judgement, then the table of operations. */
 export function createApp({ services, operations, health, observer }: AppOptions): PublicApp {
-  const { config, log, apiKeys, limiter } = services;
+  const { config, log, clock, apiKeys, limiter } = services;
   const limits: RateLimits = {
     perKey: config.requestsPerMinute,
     anonymous: config.anonymousRequestsPerMinute,
@@ -52,9 +52,10 @@ export function createApp({ services, operations, health, observer }: AppOptions
     observer,
     countLate: (req) => (req.rate = limiter.peek(...subjectOf(req, limits))),
   });
-  const standstill = new Standstill();
+  const standstill = new Standstill(clock);
   const inFlight = new InFlight(
     standstill,
+    clock,
     (req, res, problem) => problems.answer(problem, req, res),
     (req) => observer.answered(req, CLIENT_GONE),
   );
@@ -63,7 +64,7 @@ export function createApp({ services, operations, health, observer }: AppOptions
   const enter = (request: Request, response: Response, next: NextFunction): void => {
     const req = request as Exchange;
     req.requestId = requestIdOf(req.headers['x-request-id'] as string | undefined);
-    req.arrivedAt = req.workingSince = performance.now();
+    req.arrivedAt = req.workingSince = clock.now();
     inFlight.enter(req, response);
     next();
   };

@@ -1,27 +1,38 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
-import { request, type ClientRequest, type IncomingMessage } from 'node:http';
+import { request, type ClientRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { MediaOut } from '@gwk/core/resources/media';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
 import { Exposition } from '@gwk/test/support/exposition';
-import { redisPrefix, redisUrl } from '@gwk/test/support/servers/servers';
 import { until } from '@gwk/test/support/wait';
-import { TestApi } from '@gwk/test/support/api/test-api';
+import { ManualClock } from '@gwk/test/support/clock';
+import { openApi } from '@gwk/test/support/api/open-api';
+import type { TestApi } from '@gwk/test/support/api/test-api';
 import { noise, upload } from '@gwk/test/support/api/upload';
 
 /** What metrics say of requests whose client did not wait for the answer, or for all of it. */
-let database: TestDatabase;
+/** The API looks by it after the requests under way, and finds those whose client is gone. */
+const clock = new ManualClock();
 let api: TestApi;
 let key: string;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  api = await TestApi.start({ databaseUrl: database.url, redisUrl: redisUrl(), redisPrefix: redisPrefix() });
+  api = await openApi({ clock });
+  subscribe('http.server.response.created', created);
   key = (await api.key(await api.account())).key;
 });
 afterAll(async () => {
+  unsubscribe('http.server.response.created', created);
   await api.stop();
-  await database.drop();
 });
+
+const responses: ServerResponse[] = [];
+const created = (message: unknown) => void responses.push((message as { response: ServerResponse }).response);
+/** The client goes; the next look of the API finds it gone. */
+async function leave(call: ClientRequest): Promise<void> {
+  const response = responses.findLast(({ req }) => req.url === call.path)!;
+  call.destroy();
+  await until(() => response.destroyed, { what: 'the server has noticed' });
+  clock.advance(250);
+}
 
 interface Asked {
   method?: string;
@@ -42,6 +53,8 @@ function ask({ method = 'GET', path, port = api.port, token = key, announced }: 
   return call;
 }
 
+/** Of the transaction that keeps a request waiting. */
+const LONG = { timeout: 600_000 };
 const PUBLIC = 'gwk_http_request_duration_seconds';
 const INTERNAL = 'gwk_internal_call_duration_seconds';
 const told = async (name: string, labels: Record<string, string>) =>
@@ -55,9 +68,9 @@ test('one that is gone while Postgres keeps its request waiting is counted, once
     const call = ask({ path: '/v1/instances' });
     call.end();
     await until(async () => (await told('gwk_http_requests_in_flight', {})) === 1, { what: 'it is at work' });
-    call.destroy();
+    await leave(call);
     await counted(PUBLIC, { operation: 'listInstances', status: '499' });
-  });
+  }, LONG);
   await until(async () => (await told('gwk_http_requests_in_flight', {})) === 0, { what: 'it has ended' });
   expect(await told(`${PUBLIC}_count`, { operation: 'listInstances' })).toBe(1);
 });
@@ -66,7 +79,7 @@ test('one that is gone before it has said all is counted as 499', async () => {
   const call = ask({ method: 'POST', path: '/v1/messages', announced: 100 });
   call.write('{');
   await until(async () => (await told('gwk_http_requests_in_flight', {})) === 1, { what: 'it has come' });
-  call.destroy();
+  await leave(call);
   await counted(PUBLIC, { operation: 'sendMessage', status: '499' });
 });
 

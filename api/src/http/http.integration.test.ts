@@ -1,17 +1,19 @@
 import { connect } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { PROBLEMS, type ProblemBody, type ProblemCode } from '@gwk/core/problems';
 import { pickPort } from '@gwk/test/support/ports';
+import { ManualClock } from '@gwk/test/support/clock';
 import { openApi } from '@gwk/test/support/api/open-api';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import type { ApiClient, Answer } from '@gwk/test/support/api/client';
 
+/** What is known of a key is kept by it. */
+const clock = new ManualClock();
 let api: TestApi;
 let account: TestAccount;
 let client: ApiClient;
 
 beforeAll(async () => {
-  api = await openApi({ settings: { GWK_API_ANONYMOUS_REQUESTS_PER_MINUTE: '100000' } });
+  api = await openApi({ clock, settings: { GWK_API_ANONYMOUS_REQUESTS_PER_MINUTE: '100000' } });
   account = await api.account();
   client = await api.clientOf(account);
 });
@@ -102,18 +104,18 @@ describe('keys', () => {
     for (const who of clients) expectProblem(await send(who), 'not-found');
 
     await api.db.account.update({ where: { id: own.id }, data: { suspendedAt: new Date() } });
-    await sleep(1_950);
+    clock.advance(1_950);
     for (const who of clients) expectProblem(await send(who), 'account-suspended');
     for (const who of clients) expect((await who.call('GET', '/v1/messages')).status).toBe(200);
 
     await api.db.apiKey.update({ where: { id }, data: { revokedAt: new Date() } });
     // In use all the while: what is known of it is renewed in the background, never kept for longer.
     for (let i = 0; i < 19; i++) {
-      await sleep(100);
+      clock.advance(100);
       await clients[0]!.call('GET', '/v1/messages');
     }
     for (const who of clients) expectProblem(await send(who), 'unauthorized');
-  }, 20_000);
+  });
 });
 
 describe('request ids', () => {

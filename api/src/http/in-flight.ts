@@ -1,4 +1,5 @@
 import { Bag } from '@gwk/core/bag';
+import type { Cancel, Clock } from '@gwk/core/clock';
 import { Problem } from '@gwk/core/problems';
 import type { Exchange, Reply } from './exchange.js';
 import type { Standstill } from './standstill.js';
@@ -14,16 +15,16 @@ const MAX_SENDING_MS = 20_000;
 
 export class InFlight {
   readonly #replies = new Bag<Reply>();
-  readonly #timer: NodeJS.Timeout;
+  readonly #stopLooking: Cancel;
 
   constructor(
     readonly standstill: Standstill,
+    readonly clock: Clock,
     readonly giveUp: (req: Exchange, res: Reply, problem: Problem) => void,
     /** It will have no answer; its work may go on. */
     readonly gone: (req: Exchange) => void,
   ) {
-    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS);
-    this.#timer.unref();
+    this.#stopLooking = clock.every(LOOK_EVERY_MS, () => this.#look());
   }
 
   get size(): number {
@@ -45,7 +46,7 @@ export class InFlight {
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    this.#stopLooking();
   }
 
   #abandon(req: Exchange): void {
@@ -56,7 +57,7 @@ export class InFlight {
   #look(): void {
     // What they waited for may be there, unread.
     if (this.standstill.isRecent) return;
-    const now = performance.now();
+    const now = this.clock.now();
     for (const res of this.#replies.items) {
       const req = requestOf(res);
       if (res.destroyed) this.#abandon(req);

@@ -1,6 +1,7 @@
 import type { Server } from 'node:http';
 import { Server as NetServer, type AddressInfo } from 'node:net';
 import { setImmediate as afterReading, setTimeout as sleep } from 'node:timers/promises';
+import type { Clock } from '@gwk/core/clock';
 import { AccessLog } from './access-log.js';
 import { createApp, type PublicApp } from './app.js';
 import { clientErrorHandler } from './client-error.js';
@@ -12,7 +13,7 @@ import { OPERATIONS } from './operations.js';
 import { networkOf } from './rate-limit.js';
 import type { Observer } from './respond.js';
 import { createServer } from './server.js';
-import type { Services } from './services.js';
+import type { ApiConfig, Services } from './services.js';
 
 /** The public listener: from a socket to the table of operations. */
 export interface PublicListener {
@@ -20,6 +21,8 @@ export interface PublicListener {
   /** Answers what is under way and what still comes meanwhile, then closes. */
   close(): Promise<void>;
 }
+
+type StopTimes = Pick<ApiConfig, 'drainMs' | 'stopUnreadyMs' | 'stopIdleMs'>;
 
 /**
  * A stop in steps, so that no request is lost. First readiness turns red and everything else goes on: balancers turn
@@ -30,8 +33,6 @@ export interface PublicListener {
  * Between what was read last and a timer something may have come, the more the busier the process: before each of both,
  * what is there is taken.
  */
-export const RED_MS = 500;
-export const SILENCE_MS = 500;
 /** A download that began before says nothing of its connection's end, and may end at any time. */
 const SILENT_EVERY_MS = 1_000;
 /** What is under way then is answered (500, to be repeated), and the answer gets so long to leave. */
@@ -51,9 +52,11 @@ class Tier implements Observer {
   closing = false;
   readonly log: AccessLog | null;
   readonly metrics: Metrics;
+  readonly #clock: Clock;
   app!: PublicApp;
 
   constructor(services: Services) {
+    this.#clock = services.clock;
     this.log = services.log.isLevelEnabled('info') ? new AccessLog('api') : null;
     this.metrics = new Metrics(services.registry, () => this.app.inFlight.size);
     this.app = createApp({
@@ -87,7 +90,7 @@ class Tier implements Observer {
 
   answered(req: Exchange, status: number): void {
     this.app.inFlight.leave(req);
-    const milliseconds = performance.now() - req.arrivedAt;
+    const milliseconds = this.#clock.now() - req.arrivedAt;
     this.metrics.observe(req, status, milliseconds / 1000);
     this.log?.add(req, status, milliseconds);
   }
@@ -109,7 +112,7 @@ export async function startPublicListener(services: Services): Promise<PublicLis
   });
   const metrics = await tier.showMetrics(services);
   const close = async (): Promise<void> => {
-    await drain(server, tier, config.drainMs);
+    await drain(server, tier, config);
     await metrics?.close();
   };
   try {
@@ -129,19 +132,19 @@ async function closeSilent(server: Server): Promise<void> {
   server.closeIdleConnections();
 }
 
-async function drain(server: Server, tier: Tier, drainMs: number): Promise<void> {
+async function drain(server: Server, tier: Tier, times: StopTimes): Promise<void> {
   tier.stopping = true;
-  await sleep(RED_MS);
+  await sleep(times.stopUnreadyMs);
   await afterReading();
   // Not before: whoever is told that its connection ends opens another one, which is lost if it waits to be accepted
   // as the listening ends.
   tier.closing = true;
   // That of HTTP would close connections whose request has just not been read yet.
   const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(server, () => resolve()));
-  await Promise.race([closed, sleep(SILENCE_MS)]);
+  await Promise.race([closed, sleep(times.stopIdleMs)]);
   await closeSilent(server);
   const silent = setInterval(() => void closeSilent(server), SILENT_EVERY_MS);
-  await closing(closed, drainMs, () => tier.app.inFlight.giveUpAll());
+  await closing(closed, times.drainMs, () => tier.app.inFlight.giveUpAll());
   await closing(closed, LAST_WORDS_MS, () => server.closeAllConnections());
   await closed;
   clearInterval(silent);

@@ -1,3 +1,4 @@
+import type { Clock } from '@gwk/core/clock';
 import { fromPublicId, newUuid } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
 import type { RequestHandler } from 'express';
@@ -22,11 +23,13 @@ export function handlerOf(operation: Operation, services: Services, observer: Ob
     const req = request as Exchange;
     const res = response as Reply;
     req.operation = operation;
-    if (tracing.on) traceRequest(operation, req, res);
+    if (tracing.on) traceRequest(operation, req, res, services.clock);
     mayCall(operation, req);
     const received = operation.receive && (await receive(operation.receive, req, services));
     try {
-      const body = operation.body ? await bodyOf(operation, req, received) : undefined;
+      const body = operation.body
+        ? await bodyOf(operation, req, { received, clock: services.clock })
+        : undefined;
       const query = operation.query ? queryOf(operation.query, req.query) : undefined;
       const call = callOf(operation, req, { query, body, received, services });
       const answer = operation.idempotent
@@ -35,7 +38,7 @@ export function handlerOf(operation: Operation, services: Services, observer: Ob
       if (answer.stream) {
         const failed = (error: unknown): void =>
           services.log.error({ err: error, request_id: req.requestId }, 'a stream failed');
-        respondStream(req, res, answer.stream, { observer, failed });
+        respondStream(req, res, answer.stream, { observer, clock: services.clock, failed });
       } else respond(req, res, answer, observer);
     } finally {
       if (received) release(operation.receive!, received, services);
@@ -45,10 +48,10 @@ export function handlerOf(operation: Operation, services: Services, observer: Ob
 }
 
 /** From its arrival until its answer has left. What a client names beyond the route is not told. */
-function traceRequest({ method, path }: Operation, req: Exchange, res: Reply): void {
+function traceRequest({ method, path }: Operation, req: Exchange, res: Reply, clock: Clock): void {
   const span = tracing.root(`${method} ${path}`, req.headers['traceparent'] as string | undefined, {
     kind: 'server',
-    since: Date.now() - (performance.now() - req.arrivedAt),
+    since: Date.now() - (clock.now() - req.arrivedAt),
     attributes: { 'http.request.method': method, 'http.route': path },
   });
   req.traceparent = span.traceparent;
@@ -61,7 +64,7 @@ function traceRequest({ method, path }: Operation, req: Exchange, res: Reply): v
 async function receive(receiver: Receiver, req: Exchange, services: Services): Promise<unknown> {
   req.workingSince = 0;
   const received = await receiver.read(req, services);
-  req.workingSince = performance.now();
+  req.workingSince = services.clock.now();
   return received;
 }
 
@@ -83,11 +86,15 @@ function mayCall(operation: Operation, req: Exchange): void {
   if (operation.unrestricted && caller.instances !== null) throw new Problem('forbidden');
 }
 
-async function bodyOf(operation: Operation, req: Exchange, received: unknown): Promise<unknown> {
+async function bodyOf(
+  operation: Operation,
+  req: Exchange,
+  { received, clock }: { received: unknown; clock: Clock },
+): Promise<unknown> {
   if (operation.receive) return operation.receive.identity(received as never);
   req.workingSince = 0;
   const value = await readJson(req, operation.bodyOptional);
-  req.workingSince = performance.now();
+  req.workingSince = clock.now();
   return value === undefined || operation.bodyAsGiven ? value : validate(operation.body!, value);
 }
 

@@ -1,5 +1,6 @@
 import type { ConfigOf } from '@gwk/core/config/load';
 import type { apiSettings } from '@gwk/core/config/api';
+import type { Clock } from '@gwk/core/clock';
 import type { Logger } from '@gwk/core/log';
 import type { PolicyOverrides } from '@gwk/core/policy/policy';
 import type { Registry } from 'prom-client';
@@ -27,6 +28,8 @@ export interface Services {
   /** Policy overrides of the environment. */
   environmentPolicy: PolicyOverrides;
   log: Logger;
+  /** By which requests, streams and questions to engines end in time. */
+  clock: Clock;
   db: Database;
   redis: Redis;
   redisKeys: RedisKeys;

@@ -1,3 +1,5 @@
+import type { Cancel, Clock } from '@gwk/core/clock';
+
 /**
  * Whether this process has just stood still (it or its machine was stopped, or had no processor for that long). Timers
  * fire first when it goes on, before anything is read that came meanwhile: until then nobody may be told that they
@@ -8,27 +10,27 @@ const TICK_MS = 250;
 const STILL_MS = 1_000;
 
 export class Standstill {
-  readonly #timer: NodeJS.Timeout;
-  #tickedAt = performance.now();
+  readonly #stopTicking: Cancel;
+  #tickedAt: number;
   #endedAt = -Infinity;
 
-  constructor() {
-    this.#timer = setInterval(() => this.#tick(), TICK_MS);
-    this.#timer.unref();
+  constructor(readonly clock: Clock) {
+    this.#tickedAt = clock.now();
+    this.#stopTicking = clock.every(TICK_MS, () => this.#tick());
   }
 
   /** Also within the first moments after, while what came meanwhile is being read. */
   get isRecent(): boolean {
-    const now = performance.now();
+    const now = this.clock.now();
     return now - this.#tickedAt > STILL_MS || now - this.#endedAt < STILL_MS;
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    this.#stopTicking();
   }
 
   #tick(): void {
-    const now = performance.now();
+    const now = this.clock.now();
     if (now - this.#tickedAt > STILL_MS) this.#endedAt = now;
     this.#tickedAt = now;
   }

@@ -1,4 +1,5 @@
 import { setInterval as every } from 'node:timers';
+import type { Clock } from '@gwk/core/clock';
 import type { Exchange, Reply } from './exchange.js';
 import { pushRate, type Observer } from './respond.js';
 
@@ -24,7 +25,7 @@ export function respondStream(
   req: Exchange,
   res: Reply,
   produce: EventProducer,
-  { observer, failed }: { observer: Observer; failed: (error: unknown) => void },
+  { observer, clock, failed }: { observer: Observer; clock: Clock; failed: (error: unknown) => void },
 ): void {
   if (res.headersSent || res.destroyed) return;
   const headers = ['X-Request-ID', req.requestId];
@@ -40,10 +41,10 @@ export function respondStream(
   }
   res.flushHeaders();
   const ended = new AbortController();
-  const pinging = every(() => res.write(': ping\n\n'), PING_MS);
+  const stopPinging = clock.every(PING_MS, () => res.write(': ping\n\n'));
   const looking = every(() => observer.closing && ended.abort(), LOOK_MS);
   ended.signal.addEventListener('abort', () => {
-    clearInterval(pinging);
+    stopPinging();
     clearInterval(looking);
     res.end();
   });

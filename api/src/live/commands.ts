@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { processClock, type Clock } from '@gwk/core/clock';
 import type { Logger } from '@gwk/core/log';
 import {
   encodeCommand,
@@ -27,6 +28,8 @@ export interface LiveOptions {
   keys: RedisKeys;
   sealer: Sealer;
   log: Logger;
+  /** By which nobody waits beyond the deadline. */
+  clock?: Clock;
 }
 
 interface Waiting {
@@ -70,11 +73,11 @@ export class LiveCommands {
     const id = randomUUID();
     return new Promise((resolve) => {
       const settle = (reply: CommandReply | null): void => {
-        clearTimeout(timer);
+        cancel();
         this.#waiting.delete(id);
         resolve(reply);
       };
-      const timer = setTimeout(() => settle(null), timeoutMs);
+      const cancel = (this.#options.clock ?? processClock).after(timeoutMs, () => settle(null));
       this.#waiting.set(id, { settle });
       this.#send(target, { id, name, args: JSON.stringify(args) }, timeoutMs).catch(() => settle(null));
     });

@@ -2,6 +2,8 @@ import { createContext, runInContext } from 'node:vm';
 import { PROBLEMS } from '@gwk/core/problems';
 import { openApi } from '@gwk/test/support/api/open-api';
 import { OPERATIONS } from '../http/operations.js';
+import type { ApiConfig } from '../http/services.js';
+import { pagesOf } from './pages.js';
 import type { TestApi } from '@gwk/test/support/api/test-api';
 
 let api: TestApi;
@@ -129,4 +131,13 @@ describe('pages that everybody can read', () => {
     expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
     expect((await get('/docs', 'HEAD')).status).toBe(200);
   });
+});
+
+test('a page is kept once, whoever holds it', () => {
+  const pages = pagesOf(OPERATIONS, { baseUrl: 'http://127.0.0.1' } as ApiConfig);
+  for (const path of ['/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css', '/openapi.json']) {
+    const [first, second] = [pages.get(path)!().body, pages.get(path)!().body];
+    expect(first).toBeInstanceOf(Buffer);
+    expect(second).toBe(first);
+  }
 });

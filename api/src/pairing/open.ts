@@ -70,12 +70,12 @@ const LATER_S = 5;
  * @throws Problem `pairing-failed`, `already-paired`, `engine-unavailable`
  */
 export async function untilShown(services: Services, row: Instance, opened: Opened): Promise<PairingState> {
-  const { live, pairings } = services;
+  const { live, pairings, clock } = services;
   const first = await pairings.read(row.id);
   if (judge(first, opened) === 'shown') return first!;
   if (row.suspended || !live.up) throw new Problem('engine-unavailable', { retryAfter: LATER_S });
   const ended = new AbortController();
-  const timer = setTimeout(() => ended.abort(), ANSWER_MS);
+  const cancel = clock.after(ANSWER_MS, () => ended.abort());
   try {
     return await new Promise<PairingState>((resolve, reject) => {
       const look = (now: PairingState | null): void => {
@@ -90,7 +90,7 @@ export async function untilShown(services: Services, row: Instance, opened: Open
       void ring(services, row, opened).then((refused) => refused && reject(refused));
     });
   } finally {
-    clearTimeout(timer);
+    cancel();
     ended.abort();
   }
 }

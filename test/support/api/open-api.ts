@@ -19,7 +19,7 @@ export function sharedApi(): Promise<TestApi> {
 
 /** An API in this process with a database of its own, for tests that need other settings or stop it. */
 export async function openApi(
-  options: Partial<Pick<TestApiOptions, 'settings' | 'logLevel' | 'redisUrl'>> = {},
+  options: Partial<Pick<TestApiOptions, 'settings' | 'logLevel' | 'redisUrl' | 'clock'>> = {},
 ): Promise<TestApi> {
   const database = await createTestDatabase();
   return TestApi.start({

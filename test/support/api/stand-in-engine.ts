@@ -29,7 +29,8 @@ export interface StandInPlace {
 export class StandInEngine {
   /** The commands that came, in order. */
   readonly heard: { name: CommandName; args: Record<string, unknown> }[] = [];
-  readonly obey: Partial<Record<CommandName, Obey>> = {};
+  /** Whoever looks at an instance is told at once that there is nothing to add; other commands are left unanswered. */
+  readonly obey: Partial<Record<CommandName, Obey>> = { live: () => new Refused('not-connected') };
   terms!: EngineResponse<'acquire'>;
   readonly #instanceId: string;
   readonly #client: EngineClient;

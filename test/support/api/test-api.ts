@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Clock } from '@gwk/core/clock';
 import { apiSettings } from '@gwk/core/config/api';
 import { loadConfig } from '@gwk/core/config/load';
 import { newUuid } from '@gwk/core/ids';
@@ -21,6 +22,8 @@ export interface TestApiOptions {
   redisPrefix: string;
   settings?: Record<string, string>;
   logLevel?: string;
+  /** That of the process where absent. */
+  clock?: Clock;
   /** Whatever was opened for it is closed with it. */
   afterStop?(): Promise<void>;
 }
@@ -79,11 +82,13 @@ export class TestApi {
       GWK_API_INTERNAL_PORT: '0',
       GWK_API_DOCS_URL: 'https://docs.example.org',
       GWK_MEDIA_FOLDER: this.mediaFolder,
+      GWK_API_STOP_UNREADY_MS: '0',
+      GWK_API_STOP_IDLE_MS: '0',
       ...this.options.settings,
       ...settings,
     });
     const log = createLogger('api', this.options.logLevel ?? 'silent');
-    const running = await startApi(config, log, new AbortController().signal);
+    const running = await startApi(config, log, new AbortController().signal, this.options.clock);
     this.#running.push(running);
     return running;
   }

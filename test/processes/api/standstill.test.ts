@@ -1,13 +1,14 @@
 import type { Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { until } from '@gwk/test/support/wait';
+import { until } from '../../support/wait.js';
+import { processClock } from '@gwk/core/clock';
 import express from 'express';
-import { clientErrorHandler } from './client-error.js';
-import type { Exchange, Reply } from './exchange.js';
-import { InFlight } from './in-flight.js';
-import { createServer } from './server.js';
-import { Standstill } from './standstill.js';
+import { clientErrorHandler } from '@gwk/api/http/client-error';
+import type { Exchange, Reply } from '@gwk/api/http/exchange';
+import { InFlight } from '@gwk/api/http/in-flight';
+import { createServer } from '@gwk/api/http/server';
+import { Standstill } from '@gwk/api/http/standstill';
 
 /** What a process that stood still (stopped, or without a processor) says to those who were in time. */
 const HEADERS_MS = 1_000;
@@ -18,13 +19,13 @@ let standstill: Standstill;
 let inFlight: InFlight;
 let late: Exchange[];
 beforeEach(async () => {
-  standstill = new Standstill();
+  standstill = new Standstill(processClock);
   late = [];
   const giveUp = (req: Exchange, res: Reply): void => {
     late.push(req);
     res.destroy();
   };
-  inFlight = new InFlight(standstill, giveUp, () => undefined);
+  inFlight = new InFlight(standstill, processClock, giveUp, () => undefined);
   const app = express();
   app.use((request, res) => {
     const req = request as Exchange;

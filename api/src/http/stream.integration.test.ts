@@ -1,0 +1,50 @@
+import { once } from 'node:events';
+import { connect, type AddressInfo } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { processClock } from '@gwk/core/clock';
+import { SlowReaders } from '@gwk/test/support/api/slow-readers';
+import { until } from '@gwk/test/support/wait';
+import express from 'express';
+import type { Exchange, Reply } from './exchange.js';
+import type { Observer } from './respond.js';
+import { createServer } from './server.js';
+import { respondStream, type EventStream } from './stream.js';
+
+const MB = 1024 * 1024;
+const observer: Observer = { answered: () => undefined, closing: false };
+
+test('what a stream keeps for a client that does not read is bounded', async () => {
+  let most = 0;
+  let gone: AbortSignal | undefined;
+  const produce = async (out: EventStream, res: Reply): Promise<void> => {
+    gone = out.signal;
+    while (!out.signal.aborted) {
+      out.send('much', 'x'.repeat(MB / 4));
+      most = Math.max(most, res.writableLength);
+      await nextTurn();
+    }
+  };
+  const server = createServer({
+    app: express().use((req, res) =>
+      respondStream(req as Exchange, res as Reply, (out) => produce(out, res as Reply), {
+        observer,
+        clock: processClock,
+        failed: () => undefined,
+      }),
+    ),
+    maxConnections: 100,
+    clientError: (_, socket) => socket.destroy(),
+    lastResort: (_, __, res) => res.destroy(),
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const readers = new SlowReaders();
+  try {
+    readers.ask(connect((server.address() as AddressInfo).port, '127.0.0.1'));
+    await until(() => gone?.aborted, { what: 'the stream is ended' });
+    expect(most).toBeLessThan(2 * MB);
+  } finally {
+    readers.leave();
+    server.close();
+  }
+});
