@@ -25,7 +25,11 @@ const codeOf = (sent: Promise<unknown>): Promise<string> =>
     (error: { code?: string }) => error.code ?? 'unknown',
   );
 const contactOf = async (name: string) =>
-  (await stage.database.contactName.findFirstOrThrow({ where: { name } })).contactId;
+  (
+    await stage.database.contactName.findFirstOrThrow({
+      where: { accountId: stage.port.world.accountId, name },
+    })
+  ).contactId;
 
 /** Runs `beside` while the transaction holds its locks, until it waits for them. */
 async function holding(
@@ -138,5 +142,9 @@ test('a link that names an unknown pair twice at once makes one contact', async 
     Array.from({ length: 8 }, (_, i) => linkNames(deps, accountId, i % 2 ? [phone, lid] : [lid, phone])),
   );
   expect(await contactOf(phone)).toBe(await contactOf(lid));
-  expect(await stage.database.contact.count({ where: { names: { none: {} } } })).toBe(0);
+  expect(
+    await stage.database.contact.count({
+      where: { accountId: stage.port.world.accountId, names: { none: {} } },
+    }),
+  ).toBe(0);
 });

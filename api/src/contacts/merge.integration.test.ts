@@ -29,7 +29,8 @@ const accept = (to: string, by = engine) => stage.port.accept({ instance: by.ins
 const deps = () => ({ database: stage.database, sealer: stage.port.world.sealer });
 const link = (a = phone, b = lid) => linkNames(deps(), stage.port.world.accountId, [a, b]);
 const contactOf = async (name: string) =>
-  (await stage.database.contactName.findFirst({ where: { name } }))?.contactId;
+  (await stage.database.contactName.findFirst({ where: { accountId: stage.port.world.accountId, name } }))
+    ?.contactId;
 const conversations = (by = engine) =>
   stage.database.conversation.findMany({ where: { instanceId: by.instanceId } });
 const queue = (by = engine) =>

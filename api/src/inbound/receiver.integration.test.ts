@@ -1,18 +1,13 @@
 import { newUuid } from '@gwk/core/ids';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
 import { messagesOnUnknownDays } from '@gwk/test/support/servers/days';
-import {
-  createPortWorld,
-  refusalOf,
-  type PortWorld,
-  type TestEngine,
-} from '@gwk/test/support/api/engine-port';
+import { sharedPort, refusalOf, type PortWorld, type TestEngine } from '@gwk/test/support/api/engine-port';
 import { openEventData } from '../events/emit.js';
 
 let port: PortWorld;
 let engine: TestEngine;
 beforeAll(async () => {
-  port = await createPortWorld();
+  port = await sharedPort();
 });
 beforeEach(async () => {
   engine = await (await port.addEngine()).acquire();
@@ -49,7 +44,10 @@ const events = async (by = engine) => {
   }));
 };
 const contactOf = (name: string) =>
-  port.world.database.contactName.findFirst({ where: { name }, include: { contact: true } });
+  port.world.database.contactName.findFirst({
+    where: { accountId: port.world.accountId, name },
+    include: { contact: true },
+  });
 
 test('a message makes its contact, conversation, row and event', async () => {
   const phone = someone();
@@ -211,9 +209,15 @@ test('strangers who write at once to many numbers of an account become one conta
   );
   await Promise.all(sends);
   for (const phone of phones) {
-    expect(await port.world.database.contactName.count({ where: { name: phone } })).toBe(1);
+    expect(
+      await port.world.database.contactName.count({
+        where: { accountId: port.world.accountId, name: phone },
+      }),
+    ).toBe(1);
   }
-  const contacts = await port.world.database.contact.count({ where: { names: { none: {} } } });
+  const contacts = await port.world.database.contact.count({
+    where: { accountId: port.world.accountId, names: { none: {} } },
+  });
   expect(contacts).toBe(0);
   for (const one of engines) expect(await rows(one)).toHaveLength(phones.length);
 });

@@ -18,7 +18,9 @@ const receive = (...messages: InboundMessage[]) => stage.receive(engine, ...mess
 const say = (text: string, given: Partial<InboundMessage> = {}) => receive(stage.text(ana, text, given));
 const accept = (to = ana, instance = engine.instanceId) => stage.port.accept({ instance, to });
 const optOuts = (phone = ana) =>
-  stage.database.optOut.findMany({ where: { contact: { names: { some: { name: phone } } } } });
+  stage.database.optOut.findMany({
+    where: { accountId: stage.port.world.accountId, contact: { names: { some: { name: phone } } } },
+  });
 const setPolicy = (policy: object) =>
   stage.database.instance.update({ where: { id: engine.instanceId }, data: { policy } });
 
@@ -103,7 +105,9 @@ test('VOLTAR frees, also an opt-out made by API; without one it is an ordinary w
   expect(freed!.data).toMatchObject({ contact: { phone: ana }, keyword: 'voltar.' });
   await accept();
 
-  const { contactId } = await stage.database.contactName.findFirstOrThrow({ where: { name: ana } });
+  const { contactId } = await stage.database.contactName.findFirstOrThrow({
+    where: { accountId: stage.port.world.accountId, name: ana },
+  });
   const instance = await stage.database.instance.findUniqueOrThrow({ where: { id: engine.instanceId } });
   await stage.database.optOut.create({
     data: { id: crypto.randomUUID(), contactId, accountId: instance.accountId, source: 'api' },

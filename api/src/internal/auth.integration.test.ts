@@ -1,5 +1,5 @@
 import {
-  createPortWorld,
+  sharedPort,
   OPERATOR_TOKEN,
   type PortWorld,
   type TestEngine,
@@ -12,7 +12,7 @@ const REMEMBERED_MS = 1_500;
 let port: PortWorld;
 const engines: TestEngine[] = [];
 beforeAll(async () => {
-  port = await createPortWorld();
+  port = await sharedPort();
   for (let count = 0; count < 8; count++) engines.push(await port.addEngine());
 });
 afterAll(() => port.close());

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { request, type ClientRequest } from 'node:http';
-import { createPortWorld, type PortWorld } from '@gwk/test/support/api/engine-port';
+import { sharedPort, type PortWorld } from '@gwk/test/support/api/engine-port';
 import { until } from '@gwk/test/support/wait';
 import { BodyBudget } from './body-budget.js';
 
@@ -20,7 +20,7 @@ test('a caller has so many bytes at once, and has them again when they are throu
 describe('on the internal port', () => {
   let port: PortWorld;
   beforeAll(async () => {
-    port = await createPortWorld();
+    port = await sharedPort();
   });
   afterAll(() => port.close());
 

@@ -62,6 +62,7 @@ describe('outcomes of messages that this process gave to their engine', () => {
   let port: PortWorld;
   let engine: TestEngine;
   beforeAll(async () => {
+    // Of its own: it makes messages of days that their conversations do not know.
     port = await createPortWorld();
   });
   afterAll(() => port.close());

@@ -1,12 +1,12 @@
 import { newUuid } from '@gwk/core/ids';
-import { createPortWorld, type PortWorld, type TestEngine } from '@gwk/test/support/api/engine-port';
+import { sharedPort, type PortWorld, type TestEngine } from '@gwk/test/support/api/engine-port';
 import { until } from '@gwk/test/support/wait';
 import { Prisma } from '../generated/prisma/client.js';
 
 /** Calls about messages that come through after their repeat, and after what followed. */
 let port: PortWorld;
 beforeAll(async () => {
-  port = await createPortWorld();
+  port = await sharedPort();
 });
 afterAll(() => port.close());
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { request as httpRequest } from 'node:http';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { ENGINE_ROUTES } from '@gwk/core/protocol/engine';
 import { InternalUnreachable } from '@gwk/core/protocol/internal-client';
 import { OPERATOR_ROUTES } from '@gwk/core/protocol/operator';
@@ -116,8 +117,14 @@ describe('a call', () => {
       headers: { authorization: `Bearer ${engine.token}`, 'content-length': 100 },
     });
     request.on('error', () => undefined);
+    const { promise: begun, resolve } = Promise.withResolvers<void>();
+    const seen = (message: unknown) => {
+      const { headers } = (message as { request: IncomingMessage }).request;
+      if (headers['content-length'] === '100') resolve();
+    };
+    subscribe('http.server.request.start', seen);
     request.write('{"epoch":');
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await begun.finally(() => unsubscribe('http.server.request.start', seen));
     request.destroy();
     expect(
       (await call('/engine/renew', { body: JSON.stringify({ ...lease(), connected: true }) })).status,

@@ -1,19 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { readdirSync, readlinkSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { newUuid } from '@gwk/core/ids';
-import { createPortWorld, filesIn, type PortWorld, type TestEngine } from '@gwk/test/support/api/engine-port';
-import { until } from '@gwk/test/support/wait';
+import { sharedPort, filesIn, type PortWorld, type TestEngine } from '@gwk/test/support/api/engine-port';
 import { openContent, sealContent } from '../messages/content.js';
-
-/** In place of a minute. */
-const SILENCE_MS = 2_000;
 
 let port: PortWorld;
 let engine: TestEngine;
 beforeAll(async () => {
-  port = await createPortWorld({ silenceMs: SILENCE_MS });
+  port = await sharedPort();
   engine = await (await port.addEngine()).acquire();
 });
 afterAll(() => port.close());
@@ -81,28 +76,6 @@ test('an engine gets the finished file of a message once it has claimed it, and 
   const other = await (await port.addEngine()).acquire();
   expect(await outcome(download(other, id))).toBe('the internal port refused: invalid');
 });
-
-/** Files of the store that this process holds open. */
-const openFiles = () =>
-  readdirSync('/proc/self/fd').filter((descriptor) => {
-    try {
-      return readlinkSync(`/proc/self/fd/${descriptor}`).includes('/gwk-media-');
-    } catch {
-      return false;
-    }
-  }).length;
-
-test('an engine that asks for a file and does not read it is let go, and the file is closed', async () => {
-  // More than the kernel keeps for a connection.
-  const id = await finished(randomBytes(32 * 1024 * 1024), '5511987650001');
-  await engine.claim(10);
-  const silent = await port.clientWith(engine.token).download({ ...lease(engine), message_id: id });
-  silent.on('error', () => undefined);
-  expect(openFiles()).toBe(1);
-  // The client itself has 30 s.
-  await until(() => openFiles() === 0, { what: 'the file is closed', timeoutMs: 15_000 });
-  silent.destroy();
-}, 60_000);
 
 test('a lease that is over gives and takes nothing', async () => {
   const stale = { ...engine, lease: { ...lease(engine), holder: newUuid() } } as TestEngine;

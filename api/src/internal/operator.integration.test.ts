@@ -1,10 +1,10 @@
 import { newUuid } from '@gwk/core/ids';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
-import { createPortWorld, refusalOf, type PortWorld } from '@gwk/test/support/api/engine-port';
+import { sharedPort, refusalOf, type PortWorld } from '@gwk/test/support/api/engine-port';
 
 let port: PortWorld;
 beforeAll(async () => {
-  port = await createPortWorld();
+  port = await sharedPort();
 });
 afterAll(() => port.close());
 
@@ -28,6 +28,7 @@ const project = async (given: InstanceResource) => {
 };
 
 test('a resource becomes a row, whose engine can be given a token and acquire', async () => {
+  const began = Date.now();
   const given = resource('first');
   const facts = await project(given);
   expect(facts).toMatchObject({
@@ -39,7 +40,7 @@ test('a resource becomes a row, whose engine can be given a token and acquire', 
   const engine = await (await port.addPod(facts.id, 'pod-1')).acquire();
   const { lease } = await project(given);
   expect(lease).toMatchObject({ pod: 'pod-1', epoch: 1 });
-  expect(Date.parse(lease.expires_at!)).toBeGreaterThan(Date.now() + 40_000);
+  expect(Date.parse(lease.expires_at!)).toBeGreaterThanOrEqual(began + 45_000);
   expect(engine.terms!.instance).toMatchObject({
     kind: 'sandbox',
     state: 'connecting',
@@ -56,6 +57,7 @@ test('a resource that is refused says why', async () => {
 test('removal cancels what waits, refuses the engine, and sweeps Redis once the engine has ended', async () => {
   const given = resource('third');
   const { id } = await project(given);
+  const began = Date.now();
   const engine = await (await port.addPod(id, 'pod-1')).acquire();
   const waiting = await port.accept({ instance: id, to: '5511955550001' });
   await engine.call('session-write', { entries: [{ type: 'creds', key: 'me', value: 'AAAA' }] });
@@ -63,7 +65,7 @@ test('removal cancels what waits, refuses the engine, and sweeps Redis once the 
   const users = async () => (await port.world.redis.sendCommand(['ACL', 'USERS'])) as unknown as string[];
 
   const removed = await port.operator.call('remove', { uid: given.metadata.uid });
-  expect(Date.parse(removed.lease_expires_at!)).toBeGreaterThan(Date.now());
+  expect(Date.parse(removed.lease_expires_at!)).toBeGreaterThanOrEqual(began + 45_000);
   expect(await users()).toContain(user);
   const { database } = port.world;
   expect(await database.message.findUnique({ where: { id: waiting } })).toMatchObject({
@@ -121,11 +123,12 @@ describe('pairing with the credentials of the cluster', () => {
 
     const engine = await (await port.addPod(id, 'pod-1')).acquire();
     const session = engine.terms!.pairing!.session;
-    const news = { kind: 'qr' as const, code: '2@shown', expires_in_ms: 20_000 };
+    const news = { kind: 'qr' as const, code: '2@shown', expires_in_ms: 120_000 };
+    const began = Date.now();
     await engine.call('pairing', { session, news });
     const shown = await pair(id, null);
     expect(shown).toMatchObject({ open: true, code: '2@shown' });
-    expect(Date.parse(shown.code_expires_at!)).toBeGreaterThan(Date.now());
+    expect(Date.parse(shown.code_expires_at!)).toBeGreaterThanOrEqual(began + 120_000);
     expect(await pair(id, wanted)).toMatchObject({ code: '2@shown' });
 
     // The one before it, whose answer was late, comes through at last.

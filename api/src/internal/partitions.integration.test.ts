@@ -1,5 +1,5 @@
 import { newUuid, timeOfUuid } from '@gwk/core/ids';
-import { createPortWorld, type PortWorld, type TestEngine } from '@gwk/test/support/api/engine-port';
+import { sharedPort, type PortWorld, type TestEngine } from '@gwk/test/support/api/engine-port';
 import { OpenedPartitions, partitionAt } from '@gwk/test/support/api/opened-partitions';
 
 /** What a message costs must not grow with the days that are kept: each statement of its functions opens its day's alone. */
@@ -8,7 +8,7 @@ let engine: TestEngine;
 let opened: OpenedPartitions;
 
 beforeAll(async () => {
-  port = await createPortWorld();
+  port = await sharedPort();
   engine = await (await port.addEngine()).acquire();
   opened = await OpenedPartitions.watch(port.world.database);
 });

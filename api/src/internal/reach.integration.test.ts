@@ -1,12 +1,12 @@
 import { newUuid } from '@gwk/core/ids';
 import { ENGINE_ROUTES, type EngineRoute } from '@gwk/core/protocol/engine';
 import { isNumbered } from '@gwk/core/protocol/numbered';
-import { createPortWorld, refusalOf, TestEngine, type PortWorld } from '@gwk/test/support/api/engine-port';
+import { sharedPort, refusalOf, TestEngine, type PortWorld } from '@gwk/test/support/api/engine-port';
 
 /** Every engine route, walked with wrong tokens, wrong leases and the ids of another instance. */
 let port: PortWorld;
 beforeAll(async () => {
-  port = await createPortWorld();
+  port = await sharedPort();
 });
 afterAll(() => port.close());
 

@@ -1,14 +1,9 @@
-import {
-  createPortWorld,
-  refusalOf,
-  type PortWorld,
-  type TestEngine,
-} from '@gwk/test/support/api/engine-port';
+import { sharedPort, refusalOf, type PortWorld, type TestEngine } from '@gwk/test/support/api/engine-port';
 
 let port: PortWorld;
 let engine: TestEngine;
 beforeAll(async () => {
-  port = await createPortWorld();
+  port = await sharedPort();
 });
 beforeEach(async () => {
   engine = await (await port.addEngine()).acquire();

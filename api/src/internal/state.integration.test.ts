@@ -1,10 +1,10 @@
 import { newUuid } from '@gwk/core/ids';
-import { createPortWorld, type PortWorld, type TestEngine } from '@gwk/test/support/api/engine-port';
+import { sharedPort, type PortWorld, type TestEngine } from '@gwk/test/support/api/engine-port';
 import { openEventData } from '../events/emit.js';
 
 let port: PortWorld;
 beforeAll(async () => {
-  port = await createPortWorld();
+  port = await sharedPort();
 });
 afterAll(() => port.close());
 
@@ -186,8 +186,28 @@ test('a call that failed was not the last: it is made when it is repeated', asyn
   const { database } = port.world;
   const changes = [{ state: 'connected' as const, at: new Date().toISOString(), reason: null }];
   await database.$executeRaw`ALTER TABLE instances ADD CONSTRAINT away CHECK (state <> 'connected') NOT VALID`;
-  await expect(engine.call('state', { changes })).rejects.toThrow(/503/);
-  await database.$executeRaw`ALTER TABLE instances DROP CONSTRAINT away`;
+  try {
+    await expect(engine.call('state', { changes })).rejects.toThrow(/503/);
+  } finally {
+    await database.$executeRaw`ALTER TABLE instances DROP CONSTRAINT away`;
+  }
   await engine.repeat('state', { changes }, engine.number);
   expect((await instance(engine)).state).toBe('connected');
+});
+
+test('a restriction of the network is kept with its end, and lifted', async () => {
+  const engine = await (await port.addEngine()).acquire();
+  const kept = async () => {
+    const { instanceId: id } = engine;
+    return (await port.world.database.instance.findUniqueOrThrow({ where: { id } })).restrictedUntil;
+  };
+  const until = new Date(Date.now() + 3_600_000);
+  await engine.call('restricted', { until: until.toISOString() });
+  const first = engine.number;
+  expect(await kept()).toEqual(until);
+  await engine.call('restricted', { until: null });
+  expect(await kept()).toBeNull();
+  // The first call, whose answer was late, comes through at last.
+  await engine.repeat('restricted', { until: until.toISOString() }, first);
+  expect(await kept()).toBeNull();
 });

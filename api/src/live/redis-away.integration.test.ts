@@ -1,17 +1,18 @@
 import { fromPublicId } from '@gwk/core/ids';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import { pickPort } from '@gwk/test/support/ports';
+import { ManualClock } from '@gwk/test/support/clock';
 import { openApi } from '@gwk/test/support/api/open-api';
 import type { TestApi } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';
 
-/** (design: with Redis down live operations answer 503 at once, reads work) */
+/** (design: with Redis down live operations answer 503 at once, reads work) The clock stands still: nobody waits. */
 let api: TestApi;
 let client: ApiClient;
 let id: string;
 
 beforeAll(async () => {
-  api = await openApi({ redisUrl: `redis://127.0.0.1:${await pickPort()}` });
+  api = await openApi({ clock: new ManualClock(), redisUrl: `redis://127.0.0.1:${await pickPort()}` });
   client = await api.clientOf(await api.account());
   id = (await client.call<InstanceOut>('POST', '/v1/instances', { body: { name: 'loja' } })).body.id;
 });
@@ -30,18 +31,14 @@ test.each<[string, string, string, object | undefined]>([
 ])('%s: 503 engine-unavailable with Retry-After, at once', async (_name, state, call, body) => {
   await setState(state);
   const [method, path] = call.split(' ') as [string, string];
-  const before = performance.now();
   const answer = await client.call(method, at(path), { body });
   expect(answer).toMatchObject({ status: 503, body: { status: 503 } });
   expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
-  expect(performance.now() - before).toBeLessThan(1_000);
 });
 
 test('logout: 204 all the same, at once; the unlinking is left to the next connection', async () => {
   await setState('connected');
-  const before = performance.now();
   expect((await client.call('POST', at('logout'))).status).toBe(204);
-  expect(performance.now() - before).toBeLessThan(1_000);
   const row = await api.db.instance.findUniqueOrThrow({ where: { id: fromPublicId('instance', id)! } });
   expect(row).toMatchObject({ state: 'pending_pair', unlinkId: expect.any(String) as string });
 });

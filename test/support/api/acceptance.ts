@@ -9,7 +9,7 @@ import type { PolicyOverrides } from '@gwk/core/policy/policy';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { MessageOut } from '@gwk/core/resources/message';
 import { Sealer } from '@gwk/core/sealing';
-import { createTestDatabase, type TestDatabase } from '../servers/database.js';
+import { createTestDatabase } from '../servers/database.js';
 import { redisPrefix, redisUrl } from '../servers/servers.js';
 
 /** A database with an account and instances, and acceptors on it: one is a replica of the API, without its HTTP. */
@@ -53,27 +53,48 @@ export async function createWorld(instances = 1): Promise<World> {
   const log = createLogger('test', 'error');
   const redis = openRedis({ url: redisUrl(), program: 'test', log });
   await waitUntilReady(redis);
-  const world = new TestWorld(test, database, redis);
-  await database.account.create({ data: { id: world.accountId, name: world.accountId } });
+  const sealer = new Sealer([{ id: '0123456789abcdef', key: randomBytes(32) }]);
+  const world = await TestWorld.create(
+    { database, databaseUrl: test.url, redis, sealer, keys: new RedisKeys(redisPrefix()) },
+    async () => {
+      closeRedis(redis);
+      await database.$disconnect();
+      await test.drop();
+    },
+  );
   for (let i = 0; i < instances; i++) await world.addInstance();
   return world;
 }
 
+/** Another account in a world, whose stores stay open when this one is closed. */
+export const addAccount = (world: World): Promise<World> => TestWorld.create(world, () => Promise.resolve());
+
+type Stores = Pick<World, 'database' | 'databaseUrl' | 'redis' | 'sealer' | 'keys'>;
+
 class TestWorld implements World {
   readonly accountId = newUuid();
   readonly instances: string[] = [];
-  readonly sealer = new Sealer([{ id: '0123456789abcdef', key: randomBytes(32) }]);
-  readonly keys = new RedisKeys(redisPrefix());
-  readonly #test: TestDatabase;
+  readonly keys: RedisKeys;
+  readonly sealer: Sealer;
   readonly database: Database;
   readonly databaseUrl: string;
   readonly redis: Redis;
 
-  constructor(test: TestDatabase, database: Database, redis: Redis) {
-    this.#test = test;
-    this.databaseUrl = test.url;
+  private constructor(
+    { database, databaseUrl, redis, sealer, keys }: Stores,
+    readonly close: () => Promise<void>,
+  ) {
+    this.databaseUrl = databaseUrl;
+    this.sealer = sealer;
+    this.keys = keys;
     this.database = database;
     this.redis = redis;
+  }
+
+  static async create(stores: Stores, close: () => Promise<void>): Promise<TestWorld> {
+    const world = new TestWorld(stores, close);
+    await world.database.account.create({ data: { id: world.accountId, name: world.accountId } });
+    return world;
   }
 
   acceptor({ redis = this.redis, policy = {}, beforeStatement }: AcceptorSettings = {}): Acceptor {
@@ -125,12 +146,6 @@ class TestWorld implements World {
     });
     this.instances.push(id);
     return id;
-  }
-
-  async close(): Promise<void> {
-    closeRedis(this.redis);
-    await this.database.$disconnect();
-    await this.#test.drop();
   }
 }
 

@@ -19,7 +19,8 @@ import type {
 import { EngineClient, InternalRefusal, OperatorClient } from '@gwk/core/protocol/internal-client';
 import type { Sealer } from '@gwk/core/sealing';
 import type { DestinationStream } from 'pino';
-import { createWorld, type Send, type World } from './acceptance.js';
+import { addAccount, createWorld, type Send, type World } from './acceptance.js';
+import { endWithWorker } from '../shared.js';
 import { redisUrl } from '../servers/servers.js';
 
 /** The internal port on a world's database and Redis, with engines that speak its protocol and nothing more. */
@@ -62,7 +63,26 @@ export function filesIn(folder: string, db: Database, sealer: Sealer): MediaFile
 }
 
 export async function createPortWorld(options: PortOptions = {}): Promise<PortWorld> {
-  const world = await createWorld(0);
+  return openPort(await createWorld(0), options);
+}
+
+let shared: Promise<PortWorld> | undefined;
+
+/**
+ * The port with default options that all test files of a worker share, for an account of the caller's own. To close
+ * it ends what the caller made.
+ */
+export async function sharedPort(): Promise<PortWorld> {
+  shared ??= createPortWorld().then((port) => {
+    endWithWorker(() => port.close());
+    return port;
+  });
+  const { world, url } = await shared;
+  return openPort(await addAccount(world), {}, url);
+}
+
+/** @param present the address of the port, where it has been started */
+async function openPort(world: World, options: PortOptions, present?: string): Promise<PortWorld> {
   const replicas: { listener: InternalListener; database: Database }[] = [];
   const databaseUrl = await urlOf(world.database);
   const mediaFolder = mkdtempSync(join(tmpdir(), 'gwk-media-'));
@@ -83,7 +103,7 @@ export async function createPortWorld(options: PortOptions = {}): Promise<PortWo
     replicas.push({ listener, database });
     return `${config.internalTlsCert?.() ? 'https' : 'http'}://127.0.0.1:${listener.port}/`;
   };
-  const url = await addReplica();
+  const url = present ?? (await addReplica());
   const operator = new OperatorClient({ baseUrl: url, token: OPERATOR_TOKEN, timeoutMs: 10_000 });
   const engines: EngineClient[] = [];
   const acceptor = world.acceptor({ policy: UNLIMITED });

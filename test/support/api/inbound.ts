@@ -5,7 +5,7 @@ import { sealMenu } from '@gwk/api/messages/menus';
 import { newUuid, toPublicId } from '@gwk/core/ids';
 import type { OpenMenu } from '@gwk/core/menus/replies';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
-import { createPortWorld, type PortWorld, type TestEngine } from './engine-port.js';
+import { sharedPort, type PortWorld, type TestEngine } from './engine-port.js';
 
 /** What a number receives, by the protocol of engines, and what became of it. For tests. */
 export interface SeenEvent {
@@ -36,7 +36,7 @@ export class InboundStage {
   private constructor(readonly port: PortWorld) {}
 
   static async open(): Promise<InboundStage> {
-    return new InboundStage(await createPortWorld());
+    return new InboundStage(await sharedPort());
   }
 
   get database(): Database {

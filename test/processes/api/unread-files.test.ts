@@ -1,0 +1,60 @@
+import { randomBytes } from 'node:crypto';
+import { readdirSync, readlinkSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import { openContent, sealContent } from '@gwk/api/messages/content';
+import { createPortWorld, type PortWorld, type TestEngine } from '../../support/api/engine-port.js';
+import { realTime, until } from '../../support/wait.js';
+
+/** In place of a minute. It is Node's own timer of a socket. */
+const SILENCE_MS = realTime(2_000);
+
+let port: PortWorld;
+let engine: TestEngine;
+beforeAll(async () => {
+  port = await createPortWorld({ silenceMs: SILENCE_MS });
+  engine = await (await port.addEngine()).acquire();
+});
+afterAll(() => port.close());
+
+const lease = (of: TestEngine) => ({ epoch: of.lease.epoch, holder: of.lease.holder });
+const upload = (of: TestEngine, bytes: Buffer) => {
+  const { epoch, holder } = lease(of);
+  return port.clientWith(of.token).upload({ epoch: String(epoch), holder }, Readable.from([bytes]));
+};
+
+/** A message whose file was finished, waiting. */
+async function finished(bytes: Buffer, to: string): Promise<string> {
+  const { media_id: file } = await upload(engine, bytes);
+  const id = await port.accept({ instance: engine.instanceId, to });
+  const { database, sealer } = port.world;
+  const row = await database.messageContent.findUniqueOrThrow({ where: { messageId: id } });
+  const content = JSON.parse(openContent(sealer, engine.instanceId, row.contentSealed)) as object;
+  const sealed = sealContent(sealer, engine.instanceId, JSON.stringify({ ...content, finished: { file } }));
+  await database.messageContent.update({
+    where: { messageId: id },
+    data: { contentSealed: new Uint8Array(sealed) },
+  });
+  return id;
+}
+
+/** Files of the store that this process holds open. */
+const openFiles = () =>
+  readdirSync('/proc/self/fd').filter((descriptor) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${descriptor}`).includes('/gwk-media-');
+    } catch {
+      return false;
+    }
+  }).length;
+
+test('an engine that asks for a file and does not read it is let go, and the file is closed', async () => {
+  // More than the kernel keeps for a connection.
+  const id = await finished(randomBytes(32 * 1024 * 1024), '5511987650001');
+  await engine.claim(10);
+  const silent = await port.clientWith(engine.token).download({ ...lease(engine), message_id: id });
+  silent.on('error', () => undefined);
+  expect(openFiles()).toBe(1);
+  // The client itself has 30 s.
+  await until(() => openFiles() === 0, { what: 'the file is closed', timeoutMs: realTime(15_000) });
+  silent.destroy();
+});
