@@ -2,7 +2,7 @@ import { fromPublicId, newUuid } from '@gwk/core/ids';
 import { OperatorClient } from '@gwk/core/protocol/internal-client';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
-import { openApi } from '@gwk/test/support/api/open-api';
+import { sharedApi } from '@gwk/test/support/api/open-api';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';
 
@@ -13,7 +13,7 @@ let client: ApiClient;
 let keyId: string;
 
 beforeAll(async () => {
-  api = await openApi();
+  api = await sharedApi();
   const { internalPort } = api.running;
   const baseUrl = `http://127.0.0.1:${internalPort}`;
   operator = new OperatorClient({ baseUrl, token: api.operatorToken, timeoutMs: 10_000 });
@@ -26,7 +26,6 @@ beforeEach(async () => {
 });
 afterAll(async () => {
   operator.close();
-  await api.stop();
 });
 
 /** Who did what, oldest first. */

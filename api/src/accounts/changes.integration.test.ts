@@ -1,6 +1,6 @@
 import { toPublicId } from '@gwk/core/ids';
 import type { WebhookEndpointOut } from '@gwk/core/resources/webhook';
-import { openApi } from '@gwk/test/support/api/open-api';
+import { sharedApi } from '@gwk/test/support/api/open-api';
 import { OPERATIONS } from '../http/operations.js';
 import type { TestApi } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';
@@ -14,13 +14,12 @@ let actor: string;
 let account: { id: string; name: string };
 let instance: string;
 beforeAll(async () => {
-  api = await openApi();
+  api = await sharedApi();
   account = await api.account();
   const made = await api.key(account);
   actor = `key:${made.id}`;
   client = api.client(made.key);
 });
-afterAll(() => api.stop());
 
 let seen = new Set<string>();
 /** What is new in the trail. */

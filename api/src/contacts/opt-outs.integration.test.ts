@@ -4,7 +4,7 @@ import type { EventOut } from '@gwk/core/resources/event';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { MessageOut } from '@gwk/core/resources/message';
 import type { OptOutOut } from '@gwk/core/resources/opt-out';
-import { openApi } from '@gwk/test/support/api/open-api';
+import { sharedApi } from '@gwk/test/support/api/open-api';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';
 
@@ -13,14 +13,13 @@ let account: TestAccount;
 let client: ApiClient;
 let sandbox: string;
 beforeAll(async () => {
-  api = await openApi();
+  api = await sharedApi();
 });
 beforeEach(async () => {
   account = await api.account();
   client = await api.clientOf(account);
   sandbox = await newSandbox();
 });
-afterAll(() => api.stop());
 
 const PATH = '/v1/opt-outs';
 const ANA = '5511987654321';
@@ -179,7 +178,7 @@ describe('refusals', () => {
       const answer = await remove(phone);
       expect([answer.status, codeOf(answer)]).toEqual([404, 'not-found']);
     }
-    expect(await api.db.contactName.count({ where: { name: '5511900000009' } })).toBe(0);
+    expect(await api.db.contactName.count({ where: { accountId: account.id, name: '5511900000009' } })).toBe(0);
   });
 
   test.each(['123456789', '1234567890123456', '+5511987654321', '55 11 987654321', '', 5511987654321, null])(

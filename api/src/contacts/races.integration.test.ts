@@ -2,7 +2,7 @@ import { fromPublicId, newUuid } from '@gwk/core/ids';
 import type { MessageOut } from '@gwk/core/resources/message';
 import { people } from '@gwk/test/support/api/acceptance';
 import type { InstanceOut } from '@gwk/core/resources/instance';
-import { openApi } from '@gwk/test/support/api/open-api';
+import { sharedApi } from '@gwk/test/support/api/open-api';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import type { ApiClient, Answer } from '@gwk/test/support/api/client';
 
@@ -11,7 +11,7 @@ let api: TestApi;
 let account: TestAccount;
 let clients: [ApiClient, ApiClient];
 beforeAll(async () => {
-  api = await openApi();
+  api = await sharedApi();
 });
 let otherPort: number;
 beforeAll(async () => {
@@ -24,7 +24,6 @@ async function newAccount(): Promise<void> {
   clients = [api.client(key), api.client(key, otherPort)];
 }
 beforeEach(newAccount);
-afterAll(() => api.stop());
 
 let phones = 0;
 const someone = () => `55119${String(70_000_000 + phones++)}`;

@@ -1,5 +1,5 @@
 import { fromPublicId } from '@gwk/core/ids';
-import { openApi } from '@gwk/test/support/api/open-api';
+import { sharedApi } from '@gwk/test/support/api/open-api';
 import { openApiDocument } from '../openapi/document.js';
 import type { JsonSchema } from '../openapi/schema-book.js';
 import type { TestApi } from '@gwk/test/support/api/test-api';
@@ -29,7 +29,7 @@ const document = openApiDocument({
 });
 
 beforeAll(async () => {
-  api = await openApi();
+  api = await sharedApi();
   const account = await api.account();
   own = await makeWorld(api, account, 'own');
   other = await makeWorld(api, account, 'other');
@@ -37,7 +37,6 @@ beforeAll(async () => {
   const instances = [fromPublicId('instance', own.ids['instance_id']!)!];
   restricted = await api.clientOf(account, { instances });
 });
-afterAll(() => api.stop());
 
 /** What of an answer may tell one absent thing from another: all but what names the request itself. */
 async function answerOf(client: ApiClient, request: SampleRequest): Promise<unknown> {

@@ -5,7 +5,7 @@ import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { MessageOut } from '@gwk/core/resources/message';
 import type { SandboxInboundOut } from '@gwk/core/resources/sandbox';
 import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
-import { openApi } from '@gwk/test/support/api/open-api';
+import { sharedApi } from '@gwk/test/support/api/open-api';
 import { sealMenu } from '../messages/menus.js';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';
@@ -15,14 +15,13 @@ let account: TestAccount;
 let client: ApiClient;
 let sandbox: string;
 beforeAll(async () => {
-  api = await openApi();
+  api = await sharedApi();
 });
 beforeEach(async () => {
   account = await api.account();
   client = await api.clientOf(account);
   sandbox = await newInstance('sandbox');
 });
-afterAll(() => api.stop());
 
 const ANA = '5511987654321';
 const newInstance = async (kind: string) => {

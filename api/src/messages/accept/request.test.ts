@@ -186,6 +186,35 @@ describe('the largest is accepted and one more refused:', () => {
 
 /** The same from below. */
 const SMALLEST: Limit[] = [
+  [
+    'filename',
+    'document',
+    1,
+    (n) => ({ media: { ...media, filename: chars(n) } }),
+    'document.media.filename',
+  ],
+  ['mimetype', 'image', 1, (n) => ({ media: { ...media, mimetype: ascii(n) } }), 'image.media.mimetype'],
+  [
+    'button id',
+    'interactive',
+    1,
+    (n) => ({ buttons: [{ ...button, id: chars(n) }] }),
+    'interactive.buttons.0.id',
+  ],
+  [
+    'button code',
+    'interactive',
+    1,
+    (n) => ({ buttons: [{ type: 'copy', label: 'Copiar', code: chars(n) }] }),
+    'interactive.buttons.0.code',
+  ],
+  [
+    'list button text',
+    'interactive',
+    1,
+    (n) => ({ ...list([section]), list: { button: chars(n), sections: [section] } }),
+    'interactive.list.button',
+  ],
   ['text body', 'text', 1, (n) => ({ body: chars(n) }), 'text.body'],
   ['contact name', 'contact', 1, (n) => ({ name: chars(n) }), 'contact.name'],
   ['contact phones', 'contact', 1, (n) => ({ phones: many(n, () => '5511987654321') }), 'contact.phones'],
@@ -304,6 +333,8 @@ describe('what is written in every type', () => {
   test.each<[string, object, string]>([
     ['a phone that is none', { to: 'x'.repeat(500) }, 'invalid-phone'],
     ['a phone of seven digits', { to: '1234567' }, 'invalid-phone'],
+    ['a phone of eight digits', { to: '12345678' }, 'accepted'],
+    ['a phone of fifteen digits', { to: '1'.repeat(15) }, 'accepted'],
     ['a phone of sixteen digits', { to: '1'.repeat(16) }, 'invalid-phone'],
     ['no phone', { to: undefined }, 'validation-error to'],
     ['a type that is none', { type: 'song' }, 'validation-error type'],

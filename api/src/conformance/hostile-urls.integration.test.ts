@@ -65,7 +65,11 @@ describe('a destination of webhooks', () => {
   });
   afterAll(() => api.stop());
 
-  test.each(HOSTILE)('%s is refused, and nobody is called', async (_sentence, url) => {
+  // Each row is judged in net/guard.integration.test.ts; here is one of each finding, and nothing at all.
+  const isFirst = (finding: string, place: number) =>
+    HOSTILE.findIndex((row) => row[2] === finding) === place;
+  const rows = HOSTILE.filter(([, url, finding], place) => url === '' || isFirst(finding, place));
+  test.each(rows)('%s is refused, and nobody is called', async (_sentence, url) => {
     const { status, body } = await client.call('POST', '/v1/webhook-endpoints', { body: { url: at(url) } });
     // Without a character, or with NUL, it is not even a text.
     const code = url === '' || url.includes('\u0000') ? 'validation-error' : 'invalid-webhook-url';
@@ -88,7 +92,7 @@ describe('media by URL', () => {
     return new Fetcher({ guard, dispatcher: agent, userAgent: 'test' });
   };
   const fetched = (url: string): Promise<string> =>
-    fetcher.fetch(url, 1_000, AbortSignal.timeout(5_000)).then(
+    fetcher.fetch(url, 1_000, AbortSignal.timeout(120_000)).then(
       () => 'fetched',
       (error: Error) => error.name,
     );

@@ -2,9 +2,10 @@ import { fromPublicId } from '@gwk/core/ids';
 import { PROBLEMS, type ProblemBody, type ProblemCode } from '@gwk/core/problems';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { MediaOut } from '@gwk/core/resources/media';
+import type { SandboxInboundOut } from '@gwk/core/resources/sandbox';
 import type { MessageOut } from '@gwk/core/resources/message';
 import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
-import { openApi } from '@gwk/test/support/api/open-api';
+import { sharedApi } from '@gwk/test/support/api/open-api';
 import { hashBody, IdempotencyStore } from '../idempotency/store.js';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import type { Answer, ApiClient } from '@gwk/test/support/api/client';
@@ -19,14 +20,13 @@ let client: ApiClient;
 let ids: World['ids'];
 
 beforeAll(async () => {
-  api = await openApi();
+  api = await sharedApi();
 });
 beforeEach(async () => {
   account = await api.account();
   world = await makeWorld(api, account);
   ({ client, ids } = world);
 });
-afterAll(() => api.stop());
 
 type Refusal = Promise<Answer<ProblemBody>>;
 const post = (path: string, body?: unknown, headers: Record<string, string> = {}): Refusal =>
@@ -337,4 +337,32 @@ test.each(rows)('$code: $when', async ({ code, meet }) => {
   expect(headers['content-type']).toBe('application/problem+json');
   expect(body).toMatchObject({ title: PROBLEMS[code].title, status, request_id: headers['x-request-id'] });
   if (WAITING.includes(code)) expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+});
+
+const codeOf = ({ body }: { body: unknown }) => (body as { type?: string }).type?.split('/').at(-1);
+
+describe('answers that no other test has a reason to ask for', () => {
+  test('a change of an instance while its resource cannot be written: engine-unavailable', async () => {
+    api.cluster.mood = 'fails';
+    const answer = await patchInstance({ interactive_mode: 'text' }).finally(
+      () => (api.cluster.mood = 'well'),
+    );
+    expect([answer.status, codeOf(answer)]).toEqual([503, 'engine-unavailable']);
+    expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+  });
+
+  test('presence in a chat that can be none: invalid-phone', async () => {
+    const answer = await client.call('POST', `${instancePath()}/chats/12345/presence`, {
+      body: { state: 'typing' },
+    });
+    expect(codeOf(answer)).toBe('invalid-phone');
+  });
+
+  test('deleting for everyone what a contact wrote: not-editable', async () => {
+    const { body } = await client.call<SandboxInboundOut>('POST', `${instancePath()}/sandbox/inbound`, {
+      body: { from: '5511987654321', text: 'oi' },
+    });
+    const answer = await client.call('DELETE', `/v1/messages/${body.message_id}`);
+    expect(codeOf(answer)).toBe('not-editable');
+  });
 });
