@@ -14,11 +14,13 @@ const SERVERS = {
   globalTeardown: '<rootDir>/test/global-teardown.js',
 };
 
+/** What all test files of a tier share. Its jest projects start it before the first of them. */
 const CLUSTER = {
   globalSetup: '<rootDir>/test/kubernetes/global-setup.js',
   globalTeardown: '<rootDir>/test/kubernetes/global-teardown.js',
 };
-const NEEDS = { kubernetes: CLUSTER, chart: CLUSTER };
+const GATEWAY = { ...SERVERS, globalSetup: '<rootDir>/test/smoke/global-setup.js' };
+const NEEDS = { smoke: GATEWAY, kubernetes: CLUSTER, chart: CLUSTER };
 
 /**
  * jest takes every word after --selectProjects for the name of a project. Words that name none are paths:

@@ -4,17 +4,16 @@ import type { MessageOut } from '@gwk/core/resources/message';
 import type { OptOutOut } from '@gwk/core/resources/opt-out';
 import type { SandboxInboundOut } from '@gwk/core/resources/sandbox';
 import type { ReceivedCall } from '../support/gateway/receiver.js';
-import { openStage, type Stage } from '../support/gateway/stage.js';
+import { openSharedStage, type SharedStage } from '../support/gateway/shared-stage.js';
 import { phoneOf } from '../support/gateway/traffic.js';
 import { report } from '../support/gateway/verdict.js';
 import { until } from '../support/wait.js';
 
 /** A conversation with a contact of a sandbox, through every process there is, and two of the API. */
-let stage: Stage;
+let stage: SharedStage;
 beforeAll(async () => {
-  stage = await openStage('conversation', { apis: 2 });
-}, 120_000);
-afterAll(() => stage?.close(), 60_000);
+  stage = await openSharedStage('conversation');
+});
 
 const send = (to: string, content: Record<string, unknown>): Promise<MessageOut> =>
   stage.customer.client.expect(202, 'POST', '/v1/messages', {
@@ -33,7 +32,7 @@ const hear = (from: string, body: Record<string, unknown>): Promise<SandboxInbou
     body: { from, ...body },
   });
 const delivered = ({ event_id }: SandboxInboundOut): Promise<ReceivedCall> =>
-  until(async () => (await stage.receiver.calls('/all')).find(({ id }) => id === event_id), {
+  until(async () => (await stage.receiver.calls(stage.path)).find(({ id }) => id === event_id), {
     what: `${event_id} is delivered`,
   });
 
@@ -59,7 +58,7 @@ test('buttons are answered by a number, once; what follows is an ordinary messag
     },
   });
   expect(await delivered(await hear(to, { text: '1' }))).toMatchObject({ type: 'message.received' });
-}, 60_000);
+});
 
 test('a list is answered by a click, a poll by a vote', async () => {
   const to = phoneOf(2);
@@ -98,7 +97,7 @@ test('a list is answered by a click, a poll by a vote', async () => {
   expect(vote.data['reply']).toMatchObject({ option_id: 'b', source: 'poll', in_reply_to: poll.id });
   const again = await delivered(await hear(to, { text: 'Bege', reply }));
   expect(again.data['reply']).toMatchObject({ option_id: 'b', vote_removed: true });
-}, 60_000);
+});
 
 test('SAIR stops what waits and what would come; VOLTAR frees', async () => {
   const { client } = stage.customer;
@@ -109,7 +108,7 @@ test('SAIR stops what waits and what would come; VOLTAR frees', async () => {
   const told = (type: string) =>
     until(
       async () =>
-        (await stage.receiver.calls('/all')).find(
+        (await stage.receiver.calls(stage.path)).find(
           (call) => call.type === type && (call.data['contact'] as { phone?: string })?.phone === to,
         ),
       { what: `${type} is delivered` },
@@ -134,7 +133,7 @@ test('SAIR stops what waits and what would come; VOLTAR frees', async () => {
   const events = await client.expect<Page<EventOut>>(200, 'GET', '/v1/events?limit=200');
   const types = events.data.map(({ type }) => type);
   expect(types).toEqual(expect.arrayContaining(['contact.opted_out', 'contact.opted_in']));
-}, 60_000);
+});
 
 test('500 parallel sends to new contacts, at two API processes, never pass the limit by one', async () => {
   const { client, clients } = stage.customer;
@@ -159,4 +158,4 @@ test('500 parallel sends to new contacts, at two API processes, never pass the l
     expect((body as unknown as { type: string }).type).toMatch(/policy-new-contacts-limit$/);
     expect(Number(headers['retry-after'])).toBeGreaterThan(86_000);
   }
-}, 120_000);
+});

@@ -1,7 +1,9 @@
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { newCustomer, type Customer } from '../support/gateway/customer.js';
-import { Gateway } from '../support/gateway/gateway.js';
+import type { Customer } from '../support/gateway/customer.js';
+import { SharedGateway } from '../support/gateway/shared-gateway.js';
+import { joinGateway } from '../support/gateway/shared-stage.js';
 import { baseEnvironment, ROOT } from '../support/program.js';
 import { stepsOfPage } from '../support/readme.js';
 import { Shell } from '../support/shell.js';
@@ -23,25 +25,23 @@ const PAGES = [
  * is shown there: text as it is, JSON field by field (the pages show those that matter).
  */
 describe('the pages of docs/', () => {
-  let gateway: Gateway;
+  const gateway = SharedGateway.get();
+  const folder = mkdtempSync(join(tmpdir(), 'gwk-reader-'));
   let customer: Customer;
   let shell: Shell;
 
   beforeAll(async () => {
-    gateway = await Gateway.start();
-    customer = await newCustomer(gateway, 'docs');
-    const folder = join(gateway.folder, 'reader');
+    customer = await joinGateway(gateway, 'docs');
     mkdirSync(join(folder, '.local'), { recursive: true });
     const access = { base_url: gateway.urls[0], api_key: customer.key.api_key };
     writeFileSync(join(folder, '.local/gwk.json'), JSON.stringify(access));
     symlinkSync(join(ROOT, 'examples'), join(folder, 'examples'));
     shell = new Shell(folder, baseEnvironment());
-  }, 120_000);
-  afterAll(async () => {
+  });
+  afterAll(() => {
     shell?.close();
-    customer?.close();
-    await gateway?.stop();
-  }, 60_000);
+    rmSync(folder, { recursive: true, force: true });
+  });
 
   test.each(PAGES)(
     '%s: every command does what it is shown to do',
@@ -57,7 +57,6 @@ describe('the pages of docs/', () => {
         else expect(lines(printed)).toEqual(lines(output));
       }
     },
-    120_000,
   );
 
   /** The network of this gateway is played by the test: what a sandbox of `make run` does by itself is done here. */

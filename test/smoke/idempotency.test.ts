@@ -1,7 +1,7 @@
 import type { ProblemBody } from '@gwk/core/problems';
 import type { MessageOut } from '@gwk/core/resources/message';
 import type { Answer } from '../support/gateway/client.js';
-import { openStage, type Stage } from '../support/gateway/stage.js';
+import { openSharedStage, type SharedStage } from '../support/gateway/shared-stage.js';
 import { phoneOf } from '../support/gateway/traffic.js';
 import { report } from '../support/gateway/verdict.js';
 import { until } from '../support/wait.js';
@@ -9,11 +9,10 @@ import { until } from '../support/wait.js';
 const REQUESTS = 200;
 
 describe('one Idempotency-Key, at two API processes at once', () => {
-  let stage: Stage;
+  let stage: SharedStage;
   beforeAll(async () => {
-    stage = await openStage('idempotency', { apis: 2 });
-  }, 120_000);
-  afterAll(() => stage?.close(), 60_000);
+    stage = await openSharedStage('idempotency');
+  });
 
   const indexes = Array.from({ length: REQUESTS }, (_, index) => index);
   const post = (index: number, to: string, text: string, key: string) => {
@@ -40,9 +39,9 @@ describe('one Idempotency-Key, at two API processes at once', () => {
     const [message, ...more] = await client.messages({ instance_id: stage.instance.id });
     expect(more).toEqual([]);
     await until(async () => (await client.message(message!.id)).status === 'read', { what: 'it is read' });
-    const stanzas = await stage.gateway.network.stanzas();
+    const stanzas = await stage.network.stanzasOf(stage.instance.id);
     expect(stanzas.map(({ text }) => text)).toEqual(['only once']);
-  }, 60_000);
+  });
 
   test('requests that repeat a key of another body are refused, and harm no stranger beside them', async () => {
     const first = await Promise.all(
@@ -67,7 +66,7 @@ describe('one Idempotency-Key, at two API processes at once', () => {
     expect(new Set(listed.map(({ id }: MessageOut) => id))).toEqual(
       new Set([...ids, ...idsOfFirstTest(listed)]),
     );
-  }, 60_000);
+  });
 
   const idsOfFirstTest = (listed: MessageOut[]) => [listed.at(-1)!.id];
 });

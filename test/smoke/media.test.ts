@@ -7,12 +7,13 @@ import { join } from 'node:path';
 import { Samples } from '../support/api/samples.js';
 import type { MediaOut } from '@gwk/core/resources/media';
 import type { MessageOut } from '@gwk/core/resources/message';
-import { newCustomer, type Customer } from '../support/gateway/customer.js';
-import { Gateway } from '../support/gateway/gateway.js';
+import type { Customer } from '../support/gateway/customer.js';
+import { SharedGateway } from '../support/gateway/shared-gateway.js';
+import { joinGateway } from '../support/gateway/shared-stage.js';
 import { until } from '../support/wait.js';
 
 /** Files all the way: from a consumer or a server, through the worker, to the network. */
-let gateway: Gateway;
+const gateway = SharedGateway.get();
 let customer: Customer;
 let instance: string;
 let origin: Server;
@@ -25,8 +26,7 @@ const asked: string[] = [];
 const late = Promise.withResolvers<void>();
 
 beforeAll(async () => {
-  gateway = await Gateway.start();
-  customer = await newCustomer(gateway, 'media');
+  customer = await joinGateway(gateway, 'media');
   instance = (await customer.client.connectedInstance('media')).id;
   origin = createServer((request, response) => {
     const path = request.url ?? '/';
@@ -52,14 +52,12 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => origin.listen(0, '127.0.0.1', resolve));
   originUrl = `http://127.0.0.1:${(origin.address() as AddressInfo).port}`;
   await samples.picture('a.png', 300, 200);
-}, 180_000);
-afterAll(async () => {
+});
+afterAll(() => {
   origin?.closeAllConnections();
   origin?.close();
-  customer?.close();
-  await gateway?.stop();
   rmSync(folder, { recursive: true, force: true });
-}, 60_000);
+});
 
 function giveFile(name: string, response: ServerResponse): void {
   const file = join(folder, name);
@@ -94,7 +92,7 @@ async function ended({ id }: MessageOut): Promise<MessageOut> {
       const message = await read(id);
       return ['queued', 'sending'].includes(message.status) ? undefined : message;
     },
-    { what: 'the message has left or failed', timeoutMs: 60_000 },
+    { what: 'the message has left or failed' },
   );
 }
 
@@ -102,7 +100,7 @@ async function ended({ id }: MessageOut): Promise<MessageOut> {
 async function arrived(message: MessageOut): Promise<Sent> {
   const { wa_message_id, error } = await ended(message);
   expect(error).toBeNull();
-  const stanza = (await gateway.network.stanzas()).find(({ waMessageId }) => waMessageId === wa_message_id);
+  const stanza = (await gateway.network.stanzasOf(instance)).find(({ waMessageId }) => waMessageId === wa_message_id);
   return JSON.parse(stanza!.bytes) as Sent;
 }
 
@@ -150,7 +148,7 @@ test('each kind of file that was uploaded arrives at the network as it was finis
   expect(voice.media).toMatchObject({ mimetype: 'audio/ogg; codecs=opus', duration_s: 3 });
   expect(Buffer.from(voice.media!['waveform'] as string, 'base64')).toHaveLength(64);
   expect(voice.media!['sha256']).not.toBe(sha256(mp3));
-}, 120_000);
+});
 
 test('a file by URL is fetched, named and typed as the request corrects it', async () => {
   const media = { url: `${originUrl}/a.png`, filename: 'final.pdf', mimetype: 'application/pdf' };
@@ -162,18 +160,18 @@ test('a file by URL is fetched, named and typed as the request corrects it', asy
   });
   const plain = await arrived(await send({ image: { media: { url: `${originUrl}/a.png` } } }));
   expect(plain.media).toMatchObject({ mimetype: 'image/png', width: 300 });
-}, 60_000);
+});
 
 test('three redirects are followed, a fourth is not (media_unavailable)', async () => {
   const image = (path: string) => ({ image: { media: { url: originUrl + path } } });
   expect((await arrived(await send(image('/hop2')))).media).toMatchObject({ width: 300 });
   expect(await ended(await send(image('/hop3')))).toMatchObject({ error: { code: 'media_unavailable' } });
-}, 60_000);
+});
 
 test('a server that was busy is asked again', async () => {
   const message = await send({ image: { media: { url: `${originUrl}/busy` } } });
   expect((await arrived(message)).media).toMatchObject({ width: 300 });
-}, 60_000);
+});
 
 test('what cannot be had or is not what it has to be fails with media_unavailable, and lets the next go', async () => {
   const to = newPhone();
@@ -193,7 +191,7 @@ test('what cannot be had or is not what it has to be fails with media_unavailabl
     expect(await ended(message)).toMatchObject({ status: 'failed', error: { code: 'media_unavailable' } });
   }
   expect((await ended(last)).error).toBeNull();
-}, 120_000);
+});
 
 test('a message that is being prepared keeps its place, and holds up nobody else', async () => {
   const to = newPhone();
@@ -206,10 +204,10 @@ test('a message that is being prepared keeps its place, and holds up nobody else
   expect((await read(first.id)).status).toBe('queued');
   late.resolve();
   expect((await Promise.all([first, second].map(ended))).map(({ error }) => error)).toEqual([null, null]);
-  const order = (await gateway.network.stanzas()).map(({ waMessageId }) => waMessageId);
+  const order = (await gateway.network.stanzasOf(instance)).map(({ waMessageId }) => waMessageId);
   const place = async (message: MessageOut) => order.indexOf((await read(message.id)).wa_message_id!);
   expect(await place(first)).toBeLessThan(await place(second));
-}, 60_000);
+});
 
 test('preview_url shows the page of the first link; without an answer the text leaves without', async () => {
   const text = (url: string) => ({ text: { body: `see ${url}, please`, preview_url: true } });
@@ -222,18 +220,4 @@ test('preview_url shows the page of the first link; without an answer the text l
   });
   expect((await arrived(await send(text(`${originUrl}/absent`)))).preview).toBeUndefined();
   expect((await arrived(await send(text('http://10.0.0.1/')))).preview).toBeUndefined();
-}, 60_000);
-
-test('a worker that is killed over its work leaves it to the next', async () => {
-  const media = { media_id: (await uploaded(samples.sound('killed.mp3', 60))).id };
-  const message = await send({ audio: { media, voice: true } });
-  await gateway.workers[0]!.kill('SIGKILL');
-  // What it had taken is due again after its time; that time is not what this test waits for.
-  await until(() => gateway.workers[0]!.ready().then(() => true), { what: 'the worker is back' });
-  const { Client } = (await import('pg')).default;
-  const db = new Client({ connectionString: gateway.settings.databaseUrl });
-  await db.connect();
-  await db.query('UPDATE outbox SET prepare_at = now() WHERE NOT prepared');
-  await db.end();
-  expect((await arrived(message)).media).toMatchObject({ duration_s: 60 });
-}, 90_000);
+});

@@ -2,7 +2,7 @@ import type { EventOut } from '@gwk/core/resources/event';
 import type { MessageOut } from '@gwk/core/resources/message';
 import type { SandboxInboundOut } from '@gwk/core/resources/sandbox';
 import type { Stanza } from '../support/gateway/network.js';
-import { openStage, type Stage } from '../support/gateway/stage.js';
+import { openSharedStage, type SharedStage } from '../support/gateway/shared-stage.js';
 import { chatOf, phoneOf } from '../support/gateway/traffic.js';
 import { until } from '../support/wait.js';
 
@@ -11,11 +11,10 @@ const NEVER_READ = '5511990000001';
 const codeOf = ({ body }: { body: unknown }) => (body as { type?: string }).type?.split('/').at(-1);
 
 describe('messages of every type', () => {
-  let stage: Stage;
+  let stage: SharedStage;
   beforeAll(async () => {
-    stage = await openStage('messages');
-  }, 120_000);
-  afterAll(() => stage?.close(), 60_000);
+    stage = await openSharedStage('messages');
+  });
 
   const post = (type: string, content: object, more: object = {}) =>
     stage.customer.client.call<MessageOut>('POST', '/v1/messages', {
@@ -40,11 +39,11 @@ describe('messages of every type', () => {
     return { message, drawn: drawnIn(await stanzaOf(message.wa_message_id!)) };
   }
   const stanzaOf = async (waMessageId: string): Promise<Stanza> =>
-    (await stage.gateway.network.stanzas()).find((stanza) => stanza.waMessageId === waMessageId)!;
+    (await stage.network.stanzasOf(stage.instance.id)).find((stanza) => stanza.waMessageId === waMessageId)!;
   const drawnIn = ({ bytes }: Stanza) => JSON.parse(bytes) as Record<string, unknown>;
   /** Changes go as messages of their own. */
   const changes = async (kind: string) =>
-    (await stage.gateway.network.stanzas()).map(drawnIn).filter(({ type }) => type === kind);
+    (await stage.network.stanzasOf(stage.instance.id)).map(drawnIn).filter(({ type }) => type === kind);
   const eventsOf = async (type: string, messageId: string): Promise<EventOut[]> =>
     (await stage.customer.client.events({ type })).filter(({ data }) => data['message_id'] === messageId);
   const change = (method: string, id: string, body?: object) =>
@@ -208,16 +207,13 @@ describe('messages of every type', () => {
     const { id } = await client.connectedInstance('pacing');
     const pace = (messages_per_minute: number) =>
       client.expect(200, 'PATCH', `/v1/instances/${id}`, { body: { policy: { messages_per_minute } } });
-    const sendAll = async (first: number) =>
-      Promise.all([0, 1, 2].map((n) => client.acceptedText(id, phoneOf(first + n), 'oi')));
     const queued = async () => (await client.messages({ instance_id: id, status: 'queued' })).length;
     await pace(1);
-    await sendAll(710);
-    await until(async () => (await queued()) < 3, { what: 'one has left' });
+    // At one a minute the last would leave an hour later, far beyond what any test waits.
+    await Promise.all(Array.from({ length: 60 }, (_, n) => client.acceptedText(id, phoneOf(710 + n), 'oi')));
+    await until(async () => (await queued()) < 60, { what: 'one has left' });
     await pace(6000);
-    const changed = performance.now();
     await until(async () => (await queued()) === 0, { what: 'all have left' });
-    expect(performance.now() - changed).toBeLessThan(3_000);
   });
 
   test('the mode of the instance counts as it is when the message leaves', async () => {
@@ -270,7 +266,7 @@ describe('messages of every type', () => {
 
   test('what waits or is leaving cannot be changed', async () => {
     const to = phoneOf(701);
-    await stage.gateway.network.setRule({ hold: true }, chatOf(to));
+    await stage.network.setRule({ hold: true }, chatOf(to), stage.instance.id);
     const leaving = (await post('text', { body: 'a' }, { to })).body;
     const waiting = (await post('text', { body: 'b' }, { to })).body;
     await untilStatus(leaving.id, 'sending');
@@ -286,7 +282,7 @@ describe('messages of every type', () => {
       expect(answers.map(codeOf)).toEqual(['message-not-sent', 'message-not-sent', deletion]);
       expect(answers.map(({ status }) => status)).toEqual([409, 409, 409]);
     }
-    await stage.gateway.network.setRule({}, chatOf(to));
+    await stage.network.setRule({}, chatOf(to), stage.instance.id);
     await untilStatus(waiting.id, 'sent', 'delivered', 'read');
   });
 

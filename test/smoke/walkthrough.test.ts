@@ -1,17 +1,16 @@
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { newCustomer, type Customer } from '../support/gateway/customer.js';
-import { Gateway } from '../support/gateway/gateway.js';
+import { SharedGateway } from '../support/gateway/shared-gateway.js';
+import { joinGateway } from '../support/gateway/shared-stage.js';
 import { pickPort } from '../support/ports.js';
 import { baseEnvironment, ROOT } from '../support/program.js';
 import { shapeOf, stepsOf, type Step } from '../support/readme.js';
 import { until } from '../support/wait.js';
 
 const RECEIVER_PORT = '9000';
-/** How much later what is read may come. Not how long it takes is asked, but whether it comes. */
-const READ_LATER_MS = 40_000;
 const run = promisify(execFile);
 
 /**
@@ -19,9 +18,7 @@ const run = promisify(execFile);
  * what differs from run to run is put in: ids, the secret, and a port that is free.
  */
 describe('the walk-through of README.md', () => {
-  let gateway: Gateway;
-  let customer: Customer;
-  let folder: string;
+  const folder = mkdtempSync(join(tmpdir(), 'gwk-user-'));
   let port: string;
   let receiver: ChildProcess | undefined;
   let received = '';
@@ -30,20 +27,18 @@ describe('the walk-through of README.md', () => {
   const answered = new Map<string, string>();
 
   beforeAll(async () => {
-    gateway = await Gateway.start();
-    customer = await newCustomer(gateway, 'walkthrough');
-    folder = join(gateway.folder, 'user');
+    const gateway = SharedGateway.get();
+    const customer = await joinGateway(gateway, 'walkthrough');
     port = String(await pickPort());
     mkdirSync(join(folder, '.local'), { recursive: true });
     const access = { base_url: gateway.urls[0], api_key: customer.key.api_key };
     writeFileSync(join(folder, '.local/gwk.json'), JSON.stringify(access));
     symlinkSync(join(ROOT, 'examples'), join(folder, 'examples'));
-  }, 120_000);
-  afterAll(async () => {
+  });
+  afterAll(() => {
     receiver?.kill('SIGKILL');
-    customer?.close();
-    await gateway?.stop();
-  }, 60_000);
+    rmSync(folder, { recursive: true, force: true });
+  });
 
   function filledIn(command: string): string {
     return command
@@ -98,7 +93,7 @@ describe('the walk-through of README.md', () => {
       seen = shapeOf(JSON.parse(await type(typed)));
       return !isRead || JSON.stringify(seen) === JSON.stringify(shown);
     };
-    await until(matches, { what: command, timeoutMs: READ_LATER_MS, everyMs: 200 }).catch(() => undefined);
+    await until(matches, { what: command, everyMs: 200 }).catch(() => undefined);
     expect(seen).toEqual(shown);
   }
 
@@ -127,8 +122,7 @@ describe('the walk-through of README.md', () => {
     const lines = () => shapeOfLines(received).map((line) => JSON.stringify(line));
     await until(() => wanted.every((line) => lines().includes(line)), {
       what: 'the receiver prints what README.md shows',
-      timeoutMs: READ_LATER_MS,
     }).catch(() => undefined);
     expect(lines().sort()).toEqual(wanted.sort());
-  }, 180_000);
+  });
 });

@@ -9,12 +9,18 @@ import { baseEnvironment, ROOT } from './program.js';
  * of ours. It prints the port of its HTTP listener, and ends when its standard input closes.
  */
 export class Helper {
-  readonly url: string;
-  readonly #child: ChildProcess;
+  readonly #child: ChildProcess | undefined;
 
-  private constructor(child: ChildProcess, port: number) {
+  private constructor(
+    readonly url: string,
+    child?: ChildProcess,
+  ) {
     this.#child = child;
-    this.url = `http://127.0.0.1:${port}`;
+  }
+
+  /** One that another process has started, and ends. */
+  static at(url: string): Helper {
+    return new Helper(url);
   }
 
   /** `program`: path of a file below test/support, without extension. Built JavaScript is what runs. */
@@ -29,7 +35,7 @@ export class Helper {
       child.once('exit', (code) => reject(new Error(`${program} ended at once (exit code ${code})`)));
       child.once('error', reject);
     });
-    return new Helper(child, port);
+    return new Helper(`http://127.0.0.1:${port}`, child);
   }
 
   /** A call of the control routes. */
@@ -52,10 +58,11 @@ export class Helper {
   }
 
   async stop(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return;
-    const ended = new Promise((resolve) => this.#child.once('exit', resolve));
-    this.#child.stdin!.end();
-    const timer = setTimeout(() => this.#child.kill('SIGKILL'), 5000);
+    const child = this.#child;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise((resolve) => child.once('exit', resolve));
+    child.stdin!.end();
+    const timer = setTimeout(() => child.kill('SIGKILL'), 5000);
     await ended;
     clearTimeout(timer);
   }

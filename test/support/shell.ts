@@ -1,5 +1,9 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Environment } from './program.js';
+import { realTime } from './wait.js';
+
+/** Only a command that never ends meets it. */
+const TIMEOUT_MS = realTime(120_000);
 
 /** A shell into which commands are typed one after the other: what one sets, the next one has. */
 export class Shell {
@@ -22,13 +26,13 @@ export class Shell {
     });
   }
 
-  /** @returns what was printed @throws Error where the command fails, or takes too long */
-  async type(command: string, timeoutMs = 60_000): Promise<string> {
+  /** @returns what was printed @throws Error where the command fails, or hangs */
+  async type(command: string): Promise<string> {
     this.#output = '';
     const mark = `__end_${Math.random().toString(36).slice(2)}__`;
     this.#child.stdin!.write(`${command}\nprintf '\\n${mark} %s\\n' $?\n`);
     const end = new RegExp(`\\n${mark} (\\d+)\\n$`);
-    const deadline = setTimeout(() => this.#child.kill('SIGKILL'), timeoutMs);
+    const deadline = setTimeout(() => this.#child.kill('SIGKILL'), TIMEOUT_MS);
     while (!end.test(this.#output) && !this.#ended) {
       await new Promise<void>((resolve) => (this.#waiting = resolve));
     }

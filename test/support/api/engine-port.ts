@@ -84,10 +84,9 @@ export async function sharedPort(): Promise<PortWorld> {
 /** @param present the address of the port, where it has been started */
 async function openPort(world: World, options: PortOptions, present?: string): Promise<PortWorld> {
   const replicas: { listener: InternalListener; database: Database }[] = [];
-  const databaseUrl = await urlOf(world.database);
   const mediaFolder = mkdtempSync(join(tmpdir(), 'gwk-media-'));
   const addReplica: PortWorld['addReplica'] = async (config = {}, now) => {
-    const database = openDatabase({ url: databaseUrl, poolSize: 16, program: 'port' });
+    const database = openDatabase({ url: world.databaseUrl, poolSize: 16, program: 'port' });
     const listener = await startInternalListener({
       config: { ...configOf(world), ...options.config, ...config },
       environmentPolicy: {},
@@ -158,13 +157,6 @@ async function closeReplica(replica: { listener: InternalListener; database: Dat
 
 function logTo(log: DestinationStream | undefined): Logger {
   return createLogger('port', log ? 'info' : (process.env['TEST_PORT_LOG'] ?? 'fatal'), log);
-}
-
-async function urlOf(database: Database): Promise<string> {
-  const [row] = await database.$queryRaw<{ name: string }[]>`SELECT current_database() AS name`;
-  const url = new URL(process.env['TEST_POSTGRES_URL']!);
-  url.pathname = `/${row!.name}`;
-  return url.href;
 }
 
 function configOf(world: World): InternalConfig {

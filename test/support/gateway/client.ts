@@ -72,7 +72,7 @@ export class GatewayClient {
       },
     };
     const answer = await exchange(new URL(path, this.baseUrl), options, payload);
-    await checkAnswer({ ...answer, method, path });
+    await checkAnswer(this.baseUrl, { ...answer, method, path });
     return { ...answer, body: parse(answer.text) as T };
   }
 

@@ -1,19 +1,18 @@
 import { ContractChecker, type Seen } from '../api/contract/checker.js';
 import { record } from '../api/contract/sightings.js';
 import type { OpenApiDocument } from '@gwk/api/openapi/document';
-import { runGwkJson } from './gwk-command.js';
-import { baseEnvironment } from '../program.js';
 
 let loading: Promise<ContractChecker> | undefined;
 
-/** That of the built code, which the processes under test run. */
-async function load(): Promise<ContractChecker> {
-  return new ContractChecker(await runGwkJson<OpenApiDocument>(['openapi'], baseEnvironment()));
+/** The description as the process under test serves it. All gateways of a run serve the same. */
+async function load(baseUrl: string): Promise<ContractChecker> {
+  const answer = await fetch(new URL('/openapi.json', baseUrl));
+  return new ContractChecker((await answer.json()) as OpenApiDocument);
 }
 
 /** @throws Error where the description of the interface does not know the answer */
-export async function checkAnswer(seen: Seen): Promise<void> {
-  const checker = await (loading ??= load());
+export async function checkAnswer(baseUrl: string, seen: Seen): Promise<void> {
+  const checker = await (loading ??= load(baseUrl));
   const sighting = checker.check(seen);
   if (sighting) record(sighting);
 }

@@ -1,5 +1,11 @@
+import { newApiKey } from '@gwk/api/accounts/keys';
+import { openDatabase } from '@gwk/api/database';
+import { newUuid, toPublicId } from '@gwk/core/ids';
+import { SCOPES } from '@gwk/core/scopes';
 import { GatewayClient } from './client.js';
 import type { Gateway } from './gateway.js';
+import { commandEnvironment } from './gateway-settings.js';
+import { runGwkJson } from './gwk-command.js';
 
 export interface Account {
   id: string;
@@ -12,7 +18,10 @@ export interface ApiKey {
   scopes: string[];
 }
 
-/** An account with limits so high that no test meets them by chance. Made as operators make it: by commands. */
+/** A gateway that runs, as its customers need it. */
+export type Place = Pick<Gateway, 'urls' | 'settings'>;
+
+/** An account with limits so high that no test meets them by chance. */
 export interface Customer {
   account: Account;
   key: ApiKey;
@@ -22,22 +31,44 @@ export interface Customer {
   close(): void;
 }
 
+const REQUESTS_PER_MINUTE = 10_000_000;
 const HIGH_LIMITS = {
   messages_per_minute: 6000,
   new_contacts_per_day: 100_000,
   mass_block: { max_contacts: 10_000, window_minutes: 1 },
 };
 
+export interface CustomerOptions {
+  maxInstances?: number;
+}
+
+/** Written into the database: the commands that make an account and a key take a second for each. */
 export async function newCustomer(
-  gateway: Gateway,
+  place: Place,
   name: string,
-  policy: Record<string, unknown> = {},
+  options: CustomerOptions = {},
 ): Promise<Customer> {
-  const account = await gateway.gwk<Account>('account', 'create', name, '--requests-per-minute', '10000000');
-  const overrides = JSON.stringify({ ...HIGH_LIMITS, ...policy });
-  await gateway.gwk('policy', 'set', '--account', name, '--json', overrides);
-  const key = await newKey(gateway, name, 'all');
-  const clients = gateway.urls.map((url) => new GatewayClient(url, key.api_key));
+  const id = newUuid();
+  const keyId = newUuid();
+  const { key, hash } = newApiKey();
+  const scopes = [...SCOPES];
+  const db = openDatabase({ url: place.settings.databaseUrl, poolSize: 1, program: 'test' });
+  try {
+    await db.account.create({
+      data: {
+        ...{ id, name, requestsPerMinute: REQUESTS_PER_MINUTE, policy: HIGH_LIMITS, ...options },
+        apiKeys: { create: { id: keyId, name: 'test', hash: new Uint8Array(hash), scopes } },
+      },
+    });
+  } finally {
+    await db.$disconnect();
+  }
+  const apiKey = { id: toPublicId('apiKey', keyId), api_key: key, scopes };
+  return customerWith(place, { id: toPublicId('account', id), name }, apiKey);
+}
+
+export function customerWith(place: Place, account: Account, key: ApiKey): Customer {
+  const clients = place.urls.map((url) => new GatewayClient(url, key.api_key));
   return {
     account,
     key,
@@ -47,11 +78,8 @@ export async function newCustomer(
   };
 }
 
-export function newKey(
-  gateway: Gateway,
-  account: string,
-  scopes: string,
-  ...more: string[]
-): Promise<ApiKey> {
-  return gateway.gwk<ApiKey>('key', 'create', '--account', account, '--scopes', scopes, ...more);
+/** By the command for it. */
+export function newKey(place: Place, account: string, scopes: string, ...more: string[]): Promise<ApiKey> {
+  const args = ['key', 'create', '--account', account, '--scopes', scopes, ...more];
+  return runGwkJson<ApiKey>(args, commandEnvironment(place.settings));
 }

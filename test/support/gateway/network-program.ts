@@ -48,9 +48,11 @@ function record(body: StanzaBody): Stanza {
 
 const HOLD_STEP_MS = 10;
 
-async function ruleFor(chat: string): Promise<ChatRule> {
+const keyOf = (chat: string, instanceId = ''): string => `${instanceId} ${chat}`;
+
+async function ruleFor({ chat, instanceId }: Stanza): Promise<ChatRule> {
   for (;;) {
-    const rule = rules.get(chat) ?? rules.get(EVERY_CHAT) ?? {};
+    const rule = [keyOf(chat, instanceId), keyOf(chat), EVERY_CHAT].flatMap((key) => rules.get(key) ?? [])[0] ?? {};
     if (!rule.hold) return rule;
     await new Promise((resolve) => setTimeout(resolve, HOLD_STEP_MS));
   }
@@ -60,7 +62,7 @@ async function receive(request: IncomingMessage, text: string, response: ServerR
   if (await phones.serve(request, text, response)) return;
   if (request.url !== '/stanza') throw new Error(`no route ${request.url}`);
   const stanza = record(JSON.parse(text) as StanzaBody);
-  const rule = await ruleFor(stanza.chat);
+  const rule = await ruleFor(stanza);
   if (rule.swallow !== undefined && rule.swallow > 0) {
     rule.swallow -= 1;
     return; // no answer, as when the network loses the stanza or the ack
@@ -73,12 +75,19 @@ async function receive(request: IncomingMessage, text: string, response: ServerR
 
 serve(
   {
-    rule: ({ chat, ...rule }: ChatRule & { chat?: string }) => void rules.set(chat ?? EVERY_CHAT, rule),
-    stanzas: ({ from }: { from: number }) => ({ stanzas: stanzas.slice(from) }),
+    rule: ({ chat, instanceId, ...rule }: ChatRule & { chat?: string; instanceId?: string }) =>
+      void rules.set(chat === undefined ? EVERY_CHAT : keyOf(chat, instanceId), rule),
+    stanzas: ({ from, instanceId }: { from: number; instanceId?: string }) => ({
+      stanzas: stanzas
+        .slice(from)
+        .filter((stanza) => instanceId === undefined || stanza.instanceId === instanceId),
+    }),
     phone: ({ instanceId, ...event }: PhoneEvent & { instanceId: string }) => phones.do(instanceId, event),
-    signals: () => ({ signals: phones.signals }),
-    terms: (terms: PairingTerms) => void (phones.terms = terms),
-    mood: ({ mood }: Pick<Phones, 'mood'>) => void (phones.mood = mood),
+    signals: ({ instanceId }: { instanceId: string }) => ({
+      signals: phones.signals.filter((signal) => signal.instanceId === instanceId),
+    }),
+    terms: ({ instanceId, ...terms }: PairingTerms & { instanceId: string }) =>
+      void phones.termsOf.set(instanceId, terms),
     count: () => ({ count: stanzas.length }),
   },
   receive,

@@ -45,13 +45,19 @@ export class Network {
     return new Network(await Helper.start('gateway/network-program'));
   }
 
+  /** One that another process has started, and ends. */
+  static at(url: string): Network {
+    return new Network(Helper.at(url));
+  }
+
   get url(): string {
     return this.#helper.url;
   }
 
-  /** For one chat (network id), or for all that have no rule of their own. */
-  async setRule(rule: ChatRule, chat?: string): Promise<void> {
-    await this.#helper.control('rule', chat === undefined ? rule : { chat, ...rule });
+  /** For one chat (network id), of one instance (`ins_...`) or of any; or for all that have no rule of their own. */
+  async setRule(rule: ChatRule, chat?: string, instance?: string): Promise<void> {
+    const instanceId = instance === undefined ? undefined : fromPublicId('instance', instance);
+    await this.#helper.control('rule', { chat, instanceId, ...rule });
   }
 
   /** Raw, in the order of arrival. */
@@ -59,24 +65,26 @@ export class Network {
     return (await this.#helper.control<{ stanzas: Stanza[] }>('stanzas', { from })).stanzas;
   }
 
+  /** Those of one instance (`ins_...`). */
+  async stanzasOf(instance: string): Promise<Stanza[]> {
+    const body = { from: 0, instanceId: fromPublicId('instance', instance) };
+    return (await this.#helper.control<{ stanzas: Stanza[] }>('stanzas', body)).stanzas;
+  }
+
   /** What the phone of this instance (`ins_...`), or the network, does to its number next. */
   async phone(instanceId: string, event: PhoneEvent): Promise<void> {
     await this.#helper.control('phone', { instanceId: fromPublicId('instance', instanceId), ...event });
   }
 
-  /** What reached the network that is no message, in order. */
-  async signals(): Promise<Phones['signals']> {
-    return (await this.#helper.control<{ signals: Phones['signals'] }>('signals')).signals;
+  /** What reached the network from this instance (`ins_...`) that is no message, in order. */
+  async signalsOf(instance: string): Promise<Phones['signals']> {
+    const body = { instanceId: fromPublicId('instance', instance) };
+    return (await this.#helper.control<{ signals: Phones['signals'] }>('signals', body)).signals;
   }
 
-  /** How many codes pairings get to show, and for how long each. */
-  async setPairingTerms(terms: PairingTerms): Promise<void> {
-    await this.#helper.control('terms', terms);
-  }
-
-  /** Whether signals are answered. */
-  async setMood(mood: Phones['mood']): Promise<void> {
-    await this.#helper.control('mood', { mood });
+  /** How many codes pairings of this instance (`ins_...`) get to show, and for how long each. */
+  async setPairingTerms(instance: string, terms: PairingTerms): Promise<void> {
+    await this.#helper.control('terms', { instanceId: fromPublicId('instance', instance), ...terms });
   }
 
   async count(): Promise<number> {

@@ -6,12 +6,12 @@ import type { PairingTerms, PhoneEvent, Signal } from '@gwk/engine-pod/driver/sa
  * unlink), and what reached them that is no message. Serves the routes beside `/stanza`.
  */
 export class Phones {
+  /** Of instances that have none of their own. */
   terms: PairingTerms = { codes: 6, codeMs: 20_000 };
+  readonly termsOf = new Map<string, PairingTerms>();
   readonly signals: (Signal & { instanceId: string })[] = [];
   readonly #doing = new Map<string, PhoneEvent[]>();
   readonly #waiting = new Map<string, (event: PhoneEvent | null) => void>();
-  /** What becomes of signals: `lost` ones are not answered. */
-  mood: 'well' | 'lost' = 'well';
 
   /** The next thing that happens to this number (UUID of its instance). */
   do(instanceId: string, event: PhoneEvent): void {
@@ -26,8 +26,8 @@ export class Phones {
     const body = JSON.parse(text) as { instance_id: string; signal?: Signal; within_ms?: number };
     if (request.url === '/signal') {
       this.signals.push({ ...body.signal!, instanceId: body.instance_id });
-      if (this.mood === 'well') answer(response, {});
-    } else if (request.url === '/pairing') answer(response, this.terms);
+      answer(response, {});
+    } else if (request.url === '/pairing') answer(response, this.termsOf.get(body.instance_id) ?? this.terms);
     else if (request.url === '/event') {
       answer(response, { event: await this.#next(body.instance_id, body.within_ms ?? 0, response) });
     } else return false;

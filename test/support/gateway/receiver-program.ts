@@ -66,7 +66,9 @@ serve(
       }
     },
     rule: ({ path, ...rule }: ReceiverRule & { path: string }) => void rules.set(path, rule),
-    calls: ({ from }: { from: number }) => ({ calls: calls.slice(from) }),
+    calls: ({ path }: { path?: string }) => ({
+      calls: calls.filter((call) => path === undefined || call.path === path),
+    }),
   },
   receive,
 );

@@ -36,6 +36,11 @@ export class Receiver {
     return new Receiver(await Helper.start('gateway/receiver-program'));
   }
 
+  /** One that another process has started, and ends. */
+  static at(url: string): Receiver {
+    return new Receiver(Helper.at(url));
+  }
+
   url(path: string): string {
     return this.#helper.url + path;
   }
@@ -49,10 +54,9 @@ export class Receiver {
     await this.#helper.control('rule', { path, ...rule });
   }
 
-  /** In the order of arrival. */
+  /** In the order of arrival; of one path, or of all. */
   async calls(path?: string): Promise<ReceivedCall[]> {
-    const { calls } = await this.#helper.control<{ calls: ReceivedCall[] }>('calls', { from: 0 });
-    return path === undefined ? calls : calls.filter((call) => call.path === path);
+    return (await this.#helper.control<{ calls: ReceivedCall[] }>('calls', { path })).calls;
   }
 
   async stop(): Promise<void> {

@@ -1,0 +1,73 @@
+import { Exposition } from '../support/exposition.js';
+import { openStage, type Stage } from '../support/gateway/stage.js';
+import { phoneOf } from '../support/gateway/traffic.js';
+import { until } from '../support/wait.js';
+
+/** Counts of a gateway that does nothing else. */
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage('metrics');
+});
+afterAll(() => stage?.close());
+
+const scrape = {
+  api: () => Exposition.of(Number(new URL(stage.gateway.urls[0]!).port)),
+  worker: () => {
+    const line = stage.gateway
+      .logs()
+      .get('worker-0')!
+      .find((each) => each.includes('"working"'));
+    return Exposition.of((JSON.parse(line!) as { port: number }).port);
+  },
+  engine: () => Exposition.of(stage.gateway.enginePorts()[0]!.port),
+};
+
+test('a message that is sent, delivered and read is counted at each step, by whichever program saw it', async () => {
+  const { customer, instance } = stage;
+  const send = { instance_id: instance.id, to: phoneOf(1), type: 'text', text: { body: 'oi' } };
+  const headers = { 'idempotency-key': 'once' };
+  const { id } = await customer.client.expect<{ id: string }>(202, 'POST', '/v1/messages', {
+    body: send,
+    headers,
+  });
+  await customer.client.expect(202, 'POST', '/v1/messages', { body: send, headers });
+  await until(async () => (await customer.client.message(id)).status === 'read', { what: 'it is read' });
+  const [api, engine] = [await scrape.api(), await scrape.engine()];
+  expect(api.value('gwk_messages_accepted_total', { type: 'text' })).toBe(1);
+  for (const status of ['sent', 'delivered', 'read'])
+    expect(api.value('gwk_message_statuses_total', { status })).toBe(1);
+  expect(api.value('gwk_message_sent_seconds_count')).toBe(1);
+  expect(api.value('gwk_message_delivered_seconds_count')).toBe(1);
+  expect(engine.value('gwk_engine_messages_total', { conclusion: 'sent' })).toBe(1);
+  expect(engine.value('gwk_instance_connected', { instance_id: instance.id })).toBe(1);
+  expect(engine.value('gwk_engine_connections_total')).toBe(1);
+  expect(engine.value('gwk_engine_bell_seconds_count')).toBeGreaterThan(0);
+  expect(engine.value('gwk_engine_lanes')).toBe(0);
+  expect(engine.value('process_cpu_seconds_total')).toBeGreaterThan(0);
+});
+
+test('what waits is told by the worker from Postgres, and connections by whoever holds them', async () => {
+  const worker = await until(
+    async () => {
+      const seen = await scrape.worker();
+      const looked =
+        seen.value('gwk_instances', { state: 'connected' }) === 1 &&
+        // It may have looked while the message above waited.
+        seen.value('gwk_send_queue_messages', { state: 'waiting' }) === 0;
+      return looked && seen;
+    },
+    { what: 'the worker has looked anew' },
+  );
+  expect(worker.value('gwk_instances_down')).toBe(0);
+  expect(worker.value('gwk_send_queue_age_seconds')).toBe(0);
+  expect(worker.value('gwk_send_stalled_age_seconds')).toBe(0);
+  expect(worker.value('gwk_webhook_endpoints', { state: 'disabled_by_gwk' })).toBe(0);
+  expect(worker.value('gwk_database_size_bytes')).toBeGreaterThan(1_000_000);
+  for (const seen of [worker, await scrape.api()]) {
+    expect(seen.value('gwk_database_pool_connections', { state: 'idle' })).toBeGreaterThanOrEqual(0);
+    expect(seen.value('gwk_database_pool_limit')).toBeGreaterThan(0);
+    expect(seen.value('gwk_redis_ping_seconds')).toBeLessThan(Infinity);
+    expect(seen.value('gwk_media_store_writable')).toBe(1);
+    expect(seen.value('gwk_ready')).toBe(1);
+  }
+});

@@ -1,0 +1,114 @@
+import { readFileSync } from 'node:fs';
+import { NetworkClient } from '@gwk/network/control/client';
+import { startNetwork } from '@gwk/network/start';
+import { Gateway } from './gateway.js';
+import { commandEnvironment, type GatewaySettings } from './gateway-settings.js';
+import { runGwkJson } from './gwk-command.js';
+import { Network } from './network.js';
+import { Receiver } from './receiver.js';
+import { networkOf } from '../number/stage.js';
+import { environmentOf, isRunning, listProcesses } from '../processes.js';
+import { endWithWorker } from '../shared.js';
+
+/** The gateway that all files of test/smoke share: two API processes, a worker and an operator. */
+const VARIABLE = 'TEST_SMOKE_GATEWAY';
+
+interface Description {
+  settings: GatewaySettings;
+  urls: string[];
+  programs: { name: string; pid: number; logFile: string }[];
+  /** Where webhooks go; each file has a path of its own there. */
+  receiverUrl: string;
+  /** Controls the network of real numbers. */
+  controlUrl: string;
+}
+
+/** Starts it for the processes that are started from here on. It ends with what else this process shares. */
+export async function startSharedGateway(): Promise<void> {
+  const numbers = await startNetwork();
+  endWithWorker(() => numbers.close());
+  const receiver = await Receiver.start();
+  endWithWorker(() => receiver.stop());
+  const debug = { GWK_LOG_LEVEL: 'debug' };
+  const gateway = await Gateway.start({
+    apis: 2,
+    settings: {
+      // All test files ask from one address.
+      api: { ...debug, GWK_API_ANONYMOUS_REQUESTS_PER_MINUTE: '1000000' },
+      worker: debug,
+      operator: { ...debug, ...networkOf(numbers, 'OPERATOR') },
+    },
+  });
+  endWithWorker(() => gateway.stop());
+  const description: Description = {
+    settings: gateway.settings,
+    urls: gateway.urls,
+    programs: gateway.programs.map(({ name, pid, options: { logFile } }) => ({ name, pid: pid!, logFile })),
+    receiverUrl: receiver.url(''),
+    controlUrl: numbers.controlUrl,
+  };
+  process.env[VARIABLE] = JSON.stringify(description);
+}
+
+/** The shared gateway from any process. Nobody stops a part of it, or changes what holds for all of it. */
+export class SharedGateway {
+  readonly settings: GatewaySettings;
+  /** The public addresses, one for each API process. */
+  readonly urls: string[];
+  /** The network of sandboxes. */
+  readonly network: Network;
+  /** The network of real numbers. */
+  readonly numbers: NetworkClient;
+  readonly receiver: Receiver;
+  readonly #programs: Description['programs'];
+
+  private constructor({ settings, urls, programs, receiverUrl, controlUrl }: Description) {
+    this.settings = settings;
+    this.urls = urls;
+    this.network = Network.at(settings.networkUrl);
+    this.numbers = new NetworkClient(controlUrl);
+    this.receiver = Receiver.at(receiverUrl);
+    this.#programs = programs;
+  }
+
+  static get(): SharedGateway {
+    const given = process.env[VARIABLE];
+    if (given === undefined) throw new Error(`${VARIABLE} is not set: only files of test/smoke have it`);
+    return new SharedGateway(JSON.parse(given) as Description);
+  }
+
+  /** Runs a `gwk` command that prints JSON, against this gateway's database. */
+  gwk<T>(...args: string[]): Promise<T> {
+    return runGwkJson(args, commandEnvironment(this.settings));
+  }
+
+  /** Whether an engine process of this instance (`ins_...`) runs. */
+  hasEngine(instance: string): boolean {
+    const operator = this.#programs.find(({ name }) => name === 'operator-0')!.pid;
+    const pod = `ins-${instance.slice('ins_'.length)}-`;
+    return listProcesses().some(({ pid, parent }) => parent === operator && podOf(pid)?.startsWith(pod));
+  }
+
+  /** Programs that have ended since the gateway was started. */
+  ended(): string[] {
+    return this.#programs.filter(({ pid }) => !isRunning(pid)).map(({ name }) => name);
+  }
+
+  /** All log lines of all processes, those of engines among the operator's. */
+  logs(): { program: string; line: string }[] {
+    return this.#programs.flatMap(({ name, logFile }) =>
+      readFileSync(logFile, 'utf8')
+        .split('\n')
+        .filter((line) => line !== '')
+        .map((line) => ({ program: name, line })),
+    );
+  }
+}
+
+function podOf(pid: number): string | undefined {
+  try {
+    return environmentOf(pid).get('GWK_ENGINE_POD');
+  } catch {
+    return undefined; // it has ended meanwhile
+  }
+}

@@ -1,0 +1,35 @@
+import { randomBytes } from 'node:crypto';
+import type { InstanceOut } from '@gwk/core/resources/instance';
+import { newCustomer, type Customer, type CustomerOptions } from './customer.js';
+import type { Network } from './network.js';
+import type { Receiver } from './receiver.js';
+import { SharedGateway } from './shared-gateway.js';
+
+/** An account on the shared gateway, with one connected sandbox, and one destination that is told all. */
+export interface SharedStage {
+  gateway: SharedGateway;
+  network: Network;
+  receiver: Receiver;
+  /** Of the destination. */
+  path: string;
+  customer: Customer;
+  instance: InstanceOut;
+  endpointId: string;
+}
+
+/** An account of this test file alone. */
+export function joinGateway(gateway: SharedGateway, name: string, options?: CustomerOptions): Promise<Customer> {
+  return newCustomer(gateway, `${name} ${randomBytes(4).toString('hex')}`, options);
+}
+
+export async function openSharedStage(name: string, options?: CustomerOptions): Promise<SharedStage> {
+  const gateway = SharedGateway.get();
+  const { network, receiver } = gateway;
+  const customer = await joinGateway(gateway, name, options);
+  const { client, account } = customer;
+  const path = `/${account.id}`;
+  const endpoint = await client.createWebhook(receiver.url(path));
+  await receiver.setSecret(path, endpoint.secret!);
+  const instance = await client.connectedInstance(name);
+  return { gateway, network, receiver, path, customer, instance, endpointId: endpoint.id };
+}
