@@ -1,6 +1,5 @@
 import type { Metric } from '@gwk/core/metrics/metric';
 import { METRICS } from '@gwk/core/metrics/page';
-import { fromPublicId } from '@gwk/core/ids';
 import { Exposition } from '../support/exposition.js';
 import { openSharedStage, type SharedStage } from '../support/gateway/shared-stage.js';
 
@@ -30,12 +29,14 @@ function portOf(name: ProgramName): number {
   const { settings, urls } = stage.gateway;
   if (name === 'operator') return settings.operatorPort;
   if (name === 'api') return Number(new URL(urls[0]!).port);
-  const words =
-    name === 'worker'
-      ? ['"program":"worker"', '"working"']
-      : ['"waiting for the lease"', fromPublicId('instance', stage.instance.id)!];
-  const { line } = stage.gateway.logs().find(({ line }) => words.every((word) => line.includes(word)))!;
-  return (JSON.parse(line) as { port: number }).port;
+  if (name === 'worker') return portIn('"program":"worker"', '"working"');
+  return portIn(`"pid":${stage.gateway.engine(stage.instance.id)!.pid},`, '"waiting for the lease"');
+}
+
+/** As the program says itself when it starts. */
+function portIn(...words: string[]): number {
+  const found = stage.gateway.logs().find(({ line }) => words.every((word) => line.includes(word)));
+  return (JSON.parse(found!.line) as { port: number }).port;
 }
 
 test.each(Object.keys(PROGRAMS) as ProgramName[])(

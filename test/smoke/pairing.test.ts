@@ -138,5 +138,5 @@ test('DELETE unlinks the device, and the number is gone', async () => {
   await until(async () => (await signals()).filter((kind) => kind === 'unlink').length > before, {
     what: 'the device is unlinked',
   });
-  await until(() => !stage.gateway.hasEngine(id), { what: 'its engine has ended' });
+  await until(() => stage.gateway.engine(id) === undefined, { what: 'its engine has ended' });
 });

@@ -7,7 +7,7 @@ import { runGwkJson } from './gwk-command.js';
 import { Network } from './network.js';
 import { Receiver } from './receiver.js';
 import { networkOf } from '../number/stage.js';
-import { environmentOf, isRunning, listProcesses } from '../processes.js';
+import { environmentOf, isRunning, listProcesses, type ProcessInfo } from '../processes.js';
 import { endWithWorker } from '../shared.js';
 
 /** The gateway that all files of test/smoke share: two API processes, a worker and an operator. */
@@ -82,11 +82,11 @@ export class SharedGateway {
     return runGwkJson(args, commandEnvironment(this.settings));
   }
 
-  /** Whether an engine process of this instance (`ins_...`) runs. */
-  hasEngine(instance: string): boolean {
+  /** The engine process of an instance (`ins_...`). */
+  engine(instance: string): ProcessInfo | undefined {
     const operator = this.#programs.find(({ name }) => name === 'operator-0')!.pid;
     const pod = `ins-${instance.slice('ins_'.length)}-`;
-    return listProcesses().some(({ pid, parent }) => parent === operator && podOf(pid)?.startsWith(pod));
+    return listProcesses().find(({ pid, parent }) => parent === operator && podOf(pid)?.startsWith(pod));
   }
 
   /** Programs that have ended since the gateway was started. */
