@@ -39,7 +39,7 @@ const tier = (name, more) => ({
   rootDir: import.meta.dirname,
   // Node itself imports the test files. jest's own runner loads all that a test file imports anew for each file,
   // which took half of the processor time of the tests beside their sources.
-  runner: ['jest-light-runner', { runtime: 'child_process' }],
+  runner: ['<rootDir>/test/runner.js', { runtime: 'child_process' }],
   setupFiles: ['<rootDir>/test/support/typescript.js'],
   transform: {},
   testPathIgnorePatterns: otherPaths(),

@@ -1,4 +1,12 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Customer } from '../support/gateway/customer.js';
@@ -43,21 +51,18 @@ describe('the pages of docs/', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test.each(PAGES)(
-    '%s: every command does what it is shown to do',
-    async (page) => {
-      const steps = stepsOfPage(page);
-      expect(steps.length).toBeGreaterThan(1);
-      for (const { command, output } of steps) {
-        if (command.includes('/pairing/stream')) await readTheCode();
-        const printed = await shell.type(command);
-        if (output === null) expect(printed).toBe('');
-        else if (output.startsWith('{'))
-          expect(JSON.parse(printed)).toMatchObject(JSON.parse(output) as object);
-        else expect(lines(printed)).toEqual(lines(output));
-      }
-    },
-  );
+  test.each(PAGES)('%s: every command does what it is shown to do', async (page) => {
+    const steps = stepsOfPage(page);
+    expect(steps.length).toBeGreaterThan(1);
+    for (const { command, output } of steps) {
+      if (command.includes('/pairing/stream')) await readTheCode();
+      const printed = await shell.type(command);
+      if (output === null) expect(printed).toBe('');
+      else if (output.startsWith('{'))
+        expect(JSON.parse(printed)).toMatchObject(JSON.parse(output) as object);
+      else expect(lines(printed)).toEqual(lines(output));
+    }
+  });
 
   /** The network of this gateway is played by the test: what a sandbox of `make run` does by itself is done here. */
   async function readTheCode(): Promise<void> {

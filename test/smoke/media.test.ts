@@ -100,7 +100,9 @@ async function ended({ id }: MessageOut): Promise<MessageOut> {
 async function arrived(message: MessageOut): Promise<Sent> {
   const { wa_message_id, error } = await ended(message);
   expect(error).toBeNull();
-  const stanza = (await gateway.network.stanzasOf(instance)).find(({ waMessageId }) => waMessageId === wa_message_id);
+  const stanza = (await gateway.network.stanzasOf(instance)).find(
+    ({ waMessageId }) => waMessageId === wa_message_id,
+  );
   return JSON.parse(stanza!.bytes) as Sent;
 }
 

@@ -52,7 +52,8 @@ const keyOf = (chat: string, instanceId = ''): string => `${instanceId} ${chat}`
 
 async function ruleFor({ chat, instanceId }: Stanza): Promise<ChatRule> {
   for (;;) {
-    const rule = [keyOf(chat, instanceId), keyOf(chat), EVERY_CHAT].flatMap((key) => rules.get(key) ?? [])[0] ?? {};
+    const rule =
+      [keyOf(chat, instanceId), keyOf(chat), EVERY_CHAT].flatMap((key) => rules.get(key) ?? [])[0] ?? {};
     if (!rule.hold) return rule;
     await new Promise((resolve) => setTimeout(resolve, HOLD_STEP_MS));
   }

@@ -18,7 +18,11 @@ export interface SharedStage {
 }
 
 /** An account of this test file alone. */
-export function joinGateway(gateway: SharedGateway, name: string, options?: CustomerOptions): Promise<Customer> {
+export function joinGateway(
+  gateway: SharedGateway,
+  name: string,
+  options?: CustomerOptions,
+): Promise<Customer> {
   return newCustomer(gateway, `${name} ${randomBytes(4).toString('hex')}`, options);
 }
 
