@@ -20,6 +20,13 @@ import { endWithWorker } from '../shared.js';
 import { until } from '../wait.js';
 import { redisPrefix, redisUrl } from '../servers/servers.js';
 
+/** The audit log is written at every level: these tests show errors alone. */
+const ERRORS = {
+  write: (line: string): void => {
+    if (line.includes('"level":"error"')) process.stderr.write(line);
+  },
+};
+
 export interface TestEndpoint {
   id: string;
   secret: string;
@@ -74,7 +81,7 @@ export class DeliveryWorld {
   async startWorker(settings: Record<string, string> = {}, clock?: DeliveryClock): Promise<RunningWorker> {
     const config = loadConfig(workerSettings, { ...this.environment, ...settings });
     const { signal } = new AbortController();
-    const worker = await startWorker(config, createLogger('worker', 'error'), signal, clock);
+    const worker = await startWorker(config, createLogger('worker', 'error', ERRORS), signal, clock);
     this.#workers.push(worker);
     return worker;
   }
