@@ -6,7 +6,7 @@ import { createLogger } from '@gwk/core/log';
 import { listen } from '@gwk/operator/http/server';
 import { Crowd } from '../support/gateway/crowd.js';
 import { createPortWorld } from '../support/api/engine-port.js';
-import { until } from '../support/wait.js';
+import { realTime, until } from '../support/wait.js';
 
 /** Listeners beside the public one, held open by many: their number is bounded, and who means well is served. */
 const crowds: Crowd[] = [];
@@ -60,9 +60,12 @@ test.each(HEALTH)('the port of health of the %s: who holds it keeps no probe out
   const crowd = Crowd.to(url);
   crowds.push(crowd);
   await crowd.open(HEALTH_CONNECTIONS + MORE, HALF);
-  await until(() => crowd.closed >= MORE, { what: 'those beyond the bound are closed', timeoutMs: 5_000 });
+  await until(() => crowd.closed >= MORE, {
+    what: 'those beyond the bound are closed',
+    timeoutMs: realTime(5_000),
+  });
   expect(crowd.standing).toBeLessThanOrEqual(HEALTH_CONNECTIONS);
-  const answer = await fetch(`${url}/livez`, { signal: AbortSignal.timeout(5_000) });
+  const answer = await fetch(`${url}/livez`, { signal: AbortSignal.timeout(realTime(5_000)) });
   expect(answer.status).toBe(200);
 });
 
@@ -77,7 +80,7 @@ test('the internal port: who holds every connection between requests keeps no en
   await crowd.open(MORE);
   await until(() => crowd.closed >= MORE - 2, {
     what: 'those beyond the bound are closed',
-    timeoutMs: 5_000,
+    timeoutMs: realTime(5_000),
   });
   expect(crowd.standing).toBeLessThanOrEqual(20);
   await until(async () => (await port.addEngine()) !== undefined, { what: 'others are served' });

@@ -16,7 +16,7 @@ beforeAll(async () => {
   api = await sharedApi();
   const { internalPort } = api.running;
   const baseUrl = `http://127.0.0.1:${internalPort}`;
-  operator = new OperatorClient({ baseUrl, token: api.operatorToken, timeoutMs: 10_000 });
+  operator = new OperatorClient({ baseUrl, token: api.operatorToken, timeoutMs: 120_000 });
 });
 beforeEach(async () => {
   account = await api.account();

@@ -178,7 +178,9 @@ describe('refusals', () => {
       const answer = await remove(phone);
       expect([answer.status, codeOf(answer)]).toEqual([404, 'not-found']);
     }
-    expect(await api.db.contactName.count({ where: { accountId: account.id, name: '5511900000009' } })).toBe(0);
+    expect(await api.db.contactName.count({ where: { accountId: account.id, name: '5511900000009' } })).toBe(
+      0,
+    );
   });
 
   test.each(['123456789', '1234567890123456', '+5511987654321', '55 11 987654321', '', 5511987654321, null])(

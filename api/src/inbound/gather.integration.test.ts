@@ -50,7 +50,7 @@ test('what a message costs does not grow with the contacts of its account, in a 
       // No statistics are made of what is not committed: the plan is that of the small table.
       throw new Error(ROLLED_BACK);
     },
-    { timeout: 60_000 },
+    { timeout: 600_000 },
   );
   await expect(transaction).rejects.toThrow(ROLLED_BACK);
   // Each name, and all names of each contact that it leads to.

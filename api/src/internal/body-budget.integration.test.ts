@@ -65,6 +65,5 @@ describe('on the internal port', () => {
         what: 'others go on',
       });
     },
-    60_000,
   );
 });

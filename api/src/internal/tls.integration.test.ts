@@ -25,7 +25,7 @@ test('with a certificate the listener speaks TLS, to those who pin it', async ()
   const url = await plain.addReplica({ internalTlsCert: () => CERT, internalTlsKey: () => KEY });
   expect(url).toMatch(/^https:/);
   const connect = (ca?: string) =>
-    new EngineClient({ baseUrl: url, token: engine.token, ca, timeoutMs: 5_000 });
+    new EngineClient({ baseUrl: url, token: engine.token, ca, timeoutMs: 120_000 });
   const [pinned, unpinned] = [connect(CERT), connect()];
   const secure = new TestEngine(pinned, engine.instanceId, engine.pod, engine.token);
   await secure.acquire();

@@ -191,7 +191,7 @@ describe('a token', () => {
     const old = await (await port.addEngine()).acquire();
     let now = 0;
     const replica = await port.addReplica({}, () => now);
-    const elsewhere = new EngineClient({ baseUrl: replica, token: old.token, timeoutMs: 5000 });
+    const elsewhere = new EngineClient({ baseUrl: replica, token: old.token, timeoutMs: 120_000 });
     const onReplica = new TestEngine(elsewhere, old.instanceId, old.pod, old.token);
     onReplica.lease = old.lease;
     await renew(onReplica);

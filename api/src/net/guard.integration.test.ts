@@ -69,7 +69,7 @@ const at = (url: string) => url.replaceAll('PORT', port);
 /** What happens when a URL is called: null, or the code of the error. */
 async function call(agent: Agent, url: string): Promise<string | null> {
   try {
-    const response = await request(url, { dispatcher: agent, signal: AbortSignal.timeout(20_000) });
+    const response = await request(url, { dispatcher: agent, signal: AbortSignal.timeout(120_000) });
     await response.body.dump();
     return null;
   } catch (error) {

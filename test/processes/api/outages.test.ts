@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { realTime, until } from '../../support/wait.js';
 import { listProcesses } from '../../support/processes.js';
 import { startTestPostgres, startTestRedis } from '../../support/servers/servers.js';
 import { migrate } from '@gwk/api/migrate';
@@ -31,15 +31,15 @@ beforeAll(async () => {
     body: { name: 'x', kind: 'sandbox' },
   });
   instance = made.body.id;
-  await until(async () => (await readiness()).checks.redis === 'ok');
+  await until(async () => (await readiness()).checks.redis === 'ok', { what: 'Redis is reached' });
   // The first answer of each kind makes the client read its description, which takes a while.
   for (const ask of [send, () => client.call('GET', '/v1/messages')]) await ask();
-}, 60_000);
+});
 afterAll(async () => {
   await api.stop();
   await Promise.all([postgres.stop(), redis.stop()]);
   rmSync(folder, { recursive: true, force: true });
-}, 60_000);
+});
 
 const send = () =>
   client.call('POST', '/v1/messages', {
@@ -56,13 +56,6 @@ async function readiness() {
 }
 const ready = async () =>
   /^gwk_ready (.*)$/m.exec(await (await fetch(`http://127.0.0.1:${api.port}/metrics`)).text())?.[1];
-async function until(check: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 20_000;
-  while (!(await check().catch(() => false))) {
-    if (performance.now() > deadline) throw new Error('it never came to pass');
-    await sleep(50);
-  }
-}
 async function timed<T>(work: () => Promise<T>): Promise<[T, number]> {
   const before = performance.now();
   const result = await work();
@@ -70,7 +63,7 @@ async function timed<T>(work: () => Promise<T>): Promise<[T, number]> {
 }
 
 /** Whoever waited for a Redis that hangs would do so until its connection is given up: after 3 s of silence. */
-const NOT_WAITED_MS = 2_500;
+const NOT_WAITED_MS = realTime(2_500);
 
 describe.each([
   ['hangs', 'SIGSTOP'],
@@ -79,8 +72,10 @@ describe.each([
   beforeAll(() => signalAll(redis, signal));
   afterAll(async () => {
     if (signal === 'SIGSTOP') signalAll(redis, 'SIGCONT');
-    await until(async () => signal === 'SIGKILL' || (await readiness()).checks.redis === 'ok');
-  }, 30_000);
+    await until(async () => signal === 'SIGKILL' || (await readiness()).checks.redis === 'ok', {
+      what: 'Redis is reached again',
+    });
+  });
 
   test('a message is accepted without it, reads work, and the limit goes on counting', async () => {
     for (let i = 0; i < 3; i++) {
@@ -98,7 +93,9 @@ describe.each([
   test('an instance is shown without live, and readiness stays green', async () => {
     const [shown, took] = await timed(() => client.call('GET', `/v1/instances/${instance}`));
     expect([shown.status, took < NOT_WAITED_MS, 'live' in shown.body]).toEqual([200, true, false]);
-    await until(async () => (await readiness()).checks.redis === 'unreachable');
+    await until(async () => (await readiness()).checks.redis === 'unreachable', {
+      what: 'the loss of Redis is told',
+    });
     expect(await readiness()).toMatchObject({ status: 'ok', checks: { postgres: 'ok' } });
   });
 
@@ -114,7 +111,7 @@ describe('while Postgres hangs', () => {
   afterAll(() => signalAll(postgres, 'SIGCONT'));
 
   /** Nobody is to wait for more than 5 s; without a limit it would be for as long as Postgres hangs. */
-  const IN_TIME_MS = 10_000;
+  const IN_TIME_MS = realTime(10_000);
 
   test('every request is answered with 500 in time, and readiness is red', async () => {
     const answers = await Promise.all([
@@ -138,7 +135,7 @@ describe('while Postgres hangs', () => {
 });
 
 test('once Postgres goes on, so does everything', async () => {
-  await until(async () => (await send()).status === 202);
+  await until(async () => (await send()).status === 202, { what: 'messages are accepted' });
   expect(await readiness()).toMatchObject({ status: 'ok' });
   expect(await ready()).toBe('1');
 });

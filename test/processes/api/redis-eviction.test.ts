@@ -5,16 +5,7 @@ import { createLogger } from '@gwk/core/log';
 import { ownRedis } from '../../support/servers/stores.js';
 import { until } from '../../support/wait.js';
 import { closeRedis, openRedis } from '@gwk/api/redis';
-import { evictionOf, watchEviction } from '@gwk/api/redis-eviction';
-
-test.each([
-  ['says that it evicts nothing', 'used_memory:1\r\nmaxmemory_policy:noeviction\r\n', 'none'],
-  ['evicts the least used', 'maxmemory_policy:allkeys-lru\r\n', 'evicts'],
-  ['evicts what has an end', 'maxmemory_policy:volatile-ttl\r\n', 'evicts'],
-  ['does not say', 'used_memory:1\r\n', 'unknown'],
-])('a Redis that %s', (_sentence, info, eviction) => {
-  expect(evictionOf(info).eviction).toBe(eviction);
-});
+import { watchEviction } from '@gwk/api/redis-eviction';
 
 test('a real Redis that evicts is said, at the first connection and at each later one', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gwk-evicting-'));

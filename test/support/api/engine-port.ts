@@ -41,6 +41,9 @@ export interface PortWorld {
   close(): Promise<void>;
 }
 
+/** Of one call: only a hang meets it. */
+const CALL_TIMEOUT_MS = 120_000;
+
 export const OPERATOR_TOKEN = 'operator-token-of-the-tests-0123456789';
 
 export interface PortOptions {
@@ -103,7 +106,7 @@ async function openPort(world: World, options: PortOptions, present?: string): P
     return `${config.internalTlsCert?.() ? 'https' : 'http'}://127.0.0.1:${listener.port}/`;
   };
   const url = present ?? (await addReplica());
-  const operator = new OperatorClient({ baseUrl: url, token: OPERATOR_TOKEN, timeoutMs: 10_000 });
+  const operator = new OperatorClient({ baseUrl: url, token: OPERATOR_TOKEN, timeoutMs: CALL_TIMEOUT_MS });
   const engines: EngineClient[] = [];
   const acceptor = world.acceptor({ policy: UNLIMITED });
   const port: PortWorld = {
@@ -112,7 +115,7 @@ async function openPort(world: World, options: PortOptions, present?: string): P
     operator,
     addReplica,
     clientWith(token, baseUrl = url) {
-      const client = new EngineClient({ baseUrl, token, timeoutMs: 10_000 });
+      const client = new EngineClient({ baseUrl, token, timeoutMs: CALL_TIMEOUT_MS });
       engines.push(client);
       return client;
     },

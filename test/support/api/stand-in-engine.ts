@@ -7,6 +7,9 @@ import { EngineClient, OperatorClient } from '@gwk/core/protocol/internal-client
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { openRedis, closeRedis, type Redis } from '@gwk/api/redis';
 
+/** Of one call: only a hang meets it. */
+const CALL_TIMEOUT_MS = 120_000;
+
 /** What an engine answers to a command; undefined: nothing, and whoever asked waits. */
 export type Obey = (args: Record<string, unknown>) => unknown;
 
@@ -42,7 +45,7 @@ export class StandInEngine {
 
   private constructor(place: StandInPlace, instanceId: string, token: string) {
     this.#instanceId = instanceId;
-    this.#client = new EngineClient({ baseUrl: portUrl(place), token, timeoutMs: 5_000 });
+    this.#client = new EngineClient({ baseUrl: portUrl(place), token, timeoutMs: CALL_TIMEOUT_MS });
     this.#keys = new RedisKeys(place.redisPrefix);
     this.#redis = openRedis({
       url: place.redisUrl,
@@ -57,7 +60,7 @@ export class StandInEngine {
     const operator = new OperatorClient({
       baseUrl: portUrl(place),
       token: place.operatorToken,
-      timeoutMs: 5_000,
+      timeoutMs: CALL_TIMEOUT_MS,
     });
     const { token } = await operator.call('issue-token', { instance_id, pod: 'pod-1' });
     operator.close();
