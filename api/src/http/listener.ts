@@ -52,11 +52,11 @@ class Tier implements Observer {
   closing = false;
   readonly log: AccessLog | null;
   readonly metrics: Metrics;
-  readonly #clock: Clock;
+  readonly clock: Clock;
   app!: PublicApp;
 
   constructor(services: Services) {
-    this.#clock = services.clock;
+    this.clock = services.clock;
     this.log = services.log.isLevelEnabled('info') ? new AccessLog('api') : null;
     this.metrics = new Metrics(services.registry, () => this.app.inFlight.size);
     this.app = createApp({
@@ -90,7 +90,7 @@ class Tier implements Observer {
 
   answered(req: Exchange, status: number): void {
     this.app.inFlight.leave(req);
-    const milliseconds = this.#clock.now() - req.arrivedAt;
+    const milliseconds = this.clock.now() - req.arrivedAt;
     this.metrics.observe(req, status, milliseconds / 1000);
     this.log?.add(req, status, milliseconds);
   }

@@ -1,3 +1,4 @@
+import type { Clock } from '@gwk/core/clock';
 import { problemBody, type Problem } from '@gwk/core/problems';
 import type { RateVerdict } from '../accounts/rate-limiter.js';
 import type { Exchange, Reply } from './exchange.js';
@@ -24,6 +25,8 @@ export interface Observer {
   answered(req: Exchange, status: number): void;
   /** True while the process is stopping: connections are not to be used again. */
   readonly closing: boolean;
+  /** By which answers that go on, or whose request does, come to their end. */
+  readonly clock: Clock;
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -72,7 +75,7 @@ function write(req: Exchange, res: Reply, answer: Answer & { type: string }, obs
     headers.push('Content-Length', '0');
   }
   res.writeHead(answer.status, headers);
-  if (unread) endAfterListening(req, res, content);
+  if (unread) endAfterListening(req, res, content, observer.clock);
   else res.end(content);
   observer.answered(req, answer.status);
 }

@@ -38,7 +38,7 @@ export function handlerOf(operation: Operation, services: Services, observer: Ob
       if (answer.stream) {
         const failed = (error: unknown): void =>
           services.log.error({ err: error, request_id: req.requestId }, 'a stream failed');
-        respondStream(req, res, answer.stream, { observer, clock: services.clock, failed });
+        respondStream(req, res, answer.stream, { observer, failed });
       } else respond(req, res, answer, observer);
     } finally {
       if (received) release(operation.receive!, received, services);

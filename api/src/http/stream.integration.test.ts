@@ -11,7 +11,7 @@ import { createServer } from './server.js';
 import { respondStream, type EventStream } from './stream.js';
 
 const MB = 1024 * 1024;
-const observer: Observer = { answered: () => undefined, closing: false };
+const observer: Observer = { answered: () => undefined, closing: false, clock: processClock };
 
 test('what a stream keeps for a client that does not read is bounded', async () => {
   let most = 0;
@@ -28,7 +28,6 @@ test('what a stream keeps for a client that does not read is bounded', async () 
     app: express().use((req, res) =>
       respondStream(req as Exchange, res as Reply, (out) => produce(out, res as Reply), {
         observer,
-        clock: processClock,
         failed: () => undefined,
       }),
     ),

@@ -1,5 +1,4 @@
 import { setInterval as every } from 'node:timers';
-import type { Clock } from '@gwk/core/clock';
 import type { Exchange, Reply } from './exchange.js';
 import { pushRate, type Observer } from './respond.js';
 
@@ -25,7 +24,7 @@ export function respondStream(
   req: Exchange,
   res: Reply,
   produce: EventProducer,
-  { observer, clock, failed }: { observer: Observer; clock: Clock; failed: (error: unknown) => void },
+  { observer, failed }: { observer: Observer; failed: (error: unknown) => void },
 ): void {
   if (res.headersSent || res.destroyed) return;
   const headers = ['X-Request-ID', req.requestId];
@@ -41,7 +40,7 @@ export function respondStream(
   }
   res.flushHeaders();
   const ended = new AbortController();
-  const stopPinging = clock.every(PING_MS, () => res.write(': ping\n\n'));
+  const stopPinging = observer.clock.every(PING_MS, () => res.write(': ping\n\n'));
   const looking = every(() => observer.closing && ended.abort(), LOOK_MS);
   ended.signal.addEventListener('abort', () => {
     stopPinging();

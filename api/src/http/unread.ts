@@ -1,3 +1,4 @@
+import type { Clock } from '@gwk/core/clock';
 import type { Exchange, Reply } from './exchange.js';
 
 /**
@@ -16,17 +17,22 @@ export function isLeftUnread(req: Exchange): boolean {
 }
 
 /** The announced length of the answer is complete with `content`, so the client need not wait for the end. */
-export function endAfterListening(req: Exchange, res: Reply, content: string | Uint8Array | undefined): void {
+export function endAfterListening(
+  req: Exchange,
+  res: Reply,
+  content: string | Uint8Array | undefined,
+  clock: Clock,
+): void {
   if (content === undefined) res.flushHeaders();
   else res.write(content);
-  const timer = setTimeout(end, LISTEN_MS);
+  const cancel = clock.after(LISTEN_MS, end);
   function end(): void {
-    clearTimeout(timer);
+    cancel();
     if (!res.writableEnded) res.end();
     if (!req.complete) req.socket.destroySoon();
   }
   req.on('end', end);
   req.on('error', end);
-  res.on('close', () => clearTimeout(timer));
+  res.on('close', cancel);
   req.resume();
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type http from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { processClock } from '@gwk/core/clock';
 import express, { type RequestHandler } from 'express';
 import type { Exchange, Reply } from '@gwk/api/http/exchange';
 import { respond, type Observer } from '@gwk/api/http/respond';
@@ -12,7 +13,7 @@ import { realTime, until } from '../../support/wait.js';
 /** Clients that ask and do not take the answer. The limit of silence is Node's own timer of a socket. */
 const SILENCE_MS = realTime(400);
 const MB = 1024 * 1024;
-const observer: Observer = { answered: () => undefined, closing: false };
+const observer: Observer = { answered: () => undefined, closing: false, clock: processClock };
 
 let server: http.Server;
 const readers = new SlowReaders();
