@@ -117,9 +117,15 @@ async function victim() {
 }
 
 describe('an engine with another instance’s ids', () => {
+  let engine: TestEngine;
+  let ids: Ids;
+  let before: string;
+  beforeAll(async () => {
+    ({ engine, ...ids } = await victim());
+    before = await stored(engine.instanceId);
+  });
+
   test.each(ROUTES)('changes nothing of it on %s', async (route) => {
-    const { engine, ...ids } = await victim();
-    const before = await stored(engine.instanceId);
     const stranger = await (await port.addEngine()).acquire();
     const body = bodies(ids)[route];
     // Their lease with its own token, then its own lease.
@@ -130,7 +136,6 @@ describe('an engine with another instance’s ids', () => {
   });
 
   test('reads nothing of it', async () => {
-    const { engine } = await victim();
     const stranger = await (await port.addEngine()).acquire();
     expect(await stranger.claim()).toEqual([]);
     const wanted = [
@@ -142,54 +147,60 @@ describe('an engine with another instance’s ids', () => {
   });
 });
 
-describe.each(LEASED)('%s', (route) => {
-  const refused = async (make: (owner: TestEngine) => Promise<TestEngine>) => {
-    const { engine, ...ids } = await victim();
-    const intruder = await make(engine);
-    const before = await stored(engine.instanceId);
-    const answer = await call(route, intruder, bodies(ids)[route]);
-    expect(await stored(engine.instanceId)).toBe(before);
-    return answer;
-  };
-  const withLease = (owner: TestEngine, lease: Partial<TestEngine['lease']>) =>
-    new TestEngine(owner.client, owner.instanceId, owner.pod, owner.token).with({ ...owner.lease, ...lease });
+const withLease = (owner: TestEngine, lease: Partial<TestEngine['lease']>): TestEngine =>
+  new TestEngine(owner.client, owner.instanceId, owner.pod, owner.token).with({ ...owner.lease, ...lease });
 
-  test('refuses an older epoch', async () => {
-    expect(await refused(async (owner) => withLease(owner, { epoch: owner.lease.epoch - 1 }))).toBe('fenced');
-  });
-
-  test('refuses an epoch of the future', async () => {
-    expect(await refused(async (owner) => withLease(owner, { epoch: owner.lease.epoch + 1 }))).toBe('fenced');
-  });
-
-  test('refuses another holder of the same epoch', async () => {
-    expect(await refused(async (owner) => withLease(owner, { holder: newUuid() }))).toBe('fenced');
-  });
-
-  test('refuses the lease that was before', async () => {
-    const stale = async (owner: TestEngine) => {
+type Intruder = [
+  what: string,
+  refusal: string,
+  make: (owner: TestEngine) => TestEngine | Promise<TestEngine>,
+];
+const INTRUDERS: Intruder[] = [
+  ['an older epoch', 'fenced', (owner) => withLease(owner, { epoch: owner.lease.epoch - 1 })],
+  ['an epoch of the future', 'fenced', (owner) => withLease(owner, { epoch: owner.lease.epoch + 1 })],
+  ['another holder of the same epoch', 'fenced', (owner) => withLease(owner, { holder: newUuid() })],
+  [
+    'the lease that was before',
+    'fenced',
+    async (owner) => {
       const copy = withLease(owner, {});
       await owner.call('release', {});
       await owner.acquire();
       return copy;
-    };
-    expect(await refused(stale)).toBe('fenced');
-  });
-
-  test('refuses a token that was revoked', async () => {
-    const revoked = async (owner: TestEngine) => {
+    },
+  ],
+  [
+    'a token that was revoked',
+    'unauthorized',
+    async (owner) => {
       await owner.call('release', {});
       const next = await (await port.addPod(owner.instanceId, 'pod-2')).acquire();
-      return new TestEngine(owner.client, owner.instanceId, owner.pod, owner.token).with(next.lease);
-    };
-    expect(await refused(revoked)).toBe('unauthorized');
-  });
-
-  test('refuses a token that is none', async () => {
-    const unknown = async (owner: TestEngine) => {
+      return withLease(owner, next.lease);
+    },
+  ],
+  [
+    'a token that is none',
+    'unauthorized',
+    (owner) => {
       const client = port.clientWith(`gwk_engine_${'x'.repeat(43)}`);
       return new TestEngine(client, owner.instanceId, owner.pod, '').with(owner.lease);
-    };
-    expect(await refused(unknown)).toBe('unauthorized');
+    },
+  ],
+];
+
+describe.each(INTRUDERS)('with %s', (_what, refusal, make) => {
+  let intruder: TestEngine;
+  let ids: Ids;
+  let before: string;
+  beforeAll(async () => {
+    const { engine, ...theirs } = await victim();
+    ids = theirs;
+    intruder = await make(engine);
+    before = await stored(engine.instanceId);
+  });
+
+  test.each(LEASED)('%s is refused and changes nothing', async (route) => {
+    expect(await call(route, intruder, bodies(ids)[route])).toBe(refusal);
+    expect(await stored(intruder.instanceId)).toBe(before);
   });
 });
