@@ -45,7 +45,7 @@ export interface RunningApi {
   stop(): Promise<void>;
 }
 
-/** What a stop takes beside the requests under way: balancers that turn away, calls of engines, traces. */
+/** What a stop takes beside the times that are settings: calls of engines, traces. */
 const CLOSING_MS = 10_000;
 const CLUSTER_TURNS = 4;
 const CLUSTER_DEADLINE_MS = 4_000;
@@ -56,6 +56,7 @@ export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
   const config = readConfig(environment);
   const log = createLogger('api', config.logLevel);
   endOnError(log);
+  const { drainMs, stopUnreadyMs, stopIdleMs } = config;
   const stopping = new AbortController();
   const starting = startApi(config, log, stopping.signal);
   onShutdown(
@@ -65,7 +66,7 @@ export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
       await (await starting.catch(() => undefined))?.stop();
       log.info('stopped');
     },
-    { exitWithParent: config.exitWithParent, timeoutMs: config.drainMs + CLOSING_MS },
+    { exitWithParent: config.exitWithParent, timeoutMs: stopUnreadyMs + stopIdleMs + drainMs + CLOSING_MS },
   );
   try {
     const { port, internalPort } = await starting;
