@@ -133,6 +133,8 @@ describe('creating', () => {
     // Whoever waited for a connection would have waited until one of them gives up.
     expect(answered).toBe(0);
     expect(timeout.mock.calls).toContainEqual([2_500]);
+    // What removes the resources of those is refused at once.
+    api.cluster.mood = 'fails';
     timeouts.abort(new DOMException('', 'TimeoutError'));
     timeout.mockRestore();
     expect(new Set((await hanging).map(({ status }) => status))).toEqual(new Set([503]));
