@@ -7,11 +7,12 @@ import { checkSealingKeys, WrongSealingKey } from './key-check.js';
 let database: TestDatabase;
 let db: Database;
 
-beforeEach(async () => {
+beforeAll(async () => {
   database = await createTestDatabase();
   db = openDatabase({ url: database.url, poolSize: 4, program: 'test' });
 });
-afterEach(async () => {
+afterEach(() => db.keyCheck.deleteMany());
+afterAll(async () => {
   await db.$disconnect();
   await database.drop();
 });

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
-import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
+import { createEmptyDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
 import pg from 'pg';
 import { Pipeline } from './pipeline.js';
 
@@ -10,7 +10,7 @@ let others: pg.Client;
 let open: number;
 
 beforeEach(async () => {
-  database = await createTestDatabase();
+  database = await createEmptyDatabase();
   // With one connection, whoever does not share it waits.
   pool = new pg.Pool({ connectionString: database.url, max: 1, pipeline: true, application_name: 'piped' });
   open = 0;
