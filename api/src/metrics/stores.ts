@@ -8,6 +8,8 @@ import { inTime } from '../within.js';
 import { observedGauge, observedGauges } from './gauge.js';
 
 const REDIS_LIMIT_MS = 1_000;
+/** The first look at a store that hangs takes longer than Prometheus waits. */
+const MEDIA_LIMIT_MS = 4_000;
 const PROBE_KEPT_MS = 1_000;
 
 export interface Stores {
@@ -17,17 +19,8 @@ export interface Stores {
   media: { watch: Pick<StoreWatch, 'writable'> };
 }
 
-export interface StoreLimits {
-  /** The first look at a store that hangs takes longer than Prometheus waits. */
-  mediaMs: number;
-}
-
 /** Of the connections that this process holds to Postgres and Redis. */
-export function storeMetrics(
-  registry: Registry,
-  { db, redis, redisKeys, media }: Stores,
-  { mediaMs }: StoreLimits = { mediaMs: 4_000 },
-): void {
+export function storeMetrics(registry: Registry, { db, redis, redisKeys, media }: Stores): void {
   observedGauges(registry, STORE_METRICS.poolConnections, () => {
     const { busy, idle } = poolUseOf(db);
     return { busy, idle };
@@ -36,7 +29,7 @@ export function storeMetrics(
   observedGauge(registry, STORE_METRICS.poolLimit, () => poolUseOf(db).limit);
   observedGauge(registry, STORE_METRICS.redisSeconds, () => writeSeconds(redis, redisKeys.probe));
   observedGauge(registry, STORE_METRICS.mediaWritable, () =>
-    inTime(media.watch.writable().then(Number), mediaMs, Number.NaN),
+    inTime(media.watch.writable().then(Number), MEDIA_LIMIT_MS, Number.NaN),
   );
 }
 

@@ -55,6 +55,12 @@ test('what a slow look brought is told while the next one takes as long, but not
   expect(begun).toHaveLength(2);
 });
 
+test('Prometheus, which gives up after 10 s, is answered within 4 s', async () => {
+  const looking = kept(() => new Promise<string>(() => undefined))();
+  jest.advanceTimersByTime(4_000);
+  expect(await looking).toBeNull();
+});
+
 test('a look that fails makes what was known unknown', async () => {
   const { begun, clock, look } = slow();
   const first = look();
