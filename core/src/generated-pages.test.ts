@@ -9,6 +9,6 @@ test.each([
   ['errors', 'the table of problems', errorsPage],
   ['health', 'the rules', healthPage],
   ['metrics', 'the catalogue', metricsPage],
-])('docs/%s.md says what %s say (make docs writes it)', (page, _, written) => {
+])('docs/%s.md says the same as %s (make docs writes it)', (page, _, written) => {
   expect(readFileSync(new URL(`../../docs/${page}.md`, import.meta.url), 'utf8')).toBe(written());
 });

@@ -58,7 +58,7 @@ describeOnKubernetes('the operator in trouble', (cluster) => {
     await lost.say('Unknown');
     await stage.untilIs('shop', 'Ready', 'Unknown/NodeUnreachable');
     // Longer than a lease and its margin.
-    await pause(5000);
+    await pause(realTime(5_000));
     expect((await stage.pod('shop'))!.metadata.uid).toBe(before.metadata.uid);
     expect(StandInHolder.history.filter(({ to }) => to === Infinity)).toHaveLength(1);
     await lost.say('True');

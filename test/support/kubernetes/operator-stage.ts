@@ -9,7 +9,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { until } from '../wait.js';
+import { realTime, until } from '../wait.js';
 import { FaultyApi } from './faulty-api.js';
 import { StandInNode, type NodeOptions, type RawEnginePod } from './stand-in-node.js';
 import { instancePath, type KubeObject, type TestCluster } from './test-cluster.js';
@@ -17,7 +17,7 @@ import { instancePath, type KubeObject, type TestCluster } from './test-cluster.
 /** Nobody waits for its end but tests that say so, and no stall of this machine ends it. */
 const LONG_LEASE_MS = 30_000;
 /** Of engines that are lost: their lease is waited for. */
-export const SHORT_LEASE_MS = 3_000;
+export const SHORT_LEASE_MS = realTime(3_000);
 
 /** A namespace of a real API server, with operators, nodes played by a few lines, and an internal port likewise. */
 export class OperatorStage {
@@ -204,9 +204,9 @@ export type Shown = KubeObject & {
 
 /** Tests wait for what happens, not for how long it takes. */
 const FAST: KubernetesOptions = {
-  silentMs: 2_000,
-  stuckMs: 1_500,
-  callTimeoutMs: 2_000,
+  silentMs: realTime(2_000),
+  stuckMs: realTime(1_500),
+  callTimeoutMs: realTime(2_000),
   backoff: { firstMs: 100, maxMs: 1_000, random: Math.random },
   // Who stops gives its lease back: none is waited for, and none is lost to a stall of the API server.
   leaderTimes: { leaseMs: 30_000, deadlineMs: 20_000, retryMs: 200 },

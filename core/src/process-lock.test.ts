@@ -1,0 +1,44 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { LockHeld, takeProcessLock } from './process-lock.js';
+
+const NOBODY = '999999999 1@x';
+
+let folder: string;
+let path: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'gwk-lock-'));
+  path = join(folder, 'lock');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+test('is held by one, who is named to the next, and is free after it', () => {
+  const lock = takeProcessLock(path);
+  expect(lock.wasAbandoned).toBe(false);
+  expect(() => takeProcessLock(path)).toThrow(LockHeld);
+  expect(() => takeProcessLock(path)).toThrow(String(process.pid));
+  lock.release();
+  const next = takeProcessLock(path);
+  expect(next.wasAbandoned).toBe(false);
+  next.release();
+  expect(readdirSync(folder)).toEqual(['lock.2']);
+});
+
+test.each([
+  ['of a process that has ended', NOBODY],
+  ['of a stranger that has the pid by now', `${process.pid} 1@x`],
+  ['that a crash of the machine left empty', ''],
+])('one %s is taken over', (_, text) => {
+  writeFileSync(`${path}.9`, text);
+  expect(takeProcessLock(path).wasAbandoned).toBe(true);
+  expect(readdirSync(folder)).toEqual(['lock.10']);
+});
+
+test('who no longer holds it releases nothing', () => {
+  const lock = takeProcessLock(path);
+  writeFileSync(`${path}.1`, NOBODY);
+  takeProcessLock(path);
+  lock.release();
+  expect(readFileSync(`${path}.2`, 'utf8')).toMatch(new RegExp(`^${process.pid} `));
+});
