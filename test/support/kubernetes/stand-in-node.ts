@@ -25,6 +25,8 @@ export interface RawEnginePod {
 }
 
 const POLL_MS = 40;
+/** Told of a pod whose secret is not there yet: its kubelet looks for it again and again. */
+const NO_SECRET = 'no secret';
 
 export interface NodeOptions {
   cluster: TestCluster;
@@ -96,6 +98,8 @@ export class StandInNode {
 
   async #look(): Promise<void> {
     for (const pod of await this.pods()) {
+      // It fell silent during the look.
+      if (this.mood === 'silent') return;
       if (pod.spec.nodeName === undefined && this.mood === 'well') await this.#bind(pod);
       else if (pod.spec.nodeName === this.name) await this.#tend(pod);
     }
@@ -113,16 +117,21 @@ export class StandInNode {
   async #tend(pod: RawEnginePod): Promise<void> {
     const { uid, deletionTimestamp } = pod.metadata;
     if (deletionTimestamp !== undefined) return this.#end(pod);
-    if (this.#told.has(uid)) return;
+    const told = this.#told.get(uid);
+    if (told !== undefined && told !== NO_SECRET) return;
     const image = this.#options.images?.[pod.spec.containers[0]!.image];
     if (image === 'missing') return this.#tell(pod, 'waiting', WAITING);
     const token = await this.#tokenOf(pod);
-    if (token === null)
-      return this.#tell(pod, 'waiting', { waiting: { reason: 'CreateContainerConfigError' } });
+    if (token === null) {
+      const waiting = { waiting: { reason: 'CreateContainerConfigError' } };
+      return told === undefined ? this.#tell(pod, NO_SECRET, waiting) : undefined;
+    }
     if (image === 'crashes') return this.#ended(pod, 1, 'something broke');
-    const holder = new StandInHolder(this.#options.portUrl, token, pod);
-    this.holders.set(uid, holder);
-    if (image !== 'hangs') holder.start();
+    if (!this.holders.has(uid)) {
+      const holder = new StandInHolder(this.#options.portUrl, token, pod);
+      this.holders.set(uid, holder);
+      if (image !== 'hangs') holder.start();
+    }
     await this.#tell(pod, 'running', { running: { startedAt: new Date().toISOString() } }, 'Running');
   }
 
@@ -147,6 +156,7 @@ export class StandInNode {
 
   async #reap(): Promise<void> {
     const pods = await this.pods();
+    if (this.mood === 'silent') return;
     for (const [uid, holder] of this.holders) {
       const pod = pods.find((one) => one.metadata.uid === uid);
       // Its object went by force: a kubelet that hears of it ends the container.
@@ -163,7 +173,6 @@ export class StandInNode {
 
   async #tell(pod: RawEnginePod, what: string, state: object, phase = 'Pending'): Promise<void> {
     const { name, namespace, uid } = pod.metadata;
-    this.#told.set(uid, what);
     const container = {
       name: 'engine',
       image: pod.spec.containers[0]!.image,
@@ -172,10 +181,17 @@ export class StandInNode {
       restartCount: 0,
       state,
     };
-    await this.#options.cluster.merge(`/api/v1/namespaces/${namespace}/pods/${name}/status`, {
-      metadata: { uid },
-      status: { phase, containerStatuses: [container] },
-    });
+    const before = this.#told.get(uid);
+    // At once: nobody else is to tell of it meanwhile.
+    this.#told.set(uid, what);
+    const { status: code } = await this.#options.cluster.merge(
+      `/api/v1/namespaces/${namespace}/pods/${name}/status`,
+      { metadata: { uid }, status: { phase, containerStatuses: [container] } },
+    );
+    if (code < 500 && code !== 429) return;
+    // The next look tells it.
+    if (before === undefined) this.#told.delete(uid);
+    else this.#told.set(uid, before);
   }
 }
 
