@@ -169,6 +169,14 @@ describe('changing', () => {
     expect(body.metadata.generation).toBe(3);
   });
 
+  test('what was written into the file is in the result also if a reading has found the file half written', async () => {
+    const path = join(folder.path, 'shop.yaml');
+    writeFileSync(path, readFileSync(path, 'utf8').replace('displayName: Shop', 'displayName: By hand'));
+    await rest.read();
+    const { body } = await rest.merge('shop', { spec: { suspended: true } });
+    expect(body.spec).toMatchObject({ displayName: 'By hand', suspended: true });
+  });
+
   test('fifty writers at once are one after the other', async () => {
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, i) => rest.merge('shop', { metadata: { labels: { [`w${i}`]: 'x' } } })),

@@ -38,10 +38,11 @@ export class ManifestFolder {
     return this.#files;
   }
 
-  /** Whether the file is still as it was last read, or still absent. */
+  /** Whether the file is still as it was last read, or still absent. A file that settles was not read. */
   async isUnchanged(name: string): Promise<boolean> {
+    const known = this.#files.get(name);
     const now = await this.#stat(name);
-    return (now && stampOf(now)) === this.#files.get(name)?.stamp;
+    return !known?.settling && (now && stampOf(now)) === known?.stamp;
   }
 
   /** After a write of our own: it need not be read again. */
