@@ -6,9 +6,13 @@ import type { EngineRequest, EngineResponse, EngineRoute, Unnamed } from '@gwk/c
 import { EngineClient, OperatorClient } from '@gwk/core/protocol/internal-client';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { openRedis, closeRedis, type Redis } from '@gwk/api/redis';
+import { pause } from '../wait.js';
 
 /** Of one call: only a hang meets it. */
 const CALL_TIMEOUT_MS = 120_000;
+
+/** Less than the silence after which the client gives its connection up. */
+const BLOCK_MS = 1_000;
 
 /** What an engine answers to a command; undefined: nothing, and whoever asked waits. */
 export type Obey = (args: Record<string, unknown>) => unknown;
@@ -38,6 +42,8 @@ export class StandInEngine {
   readonly #instanceId: string;
   readonly #client: EngineClient;
   readonly #redis: Redis;
+  /** Waits for commands, and takes no others meanwhile. */
+  readonly #commands: Redis;
   readonly #keys: RedisKeys;
   #calls = 0;
   #stopped = false;
@@ -47,11 +53,9 @@ export class StandInEngine {
     this.#instanceId = instanceId;
     this.#client = new EngineClient({ baseUrl: portUrl(place), token, timeoutMs: CALL_TIMEOUT_MS });
     this.#keys = new RedisKeys(place.redisPrefix);
-    this.#redis = openRedis({
-      url: place.redisUrl,
-      program: 'engine',
-      log: createLogger('engine', 'silent'),
-    });
+    const options = { url: place.redisUrl, program: 'engine', log: createLogger('engine', 'silent') };
+    this.#redis = openRedis(options);
+    this.#commands = openRedis(options);
   }
 
   /** @param publicId `ins_...` */
@@ -66,7 +70,8 @@ export class StandInEngine {
     operator.close();
     const engine = new StandInEngine(place, instance_id, token);
     engine.terms = await engine.#client.call('acquire', { pod: 'pod-1', version: 'test' });
-    if (!engine.#redis.isReady) await new Promise((resolve) => engine.#redis.once('ready', resolve));
+    for (const redis of [engine.#redis, engine.#commands])
+      if (!redis.isReady) await new Promise((resolve) => redis.once('ready', resolve));
     engine.#listening = engine.#listen();
     return engine;
   }
@@ -102,6 +107,7 @@ export class StandInEngine {
   async stop(): Promise<void> {
     if (this.#stopped) return;
     this.#stopped = true;
+    closeRedis(this.#commands);
     await this.#listening;
     await this.call('release', {}).catch(() => undefined);
     this.#client.close();
@@ -112,13 +118,16 @@ export class StandInEngine {
     const stream = this.#keys.commands(this.#instanceId);
     const key = Buffer.from(this.terms.command_key, 'base64');
     while (!this.#stopped) {
-      const entries = await this.#redis.xRange(stream, '-', '+');
-      for (const { id, message } of entries ?? []) {
+      // Those that were read are deleted: what there is, is new.
+      const streams: unknown = await this.#commands
+        .xRead({ key: stream, id: '0' }, { BLOCK: BLOCK_MS })
+        .catch(() => pause(25));
+      const [read] = (streams ?? []) as { messages: { id: string; message: Record<string, string> }[] }[];
+      for (const { id, message } of read?.messages ?? []) {
         await this.#redis.xDel(stream, id);
         const command = decodeCommand(message, key);
         if (command) void this.#answer(command);
       }
-      await new Promise((resolve) => setTimeout(resolve, 10));
     }
   }
 
