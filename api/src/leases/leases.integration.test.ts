@@ -46,8 +46,8 @@ describe('a lease', () => {
     const acquiredAfter = Date.now();
     const engine = await (await port.addEngine()).acquire();
     const newer = await port.addPod(engine.instanceId, 'pod-2');
-    for (const attempt of [again(engine), newer.acquire()]) {
-      const error = await attempt.catch((thrown: unknown) => thrown);
+    for (const attempt of [() => again(engine), () => newer.acquire()]) {
+      const error = await attempt().catch((thrown: unknown) => thrown);
       expect(error).toBeInstanceOf(InternalRefusal);
       const { refusal, retryAfterMs } = error as InternalRefusal;
       expect(refusal).toBe('lease-held');
