@@ -147,9 +147,10 @@ export class DeliveryWorld {
 
   /** Waits until so many have been delivered or have failed, and no more. */
   finished(endpointId: string, amount = 1): Promise<WebhookDelivery[]> {
+    const where = { endpointId, status: { not: 'pending' } };
     const look = async () => {
-      const done = (await this.deliveries(endpointId)).filter(({ status }) => status !== 'pending');
-      return done.length === amount && done;
+      if ((await this.db.webhookDelivery.count({ where })) !== amount) return undefined;
+      return this.db.webhookDelivery.findMany({ where, orderBy: { id: 'asc' } });
     };
     return until(look, { what: `${amount} deliveries are done`, ...WAIT });
   }
