@@ -179,3 +179,90 @@ describe('the port', () => {
     await until('the bad one is told of', () => engine.log.includes('refuses an item'));
   });
 });
+
+describe('its lease', () => {
+  test('a lease that another engine holds is waited for', async () => {
+    const { port } = await open();
+    port.fault = ({ route }) =>
+      route === 'acquire' && port.of('acquire').length < 4 ? 'lease-held' : 'answer';
+    await stage.start();
+    expect(port.of('acquire')).toHaveLength(4);
+  });
+
+  test('terms that have changed are asked for at once, once more where a renewal is under way', async () => {
+    const { port } = await open({ renewMs: 60_000 });
+    await stage.start();
+    const renewals = () => port.of('renew').length;
+    const before = renewals();
+    expect(await stage.command('renew')).toMatchObject({ ok: true });
+    await until('it has renewed', () => renewals() === before + 1);
+    let answer = (): void => undefined;
+    port.fault = ({ route }) =>
+      route === 'renew' ? new Promise((resolve) => (answer = () => resolve('answer'))) : 'answer';
+    for (let n = 0; n < 3; n++) await stage.command('renew');
+    await until('a renewal is under way', () => renewals() === before + 2);
+    port.fault = () => 'answer';
+    answer();
+    await until('it has renewed again', () => renewals() === before + 3);
+  });
+});
+
+test('a second and a tenth bell for one message send it once, and all are put away', async () => {
+  const { port, network, redis } = await open();
+  let answer = (): void => undefined;
+  network.answerAfter = () => new Promise((resolve) => (answer = () => resolve(0)));
+  await stage.start();
+  const message = port.queue.add('551', 'hello');
+  await stage.ring(...Array.from({ length: 10 }, () => message.message_id));
+  await until('it is on the network', () => network.arrivals.length === 1);
+  await stage.ring(message.message_id, message.message_id);
+  answer();
+  await until('it is sent', () => stage.sent === 1);
+  await stage.ring(message.message_id);
+  await until('all are put away', async () => (await redis.call(['XLEN', stage.sends])) === 0);
+  expect(network.arrivals).toHaveLength(1);
+});
+
+describe('commands', () => {
+  test('live, restart and logout are answered', async () => {
+    await open();
+    await stage.start();
+    expect(await stage.command('live')).toMatchObject({
+      ok: true,
+      result: { node_id: 'pod-1', state: 'connected', connected: true, since: stage.changes[0]!.at },
+    });
+    expect(await stage.command('restart')).toMatchObject({ ok: true });
+    await until('it is connected again', () => stage.states.length === 4);
+    expect(stage.states.slice(1)).toEqual(['disconnected: restart', 'connecting', 'connected']);
+    expect(await stage.command('logout')).toMatchObject({ ok: true });
+    expect(stage.states.at(-1)).toBe('pending_pair: logout');
+    expect(await stage.command('live')).toMatchObject({
+      result: { state: 'pending_pair', connected: false },
+    });
+    await stage.command('restart');
+    expect(await stage.command('live')).toMatchObject({ result: { state: 'pending_pair' } });
+    expect(stage.states.at(-1)).toBe('pending_pair: logout');
+  });
+
+  test('a stale one, a forged one and a malformed one are dropped', async () => {
+    const { redis } = await open();
+    await stage.start();
+    const forged = { id: 'x', name: 'logout', args: '{}', deadline: '99999999999999', requester: 'test', sig: 'ab'.repeat(32) }; // prettier-ignore
+    const reply = await stage.firstReply(async () => {
+      await stage.order('logout', { deadline: Date.now() - 60_000 });
+      await redis.call(['XADD', stage.commands, '*', ...Object.entries(forged).flat()]);
+      await redis.call(['XADD', stage.commands, '*', 'nonsense', '1']);
+      await stage.order('live');
+    });
+    expect(reply).toMatchObject({ ok: true, result: { state: 'connected' } });
+    expect(stage.states).toEqual(['connected']);
+    expect(await redis.call(['XLEN', stage.commands])).toBe(0);
+  });
+
+  test('one that waits since before the start is obeyed while its deadline holds', async () => {
+    await open();
+    const reply = stage.command('live');
+    await stage.start();
+    expect(await reply).toMatchObject({ ok: true });
+  });
+});

@@ -5,7 +5,7 @@ import type { Logger } from '@gwk/core/log';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffDelay } from '../backoff.js';
-import { monotonicNow } from '../clock.js';
+import { monotonicNow, realClock, type Clock } from '../clock.js';
 import { closeAt, mayActAt, renewDelay, renewTimeout, type LeaseTerm } from './lease-timing.js';
 import { finalRefusal, PortClosed, type FinalRefusal, type Port } from './port.js';
 
@@ -53,6 +53,9 @@ export async function acquire(
   }
 }
 
+/** A lease ends by a clock that goes on while the machine sleeps. */
+const LEASE_CLOCK: Clock = { ...realClock, now: monotonicNow };
+
 export interface LeaseEvents {
   /** The lease is about to end unrenewed: the socket closes now. */
   unconfirmed: () => void;
@@ -67,31 +70,34 @@ export interface LeaseEvents {
  * port's to report, since any call may meet it.
  */
 export class Lease {
-  readonly #port: Port;
+  readonly #port: Pick<Port, 'call' | 'closed'>;
   readonly #events: LeaseEvents;
   readonly #renewMs: number;
   readonly #isConnected: () => boolean;
+  readonly #clock: Clock;
   #term: LeaseTerm;
   #paused = false;
   #stopped = false;
   #renewing = false;
   /** Was asked for while a renewal was under way, whose answer may be older than that. */
   #again = false;
-  #renewTimer: NodeJS.Timeout | undefined;
-  #closeTimer: NodeJS.Timeout | undefined;
+  #cancelRenew: () => void = () => undefined;
+  #cancelClose: () => void = () => undefined;
 
   constructor(options: {
-    port: Port;
+    port: Pick<Port, 'call' | 'closed'>;
     term: LeaseTerm;
     renewMs: number;
     isConnected: () => boolean;
     events: LeaseEvents;
+    clock?: Clock;
   }) {
     this.#port = options.port;
     this.#term = options.term;
     this.#renewMs = options.renewMs;
     this.#isConnected = options.isConnected;
     this.#events = options.events;
+    this.#clock = options.clock ?? LEASE_CLOCK;
   }
 
   /** Read before every act in the lease's name: a process that was stopped past its lease acts on nothing. */
@@ -101,11 +107,11 @@ export class Lease {
 
   /** By the clock alone: an engine that ends orderly still says so to the network. */
   get unexpired(): boolean {
-    return mayActAt(this.#term, monotonicNow());
+    return mayActAt(this.#term, this.#clock.now());
   }
 
   get msLeft(): number {
-    return Math.max(0, closeAt(this.#term) - monotonicNow());
+    return Math.max(0, closeAt(this.#term) - this.#clock.now());
   }
 
   start(): void {
@@ -116,15 +122,15 @@ export class Lease {
   /** Renews no more; `release` may follow once the socket is closed. */
   stop(): void {
     this.#stopped = true;
-    clearTimeout(this.#renewTimer);
-    clearTimeout(this.#closeTimer);
+    this.#cancelRenew();
+    this.#cancelClose();
   }
 
   /** Its terms have changed, and are wanted now. */
   renewNow(): void {
     if (this.#renewing) this.#again = true;
     if (this.#renewing || this.#stopped || this.#port.closed) return;
-    clearTimeout(this.#renewTimer);
+    this.#cancelRenew();
     void this.#renew(0);
   }
 
@@ -132,11 +138,11 @@ export class Lease {
     if (this.#stopped || this.#port.closed) return;
     const delay = this.#again ? 0 : renewDelay(this.#renewMs, unanswered, Math.random());
     this.#again = false;
-    this.#renewTimer = setTimeout(() => void this.#renew(unanswered), delay);
+    this.#cancelRenew = this.#clock.after(delay, () => void this.#renew(unanswered));
   }
 
   async #renew(unanswered: number): Promise<void> {
-    const from = monotonicNow();
+    const from = this.#clock.now();
     this.#renewing = true;
     try {
       const answer = await this.#port.call(
@@ -159,17 +165,14 @@ export class Lease {
     this.#term = term;
     this.#armClose();
     // An answer that took longer than the lease itself confirms nothing.
-    if (!this.#paused || !mayActAt(term, monotonicNow())) return;
+    if (!this.#paused || !mayActAt(term, this.#clock.now())) return;
     this.#paused = false;
     this.#events.confirmed();
   }
 
   #armClose(): void {
-    clearTimeout(this.#closeTimer);
-    this.#closeTimer = setTimeout(
-      () => this.#pauseIfDue(),
-      Math.max(0, closeAt(this.#term) - monotonicNow()),
-    );
+    this.#cancelClose();
+    this.#cancelClose = this.#clock.after(this.msLeft, () => this.#pauseIfDue());
   }
 
   /** Timers and the monotonic clock differ by some milliseconds: the clock decides. */

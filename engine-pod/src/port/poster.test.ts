@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { pino } from 'pino';
 import { InternalRefusal } from '@gwk/core/protocol/internal-client';
 import { Poster, type PosterOptions } from './poster.js';
@@ -31,13 +32,14 @@ test('one request at a time: what comes meanwhile waits', async () => {
   const letters = poster({
     post: async (items) => {
       most = Math.max(most, ++running);
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      for (let turns = 0; turns < 5; turns++) await turn();
       running -= 1;
       return items;
     },
   });
   const first = letters.push('a');
-  await new Promise((resolve) => setTimeout(resolve, 2));
+  await turn();
+  await turn();
   await Promise.all([first, letters.push('b'), letters.push('c')]);
   await letters.drained();
   expect(most).toBe(1);

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { redisPrefix, redisUrl } from '../../support/servers/servers.js';
 import { addressOf } from '../../support/engine/addresses.js';
 import { until, type EngineProcess } from '../../support/engine/engine-process.js';
+import { pause, realTime } from '../../support/wait.js';
 import { Stage } from '../../support/engine/stage.js';
 import type { ScriptedPortOptions } from '../../support/engine/scripted-port.js';
 
@@ -19,7 +19,7 @@ async function peakWhile(engine: EngineProcess, holds: () => boolean | Promise<b
   let peak = engine.rss;
   while (await holds()) {
     peak = Math.max(peak, engine.rss);
-    await sleep(20);
+    await pause(20);
   }
   return peak;
 }
@@ -33,8 +33,8 @@ async function warmUp(engine: EngineProcess): Promise<number> {
     peak = Math.max(peak, engine.rss);
     return stage.sent >= WARM_UP;
   };
-  await until('it is warm', warm, 30_000);
-  await sleep(1_200);
+  await until('it is warm', warm);
+  await pause(realTime(1_200));
   return peak;
 }
 
@@ -57,26 +57,26 @@ test('50,000 queued in one conversation, with a bell each, cost less than 10 MB 
   const peak = await peakWhile(engine, waiting);
   // Both with sends under way: how much garbage there is at one moment is V8's affair.
   expect((peak - warm) / MEGABYTE).toBeLessThan(10);
-}, 60_000);
+});
 
 test('50,000 conversations wait in rows, not in the engine', async () => {
   const { port, network } = await open({ messagesPerMinute: 60_000, renewMs: 300 });
   const engine = await stage.start();
   const warm = await warmUp(engine);
   port.messagesPerMinute = 600;
-  await sleep(1_000);
+  await pause(realTime(1_000));
   network.answerAfter = () => null;
   for (let i = 0; i < QUEUED; i++) port.queue.add(`c${i}`, 'hello '.repeat(20));
   await stage.ring('x');
-  const end = performance.now() + 3_000;
+  const end = performance.now() + realTime(3_000);
   const peak = await peakWhile(engine, () => performance.now() < end);
   expect((peak - warm) / MEGABYTE).toBeLessThan(10);
   expect(network.arrivals.length - WARM_UP).toBeLessThanOrEqual(500);
-}, 60_000);
+});
 
 test('an idle engine is small', async () => {
   await open();
   const engine = await stage.start();
-  await sleep(500);
+  await pause(realTime(500));
   expect(engine.rss / MEGABYTE).toBeLessThan(80);
 });

@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { pickPort } from '../../support/ports.js';
 import { startTestRedis } from '../../support/servers/servers.js';
 import { RedisConnection } from '@gwk/engine-pod/redis/connection';
@@ -39,21 +38,6 @@ async function sendOne(conversation: string): Promise<void> {
   await until('it is sent', () => stage.sent === sent + 1);
 }
 
-test('a second and a tenth bell for one message send it once, and all are put away', async () => {
-  const { port, network, redis } = await open();
-  network.answerAfter = () => 300;
-  await stage.start();
-  const message = port.queue.add('551', 'hello');
-  await stage.ring(...Array.from({ length: 10 }, () => message.message_id));
-  await until('it is on the network', () => network.arrivals.length === 1);
-  await stage.ring(message.message_id, message.message_id);
-  await until('it is sent', () => stage.sent === 1);
-  await stage.ring(message.message_id);
-  await sleep(300);
-  expect(network.arrivals).toHaveLength(1);
-  await until('all are put away', async () => (await redis.call(['XLEN', stage.sends])) === 0);
-});
-
 test('after FLUSHALL the bell rings again, and what was rung for before is claimed', async () => {
   const { port, redis } = await open();
   await stage.start(QUIET);
@@ -73,7 +57,7 @@ test('while Redis is down messages are found by asking; when it is back, by the 
   await until('it is sent', () => stage.sent === 1);
   server = await startTestRedis(folder, port);
   const redis = await RedisConnection.open(addressOf(server.url));
-  await untilAsync('the engine is back', async () => (await redis.call(['EXISTS', stage.sends])) === 1);
+  await until('the engine is back', async () => (await redis.call(['EXISTS', stage.sends])) === 1);
   const message = stage.port.queue.add('552', 'hello');
   await redis.call(['XADD', stage.sends, '*', 'm', message.message_id]);
   await until('it is sent', () => stage.sent === 2);
@@ -125,64 +109,3 @@ test('a user that Redis forgot is had again, and only its own streams are touche
   expect(engine.log).not.toContain('secret');
   admin.close();
 });
-
-describe('commands', () => {
-  test('live, restart and logout are answered', async () => {
-    await open();
-    await stage.start();
-    expect(await stage.command('live')).toMatchObject({
-      ok: true,
-      result: { node_id: 'pod-1', state: 'connected', connected: true, since: stage.changes[0]!.at },
-    });
-    expect(await stage.command('restart')).toMatchObject({ ok: true });
-    await until('it is connected again', () => stage.states.length === 4);
-    expect(stage.states.slice(1)).toEqual(['disconnected: restart', 'connecting', 'connected']);
-    expect(await stage.command('logout')).toMatchObject({ ok: true });
-    expect(stage.states.at(-1)).toBe('pending_pair: logout');
-    expect(await stage.command('live')).toMatchObject({
-      result: { state: 'pending_pair', connected: false },
-    });
-    await stage.command('restart');
-    await sleep(200);
-    expect(stage.states.at(-1)).toBe('pending_pair: logout');
-  });
-
-  test('a stale one, a forged one and a malformed one are dropped', async () => {
-    const { redis } = await open();
-    await stage.start();
-    expect(await stage.command('logout', { deadline: Date.now() - 60_000 }, 300)).toBeNull();
-    const fields = [
-      'id',
-      'x',
-      'name',
-      'logout',
-      'args',
-      '{}',
-      'deadline',
-      '99999999999999',
-      'requester',
-      'test',
-    ];
-    await redis.call(['XADD', stage.commands, '*', ...fields, 'sig', 'ab'.repeat(32)]);
-    await redis.call(['XADD', stage.commands, '*', 'nonsense', '1']);
-    expect(await stage.command('live')).toMatchObject({ ok: true });
-    expect(stage.states).toEqual(['connected']);
-    expect(await redis.call(['XLEN', stage.commands])).toBe(0);
-  });
-
-  test('one that waits since before the start is obeyed while its deadline holds', async () => {
-    await open();
-    // Far away: an engine boots meanwhile.
-    const reply = stage.command('live', { deadline: Date.now() + 60_000 }, 25_000);
-    await stage.start();
-    expect(await reply).toMatchObject({ ok: true });
-  });
-});
-
-async function untilAsync(what: string, holds: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + 10_000;
-  while (!(await holds())) {
-    if (performance.now() > end) throw new Error(`not in time: ${what}`);
-    await sleep(20);
-  }
-}

@@ -123,8 +123,29 @@ export class Stage<E extends StagedEngine = EngineProcess> {
   }
 
   /** The reply, as its channel brings it. */
-  async command(name: CommandName, change: Partial<Command> = {}): Promise<unknown> {
+  command(name: CommandName, change: Partial<Command> = {}): Promise<unknown> {
+    return this.firstReply(() => this.order(name, change));
+  }
+
+  /** To whichever of several orders is answered first. */
+  async firstReply(order: () => Promise<void>): Promise<unknown> {
     const listener = await RedisConnection.open(this.address);
+    try {
+      const channel = this.keys.replies(this.port.instanceId, 'test');
+      await listener.call(['SUBSCRIBE', channel]);
+      // A published message comes like the reply to a call that was never written.
+      const reply = listener.call([], REPLY_LIMIT_MS);
+      reply.catch(() => undefined);
+      await order();
+      const published = await reply;
+      return Array.isArray(published) ? (JSON.parse(String(published[2])) as unknown) : null;
+    } finally {
+      listener.close();
+    }
+  }
+
+  /** Gives a command, and waits for no reply. */
+  async order(name: CommandName, change: Partial<Command> = {}): Promise<void> {
     const time = (await this.redis.call(['TIME'])) as string[];
     const command: Command = {
       id: `c-${name}`,
@@ -134,18 +155,8 @@ export class Stage<E extends StagedEngine = EngineProcess> {
       requester: 'test',
       ...change,
     };
-    try {
-      const channel = this.keys.replies(this.port.instanceId, 'test');
-      await listener.call(['SUBSCRIBE', channel]);
-      // A published message comes like the reply to a call that was never written.
-      const reply = listener.call([], REPLY_LIMIT_MS);
-      const fields = Object.entries(encodeCommand(command, this.port.commandKey)).flat();
-      await this.redis.call(['XADD', this.commands, '*', ...fields]);
-      const published = await reply;
-      return Array.isArray(published) ? (JSON.parse(String(published[2])) as unknown) : null;
-    } finally {
-      listener.close();
-    }
+    const fields = Object.entries(encodeCommand(command, this.port.commandKey)).flat();
+    await this.redis.call(['XADD', this.commands, '*', ...fields]);
   }
 
   private get address(): RedisAddress {
