@@ -1,5 +1,6 @@
 import { InternalRefusal } from '@gwk/core/protocol/internal-client';
 import type { Logger } from '@gwk/core/log';
+import { realClock, type Clock } from '../clock.js';
 
 export interface PosterOptions<I, O> {
   name: string;
@@ -11,6 +12,7 @@ export interface PosterOptions<I, O> {
   /** Whether an item may wait a moment for others, to travel with them. None may when it is not given. */
   patient?: (item: I) => boolean;
   log: Logger;
+  clock?: Clock;
 }
 
 const MAX_GROUP_BYTES = 2_000_000;
@@ -34,10 +36,13 @@ export class Poster<I, O> {
   readonly #options: PosterOptions<I, O>;
   readonly #pending: Pending<I, O>[] = [];
   #running: Promise<void> | undefined;
-  #patience: NodeJS.Timeout | undefined;
+  readonly #clock: Clock;
+  /** Ends the wait of patient items. */
+  #patience: (() => void) | undefined;
 
   constructor(options: PosterOptions<I, O>) {
     this.#options = options;
+    this.#clock = options.clock ?? realClock;
   }
 
   /** Resolves once the item is stored. */
@@ -45,7 +50,7 @@ export class Poster<I, O> {
     return new Promise((resolve, reject) => {
       this.#pending.push({ item, resolve, reject });
       if (this.#running) return;
-      if (this.#isPatient(item)) this.#patience ??= setTimeout(() => this.#start(), PATIENCE_MS);
+      if (this.#isPatient(item)) this.#patience ??= this.#clock.after(PATIENCE_MS, () => this.#start());
       else this.#start();
     });
   }
@@ -63,7 +68,7 @@ export class Poster<I, O> {
   }
 
   #start(): void {
-    clearTimeout(this.#patience);
+    this.#patience?.();
     this.#patience = undefined;
     this.#running ??= this.#run();
   }
@@ -74,7 +79,7 @@ export class Poster<I, O> {
     do await this.#postGroup(this.#takeGroup());
     while (this.#pending.some(({ item }) => !this.#isPatient(item)));
     this.#running = undefined;
-    if (this.#pending.length > 0) this.#patience = setTimeout(() => this.#start(), PATIENCE_MS);
+    if (this.#pending.length > 0) this.#patience = this.#clock.after(PATIENCE_MS, () => this.#start());
   }
 
   #takeGroup(): Pending<I, O>[] {

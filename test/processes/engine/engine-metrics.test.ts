@@ -6,6 +6,7 @@ import { Phones } from '../../support/gateway/phones.js';
 import { redisPrefix, redisUrl } from '../../support/servers/servers.js';
 import { addressOf } from '../../support/engine/addresses.js';
 import { until, type EngineProcess } from '../../support/engine/engine-process.js';
+import { realTime } from '../../support/wait.js';
 import { Stage } from '../../support/engine/stage.js';
 
 /** What Prometheus and probes read of an engine, as the process serves it. */
@@ -95,7 +96,10 @@ describe('readiness', () => {
 
   test('is red for the lease once nobody confirms it any more', async () => {
     await stage.close();
-    stage = await Stage.open(addressOf(redisUrl()), redisPrefix(), { leaseMs: 2_700, renewMs: 400 });
+    stage = await Stage.open(addressOf(redisUrl()), redisPrefix(), {
+      leaseMs: realTime(2_700),
+      renewMs: 400,
+    });
     const engine = await stage.start();
     stage.port.fault = ({ route }) => (route === 'renew' ? 'hang' : 'answer');
     await until('it is red', async () => (await readyz(engine))[0] === 503);
