@@ -86,6 +86,7 @@ describe('sandbox after logout', () => {
     stage.port.fault = async ({ route }) => {
       if (route === 'pairing') {
         most = Math.max(most, ++underWay);
+        // Longer than each code is shown.
         await sleep(300);
         underWay -= 1;
       }

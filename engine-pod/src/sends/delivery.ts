@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { failpoint } from '@gwk/core/failpoints';
 import type { SentMenu } from '@gwk/core/menus/sent-menu';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
 import type { FailureCode, Rendering } from '@gwk/core/states';
 import { backoffDelay } from '../backoff.js';
+import { pass, realClock, type Clock } from '../clock.js';
 import { SendFailure, type Built, type Driver } from '../driver/driver.js';
 import type { Gate } from './gate.js';
 
@@ -31,6 +31,7 @@ export interface DeliveryContext {
   /** Stores what was built, or finds it stored; false when the message is no longer to be sent. */
   storeBuilt: (built: BuiltMessage) => Promise<boolean>;
   doubted: (message: ClaimedMessage, attempt: number) => void;
+  clock?: Clock;
 }
 
 /** Told to whom still works for a message that is concluded. One for all: each error collects a stack. */
@@ -62,12 +63,14 @@ export class Delivery {
   #bytes!: Buffer;
   #rendered_as: Rendering | null;
   #menu: SentMenu | null = null;
+  readonly #clock: Clock;
   readonly #answered: Promise<Conclusion>;
   #answer!: (conclusion: Conclusion) => void;
 
   constructor(message: ClaimedMessage, context: DeliveryContext) {
     this.message = message;
     this.#context = context;
+    this.#clock = context.clock ?? realClock;
     this.#given = message.attempted_at !== null;
     this.#rendered_as = message.rendered_as;
     this.#answered = new Promise((resolve) => (this.#answer = resolve));
@@ -176,12 +179,12 @@ export class Delivery {
       (error: unknown) => this.#failed(error, attempt),
     );
     // Not a timer that is aborted: each message would pay for an error with its stack.
-    let timer: NodeJS.Timeout | undefined;
-    const timeout = new Promise<void>((resolve) => (timer = setTimeout(resolve, ackTimeoutMs)));
+    let cancel = (): void => undefined;
+    const timeout = new Promise<void>((resolve) => (cancel = this.#clock.after(ackTimeoutMs, resolve)));
     try {
       return await this.#unlessAnswered(Promise.race([unanswered, timeout]));
     } finally {
-      clearTimeout(timer);
+      cancel();
     }
   }
 
@@ -195,9 +198,7 @@ export class Delivery {
   }
 
   #pause(attempt: number): Promise<void> {
-    return sleep(backoffDelay(RETRY, attempt), undefined, { signal: this.#over.signal }).catch(
-      () => undefined,
-    );
+    return pass(this.#clock, backoffDelay(RETRY, attempt), this.#over.signal);
   }
 
   /** What `step` brings, unless an answer of the network, or the engine's end, comes first. */

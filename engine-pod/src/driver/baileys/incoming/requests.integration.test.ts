@@ -38,8 +38,7 @@ function request(id: string, { from = eve.lidJid, more = [], ...attrs }: Forged 
   );
 }
 
-const acknowledged = (id: string) =>
-  stage.network.waitStanza({ tag: 'ack', id, way: 'in', limitMs: 15_000 } as never);
+const acknowledged = (id: string) => stage.network.waitStanza({ tag: 'ack', id, way: 'in' } as never);
 const sessions = () => JSON.stringify(stage.number.rows.of('session'));
 const sentAgain = async (person: NumberStage['ana'], id: string) =>
   (await stage.network.received({ to: person.number, id })).length;
