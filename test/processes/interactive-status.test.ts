@@ -44,9 +44,9 @@ beforeAll(async () => {
   gateway.guests.push(monitor);
 });
 afterAll(async () => {
-  await database.end();
-  customer.close();
-  await gateway.stop();
+  await database?.end();
+  customer?.close();
+  await gateway?.stop();
 });
 
 /** As anybody may ask: without a key. */

@@ -251,7 +251,10 @@ describe('messages of every type', () => {
 
     test('what the network refuses can be asked for again', async () => {
       const { message_id: id } = await hear('5511988880002', 'Oi');
-      const answer = await change('POST', id, { emoji: '👍' });
+      const answer = await stage.customer.client.call('POST', `/v1/messages/${id}/reactions`, {
+        body: { emoji: '👍' },
+        patient: false,
+      });
       expect([answer.status, codeOf(answer)]).toEqual([503, 'engine-unavailable']);
       expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
       expect(await eventsOf('message.reaction', id)).toEqual([]);

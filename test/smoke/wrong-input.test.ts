@@ -329,7 +329,7 @@ describe('wrong input, on a real process', () => {
     },
   ];
   test.each(raws)('$sentence: $code', async ({ bytes, code }) => {
-    const answer = await exchangeRaw(stage.gateway.urls[0]!, bytes());
+    const answer = await exchangeRaw(stage.gateway.urls[0]!, bytes(), 120_000);
     expect(answer.split(' ', 2).join(' ')).toBe(`HTTP/1.1 ${PROBLEMS[code].status}`);
     expect(answer).toContain(`/problems/${code}"`);
   });

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Agent, request, type IncomingHttpHeaders, type RequestOptions } from 'node:http';
 import type { ProblemBody } from '@gwk/core/problems';
 import type { Page } from '@gwk/core/resources/common';
@@ -7,7 +8,7 @@ import type { MessageOut } from '@gwk/core/resources/message';
 import type { DeliveryOut, WebhookEndpointOut } from '@gwk/core/resources/webhook';
 import { hasLeft } from '@gwk/core/states';
 import { checkAnswer } from './contract.js';
-import { until } from '../wait.js';
+import { pause, realTime, until } from '../wait.js';
 
 export interface Answer<T = unknown> {
   status: number;
@@ -22,6 +23,8 @@ export interface Call {
   body?: unknown;
   headers?: Record<string, string>;
   timeoutMs?: number;
+  /** Whether a 503 is not the answer, but a reason to call again; as the client is where not given. */
+  patient?: boolean;
 }
 
 /** An answer other than the one expected. */
@@ -36,14 +39,21 @@ export class UnexpectedAnswer extends Error {
 }
 
 const TIMEOUT_MS = 30_000;
+/** Only a gateway that hangs meets it. */
+const PATIENCE_MS = realTime(120_000);
 
 /** The gateway as a consumer's program sees it. */
 export class GatewayClient {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 128 });
 
+  /**
+   * @param isPatient repeats a call that was answered with 503 after the time that the answer names, as consumers do:
+   * on a busy machine the gateway keeps its deadlines by such answers
+   */
   constructor(
     readonly baseUrl: string,
     readonly apiKey: string,
+    readonly isPatient = false,
   ) {}
 
   close(): void {
@@ -55,6 +65,19 @@ export class GatewayClient {
    * came: every answer is held against it.
    */
   async call<T = ProblemBody>(method: string, path: string, call: Call = {}): Promise<Answer<T>> {
+    if (!(call.patient ?? this.isPatient)) return this.#callOnce(method, path, call);
+    // What was done all the same is not done again.
+    const key = { ...(method === 'POST' && { 'idempotency-key': randomUUID() }) };
+    const whole = { timeoutMs: PATIENCE_MS, ...call, headers: { ...key, ...call.headers } };
+    const end = Date.now() + PATIENCE_MS;
+    for (;;) {
+      const answer = await this.#callOnce<T>(method, path, whole);
+      if (answer.status !== 503 || Date.now() > end) return answer;
+      await pause(1000 * Number(answer.headers['retry-after']));
+    }
+  }
+
+  async #callOnce<T>(method: string, path: string, call: Call): Promise<Answer<T>> {
     const { body, headers = {}, timeoutMs = TIMEOUT_MS } = call;
     const raw = body === undefined || typeof body === 'string' || Buffer.isBuffer(body);
     const payload = raw ? body : JSON.stringify(body);
@@ -84,7 +107,7 @@ export class GatewayClient {
   }
 
   createInstance(name: string, kind = 'sandbox'): Promise<InstanceOut> {
-    return this.expect(201, 'POST', '/v1/instances', { body: { name, kind } });
+    return this.expect(201, 'POST', '/v1/instances', { body: { name, kind }, patient: true });
   }
 
   instance(id: string): Promise<InstanceOut> {

@@ -19,7 +19,7 @@ export interface ApiKey {
 }
 
 /** A gateway that runs, as its customers need it. */
-export type Place = Pick<Gateway, 'urls' | 'settings'>;
+export type Place = Pick<Gateway, 'urls' | 'settings'> & { isShared?: true };
 
 /** An account with limits so high that no test meets them by chance. */
 export interface Customer {
@@ -68,7 +68,7 @@ export async function newCustomer(
 }
 
 export function customerWith(place: Place, account: Account, key: ApiKey): Customer {
-  const clients = place.urls.map((url) => new GatewayClient(url, key.api_key));
+  const clients = place.urls.map((url) => new GatewayClient(url, key.api_key, place.isShared));
   return {
     account,
     key,

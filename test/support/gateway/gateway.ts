@@ -25,7 +25,6 @@ import { ownPostgres, ownRedis, sharedPostgres, sharedRedis, type Store } from '
 import { until } from '../wait.js';
 
 const LAST_LINES = 10;
-const LEAVE_MS = 10_000;
 const ENGINE_ENDS_MS = 500;
 
 export interface GatewayOptions {
@@ -135,7 +134,7 @@ export class Gateway {
     const farewellMs = this.operator ? this.engines().length * ENGINE_ENDS_MS : 0;
     await this.operator?.stop(STOP_GRACE_MS + farewellMs);
     await Promise.all([...this.guests, ...this.programs].map((program) => program.stop()));
-    const left = this.settings ? await this.#leftBehind(farewellMs) : [];
+    const left = this.settings ? await this.#leftBehind() : [];
     const list = left.map((process) => this.#describe(process)).join('\n');
     await Promise.all([this.network?.stop(), this.postgres?.stop(), this.redis?.stop()]);
     rmSync(this.folder, { recursive: true, force: true });
@@ -152,13 +151,10 @@ export class Gateway {
     rmSync(join(this.settings.failpointFolder, name), { force: true });
   }
 
-  async #leftBehind(farewellMs: number): Promise<ProcessInfo[]> {
+  async #leftBehind(): Promise<ProcessInfo[]> {
     const marked = () => listProcesses().filter((item) => this.#isOurs(item));
     // An engine whose operator has ended may need a moment for its farewell.
-    const timeoutMs = LEAVE_MS + farewellMs;
-    await until(() => marked().length === 0, { what: 'every process has ended', timeoutMs }).catch(
-      () => undefined,
-    );
+    await until(() => marked().length === 0, { what: 'every process has ended' }).catch(() => undefined);
     const left = marked();
     for (const { pid } of left) process.kill(pid, 'SIGKILL');
     return left;

@@ -52,6 +52,7 @@ export async function startSharedGateway(): Promise<void> {
 
 /** The shared gateway from any process. Nobody stops a part of it, or changes what holds for all of it. */
 export class SharedGateway {
+  readonly isShared = true;
   readonly settings: GatewaySettings;
   /** The public addresses, one for each API process. */
   readonly urls: string[];
