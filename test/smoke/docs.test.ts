@@ -12,8 +12,8 @@ import { join } from 'node:path';
 import type { Customer } from '../support/gateway/customer.js';
 import { SharedGateway } from '../support/gateway/shared-gateway.js';
 import { joinGateway } from '../support/gateway/shared-stage.js';
-import { baseEnvironment, ROOT } from '../support/program.js';
-import { stepsOfPage } from '../support/readme.js';
+import { ROOT } from '../support/program.js';
+import { readerEnvironment, stepsOfPage } from '../support/readme.js';
 import { Shell } from '../support/shell.js';
 
 const FIRST = 'getting-started.md';
@@ -44,7 +44,7 @@ describe('the pages of docs/', () => {
     const access = { base_url: gateway.urls[0], api_key: customer.key.api_key };
     writeFileSync(join(folder, '.local/gwk.json'), JSON.stringify(access));
     symlinkSync(join(ROOT, 'examples'), join(folder, 'examples'));
-    shell = new Shell(folder, baseEnvironment());
+    shell = new Shell(folder, readerEnvironment());
   });
   afterAll(() => {
     shell?.close();

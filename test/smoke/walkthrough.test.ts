@@ -7,7 +7,7 @@ import { SharedGateway } from '../support/gateway/shared-gateway.js';
 import { joinGateway } from '../support/gateway/shared-stage.js';
 import { pickPort } from '../support/ports.js';
 import { baseEnvironment, ROOT } from '../support/program.js';
-import { shapeOf, stepsOf, type Step } from '../support/readme.js';
+import { readerEnvironment, shapeOf, stepsOf, type Step } from '../support/readme.js';
 import { until } from '../support/wait.js';
 
 const RECEIVER_PORT = '9000';
@@ -59,7 +59,7 @@ describe('the walk-through of README.md', () => {
   async function type(command: string): Promise<string> {
     const { stdout } = await run('sh', ['-c', `set -e\n${variables}\n${command}`], {
       cwd: folder,
-      env: baseEnvironment(),
+      env: readerEnvironment(),
     });
     remember(stdout);
     return stdout;

@@ -1,6 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT } from './program.js';
+import { baseEnvironment, ROOT, type Environment } from './program.js';
+
+/** What is typed there is a reader's: whatever is answered with 503 is asked for again (bin/curl). */
+export function readerEnvironment(): Environment {
+  const env = baseEnvironment();
+  return { ...env, PATH: `${join(ROOT, 'test/support/bin')}:${env['PATH']}` };
+}
 
 /** A step of the walk-through: what is typed, and the output shown beneath it (none where none is shown). */
 export interface Step {
