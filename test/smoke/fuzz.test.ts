@@ -19,6 +19,4 @@ test('hostile requests get no 500, and only answers that the description of the 
   await hostile.send(fc.sample(hostileRequests(document, ids), { numRuns: REQUESTS, seed: SEED }));
   await hostile.staysInGoodHealth();
   expect(stage.gateway.ended()).toEqual([]);
-  const unforeseen = stage.gateway.logs().filter(({ line }) => line.includes('"a request failed"'));
-  expect(unforeseen).toEqual([]);
 });
