@@ -8,11 +8,11 @@ import { buildOnce, goVersion, type GoModule } from '../kubernetes/go-modules.js
 import { ROOT } from '../program.js';
 
 const CLIENT: GoModule = {
-  name: 'the client on whatsmeow',
+  name: 'whatsmeow',
   place: 'whatsmeow',
   sources: join(ROOT, 'test/network/whatsmeow'),
   files: ['main.go', 'log.go', 'store.go'],
-  version: 'of test/network/whatsmeow',
+  version: 'a test client',
   builds: [{ args: ['-buildvcs=false'], output: 'client', packages: ['.'] }],
 };
 
