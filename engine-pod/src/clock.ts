@@ -1,3 +1,4 @@
+import { processClock, type Clock } from '@gwk/core/clock';
 import { uptime } from 'node:os';
 
 /**
@@ -7,18 +8,11 @@ import { uptime } from 'node:os';
  */
 export const monotonicNow = (): number => uptime() * 1000;
 
-/** Time as a part of the engine knows it; tests move a clock of their own. */
-export interface Clock {
-  /** Milliseconds since some moment. */
-  now(): number;
-  /** Keeps no process alive. @returns cancels it */
-  after(ms: number, work: () => void): () => void;
-}
-
+/** Its timers keep no process alive. */
 export const realClock: Clock = {
-  now: () => performance.now(),
-  after: (ms, work) => {
-    const timer = setTimeout(work, ms).unref();
+  ...processClock,
+  after: (ms, run) => {
+    const timer = setTimeout(run, ms).unref();
     return () => clearTimeout(timer);
   },
 };

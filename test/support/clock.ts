@@ -9,9 +9,13 @@ interface Timer {
 
 /** A clock that stands still until the test moves it. */
 export class ManualClock implements Clock {
-  /** Not 0, which stands for no time at all in some places. */
-  #now = 1_000_000;
   readonly #timers = new Set<Timer>();
+  #now: number;
+
+  /** @param start milliseconds. The default is not 0, which stands for no time at all in some places. */
+  constructor(start = 1_000_000) {
+    this.#now = start;
+  }
 
   now(): number {
     return this.#now;
@@ -33,11 +37,22 @@ export class ManualClock implements Clock {
   /** Moves the clock. Each timer that comes due runs at its time, in order. */
   advance(ms: number): void {
     const end = this.#now + ms;
-    for (let next = this.#next(end); next; next = this.#next(end)) {
-      this.#now = next.at;
-      this.#run(next);
-    }
+    while (this.skip(end - this.#now));
     this.#now = end;
+  }
+
+  /** Moves to the next timer and runs it, if it is due within `ms`. */
+  skip(ms: number): boolean {
+    const next = this.#next(this.#now + ms);
+    if (!next) return false;
+    this.#now = Math.max(this.#now, next.at);
+    this.#run(next);
+    return true;
+  }
+
+  /** Moves the clock of a process that is stopped: no timer runs. */
+  advanceSilently(ms: number): void {
+    this.#now += ms;
   }
 
   /** Moves the clock as a process sees it that stood still: each timer that came due meanwhile runs once, late. */

@@ -5,7 +5,8 @@ import { failpoint } from '@gwk/core/failpoints';
 import type { PairingWanted } from '@gwk/core/protocol/engine';
 import type { Presence } from '@gwk/core/resources/live';
 import type { FailureCode } from '@gwk/core/states';
-import { pass, realClock, type Clock } from '../clock.js';
+import type { Clock } from '@gwk/core/clock';
+import { pass, realClock } from '../clock.js';
 import { SendFailure, type ReadMessage, type Stanza } from './driver.js';
 
 export interface SandboxNetwork {

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { createLogger } from '@gwk/core/log';
-import { ManualClock } from '@gwk/test/support/engine/manual-clock';
+import { ManualClock } from '@gwk/test/support/clock';
 import type { ConnectionEvent, DriverContext, Receipt } from './driver.js';
 import { SandboxDriver } from './sandbox.js';
 

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import type { SentChange } from '@gwk/core/protocol/changes';
 import type { ClaimedMessage, PairingWanted } from '@gwk/core/protocol/engine';
 import type { Presence } from '@gwk/core/resources/live';
-import { realClock, type Clock } from '../clock.js';
+import type { Clock } from '@gwk/core/clock';
+import { realClock } from '../clock.js';
 import {
   SendFailure,
   type Built,

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { EngineResponse } from '@gwk/core/protocol/engine';
-import { ManualClock } from '@gwk/test/support/engine/manual-clock';
+import { ManualClock } from '@gwk/test/support/clock';
 import { Lease } from './lease.js';
 import type { Port } from './port.js';
 
@@ -18,7 +18,7 @@ let answerHeld: () => void;
 let told: string[];
 
 beforeEach(() => {
-  clock = new ManualClock();
+  clock = new ManualClock(0);
   [mode, asked, told] = ['answer', [], []];
   const port = { closed: false, call: renew as unknown as Port['call'] };
   lease = new Lease({

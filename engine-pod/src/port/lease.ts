@@ -5,7 +5,8 @@ import type { Logger } from '@gwk/core/log';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffDelay } from '../backoff.js';
-import { monotonicNow, realClock, type Clock } from '../clock.js';
+import type { Clock } from '@gwk/core/clock';
+import { monotonicNow, realClock } from '../clock.js';
 import { closeAt, mayActAt, renewDelay, renewTimeout, type LeaseTerm } from './lease-timing.js';
 import { finalRefusal, PortClosed, type FinalRefusal, type Port } from './port.js';
 

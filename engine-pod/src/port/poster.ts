@@ -1,6 +1,7 @@
 import { InternalRefusal } from '@gwk/core/protocol/internal-client';
 import type { Logger } from '@gwk/core/log';
-import { realClock, type Clock } from '../clock.js';
+import type { Clock } from '@gwk/core/clock';
+import { realClock } from '../clock.js';
 
 export interface PosterOptions<I, O> {
   name: string;

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
-import { ManualClock } from '@gwk/test/support/engine/manual-clock';
+import { ManualClock } from '@gwk/test/support/clock';
 import { Claimer, type ClaimerOptions } from './claimer.js';
 import { Pacing } from './pacing.js';
 
@@ -8,7 +8,7 @@ const message = {} as ClaimedMessage;
 let claimer: Claimer;
 let clock: ManualClock;
 beforeEach(() => {
-  clock = new ManualClock();
+  clock = new ManualClock(0);
 });
 afterEach(() => claimer.stop());
 

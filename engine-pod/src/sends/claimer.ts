@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { failpoint } from '@gwk/core/failpoints';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
-import { realClock, type Clock } from '../clock.js';
+import type { Clock } from '@gwk/core/clock';
+import { realClock } from '../clock.js';
 import type { Pacing } from './pacing.js';
 
 export interface ClaimerOptions {

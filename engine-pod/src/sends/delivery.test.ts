@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
-import { ManualClock } from '@gwk/test/support/engine/manual-clock';
+import { ManualClock } from '@gwk/test/support/clock';
 import { SendFailure, type Built, type Driver } from '../driver/driver.js';
 import { Delivery, type Conclusion } from './delivery.js';
 import { Gate } from './gate.js';

@@ -3,7 +3,8 @@ import type { SentMenu } from '@gwk/core/menus/sent-menu';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
 import type { FailureCode, Rendering } from '@gwk/core/states';
 import { backoffDelay } from '../backoff.js';
-import { pass, realClock, type Clock } from '../clock.js';
+import type { Clock } from '@gwk/core/clock';
+import { pass, realClock } from '../clock.js';
 import { SendFailure, type Built, type Driver } from '../driver/driver.js';
 import type { Gate } from './gate.js';
 

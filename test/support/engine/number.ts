@@ -10,7 +10,7 @@ import { BaileysDriver } from '@gwk/engine-pod/driver/baileys/driver';
 import type { LinkTimes } from '@gwk/engine-pod/driver/baileys/connection/link';
 import type { ConnectionEvent, Driver, DriverContext, Receipt, Stanza } from '@gwk/engine-pod/driver/driver';
 import { until as untilIs } from '../wait.js';
-import { ManualClock } from './manual-clock.js';
+import { ManualClock } from '../clock.js';
 
 /**
  * Baileys leaves timers behind: of its uploads (30 s), of its caches (three days). They must not keep the process of

@@ -10,7 +10,8 @@ import {
 } from '@whiskeysockets/baileys';
 import type { Logger } from '@gwk/core/log';
 import type { PairingWanted } from '@gwk/core/protocol/engine';
-import { realClock, type Clock } from '../../../clock.js';
+import type { Clock } from '@gwk/core/clock';
+import { realClock } from '../../../clock.js';
 import type { Closed, ConnectionEvent } from '../../driver.js';
 import { readAhead } from '../incoming/ahead.js';
 import { takeMessagesInOrder } from '../incoming/in-order.js';

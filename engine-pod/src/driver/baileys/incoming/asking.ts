@@ -1,5 +1,6 @@
 import { jidNormalizedUser, proto, type WASocket } from '@whiskeysockets/baileys';
-import { realClock, type Clock } from '../../../clock.js';
+import type { Clock } from '@gwk/core/clock';
+import { realClock } from '../../../clock.js';
 import { Allowance } from './allowance.js';
 import { senderOf } from './unreadable.js';
 

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { BinaryNode, WASocket } from '@whiskeysockets/baileys';
 import type { Receipt } from '../../driver.js';
-import { ManualClock } from '@gwk/test/support/engine/manual-clock';
+import { ManualClock } from '@gwk/test/support/clock';
 import { Rows, until } from '@gwk/test/support/engine/number';
 import { SessionStore } from '../session/store.js';
 import { Allowance } from './allowance.js';

@@ -1,7 +1,8 @@
 import type { MediaType, proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
 import { backoffDelay } from '../../../backoff.js';
-import { pass, realClock, type Clock } from '../../../clock.js';
+import type { Clock } from '@gwk/core/clock';
+import { pass, realClock } from '../../../clock.js';
 import type { DriverContext } from '../../driver.js';
 import type { Link } from '../connection/link.js';
 import type { Envelope } from './envelope.js';

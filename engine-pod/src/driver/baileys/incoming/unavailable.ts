@@ -1,5 +1,5 @@
 import { encodeWAMessage, isJidGroup, proto, type BinaryNode } from '@whiskeysockets/baileys';
-import type { Clock } from '../../../clock.js';
+import type { Clock } from '@gwk/core/clock';
 import type { SessionStore } from '../session/store.js';
 import { Asking, type Asker } from './asking.js';
 import { senderOf } from './unreadable.js';
