@@ -13,7 +13,7 @@ const arrows = {
   test: ['core', 'api', 'operator', 'engine-pod', 'local', 'network'],
 };
 /** Files of workspaces that do not live in a folder of their own name. */
-const sources = { network: 'test/network/src/**/*.ts', test: 'test/{support,bench,e2e,monitoring}/**/*.ts' };
+const sources = { network: 'test/network/src/**/*.ts', test: 'test/!(network)/**/*.ts' };
 /** Tests may also use the test support, a gateway's servers and the simulated network. Nothing else may. */
 const OF_TESTS = ['test', 'local', 'network'];
 

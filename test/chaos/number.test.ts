@@ -1,4 +1,4 @@
-import { chaosRun } from '../support/number/chaos-run.js';
+import { chaosRun } from './chaos-run.js';
 import { report } from '../support/gateway/verdict.js';
 
 /**

@@ -1,6 +1,6 @@
 import { find, LEAST, podsOf, READ_BY_PROMETHEUS, render } from '../support/chart/render.js';
-import { describeChart } from '../support/chart/suite.js';
-import { WAYS } from '../support/chart/values.js';
+import { describeChart } from './suite.js';
+import { WAYS } from './values.js';
 import type { KubeObject } from '../support/kubernetes/test-cluster.js';
 import { describeWithPrometheus } from '../support/prometheus/programs.js';
 import type { AlertCase } from '../monitoring/cases/alert-case.js';

@@ -1,5 +1,5 @@
 import { find, LEAST, render } from '../support/chart/render.js';
-import { WAYS } from '../support/chart/values.js';
+import { WAYS } from './values.js';
 import { readDefinitions } from '../support/chart/definitions.js';
 import { describeOnKubernetes } from '../support/kubernetes/suite.js';
 import { pathOf, type KubeObject, type TestCluster } from '../support/kubernetes/test-cluster.js';

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { find, LEAST, podsOf, READ_BY_PROMETHEUS, render } from '../support/chart/render.js';
-import { describeChart } from '../support/chart/suite.js';
-import { WAYS } from '../support/chart/values.js';
+import { describeChart } from './suite.js';
+import { WAYS } from './values.js';
 import type { KubeObject } from '../support/kubernetes/test-cluster.js';
 import { ROOT } from '../support/program.js';
 

@@ -1,7 +1,7 @@
 import { FORBIDDEN_IPV4, FORBIDDEN_IPV6, PublicAddresses } from '@gwk/api/net/ranges';
 import { LEAST, podsOf, render } from '../support/chart/render.js';
-import { isAllowed, type End, type NetworkPod } from '../support/chart/network.js';
-import { describeChart } from '../support/chart/suite.js';
+import { isAllowed, type End, type NetworkPod } from './network.js';
+import { describeChart } from './suite.js';
 import type { KubeObject } from '../support/kubernetes/test-cluster.js';
 
 /**

@@ -11,8 +11,8 @@ import {
   templateText,
   withValues,
 } from '../support/chart/render.js';
-import { describeChart } from '../support/chart/suite.js';
-import { WAYS } from '../support/chart/values.js';
+import { describeChart } from './suite.js';
+import { WAYS } from './values.js';
 
 const profilesOf = (values: object) => {
   const { data } = find(render(values), 'ConfigMap', 'gwk-operator-profiles') as unknown as {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { find, LEAST, render } from '../support/chart/render.js';
-import { describeChart } from '../support/chart/suite.js';
+import { describeChart } from './suite.js';
 import type { KubeObject } from '../support/kubernetes/test-cluster.js';
 import { ROOT } from '../support/program.js';
 

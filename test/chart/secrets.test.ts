@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { X509Certificate } from 'node:crypto';
 import { find, render } from '../support/chart/render.js';
-import { describeChart } from '../support/chart/suite.js';
+import { describeChart } from './suite.js';
 import { describeOnKubernetes } from '../support/kubernetes/suite.js';
 import { baseEnvironment, GWK } from '../support/program.js';
 import { grantedTo } from '../support/chart/rights.js';

@@ -18,8 +18,8 @@ import {
   type Container,
   type PodTemplate,
 } from '../support/chart/render.js';
-import { describeChart } from '../support/chart/suite.js';
-import { WAYS } from '../support/chart/values.js';
+import { describeChart } from './suite.js';
+import { WAYS } from './values.js';
 import { ROOT } from '../support/program.js';
 
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');

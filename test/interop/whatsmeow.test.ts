@@ -1,6 +1,6 @@
 import type { Person } from '@gwk/network/control/client';
 import { startNetwork, type RunningNetwork } from '@gwk/network/start';
-import { buildGoClient, GoClient, hasGo } from '../support/interop/go-client.js';
+import { buildGoClient, GoClient, hasGo } from './whatsmeow-client.js';
 
 const mustRun = process.env.CI === 'true';
 const proof = hasGo || mustRun ? describe : describe.skip;

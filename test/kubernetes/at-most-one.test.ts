@@ -1,9 +1,9 @@
 import { randomFrom } from '../support/operator/faulty-port.js';
 import type { RunningOperator } from '@gwk/operator/program';
-import { NO_API_FAULTS, type ApiFaults } from '../support/kubernetes/faulty-api.js';
-import { OperatorStage, SHORT_LEASE_MS } from '../support/kubernetes/operator-stage.js';
-import { overlaps, StandInHolder } from '../support/kubernetes/stand-in-holder.js';
-import type { StandInNode } from '../support/kubernetes/stand-in-node.js';
+import { NO_API_FAULTS, type ApiFaults } from './faulty-api.js';
+import { OperatorStage, SHORT_LEASE_MS } from './operator-stage.js';
+import { overlaps, StandInHolder } from './stand-in-holder.js';
+import type { StandInNode } from './stand-in-node.js';
 import { describeOnKubernetes } from '../support/kubernetes/suite.js';
 import { pause, until } from '../support/wait.js';
 

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { kubectl } from '../support/kubernetes/kubectl.js';
+import { kubectl } from './kubectl.js';
 import { describeOnKubernetes } from '../support/kubernetes/suite.js';
 import { instancePath, type KubeObject, type TestCluster } from '../support/kubernetes/test-cluster.js';
 import { ROOT } from '../support/program.js';

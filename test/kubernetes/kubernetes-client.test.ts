@@ -1,5 +1,5 @@
 import { install } from '@sinonjs/fake-timers';
-import { FaultyApi } from '../support/kubernetes/faulty-api.js';
+import { FaultyApi } from './faulty-api.js';
 import { describeOnKubernetes } from '../support/kubernetes/suite.js';
 import { KubeConfig } from '@kubernetes/client-node';
 import { createRequire } from 'node:module';

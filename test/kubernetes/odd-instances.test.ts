@@ -1,7 +1,7 @@
 import { LEAST, render } from '../support/chart/render.js';
 import { grantedTo } from '../support/chart/rights.js';
-import { shell } from '../support/kubernetes/kubectl.js';
-import { OperatorStage } from '../support/kubernetes/operator-stage.js';
+import { shell } from './kubectl.js';
+import { OperatorStage } from './operator-stage.js';
 import { describeOnKubernetes } from '../support/kubernetes/suite.js';
 import { instancePath, type KubeObject } from '../support/kubernetes/test-cluster.js';
 import { ROOT } from '../support/program.js';

@@ -1,7 +1,7 @@
 import { RestCluster } from '@gwk/api/cluster/client';
 import { LEAST, render } from '../support/chart/render.js';
 import { grantedTo } from '../support/chart/rights.js';
-import { OperatorStage, SHORT_LEASE_MS } from '../support/kubernetes/operator-stage.js';
+import { OperatorStage, SHORT_LEASE_MS } from './operator-stage.js';
 import { describeOnKubernetes } from '../support/kubernetes/suite.js';
 import type { KubeObject } from '../support/kubernetes/test-cluster.js';
 import { until } from '../support/wait.js';

@@ -1,4 +1,4 @@
-import { OperatorStage } from '../support/kubernetes/operator-stage.js';
+import { OperatorStage } from './operator-stage.js';
 import { describeOnKubernetes } from '../support/kubernetes/suite.js';
 import { instancePath } from '../support/kubernetes/test-cluster.js';
 import { pause, until } from '../support/wait.js';

@@ -1,4 +1,4 @@
-import { FaultyApi } from '../support/kubernetes/faulty-api.js';
+import { FaultyApi } from './faulty-api.js';
 import { describeOnKubernetes } from '../support/kubernetes/suite.js';
 import { KubeConfig } from '@kubernetes/client-node';
 import { recordingLog } from '../support/operator/folder.js';

@@ -1,6 +1,6 @@
 import type { MessageOut } from '@gwk/core/resources/message';
 import { percentile } from '../bench/shared/figures.js';
-import { floodConversation } from '../support/gateway/flood.js';
+import { floodConversation } from './flood.js';
 import { isRunning, residentMemory } from '../support/processes.js';
 import { openStage, type Stage } from '../support/gateway/stage.js';
 import { chatOf, phoneOf, sendTraffic } from '../support/gateway/traffic.js';

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { Exposition } from '../support/exposition.js';
 import type { ProcessInfo } from '../support/processes.js';
 import { describeWithPrometheus } from '../support/prometheus/programs.js';
-import { PrometheusServer } from '../support/prometheus/server.js';
+import { PrometheusServer } from './prometheus-server.js';
 import { openStage, type Stage } from '../support/gateway/stage.js';
 import { until } from '../support/wait.js';
 

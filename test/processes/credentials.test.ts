@@ -5,7 +5,7 @@ import type { InstanceOut } from '@gwk/core/resources/instance';
 import { createClient, type RedisClientType } from 'redis';
 import { GatewayClient } from '../support/gateway/client.js';
 import { newCustomer, type Customer } from '../support/gateway/customer.js';
-import { impersonateEngine, type Impersonation } from '../support/gateway/impersonation.js';
+import { impersonateEngine, type Impersonation } from './impersonation.js';
 import { environmentOf } from '../support/processes.js';
 import { openStage, type Stage } from '../support/gateway/stage.js';
 import { chatOf, phoneOf } from '../support/gateway/traffic.js';

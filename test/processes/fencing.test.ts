@@ -1,7 +1,7 @@
 import { fromPublicId } from '@gwk/core/ids';
 import type { Stanza } from '../support/gateway/network.js';
 import { isRunning } from '../support/processes.js';
-import { startSpareEngine } from '../support/gateway/spare-engine.js';
+import { startSpareEngine } from './spare-engine.js';
 import { openStage, type Stage } from '../support/gateway/stage.js';
 import { sendTraffic, type Traffic } from '../support/gateway/traffic.js';
 import { judge, report, settle } from '../support/gateway/verdict.js';

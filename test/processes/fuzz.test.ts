@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { HostileClient } from '../support/gateway/hostile-client.js';
 import { openStage, type Stage } from '../support/gateway/stage.js';
 import { hostileRequests } from '../support/hostile/hostile-requests.js';
-import { hostileSweep } from '../support/hostile/hostile-sweep.js';
+import { hostileSweep } from './hostile-sweep.js';
 
 /** How many requests; `make fuzz` asks for more. */
 const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? 2_000);

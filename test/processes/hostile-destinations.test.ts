@@ -5,7 +5,7 @@ import { Hostile, HOSTILE_KINDS } from '../support/hostile/hostile.js';
 import { Receiver, type ReceivedCall } from '../support/gateway/receiver.js';
 import { report } from '../support/gateway/verdict.js';
 import { pause, realTime, until } from '../support/wait.js';
-import { WorkerProcesses } from '../support/gateway/worker-process.js';
+import { WorkerProcesses } from './worker-process.js';
 
 /** So many events, each for every destination, spread over so long. */
 const EVENTS = 600;

@@ -7,14 +7,7 @@ import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
 import type { MessageOut } from '@gwk/core/resources/message';
 import pg from 'pg';
 import { createClient } from 'redis';
-import {
-  filesWith,
-  formsOf,
-  plainColumns,
-  redisKeys,
-  sealedColumns,
-  type SealedContent,
-} from '../support/gateway/search.js';
+import { filesWith, formsOf, plainColumns, redisKeys, sealedColumns, type SealedContent } from './search.js';
 import { idOlder } from '../support/servers/dated-ids.js';
 import { openStage, type Stage } from '../support/gateway/stage.js';
 import { phoneOf } from '../support/gateway/traffic.js';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { fromPublicId } from '@gwk/core/ids';
 import { GatewayClient } from '../support/gateway/client.js';
 import { newKey } from '../support/gateway/customer.js';
-import { impersonateEngine } from '../support/gateway/impersonation.js';
+import { impersonateEngine } from './impersonation.js';
 import { environmentOf } from '../support/processes.js';
 import { exchangeRaw } from '../support/hostile/raw-http.js';
 import { openStage, type Stage } from '../support/gateway/stage.js';

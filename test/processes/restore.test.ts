@@ -1,7 +1,7 @@
 import { fromPublicId } from '@gwk/core/ids';
 import { join } from 'node:path';
 import { createClient } from 'redis';
-import { restoreBackup, takeBackup } from '../support/servers/backup.js';
+import { restoreBackup, takeBackup } from './backup.js';
 import type { Gateway } from '../support/gateway/gateway.js';
 import { openStage, type Stage } from '../support/gateway/stage.js';
 import { chatOf, phoneOf } from '../support/gateway/traffic.js';

@@ -1,7 +1,7 @@
 import { DeliveryWorld } from '../support/api/deliveries.js';
 import type { Environment } from '../support/program.js';
 import { realTime, until } from '../support/wait.js';
-import { WorkerProcesses } from '../support/gateway/worker-process.js';
+import { WorkerProcesses } from './worker-process.js';
 
 let world: DeliveryWorld;
 let workers: WorkerProcesses;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { customerWith, newKey, type Account } from '../support/gateway/customer.js';
-import { SharedGateway } from '../support/gateway/shared-gateway.js';
+import { SharedGateway } from './shared-gateway.js';
 import { phoneOf } from '../support/gateway/traffic.js';
 
 test('an account, its policy and its key, made by command, are those of the gateway', async () => {

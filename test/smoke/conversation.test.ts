@@ -4,7 +4,7 @@ import type { MessageOut } from '@gwk/core/resources/message';
 import type { OptOutOut } from '@gwk/core/resources/opt-out';
 import type { SandboxInboundOut } from '@gwk/core/resources/sandbox';
 import type { ReceivedCall } from '../support/gateway/receiver.js';
-import { openSharedStage, type SharedStage } from '../support/gateway/shared-stage.js';
+import { openSharedStage, type SharedStage } from './shared-stage.js';
 import { phoneOf } from '../support/gateway/traffic.js';
 import { report } from '../support/gateway/verdict.js';
 import { until } from '../support/wait.js';

@@ -10,8 +10,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Customer } from '../support/gateway/customer.js';
-import { SharedGateway } from '../support/gateway/shared-gateway.js';
-import { joinGateway } from '../support/gateway/shared-stage.js';
+import { SharedGateway } from './shared-gateway.js';
+import { joinGateway } from './shared-stage.js';
 import { ROOT } from '../support/program.js';
 import { readerEnvironment, stepsOfPage } from '../support/readme.js';
 import { Shell } from '../support/shell.js';

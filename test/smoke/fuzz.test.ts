@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { HostileClient } from '../support/gateway/hostile-client.js';
-import { openSharedStage, type SharedStage } from '../support/gateway/shared-stage.js';
+import { openSharedStage, type SharedStage } from './shared-stage.js';
 import { hostileRequests } from '../support/hostile/hostile-requests.js';
 
 /** The same ones each time; test/processes/fuzz.test.ts has many more. */

@@ -4,6 +4,6 @@ import '../support/typescript.js';
 export default async function setUp() {
   const { default: startServers } = await import('../global-setup.js');
   await startServers();
-  const { startSharedGateway } = await import('@gwk/test/support/gateway/shared-gateway');
+  const { startSharedGateway } = await import('./shared-gateway.js');
   await startSharedGateway();
 }

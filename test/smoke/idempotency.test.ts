@@ -1,7 +1,7 @@
 import type { ProblemBody } from '@gwk/core/problems';
 import type { MessageOut } from '@gwk/core/resources/message';
 import type { Answer } from '../support/gateway/client.js';
-import { openSharedStage, type SharedStage } from '../support/gateway/shared-stage.js';
+import { openSharedStage, type SharedStage } from './shared-stage.js';
 import { phoneOf } from '../support/gateway/traffic.js';
 import { report } from '../support/gateway/verdict.js';
 import { until } from '../support/wait.js';

@@ -8,8 +8,8 @@ import { Samples } from '../support/api/samples.js';
 import type { MediaOut } from '@gwk/core/resources/media';
 import type { MessageOut } from '@gwk/core/resources/message';
 import type { Customer } from '../support/gateway/customer.js';
-import { SharedGateway } from '../support/gateway/shared-gateway.js';
-import { joinGateway } from '../support/gateway/shared-stage.js';
+import { SharedGateway } from './shared-gateway.js';
+import { joinGateway } from './shared-stage.js';
 import { until } from '../support/wait.js';
 
 /** Files all the way: from a consumer or a server, through the worker, to the network. */

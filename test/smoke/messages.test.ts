@@ -2,7 +2,7 @@ import type { EventOut } from '@gwk/core/resources/event';
 import type { MessageOut } from '@gwk/core/resources/message';
 import type { SandboxInboundOut } from '@gwk/core/resources/sandbox';
 import type { Stanza } from '../support/gateway/network.js';
-import { openSharedStage, type SharedStage } from '../support/gateway/shared-stage.js';
+import { openSharedStage, type SharedStage } from './shared-stage.js';
 import { chatOf, phoneOf } from '../support/gateway/traffic.js';
 import { until } from '../support/wait.js';
 

@@ -1,7 +1,7 @@
 import type { Metric } from '@gwk/core/metrics/metric';
 import { METRICS } from '@gwk/core/metrics/page';
 import { Exposition } from '../support/exposition.js';
-import { openSharedStage, type SharedStage } from '../support/gateway/shared-stage.js';
+import { openSharedStage, type SharedStage } from './shared-stage.js';
 
 /** What each program exports, by the headings of docs/metrics.md. */
 const PROGRAMS = {

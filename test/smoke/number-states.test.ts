@@ -1,5 +1,5 @@
 import type { PairingOut } from '@gwk/core/resources/pairing';
-import { openNumber, type NumberStage } from '../support/gateway/number-stage.js';
+import { openNumber, type NumberStage } from './number-stage.js';
 import { openStream } from '../support/sse.js';
 import { until } from '../support/wait.js';
 

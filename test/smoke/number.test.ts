@@ -1,5 +1,5 @@
 import type { MessageOut } from '@gwk/core/resources/message';
-import { openNumber, type NumberStage } from '../support/gateway/number-stage.js';
+import { openNumber, type NumberStage } from './number-stage.js';
 import { until } from '../support/wait.js';
 
 let stage: NumberStage;

@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { SharedGateway } from '../support/gateway/shared-gateway.js';
-import { joinGateway } from '../support/gateway/shared-stage.js';
+import { SharedGateway } from './shared-gateway.js';
+import { joinGateway } from './shared-stage.js';
 import { pickPort } from '../support/ports.js';
 import { baseEnvironment, ROOT } from '../support/program.js';
 import { readerEnvironment, shapeOf, stepsOf, type Step } from '../support/readme.js';

@@ -7,7 +7,7 @@ import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
 import { GatewayClient, type Answer, type Call } from '../support/gateway/client.js';
 import { newKey, type Customer } from '../support/gateway/customer.js';
 import { exchangeRaw } from '../support/hostile/raw-http.js';
-import { joinGateway, openSharedStage, type SharedStage } from '../support/gateway/shared-stage.js';
+import { joinGateway, openSharedStage, type SharedStage } from './shared-stage.js';
 import { phoneOf } from '../support/gateway/traffic.js';
 import { until } from '../support/wait.js';
 

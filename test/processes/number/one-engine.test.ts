@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fromPublicId } from '@gwk/core/ids';
 import { networkOf, openNumberStage, type NumberStage } from '../../support/number/stage.js';
-import { Path } from '../../support/number/proxy.js';
+import { Path } from './proxy.js';
 import { isRunning } from '../../support/processes.js';
 import { redisUrl } from '../../support/servers/servers.js';
-import { startSpareEngine } from '../../support/gateway/spare-engine.js';
+import { startSpareEngine } from '../spare-engine.js';
 import { until } from '../../support/wait.js';
 
 /** At no time do two engines speak for one number: what the network saw of each connection is the proof. */

@@ -6,7 +6,7 @@ import { RedisConnection } from '@gwk/engine-pod/redis/connection';
 import { makeServerCertificate } from '@gwk/operator/secrets/certificate';
 import { createEmptyDatabase, type TestDatabase } from '../../support/servers/database.js';
 import { redisUrl } from '../../support/servers/servers.js';
-import { startTlsProxy, type TlsProxy } from '../../support/servers/tls-proxy.js';
+import { startTlsProxy, type TlsProxy } from './tls-proxy.js';
 import { until } from '../../support/wait.js';
 
 /** Postgres and Redis behind TLS, by an authority that no machine trusts by itself. */

@@ -5,8 +5,8 @@ import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { query } from './database.js';
-import { neededPostgres } from './postgres-programs.js';
+import { query } from '../support/servers/database.js';
+import { neededPostgres } from '../support/servers/postgres-programs.js';
 
 /** A server with a database `gwk` that belongs to a role `gwk`, which is no superuser; and an administrator. */
 export class PostgresPlace {

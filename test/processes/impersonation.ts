@@ -1,8 +1,8 @@
 import { fromPublicId } from '@gwk/core/ids';
 import type { EngineResponse, LeaseName } from '@gwk/core/protocol/engine';
 import { EngineClient } from '@gwk/core/protocol/internal-client';
-import type { Gateway } from './gateway.js';
-import { environmentOf } from '../processes.js';
+import type { Gateway } from '../support/gateway/gateway.js';
+import { environmentOf } from '../support/processes.js';
 
 /** What an engine holds, in the hands of a test. */
 export interface Impersonation {

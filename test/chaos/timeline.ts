@@ -1,6 +1,6 @@
 import type { StanzaView } from '@gwk/network/control/views';
 import type { Befallen } from './chaos-faults.js';
-import type { NumberStage } from './stage.js';
+import type { NumberStage } from '../support/number/stage.js';
 
 interface Moment {
   at: number;

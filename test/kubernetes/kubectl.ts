@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { findBinaries } from './binaries.js';
-import type { TestCluster } from './test-cluster.js';
+import { findBinaries } from '../support/kubernetes/binaries.js';
+import type { TestCluster } from '../support/kubernetes/test-cluster.js';
 
 /** kubectl as people use it. @throws Error with what it said, where it fails */
 export function kubectl({ plane }: TestCluster, args: string[], input?: string): string {

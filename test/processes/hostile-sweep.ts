@@ -7,9 +7,9 @@ import {
   withIds,
   type DescribedOperation,
   type Ids,
-} from './described-operations.js';
-import type { HostileRequest } from './hostile-requests.js';
-import { HOSTILE_TEXTS, HOSTILE_VALUES, RAW_BODIES } from './hostile-values.js';
+} from '../support/hostile/described-operations.js';
+import type { HostileRequest } from '../support/hostile/hostile-requests.js';
+import { HOSTILE_TEXTS, HOSTILE_VALUES, RAW_BODIES } from '../support/hostile/hostile-values.js';
 
 /**
  * One fault at a time, and every one: each parameter of each operation with each hostile text, and each place within

@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { DeliveryWorld } from '../api/deliveries.js';
-import { pickPort } from '../ports.js';
-import { baseEnvironment, GWK, Program, type Environment } from '../program.js';
+import type { DeliveryWorld } from '../support/api/deliveries.js';
+import { pickPort } from '../support/ports.js';
+import { baseEnvironment, GWK, Program, type Environment } from '../support/program.js';
 
 /** `gwk worker` as a process of its own on a world of deliveries. It is not started again when it dies. */
 export class WorkerProcesses {

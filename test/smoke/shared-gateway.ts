@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { NetworkClient } from '@gwk/network/control/client';
 import { startNetwork } from '@gwk/network/start';
-import { Gateway } from './gateway.js';
-import { commandEnvironment, type GatewaySettings } from './gateway-settings.js';
-import { runGwkJson } from './gwk-command.js';
-import { Network } from './network.js';
-import { Receiver } from './receiver.js';
-import { networkOf } from '../number/stage.js';
-import { environmentOf, isRunning, listProcesses, type ProcessInfo } from '../processes.js';
-import { endWithWorker } from '../shared.js';
+import { Gateway } from '../support/gateway/gateway.js';
+import { commandEnvironment, type GatewaySettings } from '../support/gateway/gateway-settings.js';
+import { runGwkJson } from '../support/gateway/gwk-command.js';
+import { Network } from '../support/gateway/network.js';
+import { Receiver } from '../support/gateway/receiver.js';
+import { networkOf } from '../support/number/stage.js';
+import { environmentOf, isRunning, listProcesses, type ProcessInfo } from '../support/processes.js';
+import { endWithWorker } from '../support/shared.js';
 
 /** The gateway that all files of test/smoke share: two API processes, a worker and an operator. */
 const VARIABLE = 'TEST_SMOKE_GATEWAY';

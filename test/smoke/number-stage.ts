@@ -3,10 +3,10 @@ import type { EventOut } from '@gwk/core/resources/event';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { PairingOut } from '@gwk/core/resources/pairing';
 import type { NetworkClient, Person } from '@gwk/network/control/client';
-import type { Customer } from './customer.js';
+import type { Customer } from '../support/gateway/customer.js';
 import { SharedGateway } from './shared-gateway.js';
 import { joinGateway } from './shared-stage.js';
-import { until } from '../wait.js';
+import { until } from '../support/wait.js';
 
 /** A number on the real protocol, of the shared gateway: its engine speaks to the simulated network. */
 export interface NumberStage {

@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { pickPort } from '../ports.js';
-import { baseEnvironment, Program } from '../program.js';
-import { until } from '../wait.js';
-import { neededPrograms } from './programs.js';
+import { pickPort } from '../support/ports.js';
+import { baseEnvironment, Program } from '../support/program.js';
+import { until } from '../support/wait.js';
+import { neededPrograms } from '../support/prometheus/programs.js';
 
 const SCRAPE_SECONDS = 1;
 

@@ -1,4 +1,4 @@
-import { findHelm } from './helm-binary.js';
+import { findHelm } from '../support/chart/helm-binary.js';
 
 /** Tests with a real helm. Where there is none they are skipped, and counted; on CI (CI=true) that is a failure. */
 export function describeChart(title: string, tests: () => void): void {

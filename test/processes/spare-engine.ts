@@ -1,9 +1,9 @@
 import { join } from 'node:path';
 import { fromPublicId } from '@gwk/core/ids';
-import type { Gateway } from './gateway.js';
-import { engineEnvironment } from './gateway-settings.js';
-import { pickPort } from '../ports.js';
-import { GWK, Program, type Environment } from '../program.js';
+import type { Gateway } from '../support/gateway/gateway.js';
+import { engineEnvironment } from '../support/gateway/gateway-settings.js';
+import { pickPort } from '../support/ports.js';
+import { GWK, Program, type Environment } from '../support/program.js';
 
 /** An engine that the operator knows nothing of: a second one for an instance that has one. */
 export interface SpareEngine {

@@ -1,5 +1,5 @@
 import { BlockList, isIPv6 } from 'node:net';
-import type { KubeObject } from '../kubernetes/test-cluster.js';
+import type { KubeObject } from '../support/kubernetes/test-cluster.js';
 
 /**
  * What NetworkPolicies allow, as the Kubernetes documentation defines it: a pod that a policy of a direction selects

@@ -1,4 +1,4 @@
-import type { TestCluster } from './test-cluster.js';
+import type { TestCluster } from '../support/kubernetes/test-cluster.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StandInHolder } from './stand-in-holder.js';
 

@@ -1,8 +1,8 @@
 import { createClient } from 'redis';
-import type { Program } from '../program.js';
-import { pause, until } from '../wait.js';
-import type { Calamity, PlannedFault } from './chaos-plan.js';
-import type { NumberStage } from './stage.js';
+import type { Program } from '../support/program.js';
+import { pause, until } from '../support/wait.js';
+import type { Calamity, PlannedFault } from '../support/number/chaos-plan.js';
+import type { NumberStage } from '../support/number/stage.js';
 
 /** A fault as it came to pass. */
 export interface Befallen {

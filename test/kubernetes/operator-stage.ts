@@ -4,15 +4,15 @@ import { loadConfig } from '@gwk/core/config/load';
 import { createLogger, type Logger } from '@gwk/core/log';
 import type { RunningOperator } from '@gwk/operator/program';
 import { startOnKubernetes, type KubernetesOptions } from '@gwk/operator/program-kubernetes';
-import { FaultyPort, randomFrom } from '../operator/faulty-port.js';
+import { FaultyPort, randomFrom } from '../support/operator/faulty-port.js';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
-import { realTime, until } from '../wait.js';
+import { realTime, until } from '../support/wait.js';
 import { FaultyApi } from './faulty-api.js';
 import { StandInNode, type NodeOptions, type RawEnginePod } from './stand-in-node.js';
-import { instancePath, type KubeObject, type TestCluster } from './test-cluster.js';
+import { instancePath, type KubeObject, type TestCluster } from '../support/kubernetes/test-cluster.js';
 
 /** Nobody waits for its end but tests that say so, and no stall of this machine ends it. */
 const LONG_LEASE_MS = 30_000;

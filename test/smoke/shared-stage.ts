@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { InstanceOut } from '@gwk/core/resources/instance';
-import { newCustomer, type Customer, type CustomerOptions } from './customer.js';
-import type { Network } from './network.js';
-import type { Receiver } from './receiver.js';
+import { newCustomer, type Customer, type CustomerOptions } from '../support/gateway/customer.js';
+import type { Network } from '../support/gateway/network.js';
+import type { Receiver } from '../support/gateway/receiver.js';
 import { SharedGateway } from './shared-gateway.js';
 
 /** An account on the shared gateway, with one connected sandbox, and one destination that is told all. */

@@ -1,4 +1,4 @@
-import { LEAST, READ_BY_PROMETHEUS } from './render.js';
+import { LEAST, READ_BY_PROMETHEUS } from '../support/chart/render.js';
 
 const placement = {
   nodeSelector: { pool: 'messages' },

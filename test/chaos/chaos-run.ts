@@ -2,17 +2,17 @@ import { cpSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { EventOut } from '@gwk/core/resources/event';
-import { Receiver } from '../gateway/receiver.js';
-import { chatOf, sendTraffic } from '../gateway/traffic.js';
-import { faultsOfEvents, steadyFor } from '../gateway/verdict.js';
-import { until } from '../wait.js';
+import { Receiver } from '../support/gateway/receiver.js';
+import { chatOf, sendTraffic } from '../support/gateway/traffic.js';
+import { faultsOfEvents, steadyFor } from '../support/gateway/verdict.js';
+import { until } from '../support/wait.js';
 import { befall, type Befallen } from './chaos-faults.js';
-import { planChaos } from './chaos-plan.js';
-import { peopleWrite, roomsOf } from './conversations.js';
-import { openNumberStage, type NumberStage } from './stage.js';
+import { planChaos } from '../support/number/chaos-plan.js';
+import { peopleWrite, roomsOf } from '../support/number/conversations.js';
+import { openNumberStage, type NumberStage } from '../support/number/stage.js';
 import { timelineOf } from './timeline.js';
-import { faultsOf, type Fault, type Observed } from './verdict.js';
-import { Witness } from './witness.js';
+import { faultsOf, type Fault, type Observed } from '../support/number/verdict.js';
+import { Witness } from '../support/number/witness.js';
 
 export interface ChaosOptions {
   seed: number;

@@ -1,4 +1,4 @@
-import type { TestCluster } from './test-cluster.js';
+import type { TestCluster } from '../support/kubernetes/test-cluster.js';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Agent, request } from 'node:https';
 import type { AddressInfo } from 'node:net';

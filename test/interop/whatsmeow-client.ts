@@ -4,8 +4,8 @@ import { createInterface } from 'node:readline';
 import { MEDIA_CERTIFICATE } from '@gwk/network/media/certificate';
 import type { RunningNetwork } from '@gwk/network/start';
 import { until } from '@gwk/network/testing/stock-client';
-import { buildOnce, goVersion, type GoModule } from '../kubernetes/go-modules.js';
-import { ROOT } from '../program.js';
+import { buildOnce, goVersion, type GoModule } from '../support/kubernetes/go-modules.js';
+import { ROOT } from '../support/program.js';
 
 const CLIENT: GoModule = {
   name: 'whatsmeow',

@@ -2,7 +2,7 @@ import { fromPublicId } from '@gwk/core/ids';
 import { RedisKeys, SENDS_MAXLEN } from '@gwk/core/protocol/redis-keys';
 import pg from 'pg';
 import { createClient } from 'redis';
-import type { Gateway } from './gateway.js';
+import type { Gateway } from '../support/gateway/gateway.js';
 
 /**
  * Copies an accepted message that waits, as many times as told, to the end of its conversation: the rows that so
