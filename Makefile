@@ -59,6 +59,10 @@ test: $(INSTALLED) ## Checks, unit, integration and smoke tests: minutes
 test-slow: $(INSTALLED) ## The other tiers: processes, interop, Kubernetes, chart, monitoring, load, chaos, e2e
 	@exec node test/run.js slow
 
+.PHONY: test-tiers
+test-tiers: $(INSTALLED) ## Some tiers (TIERS='processes chart')
+	@exec node test/run.js $(TIERS)
+
 .PHONY: test-all
 test-all: $(INSTALLED) ## Every check and every test
 	@exec node test/run.js all

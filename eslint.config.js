@@ -19,7 +19,7 @@ const OF_TESTS = ['test', 'local', 'network'];
 
 function arrow(workspace, files, allowed) {
   const names = allowed.length > 0 ? `(?!(${allowed.join('|')})/)` : '';
-  const foreign = `^@gwk/${names}|^(\\.\\./)+(${Object.keys(arrows).join('|')})/src/`;
+  const foreign = `^@gwk/${names}|^(\\.\\./)+((${Object.keys(arrows).join('|')})/src|test/support)/`;
   const message = `${workspace} may import only: ${allowed.join(', ') || 'no other workspace'}`;
   return {
     files,

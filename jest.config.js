@@ -27,8 +27,9 @@ const NEEDS = { smoke: GATEWAY, kubernetes: CLUSTER, chart: CLUSTER };
  * `jest --selectProjects unit core/src/policy`.
  */
 function otherPaths() {
-  const after = process.argv.slice(process.argv.indexOf('--selectProjects')).slice(1);
-  if (!process.argv.includes('--selectProjects')) return [];
+  const option = process.argv.findIndex((word) => /^--selectProjects(=|$)/.test(word));
+  if (option < 0) return [];
+  const after = process.argv.slice(option + 1);
   const end = after.findIndex((word) => word.startsWith('-'));
   const paths = after.slice(0, end < 0 ? undefined : end).filter((word) => !JEST_TIERS.includes(word));
   return paths.length === 0 ? [] : [`^(?!.*(${paths.join('|')}))`];

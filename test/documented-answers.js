@@ -3,12 +3,12 @@ import './support/typescript.js';
 
 const { OPERATIONS } = await import('@gwk/api/http/operations');
 const { openApiDocument } = await import('@gwk/api/openapi/document');
-const { answersOf, readSightings, UNPRODUCED, unseen } =
+const { answersOf, readSeenAnswers, UNPRODUCED, unseen } =
   await import('@gwk/test/support/api/contract/coverage');
 
 const anywhere = 'https://example.org';
 const answers = answersOf(openApiDocument({ operations: OPERATIONS, baseUrl: anywhere, docsUrl: anywhere }));
-const missing = unseen(answers, readSightings(process.argv[2]));
+const missing = unseen(answers, readSeenAnswers(process.argv[2]));
 for (const name of missing) console.log(`  no test has produced: ${name}`);
 if (missing.length > 0) {
   console.log(`  ${missing.length} of ${answers.length}; ${UNPRODUCED.length} rows of reasons`);

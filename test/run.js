@@ -2,13 +2,13 @@
 import './support/typescript.js';
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { watchProcesses } from './processes.js';
 import { DEFAULT_TIERS, TIERS } from './tiers.js';
 
-const { countFailures, describeFailures, listSkipped, listSlowest, summarizeFailures } =
+const { describeFailures, listSkipped, listSlowest, summarizeFailures } =
   await import('@gwk/test/support/report');
 
 const CHECKS = { types: 'types', lint: 'lint', format: 'format:check', openapi: 'lint:openapi' };
@@ -20,6 +20,7 @@ const GROUPS = {
 };
 /** So long may output follow the end of its process. */
 const OUTPUT_MS = 10_000;
+const NOISE = /^(Running one project: |Loaded Prisma config)/;
 const COUNTS = /(\d+) passed, (\d+) failed/g;
 
 /** Programs of the run inherit it, so that those left behind are found. */
@@ -28,14 +29,15 @@ process.env[mark[0]] = mark[1];
 const watched = watchProcesses(mark.join('='));
 const folder = mkdtempSync(join(tmpdir(), 'gwk-report-'));
 /** Every process of the run writes there which documented answers it has seen. */
-const sightings = join(folder, 'sightings');
-mkdirSync(sightings);
-process.env.GWK_TEST_SIGHTINGS = sightings;
+const answers = join(folder, 'answers');
+mkdirSync(answers);
+process.env.GWK_TEST_ANSWERS = answers;
 
 const totals = { passed: 0, failed: 0 };
 const reports = [];
 const seconds = [];
 const failed = [];
+const skipped = [];
 const children = new Set();
 
 for (const signal of ['SIGINT', 'SIGTERM']) {
@@ -50,14 +52,15 @@ function say(text) {
   process.stdout.write(`${text}\n`);
 }
 
-/** A command in a process group of its own: workers that hang end with it. */
+/** A command in a process group of its own: workers that hang end with it. Its stderr shows at once: long builds. */
 function run(command, args, env = {}) {
   return new Promise((resolve) => {
     const output = [];
     const options = { stdio: ['ignore', 'pipe', 'pipe'], detached: true, env: { ...process.env, ...env } };
     const child = spawn(command, args, options);
     children.add(child);
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => output.push(chunk));
+    child.stdout.on('data', (chunk) => output.push(chunk));
+    child.stderr.on('data', (chunk) => NOISE.test(chunk) || process.stderr.write(chunk));
     child.once('error', (error) => output.push(Buffer.from(error.message)));
     let how;
     let timer;
@@ -124,23 +127,31 @@ async function runJest(name) {
   }
   reports.push(report);
   totals.passed += report.passed;
-  const printed = done.output.replace(/^Running one project: .*\n/, '').trim();
-  const output = [describeFailures(report), printed, `  ${report.passed} passed`].filter(Boolean);
-  const failures = summarizeFailures(report);
+  const output = [describeFailures(report), done.output.trim(), `  ${report.passed} passed`].filter(Boolean);
+  const failures = [...summarizeFailures(report), ...uncaughtErrors(file, name)];
   if (failures.length === 0 && !done.ok) failures.push(`  ${name}: ended with ${done.end}`);
-  return { ok: done.ok && countFailures(report) === 0, output: output.join('\n'), failures };
+  return { ok: failures.length === 0, output: output.join('\n'), failures };
 }
+
+/** Errors that nobody caught (typescript.js), also those that came after the last test of a worker. */
+function uncaughtErrors(report, name) {
+  const file = `${report}.errors`;
+  if (!existsSync(file)) return [];
+  const lines = readFileSync(file, 'utf8').trim().split('\n');
+  return lines.map((line) => `  ${name}: uncaught: ${line}`);
+}
+
+const linesOf = (text, pattern) => text.split('\n').filter((line) => pattern.test(line));
 
 /** A tier that is a program and prints its own counts last. */
 async function runProgram(name) {
   const done = await run(process.execPath, [TIERS[name].command]);
   const [, passed = 0, failures = 0] = [...done.output.matchAll(COUNTS)].at(-1) ?? [];
   totals.passed += Number(passed);
-  const lines = Array.from(
-    { length: Math.max(Number(failures), 1) },
-    (_, at) => `  ${name}: failure ${at + 1}`,
-  );
-  return { ...done, failures: lines };
+  skipped.push(...linesOf(done.output, /skipped: /));
+  const named = linesOf(done.output, /^FAILED /).map((line) => `  ${name}: ${line.slice(7)}`);
+  const ok = done.ok && Number(failures) === 0;
+  return { ...done, ok, failures: named.length > 0 ? named : [`  ${name}: ended with ${done.end}`] };
 }
 
 async function checkLeftovers() {
@@ -159,7 +170,7 @@ function section(title, lines) {
 
 function summarize() {
   section('Ten slowest files', listSlowest(reports));
-  section('Skipped', listSkipped(reports));
+  section('Skipped', [...listSkipped(reports), ...skipped.map((line) => `  ${line}`)]);
   section(
     'Seconds',
     seconds.map(([name, took]) => `  ${took.toFixed(1).padStart(6)} s  ${name}`),
@@ -180,9 +191,9 @@ async function main(group) {
     ]);
     for (const name of tiers) {
       await tier(name);
-      if (name === DEFAULT_TIERS.at(-1)) {
+      if (name === DEFAULT_TIERS.at(-1) && DEFAULT_TIERS.every((one) => group.tiers.includes(one))) {
         await stage('documented answers', () =>
-          run(process.execPath, ['test/documented-answers.js', sightings]),
+          run(process.execPath, ['test/documented-answers.js', answers]),
         );
       }
     }

@@ -105,7 +105,7 @@ describe('the walk-through of README.md', () => {
   async function follow(step: Step): Promise<void> {
     const { command, output } = step;
     const assignments = command.split('\n').every((line) => /^[A-Z]+=/.test(line));
-    if (command === 'make run') return; // what it starts runs already, by the harness
+    if (command === 'make run') return; // the shared gateway runs already
     if (assignments) variables += `\n${filledIn(command)}`;
     else if (command.includes('webhook-receiver')) startReceiver(filledIn(command));
     else if (output?.startsWith('{')) await expectOutput(step);

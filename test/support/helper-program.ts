@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What the programs of the harness (helper.ts) have in common. */
+/** Shared by the programs of the test support (helper.ts). */
 export type Control = Record<string, (body: never) => unknown>;
 export type Handler = (request: IncomingMessage, body: string, response: ServerResponse) => Promise<void>;
 

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 import { baseEnvironment, ROOT } from './program.js';
 
 /**
- * A program of the harness in a process apart: what it counts survives nothing of ours and is shared with nothing
+ * A program of the test support in a process apart: what it counts survives nothing of ours and is shared with nothing
  * of ours. It prints the port of its HTTP listener, and ends when its standard input closes.
  */
 export class Helper {

@@ -5,7 +5,7 @@ import { relative } from 'node:path';
 /** File for the report (report.ts: Report). */
 const FILE = process.env.GWK_TEST_REPORT;
 /** No test file takes so long on any machine. Tests have no limits of their own: jest-light-runner has none. */
-const HANG_MS = 15 * 60_000;
+const HANG_MS = 15 * 60_000 * Number(process.env.GWK_TEST_TIME_FACTOR ?? 1);
 const LOOK_MS = 5000;
 
 export default class Reporter {

@@ -1,6 +1,7 @@
-// Lets Node import the TypeScript of this repository: jest runs test files with Node's own module loader.
+// Lets Node import the TypeScript of this repository: jest runs test files with Node's own module loader. Records
+// errors that nobody catches.
 import { transformSync } from '@swc/core';
-import { existsSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
@@ -24,6 +25,14 @@ function sourceOf(specifier, parent) {
   if (!/^\.{1,2}\/.*\.js$/.test(specifier) || !isSource(parent)) return undefined;
   const url = new URL(specifier.replace(/\.js$/, '.ts'), parent);
   return existsSync(url) ? url.href : undefined;
+}
+
+/** A worker that ends by an error after its last test has nobody else to report it to. */
+const { GWK_TEST_REPORT: report } = process.env;
+if (report !== undefined) {
+  process.on('uncaughtExceptionMonitor', (error) => {
+    appendFileSync(`${report}.errors`, `${String(error?.stack ?? error).replaceAll('\n', ' ')}\n`);
+  });
 }
 
 registerHooks({

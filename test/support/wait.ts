@@ -45,7 +45,6 @@ export async function until<T extends object | string | true>(
     const vain = giveUp?.();
     if (vain !== undefined) throw new Error(`${vain}, while waiting for: ${what}`, { cause });
     if (Date.now() > end) {
-      // Not instanceof: errors of Node's own code are of another realm under jest.
       const why = cause === undefined ? '' : `: ${(cause as Error).message}`;
       throw new Error(`after ${timeoutMs / 1000} s still not: ${what}${why}`, { cause });
     }

@@ -39,7 +39,7 @@ export class NetworkProcess {
     };
   }
 
-  /** Those to whom the traffic of the harness writes. They confirm what they get, and read nothing. */
+  /** Those to whom the test traffic writes. They confirm what they get, and read nothing. */
   async contacts(count: number): Promise<void> {
     for (let index = 0; index < count; index++) await this.client.contact(phoneOf(index));
   }

@@ -14,7 +14,7 @@ export interface BenchServers {
   folder: string;
   postgres: RunningServer;
   redis: RunningServer;
-  /** For a gateway of the harness, which must not end them. */
+  /** For a gateway of the test support, which must not end them. */
   stores: { postgres: Store; redis: Store };
   stop(): Promise<void>;
 }

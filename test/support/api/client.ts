@@ -3,7 +3,7 @@ import type { ProblemBody } from '@gwk/core/problems';
 import { OPERATIONS } from '@gwk/api/http/operations';
 import { openApiDocument } from '@gwk/api/openapi/document';
 import { ContractChecker, type Seen } from './contract/checker.js';
-import { record } from './contract/sightings.js';
+import { record } from './contract/seen-answers.js';
 
 /** One API process as a consumer sees it. For tests. */
 export interface Answer<T> {
@@ -27,8 +27,8 @@ export function checkAnswer(seen: Seen): void {
   checker ??= new ContractChecker(
     openApiDocument({ operations: OPERATIONS, baseUrl: ANY_URL, docsUrl: ANY_URL }),
   );
-  const sighting = checker.check(seen);
-  if (sighting) record(sighting);
+  const seenAnswer = checker.check(seen);
+  if (seenAnswer) record(seenAnswer);
 }
 
 /** Every answer is held against the description of the interface. */

@@ -38,9 +38,8 @@ export class UnexpectedAnswer extends Error {
   }
 }
 
-const TIMEOUT_MS = 30_000;
-/** Only a gateway that hangs meets it. */
-const PATIENCE_MS = realTime(120_000);
+/** Only a gateway that hangs reaches it. */
+const TIMEOUT_MS = realTime(120_000);
 
 /** The gateway as a consumer's program sees it. */
 export class GatewayClient {
@@ -68,12 +67,14 @@ export class GatewayClient {
     if (!(call.patient ?? this.isPatient)) return this.#callOnce(method, path, call);
     // What was done all the same is not done again.
     const key = { ...(method === 'POST' && { 'idempotency-key': randomUUID() }) };
-    const whole = { timeoutMs: PATIENCE_MS, ...call, headers: { ...key, ...call.headers } };
-    const end = Date.now() + PATIENCE_MS;
+    const whole = { ...call, headers: { ...key, ...call.headers } };
+    const end = Date.now() + TIMEOUT_MS;
     for (;;) {
       const answer = await this.#callOnce<T>(method, path, whole);
       if (answer.status !== 503 || Date.now() > end) return answer;
-      await pause(1000 * Number(answer.headers['retry-after']));
+      const seconds = Number(answer.headers['retry-after']);
+      if (!(seconds > 0)) throw new UnexpectedAnswer(`${method} ${path}: no Retry-After`, answer);
+      await pause(1000 * seconds);
     }
   }
 

@@ -1,5 +1,5 @@
 import { ContractChecker, type Seen } from '../api/contract/checker.js';
-import { record } from '../api/contract/sightings.js';
+import { record } from '../api/contract/seen-answers.js';
 import type { OpenApiDocument } from '@gwk/api/openapi/document';
 
 let loading: Promise<ContractChecker> | undefined;
@@ -13,6 +13,6 @@ async function load(baseUrl: string): Promise<ContractChecker> {
 /** @throws Error where the description of the interface does not know the answer */
 export async function checkAnswer(baseUrl: string, seen: Seen): Promise<void> {
   const checker = await (loading ??= load(baseUrl));
-  const sighting = checker.check(seen);
-  if (sighting) record(sighting);
+  const seenAnswer = checker.check(seen);
+  if (seenAnswer) record(seenAnswer);
 }

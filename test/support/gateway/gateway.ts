@@ -41,7 +41,7 @@ export interface GatewayOptions {
 
 /**
  * A whole gateway as real processes: API, worker, operator, its engines, and the network that they send to. All
- * but the engines are started again by this harness when they die; engines are the operator's to start.
+ * but the engines are started again by this class when they die; engines are the operator's to start.
  */
 export class Gateway {
   readonly apis: Program[] = [];

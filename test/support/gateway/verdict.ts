@@ -25,7 +25,7 @@ export interface Verdict {
   faults: string[];
 }
 
-const WAIT = { everyMs: 250, timeoutMs: 120_000 };
+const WAIT = { everyMs: 250 };
 
 const LEAVING = ['queued', 'sending'];
 

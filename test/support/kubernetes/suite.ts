@@ -10,7 +10,7 @@ export interface SuiteOptions {
   controllers?: boolean;
   /** With the chart rendered: helm is needed too. */
   chart?: boolean;
-  /** With kinds that are no part of Kubernetes (harness/chart/definitions.ts). */
+  /** With kinds that are no part of Kubernetes (support/chart/definitions.ts). */
   definitions?: boolean;
 }
 

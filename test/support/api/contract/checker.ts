@@ -4,7 +4,7 @@ import addFormats from 'ajv-formats';
 import type { OpenApiDocument } from '@gwk/api/openapi/document';
 import type { JsonSchema } from '@gwk/api/openapi/schema-book';
 import { closed } from './closed.js';
-import type { Sighting } from './sightings.js';
+import type { SeenAnswer } from './seen-answers.js';
 
 /** One exchange, as a client saw it. */
 export interface Seen {
@@ -63,7 +63,7 @@ export class ContractChecker {
    * @returns what was seen, for the record; null for what is no answer of an operation
    * @throws Error that says what the document does not describe
    */
-  check(seen: Seen): Sighting | null {
+  check(seen: Seen): SeenAnswer | null {
     const path = seen.path.split('?')[0]!;
     const method = seen.method === 'HEAD' ? 'GET' : seen.method;
     const there = this.#operations.filter(({ matches }) => matches.test(path));
@@ -75,7 +75,7 @@ export class ContractChecker {
     return null;
   }
 
-  #checkOperation({ name, operation }: Described, seen: Seen): Sighting {
+  #checkOperation({ name, operation }: Described, seen: Seen): SeenAnswer {
     const { responses, operationId } = operation;
     const response = responses[String(seen.status)];
     if (!response) throw undescribed(name, seen, `status ${seen.status}`);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { OPERATIONS } from '@gwk/api/http/operations';
 import { openApiDocument } from '@gwk/api/openapi/document';
-import { answersOf, readSightings, unseen } from './coverage.js';
+import { answersOf, readSeenAnswers, unseen } from './coverage.js';
 
 const document = openApiDocument({
   operations: OPERATIONS,
@@ -21,10 +21,10 @@ test('an answer is an operation with a status, and with each problem of that sta
 });
 
 test('what one process or another has seen is seen; what is excused is not asked for; the rest is named', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'gwk-sightings-'));
+  const folder = mkdtempSync(join(tmpdir(), 'gwk-answers-'));
   writeFileSync(join(folder, '1.txt'), 'a 200\nb 404 not-found\n');
   writeFileSync(join(folder, '2.txt'), 'a 200\nc 204\n');
-  const seen = readSightings(folder);
+  const seen = readSeenAnswers(folder);
   rmSync(folder, { recursive: true });
   const excused = [{ answer: /^d /, reason: 'cannot happen' }];
   expect(unseen(['a 200', 'b 404 not-found', 'b 404 gone', 'c 204', 'd 500'], seen, excused)).toEqual([

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { OpenApiDocument } from '@gwk/api/openapi/document';
-import { nameOf } from './sightings.js';
+import { nameOf } from './seen-answers.js';
 
 /** Answers that the document describes and no test can produce, with the reason. */
 export const UNPRODUCED: readonly { answer: RegExp; reason: string }[] = [];
@@ -25,7 +25,7 @@ export function answersOf(document: OpenApiDocument): string[] {
 }
 
 /** What the processes of a run have seen. */
-export function readSightings(folder: string): Set<string> {
+export function readSeenAnswers(folder: string): Set<string> {
   const lines = readdirSync(folder).flatMap((file) => readFileSync(join(folder, file), 'utf8').split('\n'));
   return new Set(lines.filter((line) => line !== ''));
 }

@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** An answer that some test has produced. */
-export interface Sighting {
+export interface SeenAnswer {
   operation: string;
   status: number;
   /** Null where it was no problem. */
@@ -10,17 +10,17 @@ export interface Sighting {
 }
 
 /** The folder in which a run of all tests collects what its processes have seen (test/run.js). */
-export const SIGHTINGS_VARIABLE = 'GWK_TEST_SIGHTINGS';
+export const ANSWERS_VARIABLE = 'GWK_TEST_ANSWERS';
 
-export const nameOf = ({ operation, status, code }: Sighting): string =>
+export const nameOf = ({ operation, status, code }: SeenAnswer): string =>
   code === null ? `${operation} ${status}` : `${operation} ${status} ${code}`;
 
 const written = new Set<string>();
 
 /** Keeps it once for this process. */
-export function record(sighting: Sighting): void {
-  const folder = process.env[SIGHTINGS_VARIABLE];
-  const name = nameOf(sighting);
+export function record(seenAnswer: SeenAnswer): void {
+  const folder = process.env[ANSWERS_VARIABLE];
+  const name = nameOf(seenAnswer);
   if (folder === undefined || written.has(name)) return;
   written.add(name);
   appendFileSync(join(folder, `${process.pid}.txt`), `${name}\n`);
