@@ -59,7 +59,7 @@ function run(command, args, env = {}) {
     const options = { stdio: ['ignore', 'pipe', 'pipe'], detached: true, env: { ...process.env, ...env } };
     const child = spawn(command, args, options);
     children.add(child);
-    child.stdout.on('data', (chunk) => output.push(chunk));
+    child.stdout.on('data', (chunk) => NOISE.test(chunk) || output.push(chunk));
     child.stderr.on('data', (chunk) => NOISE.test(chunk) || process.stderr.write(chunk));
     child.once('error', (error) => output.push(Buffer.from(error.message)));
     let how;
