@@ -1,11 +1,13 @@
 import { EventEmitter, once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { createLogger } from '@gwk/core/log';
-import type { Entries, Change } from '../cluster/local/entries.js';
-import { listen, type Listening } from './server.js';
-import { watchChanges } from './watch.js';
+import type { Entries, Change } from '@gwk/operator/cluster/local/entries';
+import { listen, type Listening } from '@gwk/operator/http/server';
+import { watchChanges } from '@gwk/operator/http/watch';
+import { realTime } from '../../support/wait.js';
 
-const SILENCE_MS = 300;
+/** Node's own timer of a socket. Longer than this process stands still between a connection and its request. */
+const SILENCE_MS = realTime(1_000);
 /** More than the machine keeps for somebody who does not read. */
 const LARGE = 64 * 1024 * 1024;
 const tellers: ((change: Change) => void)[] = [];
@@ -49,7 +51,8 @@ function ask(path: string): Socket {
 async function asksAndReadsNothing(): Promise<Socket> {
   const asked = once(asking, 'large');
   const client = ask('/large').pause();
-  await asked;
+  const closed = once(client, 'close').then(() => Promise.reject(new Error('closed before it was heard')));
+  await Promise.race([asked, closed]);
   await letGo;
   return client;
 }
