@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { baseEnvironment, GWK, ROOT } from '../support/program.js';
+import { baseEnvironment, GWK, ROOT } from '../../support/program.js';
 
 test('README.md lists all commands as `gwk --help` prints them', async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [GWK, '--help'], { env: baseEnvironment() });

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { unpackDebianPackages } from './debian-package.js';
+import { unpackDebianPackages } from '@gwk/local/servers/debian-package';
 
 let folder: string;
 const path = process.env['PATH'];

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findPostgres, type Places } from '../support/servers/postgres-programs.js';
+import { findPostgres, type Places } from '../../support/servers/postgres-programs.js';
 
 /** Where the tests of a dump look for a Postgres: what they find decides whether they run, are skipped, or fail. */
 describe('the Postgres for the tests of a dump', () => {
