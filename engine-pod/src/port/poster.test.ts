@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { pino } from 'pino';
 import { InternalRefusal } from '@gwk/core/protocol/internal-client';
+import { ManualClock } from '@gwk/test/support/clock';
 import { Poster, type PosterOptions } from './poster.js';
 
 const poster = (change: Partial<PosterOptions<string, string>>): Poster<string, string> =>
@@ -70,15 +71,20 @@ test('a refused item fails alone', async () => {
 });
 
 describe('patient items', () => {
+  const LINGER_MS = 250;
   const groups: string[][] = [];
-  const letters = () => {
+  let clock: ManualClock;
+  const letters = (answered = Promise.resolve()) => {
     groups.length = 0;
+    clock = new ManualClock();
     return poster({
       patient: (item) => item.startsWith('p'),
       post: async (items) => {
         groups.push(items);
+        await answered;
         return items;
       },
+      clock,
     });
   };
 
@@ -90,15 +96,27 @@ describe('patient items', () => {
 
   test('go together when nothing else comes', async () => {
     const some = letters();
-    await Promise.all(['p1', 'p2'].map((item) => some.push(item)));
+    const both = Promise.all(['p1', 'p2'].map((item) => some.push(item)));
+    clock.advance(LINGER_MS - 1);
+    await turn();
+    expect(groups).toEqual([]);
+    clock.advance(1);
+    await both;
     expect(groups).toEqual([['p1', 'p2']]);
   });
 
   test('that come while a request is under way go in their turn', async () => {
-    const some = letters();
+    let answer!: () => void;
+    const some = letters(new Promise((resolve) => (answer = resolve)));
     const first = some.push('now');
-    await new Promise(setImmediate);
-    await Promise.all([first, some.push('p1'), some.push('p2')]);
+    await turn();
+    const both = Promise.all([some.push('p1'), some.push('p2')]);
+    answer();
+    await first;
+    await turn();
+    expect(groups).toEqual([['now']]);
+    clock.advance(LINGER_MS);
+    await both;
     expect(groups).toEqual([['now'], ['p1', 'p2']]);
   });
 

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import type { BinaryNode, WASocket } from '@whiskeysockets/baileys';
 import type { Receipt } from '../../driver.js';
 import { ManualClock } from '@gwk/test/support/clock';
-import { Rows, until } from '@gwk/test/support/engine/number';
+import { Rows } from '@gwk/test/support/engine/number';
 import { SessionStore } from '../session/store.js';
 import { Allowance } from './allowance.js';
 import { Asking, type Asker } from './asking.js';
@@ -11,6 +11,16 @@ import { Recent } from './recent.js';
 import { Turns } from './turns.js';
 import { Unavailable } from './unavailable.js';
 import { MAX_REQUESTS, Unreadable } from './unreadable.js';
+
+const MAX_TURNS = 10_000;
+
+/** Waits turns of the event loop, not time: nothing here does more than that. */
+async function turnsUntil(what: string, isSo: () => boolean): Promise<void> {
+  for (let turns = 0; !isSo(); turns++) {
+    if (turns > MAX_TURNS) throw new Error(`still not: ${what}`);
+    await new Promise(setImmediate);
+  }
+}
 
 /** What strangers can make an engine do and keep, by what cannot be read, comes to an end. */
 const now = (): string => String(Math.floor(Date.now() / 1_000));
@@ -149,7 +159,7 @@ test('the phone is asked for so much of one sender, and for what others miss', a
   clock.advance(1_999);
   expect(asked).toEqual([]);
   clock.advance(1);
-  await until('the last one', () => asked.includes('A') || undefined);
+  await turnsUntil('the last one', () => asked.includes('A'));
   expect(asked).toHaveLength(61);
 });
 
@@ -213,10 +223,10 @@ describe('receipts', () => {
     for (const id of ['A', 'B', 'C']) ws.emit('CB:receipt', receipt(id, 4_000));
     expect(waiting.length).toBeLessThanOrEqual(10_000);
     for (const stored of waiting.splice(0)) stored();
-    await until('the first are acknowledged', () => acknowledged.length === 2 || undefined);
+    await turnsUntil('the first are acknowledged', () => acknowledged.length === 2);
     ws.emit('CB:receipt', receipt('D'));
     for (const stored of waiting) stored();
-    await until('the next is too', () => acknowledged.length === 3 || undefined);
+    await turnsUntil('the next is too', () => acknowledged.length === 3);
     expect(acknowledged).toEqual(['A', 'B', 'D']);
   });
 });
@@ -258,7 +268,7 @@ describe('messages that wait to be taken', () => {
   const passes = async (turnsOfLoop = 300) => {
     for (let n = 0; n < turnsOfLoop; n++) await new Promise(setImmediate);
   };
-  const takenAre = (count: number) => until(`${count} are taken`, () => taken.length === count || undefined);
+  const takenAre = (count: number) => turnsUntil(`${count} are taken`, () => taken.length === count);
   const many = (name: string, count: number) => Array.from({ length: count }, (_, n) => `${name}${n}`);
 
   test.each([
@@ -273,7 +283,7 @@ describe('messages that wait to be taken', () => {
     expect(taken).toEqual(read);
     expect(taken.filter((name) => name.startsWith('E'))).toEqual(many('E', 1_000));
     add('ana', 'A3', { how });
-    await until('it is taken', () => taken.at(-1) === 'A3' || undefined);
+    await turnsUntil('it is taken', () => taken.at(-1) === 'A3');
   });
 
   test('are read ahead so many of one chat, and others beside them, up to a bound for all', async () => {
