@@ -7,7 +7,7 @@ import { FaultyPort, randomFrom } from '../../support/operator/faulty-port.js';
 import { STAND_IN_ENGINE, temporaryFolder } from '../../support/operator/folder.js';
 import { manifest } from '../../support/operator/local-rest.js';
 import { baseEnvironment, GWK } from '../../support/program.js';
-import { until } from '../../support/wait.js';
+import { realTime, until } from '../../support/wait.js';
 
 /**
  * The whole operator on one machine against an API of its own, with stand-ins for engines, which are processes. What it
@@ -147,6 +147,23 @@ test('an engine that is killed is reported and started anew', async () => {
   expect(port.calls.get('engine-ended')).toBe(1);
   const events = await client.events('default', 'shop');
   expect(events.find(({ reason }) => reason === 'EngineEnded')?.message).toContain('ended by SIGKILL');
+});
+
+test('an engine that hangs is replaced once its lease has long ended', async () => {
+  port.leaseMs = realTime(3_000);
+  // An engine boots within the silence. One that hangs has no use for the grace.
+  await start({ silentMs: realTime(5_000), graceMs: realTime(500) });
+  await apply('shop');
+  await isReady('shop');
+  const [first] = history();
+  process.kill(first!.pid, 'SIGSTOP');
+  await untilActs('start,start');
+  await isReady('shop');
+  const { status } = await get('shop');
+  expect(status!.engine!.pod).toBe(history()[1]!.pod);
+  expect(status!.engine!.pod).not.toBe(first!.pod);
+  const reasons = (await client.events('default', 'shop')).map(({ reason }) => reason);
+  expect(reasons).toContain('EngineSilent');
 });
 
 test('suspending in the manifest stops the engine, resuming starts it, removing the manifest ends both', async () => {
