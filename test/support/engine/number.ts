@@ -12,20 +12,6 @@ import type { ConnectionEvent, Driver, DriverContext, Receipt, Stanza } from '@g
 import { until as untilIs } from '../wait.js';
 import { ManualClock } from '../clock.js';
 
-/**
- * Baileys leaves timers behind: of its uploads (30 s), of its caches (three days). They must not keep the process of
- * a test alive, and nothing here waits for one.
- */
-const LONG_MS = 5_000;
-const plainSetTimeout = globalThis.setTimeout;
-globalThis.setTimeout = Object.assign(
-  (work: () => void, ms?: number, ...rest: []) => {
-    const timer = plainSetTimeout(work, ms, ...rest);
-    return ms !== undefined && ms >= LONG_MS ? timer.unref() : timer;
-  },
-  { __promisify__: plainSetTimeout.__promisify__ },
-);
-
 /** Nobody gives up. */
 export const NEVER_ABORTED: Stanza['signal'] = new AbortController().signal;
 /** Shorter than a connection may be silent. */
