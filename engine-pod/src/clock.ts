@@ -8,8 +8,8 @@ import { uptime } from 'node:os';
  */
 export const monotonicNow = (): number => uptime() * 1000;
 
-/** Its timers keep no process alive. */
-export const realClock: Clock = {
+/** The clock of this process. Its timers keep no process alive. */
+export const unrefClock: Clock = {
   ...processClock,
   after: (ms, run) => {
     const timer = setTimeout(run, ms).unref();

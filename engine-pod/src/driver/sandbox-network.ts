@@ -6,7 +6,7 @@ import type { PairingWanted } from '@gwk/core/protocol/engine';
 import type { Presence } from '@gwk/core/resources/live';
 import type { FailureCode } from '@gwk/core/states';
 import type { Clock } from '@gwk/core/clock';
-import { pass, realClock } from '../clock.js';
+import { pass, unrefClock } from '../clock.js';
 import { SendFailure, type ReadMessage, type Stanza } from './driver.js';
 
 export interface SandboxNetwork {
@@ -136,7 +136,7 @@ export class RemoteNetwork implements SandboxNetwork {
         const { event } = await this.#post('event', { within_ms }, { signal });
         if (event) return event as PhoneEvent;
       } catch {
-        await pass(realClock, Math.min(ASK_AGAIN_MS, Math.max(0, end - performance.now())), signal);
+        await pass(unrefClock, Math.min(ASK_AGAIN_MS, Math.max(0, end - performance.now())), signal);
       }
     }
     return null;

@@ -3,7 +3,7 @@ import type { SentChange } from '@gwk/core/protocol/changes';
 import type { ClaimedMessage, PairingWanted } from '@gwk/core/protocol/engine';
 import type { Presence } from '@gwk/core/resources/live';
 import type { Clock } from '@gwk/core/clock';
-import { realClock } from '../clock.js';
+import { unrefClock } from '../clock.js';
 import {
   SendFailure,
   type Built,
@@ -52,7 +52,7 @@ export class SandboxDriver implements Driver {
   /** Made while there was no connection. */
   #heldReceipts: Receipt[] = [];
 
-  constructor(context: DriverContext, networkUrl: string | undefined, clock = realClock) {
+  constructor(context: DriverContext, networkUrl: string | undefined, clock = unrefClock) {
     this.#context = context;
     this.#clock = clock;
     const { instanceId, pod, epoch } = context;

@@ -5,8 +5,8 @@ import type { Logger } from '@gwk/core/log';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { backoffDelay } from '../backoff.js';
-import type { Clock } from '@gwk/core/clock';
-import { monotonicNow, realClock } from '../clock.js';
+import { processClock, type Clock } from '@gwk/core/clock';
+import { monotonicNow } from '../clock.js';
 import { closeAt, mayActAt, renewDelay, renewTimeout, type LeaseTerm } from './lease-timing.js';
 import { finalRefusal, PortClosed, type FinalRefusal, type Port } from './port.js';
 
@@ -55,7 +55,7 @@ export async function acquire(
 }
 
 /** A lease ends by a clock that goes on while the machine sleeps. */
-const LEASE_CLOCK: Clock = { ...realClock, now: monotonicNow };
+const LEASE_CLOCK: Clock = { ...processClock, now: monotonicNow };
 
 export interface LeaseEvents {
   /** The lease is about to end unrenewed: the socket closes now. */

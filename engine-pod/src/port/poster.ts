@@ -1,7 +1,6 @@
 import { InternalRefusal } from '@gwk/core/protocol/internal-client';
 import type { Logger } from '@gwk/core/log';
-import type { Clock } from '@gwk/core/clock';
-import { realClock } from '../clock.js';
+import { processClock, type Clock } from '@gwk/core/clock';
 
 export interface PosterOptions<I, O> {
   name: string;
@@ -43,7 +42,7 @@ export class Poster<I, O> {
 
   constructor(options: PosterOptions<I, O>) {
     this.#options = options;
-    this.#clock = options.clock ?? realClock;
+    this.#clock = options.clock ?? processClock;
   }
 
   /** Resolves once the item is stored. */

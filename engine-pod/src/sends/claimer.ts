@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { failpoint } from '@gwk/core/failpoints';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
-import type { Clock } from '@gwk/core/clock';
-import { realClock } from '../clock.js';
+import { processClock, type Clock } from '@gwk/core/clock';
 import type { Pacing } from './pacing.js';
 
 export interface ClaimerOptions {
@@ -40,7 +39,7 @@ export class Claimer {
 
   constructor(options: ClaimerOptions) {
     this.#options = options;
-    this.#clock = options.clock ?? realClock;
+    this.#clock = options.clock ?? processClock;
   }
 
   start(): void {

@@ -3,8 +3,8 @@ import type { SentMenu } from '@gwk/core/menus/sent-menu';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
 import type { FailureCode, Rendering } from '@gwk/core/states';
 import { backoffDelay } from '../backoff.js';
-import type { Clock } from '@gwk/core/clock';
-import { pass, realClock } from '../clock.js';
+import { processClock, type Clock } from '@gwk/core/clock';
+import { pass } from '../clock.js';
 import { SendFailure, type Built, type Driver } from '../driver/driver.js';
 import type { Gate } from './gate.js';
 
@@ -71,7 +71,7 @@ export class Delivery {
   constructor(message: ClaimedMessage, context: DeliveryContext) {
     this.message = message;
     this.#context = context;
-    this.#clock = context.clock ?? realClock;
+    this.#clock = context.clock ?? processClock;
     this.#given = message.attempted_at !== null;
     this.#rendered_as = message.rendered_as;
     this.#answered = new Promise((resolve) => (this.#answer = resolve));

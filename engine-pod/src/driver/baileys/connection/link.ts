@@ -10,8 +10,7 @@ import {
 } from '@whiskeysockets/baileys';
 import type { Logger } from '@gwk/core/log';
 import type { PairingWanted } from '@gwk/core/protocol/engine';
-import type { Clock } from '@gwk/core/clock';
-import { realClock } from '../../../clock.js';
+import { processClock, type Clock } from '@gwk/core/clock';
 import type { Closed, ConnectionEvent } from '../../driver.js';
 import { readAhead } from '../incoming/ahead.js';
 import { takeMessagesInOrder } from '../incoming/in-order.js';
@@ -88,7 +87,7 @@ export class Link {
 
   constructor(options: LinkOptions) {
     this.#options = options;
-    this.#clock = options.times?.clock ?? realClock;
+    this.#clock = options.times?.clock ?? processClock;
     this.#heardAt = this.#clock.now();
     const origins = new Origins();
     const unreadable = new Unreadable({

@@ -1,6 +1,6 @@
 import { jidNormalizedUser, proto, type WASocket } from '@whiskeysockets/baileys';
 import type { Clock } from '@gwk/core/clock';
-import { realClock } from '../../../clock.js';
+import { unrefClock } from '../../../clock.js';
 import { Allowance } from './allowance.js';
 import { senderOf } from './unreadable.js';
 
@@ -30,7 +30,7 @@ export class Asking {
   #asker: Asker | undefined;
   #isDue = false;
 
-  constructor(clock = realClock) {
+  constructor(clock = unrefClock) {
     this.#clock = clock;
     this.#allowance = new Allowance(REQUESTS, () => clock.now());
   }

@@ -2,7 +2,7 @@ import type { MediaType, proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
 import { backoffDelay } from '../../../backoff.js';
 import type { Clock } from '@gwk/core/clock';
-import { pass, realClock } from '../../../clock.js';
+import { pass, unrefClock } from '../../../clock.js';
 import type { DriverContext } from '../../driver.js';
 import type { Link } from '../connection/link.js';
 import type { Envelope } from './envelope.js';
@@ -87,7 +87,7 @@ async function bring(
   envelope: Envelope,
   source: FileSource,
 ): Promise<{ media_id: string } | Lost> {
-  const { clock = realClock } = source;
+  const { clock = unrefClock } = source;
   const began = clock.now();
   let putUpAgain = 0;
   for (let attempt = 1; ; attempt++) {
