@@ -21,7 +21,7 @@ export class EngineInProcess {
       baseUrl: internalUrl,
       token: 'a-token',
       ca: undefined,
-      timeoutMs: 10_000,
+      timeoutMs: 120_000,
     });
     this.#started = this.#start({ networkUrl, ackTimeoutMs, idleClaimMs }).catch((error: unknown) => {
       if (this.#stopping.signal.aborted) return null;
