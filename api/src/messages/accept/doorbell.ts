@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { processClock, type Clock } from '@gwk/core/clock';
 import type { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { SENDS_MAXLEN } from '@gwk/core/protocol/redis-keys';
 import type { Redis } from '../../redis.js';
@@ -49,18 +50,18 @@ export class Doorbell {
   /** Commands that Redis has not answered. */
   #underWay = 0;
 
-  readonly #now: () => number;
+  readonly #clock: Clock;
 
-  constructor(redis: Redis, keys: RedisKeys, now: () => number = () => performance.now()) {
+  constructor(redis: Redis, keys: RedisKeys, clock: Clock = processClock) {
     this.#redis = redis;
     this.#keys = keys;
-    this.#now = now;
+    this.#clock = clock;
   }
 
   /** Settled once Redis has those that are rung at once, or will not have them soon. */
   ring(rings: readonly Ring[]): Promise<void> {
     if (rings.length === 0 || !this.#redis.isReady) return Promise.resolve();
-    const now = this.#now();
+    const now = this.#clock.now();
     return this.#ringAll(rings.filter((ring) => !this.#rests(ring, now)));
   }
 
@@ -83,7 +84,7 @@ export class Doorbell {
   }
 
   #wakeSoon(): void {
-    if (!this.#willWake) setTimeout(() => this.#wake(), REST_MS);
+    if (!this.#willWake) this.#clock.after(REST_MS, () => this.#wake());
     this.#willWake = true;
   }
 
@@ -92,7 +93,7 @@ export class Doorbell {
     if (this.#isBusy()) return this.#wakeSoon();
     const rings = [...this.#resting.values()];
     this.#resting.clear();
-    const now = this.#now();
+    const now = this.#clock.now();
     for (const { instanceId } of rings) this.#remember(instanceId, now);
     if (this.#redis.isReady) void this.#ringAll(rings);
   }
@@ -110,10 +111,10 @@ export class Doorbell {
       arguments: rings.flatMap(({ messageId, traceparents = [] }) => [messageId, traceparents.join(',')]),
     });
     return new Promise((resolve) => {
-      const late = setTimeout(resolve, PATIENCE_MS);
+      const cancel = this.#clock.after(PATIENCE_MS, resolve);
       const settled = (): void => {
         this.#underWay--;
-        clearTimeout(late);
+        cancel();
         resolve();
       };
       rung.then(settled, settled);
