@@ -102,7 +102,6 @@ test('the mark of a dead owner frees itself, and its repeat resumes under the sa
 test('a request that failed half-way may be resumed at once', async () => {
   const given = request();
   await store.release(markOf(await store.begin(given)));
-  await new Promise((resolve) => setTimeout(resolve, 2));
   expect(await store.begin(given)).toMatchObject({ kind: 'resumed' });
 });
 

@@ -146,7 +146,7 @@ export class IdempotencyStore {
   /** The request failed half-way: its repeat may come at once, and resumes under the same resource id. */
   async release(mark: Mark): Promise<void> {
     await this.#database.$executeRawUnsafe(
-      `UPDATE idempotency_records SET locked_until = clock_timestamp() WHERE ${IS_MINE}`,
+      `UPDATE idempotency_records SET locked_until = date_trunc('milliseconds', clock_timestamp()) WHERE ${IS_MINE}`,
       recordIdOf(mark),
       mark.lockedUntil,
     );
