@@ -27,7 +27,8 @@ const KEEPING = { messageDays: 90, eventDays: 60, deliveryDays: 30, contentHours
 /** Whoever asks is patient. */
 const TIMES = { freshMs: 0, patienceMs: 600_000, knownMs: 600_000 };
 const read = () => readBacklog(at.deps.db, KEEPING);
-const ago = (seconds: number) => new Date(Date.now() - seconds * 1000);
+/** A time before that of a clock that stands still, or before now. */
+const ago = (seconds: number, now = Date.now()) => new Date(now - seconds * 1000);
 
 /** Of what was so many seconds old at some time since the test began. */
 function expectAge(actual: number, seconds: number): void {
@@ -166,24 +167,38 @@ describe('an instance is down', () => {
   async function make(
     data: object,
     connectedSecondsAgo: number | null,
-    suspendedUntil?: Date,
+    suspendedSecondsAgo: number | null = null,
+    now = Date.now(),
   ): Promise<void> {
     const { world, deps } = at;
     const id = await world.addInstance();
     await deps.db.instance.update({ where: { id }, data: { ...row, ...data } });
     const span = { instanceId: id, since: ago(9000) };
-    const endedAt = connectedSecondsAgo === null ? null : ago(connectedSecondsAgo);
+    const endedAt = connectedSecondsAgo === null ? null : ago(connectedSecondsAgo, now);
     const connected = { ...span, state: 'connected', endedAt };
     await deps.db.instanceState.create({ data: { id: newUuid(), ...connected } });
-    if (!suspendedUntil) return;
-    await deps.db.instanceSuspension.create({ data: { id: newUuid(), ...span, endedAt: suspendedUntil } });
+    if (suspendedSecondsAgo === null) return;
+    const resumedAt = ago(suspendedSecondsAgo, now);
+    await deps.db.instanceSuspension.create({ data: { id: newUuid(), ...span, endedAt: resumedAt } });
   }
+
+  /** The clock of Postgres stands still within a transaction, however long the work takes. */
+  const atOneTime = (work: (now: number, readDown: () => Promise<number>) => Promise<void>) =>
+    at.deps.db.$transaction(
+      async (tx) => {
+        const [row] = await tx.$queryRaw<
+          [{ ms: number }]
+        >`SELECT extract(epoch FROM now())::float8 * 1000 AS ms`;
+        await work(row.ms, async () => (await readBacklog(tx, KEEPING)).instancesDown);
+      },
+      { timeout: 600_000 },
+    );
 
   test.each([
     ['that is out for over five minutes', {}, 301, 1],
     ['that tries again and again', { stateChangedAt: ago(2) }, 301, 1],
     ['of which no connection is remembered', {}, null, 1],
-    ['but not yet after less', {}, 100, 0],
+    ['but not yet after less', {}, 299, 0],
     ['but not one that is suspended', { suspended: true }, 301, 0],
     ['but not one that was never connected', { firstConnectedAt: null }, 301, 0],
     ['but not one that is deleted', { deletedAt: ago(1) }, 301, 0],
@@ -192,15 +207,19 @@ describe('an instance is down', () => {
     ['but not one that was logged out, which is told apart', { state: 'logged_out' }, 301, 0],
     ['but not one that is banned, which is told apart', { state: 'banned' }, 301, 0],
   ])('%s', async (_, data, connectedSecondsAgo, down) => {
-    await make(data, connectedSecondsAgo);
-    expect((await read()).instancesDown).toBe(down);
+    await atOneTime(async (now, readDown) => {
+      await make(data, connectedSecondsAgo, null, now);
+      expect(await readDown()).toBe(down);
+    });
   });
 
   test('not before five minutes after it was resumed', async () => {
-    await make({}, 8000, ago(100));
-    expect((await read()).instancesDown).toBe(0);
-    await make({}, 8000, ago(301));
-    expect((await read()).instancesDown).toBe(1);
+    await atOneTime(async (now, readDown) => {
+      await make({}, 8000, 299, now);
+      expect(await readDown()).toBe(0);
+      await make({}, 8000, 301, now);
+      expect(await readDown()).toBe(1);
+    });
   });
 
   test('and instances are counted by their state', async () => {

@@ -1,5 +1,5 @@
 import { INSTANCE_STATES, type InstanceState } from '@gwk/core/states';
-import type { Database } from '../database.js';
+import type { Database, Queryable } from '../database.js';
 import { kept, type Times } from './kept.js';
 import { STALLED_SECONDS } from './stalled.js';
 import { planPartitions, type DaysKept } from './sweeps/partitions.js';
@@ -64,7 +64,7 @@ export const databaseSizeReader = (db: Database, times?: Times) =>
   }, times);
 
 /** Ages in seconds, 0 where nothing waits. */
-export async function readBacklog(db: Database, keeping: Keeping): Promise<Backlog> {
+export async function readBacklog(db: Queryable, keeping: Keeping): Promise<Backlog> {
   const plans = planPartitions(new Date(), keeping);
   const more = hoursBeyondWritten(keeping);
   const [row] = await db.$queryRaw<Row[]>`
