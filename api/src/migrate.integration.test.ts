@@ -154,9 +154,19 @@ describe('who waits for the migrations of others', () => {
   });
 
   test('waits for one that is under way', async () => {
-    write('1_first', 'SELECT pg_sleep(0.3)');
+    const holder = new pg.Client({ connectionString: database.url });
+    await holder.connect();
+    for (const sql of ['CREATE TABLE held (n int)', 'BEGIN', 'LOCK TABLE held']) await holder.query(sql);
+    write('1_first', 'SELECT n FROM held');
     const under = migrate(database.url, folder);
-    await untilMigrated(at(), patient, folder);
+    const stands = "SELECT 1 FROM pg_locks WHERE relation = 'held'::regclass AND NOT granted";
+    await until(async () => (await query(stands)).length > 0, { what: 'the migration is under way' });
+    let done = false;
+    const waiting = untilMigrated(at(), patient, folder).then(() => (done = true));
+    expect(await pendingNow(at(), folder)).toEqual(['1_first']);
+    expect(done).toBe(false);
+    await holder.end();
+    await waiting;
     expect(await under).toEqual(['1_first']);
   });
 

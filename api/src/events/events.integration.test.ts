@@ -1,5 +1,5 @@
 import { EVENT_TYPES, EVENTS, FILTERABLE_EVENT_TYPES, type EventType } from '@gwk/core/events';
-import { fromPublicId, toPublicId } from '@gwk/core/ids';
+import { fromPublicId, lowestUuidAt, newUuid, toPublicId } from '@gwk/core/ids';
 import type { Page } from '@gwk/core/resources/common';
 import type { EventOut } from '@gwk/core/resources/event';
 import { codeOf, WebhookStage } from '@gwk/test/support/api/webhook-stage';
@@ -37,14 +37,20 @@ interface Given {
   accountId?: string;
 }
 
+/** When the last event happened, in the past: each has a millisecond of its own. */
+let moment = Date.now() - 60_000;
+/** As one made at that time, but for its random part. */
+const uuidAt = (time: number) => lowestUuidAt(time).slice(0, 14) + newUuid().slice(14);
+
 /** Public ids, in the order given: each of its own transaction and millisecond. */
 async function happened(...events: Given[]): Promise<string[]> {
   const ids: string[] = [];
   for (const { type = 'message.sent', instanceId = instance, accountId = account.id } of events) {
-    const draft = { accountId, instanceId, type, at: new Date(), data: { number: ids.length } };
+    moment += 1;
+    const [eventId, at] = [uuidAt(moment), new Date(moment)];
+    const draft = { id: eventId, accountId, instanceId, type, at, data: { number: ids.length } };
     const [id] = await stage.world.db.$transaction((tx) => emit(tx, stage.world.sealer, [draft]));
     ids.push(toPublicId('event', id!));
-    await new Promise((resolve) => setTimeout(resolve, 2));
   }
   return ids;
 }

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Phones } from '@gwk/test/support/gateway/phones';
 import type { PairingNews, PairingWanted, StateChange } from '@gwk/core/protocol/engine';
 import { EXIT_CODES } from '../exit-codes.js';
@@ -82,12 +81,14 @@ describe('sandbox after logout', () => {
   test('what there is to show is told one after the other, however long each takes', async () => {
     phones.terms = { codes: 3, codeMs: 100 };
     stage.port.pairing = wanted();
+    const served = jest.spyOn(phones, 'serve');
+    /** The driver waits for somebody to read the last code: all of them are there to show. */
+    const isLast = () => served.mock.calls.filter(([{ url }]) => url === '/event').length === 3;
     let [underWay, most] = [0, 0];
     stage.port.fault = async ({ route }) => {
       if (route === 'pairing') {
         most = Math.max(most, ++underWay);
-        // Longer than each code is shown.
-        await sleep(300);
+        await until('the last code is there to show', isLast);
         underWay -= 1;
       }
       return 'answer' as const;
