@@ -193,6 +193,11 @@ describe('the engine of a number on the real protocol dies', () => {
         events: await events(),
       };
       expect(faultsOf(observed)).toEqual([]);
+      // One id on the network for each message, whatever the phones were sent twice.
+      const idsOf = Map.groupBy(arrivals, ({ text }) => text);
+      expect(idsOf.size).toBe(traffic.count);
+      for (const [text, entries] of idsOf)
+        expect([text, new Set(entries.map((entry) => entry.id)).size]).toEqual([text, 1]);
       expect(witness.askedAgain).toEqual([]);
       expect((await network.status()).violations).toEqual([]);
     },
@@ -272,6 +277,16 @@ describe('the engine dies and loses its files', () => {
       await until(async () => (await stage.customer.client.message(id)).status === 'delivered', {
         what: 'it is delivered',
       });
+      await nobodyNoticed();
+    });
+
+    test('the engine dies once the outcome of a message is stored: nothing of it goes again', async () => {
+      const last = `stored before the engine died, to ${room}`;
+      await diesAt('engine.after-outcome', () => sends(last));
+      await sends(`after the outcome to ${room}`);
+      await shows(`after the outcome to ${room}`);
+      const arrivals = await stage.network.received({ to: stage.contacts[0]!.number });
+      expect(arrivals.filter(({ text }) => text === last).map(({ fate }) => fate)).toEqual(['shown']);
       await nobodyNoticed();
     });
 
