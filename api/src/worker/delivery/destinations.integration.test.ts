@@ -16,10 +16,20 @@ afterEach(() => world.reset());
 
 describe('destinations', () => {
   test('one that says 410 is disabled, and what waited for it has failed', async () => {
-    const target = await world.destination((res) => res.writeHead(410).end());
+    const gone = Promise.withResolvers<void>();
+    let calls = 0;
+    // Calls beside the first keep their places until it has disabled the destination, so that the rest still waits.
+    const target = await world.destination((res) => {
+      const answer = () => void res.writeHead(410).end();
+      if (calls++ === 0) answer();
+      else void gone.promise.then(answer);
+    });
     const { id } = await world.addEndpoint(target.url);
     await world.emit(30);
     await world.startWorker();
+    const where = { id, enabled: false };
+    await until(() => world.db.webhookEndpoint.findFirst({ where }), { what: 'it is disabled' });
+    gone.resolve();
     const rows = await world.finished(id, 30);
     expect(new Set(rows.map(({ lastError }) => lastError))).toEqual(
       new Set(['answered 410', 'the destination was disabled']),
