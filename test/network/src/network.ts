@@ -15,6 +15,7 @@ import { answerQuery, asResult } from './session/queries.js';
 import { Keeper } from './state/keeper.js';
 import { restore } from './state/snapshot.js';
 import { Connection } from './transport/connection.js';
+import { Line, type LineClock } from './transport/line.js';
 import { makeCertificates, type Certificates } from './wire/certificates.js';
 import { child, ProtocolError, type Node } from './wire/nodes.js';
 import { World, type WorldSettings } from './world.js';
@@ -26,6 +27,8 @@ export interface NetworkOptions extends Partial<WorldSettings> {
   mediaPort?: number;
   /** A file in which the network is kept, for the next one that is started with it. */
   stateFile?: string;
+  /** Of slow lines; that of the process where absent. */
+  lineClock?: LineClock;
 }
 
 const DEFAULTS: WorldSettings = { refs: 6, keep: 50_000 };
@@ -50,9 +53,11 @@ export class Network {
     this.codes = new CodePairing(this.world, this.pairing);
     this.#sockets.on('connection', (socket) => {
       if (this.world.faults.outage) return socket.terminate();
-      const faults = (connection: Connection) =>
-        this.world.faults.line(this.#clients.get(connection)?.account.number);
-      this.world.connections.add(new Connection(socket, this.world.certificates, this.#events, faults));
+      const newLine = (connection: Connection) => {
+        const faults = () => this.world.faults.line(this.#clients.get(connection)?.account.number);
+        return new Line(faults, Math.random, options.lineClock);
+      };
+      this.world.connections.add(new Connection(socket, this.world.certificates, this.#events, newLine));
     });
   }
 

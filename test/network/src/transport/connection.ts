@@ -5,7 +5,7 @@ import type { Certificates } from '../wire/certificates.js';
 import { framed, FrameReader } from '../wire/frames.js';
 import { Handshake, type Session } from '../wire/noise.js';
 import type { Node } from '../wire/nodes.js';
-import { Line, type LineFaults } from './line.js';
+import type { Line } from './line.js';
 
 export interface ConnectionEvents {
   opened(connection: Connection, payload: proto.ClientPayload): void;
@@ -44,10 +44,10 @@ export class Connection {
     private readonly socket: WebSocket,
     private readonly certificates: Certificates,
     private readonly events: ConnectionEvents,
-    faults: (connection: Connection) => LineFaults,
+    newLine: (connection: Connection) => Line,
   ) {
-    this.#incoming = new Line(() => faults(this));
-    this.#outgoing = new Line(() => faults(this));
+    this.#incoming = newLine(this);
+    this.#outgoing = newLine(this);
     socket.on('message', (data: Buffer) => this.#take(data));
     socket.on('error', () => undefined);
     socket.on('close', () => {
