@@ -223,6 +223,8 @@ describe('repeating a creation', () => {
 
 describe('deliveries', () => {
   async function deliver(endpointId: string, status: string, count: number): Promise<void> {
+    const sealer = new Sealer(parseSealingKeys(api.sealingKeys));
+    const column = 'webhook_deliveries.last_response_sealed';
     await api.db.webhookDelivery.createMany({
       data: Array.from({ length: count }, () => ({
         id: newUuid(),
@@ -233,7 +235,7 @@ describe('deliveries', () => {
         eventType: 'message.sent',
         status,
         createdAt: new Date(),
-        lastResponseSealed: new Uint8Array([1]),
+        lastResponseSealed: new Uint8Array(sealer.sealJson(account.id, column, 'a stranger')),
       })),
     });
   }
