@@ -33,6 +33,8 @@ export interface TestEndpoint {
 }
 
 const WAIT = { everyMs: 10 };
+/** Longer than any test. */
+const NEVER_MS = 3_600_000;
 
 let shared: Promise<DeliveryWorld> | undefined;
 
@@ -78,10 +80,17 @@ export class DeliveryWorld {
     return shared;
   }
 
-  async startWorker(settings: Record<string, string> = {}, clock?: DeliveryClock): Promise<RunningWorker> {
+  /** Its calls have no time-out, unless `clock` says one: on a busy machine an answer may take any time. */
+  async startWorker(
+    settings: Record<string, string> = {},
+    clock: DeliveryClock = {},
+  ): Promise<RunningWorker> {
     const config = loadConfig(workerSettings, { ...this.environment, ...settings });
     const { signal } = new AbortController();
-    const worker = await startWorker(config, createLogger('worker', 'error', ERRORS), signal, clock);
+    const worker = await startWorker(config, createLogger('worker', 'error', ERRORS), signal, {
+      timeoutMs: NEVER_MS,
+      ...clock,
+    });
     this.#workers.push(worker);
     return worker;
   }
