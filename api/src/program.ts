@@ -45,7 +45,7 @@ export interface RunningApi {
   stop(): Promise<void>;
 }
 
-/** What a stop takes beside the times that are settings: calls of engines, traces. */
+/** Time of a stop beyond its settings: calls of engines, traces. */
 const CLOSING_MS = 10_000;
 const CLUSTER_TURNS = 4;
 const CLUSTER_DEADLINE_MS = 4_000;

@@ -6,7 +6,7 @@ import { openApi } from '@gwk/test/support/api/open-api';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import type { ApiClient, Answer } from '@gwk/test/support/api/client';
 
-/** What is known of a key is kept by it. */
+/** The cache of keys ages by this clock. */
 const clock = new ManualClock();
 let api: TestApi;
 let account: TestAccount;

@@ -96,6 +96,6 @@ test('what is no answer disturbs nobody', async () => {
 
 test('with Redis away there is no answer, at once', async () => {
   closeRedis(redis);
-  // The clock stands still: nobody waits for the deadline.
+  // The clock does not move: a call that waited for its deadline would hang.
   expect(await live.ask(target, 'live', {}, DEADLINE_MS)).toBeNull();
 });

@@ -142,7 +142,7 @@ describe('restart', () => {
 
   test('a paired number without an engine: 503 at once', async () => {
     await (await connected()).stop();
-    // The clock stands still: nobody waits for an engine.
+    // The clock does not move: a request that waited for an engine would hang.
     expect((await post('restart')).status).toBe(503);
   });
 

@@ -186,7 +186,7 @@ describe('POST pairing', () => {
 
   test('a suspended instance has no engine: 503 at once', async () => {
     await api.db.instance.update({ where: { id: fromPublicId('instance', id)! }, data: { suspended: true } });
-    // The clock stands still: nobody waits for an engine.
+    // The clock does not move: a request that waited for an engine would hang.
     expect((await pair()).status).toBe(503);
   });
 

@@ -33,7 +33,7 @@ test('a store that hangs holds nobody up who has asked before', async () => {
   const watch = new StoreWatch({ check }, log, 0);
   expect(await watch.writable()).toBe(true);
   hangs = true;
-  // It never ends: whoever waited for it would wait for ever.
+  // The probe never ends, so a caller that waited for it would hang.
   for (let asked = 0; asked < 100; asked++) expect(await watch.writable()).toBe(true);
   answer();
 });

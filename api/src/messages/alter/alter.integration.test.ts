@@ -63,7 +63,7 @@ test.each(each)('%s: without an engine 503 at once, to be asked again', async (n
   const ask = jest.spyOn(LiveCommands.prototype, 'ask');
   const answer = await OPERATIONS[name](id);
   expect([answer.status, codeOf(answer)]).toEqual([503, 'engine-unavailable']);
-  // Whoever asks an engine that is not there waits for 8 s.
+  // A question to an absent engine takes 8 s.
   expect(ask).not.toHaveBeenCalled();
   ask.mockRestore();
   expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
