@@ -36,7 +36,8 @@ afterAll(async () => {
   await world.close();
 });
 
-const send = async (to: string) => uuidOf((await world.send(acceptor, { instance, to })).message.id);
+const send = async (to: string, replica = acceptor) =>
+  uuidOf((await world.send(replica, { instance, to })).message.id);
 const conversationWith = async (to: string) => {
   const { contactId } = await world.database.contactName.findFirstOrThrow({ where: { name: to } });
   return world.database.conversation.findFirstOrThrow({ where: { contactId, instanceId: instance } });
@@ -182,11 +183,11 @@ describe('the day of a message is known', () => {
   });
 
   test('of ids that API processes made around midnight, whatever time it is for Postgres', async () => {
-    let now = (today + 1) * DAY - 4 * HOUR;
-    const clock = jest.spyOn(Date, 'now').mockImplementation(() => (now += HOUR / 12));
+    let now = (today + 1) * DAY - HOUR;
+    const nearMidnight = world.acceptor({ newMessageId: () => lowestUuidAt((now += HOUR / 12)) });
     const phones = [someone(), someone(), someone(), someone()];
-    const sent = await Promise.all(Array.from({ length: 24 }, (_, turn) => send(phones[turn % 4]!))).finally(
-      () => clock.mockRestore(),
+    const sent = await Promise.all(
+      Array.from({ length: 24 }, (_, turn) => send(phones[turn % 4]!, nearMidnight)),
     );
     expect(daysOfIds(sent).sort()).toEqual([today, today + 1]);
     for (const [place, to] of phones.entries()) {

@@ -35,6 +35,7 @@ export interface AcceptorSettings {
   policy?: PolicyOverrides;
   /** Runs before each of its statements: what happens between gathering and writing. */
   beforeStatement?: (sql: string) => unknown;
+  newMessageId?: () => string;
 }
 
 export interface Send {
@@ -97,12 +98,14 @@ class TestWorld implements World {
     return world;
   }
 
-  acceptor({ redis = this.redis, policy = {}, beforeStatement }: AcceptorSettings = {}): Acceptor {
+  acceptor({ redis = this.redis, policy = {}, ...more }: AcceptorSettings = {}): Acceptor {
+    const { beforeStatement, newMessageId } = more;
     return new Acceptor({
       database: beforeStatement ? interrupted(this.database, beforeStatement) : this.database,
       sealer: this.sealer,
       doorbell: new Doorbell(redis, this.keys),
       environmentPolicy: policy,
+      newMessageId,
     });
   }
 

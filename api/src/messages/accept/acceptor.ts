@@ -39,6 +39,8 @@ export interface AcceptorOptions {
   doorbell: Doorbell;
   /** Policy overrides of the environment. */
   environmentPolicy: PolicyOverrides;
+  /** Makes the ids of messages (default: UUIDs of version 7 of this process). */
+  newMessageId?: () => string;
 }
 
 export interface Accepted {
@@ -308,10 +310,10 @@ export class Acceptor {
   }
 
   #entry(request: Item, plan: Plan): Entry {
-    const { sealer } = this.#options;
+    const { sealer, newMessageId = newUuid } = this.#options;
     const { accountId, instanceId, recordId, draft } = request;
     const { to, type, content, prepared } = draft;
-    const messageId = newUuid();
+    const messageId = newMessageId();
     const body = answerOf({ messageId, instanceId, to, type, releaseAt: plan.releaseAt });
     const keep = recordId !== null && plan.releaseAt !== null;
     return {
