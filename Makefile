@@ -78,6 +78,10 @@ lint: build ## ESLint: style, sizes, imports between workspaces
 openapi: build ## Lint the description of the interface (OpenAPI)
 	@npm run --silent lint:openapi
 
+.PHONY: prose
+prose: $(INSTALLED) ## Words and sentences of comments, docs, chart and SQL (ARGS='docs api/src/http')
+	@exec node scripts/prose.js $(ARGS)
+
 .PHONY: licences
 licences: ## What packages are used under which licence (THIRD-PARTY.md), without a network
 	@exec node scripts/licences.js
