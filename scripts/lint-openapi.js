@@ -1,6 +1,6 @@
 // Lints the description of the interface: no error, no warning.
 import { createConfig, lintFromString } from '@redocly/openapi-core';
-import { OPERATIONS } from '@gwk/api/http/operations';
+import { OPERATIONS } from '@gwk/api/public-api/operations';
 import { openApiDocument } from '@gwk/api/openapi/document';
 
 const address = 'https://api.example.org';

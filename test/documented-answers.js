@@ -1,7 +1,7 @@
 // Names the answers of the interface's description that no test has produced. Fails if one has no reason.
 import './support/typescript.js';
 
-const { OPERATIONS } = await import('@gwk/api/http/operations');
+const { OPERATIONS } = await import('@gwk/api/public-api/operations');
 const { openApiDocument } = await import('@gwk/api/openapi/document');
 const { answersOf, readSeenAnswers, UNPRODUCED, unseen } =
   await import('@gwk/test/support/api/contract/coverage');

@@ -4,9 +4,9 @@ import { registerAudit } from './cli/audit.js';
 import { registerKeys } from './cli/keys.js';
 import { registerPolicies } from './cli/policies.js';
 import { registerPrograms } from './cli/programs.js';
-import { registerRestored } from './cli/restored.js';
-import { registerSealing } from './cli/sealing.js';
-import { registerStatus } from './cli/status.js';
+import { registerRestored } from './cli/after-restore.js';
+import { registerSealing } from './cli/encryption.js';
+import { registerStatus } from './cli/interactive-status.js';
 
 /** Nothing but commander is loaded for `gwk --help`: every action imports what it needs. */
 export function register(program: Command): void {

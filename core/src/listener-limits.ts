@@ -5,7 +5,7 @@ import { spareUnsentAnswers } from './unsent-answers.js';
 /**
  * What a listener of ours (the internal port, the operator's, those of health and metrics) gives a client: its headers
  * within 10 s, its request as a whole within 60 s. Node looks after both every 30 s unless it is told otherwise, and
- * lets a TLS handshake take two minutes. The public listener has its own (api/src/http/server.ts).
+ * lets a TLS handshake take two minutes. The public listener has its own (api/src/public-api/server.ts).
  */
 export const LISTENER_LIMITS = {
   headersTimeout: 10_000,

@@ -1,4 +1,4 @@
-import type { Database } from '@gwk/api/database';
+import type { Database } from '@gwk/api/database/database';
 import type { LoginCounts } from '@gwk/network/faults/logins';
 import { pause, until } from '../support/wait.js';
 import type { Numbers } from './shared/numbers.js';

@@ -77,13 +77,18 @@ test.each(NAMES)('%s: the Dockerfile and the maker without Docker say the same',
 
 /** Modules that each program comes to load, at its start or later. */
 const LOADED: Record<string, string[]> = {
-  api: ['api/dist/program.js', 'api/dist/migrate.js', 'api/dist/migrations-awaited.js', 'api/dist/cli.js'],
+  api: [
+    'api/dist/programs/api.js',
+    'api/dist/database/migrate.js',
+    'api/dist/database/wait-for-migrations.js',
+    'api/dist/cli.js',
+  ],
   worker: [
-    'api/dist/worker/program.js',
+    'api/dist/programs/worker.js',
     'api/dist/media/tools/tool.js',
     'api/dist/media/tools/pictures.js',
     'api/dist/media/tools/ffmpeg.js',
-    'api/dist/migrations-awaited.js',
+    'api/dist/database/wait-for-migrations.js',
   ],
   operator: [
     'operator/dist/cli/run-operator.js',

@@ -1,4 +1,4 @@
-import { FORBIDDEN_IPV4, FORBIDDEN_IPV6, PublicAddresses } from '@gwk/api/net/ranges';
+import { FORBIDDEN_IPV4, FORBIDDEN_IPV6, PublicAddresses } from '@gwk/api/platform/address-guard/ranges';
 import { LEAST, podsOf, render } from '../support/chart/render.js';
 import { isAllowed, type End, type NetworkPod } from './network.js';
 import { describeChart } from './suite.js';

@@ -3,7 +3,7 @@ import { describeOnKubernetes } from '../support/kubernetes/suite.js';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ResourceConflict, RestCluster } from '@gwk/api/cluster/client';
+import { ResourceConflict, RestCluster } from '@gwk/api/instances/resource-client';
 
 /** What the API may do, and no more; the chart gives it the same. */
 const RULES = [

@@ -1,4 +1,4 @@
-import { RestCluster } from '@gwk/api/cluster/client';
+import { RestCluster } from '@gwk/api/instances/resource-client';
 import { LEAST, render } from '../support/chart/render.js';
 import { grantedTo } from '../support/chart/rights.js';
 import { OperatorStage, SHORT_LEASE_MS } from './operator-stage.js';

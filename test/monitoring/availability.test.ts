@@ -1,6 +1,6 @@
 import type { AvailabilityOut } from '@gwk/core/resources/availability';
 import type { InstanceOut } from '@gwk/core/resources/instance';
-import { openDatabase, type Database } from '@gwk/api/database';
+import { openDatabase, type Database } from '@gwk/api/database/database';
 import { fromPublicId } from '@gwk/core/ids';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,8 +1,8 @@
-import { Metrics } from '@gwk/api/http/metrics';
-import { openDatabase, type Database } from '@gwk/api/database';
-import { messageMetrics } from '@gwk/api/metrics/messages';
-import { databaseSizeReader, readBacklog } from '@gwk/api/worker/backlog';
-import { WorkerMetrics } from '@gwk/api/worker/metrics';
+import { Metrics } from '@gwk/api/public-api/metrics';
+import { openDatabase, type Database } from '@gwk/api/database/database';
+import { messageMetrics } from '@gwk/api/platform/metrics/messages';
+import { databaseSizeReader, readBacklog } from '@gwk/api/jobs/backlog';
+import { WorkerMetrics } from '@gwk/api/jobs/metrics';
 import { FAILURE_CODES, INSTANCE_STATES } from '@gwk/core/states';
 import { closedBy } from '@gwk/engine-pod/driver/baileys/connection/disconnects';
 import { EngineMetrics } from '@gwk/engine-pod/metrics';

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { migrate } from '@gwk/api/migrate';
+import { migrate } from '@gwk/api/database/migrate';
 import pg from 'pg';
 
 /**

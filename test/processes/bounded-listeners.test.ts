@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { HealthListener } from '@gwk/engine-pod/health';
-import { startHealthListener } from '@gwk/api/http/health-listener';
+import { startHealthListener } from '@gwk/api/probes/probe-listener';
 import { HEALTH_CONNECTIONS } from '@gwk/core/listener-limits';
 import { createLogger } from '@gwk/core/log';
 import { listen } from '@gwk/operator/http/server';

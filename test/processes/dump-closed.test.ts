@@ -1,6 +1,6 @@
 import { makeWorld } from '../support/api/world.js';
 import { TestApi } from '../support/api/test-api.js';
-import { migrate } from '@gwk/api/migrate';
+import { migrate } from '@gwk/api/database/migrate';
 import pg from 'pg';
 import { query } from '../support/servers/database.js';
 import { PostgresPlace } from './postgres-place.js';

@@ -202,8 +202,8 @@ test('programs without an address for traces load nothing of OpenTelemetry', () 
     import { registerHooks } from 'node:module';
     const loaded = [];
     registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
-    await import('@gwk/api/program');
-    await import('@gwk/api/worker/program');
+    await import('@gwk/api/programs/api');
+    await import('@gwk/api/programs/worker');
     await import('@gwk/engine-pod/program');
     const { tracing } = await import('@gwk/core/tracing/tracing');
     await tracing.start({}, 'a-test', null);

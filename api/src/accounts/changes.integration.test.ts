@@ -1,7 +1,7 @@
 import { toPublicId } from '@gwk/core/ids';
 import type { WebhookEndpointOut } from '@gwk/core/resources/webhook';
 import { sharedApi } from '@gwk/test/support/api/open-api';
-import { OPERATIONS } from '../http/operations.js';
+import { OPERATIONS } from '../public-api/operations.js';
 import type { TestApi } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';
 import { runGwk } from '@gwk/test/support/api/gwk';

@@ -2,7 +2,7 @@ import { createLogger } from '@gwk/core/log';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { redisPrefix, redisUrl } from '@gwk/test/support/servers/servers';
 import { until } from '@gwk/test/support/wait';
-import { closeRedis, openRedis, type Redis } from '../redis.js';
+import { closeRedis, openRedis, type Redis } from '../platform/redis.js';
 import { RateLimiter } from './rate-limiter.js';
 
 const log = createLogger('test', 'error');

@@ -1,5 +1,5 @@
 import type { RedisKeys } from '@gwk/core/protocol/redis-keys';
-import type { Redis } from '../redis.js';
+import type { Redis } from '../platform/redis.js';
 
 /**
  * Requests of a key or an address in the present minute (fixed windows), counted in Redis for all replicas.

@@ -1,9 +1,9 @@
 import { newUuid, toPublicId } from '@gwk/core/ids';
 import { text } from '@gwk/core/resources/common';
 import type { Command } from 'commander';
-import type { Database } from '../database.js';
+import type { Database } from '../database/database.js';
 import type { Account, Prisma } from '../generated/prisma/client.js';
-import { readTrail } from './trail.js';
+import { readTrail } from './audit-log.js';
 import { accountNamed, audit, CommandError, integer, print, withDatabase } from './run.js';
 
 /** `gwk account ...` */

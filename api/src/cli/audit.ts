@@ -2,7 +2,7 @@ import { lowestUuidAt } from '@gwk/core/ids';
 import type { Command } from 'commander';
 import type { Prisma } from '../generated/prisma/client.js';
 import { accountNamed, CommandError, integer, print, withDatabase } from './run.js';
-import { readTrail, uuidOf } from './trail.js';
+import { readTrail, uuidOf } from './audit-log.js';
 
 /** `gwk audit` */
 interface Filter {

@@ -5,8 +5,8 @@ import {
 } from '@gwk/test/support/servers/database';
 import { fromPublicId } from '@gwk/core/ids';
 import { SCOPES } from '@gwk/core/scopes';
-import { hashApiKey } from '../accounts/keys.js';
-import { openDatabase, type Database } from '../database.js';
+import { hashApiKey } from '../accounts/api-keys.js';
+import { openDatabase, type Database } from '../database/database.js';
 import { runGwk } from '@gwk/test/support/api/gwk';
 
 let database: TestDatabase;

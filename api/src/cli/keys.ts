@@ -30,7 +30,7 @@ export function registerKeys(program: Command): void {
     .option('--name <name>', 'to tell it from others', '')
     .action((creation: Creation) =>
       withDatabase('key create', async (db) => {
-        const { newApiKey } = await import('../accounts/keys.js');
+        const { newApiKey } = await import('../accounts/api-keys.js');
         const made = newApiKey();
         print(await db.$transaction((tx) => createKey(tx, creation, made)));
       }),

@@ -13,7 +13,7 @@ export function registerPrograms(program: Command): void {
     .description('serve the HTTP API, and the internal port of engines and operator')
     .addHelpText('after', SETTINGS)
     .action(async () => {
-      const { runApi } = await import('../program.js');
+      const { runApi } = await import('../programs/api.js');
       await runApi(process.env);
     });
 
@@ -22,7 +22,7 @@ export function registerPrograms(program: Command): void {
     .description('deliver webhooks, expire and release messages, apply retention')
     .addHelpText('after', SETTINGS)
     .action(async () => {
-      const { runWorker } = await import('../worker/program.js');
+      const { runWorker } = await import('../programs/worker.js');
       await runWorker(process.env);
     });
 
@@ -37,8 +37,8 @@ export function registerPrograms(program: Command): void {
     )
     .action(({ wait = false, patience }: { wait?: boolean; patience: number }) =>
       runCommand('migrate', async ({ databaseUrl: url, databaseCa: ca }) => {
-        const { migrate } = await import('../migrate.js');
-        const { patiently, untilMigrated } = await import('../migrations-awaited.js');
+        const { migrate } = await import('../database/migrate.js');
+        const { patiently, untilMigrated } = await import('../database/wait-for-migrations.js');
         const patienceMs = patience * 1000;
         if (wait) print({ waited_ms: await untilMigrated({ url, ca }, { patienceMs }) });
         else print({ applied: await patiently({ patienceMs }, () => migrate({ url, ca })) });
@@ -53,7 +53,7 @@ export function registerPrograms(program: Command): void {
     .option('--base-url <url>', 'address of the API', 'http://127.0.0.1:8080')
     .action(async ({ baseUrl }: { baseUrl: string }) => {
       const { openApiDocument } = await import('../openapi/document.js');
-      const { OPERATIONS } = await import('../http/operations.js');
+      const { OPERATIONS } = await import('../public-api/operations.js');
       print(openApiDocument({ operations: OPERATIONS, baseUrl, docsUrl: baseUrl }));
     });
 }

@@ -5,10 +5,10 @@ import { sealingKeys } from '@gwk/core/config/shared';
 import { describeError } from '@gwk/core/log';
 import { Problem } from '@gwk/core/problems';
 import { parseSealingKeys, Sealer, SealError } from '@gwk/core/sealing';
-import { audit as writeAudit, type AuditedChange } from '../accounts/audit.js';
-import type { Database, DatabaseOptions } from '../database.js';
+import { audit as writeAudit, type AuditedChange } from '../accounts/audit-log.js';
+import type { Database, DatabaseOptions } from '../database/database.js';
 import type { Prisma } from '../generated/prisma/client.js';
-import { WrongSealingKey } from '../key-check.js';
+import { WrongSealingKey } from '../database/key-check.js';
 
 /** What the commands for operators have in common: JSON on standard output, one line on standard error, exit codes. */
 const EXIT_FAILED = 1;
@@ -66,7 +66,7 @@ export function withDatabase(
   options: Pick<DatabaseOptions, 'statementTimeoutMs'> = {},
 ): Promise<void> {
   return runCommand(name, async ({ databaseUrl: url, databaseCa: ca }) => {
-    const { openDatabase } = await import('../database.js');
+    const { openDatabase } = await import('../database/database.js');
     const db = openDatabase({ url, ca, poolSize: 2, program: 'gwk-cli', ...options });
     try {
       await work(db);

@@ -1,5 +1,5 @@
 import { PROBLEMS } from '@gwk/core/problems';
-import { OPERATIONS } from '../http/operations.js';
+import { OPERATIONS } from '../public-api/operations.js';
 import { problemsOf } from '../openapi/problems.js';
 
 /** Every endpoint (spec: Endpoints; design: scopes), with the scope that it needs and the status of its success. */

@@ -6,7 +6,7 @@ import type { SandboxInboundOut } from '@gwk/core/resources/sandbox';
 import type { MessageOut } from '@gwk/core/resources/message';
 import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
 import { sharedApi } from '@gwk/test/support/api/open-api';
-import { hashBody, IdempotencyStore } from '../idempotency/store.js';
+import { hashBody, IdempotencyStore } from '../http/idempotency/store.js';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import type { Answer, ApiClient } from '@gwk/test/support/api/client';
 import { upload } from '@gwk/test/support/api/upload';

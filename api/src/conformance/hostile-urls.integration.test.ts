@@ -7,7 +7,7 @@ import { FORBIDDEN, HOSTILE, TREACHEROUS } from '@gwk/test/support/hostile/hosti
 import type { Agent } from 'undici';
 import { openApi } from '@gwk/test/support/api/open-api';
 import { Fetcher } from '../media/prepare/fetcher.js';
-import { AddressGuard, dnsResolve, guardedAgent } from '../net/guard.js';
+import { AddressGuard, dnsResolve, guardedAgent } from '../platform/address-guard/guard.js';
 import type { TestApi } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';
 

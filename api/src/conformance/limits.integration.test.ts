@@ -3,7 +3,7 @@ import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { MediaOut } from '@gwk/core/resources/media';
 import type { PairingOut } from '@gwk/core/resources/pairing';
 import type { RotatedSecretOut } from '@gwk/core/resources/webhook';
-import { recordIdOf } from '../idempotency/record-id.js';
+import { recordIdOf } from '../http/idempotency/record-id.js';
 import { PROBLEMS, type ProblemBody, type ProblemCode } from '@gwk/core/problems';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
 import { sharedApi } from '@gwk/test/support/api/open-api';

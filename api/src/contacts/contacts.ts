@@ -1,9 +1,9 @@
 import { newUuid } from '@gwk/core/ids';
 import type { Sealer } from '@gwk/core/sealing';
-import type { Database, Queryable } from '../database.js';
+import type { Database, Queryable } from '../database/database.js';
 import type { Prisma } from '../generated/prisma/client.js';
-import { sqlStateOf } from '../internal/grouping.js';
-import { failMessages } from '../messages/changes/apply.js';
+import { sqlStateOf } from '../database/grouping.js';
+import { failMessages } from '../messages/apply-status.js';
 
 /**
  * Changes of what a contact is: opted out or not, one or two. Each holds the contact with all its conversations until

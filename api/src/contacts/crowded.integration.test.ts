@@ -1,6 +1,6 @@
 import { newUuid } from '@gwk/core/ids';
 import { contactOf, createWorld, outcomeOf, someone, type World } from '@gwk/test/support/api/acceptance';
-import { optOutsSweep } from '../worker/sweeps/opt-outs.js';
+import { optOutsSweep } from '../jobs/opt-outs.js';
 import { changeContact, failWaitingFor, lockContact, type Transaction } from './contacts.js';
 import { optOut, release } from './opt-outs.js';
 

@@ -3,9 +3,9 @@ import { Problem } from '@gwk/core/problems';
 import { canonicalPhone, networkIdOf } from '@gwk/core/recipients';
 import type { Sealer } from '@gwk/core/sealing';
 import type { OptOutOut, OptOutSource } from '@gwk/core/resources/opt-out';
-import { audit, byKey } from '../accounts/audit.js';
+import { audit, byKey } from '../accounts/audit-log.js';
 import { maySee, type Caller } from '../accounts/caller.js';
-import type { Queryable } from '../database.js';
+import type { Queryable } from '../database/database.js';
 import type { Services } from '../http/services.js';
 import {
   changeContact,

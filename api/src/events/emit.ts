@@ -3,7 +3,7 @@ import { newUuid, toPublicId } from '@gwk/core/ids';
 import { networkIdOf } from '@gwk/core/recipients';
 import type { Sealer } from '@gwk/core/sealing';
 import type { FailureCode } from '@gwk/core/states';
-import type { Queryable } from '../database.js';
+import type { Queryable } from '../database/database.js';
 
 /**
  * Events: what they say is built here and nowhere else, sealed for the account, and written together with the

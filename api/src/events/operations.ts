@@ -8,7 +8,7 @@ import { Prisma, type Event } from '../generated/prisma/client.js';
 import { operation } from '../http/operation.js';
 import { pageOf } from '../http/page.js';
 import { findFilterInstance } from '../instances/find.js';
-import { lookBy, newestFirst } from '../newest-first.js';
+import { lookBy, newestFirst } from '../database/keyset-pages.js';
 import { openEventData } from './emit.js';
 
 const COLUMNS = Prisma.sql`m.id, m.account_id AS "accountId", m.instance_id AS "instanceId", m.type, m."timestamp",

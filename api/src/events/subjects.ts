@@ -1,4 +1,4 @@
-import type { Queryable } from '../database.js';
+import type { Queryable } from '../database/database.js';
 import { chatOf, type MessageSubject } from './emit.js';
 
 interface SubjectRow {

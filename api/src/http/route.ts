@@ -5,7 +5,7 @@ import type { RequestHandler } from 'express';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { readJson } from './body.js';
 import type { Exchange, Reply } from './exchange.js';
-import { handleOnce } from './idempotent.js';
+import { handleOnce } from './idempotency/handle-once.js';
 import type { Call, Operation, Receiver } from './operation.js';
 import { PATH_IDS } from './path-ids.js';
 import { queryOf } from './query.js';

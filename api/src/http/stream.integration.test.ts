@@ -7,7 +7,7 @@ import { until } from '@gwk/test/support/wait';
 import express from 'express';
 import type { Exchange, Reply } from './exchange.js';
 import type { Observer } from './respond.js';
-import { createServer } from './server.js';
+import { createServer } from '../public-api/server.js';
 import { respondStream, type EventStream } from './stream.js';
 
 const MB = 1024 * 1024;

@@ -1,7 +1,7 @@
 import { newUuid } from '@gwk/core/ids';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
 import { createPortWorld, type PortWorld } from '@gwk/test/support/api/engine-port';
-import type { Queryable } from '../database.js';
+import type { Queryable } from '../database/database.js';
 import { arrivalOf } from './arrival.js';
 import { gather } from './gather.js';
 

@@ -2,7 +2,7 @@ import { newUuid } from '@gwk/core/ids';
 import { changeContact, failWaitingFor, lockContact, type ContactDeps } from '../contacts/contacts.js';
 import { optOut, release } from '../contacts/opt-outs.js';
 import { emit } from '../events/emit.js';
-import { fence } from '../internal/fence.js';
+import { fence } from '../engines/fence.js';
 import { wordEvent, type Word } from './decide.js';
 import { write, type Entry, type Result } from './write.js';
 

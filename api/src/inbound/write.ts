@@ -1,6 +1,6 @@
 import { newUuid, timeOfUuid } from '@gwk/core/ids';
 import type { Sealer } from '@gwk/core/sealing';
-import type { Queryable } from '../database.js';
+import type { Queryable } from '../database/database.js';
 import { eventItem } from '../events/emit.js';
 import type { Arrival } from './arrival.js';
 import { idBehind, readsMenus } from './arrival.js';

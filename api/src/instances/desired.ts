@@ -8,8 +8,8 @@ import {
   type InstanceSpec,
 } from '@gwk/core/resources/manifest';
 import type { InstanceCreate } from '@gwk/core/resources/instance';
-import type { AppliedManifest } from '../cluster/client.js';
-import type { RejectionReason } from './judge.js';
+import type { AppliedManifest } from './resource-client.js';
+import type { RejectionReason } from './validate.js';
 
 /** Instance resources as the API writes them. */
 export function manifestOf(

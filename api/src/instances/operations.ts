@@ -11,7 +11,7 @@ import { pageOf } from '../http/page.js';
 import type { Answer } from '../http/respond.js';
 import { createInstance } from './create.js';
 import { findInstance } from './find.js';
-import { liveStatus } from './live.js';
+import { liveStatus } from './live/status.js';
 import { deleteInstanceRow } from './remove.js';
 import { leavePhone } from './slot.js';
 import { changeOf, updateInstance } from './update.js';

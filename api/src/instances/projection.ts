@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { newUuid, timeOfUuid } from '@gwk/core/ids';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import type { Sealer } from '@gwk/core/sealing';
-import { audit, CLUSTER } from '../accounts/audit.js';
+import { audit, CLUSTER } from '../accounts/audit-log.js';
 import type { Caller } from '../accounts/caller.js';
-import type { Database } from '../database.js';
+import type { Database } from '../database/database.js';
 import type { Instance, Prisma } from '../generated/prisma/client.js';
 import { newCommandKey } from './command-key.js';
 import {
@@ -15,7 +15,7 @@ import {
   type Observed,
   type RejectionReason,
   type Verdict,
-} from './judge.js';
+} from './validate.js';
 
 /**
  * The row of an Instance resource (design: the Instance resource is the desired state). Whoever has seen a resource

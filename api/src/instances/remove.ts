@@ -1,10 +1,10 @@
 import { newUuid } from '@gwk/core/ids';
 import type { Sealer } from '@gwk/core/sealing';
 import type { InstanceState } from '@gwk/core/states';
-import { audit, byKey, CLUSTER, type AuditedChange } from '../accounts/audit.js';
+import { audit, byKey, CLUSTER, type AuditedChange } from '../accounts/audit-log.js';
 import type { Caller } from '../accounts/caller.js';
-import type { Database } from '../database.js';
-import { failMessages } from '../messages/changes/apply.js';
+import type { Database } from '../database/database.js';
+import { failMessages } from '../messages/apply-status.js';
 
 /**
  * Marks an instance deleted: from here on it is 404, its name is free, its session keys are gone. What waited in its

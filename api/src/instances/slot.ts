@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sealer } from '@gwk/core/sealing';
-import type { Database } from '../database.js';
+import type { Database } from '../database/database.js';
 import { emit, instanceEvent } from '../events/emit.js';
 import type { Instance } from '../generated/prisma/client.js';
 import type { Services } from '../http/services.js';
-import { hasEngine } from '../live/ask.js';
+import { hasEngine } from './live/ask-engine.js';
 
 /**
  * The slot that a deleted instance takes on its phone (design: DELETE). Its engine unlinks the device as soon as it

@@ -5,7 +5,7 @@ import type { InstanceUpdate } from '@gwk/core/resources/instance';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import type { InstanceKind, InteractiveMode } from '@gwk/core/states';
 import type { Caller } from '../accounts/caller.js';
-import { ResourceConflict, type AppliedManifest } from '../cluster/client.js';
+import { ResourceConflict, type AppliedManifest } from './resource-client.js';
 import type { Instance, Prisma } from '../generated/prisma/client.js';
 import { checkIfMatch } from '../http/etag.js';
 import type { Services } from '../http/services.js';

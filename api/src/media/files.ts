@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { newUuid, timeOfUuid } from '@gwk/core/ids';
 import { MEDIA_DAYS } from '@gwk/core/resources/media';
 import type { Sealer } from '@gwk/core/sealing';
-import type { Queryable } from '../database.js';
+import type { Queryable } from '../database/database.js';
 import { PassingBuffers } from './buffers.js';
 import { HEAD_BYTES, sniff, type Named } from './sniff.js';
 import { FileMissing, type MediaStore } from './store/store.js';

@@ -1,6 +1,6 @@
 import type { Logger } from '@gwk/core/log';
 import type { Sealer } from '@gwk/core/sealing';
-import type { Queryable } from '../database.js';
+import type { Queryable } from '../database/database.js';
 import { MediaFiles } from './files.js';
 import { MediaLinks } from './links.js';
 import { openMediaStore, type MediaStoreConfig } from './store/open-store.js';

@@ -3,7 +3,7 @@ import { createWorld, someone, uuidOf, type World } from '@gwk/test/support/api/
 import { dayThatLasts } from '@gwk/test/support/servers/midnight';
 import { OpenedPartitions, partitionAt } from '@gwk/test/support/api/opened-partitions';
 import type { Caller } from '../accounts/caller.js';
-import type { Acceptor } from './accept/acceptor.js';
+import type { Acceptor } from './send/acceptor.js';
 import { listMessages } from './list.js';
 
 /**

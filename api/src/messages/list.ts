@@ -4,10 +4,10 @@ import { parseRecipient } from '@gwk/core/recipients';
 import type { MessageListQuery } from '@gwk/core/resources/message';
 import type { z } from 'zod';
 import { maySee, restrictionOf, type Caller } from '../accounts/caller.js';
-import type { Database } from '../database.js';
+import type { Database } from '../database/database.js';
 import { Prisma, type Message } from '../generated/prisma/client.js';
 import { findFilterInstance } from '../instances/find.js';
-import { lookBy, newestFirst, newestOfFew, newestQueued, type NewestPage } from '../newest-first.js';
+import { lookBy, newestFirst, newestOfFew, newestQueued, type NewestPage } from '../database/keyset-pages.js';
 import type { ListedMessage } from './view.js';
 
 export type MessageFilters = Omit<z.output<typeof MessageListQuery>, 'limit' | 'cursor'>;

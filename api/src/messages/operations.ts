@@ -10,8 +10,8 @@ import { etagOf } from '../http/etag.js';
 import { operation } from '../http/operation.js';
 import { pageOf } from '../http/page.js';
 import type { Answer } from '../http/respond.js';
-import { deleteMessage, editMessage, reactToMessage } from './alter/alter.js';
-import { CHANGE_PATIENCE_MS } from './alter/network.js';
+import { deleteMessage, editMessage, reactToMessage } from './edit/edit.js';
+import { CHANGE_PATIENCE_MS } from './edit/network.js';
 import { findMessage, listMessages } from './list.js';
 import { messageOut } from './view.js';
 

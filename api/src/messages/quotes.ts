@@ -1,7 +1,7 @@
 import type { QuotedMessage } from '@gwk/core/protocol/engine';
 import { textOf, type OutboundContent } from '@gwk/core/resources/message';
 import type { Sealer } from '@gwk/core/sealing';
-import type { Queryable } from '../database.js';
+import type { Queryable } from '../database/database.js';
 import { chatOf, openEventData } from '../events/emit.js';
 import { successorOf } from '../inbound/arrival.js';
 import { openContent } from './content.js';

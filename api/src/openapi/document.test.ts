@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { OPERATIONS } from '../http/operations.js';
+import { OPERATIONS } from '../public-api/operations.js';
 import { closed } from '@gwk/test/support/api/contract/closed';
 import { openApiDocument } from './document.js';
 import { heedsIdempotencyKey } from './problems.js';

@@ -2,11 +2,11 @@ import { toPublicId } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
 import type { DeliveryStatus } from '@gwk/core/states';
 import { maySee, restrictionOf, type Caller } from '../accounts/caller.js';
-import type { Database } from '../database.js';
+import type { Database } from '../database/database.js';
 import { sealEvent } from '../events/emit.js';
 import { Prisma } from '../generated/prisma/client.js';
 import type { Services } from '../http/services.js';
-import { lookBy, newestFirst, newestOfFew, newestQueued } from '../newest-first.js';
+import { lookBy, newestFirst, newestOfFew, newestQueued } from '../database/keyset-pages.js';
 import { findEndpoint } from './endpoints.js';
 import type { DeliveryRow } from './view.js';
 

@@ -6,13 +6,13 @@ import {
   type WebhookEndpointUpdate,
 } from '@gwk/core/resources/webhook';
 import { newWebhookSecret } from '@gwk/core/webhook-signature';
-import { audit, byKey } from '../accounts/audit.js';
+import { audit, byKey } from '../accounts/audit-log.js';
 import type { Caller } from '../accounts/caller.js';
-import type { Database } from '../database.js';
+import type { Database } from '../database/database.js';
 import type { Prisma } from '../generated/prisma/client.js';
 import type { Services } from '../http/services.js';
 import { lockAccountByName } from '../instances/projection.js';
-import { checkWebhookUrl } from '../net/guard.js';
+import { checkWebhookUrl } from '../platform/address-guard/guard.js';
 import { openWebhookSecret, sealWebhookSecret } from './secrets.js';
 import type { EndpointRow } from './view.js';
 

@@ -1,7 +1,7 @@
 import { lowestUuidAt } from '@gwk/core/ids';
 import type { RetryFailed } from '@gwk/core/resources/webhook';
 import { restrictionOf, type Caller } from '../accounts/caller.js';
-import type { Database, Queryable } from '../database.js';
+import type { Database, Queryable } from '../database/database.js';
 import type { Prisma } from '../generated/prisma/client.js';
 import { findEndpoint } from './endpoints.js';
 

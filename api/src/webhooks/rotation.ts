@@ -1,6 +1,6 @@
 import type { RotatedSecretOut } from '@gwk/core/resources/webhook';
 import { newWebhookSecret } from '@gwk/core/webhook-signature';
-import { audit, byKey } from '../accounts/audit.js';
+import { audit, byKey } from '../accounts/audit-log.js';
 import type { Caller } from '../accounts/caller.js';
 import type { Prisma } from '../generated/prisma/client.js';
 import type { Services } from '../http/services.js';

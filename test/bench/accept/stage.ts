@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { openDatabase } from '@gwk/api/database';
+import { openDatabase } from '@gwk/api/database/database';
 import { fromPublicId, toPublicId } from '@gwk/core/ids';
 import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
 import { startPostgres } from '@gwk/local/servers/postgres';

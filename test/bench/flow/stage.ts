@@ -1,4 +1,4 @@
-import { openDatabase, type Database } from '@gwk/api/database';
+import { openDatabase, type Database } from '@gwk/api/database/database';
 import { MAX_SANDBOXES } from '@gwk/core/resources/instance';
 import { GatewayClient } from '../../support/gateway/client.js';
 import { Gateway } from '../../support/gateway/gateway.js';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { openDatabase } from '@gwk/api/database';
+import { openDatabase } from '@gwk/api/database/database';
 import { toPublicId } from '@gwk/core/ids';
 import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
 import { query } from '../../support/servers/database.js';

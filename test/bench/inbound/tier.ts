@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { openDatabase, type Database } from '@gwk/api/database';
+import { openDatabase, type Database } from '@gwk/api/database/database';
 import type { InboundMessage, LeaseName } from '@gwk/core/protocol/engine';
 import { EngineClient, OperatorClient } from '@gwk/core/protocol/internal-client';
 import { parseSealingKeys, Sealer } from '@gwk/core/sealing';

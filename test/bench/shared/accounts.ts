@@ -1,5 +1,5 @@
-import { newApiKey } from '@gwk/api/accounts/keys';
-import type { Database } from '@gwk/api/database';
+import { newApiKey } from '@gwk/api/accounts/api-keys';
+import type { Database } from '@gwk/api/database/database';
 import { newUuid } from '@gwk/core/ids';
 import { SCOPES } from '@gwk/core/scopes';
 

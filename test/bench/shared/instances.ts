@@ -1,4 +1,4 @@
-import type { Database } from '@gwk/api/database';
+import type { Database } from '@gwk/api/database/database';
 import { newCommandKey } from '@gwk/api/instances/command-key';
 import { newUuid } from '@gwk/core/ids';
 import type { InstanceOut } from '@gwk/core/resources/instance';

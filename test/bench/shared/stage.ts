@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openDatabase, type Database } from '@gwk/api/database';
+import { openDatabase, type Database } from '@gwk/api/database/database';
 import type { GatewayOptions } from '../../support/gateway/gateway.js';
 import { NetworkProcess } from '../engine/network.js';
 import { Numbers } from './numbers.js';

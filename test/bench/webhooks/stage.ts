@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { openDatabase, type Database } from '@gwk/api/database';
+import { openDatabase, type Database } from '@gwk/api/database/database';
 import { sealEventData } from '@gwk/api/events/emit';
 import { sealWebhookSecret } from '@gwk/api/webhooks/secrets';
 import { newUuid } from '@gwk/core/ids';

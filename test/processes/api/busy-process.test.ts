@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { openDatabase } from '@gwk/api/database';
+import { openDatabase } from '@gwk/api/database/database';
 import { createTestDatabase, type TestDatabase } from '../../support/servers/database.js';
 
 let place: TestDatabase;

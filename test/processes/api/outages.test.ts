@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { realTime, until } from '../../support/wait.js';
 import { listProcesses } from '../../support/processes.js';
 import { startTestPostgres, startTestRedis } from '../../support/servers/servers.js';
-import { migrate } from '@gwk/api/migrate';
+import { migrate } from '@gwk/api/database/migrate';
 import { TestApi, type TestAccount } from '../../support/api/test-api.js';
 import type { ApiClient } from '../../support/api/client.js';
 

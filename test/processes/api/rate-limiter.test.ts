@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RateLimiter } from '@gwk/api/accounts/rate-limiter';
-import { closeRedis, openRedis } from '@gwk/api/redis';
+import { closeRedis, openRedis } from '@gwk/api/platform/redis';
 import { createLogger } from '@gwk/core/log';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { redisPrefix, startTestRedis } from '../../support/servers/servers.js';

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { createLogger } from '@gwk/core/log';
 import { ownRedis } from '../../support/servers/stores.js';
 import { until } from '../../support/wait.js';
-import { closeRedis, openRedis } from '@gwk/api/redis';
-import { watchEviction } from '@gwk/api/redis-eviction';
+import { closeRedis, openRedis } from '@gwk/api/platform/redis';
+import { watchEviction } from '@gwk/api/platform/redis-eviction';
 
 test('a real Redis that evicts is said, at the first connection and at each later one', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gwk-evicting-'));

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { realTime } from '../../support/wait.js';
 import { createTestDatabase, type TestDatabase } from '../../support/servers/database.js';
-import { openDatabase, type Database } from '@gwk/api/database';
+import { openDatabase, type Database } from '@gwk/api/database/database';
 
 /** Between a program and Postgres: a host that goes without a word is one through which nothing comes any more. */
 class Wire {

@@ -6,7 +6,7 @@ import { processClock } from '@gwk/core/clock';
 import express, { type RequestHandler } from 'express';
 import type { Exchange, Reply } from '@gwk/api/http/exchange';
 import { respond, type Observer } from '@gwk/api/http/respond';
-import { createServer } from '@gwk/api/http/server';
+import { createServer } from '@gwk/api/public-api/server';
 import { connectionsOf, SlowReaders } from '../../support/api/slow-readers.js';
 import { realTime, until } from '../../support/wait.js';
 

@@ -4,10 +4,10 @@ import { text } from 'node:stream/consumers';
 import { until } from '../../support/wait.js';
 import { processClock } from '@gwk/core/clock';
 import express from 'express';
-import { clientErrorHandler } from '@gwk/api/http/client-error';
+import { clientErrorHandler } from '@gwk/api/public-api/client-error';
 import type { Exchange, Reply } from '@gwk/api/http/exchange';
 import { InFlight } from '@gwk/api/http/in-flight';
-import { createServer } from '@gwk/api/http/server';
+import { createServer } from '@gwk/api/public-api/server';
 import { Standstill } from '@gwk/api/http/standstill';
 
 /** What a process that stood still (stopped, or without a processor) says to those who were in time. */

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { GROWING_BY_ITS_SIZE, NO_PRETENURING } from '@gwk/api/young-heap';
+import { GROWING_BY_ITS_SIZE, NO_PRETENURING } from '@gwk/api/programs/young-heap';
 
-const YOUNG_HEAP = fileURLToPath(new URL('../../../api/dist/young-heap.js', import.meta.url));
+const YOUNG_HEAP = fileURLToPath(new URL('../../../api/dist/programs/young-heap.js', import.meta.url));
 const run = (args: string[]) =>
   execFileSync(process.execPath, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
 

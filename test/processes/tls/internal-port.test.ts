@@ -1,4 +1,4 @@
-import { followIdentity, readIdentity, type Identity } from '@gwk/api/internal/identity';
+import { followIdentity, readIdentity, type Identity } from '@gwk/api/internal-api/identity';
 import { createLogger } from '@gwk/core/log';
 import { makeServerCertificate } from '@gwk/operator/secrets/certificate';
 import { once } from 'node:events';

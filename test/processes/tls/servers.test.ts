@@ -1,6 +1,6 @@
-import { openDatabase } from '@gwk/api/database';
-import { migrate, pendingNow } from '@gwk/api/migrate';
-import { closeRedis, openRedis } from '@gwk/api/redis';
+import { openDatabase } from '@gwk/api/database/database';
+import { migrate, pendingNow } from '@gwk/api/database/migrate';
+import { closeRedis, openRedis } from '@gwk/api/platform/redis';
 import { createLogger } from '@gwk/core/log';
 import { RedisConnection } from '@gwk/engine-pod/redis/connection';
 import { makeServerCertificate } from '@gwk/operator/secrets/certificate';

@@ -1,8 +1,8 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import { openDatabase, type Database } from '@gwk/api/database';
-import { Acceptor, type Accepted } from '@gwk/api/messages/accept/acceptor';
-import { Doorbell } from '@gwk/api/messages/accept/doorbell';
-import { closeRedis, openRedis, type Redis } from '@gwk/api/redis';
+import { openDatabase, type Database } from '@gwk/api/database/database';
+import { Acceptor, type Accepted } from '@gwk/api/messages/send/acceptor';
+import { Doorbell } from '@gwk/api/messages/send-notifier';
+import { closeRedis, openRedis, type Redis } from '@gwk/api/platform/redis';
 import { newUuid, toPublicId } from '@gwk/core/ids';
 import { createLogger } from '@gwk/core/log';
 import type { PolicyOverrides } from '@gwk/core/policy/policy';

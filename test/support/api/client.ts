@@ -1,6 +1,6 @@
 import { Agent, request, type IncomingHttpHeaders, type RequestOptions } from 'node:http';
 import type { ProblemBody } from '@gwk/core/problems';
-import { OPERATIONS } from '@gwk/api/http/operations';
+import { OPERATIONS } from '@gwk/api/public-api/operations';
 import { openApiDocument } from '@gwk/api/openapi/document';
 import { ContractChecker, type Seen } from './contract/checker.js';
 import { record } from './contract/seen-answers.js';

@@ -1,4 +1,4 @@
-import type { Database } from '@gwk/api/database';
+import type { Database } from '@gwk/api/database/database';
 import { openEventData } from '@gwk/api/events/emit';
 import type { Message } from '@gwk/api/generated/prisma/client';
 import { sealMenu } from '@gwk/api/messages/menus';

@@ -1,4 +1,4 @@
-import type { Database } from '@gwk/api/database';
+import type { Database } from '@gwk/api/database/database';
 import pg from 'pg';
 import { postgresUrl } from '../servers/servers.js';
 

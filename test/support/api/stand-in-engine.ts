@@ -5,7 +5,7 @@ import { isNumbered } from '@gwk/core/protocol/numbered';
 import type { EngineRequest, EngineResponse, EngineRoute, Unnamed } from '@gwk/core/protocol/engine';
 import { EngineClient, OperatorClient } from '@gwk/core/protocol/internal-client';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
-import { openRedis, closeRedis, type Redis } from '@gwk/api/redis';
+import { openRedis, closeRedis, type Redis } from '@gwk/api/platform/redis';
 import { pause } from '../wait.js';
 
 /** Of one call: only a hang meets it. */

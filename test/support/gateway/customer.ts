@@ -1,5 +1,5 @@
-import { newApiKey } from '@gwk/api/accounts/keys';
-import { openDatabase } from '@gwk/api/database';
+import { newApiKey } from '@gwk/api/accounts/api-keys';
+import { openDatabase } from '@gwk/api/database/database';
 import { newUuid, toPublicId } from '@gwk/core/ids';
 import { SCOPES } from '@gwk/core/scopes';
 import { GatewayClient } from './client.js';

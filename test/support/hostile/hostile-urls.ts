@@ -1,4 +1,4 @@
-import type { UrlFinding } from '@gwk/api/net/guard';
+import type { UrlFinding } from '@gwk/api/platform/address-guard/guard';
 
 /** Ranges that the tables count on being configured. */
 export const FORBIDDEN = ['34.118.224.0/20', '2600:1900::/28'];

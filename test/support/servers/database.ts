@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { migrate } from '@gwk/api/migrate';
+import { migrate } from '@gwk/api/database/migrate';
 import pg from 'pg';
 import { postgresUrl } from './servers.js';
 

@@ -1,4 +1,4 @@
-import type { Database } from '@gwk/api/database';
+import type { Database } from '@gwk/api/database/database';
 
 /** Messages of days that their conversations do not know: what lists with a phone would not show. */
 export async function messagesOnUnknownDays(database: Database): Promise<string[]> {

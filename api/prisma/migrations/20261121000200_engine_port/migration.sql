@@ -180,7 +180,7 @@ END $$;
 -- Takes up to `limits` heads for each caller: first what an older epoch still holds, then what waits, in turns.
 -- The same claim id again takes nothing and returns what is still held under it.
 --
--- What the outcome is decided on comes along (api/src/internal/known-messages.ts).
+-- What the outcome is decided on comes along (api/src/engines/known-messages.ts).
 --
 -- A row without message carries the verdict of its caller. `opted_out`: not claimed; the caller fails it.
 -- However many conversations wait, those whose turn it is are read from the index of turns in its order (hence no

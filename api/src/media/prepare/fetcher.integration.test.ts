@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { FORBIDDEN, HOSTILE } from '@gwk/test/support/hostile/hostile-urls';
 import { buffer } from 'node:stream/consumers';
-import { AddressGuard, guardedAgent } from '../../net/guard.js';
+import { AddressGuard, guardedAgent } from '../../platform/address-guard/guard.js';
 import { Fetcher } from './fetcher.js';
 
 /** A server on this machine that notices every connection: what it sees came past the guard. */

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { request, type Dispatcher } from 'undici';
-import type { AddressGuard } from '../../net/guard.js';
+import type { AddressGuard } from '../../platform/address-guard/guard.js';
 import { Unavailable } from './unavailable.js';
 
 /**

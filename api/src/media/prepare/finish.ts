@@ -6,7 +6,7 @@ import { fromPublicId, newUuid } from '@gwk/core/ids';
 import type { FinishedMedia } from '@gwk/core/resources/finished';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
 import type { MessageType, OutboundContent } from '@gwk/core/resources/message';
-import { mediaOf } from '../../messages/accept/preparation.js';
+import { mediaOf } from '../../messages/preparation.js';
 import { FileTooLarge, type MediaFiles, type MediaRow } from '../files.js';
 import { FileMissing } from '../store/store.js';
 import type { ToolAnswer, ToolJob } from '../tools/jobs.js';

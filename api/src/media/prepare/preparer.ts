@@ -1,12 +1,12 @@
 import type { OutboundContent } from '@gwk/core/resources/message';
 import type { Logger } from '@gwk/core/log';
 import type { Sealer } from '@gwk/core/sealing';
-import type { Database } from '../../database.js';
-import type { Doorbell } from '../../messages/accept/doorbell.js';
-import { mediaOf } from '../../messages/accept/preparation.js';
-import { failMessages } from '../../messages/changes/apply.js';
+import type { Database } from '../../database/database.js';
+import type { Doorbell } from '../../messages/send-notifier.js';
+import { mediaOf } from '../../messages/preparation.js';
+import { failMessages } from '../../messages/apply-status.js';
 import { openContent, sealContent } from '../../messages/content.js';
-import type { Swept } from '../../worker/sweeps/sweep.js';
+import type { Swept } from '../../platform/job.js';
 import { finishMedia, type FinishDeps } from './finish.js';
 import { previewOf } from './preview.js';
 import { takeUnprepared, type Taken } from './take.js';

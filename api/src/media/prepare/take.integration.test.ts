@@ -1,4 +1,4 @@
-import type { Acceptor } from '../../messages/accept/acceptor.js';
+import type { Acceptor } from '../../messages/send/acceptor.js';
 import { newUuid, toPublicId } from '@gwk/core/ids';
 import { createWorld, type World } from '@gwk/test/support/api/acceptance';
 import { takeUnprepared } from './take.js';

@@ -1,5 +1,5 @@
 import type { Logger } from '@gwk/core/log';
-import { within } from '../../within.js';
+import { within } from '../../platform/with-timeout.js';
 import type { MediaStore } from './store.js';
 
 /**

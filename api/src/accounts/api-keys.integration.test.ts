@@ -1,0 +1,88 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { newUuid } from '@gwk/core/ids';
+import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
+import { openDatabase, type Database, type Queryable } from '../database/database.js';
+import { hashApiKey, KeyDirectory, newApiKey } from './api-keys.js';
+
+let database: TestDatabase;
+let db: Database;
+let questions: number;
+let directory: KeyDirectory;
+let now: number;
+let answered: Promise<unknown>;
+const accountId = newUuid();
+const known = newApiKey();
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = openDatabase({ url: database.url, poolSize: 4, program: 'test' });
+  await db.account.create({ data: { id: accountId, name: 'acme', requestsPerMinute: 7 } });
+  const hash = new Uint8Array(known.hash);
+  await db.apiKey.create({ data: { id: newUuid(), accountId, name: '', hash, scopes: ['events:read'] } });
+});
+beforeEach(() => {
+  questions = 0;
+  now = 1_000_000;
+  const $queryRaw = ((...args: Parameters<Queryable['$queryRaw']>) => {
+    questions++;
+    return (answered = Promise.resolve(db.$queryRaw(...args)));
+  }) as unknown as Queryable['$queryRaw'];
+  directory = new KeyDirectory({ $queryRaw } as Queryable, () => now);
+});
+afterAll(async () => {
+  await db.$disconnect();
+  await database.drop();
+});
+
+test('a key is its hash in the database, and opens its account', async () => {
+  expect(known.hash.toString('hex')).toBe(hashApiKey(known.key));
+  expect(await directory.find(known.key)).toEqual({
+    keyId: expect.any(String) as string,
+    accountId,
+    accountName: 'acme',
+    scopes: new Set(['events:read']),
+    instances: null,
+    requestsPerMinute: 7,
+    suspended: false,
+  });
+});
+
+test('200 requests with one unknown answer ask once, and the next ones not at all', async () => {
+  const found = await Promise.all(Array.from({ length: 200 }, async () => directory.find(known.key)));
+  expect(new Set(found.map((caller) => caller?.accountId))).toEqual(new Set([accountId]));
+  expect(questions).toBe(1);
+  expect(directory.find(known.key)).not.toBeInstanceOf(Promise);
+});
+
+test('a flood of invented keys costs a few questions, what is no key none', async () => {
+  const invented = await Promise.all(
+    Array.from({ length: 200 }, async () => directory.find(newApiKey().key)),
+  );
+  expect(invented.every((caller) => caller === null)).toBe(true);
+  expect(questions).toBeLessThanOrEqual(4);
+  const before = questions;
+  for (const text of ['', 'gwk_live_', `${known.key}x`, known.key.toUpperCase()]) {
+    expect(directory.find(text)).toBeNull();
+  }
+  expect(questions).toBe(before);
+});
+
+test('a key in use is asked about in the background, before its time is up', async () => {
+  await directory.find(known.key);
+  now += 1_050;
+  expect(directory.find(known.key)).not.toBeInstanceOf(Promise);
+  await turn();
+  expect(questions).toBe(2);
+  await answered;
+  await turn();
+  now += 1_500;
+  expect(directory.find(known.key)).not.toBeInstanceOf(Promise);
+});
+
+test('a key out of use is asked about again after two seconds', async () => {
+  await directory.find(known.key);
+  now += 2_000;
+  const found = directory.find(known.key);
+  expect(found).toBeInstanceOf(Promise);
+  await found;
+});

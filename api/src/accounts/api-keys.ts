@@ -1,0 +1,127 @@
+import { hash, randomBytes } from 'node:crypto';
+import { Batcher } from '@gwk/core/batcher';
+import { API_KEY_PREFIX, type Scope } from '@gwk/core/scopes';
+import type { Queryable } from '../database/database.js';
+import type { Caller } from './caller.js';
+
+/**
+ * API keys by their hash (spec: Authentication). What is known of a key is used for less than 2 s, counted from
+ * before the question was asked, so that a revocation or a suspension holds on every replica within that time. A key
+ * in use is asked about again in the background before its time is up; look-ups go out in groups, so that a flood of
+ * invented keys costs one statement a turn.
+ */
+const MAX_AGE_MS = 1_900;
+const REFRESH_AFTER_MS = 1_000;
+const LOOKUP_DEADLINE_MS = 4_000;
+const MAX_ENTRIES = 10_000;
+const KEY_FORM = /^gwk_live_[A-Za-z0-9_-]{43}$/;
+
+interface Entry {
+  caller: Caller | null;
+  askedAt: number;
+  refreshing: boolean;
+}
+
+interface KeyRow {
+  hash: Uint8Array;
+  id: string;
+  account_id: string;
+  account_name: string;
+  scopes: Scope[];
+  restricted: boolean;
+  instance_ids: string[];
+  requests_per_minute: number | null;
+  suspended: boolean;
+}
+
+/** A new key: shown once, kept as its hash. 256 random bits need neither salt nor stretching. */
+export function newApiKey(): { key: string; hash: Buffer } {
+  const key = API_KEY_PREFIX + randomBytes(32).toString('base64url');
+  return { key, hash: Buffer.from(hashApiKey(key), 'hex') };
+}
+
+export function hashApiKey(key: string): string {
+  return hash('sha256', key, 'hex');
+}
+
+export class KeyDirectory {
+  readonly #entries = new Map<string, Entry>();
+  readonly #asking = new Map<string, Promise<Entry>>();
+  readonly #lookups: Batcher<string, Caller | null>;
+  readonly #now: () => number;
+
+  constructor(database: Queryable, now: () => number = () => performance.now()) {
+    this.#now = now;
+    this.#lookups = new Batcher({
+      run: (hashes) => findCallers(database, hashes),
+      deadlineMs: LOOKUP_DEADLINE_MS,
+      onTimeout: () => new Error('the API key was not looked up in time'),
+    });
+  }
+
+  /** The caller of this key, null where it is unknown or revoked. At once where it is known, else when it is. */
+  find(key: string): Caller | null | Promise<Caller | null> {
+    if (!KEY_FORM.test(key)) return null;
+    const hashed = hashApiKey(key);
+    const entry = this.#entries.get(hashed);
+    const age = entry ? this.#now() - entry.askedAt : Infinity;
+    if (!entry || age >= MAX_AGE_MS) return this.#ask(hashed).then(({ caller }) => caller);
+    if (age >= REFRESH_AFTER_MS && !entry.refreshing) {
+      entry.refreshing = true;
+      // Should it fail, the entry ends with its time and the next request asks again.
+      this.#ask(hashed).catch(() => undefined);
+    }
+    return entry.caller;
+  }
+
+  #ask(hashed: string): Promise<Entry> {
+    let asking = this.#asking.get(hashed);
+    if (!asking) {
+      const askedAt = this.#now();
+      asking = this.#lookups
+        .submit(hashed)
+        .then((caller) => this.#keep(hashed, { caller, askedAt, refreshing: false }))
+        .finally(() => this.#asking.delete(hashed));
+      this.#asking.set(hashed, asking);
+    }
+    return asking;
+  }
+
+  #keep(hashed: string, entry: Entry): Entry {
+    if (this.#entries.size >= MAX_ENTRIES && !this.#entries.has(hashed)) this.#forgetOld();
+    this.#entries.set(hashed, entry);
+    return entry;
+  }
+
+  #forgetOld(): void {
+    const before = this.#now() - MAX_AGE_MS;
+    for (const [hashed, { askedAt }] of this.#entries) if (askedAt < before) this.#entries.delete(hashed);
+    if (this.#entries.size >= MAX_ENTRIES) this.#entries.clear();
+  }
+}
+
+/** One statement for any number of keys; the answers in their order. */
+async function findCallers(database: Queryable, hashes: readonly string[]): Promise<(Caller | null)[]> {
+  const wanted = [...new Set(hashes)].map((text) => Buffer.from(text, 'hex'));
+  const rows = await database.$queryRaw<KeyRow[]>`
+    SELECT k.hash, k.id, k.account_id, a.name AS account_name, k.scopes, k.restricted,
+      ARRAY(SELECT i.instance_id::text FROM api_key_instances i WHERE i.api_key_id = k.id) AS instance_ids,
+      a.requests_per_minute, a.suspended_at IS NOT NULL AS suspended
+    FROM api_keys k JOIN accounts a ON a.id = k.account_id
+    WHERE k.hash = ANY (${wanted}::bytea[]) AND k.revoked_at IS NULL`;
+  const byHash = new Map(rows.map((row) => [Buffer.from(row.hash).toString('hex'), callerOf(row)]));
+  return hashes.map((hashed) => byHash.get(hashed) ?? null);
+}
+
+function callerOf(row: KeyRow): Caller {
+  const restricted = row.restricted || row.instance_ids.length > 0;
+  return {
+    keyId: row.id,
+    accountId: row.account_id,
+    accountName: row.account_name,
+    scopes: new Set(row.scopes),
+    instances: restricted ? new Set(row.instance_ids) : null,
+    requestsPerMinute: row.requests_per_minute,
+    suspended: row.suspended,
+  };
+}

@@ -1,0 +1,63 @@
+import { newUuid } from '@gwk/core/ids';
+import { createWorld, type World } from '@gwk/test/support/api/acceptance';
+import { runGwk } from '@gwk/test/support/api/gwk';
+import type { Database } from '../database/database.js';
+
+let world: World;
+let db: Database;
+let instanceId: string;
+beforeAll(async () => {
+  world = await createWorld();
+  db = world.database;
+  instanceId = world.instances[0]!;
+});
+afterAll(() => world.close());
+
+const restored = () => runGwk(['restored'], { DATABASE_URL: world.databaseUrl });
+
+/** Of more rows than are deleted at once. */
+async function addKeys(type: string, amount: number): Promise<void> {
+  await db.$executeRaw`
+    INSERT INTO session_keys (instance_id, type, key, value_sealed)
+    SELECT ${instanceId}::uuid, ${type}, 'k' || i, '\\x00' FROM generate_series(1, ${amount}::integer) i`;
+}
+
+test('ratchets go, whatever their number, and what links a number to its phone stays', async () => {
+  for (const [type, amount] of [
+    ['session', 12_000],
+    ['sender-key', 3],
+    ['sender-key-memory', 2],
+    ['creds', 1],
+    ['pre-key', 6_000],
+  ] as const)
+    await addKeys(type, amount);
+  const token = newUuid();
+  await db.engineToken.create({
+    data: { id: token, instanceId, pod: 'pod-1', hash: new Uint8Array([1]) },
+  });
+  const { code, json, error } = await restored();
+  expect([code, error, json]).toEqual([0, '', { ratchets: 12_005, engine_tokens: 1 }]);
+  const left = await db.sessionKey.groupBy({ by: ['type'], _count: true, orderBy: { type: 'asc' } });
+  expect(left).toEqual([
+    { type: 'creds', _count: 1 },
+    { type: 'pre-key', _count: 6_000 },
+  ]);
+  expect((await db.engineToken.findUniqueOrThrow({ where: { id: token } })).revokedAt).not.toBeNull();
+  const entries = await db.auditEntry.findMany({ where: { action: 'database.restored' } });
+  expect(entries.map(({ detail }) => detail)).toEqual([{ ratchets: 12_005, engine_tokens: 1 }]);
+  expect((await restored()).json).toEqual({ ratchets: 0, engine_tokens: 0 });
+});
+
+test('a database that takes long is waited for', async () => {
+  await addKeys('session', 1);
+  await db.$executeRaw`
+    CREATE FUNCTION seen() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        IF current_setting('statement_timeout') <> '0' THEN RAISE 'it may take no longer than that'; END IF;
+        RETURN NULL;
+      END $$`;
+  await db.$executeRaw`
+    CREATE TRIGGER seen AFTER DELETE ON session_keys FOR EACH STATEMENT EXECUTE FUNCTION seen()`;
+  const { code, json, error } = await restored();
+  expect([code, error, json]).toEqual([0, '', { ratchets: 1, engine_tokens: 0 }]);
+});

@@ -1,0 +1,129 @@
+import { randomBytes } from 'node:crypto';
+import { newUuid } from '@gwk/core/ids';
+import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { openApi } from '@gwk/test/support/api/open-api';
+import { query } from '@gwk/test/support/servers/database';
+import { until } from '@gwk/test/support/wait';
+import { openDatabase, type Database } from '../database.js';
+import { openEventData, sealEventData } from '../../events/emit.js';
+import type { TestAccount, TestApi } from '@gwk/test/support/api/test-api';
+import { SEALED } from './columns.js';
+import { reseal, sealingStatus } from './reencrypt.js';
+
+/** A rotation over many rows: each statement looks at some of them, and changes many at once. */
+const ROWS = 3_000;
+const AT_ONCE = 500;
+
+let api: TestApi;
+let account: TestAccount;
+let db: Database;
+const [old, newer] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')];
+const former = new Sealer(parseSealingKeys(old));
+const both = new Sealer(parseSealingKeys(`${newer},${old}`));
+
+beforeAll(async () => {
+  api = await openApi();
+  account = await api.account();
+  db = openDatabase({ url: api.options.databaseUrl, poolSize: 2, program: 'test' });
+});
+afterAll(async () => {
+  await db.$disconnect();
+  await api.stop();
+});
+
+async function addEvents(amount: number, sealer: Sealer, type = 'webhook.test'): Promise<string[]> {
+  const rows = Array.from({ length: amount }, (_, i) => ({
+    id: newUuid(),
+    accountId: account.id,
+    type,
+    timestamp: new Date(),
+    dataSealed: new Uint8Array(sealEventData(sealer, account.id, { i })),
+  }));
+  await api.db.event.createMany({ data: rows });
+  return rows.map(({ id }) => id);
+}
+
+/** Of these, the ids of rows that the former key has sealed. */
+async function stillFormer(ids: string[]): Promise<string[]> {
+  const rows = await db.$queryRaw<{ id: string }[]>`
+    SELECT id::text FROM events WHERE id = ANY (${ids}::uuid[])
+      AND encode(substring(data_sealed FROM 1 FOR 8), 'hex') = ${former.keys[0]!.id} ORDER BY id`;
+  return rows.map(({ id }) => id);
+}
+
+/** The database, and how many statements it was asked for. */
+function counted(): { count: () => number; db: Database } {
+  let count = 0;
+  const noting =
+    (method: '$queryRawUnsafe' | '$executeRawUnsafe') =>
+    (sql: string, ...values: unknown[]) => {
+      count++;
+      return db[method](sql, ...values);
+    };
+  const noted: Record<string | symbol, unknown> = {
+    $queryRawUnsafe: noting('$queryRawUnsafe'),
+    $executeRawUnsafe: noting('$executeRawUnsafe'),
+  };
+  const proxy = new Proxy(db, {
+    get: (target, name) => noted[name] ?? (Reflect.get(target, name) as unknown),
+  });
+  return { count: () => count, db: proxy };
+}
+
+const EVENTS = SEALED.filter(({ table }) => table === 'events');
+const PAGE = 1_000;
+
+test('many values are exchanged with a statement, over the ends of pages', async () => {
+  const ids = await addEvents(ROWS, former);
+  const { count, db: noted } = counted();
+  const done = await reseal(noted, both, { columns: EVENTS, pageRows: PAGE, atOnce: AT_ONCE });
+  expect(done).toMatchObject({ resealed: ROWS, left: 0 });
+  // For a page: its end, three looks and two exchanges; then the last look.
+  expect(count()).toBeLessThanOrEqual((ROWS / PAGE + 1) * 8);
+  const [present] = parseSealingKeys(newer);
+  expect((await sealingStatus(db, both)).rows).toEqual({ [present!.id]: expect.any(Number) as number });
+  const row = await api.db.event.findUniqueOrThrow({ where: { id: ids[7]! } });
+  expect(openEventData(new Sealer(parseSealingKeys(newer)), account.id, row.dataSealed)).toEqual({ i: 7 });
+});
+
+test('a table that no statement can look at whole in its time is looked at in pieces', async () => {
+  await addEvents(400, new Sealer(parseSealingKeys(newer)), 'slow');
+  // A statement that looks at more of these than a page has is canceled, as one that takes too long is.
+  await query(
+    api.options.databaseUrl,
+    `CREATE FUNCTION slowly(type text) RETURNS boolean LANGUAGE plpgsql COST 1000000 AS $$
+       DECLARE seen integer := coalesce(nullif(current_setting('test.seen', true), '')::integer, 0) + 1;
+       BEGIN
+         IF type = 'slow' THEN
+           PERFORM set_config('test.seen', seen::text, true);
+           IF seen > 100 THEN
+             RAISE query_canceled USING MESSAGE = 'canceling statement due to statement timeout';
+           END IF;
+         END IF;
+         RETURN true;
+       END $$;
+     CREATE VIEW slow_events AS SELECT * FROM events WHERE slowly(type)`,
+  );
+  const columns = [{ ...EVENTS[0]!, table: 'slow_events' }];
+  const whole = sealingStatus(db, both, { columns, pageRows: 1_000_000 });
+  await expect(whole).rejects.toThrow(/statement timeout/);
+  const { rows } = await sealingStatus(db, both, { columns, pageRows: 50 });
+  expect(Object.values(rows)).toEqual([await api.db.event.count()]);
+  expect(await reseal(db, both, { columns, pageRows: 50 })).toMatchObject({ resealed: 0, left: 0 });
+});
+
+test('a row that somebody holds keeps the others waiting for nothing, and nobody waits for the others', async () => {
+  const ids = await addEvents(20, former);
+  const held = ids[3]!;
+  let work: Promise<unknown> | undefined;
+  await api.db.$transaction(
+    async (tx) => {
+      await tx.$queryRaw`SELECT 1 FROM events WHERE id = ${held}::uuid FOR UPDATE`;
+      work = reseal(db, both, { columns: EVENTS });
+      await until(async () => (await stillFormer(ids)).join() === held, { what: 'all others are exchanged' });
+    },
+    { timeout: 600_000 },
+  );
+  expect(await work).toMatchObject({ resealed: 20, left: 0 });
+  expect(await stillFormer(ids)).toEqual([]);
+});

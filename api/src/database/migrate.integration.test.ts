@@ -1,0 +1,188 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import {
+  createEmptyDatabase,
+  createTestDatabase,
+  type TestDatabase,
+} from '@gwk/test/support/servers/database';
+import { until } from '@gwk/test/support/wait';
+import pg from 'pg';
+import { migrate, pendingNow } from './migrate.js';
+import { patiently, untilMigrated } from './wait-for-migrations.js';
+
+let database: TestDatabase;
+let folder: string;
+
+beforeEach(async () => {
+  database = await createEmptyDatabase();
+  folder = mkdtempSync(join(tmpdir(), 'migrations-'));
+});
+
+afterEach(async () => {
+  await database.drop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function write(name: string, sql: string): void {
+  mkdirSync(join(folder, name), { recursive: true });
+  writeFileSync(join(folder, name, 'migration.sql'), sql);
+}
+
+async function query<T extends pg.QueryResultRow>(sql: string, url = database.url): Promise<T[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<T>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+test('applies what is new, in the order of names, once', async () => {
+  write('2_second', 'INSERT INTO a VALUES (1)');
+  write('1_first', 'CREATE TABLE a (n int)');
+  expect(await migrate(database.url, folder)).toEqual(['1_first', '2_second']);
+  write('3_third', 'INSERT INTO a VALUES (2)');
+  expect(await migrate(database.url, folder)).toEqual(['3_third']);
+  expect(await migrate(database.url, folder)).toEqual([]);
+  expect(await query('SELECT n FROM a ORDER BY n')).toEqual([{ n: 1 }, { n: 2 }]);
+});
+
+test('several at once apply each migration once', async () => {
+  write('1_first', 'CREATE TABLE a (n int); INSERT INTO a VALUES (1)');
+  const applied = await Promise.all(Array.from({ length: 5 }, () => migrate(database.url, folder)));
+  expect(applied.flat()).toEqual(['1_first']);
+  expect(await query('SELECT n FROM a')).toHaveLength(1);
+});
+
+test('a migration that fails leaves nothing of itself but the reason, and is tried again by the next run', async () => {
+  await query('CREATE TABLE divisors AS SELECT 0 AS n');
+  write('1_first', 'CREATE TABLE a (n int); SELECT 1/n FROM divisors');
+  for (let run = 0; run < 2; run++)
+    await expect(migrate(database.url, folder)).rejects.toThrow(/1_first: division by zero/);
+  expect(await query("SELECT to_regclass('a') AS a")).toEqual([{ a: null }]);
+  await query('UPDATE divisors SET n = 1');
+  expect(await migrate(database.url, folder)).toEqual(['1_first']);
+  expect(await migrate(database.url, folder)).toEqual([]);
+  const rows = await query('SELECT logs FROM _prisma_migrations WHERE rolled_back_at IS NULL');
+  expect(rows).toEqual([{ logs: null }]);
+});
+
+test('a run that is killed, or loses Postgres, half-way leaves nothing that stops the next one', async () => {
+  write('1_first', 'CREATE TABLE a (n int); SELECT pg_sleep(600) /* half-way */');
+  const killed = expect(migrate(database.url, folder)).rejects.toThrow();
+  const kill = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%half-way%'`;
+  await until(async () => (await query(kill)).length > 0, { what: 'it is killed' });
+  await killed;
+  write('1_first', 'CREATE TABLE a (n int)');
+  expect(await migrate(database.url, folder)).toEqual(['1_first']);
+});
+
+test("one that Prisma's own command began and did not finish is not begun anew: nobody knows how far it came", async () => {
+  write('1_first', 'CREATE TABLE a (n int)');
+  await migrate(database.url, folder);
+  await query('UPDATE _prisma_migrations SET finished_at = NULL');
+  await expect(migrate(database.url, folder)).rejects.toThrow(/1_first was begun by another program/);
+});
+
+test('no migration of this version ends the transaction that it is run in', () => {
+  const all = fileURLToPath(new URL('../../prisma/migrations', import.meta.url));
+  for (const name of readdirSync(all).filter((one) => /^\d/.test(one))) {
+    const sql = readFileSync(join(all, name, 'migration.sql'), 'utf8');
+    expect([name, /^\s*(BEGIN|COMMIT|ROLLBACK|START TRANSACTION)\s*;|CONCURRENTLY/im.test(sql)]).toEqual([
+      name,
+      false,
+    ]);
+  }
+});
+
+test('a migration changed after it was applied is refused', async () => {
+  write('1_first', 'CREATE TABLE a (n int)');
+  await migrate(database.url, folder);
+  write('1_first', 'CREATE TABLE a (n bigint)');
+  await expect(migrate(database.url, folder)).rejects.toThrow(/1_first was changed/);
+});
+
+test('the migrations of this version leave every one of them finished', async () => {
+  const migrated = await createTestDatabase();
+  try {
+    const rows = await query('SELECT 1 FROM _prisma_migrations WHERE finished_at IS NULL', migrated.url);
+    expect(rows).toEqual([]);
+    expect(await migrate(migrated.url)).toEqual([]);
+  } finally {
+    await migrated.drop();
+  }
+});
+
+describe('who waits for the migrations of others', () => {
+  const now = { patienceMs: 0, everyMs: 10 };
+  const patient = { patienceMs: 600_000, everyMs: 10 };
+  const at = () => ({ url: database.url });
+
+  test('goes on as soon as the last one is applied', async () => {
+    write('1_first', 'CREATE TABLE a (n int)');
+    write('2_second', 'INSERT INTO a VALUES (1)');
+    let done = false;
+    const waiting = untilMigrated(at(), patient, folder).then(() => (done = true));
+    await pendingNow(at(), folder);
+    expect(done).toBe(false);
+    await migrate(database.url, folder);
+    await waiting;
+    expect(await query('SELECT n FROM a')).toHaveLength(1);
+  });
+
+  test('does not wait where the database has all, or more: a newer version is being rolled out', async () => {
+    write('1_first', 'CREATE TABLE a (n int)');
+    write('2_newer', 'CREATE TABLE b (n int)');
+    await migrate(database.url, folder);
+    rmSync(join(folder, '2_newer'), { recursive: true });
+    await untilMigrated(at(), now, folder);
+  });
+
+  test('gives up once its patience is over, and names what is missing', async () => {
+    write('1_first', 'SELECT 1');
+    await expect(untilMigrated(at(), now, folder)).rejects.toThrow(/has not got 1_first/);
+  });
+
+  test('is told at once of a migration that failed', async () => {
+    write('1_first', 'SELECT 1/0');
+    await expect(migrate(database.url, folder)).rejects.toThrow();
+    await expect(untilMigrated(at(), patient, folder)).rejects.toThrow(/1_first failed: division by zero/);
+  });
+
+  test('waits for one that is under way', async () => {
+    const holder = new pg.Client({ connectionString: database.url });
+    await holder.connect();
+    for (const sql of ['CREATE TABLE held (n int)', 'BEGIN', 'LOCK TABLE held']) await holder.query(sql);
+    write('1_first', 'SELECT n FROM held');
+    const under = migrate(database.url, folder);
+    const stands = "SELECT 1 FROM pg_locks WHERE relation = 'held'::regclass AND NOT granted";
+    await until(async () => (await query(stands)).length > 0, { what: 'the migration is under way' });
+    let done = false;
+    const waiting = untilMigrated(at(), patient, folder).then(() => (done = true));
+    expect(await pendingNow(at(), folder)).toEqual(['1_first']);
+    expect(done).toBe(false);
+    await holder.end();
+    await waiting;
+    expect(await under).toEqual(['1_first']);
+  });
+
+  test('waits for a Postgres that does not answer, as long as its patience lasts', async () => {
+    const away = { url: 'postgresql://gwk@127.0.0.1:1/none' };
+    await expect(untilMigrated(away, { patienceMs: 50, everyMs: 10 }, folder)).rejects.toThrow(
+      /ECONNREFUSED/,
+    );
+    let calls = 0;
+    const failing = async (): Promise<string> => {
+      calls += 1;
+      if (calls < 3) throw Object.assign(new Error('starting'), { code: '57P03' });
+      return 'done';
+    };
+    expect(await patiently(patient, failing)).toBe('done');
+    const wrong = () => Promise.reject(Object.assign(new Error('password'), { code: '28P01' }));
+    await expect(patiently(patient, wrong)).rejects.toThrow('password');
+  });
+});

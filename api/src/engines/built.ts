@@ -1,0 +1,106 @@
+import { Batcher } from '@gwk/core/batcher';
+import type { SentMenu } from '@gwk/core/menus/sent-menu';
+import { resolvePolicy } from '@gwk/core/policy/policy';
+import type { EngineRequest, EngineResponse, LeaseName } from '@gwk/core/protocol/engine';
+import { openBuilt, sealBuilt } from '../messages/content.js';
+import { sealMenu } from '../messages/menus.js';
+import type { EngineCaller, InternalDeps } from './dependencies.js';
+import { GATHER, isUndone } from '../database/grouping.js';
+import type { KnownMessages } from './known-messages.js';
+import { RefusalError, type Verdict } from './refusal.js';
+
+/**
+ * The encoded form of a message, kept before its first stanza (design: built once). What was kept first stays; an
+ * engine that brings other bytes is not told that they were stored, and so may not send them.
+ */
+interface BuiltItem extends LeaseName {
+  instanceId: string;
+  messageId: string;
+  built: Buffer;
+  renderedAs: string | null;
+  menu: SentMenu | null;
+}
+
+interface Stored {
+  verdict: Verdict;
+  stored: boolean;
+}
+
+interface BuiltRow {
+  place: number;
+  verdict: Verdict;
+  /** The caller's lease has the message claimed. */
+  held: boolean;
+  kept: Uint8Array | null;
+}
+
+export class BuiltMessages {
+  readonly #groups: Batcher<BuiltItem, Stored>;
+
+  constructor(
+    private readonly deps: InternalDeps,
+    private readonly known: KnownMessages,
+  ) {
+    this.#groups = new Batcher({
+      run: (items) => this.#storeAll(items),
+      gather: GATHER,
+      mayIsolate: isUndone,
+    });
+  }
+
+  async store(caller: EngineCaller, request: EngineRequest<'built'>): Promise<EngineResponse<'built'>> {
+    const { instanceId } = caller;
+    const { epoch, holder, messages } = request;
+    const answers = await Promise.all(
+      messages.map(async ({ message_id: messageId, built, rendered_as: renderedAs, menu = null }) => {
+        const bytes = Buffer.from(built, 'base64');
+        const item = { instanceId, epoch, holder, messageId, built: bytes, renderedAs, menu };
+        return { messageId, ...(await this.#groups.submit(item)) };
+      }),
+    );
+    const refused = answers.find(({ verdict }) => verdict);
+    if (refused?.verdict) throw new RefusalError(refused.verdict);
+    return { stored: answers.filter(({ stored }) => stored).map(({ messageId }) => messageId) };
+  }
+
+  async #storeAll(items: readonly BuiltItem[]): Promise<Stored[]> {
+    const { database, sealer, environmentPolicy } = this.deps;
+    const levels = { environment: environmentPolicy, account: {}, instance: {} };
+    const { menu_ttl_hours: menuHours } = resolvePolicy(levels, { warmingUp: false });
+    // Its rendering counts the version of a message.
+    for (const { messageId, renderedAs } of items) if (renderedAs !== null) this.known.forget(messageId);
+    const rows = await database.$queryRaw<BuiltRow[]>`
+      SELECT * FROM gwk_store_built(
+        ${items.map((item) => item.instanceId)}::uuid[], ${items.map((item) => item.epoch)}::integer[],
+        ${items.map((item) => item.holder)}::uuid[], ${items.map((item) => item.messageId)}::uuid[],
+        ${items.map((item) => sealBuilt(sealer, item.instanceId, item.built))}::bytea[],
+        ${items.map((item) => item.renderedAs)}::text[], ${this.#menusOf(items)}::jsonb, ${menuHours}::integer)`;
+    return rows.map(({ place, verdict, held, kept }) => {
+      return { verdict, stored: held && this.#same(items[place - 1]!, kept) };
+    });
+  }
+
+  #menusOf(items: readonly BuiltItem[]): string {
+    const { sealer } = this.deps;
+    const menus = items.flatMap(({ menu, messageId, instanceId }) =>
+      menu
+        ? [
+            {
+              message_id: messageId,
+              kind: menu.kind,
+              mode: menu.mode,
+              options: sealMenu(sealer, instanceId, menu).toString('base64'),
+            },
+          ]
+        : [],
+    );
+    return JSON.stringify(menus);
+  }
+
+  #same(item: BuiltItem, kept: Uint8Array | null): boolean {
+    if (!kept) return true;
+    const same = item.built.equals(openBuilt(this.deps.sealer, item.instanceId, kept));
+    if (!same) this.deps.log.error({ message: item.messageId }, 'an engine built a message anew');
+    return same;
+  }
+}

@@ -1,0 +1,29 @@
+import type { LeaseName } from '@gwk/core/protocol/engine';
+import type { NumberedRoute } from '@gwk/core/protocol/numbered';
+import type { Queryable } from '../database/database.js';
+import { RefusalError, type Verdict } from './refusal.js';
+
+/**
+ * The epoch rule for one caller, as the first statement of a transaction: the lease stays the caller's until its end.
+ * @throws RefusalError `fenced` or `gone`
+ */
+export async function fence(tx: Queryable, instanceId: string, lease: LeaseName): Promise<void> {
+  const [row] = await tx.$queryRaw<{ verdict: Verdict }[]>`
+    SELECT (gwk_fence(ARRAY[${instanceId}::uuid], ARRAY[${lease.epoch}::integer], ARRAY[${lease.holder}::uuid]))[1]
+      AS verdict`;
+  if (row!.verdict) throw new RefusalError(row!.verdict);
+}
+
+/**
+ * Whether a call of an engine is later than the last of its route; a late repeat is not. After `fence`, in its transaction.
+ */
+export async function inOrder(
+  tx: Queryable,
+  instanceId: string,
+  route: NumberedRoute,
+  { epoch, number }: { epoch: number; number: number },
+): Promise<boolean> {
+  const [row] = await tx.$queryRaw<{ is: boolean }[]>`
+    SELECT gwk_in_order(${instanceId}::uuid, ${route}, ${epoch}::integer, ${number}::bigint) AS "is"`;
+  return row!.is;
+}

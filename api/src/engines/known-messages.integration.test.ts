@@ -1,0 +1,223 @@
+import { newUuid } from '@gwk/core/ids';
+import { createLogger } from '@gwk/core/log';
+import type { Outcome } from '@gwk/core/protocol/engine';
+import { atReplica, createPortWorld, TestEngine, type PortWorld } from '@gwk/test/support/api/engine-port';
+import type { FactsRow } from '../messages/apply-status.js';
+import { Claims } from './claims.js';
+import type { InternalDeps } from './dependencies.js';
+import { KnownMessages } from './known-messages.js';
+import { Outcomes } from './outcomes.js';
+
+const INSTANCE = newUuid();
+const rowOf = (values: Partial<FactsRow> = {}): FactsRow =>
+  ({
+    message_id: newUuid(),
+    instance_id: INSTANCE,
+    wa_message_id: newUuid(),
+    now: new Date(0),
+    ...values,
+  }) as FactsRow;
+
+describe('a message that was remembered', () => {
+  const clock = { now: 0 };
+  let known: KnownMessages;
+  beforeEach(() => (known = new KnownMessages(() => clock.now)));
+
+  test('is known by our id and by the network’s, as it was last', () => {
+    const row = rowOf({ version: 1 });
+    known.remember(row);
+    known.remember({ ...row, version: 2 });
+    expect(known.recall(INSTANCE, { message_id: row.message_id })).toMatchObject({ version: 2 });
+    expect(known.recall(INSTANCE, { wa_message_id: row.wa_message_id! })).toMatchObject({ version: 2 });
+  });
+
+  test('is not known to another instance, under either name', () => {
+    const row = rowOf();
+    known.remember(row);
+    expect(known.recall(newUuid(), { message_id: row.message_id })).toBeUndefined();
+    expect(known.recall(newUuid(), { wa_message_id: row.wa_message_id! })).toBeUndefined();
+  });
+
+  test('is known for fifteen seconds, in which its time goes on', () => {
+    const row = rowOf();
+    known.remember(row);
+    clock.now += 14_999;
+    expect(known.recall(INSTANCE, row as { message_id: string })!.now).toEqual(new Date(14_999));
+    clock.now += 1;
+    expect(known.recall(INSTANCE, row as { message_id: string })).toBeUndefined();
+  });
+
+  test('is forgotten when it is told, or when there are too many', () => {
+    const rows = Array.from({ length: 20_001 }, () => rowOf());
+    for (const row of rows) known.remember(row);
+    const recalled = (row: FactsRow) => known.recall(INSTANCE, { wa_message_id: row.wa_message_id! });
+    expect(recalled(rows[0]!)).toBeUndefined();
+    expect(recalled(rows[1]!)).toBeDefined();
+    known.forget(rows[1]!.message_id);
+    expect(recalled(rows[1]!)).toBeUndefined();
+  });
+});
+
+describe('outcomes of messages that this process gave to their engine', () => {
+  let port: PortWorld;
+  let engine: TestEngine;
+  beforeAll(async () => {
+    // Of its own: it makes messages of days that their conversations do not know.
+    port = await createPortWorld();
+  });
+  afterAll(() => port.close());
+  beforeEach(async () => {
+    engine = await (await port.addEngine()).acquire();
+  });
+
+  let people = 0;
+  const accept = () => port.accept({ instance: engine.instanceId, to: `55118${10_000_000 + people++}` });
+  const at = () => new Date().toISOString();
+  const sent = (message_id: string): Outcome => ({ kind: 'sent', message_id, at: at(), rendered_as: null });
+  const receipt = (wa_message_id: string, status: 'delivered' | 'read'): Outcome => ({
+    kind: 'receipt',
+    wa_message_id,
+    status,
+    at: at(),
+  });
+  const message = (id: string) => port.world.database.message.findUniqueOrThrow({ where: { id } });
+  const types = async () => {
+    const { instanceId } = engine;
+    const rows = await port.world.database.event.findMany({ where: { instanceId }, orderBy: { id: 'asc' } });
+    return rows.map(({ type }) => type);
+  };
+
+  test('cost one statement each, from the claim to the last receipt', async () => {
+    let statements = 0;
+    const database = new Proxy(port.world.database, {
+      get: (target, name) => {
+        if (name === '$queryRaw') statements += 1;
+        return Reflect.get(target, name) as unknown;
+      },
+    });
+    const deps = { database, sealer: port.world.sealer, log: createLogger('test', 'fatal') } as InternalDeps;
+    const known = new KnownMessages();
+    const [claims, outcomes] = [new Claims(deps, known), new Outcomes(deps, known)];
+    const { lease } = engine;
+    const caller = { tokenId: newUuid(), instanceId: engine.instanceId, pod: engine.pod };
+    const id = await accept();
+    const { messages } = await claims.claim(caller, {
+      ...lease,
+      number: 1,
+      repeated: false,
+      claim_id: newUuid(),
+      limit: 5,
+    });
+    const before = statements;
+    const { wa_message_id } = messages[0]!;
+    await outcomes.record(caller, { ...lease, outcomes: [sent(id)] });
+    await outcomes.record(caller, { ...lease, outcomes: [receipt(wa_message_id, 'delivered')] });
+    await outcomes.record(caller, { ...lease, outcomes: [receipt(wa_message_id, 'read')] });
+    expect(statements - before).toBe(3);
+    expect(await message(id)).toMatchObject({ status: 'read', errorCode: null });
+    expect(await types()).toEqual(['message.sent', 'message.status_updated', 'message.status_updated']);
+  });
+
+  test('are decided on what has become of one since', async () => {
+    const id = await accept();
+    const [claimed] = await engine.claim();
+    await port.world.database.$executeRaw`
+      UPDATE messages SET status = 'failed', error_code = 'timeout', failed_at = now(), version = version + 1
+      WHERE id = ${id}::uuid`;
+    await engine.report(sent(id));
+    expect(await message(id)).toMatchObject({ status: 'sent', errorCode: null, failedAt: null });
+    await port.world.database.$executeRaw`
+      UPDATE messages SET deleted_for_all = true, version = version + 1 WHERE id = ${id}::uuid`;
+    await engine.report(receipt(claimed!.wa_message_id, 'read'));
+    expect(await message(id)).toMatchObject({ status: 'read', deletedForAll: true });
+    expect(await types()).toEqual(['message.sent', 'message.status_updated']);
+  });
+
+  test('may be told to several processes in turn', async () => {
+    const elsewhere = await atReplica(port, engine);
+    const id = await accept();
+    const [claimed] = await engine.claim();
+    await elsewhere.report(sent(id));
+    await engine.report(receipt(claimed!.wa_message_id, 'delivered'));
+    await elsewhere.report(receipt(claimed!.wa_message_id, 'read'));
+    await engine.report(sent(id), receipt(claimed!.wa_message_id, 'delivered'));
+    expect(await message(id)).toMatchObject({ status: 'read' });
+    expect(await types()).toEqual(['message.sent', 'message.status_updated', 'message.status_updated']);
+  });
+
+  test('are found though they are old, by a process that knows nothing of them', async () => {
+    const id = await accept();
+    const [claimed] = await engine.claim();
+    await engine.report(sent(id));
+    const old = '01890000-0000-7000-8000-' + newUuid().slice(-12);
+    await port.world.database.$executeRaw`UPDATE messages SET id = ${old}::uuid WHERE id = ${id}::uuid`;
+    await (await atReplica(port, engine)).report(receipt(claimed!.wa_message_id, 'delivered'));
+    expect(await message(old)).toMatchObject({ status: 'delivered' });
+  });
+
+  test('of a fenced engine change nothing', async () => {
+    const id = await accept();
+    await engine.claim();
+    await port.operator.call('engine-ended', { instance_id: engine.instanceId, pod: engine.pod });
+    const restarted = new TestEngine(engine.client, engine.instanceId, engine.pod, engine.token);
+    await restarted.acquire();
+    await expect(engine.report(sent(id))).rejects.toMatchObject({ refusal: 'fenced' });
+    expect(await message(id)).toMatchObject({ status: 'sending' });
+    expect(await types()).toEqual([]);
+  });
+
+  test.each([
+    ['before', true],
+    ['after', false],
+  ])(
+    'of a fenced engine take nothing from those of the one that has the lease, told just %s them',
+    async (_, isFirst) => {
+      const deps = { ...port.world, log: createLogger('test', 'fatal') } as unknown as InternalDeps;
+      const known = new KnownMessages();
+      const [claims, outcomes] = [new Claims(deps, known), new Outcomes(deps, known)];
+      const caller = { tokenId: newUuid(), instanceId: engine.instanceId, pod: engine.pod };
+      const [first, second] = [await accept(), await accept()];
+      const { lease: former } = engine;
+      const { messages } = await claims.claim(caller, {
+        ...former,
+        number: 1,
+        repeated: false,
+        claim_id: newUuid(),
+        limit: 5,
+      });
+      await outcomes.record(caller, { ...former, outcomes: [sent(first)] });
+      await port.operator.call('engine-ended', { instance_id: engine.instanceId, pod: engine.pod });
+      const restarted = new TestEngine(engine.client, engine.instanceId, engine.pod, engine.token);
+      await restarted.acquire();
+      const told = (lease: typeof former, id: string, at: number) =>
+        outcomes.record(caller, {
+          ...lease,
+          outcomes: [receipt(messages[at]!.wa_message_id, 'read'), sent(id)],
+        });
+      // While the first is written, the others gather: one group.
+      const [, ...answers] = await Promise.allSettled([
+        told(restarted.lease, second, 1),
+        told(isFirst ? former : restarted.lease, first, 0),
+        told(isFirst ? restarted.lease : former, first, 0),
+      ]);
+      const statuses = answers.map(({ status }) => status);
+      expect(isFirst ? statuses : statuses.reverse()).toEqual(['rejected', 'fulfilled']);
+      expect(await message(first)).toMatchObject({ status: 'read' });
+    },
+  );
+
+  test('of a fenced engine are not remembered either: what the next one tells again is stored', async () => {
+    const id = await accept();
+    const [claimed] = await engine.claim();
+    await engine.report(sent(id));
+    await port.operator.call('engine-ended', { instance_id: engine.instanceId, pod: engine.pod });
+    const next = new TestEngine(engine.client, engine.instanceId, engine.pod, engine.token);
+    await next.acquire();
+    const delivered = receipt(claimed!.wa_message_id, 'delivered');
+    await expect(engine.report(delivered)).rejects.toMatchObject({ refusal: 'fenced' });
+    expect(await message(id)).toMatchObject({ status: 'sent' });
+    await next.report(delivered);
+    expect(await message(id)).toMatchObject({ status: 'delivered' });
+    expect(await types()).toEqual(['message.sent', 'message.status_updated']);
+  });
+});

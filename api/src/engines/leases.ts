@@ -1,0 +1,197 @@
+import { randomUUID } from 'node:crypto';
+import { Batcher } from '@gwk/core/batcher';
+import { resolvePolicy, type PolicyOverrides } from '@gwk/core/policy/policy';
+import type { EngineRequest, EngineResponse, LeaseName } from '@gwk/core/protocol/engine';
+import type { PairingMethod } from '@gwk/core/resources/pairing';
+import type { InstanceKind, InstanceState } from '@gwk/core/states';
+import { openCommandKey } from '../instances/command-key.js';
+import { writeStates } from '../instances/state/write.js';
+import { isUndone } from '../database/grouping.js';
+import type { EngineCaller, InternalDeps } from './dependencies.js';
+import { RefusalError, type Verdict } from './refusal.js';
+import { wantedOf, type WantedRow } from '../instances/pairing/sessions.js';
+import type { EngineRedis, RedisUsers } from './redis-users.js';
+
+/**
+ * One engine per number (design): the lease is a row, its times are those of Postgres. An epoch is a number and a
+ * random holder id; a restored backup may repeat the number and never the pair.
+ */
+interface RenewItem extends LeaseName {
+  instanceId: string;
+}
+
+interface RenewRow extends WantedRow {
+  place: number;
+  id: string;
+  unlink_id: string | null;
+  verdict: Verdict;
+  instance_policy: PolicyOverrides;
+  account_policy: PolicyOverrides;
+}
+
+type Renewal = { verdict: Verdict } & EngineResponse<'renew'>;
+
+interface TakeRow {
+  outcome: 'acquired' | 'gone' | 'unauthorized' | 'lease-held';
+  new_epoch: number;
+  retry_after_ms: number;
+  /** Since when the engine before this one has been silent, where the number is said to be connected. */
+  silent_since: Date | null;
+}
+
+export class Leases {
+  readonly #renewals: Batcher<RenewItem, Renewal>;
+
+  constructor(
+    private readonly deps: InternalDeps,
+    private readonly redisUsers: RedisUsers,
+  ) {
+    this.#renewals = new Batcher({ run: (items) => this.#renewAll(items), mayIsolate: isUndone });
+  }
+
+  async acquire(caller: EngineCaller, request: EngineRequest<'acquire'>): Promise<EngineResponse<'acquire'>> {
+    const holder = request.holder ?? randomUUID();
+    const row = await this.#take(caller, request, holder);
+    if (row.outcome === 'lease-held') {
+      throw new RefusalError('lease-held', { retry_after_ms: row.retry_after_ms });
+    }
+    if (row.outcome !== 'acquired') throw new RefusalError(row.outcome);
+    const lease = { epoch: row.new_epoch, holder };
+    this.deps.log.info(
+      { instance: caller.instanceId, pod: caller.pod, epoch: lease.epoch },
+      'lease acquired',
+    );
+    const redis = await this.redisUsers.grant(caller.instanceId, lease);
+    return this.#terms(caller.instanceId, lease, redis);
+  }
+
+  /**
+   * The epoch, and the end of the one before it where that fell silent while it was connected: between its last sign
+   * of life and this moment nobody was.
+   */
+  #take(
+    { instanceId, tokenId }: EngineCaller,
+    request: EngineRequest<'acquire'>,
+    holder: string,
+  ): Promise<TakeRow> {
+    const { database, sealer, config } = this.deps;
+    return database.$transaction(async (tx) => {
+      const [row] = await tx.$queryRaw<TakeRow[]>`
+        SELECT * FROM gwk_acquire(${instanceId}::uuid, ${tokenId}::uuid, ${request.pod}, ${request.version},
+          ${holder}::uuid, ${config.leaseMs}::integer)`;
+      const at = row!.silent_since;
+      if (at) {
+        const news = { state: 'connecting', at, reason: 'engine_silent' } as const;
+        await writeStates(tx, sealer, instanceId, [news]);
+      }
+      return row!;
+    });
+  }
+
+  async #terms(instanceId: string, lease: LeaseName, redis: EngineRedis): Promise<EngineResponse<'acquire'>> {
+    const row = await this.deps.database.instance.findUniqueOrThrow({
+      where: { id: instanceId },
+      include: { account: { select: { policy: true } }, pairing: true },
+    });
+    const { pairing } = row;
+    const { leaseMs, renewMs } = this.deps.config;
+    return {
+      ...lease,
+      lease_ms: leaseMs,
+      renew_ms: renewMs,
+      instance: {
+        id: row.id,
+        kind: row.kind as InstanceKind,
+        state: row.state as InstanceState,
+        first_paired_at: iso(row.firstPairedAt),
+        banned_until: iso(row.bannedUntil),
+        reconnect_count: row.reconnectCount,
+        reconnect_at: iso(row.reconnectAt),
+      },
+      pairing:
+        pairing?.state === 'pairing'
+          ? wantedOf(this.deps.sealer, row.id, {
+              session: pairing.id,
+              method: pairing.method as PairingMethod,
+              phone_sealed: pairing.phoneSealed,
+            })
+          : null,
+      unlink: row.unlinkId,
+      messages_per_minute: this.#messagesPerMinute(
+        row.policy as PolicyOverrides,
+        row.account.policy as PolicyOverrides,
+      ),
+      redis,
+      command_key: openCommandKey(this.deps.sealer, row.id, row.commandKeySealed).toString('base64'),
+    };
+  }
+
+  async renew(caller: EngineCaller, request: EngineRequest<'renew'>): Promise<EngineResponse<'renew'>> {
+    const { epoch, holder } = request;
+    const { verdict, ...renewal } = await this.#renewals.submit({
+      instanceId: caller.instanceId,
+      epoch,
+      holder,
+    });
+    if (verdict) throw new RefusalError(verdict);
+    return renewal;
+  }
+
+  async #renewAll(items: readonly RenewItem[]): Promise<Renewal[]> {
+    const instanceIds = items.map((item) => item.instanceId);
+    const rows = await this.deps.database.$queryRaw<RenewRow[]>`
+      SELECT r.place::integer, r.verdict, i.id, i.policy AS instance_policy, a.policy AS account_policy,
+        i.unlink_id, p.id AS session, p.method, p.phone_sealed
+      FROM unnest(gwk_renew(${instanceIds}::uuid[], ${items.map((item) => item.epoch)}::integer[],
+        ${items.map((item) => item.holder)}::uuid[], ${this.deps.config.leaseMs}::integer), ${instanceIds}::uuid[])
+        WITH ORDINALITY AS r(verdict, instance_id, place)
+      JOIN instances i ON i.id = r.instance_id
+      JOIN accounts a ON a.id = i.account_id
+      LEFT JOIN pairing_sessions p ON p.instance_id = i.id AND p.state = 'pairing'
+      ORDER BY r.place`;
+    const byPlace = new Map(rows.map((row) => [row.place, row]));
+    return items.map((_, index) => this.#renewal(byPlace.get(index + 1)));
+  }
+
+  #renewal(row: RenewRow | undefined): Renewal {
+    return {
+      verdict: row ? row.verdict : 'gone',
+      lease_ms: this.deps.config.leaseMs,
+      messages_per_minute: row ? this.#messagesPerMinute(row.instance_policy, row.account_policy) : 0,
+      pairing: row ? wantedOf(this.deps.sealer, row.id, row) : null,
+      unlink: row?.unlink_id ?? null,
+    };
+  }
+
+  #messagesPerMinute(instance: PolicyOverrides, account: PolicyOverrides): number {
+    const levels = { environment: this.deps.environmentPolicy, account, instance };
+    return resolvePolicy(levels, { warmingUp: false }).messages_per_minute;
+  }
+
+  /** The engine has closed its socket. The lease ends now, so that whoever looks for ended leases finds it. */
+  async release(caller: EngineCaller, { epoch, holder }: LeaseName): Promise<void> {
+    const released = await this.deps.database.$executeRaw`
+      UPDATE instance_leases SET holder = NULL, expires_at = now()
+      WHERE instance_id = ${caller.instanceId}::uuid AND epoch = ${epoch}::integer AND holder = ${holder}::uuid`;
+    if (released === 0) throw new RefusalError('fenced');
+    this.deps.log.info({ instance: caller.instanceId, pod: caller.pod, epoch }, 'lease released');
+  }
+
+  /** The operator saw the pod's process end: nothing holds the number any more. */
+  async engineEnded(instanceId: string, pod: string): Promise<void> {
+    const released = await this.deps.database.$executeRaw`
+      UPDATE instance_leases SET holder = NULL, expires_at = LEAST(expires_at, now())
+      WHERE instance_id = ${instanceId}::uuid AND pod = ${pod} AND holder IS NOT NULL`;
+    if (released > 0) this.deps.log.info({ instance: instanceId, pod }, 'lease of an ended engine released');
+  }
+
+  async restoreRedisUser(caller: EngineCaller, lease: LeaseName): Promise<void> {
+    const [row] = await this.deps.database.$queryRaw<{ verdict: Verdict }[]>`
+      SELECT (gwk_fence(ARRAY[${caller.instanceId}::uuid], ARRAY[${lease.epoch}::integer],
+        ARRAY[${lease.holder}::uuid]))[1] AS verdict`;
+    if (row!.verdict) throw new RefusalError(row!.verdict);
+    if (!(await this.redisUsers.restore(caller.instanceId, lease))) throw new RefusalError('unavailable');
+  }
+}
+
+const iso = (time: Date | null): string | null => time?.toISOString() ?? null;

@@ -1,0 +1,175 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { ClaimedMessage } from '@gwk/core/protocol/engine';
+import { sharedPort, refusalOf, TestEngine, type PortWorld } from '@gwk/test/support/api/engine-port';
+import { failMessages } from '../messages/apply-status.js';
+
+/**
+ * Random engines that claim, send, fail, return, crash and are taken over, while messages are accepted and canceled.
+ * Whatever happens, each conversation's messages reach the network in the order of acceptance, and each ends once.
+ */
+const SEEDS = [1, 2, 3, 4];
+const CONVERSATIONS = 5;
+const MESSAGES = 24;
+/** The attempt at which every run crashes, whatever chance brings beside it. */
+const SURE_CRASH = 20;
+
+let port: PortWorld;
+beforeAll(async () => {
+  port = await sharedPort();
+});
+afterAll(() => port.close());
+
+/** Mulberry32. */
+function randomFrom(seed: number): () => number {
+  let state = seed * 0x9e3779b9;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+class Crash extends Error {}
+
+class Run {
+  readonly random: () => number;
+  /** By conversation, in the order of acceptance. */
+  readonly accepted = new Map<string, string[]>();
+  /** By conversation, as the network saw them. */
+  readonly arrived = new Map<string, string[]>();
+  accepting = true;
+  crashes = 0;
+  private attempts = 0;
+
+  constructor(
+    seed: number,
+    readonly instanceId: string,
+  ) {
+    this.random = randomFrom(seed);
+  }
+
+  chance(probability: number): boolean {
+    return this.random() < probability;
+  }
+
+  /** Lets others go first, for a few turns of the event loop. */
+  async pause(): Promise<void> {
+    for (let turns = Math.floor(this.random() * 8); turns > 0; turns--) await nextTurn();
+  }
+
+  async accept(to: string): Promise<void> {
+    const ids: string[] = [];
+    this.accepted.set(`${to}@s.whatsapp.net`, ids);
+    for (let i = 0; i < MESSAGES; i++) {
+      ids.push(await port.accept({ instance: this.instanceId, to }));
+      if (this.chance(0.5)) await this.pause();
+      if (this.chance(0.3)) await this.cancelOne();
+    }
+  }
+
+  private async cancelOne(): Promise<void> {
+    const all = [...this.accepted.values()].flat();
+    const one = all[Math.floor(this.random() * all.length)]!;
+    await failMessages(port.world, [one], { code: 'canceled', message: null });
+  }
+
+  /** Engines follow each other until nothing is left to send. */
+  async serve(first: TestEngine): Promise<void> {
+    for (let engine = first; ;) {
+      const crashed = await this.runEngine(engine);
+      if (!crashed) return;
+      this.crashes++;
+      await port.operator.call('engine-ended', { instance_id: engine.instanceId, pod: engine.pod });
+      const next = new TestEngine(engine.client, engine.instanceId, engine.pod, engine.token);
+      await next.acquire();
+      expect(await refusalOf(engine.claim())).toBe('fenced');
+      engine = next;
+    }
+  }
+
+  /** Whether the engine crashed. */
+  private async runEngine(engine: TestEngine): Promise<boolean> {
+    const socket = { open: true };
+    while (this.accepting || (await this.waiting()) > 0) {
+      const claimed = await engine.claim(1 + Math.floor(this.random() * 6));
+      if (claimed.length === 0) await this.pause();
+      const lanes = await Promise.allSettled(claimed.map((message) => this.lane(engine, message, socket)));
+      const failures = lanes.flatMap((lane) => (lane.status === 'rejected' ? [lane.reason as Error] : []));
+      for (const failure of failures) if (!(failure instanceof Crash)) throw failure;
+      if (failures.length > 0) return true;
+    }
+    return false;
+  }
+
+  private async lane(engine: TestEngine, message: ClaimedMessage, socket: { open: boolean }): Promise<void> {
+    const id = message.message_id;
+    const surely = ++this.attempts === SURE_CRASH;
+    const crashAt = (place: number): void => {
+      if (surely || this.chance(0.01)) socket.open = false;
+      if (!socket.open) throw new Crash(`at ${place}`);
+    };
+    crashAt(1);
+    if (this.chance(0.08)) return engine.report({ kind: 'returned', message_id: id });
+    if (message.attempted_at === null && this.chance(0.05)) {
+      const error = { code: 'wa_error' as const, message: null };
+      return engine.report({ kind: 'failed', message_id: id, at: new Date().toISOString(), error });
+    }
+    const stored = await engine.build(id);
+    if (!stored.includes(id)) return;
+    crashAt(2);
+    await this.pause();
+    crashAt(3);
+    const log = this.arrived.get(message.chat) ?? [];
+    this.arrived.set(message.chat, [...log, id]);
+    crashAt(4);
+    await this.pause();
+    const receipt = {
+      kind: 'receipt' as const,
+      wa_message_id: message.wa_message_id,
+      at: new Date().toISOString(),
+    };
+    if (this.chance(0.2)) await engine.report({ ...receipt, status: 'delivered' });
+    else await Promise.all([engine.sent(id), this.chance(0.3) && engine.sent(id)]);
+    if (this.chance(0.2)) await engine.report({ ...receipt, status: 'read' });
+  }
+
+  private waiting(): Promise<number> {
+    return port.world.database.outboxEntry.count({ where: { instanceId: this.instanceId } });
+  }
+}
+
+test.each(SEEDS)('order holds and each message ends once (seed %d)', async (seed) => {
+  const engine = await (await port.addEngine()).acquire();
+  const run = new Run(seed, engine.instanceId);
+  const accepts = Array.from({ length: CONVERSATIONS }, (_, i) =>
+    run.accept(`55119${70_000_000 + seed * 100 + i}`),
+  );
+  const served = run.serve(engine);
+  await Promise.all(accepts);
+  run.accepting = false;
+  await served;
+
+  const where = { instanceId: engine.instanceId };
+  const rows = await port.world.database.message.findMany({ where });
+  const statusOf = new Map(rows.map((row) => [row.id, row.status]));
+  for (const [chat, accepted] of run.accepted) {
+    const places = (run.arrived.get(chat) ?? []).map((id) => accepted.indexOf(id));
+    expect(places).toEqual([...places].sort((a, b) => a - b));
+    const left = accepted.filter((id) => statusOf.get(id) !== 'failed');
+    expect([...new Set(run.arrived.get(chat))]).toEqual(left);
+  }
+  const ended = await port.world.database.event.groupBy({
+    by: ['type'],
+    where: { ...where, type: { in: ['message.sent', 'message.failed'] } },
+    _count: true,
+  });
+  const failed = rows.filter((row) => row.status === 'failed').length;
+  const counts = Object.fromEntries(ended.map((group) => [group.type, group._count]));
+  expect(counts).toEqual({
+    'message.sent': rows.length - failed,
+    ...(failed > 0 && { 'message.failed': failed }),
+  });
+  expect(rows).toHaveLength(CONVERSATIONS * MESSAGES);
+  expect(run.crashes).toBeGreaterThan(0);
+});

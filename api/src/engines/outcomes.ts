@@ -1,0 +1,163 @@
+import { Batcher } from '@gwk/core/batcher';
+import type { EngineRequest, EngineResponse, LeaseName, Outcome } from '@gwk/core/protocol/engine';
+import { applyFindings, type FactsRow, type Learnt } from '../messages/apply-status.js';
+import type { Finding } from '../messages/decide-status.js';
+import type { EngineCaller, InternalDeps } from './dependencies.js';
+import { GATHER_OUTCOMES, isUndone } from '../database/grouping.js';
+import type { KnownMessages } from './known-messages.js';
+import { RefusalError, type Verdict } from './refusal.js';
+
+/**
+ * What engines report of messages, in groups over all engines: one outcome is one item, so that a group stays small
+ * however much a call brings. Repeating a call in which some were recorded changes nothing of those.
+ */
+interface OutcomeItem extends LeaseName {
+  instanceId: string;
+  outcome: Outcome;
+}
+
+interface Recorded {
+  verdict: Verdict;
+  /** The instance has something to claim. */
+  waiting: boolean;
+}
+
+/** What a message is that the item at this place (from 1) names. */
+type NamedFacts = FactsRow & { number: number };
+
+export class Outcomes {
+  readonly #groups: Batcher<OutcomeItem, Recorded>;
+
+  constructor(
+    private readonly deps: InternalDeps,
+    private readonly known: KnownMessages,
+  ) {
+    this.#groups = new Batcher({
+      run: (items) => this.#recordAll(items),
+      gather: GATHER_OUTCOMES,
+      mayIsolate: isUndone,
+    });
+  }
+
+  async record(
+    caller: EngineCaller,
+    request: EngineRequest<'outcomes'>,
+  ): Promise<EngineResponse<'outcomes'>> {
+    const { instanceId } = caller;
+    const { epoch, holder, outcomes } = request;
+    const recorded = await Promise.all(
+      outcomes.map((outcome) => this.#groups.submit({ instanceId, epoch, holder, outcome })),
+    );
+    // What has left a deleted instance was recorded all the same.
+    if (recorded.some(({ verdict }) => verdict === 'fenced')) throw new RefusalError('fenced');
+    return { waiting: recorded.some(({ waiting }) => waiting) };
+  }
+
+  async #recordAll(items: readonly OutcomeItem[]): Promise<Recorded[]> {
+    const callers = [
+      items.map((item) => item.instanceId),
+      items.map((item) => item.epoch),
+      items.map((item) => item.holder),
+    ] as const;
+    const facts = await this.#factsOf(items);
+    const learnt = learntOf(items, facts);
+    let recorded: Recorded[] | undefined;
+    const write = async (changes: string, events: string): Promise<ReadonlySet<string>> => {
+      const [row] = await this.deps.database.$queryRaw<
+        { verdicts: Verdict[]; made: string[]; waiting: boolean[] }[]
+      >`
+        SELECT * FROM gwk_record_outcomes(${callers[0]}::uuid[], ${callers[1]}::integer[], ${callers[2]}::uuid[],
+          ${changes}::jsonb, ${events}::jsonb)`;
+      const { verdicts, made, waiting } = row!;
+      recorded = verdicts.map((verdict, index) => ({ verdict, waiting: waiting[index]! }));
+      return new Set(made);
+    };
+    const refused = ({ place }: Learnt): boolean => recorded?.[place - 1]?.verdict === 'fenced';
+    const holds = (place: number, row: FactsRow): boolean => {
+      const item = items[place - 1]!;
+      return row.claim_epoch === item.epoch && row.claim_holder === item.holder;
+    };
+    const changed = (row: FactsRow): void => this.known.remember(row);
+    await applyFindings(this.deps, { learnt, facts, holds, refused, changed }, write);
+    // A group that changes nothing is told of its leases all the same.
+    if (!recorded) await write('[]', '[]');
+    return recorded!;
+  }
+
+  /** What is known needs no statement: then the group is one, by which it is written. */
+  async #factsOf(items: readonly OutcomeItem[]): Promise<NamedFacts[]> {
+    const facts: NamedFacts[] = [];
+    const asked: { item: OutcomeItem; number: number }[] = [];
+    items.forEach((item, index) => {
+      const number = index + 1;
+      const row = this.#recall(item);
+      if (row) facts.push({ ...row, number });
+      else asked.push({ item, number });
+    });
+    if (asked.length === 0) return facts;
+    const found = await this.#find(asked.map(({ item }) => item));
+    // Last, so that they count where one message is named twice.
+    return [...facts, ...found.map((row) => ({ ...row, number: asked[row.number - 1]!.number }))];
+  }
+
+  /** What decides on the claim is read: it is known only of the message. */
+  #recall({ instanceId, outcome }: OutcomeItem): FactsRow | undefined {
+    const onMessage = outcome.kind === 'sent' || outcome.kind === 'receipt';
+    return onMessage ? this.known.recall(instanceId, outcome) : undefined;
+  }
+
+  /**
+   * Messages of other instances are not found, nor any for a caller who is fenced by now: all that is found of one
+   * instance is found for one lease.
+   */
+  async #find(items: readonly OutcomeItem[]): Promise<NamedFacts[]> {
+    const outcomes = items.map(({ outcome }) => outcome);
+    const rows = await this.deps.database.$queryRaw<NamedFacts[]>`
+      SELECT f.* FROM gwk_message_facts(gwk_find_messages(
+        ${items.map((item) => item.instanceId)}::uuid[], ${items.map((item) => item.epoch)}::integer[],
+        ${items.map((item) => item.holder)}::uuid[],
+        ${outcomes.map((outcome) => (outcome.kind === 'receipt' ? null : outcome.message_id))}::uuid[],
+        ${outcomes.map((outcome) => (outcome.kind === 'receipt' ? outcome.wa_message_id : null))}::text[])) AS f`;
+    return rows.filter(({ number, instance_id }) => items[number - 1]!.instanceId === instance_id);
+  }
+}
+
+/**
+ * Findings by message, in the order in which they came. Where two leases name one message, the elder is fenced by now:
+ * what it tells counts for nothing, and must not have the other's findings refused with it.
+ */
+function learntOf(items: readonly OutcomeItem[], facts: readonly NamedFacts[]): Learnt[] {
+  const found = new Map(facts.map((row) => [row.number, row.message_id]));
+  const learnt = new Map<string, Learnt>();
+  const epochAt = (place: number): number => items[place - 1]!.epoch;
+  items.forEach(({ outcome, epoch }, index) => {
+    const place = index + 1;
+    const messageId = found.get(place);
+    if (messageId === undefined) return;
+    const earlier = learnt.get(messageId);
+    if (earlier && epochAt(earlier.place) > epoch) return;
+    const known = earlier && epochAt(earlier.place) === epoch ? earlier : undefined;
+    const traceparent = 'traceparent' in outcome ? outcome.traceparent : undefined;
+    if (known) known.findings.push(findingOf(outcome));
+    else learnt.set(messageId, { place, messageId, findings: [findingOf(outcome)], traceparent });
+  });
+  return [...learnt.values()];
+}
+
+function findingOf(outcome: Outcome): Finding {
+  switch (outcome.kind) {
+    case 'sent':
+      return { kind: 'sent', at: new Date(outcome.at), renderedAs: outcome.rendered_as };
+    case 'failed':
+      return { kind: 'failed', at: new Date(outcome.at), error: outcome.error };
+    case 'returned':
+      return { kind: 'returned', claimId: outcome.claim_id, unsent: outcome.unsent ?? false };
+    case 'receipt':
+      return {
+        kind: 'receipt',
+        at: new Date(outcome.at),
+        status: outcome.status,
+        played: outcome.played ?? false,
+      };
+  }
+}

@@ -1,0 +1,64 @@
+import type { EngineRequest, EngineResponse, SessionEntry } from '@gwk/core/protocol/engine';
+import type { EngineCaller, InternalDeps } from './dependencies.js';
+import { RefusalError, type Verdict } from './refusal.js';
+
+/**
+ * Credentials and Signal keys of an engine's session, sealed for its instance. A write is one transaction, durable
+ * when it is answered: an engine sends nothing that rests on keys it has not stored.
+ */
+const COLUMN = 'session_keys.value_sealed';
+
+interface SessionRow {
+  verdict: Verdict;
+  type: string | null;
+  key: string | null;
+  value_sealed: Uint8Array | null;
+}
+
+export async function readSession(
+  { database, sealer }: InternalDeps,
+  { instanceId }: EngineCaller,
+  request: EngineRequest<'session-read'>,
+): Promise<EngineResponse<'session-read'>> {
+  const whole = request.wanted.filter(({ keys }) => keys === null).map(({ type }) => type);
+  const single = request.wanted.flatMap(({ type, keys }) => (keys ?? []).map((key) => ({ type, key })));
+  const rows = await database.$queryRaw<SessionRow[]>`
+    SELECT l.verdict, s.type, s.key, s.value_sealed
+    FROM (SELECT (gwk_fence(ARRAY[${instanceId}::uuid], ARRAY[${request.epoch}::integer],
+      ARRAY[${request.holder}::uuid]))[1] AS verdict) AS l
+    LEFT JOIN session_keys s ON l.verdict IS NULL AND s.instance_id = ${instanceId}::uuid AND (
+      s.type = ANY (${whole}::text[])
+      OR (s.type, s.key) IN (
+        SELECT * FROM unnest(${single.map(({ type }) => type)}::text[], ${single.map(({ key }) => key)}::text[])))`;
+  if (rows[0]!.verdict) throw new RefusalError(rows[0]!.verdict);
+  return {
+    entries: rows.flatMap(({ type, key, value_sealed }): SessionEntry[] => {
+      if (type === null || key === null || value_sealed === null) return [];
+      return [{ type, key, value: sealer.open(instanceId, COLUMN, value_sealed).toString('base64') }];
+    }),
+  };
+}
+
+export async function writeSession(
+  { database, sealer }: InternalDeps,
+  { instanceId }: EngineCaller,
+  request: EngineRequest<'session-write'>,
+): Promise<void> {
+  // The last value of a key that is named twice; sorted, so that two writes of one session never wait crosswise.
+  const entries = [
+    ...new Map(request.entries.map((entry) => [`${entry.type}\n${entry.key}`, entry])).entries(),
+  ]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([, entry]) => entry);
+  // As text: the client takes an array that begins with null for one of strings, and its bytes for base64.
+  const sealed = entries.map(({ value }) =>
+    value === null
+      ? null
+      : `\\x${sealer.seal(instanceId, COLUMN, Buffer.from(value, 'base64')).toString('hex')}`,
+  );
+  const [row] = await database.$queryRaw<{ verdict: Verdict }[]>`
+    SELECT gwk_write_session(${instanceId}::uuid, ${request.epoch}::integer, ${request.holder}::uuid,
+      ${request.number}::bigint, ${entries.map(({ type }) => type)}::text[], ${entries.map(({ key }) => key)}::text[], ${sealed}::bytea[])
+      AS verdict`;
+  if (row!.verdict) throw new RefusalError(row!.verdict);
+}

@@ -1,0 +1,146 @@
+import { randomBytes } from 'node:crypto';
+import { newUuid } from '@gwk/core/ids';
+import { Sealer } from '@gwk/core/sealing';
+import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
+import { openDatabase, type Database } from '../../database/database.js';
+import { recordIdOf, type RequestName } from './record-id.js';
+import { hashBody, IdempotencyStore, readIdempotencyKey, type Begun, type Mark } from './store.js';
+
+let test_: TestDatabase;
+let database: Database;
+let store: IdempotencyStore;
+const sealer = new Sealer([{ id: '0123456789abcdef', key: randomBytes(32) }]);
+const accountId = newUuid();
+
+beforeAll(async () => {
+  test_ = await createTestDatabase();
+  database = openDatabase({ url: test_.url, poolSize: 4, program: 'test' });
+  store = new IdempotencyStore(database, sealer);
+});
+afterAll(async () => {
+  await database.$disconnect();
+  await test_.drop();
+});
+
+const request = (given: { key?: string; body?: unknown; route?: string; account?: string } = {}) => ({
+  accountId: given.account ?? accountId,
+  route: given.route ?? 'POST /v1/instances',
+  key: given.key ?? newUuid(),
+  bodyHash: hashBody(sealer, given.account ?? accountId, given.body ?? { name: 'one' }),
+  instanceId: null,
+});
+function markOf(begun: Begun): Mark {
+  if (begun.kind !== 'fresh' && begun.kind !== 'resumed')
+    throw new Error(`expected a mark, got ${begun.kind}`);
+  return begun.mark;
+}
+const letTimePass = (request: RequestName, column: 'lockedUntil' | 'expiresAt') =>
+  database.idempotencyRecord.update({
+    where: { id: recordIdOf(request) },
+    data: { [column]: new Date(Date.now() - 1) },
+  });
+
+test('the first request is fresh, and while it is answered its repeats are told so', async () => {
+  const given = request();
+  expect(await store.begin(given)).toMatchObject({ kind: 'fresh' });
+  expect(await store.begin(given)).toEqual({ kind: 'in-progress' });
+});
+
+test('a kept answer is replayed, sealed at rest', async () => {
+  const given = request();
+  await store.complete(markOf(await store.begin(given)), {
+    status: 201,
+    body: { id: 'ins_1', secret: 'tulip' },
+  });
+  expect(await store.begin(given)).toEqual({
+    kind: 'replay',
+    status: 201,
+    body: { id: 'ins_1', secret: 'tulip' },
+    instanceId: null,
+  });
+  const row = await database.idempotencyRecord.findUniqueOrThrow({ where: { id: recordIdOf(given) } });
+  expect(Buffer.from(row.responseSealed!).includes('tulip')).toBe(false);
+});
+
+test('the same JSON in another order is the same request; another body is not', async () => {
+  const key = newUuid();
+  await store.complete(markOf(await store.begin(request({ key, body: { a: 1, b: { c: 2, d: 3 } } }))), {
+    status: 201,
+    body: null,
+  });
+  expect(await store.begin(request({ key, body: { b: { d: 3, c: 2 }, a: 1 } }))).toMatchObject({
+    kind: 'replay',
+  });
+  expect(await store.begin(request({ key, body: { a: 1 } }))).toEqual({ kind: 'reused' });
+});
+
+test('a key is apart for each account and route', async () => {
+  const key = newUuid();
+  for (const given of [{ key }, { key, route: 'POST /v1/webhook-endpoints' }, { key, account: newUuid() }]) {
+    expect(await store.begin(request(given))).toMatchObject({ kind: 'fresh' });
+  }
+});
+
+test('a refused request does not use up its key', async () => {
+  const given = request();
+  await store.abandon(markOf(await store.begin(given)));
+  expect(await store.begin({ ...given, bodyHash: Buffer.alloc(32) })).toMatchObject({ kind: 'fresh' });
+});
+
+test('the mark of a dead owner frees itself, and its repeat resumes under the same id', async () => {
+  const given = request();
+  const first = await store.begin(given);
+  await letTimePass(given, 'lockedUntil');
+  expect(await store.begin({ ...given, bodyHash: Buffer.alloc(32) })).toEqual({ kind: 'reused' });
+  expect(await store.begin(given)).toMatchObject({
+    kind: 'resumed',
+    resourceId: (first as { resourceId: string }).resourceId,
+  });
+  expect(await store.begin(given)).toEqual({ kind: 'in-progress' });
+});
+
+test('a request that failed half-way may be resumed at once', async () => {
+  const given = request();
+  await store.release(markOf(await store.begin(given)));
+  expect(await store.begin(given)).toMatchObject({ kind: 'resumed' });
+});
+
+test('an owner who was taken for dead does not take the mark of the next', async () => {
+  const given = request();
+  const slow = markOf(await store.begin(given));
+  await letTimePass(given, 'lockedUntil');
+  const next = markOf(await store.begin(given));
+  await store.abandon(slow);
+  await store.release(slow);
+  expect(await store.begin(given)).toEqual({ kind: 'in-progress' });
+  await store.complete(next, { status: 201, body: 'next' });
+  await store.complete(slow, { status: 201, body: 'slow' });
+  expect(await store.begin(given)).toMatchObject({ kind: 'replay', body: 'next' });
+});
+
+test('after 24 hours a key is as new, for any body', async () => {
+  const given = request();
+  const first = await store.begin(given);
+  await store.complete(markOf(first), { status: 201, body: 'first' });
+  await letTimePass(given, 'expiresAt');
+  const second = await store.begin({ ...given, bodyHash: Buffer.alloc(32) });
+  expect(second).toMatchObject({ kind: 'fresh' });
+  expect((second as { resourceId: string }).resourceId).not.toBe(
+    (first as { resourceId: string }).resourceId,
+  );
+});
+
+test('of 100 at once, one begins', async () => {
+  const given = request();
+  const all = await Promise.all(Array.from({ length: 100 }, () => store.begin(given)));
+  expect(all.filter(({ kind }) => kind === 'fresh')).toHaveLength(1);
+  expect(all.filter(({ kind }) => kind === 'in-progress')).toHaveLength(99);
+});
+
+test('a key has 1 to 255 characters', () => {
+  expect(readIdempotencyKey(undefined)).toBeNull();
+  expect(readIdempotencyKey('k'.repeat(255))).toHaveLength(255);
+  for (const key of ['', 'k'.repeat(256)]) {
+    expect(() => readIdempotencyKey(key)).toThrow('invalid-idempotency-key');
+  }
+});

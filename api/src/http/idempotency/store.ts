@@ -1,0 +1,201 @@
+import { timingSafeEqual } from 'node:crypto';
+import { canonicalJson } from '@gwk/core/canonical-json';
+import { newUuid } from '@gwk/core/ids';
+import { Problem } from '@gwk/core/problems';
+import type { Sealer } from '@gwk/core/sealing';
+import type { Queryable } from '../../database/database.js';
+import { recordIdOf, type RequestName } from './record-id.js';
+
+/**
+ * The first answer to a POST with an `Idempotency-Key`, for 24 hours, per account and route.
+ *
+ * `begin` leaves a mark before anything happens; `complete` puts the answer in its place, `abandon` takes the mark
+ * away (a refused request does not use up its key), `release` only its lock. Where the process dies in between, the mark frees itself and the
+ * next request with the same body resumes under the same resource id, so that it finds what the first one made.
+ *
+ * `POST /v1/messages` writes its records itself, in the statement that writes the message: it has no marks.
+ */
+export const IDEMPOTENCY_HOURS = 24;
+export const MARK_SECONDS = 10;
+const MAX_KEY = 255;
+const HASH_BYTES = 16;
+export const RESPONSE_COLUMN = 'idempotency_records.response_sealed';
+
+export interface IdempotentRequest extends RequestName {
+  bodyHash: Buffer;
+  /** The same under keys that were in front before: a retry is known again after a rotation. */
+  formerHashes?: readonly Buffer[];
+  /** The instance that the request names, so that a replay can be checked against the restriction of its key. */
+  instanceId: string | null;
+}
+
+/** Proof of having begun: a mark that was taken over is neither completed over nor abandoned by its first owner. */
+export interface Mark extends RequestName {
+  /** Milliseconds since 1970, as Postgres knows it. */
+  lockedUntil: string;
+}
+
+export type Begun =
+  /** `resourceId`: the id to create under. */
+  | { kind: 'fresh'; resourceId: string; mark: Mark }
+  /** The first owner died: look for `resourceId` before creating it. */
+  | { kind: 'resumed'; resourceId: string; mark: Mark }
+  | { kind: 'replay'; status: number; body: unknown; instanceId: string | null }
+  | { kind: 'in-progress' }
+  | { kind: 'reused' };
+
+export interface Answer {
+  status: number;
+  /** JSON, or undefined for an answer without a body. */
+  body: unknown;
+  /** Where the instance is known only now. */
+  instanceId?: string;
+}
+
+/**
+ * @returns null where the request has no key
+ * @throws Problem `invalid-idempotency-key`
+ */
+export function readIdempotencyKey(header: string | undefined): string | null {
+  if (header === undefined) return null;
+  if (header.length === 0 || header.length > MAX_KEY) throw new Problem('invalid-idempotency-key');
+  return header;
+}
+
+/** What two bodies share when they say the same, whatever their key order and spacing. */
+export function hashBody(sealer: Sealer, accountId: string, body: unknown): Buffer {
+  return hashesOfBody(sealer, accountId, body).bodyHash;
+}
+
+export function hashesOfBody(
+  sealer: Sealer,
+  accountId: string,
+  body: unknown,
+): { bodyHash: Buffer; formerHashes: readonly Buffer[] } {
+  const whole = sealer.fingerprints(accountId, 'idempotent body', canonicalJson(body));
+  const [bodyHash, ...formerHashes] = whole.map((hash) => hash.subarray(0, HASH_BYTES));
+  return { bodyHash: bodyHash!, formerHashes };
+}
+
+export function isSameBody(
+  { bodyHash, formerHashes = [] }: { bodyHash: Buffer | null; formerHashes?: readonly Buffer[] },
+  kept: Uint8Array,
+): boolean {
+  if (bodyHash === null) return false;
+  const matches = (hash: Buffer): boolean => hash.length === kept.length && timingSafeEqual(hash, kept);
+  return matches(bodyHash) || formerHashes.some(matches);
+}
+
+const IS_MINE = `id = $1::uuid AND status IS NULL AND locked_until = to_timestamp($2::text::bigint / 1000.0)`;
+
+interface Row {
+  fresh: boolean;
+  resource_id: string;
+  locked_until: string;
+}
+
+interface Existing {
+  body_hash: Uint8Array;
+  instance_id: string | null;
+  status: number | null;
+  response_sealed: Uint8Array | null;
+}
+
+export class IdempotencyStore {
+  readonly #database: Queryable;
+  readonly #sealer: Sealer;
+
+  constructor(database: Queryable, sealer: Sealer) {
+    this.#database = database;
+    this.#sealer = sealer;
+  }
+
+  async begin(request: IdempotentRequest): Promise<Begun> {
+    // Between a lost insert and the look at what won, the winner may be abandoned: then it is free again.
+    for (let attempt = 0; attempt < 3; attempt++) {
+      const begun = (await this.#take(request)) ?? (await this.#existing(request));
+      if (begun) return begun;
+    }
+    return { kind: 'in-progress' };
+  }
+
+  /** Keeps a 2xx answer. Without effect where the mark was taken over and completed by another. */
+  async complete(mark: Mark, answer: Answer): Promise<void> {
+    const sealed = this.#sealer.sealJson(mark.accountId, RESPONSE_COLUMN, answer.body ?? null);
+    await this.#database.$executeRawUnsafe(
+      `UPDATE idempotency_records
+       SET status = $2::int, response_sealed = $3::bytea, locked_until = NULL,
+           instance_id = coalesce($4::uuid, instance_id)
+       WHERE id = $1::uuid AND status IS NULL`,
+      recordIdOf(mark),
+      answer.status,
+      sealed,
+      answer.instanceId ?? null,
+    );
+  }
+
+  /** The request was refused and left nothing behind: its key is free. */
+  async abandon(mark: Mark): Promise<void> {
+    await this.#database.$executeRawUnsafe(
+      `DELETE FROM idempotency_records WHERE ${IS_MINE}`,
+      recordIdOf(mark),
+      mark.lockedUntil,
+    );
+  }
+
+  /** The request failed half-way: its repeat may come at once, and resumes under the same resource id. */
+  async release(mark: Mark): Promise<void> {
+    await this.#database.$executeRawUnsafe(
+      `UPDATE idempotency_records SET locked_until = date_trunc('milliseconds', clock_timestamp()) WHERE ${IS_MINE}`,
+      recordIdOf(mark),
+      mark.lockedUntil,
+    );
+  }
+
+  /** Takes a key that is free: never used, expired, or of a dead owner with the same body. */
+  async #take(request: IdempotentRequest): Promise<Begun | null> {
+    const { accountId, route, key, bodyHash, instanceId, formerHashes = [] } = request;
+    const resourceId = newUuid();
+    const rows = await this.#database.$queryRawUnsafe<Row[]>(
+      `INSERT INTO idempotency_records AS r
+         (id, account_id, body_hash, instance_id, resource_id, locked_until, expires_at)
+       VALUES ($1::uuid, $2::uuid, $3::bytea, $4::uuid, $5::uuid,
+         date_trunc('milliseconds', clock_timestamp()) + make_interval(secs => ${MARK_SECONDS}),
+         now() + make_interval(hours => ${IDEMPOTENCY_HOURS}))
+       ON CONFLICT (id) DO UPDATE
+       SET account_id = excluded.account_id, instance_id = excluded.instance_id, body_hash = excluded.body_hash, status = NULL,
+         response_sealed = NULL, locked_until = excluded.locked_until,
+         resource_id = CASE WHEN r.expires_at <= now() THEN excluded.resource_id ELSE r.resource_id END,
+         expires_at = excluded.expires_at
+       WHERE r.expires_at <= now()
+         OR (r.status IS NULL AND r.locked_until <= clock_timestamp() AND r.body_hash = ANY ($6::bytea[]))
+       RETURNING resource_id = $5::uuid AS fresh, resource_id::text,
+         (extract(epoch FROM locked_until) * 1000)::bigint::text AS locked_until`,
+      recordIdOf(request),
+      accountId,
+      bodyHash,
+      instanceId,
+      resourceId,
+      [bodyHash, ...formerHashes],
+    );
+    const row = rows[0];
+    if (!row) return null;
+    const mark = { accountId, route, key, lockedUntil: row.locked_until };
+    return { kind: row.fresh ? 'fresh' : 'resumed', resourceId: row.resource_id, mark };
+  }
+
+  async #existing(request: IdempotentRequest): Promise<Begun | null> {
+    const { accountId } = request;
+    const rows = await this.#database.$queryRawUnsafe<Existing[]>(
+      `SELECT body_hash, instance_id::text, status, response_sealed FROM idempotency_records
+       WHERE id = $1::uuid AND expires_at > now()`,
+      recordIdOf(request),
+    );
+    const row = rows[0];
+    if (!row) return null;
+    if (!isSameBody(request, row.body_hash)) return { kind: 'reused' };
+    if (row.status === null || row.response_sealed === null) return { kind: 'in-progress' };
+    const body = this.#sealer.openJson(accountId, RESPONSE_COLUMN, row.response_sealed);
+    return { kind: 'replay', status: row.status, body, instanceId: row.instance_id };
+  }
+}

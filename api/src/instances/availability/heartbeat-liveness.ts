@@ -1,0 +1,59 @@
+import type { Heartbeat } from '@gwk/core/protocol/heartbeat';
+import type { RedisKeys } from '@gwk/core/protocol/redis-keys';
+import type { Redis } from '../../platform/redis.js';
+import type { Sign, Signs, Suspect } from './liveness-source.js';
+
+/**
+ * Signs from the heartbeats in Redis. A heartbeat ends before the lease of its engine does, so it is read as soon as
+ * an engine is suspected, and remembered until it no longer is.
+ */
+export class HeartbeatSigns implements Signs {
+  readonly name = 'heartbeats';
+  readonly #redis: Redis;
+  readonly #keys: RedisKeys;
+  #seen = new Map<string, Sign & { epoch: number }>();
+
+  constructor(redis: Redis, keys: RedisKeys) {
+    this.#redis = redis;
+    this.#keys = keys;
+  }
+
+  async read(suspects: readonly Suspect[]): Promise<ReadonlyMap<string, Sign>> {
+    const before = this.#seen;
+    this.#seen = new Map(
+      suspects.flatMap(({ instanceId, epoch }) => {
+        const known = before.get(instanceId);
+        return known?.epoch === epoch ? [[instanceId, known]] : [];
+      }),
+    );
+    if (suspects.length === 0) return this.#seen;
+    // One that has gone away is learnt of by the command.
+    const texts = await this.#redis.mGet(suspects.map(({ instanceId }) => this.#keys.heartbeat(instanceId)));
+    texts.forEach((text, index) => this.#note(suspects[index]!, text === null ? null : readHeartbeat(text)));
+    return this.#seen;
+  }
+
+  #note({ instanceId, epoch }: Suspect, beat: Heartbeat | null): void {
+    if (beat?.epoch !== epoch) return;
+    const alive = new Date(beat.at);
+    const known = this.#seen.get(instanceId)?.connected ?? null;
+    this.#seen.set(instanceId, { epoch, alive, connected: connectedUntil(beat) ?? known });
+  }
+}
+
+/** One that is out by now was connected until then, unless it is a later step of being out. */
+function connectedUntil({ state, at, since }: Heartbeat): Date | null {
+  if (state === 'connected') return new Date(at);
+  return state === 'disconnected' ? new Date(since) : null;
+}
+
+/** Engines write their own keys: what is none of ours says nothing. */
+function readHeartbeat(text: string): Heartbeat | null {
+  try {
+    const beat = JSON.parse(text) as Partial<Heartbeat> | null;
+    const times = [beat?.at, beat?.since].map((time) => Date.parse(time ?? ''));
+    return times.some(Number.isNaN) ? null : (beat as Heartbeat);
+  } catch {
+    return null;
+  }
+}

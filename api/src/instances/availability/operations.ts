@@ -1,0 +1,55 @@
+import { computeAvailability, isMonth, monthAt, readSpan } from '@gwk/core/availability/availability';
+import { toPublicId } from '@gwk/core/ids';
+import { isTimeZone } from '@gwk/core/policy/policy';
+import { Problem } from '@gwk/core/problems';
+import { AvailabilityOut, AvailabilityQuery } from '@gwk/core/resources/availability';
+import { operation } from '../../http/operation.js';
+import { findInstance } from '../find.js';
+import { readHistory } from './history.js';
+
+const isoOf = (moment: number): string => new Date(moment).toISOString();
+
+export const availabilityOperations = [
+  operation({
+    name: 'getAvailability',
+    method: 'GET',
+    path: '/v1/instances/{instance_id}/availability',
+    summary: 'Availability of an instance in a month',
+    scope: 'instances:read',
+    status: 200,
+    query: AvailabilityQuery,
+    result: AvailabilityOut,
+    problems: ['invalid-month', 'invalid-timezone'],
+    async handle({ caller, params, query, services }) {
+      const { timezone } = query;
+      if (!isTimeZone(timezone)) throw new Problem('invalid-timezone');
+      const now = Date.now();
+      const month = query.month ?? monthAt(now, timezone);
+      if (!isMonth(month)) throw new Problem('invalid-month');
+      const { id, firstConnectedAt } = await findInstance(services.db, caller, params['instance_id']!);
+      const { period_start, period_end, incidents, ...answer } = computeAvailability({
+        ...(await readHistory(services.db, id, readSpan(month))),
+        firstConnectedAt: firstConnectedAt?.getTime() ?? null,
+        month,
+        timezone,
+        now,
+      });
+      return {
+        status: 200,
+        body: {
+          instance_id: toPublicId('instance', id),
+          month,
+          timezone,
+          period_start: isoOf(period_start),
+          period_end: isoOf(period_end),
+          ...answer,
+          incidents: incidents.map(({ start, end, ...incident }) => ({
+            start: isoOf(start),
+            end: end === null ? null : isoOf(end),
+            ...incident,
+          })),
+        },
+      };
+    },
+  }),
+];

@@ -1,0 +1,99 @@
+import { newUuid, toPublicId } from '@gwk/core/ids';
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { PrometheusSigns, signsQuery } from './prometheus-liveness.js';
+import type { Suspect } from './liveness-source.js';
+
+// The query itself is judged by a real Prometheus (test/monitoring/availability.test.ts).
+
+const NOW = Date.parse('2026-05-04T12:00:00Z');
+const suspect = (secondsAgo = 60): Suspect => ({
+  instanceId: newUuid(),
+  epoch: 1,
+  renewedAt: new Date(NOW - secondsAgo * 1000),
+});
+
+describe('what is asked', () => {
+  test.each<[string, Suspect[], string]>([
+    ['it looks back to the oldest renewal, and a minute more', [suspect(20), suspect(60)], '[120s:2s]'],
+    ['at most for an hour, in a hundred looks', [suspect(86_400)], '[3600s:36s]'],
+  ])('%s', (_sentence, suspects, window) => {
+    expect(signsQuery(suspects, NOW)).toContain(window);
+  });
+
+  test('few are named, of many all are asked', () => {
+    const [one, two] = [suspect(), suspect()];
+    const names = [one, two].map(({ instanceId }) => toPublicId('instance', instanceId)).join('|');
+    expect(signsQuery([one, two], NOW)).toContain(`gwk_instance_connected{instance_id=~"${names}"}`);
+    const many = Array.from({ length: 201 }, () => suspect());
+    expect(signsQuery(many, NOW)).toContain('gwk_instance_connected{instance_id!=""}');
+  });
+});
+
+describe('what is answered', () => {
+  let server: Server;
+  let base: string;
+  let answer: { status: number; body: string; headers?: Record<string, string> };
+  const asked: { url: string | undefined; headers: IncomingHttpHeaders }[] = [];
+  beforeAll(async () => {
+    server = createServer((request, response) => {
+      asked.push({ url: request.url, headers: request.headers });
+      request.resume().on('end', () => response.writeHead(answer.status, answer.headers).end(answer.body));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    base = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  afterAll(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+
+  const vector = (...result: unknown[]) =>
+    JSON.stringify({ status: 'success', data: { resultType: 'vector', result } });
+  const sample = (instanceId: string, sign: string, value: string) => ({
+    metric: { instance_id: toPublicId('instance', instanceId), sign },
+    value: [NOW / 1000, value],
+  });
+
+  test('the times of samples; an address may have a path and credentials', async () => {
+    const [connected, alive] = [suspect(), suspect()];
+    answer = {
+      status: 200,
+      body: vector(
+        sample(connected.instanceId, 'connected', '1777896001.5'),
+        sample(connected.instanceId, 'alive', '1777896003'),
+        sample(alive.instanceId, 'alive', '1777896004'),
+        { metric: { instance_id: 'somebody', sign: 'alive' }, value: [1, '1'] },
+        { metric: { sign: 'alive' }, value: [1, '1'] },
+      ),
+    };
+    const signs = await new PrometheusSigns(`http://us%20er:pass@${base}/prometheus`).read([
+      connected,
+      alive,
+    ]);
+    expect(Object.fromEntries(signs)).toEqual({
+      [connected.instanceId]: { alive: new Date(1_777_896_003_000), connected: new Date(1_777_896_001_500) },
+      [alive.instanceId]: { alive: new Date(1_777_896_004_000), connected: null },
+    });
+    const authorization = `Basic ${Buffer.from('us er:pass').toString('base64')}`;
+    expect(asked.at(-1)).toMatchObject({ url: '/prometheus/api/v1/query', headers: { authorization } });
+  });
+
+  test.each([
+    ['it is overloaded', { status: 503, body: '' }],
+    ['it does not understand', { status: 400, body: '{"status":"error","errorType":"bad_data"}' }],
+    ['it is something else', { status: 200, body: '<html>' }],
+    ['it says something else', { status: 200, body: '{"status":"success","data":{"resultType":"matrix"}}' }],
+    ['it sends elsewhere', { status: 302, body: '', headers: { location: 'http://127.0.0.1:1/' } }],
+  ])('no signs are taken from it where %s', async (_sentence, given) => {
+    answer = given;
+    await expect(new PrometheusSigns(`http://${base}`).read([suspect()])).rejects.toThrow();
+  });
+
+  test('it is not asked about nobody', async () => {
+    const before = asked.length;
+    expect((await new PrometheusSigns(`http://${base}`).read([])).size).toBe(0);
+    expect(asked.length).toBe(before);
+  });
+});

@@ -1,0 +1,105 @@
+import { ENGINE_METRICS } from '@gwk/core/metrics/engine';
+import { fromPublicId, toPublicId } from '@gwk/core/ids';
+import { z } from 'zod';
+import type { Sign, Signs, Suspect } from './liveness-source.js';
+
+/**
+ * Signs from Prometheus, of all suspects in one query. What is read is the time of samples, so a series that has gone
+ * stale counts up to its last sample and no further. Series that do not name their instance
+ * (GWK_ENGINE_METRICS_INSTANCE=off) are no signs.
+ */
+/** Far below what an observer may be absent (worker/sweeps/observer.ts): a Prometheus that hangs delays no verdict. */
+const TIMEOUT_MS = 2_000;
+/** Beyond so many, all instances are asked for: naming them would cost more than reading them. */
+const MOST_NAMED = 200;
+const MARGIN_S = 60;
+const MOST_S = 3_600;
+const LOOKS = 100;
+
+const Answer = z.object({
+  status: z.literal('success'),
+  data: z.object({
+    resultType: z.literal('vector'),
+    result: z.array(
+      z.object({
+        metric: z.object({ instance_id: z.string().optional(), sign: z.enum(['alive', 'connected']) }),
+        value: z.tuple([z.number(), z.string()]),
+      }),
+    ),
+  }),
+});
+
+export class PrometheusSigns implements Signs {
+  readonly name = 'prometheus';
+  readonly #url: URL;
+  readonly #headers: Record<string, string>;
+
+  /** @param address of the server, below which its API is; with user and password where it has them */
+  constructor(address: string) {
+    const { url, authorization } = apart(address);
+    this.#url = new URL('api/v1/query', url);
+    this.#headers = { ...(authorization !== undefined && { authorization }) };
+  }
+
+  async read(suspects: readonly Suspect[]): Promise<ReadonlyMap<string, Sign>> {
+    if (suspects.length === 0) return new Map();
+    const response = await fetch(this.#url, {
+      method: 'POST',
+      headers: this.#headers,
+      body: new URLSearchParams({ query: signsQuery(suspects, Date.now()), timeout: `${TIMEOUT_MS}ms` }),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+      redirect: 'error',
+    });
+    if (!response.ok) {
+      await response.body?.cancel();
+      throw new Error(`Prometheus answered ${response.status}`);
+    }
+    return signsOf(Answer.parse(await response.json()));
+  }
+}
+
+/** From the oldest last renewal on. Each look sees the newest sample before it. */
+export function signsQuery(suspects: readonly Suspect[], now: number): string {
+  const oldest = Math.min(...suspects.map(({ renewedAt }) => renewedAt.getTime()));
+  const seconds = Math.min(MOST_S, Math.max(0, Math.ceil((now - oldest) / 1000)) + MARGIN_S);
+  const window = `[${seconds}s:${Math.max(1, Math.ceil(seconds / LOOKS))}s]`;
+  const names = suspects.map(({ instanceId }) => toPublicId('instance', instanceId));
+  const matcher = names.length > MOST_NAMED ? 'instance_id!=""' : `instance_id=~"${names.join('|')}"`;
+  const series = `${ENGINE_METRICS.connected.name}{${matcher}}`;
+  const last = (samples: string, sign: string): string =>
+    `label_replace(max by (instance_id) (max_over_time(${samples}${window})), "sign", "${sign}", "", "")`;
+  const connected = last(`(timestamp(${series}) and ${series} == 1)`, 'connected');
+  return `${last(`timestamp(${series})`, 'alive')} or ${connected}`;
+}
+
+function signsOf({ data }: z.infer<typeof Answer>): ReadonlyMap<string, Sign> {
+  const signs = new Map<string, Sign>();
+  // Alive comes first for each: what is connected is alive.
+  for (const wanted of ['alive', 'connected'] as const) {
+    for (const { metric, value } of data.result) {
+      const id = fromPublicId('instance', metric.instance_id ?? '');
+      const seen = new Date(Number(value[1]) * 1000);
+      if (metric.sign !== wanted || id === null || Number.isNaN(seen.getTime())) continue;
+      signs.set(
+        id,
+        wanted === 'alive'
+          ? { alive: seen, connected: null }
+          : { alive: seen, ...signs.get(id), connected: seen },
+      );
+    }
+  }
+  return signs;
+}
+
+/** `fetch` takes no credentials in an address. */
+function apart(address: string): { url: URL; authorization: string | undefined } {
+  const url = new URL(address);
+  const { username, password } = url;
+  url.username = '';
+  url.password = '';
+  url.search = '';
+  if (!url.pathname.endsWith('/')) url.pathname += '/';
+  if (username === '' && password === '') return { url, authorization: undefined };
+  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { url, authorization: `Basic ${Buffer.from(credentials).toString('base64')}` };
+}

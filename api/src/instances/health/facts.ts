@@ -1,0 +1,98 @@
+import type { HealthFacts } from '@gwk/core/health/health';
+import { lowestUuidAt } from '@gwk/core/ids';
+import { resolvePolicy, WARM_UP_DAYS, isWarmingUp, type PolicyOverrides } from '@gwk/core/policy/policy';
+import type { Database } from '../../database/database.js';
+import type { Instance } from '../../generated/prisma/client.js';
+
+/** What number health is judged by, counted over the last 7 days. */
+const DAY_MS = 86_400_000;
+/** Of a busy number its last messages are enough, and cost the same whatever it sends. */
+const MOST_MESSAGES = 20_000;
+/** Until then a receipt may still be on its way. */
+const DELIVERY_GRACE = '5 minutes';
+const READ_GRACE = '1 hour';
+const REPLY_GRACE = '1 day';
+/** Failures that tell nothing of the number: it was out, or somebody changed their mind. */
+const NEUTRAL_FAILURES = ['canceled', 'opted_out', 'not_connected', 'not_paired', 'expired'];
+/** Connections that were not lost but ended: by an engine's stop or move, by an API out of reach, or on request. */
+const ORDERLY_ENDS = ['engine_stopped', 'engine_silent', 'lease_unconfirmed', 'restart'];
+
+type Counted = Pick<HealthFacts, 'sent' | 'delivered' | 'readable' | 'read' | 'failed' | 'contacts'>;
+type Contacted = Pick<HealthFacts, 'newContacts' | 'newContactsWhoReplied' | 'newContactsToday'>;
+type Lately = Pick<HealthFacts, 'optOuts' | 'reconnections' | 'bans'>;
+
+export async function gatherHealthFacts(
+  db: Database,
+  instance: Instance,
+  environment: PolicyOverrides,
+): Promise<HealthFacts> {
+  const now = new Date();
+  const [messages, contacts, lately, account] = await Promise.all([
+    countMessages(db, instance.id, now),
+    countContacts(db, instance.id),
+    countLately(db, instance, now),
+    db.account.findUniqueOrThrow({ where: { id: instance.accountId }, select: { policy: true } }),
+  ]);
+  const warmUpFrom = instance.kind === 'sandbox' ? instance.createdAt : instance.firstPairedAt;
+  const levels = {
+    environment,
+    account: account.policy as PolicyOverrides,
+    instance: instance.policy as PolicyOverrides,
+  };
+  const policy = resolvePolicy(levels, { warmingUp: isWarmingUp(warmUpFrom, now) });
+  return {
+    now,
+    warmUpEndsAt: warmUpFrom && new Date(warmUpFrom.getTime() + WARM_UP_DAYS * DAY_MS),
+    banned: instance.state === 'banned',
+    restrictedUntil: instance.restrictedUntil,
+    ...messages,
+    ...contacts,
+    ...lately,
+    newContactsLimit: policy.new_contacts_per_day,
+  };
+}
+
+async function countMessages(db: Database, instanceId: string, now: Date): Promise<Counted> {
+  const since = lowestUuidAt(now.getTime() - 7 * DAY_MS);
+  const [row] = await db.$queryRaw<Counted[]>`
+    WITH lately AS MATERIALIZED (
+      SELECT status, error_code, sent_at, delivered_at, conversation_id FROM messages
+      WHERE (instance_id, gwk_tick_of(id)) >= (${instanceId}::uuid, gwk_tick_of(${since}::uuid))
+        AND instance_id <= ${instanceId}::uuid AND id >= ${since}::uuid AND direction = 'outbound'
+      ORDER BY instance_id DESC, gwk_tick_of(id) DESC, id DESC LIMIT ${MOST_MESSAGES})
+    SELECT
+      count(*) FILTER (WHERE status IN ('delivered', 'read')
+        OR status = 'sent' AND sent_at < now() - ${DELIVERY_GRACE}::interval)::integer AS "sent",
+      count(*) FILTER (WHERE status IN ('delivered', 'read'))::integer AS "delivered",
+      count(*) FILTER (WHERE status = 'read'
+        OR status = 'delivered' AND delivered_at < now() - ${READ_GRACE}::interval)::integer AS "readable",
+      count(*) FILTER (WHERE status = 'read')::integer AS "read",
+      count(*) FILTER (WHERE status = 'failed' AND error_code <> ALL (${NEUTRAL_FAILURES}))::integer AS "failed",
+      count(DISTINCT l.conversation_id) FILTER (WHERE c.contact_id IS NOT NULL)::integer AS "contacts"
+    FROM lately l JOIN conversations c ON c.id = l.conversation_id`;
+  return row!;
+}
+
+async function countContacts(db: Database, instanceId: string): Promise<Contacted> {
+  const [row] = await db.$queryRaw<Contacted[]>`
+    SELECT
+      count(*) FILTER (WHERE last_wrote_at > first_sent_at
+        OR first_sent_at < now() - ${REPLY_GRACE}::interval)::integer AS "newContacts",
+      count(*) FILTER (WHERE last_wrote_at > first_sent_at)::integer AS "newContactsWhoReplied",
+      count(*) FILTER (WHERE first_sent_at > now() - interval '24 hours')::integer AS "newContactsToday"
+    FROM conversations WHERE instance_id = ${instanceId}::uuid AND first_sent_at > now() - interval '7 days'`;
+  return row!;
+}
+
+async function countLately(db: Database, { id, accountId }: Instance, now: Date): Promise<Lately> {
+  const since = lowestUuidAt(now.getTime() - 7 * DAY_MS);
+  const [row] = await db.$queryRaw<Lately[]>`
+    SELECT
+      (SELECT count(*) FROM opt_outs WHERE account_id = ${accountId}::uuid AND id >= ${since}::uuid
+        AND instance_id = ${id}::uuid AND source = 'keyword')::integer AS "optOuts",
+      count(*) FILTER (WHERE state = 'disconnected' AND since > now() - interval '24 hours'
+        AND coalesce(reason, '') <> ALL (${ORDERLY_ENDS}))::integer AS "reconnections",
+      count(*) FILTER (WHERE state = 'banned')::integer AS "bans"
+    FROM instance_states WHERE instance_id = ${id}::uuid AND since > now() - interval '30 days'`;
+  return row!;
+}

@@ -1,0 +1,86 @@
+import { Problem } from '@gwk/core/problems';
+import { networkIdOf, parseRecipient, type Recipient } from '@gwk/core/recipients';
+import type { Instance } from '../../generated/prisma/client.js';
+import type { Services } from '../../http/services.js';
+import { askEngine } from './ask-engine.js';
+
+/** @throws Problem `invalid-phone` */
+export function chatOf(segment: string): Recipient {
+  const chat = parseRecipient(segment);
+  if (!chat) throw new Problem('invalid-phone');
+  return chat;
+}
+
+interface Marked {
+  id: string;
+  wa_message_id: string;
+  participant: string | null;
+}
+
+/**
+ * Tells the contact that messages were read, then notes it of those that are known here. The network is told of ids
+ * that are not known too: messages are kept for a while only, and phones remember longer.
+ */
+export async function markRead(
+  services: Services,
+  row: Instance,
+  chat: Recipient,
+  given: readonly string[],
+): Promise<void> {
+  const ids = [...new Set(given)];
+  const conversation = await findConversation(services, row, chat);
+  const known = conversation === null ? [] : await findMarked(services, row.id, conversation.id, ids);
+  const participants = new Map(known.map(({ wa_message_id, participant }) => [wa_message_id, participant]));
+  const messages = ids.map((id) => ({ wa_message_id: id, participant: participants.get(id) ?? null }));
+  await askEngine(services, row, 'read', { chat: networkIdOf(conversation?.name ?? chat.name), messages });
+  if (conversation === null || known.length === 0) return;
+  await services.db.$executeRaw`
+    UPDATE messages SET status = 'read', read_at = now(), version = version + 1, updated_at = now()
+    WHERE id = ANY (${known.map(({ id }) => id)}::uuid[]) AND status = 'delivered'`;
+}
+
+export async function showPresence(
+  services: Services,
+  row: Instance,
+  chat: Recipient,
+  state: string,
+): Promise<void> {
+  const conversation = await findConversation(services, row, chat);
+  await askEngine(services, row, 'presence', { chat: networkIdOf(conversation?.name ?? chat.name), state });
+}
+
+interface Conversation {
+  id: string;
+  /** The group, or the name that the contact is best known by. */
+  name: string;
+}
+
+async function findConversation(
+  { db }: Services,
+  { id, accountId }: Instance,
+  chat: Recipient,
+): Promise<Conversation | null> {
+  const [found] =
+    chat.kind === 'group'
+      ? await db.$queryRaw<Conversation[]>`
+          SELECT id, group_id AS name FROM conversations
+          WHERE instance_id = ${id}::uuid AND group_id = ${chat.name}`
+      : await db.$queryRaw<Conversation[]>`
+          SELECT v.id, gwk_contact_name(v.contact_id) AS name
+          FROM contact_names n
+          JOIN conversations v ON v.instance_id = ${id}::uuid AND v.contact_id = n.contact_id
+          WHERE n.account_id = ${accountId}::uuid AND n.name = ${chat.name}`;
+  return found ?? null;
+}
+
+function findMarked(
+  { db }: Services,
+  instanceId: string,
+  conversationId: string,
+  ids: readonly string[],
+): Promise<Marked[]> {
+  return db.$queryRaw<Marked[]>`
+    SELECT m.id, m.wa_message_id, m.participant
+    FROM gwk_messages_named(${instanceId}::uuid, ${[...ids]}::text[]) AS m
+    WHERE m.conversation_id = ${conversationId}::uuid AND m.direction = 'inbound'`;
+}

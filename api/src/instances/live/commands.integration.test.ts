@@ -1,0 +1,101 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { createLogger } from '@gwk/core/log';
+import { decodeCommand, type Command } from '@gwk/core/protocol/commands';
+import { RedisKeys } from '@gwk/core/protocol/redis-keys';
+import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { redisPrefix, redisUrl } from '@gwk/test/support/servers/servers';
+import { ManualClock } from '@gwk/test/support/clock';
+import { until } from '@gwk/test/support/wait';
+import { newCommandKey, openCommandKey } from '../command-key.js';
+import { closeRedis, openRedis, type Redis } from '../../platform/redis.js';
+import { LiveCommands, type CommandTarget } from './commands.js';
+
+const log = createLogger('test', 'silent');
+const sealer = new Sealer(parseSealingKeys(randomBytes(32).toString('base64')));
+const id = randomUUID();
+const target: CommandTarget = { id, commandKeySealed: newCommandKey(sealer, id) };
+const key = openCommandKey(sealer, id, target.commandKeySealed);
+
+const DEADLINE_MS = 5_000;
+
+let keys: RedisKeys;
+let redis: Redis;
+let engine: Redis;
+let live: LiveCommands;
+/** Deadlines pass when a test says so. */
+let clock: ManualClock;
+
+beforeEach(async () => {
+  keys = new RedisKeys(redisPrefix());
+  redis = openRedis({ url: redisUrl(), program: 'test', log });
+  engine = openRedis({ url: redisUrl(), program: 'test', log });
+  clock = new ManualClock();
+  live = new LiveCommands({ redis, redisUrl: redisUrl(), keys, sealer, log, clock });
+  await Promise.all([live.listening(), ...[redis, engine].map((client) => ready(client))]);
+});
+afterEach(() => {
+  live.close();
+  closeRedis(redis);
+  closeRedis(engine);
+});
+
+const ready = (client: Redis) => new Promise((resolve) => client.once('ready', resolve));
+
+/** The next command that arrives, as an engine reads it. */
+async function nextCommand(): Promise<Command> {
+  const next = async () => (await engine.xRange(keys.commands(id), '-', '+'))?.[0];
+  const entry = await until(next, { what: 'a command arrives', everyMs: 5 });
+  await engine.xDel(keys.commands(id), entry.id);
+  return decodeCommand(entry.message, key)!;
+}
+const answer = ({ id: command, requester }: Command, reply: Record<string, unknown>) =>
+  engine.publish(keys.replies(id, requester), JSON.stringify({ id: command, ...reply }));
+
+test('the answer of the engine comes back, and the command is sealed with the key of its instance', async () => {
+  const asked = live.ask(target, 'live', { a: 1 }, DEADLINE_MS);
+  const command = await nextCommand();
+  expect(command).toMatchObject({ name: 'live', args: '{"a":1}' });
+  await answer(command, { ok: true, result: { state: 'connected' } });
+  expect(await asked).toEqual({ id: command.id, ok: true, result: { state: 'connected' } });
+});
+
+test('answers find those who asked', async () => {
+  const first = live.ask(target, 'live', {}, DEADLINE_MS);
+  const one = await nextCommand();
+  const second = live.ask(target, 'live', {}, DEADLINE_MS);
+  const two = await nextCommand();
+  await answer(two, { ok: true, result: 2 });
+  await answer(one, { ok: true, result: 1 });
+  expect([await first, await second]).toMatchObject([{ result: 1 }, { result: 2 }]);
+});
+
+test('the deadline is told in the time of Redis, and nobody waits beyond it', async () => {
+  const time = async () => {
+    const [seconds, microseconds] = await engine.time();
+    return Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000);
+  };
+  const before = await time();
+  const asked = live.ask(target, 'live', {}, DEADLINE_MS);
+  const command = await nextCommand();
+  expect(command.deadline).toBeGreaterThanOrEqual(before + DEADLINE_MS);
+  expect(command.deadline).toBeLessThanOrEqual((await time()) + DEADLINE_MS);
+  // Nobody answers: without a deadline it would be for ever.
+  clock.advance(DEADLINE_MS);
+  expect(await asked).toBeNull();
+  await answer(command, { ok: true, result: 'too late' });
+});
+
+test('what is no answer disturbs nobody', async () => {
+  const asked = live.ask(target, 'live', {}, DEADLINE_MS);
+  const command = await nextCommand();
+  const channel = keys.replies(id, command.requester);
+  for (const text of ['', 'nonsense', 'null', '1', '{}', '{"id":"x"}']) await engine.publish(channel, text);
+  await answer(command, { ok: false, code: 'busy', message: '' });
+  expect(await asked).toMatchObject({ ok: false, code: 'busy' });
+});
+
+test('with Redis away there is no answer, at once', async () => {
+  closeRedis(redis);
+  // The clock does not move: a call that waited for its deadline would hang.
+  expect(await live.ask(target, 'live', {}, DEADLINE_MS)).toBeNull();
+});

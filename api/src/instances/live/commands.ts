@@ -1,0 +1,135 @@
+import { randomUUID } from 'node:crypto';
+import { processClock, type Clock } from '@gwk/core/clock';
+import type { Logger } from '@gwk/core/log';
+import {
+  encodeCommand,
+  type Command,
+  type CommandName,
+  type CommandReply,
+} from '@gwk/core/protocol/commands';
+import { COMMANDS_MAXLEN, type RedisKeys } from '@gwk/core/protocol/redis-keys';
+import type { Sealer } from '@gwk/core/sealing';
+import { openCommandKey } from '../command-key.js';
+import { closeRedis, openRedis, type Redis } from '../../platform/redis.js';
+
+/**
+ * Live operations (design): a command on the instance's stream, its answer on a channel of this process. Nobody
+ * waits beyond the deadline, and an engine that finds the command later drops it: both go by the clock of Redis.
+ */
+export interface CommandTarget {
+  id: string;
+  commandKeySealed: Uint8Array;
+}
+
+export interface LiveOptions {
+  redis: Redis;
+  redisUrl: string;
+  redisCa?: string | undefined;
+  keys: RedisKeys;
+  sealer: Sealer;
+  log: Logger;
+  /** By which nobody waits beyond the deadline. */
+  clock?: Clock;
+}
+
+interface Waiting {
+  settle(reply: CommandReply | null): void;
+}
+
+export class LiveCommands {
+  readonly #options: LiveOptions;
+  readonly #requester = randomUUID();
+  readonly #waiting = new Map<string, Waiting>();
+  readonly #replies: Redis;
+  #listening: Promise<void> | null = null;
+  #hears = false;
+
+  constructor(options: LiveOptions) {
+    this.#options = options;
+    // Answers come on a connection of their own: a subscribed one takes no other commands.
+    const { redisUrl: url, redisCa: ca, log } = options;
+    this.#replies = openRedis({ url, ca, program: 'gwk-api-replies', log });
+    this.#replies.on('ready', () => void this.#listen());
+  }
+
+  close(): void {
+    for (const waiting of this.#waiting.values()) waiting.settle(null);
+    closeRedis(this.#replies);
+  }
+
+  /** Whether engines can be asked at all. */
+  get up(): boolean {
+    return this.#options.redis.isReady && this.#replies.isReady && this.#hears;
+  }
+
+  /** The engine's answer; null where none came in time, or Redis is away. Never takes longer than `timeoutMs`. */
+  async ask(
+    target: CommandTarget,
+    name: CommandName,
+    args: Record<string, unknown>,
+    timeoutMs: number,
+  ): Promise<CommandReply | null> {
+    if (!this.up) return null;
+    const id = randomUUID();
+    return new Promise((resolve) => {
+      const settle = (reply: CommandReply | null): void => {
+        cancel();
+        this.#waiting.delete(id);
+        resolve(reply);
+      };
+      const cancel = (this.#options.clock ?? processClock).after(timeoutMs, () => settle(null));
+      this.#waiting.set(id, { settle });
+      this.#send(target, { id, name, args: JSON.stringify(args) }, timeoutMs).catch(() => settle(null));
+    });
+  }
+
+  async #send(
+    target: CommandTarget,
+    command: Pick<Command, 'id' | 'name' | 'args'>,
+    timeoutMs: number,
+  ): Promise<void> {
+    const { redis, keys, sealer } = this.#options;
+    const [seconds, microseconds] = await redis.time();
+    const deadline = Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000) + timeoutMs;
+    const fields = encodeCommand(
+      { ...command, deadline, requester: this.#requester },
+      openCommandKey(sealer, target.id, target.commandKeySealed),
+    );
+    const TRIM = { strategy: 'MAXLEN', strategyModifier: '~', threshold: COMMANDS_MAXLEN } as const;
+    await redis.xAdd(keys.commands(target.id), '*', fields, { TRIM });
+  }
+
+  /** Settled once answers can be heard. */
+  async listening(): Promise<void> {
+    if (!this.#replies.isReady)
+      await new Promise<void>((resolve) => this.#replies.once('ready', () => resolve()));
+    await this.#listen();
+  }
+
+  /** Subscriptions outlive reconnections by themselves. */
+  #listen(): Promise<void> {
+    this.#listening ??= this.#subscribe();
+    return this.#listening;
+  }
+
+  async #subscribe(): Promise<void> {
+    const { keys, log } = this.#options;
+    try {
+      await this.#replies.pSubscribe(keys.repliesPattern(this.#requester), (text) => this.#receive(text));
+      this.#hears = true;
+    } catch (error) {
+      this.#listening = null;
+      log.warn({ err: error }, 'the answers of engines are not heard');
+    }
+  }
+
+  #receive(text: string): void {
+    let reply: CommandReply;
+    try {
+      reply = JSON.parse(text) as CommandReply;
+    } catch {
+      return;
+    }
+    this.#waiting.get(reply?.id)?.settle(reply);
+  }
+}

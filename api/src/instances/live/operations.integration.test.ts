@@ -1,0 +1,341 @@
+import { fromPublicId } from '@gwk/core/ids';
+import { MAX_READ_MARKS, type ContactCheckOut } from '@gwk/core/resources/live';
+import type { InstanceOut } from '@gwk/core/resources/instance';
+import type { Page } from '@gwk/core/resources/common';
+import type { EventOut } from '@gwk/core/resources/event';
+import type { MessageOut } from '@gwk/core/resources/message';
+import type { InboundMessage } from '@gwk/core/protocol/engine';
+import { ManualClock } from '@gwk/test/support/clock';
+import { until } from '@gwk/test/support/wait';
+import { openApi } from '@gwk/test/support/api/open-api';
+import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
+import type { ApiClient } from '@gwk/test/support/api/client';
+import { DEADLINES } from './ask-engine.js';
+import { Refused, type StandInEngine } from '@gwk/test/support/api/stand-in-engine';
+
+/** Requests wait for engines by it. */
+const clock = new ManualClock();
+let api: TestApi;
+let account: TestAccount;
+let client: ApiClient;
+let id: string;
+
+beforeAll(async () => {
+  api = await openApi({ clock });
+});
+beforeEach(async () => {
+  account = await api.account();
+  client = await api.clientOf(account);
+  const created = await client.call<InstanceOut>('POST', '/v1/instances', { body: { name: 'loja' } });
+  id = created.body.id;
+});
+afterAll(() => api.stop());
+
+const at = (rest: string): string => `/v1/instances/${id}/${rest}`;
+const post = (rest: string, body?: unknown) => client.call<InstanceOut>('POST', at(rest), { body });
+const codeOf = ({ body }: { body: unknown }) => (body as { type?: string }).type?.split('/').at(-1);
+const uuid = () => fromPublicId('instance', id)!;
+const row = () => api.db.instance.findUniqueOrThrow({ where: { id: uuid() } });
+const shown = async () => (await client.call<InstanceOut>('GET', `/v1/instances/${id}`)).body;
+const eventTypes = async () =>
+  (await client.call<Page<EventOut>>('GET', '/v1/events', { query: { instance_id: id } })).body.data.map(
+    ({ type }) => type,
+  );
+
+/** An engine whose connection stands. */
+async function connected(): Promise<StandInEngine> {
+  const engine = await api.engine(id);
+  await engine.connect();
+  return engine;
+}
+
+/** The time that a request gives an engine to answer. */
+async function passes(ms: number): Promise<void> {
+  await until(() => clock.count(ms) > 0, { what: 'a request waits for the engine' });
+  clock.advance(ms);
+}
+
+describe('logout', () => {
+  test('the engine does it and stores the state: 204, pending_pair, without an event of its own', async () => {
+    const engine = await connected();
+    engine.obey.logout = async () => {
+      await engine.tellState('pending_pair', { reason: 'logout', jid: null, business_name: null });
+      return { unlinked: true };
+    };
+    expect((await post('logout')).status).toBe(204);
+    expect(await shown()).toMatchObject({ state: 'pending_pair', jid: null, business_name: null });
+    expect((await row()).unlinkId).toBeNull();
+    expect(await eventTypes()).toEqual(['instance.connected', 'instance.paired']);
+  });
+
+  test('with no engine: 204, and the next engine unlinks; what it says of the old link before is not heard', async () => {
+    const first = await connected();
+    await first.stop();
+    expect((await post('logout')).status).toBe(204);
+    expect(await shown()).toMatchObject({ state: 'pending_pair', jid: null });
+    const next = await api.engine(id);
+    const unlink = next.terms.unlink!;
+    expect(unlink).toBe((await row()).unlinkId);
+    await next.tellState('connected', { jid: '5511900000000@s.whatsapp.net' });
+    expect(await shown()).toMatchObject({ state: 'pending_pair', jid: null });
+    expect(await next.call('renew', { connected: false })).toMatchObject({ unlink });
+    await next.call('unlinked', { id: unlink });
+    expect(await next.call('renew', { connected: false })).toMatchObject({ unlink: null });
+    await next.connect();
+    expect(await shown()).toMatchObject({ state: 'connected' });
+  });
+
+  test('an engine that does not answer in time: 204 all the same, and it hears of it with its next renewal', async () => {
+    const engine = await connected();
+    const answering = post('logout');
+    await passes(DEADLINES.logout);
+    expect((await answering).status).toBe(204);
+    expect(engine.heard.map(({ name }) => name)).toEqual(['logout']);
+    expect(await shown()).toMatchObject({ state: 'pending_pair' });
+    expect((await engine.call('renew', { connected: true })).unlink).not.toBeNull();
+  });
+
+  test('of a number that was unlinked on the phone: pending_pair, and nothing is left to unlink', async () => {
+    const engine = await connected();
+    await engine.tellState('logged_out', { reason: 'removed' });
+    await engine.stop();
+    expect((await post('logout')).status).toBe(204);
+    expect((await row()).unlinkId).toBeNull();
+    expect((await shown()).state).toBe('pending_pair');
+  });
+
+  test('ends an open pairing', async () => {
+    await api.db.pairingSession.create({
+      data: { instanceId: uuid(), id: uuid(), method: 'qr', state: 'pairing' },
+    });
+    expect((await post('logout')).status).toBe(204);
+    const pairing = await client.call('GET', at('pairing'));
+    expect(pairing.body).toMatchObject({ state: 'pending_pair', qr: null });
+  });
+
+  test('again and again changes nothing more', async () => {
+    expect([(await post('logout')).status, (await post('logout')).status]).toEqual([204, 204]);
+    expect((await shown()).state).toBe('pending_pair');
+  });
+});
+
+describe('restart', () => {
+  test('202 with the instance, once the engine has heard of it', async () => {
+    const engine = await connected();
+    engine.obey.restart = async () => {
+      await engine.tellState('disconnected', { reason: 'restart' });
+      return null;
+    };
+    const { status, body } = await post('restart');
+    expect(status).toBe(202);
+    expect(body).toMatchObject({ id, state: 'disconnected' });
+  });
+
+  test('no answer in time: 503 engine-unavailable with Retry-After', async () => {
+    await connected();
+    const answering = post('restart');
+    await passes(DEADLINES.restart);
+    const answer = await answering;
+    expect([answer.status, codeOf(answer)]).toEqual([503, 'engine-unavailable']);
+    expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+  });
+
+  test('a paired number without an engine: 503 at once', async () => {
+    await (await connected()).stop();
+    // The clock does not move: a request that waited for an engine would hang.
+    expect((await post('restart')).status).toBe(503);
+  });
+
+  test.each(['pending_pair', 'logged_out', 'banned'])(
+    'a number that is %s has nothing to connect: 202',
+    async (state) => {
+      await api.db.instance.update({ where: { id: uuid() }, data: { state } });
+      expect(await post('restart')).toMatchObject({ status: 202, body: { state } });
+    },
+  );
+});
+
+describe('contacts', () => {
+  const check = (phone: string) => client.call<ContactCheckOut>('GET', at(`contacts/${phone}`));
+  const answering = async (jid: string | null = '5511987654321@s.whatsapp.net') => {
+    const engine = await connected();
+    engine.obey['check-contact'] = () => ({ jid });
+    return engine;
+  };
+
+  test('whether a phone is on the network, and by which id; asked of the network once a day', async () => {
+    const engine = await answering();
+    const there = { phone: '5511987654321', exists: true, jid: '5511987654321@s.whatsapp.net' };
+    expect(await check('5511987654321')).toMatchObject({ status: 200, body: there });
+    expect((await check('5511987654321')).body).toEqual(there);
+    expect(engine.heard).toEqual([{ name: 'check-contact', args: { phone: '5511987654321' } }]);
+    await api.db.contactCheck.updateMany({
+      where: { instanceId: uuid() },
+      data: { checkedAt: new Date(Date.now() - 24 * 3_600_000 - 1) },
+    });
+    await check('5511987654321');
+    expect(engine.heard).toHaveLength(2);
+  });
+
+  test('a phone that is not on it', async () => {
+    await answering(null);
+    expect((await check('551199990000')).body).toEqual({ phone: '551199990000', exists: false, jid: null });
+  });
+
+  test('a phone that the network knows by another one is one contact with it', async () => {
+    await client.call('POST', '/v1/opt-outs', { body: { phone: '4915112345678' } });
+    await answering('491511234567@s.whatsapp.net');
+    await check('4915112345678');
+    const body = { instance_id: id, to: '491511234567', type: 'text', text: { body: 'oi' } };
+    expect(codeOf(await client.call('POST', '/v1/messages', { body }))).toBe('contact-opted-out');
+  });
+
+  test('a cached answer needs no engine', async () => {
+    const engine = await answering();
+    await check('5511987654321');
+    await engine.stop();
+    expect((await check('5511987654321')).status).toBe(200);
+    expect((await check('5511987654322')).status).toBe(503);
+  });
+
+  test('20 uncached a minute an instance, then 429 rate-limited; cached ones go on', async () => {
+    await answering();
+    const phones = Array.from({ length: 41 }, (_, i) => `55119876500${10 + i}`);
+    const asked: Awaited<ReturnType<typeof check>>[] = [];
+    for (const phone of phones) {
+      asked.push(await check(phone));
+      if (asked.at(-1)!.status !== 200) break;
+    }
+    // A new minute may have begun in between.
+    expect([20, 40]).toContain(Math.ceil((asked.length - 1) / 20) * 20);
+    const refused = asked.at(-1)!;
+    expect([refused.status, codeOf(refused)]).toEqual([429, 'rate-limited']);
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+    expect((await check(phones[0]!)).status).toBe(200);
+  });
+
+  test.each(['1234567', '1234567890123456', '+5511987654321', 'abc', '5511987654321@s.whatsapp.net'])(
+    '%s is an invalid-phone',
+    async (phone) => {
+      const answer = await check(encodeURIComponent(phone));
+      expect([answer.status, codeOf(answer)]).toEqual([422, 'invalid-phone']);
+    },
+  );
+
+  test('without a connection: 503 engine-unavailable with Retry-After', async () => {
+    const engine = await connected();
+    engine.obey['check-contact'] = () => new Refused('not-connected');
+    const answer = await check('5511987654321');
+    expect([answer.status, codeOf(answer)]).toEqual([503, 'engine-unavailable']);
+    expect(answer.headers['retry-after']).toBeDefined();
+  });
+});
+
+const received = (waMessageId: string, more: Partial<InboundMessage> = {}): InboundMessage => ({
+  wa_message_id: waMessageId,
+  chat: '5511987654321@s.whatsapp.net',
+  from: '5511987654321@s.whatsapp.net',
+  from_name: 'Ana',
+  from_me: false,
+  at: new Date().toISOString(),
+  type: 'text',
+  text: 'oi',
+  quoted_wa_message_id: null,
+  ...more,
+});
+const messages = async () =>
+  (await client.call<Page<MessageOut>>('GET', '/v1/messages', { query: { instance_id: id } })).body.data;
+
+describe('read marks', () => {
+  const read = (chat: string, wa_message_ids: unknown) =>
+    client.call('POST', at(`chats/${encodeURIComponent(chat)}/read`), { body: { wa_message_ids } });
+
+  test('the contact is told, and the received messages are read from then on', async () => {
+    const engine = await connected();
+    engine.obey.read = () => null;
+    await engine.call('inbound', { messages: [received('A1'), received('A2'), received('A3')] });
+    expect((await read('5511987654321', ['A1', 'A3', 'A1', 'unknown'])).status).toBe(204);
+    expect(engine.heard).toEqual([
+      {
+        name: 'read',
+        args: {
+          chat: '5511987654321@s.whatsapp.net',
+          messages: ['A1', 'A3', 'unknown'].map((wa_message_id) => ({ wa_message_id, participant: null })),
+        },
+      },
+    ]);
+    const statuses = (await messages()).map((m) => `${m.wa_message_id} ${m.status} ${m.read_at !== null}`);
+    expect(statuses).toEqual(['A3 read true', 'A2 delivered false', 'A1 read true']);
+  });
+
+  test('in a group the network needs to know whose they were', async () => {
+    const engine = await connected();
+    engine.obey.read = () => null;
+    const group = '120363000000000001@g.us';
+    await engine.call('inbound', { messages: [received('G1', { chat: group })] });
+    expect((await read(group, ['G1'])).status).toBe(204);
+    expect(engine.heard[0]!.args).toMatchObject({
+      chat: group,
+      messages: [{ wa_message_id: 'G1', participant: '5511987654321@s.whatsapp.net' }],
+    });
+    expect((await messages())[0]!.status).toBe('read');
+  });
+
+  test('a hidden number is used as is', async () => {
+    const engine = await connected();
+    engine.obey.read = () => null;
+    expect((await read('123456789@lid', ['L1'])).status).toBe(204);
+    expect(engine.heard[0]!.args).toMatchObject({ chat: '123456789@lid' });
+  });
+
+  test('what the contact was not told of stays as it was', async () => {
+    const engine = await connected();
+    engine.obey.read = () => new Refused('not-connected');
+    await engine.call('inbound', { messages: [received('A1')] });
+    const answer = await read('5511987654321', ['A1']);
+    expect([answer.status, codeOf(answer)]).toEqual([503, 'engine-unavailable']);
+    expect((await messages())[0]!.status).toBe('delivered');
+  });
+
+  test.each<[string, string, unknown, string]>([
+    ['none', '5511987654321', [], 'validation-error'],
+    ['no array', '5511987654321', 'A1', 'validation-error'],
+    ['too many', '5511987654321', Array.from({ length: MAX_READ_MARKS + 1 }, String), 'validation-error'],
+    ['a chat that is none', 'somebody', ['A1'], 'invalid-phone'],
+  ])('%s is refused', async (_name, chat, ids, code) => {
+    const answer = await read(chat, ids);
+    expect([answer.status, codeOf(answer)]).toEqual([422, code]);
+  });
+});
+
+describe('presence', () => {
+  test.each(['typing', 'recording', 'paused'])('%s reaches the chat', async (state) => {
+    const engine = await connected();
+    engine.obey.presence = () => null;
+    expect((await post('chats/5511987654321/presence', { state })).status).toBe(204);
+    expect(engine.heard[0]!.args).toEqual({ chat: '5511987654321@s.whatsapp.net', state });
+  });
+
+  test('an unknown state, an unknown field and a missing state are refused', async () => {
+    for (const body of [{ state: 'dancing' }, { state: 'typing', for_s: 5 }, {}]) {
+      expect(codeOf(await post('chats/5511987654321/presence', body))).toBe('validation-error');
+    }
+  });
+});
+
+test('each needs its scope, and sees nothing of other accounts', async () => {
+  const calls: [string, string, object | undefined, string][] = [
+    ['POST', 'logout', undefined, 'instances:write'],
+    ['POST', 'restart', undefined, 'instances:write'],
+    ['GET', 'contacts/5511987654321', undefined, 'instances:read'],
+    ['POST', 'chats/5511987654321/read', { wa_message_ids: ['A'] }, 'messages:send'],
+    ['POST', 'chats/5511987654321/presence', { state: 'typing' }, 'messages:send'],
+  ];
+  const other = await api.clientOf(account, { scopes: ['events:read'] });
+  const foreign = await api.clientOf(await api.account());
+  for (const [method, path, body, scope] of calls) {
+    const refused = await other.call(method, at(path), { body });
+    expect(refused).toMatchObject({ status: 403, body: { required_scope: scope } });
+    expect((await foreign.call(method, at(path), { body })).status).toBe(404);
+  }
+});

@@ -1,0 +1,84 @@
+import type { EngineRequest, EngineResponse, PairingNews } from '@gwk/core/protocol/engine';
+import { emit, instanceEvent } from '../../events/emit.js';
+import type { Prisma } from '../../generated/prisma/client.js';
+import type { EngineCaller, InternalDeps } from '../../engines/dependencies.js';
+import { fence, inOrder } from '../../engines/fence.js';
+import { RefusalError } from '../../engines/refusal.js';
+import { expireEventCode } from './expiring-codes.js';
+import { closeSession, sealCode } from './sessions.js';
+
+/** What an engine shows for a session, with its event, or why the session ends. Of an earlier session it is not heard. */
+export async function recordPairing(
+  { database, sealer }: InternalDeps,
+  { instanceId }: EngineCaller,
+  request: EngineRequest<'pairing'>,
+): Promise<EngineResponse<'pairing'>> {
+  const { session, news } = request;
+  const open = await database.$transaction(async (tx) => {
+    await fence(tx, instanceId, request);
+    const isOpen = await lockSession(tx, instanceId, session);
+    if (!isOpen || !(await inOrder(tx, instanceId, 'pairing', request))) return isOpen;
+    if (news.kind === 'failed') {
+      await closeSession(tx, instanceId, news.reason);
+      return false;
+    }
+    await show({ tx, sealer, instanceId }, news);
+    return true;
+  });
+  return { open };
+}
+
+async function lockSession(tx: Prisma.TransactionClient, instanceId: string, id: string): Promise<boolean> {
+  const rows = await tx.$queryRaw<unknown[]>`
+    SELECT 1 FROM pairing_sessions
+    WHERE instance_id = ${instanceId}::uuid AND id = ${id}::uuid AND state = 'pairing' FOR UPDATE`;
+  return rows.length > 0;
+}
+
+interface Place extends Pick<InternalDeps, 'sealer'> {
+  tx: Prisma.TransactionClient;
+  instanceId: string;
+}
+
+type Shown = Exclude<PairingNews, { kind: 'failed' }>;
+
+/** A code of the other method is not for the session: it is nobody's to see. */
+async function show({ tx, sealer, instanceId }: Place, news: Shown): Promise<void> {
+  const method = news.kind === 'qr' ? 'qr' : 'code';
+  const now = new Date();
+  const expiresAt = new Date(now.getTime() + news.expires_in_ms);
+  const { count } = await tx.pairingSession.updateMany({
+    where: { instanceId, method },
+    data: {
+      codeSealed: sealCode(sealer, instanceId, news.code),
+      qrCount: { increment: 1 },
+      expiresAt,
+      updatedAt: now,
+    },
+  });
+  if (count === 0 || news.kind !== 'qr') return;
+  const { accountId } = await tx.instance.findUniqueOrThrow({
+    where: { id: instanceId },
+    select: { accountId: true },
+  });
+  const data = { code: news.code, expires_in_s: Math.ceil(news.expires_in_ms / 1000) };
+  const draft = instanceEvent('instance.qr', { accountId, instanceId }, now, data);
+  const [id] = await emit(tx, sealer, [draft]);
+  await expireEventCode(tx, sealer, { id: id!, accountId, data: draft.data, expiresAt });
+}
+
+/** The logout that the API had decided on, or the removal of the instance, is done on the network too. */
+export async function recordUnlinked(
+  { database }: InternalDeps,
+  { instanceId }: EngineCaller,
+  request: EngineRequest<'unlinked'>,
+): Promise<void> {
+  const { id } = request;
+  await database.$transaction(async (tx) => {
+    await fence(tx, instanceId, request).catch((error: unknown) => {
+      if (!(error instanceof RefusalError) || error.refusal !== 'gone') throw error;
+    });
+    const which = id === null ? { deletedAt: { not: null } } : { unlinkId: id };
+    await tx.instance.updateMany({ where: { id: instanceId, ...which }, data: { unlinkId: null } });
+  });
+}

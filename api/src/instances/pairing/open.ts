@@ -1,0 +1,113 @@
+import { Problem } from '@gwk/core/problems';
+import type { PairingMethod, PairingRequest } from '@gwk/core/resources/pairing';
+import type { InstanceState } from '@gwk/core/states';
+import type { Instance, Prisma } from '../../generated/prisma/client.js';
+import type { Services } from '../../http/services.js';
+import { isPaired, openPhone, putSession } from './sessions.js';
+import type { PairingState } from './watch.js';
+import { pairingFailure } from './reasons.js';
+
+/** What a pairing asks for, as judged. */
+export interface Asked {
+  method: PairingMethod;
+  phone: string | null;
+}
+
+const PHONE = /^[0-9]{8,15}$/;
+
+/** @throws Problem `validation-error`, `invalid-phone` */
+export function askedOf(body: PairingRequest | undefined): Asked {
+  const method = body?.method ?? 'qr';
+  const phone = body?.phone ?? null;
+  if (phone !== null && !PHONE.test(phone)) throw new Problem('invalid-phone');
+  if (method === 'code' && phone === null) {
+    const errors = [{ path: 'phone', code: 'required', message: 'method code needs the phone' }];
+    throw new Problem('validation-error', { errors });
+  }
+  return { method, phone: method === 'code' ? phone : null };
+}
+
+export interface Opened {
+  session: string;
+  asked: Asked;
+}
+
+/**
+ * The open session of this method (and phone), or a new one in the place of whatever was there.
+ * @throws Problem `already-paired`, `not-found`
+ */
+export function openSession(
+  { db, sealer }: Pick<Services, 'db' | 'sealer'>,
+  instanceId: string,
+  asked: Asked,
+): Promise<Opened> {
+  return db.$transaction(async (tx) => {
+    await lockUnpaired(tx, instanceId);
+    const present = await tx.pairingSession.findUnique({ where: { instanceId } });
+    const same =
+      present?.state === 'pairing' &&
+      present.method === asked.method &&
+      openPhone(sealer, instanceId, present.phoneSealed) === asked.phone;
+    const session = same ? present : await putSession(tx, sealer, instanceId, asked);
+    return { session: session.id, asked };
+  });
+}
+
+async function lockUnpaired(tx: Prisma.TransactionClient, instanceId: string): Promise<void> {
+  const [row] = await tx.$queryRaw<{ state: InstanceState }[]>`
+    SELECT state FROM instances WHERE id = ${instanceId}::uuid AND deleted_at IS NULL FOR NO KEY UPDATE`;
+  if (!row) throw new Problem('not-found');
+  if (isPaired(row.state)) throw new Problem('already-paired');
+}
+
+/** (design: pairing starts the engine; answer within 15 s) */
+export const ANSWER_MS = 14_000;
+const LATER_S = 5;
+
+/**
+ * Waits until there is something to show: the engine is rung for, and one that has yet to start finds the session by
+ * itself.
+ * @throws Problem `pairing-failed`, `already-paired`, `engine-unavailable`
+ */
+export async function untilShown(services: Services, row: Instance, opened: Opened): Promise<PairingState> {
+  const { live, pairings, clock } = services;
+  const first = await pairings.read(row.id);
+  if (judge(first, opened) === 'shown') return first!;
+  if (row.suspended || !live.up) throw new Problem('engine-unavailable', { retryAfter: LATER_S });
+  const ended = new AbortController();
+  const cancel = clock.after(ANSWER_MS, () => ended.abort());
+  try {
+    return await new Promise<PairingState>((resolve, reject) => {
+      const look = (now: PairingState | null): void => {
+        const verdict = judge(now, opened);
+        if (verdict === 'shown') resolve(now!);
+        else if (verdict !== 'wait') reject(verdict);
+      };
+      pairings.watch(row.id, look, ended.signal);
+      ended.signal.addEventListener('abort', () =>
+        reject(new Problem('engine-unavailable', { retryAfter: LATER_S })),
+      );
+      void ring(services, row, opened).then((refused) => refused && reject(refused));
+    });
+  } finally {
+    cancel();
+    ended.abort();
+  }
+}
+
+/** The engine's refusal, where it has one. No answer says nothing: it may be about to start. */
+async function ring(services: Services, row: Instance, { session, asked }: Opened): Promise<Problem | null> {
+  const reply = await services.live.ask(row, 'pair', { session, ...asked }, ANSWER_MS);
+  return reply?.ok === false && reply.code === 'already-paired' ? new Problem('already-paired') : null;
+}
+
+/** Once somebody has paired meanwhile, that is what there is to show. */
+function judge(now: PairingState | null, opened: Opened): 'shown' | 'wait' | Problem {
+  if (!now) return new Problem('not-found');
+  const { state, session } = now;
+  if (isPaired(state)) return 'shown';
+  if (session?.id === opened.session && session.error !== null) {
+    return new Problem('pairing-failed', { detail: pairingFailure(session.error) });
+  }
+  return session !== null && session.open && session.code !== null ? 'shown' : 'wait';
+}

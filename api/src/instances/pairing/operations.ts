@@ -1,0 +1,102 @@
+import { Problem } from '@gwk/core/problems';
+import { PairingOut, PairingRequest, PairingStreamData } from '@gwk/core/resources/pairing';
+import type { Caller } from '../../accounts/caller.js';
+import { audit, byKey } from '../../accounts/audit-log.js';
+import type { Services } from '../../http/services.js';
+import { operation } from '../../http/operation.js';
+import type { Answer } from '../../http/respond.js';
+import { findInstance } from '../find.js';
+import { ANSWER_MS, askedOf, openSession, untilShown } from './open.js';
+import { pairingStream, type MaySee } from './stream.js';
+import { pairingOut } from './view.js';
+import type { PairingState } from './watch.js';
+
+const PATH = '/v1/instances/{instance_id}/pairing';
+const KEY_AGAIN_MS = 1_500;
+/** Of one instance, on one replica. A stream costs memory and questions for as long as its client likes. */
+const MAX_STREAMS = 20;
+const STREAM_LATER_S = 15;
+
+export const pairingOperations = [
+  operation({
+    name: 'startPairing',
+    method: 'POST',
+    path: PATH,
+    summary: 'Open a pairing session, or show the one that is open',
+    scope: 'instances:write',
+    status: 200,
+    body: PairingRequest,
+    bodyOptional: true,
+    result: PairingOut,
+    problems: ['already-paired', 'invalid-phone', 'pairing-failed', 'engine-unavailable'],
+    patienceMs: ANSWER_MS + 2_000,
+    idempotent: true,
+    async handle({ caller, params, body, services }) {
+      const asked = askedOf(body);
+      const row = await findInstance(services.db, caller, params['instance_id']!);
+      const opened = await openSession(services, row.id, asked);
+      await audit(services.db, byKey(caller, 'instance.pair', row.id));
+      return shown(await untilShown(services, row, opened));
+    },
+  }),
+
+  operation({
+    name: 'getPairing',
+    method: 'GET',
+    path: PATH,
+    summary: 'The state of a pairing, and the QR on display',
+    scope: 'instances:read',
+    orScope: 'instances:write',
+    status: 200,
+    result: PairingOut,
+    problems: [],
+    async handle({ caller, params, services }) {
+      const row = await findInstance(services.db, caller, params['instance_id']!);
+      const pairing = await services.pairings.read(row.id);
+      if (!pairing) throw new Problem('not-found');
+      return shown(pairing);
+    },
+  }),
+
+  operation({
+    name: 'streamPairing',
+    method: 'GET',
+    path: `${PATH}/stream`,
+    summary: 'What happens to a pairing, as it happens: each QR, then paired and connected, or an error',
+    scope: 'instances:read',
+    orScope: 'instances:write',
+    status: 200,
+    result: PairingStreamData,
+    resultType: 'text/event-stream',
+    problems: [],
+    async handle({ caller, params, services }) {
+      const row = await findInstance(services.db, caller, params['instance_id']!);
+      checkRoom(services, row.id);
+      return { status: 200, stream: pairingStream(services, row, maySeeStill(services, caller)) };
+    },
+  }),
+];
+
+async function shown(pairing: PairingState): Promise<Answer> {
+  const body = await pairingOut(pairing);
+  const expiresAt = pairing.session?.code?.expiresAt;
+  const bodyAfter = { ...body, qr: null, pairing_code: null };
+  return { status: 200, body, ...(expiresAt && { expiring: { at: expiresAt, bodyAfter } }) };
+}
+
+/** @throws Problem `rate-limited` */
+function checkRoom({ pairings }: Services, instanceId: string): void {
+  if (pairings.watching(instanceId) < MAX_STREAMS) return;
+  const detail = `Até ${MAX_STREAMS} streams de pareamento abertos por instância.`;
+  throw new Problem('rate-limited', { retryAfter: STREAM_LATER_S, detail });
+}
+
+/** (design: revocation holds within 2 s) Asked again and again while a stream is open. */
+function maySeeStill({ db, clock }: Services, caller: Caller): MaySee {
+  let askedAt = clock.now();
+  return async () => {
+    if (clock.now() - askedAt < KEY_AGAIN_MS) return true;
+    askedAt = clock.now();
+    return (await db.apiKey.count({ where: { id: caller.keyId, revokedAt: null } })) > 0;
+  };
+}

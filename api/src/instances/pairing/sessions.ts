@@ -1,0 +1,83 @@
+import { newUuid } from '@gwk/core/ids';
+import type { PairingWanted } from '@gwk/core/protocol/engine';
+import type { PairingMethod } from '@gwk/core/resources/pairing';
+import type { Sealer } from '@gwk/core/sealing';
+import type { InstanceState } from '@gwk/core/states';
+import type { PairingSession, Prisma } from '../../generated/prisma/client.js';
+
+/**
+ * Pairing sessions: one row for each instance, whose id changes with each session. The API opens them, the engine
+ * tells what there is to show, and whoever looks (any replica) reads the row.
+ */
+const PHONE_COLUMN = 'pairing_sessions.phone_sealed';
+const CODE_COLUMN = 'pairing_sessions.code_sealed';
+
+/** States of an instance in which there is nothing to pair. A banned number is a paired one. */
+export function isPaired(state: InstanceState): boolean {
+  return state !== 'pending_pair' && state !== 'logged_out';
+}
+
+export interface WantedRow {
+  session: string | null;
+  method: PairingMethod | null;
+  phone_sealed: Uint8Array | null;
+}
+
+/** What an engine is told of an open session. */
+export function wantedOf(sealer: Sealer, instanceId: string, row: WantedRow): PairingWanted | null {
+  const { session, method, phone_sealed } = row;
+  if (session === null || method === null) return null;
+  return { session, method, phone: openPhone(sealer, instanceId, phone_sealed) };
+}
+
+export function openPhone(sealer: Sealer, instanceId: string, sealed: Uint8Array | null): string | null {
+  return sealed && sealer.open(instanceId, PHONE_COLUMN, sealed).toString('utf8');
+}
+
+export function sealCode(sealer: Sealer, instanceId: string, code: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(sealer.seal(instanceId, CODE_COLUMN, code));
+}
+
+export function openCode(sealer: Sealer, instanceId: string, sealed: Uint8Array): string {
+  return sealer.open(instanceId, CODE_COLUMN, sealed).toString('utf8');
+}
+
+/** A session with nothing to show yet, in the place of whatever was there. The caller holds the instance's row. */
+export async function putSession(
+  tx: Prisma.TransactionClient,
+  sealer: Sealer,
+  instanceId: string,
+  wanted: { method: PairingMethod; phone: string | null },
+): Promise<PairingSession> {
+  const now = new Date();
+  const values = {
+    id: newUuid(),
+    method: wanted.method,
+    phoneSealed:
+      wanted.phone === null ? null : new Uint8Array(sealer.seal(instanceId, PHONE_COLUMN, wanted.phone)),
+    state: 'pairing',
+    codeSealed: null,
+    qrCount: 0,
+    expiresAt: null,
+    error: null,
+    startedAt: now,
+    updatedAt: now,
+  };
+  return tx.pairingSession.upsert({
+    where: { instanceId },
+    create: { instanceId, ...values },
+    update: values,
+  });
+}
+
+/** Whatever session is open ends: as a success without a word, otherwise with its reason. */
+export async function closeSession(
+  tx: Prisma.TransactionClient,
+  instanceId: string,
+  error: string | null,
+): Promise<void> {
+  await tx.pairingSession.updateMany({
+    where: { instanceId, state: 'pairing' },
+    data: { state: 'closed', error, codeSealed: null, phoneSealed: null },
+  });
+}

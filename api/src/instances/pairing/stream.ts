@@ -1,0 +1,95 @@
+import { lowestUuidAt } from '@gwk/core/ids';
+import { PROBLEMS } from '@gwk/core/problems';
+import type { InstanceState } from '@gwk/core/states';
+import { instanceEvent, openEventData } from '../../events/emit.js';
+import type { Instance } from '../../generated/prisma/client.js';
+import type { EventProducer, EventStream } from '../../http/stream.js';
+import type { Services } from '../../http/services.js';
+import { isPaired } from './sessions.js';
+import { NOTHING_SEEN, stepStream, type Seen, type StreamEvent } from './stream-events.js';
+import { qrOut } from './view.js';
+import type { PairingState } from './watch.js';
+import { pairingFailure } from './reasons.js';
+
+const CLOCKS_DIFFER_MS = 60_000;
+
+/** Who holds the stream may still see the instance. */
+export type MaySee = () => Promise<boolean>;
+
+/** The events of one pairing stream, in order, each with the data of the event of its name. */
+export function pairingStream(services: Services, row: Instance, maySee: MaySee): EventProducer {
+  const since = Date.now() - CLOCKS_DIFFER_MS;
+  return async (out) => {
+    let seen: Seen = { ...NOTHING_SEEN, unpaired: !isPaired(row.state as InstanceState) };
+    for await (const now of looks(services, row.id, out.signal)) {
+      if (!(await maySee())) return;
+      const step = stepStream(seen, now);
+      seen = step.seen;
+      for (const event of step.events) await send(services, out, { event, now: now!, since });
+      if (step.end) return;
+    }
+  };
+}
+
+/** One look after the other: what comes while one is being sent is looked at afterwards. */
+async function* looks(
+  { pairings }: Services,
+  instanceId: string,
+  signal: AbortSignal,
+): AsyncGenerator<PairingState | null> {
+  let wake: () => void = () => undefined;
+  const waiting: (PairingState | null)[] = [];
+  pairings.watch(
+    instanceId,
+    (now) => {
+      waiting.splice(0, waiting.length, now);
+      wake();
+    },
+    signal,
+  );
+  signal.addEventListener('abort', () => wake());
+  while (!signal.aborted) {
+    while (waiting.length > 0) yield waiting.shift()!;
+    if (!signal.aborted) await new Promise<void>((resolve) => (wake = resolve));
+  }
+}
+
+interface Sending {
+  event: StreamEvent;
+  now: PairingState;
+  since: number;
+}
+
+async function send(services: Services, out: EventStream, { event, now, since }: Sending): Promise<void> {
+  switch (event.event) {
+    case 'qr':
+      return out.send('qr', await qrOut(event.code));
+    case 'paired':
+      return out.send('paired', await pairedData(services, now, since));
+    case 'connected': {
+      const { accountId, instanceId, stateChangedAt, jid } = now;
+      const subject = { accountId, instanceId };
+      return out.send(
+        'connected',
+        instanceEvent('instance.connected', subject, stateChangedAt, { jid }).data,
+      );
+    }
+    case 'error': {
+      const { status, title } = PROBLEMS['pairing-failed'];
+      const type = `${services.config.docsUrl ?? services.config.baseUrl}/problems/pairing-failed`;
+      return out.send('error', { type, title, status, detail: pairingFailure(event.reason) });
+    }
+  }
+}
+
+/** What the event of the pairing says: it is written together with the state that was seen. */
+async function pairedData({ db, sealer }: Services, now: PairingState, since: number): Promise<unknown> {
+  const { accountId, instanceId, jid } = now;
+  const event = await db.event.findFirst({
+    where: { instanceId, type: 'instance.paired', id: { gte: lowestUuidAt(since) } },
+    orderBy: { id: 'desc' },
+  });
+  if (event) return openEventData(sealer, accountId, event.dataSealed);
+  const device = { jid: jid ?? '', business_name: null, platform: null };
+  return instanceEvent('instance.paired', { accountId, instanceId }, now.stateChangedAt, device).data;
+}

@@ -1,0 +1,127 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { PairingMethod } from '@gwk/core/resources/pairing';
+import type { Sealer } from '@gwk/core/sealing';
+import type { InstanceState } from '@gwk/core/states';
+import type { Database } from '../../database/database.js';
+import { openCode } from './sessions.js';
+
+/** An instance and its pairing session, as the rows have them. */
+export interface PairingState {
+  accountId: string;
+  instanceId: string;
+  state: InstanceState;
+  stateChangedAt: Date;
+  jid: string | null;
+  suspended: boolean;
+  session: SessionState | null;
+}
+
+export interface SessionState {
+  id: string;
+  method: PairingMethod;
+  open: boolean;
+  /** How many codes there have been: another one is a new one. */
+  count: number;
+  /** Null where there is none yet, or it has run out. */
+  code: { text: string; expiresAt: Date } | null;
+  error: string | null;
+}
+
+/** Of these instances, those that exist. */
+export async function readPairings(
+  db: Database,
+  sealer: Sealer,
+  ids: readonly string[],
+): Promise<Map<string, PairingState>> {
+  const rows = await db.instance.findMany({
+    where: { id: { in: [...ids] }, deletedAt: null },
+    select: {
+      id: true,
+      accountId: true,
+      state: true,
+      stateChangedAt: true,
+      jid: true,
+      suspended: true,
+      pairing: true,
+    },
+  });
+  const now = new Date();
+  return new Map(
+    rows.map(({ id, pairing, state, ...row }) => {
+      const session = pairing && {
+        id: pairing.id,
+        method: pairing.method as PairingMethod,
+        open: pairing.state === 'pairing',
+        count: pairing.qrCount,
+        code:
+          pairing.codeSealed && pairing.expiresAt && pairing.expiresAt > now
+            ? { text: openCode(sealer, id, pairing.codeSealed), expiresAt: pairing.expiresAt }
+            : null,
+        error: pairing.error,
+      };
+      return [id, { ...row, instanceId: id, state: state as InstanceState, session }];
+    }),
+  );
+}
+
+const LOOK_MS = 250;
+
+/** Null: the instance is gone. */
+export type Watcher = (now: PairingState | null) => void;
+
+/**
+ * Looks at the rows for all who wait for a change of a pairing, with one statement for all of them, and not at all
+ * while nobody waits. So any replica sees what an engine has told another, with Redis or without it.
+ */
+export class PairingWatch {
+  readonly #db: Database;
+  readonly #sealer: Sealer;
+  readonly #watchers = new Map<string, Set<Watcher>>();
+  #looking = false;
+
+  constructor(db: Database, sealer: Sealer) {
+    this.#db = db;
+    this.#sealer = sealer;
+  }
+
+  read(instanceId: string): Promise<PairingState | null> {
+    return readPairings(this.#db, this.#sealer, [instanceId]).then((found) => found.get(instanceId) ?? null);
+  }
+
+  /** How many are being told of this instance now. */
+  watching(instanceId: string): number {
+    return this.#watchers.get(instanceId)?.size ?? 0;
+  }
+
+  /** Told at every look, until the signal. */
+  watch(instanceId: string, watcher: Watcher, signal: AbortSignal): void {
+    if (signal.aborted) return;
+    const watchers = this.#watchers.get(instanceId) ?? new Set();
+    watchers.add(watcher);
+    this.#watchers.set(instanceId, watchers);
+    signal.addEventListener('abort', () => {
+      watchers.delete(watcher);
+      if (watchers.size === 0 && this.#watchers.get(instanceId) === watchers)
+        this.#watchers.delete(instanceId);
+    });
+    if (!this.#looking) void this.#look();
+  }
+
+  async #look(): Promise<void> {
+    this.#looking = true;
+    while (this.#watchers.size > 0) {
+      // Where Postgres is away the next look finds what there is, and whoever has a deadline keeps it.
+      await this.#tell().catch(() => undefined);
+      await sleep(LOOK_MS);
+    }
+    this.#looking = false;
+  }
+
+  async #tell(): Promise<void> {
+    const ids = [...this.#watchers.keys()];
+    const found = await readPairings(this.#db, this.#sealer, ids);
+    for (const id of ids) {
+      for (const watcher of this.#watchers.get(id) ?? []) watcher(found.get(id) ?? null);
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { Batcher } from '@gwk/core/batcher';
+import { tokensOf } from '@gwk/core/config/shared';
+import type { Database } from '../database/database.js';
+import type { EngineCaller } from '../engines/dependencies.js';
+import { RefusalError } from '../engines/refusal.js';
+
+/**
+ * Who calls the internal port. An engine's token opens the engine routes of its own instance, the operator's token
+ * opens the operator's routes; neither opens the other's.
+ *
+ * Tokens of engines are remembered for a short while: a revocation holds at once in the process that made it
+ * (`forget`), elsewhere when the memory ends. Until then the epoch rule keeps a revoked engine from any write.
+ *
+ * Engines call at all times, so what is looked up is looked up for all of them together: whoever's memory has ended
+ * takes along those who were heard of since theirs was made. Else a fleet, after any pause of this process, would put a
+ * statement each before those of the messages.
+ */
+const REMEMBER_MS = 1_500;
+/** From this age on a memory is made anew with that of another. */
+const AGING_MS = REMEMBER_MS / 2;
+const MAX_REMEMBERED = 50_000;
+const MAX_TAKEN_ALONG = 500;
+
+export const hashOfToken = (token: string): Buffer => createHash('sha256').update(token).digest();
+
+interface Remembered {
+  caller: EngineCaller;
+  at: number;
+  /** Heard of since. */
+  used: boolean;
+}
+
+export class Authentication {
+  readonly #database: Pick<Database, '$queryRaw'>;
+  readonly #operatorHashes: readonly Buffer[];
+  /** The oldest first. */
+  readonly #known = new Map<string, Remembered>();
+  /** Those that are being looked up: one look serves all who ask meanwhile. */
+  readonly #asked = new Map<string, Promise<EngineCaller | null>>();
+  readonly #looks: Batcher<string, EngineCaller | null>;
+
+  constructor(
+    database: Pick<Database, '$queryRaw'>,
+    operatorToken: string,
+    private readonly now = (): number => performance.now(),
+  ) {
+    this.#database = database;
+    this.#operatorHashes = tokensOf(operatorToken).map(hashOfToken);
+    this.#looks = new Batcher({ run: (names) => this.#lookUp(names) });
+  }
+
+  /** @throws RefusalError `unauthorized` */
+  async engine(authorization: string | undefined): Promise<EngineCaller> {
+    const name = hashOfToken(bearerOf(authorization)).toString('base64');
+    const known = this.#known.get(name);
+    if (known && this.now() - known.at < REMEMBER_MS) {
+      known.used = true;
+      return known.caller;
+    }
+    const caller = await (this.#asked.get(name) ?? this.#ask(name));
+    if (!caller) throw new RefusalError('unauthorized');
+    return caller;
+  }
+
+  #ask(name: string): Promise<EngineCaller | null> {
+    const asked = this.#looks.submit(name).finally(() => {
+      if (this.#asked.get(name) === asked) this.#asked.delete(name);
+    });
+    this.#asked.set(name, asked);
+    return asked;
+  }
+
+  async #lookUp(names: readonly string[]): Promise<(EngineCaller | null)[]> {
+    const at = this.now();
+    const wanted = new Set([...names, ...this.#aging(at)]);
+    const hashes = [...wanted].map((name) => Buffer.from(name, 'base64'));
+    const asked = new Map(names.map((name) => [name, this.#asked.get(name)]));
+    const tokens = await this.#database.$queryRaw<
+      { id: string; instance_id: string; pod: string; hash: Uint8Array }[]
+    >`
+      SELECT t.id, t.instance_id, t.pod, t.hash FROM engine_tokens t
+      WHERE t.hash = ANY (${hashes}::bytea[]) AND t.revoked_at IS NULL`;
+    const found = new Map<string, EngineCaller>();
+    for (const { id, instance_id: instanceId, pod, hash } of tokens)
+      found.set(Buffer.from(hash).toString('base64'), { tokenId: id, instanceId, pod });
+    for (const name of wanted) {
+      // Forgotten since: what was read may be from before the revocation.
+      const current = asked.has(name) ? this.#asked.get(name) === asked.get(name) : this.#known.has(name);
+      if (current) this.#remember(name, found.get(name), at);
+    }
+    return names.map((name) => found.get(name) ?? null);
+  }
+
+  /** Those whose memory is to be made anew, because they were heard of; of the others the old ones go. */
+  #aging(now: number): string[] {
+    const aging: string[] = [];
+    for (const [name, { at, used }] of this.#known) {
+      if (now - at < AGING_MS || aging.length === MAX_TAKEN_ALONG) break;
+      if (used) aging.push(name);
+      else if (now - at >= REMEMBER_MS) this.#known.delete(name);
+    }
+    return aging;
+  }
+
+  #remember(name: string, caller: EngineCaller | undefined, at: number): void {
+    this.#known.delete(name);
+    if (!caller) return;
+    if (this.#known.size >= MAX_REMEMBERED) this.#known.clear();
+    this.#known.set(name, { caller, at, used: false });
+  }
+
+  /** @throws RefusalError `unauthorized` */
+  operator(authorization: string | undefined): void {
+    // Digests have one length, so the comparison tells nothing of the token's. Each is compared: which of them it was
+    // is nobody's business either.
+    const given = hashOfToken(bearerOf(authorization));
+    const fitting = this.#operatorHashes.filter((hash) => timingSafeEqual(given, hash));
+    if (fitting.length === 0) throw new RefusalError('unauthorized');
+  }
+
+  /** Tokens of an instance were revoked by this process. */
+  forget(instanceId: string): void {
+    for (const [name, { caller }] of this.#known) {
+      if (caller.instanceId === instanceId) this.#known.delete(name);
+    }
+    // Whose they are is not known yet.
+    this.#asked.clear();
+  }
+}
+
+function bearerOf(authorization: string | undefined): string {
+  const match = /^Bearer ([\x21-\x7e]{1,500})$/i.exec(authorization ?? '');
+  if (!match) throw new RefusalError('unauthorized');
+  return match[1]!;
+}

@@ -1,0 +1,84 @@
+import type { EngineResponse, EngineRoute } from '@gwk/core/protocol/engine';
+import type { ENGINE_ROUTES } from '@gwk/core/protocol/engine';
+import type { z } from 'zod';
+import type { Leases } from '../engines/leases.js';
+import { recordPairing, recordUnlinked } from '../instances/pairing/engine-updates.js';
+import { readSession, writeSession } from '../engines/session.js';
+import type { BuiltMessages } from '../engines/built.js';
+import type { Claims } from '../engines/claims.js';
+import type { EngineCaller, InternalDeps } from '../engines/dependencies.js';
+import type { Receiver } from '../inbound/receiver.js';
+import type { Outcomes } from '../engines/outcomes.js';
+import { RefusalError } from '../engines/refusal.js';
+import { recordRestriction } from '../engines/restriction.js';
+import { readSent } from '../engines/sent-content.js';
+import { recordStates } from '../engines/states.js';
+
+export type ParsedRequest<R extends EngineRoute> = z.output<(typeof ENGINE_ROUTES)[R]['request']>;
+
+export type EngineHandlers = {
+  [R in EngineRoute]: (caller: EngineCaller, request: ParsedRequest<R>) => Promise<EngineResponse<R>>;
+};
+
+export interface EngineServices {
+  leases: Leases;
+  claims: Claims;
+  built: BuiltMessages;
+  outcomes: Outcomes;
+  receiver: Receiver;
+  /** Tokens of the instance may have been revoked. */
+  forgetTokens: (instanceId: string) => void;
+}
+
+/** What each engine route does. The caller is the instance of the token: no request names an instance. */
+export function engineHandlers(deps: InternalDeps, services: EngineServices): EngineHandlers {
+  const { leases, claims, built, outcomes, receiver } = services;
+  return {
+    acquire: async (caller, request) => {
+      if (request.pod !== caller.pod) throw new RefusalError('unauthorized');
+      const acquired = await leases.acquire(caller, request);
+      services.forgetTokens(caller.instanceId);
+      return acquired;
+    },
+    renew: (caller, request) => leases.renew(caller, request),
+    release: async (caller, request) => {
+      await leases.release(caller, request);
+      return {};
+    },
+    'redis-user': async (caller, request) => {
+      await leases.restoreRedisUser(caller, request);
+      return {};
+    },
+    claims: (caller, request) => claims.claim(caller, request),
+    built: (caller, request) => built.store(caller, request),
+    sent: (caller, request) => readSent(deps, caller, request),
+    restricted: async (caller, request) => {
+      await recordRestriction(deps, caller, request);
+      return {};
+    },
+    outcomes: (caller, request) => outcomes.record(caller, request),
+    state: async (caller, request) => {
+      await recordStates(deps, caller, request);
+      return {};
+    },
+    pairing: (caller, request) => recordPairing(deps, caller, request),
+    unlinked: async (caller, request) => {
+      await recordUnlinked(deps, caller, request);
+      return {};
+    },
+    'session-read': (caller, request) => readSession(deps, caller, request),
+    'session-write': async (caller, request) => {
+      await writeSession(deps, caller, request);
+      return {};
+    },
+    inbound: async ({ instanceId }, { epoch, holder, messages }) => {
+      const lease = { epoch, holder };
+      const received = await Promise.all(
+        messages.map((message) => receiver.receive({ instanceId, lease, message })),
+      );
+      const refused = received.find(({ verdict }) => verdict !== null);
+      if (refused) throw new RefusalError(refused.verdict!);
+      return {};
+    },
+  };
+}

@@ -1,0 +1,214 @@
+import { randomUUID } from 'node:crypto';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { ENGINE_ROUTES } from '@gwk/core/protocol/engine';
+import { InternalUnreachable } from '@gwk/core/protocol/internal-client';
+import { OPERATOR_ROUTES } from '@gwk/core/protocol/operator';
+import { createLogger } from '@gwk/core/log';
+import {
+  createPortWorld,
+  filesIn,
+  NOBODY_HEARS,
+  OPERATOR_TOKEN,
+  type PortWorld,
+  type TestEngine,
+} from '@gwk/test/support/api/engine-port';
+import { openDatabase } from '../database/database.js';
+import { startInternalListener } from './listener.js';
+
+let port: PortWorld;
+let engine: TestEngine;
+const lines: string[] = [];
+beforeAll(async () => {
+  port = await createPortWorld({ log: { write: (line) => void lines.push(line) } });
+  engine = await (await port.addEngine()).acquire();
+});
+afterAll(() => port.close());
+
+interface Given {
+  method?: string;
+  token?: string;
+  body?: string | Uint8Array<ArrayBuffer>;
+}
+async function call(path: string, { method = 'POST', token = engine.token, body = '{}' }: Given = {}) {
+  const response = await fetch(new URL(path, port.url), {
+    method,
+    headers: { authorization: `Bearer ${token}` },
+    ...(method !== 'GET' && { body }),
+  });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+const lease = () => engine.lease;
+
+describe('a call', () => {
+  test('to an unknown route, or by another method, is 404', async () => {
+    for (const path of [
+      '/',
+      '/engine/none',
+      '/engine/renew/',
+      '/operator/none',
+      '/v1/messages',
+      '/engine/renew?x=1',
+    ]) {
+      expect([path, (await call(path)).status]).toEqual([path, 404]);
+    }
+    expect((await call('/engine/renew', { method: 'GET' })).status).toBe(404);
+    expect((await call('/engine/renew', { method: 'PUT' })).status).toBe(404);
+  });
+
+  test('that says what Postgres cannot keep is invalid, and so is given up, not repeated for ever', async () => {
+    const at = '0000-01-01T00:00:00Z';
+    const now = new Date().toISOString();
+    const outcome = { kind: 'receipt', wa_message_id: 'x', status: 'read', at };
+    const ban = { state: 'banned', at: now, reason: null, ban: { code: '402', expires_at: at } };
+    const dropped = { state: 'disconnected', at: now, reason: null, reconnect: { count: 2 ** 31, at: null } };
+    for (const [route, said] of [
+      ['outcomes', { outcomes: [outcome] }],
+      ['state', { number: 1, changes: [ban] }],
+      ['state', { number: 1, changes: [dropped] }],
+      ['restricted', { number: 0, until: null }],
+      ['restricted', { number: 2 ** 53, until: null }],
+      ['renew', { epoch: 2 ** 31 }],
+    ] as const) {
+      const { status, body } = await call(`/engine/${route}`, {
+        body: JSON.stringify({ ...lease(), ...said }),
+      });
+      expect([route, status, body['error']]).toEqual([route, 422, 'invalid']);
+    }
+  });
+
+  test('without credentials is 401 on every route, whatever its body', async () => {
+    const paths = [
+      ...Object.keys(ENGINE_ROUTES).map((route) => `/engine/${route}`),
+      ...Object.keys(OPERATOR_ROUTES).map((route) => `/operator/${route}`),
+    ];
+    for (const path of paths) {
+      const response = await fetch(new URL(path, port.url), { method: 'POST', body: 'not JSON' });
+      expect([path, response.status, await response.json()]).toEqual([path, 401, { error: 'unauthorized' }]);
+    }
+  });
+
+  test.each([
+    ['malformed JSON', '{"epoch": 1'],
+    ['no object', '[]'],
+    ['unknown fields', JSON.stringify({ epoch: 1, holder: randomUUID(), connected: true, more: 1 })],
+    ['a missing field', JSON.stringify({ epoch: 1, holder: randomUUID() })],
+    ['a wrong type', JSON.stringify({ epoch: 'one', holder: randomUUID(), connected: true })],
+    ['bytes that are not UTF-8', new Uint8Array([0x22, 0xff, 0x22])],
+    ['nothing', ''],
+  ])('with %s is 422', async (_, body) => {
+    const answer = await call('/engine/renew', { body });
+    expect(answer.status).toBe(422);
+    expect(answer.body['error']).toBe('invalid');
+    expect(answer.body['issues']).not.toHaveLength(0);
+  });
+
+  test('with a body that is too large is 422, and the listener goes on', async () => {
+    const body = JSON.stringify({ ...lease(), connected: true, more: 'x'.repeat(200_000) });
+    expect((await call('/engine/renew', { body })).status).toBe(422);
+    expect(
+      (await call('/engine/renew', { body: JSON.stringify({ ...lease(), connected: true }) })).status,
+    ).toBe(200);
+  });
+
+  test('that stops half-way harms no other', async () => {
+    const request = httpRequest(new URL('/engine/renew', port.url), {
+      method: 'POST',
+      headers: { authorization: `Bearer ${engine.token}`, 'content-length': 100 },
+    });
+    request.on('error', () => undefined);
+    const { promise: begun, resolve } = Promise.withResolvers<void>();
+    const seen = (message: unknown) => {
+      const { headers } = (message as { request: IncomingMessage }).request;
+      if (headers['content-length'] === '100') resolve();
+    };
+    subscribe('http.server.request.start', seen);
+    request.write('{"epoch":');
+    await begun.finally(() => unsubscribe('http.server.request.start', seen));
+    request.destroy();
+    expect(
+      (await call('/engine/renew', { body: JSON.stringify({ ...lease(), connected: true }) })).status,
+    ).toBe(200);
+  });
+
+  test('may hold NUL, which is left out', async () => {
+    const entry = { type: 'creds', key: 'a\u0000b', value: 'AAAA' };
+    await engine.call('session-write', { entries: [entry] });
+    const read = await engine.call('session-read', { wanted: [{ type: 'creds', keys: ['ab'] }] });
+    expect(read.entries).toEqual([{ ...entry, key: 'ab' }]);
+  });
+});
+
+test('what a call says and shows reaches no log', async () => {
+  const marker = `marker-${randomUUID()}`;
+  const to = '5511966660001';
+  await port.accept({ instance: engine.instanceId, to, text: marker });
+  const [message] = await engine.claim();
+  await engine.build(message!.message_id);
+  const error = { code: 'wa_error' as const, message: marker };
+  const at = new Date().toISOString();
+  await engine.report({ kind: 'failed', message_id: message!.message_id, at, error });
+  await engine.call('session-write', { entries: [{ type: marker, key: marker, value: btoa(marker) }] });
+  await engine.call('state', { changes: [{ state: 'disconnected', at, reason: marker }] });
+  await call('/engine/renew', { body: JSON.stringify({ ...lease(), connected: marker }) });
+  await call('/engine/renew', { body: marker });
+  await call('/operator/observe', { token: OPERATOR_TOKEN, body: JSON.stringify({ ids: [marker] }) });
+  expect(lines.length).toBeGreaterThan(0);
+  const secrets = [marker, btoa(marker), engine.token, OPERATOR_TOKEN, lease().holder];
+  for (const secret of secrets) expect(lines.join('\n')).not.toContain(secret);
+});
+
+test('while Postgres is away a call is 503, not refused', async () => {
+  const database = openDatabase({ url: 'postgresql://gwk@127.0.0.1:1/none', poolSize: 2, program: 'test' });
+  const { world } = port;
+  const listener = await startInternalListener({
+    config: {
+      internalHost: '127.0.0.1',
+      internalPort: 0,
+      internalMaxConnections: 100,
+      internalTlsCert: () => undefined,
+      internalTlsKey: () => undefined,
+      operatorToken: OPERATOR_TOKEN,
+      leaseMs: 45_000,
+      renewMs: 10_000,
+      redisUrl: 'redis://127.0.0.1:1',
+      redisCa: undefined,
+      redisPrefix: 'test:',
+      engineRedisUrl: undefined,
+      redisAcl: true,
+      environment: 'test',
+      clusterNamespace: 'default',
+      maxInstances: 10,
+    },
+    environmentPolicy: {},
+    database,
+    redis: world.redis,
+    sealer: world.sealer,
+    media: { files: filesIn('/nowhere', database, world.sealer) },
+    live: NOBODY_HEARS,
+    log: createLogger('test', 'fatal'),
+  });
+  const response = await fetch(`http://127.0.0.1:${listener.port}/engine/renew`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${engine.token}` },
+    body: JSON.stringify({ ...lease(), connected: true }),
+  });
+  expect(response.status).toBe(503);
+  expect(await response.json()).toEqual({ error: 'unavailable' });
+  await listener.close();
+  await database.$disconnect();
+});
+
+test('a listener that closes answers what is under way', async () => {
+  const own = await createPortWorld();
+  const engines = await Promise.all(Array.from({ length: 5 }, async () => (await own.addEngine()).acquire()));
+  const calls = engines.map((one) => one.call('renew', { connected: true }));
+  await new Promise((resolve) => setImmediate(resolve));
+  const closed = own.close();
+  const answers = await Promise.allSettled(calls);
+  await closed;
+  for (const answer of answers) {
+    if (answer.status === 'rejected') expect(answer.reason).toBeInstanceOf(InternalUnreachable);
+  }
+  await expect(fetch(new URL('/engine/renew', own.url), { method: 'POST' })).rejects.toThrow();
+});

@@ -1,0 +1,99 @@
+import { randomBytes } from 'node:crypto';
+import { newUuid } from '@gwk/core/ids';
+import type { OperatorResponse, OperatorRoute, Projection } from '@gwk/core/protocol/operator';
+import type { OPERATOR_ROUTES } from '@gwk/core/protocol/operator';
+import type { InstanceResource } from '@gwk/core/resources/manifest';
+import type { z } from 'zod';
+import { projectResource } from '../instances/projection.js';
+import { deleteInstanceRow } from '../instances/remove.js';
+import { tellStillLinked } from '../instances/slot.js';
+import type { Leases } from '../engines/leases.js';
+import type { RedisUsers } from '../engines/redis-users.js';
+import { hashOfToken } from './auth.js';
+import type { InternalDeps } from '../engines/dependencies.js';
+import { readFacts } from '../engines/operator-facts.js';
+import { pairForCluster } from './operator-pairing.js';
+import { RefusalError } from '../engines/refusal.js';
+
+export type OperatorHandlers = {
+  [R in OperatorRoute]: (
+    request: z.output<(typeof OPERATOR_ROUTES)[R]['request']>,
+  ) => Promise<OperatorResponse<R>>;
+};
+
+const TOKEN_PREFIX = 'gwk_engine_';
+const TOKEN_BYTES = 32;
+
+export function operatorHandlers(
+  deps: InternalDeps,
+  services: { leases: Leases; redisUsers: RedisUsers; forgetTokens: (instanceId: string) => void },
+): OperatorHandlers {
+  return {
+    project: ({ resource }) => project(deps, resource),
+    remove: ({ uid }) => remove(deps, services, uid),
+    'issue-token': async ({ instance_id, pod }) => ({ token: await issueToken(deps, instance_id, pod) }),
+    'engine-ended': async ({ instance_id, pod }) => {
+      await services.leases.engineEnded(instance_id, pod);
+      return {};
+    },
+    pair: (request) => pairForCluster(deps, request),
+    observe: async ({ ids }) => ({ instances: await readFacts(deps.database, ids) }),
+  };
+}
+
+async function project(deps: InternalDeps, resource: InstanceResource): Promise<Projection> {
+  const { config, database, sealer } = deps;
+  const result = await projectResource(database, sealer, resource, {
+    environment: config.environment,
+    apiNamespace: config.clusterNamespace,
+    maxInstances: config.maxInstances,
+  });
+  const facts = result.id === null ? undefined : (await readFacts(database, [result.id]))[0];
+  if (!result.accepted) return { ...refusalOf(result), facts: facts ?? null };
+  // Deleted between the two statements: the next look at the resource says so.
+  if (!facts) throw new RefusalError('gone');
+  return { accepted: true, facts };
+}
+
+function refusalOf({
+  reason,
+  message,
+}: {
+  reason: Exclude<Projection, { accepted: true }>['reason'];
+  message: string;
+}) {
+  return { accepted: false as const, reason, message };
+}
+
+async function remove(
+  { database, sealer }: InternalDeps,
+  services: { redisUsers: RedisUsers; forgetTokens: (instanceId: string) => void },
+  uid: string,
+): Promise<OperatorResponse<'remove'>> {
+  const removed = await deleteInstanceRow(database, sealer, { uid });
+  if (!removed) return { lease_expires_at: null };
+  services.forgetTokens(removed.id);
+  // Deleted without the API: its engine has been stopped already, and the session is gone.
+  if (removed.wasLinked) await tellStillLinked(database, sealer, removed.id);
+  // While an engine still runs it closes its socket and unlinks first; the last call, without one, sweeps Redis.
+  if (removed.leaseExpiresAt === null) await services.redisUsers.remove(removed.id);
+  return { lease_expires_at: removed.leaseExpiresAt?.toISOString() ?? null };
+}
+
+/**
+ * A token of 256 random bits for one pod. It is kept as a digest, and can acquire until a newer one has. Those
+ * revoked long ago are swept away here: one instance's tokens never grow many.
+ */
+async function issueToken({ database }: InternalDeps, instanceId: string, pod: string): Promise<string> {
+  const token = TOKEN_PREFIX + randomBytes(TOKEN_BYTES).toString('base64url');
+  const issued = await database.$executeRaw`
+    WITH swept AS (
+      DELETE FROM engine_tokens
+      WHERE instance_id = ${instanceId}::uuid AND revoked_at < now() - interval '1 day'
+    )
+    INSERT INTO engine_tokens (id, instance_id, pod, hash)
+    SELECT ${newUuid()}::uuid, i.id, ${pod}, ${hashOfToken(token)}
+    FROM instances i WHERE i.id = ${instanceId}::uuid AND i.deleted_at IS NULL`;
+  if (issued === 0) throw new RefusalError('gone');
+  return token;
+}

@@ -1,0 +1,16 @@
+import type { Sweep, SweepDeps } from '../platform/job.js';
+
+const GROUP = 1_000;
+
+/** What waits for destinations that were removed or disabled leaves the queue, and has failed. */
+export function abandonSweep({ db }: SweepDeps): Sweep {
+  return {
+    name: 'abandon',
+    everyMs: 1_000,
+    async pass() {
+      const [row] = await db.$queryRaw<{ amount: number }[]>`
+        SELECT gwk_abandon_webhooks(${GROUP}::integer) AS amount`;
+      return { amount: row!.amount, more: row!.amount === GROUP };
+    },
+  };
+}

@@ -1,0 +1,83 @@
+import { newUuid, toPublicId } from '@gwk/core/ids';
+import { createLogger } from '@gwk/core/log';
+import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
+import { audit } from '../accounts/audit-log.js';
+import { openDatabase, type Database } from '../database/database.js';
+import { auditSweep } from './audit-log.js';
+
+let database: TestDatabase;
+let db: Database;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = openDatabase({ url: database.url, poolSize: 4, program: 'test' });
+});
+afterAll(async () => {
+  await db.$disconnect();
+  await database.drop();
+});
+
+type Line = Record<string, unknown>;
+
+/** A worker at its strictest, and what it has said. */
+function worker(onLine: () => void = () => undefined) {
+  const lines: Line[] = [];
+  const write = (text: string): void => {
+    lines.push(JSON.parse(text) as Line);
+    onLine();
+  };
+  return { lines, sweep: auditSweep({ db, log: createLogger('worker', 'error', { write }) }) };
+}
+const change = (subject: string) =>
+  audit(db, {
+    actor: 'cli:somebody',
+    accountId: null,
+    action: 'policy.set',
+    subject,
+    detail: { policy: { opt_out: { keywords: ['w0rd'] } } },
+  });
+
+test('every change is told once, by its ids and the names of what changed, whatever the level of the log', async () => {
+  const subjects = [newUuid(), newUuid(), newUuid()];
+  for (const subject of subjects) await change(subject);
+  const [one, other] = [worker(), worker()];
+  const amounts = await Promise.all([one.sweep.pass(), other.sweep.pass()]);
+  expect(amounts[0].amount + amounts[1].amount).toBe(3);
+  const lines = [...one.lines, ...other.lines];
+  expect(lines.map(({ subject }) => subject).sort()).toEqual([...subjects].sort());
+  expect(lines[0]).toMatchObject({
+    msg: 'audit',
+    actor: 'cli:somebody',
+    action: 'policy.set',
+    changed: ['policy'],
+    audit_id: expect.any(String) as string,
+  });
+  expect(JSON.stringify(lines)).not.toContain('w0rd');
+  expect((await one.sweep.pass()).amount).toBe(0);
+});
+
+test('whom it concerns is told by the ids that people know', async () => {
+  const [accountId, key, subject] = [newUuid(), newUuid(), newUuid()];
+  await audit(db, { actor: `key:${key}`, accountId, action: 'instance.update', subject, detail: {} });
+  const { lines, sweep } = worker();
+  await sweep.pass();
+  expect(lines).toEqual([
+    expect.objectContaining({
+      account: toPublicId('account', accountId),
+      actor: `key:${toPublicId('apiKey', key)}`,
+      subject: toPublicId('instance', subject),
+    }),
+  ]);
+});
+
+test('what a worker has told without having noted it is told again, under the same id', async () => {
+  const subject = newUuid();
+  await change(subject);
+  const dying = worker(() => {
+    throw new Error('the end');
+  });
+  await expect(dying.sweep.pass()).rejects.toThrow('the end');
+  const heir = worker();
+  await heir.sweep.pass();
+  expect(heir.lines.map((line) => line['audit_id'])).toEqual(dying.lines.map((line) => line['audit_id']));
+  expect(heir.lines).toHaveLength(1);
+});

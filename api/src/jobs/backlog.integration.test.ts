@@ -1,0 +1,388 @@
+import { createSweepWorld, type SweepWorld } from '@gwk/test/support/api/sweeps';
+import { lowestUuidAt, newUuid } from '@gwk/core/ids';
+import { openDatabase } from '../database/database.js';
+import { backlogReader, databaseSizeReader, readBacklog } from './backlog.js';
+import { WorkerMetrics } from './metrics.js';
+
+let at: SweepWorld;
+let began: number;
+beforeAll(async () => {
+  at = await createSweepWorld();
+});
+afterAll(() => at.world.close());
+beforeEach(async () => {
+  const { db } = at.deps;
+  await db.$transaction([
+    db.outboxEntry.deleteMany(),
+    db.messageContent.deleteMany(),
+    db.webhookQueueEntry.deleteMany(),
+    db.webhookEndpoint.deleteMany(),
+    db.instance.updateMany({ data: { deletedAt: new Date() } }),
+    db.account.updateMany({ data: { suspendedAt: null } }),
+  ]);
+  began = Date.now();
+});
+
+const KEEPING = { messageDays: 90, eventDays: 60, deliveryDays: 30, contentHours: 24 };
+/** Whoever asks is patient. */
+const TIMES = { freshMs: 0, patienceMs: 600_000, knownMs: 600_000 };
+const read = () => readBacklog(at.deps.db, KEEPING);
+/** A time before that of a clock that stands still, or before now. */
+const ago = (seconds: number, now = Date.now()) => new Date(now - seconds * 1000);
+
+/** Of what was so many seconds old at some time since the test began. */
+function expectAge(actual: number, seconds: number): void {
+  expect(actual).toBeGreaterThanOrEqual(seconds - 0.01);
+  expect(actual).toBeLessThanOrEqual(seconds + (Date.now() - began) / 1000 + 0.01);
+}
+
+test('where nothing waits everything is 0', async () => {
+  expect(await read()).toMatchObject({
+    sends: { scheduled: 0, waiting: 0, claimed: 0 },
+    sendAge: 0,
+    sendStalledAge: 0,
+    scheduledLate: 0,
+    preparationAge: 0,
+    deliveries: 0,
+    deliveryAge: { healthy: 0, failing: 0 },
+    endpoints: { enabled: 0, failing: 0, disabled_by_owner: 0, disabled_by_gwk: 0 },
+    instancesDown: 0,
+    retentionLate: 0,
+    partitionsExpired: 0,
+  });
+});
+
+test('the oldest message that may leave is told, not one that waits for its number, its turn or its file', async () => {
+  const { world, deps } = at;
+  const [here, away] = [await world.addInstance(), await world.addInstance()];
+  await deps.db.instance.update({ where: { id: away }, data: { state: 'disconnected' } });
+  await deps.db.instance.update({ where: { id: here }, data: { state: 'connected' } });
+  const may = await at.accept(here);
+  for (const instance of [away, away]) await at.accept(instance);
+  const unprepared = await at.accept(here);
+  await deps.db.outboxEntry.updateMany({ data: { turnAt: ago(500) } });
+  await deps.db.outboxEntry.update({ where: { messageId: may }, data: { turnAt: ago(100) } });
+  await deps.db.outboxEntry.update({
+    where: { messageId: unprepared },
+    data: { prepared: false, createdAt: ago(900) },
+  });
+  const seen = await read();
+  expect(seen.sends).toEqual({ scheduled: 0, waiting: 4, claimed: 0 });
+  expectAge(seen.sendAge, 100);
+  expectAge(seen.preparationAge, 900);
+});
+
+describe('a number whose oldest message has been due for ten minutes', () => {
+  const STALLED = 600;
+  const stalled = async () => (await read()).sendStalledAge;
+
+  async function due(data: object = {}): Promise<string> {
+    const instance = await at.world.addInstance();
+    await wait(await at.accept(instance));
+    const connected = { state: 'connected', stateChangedAt: ago(2000), ...data };
+    await at.deps.db.instance.update({ where: { id: instance }, data: connected });
+    return instance;
+  }
+  const wait = (messageId: string, data: object = {}) =>
+    at.deps.db.outboxEntry.update({ where: { messageId }, data: { turnAt: ago(600), ...data } });
+  const told = (instanceId: string, type: string, seconds: number) =>
+    at.deps.db.event.create({
+      data: {
+        id: lowestUuidAt(ago(seconds).getTime()),
+        accountId: at.world.accountId,
+        instanceId,
+        type,
+        timestamp: ago(seconds),
+        dataSealed: Buffer.alloc(0),
+      },
+    });
+
+  test('has stood still for as long where it has sent nothing since', async () => {
+    const instance = await due();
+    await told(instance, 'message.sent', 900);
+    expectAge(await stalled(), STALLED);
+  });
+
+  test('has stood still since it sent one, whatever else it told of', async () => {
+    const instance = await due();
+    await told(instance, 'message.sent', 300);
+    await told(instance, 'message.received', 20);
+    await told(instance, 'message.failed', 10);
+    expectAge(await stalled(), 300);
+  });
+
+  test('has stood still since it claimed one, of those that it holds', async () => {
+    const instance = await due();
+    for (const seconds of [500, 40])
+      await wait(await at.accept(instance), {
+        state: 'claimed',
+        claimId: newUuid(),
+        claimEpoch: 1,
+        claimHolder: newUuid(),
+        claimedAt: ago(seconds),
+      });
+    expectAge(await stalled(), 40);
+  });
+
+  test('has stood still since it came back, where it was away meanwhile', async () => {
+    await due({ stateChangedAt: ago(120) });
+    expectAge(await stalled(), 120);
+  });
+
+  test('is told beside others that work off a campaign', async () => {
+    const busy = await due();
+    await told(busy, 'message.sent', 1);
+    expectAge(await stalled(), 1);
+    await due();
+    expectAge(await stalled(), STALLED);
+  });
+
+  test('is told as one hour where it is longer', async () => {
+    const instance = await due({ stateChangedAt: ago(90_000) });
+    await at.deps.db.outboxEntry.updateMany({ where: { instanceId: instance }, data: { turnAt: ago(9000) } });
+    expect(await stalled()).toBe(3600);
+  });
+
+  test.each([
+    ['it is away', { state: 'disconnected' }, {}],
+    ['it is deleted', { deletedAt: ago(1) }, {}],
+    ['the file of the message is not prepared', {}, { prepared: false }],
+    ['the message is not the next of its conversation', {}, { head: false }],
+  ])('does not count where %s', async (_, instance, entry) => {
+    await due(instance);
+    await at.deps.db.outboxEntry.updateMany({ data: entry });
+    expect(await stalled()).toBe(0);
+  });
+
+  test('does not count while its account is suspended', async () => {
+    await due();
+    await at.deps.db.account.update({ where: { id: at.world.accountId }, data: { suspendedAt: ago(1) } });
+    expect(await stalled()).toBe(0);
+  });
+});
+
+describe('an instance is down', () => {
+  const row = { state: 'disconnected', stateChangedAt: ago(301), firstConnectedAt: ago(9000) };
+
+  async function make(
+    data: object,
+    connectedSecondsAgo: number | null,
+    suspendedSecondsAgo: number | null = null,
+    now = Date.now(),
+  ): Promise<void> {
+    const { world, deps } = at;
+    const id = await world.addInstance();
+    await deps.db.instance.update({ where: { id }, data: { ...row, ...data } });
+    const span = { instanceId: id, since: ago(9000) };
+    const endedAt = connectedSecondsAgo === null ? null : ago(connectedSecondsAgo, now);
+    const connected = { ...span, state: 'connected', endedAt };
+    await deps.db.instanceState.create({ data: { id: newUuid(), ...connected } });
+    if (suspendedSecondsAgo === null) return;
+    const resumedAt = ago(suspendedSecondsAgo, now);
+    await deps.db.instanceSuspension.create({ data: { id: newUuid(), ...span, endedAt: resumedAt } });
+  }
+
+  /** The clock of Postgres stands still within a transaction, however long the work takes. */
+  const atOneTime = (work: (now: number, readDown: () => Promise<number>) => Promise<void>) =>
+    at.deps.db.$transaction(
+      async (tx) => {
+        const [row] = await tx.$queryRaw<
+          [{ ms: number }]
+        >`SELECT extract(epoch FROM now())::float8 * 1000 AS ms`;
+        await work(row.ms, async () => (await readBacklog(tx, KEEPING)).instancesDown);
+      },
+      { timeout: 600_000 },
+    );
+
+  test.each([
+    ['that is out for over five minutes', {}, 301, 1],
+    ['that tries again and again', { stateChangedAt: ago(2) }, 301, 1],
+    ['of which no connection is remembered', {}, null, 1],
+    ['but not yet after less', {}, 299, 0],
+    ['but not one that is suspended', { suspended: true }, 301, 0],
+    ['but not one that was never connected', { firstConnectedAt: null }, 301, 0],
+    ['but not one that is deleted', { deletedAt: ago(1) }, 301, 0],
+    ['but not one that is connected', { state: 'connected' }, 301, 0],
+    ['but not one that somebody has to pair', { state: 'pending_pair' }, 301, 0],
+    ['but not one that was logged out, which is told apart', { state: 'logged_out' }, 301, 0],
+    ['but not one that is banned, which is told apart', { state: 'banned' }, 301, 0],
+  ])('%s', async (_, data, connectedSecondsAgo, down) => {
+    await atOneTime(async (now, readDown) => {
+      await make(data, connectedSecondsAgo, null, now);
+      expect(await readDown()).toBe(down);
+    });
+  });
+
+  test('not before five minutes after it was resumed', async () => {
+    await atOneTime(async (now, readDown) => {
+      await make({}, 8000, 299, now);
+      expect(await readDown()).toBe(0);
+      await make({}, 8000, 301, now);
+      expect(await readDown()).toBe(1);
+    });
+  });
+
+  test('and instances are counted by their state', async () => {
+    for (const data of [{ state: 'connected' }, {}, { deletedAt: ago(1) }]) await make(data, 301);
+    expect((await read()).instances).toMatchObject({ connected: 1, disconnected: 1, banned: 0 });
+  });
+});
+
+/** A destination, and what waits for it: due so many seconds ago (before 0: in so many). */
+async function addDestination(data: object, ...dueAgo: number[]): Promise<void> {
+  const { accountId } = at.world;
+  const endpointId = newUuid();
+  const url = 'https://example.org';
+  await at.deps.db.webhookEndpoint.create({
+    data: { id: endpointId, accountId, url, eventTypes: [], ...data },
+  });
+  for (const seconds of dueAgo)
+    await at.deps.db.webhookQueueEntry.create({
+      data: { deliveryId: newUuid(), eventId: newUuid(), endpointId, dueAt: ago(seconds) },
+    });
+}
+
+describe('of webhook destinations', () => {
+  const FAILING = { failingSince: ago(7200) };
+
+  test('it is told who has disabled them, and which of the others fail', async () => {
+    for (const data of [{}, { enabled: false }, { enabled: false, disabledReason: 'gone' }])
+      await addDestination(data);
+    await addDestination(FAILING, 100);
+    await addDestination(FAILING, -3600);
+    // It failed once, and nothing waits for it that could fail again.
+    await addDestination(FAILING);
+    expect((await read()).endpoints).toEqual({
+      enabled: 2,
+      failing: 2,
+      disabled_by_owner: 1,
+      disabled_by_gwk: 1,
+    });
+  });
+
+  test.each([
+    ['what is due to one that answers', {}, [300, 20], { healthy: 300, failing: 0 }],
+    ['what waits for its time', {}, [-300], { healthy: 0, failing: 0 }],
+    ['what is held back from one that fails', FAILING, [-60, 300, 20], { healthy: 0, failing: 300 }],
+    ['what is left for one that is disabled', { enabled: false }, [300], { healthy: 0, failing: 300 }],
+  ])('%s is as late as it is', async (_, data, dueAgo, late) => {
+    await addDestination(data, ...dueAgo);
+    await addDestination({}, 20);
+    const { healthy, failing } = (await read()).deliveryAge;
+    expectAge(healthy, late.healthy || 20);
+    if (late.failing > 0) expectAge(failing, late.failing);
+    else expect(failing).toBe(0);
+  });
+});
+
+describe('content of a message that was to go ten minutes ago by what is written of it', () => {
+  test.each([
+    [24, 'is late by that', 600],
+    [72, 'is kept for two days more', 0],
+    [0, 'is late by a day more where none is kept', 86_400 + 600],
+  ])('(%s hours) %s', async (contentHours, _, late) => {
+    await at.accept(await at.world.addInstance());
+    await at.deps.db.messageContent.updateMany({ data: { deleteAt: ago(600) } });
+    const seen = await readBacklog(at.deps.db, { ...KEEPING, contentHours });
+    if (late > 0) expectAge(seen.retentionLate, late);
+    else expect(seen.retentionLate).toBe(0);
+  });
+
+  test.each([
+    [600, 0],
+    [-600, 600],
+  ])('that is to go in a day and %s s is late by %s s where none is kept', async (seconds, late) => {
+    await at.accept(await at.world.addInstance());
+    await at.deps.db.messageContent.updateMany({ data: { deleteAt: ago(-86_400 - seconds) } });
+    const seen = await readBacklog(at.deps.db, { ...KEEPING, contentHours: 0 });
+    if (late > 0) expectAge(seen.retentionLate, late);
+    else expect(seen.retentionLate).toBe(0);
+  });
+});
+
+test('a scheduled message is late by what it is past its time', async () => {
+  const id = await at.accept(await at.world.addInstance());
+  const scheduled = (seconds: number) =>
+    at.deps.db.outboxEntry.update({
+      where: { messageId: id },
+      data: { state: 'scheduled', seq: null, head: false, releaseAt: ago(seconds) },
+    });
+  await scheduled(-300);
+  expect((await read()).scheduledLate).toBe(0);
+  await scheduled(300);
+  expectAge((await read()).scheduledLate, 300);
+});
+
+test('days whose time is over are counted, each table by its own', async () => {
+  await at.deps.db.$queryRaw`
+    SELECT gwk_ensure_partitions(parent, (now() AT TIME ZONE 'UTC')::date - 62, (now() AT TIME ZONE 'UTC')::date - 59)
+    FROM unnest(ARRAY['messages', 'events', 'webhook_deliveries']) AS parent`;
+  expect((await read()).partitionsExpired).toBe(0 + 2 + 4);
+});
+
+test('without Postgres the gauges say that nobody knows, those seen before included', async () => {
+  let backlog = backlogReader(at.deps.db, KEEPING, TIMES);
+  let databaseBytes = databaseSizeReader(at.deps.db, TIMES);
+  const metrics = new WorkerMetrics({
+    inFlight: () => 3,
+    backlog: () => backlog(),
+    databaseBytes: () => databaseBytes(),
+  });
+  const before = await metrics.registry.metrics();
+  expect(before).toContain('gwk_send_queue_messages{state="waiting"} 0\n');
+  expect(before).toMatch(/gwk_database_size_bytes [1-9]/);
+  const gone = openDatabase({
+    url: 'postgresql://nobody@127.0.0.1:1/none',
+    poolSize: 1,
+    program: 'gwk-test',
+  });
+  backlog = backlogReader(gone, KEEPING, TIMES);
+  databaseBytes = databaseSizeReader(gone, TIMES);
+  const text = await metrics.registry.metrics();
+  expect(text).toContain('gwk_send_queue_messages{state="waiting"} Nan\n');
+  expect(text).toContain('gwk_send_queue_age_seconds Nan\n');
+  expect(text).toContain('gwk_database_size_bytes Nan\n');
+  expect(text).toContain('gwk_webhook_calls_in_flight 3\n');
+  await gone.$disconnect();
+});
+
+test('metrics come while somebody has locked a table, with what waits for no lock', async () => {
+  const { db } = at.deps;
+  const metrics = new WorkerMetrics({
+    inFlight: () => 3,
+    backlog: backlogReader(db, KEEPING, { ...TIMES, patienceMs: 1 }),
+    databaseBytes: databaseSizeReader(db, TIMES),
+  });
+  const text = await db.$transaction(
+    async (tx) => {
+      await tx.$executeRaw`LOCK TABLE outbox`;
+      return metrics.registry.metrics();
+    },
+    { timeout: 600_000 },
+  );
+  expect(text).toMatch(/gwk_database_size_bytes [1-9]/);
+  expect(text).toContain('gwk_send_queue_age_seconds Nan\n');
+  expect(text).toContain('gwk_webhook_calls_in_flight 3\n');
+});
+
+test('a loop is overdue from when its next pass was to have ended well', async () => {
+  let now = 0;
+  const nothing = { inFlight: () => 0, backlog: async () => null, databaseBytes: async () => null };
+  const metrics = new WorkerMetrics(nothing, () => now);
+  const overdue = async (): Promise<number> => {
+    const text = await metrics.registry.getSingleMetricAsString('gwk_worker_sweep_overdue_seconds');
+    return Number(/\{sweep="release"\} (.*)/.exec(text)?.[1]);
+  };
+  metrics.expects('release', 500);
+  expect(await overdue()).toBe(0);
+  now = 60_500;
+  expect(await overdue()).toBe(60);
+  metrics.passed('release', false, 0);
+  expect(await overdue()).toBe(60);
+  metrics.passed('release', true, 0);
+  expect(await overdue()).toBe(0);
+  now = 61_000;
+  expect(await overdue()).toBe(0);
+  now = 62_000;
+  expect(await overdue()).toBe(1);
+});

@@ -1,0 +1,40 @@
+import type { Sweep, SweepDeps } from '../platform/job.js';
+import {
+  failWaiting,
+  isWholeGroup,
+  waitingInstances,
+  type WaitingInstance,
+  type Which,
+} from './waiting-messages.js';
+
+/**
+ * Which messages of an instance have waited too long (design: the 15 minutes of `expired`): only time in which the
+ * instance was out counts, and time in which the account was suspended. Null: none can have.
+ */
+export function expiredOf(instance: WaitingInstance, afterMs: number): Which | null {
+  const { outMs, suspendedMs } = instance;
+  const startedAtMost = outMs >= afterMs ? outMs - afterMs : null;
+  const acceptedMsAgo = suspendedMs !== null && suspendedMs >= afterMs ? afterMs : null;
+  return startedAtMost === null && acceptedMsAgo === null
+    ? null
+    : { startedAtMost, waitedMs: afterMs, acceptedMsAgo };
+}
+
+export function expireSweep(deps: SweepDeps, expireAfterMs: number): Sweep {
+  return {
+    name: 'expire',
+    everyMs: 1_000,
+    async pass() {
+      let amount = 0;
+      let more = false;
+      for (const instance of await waitingInstances(deps)) {
+        const which = expiredOf(instance, expireAfterMs);
+        if (which === null) continue;
+        const expired = await failWaiting(deps, instance.instanceId, which, 'expired');
+        amount += expired;
+        more ||= isWholeGroup(expired);
+      }
+      return { amount, more };
+    },
+  };
+}

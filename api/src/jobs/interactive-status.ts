@@ -1,0 +1,122 @@
+import { fromPublicId, newUuid, toPublicId } from '@gwk/core/ids';
+import { Problem } from '@gwk/core/problems';
+import { RENDERINGS, type FailureCode, type MessageStatus, type Rendering } from '@gwk/core/states';
+import type { Database } from '../database/database.js';
+import type { Acceptor } from '../messages/send/acceptor.js';
+import type { Sweep, SweepDeps } from '../platform/job.js';
+import { messageIn } from '../messages/interactive-status/formats.js';
+import { judgeCheck } from '../messages/interactive-status/judge.js';
+
+/**
+ * The monitor of interactive formats (spec: InteractiveStatusOut): sends a message in each format from one instance
+ * to another, on a schedule, and records whether it was delivered as that format. Its messages take the way of all
+ * others, policies included.
+ */
+export interface MonitorOptions {
+  /** `ins_...`: who sends, and whose number gets it. */
+  from: string;
+  to: string;
+  everyMinutes: number;
+}
+
+type Deps = Pick<SweepDeps, 'db' | 'log'> & { acceptor: Pick<Acceptor, 'accept'> };
+
+const LOOK_EVERY_MS = 5_000;
+/** After a refusal (a policy, a limit) nothing is tried for so long. */
+const REST_MS = 10 * 60_000;
+
+export function monitorSweep(deps: Deps, options: MonitorOptions): Sweep {
+  let restUntil = 0;
+  return {
+    name: 'format-monitor',
+    everyMs: LOOK_EVERY_MS,
+    async pass() {
+      const judged = await judgePending(deps.db);
+      if (Date.now() < restUntil) return { amount: judged, more: false };
+      try {
+        return { amount: judged + (await startDue(deps, options)), more: false };
+      } catch (error) {
+        if (!(error instanceof Problem)) throw error;
+        restUntil = Date.now() + REST_MS;
+        deps.log.warn({ code: error.code }, 'the monitor of formats may not send now');
+        return { amount: judged, more: false };
+      }
+    },
+  };
+}
+
+interface PendingRow {
+  id: string;
+  format: Rendering;
+  age_ms: number;
+  status: MessageStatus | null;
+  error_code: FailureCode | null;
+  rendered_as: string | null;
+}
+
+/** Workers that judge the same check come to the same result. */
+async function judgePending(db: Database): Promise<number> {
+  const rows = await db.$queryRaw<PendingRow[]>`
+    SELECT f.id, f.format, (extract(epoch FROM now() - f.started_at) * 1000)::double precision AS age_ms,
+      m.status, m.error_code, m.rendered_as
+    FROM format_checks f LEFT JOIN messages m ON m.id = f.message_id
+    WHERE f.result = 'pending'`;
+  let judged = 0;
+  for (const { id, format, age_ms: ageMs, status, error_code: errorCode, rendered_as: renderedAs } of rows) {
+    const message = status === null ? null : { status, errorCode, renderedAs };
+    const result = judgeCheck({ format, ageMs, message });
+    if (result === 'pending') continue;
+    const check = { id, result: 'pending' };
+    if (result === 'void') await db.formatCheck.deleteMany({ where: check });
+    else await db.formatCheck.updateMany({ where: check, data: { result, checkedAt: new Date() } });
+    judged += 1;
+  }
+  return judged;
+}
+
+interface End {
+  id: string;
+  accountId: string;
+  state: string;
+  jid: string | null;
+}
+
+/** One worker at a time; nothing is sent while either end is out, for it would say nothing of the formats. */
+async function startDue({ db, acceptor }: Deps, options: MonitorOptions): Promise<number> {
+  const [from, to] = await Promise.all([endOf(db, options.from), endOf(db, options.to)]);
+  if (from?.state !== 'connected' || to?.state !== 'connected' || to.jid === null) return 0;
+  const number = to.jid.split(/[:@]/, 1)[0]!;
+  return db.$transaction(async (tx) => {
+    const [lock] = await tx.$queryRaw<{ mine: boolean }[]>`
+      SELECT pg_try_advisory_xact_lock(hashtext('gwk format monitor')) AS mine`;
+    if (!lock!.mine) return 0;
+    const lately = await tx.$queryRaw<{ format: string }[]>`
+      SELECT DISTINCT format FROM format_checks
+      WHERE started_at > now() - ${options.everyMinutes}::integer * interval '1 minute'`;
+    const due = RENDERINGS.filter((format) => !lately.some((row) => row.format === format));
+    for (const format of due) {
+      const messageId = await send(
+        acceptor,
+        from,
+        messageIn(format, toPublicId('instance', from.id), number),
+      );
+      const check = { id: newUuid(), format, messageId, result: 'pending', startedAt: new Date() };
+      await tx.formatCheck.create({ data: check });
+    }
+    return due.length;
+  });
+}
+
+async function endOf(db: Database, publicId: string): Promise<End | null> {
+  const id = fromPublicId('instance', publicId);
+  if (id === null) return null;
+  const select = { id: true, accountId: true, state: true, jid: true };
+  return db.instance.findFirst({ where: { id, deletedAt: null }, select });
+}
+
+async function send(acceptor: Deps['acceptor'], from: End, body: unknown): Promise<string> {
+  const sender = { accountId: from.accountId, instances: null, suspended: false };
+  const accepted = await acceptor.accept({ body, idempotencyKey: undefined }, sender);
+  const { id } = JSON.parse(accepted.body) as { id: string };
+  return fromPublicId('message', id)!;
+}

@@ -1,0 +1,66 @@
+import { MEDIA_DAYS } from '@gwk/core/resources/media';
+import type { Sweep, SweepDeps, Swept } from '../platform/job.js';
+import type { MediaStore } from '../media/store/store.js';
+
+/**
+ * The end of files (spec: 30 days): the file and its key go at once, the row 30 days later, until when it says
+ * `media-expired`. What was made for a message goes with the message's content.
+ */
+const GROUP = 500;
+const FILES_AT_ONCE = 20;
+const EVERY_MS = 10_000;
+
+export function mediaSweep({ db }: SweepDeps): Sweep {
+  const statements = [
+    `UPDATE media SET removed_at = now(), key_sealed = ''::bytea, filename_sealed = NULL WHERE id IN (
+       SELECT id FROM media WHERE expires_at <= now() AND removed_at IS NULL
+       LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
+    `DELETE FROM media WHERE id IN (
+       SELECT id FROM media WHERE expires_at <= now() - interval '${MEDIA_DAYS} days' AND removed_at IS NOT NULL
+       LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
+    `DELETE FROM media WHERE id IN (
+       SELECT m.id FROM media m WHERE m.message_id IS NOT NULL
+         AND NOT EXISTS (SELECT FROM message_contents c WHERE c.message_id = m.message_id)
+       LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
+  ];
+  return {
+    name: 'media',
+    everyMs: EVERY_MS,
+    async pass(): Promise<Swept> {
+      let amount = 0;
+      let more = false;
+      for (const statement of statements) {
+        const changed = await db.$executeRawUnsafe(statement);
+        amount += changed;
+        more ||= changed === GROUP;
+      }
+      return { amount, more };
+    },
+  };
+}
+
+/**
+ * Removes the files that no row names. A key stays locked while its file is removed, so that a row which comes to take
+ * the file waits, and then finds it gone.
+ */
+export function storeSweep({ db }: SweepDeps, store: MediaStore): Sweep {
+  return {
+    name: 'media-files',
+    everyMs: EVERY_MS / 2,
+    async pass(): Promise<Swept> {
+      const amount = await db.$transaction(
+        async (tx) => {
+          const rows = await tx.$queryRaw<{ store_key: string }[]>`
+            DELETE FROM store_removals WHERE store_key IN (
+              SELECT store_key FROM store_removals WHERE due_at <= now()
+              ORDER BY due_at LIMIT ${FILES_AT_ONCE} FOR UPDATE SKIP LOCKED)
+            RETURNING store_key`;
+          await Promise.all(rows.map((row) => store.remove(row.store_key)));
+          return rows.length;
+        },
+        { timeout: 60_000 },
+      );
+      return { amount, more: amount === FILES_AT_ONCE };
+    },
+  };
+}

@@ -1,0 +1,123 @@
+import { WORKER_METRICS } from '@gwk/core/metrics/worker';
+import type { Metric } from '@gwk/core/metrics/metric';
+import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
+import type { PreparationResult } from '../media/prepare/preparer.js';
+import { observedGauge, observedGauges } from '../platform/metrics/gauge.js';
+import type { Backlog } from './backlog.js';
+import type { Conclusion } from '../webhooks/delivery/types.js';
+
+/** What deliveries report. */
+export interface DeliveryMetrics {
+  concluded(conclusion: Conclusion): void;
+}
+
+/** What is looked at when somebody asks. */
+export interface Observed {
+  inFlight: () => number;
+  /** Null where Postgres does not say. */
+  backlog: () => Promise<Backlog | null>;
+  /** Likewise. */
+  databaseBytes: () => Promise<number | null>;
+}
+
+interface Due {
+  everyMs: number;
+  at: number;
+}
+
+/** What /metrics of a worker says. */
+export class WorkerMetrics implements DeliveryMetrics {
+  readonly registry = new Registry();
+  readonly #attempts: Counter<'verdict'>;
+  readonly #latency: Histogram<'verdict'>;
+  readonly #sweeps: Counter<'sweep' | 'result'>;
+  readonly #swept: Counter<'sweep'>;
+  readonly #preparations: Counter<'result'>;
+  readonly #signReads: Counter<'source' | 'result'>;
+  readonly #due = new Map<string, Due>();
+  readonly #now: () => number;
+
+  constructor({ inFlight, backlog, databaseBytes }: Observed, now: () => number = () => performance.now()) {
+    this.#now = now;
+    const registers = [this.registry];
+    collectDefaultMetrics({ register: this.registry });
+    this.#attempts = new Counter({ ...WORKER_METRICS.attempts, registers });
+    this.#latency = new Histogram({ ...WORKER_METRICS.latency, registers });
+    this.#sweeps = new Counter({ ...WORKER_METRICS.sweeps, registers });
+    this.#swept = new Counter({ ...WORKER_METRICS.swept, registers });
+    this.#preparations = new Counter({ ...WORKER_METRICS.preparations, registers });
+    this.#signReads = new Counter({ ...WORKER_METRICS.signReads, registers });
+    observedGauge(this.registry, WORKER_METRICS.callsInFlight, inFlight);
+    observedGauges(this.registry, WORKER_METRICS.sweepOverdue, () => this.#overdue());
+    backlogGauges(this.registry, backlog);
+    const bytes = async () => (await databaseBytes()) ?? Number.NaN;
+    observedGauge(this.registry, WORKER_METRICS.databaseBytes, bytes);
+  }
+
+  concluded({ verdict, latencyMs }: Conclusion): void {
+    this.#attempts.inc({ verdict });
+    if (latencyMs !== null) this.#latency.observe({ verdict }, latencyMs / 1000);
+  }
+
+  preparation(result: PreparationResult): void {
+    this.#preparations.inc({ result });
+  }
+
+  /** Who is asked for signs of life, before the first time: what begins at 1 has never increased. */
+  signsFrom(source: string): void {
+    for (const result of ['ok', 'error']) this.#signReads.inc({ source, result }, 0);
+  }
+
+  signsRead(source: string, ok: boolean): void {
+    this.#signReads.inc({ source, result: ok ? 'ok' : 'error' });
+  }
+
+  /** A loop begins, and is to end a pass each so many milliseconds. */
+  expects(sweep: string, everyMs: number): void {
+    this.#due.set(sweep, { everyMs, at: this.#now() + everyMs });
+  }
+
+  passed(sweep: string, ok: boolean, amount: number): void {
+    this.#sweeps.inc({ sweep, result: ok ? 'ok' : 'error' });
+    const due = this.#due.get(sweep);
+    if (ok && due) due.at = this.#now() + due.everyMs;
+    if (amount > 0) this.#swept.inc({ sweep }, amount);
+  }
+
+  #overdue(): Record<string, number> {
+    const now = this.#now();
+    return Object.fromEntries(
+      [...this.#due].map(([sweep, { at }]) => [sweep, Math.max(0, now - at) / 1000] as const),
+    );
+  }
+}
+
+/** Series whose numbers nobody knows say NaN: an old number would look like a calm one. */
+function backlogGauges(registry: Registry, backlog: Observed['backlog']): void {
+  const number = (metric: Metric<never>, read: (seen: Backlog) => number): void =>
+    observedGauge(registry, metric, async () => {
+      const seen = await backlog();
+      return seen ? read(seen) : Number.NaN;
+    });
+  const numbers = (metric: Metric, read: (seen: Backlog) => Record<string, number>): void => {
+    let known: string[] = [];
+    observedGauges(registry, metric, async () => {
+      const seen = await backlog();
+      if (!seen) return Object.fromEntries(known.map((value) => [value, Number.NaN]));
+      known = Object.keys(read(seen));
+      return read(seen);
+    });
+  };
+  number(WORKER_METRICS.queueDeliveries, ({ deliveries }) => deliveries);
+  numbers(WORKER_METRICS.queueAge, ({ deliveryAge }) => deliveryAge);
+  numbers(WORKER_METRICS.endpoints, ({ endpoints }) => endpoints);
+  numbers(WORKER_METRICS.sendMessages, ({ sends }) => sends);
+  number(WORKER_METRICS.sendAge, ({ sendAge }) => sendAge);
+  number(WORKER_METRICS.sendStalledAge, ({ sendStalledAge }) => sendStalledAge);
+  number(WORKER_METRICS.scheduledLate, ({ scheduledLate }) => scheduledLate);
+  numbers(WORKER_METRICS.instances, ({ instances }) => instances);
+  number(WORKER_METRICS.instancesDown, ({ instancesDown }) => instancesDown);
+  number(WORKER_METRICS.preparationAge, ({ preparationAge }) => preparationAge);
+  number(WORKER_METRICS.retentionLate, ({ retentionLate }) => retentionLate);
+  number(WORKER_METRICS.partitionsExpired, ({ partitionsExpired }) => partitionsExpired);
+}

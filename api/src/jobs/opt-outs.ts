@@ -1,0 +1,24 @@
+import { finishOptOut } from '../contacts/contacts.js';
+import type { Sweep, SweepDeps } from '../platform/job.js';
+
+const CONTACTS = 20;
+
+/** What waits for contacts who have opted out, where it was more than the opt-out's own transaction fails. */
+export function optOutsSweep({ db, sealer }: Pick<SweepDeps, 'db' | 'sealer'>): Sweep {
+  return {
+    name: 'opt-outs',
+    everyMs: 500,
+    async pass() {
+      const rows = await db.$queryRaw<{ contact_id: string }[]>`
+        SELECT contact_id FROM opt_outs WHERE unfinished ORDER BY contact_id LIMIT ${CONTACTS}::integer`;
+      let amount = 0;
+      let more = false;
+      for (const { contact_id: contactId } of rows) {
+        const finished = await finishOptOut({ database: db, sealer }, contactId);
+        amount += finished.failed;
+        more ||= finished.more;
+      }
+      return { amount, more };
+    },
+  };
+}

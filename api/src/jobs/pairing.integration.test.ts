@@ -1,0 +1,91 @@
+import { newUuid } from '@gwk/core/ids';
+import { createSweepWorld, type SweepWorld } from '@gwk/test/support/api/sweeps';
+import { emit, instanceEvent } from '../events/emit.js';
+import { IdempotencyStore } from '../http/idempotency/store.js';
+import { expireAnswerCode, expireEventCode } from '../instances/pairing/expiring-codes.js';
+import { pairingSweep } from './pairing.js';
+
+let given: SweepWorld;
+let instanceId: string;
+let accountId: string;
+beforeAll(async () => {
+  given = await createSweepWorld();
+});
+beforeEach(async () => {
+  instanceId = await given.world.addInstance();
+  ({ accountId } = await given.world.database.instance.findUniqueOrThrow({ where: { id: instanceId } }));
+});
+afterAll(() => given.world.close());
+
+const inMs = (ms: number): Date => new Date(Date.now() + ms);
+const pass = () => pairingSweep(given.deps).pass();
+
+async function writeQr(expiresAt: Date): Promise<void> {
+  const { database, sealer } = given.world;
+  await database.$transaction(async (tx) => {
+    const draft = instanceEvent('instance.qr', { accountId, instanceId }, new Date(), {
+      code: 'marker-of-a-code',
+      expires_in_s: 20,
+    });
+    const [id] = await emit(tx, sealer, [draft]);
+    await expireEventCode(tx, sealer, { id: id!, accountId, data: draft.data, expiresAt });
+  });
+}
+
+test('data.code of instance.qr is removed from history when it expires, the rest of the event stays', async () => {
+  await writeQr(inMs(3_600_000));
+  await writeQr(inMs(-1));
+  await pass();
+  const codes = (await given.events(instanceId)).map(({ data }) => [data['code'], data['expires_in_s']]);
+  expect(codes).toEqual([
+    ['marker-of-a-code', 20],
+    [undefined, 20],
+  ]);
+});
+
+test('and from idempotency records: a replay says what is left', async () => {
+  const { database, sealer } = given.world;
+  const store = new IdempotencyStore(database, sealer);
+  const route = 'POST /v1/instances/{instance_id}/pairing';
+  const request = { accountId, route, key: newUuid(), bodyHash: Buffer.from('hash'), instanceId };
+  const begun = await store.begin(request);
+  if (begun.kind !== 'fresh') throw new Error(begun.kind);
+  const bodyAfter = { state: 'pairing', qr: null };
+  await expireAnswerCode(database, sealer, { ...begun.mark, bodyAfter, expiresAt: inMs(-1) });
+  await store.complete(begun.mark, { status: 200, body: { state: 'pairing', qr: { code: 'marker' } } });
+  expect(await store.begin(request)).toMatchObject({ kind: 'replay', body: { qr: { code: 'marker' } } });
+  await pass();
+  expect(await store.begin(request)).toMatchObject({ kind: 'replay', status: 200, body: bodyAfter });
+});
+
+test('the code on display is gone from its session when it expires; the session stays open', async () => {
+  const { database } = given.world;
+  await database.pairingSession.create({
+    data: {
+      ...{ instanceId, id: newUuid(), method: 'qr', state: 'pairing' },
+      ...{ codeSealed: Buffer.from('x'), expiresAt: inMs(-1) },
+    },
+  });
+  await pass();
+  const session = await database.pairingSession.findUniqueOrThrow({ where: { instanceId } });
+  expect(session).toMatchObject({ state: 'pairing', codeSealed: null });
+});
+
+test('a session that no engine shows anything for is closed after three minutes', async () => {
+  const { database } = given.world;
+  const quiet = await given.world.addInstance();
+  for (const [id, age] of [
+    [instanceId, 60_000],
+    [quiet, 181_000],
+  ] as const) {
+    const data = { instanceId: id, id: newUuid(), method: 'qr', state: 'pairing', updatedAt: inMs(-age) };
+    await database.pairingSession.create({ data });
+  }
+  await pass();
+  const sessions = await database.pairingSession.findMany({
+    where: { instanceId: { in: [instanceId, quiet] } },
+  });
+  const told = new Map(sessions.map((session) => [session.instanceId, [session.state, session.error]]));
+  expect(told.get(instanceId)).toEqual(['pairing', null]);
+  expect(told.get(quiet)).toEqual(['closed', 'engine_silent']);
+});

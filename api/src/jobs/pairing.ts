@@ -1,0 +1,38 @@
+import type { Sweep, SweepDeps } from '../platform/job.js';
+
+/** Longer than all codes of a session together: its engine, if there is one, has forgotten it. */
+const SILENT_MINUTES = 3;
+const GROUP = 500;
+
+/**
+ * Pairing codes that have run out are gone from wherever they were written down, and sessions that no engine shows
+ * anything for are closed, so that nobody starts engines for them for ever.
+ */
+export function pairingSweep({ db }: SweepDeps): Sweep {
+  return {
+    name: 'pairing',
+    everyMs: 1_000,
+    async pass() {
+      const [row] = await db.$queryRaw<{ amount: number }[]>`
+        WITH due AS (
+          DELETE FROM expiring_codes WHERE id IN (
+            SELECT id FROM expiring_codes WHERE expires_at <= now() LIMIT ${GROUP}::integer FOR UPDATE SKIP LOCKED)
+          RETURNING event_id, record_id, after_sealed
+        ), answers AS (
+          UPDATE idempotency_records r SET response_sealed = d.after_sealed
+          FROM due d WHERE r.id = d.record_id AND r.status IS NOT NULL
+        ), events AS (
+          UPDATE events e SET data_sealed = d.after_sealed FROM due d WHERE e.id = d.event_id
+        )
+        SELECT count(*)::integer AS amount FROM due`;
+      const exchanged = row!.amount;
+      const shown = await db.$executeRaw`
+        UPDATE pairing_sessions SET code_sealed = NULL WHERE code_sealed IS NOT NULL AND expires_at <= now()`;
+      const closed = await db.$executeRaw`
+        UPDATE pairing_sessions
+        SET state = 'closed', error = 'engine_silent', code_sealed = NULL, phone_sealed = NULL, updated_at = now()
+        WHERE state = 'pairing' AND updated_at <= now() - make_interval(mins => ${SILENT_MINUTES}::integer)`;
+      return { amount: exchanged + shown + closed, more: exchanged === GROUP };
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import { waitingIn, type FailureCode } from '@gwk/core/states';
+import type { Sweep, SweepDeps } from '../platform/job.js';
+import {
+  ALL,
+  failWaiting,
+  isWholeGroup,
+  waitingInstances,
+  type WaitingInstance,
+} from './waiting-messages.js';
+
+/** What waits for an instance that will not send it fails at once (design: Who waits). */
+export function refusalOf({
+  state,
+  deleted,
+}: Pick<WaitingInstance, 'state' | 'deleted'>): FailureCode | null {
+  if (deleted) return 'canceled';
+  const verdict = waitingIn(state);
+  return verdict === 'wait' ? null : verdict;
+}
+
+export function refuseSweep(deps: SweepDeps): Sweep {
+  return {
+    name: 'refuse',
+    everyMs: 500,
+    async pass() {
+      let amount = 0;
+      let more = false;
+      for (const instance of await waitingInstances(deps)) {
+        const code = refusalOf(instance);
+        if (code === null) continue;
+        const failed = await failWaiting(deps, instance.instanceId, ALL, code);
+        amount += failed;
+        more ||= isWholeGroup(failed);
+      }
+      return { amount, more };
+    },
+  };
+}

@@ -1,0 +1,109 @@
+import type { ActiveHours } from '@gwk/core/policy/policy';
+import { createSweepWorld, type SweepWorld } from '@gwk/test/support/api/sweeps';
+import { releaseAt, releaseSweep, type DueMessage } from './release-scheduled.js';
+
+const HOUR = 3_600_000;
+const hours: ActiveHours = { start: '09:00', end: '18:00', timezone: 'UTC', outside: 'schedule' };
+const open = new Date('2026-05-04T09:00:00Z');
+const closed = new Date('2026-05-04T18:00:30Z');
+const nextOpening = new Date('2026-05-05T09:00:00Z');
+
+describe('when a scheduled message whose time has come leaves', () => {
+  const due: DueMessage = { now: open, hours, isGroup: false, lastWroteAt: null };
+  test.each<[string, Partial<DueMessage>, Date | null]>([
+    ['in its window: now', {}, null],
+    ['late, with the window closed again: at the next opening', { now: closed }, nextOpening],
+    ['late, with a policy that would refuse it by now: at the next opening', { now: closed, hours: { ...hours, outside: 'reject' } }, nextOpening], // prettier-ignore
+    ['late, with the window gone from the policy: now', { now: closed, hours: null }, null],
+    ['late, to somebody who wrote meanwhile: now', { now: closed, lastWroteAt: new Date(closed.getTime() - HOUR) }, null], // prettier-ignore
+    ['late, to somebody who wrote long ago: at the next opening', { now: closed, lastWroteAt: new Date(closed.getTime() - 25 * HOUR) }, nextOpening], // prettier-ignore
+    ['late, to a group: now', { now: closed, isGroup: true }, null],
+  ])('%s', (_sentence, values, expected) => {
+    expect(releaseAt({ ...due, ...values })).toEqual(expected);
+  });
+});
+
+describe('release', () => {
+  let given: SweepWorld;
+  beforeAll(async () => {
+    given = await createSweepWorld();
+  });
+  afterAll(() => given.world.close());
+
+  const clock = (offsetHours: number) =>
+    new Date(Date.now() + offsetHours * HOUR).toISOString().slice(11, 16);
+  /** A window that opens in two hours. */
+  const later = () => ({ start: clock(2), end: clock(3), timezone: 'UTC', outside: 'schedule' });
+  const scheduling = () => given.world.addInstance({ policy: { active_hours: later() } });
+  const comes = (instanceId: string) =>
+    given.world.database.outboxEntry.updateMany({
+      where: { instanceId, state: 'scheduled' },
+      data: { releaseAt: new Date(Date.now() - 1_000) },
+    });
+  const opens = (id: string) => given.world.database.instance.update({ where: { id }, data: { policy: {} } });
+  const sweep = () => releaseSweep(given.deps, {});
+
+  test('gives places in the order of acceptance, behind what waits already, and rings for heads', async () => {
+    const instance = await scheduling();
+    const scheduled: string[] = [];
+    for (let i = 0; i < 5; i++) scheduled.push(await given.accept(instance));
+    const other = await given.accept(instance, { to: '5511944440001' });
+    expect((await given.queue(instance)).every(({ state }) => state === 'scheduled')).toBe(true);
+    expect(await sweep().pass()).toEqual({ amount: 0, more: false });
+
+    await opens(instance);
+    const direct = await given.accept(instance); // holds nothing up, and is not held up
+    await comes(instance);
+    await given.world.redis.del(given.world.keys.sends(instance));
+    const passes = await Promise.all([sweep().pass(), sweep().pass()]);
+    expect(passes.map(({ amount }) => amount).sort()).toEqual([0, 6]);
+
+    const queue = await given.queue(instance);
+    const inOrder = queue.filter(({ messageId }) => messageId !== other);
+    expect(inOrder.map(({ messageId }) => messageId)).toEqual([direct, ...scheduled]);
+    expect(inOrder.map(({ head }) => head)).toEqual([true, false, false, false, false, false]);
+    expect(queue.find(({ messageId }) => messageId === other)).toMatchObject({
+      head: true,
+      state: 'waiting',
+    });
+    expect(await given.bells(instance)).toEqual([other]);
+    const afterwards = await given.accept(instance);
+    expect(
+      (await given.queue(instance)).filter(({ messageId }) => messageId !== other).at(-1)!.messageId,
+    ).toBe(afterwards);
+  });
+
+  test('moves what comes late to the next opening, and says so', async () => {
+    const instance = await scheduling();
+    const message = await given.accept(instance);
+    const before = await given.world.database.message.findUniqueOrThrow({ where: { id: message } });
+    await comes(instance);
+    expect((await sweep().pass()).amount).toBe(1);
+    const after = await given.world.database.message.findUniqueOrThrow({ where: { id: message } });
+    expect(after.scheduledFor!.getTime()).toBeGreaterThan(Date.now() + HOUR);
+    expect(after.version).toBe(before.version + 1);
+    const [entry] = await given.world.database.outboxEntry.findMany({ where: { instanceId: instance } });
+    expect(entry).toMatchObject({ state: 'scheduled', seq: null, releaseAt: after.scheduledFor });
+    expect((await sweep().pass()).amount).toBe(0);
+  });
+
+  test('starts the clock of `expired`: waiting for the window did not count', async () => {
+    const instance = await scheduling();
+    const message = await given.accept(instance);
+    const since = Date.now();
+    await given.world.database.instance.update({
+      where: { id: instance },
+      data: {
+        state: 'disconnected',
+        stateChangedAt: new Date(since - HOUR),
+        outMs: BigInt(2 * HOUR),
+        policy: {},
+      },
+    });
+    await comes(instance);
+    await sweep().pass();
+    const entry = await given.world.database.outboxEntry.findUniqueOrThrow({ where: { messageId: message } });
+    expect(Number(entry.outMsAtStart)).toBeGreaterThanOrEqual(3 * HOUR);
+    expect(Number(entry.outMsAtStart)).toBeLessThanOrEqual(3 * HOUR + Date.now() - since);
+  });
+});

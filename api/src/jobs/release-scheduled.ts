@@ -1,0 +1,74 @@
+import { judgeHours } from '@gwk/core/policy/active-hours';
+import { resolvePolicy, type ActiveHours, type PolicyOverrides } from '@gwk/core/policy/policy';
+import { NOTHING, type Sweep, type SweepDeps } from '../platform/job.js';
+
+interface Row {
+  message_id: string;
+  now: Date;
+  instance_policy: PolicyOverrides;
+  account_policy: PolicyOverrides;
+  is_group: boolean;
+  last_wrote_at: Date | null;
+}
+
+export interface DueMessage {
+  now: Date;
+  hours: ActiveHours | null;
+  isGroup: boolean;
+  lastWroteAt: Date | null;
+}
+
+/**
+ * When a scheduled message whose time has come leaves: now (null), or at the next opening where its window has closed
+ * again. Accepted is accepted: a policy that would refuse it by now moves it as well.
+ */
+export function releaseAt({ now, hours, isGroup, lastWroteAt }: DueMessage): Date | null {
+  const verdict = judgeHours({
+    hours: hours && { ...hours, outside: 'schedule' },
+    now,
+    lastWroteAt: isGroup ? now : lastWroteAt,
+  });
+  return verdict.do === 'schedule' ? verdict.at : null;
+}
+
+const GROUP = 500;
+
+export function releaseSweep(deps: SweepDeps, environmentPolicy: PolicyOverrides): Sweep {
+  return {
+    name: 'release',
+    everyMs: 500,
+    async pass() {
+      const released = await releaseGroup(deps, environmentPolicy);
+      if (released === null) return NOTHING;
+      await deps.doorbell.ring(released.rings);
+      return { amount: released.amount, more: released.amount === GROUP };
+    },
+  };
+}
+
+interface Released {
+  amount: number;
+  rings: { instanceId: string; messageId: string }[];
+}
+
+/** One worker at a time: groups taken side by side could change places within a conversation. */
+async function releaseGroup({ db }: SweepDeps, environment: PolicyOverrides): Promise<Released | null> {
+  return db.$transaction(async (tx) => {
+    const [lock] = await tx.$queryRaw<{ mine: boolean }[]>`
+      SELECT pg_try_advisory_xact_lock(hashtext('gwk release scheduled')) AS mine`;
+    if (!lock!.mine) return null;
+    const rows = await tx.$queryRaw<Row[]>`SELECT * FROM gwk_due_scheduled(${GROUP}::integer)`;
+    if (rows.length === 0) return null;
+    const moves = rows.map((row) => releaseAt(dueOf(row, environment))?.toISOString() ?? null);
+    const heads = await tx.$queryRaw<{ instance_id: string; message_id: string }[]>`
+      SELECT * FROM gwk_release_scheduled(${rows.map((row) => row.message_id)}::uuid[], ${moves}::timestamptz[])`;
+    const rings = heads.map((row) => ({ instanceId: row.instance_id, messageId: row.message_id }));
+    return { amount: rows.length, rings };
+  });
+}
+
+function dueOf(row: Row, environment: PolicyOverrides): DueMessage {
+  const levels = { environment, account: row.account_policy, instance: row.instance_policy };
+  const { active_hours: hours } = resolvePolicy(levels, { warmingUp: false });
+  return { now: row.now, hours, isGroup: row.is_group, lastWroteAt: row.last_wrote_at };
+}

@@ -1,0 +1,18 @@
+import type { Sweep, SweepDeps } from '../platform/job.js';
+
+const PATIENCE_MS = 5_000;
+const PER_INSTANCE = 5;
+
+/** Rings again for what has waited while its instance is connected: Redis may have lost the bell. */
+export function ringAgainSweep({ db, doorbell }: SweepDeps, patienceMs = PATIENCE_MS): Sweep {
+  return {
+    name: 'ring-again',
+    everyMs: 1_000,
+    async pass() {
+      const rows = await db.$queryRaw<{ instance_id: string; message_id: string }[]>`
+        SELECT * FROM gwk_ring_again(${patienceMs}::integer, ${PER_INSTANCE}::integer)`;
+      await doorbell.ring(rows.map((row) => ({ instanceId: row.instance_id, messageId: row.message_id })));
+      return { amount: rows.length, more: false };
+    },
+  };
+}

@@ -1,0 +1,16 @@
+import { RESEND_BATCH } from '../webhooks/resend.js';
+import type { Sweep, SweepDeps } from '../platform/job.js';
+
+/** Goes on with what a large retry-failed has left. */
+export function resendSweep({ db }: Pick<SweepDeps, 'db'>): Sweep {
+  return {
+    name: 'resend',
+    everyMs: 500,
+    async pass() {
+      const [row] = await db.$queryRaw<{ resent: number | null }[]>`
+        SELECT gwk_continue_resend(${RESEND_BATCH}::integer) AS resent`;
+      const { resent } = row!;
+      return { amount: resent ?? 0, more: resent !== null };
+    },
+  };
+}

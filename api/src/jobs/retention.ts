@@ -1,0 +1,96 @@
+import type { Sweep, SweepDeps, Swept } from '../platform/job.js';
+
+/** How long rows are kept that end one by one (design: Retention, At rest). */
+export interface RetentionOptions {
+  contentHours: number;
+  stateMonths: number;
+  auditMonths: number;
+}
+
+const GROUP = 1_000;
+/** What gwk_change_messages writes into delete_at, counted from when the message left. */
+const CONTENT_HOURS_WRITTEN = 24;
+/** The longest window that the mass block counts over. */
+const MASS_SENDS_HOURS = 24;
+/** The public status tells of 30 days. */
+const FORMAT_CHECK_DAYS = 90;
+/** Longer than a webhook is tried for. */
+const TRACE_DAYS = 3;
+/** The network keeps what it could not deliver for less. */
+const INBOUND_SEEN_DAYS = 30;
+
+/** For so many hours beyond what is written of it content is kept; below 0 where it goes before. */
+export const hoursBeyondWritten = ({ contentHours }: Pick<RetentionOptions, 'contentHours'>): number =>
+  contentHours - CONTENT_HOURS_WRITTEN;
+
+/** Rows that end one by one: each statement takes a group of what is due and leaves what others have locked. */
+const EXPIRING: Record<string, (options: RetentionOptions) => string> = {
+  content: (options) => `
+    DELETE FROM message_contents WHERE message_id IN (
+      SELECT message_id FROM message_contents
+      WHERE delete_at <= now() - interval '${hoursBeyondWritten(options)} hours'
+      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
+  idempotency: () => `
+    DELETE FROM idempotency_records WHERE id IN (
+      SELECT id FROM idempotency_records WHERE expires_at <= now()
+      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
+  'mass-sends': () => `
+    DELETE FROM mass_sends WHERE (fingerprint, contact_id) IN (
+      SELECT fingerprint, contact_id FROM mass_sends
+      WHERE at <= now() - interval '${MASS_SENDS_HOURS} hours'
+      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
+  'inbound-seen': () => `
+    DELETE FROM inbound_seen WHERE (conversation_id, participant, wa_message_id) IN (
+      SELECT conversation_id, participant, wa_message_id FROM inbound_seen
+      WHERE seen_at <= now() - interval '${INBOUND_SEEN_DAYS} days'
+      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
+  menus: () => `
+    DELETE FROM menus WHERE message_id IN (
+      SELECT message_id FROM menus WHERE delete_at <= now() LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
+  'trace-contexts': () => `
+    DELETE FROM trace_contexts WHERE id IN (
+      SELECT id FROM trace_contexts WHERE id < gwk_lowest_id(now() - interval '${TRACE_DAYS} days')
+      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
+  'webhook-secrets': () => `
+    DELETE FROM webhook_secrets WHERE id IN (
+      SELECT id FROM webhook_secrets WHERE expires_at <= now() LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
+  'contact-checks': () => `
+    DELETE FROM contact_checks WHERE (instance_id, phone) IN (
+      SELECT instance_id, phone FROM contact_checks WHERE checked_at <= now() - interval '24 hours'
+      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
+  'instance-states': ({ stateMonths }) => `
+    DELETE FROM instance_states WHERE id IN (
+      SELECT id FROM instance_states WHERE ended_at <= now() - interval '${stateMonths} months'
+      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
+  'instance-suspensions': ({ stateMonths }) => `
+    DELETE FROM instance_suspensions WHERE id IN (
+      SELECT id FROM instance_suspensions WHERE ended_at <= now() - interval '${stateMonths} months'
+      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
+  'audit-entries': ({ auditMonths }) => `
+    DELETE FROM audit_entries WHERE id IN (
+      SELECT id FROM audit_entries
+      WHERE id < gwk_lowest_id(now() - interval '${auditMonths} months') AND told_at IS NOT NULL
+      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
+  'format-checks': () => `
+    DELETE FROM format_checks WHERE id IN (
+      SELECT id FROM format_checks WHERE started_at <= now() - interval '${FORMAT_CHECK_DAYS} days'
+      LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
+};
+
+export function retentionSweep({ db }: SweepDeps, options: RetentionOptions): Sweep {
+  const statements = Object.values(EXPIRING).map((make) => make(options));
+  return {
+    name: 'retention',
+    everyMs: 10_000,
+    async pass(): Promise<Swept> {
+      let amount = 0;
+      let more = false;
+      for (const statement of statements) {
+        const removed = await db.$executeRawUnsafe(statement);
+        amount += removed;
+        more ||= removed === GROUP;
+      }
+      return { amount, more };
+    },
+  };
+}

@@ -1,0 +1,259 @@
+import { newUuid } from '@gwk/core/ids';
+import type { InstanceState } from '@gwk/core/states';
+import { createSweepWorld, type SweepWorld } from '@gwk/test/support/api/sweeps';
+import { doubtSweep } from './unconfirmed-sends.js';
+import { expiredOf, expireSweep } from './expire-messages.js';
+import { refusalOf, refuseSweep } from './refuse-messages.js';
+import type { SweepDeps } from '../platform/job.js';
+import { isWholeGroup, type WaitingInstance } from './waiting-messages.js';
+
+const MINUTE = 60_000;
+const LIMIT = 15 * MINUTE;
+const ago = (ms: number): Date => new Date(Date.now() - ms);
+
+let given: SweepWorld;
+beforeAll(async () => {
+  given = await createSweepWorld();
+});
+afterAll(() => given.world.close());
+
+const status = async (id: string) => {
+  const { status, errorCode } = await given.world.database.message.findUniqueOrThrow({ where: { id } });
+  return errorCode === null ? status : `${status} ${errorCode}`;
+};
+const claim = async (messageId: string, attemptedAt: Date | null = null) => {
+  const { database } = given.world;
+  const lease = { claimId: newUuid(), claimEpoch: 1, claimHolder: newUuid(), claimedAt: new Date() };
+  await database.outboxEntry.update({
+    where: { messageId },
+    data: { state: 'claimed', attemptedAt, ...lease },
+  });
+  await database.message.update({
+    where: { id: messageId },
+    data: { status: 'sending', version: { increment: 1 } },
+  });
+};
+/** Accepted so long ago. */
+const setBack = (messages: string[], ms: number) =>
+  given.world.database.outboxEntry.updateMany({
+    where: { messageId: { in: messages } },
+    data: { createdAt: ago(ms) },
+  });
+const setState = (id: string, state: InstanceState, since = new Date()) =>
+  given.world.database.instance.update({ where: { id }, data: { state, stateChangedAt: since } });
+const failures = async (instance: string) =>
+  (await given.events(instance)).map(({ type, data }) => [type, (data['error'] as { code: string }).code]);
+
+describe('what waits for an instance that will not send it', () => {
+  test.each<[string, InstanceState, boolean, string | null]>([
+    ['connected: it leaves', 'connected', false, null],
+    ['connecting: it waits', 'connecting', false, null],
+    ['disconnected: it waits', 'disconnected', false, null],
+    ['never paired: fails', 'pending_pair', false, 'not_paired'],
+    ['logged out: fails', 'logged_out', false, 'not_paired'],
+    ['banned: fails', 'banned', false, 'not_connected'],
+    ['deleted: canceled', 'connected', true, 'canceled'],
+    ['deleted and banned: canceled', 'banned', true, 'canceled'],
+  ])('%s', (_sentence, state, deleted, code) => {
+    expect(refusalOf({ state, deleted })).toBe(code);
+  });
+
+  test('fails at once, with its event, and nothing else does', async () => {
+    const [out, fine] = [await given.world.addInstance(), await given.world.addInstance()];
+    const lost = [
+      await given.accept(out, { to: '5511911110001' }),
+      await given.accept(out, { to: '5511911110001' }),
+      await given.accept(out, { to: '5511911110002' }),
+    ];
+    const kept = await given.accept(fine);
+    await claim(lost[2]!);
+    await setState(out, 'logged_out');
+    expect(await refuseSweep(given.deps).pass()).toEqual({ amount: 3, more: false });
+    expect(await Promise.all(lost.map(status))).toEqual(lost.map(() => 'failed not_paired'));
+    expect(await failures(out)).toEqual(lost.map(() => ['message.failed', 'not_paired']));
+    expect(await given.queue(out)).toEqual([]);
+    expect(await status(kept)).toBe('queued');
+    expect(await refuseSweep(given.deps).pass()).toEqual({ amount: 0, more: false });
+  });
+
+  test('is left alone where it may have left', async () => {
+    const instance = await given.world.addInstance();
+    const [attempted, behind] = [await given.accept(instance), await given.accept(instance)];
+    await claim(attempted, new Date());
+    await setState(instance, 'banned');
+    await refuseSweep(given.deps).pass();
+    expect([await status(attempted), await status(behind)]).toEqual(['sending', 'failed not_connected']);
+    expect((await given.queue(instance)).map(({ messageId }) => messageId)).toEqual([attempted]);
+    await given.world.database.outboxEntry.deleteMany({ where: { instanceId: instance } });
+  });
+
+  test('is left alone where it begins to leave at this very moment', async () => {
+    const instance = await given.world.addInstance();
+    const message = await given.accept(instance);
+    await claim(message);
+    await setState(instance, 'banned');
+    const before = () =>
+      given.world.database.outboxEntry.update({
+        where: { messageId: message },
+        data: { attemptedAt: new Date() },
+      });
+    await refuseSweep(interrupted(given.deps, before)).pass();
+    expect(await status(message)).toBe('sending');
+    await given.world.database.outboxEntry.deleteMany({ where: { instanceId: instance } });
+  });
+
+  test('fails group by group, also by two workers at once', async () => {
+    const instance = await given.world.addInstance();
+    await Promise.all(
+      Array.from({ length: 450 }, (_, i) => given.accept(instance, { to: `55119222${10_000 + (i % 7)}` })),
+    );
+    await setState(instance, 'pending_pair');
+    const first = await Promise.all([refuseSweep(given.deps).pass(), refuseSweep(given.deps).pass()]);
+    expect(first.some(({ more }) => more)).toBe(true);
+    while ((await refuseSweep(given.deps).pass()).amount > 0);
+    expect(await given.queue(instance)).toEqual([]);
+    expect(await failures(instance)).toHaveLength(450);
+  });
+
+  test('there is more where a whole group was found', () => expect(isWholeGroup(200)).toBe(true));
+});
+
+describe('which messages have waited too long', () => {
+  const base: WaitingInstance = {
+    instanceId: '',
+    state: 'disconnected',
+    deleted: false,
+    outMs: 0,
+    suspendedMs: null,
+  };
+  const none = null;
+  test.each<[string, Partial<WaitingInstance>, ReturnType<typeof expiredOf>]>([
+    ['never out: none', {}, none],
+    ['out for less than the limit in all: none', { outMs: LIMIT - 1 }, none],
+    [
+      'out for the limit: those from before',
+      { outMs: LIMIT },
+      { startedAtMost: 0, waitedMs: LIMIT, acceptedMsAgo: null },
+    ],
+    [
+      'connected, and out before',
+      { state: 'connected', outMs: LIMIT + 7 },
+      { startedAtMost: 7, waitedMs: LIMIT, acceptedMsAgo: null },
+    ],
+    ['suspended a short while: none', { suspendedMs: LIMIT - 1 }, none],
+    [
+      'suspended for the limit: what is as old',
+      { suspendedMs: LIMIT },
+      { startedAtMost: null, waitedMs: LIMIT, acceptedMsAgo: LIMIT },
+    ],
+    [
+      'both',
+      { outMs: LIMIT + 5, suspendedMs: 2 * LIMIT },
+      { startedAtMost: 5, waitedMs: LIMIT, acceptedMsAgo: LIMIT },
+    ],
+  ])('%s', (_sentence, instance, expected) => {
+    expect(expiredOf({ ...base, ...instance }, LIMIT)).toEqual(expected);
+  });
+
+  test('those that waited 15 minutes while the instance was out expire, the later ones go on', async () => {
+    const instance = await given.world.addInstance();
+    const early = [await given.accept(instance), await given.accept(instance)];
+    await setBack(early, 16 * MINUTE);
+    await setState(instance, 'disconnected', ago(16 * MINUTE));
+    const late = await given.accept(instance);
+    const other = await given.accept(instance, { to: '5511911110003' });
+    await claim(early[0]!); // by an engine that is no more
+    expect(await expireSweep(given.deps, LIMIT).pass()).toEqual({ amount: 2, more: false });
+    expect(await Promise.all(early.map(status))).toEqual(['failed expired', 'failed expired']);
+    expect(await Promise.all([late, other].map(status))).toEqual(['queued', 'queued']);
+    const queue = await given.queue(instance);
+    expect(queue.map(({ messageId, head }) => [messageId, head]).sort()).toEqual(
+      [[late, true], [other, true]].sort(), // prettier-ignore
+    );
+    expect(await failures(instance)).toEqual([
+      ['message.failed', 'expired'],
+      ['message.failed', 'expired'],
+    ]);
+  });
+
+  test('none expires early where it is found late that the engine was silent', async () => {
+    const instance = await given.world.addInstance();
+    const message = await given.accept(instance);
+    await setBack([message], 10 * MINUTE);
+    // What was heard last of the engine is from before the message.
+    await setState(instance, 'disconnected', ago(15 * MINUTE + 9_000));
+    expect((await expireSweep(given.deps, LIMIT).pass()).amount).toBe(0);
+    await setBack([message], 15 * MINUTE);
+    expect((await expireSweep(given.deps, LIMIT).pass()).amount).toBe(1);
+  });
+
+  test('time before acceptance and time connected do not count', async () => {
+    const instance = await given.world.addInstance({ outMs: 999n * BigInt(MINUTE) });
+    const message = await given.accept(instance);
+    await given.world.database.outboxEntry.update({
+      where: { messageId: message },
+      data: { createdAt: ago(5 * 60 * MINUTE), turnAt: ago(5 * 60 * MINUTE) },
+    });
+    await setState(instance, 'connected', ago(5 * 60 * MINUTE));
+    expect((await expireSweep(given.deps, LIMIT).pass()).amount).toBe(0);
+    await setState(instance, 'connecting', ago(5 * MINUTE));
+    expect((await expireSweep(given.deps, LIMIT).pass()).amount).toBe(0);
+    await setState(instance, 'connecting', ago(15 * MINUTE + 100));
+    expect((await expireSweep(given.deps, LIMIT).pass()).amount).toBe(1);
+    expect(await status(message)).toBe('failed expired');
+  });
+
+  test('those of a suspended account expire, though the instance is connected', async () => {
+    const { world } = given;
+    const instance = await world.addInstance();
+    const [old, young] = [await given.accept(instance), await given.accept(instance)];
+    await world.database.outboxEntry.update({
+      where: { messageId: old },
+      data: { createdAt: ago(20 * MINUTE) },
+    });
+    const where = { id: world.accountId };
+    await world.database.account.update({ where, data: { suspendedAt: ago(15 * MINUTE + 100) } });
+    await expireSweep(given.deps, LIMIT).pass();
+    await world.database.account.update({ where, data: { suspendedAt: null } });
+    expect([await status(old), await status(young)]).toEqual(['failed expired', 'queued']);
+  });
+});
+
+describe('doubt', () => {
+  test('ends after 15 minutes: failed with timeout, and the conversation goes on', async () => {
+    const instance = await given.world.addInstance();
+    const [doubtful, next] = [await given.accept(instance), await given.accept(instance)];
+    const recent = await given.accept(instance, { to: '5511911110004' });
+    await claim(doubtful, ago(LIMIT + 100));
+    await claim(recent, ago(5 * MINUTE));
+    expect(await doubtSweep(given.deps, LIMIT).pass()).toEqual({ amount: 1, more: false });
+    expect(await Promise.all([doubtful, next, recent].map(status))).toEqual([
+      'failed timeout',
+      'queued',
+      'sending',
+    ]);
+    const queue = await given.queue(instance);
+    expect(queue.find(({ messageId }) => messageId === next)).toMatchObject({ head: true });
+    expect(await failures(instance)).toEqual([['message.failed', 'timeout']]);
+    const content = await given.world.database.messageContent.findUniqueOrThrow({
+      where: { messageId: doubtful },
+    });
+    expect(content.deleteAt).not.toBeNull();
+    expect((await doubtSweep(given.deps, LIMIT).pass()).amount).toBe(0);
+  });
+});
+
+/** Something happens after the decision and before it is written. */
+function interrupted(deps: SweepDeps, before: () => Promise<unknown>): SweepDeps {
+  const db = new Proxy(deps.db, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (name !== '$queryRaw') return value;
+      return async (sql: TemplateStringsArray, ...values: unknown[]): Promise<unknown> => {
+        if (sql.join('').includes('gwk_fail_unattempted')) await before();
+        return target.$queryRaw(sql, ...values);
+      };
+    },
+  });
+  return { ...deps, db };
+}

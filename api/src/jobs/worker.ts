@@ -1,0 +1,218 @@
+import type { ConfigOf } from '@gwk/core/config/load';
+import type { workerSettings } from '@gwk/core/config/worker';
+import type { Logger } from '@gwk/core/log';
+import { RedisKeys } from '@gwk/core/protocol/redis-keys';
+import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { HeartbeatSigns } from '../instances/availability/heartbeat-liveness.js';
+import { PrometheusSigns } from '../instances/availability/prometheus-liveness.js';
+import { tracing } from '@gwk/core/tracing/tracing';
+import { openDatabase } from '../database/database.js';
+import { startHealthListener } from '../probes/probe-listener.js';
+import { monitorSweep } from './interactive-status.js';
+import { Acceptor } from '../messages/send/acceptor.js';
+import { MediaLinks } from '../media/links.js';
+import { openWorkerMedia } from './media.js';
+import { messageMetrics } from '../platform/metrics/messages.js';
+import { storeMetrics } from '../probes/store-metrics.js';
+import { Doorbell } from '../messages/send-notifier.js';
+import { AddressGuard, guardedAgent } from '../platform/address-guard/guard.js';
+import { checkRoom } from '../database/connection-budget.js';
+import { watchEviction } from '../platform/redis-eviction.js';
+import { closeRedis, openRedis, type Redis } from '../platform/redis.js';
+import { readEnvironmentPolicy, untilUsable } from '../programs/startup.js';
+import { postgresReaders } from './backlog.js';
+import { Deliveries, type DeliveryDeps, type DeliveryOptions } from '../webhooks/delivery/deliveries.js';
+import { WorkerMetrics } from './metrics.js';
+import { abandonSweep } from './abandon-deliveries.js';
+import { auditSweep } from './audit-log.js';
+import { doubtSweep } from './unconfirmed-sends.js';
+import { expireSweep } from './expire-messages.js';
+import { Observer } from './observer.js';
+import { optOutsSweep } from './opt-outs.js';
+import { pairingSweep } from './pairing.js';
+import { partitionSweep } from './partitions.js';
+import { refuseSweep } from './refuse-messages.js';
+import { releaseSweep } from './release-scheduled.js';
+import { retentionSweep } from './retention.js';
+import { resendSweep } from './resend-deliveries.js';
+import { ringAgainSweep } from './renotify.js';
+import { signReader, silenceSweep, type SignReader } from './unresponsive-engines.js';
+import { backoff, loop, type Sweep, type SweepDeps } from '../platform/job.js';
+
+export type WorkerConfig = ConfigOf<typeof workerSettings>;
+
+export interface RunningWorker {
+  port: number;
+  stop(): Promise<void>;
+}
+
+/** What tests replace. */
+export type DeliveryClock = Pick<DeliveryDeps, 'now'> &
+  Partial<Pick<DeliveryOptions, 'timeoutMs' | 'drainMs'>>;
+
+type Closers = (() => Promise<unknown> | void)[];
+
+/** @throws WrongSealingKey, NoRoom, and what the listener throws */
+export async function startWorker(
+  config: WorkerConfig,
+  log: Logger,
+  signal: AbortSignal,
+  clock: DeliveryClock = {},
+): Promise<RunningWorker> {
+  const sealer = new Sealer(parseSealingKeys(config.sealingKeys));
+  const db = openDatabase({
+    url: config.databaseUrl,
+    ca: config.databaseCa,
+    poolSize: config.databasePool,
+    program: 'gwk-worker',
+  });
+  const closers: Closers = [() => db.$disconnect()];
+  const stop = async (): Promise<void> => {
+    for (const close of closers.splice(0).reverse()) await close();
+  };
+  try {
+    await tracing.start(config, 'gwk-worker', log);
+    closers.push(() => tracing.stop());
+    await untilUsable(db, sealer, log, signal);
+    await checkRoom(db, { pool: config.databasePool, setting: 'GWK_WORKER_DATABASE_POOL', log });
+    const redis = openWorkerRedis(config, log);
+    closers.push(() => closeRedis(redis));
+    const keys = new RedisKeys(config.redisPrefix);
+    const doorbell = new Doorbell(redis, keys);
+    const metrics: WorkerMetrics = new WorkerMetrics({
+      inFlight: () => deliveries.inFlight,
+      ...postgresReaders(db, config),
+    });
+    messageMetrics.register(metrics.registry);
+    const deliveries = makeDeliveries(config, { db, sealer, log, metrics, clock }, closers);
+    const ended = new AbortController();
+    const deps = { db, sealer, doorbell, log };
+    const media = await openWorkerMedia(config, { ...deps, onResult: metrics.preparation.bind(metrics) });
+    closers.push(() => media.stop());
+    storeMetrics(metrics.registry, { db, redis, redisKeys: keys, media });
+    const listener = await startHealthListener(config, {
+      db,
+      redis,
+      media: media.watch,
+      registry: metrics.registry,
+      draining: () => ended.signal.aborted,
+    });
+    closers.push(() => listener.close());
+    const readSigns = signsOf(config, { redis, keys, log, metrics });
+    const all = [...sweepsOf(deps, config, readSigns), ...monitorOf(deps, config), ...media.sweeps];
+    const sweeps = runAll(all, { log, signal: ended.signal, metrics });
+    const delivering = deliverLoop(deliveries, { log, signal: ended.signal, metrics });
+    closers.push(async () => {
+      ended.abort();
+      await Promise.all([deliveries.stop(), media.stop()]);
+      await Promise.all([...sweeps, delivering]);
+    });
+    return { port: listener.port, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function openWorkerRedis({ redisUrl: url, redisCa: ca }: WorkerConfig, log: Logger): Redis {
+  const redis = openRedis({ url, ca, program: 'gwk-worker', log });
+  watchEviction(redis, log);
+  return redis;
+}
+
+function runAll(
+  sweeps: readonly Sweep[],
+  { log, signal, metrics }: { log: Logger; signal: AbortSignal; metrics: WorkerMetrics },
+): Promise<void>[] {
+  return sweeps.map((sweep) => {
+    metrics.expects(sweep.name, sweep.everyMs);
+    const onPass = (ok: boolean, amount: number): void => metrics.passed(sweep.name, ok, amount);
+    return loop(sweep, { log, signal, onPass });
+  });
+}
+
+/** What is asked about engines that do not renew their lease. */
+function signsOf(
+  { prometheusUrl }: WorkerConfig,
+  { redis, keys, log, metrics }: { redis: Redis; keys: RedisKeys; log: Logger; metrics: WorkerMetrics },
+): SignReader {
+  const signs = prometheusUrl ? new PrometheusSigns(prometheusUrl) : new HeartbeatSigns(redis, keys);
+  metrics.signsFrom(signs.name);
+  return signReader(signs, { log, onRead: metrics.signsRead.bind(metrics) });
+}
+
+function makeDeliveries(
+  config: WorkerConfig,
+  { clock, ...deps }: Pick<DeliveryDeps, 'db' | 'sealer' | 'log' | 'metrics'> & { clock: DeliveryClock },
+  closers: Closers,
+): Deliveries {
+  const guard = new AddressGuard({
+    loopback: config.loopbackWebhooks,
+    forbiddenRanges: config.forbiddenRanges,
+  });
+  const dispatcher = guardedAgent(guard, { connectTimeoutMs: config.webhookTimeoutMs });
+  closers.push(() => dispatcher.destroy());
+  const options = {
+    timeoutMs: clock.timeoutMs ?? config.webhookTimeoutMs,
+    concurrency: config.webhookConcurrency,
+    perDestination: config.webhookConcurrencyPerDestination,
+    drainMs: clock.drainMs,
+  };
+  const links = new MediaLinks(deps.sealer, config.mediaUrl);
+  return new Deliveries({ ...deps, guard, links, dispatcher, options, now: clock.now });
+}
+
+function sweepsOf(deps: SweepDeps, config: WorkerConfig, readSigns: SignReader): Sweep[] {
+  return [
+    refuseSweep(deps),
+    optOutsSweep(deps),
+    expireSweep(deps, config.expireAfterMs),
+    doubtSweep(deps, config.doubtAfterMs),
+    releaseSweep(deps, readEnvironmentPolicy('GWK_WORKER_POLICY', config.environmentPolicy)),
+    ringAgainSweep(deps),
+    silenceSweep(deps, new Observer(), readSigns),
+    abandonSweep(deps),
+    pairingSweep(deps),
+    resendSweep(deps),
+    auditSweep(deps),
+    partitionSweep(deps, config),
+    retentionSweep(deps, config),
+  ];
+}
+
+/** Checks of interactive formats, where two instances were named for them. */
+function monitorOf({ db, sealer, doorbell, log }: SweepDeps, config: WorkerConfig): Sweep[] {
+  const { monitorFrom: from, monitorTo: to, monitorEveryMinutes: everyMinutes } = config;
+  if (from === undefined || to === undefined) return [];
+  const environmentPolicy = readEnvironmentPolicy('GWK_WORKER_POLICY', config.environmentPolicy);
+  const acceptor = new Acceptor({ database: db, sealer, doorbell, environmentPolicy });
+  return [monitorSweep({ db, log, acceptor }, { from, to, everyMinutes })];
+}
+
+const DELIVER = 'deliver';
+/** It looks for more far more often; its calls do not hold it up. */
+const DELIVER_EVERY_MS = 1_000;
+
+/** As the sweeps are run, but woken by free places as well as by time. */
+async function deliverLoop(
+  deliveries: Deliveries,
+  { log, signal, metrics }: { log: Logger; signal: AbortSignal; metrics: WorkerMetrics },
+): Promise<void> {
+  let failures = 0;
+  metrics.expects(DELIVER, DELIVER_EVERY_MS);
+  while (!signal.aborted) {
+    let wait: number;
+    try {
+      wait = await deliveries.pass();
+      if (failures > 0) log.info('deliveries go on');
+      failures = 0;
+      metrics.passed(DELIVER, true, 0);
+    } catch (error) {
+      failures += 1;
+      if (failures === 1) log.warn({ err: error, sweep: DELIVER }, 'cannot take deliveries, and try again');
+      metrics.passed(DELIVER, false, 0);
+      wait = backoff(100, failures);
+    }
+    if (!signal.aborted) await deliveries.pause(wait);
+  }
+}

@@ -1,0 +1,98 @@
+import { fromPublicId } from '@gwk/core/ids';
+import { Problem } from '@gwk/core/problems';
+import { networkIdOf, parseRecipient, type Recipient } from '@gwk/core/recipients';
+import { checkInteractive, checkMedia } from '@gwk/core/resources/content';
+import { MESSAGE_TYPES, SendMessage, textOf, type OutboundContent } from '@gwk/core/resources/message';
+import { validate } from '../../http/validate.js';
+import { mediaOf, needsPreparation } from '../preparation.js';
+
+/** A send request of the right shape: nothing that it names has been looked up yet. */
+export interface Draft {
+  /** Null for an id that no instance can have. */
+  instanceId: string | null;
+  recipient: Recipient;
+  /** As given. */
+  to: string;
+  type: SendMessage['type'];
+  content: OutboundContent;
+  /** What the mass block counts it by; null where the message has no text. */
+  text: string | null;
+  replyTo: string | null;
+  /** UUID of the file that it carries by id. */
+  mediaId: string | null;
+  /** False: the worker has something to fetch, convert or preview first. */
+  prepared: boolean;
+}
+
+/** @throws Problem `validation-error`, `invalid-message`, `invalid-phone`, `invalid-reply-to`, `media-not-found` */
+export function readDraft(body: unknown): Draft {
+  const message = validate(SendMessage, body);
+  const { instance_id, to, type, reply_to } = message;
+  checkContent(message);
+  const recipient = parseRecipient(to);
+  if (!recipient) throw new Problem('invalid-phone');
+  const content: OutboundContent = { type, [type]: message[type] };
+  const mentions = readMentions(message.mentions ?? []);
+  const replyTo = readReplyTo(reply_to ?? null);
+  if (replyTo !== null) content.reply_to = replyTo;
+  if (mentions.length > 0) content.mentions = mentions;
+  return {
+    instanceId: fromPublicId('instance', instance_id),
+    recipient,
+    to,
+    type,
+    content,
+    text: textOf(content),
+    replyTo,
+    mediaId: readMediaId(content),
+    prepared: !needsPreparation(content),
+  };
+}
+
+/** What the schema of single fields cannot say. @throws Problem `invalid-message` */
+function checkContent(message: SendMessage): void {
+  const { type, interactive } = message;
+  if (!message[type]) {
+    throw new Problem('invalid-message', { detail: `O campo \`${type}\` é obrigatório para este tipo.` });
+  }
+  const other = MESSAGE_TYPES.find((name) => name !== type && message[name] !== undefined);
+  if (other) {
+    throw new Problem('invalid-message', {
+      detail: `O campo \`${other}\` não pertence ao tipo \`${type}\`.`,
+    });
+  }
+  const media = mediaOf(message);
+  if (media) checkMedia(media);
+  if (interactive) checkInteractive(interactive);
+}
+
+/** A malformed id is that of nothing. */
+function readReplyTo(given: string | null): string | null {
+  if (given === null) return null;
+  const id = fromPublicId('message', given);
+  if (id === null) throw new Problem('invalid-reply-to');
+  return id;
+}
+
+function readMediaId(content: OutboundContent): string | null {
+  const given = mediaOf(content)?.media_id ?? null;
+  return given === null ? null : fromPublicId('media', given);
+}
+
+/** As network ids. @throws Problem `validation-error` */
+function readMentions(mentions: string[]): string[] {
+  const found = mentions.map(parseRecipient);
+  const errors = found.flatMap((recipient, index) =>
+    recipient?.kind === 'contact'
+      ? []
+      : [
+          {
+            path: `mentions.${index}`,
+            code: 'custom',
+            message: 'must be a phone or the network id of a contact',
+          },
+        ],
+  );
+  if (errors.length > 0) throw new Problem('validation-error', { errors });
+  return found.map((recipient) => networkIdOf(recipient!.name));
+}

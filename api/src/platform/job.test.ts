@@ -1,0 +1,65 @@
+import { createLogger } from '@gwk/core/log';
+import { backoff, loop, type Sweep, type Swept } from './job.js';
+
+const log = createLogger('test', 'fatal');
+
+/** Runs a loop for as many passes as there are outcomes: whether each succeeded, and the rest after each. */
+async function looped(times: Pick<Sweep, 'everyMs' | 'restMs'>, outcomes: (Swept | Error)[]) {
+  const stopping = new AbortController();
+  const results: boolean[] = [];
+  const rests: number[] = [];
+  const left = outcomes.values();
+  const pass = (): Promise<Swept> => {
+    const outcome = left.next().value!;
+    return outcome instanceof Error ? Promise.reject(outcome) : Promise.resolve(outcome);
+  };
+  await loop(
+    { name: 'test', ...times, pass },
+    {
+      log,
+      signal: stopping.signal,
+      onPass: (ok) => results.push(ok),
+      rest(ms) {
+        rests.push(ms);
+        if (rests.length === outcomes.length) stopping.abort();
+        return Promise.resolve();
+      },
+    },
+  );
+  return { results, rests };
+}
+
+const MORE = { amount: 1, more: true };
+const DONE = { amount: 1, more: false };
+const AWAY = new Error('away');
+
+/** A tenth sooner or later, so that workers do not keep in step. */
+function expectAbout(rests: number[], expected: number[]): void {
+  expect(rests).toHaveLength(expected.length);
+  for (const [index, ms] of expected.entries()) {
+    expect(rests[index]).toBeGreaterThanOrEqual(ms * 0.9);
+    expect(rests[index]).toBeLessThanOrEqual(ms * 1.1);
+  }
+}
+
+test('a loop outlives its errors, backs off, and stops when it is told', async () => {
+  const { results, rests } = await looped({ everyMs: 1 }, [AWAY, AWAY, MORE, MORE, DONE]);
+  expect(results).toEqual([false, false, true, true, true]);
+  expectAbout(rests, [100, 200, 0, 0, 1]);
+});
+
+test('a sweep that rests does so between passes while there is more, and else waits its time', async () => {
+  const { rests } = await looped({ everyMs: 3_600_000, restMs: 100 }, [MORE, MORE, DONE]);
+  expectAbout(rests, [100, 100, 3_600_000]);
+});
+
+test.each([
+  [500, 1, 500],
+  [500, 2, 1_000],
+  [500, 4, 4_000],
+  [500, 99, 10_000],
+  [1, 1, 100],
+  [3_600_000, 1, 10_000],
+])('every %d ms, after %d failures in a row: %d ms', (everyMs, failures, expected) => {
+  expect(backoff(everyMs, failures)).toBe(expected);
+});

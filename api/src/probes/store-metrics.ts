@@ -1,0 +1,43 @@
+import { STORE_METRICS } from '@gwk/core/metrics/stores';
+import type { RedisKeys } from '@gwk/core/protocol/redis-keys';
+import type { Registry } from 'prom-client';
+import { poolUseOf, type Database } from '../database/database.js';
+import type { StoreWatch } from '../media/store/watch.js';
+import type { Redis } from '../platform/redis.js';
+import { inTime } from '../platform/with-timeout.js';
+import { observedGauge, observedGauges } from '../platform/metrics/gauge.js';
+
+const REDIS_LIMIT_MS = 1_000;
+/** The first look at a store that hangs takes longer than Prometheus waits. */
+const MEDIA_LIMIT_MS = 4_000;
+const PROBE_KEPT_MS = 1_000;
+
+export interface Stores {
+  db: Database;
+  redis: Redis;
+  redisKeys: RedisKeys;
+  media: { watch: Pick<StoreWatch, 'writable'> };
+}
+
+/** Of the connections that this process holds to Postgres and Redis. */
+export function storeMetrics(registry: Registry, { db, redis, redisKeys, media }: Stores): void {
+  observedGauges(registry, STORE_METRICS.poolConnections, () => {
+    const { busy, idle } = poolUseOf(db);
+    return { busy, idle };
+  });
+  observedGauge(registry, STORE_METRICS.poolWaiting, () => poolUseOf(db).waiting);
+  observedGauge(registry, STORE_METRICS.poolLimit, () => poolUseOf(db).limit);
+  observedGauge(registry, STORE_METRICS.redisSeconds, () => writeSeconds(redis, redisKeys.probe));
+  observedGauge(registry, STORE_METRICS.mediaWritable, () =>
+    inTime(media.watch.writable().then(Number), MEDIA_LIMIT_MS, Number.NaN),
+  );
+}
+
+/** A write: Redis that is full, or a replica, answers all but those, and bells are writes. */
+async function writeSeconds(redis: Redis, key: string): Promise<number> {
+  if (!redis.isReady) return Number.NaN;
+  const began = performance.now();
+  const written = redis.set(key, '', { expiration: { type: 'PX', value: PROBE_KEPT_MS } });
+  const taken = written.then(() => (performance.now() - began) / 1000);
+  return inTime(taken, REDIS_LIMIT_MS, Number.NaN);
+}

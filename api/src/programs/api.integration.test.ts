@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ProblemBody } from '@gwk/core/problems';
+import { WrongSealingKey } from '../database/key-check.js';
+import { until } from '@gwk/test/support/wait';
+import { sharedApi } from '@gwk/test/support/api/open-api';
+import type { TestApi } from '@gwk/test/support/api/test-api';
+import { upload } from '@gwk/test/support/api/upload';
+
+/** Each test starts and stops replicas of its own beside it. */
+let api: TestApi;
+
+beforeAll(async () => {
+  api = await sharedApi();
+});
+
+test('a program with another sealing key does not start', async () => {
+  const other = { GWK_SEALING_KEYS: Buffer.alloc(32, 7).toString('base64') };
+  await expect(api.addReplica(other)).rejects.toThrow(WrongSealingKey);
+});
+
+test('a program whose pool Postgres can never serve does not start', async () => {
+  const role = `narrow_${randomBytes(4).toString('hex')}`;
+  const url = new URL(api.options.databaseUrl);
+  await api.db.$executeRawUnsafe(`CREATE ROLE ${role} LOGIN PASSWORD 'pw' CONNECTION LIMIT 3`);
+  await api.db.$executeRawUnsafe(`GRANT SELECT, INSERT ON key_checks TO ${role}`);
+  url.username = role;
+  url.password = 'pw';
+  const narrow = { DATABASE_URL: url.href, GWK_API_DATABASE_POOL: '4' };
+  await expect(api.addReplica(narrow)).rejects.toThrow(/limit of the role.*GWK_API_DATABASE_POOL asks for 4/);
+  await api.db.$executeRawUnsafe(`DROP OWNED BY ${role}`);
+  await api.db.$executeRawUnsafe(`DROP ROLE ${role}`);
+});
+
+test('who holds every connection in silence keeps nobody out for long', async () => {
+  const { key } = await api.key(await api.account());
+  const replica = await api.addReplica({ GWK_API_MAX_CONNECTIONS: '10' });
+  const idle = Array.from({ length: 10 }, () => connect(replica.port, '127.0.0.1'));
+  for (const socket of idle) socket.on('error', () => undefined);
+  await Promise.all(
+    idle.map(async (socket) => {
+      socket.write('GET /livez HTTP/1.1\r\nHost: gwk\r\n\r\n');
+      await once(socket, 'data');
+    }),
+  );
+  const client = api.client(key, replica.port);
+  const answer = await until(() => client.call('GET', '/v1/instances'), { what: 'another is served' });
+  expect(answer.status).toBe(200);
+  for (const socket of idle) socket.destroy();
+});
+
+test('a port that is taken is said so', async () => {
+  await expect(api.addReplica({ GWK_API_PORT: String(api.port) })).rejects.toThrow(/EADDRINUSE/);
+});
+
+describe('a stop of a busy process, which comes to the timers of its steps before it reads again,', () => {
+  const STEP_MS = 20;
+  const STEPS = { GWK_API_STOP_UNREADY_MS: String(STEP_MS), GWK_API_STOP_IDLE_MS: String(STEP_MS) };
+  /** Nothing is read meanwhile, and timers come due. */
+  const beBusy = (milliseconds: number) => {
+    const end = performance.now() + milliseconds;
+    while (performance.now() < end);
+  };
+  const ASK = 'GET /livez HTTP/1.1\r\nHost: gwk\r\n\r\n';
+
+  function listenTo(socket: Socket): { text: string; closed: Promise<void> } {
+    const heard = { text: '', closed: new Promise<void>((resolve) => socket.on('close', () => resolve())) };
+    socket.on('data', (chunk) => (heard.text += chunk.toString()));
+    socket.on('error', (error) => (heard.text += error.message));
+    return heard;
+  }
+
+  test('takes who connects when its listening ends', async () => {
+    const replica = await api.addReplica(STEPS);
+    const stopped = replica.stop();
+    beBusy(3 * STEP_MS);
+    const socket = connect(replica.port, '127.0.0.1');
+    const heard = listenTo(socket);
+    socket.write(ASK);
+    await Promise.all([stopped, heard.closed]);
+    expect(heard.text).toMatch(/^HTTP\/1.1 200/);
+  });
+
+  test('reads what is said when silent connections are closed', async () => {
+    const replica = await api.addReplica(STEPS);
+    const socket = connect(replica.port, '127.0.0.1');
+    const heard = listenTo(socket);
+    socket.write(ASK);
+    await until(() => Promise.resolve(/ok/.test(heard.text)), { what: 'it has said something before' });
+    heard.text = '';
+    const stopped = replica.stop();
+    // Timers of one moment and one duration fire together, in their order, and so do the immediates that they make: right
+    // after its listening has ended.
+    await sleep(STEP_MS);
+    await new Promise((resolve) => setImmediate(resolve));
+    beBusy(3 * STEP_MS);
+    socket.write(ASK);
+    await Promise.all([stopped, heard.closed]);
+    expect(heard.text).toMatch(/^HTTP\/1.1 200/);
+  });
+});
+
+test('a store of files that cannot be written to is told, and takes nothing else away', async () => {
+  const { key } = await api.key(await api.account());
+  // A file where a folder should be.
+  const GWK_MEDIA_FOLDER = join(api.mediaFolder, 'a-file');
+  await writeFile(GWK_MEDIA_FOLDER, '');
+  const replica = await api.addReplica({ GWK_MEDIA_FOLDER });
+  const base = `http://127.0.0.1:${replica.port}`;
+  const ready = await fetch(`${base}/readyz`);
+  expect(ready.status).toBe(200);
+  expect(await ready.json()).toMatchObject({
+    status: 'ok',
+    checks: { postgres: 'ok', media: 'not-writable' },
+  });
+  expect(await (await fetch(`${base}/metrics`)).text()).toMatch(/^gwk_media_store_writable 0$/m);
+  const client = api.client(key, replica.port);
+  expect((await client.call('GET', '/v1/instances')).status).toBe(200);
+  const answer = await upload<ProblemBody>(client, [{ name: 'file', filename: 'a.txt', content: 'a file' }]);
+  expect([answer.status, answer.body.type.split('/').at(-1)]).toEqual([500, 'internal-error']);
+  await replica.stop();
+});

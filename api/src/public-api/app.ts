@@ -1,0 +1,135 @@
+import { requestIdOf } from './request-id.js';
+import express, {
+  type Express,
+  type NextFunction,
+  type Request,
+  type Response,
+  type RequestHandler,
+} from 'express';
+import { Problem } from '@gwk/core/problems';
+import { downloads } from '../media/download.js';
+import { LINK_PATH } from '../media/links.js';
+import { authenticate } from './authenticate.js';
+import { directly, type Listener } from './direct.js';
+import type { Exchange, Reply } from '../http/exchange.js';
+import { InFlight } from '../http/in-flight.js';
+import { Standstill } from '../http/standstill.js';
+import { routerPath, type Operation } from '../http/operation.js';
+import { MethodNotAllowed, ProblemHandler } from './problem-handler.js';
+import { pagesOf, servePages } from './pages.js';
+import { rateLimit, subjectOf, type RateLimits } from './rate-limit.js';
+import { CLIENT_GONE, type Observer } from '../http/respond.js';
+import { handlerOf } from '../http/route.js';
+import type { Services } from '../http/services.js';
+
+export interface AppOptions {
+  services: Services;
+  operations: readonly Operation[];
+  /** Served before anything is judged: health and metrics. */
+  health: RequestHandler;
+  observer: Observer;
+}
+
+export interface PublicApp {
+  express: Express;
+  /** Everything that comes, whichever way it goes. */
+  listener: Listener;
+  problems: ProblemHandler;
+  inFlight: InFlight;
+  standstill: Standstill;
+}
+
+/** The public tier: middleware in the order of judgement, then the table of operations. */
+export function createApp({ services, operations, health, observer }: AppOptions): PublicApp {
+  const { config, log, clock, apiKeys, limiter } = services;
+  const limits: RateLimits = {
+    perKey: config.requestsPerMinute,
+    anonymous: config.anonymousRequestsPerMinute,
+  };
+  const problems = new ProblemHandler({
+    docsUrl: config.docsUrl ?? config.baseUrl,
+    log,
+    observer,
+    countLate: (req) => (req.rate = limiter.peek(...subjectOf(req, limits))),
+  });
+  const standstill = new Standstill(clock);
+  const inFlight = new InFlight(
+    standstill,
+    clock,
+    (req, res, problem) => problems.answer(problem, req, res),
+    (req) => observer.answered(req, CLIENT_GONE),
+  );
+  const app = bareExpress(config.trustProxy);
+  app.use(health);
+  const enter = (request: Request, response: Response, next: NextFunction): void => {
+    const req = request as Exchange;
+    req.requestId = requestIdOf(req.headers['x-request-id'] as string | undefined);
+    req.arrivedAt = req.workingSince = clock.now();
+    inFlight.enter(req, response);
+    next();
+  };
+  app.use(enter);
+  const { files, links } = services.media;
+  app.get(LINK_PATH, downloads({ files, links, observer }));
+  const [identify, count] = [authenticate(apiKeys), rateLimit(limiter, limits)];
+  app.use(identify);
+  app.use(count);
+  const handlers = new Map(operations.map((one) => [one, handlerOf(one, services, observer)]));
+  addRoutes(app, operations, (operation) => handlers.get(operation)!);
+  app.use(servePages(pagesOf(operations, config), observer));
+  app.use(() => {
+    throw new Problem('not-found');
+  });
+  app.use((error: unknown, req: Request, res: Response, _next: NextFunction) =>
+    problems.handle(error, req as Exchange, res as Reply),
+  );
+  const [busiest] = operations;
+  const listener = directly(
+    {
+      method: busiest!.method,
+      url: busiest!.path,
+      steps: [enter, identify, count, handlers.get(busiest!)!],
+      failed: (error, req, res) => problems.handle(error, req, res),
+    },
+    (req, res, lastResort) => app(req, res, lastResort),
+  );
+  return { express: app, listener, problems, inFlight, standstill };
+}
+
+function bareExpress(trustProxy: number): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.set('etag', false);
+  app.set('query parser', 'simple');
+  app.set('trust proxy', trustProxy);
+  app.set('case sensitive routing', true);
+  app.set('strict routing', true);
+  return app;
+}
+
+/** Routes in the order of the table: the busiest stand first there. */
+function addRoutes(
+  app: Express,
+  operations: readonly Operation[],
+  handler: (operation: Operation) => RequestHandler,
+): void {
+  const byPath = Map.groupBy(operations, ({ path }) => path);
+  for (const [path, group] of byPath) {
+    const route = app.route(routerPath(path));
+    for (const operation of group) {
+      const verb = operation.method.toLowerCase() as 'get' | 'post' | 'patch' | 'delete';
+      route[verb](handler(operation));
+    }
+    const allow = allowOf(group);
+    route.all(() => {
+      throw new MethodNotAllowed(allow);
+    });
+  }
+}
+
+/** (RFC 9110) Whatever answers GET answers HEAD. */
+export function allowOf(operations: readonly Operation[]): string {
+  const methods = operations.map(({ method }) => method as string);
+  if (methods.includes('GET')) methods.push('HEAD');
+  return methods.sort().join(', ');
+}

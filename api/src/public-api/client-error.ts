@@ -1,0 +1,67 @@
+import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { STATUS_CODES } from 'node:http';
+import { Problem, problemBody } from '@gwk/core/problems';
+import type { RateVerdict } from '../accounts/rate-limiter.js';
+import { notWhole } from '../http/in-flight.js';
+import { PROBLEM_TYPE, pushRate } from '../http/respond.js';
+import type { Standstill } from '../http/standstill.js';
+
+/**
+ * What is no HTTP request, has headers without end, or never arrives whole: Node tells of these before there is a
+ * request to answer. They too get a problem, and their connection ends.
+ */
+export function clientErrorHandler(
+  docsUrl: string,
+  rateOf: (address: string) => RateVerdict,
+  standstill: Standstill,
+): (error: NodeJS.ErrnoException, socket: Socket) => void {
+  return (error, socket) => {
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && standstill.isRecent)
+      unlessRead(socket, () => refuse(error, socket));
+    else refuse(error, socket);
+  };
+
+  function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
+    if (error.code === 'ECONNRESET' || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const problem = problemOf(error);
+    const requestId = randomUUID();
+    const body = JSON.stringify(problemBody(problem, { docsUrl, path: '', requestId }));
+    const headers = [
+      'X-Request-ID',
+      requestId,
+      'Content-Type',
+      PROBLEM_TYPE,
+      'Content-Length',
+      String(Buffer.byteLength(body)),
+      'Connection',
+      'close',
+    ];
+    pushRate(headers, rateOf(socket.remoteAddress ?? ''));
+    const lines = [`HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status] ?? ''}`];
+    for (let i = 0; i < headers.length; i += 2) lines.push(`${headers[i]!}: ${headers[i + 1]!}`);
+    socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`, () => socket.destroySoon());
+  }
+}
+
+const READ_WITHIN_MS = 1_000;
+
+/** Node looks at its times before it reads what came while the process stood still. */
+function unlessRead(socket: Socket, then: () => void): void {
+  const before = socket.bytesRead;
+  setTimeout(() => {
+    if (socket.bytesRead === before) then();
+  }, READ_WITHIN_MS);
+}
+
+function problemOf(error: NodeJS.ErrnoException): Problem {
+  if (error.code === 'HPE_HEADER_OVERFLOW') {
+    return new Problem('file-too-large', { detail: 'Os cabeçalhos excedem 16 kB.' });
+  }
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return notWhole();
+  const message = 'Isto não é uma requisição HTTP válida.';
+  return new Problem('validation-error', { errors: [{ path: '', code: 'http', message }] });
+}

@@ -1,0 +1,34 @@
+import { availabilityOperations } from '../instances/availability/operations.js';
+import { optOutOperations } from '../contacts/operations.js';
+import { eventOperations } from '../events/operations.js';
+import { inboundOperations } from '../inbound/operations.js';
+import { instanceOperations } from '../instances/operations.js';
+import { policyOperations } from '../instances/policy.js';
+import { statusOperations } from '../messages/interactive-status/operations.js';
+import { mediaOperations } from '../media/operations.js';
+import { liveOperations } from '../instances/live/operations.js';
+import { messageOperations } from '../messages/operations.js';
+import { healthOperations } from '../instances/health/operations.js';
+import { pairingOperations } from '../instances/pairing/operations.js';
+import { webhookOperations } from '../webhooks/operations.js';
+import type { Operation } from '../http/operation.js';
+
+/**
+ * The table of operations. Routes are tried in this order: the busiest stand first, and the very first goes around the
+ * router (direct.ts): it has no parameters.
+ */
+export const OPERATIONS: readonly Operation[] = [
+  ...messageOperations,
+  ...mediaOperations,
+  ...instanceOperations,
+  ...healthOperations,
+  ...availabilityOperations,
+  ...statusOperations,
+  ...policyOperations,
+  ...pairingOperations,
+  ...liveOperations,
+  ...inboundOperations,
+  ...optOutOperations,
+  ...eventOperations,
+  ...webhookOperations,
+];

@@ -1,0 +1,117 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { NextFunction, RequestHandler } from 'express';
+import { PROBLEMS, type ProblemCode } from '@gwk/core/problems';
+import { problemHtml, problemListHtml } from '@gwk/core/problem-pages/page';
+import type { Exchange, Reply } from '../http/exchange.js';
+import type { Operation } from '../http/operation.js';
+import { MethodNotAllowed } from './problem-handler.js';
+import { pathOf, respond, type Answer, type Observer } from '../http/respond.js';
+import type { ApiConfig } from '../http/services.js';
+import { openApiDocument } from '../openapi/document.js';
+
+/**
+ * What the API serves beside its operations, to everybody: the description of the interface, a page that shows it,
+ * and a page for each problem. Nothing is loaded from elsewhere.
+ */
+export type Pages = ReadonlyMap<string, () => Answer>;
+
+const HTML = 'text/html; charset=utf-8';
+const GENERAL = ['Cache-Control', 'public, max-age=300', 'X-Content-Type-Options', 'nosniff'];
+const BARE = [...GENERAL, 'Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"];
+
+export function pagesOf(operations: readonly Operation[], config: ApiConfig): Pages {
+  const { baseUrl, docsUrl = baseUrl } = config;
+  const document = once((): Answer => ({
+    status: 200,
+    body: Buffer.from(JSON.stringify(openApiDocument({ operations, baseUrl, docsUrl }))),
+    headers: GENERAL,
+  }));
+  return new Map<string, () => Answer>([
+    ['/openapi.json', document],
+    ['/docs', () => ({ status: 200, type: HTML, body: REFERENCE, headers: headersOfReference(baseUrl) })],
+    ['/docs/start.js', () => ({ status: 200, type: JAVASCRIPT, body: START, headers: GENERAL })],
+    ...Object.entries(ASSETS).map(([path, asset]): [string, () => Answer] => [
+      path,
+      once(() => assetOf(asset)),
+    ]),
+    ['/problems', () => ({ status: 200, type: HTML, body: problemListHtml(), headers: BARE })],
+    ...(Object.keys(PROBLEMS) as ProblemCode[]).map((code): [string, () => Answer] => [
+      `/problems/${code}`,
+      () => ({ status: 200, type: HTML, body: problemHtml(code), headers: BARE }),
+    ]),
+  ]);
+}
+
+export function servePages(pages: Pages, observer: Observer): RequestHandler {
+  return (request, response, next: NextFunction) => {
+    const req = request as Exchange;
+    const page = pages.get(pathOf(req.url));
+    if (!page) return next();
+    if (req.method !== 'GET' && req.method !== 'HEAD') throw new MethodNotAllowed('GET, HEAD');
+    respond(req, response as Reply, page(), observer);
+  };
+}
+
+const JAVASCRIPT = 'text/javascript; charset=utf-8';
+const CSS = 'text/css; charset=utf-8';
+
+const ASSETS: Readonly<Record<string, { file: string; type: string }>> = {
+  '/docs/swagger-ui.css': { file: 'swagger-ui.css', type: CSS },
+  '/docs/swagger-ui-bundle.js': { file: 'swagger-ui-bundle.js', type: JAVASCRIPT },
+};
+
+/** Read when somebody asks first, and kept as bytes: those who are slow to take them hold one copy together. */
+function assetOf({ file, type }: { file: string; type: string }): Answer {
+  const path = createRequire(import.meta.url).resolve(`swagger-ui-dist/${file}`);
+  return { status: 200, type, body: readFileSync(path), headers: GENERAL };
+}
+
+const REFERENCE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>gwk: reference</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="docs/swagger-ui.css">
+</head>
+<body>
+<div id="reference"></div>
+<script src="docs/swagger-ui-bundle.js"></script>
+<script src="docs/start.js"></script>
+</body>
+</html>
+`;
+
+const START = `SwaggerUIBundle({
+  url: 'openapi.json',
+  dom_id: '#reference',
+  deepLinking: true,
+  validatorUrl: null,
+  defaultModelsExpandDepth: 0,
+  docExpansion: 'list',
+});
+`;
+
+/** The page may call this API and nothing else. */
+function headersOfReference(baseUrl: string): string[] {
+  const policy = [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    // Swagger UI sets some as attributes; a style can call nobody here.
+    "style-src-attr 'unsafe-inline'",
+    "img-src 'self' data:",
+    `connect-src 'self' ${new URL(baseUrl).origin}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ];
+  return [...GENERAL, 'Content-Security-Policy', policy.join('; ')];
+}
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
+}

@@ -1,0 +1,69 @@
+import type { Logger } from '@gwk/core/log';
+import { Problem } from '@gwk/core/problems';
+import { ClientGone } from '../http/body.js';
+import type { Exchange, Reply } from '../http/exchange.js';
+import { respondProblem, type Observer } from '../http/respond.js';
+
+/**
+ * Every refusal and every fault becomes an answer here. What was not foreseen is logged without anything that the
+ * request said, and answered as `internal-error`.
+ */
+export interface ProblemHandlerOptions {
+  docsUrl: string;
+  log: Logger;
+  observer: Observer;
+  /** Headers of requests that failed before they were counted. */
+  countLate: (req: Exchange) => void;
+}
+
+export class ProblemHandler {
+  constructor(readonly options: ProblemHandlerOptions) {}
+
+  handle(error: unknown, req: Exchange, res: Reply): void {
+    if (error instanceof ClientGone) {
+      res.destroy();
+      return;
+    }
+    this.answer(this.#problemOf(error, req), req, res);
+  }
+
+  answer(problem: Problem, req: Exchange, res: Reply): void {
+    if (res.headersSent) return;
+    const { docsUrl, observer, countLate } = this.options;
+    if (!req.rate) countLate(req);
+    respondProblem(req, res, problem, { docsUrl, observer, headers: allowOf(problem) });
+  }
+
+  #problemOf(error: unknown, req: Exchange): Problem {
+    if (error instanceof Problem) {
+      // An engine that does not answer is foreseen, and in the access log; what lies behind an answer is told here.
+      const fault = error.cause ?? (error.code === 'internal-error' ? error : undefined);
+      if (error.status >= 500 && fault !== undefined) this.#log(fault, req, error.code);
+      return error;
+    }
+    // The router could not decode the path: it names nothing.
+    if (error instanceof URIError || (error as { status?: number } | null)?.status === 400) {
+      return new Problem('not-found');
+    }
+    this.#log(error, req, 'internal-error');
+    return new Problem('internal-error', { retryAfter: 1 });
+  }
+
+  #log(error: unknown, req: Exchange, problem: string): void {
+    const { requestId, operation } = req;
+    this.options.log.error(
+      { err: error, request_id: requestId, operation: operation?.name, problem },
+      'a request failed',
+    );
+  }
+}
+
+export class MethodNotAllowed extends Problem {
+  constructor(readonly allow: string) {
+    super('method-not-allowed');
+  }
+}
+
+function allowOf(problem: Problem): string[] {
+  return problem instanceof MethodNotAllowed ? ['Allow', problem.allow] : [];
+}

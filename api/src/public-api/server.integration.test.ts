@@ -1,0 +1,81 @@
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setFlagsFromString } from 'node:v8';
+import { runInThisContext } from 'node:vm';
+import express, { type Express } from 'express';
+import type { Exchange, Reply } from '../http/exchange.js';
+import { createServer } from './server.js';
+
+/**
+ * For upgrades of Node and Express: requests and responses must be born with Express's prototypes. Should Node make
+ * its classes real classes, the constructors here cannot be called any more; should Express stop setting prototypes,
+ * they are not needed any more.
+ */
+async function oneRequest<T>(look: (req: Exchange, res: Reply) => T): Promise<T> {
+  const app = express();
+  let seen: T | undefined;
+  app.use((req, res) => {
+    seen = look(req as Exchange, res);
+    res.end();
+  });
+  const server = createServer({
+    app,
+    maxConnections: 100,
+    clientError: (_, socket) => socket.destroy(),
+    lastResort: (_, __, res) => res.destroy(),
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await fetch(`http://127.0.0.1:${port}/path?a=1`);
+  await new Promise((resolve) => server.close(resolve));
+  return seen!;
+}
+
+test('requests and responses are those of Node and of Express at once', async () => {
+  const seen = await oneRequest((req, res) => ({
+    node: [req instanceof http.IncomingMessage, res instanceof http.ServerResponse],
+    express: [typeof req.get, typeof res.status],
+    prototypes: [
+      Object.getPrototypeOf(req) === (req.app as Express).request,
+      Object.getPrototypeOf(res) === (req.app as Express).response,
+    ],
+    url: req.url,
+    agent: req.get('user-agent'),
+  }));
+  expect(seen).toMatchObject({
+    node: [true, true],
+    express: ['function', 'function'],
+    prototypes: [true, true],
+    url: '/path?a=1',
+    agent: expect.any(String) as string,
+  });
+});
+
+test('neither is a dictionary in the eyes of V8', async () => {
+  setFlagsFromString('--allow-natives-syntax');
+  const isFast = runInThisContext('(object) => %HasFastProperties(object)') as (object: object) => boolean;
+  expect(await oneRequest((req, res) => [isFast(req), isFast(res)])).toEqual([true, true]);
+});
+
+test('no request gets another prototype on its way', async () => {
+  const original = Object.setPrototypeOf.bind(Object);
+  let changed = 0;
+  Object.setPrototypeOf = <T>(object: T, prototype: object | null): T => {
+    const known = object instanceof http.IncomingMessage || object instanceof http.ServerResponse;
+    if (known && Object.getPrototypeOf(object) !== prototype) changed++;
+    return original(object, prototype) as T;
+  };
+  try {
+    await oneRequest(() => undefined);
+  } finally {
+    Object.setPrototypeOf = original;
+  }
+  expect(changed).toBe(0);
+});
+
+test('all requests have their fields from birth', async () => {
+  const names = await oneRequest((req) => Object.keys(req));
+  for (const name of ['requestId', 'caller', 'rate', 'operation', 'workingSince', 'subject', 'refusal']) {
+    expect(names).toContain(name);
+  }
+});

@@ -1,0 +1,273 @@
+import { createHash } from 'node:crypto';
+import { PROBLEMS, type ProblemCode } from '@gwk/core/problems';
+import { fromPublicId } from '@gwk/core/ids';
+import { SCOPES, type Scope } from '@gwk/core/scopes';
+import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { openApi } from '@gwk/test/support/api/open-api';
+import { hashBody, IdempotencyStore } from '../http/idempotency/store.js';
+import { openApiDocument } from '../openapi/document.js';
+import { hasCursor, heedsIdempotencyKey } from '../openapi/problems.js';
+import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
+import type { Answer, ApiClient } from '@gwk/test/support/api/client';
+import { ABSENT_IDS, sampleOf, type SampleRequest } from '@gwk/test/support/api/contract/requests';
+import { makeWorld, type World } from '@gwk/test/support/api/world';
+import { allowOf } from './app.js';
+import type { Operation } from '../http/operation.js';
+import { OPERATIONS } from './operations.js';
+import { PATH_IDS } from '../http/path-ids.js';
+
+/**
+ * What every operation of the table has in common, found by walking it: an operation that is added is tested here
+ * without a word. Every answer is held against the description of the interface besides.
+ */
+let api: TestApi;
+let world: World;
+let account: TestAccount;
+let client: ApiClient;
+
+const document = openApiDocument({
+  operations: OPERATIONS,
+  baseUrl: 'https://example.org',
+  docsUrl: 'https://docs.example.org',
+});
+
+beforeAll(async () => {
+  api = await openApi({ settings: { GWK_API_ANONYMOUS_REQUESTS_PER_MINUTE: '100000' } });
+  account = await api.account();
+  world = await makeWorld(api, account);
+  client = world.client;
+});
+afterAll(() => api.stop());
+
+const rows = OPERATIONS.map((operation) => ({
+  operation,
+  title: `${operation.method} ${operation.path}`,
+}));
+const only = (which: (operation: Operation) => boolean) => rows.filter(({ operation }) => which(operation));
+const sample = (operation: Operation, ids = world.ids) => sampleOf(operation, document, ids);
+
+function call(
+  who: ApiClient,
+  request: SampleRequest,
+  more: Partial<SampleRequest> = {},
+): Promise<Answer<Body>> {
+  const { method, path, body, headers } = { ...request, ...more };
+  return who.call<Body>(method, path, { body, headers: { ...request.headers, ...headers } });
+}
+interface Body {
+  type: string;
+  instance: string;
+  required_scope?: string;
+  errors?: { path: string }[];
+}
+
+function expectProblem(answer: Answer<Body>, code: ProblemCode): void {
+  expect([answer.status, answer.body?.type]).toEqual([
+    PROBLEMS[code].status,
+    `https://docs.example.org/problems/${code}`,
+  ]);
+}
+
+describe('who may call', () => {
+  const keyed = only(({ scope }) => scope !== null);
+
+  test.each(keyed)('$title without a key: unauthorized', async ({ operation }) => {
+    const request = sample(operation, ABSENT_IDS);
+    const answer = await call(api.client(null), request);
+    expectProblem(answer, 'unauthorized');
+    expect(answer.body.instance).toBe(request.path);
+  });
+
+  test.each(keyed)('$title with every scope but its own: insufficient-scope', async ({ operation }) => {
+    const scopes = SCOPES.filter((scope) => scope !== operation.scope && scope !== operation.orScope);
+    const poor = await api.clientOf(account, { scopes });
+    // The shape is not even looked at.
+    const answer = await call(poor, sample(operation), { body: operation.body && '{' });
+    expectProblem(answer, 'insufficient-scope');
+    expect(answer.body.required_scope).toBe(operation.scope);
+  });
+
+  test.each(keyed)('$title with its scope alone is heard', async ({ operation }) => {
+    for (const scope of [operation.scope, operation.orScope].filter((one) => one !== undefined)) {
+      const enough = await api.clientOf(account, { scopes: [scope as Scope] });
+      const answer = await call(enough, sample(operation, ABSENT_IDS), { body: operation.body && '{' });
+      expect([401, 403]).not.toContain(answer.status);
+    }
+  });
+
+  test.each(only(({ scope }) => scope === null))('$title needs no key', async ({ operation }) => {
+    expect((await call(api.client(null), sample(operation))).status).toBe(operation.status);
+  });
+
+  test.each(only(({ unrestricted }) => unrestricted === true))(
+    '$title with a key of some instances: forbidden',
+    async ({ operation }) => {
+      const instances = [fromPublicId('instance', world.ids['instance_id']!)!];
+      const restricted = await api.clientOf(account, { instances });
+      expectProblem(await call(restricted, sample(operation)), 'forbidden');
+    },
+  );
+
+  test.each(rows)('$title beyond the requests of a minute: rate-limited', async ({ operation }) => {
+    const limited = await api.clientOf(await api.account({ requestsPerMinute: 1 }));
+    let answer = await call(limited, sample(operation, ABSENT_IDS));
+    // A new minute may begin in between.
+    for (let i = 0; i < 3 && answer.status !== 429; i++)
+      answer = await call(limited, sample(operation, ABSENT_IDS));
+    expectProblem(answer, 'rate-limited');
+  });
+});
+
+describe('the shape of a request', () => {
+  const parametersOf = ({ query }: Operation): string[] =>
+    Object.keys((query as unknown as { shape: object }).shape);
+  const withJson = only(({ body, bodyType }) => body !== undefined && bodyType === undefined);
+
+  test.each(only(({ body }) => body !== undefined))(
+    '$title with a malformed body: validation-error',
+    async ({ operation }) => {
+      for (const body of ['{"a":', '[]', '\ud83d', '{"a":"\\u0000"}']) {
+        expectProblem(await call(client, sample(operation), { body }), 'validation-error');
+      }
+      const answer = await call(client, sample(operation), { headers: { 'content-type': 'text/plain' } });
+      expectProblem(answer, 'validation-error');
+    },
+  );
+
+  test.each(withJson)(
+    '$title with an unknown field: validation-error, which names it',
+    async ({ operation }) => {
+      const answer = await call(client, sample(operation), { body: { nonsense: 1 } });
+      expectProblem(answer, 'validation-error');
+      expect(answer.body.errors!.map(({ path }) => path)).toContain('nonsense');
+    },
+  );
+
+  test.each(withJson)('$title with a body over 1 MB: file-too-large', async ({ operation }) => {
+    const body = JSON.stringify({ nonsense: 'x'.repeat(1_000_000) });
+    expectProblem(await call(client, sample(operation), { body }), 'file-too-large');
+  });
+
+  test.each(only(({ query }) => query !== undefined))(
+    '$title with a parameter given twice: validation-error',
+    async ({ operation }) => {
+      const { path } = sample(operation);
+      for (const name of parametersOf(operation)) {
+        const answer = await call(client, { method: 'GET', path: `${path}?${name}=1&${name}=2` });
+        expectProblem(answer, 'validation-error');
+        expect(answer.body.errors![0]!.path.split('.')[0]).toBe(name);
+      }
+    },
+  );
+
+  test.each(only(({ query }) => query !== undefined))(
+    '$title with NUL in a parameter: validation-error, which names it',
+    async ({ operation }) => {
+      const { path } = sample(operation);
+      for (const name of parametersOf(operation)) {
+        for (const value of ['%00', '1%00', '%001']) {
+          const answer = await call(client, { method: 'GET', path: `${path}?${name}=${value}` });
+          expectProblem(answer, 'validation-error');
+          expect(answer.body.errors!.map((error) => error.path)).toEqual([name]);
+        }
+      }
+    },
+  );
+
+  test.each(only(hasCursor))('$title judges limit and cursor', async ({ operation }) => {
+    const { method, path } = sample(operation);
+    for (const limit of ['0', '201', 'ten', '1.5', '']) {
+      expectProblem(await call(client, { method, path: `${path}?limit=${limit}` }), 'validation-error');
+    }
+    for (const limit of ['1', '200']) {
+      expect((await call(client, { method, path: `${path}?limit=${limit}` })).status).toBe(200);
+    }
+    for (const cursor of ['', 'x', 'A'.repeat(51)]) {
+      expectProblem(await call(client, { method, path: `${path}?cursor=${cursor}` }), 'invalid-cursor');
+    }
+  });
+
+  test.each(only(({ path }) => path.includes('{')))(
+    '$title of what does not exist: not-found',
+    async (row) => {
+      const { operation } = row;
+      expectProblem(await call(client, sample(operation, ABSENT_IDS)), 'not-found');
+      const malformed = Object.fromEntries(Object.keys(ABSENT_IDS).map((name) => [name, 'x']));
+      const named = { ...ABSENT_IDS, ...malformed, phone: ABSENT_IDS['phone']!, chat: ABSENT_IDS['chat']! };
+      expectProblem(await call(client, sample(operation, named)), 'not-found');
+    },
+  );
+
+  test.each(only(({ ifMatch }) => ifMatch === true))(
+    '$title of another version: precondition-failed',
+    async ({ operation }) => {
+      const answer = await call(client, sample(operation), { headers: { 'if-match': '"0"' } });
+      expectProblem(answer, 'precondition-failed');
+    },
+  );
+
+  test.each([...Map.groupBy(OPERATIONS, ({ path }) => path)])('%s tells what it allows', async (_, group) => {
+    const { path } = sample(group[0]!, ABSENT_IDS);
+    for (const method of ['PUT', 'OPTIONS', 'TRACE']) {
+      const answer = await call(client, { method, path });
+      expectProblem(answer, 'method-not-allowed');
+      expect(answer.headers.allow).toBe(allowOf(group));
+    }
+  });
+
+  test('names and routes are told apart', () => {
+    const names = OPERATIONS.map(({ name }) => name);
+    const routes = OPERATIONS.map(({ method, path }) => `${method} ${path.replaceAll(/\{\w+\}/g, '{}')}`);
+    expect([new Set(names).size, new Set(routes).size]).toEqual([names.length, routes.length]);
+  });
+});
+
+describe('Idempotency-Key', () => {
+  const posts = only(heedsIdempotencyKey);
+  const marked = posts.filter(({ operation }) => operation.idempotent);
+
+  test.each(posts)('$title with one of a bad length: invalid-idempotency-key', async ({ operation }) => {
+    for (const key of ['', 'x'.repeat(256)]) {
+      const answer = await call(client, sample(operation), { headers: { 'idempotency-key': key } });
+      expectProblem(answer, 'invalid-idempotency-key');
+    }
+  });
+
+  const sealer = () => new Sealer(parseSealingKeys(api.sealingKeys));
+  const begin = ({ method, path }: Operation, key: string, body: unknown) =>
+    new IdempotencyStore(api.db, sealer()).begin({
+      accountId: account.id,
+      route: `${method} ${path}`,
+      key,
+      bodyHash: hashBody(sealer(), account.id, body),
+      instanceId: null,
+    });
+
+  test.each(marked)('$title with one of another body: idempotency-key-reused', async ({ operation }) => {
+    const key = `reused-${operation.name}`;
+    await begin(operation, key, 'another body');
+    const answer = await call(client, sample(operation), { headers: { 'idempotency-key': key } });
+    expectProblem(answer, 'idempotency-key-reused');
+  });
+
+  /** What the operation is given of its path and body: by it a repeat is known. */
+  function givenTo(operation: Operation): unknown {
+    const names = [...operation.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
+    const params = Object.fromEntries(names.map((name) => [name, uuidOrText(name, world.ids[name]!)]));
+    const { body } = sample(operation);
+    if (operation.receive) {
+      const sha256 = createHash('sha256').update('sample').digest();
+      return { params, body: operation.receive.identity({ file: { sha256 }, filename: 'a.txt' } as never) };
+    }
+    return { params, body: operation.body?.parse(body) };
+  }
+  const uuidOrText = (name: string, value: string) =>
+    name in PATH_IDS ? fromPublicId(PATH_IDS[name]!, value)! : value;
+
+  test.each(marked)('$title while the first is worked on: idempotency-in-progress', async ({ operation }) => {
+    const key = `in-progress-${operation.name}`;
+    await begin(operation, key, givenTo(operation));
+    const answer = await call(client, sample(operation), { headers: { 'idempotency-key': key } });
+    expectProblem(answer, 'idempotency-in-progress');
+  });
+});

@@ -1,0 +1,217 @@
+import { fromPublicId } from '@gwk/core/ids';
+import { sharedApi } from '@gwk/test/support/api/open-api';
+import { openApiDocument } from '../openapi/document.js';
+import type { JsonSchema } from '../openapi/schema-book.js';
+import type { TestApi } from '@gwk/test/support/api/test-api';
+import type { ApiClient } from '@gwk/test/support/api/client';
+import { ABSENT_IDS, bodiesOf, sampleOf, type SampleRequest } from '@gwk/test/support/api/contract/requests';
+import { makeWorld, type World } from '@gwk/test/support/api/world';
+import type { Operation } from '../http/operation.js';
+import { OPERATIONS } from './operations.js';
+import { PATH_IDS } from '../http/path-ids.js';
+
+/**
+ * What a caller may not see answers exactly as what never existed: for every operation, for every id that it takes
+ * in its path, its query or its body, found by walking the table and the schemas.
+ */
+let api: TestApi;
+/** Of one account: what its restricted key may use, and what it may not. */
+let own: World;
+let other: World;
+/** Of another account. */
+let foreign: World;
+let restricted: ApiClient;
+
+const document = openApiDocument({
+  operations: OPERATIONS,
+  baseUrl: 'https://example.org',
+  docsUrl: 'https://docs.example.org',
+});
+
+beforeAll(async () => {
+  api = await sharedApi();
+  const account = await api.account();
+  own = await makeWorld(api, account, 'own');
+  other = await makeWorld(api, account, 'other');
+  foreign = await makeWorld(api, await api.account(), 'foreign');
+  const instances = [fromPublicId('instance', own.ids['instance_id']!)!];
+  restricted = await api.clientOf(account, { instances });
+});
+
+/** What of an answer may tell one absent thing from another: all but what names the request itself. */
+async function answerOf(client: ApiClient, request: SampleRequest): Promise<unknown> {
+  const { method, path, body } = request;
+  const answer = await client.call<Record<string, unknown> | undefined>(method, path, {
+    body,
+    ...(request.headers && { headers: request.headers }),
+  });
+  const headers = without(
+    answer.headers,
+    ...['date', 'x-request-id', 'content-length', 'ratelimit-remaining', 'ratelimit-reset'],
+  );
+  return { status: answer.status, said: without(answer.body ?? {}, 'request_id', 'instance'), headers };
+}
+
+/** Everything about the things of a world that its owner can read. */
+async function stateOf({ client, ids }: World): Promise<unknown> {
+  const reads = OPERATIONS.filter(
+    ({ method, path, resultType }) =>
+      method === 'GET' && /\{\w+_id\}$/.test(path) && resultType === undefined,
+  );
+  return Promise.all(
+    reads.map(async (operation) => {
+      const { method, path } = sampleOf(operation, document, ids);
+      const { status, body } = await client.call<Record<string, unknown>>(method, path);
+      return [operation.name, status, without(body, 'url', 'live')];
+    }),
+  );
+}
+
+const CALLERS = [
+  ['a stranger', () => foreign.client, () => own],
+  ['a key of another instance', () => restricted, () => other],
+] as const;
+
+interface Shaped {
+  shape: object;
+}
+
+type Ids = Readonly<Record<string, string>>;
+
+/** Fields of bodies that take an id of ours: which, and how one that never existed is answered. */
+const FIELDS: Readonly<Record<string, { id: string; many?: true; code: string }>> = {
+  instance_id: { id: 'instance_id', code: 'not-found' },
+  instance_ids: { id: 'instance_id', many: true, code: 'validation-error' },
+  media_id: { id: 'media_id', code: 'media-not-found' },
+  reply_to: { id: 'message_id', code: 'invalid-reply-to' },
+};
+/** Ids that the network gives, or the consumer: looked for within the instance of the path. */
+const NETWORK_IDS = new Set([
+  'option_id',
+  'in_reply_to_wa_message_id',
+  'quoted_wa_message_id',
+  'wa_message_ids',
+]);
+
+interface Place {
+  title: string;
+  operation: Operation;
+  path: string[];
+  code: string;
+}
+
+const idPlaces: Place[] = OPERATIONS.flatMap((operation) =>
+  bodyPaths(operation)
+    .filter((path) => path.at(-1)! in FIELDS)
+    .map((path) => ({
+      title: `${operation.method} ${operation.path}: ${path.join('.')}`,
+      operation,
+      path,
+      code: FIELDS[path.at(-1)!]!.code,
+    })),
+);
+
+/** Every field of the body of an operation, by the names that lead to it. */
+function bodyPaths({ method, path, body, bodyType }: Operation): string[][] {
+  if (!body || bodyType !== undefined) return [];
+  const described = document.paths[path]![method.toLowerCase()] as unknown as {
+    requestBody: { content: { 'application/json': { schema: JsonSchema } } };
+  };
+  return fieldsOf(described.requestBody.content['application/json'].schema);
+}
+
+function fieldsOf(schema: JsonSchema): string[][] {
+  const {
+    $ref,
+    anyOf = [],
+    items,
+    properties = {},
+  } = schema as {
+    $ref?: string;
+    anyOf?: JsonSchema[];
+    items?: JsonSchema;
+    properties?: Record<string, JsonSchema>;
+  };
+  if ($ref !== undefined) return fieldsOf(document.components['schemas']![$ref.split('/').at(-1)!]!);
+  const parts = [...anyOf, ...(items ? [items] : [])].flatMap(fieldsOf);
+  const own = Object.entries(properties).flatMap(([name, part]) => [
+    [name],
+    ...fieldsOf(part).map((path) => [name, ...path]),
+  ]);
+  return [...parts, ...own];
+}
+
+/** A request that names only what its caller may use, but for one place. */
+function requestWith({ operation, path }: Place, visible: Ids, ids: Ids): SampleRequest {
+  const bodies = bodiesOf(operation, document) as Record<string, unknown>[];
+  const shown = bodies.find((body) => path.length > 1 && path[0]! in body) ?? bodies[0]!;
+  const body = withIds(shown, visible) as Record<string, unknown>;
+  const parent = path.slice(0, -1).reduce((at, name) => (at[name] ??= {}) as Record<string, unknown>, body);
+  const name = path.at(-1)!;
+  const { id, many } = FIELDS[name]!;
+  parent[name] = many ? [ids[id]!] : ids[id]!;
+  if (name === 'media_id') delete parent['url'];
+  return { ...sampleOf(operation, document, visible), body };
+}
+
+function withIds(value: unknown, ids: Ids): unknown {
+  if (Array.isArray(value)) return value.map((item) => withIds(item, ids));
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, part]) => {
+      const field = FIELDS[name];
+      if (!field) return [name, withIds(part, ids)];
+      return [name, field.many ? [] : ids[field.id]];
+    }),
+  );
+}
+
+const without = (value: object, ...names: string[]): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
+
+describe.each(CALLERS)('to %s', (_, callerOf, hiddenOf) => {
+  const named = OPERATIONS.filter(({ path }) =>
+    Object.keys(PATH_IDS).some((name) => path.includes(`{${name}}`)),
+  );
+
+  test.each(named)('$method $path answers as for what never existed', async (operation) => {
+    const before = await stateOf(hiddenOf());
+    const absent = await answerOf(callerOf(), sampleOf(operation, document, ABSENT_IDS));
+    const hidden = await answerOf(callerOf(), sampleOf(operation, document, hiddenOf().ids));
+    expect(hidden).toEqual(absent);
+    expect(absent).toMatchObject({ status: operation.unrestricted && callerOf() === restricted ? 403 : 404 });
+    // Nothing has happened to it either.
+    expect(await stateOf(hiddenOf())).toEqual(before);
+  });
+
+  const filtered = OPERATIONS.filter(
+    ({ query }) => query && 'instance_id' in (query as unknown as Shaped).shape,
+  );
+
+  test.each(filtered)('$method $path?instance_id= answers as for what never existed', async (operation) => {
+    const { path } = sampleOf(operation, document, ABSENT_IDS);
+    const asked = (id: string) => answerOf(callerOf(), { method: 'GET', path: `${path}?instance_id=${id}` });
+    const hidden = await asked(hiddenOf().ids['instance_id']!);
+    expect(hidden).toEqual(await asked(ABSENT_IDS['instance_id']!));
+    expect(hidden).toMatchObject({ status: 404 });
+  });
+
+  test.each(idPlaces)('$title in the body answers as for what never existed', async (place) => {
+    const visible = (callerOf() === restricted ? own : foreign).ids;
+    const send = (ids: Ids) => answerOf(callerOf(), requestWith(place, visible, ids));
+    const [hidden, absent] = [await send(hiddenOf().ids), await send(ABSENT_IDS)];
+    expect(hidden).toEqual(absent);
+    expect(absent).toMatchObject({ said: { type: expect.stringMatching(`/${place.code}$`) as string } });
+  });
+});
+
+test('every field of a body that takes an id is known here', () => {
+  const unknown = OPERATIONS.flatMap((operation) =>
+    bodyPaths(operation).filter((path) => {
+      const name = path.at(-1)!;
+      return /(_id|_ids|^reply_to)$/.test(name) && !(name in FIELDS) && !NETWORK_IDS.has(name);
+    }),
+  );
+  expect(unknown).toEqual([]);
+  expect(idPlaces.map(({ title }) => title)).toContain('POST /v1/messages: image.media.media_id');
+});
