@@ -9,7 +9,7 @@ import type { StandInEngine } from '../support/api/stand-in-engine.js';
 import { FolderStore } from '@gwk/api/media/store/folder-store';
 import { storeSweep } from '@gwk/api/jobs/media-retention';
 import { partitionSweep } from '@gwk/api/jobs/partitions';
-import type { SweepDeps } from '@gwk/api/platform/job';
+import type { SweepDeps } from '@gwk/api/jobs/dependencies';
 import { fromPublicId, newUuid, timeOfUuid } from '@gwk/core/ids';
 import { createLogger } from '@gwk/core/log';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';

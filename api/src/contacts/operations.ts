@@ -1,7 +1,7 @@
 import { Problem } from '@gwk/core/problems';
 import { OptOutCreate, OptOutListQuery, OptOutOut, OptOutPhone } from '@gwk/core/resources/opt-out';
 import { operation } from '../http/operation.js';
-import { pageOf } from '../http/page.js';
+import { pageOf } from '../http/cursor.js';
 import { createOptOut, deleteOptOut, isShown, listOptOuts, optOutOut } from './opt-outs.js';
 
 export const optOutOperations = [

@@ -6,7 +6,7 @@ import type { Sealer } from '@gwk/core/sealing';
 import { maySee, restrictionOf, type Caller } from '../accounts/caller.js';
 import { Prisma, type Event } from '../generated/prisma/client.js';
 import { operation } from '../http/operation.js';
-import { pageOf } from '../http/page.js';
+import { pageOf } from '../http/cursor.js';
 import { findFilterInstance } from '../instances/find.js';
 import { lookBy, newestFirst } from '../database/keyset-pages.js';
 import { openEventData } from './emit.js';

@@ -3,6 +3,11 @@ import { canonicalJson } from '@gwk/core/canonical-json';
 import { Problem } from '@gwk/core/problems';
 import type { Page } from '@gwk/core/resources/common';
 import type { Sealer } from '@gwk/core/sealing';
+import { z } from 'zod';
+
+/** (spec: Page of results) */
+export const pageOf = <T extends z.ZodType>(item: T) =>
+  z.object({ data: z.array(item), next_cursor: z.string().nullable() });
 
 /**
  * Where a list goes on: after the last id shown. Opaque, authentic, and good only for the account, the route and the

@@ -2,7 +2,6 @@ import type { BagEntry } from '@gwk/core/bag';
 import type { Request, Response } from 'express';
 import type { Caller } from '../accounts/caller.js';
 import type { RateVerdict } from '../accounts/rate-limiter.js';
-import type { Operation } from './operation.js';
 
 /**
  * A request and its answer on their way through the middleware. The fields are declared by the constructor of the
@@ -29,7 +28,11 @@ export interface Exchange extends Request {
   refusal: string | null;
 }
 
-/** What is kept of an operation; downloads by link have a name and are in no table. */
-export type Named = Pick<Operation, 'name' | 'patienceMs' | 'receive'>;
+/** The part of an operation that a request keeps; downloads by link have a name and are in no table. */
+export interface Named {
+  name: string;
+  patienceMs?: number | undefined;
+  receive?: object | undefined;
+}
 
 export type Reply = Response;

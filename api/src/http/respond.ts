@@ -2,7 +2,6 @@ import type { Clock } from '@gwk/core/clock';
 import { problemBody, type Problem } from '@gwk/core/problems';
 import type { RateVerdict } from '../accounts/rate-limiter.js';
 import type { Exchange, Reply } from './exchange.js';
-import type { EventProducer } from './stream.js';
 import { endAfterListening, isLeftUnread } from './unread.js';
 
 /** Answers, written in one piece: one writeHead with all headers, one body. */
@@ -19,6 +18,18 @@ export interface Answer {
   /** From then on a kept answer says this in place of the body: it holds a code that has run out. */
   expiring?: { at: Date; bodyAfter: unknown };
 }
+
+/**
+ * Server-sent events: an answer that goes on. It ends when its producer ends it, when the client goes, and when this
+ * process stops.
+ */
+export interface EventStream {
+  send(event: string, data: unknown): void;
+  /** Aborted once nobody listens any more. */
+  readonly signal: AbortSignal;
+}
+
+export type EventProducer = (out: EventStream) => Promise<void>;
 
 /** What the whole public tier does after each answer. */
 export interface Observer {

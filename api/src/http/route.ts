@@ -8,7 +8,7 @@ import type { Exchange, Reply } from './exchange.js';
 import { handleOnce } from './idempotency/handle-once.js';
 import type { Call, Operation, Receiver } from './operation.js';
 import { PATH_IDS } from './path-ids.js';
-import { queryOf } from './query.js';
+import { queryOf } from './validate.js';
 import { respond, type Observer } from './respond.js';
 import type { Services } from './services.js';
 import { respondStream } from './stream.js';

@@ -8,27 +8,23 @@ import type { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { Sealer } from '@gwk/core/sealing';
 import type { KeyDirectory } from '../accounts/api-keys.js';
 import type { RateLimiter } from '../accounts/rate-limiter.js';
-import type { Cluster } from '../instances/resource-client.js';
 import type { Database } from '../database/database.js';
-import type { Receiver } from '../inbound/receiver.js';
 import type { IdempotencyStore } from './idempotency/store.js';
-import type { Turnstile } from '../instances/concurrency-limiter.js';
-import type { Media } from '../media/media.js';
-import type { LiveCommands } from '../instances/live/commands.js';
-import type { Acceptor } from '../messages/send/acceptor.js';
-import type { PairingWatch } from '../instances/pairing/watch.js';
 import type { Redis } from '../platform/redis.js';
 import type { Cursors } from './cursor.js';
 
 export type ApiConfig = ConfigOf<typeof apiSettings>;
 
-/** What the public tier works with; one of each in a process. */
+/**
+ * Dependencies of the operations; one of each in a process. Each feature adds what it provides by declaration merging
+ * (`declare module` in its main file), so that this layer imports no feature.
+ */
 export interface Services {
   config: ApiConfig;
   /** Policy overrides of the environment. */
   environmentPolicy: PolicyOverrides;
   log: Logger;
-  /** By which requests, streams and questions to engines end in time. */
+  /** Clock for the time limits of requests, streams and calls to engines. */
   clock: Clock;
   db: Database;
   redis: Redis;
@@ -38,15 +34,6 @@ export interface Services {
   limiter: RateLimiter;
   idempotency: IdempotencyStore;
   cursors: Cursors;
-  cluster: Cluster;
-  /** Around what calls the cluster inside a transaction. */
-  clusterTurns: Turnstile;
-  live: LiveCommands;
-  pairings: PairingWatch;
-  /** Of what consumers make up for sandboxes. */
-  receiver: Receiver;
-  acceptor: Acceptor;
-  media: Media;
-  /** What /metrics shows, of both listeners. */
+  /** Registry of the metrics of both listeners. */
   registry: Registry;
 }

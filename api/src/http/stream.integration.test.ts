@@ -6,9 +6,9 @@ import { SlowReaders } from '@gwk/test/support/api/slow-readers';
 import { until } from '@gwk/test/support/wait';
 import express from 'express';
 import type { Exchange, Reply } from './exchange.js';
-import type { Observer } from './respond.js';
+import type { Observer, EventStream } from './respond.js';
 import { createServer } from '../public-api/server.js';
-import { respondStream, type EventStream } from './stream.js';
+import { respondStream } from './stream.js';
 
 const MB = 1024 * 1024;
 const observer: Observer = { answered: () => undefined, closing: false, clock: processClock };

@@ -1,18 +1,6 @@
 import { setInterval as every } from 'node:timers';
 import type { Exchange, Reply } from './exchange.js';
-import { pushRate, type Observer } from './respond.js';
-
-/**
- * Server-sent events: an answer that goes on. It ends when its producer ends it, when the client goes, and when this
- * process stops.
- */
-export interface EventStream {
-  send(event: string, data: unknown): void;
-  /** Aborted once nobody listens any more. */
-  readonly signal: AbortSignal;
-}
-
-export type EventProducer = (out: EventStream) => Promise<void>;
+import { pushRate, type EventProducer, type Observer } from './respond.js';
 
 /** (spec: Pairing stream) A comment that keeps the connection open through whatever is in between. */
 const PING_MS = 15_000;

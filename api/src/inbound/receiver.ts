@@ -16,6 +16,13 @@ import { Turns } from './turns.js';
 import { receiveWord } from './words.js';
 import { write, type Entry, type Result } from './write.js';
 
+declare module '../http/services.js' {
+  interface Services {
+    /** Receives the inbound messages that consumers post to sandbox instances. */
+    receiver: Receiver;
+  }
+}
+
 /**
  * What comes in, in groups over all instances: what is known of the conversations is gathered, what each message means is
  * decided by pure functions, and all is written in one statement that proves, under locks, that what was decided on

@@ -1,5 +1,12 @@
 import { Problem } from '@gwk/core/problems';
 
+declare module '../http/services.js' {
+  interface Services {
+    /** Limits transactions that call the cluster. */
+    clusterTurns: Turnstile;
+  }
+}
+
 /**
  * Lets a few in at a time. What calls the cluster inside a transaction holds a connection to Postgres meanwhile: a
  * cluster that does not answer must not take the connections that messages need.

@@ -7,7 +7,7 @@ import { restrictionOf } from '../accounts/caller.js';
 import type { Instance } from '../generated/prisma/client.js';
 import { etagOf } from '../http/etag.js';
 import { operation } from '../http/operation.js';
-import { pageOf } from '../http/page.js';
+import { pageOf } from '../http/cursor.js';
 import type { Answer } from '../http/respond.js';
 import { createInstance } from './create.js';
 import { findInstance } from './find.js';

@@ -8,6 +8,12 @@ import {
 } from '@gwk/core/resources/manifest';
 import { Agent, fetch, type Response } from 'undici';
 
+declare module '../http/services.js' {
+  interface Services {
+    cluster: Cluster;
+  }
+}
+
 /**
  * The Instance resources, kept by Kubernetes or, on one machine, by the operator: the same few calls of one REST
  * interface. Whatever keeps them from being answered is `engine-unavailable`: the consumer may ask again.

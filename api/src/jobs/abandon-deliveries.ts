@@ -1,4 +1,5 @@
-import type { Sweep, SweepDeps } from '../platform/job.js';
+import type { Sweep } from '../platform/job.js';
+import type { SweepDeps } from './dependencies.js';
 
 const GROUP = 1_000;
 

@@ -1,6 +1,7 @@
 import { publicNames } from '../accounts/audit-names.js';
 import type { Prisma } from '../generated/prisma/client.js';
-import type { Sweep, SweepDeps } from '../platform/job.js';
+import type { Sweep } from '../platform/job.js';
+import type { SweepDeps } from './dependencies.js';
 
 const AT_ONCE = 500;
 

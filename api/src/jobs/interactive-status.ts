@@ -3,7 +3,8 @@ import { Problem } from '@gwk/core/problems';
 import { RENDERINGS, type FailureCode, type MessageStatus, type Rendering } from '@gwk/core/states';
 import type { Database } from '../database/database.js';
 import type { Acceptor } from '../messages/send/acceptor.js';
-import type { Sweep, SweepDeps } from '../platform/job.js';
+import type { Sweep } from '../platform/job.js';
+import type { SweepDeps } from './dependencies.js';
 import { messageIn } from '../messages/interactive-status/formats.js';
 import { judgeCheck } from '../messages/interactive-status/judge.js';
 

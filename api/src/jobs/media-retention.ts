@@ -1,5 +1,6 @@
 import { MEDIA_DAYS } from '@gwk/core/resources/media';
-import type { Sweep, SweepDeps, Swept } from '../platform/job.js';
+import type { Sweep, Swept } from '../platform/job.js';
+import type { SweepDeps } from './dependencies.js';
 import type { MediaStore } from '../media/store/store.js';
 
 /**

@@ -4,12 +4,7 @@ import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client
 import type { PreparationResult } from '../media/prepare/preparer.js';
 import { observedGauge, observedGauges } from '../platform/metrics/gauge.js';
 import type { Backlog } from './backlog.js';
-import type { Conclusion } from '../webhooks/delivery/types.js';
-
-/** What deliveries report. */
-export interface DeliveryMetrics {
-  concluded(conclusion: Conclusion): void;
-}
+import type { Conclusion, DeliveryMetrics } from '../webhooks/delivery/types.js';
 
 /** What is looked at when somebody asks. */
 export interface Observed {

@@ -1,5 +1,6 @@
 import { finishOptOut } from '../contacts/contacts.js';
-import type { Sweep, SweepDeps } from '../platform/job.js';
+import type { Sweep } from '../platform/job.js';
+import type { SweepDeps } from './dependencies.js';
 
 const CONTACTS = 20;
 

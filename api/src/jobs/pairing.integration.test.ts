@@ -1,8 +1,8 @@
 import { newUuid } from '@gwk/core/ids';
 import { createSweepWorld, type SweepWorld } from '@gwk/test/support/api/sweeps';
 import { emit, instanceEvent } from '../events/emit.js';
-import { IdempotencyStore } from '../http/idempotency/store.js';
-import { expireAnswerCode, expireEventCode } from '../instances/pairing/expiring-codes.js';
+import { expireAnswerCode, IdempotencyStore } from '../http/idempotency/store.js';
+import { expireEventCode } from '../instances/pairing/engine-updates.js';
 import { pairingSweep } from './pairing.js';
 
 let given: SweepWorld;

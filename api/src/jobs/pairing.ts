@@ -1,4 +1,5 @@
-import type { Sweep, SweepDeps } from '../platform/job.js';
+import type { Sweep } from '../platform/job.js';
+import type { SweepDeps } from './dependencies.js';
 
 /** Longer than all codes of a session together: its engine, if there is one, has forgotten it. */
 const SILENT_MINUTES = 3;

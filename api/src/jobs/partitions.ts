@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../database/database.js';
-import { NOTHING, type Sweep, type SweepDeps, type Swept } from '../platform/job.js';
+import { NOTHING, type Sweep, type Swept } from '../platform/job.js';
+import type { SweepDeps } from './dependencies.js';
 
 /** How long whole days of rows are kept (design: Retention). */
 export interface DaysKept {

@@ -1,5 +1,6 @@
 import { waitingIn, type FailureCode } from '@gwk/core/states';
-import type { Sweep, SweepDeps } from '../platform/job.js';
+import type { Sweep } from '../platform/job.js';
+import type { SweepDeps } from './dependencies.js';
 import {
   ALL,
   failWaiting,

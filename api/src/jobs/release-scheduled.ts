@@ -1,6 +1,7 @@
 import { judgeHours } from '@gwk/core/policy/active-hours';
 import { resolvePolicy, type ActiveHours, type PolicyOverrides } from '@gwk/core/policy/policy';
-import { NOTHING, type Sweep, type SweepDeps } from '../platform/job.js';
+import { NOTHING, type Sweep } from '../platform/job.js';
+import type { SweepDeps } from './dependencies.js';
 
 interface Row {
   message_id: string;

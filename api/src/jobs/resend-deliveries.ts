@@ -1,5 +1,6 @@
 import { RESEND_BATCH } from '../webhooks/resend.js';
-import type { Sweep, SweepDeps } from '../platform/job.js';
+import type { Sweep } from '../platform/job.js';
+import type { SweepDeps } from './dependencies.js';
 
 /** Goes on with what a large retry-failed has left. */
 export function resendSweep({ db }: Pick<SweepDeps, 'db'>): Sweep {

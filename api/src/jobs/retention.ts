@@ -1,4 +1,5 @@
-import type { Sweep, SweepDeps, Swept } from '../platform/job.js';
+import type { Sweep, Swept } from '../platform/job.js';
+import type { SweepDeps } from './dependencies.js';
 
 /** How long rows are kept that end one by one (design: Retention, At rest). */
 export interface RetentionOptions {

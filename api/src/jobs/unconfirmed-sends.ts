@@ -1,5 +1,6 @@
 import { applyFindings, type Learnt } from '../messages/apply-status.js';
-import type { Sweep, SweepDeps } from '../platform/job.js';
+import type { Sweep } from '../platform/job.js';
+import type { SweepDeps } from './dependencies.js';
 
 const GROUP = 200;
 

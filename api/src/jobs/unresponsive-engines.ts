@@ -3,7 +3,8 @@ import type { Database } from '../database/database.js';
 import { closingOf, type Sign, type Signs } from '../instances/availability/liveness-source.js';
 import { writeStates } from '../instances/state/write.js';
 import type { Observer } from './observer.js';
-import type { Sweep, SweepDeps } from '../platform/job.js';
+import type { Sweep } from '../platform/job.js';
+import type { SweepDeps } from './dependencies.js';
 
 /** A lease that was not renewed lately, or has ended, while its instance is shown as connected or connecting. */
 export interface EndedLease {

@@ -4,7 +4,7 @@ import { createSweepWorld, type SweepWorld } from '@gwk/test/support/api/sweeps'
 import { doubtSweep } from './unconfirmed-sends.js';
 import { expiredOf, expireSweep } from './expire-messages.js';
 import { refusalOf, refuseSweep } from './refuse-messages.js';
-import type { SweepDeps } from '../platform/job.js';
+import type { SweepDeps } from './dependencies.js';
 import { isWholeGroup, type WaitingInstance } from './waiting-messages.js';
 
 const MINUTE = 60_000;

@@ -1,6 +1,6 @@
 import type { FailureCode, InstanceState } from '@gwk/core/states';
 import { failMessages } from '../messages/apply-status.js';
-import type { SweepDeps } from '../platform/job.js';
+import type { SweepDeps } from './dependencies.js';
 
 /** An instance that has messages waiting, as decisions see it. */
 export interface WaitingInstance {

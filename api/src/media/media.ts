@@ -7,6 +7,12 @@ import { openMediaStore, type MediaStoreConfig } from './store/open-store.js';
 import type { MediaStore } from './store/store.js';
 import { StoreWatch } from './store/watch.js';
 
+declare module '../http/services.js' {
+  interface Services {
+    media: Media;
+  }
+}
+
 /** Files, and links to them: one of each in a process. */
 export interface Media {
   store: MediaStore;

@@ -8,7 +8,7 @@ import {
 import type { Message } from '../generated/prisma/client.js';
 import { etagOf } from '../http/etag.js';
 import { operation } from '../http/operation.js';
-import { pageOf } from '../http/page.js';
+import { pageOf } from '../http/cursor.js';
 import type { Answer } from '../http/respond.js';
 import { deleteMessage, editMessage, reactToMessage } from './edit/edit.js';
 import { CHANGE_PATIENCE_MS } from './edit/network.js';

@@ -1,16 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gwk/core/log';
-import type { Sealer } from '@gwk/core/sealing';
-import type { Database } from '../database/database.js';
-import type { Doorbell } from '../messages/send-notifier.js';
-
-/** What sweeps work with. */
-export interface SweepDeps {
-  db: Database;
-  sealer: Sealer;
-  doorbell: Doorbell;
-  log: Logger;
-}
 
 /** Something that is looked at again and again. Several workers may do it at once. */
 export interface Sweep {

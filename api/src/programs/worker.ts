@@ -4,7 +4,7 @@ import { endOnError, onShutdown } from '@gwk/core/lifecycle';
 import { createLogger, type Logger } from '@gwk/core/log';
 import { parseSealingKeys, SealError } from '@gwk/core/sealing';
 import { EXIT_CONFIGURATION, isListenError, isWrongSetting, readEnvironmentPolicy } from './startup.js';
-import { startWorker } from '../jobs/worker.js';
+import { startWorker } from './worker-loops.js';
 
 /** `gwk worker`: deliveries of webhooks, and what happens to messages and rows with time. */
 export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {

@@ -1,4 +1,4 @@
-import { requestIdOf } from './request-id.js';
+import { randomUUID } from 'node:crypto';
 import express, {
   type Express,
   type NextFunction,
@@ -132,4 +132,12 @@ export function allowOf(operations: readonly Operation[]): string {
   const methods = operations.map(({ method }) => method as string);
   if (methods.includes('GET')) methods.push('HEAD');
   return methods.sort().join(', ');
+}
+
+/** 1 to 128 printable ASCII characters (design: responses). */
+const ACCEPTABLE = /^[\x20-\x7e]{1,128}$/;
+
+/** The id that the client gave its request, or a new one (spec: `X-Request-ID`). */
+function requestIdOf(given: string | undefined): string {
+  return given !== undefined && ACCEPTABLE.test(given) ? given : randomUUID();
 }

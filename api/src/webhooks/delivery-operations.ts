@@ -2,7 +2,7 @@ import { toPublicId } from '@gwk/core/ids';
 import { DeliveryListQuery, DeliveryOut, RetriedOut, RetryFailed } from '@gwk/core/resources/webhook';
 import type { Caller } from '../accounts/caller.js';
 import { operation, type Call } from '../http/operation.js';
-import { pageOf } from '../http/page.js';
+import { pageOf } from '../http/cursor.js';
 import { findDelivery, listDeliveries, retryDelivery, sendTest } from './deliveries.js';
 import { findEndpoint } from './endpoints.js';
 import { retryFailed } from './resend.js';

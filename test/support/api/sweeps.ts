@@ -1,6 +1,6 @@
 import { Doorbell } from '@gwk/api/messages/send-notifier';
 import { openEventData } from '@gwk/api/events/emit';
-import type { SweepDeps } from '@gwk/api/platform/job';
+import type { SweepDeps } from '@gwk/api/jobs/dependencies';
 import { fromPublicId } from '@gwk/core/ids';
 import { createLogger } from '@gwk/core/log';
 import { createWorld, type Send, type World } from './acceptance.js';

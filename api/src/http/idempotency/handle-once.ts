@@ -1,7 +1,6 @@
 import { Problem } from '@gwk/core/problems';
 import { maySee } from '../../accounts/caller.js';
-import { hashesOfBody, readIdempotencyKey, type Begun, type Mark } from './store.js';
-import { expireAnswerCode } from '../../instances/pairing/expiring-codes.js';
+import { expireAnswerCode, hashesOfBody, readIdempotencyKey, type Begun, type Mark } from './store.js';
 import { etagOf } from '../etag.js';
 import type { Call, Operation } from '../operation.js';
 import type { Answer } from '../respond.js';

@@ -199,3 +199,19 @@ export class IdempotencyStore {
     return { kind: 'replay', status: row.status, body, instanceId: row.instance_id };
   }
 }
+
+/**
+ * Schedules the removal of the pairing code in a stored answer: at `expiresAt` the worker replaces the answer by
+ * `bodyAfter`, which is encrypted for the same place, so the worker need not decrypt anything.
+ */
+export async function expireAnswerCode(
+  db: Queryable,
+  sealer: Sealer,
+  answer: RequestName & { bodyAfter: unknown; expiresAt: Date },
+): Promise<void> {
+  const { accountId, expiresAt } = answer;
+  const after = sealer.sealJson(accountId, RESPONSE_COLUMN, answer.bodyAfter);
+  await db.$executeRaw`
+    INSERT INTO expiring_codes (id, account_id, record_id, after_sealed, expires_at)
+    VALUES (${newUuid()}::uuid, ${accountId}::uuid, ${recordIdOf(answer)}::uuid, ${after}, ${expiresAt})`;
+}

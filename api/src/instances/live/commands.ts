@@ -12,6 +12,12 @@ import type { Sealer } from '@gwk/core/sealing';
 import { openCommandKey } from '../command-key.js';
 import { closeRedis, openRedis, type Redis } from '../../platform/redis.js';
 
+declare module '../../http/services.js' {
+  interface Services {
+    live: LiveCommands;
+  }
+}
+
 /**
  * Live operations (design): a command on the instance's stream, its answer on a channel of this process. Nobody
  * waits beyond the deadline, and an engine that finds the command later drops it: both go by the clock of Redis.

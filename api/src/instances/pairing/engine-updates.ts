@@ -1,10 +1,12 @@
 import type { EngineRequest, EngineResponse, PairingNews } from '@gwk/core/protocol/engine';
-import { emit, instanceEvent } from '../../events/emit.js';
+import { newUuid } from '@gwk/core/ids';
+import type { Sealer } from '@gwk/core/sealing';
+import type { Queryable } from '../../database/database.js';
+import { emit, instanceEvent, sealEventData } from '../../events/emit.js';
 import type { Prisma } from '../../generated/prisma/client.js';
 import type { EngineCaller, InternalDeps } from '../../engines/dependencies.js';
 import { fence, inOrder } from '../../engines/fence.js';
 import { RefusalError } from '../../engines/refusal.js';
-import { expireEventCode } from './expiring-codes.js';
 import { closeSession, sealCode } from './sessions.js';
 
 /** What an engine shows for a session, with its event, or why the session ends. Of an earlier session it is not heard. */
@@ -81,4 +83,20 @@ export async function recordUnlinked(
     const which = id === null ? { deletedAt: { not: null } } : { unlinkId: id };
     await tx.instance.updateMany({ where: { id: instanceId, ...which }, data: { unlinkId: null } });
   });
+}
+
+/**
+ * Schedules the removal of the pairing code in an event: at `expiresAt` the worker replaces the event's data by data
+ * without the code, which is encrypted for the same place, so the worker need not decrypt anything.
+ */
+export async function expireEventCode(
+  tx: Queryable,
+  sealer: Sealer,
+  event: { id: string; accountId: string; data: Record<string, unknown>; expiresAt: Date },
+): Promise<void> {
+  const rest = Object.entries(event.data).filter(([name]) => name !== 'code');
+  const after = sealEventData(sealer, event.accountId, Object.fromEntries(rest));
+  await tx.$executeRaw`
+    INSERT INTO expiring_codes (id, account_id, event_id, after_sealed, expires_at)
+    VALUES (${newUuid()}::uuid, ${event.accountId}::uuid, ${event.id}::uuid, ${after}, ${event.expiresAt})`;
 }

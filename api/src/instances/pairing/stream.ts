@@ -3,7 +3,7 @@ import { PROBLEMS } from '@gwk/core/problems';
 import type { InstanceState } from '@gwk/core/states';
 import { instanceEvent, openEventData } from '../../events/emit.js';
 import type { Instance } from '../../generated/prisma/client.js';
-import type { EventProducer, EventStream } from '../../http/stream.js';
+import type { EventProducer, EventStream } from '../../http/respond.js';
 import type { Services } from '../../http/services.js';
 import { isPaired } from './sessions.js';
 import { NOTHING_SEEN, stepStream, type Seen, type StreamEvent } from './stream-events.js';

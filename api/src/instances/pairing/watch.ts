@@ -5,6 +5,12 @@ import type { InstanceState } from '@gwk/core/states';
 import type { Database } from '../../database/database.js';
 import { openCode } from './sessions.js';
 
+declare module '../../http/services.js' {
+  interface Services {
+    pairings: PairingWatch;
+  }
+}
+
 /** An instance and its pairing session, as the rows have them. */
 export interface PairingState {
   accountId: string;

@@ -24,6 +24,12 @@ import { Policies } from '../policies.js';
 import { readDraft, type Draft } from './request.js';
 import { Writer, type Entry, type Repeat, type TextCount } from './write.js';
 
+declare module '../../http/services.js' {
+  interface Services {
+    acceptor: Acceptor;
+  }
+}
+
 /**
  * Accepts sends: gathers what Postgres knows about a group of requests in one statement, decides each by pure
  * functions, and writes those accepted in one statement that proves, under locks, that what was decided on still

@@ -11,7 +11,6 @@ import type { Database } from '../../database/database.js';
 import type { MediaLinks } from '../../media/links.js';
 import type { AddressGuard } from '../../platform/address-guard/guard.js';
 import { SigningKeys } from '../signing-keys.js';
-import type { DeliveryMetrics } from '../../jobs/metrics.js';
 import { readContexts } from '../../platform/trace-contexts.js';
 import { Call, WorkerStopping } from './call.js';
 import { claimDeliveries } from './claim.js';
@@ -19,7 +18,7 @@ import { conclude, concludeUnpreparable, giveBack, writeConclusions } from './re
 import { prepare, type PrepareDeps } from './prepare.js';
 import { IDLE_MS, restAfter } from './schedule.js';
 import { Slots } from './slots.js';
-import type { Called, Claimed, Conclusion } from './types.js';
+import type { Called, Claimed, Conclusion, DeliveryMetrics } from './types.js';
 
 /**
  * Deliveries of webhooks: claim -> prepare -> call -> conclude.

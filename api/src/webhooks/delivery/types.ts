@@ -63,3 +63,8 @@ export interface Conclusion {
   /** What it says of the destination; null: nothing. */
   health: { healthy: boolean; disable: DisableReason | null; failingSince: Date | null } | null;
 }
+
+/** Receives the result of each delivery attempt. */
+export interface DeliveryMetrics {
+  concluded(conclusion: Conclusion): void;
+}

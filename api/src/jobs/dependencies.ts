@@ -1,0 +1,12 @@
+import type { Logger } from '@gwk/core/log';
+import type { Sealer } from '@gwk/core/sealing';
+import type { Database } from '../database/database.js';
+import type { Doorbell } from '../messages/send-notifier.js';
+
+/** Dependencies of every job. */
+export interface SweepDeps {
+  db: Database;
+  sealer: Sealer;
+  doorbell: Doorbell;
+  log: Logger;
+}
