@@ -3,7 +3,7 @@ import { Batcher } from './batcher.js';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-test('what is submitted in one turn is one group, and each gets its own answer', async () => {
+test('groups the items of one event loop turn and gives each caller its own result', async () => {
   const groups: number[][] = [];
   const batcher = new Batcher<number, number>({
     run: async (items) => {
@@ -15,7 +15,7 @@ test('what is submitted in one turn is one group, and each gets its own answer',
   expect(groups).toEqual([[1, 2, 3]]);
 });
 
-test('groups are bounded, and so is how many are under way', async () => {
+test('limits the size of groups and the number of running ones', async () => {
   let running = 0;
   let most = 0;
   const sizes: number[] = [];
@@ -38,13 +38,13 @@ test('groups are bounded, and so is how many are under way', async () => {
 });
 
 test.each([
-  ['what waits is shared between groups, so that one is answered while another runs', 64, [32, 32]],
-  ['few are one group', 32, [32]],
-  ['of many, groups stay large', 200, [100, 50, 32, 18]],
-])('%s', async (_, amount, expected) => {
+  ['splits a queue of 64 into two groups', 64, [32, 32]],
+  ['puts 32 items into one group', 32, [32]],
+  ['takes half of a longer queue', 200, [100, 50, 32, 18]],
+])('with targetItems, %s', async (_, amount, expected) => {
   const sizes: number[] = [];
   const batcher = new Batcher<number, number>({
-    atOnce: 32,
+    targetItems: 32,
     inFlight: 4,
     run: async (items) => {
       sizes.push(items.length);
@@ -56,12 +56,12 @@ test.each([
   expect(sizes).toEqual(expected);
 });
 
-describe('where a group costs as much as many of its items', () => {
+describe('with linger', () => {
   const HOUR = 3_600_000;
-  const gathering = (ms: number, run?: () => Promise<unknown>, quietMs?: number) => {
+  const openLingering = (maxWaitMs: number, run?: () => Promise<unknown>, idleTimeoutMs?: number) => {
     const groups: number[][] = [];
     const batcher = new Batcher<number, number>({
-      gather: { items: 4, ms, ...(quietMs !== undefined && { quietMs }) },
+      linger: { minItems: 4, maxWaitMs, ...(idleTimeoutMs !== undefined && { idleTimeoutMs }) },
       run: async (items) => {
         groups.push([...items]);
         await run?.();
@@ -71,26 +71,26 @@ describe('where a group costs as much as many of its items', () => {
     const submit = (...items: number[]) => Promise.all(items.map((item) => batcher.submit(item)));
     return { groups, submit };
   };
-  /** Many in one turn: more are to be expected from then on. */
+  /** Many items in one turn: afterwards the batcher expects more. */
   const burst = Array.from({ length: 60 }, (_, i) => i);
 
-  test('while few come, nothing waits for company', async () => {
-    const { groups, submit } = gathering(5);
+  test('does not wait while items are rare', async () => {
+    const { groups, submit } = openLingering(5);
     await submit(1);
     await submit(2);
     expect(groups).toEqual([[1], [2]]);
   });
 
-  /** What a timer has started is under way. */
+  /** Lets the group that a timer started reach `run`. */
   const after = async (pass: PassTime, ms: number) => {
     await pass(ms);
     await turn();
   };
 
   test(
-    'where more can be expected, a group waits for them',
+    'waits for more items under load',
     inFakeTime(async (pass) => {
-      const { groups, submit } = gathering(HOUR);
+      const { groups, submit } = openLingering(HOUR);
       await submit(...burst);
       groups.length = 0;
       const first = submit(1, 2);
@@ -102,9 +102,9 @@ describe('where a group costs as much as many of its items', () => {
   );
 
   test(
-    'it does not wait longer than it may',
+    'starts a group after maxWaitMs',
     inFakeTime(async (pass) => {
-      const { groups, submit } = gathering(20);
+      const { groups, submit } = openLingering(20);
       await submit(...burst);
       groups.length = 0;
       const only = submit(1);
@@ -117,9 +117,9 @@ describe('where a group costs as much as many of its items', () => {
   );
 
   test(
-    'nor longer than something comes',
+    'starts a group when no item arrived for idleTimeoutMs',
     inFakeTime(async (pass) => {
-      const { groups, submit } = gathering(HOUR, undefined, 60);
+      const { groups, submit } = openLingering(HOUR, undefined, 60);
       await submit(...burst);
       groups.length = 0;
       const all = [submit(1)];
@@ -133,30 +133,30 @@ describe('where a group costs as much as many of its items', () => {
     }),
   );
 
-  const heldUp = (quietMs?: number) => {
-    let letGo = () => {};
-    const held = new Promise<void>((resolve) => (letGo = resolve));
-    return { ...gathering(HOUR, () => held, quietMs), letGo: () => letGo() };
+  const openBlocked = (idleTimeoutMs?: number) => {
+    let release = () => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    return { ...openLingering(HOUR, () => held, idleTimeoutMs), release: () => release() };
   };
 
   test(
-    'silence starts none that would stand behind another',
+    'ignores idleTimeoutMs while a group runs',
     inFakeTime(async (pass) => {
-      const { groups, submit, letGo } = heldUp(1);
+      const { groups, submit, release } = openBlocked(1);
       const first = submit(0, 2, 4, 1);
       await after(pass, 5);
       const second = submit(3);
       await after(pass, HOUR - 1);
       expect(groups).toEqual([[0, 2, 4, 1]]);
-      letGo();
+      release();
       await Promise.all([first, second]);
     }),
   );
 
   test(
-    'the next group stands behind the first once it is large enough',
+    'starts a second group once it has minItems',
     inFakeTime(async (pass) => {
-      const { groups, submit, letGo } = heldUp();
+      const { groups, submit, release } = openBlocked();
       const all = [submit(0, 1, 2, 3, 4)];
       await after(pass, 5);
       all.push(submit(5, 6, 7));
@@ -165,13 +165,13 @@ describe('where a group costs as much as many of its items', () => {
       all.push(submit(8));
       await after(pass, 5);
       expect(groups[1]).toEqual([5, 6, 7, 8]);
-      letGo();
+      release();
       await Promise.all(all);
     }),
   );
 });
 
-test('one bad item fails alone where groups may be run again in parts', async () => {
+test('isolates the item at fault when mayIsolate allows it', async () => {
   const batcher = new Batcher<number, number>({
     mayIsolate: () => true,
     run: async (items) => {
@@ -183,7 +183,7 @@ test('one bad item fails alone where groups may be run again in parts', async ()
   expect(settled.flatMap((result, i) => (result.status === 'rejected' ? [i] : []))).toEqual([13]);
 });
 
-test('a group is not run again after an error that may have come too late', async () => {
+test('does not run a group again when mayIsolate is false', async () => {
   let runs = 0;
   const batcher = new Batcher<number, number>({
     mayIsolate: () => false,
@@ -198,10 +198,10 @@ test('a group is not run again after an error that may have come too late', asyn
 });
 
 test(
-  'nobody waits beyond the deadline, neither in a group that hangs nor behind it',
+  'rejects items at the deadline, in a group that hangs and in the queue',
   inFakeTime(async (pass) => {
-    let letGo = () => {};
-    const hanging = new Promise<void>((resolve) => (letGo = resolve));
+    let release = () => {};
+    const hanging = new Promise<void>((resolve) => (release = resolve));
     const batcher = new Batcher<number, number>({
       maxItems: 1,
       inFlight: 1,
@@ -218,7 +218,7 @@ test(
     await pass(1);
     expect(await settling).toMatchObject([{ reason: { message: 'late' } }, { reason: { message: 'late' } }]);
     const next = batcher.submit(3);
-    letGo();
+    release();
     expect(await next).toBe(3);
   }),
 );

@@ -1,34 +1,32 @@
 /**
- * Groups what arrives at about the same time, so that a database does one statement's work for many.
+ * Groups items that arrive at about the same time, so that one database statement serves many of them.
  *
- * A group is taken at the end of the event loop's turn: nothing waits for company, and the more there is to do the
- * larger the groups become. Two groups (`inFlight`) are under way at once, so that one decides while the other is
- * written; but a group costs as much again as many of its items, so a second one starts only once it is half as large as
- * the first, or has waited for a few milliseconds. Where a group costs that much (`gather`), each waits for company
- * whenever some can be expected, and none by the size of another.
+ * By default a group starts at the end of the event loop's turn, so that load alone makes groups larger. Each group has a
+ * fixed cost. While one group runs, the next therefore starts at half its size, or after 5 ms. With `linger`, each
+ * group waits for more items whenever more can be expected, whatever else runs.
  */
-export interface BatcherOptions<T, R> {
-  /** Answers in the order of the items, one for each. A rejection concerns the whole group. */
+interface BatcherOptions<T, R> {
+  /** Returns one result for each item, in the order of the items. A rejection concerns the whole group. */
   run(items: readonly T[]): Promise<readonly R[]>;
   maxItems?: number;
   /**
-   * A group takes no more than so many, or half of what waits: all in one, they would be answered at the same moment, ask
-   * again at the same moment, and leave whoever runs them without work meanwhile.
+   * A group takes at most this many items, or half of the queue if that is more. If all waiting callers were answered at
+   * once, they would also ask again at once, and `run` would idle in between.
    */
-  atOnce?: number;
+  targetItems?: number;
+  /** Groups that run at once; 2 by default. */
   inFlight?: number;
   /**
-   * Under load, a group is to have so many items before it starts, or has waited for so many milliseconds. `quietMs`: or
-   * nothing came for so long, where none is under way: few who each wait for an answer before they ask again have all
-   * asked by then.
+   * Under load, a group starts when it has `minItems`, or after `maxWaitMs`. While no group runs, it also starts when no
+   * item has arrived for `idleTimeoutMs`: a few callers that each wait for their answer have all asked by then.
    */
-  gather?: { items: number; ms: number; quietMs?: number };
+  linger?: { minItems: number; maxWaitMs: number; idleTimeoutMs?: number };
   /**
-   * Whether a rejected group was left undone as a whole for a reason that may lie in one of its items: then its halves
-   * are run again apart, until only the items at fault fail.
+   * Whether a rejected group had no effect, for a reason that may lie in one of its items. The batcher then runs its
+   * halves one after the other, until only the faulty items fail.
    */
   mayIsolate?(error: unknown): boolean;
-  /** How long an item may go unanswered before `onTimeout`'s error; its group goes on alone. */
+  /** An item without a result after this time is rejected with the error of `onTimeout`. Its group continues. */
   deadlineMs?: number;
   onTimeout?(): Error;
 }
@@ -42,28 +40,28 @@ interface Pending<T, R> {
 
 const MAX_ITEMS = 128;
 const IN_FLIGHT = 2;
-const SWEEPS_PER_DEADLINE = 10;
-const PATIENCE_MS = 5;
-/** Under load: so many more are to be expected while a group waits. */
-const EXPECTED = 3;
-/** How much the last gap between two items counts for the usual one, and the longest that counts. */
+const CHECKS_PER_DEADLINE = 10;
+const MAX_WAIT_MS = 5;
+/** "Under load": at least this many more items can be expected while a group waits. */
+const MIN_EXPECTED_ITEMS = 3;
+/** Moving average of the gap between two items: weight of the latest gap, and upper limit of a gap. */
 const [GAP_WEIGHT, MAX_GAP_MS] = [0.1, 100];
-/** Of the items of the group under way: with so many a second one starts. */
-const HALF = 0.5;
+/** The next group starts when it has this share of the items of the running one. */
+const MIN_SHARE = 0.5;
 
 export class Batcher<T, R> {
   readonly #options: BatcherOptions<T, R>;
   readonly #maxItems: number;
   readonly #inFlight: number;
   #queue: Pending<T, R>[] = [];
-  /** Under way; an array for the reason that a bag is one (bag.ts). */
+  /** Running groups. An array for the reason stated in in-flight-set.ts. */
   #groups: Pending<T, R>[][] = [];
   #scheduled = false;
-  #waiting: NodeJS.Timeout | undefined;
-  /** The usual gap between two items, and when the last one came. */
+  #waitTimer: NodeJS.Timeout | undefined;
+  /** Average gap between two items, and arrival of the last one. */
   #gapMs = MAX_GAP_MS;
   #lastAt = -Infinity;
-  #sweep: NodeJS.Timeout | undefined;
+  #deadlineTimer: NodeJS.Timeout | undefined;
 
   constructor(options: BatcherOptions<T, R>) {
     this.#options = options;
@@ -77,12 +75,12 @@ export class Batcher<T, R> {
       this.#gapMs += GAP_WEIGHT * (Math.min(since - this.#lastAt, MAX_GAP_MS) - this.#gapMs);
       this.#lastAt = since;
       this.#queue.push({ item, resolve, reject, since });
-      this.#watch();
+      this.#watchDeadlines();
       this.#schedule();
     });
   }
 
-  /** Items not answered yet. */
+  /** Items without a result. */
   get size(): number {
     return this.#groups.reduce((sum, group) => sum + group.length, this.#queue.length);
   }
@@ -97,45 +95,45 @@ export class Batcher<T, R> {
   }
 
   #pump(): void {
-    clearTimeout(this.#waiting);
+    clearTimeout(this.#waitTimer);
     while (this.#groups.length < this.#inFlight && this.#queue.length > 0) {
-      const patience = this.#queue.length < this.#company() ? this.#patience() : 0;
-      if (patience > 0) return this.#wait(patience);
+      const waitMs = this.#queue.length < this.#minBatch() ? this.#remainingWaitMs() : 0;
+      if (waitMs > 0) return this.#wait(waitMs);
       this.#start();
     }
   }
 
-  /** How many a group is to have before it starts. */
-  #company(): number {
-    const { gather } = this.#options;
-    if (gather) return this.#gapMs * EXPECTED <= gather.ms ? gather.items : 0;
+  /** The number of items at which the next group starts without waiting. */
+  #minBatch(): number {
+    const { linger } = this.#options;
+    if (linger) return this.#gapMs * MIN_EXPECTED_ITEMS <= linger.maxWaitMs ? linger.minItems : 0;
     let largest = 0;
     for (const group of this.#groups) largest = Math.max(largest, group.length);
-    return Math.min(largest * HALF, this.#maxItems);
+    return Math.min(largest * MIN_SHARE, this.#maxItems);
   }
 
-  /** For how many milliseconds more those in the queue wait for company. */
-  #patience(): number {
-    const { ms = PATIENCE_MS, quietMs = Infinity } = this.#options.gather ?? {};
+  /** How long the queue still waits for more items. */
+  #remainingWaitMs(): number {
+    const { maxWaitMs = MAX_WAIT_MS, idleTimeoutMs = Infinity } = this.#options.linger ?? {};
     const now = performance.now();
-    const left = ms - (now - this.#queue[0]!.since);
-    return this.#groups.length > 0 ? left : Math.min(left, quietMs - (now - this.#lastAt));
+    const left = maxWaitMs - (now - this.#queue[0]!.since);
+    return this.#groups.length > 0 ? left : Math.min(left, idleTimeoutMs - (now - this.#lastAt));
   }
 
-  /** What lies in sockets by then is read first: it may be the company. */
+  /** Starts no group from the timer itself: items that wait in sockets are read first, and may join. */
   #wait(milliseconds: number): void {
-    this.#waiting = setTimeout(() => this.#schedule(), milliseconds);
+    this.#waitTimer = setTimeout(() => this.#schedule(), milliseconds);
   }
 
   #start(): void {
-    const { atOnce = this.#maxItems } = this.#options;
-    const size = Math.min(this.#maxItems, Math.max(atOnce, Math.ceil(this.#queue.length / 2)));
+    const { targetItems = this.#maxItems } = this.#options;
+    const size = Math.min(this.#maxItems, Math.max(targetItems, Math.ceil(this.#queue.length / 2)));
     const group = this.#queue.slice(0, size);
     this.#queue = this.#queue.slice(size);
     this.#groups.push(group);
     void this.#run(group).finally(() => {
       this.#groups = this.#groups.filter((other) => other !== group);
-      // The answers go out first: who gets one may have the next request ready.
+      // Callers get their results first, and may submit the next item at once.
       this.#schedule();
     });
   }
@@ -155,24 +153,24 @@ export class Batcher<T, R> {
     }
   }
 
-  /** One timer for all items: it stops when there is nothing to watch. */
-  #watch(): void {
+  /** One timer for the deadlines of all items. It stops when no item is left. */
+  #watchDeadlines(): void {
     const { deadlineMs } = this.#options;
-    if (deadlineMs === undefined || this.#sweep !== undefined) return;
-    this.#sweep = setInterval(() => this.#rejectLate(deadlineMs), deadlineMs / SWEEPS_PER_DEADLINE);
+    if (deadlineMs === undefined || this.#deadlineTimer !== undefined) return;
+    this.#deadlineTimer = setInterval(() => this.#rejectLate(deadlineMs), deadlineMs / CHECKS_PER_DEADLINE);
   }
 
   #rejectLate(deadlineMs: number): void {
     const before = performance.now() - deadlineMs;
     const late = [...this.#queue, ...this.#groups.flat()].filter(({ since }) => since <= before);
     if (late.length > 0) {
-      const error = this.#options.onTimeout?.() ?? new Error('no answer in time');
-      // A promise settles once: what a late group still answers changes nothing.
+      const error = this.#options.onTimeout?.() ?? new Error('no result in time');
+      // A promise settles once, so a later result of the group has no effect.
       for (const pending of late) pending.reject(error);
       this.#queue = this.#queue.filter(({ since }) => since > before);
     }
     if (this.size > 0) return;
-    clearInterval(this.#sweep);
-    this.#sweep = undefined;
+    clearInterval(this.#deadlineTimer);
+    this.#deadlineTimer = undefined;
   }
 }

@@ -1,5 +1,5 @@
 /** The table of events (spec: Events). */
-export interface EventDefinition {
+interface EventDefinition {
   /** May be given as `type` to GET /v1/events. */
   filterable: boolean;
   /** Delivered to a destination whose `event_types` is empty. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
  * closed. Inactive unless GWK_FAILPOINT_DIR names a folder; a failpoint fires once, when it removes the file of
  * its name from there.
  */
-export const SENDING_FAILPOINTS = [
+const SENDING_FAILPOINTS = [
   'api.accept.after-commit',
   'api.accept.after-xadd',
   'engine.after-claim',

@@ -8,7 +8,7 @@ const MAX_PATH = 200;
  * What a schema refused, for an answer: paths are dotted, from the root, and an unknown field is named itself (design:
  * items of `errors`). Bounded, whatever was given: a body with a million faults is answered in a few kilobytes.
  */
-export function fieldErrors(error: z.ZodError, root: readonly string[] = []): FieldError[] {
+export function toFieldErrors(error: z.ZodError, root: readonly string[] = []): FieldError[] {
   const errors: FieldError[] = [];
   for (const issue of error.issues) {
     const path = [...root, ...issue.path.map(String)];

@@ -3,12 +3,12 @@ import { hash } from 'node:crypto';
 const BLOCK = 64;
 const DIGEST = 32;
 const [INNER, OUTER] = [0x36, 0x5c];
-const ROOM = 8_192;
+const TEXT_CAPACITY = 8_192;
 /** A character of a string is at most so long in UTF-8. */
-const MOST_BYTES = 3;
+const MAX_UTF8_BYTES = 3;
 
 /** What is digested first and then; each text is digested at once, so all keys share them. */
-const first = Buffer.alloc(BLOCK + ROOM);
+const first = Buffer.alloc(BLOCK + TEXT_CAPACITY);
 const second = Buffer.alloc(BLOCK + DIGEST);
 
 /**
@@ -36,7 +36,7 @@ export class HmacSha256 {
   }
 
   #keyed(text: string): Buffer {
-    if (text.length * MOST_BYTES > ROOM) return Buffer.concat([this.#inner, Buffer.from(text)]);
+    if (text.length * MAX_UTF8_BYTES > TEXT_CAPACITY) return Buffer.concat([this.#inner, Buffer.from(text)]);
     first.set(this.#inner);
     return first.subarray(0, BLOCK + first.write(text, BLOCK));
   }

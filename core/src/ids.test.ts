@@ -3,7 +3,7 @@ import {
   ID_PREFIXES,
   lowestUuidAt,
   newUuid,
-  timeOfUuid,
+  parseUuidTime,
   toPublicId,
   type IdKind,
 } from './ids.js';
@@ -41,9 +41,9 @@ describe('time in ids', () => {
   test('an id tells the millisecond it was made in, and is not below the lowest of that millisecond', () => {
     const before = Date.now();
     const id = newUuid();
-    expect(timeOfUuid(id)).toBeGreaterThanOrEqual(before);
-    expect(timeOfUuid(id)).toBeLessThanOrEqual(Date.now() + 1);
-    expect(id > lowestUuidAt(timeOfUuid(id))).toBe(true);
-    expect(id < lowestUuidAt(timeOfUuid(id) + 1)).toBe(true);
+    expect(parseUuidTime(id)).toBeGreaterThanOrEqual(before);
+    expect(parseUuidTime(id)).toBeLessThanOrEqual(Date.now() + 1);
+    expect(id > lowestUuidAt(parseUuidTime(id))).toBe(true);
+    expect(id < lowestUuidAt(parseUuidTime(id) + 1)).toBe(true);
   });
 });

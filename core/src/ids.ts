@@ -31,7 +31,7 @@ export function newUuid(): string {
 }
 
 /** Milliseconds since 1970 at which a UUID of version 7 was made. */
-export function timeOfUuid(uuid: string): number {
+export function parseUuidTime(uuid: string): number {
   return Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16);
 }
 

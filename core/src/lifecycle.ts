@@ -1,9 +1,9 @@
 import { describeError, type Logger } from './log.js';
 
 /** Why a program was asked to stop. */
-export type ShutdownCause = 'SIGTERM' | 'SIGINT' | 'parent-gone';
+type ShutdownCause = 'SIGTERM' | 'SIGINT' | 'parent-gone';
 
-export interface ShutdownOptions {
+interface ShutdownOptions {
   /** The setting GWK_EXIT_WITH_PARENT: standard input is a pipe held by the parent, and its end means the parent is gone. */
   exitWithParent: boolean;
   /** After it the process exits with 1, whatever is still going on. */
@@ -52,7 +52,7 @@ export function onShutdown(
  * At an error that nobody caught, thrown or rejected: one line on the log, made as errors may be told, and the end with 1.
  * Node itself would print it with all that it carries, which of a library's errors may be what people wrote.
  */
-export function endOnError(
+export function exitOnUncaughtError(
   log: Pick<Logger, 'fatal'>,
   exit: (code: number) => never = (code) => process.exit(code),
 ): void {

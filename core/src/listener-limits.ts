@@ -1,6 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
-import { spareUnsentAnswers } from './unsent-answers.js';
+import { keepUnsentResponses } from './unsent-responses.js';
 
 /**
  * What a listener of ours (the internal port, the operator's, those of health and metrics) gives a client: its headers
@@ -21,7 +21,7 @@ export const LISTENER_LIMITS = {
  * who asks and never reads would be held for good, with the answer. Any progress of a write counts. Longer than every
  * request may take until its answer, and than streams are silent. It costs a timer that is set back at each read and write.
  */
-export const SILENCE_MS = 60_000;
+export const IDLE_TIMEOUT_MS = 60_000;
 
 export const HANDSHAKE_TIMEOUT_MS = 10_000;
 
@@ -32,9 +32,9 @@ const SHED_EVERY_MS = 1_000;
  * who holds many of them keeps nobody out; those that have not said anything yet end with their headers' time. Of no
  * connection that is closed as idle an answer is lost that is still on its way.
  */
-export function bound(server: Server, maxConnections: number): void {
+export function limitConnections(server: Server, maxConnections: number): void {
   server.maxConnections = maxConnections;
-  spareUnsentAnswers(server);
+  keepUnsentResponses(server);
   let shedAt = -Infinity;
   server.on('drop', () => {
     if (performance.now() - shedAt < SHED_EVERY_MS) return;
@@ -44,13 +44,13 @@ export function bound(server: Server, maxConnections: number): void {
 }
 
 /** Of a listener of health and metrics: probes and a few that scrape. */
-export const HEALTH_CONNECTIONS = 256;
+export const MAX_HEALTH_CONNECTIONS = 256;
 
 /**
  * The same where every request is short: beyond the bound the oldest goes. Who opens many takes the place of his own,
  * and a probe that comes is answered, so that nobody has a pod restarted by holding its port.
  */
-export function keepNewest(server: Server, maxConnections = HEALTH_CONNECTIONS): void {
+export function dropOldestConnections(server: Server, maxConnections = MAX_HEALTH_CONNECTIONS): void {
   const open = new Set<Socket>();
   server.on('connection', (socket) => {
     if (open.size >= maxConnections) drop(open);

@@ -36,7 +36,7 @@ export function createLogger(program: string, level: string, destination?: Desti
  * Standard output, on which a line is written before the call returns: for a program whose end waits for none of its
  * threads (end-process.ts). Elsewhere a thread writes, so that whoever does not read the log holds nothing up.
  */
-export const written = (): DestinationStream => pino.destination({ dest: 1, sync: true });
+export const synchronousStdout = (): DestinationStream => pino.destination({ dest: 1, sync: true });
 
 /**
  * An error as it may be logged: name, code, place and a message without what databases and clients quote from

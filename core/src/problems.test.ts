@@ -1,11 +1,11 @@
-import { Problem, problemBody, PROBLEMS, type ProblemCode } from './problems.js';
+import { Problem, buildProblemBody, PROBLEMS, type ProblemCode } from './problems.js';
 
 const where = { docsUrl: 'https://docs.example', path: '/v1/messages', requestId: 'r-1' };
 
 test.each(Object.keys(PROBLEMS) as ProblemCode[])(
   '%s has the shape of RFC 9457 and an error status',
   (code) => {
-    const body = problemBody(new Problem(code), where);
+    const body = buildProblemBody(new Problem(code), where);
     expect(body).toEqual({
       type: `https://docs.example/problems/${code}`,
       title: PROBLEMS[code].title,
@@ -24,7 +24,7 @@ test('extras that the interface names are in the body, Retry-After is not', () =
     retryAfter: 3,
     detail: 'não',
   });
-  const body = problemBody(problem, where);
+  const body = buildProblemBody(problem, where);
   expect(body).toMatchObject({ required_scope: 'messages:send', detail: 'não' });
   expect(JSON.stringify(body)).not.toContain('etry');
 });

@@ -2,7 +2,7 @@
  * The table of problems (spec: Errors): one source for answers, documentation and tests.
  * `title` is stable English; the Portuguese `detail` is the default text and may be replaced by a more exact one.
  */
-export interface ProblemDefinition {
+interface ProblemDefinition {
   status: number;
   title: string;
   detail: string;
@@ -192,7 +192,7 @@ export interface FieldError {
   message: string;
 }
 
-export interface ProblemExtras {
+interface ProblemExtras {
   /** Portuguese text in place of the table's. */
   detail?: string;
   errors?: FieldError[];
@@ -230,7 +230,7 @@ export interface ProblemBody {
 }
 
 /** The RFC 9457 body of a problem (spec: Errors). `path` is the request path without its query. */
-export function problemBody(
+export function buildProblemBody(
   problem: Problem,
   where: { docsUrl: string; path: string; requestId: string },
 ): ProblemBody {

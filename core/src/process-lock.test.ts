@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { LockHeld, takeProcessLock } from './process-lock.js';
+import { LockHeldError, acquireProcessLock } from './process-lock.js';
 
 const NOBODY = '999999999 1@x';
 
@@ -14,12 +14,12 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 test('is held by one, who is named to the next, and is free after it', () => {
-  const lock = takeProcessLock(path);
+  const lock = acquireProcessLock(path);
   expect(lock.wasAbandoned).toBe(false);
-  expect(() => takeProcessLock(path)).toThrow(LockHeld);
-  expect(() => takeProcessLock(path)).toThrow(String(process.pid));
+  expect(() => acquireProcessLock(path)).toThrow(LockHeldError);
+  expect(() => acquireProcessLock(path)).toThrow(String(process.pid));
   lock.release();
-  const next = takeProcessLock(path);
+  const next = acquireProcessLock(path);
   expect(next.wasAbandoned).toBe(false);
   next.release();
   expect(readdirSync(folder)).toEqual(['lock.2']);
@@ -31,14 +31,14 @@ test.each([
   ['that a crash of the machine left empty', ''],
 ])('one %s is taken over', (_, text) => {
   writeFileSync(`${path}.9`, text);
-  expect(takeProcessLock(path).wasAbandoned).toBe(true);
+  expect(acquireProcessLock(path).wasAbandoned).toBe(true);
   expect(readdirSync(folder)).toEqual(['lock.10']);
 });
 
 test('who no longer holds it releases nothing', () => {
-  const lock = takeProcessLock(path);
+  const lock = acquireProcessLock(path);
   writeFileSync(`${path}.1`, NOBODY);
-  takeProcessLock(path);
+  acquireProcessLock(path);
   lock.release();
   expect(readFileSync(`${path}.2`, 'utf8')).toMatch(new RegExp(`^${process.pid} `));
 });

@@ -17,8 +17,8 @@ export interface ProcessLock {
 }
 
 /** A process that runs holds it. */
-export class LockHeld extends Error {
-  override name = 'LockHeld';
+export class LockHeldError extends Error {
+  override name = 'LockHeldError';
   constructor(readonly pid: number) {
     super(`the process ${pid} holds the lock`);
   }
@@ -28,9 +28,9 @@ const RELEASED = 'released';
 
 /**
  * @param path of the lock; its files have this name, a dot and a number
- * @throws LockHeld
+ * @throws LockHeldError
  */
-export function takeProcessLock(path: string): ProcessLock {
+export function acquireProcessLock(path: string): ProcessLock {
   const me = `${process.pid} ${startOf(process.pid)}`;
   for (;;) {
     const last = numbersOf(path).at(-1) ?? 0;
@@ -66,7 +66,7 @@ function numbersOf(path: string): number[] {
 
 function refuseLiving(holder: string | undefined): void {
   const [pid, started] = (holder ?? '').split(' ');
-  if (pid && started && startOf(Number(pid)) === started) throw new LockHeld(Number(pid));
+  if (pid && started && startOf(Number(pid)) === started) throw new LockHeldError(Number(pid));
 }
 
 /** Whole from the start: who finds it can read whose it is. */

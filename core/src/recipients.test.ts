@@ -1,4 +1,4 @@
-import { canonicalPhone, networkIdOf, parseRecipient } from './recipients.js';
+import { canonicalPhone, toNetworkId, parseRecipient } from './recipients.js';
 
 describe('forms of `to`', () => {
   test.each([
@@ -63,7 +63,7 @@ describe('phones that the network treats as one', () => {
   });
 
   test('a phone is addressed by its network id, a network id by itself', () => {
-    expect(networkIdOf('14155550123')).toBe('14155550123@s.whatsapp.net');
-    expect(networkIdOf('98765432101234@lid')).toBe('98765432101234@lid');
+    expect(toNetworkId('14155550123')).toBe('14155550123@s.whatsapp.net');
+    expect(toNetworkId('98765432101234@lid')).toBe('98765432101234@lid');
   });
 });

@@ -22,7 +22,7 @@ export function parseRecipient(to: string): Recipient | null {
 }
 
 /** The network id that a canonical name is addressed by. */
-export function networkIdOf(name: string): string {
+export function toNetworkId(name: string): string {
   return name.includes('@') ? name : `${name}@s.whatsapp.net`;
 }
 

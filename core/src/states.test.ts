@@ -1,4 +1,4 @@
-import { mayAdvance, MESSAGE_STATUSES, waitingIn, type MessageStatus } from './states.js';
+import { canAdvance, MESSAGE_STATUSES, decideWaiting, type MessageStatus } from './states.js';
 
 describe('a status only moves forward', () => {
   const allowed = new Set([
@@ -20,12 +20,12 @@ describe('a status only moves forward', () => {
     MESSAGE_STATUSES.map((to): [MessageStatus, MessageStatus] => [from, to]),
   );
   test.each(pairs)('%s to %s', (from, to) => {
-    expect(mayAdvance(from, to, null)).toBe(allowed.has(`${from}>${to}`));
+    expect(canAdvance(from, to, null)).toBe(allowed.has(`${from}>${to}`));
   });
 
   test.each(['sent', 'delivered', 'read'] as const)('a late proof corrects `timeout` to %s', (to) => {
-    expect(mayAdvance('failed', to, 'timeout')).toBe(true);
-    expect(mayAdvance('failed', to, 'expired')).toBe(false);
+    expect(canAdvance('failed', to, 'timeout')).toBe(true);
+    expect(canAdvance('failed', to, 'expired')).toBe(false);
   });
 });
 
@@ -37,5 +37,5 @@ test.each([
   ['disconnected', 'wait'],
   ['connected', 'wait'],
 ] as const)('a message of an instance that is %s: %s', (state, expected) => {
-  expect(waitingIn(state)).toBe(expected);
+  expect(decideWaiting(state)).toBe(expected);
 });

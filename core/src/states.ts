@@ -54,7 +54,7 @@ export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
  * What becomes of a message that waits while its instance is in a state (design: Who waits).
  * `wait`: it stays queued and may expire; otherwise it fails at once with that code.
  */
-export function waitingIn(state: InstanceState): 'wait' | 'not_paired' | 'not_connected' {
+export function decideWaiting(state: InstanceState): 'wait' | 'not_paired' | 'not_connected' {
   if (state === 'pending_pair' || state === 'logged_out') return 'not_paired';
   return state === 'banned' ? 'not_connected' : 'wait';
 }
@@ -70,7 +70,7 @@ const RANK: Record<MessageStatus, number> = {
 };
 
 /** Whether a message may move from one status to the other (statuses only move forward). */
-export function mayAdvance(from: MessageStatus, to: MessageStatus, errorCode: string | null): boolean {
+export function canAdvance(from: MessageStatus, to: MessageStatus, errorCode: string | null): boolean {
   if (from === 'failed') return errorCode === 'timeout' && RANK[to] > RANK.failed;
   if (to === 'queued') return from === 'sending';
   return RANK[to] > RANK[from] && !(to === 'failed' && RANK[from] >= RANK.sent);

@@ -1,9 +1,9 @@
 import { Webhook } from 'standardwebhooks';
-import { newWebhookSecret, signWebhook, webhookKey } from './webhook-signature.js';
+import { generateWebhookSecret, signWebhook, toWebhookKey } from './webhook-signature.js';
 
 test('the vector of Standard Webhooks', () => {
   const signature = signWebhook(
-    [webhookKey('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw')],
+    [toWebhookKey('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw')],
     'msg_p5jXN8AQM9LWM0D4loKWxJek',
     1614265330,
     '{"test": 2432232314}',
@@ -12,14 +12,14 @@ test('the vector of Standard Webhooks', () => {
 });
 
 test('a consumer with either secret verifies a delivery signed with both', () => {
-  const secrets = [newWebhookSecret(), newWebhookSecret()];
+  const secrets = [generateWebhookSecret(), generateWebhookSecret()];
   const now = Math.floor(Date.now() / 1000);
   const body = '{"type":"message.sent","data":{"text":"olá"}}';
   const headers = {
     'webhook-id': 'evt_1',
     'webhook-timestamp': String(now),
-    'webhook-signature': signWebhook(secrets.map(webhookKey), 'evt_1', now, body),
+    'webhook-signature': signWebhook(secrets.map(toWebhookKey), 'evt_1', now, body),
   };
   for (const secret of secrets) expect(() => new Webhook(secret).verify(body, headers)).not.toThrow();
-  expect(() => new Webhook(newWebhookSecret()).verify(body, headers)).toThrow();
+  expect(() => new Webhook(generateWebhookSecret()).verify(body, headers)).toThrow();
 });

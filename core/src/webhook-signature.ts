@@ -1,15 +1,15 @@
 import { createHmac, createSecretKey, randomBytes, type KeyObject } from 'node:crypto';
 
 /** Standard Webhooks (spec: Webhook signature). */
-export const WEBHOOK_SECRET_PREFIX = 'whsec_';
+const WEBHOOK_SECRET_PREFIX = 'whsec_';
 
 /** A new secret: `whsec_` and the base64 of 32 random bytes. */
-export function newWebhookSecret(): string {
+export function generateWebhookSecret(): string {
   return WEBHOOK_SECRET_PREFIX + randomBytes(32).toString('base64');
 }
 
 /** What a secret signs with. A key object: with bytes Node takes several times as long to begin. */
-export function webhookKey(secret: string): KeyObject {
+export function toWebhookKey(secret: string): KeyObject {
   return createSecretKey(Buffer.from(secret.replace(WEBHOOK_SECRET_PREFIX, ''), 'base64'));
 }
 

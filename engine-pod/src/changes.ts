@@ -1,4 +1,4 @@
-import { CHANGE_REFUSALS, type SentChange } from '@gwk/core/protocol/changes';
+import { EDIT_FAILURES, type OutboundEdit } from '@gwk/core/protocol/edits';
 import { SendFailure, type Driver } from './driver/driver.js';
 import { CommandError } from './redis/commands.js';
 import type { Gate } from './sends/gate.js';
@@ -24,10 +24,10 @@ export class Changes {
     react: (args: string) => this.#send('react', args),
   };
 
-  async #send(kind: SentChange['kind'], args: string): Promise<null> {
+  async #send(kind: OutboundEdit['kind'], args: string): Promise<null> {
     const { driver, gate, ackTimeoutMs } = this.#options;
     if (!gate.open) throw refusalOf(SendFailure.notWritten());
-    const change = { ...(JSON.parse(args) as SentChange), kind } as SentChange;
+    const change = { ...(JSON.parse(args) as OutboundEdit), kind } as OutboundEdit;
     try {
       await driver.change(change, { mayWrite: () => gate.open, signal: AbortSignal.timeout(ackTimeoutMs) });
     } catch (error) {
@@ -38,7 +38,7 @@ export class Changes {
 }
 
 function refusalOf(failure: SendFailure): CommandError {
-  if (!failure.certain) return new CommandError(CHANGE_REFUSALS.doubt, 'no answer of the network');
-  const code = failure.retriable ? CHANGE_REFUSALS.notConnected : CHANGE_REFUSALS.refused;
+  if (!failure.certain) return new CommandError(EDIT_FAILURES.unconfirmed, 'no answer of the network');
+  const code = failure.retriable ? EDIT_FAILURES.notConnected : EDIT_FAILURES.refused;
   return new CommandError(code, failure.text ?? code);
 }

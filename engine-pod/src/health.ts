@@ -1,7 +1,7 @@
 import type { Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
-import { keepNewest, LISTENER_LIMITS, SILENCE_MS } from '@gwk/core/listener-limits';
+import { dropOldestConnections, LISTENER_LIMITS, IDLE_TIMEOUT_MS } from '@gwk/core/listener-limits';
 import { http } from '@gwk/core/node-http';
 
 export interface Checks {
@@ -21,8 +21,8 @@ export class HealthListener {
     this.#server = http.createServer(LISTENER_LIMITS, (request, response) => {
       respond(checks, request.url ?? '/', response).catch(() => response.destroy());
     });
-    this.#server.setTimeout(SILENCE_MS);
-    keepNewest(this.#server);
+    this.#server.setTimeout(IDLE_TIMEOUT_MS);
+    dropOldestConnections(this.#server);
   }
 
   /** @throws the error of listening, for example EADDRINUSE */

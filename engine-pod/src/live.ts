@@ -1,4 +1,4 @@
-import type { EngineResponse, PairingWanted } from '@gwk/core/protocol/engine';
+import type { EngineResponse, OpenPairing } from '@gwk/core/protocol/engine';
 import type { Presence } from '@gwk/core/resources/live';
 import type { Connection } from './connection/connection.js';
 import { SendFailure, type Driver, type ReadMessage } from './driver/driver.js';
@@ -39,7 +39,7 @@ export class Live {
     live: () => this.#status(),
     restart: () => this.#options.connection.restart(),
     logout: async () => ({ unlinked: await this.logout() }),
-    pair: (args: string) => this.#pair(JSON.parse(args) as PairingWanted),
+    pair: (args: string) => this.#pair(JSON.parse(args) as OpenPairing),
     'check-contact': (args: string) => this.#checkContact(JSON.parse(args) as { phone: string }),
     read: (args: string) => this.#read(JSON.parse(args) as { chat: string; messages: ReadMessage[] }),
     presence: (args: string) => this.#presence(JSON.parse(args) as { chat: string; state: Presence }),
@@ -81,7 +81,7 @@ export class Live {
     };
   }
 
-  async #pair(wanted: PairingWanted): Promise<void> {
+  async #pair(wanted: OpenPairing): Promise<void> {
     await this.#free();
     if (!this.#options.connection.pair(wanted))
       throw new CommandError('already-paired', 'a device is linked');

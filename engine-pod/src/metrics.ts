@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type * as client from 'prom-client';
 import { ENGINE_METRICS } from '@gwk/core/metrics/engine';
-import { observed, observedBy } from '@gwk/core/metrics/observed';
+import { withCollect, withLabelCollect } from '@gwk/core/metrics/collect';
 import { counter, gauge, type Metric } from '@gwk/core/metrics/metric';
 import type { StateChange } from '@gwk/core/protocol/engine';
 import { INSTANCE_STATES, type InstanceState } from '@gwk/core/states';
@@ -40,7 +40,7 @@ export interface MetricSources {
 /** What an engine tells of itself to Prometheus. */
 export class EngineMetrics {
   readonly #registry = new Registry();
-  readonly #concluded: client.Counter<'conclusion'>;
+  readonly #concluded: client.Counter<'result'>;
   readonly #seconds: client.Histogram;
   readonly #doubts: client.Counter;
   readonly #claims: client.Counter;
@@ -55,16 +55,16 @@ export class EngineMetrics {
     const registers = [this.#registry];
     this.#concluded = new Counter({ ...ENGINE_METRICS.messages, registers });
     this.#seconds = new Histogram({ ...ENGINE_METRICS.messageSeconds, registers });
-    this.#doubts = new Counter({ ...ENGINE_METRICS.doubts, registers });
+    this.#doubts = new Counter({ ...ENGINE_METRICS.resends, registers });
     this.#claims = new Counter({ ...ENGINE_METRICS.claims, registers });
     this.#connections = new Counter({ ...ENGINE_METRICS.connections, registers });
     this.#disconnections = new Counter({ ...ENGINE_METRICS.disconnections, registers });
     this.#received = new Counter({ ...ENGINE_METRICS.received, registers });
     this.#storeSeconds = new Histogram({ ...ENGINE_METRICS.storeSeconds, registers });
-    this.#bellSeconds = new Histogram({ ...ENGINE_METRICS.bellSeconds, registers });
+    this.#bellSeconds = new Histogram({ ...ENGINE_METRICS.notifySeconds, registers });
     this.#ofNumber(instanceId === null ? {} : { instance_id: instanceId }, sources.state);
     this.#gauge(ENGINE_METRICS.held, sources.held);
-    this.#gauge(ENGINE_METRICS.lanes, sources.lanes);
+    this.#gauge(ENGINE_METRICS.activeConversations, sources.lanes);
     this.#gauge(ENGINE_METRICS.lease, () => Math.round(sources.leaseMsLeft() / 1000));
     this.#gauge(ENGINE_METRICS.redisUp, () => (sources.redisUp() ? 1 : 0));
     this.#ofProcess();
@@ -75,7 +75,7 @@ export class EngineMetrics {
   }
 
   concluded(conclusion: string, ms: number): void {
-    this.#concluded.inc({ conclusion });
+    this.#concluded.inc({ result: conclusion });
     this.#seconds.observe(ms / 1000);
   }
 
@@ -123,7 +123,7 @@ export class EngineMetrics {
       },
     });
     const states = () => Object.fromEntries(INSTANCE_STATES.map((each) => [each, each === state() ? 1 : 0]));
-    new Gauge({ ...observedBy(ENGINE_METRICS.state, states, own), registers });
+    new Gauge({ ...withLabelCollect(ENGINE_METRICS.state, states, own), registers });
   }
 
   #ofProcess(): void {
@@ -141,6 +141,6 @@ export class EngineMetrics {
   }
 
   #gauge(metric: Metric<never>, read: () => number): void {
-    new Gauge({ ...observed(metric, read), registers: [this.#registry] });
+    new Gauge({ ...withCollect(metric, read), registers: [this.#registry] });
   }
 }

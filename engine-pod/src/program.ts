@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { engineSettings } from '@gwk/core/config/engine';
 import { ConfigError, loadConfig, type ConfigOf } from '@gwk/core/config/load';
-import { endProcess } from '@gwk/core/end-process';
-import { endOnError, onShutdown } from '@gwk/core/lifecycle';
-import { createLogger, written, type Logger } from '@gwk/core/log';
+import { exitProcess } from '@gwk/core/exit-process';
+import { exitOnUncaughtError, onShutdown } from '@gwk/core/lifecycle';
+import { createLogger, synchronousStdout, type Logger } from '@gwk/core/log';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { EngineClient } from '@gwk/core/protocol/internal-client';
 import type { Networks } from './driver/create.js';
@@ -19,10 +19,10 @@ const CALL_TIMEOUT_MS = 10_000;
 /** `gwk engine`: waits for the lease of its number, serves it, and ends with it. */
 export async function runEngine(environment: NodeJS.ProcessEnv): Promise<void> {
   const config = readConfig(environment);
-  const log = createLogger('engine', config.logLevel, written()).child({ pod: config.pod });
-  endOnError(log, endProcess);
+  const log = createLogger('engine', config.logLevel, synchronousStdout()).child({ pod: config.pod });
+  exitOnUncaughtError(log, exitProcess);
   const running = new RunningEngine(config, log);
-  onShutdown((cause) => running.stop(cause), { exitWithParent: config.exitWithParent, exit: endProcess });
+  onShutdown((cause) => running.stop(cause), { exitWithParent: config.exitWithParent, exit: exitProcess });
   await running.start();
 }
 
@@ -99,14 +99,14 @@ class RunningEngine {
         nameInMetrics: this.#config.metricsInstance,
         networks: networksOf(this.#config),
       };
-      this.#engine = new Engine({ ...options, log, lost: endProcess });
+      this.#engine = new Engine({ ...options, log, lost: exitProcess });
       // Asked to stop meanwhile: the lease is only to be given back.
       if (!this.#stopping.signal.aborted) this.#engine.start();
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
       if (!(error instanceof AcquireRefused)) throw error;
       this.#log.error({ why: error.refusal }, 'the lease was refused');
-      endProcess(EXIT_CODES[error.refusal]);
+      exitProcess(EXIT_CODES[error.refusal]);
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { Metric } from '@gwk/core/metrics/metric';
-import { observed, observedBy } from '@gwk/core/metrics/observed';
+import { withCollect, withLabelCollect } from '@gwk/core/metrics/collect';
 import { OPERATOR_METRICS } from '@gwk/core/metrics/operator';
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { Cluster, Pod } from './cluster/cluster.js';
@@ -16,7 +16,7 @@ export interface Watched {
 
 /** What is looked at when Prometheus asks. */
 export function observedGauge(registry: Registry, metric: Metric<never>, read: () => number): void {
-  new Gauge({ ...observed(metric, read), registers: [registry] });
+  new Gauge({ ...withCollect(metric, read), registers: [registry] });
 }
 
 /** Read when asked for; counting costs nothing while nobody asks. */
@@ -25,25 +25,25 @@ export function operatorMetrics({ cluster, controller, unreadable }: Watched): R
   collectDefaultMetrics({ register: registry });
   observedGauge(registry, OPERATOR_METRICS.instances, () => cluster.keys().length);
   observedGauge(registry, OPERATOR_METRICS.queueDepth, () => controller.queue.depth);
-  observedGauge(registry, OPERATOR_METRICS.apiSilent, () => controller.silentMs / 1000);
-  observedGauge(registry, OPERATOR_METRICS.brokenManifests, unreadable);
+  observedGauge(registry, OPERATOR_METRICS.apiUnresponsive, () => controller.silentMs / 1000);
+  observedGauge(registry, OPERATOR_METRICS.invalidManifests, unreadable);
   observedGauge(registry, OPERATOR_METRICS.crashLoops, () => controller.crashLoops);
   upgrades(controller, registry);
   podsByPhase(cluster, registry);
   conditions(cluster, registry);
   const registers = [registry];
-  const passes = new Counter({ ...OPERATOR_METRICS.passes, registers });
-  const ends = new Counter({ ...OPERATOR_METRICS.engineEnds, registers });
+  const passes = new Counter({ ...OPERATOR_METRICS.reconciles, registers });
+  const ends = new Counter({ ...OPERATOR_METRICS.engineExits, registers });
   // The first end of each kind is an increase, too.
-  for (const asked of ['true', 'false']) ends.inc({ asked }, 0);
+  for (const asked of ['true', 'false']) ends.inc({ requested: asked }, 0);
   controller.onPass = (result) => passes.inc({ result });
-  controller.onEnd = (asked) => ends.inc({ asked: String(asked) });
+  controller.onEnd = (asked) => ends.inc({ requested: String(asked) });
   return registry;
 }
 
 function upgrades({ rollout }: Controller, registry: Registry): void {
   const amounts = () => ({ moving: rollout.moving, waiting: rollout.waiting });
-  new Gauge({ ...observedBy(OPERATOR_METRICS.rollout, amounts), registers: [registry] });
+  new Gauge({ ...withLabelCollect(OPERATOR_METRICS.rollout, amounts), registers: [registry] });
 }
 
 function podsByPhase(cluster: Cluster, registry: Registry): void {
@@ -55,7 +55,7 @@ function podsByPhase(cluster: Cluster, registry: Registry): void {
     }
     return Object.fromEntries(counts);
   };
-  new Gauge({ ...observedBy(OPERATOR_METRICS.pods, counted), registers: [registry] });
+  new Gauge({ ...withLabelCollect(OPERATOR_METRICS.pods, counted), registers: [registry] });
 }
 
 function conditions(cluster: Cluster, registry: Registry): void {

@@ -1,6 +1,6 @@
 import type { operatorSettings } from '@gwk/core/config/operator';
 import type { ConfigOf } from '@gwk/core/config/load';
-import { tokensOf } from '@gwk/core/config/shared';
+import { parseTokens } from '@gwk/core/config/shared';
 import { createLogger, type Logger } from '@gwk/core/log';
 import { OperatorClient } from '@gwk/core/protocol/internal-client';
 import type { Cluster } from './cluster/cluster.js';
@@ -59,7 +59,7 @@ export function makeController(
 ): { controller: Controller; close: () => void } {
   const client = new OperatorClient({
     baseUrl: config.internalUrl,
-    token: tokensOf(config.operatorToken)[0],
+    token: parseTokens(config.operatorToken)[0],
     ca: config.internalCa,
     timeoutMs: options.callTimeoutMs ?? CALL_TIMEOUT_MS,
   });
@@ -69,7 +69,7 @@ export function makeController(
     port: internalPort(client),
     log,
     limits: { idleMs: config.idleEngineMs, silentMs, stuckMs },
-    upgradeWidth: config.upgradeWidth,
+    maxConcurrentUpgrades: config.maxConcurrentUpgrades,
     ...(backoff && { backoff }),
   });
   return { controller, close: () => client.close() };

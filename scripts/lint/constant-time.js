@@ -5,7 +5,7 @@
  * alone are names of entries and errors, a nonce is public, and a lease's holder counts with its token.
  */
 const SECRET =
-  /(token|secret|signature|password|passphrase|hmac|mac|digest|fingerprint|bearer|authorization|tag|hash|(api|access|command|file|master|private|sealing|secret|signing)_?key|pairing_?code)$/i;
+  /(token|secret|signature|password|passphrase|hmac|mac|digest|fingerprint|bearer|authorization|tag|hash|(api|access|command|file|master|private|sealing|secret|signing|encryption)_?key|pairing_?code)$/i;
 /** By these names, things that are public: of files, of contents, of versions. */
 const PUBLIC = /^(e?tag|.*(content|body|file|image|spec|template|sha256|config)(hash|digest)|hashtag)$/i;
 const EQUALITY = new Set(['===', '!==', '==', '!=']);

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import type { Person } from '@gwk/network/control/client';
-import { pairingSecretName, PAIRING_FIELD } from '@gwk/core/resources/pairing-wish';
+import { pairingSecretName, PAIRING_FIELD } from '@gwk/core/resources/pairing-request';
 import { ROOT } from '../support/program.js';
 import { until } from '../support/wait.js';
 import { AWAY, HOME, NAMESPACE, VERSIONS, type E2eStage, type PodSeen } from './stage.js';

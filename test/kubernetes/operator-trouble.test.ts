@@ -188,7 +188,7 @@ describeOnKubernetes('the operator in trouble', (cluster) => {
 async function told({ port }: { port: number }, { leads, watches }: { leads: number; watches: boolean }) {
   const seen = await Exposition.of(port);
   expect(seen.value('gwk_operator_leader')).toBe(leads);
-  expect(seen.value('gwk_operator_api_silent_seconds')).toBeLessThan(leads ? 60 : 0.001);
+  expect(seen.value('gwk_operator_api_unresponsive_seconds')).toBeLessThan(leads ? 60 : 0.001);
   expect(seen.value('gwk_operator_watch_age_seconds')! > 0).toBe(watches);
   const described = [...METRICS['`gwk operator`']!, ...METRICS['`gwk operator` on Kubernetes']!];
   const exported = [...seen.types].filter(([metric]) => metric.startsWith('gwk_'));

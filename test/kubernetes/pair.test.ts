@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import type { RunningOperator } from '@gwk/operator/program';
-import { pairingSecretName } from '@gwk/core/resources/pairing-wish';
+import { pairingSecretName } from '@gwk/core/resources/pairing-request';
 import { OperatorStage } from './operator-stage.js';
 import { describeOnKubernetes } from '../support/kubernetes/suite.js';
 import type { KubeObject } from '../support/kubernetes/test-cluster.js';

@@ -118,7 +118,7 @@ describe('1,000 messages under pacing, with a limit of 3 s in place of 15 minute
   const COUNT = 1000;
   let stage: Stage;
   beforeAll(async () => {
-    const api = { GWK_API_LEASE_MS: '10000', GWK_API_RENEW_MS: '400' };
+    const api = { GWK_API_LEASE_MS: '10000', GWK_API_LEASE_RENEW_MS: '400' };
     stage = await openStage('pacing', { settings: { api, worker: EXPIRES_SOON } });
     const policy = { messages_per_minute: PER_MINUTE };
     await stage.customer.client.expect(200, 'PATCH', `/v1/instances/${stage.instance.id}`, {
@@ -158,7 +158,7 @@ describe('1,000 messages under pacing, with a limit of 3 s in place of 15 minute
 describe('the same limit of 3 s, and a lease that is soon seen to have ended', () => {
   let stage: Stage;
   beforeAll(async () => {
-    const api = { GWK_API_LEASE_MS: '2000', GWK_API_RENEW_MS: '400' };
+    const api = { GWK_API_LEASE_MS: '2000', GWK_API_LEASE_RENEW_MS: '400' };
     stage = await openStage('expiring', { settings: { api, worker: EXPIRES_SOON } });
   });
   afterAll(() => stage?.close());

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { HealthListener } from '@gwk/engine-pod/health';
 import { startHealthListener } from '@gwk/api/probes/probe-listener';
-import { HEALTH_CONNECTIONS } from '@gwk/core/listener-limits';
+import { MAX_HEALTH_CONNECTIONS } from '@gwk/core/listener-limits';
 import { createLogger } from '@gwk/core/log';
 import { listen } from '@gwk/operator/http/server';
 import { Crowd } from '../support/gateway/crowd.js';
@@ -59,12 +59,12 @@ test.each(HEALTH)('the port of health of the %s: who holds it keeps no probe out
   const url = `http://127.0.0.1:${await start()}`;
   const crowd = Crowd.to(url);
   crowds.push(crowd);
-  await crowd.open(HEALTH_CONNECTIONS + MORE, HALF);
+  await crowd.open(MAX_HEALTH_CONNECTIONS + MORE, HALF);
   await until(() => crowd.closed >= MORE, {
     what: 'those beyond the bound are closed',
     timeoutMs: realTime(5_000),
   });
-  expect(crowd.standing).toBeLessThanOrEqual(HEALTH_CONNECTIONS);
+  expect(crowd.standing).toBeLessThanOrEqual(MAX_HEALTH_CONNECTIONS);
   const answer = await fetch(`${url}/livez`, { signal: AbortSignal.timeout(realTime(5_000)) });
   expect(answer.status).toBe(200);
 });

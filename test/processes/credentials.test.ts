@@ -1,5 +1,5 @@
 import { fromPublicId, newUuid } from '@gwk/core/ids';
-import { EngineClient, InternalRefusal } from '@gwk/core/protocol/internal-client';
+import { EngineClient, InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import { createClient, type RedisClientType } from 'redis';
@@ -62,7 +62,7 @@ describe('the credentials of one engine', () => {
   const refusal = (promise: Promise<unknown>): Promise<string> =>
     promise.then(
       () => 'allowed',
-      (error: unknown) => (error instanceof InternalRefusal ? error.refusal : String(error)),
+      (error: unknown) => (error instanceof InternalApiRefusal ? error.refusal : String(error)),
     );
   const redisRefusal = (promise: Promise<unknown>): Promise<string> =>
     promise.then(
@@ -73,7 +73,12 @@ describe('the credentials of one engine', () => {
 
   test('an engine is given nothing but its token', () => {
     const { settings } = stage.gateway;
-    const secrets = [settings.databaseUrl, settings.redisUrl, settings.sealingKeys, settings.operatorToken];
+    const secrets = [
+      settings.databaseUrl,
+      settings.redisUrl,
+      settings.encryptionKeys,
+      settings.operatorToken,
+    ];
     for (const { pid } of stage.gateway.engines()) {
       const values = [...environmentOf(pid).values()];
       expect(values.filter((value) => [...secrets, settings.localToken].includes(value))).toEqual([]);

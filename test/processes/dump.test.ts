@@ -10,11 +10,11 @@ import { FolderStore } from '@gwk/api/media/store/folder-store';
 import { storeSweep } from '@gwk/api/jobs/media-retention';
 import { partitionSweep } from '@gwk/api/jobs/partitions';
 import type { SweepDeps } from '@gwk/api/jobs/dependencies';
-import { fromPublicId, newUuid, timeOfUuid } from '@gwk/core/ids';
+import { fromPublicId, newUuid, parseUuidTime } from '@gwk/core/ids';
 import { createLogger } from '@gwk/core/log';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { MessageOut } from '@gwk/core/resources/message';
-import { Sealer } from '@gwk/core/sealing';
+import { Sealer } from '@gwk/core/encryption';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -146,7 +146,7 @@ describeWithWholePostgres('a gateway whose database is dumped and restored as do
   });
 
   test('reads what was written before, and accepts messages from the same key', async () => {
-    second = await api({ GWK_SEALING_KEYS: first.sealingKeys });
+    second = await api({ GWK_ENCRYPTION_KEYS: first.encryptionKeys });
     client = second.client(client.apiKey);
     const read = await client.call<MessageOut>('GET', `/v1/messages/${written.id}`);
     expect([read.status, read.body.to]).toEqual([200, written.to]);
@@ -158,7 +158,7 @@ describeWithWholePostgres('a gateway whose database is dumped and restored as do
     expect(claimed).toContain('before the dump');
     expect(claimed).toContain('after the restore');
     const id = fromPublicId('message', sent.body.id)!;
-    const day = new Date(timeOfUuid(id)).toISOString().slice(0, 10).replaceAll('-', '');
+    const day = new Date(parseUuidTime(id)).toISOString().slice(0, 10).replaceAll('-', '');
     expect(await numberOf(`SELECT count(*) FROM messages_${day} WHERE id = '${id}'`)).toBe(1);
   });
 

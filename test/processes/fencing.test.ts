@@ -19,7 +19,7 @@ const stanzasOf = (stanzas: Stanza[], pod: string) => stanzas.filter((stanza) =>
 describe('two engines for one instance', () => {
   let stage: Stage;
   beforeAll(async () => {
-    const api = { GWK_API_LEASE_MS: '3000', GWK_API_RENEW_MS: '500' };
+    const api = { GWK_API_LEASE_MS: '3000', GWK_API_LEASE_RENEW_MS: '500' };
     stage = await openStage('fencing', { settings: { api } });
     await stage.gateway.network.setRule({ delayMs: ACK_MS });
   });

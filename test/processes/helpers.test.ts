@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import { newWebhookSecret, signWebhook, webhookKey } from '@gwk/core/webhook-signature';
+import { generateWebhookSecret, signWebhook, toWebhookKey } from '@gwk/core/webhook-signature';
 import { byId, Network } from '../support/gateway/network.js';
 import { Receiver } from '../support/gateway/receiver.js';
 import { until } from '../support/wait.js';
@@ -74,22 +74,24 @@ describe('the webhook receiver in a process apart', () => {
     const headers = {
       'webhook-id': 'evt_1',
       'webhook-timestamp': String(timestamp),
-      'webhook-signature': signWebhook([webhookKey(secret)], 'evt_1', timestamp, JSON.stringify(event)),
+      'webhook-signature': signWebhook([toWebhookKey(secret)], 'evt_1', timestamp, JSON.stringify(event)),
     };
     return post(receiver.url(path), event, { headers });
   };
 
   test('a signature is judged by the reference library, also when the secret becomes known later', async () => {
-    const secret = newWebhookSecret();
+    const secret = generateWebhookSecret();
     expect(await call('/a', secret)).toBe(200);
     await receiver.setSecret('/a', secret);
     expect(await call('/a', secret)).toBe(200);
-    expect(await call('/a', newWebhookSecret())).toBe(401);
+    expect(await call('/a', generateWebhookSecret())).toBe(401);
     expect((await receiver.calls('/a')).map(({ verified }) => verified)).toEqual([true, true, false]);
   });
 
   test('a path fails as often as it is told to', async () => {
     await receiver.setRule('/b', { failures: 1, status: 503 });
-    expect([await call('/b', newWebhookSecret()), await call('/b', newWebhookSecret())]).toEqual([503, 200]);
+    expect([await call('/b', generateWebhookSecret()), await call('/b', generateWebhookSecret())]).toEqual([
+      503, 200,
+    ]);
   });
 });

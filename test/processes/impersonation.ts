@@ -1,5 +1,5 @@
 import { fromPublicId } from '@gwk/core/ids';
-import type { EngineResponse, LeaseName } from '@gwk/core/protocol/engine';
+import type { EngineResponse, LeaseIdentity } from '@gwk/core/protocol/engine';
 import { EngineClient } from '@gwk/core/protocol/internal-client';
 import type { Gateway } from '../support/gateway/gateway.js';
 import { environmentOf } from '../support/processes.js';
@@ -9,7 +9,7 @@ export interface Impersonation {
   token: string;
   engine: EngineClient;
   acquired: EngineResponse<'acquire'>;
-  lease: LeaseName;
+  lease: LeaseIdentity;
   close(): void;
 }
 

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fromPublicId } from '@gwk/core/ids';
-import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import type { MessageOut } from '@gwk/core/resources/message';
 import pg from 'pg';
 import { createClient } from 'redis';
@@ -76,7 +76,7 @@ describe('what is kept, where, and for how long', () => {
     const { settings, folder } = stage.gateway;
     const account = fromPublicId('account', stage.customer.account.id)!;
     const instance = fromPublicId('instance', stage.instance.id)!;
-    const sealer = new Sealer(parseSealingKeys(settings.sealingKeys));
+    const sealer = new Sealer(parseEncryptionKeys(settings.encryptionKeys));
     const sealed = await sealedColumns(client, sealer, [account, instance, 'key check'], PATTERN);
     const redis = await redisKeys(settings.redisUrl, MARKER);
     const logs = [...stage.gateway.logs().values()].flat();

@@ -39,7 +39,7 @@ describe('logs', () => {
     const { settings } = stage.gateway;
     secrets.set('marker', MARKER);
     secrets.set('API key', stage.customer.key.api_key);
-    secrets.set('sealing key', settings.sealingKeys);
+    secrets.set('sealing key', settings.encryptionKeys);
     secrets.set('operator token', settings.operatorToken);
     secrets.set('local token', settings.localToken);
     secrets.set('address of Postgres', settings.databaseUrl);

@@ -38,11 +38,11 @@ test('a message that is sent, delivered and read is counted at each step, by whi
     expect(api.value('gwk_message_statuses_total', { status })).toBe(1);
   expect(api.value('gwk_message_sent_seconds_count')).toBe(1);
   expect(api.value('gwk_message_delivered_seconds_count')).toBe(1);
-  expect(engine.value('gwk_engine_messages_total', { conclusion: 'sent' })).toBe(1);
+  expect(engine.value('gwk_engine_messages_total', { result: 'sent' })).toBe(1);
   expect(engine.value('gwk_instance_connected', { instance_id: instance.id })).toBe(1);
   expect(engine.value('gwk_engine_connections_total')).toBe(1);
-  expect(engine.value('gwk_engine_bell_seconds_count')).toBeGreaterThan(0);
-  expect(engine.value('gwk_engine_lanes')).toBe(0);
+  expect(engine.value('gwk_engine_notify_seconds_count')).toBeGreaterThan(0);
+  expect(engine.value('gwk_engine_active_conversations')).toBe(0);
   expect(engine.value('process_cpu_seconds_total')).toBeGreaterThan(0);
 });
 

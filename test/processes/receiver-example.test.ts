@@ -1,14 +1,14 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { newWebhookSecret } from '@gwk/core/webhook-signature';
+import { generateWebhookSecret } from '@gwk/core/webhook-signature';
 import { Webhook } from 'standardwebhooks';
 import { pickPort } from '../support/ports.js';
 import { baseEnvironment, ROOT } from '../support/program.js';
 import { until } from '../support/wait.js';
 
 /** examples/webhook-receiver.js as anybody starts it, called with what the library of Standard Webhooks has signed. */
-const SECRET = newWebhookSecret();
+const SECRET = generateWebhookSecret();
 const ID = 'evt_0123456789abcdef0123456789abcdef';
 const BODY = JSON.stringify({
   type: 'webhook.test',
@@ -55,7 +55,7 @@ const changed = (sent: Sent, headers: Record<string, string>): Sent => ({
 const post = async ({ body, headers }: Sent) => (await fetch(url, { method: 'POST', body, headers })).status;
 const ago = (ms: number) => new Date(Date.now() - ms);
 const ours = () => signed().headers['webhook-signature']!;
-const theirs = () => signed(newWebhookSecret()).headers['webhook-signature']!;
+const theirs = () => signed(generateWebhookSecret()).headers['webhook-signature']!;
 
 test.each<[string, () => Sent]>([
   ['signed with its secret', () => signed()],
@@ -71,7 +71,7 @@ test.each<[string, () => Sent]>([
 });
 
 test.each<[string, () => Sent]>([
-  ['signed with another secret', () => signed(newWebhookSecret())],
+  ['signed with another secret', () => signed(generateWebhookSecret())],
   ['whose body was changed', () => ({ ...signed(), body: `${BODY} ` })],
   ['whose id was changed', () => changed(signed(), { 'webhook-id': 'evt_1' })],
   ['whose timestamp was changed', () => changed(signed(SECRET, ago(10_000)), { 'webhook-timestamp': signed().headers['webhook-timestamp']! })], // prettier-ignore

@@ -58,11 +58,11 @@ describe('a running gateway whose secrets are changed', () => {
   });
 
   test('the sealing keys: both open, the new one seals, what the old one sealed is sealed anew, the old one ends', async () => {
-    const old = gateway.settings.sealingKeys;
+    const old = gateway.settings.encryptionKeys;
     const next = randomBytes(32).toString('base64');
     const everywhere = async (keys: string) => {
-      for (const kind of ['apis', 'workers'] as const) await restart(kind, { GWK_SEALING_KEYS: keys });
-      gateway.settings.sealingKeys = keys;
+      for (const kind of ['apis', 'workers'] as const) await restart(kind, { GWK_ENCRYPTION_KEYS: keys });
+      gateway.settings.encryptionKeys = keys;
     };
     await everywhere(`${old},${next}`);
     await sends('both open');
@@ -94,13 +94,13 @@ describe('a running gateway whose secrets are changed', () => {
 
   test('another sealing key: API and worker refuse with the cure, and nothing is lost', async () => {
     const [api] = gateway.apis;
-    const right = { GWK_SEALING_KEYS: gateway.settings.sealingKeys };
-    const wrong = { GWK_SEALING_KEYS: Buffer.alloc(32, 9).toString('base64') };
+    const right = { GWK_ENCRYPTION_KEYS: gateway.settings.encryptionKeys };
+    const wrong = { GWK_ENCRYPTION_KEYS: Buffer.alloc(32, 9).toString('base64') };
     for (const program of [api!, gateway.workers[0]!]) {
       await program.stop();
       Object.assign(program.options.env, wrong);
       await expect(program.start()).rejects.toThrow(/ended \(exit code 2\)/);
-      expect(program.lastLines()).toContain('Set GWK_SEALING_KEYS to the key that was in use');
+      expect(program.lastLines()).toContain('Set GWK_ENCRYPTION_KEYS to the key that was in use');
       await program.stop();
     }
     Object.assign(gateway.workers[0]!.options.env, right);

@@ -32,7 +32,7 @@ test('says that it lives, that it is ready, and what it does', async () => {
   expect((await get('/other')).status).toBe(404);
   await until(
     async () =>
-      (await (await get('/metrics')).text()).includes('gwk_webhook_attempts_total{verdict="succeeded"} 3'),
+      (await (await get('/metrics')).text()).includes('gwk_webhook_attempts_total{result="succeeded"} 3'),
     { what: 'three attempts are counted' },
   );
   await program.kill('SIGTERM');
@@ -83,7 +83,7 @@ test.each([
   ['a setting that is wrong', { GWK_WORKER_FORBIDDEN_RANGES: '10.0.0.1' }, 'GWK_WORKER_FORBIDDEN_RANGES'],
   ['a setting that is unknown', { GWK_WORKER_PROT: '1' }, 'GWK_WORKER_PROT'],
   ['a policy that is none', { GWK_WORKER_POLICY: '{"active_hours": 1}' }, 'GWK_WORKER_POLICY'],
-  ['a key that this database was not written with', { GWK_SEALING_KEYS: Buffer.alloc(32).toString('base64') }, 'GWK_SEALING_KEYS'], // prettier-ignore
+  ['a key that this database was not written with', { GWK_ENCRYPTION_KEYS: Buffer.alloc(32).toString('base64') }, 'GWK_ENCRYPTION_KEYS'], // prettier-ignore
 ])('%s stops it, with its name', async (_sentence, settings, said) => {
   await startProcess(); // the first one writes the key check
   await expect(startProcess(settings as unknown as Environment)).rejects.toThrow(said);

@@ -3,7 +3,7 @@ import { fromPublicId } from '@gwk/core/ids';
 import type { ProblemBody, ProblemCode } from '@gwk/core/problems';
 import { PROBLEMS } from '@gwk/core/problems';
 import type { Page } from '@gwk/core/resources/common';
-import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import { GatewayClient, type Answer, type Call } from '../support/gateway/client.js';
 import { newKey, type Customer } from '../support/gateway/customer.js';
 import { exchangeRaw } from '../support/hostile/raw-http.js';
@@ -244,7 +244,7 @@ describe('wrong input, on a real process', () => {
   });
 
   test('an expired cursor: invalid-cursor', async () => {
-    const sealer = new Sealer(parseSealingKeys(stage.gateway.settings.sealingKeys));
+    const sealer = new Sealer(parseEncryptionKeys(stage.gateway.settings.encryptionKeys));
     const dayAgo = new Cursors(sealer, () => Date.now() - 25 * 3_600_000);
     const accountId = fromPublicId('account', stage.customer.account.id)!;
     const { id } = await stage.customer.client.acceptedText(stage.instance.id, phoneOf(1), 'listed');

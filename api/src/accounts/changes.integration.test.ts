@@ -103,7 +103,7 @@ test.each(BY_KEY)('%s leaves one entry: %s', async (_, action, call) => {
   expect(await entries()).toEqual([[actor, action]]);
 });
 
-const SEALING_KEYS = () => ({ GWK_SEALING_KEYS: api.sealingKeys });
+const SEALING_KEYS = () => ({ GWK_ENCRYPTION_KEYS: api.encryptionKeys });
 const device = ['--format', 'legacy_list', '--device', 'android', '--status', 'works'];
 let key: string;
 const BY_COMMAND: [action: string, args: () => string[]][] = [

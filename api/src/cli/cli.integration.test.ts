@@ -138,15 +138,15 @@ test('keys: shown once, kept as a hash, restricted, revoked', async () => {
 });
 
 test('what each sealing key has sealed, without the keys', async () => {
-  const GWK_SEALING_KEYS = Buffer.alloc(32, 5).toString('base64');
-  const env = { DATABASE_URL: database.url, GWK_SEALING_KEYS };
-  expect((await gwk(['sealing', 'status'])).error).toContain('GWK_SEALING_KEYS is not set');
+  const GWK_ENCRYPTION_KEYS = Buffer.alloc(32, 5).toString('base64');
+  const env = { DATABASE_URL: database.url, GWK_ENCRYPTION_KEYS };
+  expect((await gwk(['sealing', 'status'])).error).toContain('GWK_ENCRYPTION_KEYS is not set');
   const done = await gwk(['sealing', 'reseal'], env);
   expect(done.json).toEqual({ resealed: 0, left: 0, retired: [] });
   const { json } = await gwk(['sealing', 'status'], env);
   const current = expect.stringMatching(/^[0-9a-f]{16}$/) as string;
   expect(json).toEqual({ current, configured: [current], sealed: {} });
-  const other = { ...env, GWK_SEALING_KEYS: Buffer.alloc(32, 6).toString('base64') };
+  const other = { ...env, GWK_ENCRYPTION_KEYS: Buffer.alloc(32, 6).toString('base64') };
   expect((await gwk(['sealing', 'reseal'], other)).error).toContain('behind it');
 });
 

@@ -8,7 +8,7 @@ export function registerSealing(program: Command): void {
     .description('keys of the encryption at rest')
     .addHelpText(
       'after',
-      '\nDATABASE_URL names the database, GWK_SEALING_KEYS the keys, the newest first. Prints JSON, with ids of keys and no key.\n',
+      '\nDATABASE_URL names the database, GWK_ENCRYPTION_KEYS the keys, the newest first. Prints JSON, with ids of keys and no key.\n',
     );
 
   sealing

@@ -1,10 +1,10 @@
 import { userInfo } from 'node:os';
 import { ConfigError, loadConfig, type ConfigOf } from '@gwk/core/config/load';
 import { commandSettings } from '@gwk/core/config/commands';
-import { sealingKeys } from '@gwk/core/config/shared';
+import { encryptionKeys } from '@gwk/core/config/shared';
 import { describeError } from '@gwk/core/log';
 import { Problem } from '@gwk/core/problems';
-import { parseSealingKeys, Sealer, SealError } from '@gwk/core/sealing';
+import { parseEncryptionKeys, Sealer, SealError } from '@gwk/core/encryption';
 import { audit as writeAudit, type AuditedChange } from '../accounts/audit-log.js';
 import type { Database, DatabaseOptions } from '../database/database.js';
 import type { Prisma } from '../generated/prisma/client.js';
@@ -51,9 +51,9 @@ export function withSealer(
   return withDatabase(
     name,
     async (db) => {
-      const { GWK_SEALING_KEYS, GWK_SEALING_KEYS_FILE } = process.env;
-      const config = loadConfig({ sealingKeys }, { GWK_SEALING_KEYS, GWK_SEALING_KEYS_FILE });
-      await work(db, new Sealer(parseSealingKeys(config.sealingKeys)));
+      const { GWK_ENCRYPTION_KEYS, GWK_ENCRYPTION_KEYS_FILE } = process.env;
+      const config = loadConfig({ encryptionKeys }, { GWK_ENCRYPTION_KEYS, GWK_ENCRYPTION_KEYS_FILE });
+      await work(db, new Sealer(parseEncryptionKeys(config.encryptionKeys)));
     },
     LONG,
   );

@@ -4,7 +4,7 @@ import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { MediaOut } from '@gwk/core/resources/media';
 import type { SandboxInboundOut } from '@gwk/core/resources/sandbox';
 import type { MessageOut } from '@gwk/core/resources/message';
-import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import { sharedApi } from '@gwk/test/support/api/open-api';
 import { hashBody, IdempotencyStore } from '../http/idempotency/store.js';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
@@ -59,7 +59,7 @@ async function newInstance(name: string, kind: string): Promise<Answer<InstanceO
 }
 
 async function mark(key: string, body: unknown): Promise<void> {
-  const sealer = new Sealer(parseSealingKeys(api.sealingKeys));
+  const sealer = new Sealer(parseEncryptionKeys(api.encryptionKeys));
   await new IdempotencyStore(api.db, sealer).begin({
     accountId: account.id,
     route: 'POST /v1/opt-outs',

@@ -2,7 +2,7 @@ import { fromPublicId } from '@gwk/core/ids';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { MediaOut } from '@gwk/core/resources/media';
 import type { PairingOut } from '@gwk/core/resources/pairing';
-import type { RotatedSecretOut } from '@gwk/core/resources/webhook';
+import type { SecretRotationOut } from '@gwk/core/resources/webhook';
 import { recordIdOf } from '../http/idempotency/record-id.js';
 import { PROBLEMS, type ProblemBody, type ProblemCode } from '@gwk/core/problems';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
@@ -281,7 +281,7 @@ test('media validity: 30 days', async () => {
 test('webhook secret rotation overlap: 24 hours dual signing', async () => {
   const path = `/v1/webhook-endpoints/${ids['endpoint_id']!}/rotate-secret`;
   const began = Date.now();
-  const { body } = await client.call<RotatedSecretOut>('POST', path);
+  const { body } = await client.call<SecretRotationOut>('POST', path);
   expectBetween(Date.parse(body.previous_expires_at) - DAY, began, Date.now());
 });
 

@@ -1,5 +1,5 @@
 import { newUuid } from '@gwk/core/ids';
-import type { Sealer } from '@gwk/core/sealing';
+import type { Sealer } from '@gwk/core/encryption';
 import type { Database, Queryable } from '../database/database.js';
 import type { Prisma } from '../generated/prisma/client.js';
 import { sqlStateOf } from '../database/grouping.js';

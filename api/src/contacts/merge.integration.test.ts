@@ -1,4 +1,4 @@
-import { lowestUuidAt, timeOfUuid } from '@gwk/core/ids';
+import { lowestUuidAt, parseUuidTime } from '@gwk/core/ids';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
 import { messagesOnUnknownDays } from '@gwk/test/support/servers/days';
 import type { TestEngine } from '@gwk/test/support/api/engine-port';
@@ -71,9 +71,9 @@ test('days of both are those of the merged conversation', async () => {
   await hear(lid);
   const [old] = await stage.database.message.findMany({ where: { to: lid } });
   const [young] = await stage.database.message.findMany({ where: { to: phone } });
-  const then = lowestUuidAt(timeOfUuid(young!.id) - 3 * DAY).slice(0, 14) + old!.id.slice(14);
+  const then = lowestUuidAt(parseUuidTime(young!.id) - 3 * DAY).slice(0, 14) + old!.id.slice(14);
   await stage.database.$executeRaw`UPDATE messages SET id = ${then}::uuid WHERE id = ${old!.id}::uuid`;
-  const today = Math.floor(timeOfUuid(young!.id) / DAY);
+  const today = Math.floor(parseUuidTime(young!.id) / DAY);
   await stage.database.conversation.update({
     where: { id: old!.conversationId },
     data: { days: [today - 3] },

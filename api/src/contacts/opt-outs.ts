@@ -1,7 +1,7 @@
 import { fromPublicId, newUuid, toPublicId } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
-import { canonicalPhone, networkIdOf } from '@gwk/core/recipients';
-import type { Sealer } from '@gwk/core/sealing';
+import { canonicalPhone, toNetworkId } from '@gwk/core/recipients';
+import type { Sealer } from '@gwk/core/encryption';
 import type { OptOutOut, OptOutSource } from '@gwk/core/resources/opt-out';
 import { audit, byKey } from '../accounts/audit-log.js';
 import { maySee, type Caller } from '../accounts/caller.js';
@@ -124,7 +124,7 @@ export function optOutOut(row: OptOutRow, caller: Caller): OptOutOut {
   const isHidden = instanceId !== null && !maySee(caller, instanceId);
   return {
     phone,
-    contact_id: source === 'keyword' ? networkIdOf(row.network_name) : null,
+    contact_id: source === 'keyword' ? toNetworkId(row.network_name) : null,
     source,
     keyword: isHidden ? null : row.keyword,
     instance_id: instanceId === null || isHidden ? null : toPublicId('instance', instanceId),

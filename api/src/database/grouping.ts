@@ -5,10 +5,10 @@ import { DatabaseError } from 'pg';
  * three can be expected in this time (core/src/batcher.ts). A statement costs as much as several of its items, here and
  * in Postgres, and a message passes two such groups on its way out.
  */
-export const GATHER = { items: 24, ms: 15 };
+export const LINGER = { minItems: 24, maxWaitMs: 15 };
 
 /** When an outcome is told the message has left: only the next one of its conversation waits for it. */
-export const GATHER_OUTCOMES = { items: 64, ms: 40 };
+export const LINGER_OUTCOMES = { minItems: 64, maxWaitMs: 40 };
 
 /**
  * Whether a rejected group may hold one item that Postgres refused: then the batcher runs its halves apart. Without

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
 import { openDatabase, type Database } from './database.js';
 import { checkSealingKeys, WrongSealingKey } from './key-check.js';
@@ -18,7 +18,7 @@ afterAll(async () => {
 });
 
 const newKey = () => randomBytes(32).toString('base64');
-const check = (...keys: string[]) => checkSealingKeys(db, new Sealer(parseSealingKeys(keys.join(','))));
+const check = (...keys: string[]) => checkSealingKeys(db, new Sealer(parseEncryptionKeys(keys.join(','))));
 const first = newKey();
 const second = newKey();
 
@@ -31,7 +31,7 @@ test('the first key is remembered, and the same one is right ever after', async 
 test('another key is refused, in words that say what to do', async () => {
   await check(first);
   await expect(check(second)).rejects.toThrow(WrongSealingKey);
-  await expect(check(second)).rejects.toThrow(/GWK_SEALING_KEYS.*behind it/);
+  await expect(check(second)).rejects.toThrow(/GWK_ENCRYPTION_KEYS.*behind it/);
 });
 
 test('a new key in front of the old one is right; the old one alone is not, once the new one has sealed', async () => {

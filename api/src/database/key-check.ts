@@ -1,4 +1,4 @@
-import { SealError, type Sealer } from '@gwk/core/sealing';
+import { SealError, type Sealer } from '@gwk/core/encryption';
 import type { Database } from './database.js';
 
 /**
@@ -37,10 +37,10 @@ function proveKey(sealer: Sealer, { keyId, sealed }: { keyId: string; sealed: Ui
 }
 
 function cure(missing: string[], configured: string[]): string {
-  const has = configured.length > 0 ? ` (GWK_SEALING_KEYS has ${configured.join(', ')})` : '';
+  const has = configured.length > 0 ? ` (GWK_ENCRYPTION_KEYS has ${configured.join(', ')})` : '';
   return (
     `this database was written with sealing key ${missing.join(', ')}, which is not configured${has}. ` +
-    'Set GWK_SEALING_KEYS to the key that was in use; to rotate, put the new key first and keep the old one ' +
+    'Set GWK_ENCRYPTION_KEYS to the key that was in use; to rotate, put the new key first and keep the old one ' +
     'behind it, separated by a comma.'
   );
 }

@@ -1,4 +1,4 @@
-import { lowestUuidAt, timeOfUuid } from '@gwk/core/ids';
+import { lowestUuidAt, parseUuidTime } from '@gwk/core/ids';
 import { newestFirst, newestQueued, upperEnd, type Span } from './keyset-pages.js';
 
 const DAY = 86_400_000;
@@ -66,9 +66,9 @@ describe('the newest of a partitioned table', () => {
     '%s, all looks but the last begin where days do, so that no partition is half wanted',
     async (_, before) => {
       const { spans } = await list({ limit: 50, ...(before && { before }) });
-      const days = spans.slice(0, -1).map(({ from }) => timeOfUuid(from!) / DAY);
+      const days = spans.slice(0, -1).map(({ from }) => parseUuidTime(from!) / DAY);
       expect(days.map((day) => day % 1)).toEqual([0, 0]);
-      const own = Math.floor((before ? timeOfUuid(before) : NOW) / DAY);
+      const own = Math.floor((before ? parseUuidTime(before) : NOW) / DAY);
       expect(days).toEqual([own - 1, own - 8]);
     },
   );

@@ -1,4 +1,4 @@
-import { lowestUuidAt, timeOfUuid } from '@gwk/core/ids';
+import { lowestUuidAt, parseUuidTime } from '@gwk/core/ids';
 import type { Database } from './database.js';
 import { Prisma } from '../generated/prisma/client.js';
 
@@ -38,7 +38,7 @@ export async function newestFirst<T>(
   read: (span: Span, limit: number) => Promise<T[]>,
   now = Date.now(),
 ): Promise<T[]> {
-  const day = Math.floor((before === null ? now : timeOfUuid(before)) / DAY_MS);
+  const day = Math.floor((before === null ? now : parseUuidTime(before)) / DAY_MS);
   const rows: T[] = [];
   let until = upperEnd(before, now);
   for (const days of [...DAYS_BEFORE, null]) {

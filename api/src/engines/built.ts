@@ -1,11 +1,11 @@
 import { Batcher } from '@gwk/core/batcher';
 import type { SentMenu } from '@gwk/core/menus/sent-menu';
 import { resolvePolicy } from '@gwk/core/policy/policy';
-import type { EngineRequest, EngineResponse, LeaseName } from '@gwk/core/protocol/engine';
+import type { EngineRequest, EngineResponse, LeaseIdentity } from '@gwk/core/protocol/engine';
 import { openBuilt, sealBuilt } from '../messages/content.js';
 import { sealMenu } from '../messages/menus.js';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
-import { GATHER, isUndone } from '../database/grouping.js';
+import { LINGER, isUndone } from '../database/grouping.js';
 import type { KnownMessages } from './known-messages.js';
 import { RefusalError, type Verdict } from './refusal.js';
 
@@ -13,7 +13,7 @@ import { RefusalError, type Verdict } from './refusal.js';
  * The encoded form of a message, kept before its first stanza (design: built once). What was kept first stays; an
  * engine that brings other bytes is not told that they were stored, and so may not send them.
  */
-interface BuiltItem extends LeaseName {
+interface BuiltItem extends LeaseIdentity {
   instanceId: string;
   messageId: string;
   built: Buffer;
@@ -43,7 +43,7 @@ export class BuiltMessages {
   ) {
     this.#groups = new Batcher({
       run: (items) => this.#storeAll(items),
-      gather: GATHER,
+      linger: LINGER,
       mayIsolate: isUndone,
     });
   }

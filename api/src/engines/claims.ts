@@ -1,6 +1,6 @@
 import { Batcher } from '@gwk/core/batcher';
-import { timeOfUuid, toPublicId } from '@gwk/core/ids';
-import type { ClaimedMessage, EngineRequest, EngineResponse, LeaseName } from '@gwk/core/protocol/engine';
+import { parseUuidTime, toPublicId } from '@gwk/core/ids';
+import type { ClaimedMessage, EngineRequest, EngineResponse, LeaseIdentity } from '@gwk/core/protocol/engine';
 import type { OutboundContent } from '@gwk/core/resources/message';
 import type { InteractiveMode, MessageStatus, Rendering } from '@gwk/core/states';
 import { tracing } from '@gwk/core/tracing/tracing';
@@ -10,7 +10,7 @@ import { openContent, openBuilt } from '../messages/content.js';
 import { readQuotes } from '../messages/quotes.js';
 import { readContexts } from '../platform/trace-contexts.js';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
-import { GATHER, isUndone } from '../database/grouping.js';
+import { LINGER, isUndone } from '../database/grouping.js';
 import type { KnownMessages } from './known-messages.js';
 import { RefusalError, type Verdict } from './refusal.js';
 
@@ -18,7 +18,7 @@ import { RefusalError, type Verdict } from './refusal.js';
  * Claims of all engines, in groups (SQL: gwk_claim). What a claim finds opted out, or finds unreadable, fails
  * there: it must not stand in the way of what waits behind it.
  */
-interface ClaimItem extends LeaseName {
+interface ClaimItem extends LeaseIdentity {
   instanceId: string;
   number: number;
   repeated: boolean;
@@ -63,7 +63,7 @@ export class Claims {
   ) {
     this.#groups = new Batcher({
       run: (items) => this.#claimAll(items),
-      gather: GATHER,
+      linger: LINGER,
       mayIsolate: isUndone,
     });
   }
@@ -177,7 +177,7 @@ export class Claims {
         'gwk.message.id': toPublicId('message', message_id),
         'gwk.message.attempted': attempted_at !== null,
       };
-      tracing.child('queued', traceparent, { since: timeOfUuid(message_id), attributes }).end();
+      tracing.child('queued', traceparent, { since: parseUuidTime(message_id), attributes }).end();
     }
   }
 

@@ -3,7 +3,7 @@ import type { ConfigOf } from '@gwk/core/config/load';
 import type { Logger } from '@gwk/core/log';
 import type { PolicyOverrides } from '@gwk/core/policy/policy';
 import type { Registry } from 'prom-client';
-import type { Sealer } from '@gwk/core/sealing';
+import type { Sealer } from '@gwk/core/encryption';
 import type { Database } from '../database/database.js';
 import type { Media } from '../media/media.js';
 import type { LiveCommands } from '../instances/live/commands.js';
@@ -19,7 +19,7 @@ export type InternalConfig = Pick<
   | 'internalTlsKey'
   | 'operatorToken'
   | 'leaseMs'
-  | 'renewMs'
+  | 'leaseRenewMs'
   | 'redisUrl'
   | 'redisCa'
   | 'redisPrefix'

@@ -1,5 +1,5 @@
-import type { LeaseName } from '@gwk/core/protocol/engine';
-import type { NumberedRoute } from '@gwk/core/protocol/numbered';
+import type { LeaseIdentity } from '@gwk/core/protocol/engine';
+import type { NumberedRoute } from '@gwk/core/protocol/numbered-routes';
 import type { Queryable } from '../database/database.js';
 import { RefusalError, type Verdict } from './refusal.js';
 
@@ -7,7 +7,7 @@ import { RefusalError, type Verdict } from './refusal.js';
  * The epoch rule for one caller, as the first statement of a transaction: the lease stays the caller's until its end.
  * @throws RefusalError `fenced` or `gone`
  */
-export async function fence(tx: Queryable, instanceId: string, lease: LeaseName): Promise<void> {
+export async function fence(tx: Queryable, instanceId: string, lease: LeaseIdentity): Promise<void> {
   const [row] = await tx.$queryRaw<{ verdict: Verdict }[]>`
     SELECT (gwk_fence(ARRAY[${instanceId}::uuid], ARRAY[${lease.epoch}::integer], ARRAY[${lease.holder}::uuid]))[1]
       AS verdict`;

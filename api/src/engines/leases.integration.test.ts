@@ -5,7 +5,7 @@ import {
   TestEngine,
   type PortWorld,
 } from '@gwk/test/support/api/engine-port';
-import { EngineClient, InternalRefusal } from '@gwk/core/protocol/internal-client';
+import { EngineClient, InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import { newUuid } from '@gwk/core/ids';
 
 let port: PortWorld;
@@ -48,8 +48,8 @@ describe('a lease', () => {
     const newer = await port.addPod(engine.instanceId, 'pod-2');
     for (const attempt of [() => again(engine), () => newer.acquire()]) {
       const error = await attempt().catch((thrown: unknown) => thrown);
-      expect(error).toBeInstanceOf(InternalRefusal);
-      const { refusal, retryAfterMs } = error as InternalRefusal;
+      expect(error).toBeInstanceOf(InternalApiRefusal);
+      const { refusal, retryAfterMs } = error as InternalApiRefusal;
       expect(refusal).toBe('lease-held');
       expect(retryAfterMs).toBeGreaterThanOrEqual(45_000 - (Date.now() - acquiredAfter));
       expect(retryAfterMs).toBeLessThanOrEqual(45_000);

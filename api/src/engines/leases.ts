@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Batcher } from '@gwk/core/batcher';
 import { resolvePolicy, type PolicyOverrides } from '@gwk/core/policy/policy';
-import type { EngineRequest, EngineResponse, LeaseName } from '@gwk/core/protocol/engine';
+import type { EngineRequest, EngineResponse, LeaseIdentity } from '@gwk/core/protocol/engine';
 import type { PairingMethod } from '@gwk/core/resources/pairing';
 import type { InstanceKind, InstanceState } from '@gwk/core/states';
 import { openCommandKey } from '../instances/command-key.js';
@@ -16,7 +16,7 @@ import type { EngineRedis, RedisUsers } from './redis-users.js';
  * One engine per number (design): the lease is a row, its times are those of Postgres. An epoch is a number and a
  * random holder id; a restored backup may repeat the number and never the pair.
  */
-interface RenewItem extends LeaseName {
+interface RenewItem extends LeaseIdentity {
   instanceId: string;
 }
 
@@ -88,17 +88,21 @@ export class Leases {
     });
   }
 
-  async #terms(instanceId: string, lease: LeaseName, redis: EngineRedis): Promise<EngineResponse<'acquire'>> {
+  async #terms(
+    instanceId: string,
+    lease: LeaseIdentity,
+    redis: EngineRedis,
+  ): Promise<EngineResponse<'acquire'>> {
     const row = await this.deps.database.instance.findUniqueOrThrow({
       where: { id: instanceId },
       include: { account: { select: { policy: true } }, pairing: true },
     });
     const { pairing } = row;
-    const { leaseMs, renewMs } = this.deps.config;
+    const { leaseMs, leaseRenewMs } = this.deps.config;
     return {
       ...lease,
       lease_ms: leaseMs,
-      renew_ms: renewMs,
+      renew_ms: leaseRenewMs,
       instance: {
         id: row.id,
         kind: row.kind as InstanceKind,
@@ -169,7 +173,7 @@ export class Leases {
   }
 
   /** The engine has closed its socket. The lease ends now, so that whoever looks for ended leases finds it. */
-  async release(caller: EngineCaller, { epoch, holder }: LeaseName): Promise<void> {
+  async release(caller: EngineCaller, { epoch, holder }: LeaseIdentity): Promise<void> {
     const released = await this.deps.database.$executeRaw`
       UPDATE instance_leases SET holder = NULL, expires_at = now()
       WHERE instance_id = ${caller.instanceId}::uuid AND epoch = ${epoch}::integer AND holder = ${holder}::uuid`;
@@ -185,7 +189,7 @@ export class Leases {
     if (released > 0) this.deps.log.info({ instance: instanceId, pod }, 'lease of an ended engine released');
   }
 
-  async restoreRedisUser(caller: EngineCaller, lease: LeaseName): Promise<void> {
+  async restoreRedisUser(caller: EngineCaller, lease: LeaseIdentity): Promise<void> {
     const [row] = await this.deps.database.$queryRaw<{ verdict: Verdict }[]>`
       SELECT (gwk_fence(ARRAY[${caller.instanceId}::uuid], ARRAY[${lease.epoch}::integer],
         ARRAY[${lease.holder}::uuid]))[1] AS verdict`;

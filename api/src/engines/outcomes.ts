@@ -1,9 +1,9 @@
 import { Batcher } from '@gwk/core/batcher';
-import type { EngineRequest, EngineResponse, LeaseName, Outcome } from '@gwk/core/protocol/engine';
+import type { EngineRequest, EngineResponse, LeaseIdentity, Outcome } from '@gwk/core/protocol/engine';
 import { applyFindings, type FactsRow, type Learnt } from '../messages/apply-status.js';
 import type { Finding } from '../messages/decide-status.js';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
-import { GATHER_OUTCOMES, isUndone } from '../database/grouping.js';
+import { LINGER_OUTCOMES, isUndone } from '../database/grouping.js';
 import type { KnownMessages } from './known-messages.js';
 import { RefusalError, type Verdict } from './refusal.js';
 
@@ -11,7 +11,7 @@ import { RefusalError, type Verdict } from './refusal.js';
  * What engines report of messages, in groups over all engines: one outcome is one item, so that a group stays small
  * however much a call brings. Repeating a call in which some were recorded changes nothing of those.
  */
-interface OutcomeItem extends LeaseName {
+interface OutcomeItem extends LeaseIdentity {
   instanceId: string;
   outcome: Outcome;
 }
@@ -34,7 +34,7 @@ export class Outcomes {
   ) {
     this.#groups = new Batcher({
       run: (items) => this.#recordAll(items),
-      gather: GATHER_OUTCOMES,
+      linger: LINGER_OUTCOMES,
       mayIsolate: isUndone,
     });
   }

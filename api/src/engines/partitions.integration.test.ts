@@ -1,4 +1,4 @@
-import { newUuid, timeOfUuid } from '@gwk/core/ids';
+import { newUuid, parseUuidTime } from '@gwk/core/ids';
 import { sharedPort, type PortWorld, type TestEngine } from '@gwk/test/support/api/engine-port';
 import { OpenedPartitions, partitionAt } from '@gwk/test/support/api/opened-partitions';
 
@@ -22,7 +22,7 @@ const openedBy = async (calls: Record<string, [call: string, values: unknown[]]>
   for (const [name, [call, values]] of Object.entries(calls)) found[name] = await opened.by(call, values);
   return found;
 };
-const dayOf = (id: string): string => partitionAt(timeOfUuid(id));
+const dayOf = (id: string): string => partitionAt(parseUuidTime(id));
 
 test('a claim, what is built, what is known and what changes of a message open its day only', async () => {
   const { instanceId, lease } = engine;

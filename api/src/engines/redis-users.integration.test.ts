@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { encodeCommand } from '@gwk/core/protocol/commands';
-import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import {
   createPortWorld,
   sharedPort,
@@ -154,7 +154,7 @@ test('a user that is made again while keys are rotated takes the password that i
   const engine = await acquired();
   const { database: db, redis, sealer, keys } = port.world;
   const prefix = keys.instance('').replace(/i::$/, '');
-  const rotated = new Sealer([...parseSealingKeys(randomBytes(32).toString('base64')), ...sealer.keys]);
+  const rotated = new Sealer([...parseEncryptionKeys(randomBytes(32).toString('base64')), ...sealer.keys]);
   const log = createLogger('test', 'fatal');
   const options = { redisUrl: redisUrl(), engineRedisUrl: undefined, prefix, acl: true };
   const users = new RedisUsers(redis, rotated, options, log);

@@ -1,6 +1,6 @@
 import type { Logger } from '@gwk/core/log';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
-import type { Sealer } from '@gwk/core/sealing';
+import type { Sealer } from '@gwk/core/encryption';
 
 /** The part of a node-redis client that makes users. */
 export interface AdminRedis {

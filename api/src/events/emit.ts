@@ -1,7 +1,7 @@
 import { EVENTS, type EventType } from '@gwk/core/events';
 import { newUuid, toPublicId } from '@gwk/core/ids';
-import { networkIdOf } from '@gwk/core/recipients';
-import type { Sealer } from '@gwk/core/sealing';
+import { toNetworkId } from '@gwk/core/recipients';
+import type { Sealer } from '@gwk/core/encryption';
 import type { FailureCode } from '@gwk/core/states';
 import type { Queryable } from '../database/database.js';
 
@@ -112,7 +112,7 @@ export function chatOf(conversation: { groupId: string | null; contactName: stri
   const { groupId, contactName } = conversation;
   if (groupId !== null) return { id: groupId, is_group: true };
   const name = contactName ?? '';
-  return { id: networkIdOf(name), is_group: false, ...phoneOf(name) };
+  return { id: toNetworkId(name), is_group: false, ...phoneOf(name) };
 }
 
 /** Of the name a contact is best known by: the phone, or nothing where only a hidden id is known. */

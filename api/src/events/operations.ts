@@ -2,7 +2,7 @@ import { fromPublicId, lowestUuidAt, toPublicId } from '@gwk/core/ids';
 import type { EventType } from '@gwk/core/events';
 import { Problem } from '@gwk/core/problems';
 import { EventListQuery, EventOut } from '@gwk/core/resources/event';
-import type { Sealer } from '@gwk/core/sealing';
+import type { Sealer } from '@gwk/core/encryption';
 import { maySee, restrictionOf, type Caller } from '../accounts/caller.js';
 import { Prisma, type Event } from '../generated/prisma/client.js';
 import { operation } from '../http/operation.js';

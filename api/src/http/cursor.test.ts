@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { newUuid } from '@gwk/core/ids';
-import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import { Cursors, type ListOf } from './cursor.js';
 
-const keys = parseSealingKeys(randomBytes(32).toString('base64'));
+const keys = parseEncryptionKeys(randomBytes(32).toString('base64'));
 const DAY = 86_400_000;
 const list: ListOf = { accountId: newUuid(), route: 'GET /v1/messages', filters: { status: 'sent' } };
 const id = newUuid();
@@ -45,6 +45,6 @@ test('one of more than a day ago is invalid, and so is one of tomorrow', () => {
 });
 
 test('one made with another key is invalid', () => {
-  const other = new Cursors(new Sealer(parseSealingKeys(randomBytes(32).toString('base64'))), () => DAY);
+  const other = new Cursors(new Sealer(parseEncryptionKeys(randomBytes(32).toString('base64'))), () => DAY);
   expect(() => other.read(list, issued)).toThrow('invalid-cursor');
 });

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { canonicalJson } from '@gwk/core/canonical-json';
 import { Problem } from '@gwk/core/problems';
 import type { Page } from '@gwk/core/resources/common';
-import type { Sealer } from '@gwk/core/sealing';
+import type { Sealer } from '@gwk/core/encryption';
 import { z } from 'zod';
 
 /** (spec: Page of results) */

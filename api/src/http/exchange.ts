@@ -1,4 +1,4 @@
-import type { BagEntry } from '@gwk/core/bag';
+import type { InFlightEntry } from '@gwk/core/in-flight-set';
 import type { Request, Response } from 'express';
 import type { Caller } from '../accounts/caller.js';
 import type { RateVerdict } from '../accounts/rate-limiter.js';
@@ -19,7 +19,7 @@ export interface Exchange extends Request {
   /** Since when this process has been at work on it; 0 while the client is still sending. */
   workingSince: number;
   /** Its entry among those in flight (in-flight.ts). */
-  inFlight: BagEntry<Reply> | null;
+  inFlight: InFlightEntry<Reply> | null;
   /** For the access log: what the request made or named. */
   subject: string | null;
   /** Of the request's own span; null where its trace is not kept. */

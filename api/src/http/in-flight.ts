@@ -1,4 +1,4 @@
-import { Bag } from '@gwk/core/bag';
+import { InFlightSet } from '@gwk/core/in-flight-set';
 import type { Cancel, Clock } from '@gwk/core/clock';
 import { Problem } from '@gwk/core/problems';
 import type { Exchange, Reply } from './exchange.js';
@@ -14,7 +14,7 @@ const LOOK_EVERY_MS = 250;
 const MAX_SENDING_MS = 20_000;
 
 export class InFlight {
-  readonly #replies = new Bag<Reply>();
+  readonly #replies = new InFlightSet<Reply>();
   readonly #stopLooking: Cancel;
 
   constructor(

@@ -1,5 +1,5 @@
 import type { Clock } from '@gwk/core/clock';
-import { problemBody, type Problem } from '@gwk/core/problems';
+import { buildProblemBody, type Problem } from '@gwk/core/problems';
 import type { RateVerdict } from '../accounts/rate-limiter.js';
 import type { Exchange, Reply } from './exchange.js';
 import { endAfterListening, isLeftUnread } from './unread.js';
@@ -62,7 +62,7 @@ export function respondProblem(
   options: { docsUrl: string; observer: Observer; headers?: readonly string[] },
 ): void {
   const path = pathOf(req.originalUrl ?? req.url);
-  const body = problemBody(problem, { docsUrl: options.docsUrl, path, requestId: req.requestId });
+  const body = buildProblemBody(problem, { docsUrl: options.docsUrl, path, requestId: req.requestId });
   const { retryAfter } = problem.extras;
   const headers = [...(options.headers ?? [])];
   if (retryAfter !== undefined) headers.push('Retry-After', String(Math.max(1, Math.ceil(retryAfter))));

@@ -5,7 +5,7 @@ import type { Logger } from '@gwk/core/log';
 import type { PolicyOverrides } from '@gwk/core/policy/policy';
 import type { Registry } from 'prom-client';
 import type { RedisKeys } from '@gwk/core/protocol/redis-keys';
-import type { Sealer } from '@gwk/core/sealing';
+import type { Sealer } from '@gwk/core/encryption';
 import type { KeyDirectory } from '../accounts/api-keys.js';
 import type { RateLimiter } from '../accounts/rate-limiter.js';
 import type { Database } from '../database/database.js';

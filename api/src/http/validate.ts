@@ -1,4 +1,4 @@
-import { fieldErrors } from '@gwk/core/field-errors';
+import { toFieldErrors } from '@gwk/core/field-errors';
 import { Problem } from '@gwk/core/problems';
 import type { z } from 'zod';
 
@@ -9,7 +9,7 @@ import type { z } from 'zod';
 export function validate<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw new Problem('validation-error', { errors: fieldErrors(result.error) });
+  throw new Problem('validation-error', { errors: toFieldErrors(result.error) });
 }
 
 /**

@@ -1,5 +1,5 @@
-import { newUuid, timeOfUuid } from '@gwk/core/ids';
-import type { InboundMessage, LeaseName } from '@gwk/core/protocol/engine';
+import { newUuid, parseUuidTime } from '@gwk/core/ids';
+import type { InboundMessage, LeaseIdentity } from '@gwk/core/protocol/engine';
 import { parseRecipient, type Recipient } from '@gwk/core/recipients';
 
 /**
@@ -13,7 +13,7 @@ export interface Incoming extends InboundMessage {
 /** One message for one instance. `lease` is null where no engine brings it. */
 export interface InboundItem {
   instanceId: string;
-  lease: LeaseName | null;
+  lease: LeaseIdentity | null;
   message: Incoming;
   /** The id to write it under, where it has to be found again. */
   messageId?: string;
@@ -23,7 +23,7 @@ export interface Arrival {
   /** Of its item in the group, counted from 1. */
   place: number;
   instanceId: string;
-  lease: LeaseName | null;
+  lease: LeaseIdentity | null;
   messageId: string;
   message: Incoming;
   chat: Recipient;
@@ -51,7 +51,7 @@ export function arrivalOf(item: InboundItem, place: number): Arrival | null {
     chat,
     sender: message.from_me ? null : parseRecipient(message.from),
     alt: alt?.kind === 'contact' ? alt.name : null,
-    at: new Date(Math.min(Date.parse(message.at), timeOfUuid(messageId))),
+    at: new Date(Math.min(Date.parse(message.at), parseUuidTime(messageId))),
   };
 }
 

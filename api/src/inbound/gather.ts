@@ -1,7 +1,7 @@
 import { toPublicId } from '@gwk/core/ids';
 import type { OpenMenu } from '@gwk/core/menus/replies';
 import type { Recipient } from '@gwk/core/recipients';
-import type { Sealer } from '@gwk/core/sealing';
+import type { Sealer } from '@gwk/core/encryption';
 import type { Database } from '../database/database.js';
 import { openMenu } from '../messages/menus.js';
 import { mediaIdOf, readsMenus, targetOf, voterOf, type Arrival } from './arrival.js';

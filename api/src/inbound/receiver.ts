@@ -1,7 +1,7 @@
 import { Batcher } from '@gwk/core/batcher';
 import type { Logger } from '@gwk/core/log';
 import type { Policy, PolicyOverrides } from '@gwk/core/policy/policy';
-import type { Sealer } from '@gwk/core/sealing';
+import type { Sealer } from '@gwk/core/encryption';
 import { linkNames } from '../contacts/contacts.js';
 import type { Database } from '../database/database.js';
 import { fence } from '../engines/fence.js';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { toPublicId } from '@gwk/core/ids';
 import { recogniseReply, type MenuOption } from '@gwk/core/menus/replies';
-import { changeOfVote, tapOption } from '@gwk/core/menus/votes';
+import { diffVote, toggleOption } from '@gwk/core/menus/votes';
 import type { Reply } from '../events/emit.js';
 import { targetOf, voterOf, type Arrival } from './arrival.js';
 import type { Known, KnownMenu } from './gather.js';
@@ -83,7 +83,7 @@ export function voteOf(arrival: Arrival, known: Known): Vote | null {
   if (poll?.kind !== 'poll' || (tap && !poll.options.some(({ id }) => id === tap.option_id))) return null;
   const before = known.chosen ?? [];
   const now = choiceOf(arrival, poll, before);
-  const { withdrawn, chosen } = changeOfVote(before, now);
+  const { withdrawn, chosen } = diffVote(before, now);
   const reply = (place: number): Reply => replyOf(poll, poll.options[place]!, 'poll');
   return {
     pollId: poll.messageId,
@@ -100,7 +100,7 @@ export function voteOf(arrival: Arrival, known: Known): Vote | null {
 function choiceOf({ message }: Arrival, poll: KnownMenu, before: number[]): number[] {
   if (message.tap) {
     const place = poll.options.findIndex(({ id }) => id === message.tap!.option_id);
-    return tapOption(before, place, poll.selectable ?? 1);
+    return toggleOption(before, place, poll.selectable ?? 1);
   }
   const digests = poll.options.map(({ label }) => createHash('sha256').update(label).digest('hex'));
   return message

@@ -4,7 +4,7 @@ import type { EventOut } from '@gwk/core/resources/event';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { MessageOut } from '@gwk/core/resources/message';
 import type { SandboxInboundOut } from '@gwk/core/resources/sandbox';
-import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import { sharedApi } from '@gwk/test/support/api/open-api';
 import { sealMenu } from '../messages/menus.js';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
@@ -112,7 +112,7 @@ describe('answers to menus', () => {
       { id: 'a', label: 'Azul', number: kind === 'poll' ? null : 1 },
       { id: 'b', label: 'Bege', number: kind === 'poll' ? null : 2 },
     ];
-    const sealed = sealMenu(new Sealer(parseSealingKeys(api.sealingKeys)), uuidOf(sandbox), {
+    const sealed = sealMenu(new Sealer(parseEncryptionKeys(api.encryptionKeys)), uuidOf(sandbox), {
       options,
       selectable,
     });

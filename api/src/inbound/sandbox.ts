@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { EventType } from '@gwk/core/events';
 import { toPublicId } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
-import { networkIdOf, parseRecipient } from '@gwk/core/recipients';
+import { toNetworkId, parseRecipient } from '@gwk/core/recipients';
 import type { SandboxInbound, SandboxInboundOut } from '@gwk/core/resources/sandbox';
 import type { Caller } from '../accounts/caller.js';
 import type { Services } from '../http/services.js';
@@ -44,7 +44,7 @@ function messageOf(
   { from, text, reply, quoted_wa_message_id: quoted }: SandboxInbound,
   id: string,
 ): Incoming {
-  const who = networkIdOf(parseRecipient(from)!.name);
+  const who = toNetworkId(parseRecipient(from)!.name);
   const message: Incoming = {
     wa_message_id: networkMessageId(id),
     chat: who,

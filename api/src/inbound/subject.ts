@@ -1,4 +1,4 @@
-import { networkIdOf } from '@gwk/core/recipients';
+import { toNetworkId } from '@gwk/core/recipients';
 import { phoneOf, type Chat, type From, type Received } from '../events/emit.js';
 import type { Arrival, Incoming } from './arrival.js';
 import type { Known, ReceivedFile } from './gather.js';
@@ -66,5 +66,5 @@ function mentionOf(id: string): string {
 
 /** As the network names it, without the device of the sender. */
 export function networkId(id: string): string {
-  return networkIdOf(id).replace(/:[0-9]+@/, '@');
+  return toNetworkId(id).replace(/:[0-9]+@/, '@');
 }

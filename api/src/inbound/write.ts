@@ -1,5 +1,5 @@
-import { newUuid, timeOfUuid } from '@gwk/core/ids';
-import type { Sealer } from '@gwk/core/sealing';
+import { newUuid, parseUuidTime } from '@gwk/core/ids';
+import type { Sealer } from '@gwk/core/encryption';
 import type { Queryable } from '../database/database.js';
 import { eventItem } from '../events/emit.js';
 import type { Arrival } from './arrival.js';
@@ -79,7 +79,7 @@ function rowOf({ arrival, known, meaning }: Entry, number: number, ids: FreshIds
     ...(arrival.chat.kind === 'group' ? groupRow : contactRow)(arrival, known, ids),
     wa_message_id: message.wa_message_id,
     at,
-    created_at: new Date(timeOfUuid(messageId)),
+    created_at: new Date(parseUuidTime(messageId)),
     type: message.type,
     has_row: meaning.hasRow,
     wrote: meaning.wrote,

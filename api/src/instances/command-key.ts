@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Sealer } from '@gwk/core/sealing';
+import type { Sealer } from '@gwk/core/encryption';
 
 /** The key that signs commands to an instance's engine (core/src/protocol/commands.ts), at rest in its row. */
 const COLUMN = 'instances.command_key_sealed';

@@ -3,7 +3,7 @@ import { Problem } from '@gwk/core/problems';
 import {
   ID_LABEL,
   MANIFEST_API_VERSION,
-  resourceNameOf,
+  toResourceName,
   type InstanceResource,
   type InstanceSpec,
 } from '@gwk/core/resources/manifest';
@@ -20,7 +20,7 @@ export function manifestOf(
 ): AppliedManifest {
   const publicId = toPublicId('instance', id);
   return {
-    metadata: { namespace, name: resourceNameOf(publicId), labels: { [ID_LABEL]: publicId } },
+    metadata: { namespace, name: toResourceName(publicId), labels: { [ID_LABEL]: publicId } },
     spec: {
       account: accountName,
       displayName: body.name,

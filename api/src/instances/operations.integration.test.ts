@@ -1,7 +1,7 @@
 import { fromPublicId } from '@gwk/core/ids';
 import type { Page } from '@gwk/core/resources/common';
 import type { InstanceOut } from '@gwk/core/resources/instance';
-import { resourceNameOf } from '@gwk/core/resources/manifest';
+import { toResourceName } from '@gwk/core/resources/manifest';
 import { sharedApi } from '@gwk/test/support/api/open-api';
 import { until } from '@gwk/test/support/wait';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
@@ -50,7 +50,7 @@ describe('creating', () => {
       created_at: expect.any(String) as string,
     });
     expect(headers.etag).toBe('"1"');
-    const resource = api.cluster.resources.get(`default/${resourceNameOf(body.id)}`);
+    const resource = api.cluster.resources.get(`default/${toResourceName(body.id)}`);
     expect(resource).toMatchObject({
       metadata: { labels: { 'gwk.dev/instance-id': body.id } },
       spec: { account: account.name, displayName: 'loja 1', kind: 'web' },
@@ -253,7 +253,7 @@ describe('changing', () => {
     });
     expect(changed.body).toMatchObject({ name: 'depois', interactive_mode: 'text' });
     expect(changed.headers.etag).not.toBe(headers.etag);
-    expect(api.cluster.resources.get(`default/${resourceNameOf(body.id)}`)!.spec).toMatchObject({
+    expect(api.cluster.resources.get(`default/${toResourceName(body.id)}`)!.spec).toMatchObject({
       displayName: 'depois',
       interactiveMode: 'text',
       policy: { messages_per_minute: 10 },
@@ -286,7 +286,7 @@ describe('changing', () => {
 
   test('what kubectl changed meanwhile makes If-Match fail', async () => {
     const { body, headers } = await create('de dois');
-    api.cluster.edit(resourceNameOf(body.id), { interactiveMode: 'native' });
+    api.cluster.edit(toResourceName(body.id), { interactiveMode: 'native' });
     const answer = await patch(body.id, { name: 'x' }, { 'if-match': headers.etag! });
     expect(answer.status).toBe(412);
     expect((await get(body.id)).body.interactive_mode).toBe('native+text');
@@ -295,7 +295,7 @@ describe('changing', () => {
   test('what kubectl changes between our reading and our writing is kept', async () => {
     const { body } = await create('de três');
     api.cluster.beforeApply = () => {
-      api.cluster.edit(resourceNameOf(body.id), { interactiveMode: 'native' });
+      api.cluster.edit(toResourceName(body.id), { interactiveMode: 'native' });
     };
     const answer = await patch(body.id, { name: 'y' });
     expect(answer.body).toMatchObject({ name: 'y', interactive_mode: 'native' });
@@ -323,7 +323,7 @@ describe('changing', () => {
     await create('um');
     const { body } = await create('dois');
     expect(codeOf(await patch(body.id, { name: 'um' }))).toBe('instance-name-taken');
-    expect(api.cluster.resources.get(`default/${resourceNameOf(body.id)}`)!.spec.displayName).toBe('dois');
+    expect(api.cluster.resources.get(`default/${toResourceName(body.id)}`)!.spec.displayName).toBe('dois');
   });
 });
 
@@ -337,7 +337,7 @@ describe('deleting', () => {
     expect((await client.call('DELETE', `/v1/instances/${body.id}`)).status).toBe(204);
     expect((await get(body.id)).status).toBe(404);
     expect((await client.call('DELETE', `/v1/instances/${body.id}`)).status).toBe(404);
-    expect(api.cluster.resources.has(`default/${resourceNameOf(body.id)}`)).toBe(false);
+    expect(api.cluster.resources.has(`default/${toResourceName(body.id)}`)).toBe(false);
     expect(await api.db.sessionKey.count({ where: { instanceId: id } })).toBe(0);
     expect((await create('adeus')).status).toBe(201);
     const trace = await api.db.auditEntry.findMany({ where: { subject: id }, orderBy: { id: 'asc' } });

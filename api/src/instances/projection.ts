@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { newUuid, timeOfUuid } from '@gwk/core/ids';
+import { newUuid, parseUuidTime } from '@gwk/core/ids';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
-import type { Sealer } from '@gwk/core/sealing';
+import type { Sealer } from '@gwk/core/encryption';
 import { audit, CLUSTER } from '../accounts/audit-log.js';
 import type { Caller } from '../accounts/caller.js';
 import type { Database } from '../database/database.js';
@@ -197,7 +197,7 @@ async function insertInstance(
       state,
       stateChangedAt: now,
       commandKeySealed: new Uint8Array(newCommandKey(sealer, id)),
-      createdAt: new Date(timeOfUuid(id)),
+      createdAt: new Date(parseUuidTime(id)),
     },
   });
   await tx.instanceLease.create({ data: { instanceId: id } });

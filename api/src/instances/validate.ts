@@ -2,7 +2,7 @@ import { fromPublicId } from '@gwk/core/ids';
 import { parsePolicyOverrides } from '@gwk/core/policy/policy';
 import { Problem } from '@gwk/core/problems';
 import type { REJECTION_REASONS } from '@gwk/core/protocol/operator';
-import { ID_LABEL, resourceNameOf, type InstanceResource } from '@gwk/core/resources/manifest';
+import { ID_LABEL, toResourceName, type InstanceResource } from '@gwk/core/resources/manifest';
 import { MAX_SANDBOXES } from '@gwk/core/resources/instance';
 
 /** What becomes of an Instance resource (design: Accounts and namespaces), decided from what the rows say. */
@@ -124,6 +124,6 @@ export function displayNameOf(resource: InstanceResource): string {
 export function labelledId(resource: InstanceResource, apiNamespace: string): string | null {
   const { namespace, name, labels } = resource.metadata;
   const label = labels?.[ID_LABEL];
-  if (label === undefined || namespace !== apiNamespace || name !== resourceNameOf(label)) return null;
+  if (label === undefined || namespace !== apiNamespace || name !== toResourceName(label)) return null;
   return fromPublicId('instance', label);
 }

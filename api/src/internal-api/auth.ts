@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { Batcher } from '@gwk/core/batcher';
-import { tokensOf } from '@gwk/core/config/shared';
+import { parseTokens } from '@gwk/core/config/shared';
 import type { Database } from '../database/database.js';
 import type { EngineCaller } from '../engines/dependencies.js';
 import { RefusalError } from '../engines/refusal.js';
@@ -46,7 +46,7 @@ export class Authentication {
     private readonly now = (): number => performance.now(),
   ) {
     this.#database = database;
-    this.#operatorHashes = tokensOf(operatorToken).map(hashOfToken);
+    this.#operatorHashes = parseTokens(operatorToken).map(hashOfToken);
     this.#looks = new Batcher({ run: (names) => this.#lookUp(names) });
   }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { ENGINE_ROUTES } from '@gwk/core/protocol/engine';
-import { InternalUnreachable } from '@gwk/core/protocol/internal-client';
+import { InternalApiUnreachable } from '@gwk/core/protocol/internal-client';
 import { OPERATOR_ROUTES } from '@gwk/core/protocol/operator';
 import { createLogger } from '@gwk/core/log';
 import {
@@ -170,7 +170,7 @@ test('while Postgres is away a call is 503, not refused', async () => {
       internalTlsKey: () => undefined,
       operatorToken: OPERATOR_TOKEN,
       leaseMs: 45_000,
-      renewMs: 10_000,
+      leaseRenewMs: 10_000,
       redisUrl: 'redis://127.0.0.1:1',
       redisCa: undefined,
       redisPrefix: 'test:',
@@ -208,7 +208,7 @@ test('a listener that closes answers what is under way', async () => {
   const answers = await Promise.allSettled(calls);
   await closed;
   for (const answer of answers) {
-    if (answer.status === 'rejected') expect(answer.reason).toBeInstanceOf(InternalUnreachable);
+    if (answer.status === 'rejected') expect(answer.reason).toBeInstanceOf(InternalApiUnreachable);
   }
   await expect(fetch(new URL('/engine/renew', own.url), { method: 'POST' })).rejects.toThrow();
 });

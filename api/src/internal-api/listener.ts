@@ -6,7 +6,12 @@ import {
 } from 'node:http';
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { bound, HANDSHAKE_TIMEOUT_MS, LISTENER_LIMITS, SILENCE_MS } from '@gwk/core/listener-limits';
+import {
+  limitConnections,
+  HANDSHAKE_TIMEOUT_MS,
+  LISTENER_LIMITS,
+  IDLE_TIMEOUT_MS,
+} from '@gwk/core/listener-limits';
 import { ENGINE_ROUTES } from '@gwk/core/protocol/engine';
 import { OPERATOR_ROUTES } from '@gwk/core/protocol/operator';
 import { tracing } from '@gwk/core/tracing/tracing';
@@ -98,8 +103,8 @@ export async function startInternalListener(deps: InternalDeps): Promise<Interna
   const server: Server = identity
     ? createHttpsServer(tls, answer)
     : createHttpServer(LISTENER_LIMITS, answer);
-  server.setTimeout(deps.silenceMs ?? SILENCE_MS);
-  bound(server, deps.config.internalMaxConnections);
+  server.setTimeout(deps.silenceMs ?? IDLE_TIMEOUT_MS);
+  limitConnections(server, deps.config.internalMaxConnections);
   const unfollow =
     identity &&
     followIdentity(server as HttpsServer, {

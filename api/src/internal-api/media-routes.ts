@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { newUuid } from '@gwk/core/ids';
-import { MediaDownload, ReceivedFile, type ReceivedFileAnswer } from '@gwk/core/protocol/engine';
+import { MediaDownload, MediaUploadQuery, type MediaUploadResponse } from '@gwk/core/protocol/engine';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
 import type { OutboundContent } from '@gwk/core/resources/message';
 import { FileTooLarge, type MediaRow } from '../media/files.js';
@@ -70,9 +70,9 @@ export async function takeReceived(
   deps: MediaDeps,
   caller: EngineCaller,
   request: IncomingMessage,
-): Promise<ReceivedFileAnswer> {
+): Promise<MediaUploadResponse> {
   const query = new URL(request.url ?? '', 'http://internal').searchParams;
-  const named = ReceivedFile.safeParse(Object.fromEntries(query));
+  const named = MediaUploadQuery.safeParse(Object.fromEntries(query));
   if (!named.success) throw new RefusalError('invalid');
   const { database, media } = deps;
   const { instanceId } = caller;

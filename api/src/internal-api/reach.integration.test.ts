@@ -1,6 +1,6 @@
 import { newUuid } from '@gwk/core/ids';
 import { ENGINE_ROUTES, type EngineRoute } from '@gwk/core/protocol/engine';
-import { isNumbered } from '@gwk/core/protocol/numbered';
+import { isNumberedRoute } from '@gwk/core/protocol/numbered-routes';
 import { sharedPort, refusalOf, TestEngine, type PortWorld } from '@gwk/test/support/api/engine-port';
 
 /** Every engine route, walked with wrong tokens, wrong leases and the ids of another instance. */
@@ -73,7 +73,7 @@ async function call(
   body: Record<string, unknown>,
   lease = engine.lease,
 ) {
-  const numbered = isNumbered(route) ? { number: ++engine.number } : {};
+  const numbered = isNumberedRoute(route) ? { number: ++engine.number } : {};
   const named = route === 'acquire' ? body : { ...body, ...numbered, ...lease };
   return refusalOf(engine.client.call(route, named as never));
 }

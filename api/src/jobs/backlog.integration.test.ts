@@ -370,7 +370,7 @@ test('a loop is overdue from when its next pass was to have ended well', async (
   const nothing = { inFlight: () => 0, backlog: async () => null, databaseBytes: async () => null };
   const metrics = new WorkerMetrics(nothing, () => now);
   const overdue = async (): Promise<number> => {
-    const text = await metrics.registry.getSingleMetricAsString('gwk_worker_sweep_overdue_seconds');
+    const text = await metrics.registry.getSingleMetricAsString('gwk_worker_job_overdue_seconds');
     return Number(/\{sweep="release"\} (.*)/.exec(text)?.[1]);
   };
   metrics.expects('release', 500);

@@ -1,5 +1,5 @@
 import type { Logger } from '@gwk/core/log';
-import type { Sealer } from '@gwk/core/sealing';
+import type { Sealer } from '@gwk/core/encryption';
 import type { Database } from '../database/database.js';
 import type { Doorbell } from '../messages/send-notifier.js';
 

@@ -23,10 +23,10 @@ interface Due {
 /** What /metrics of a worker says. */
 export class WorkerMetrics implements DeliveryMetrics {
   readonly registry = new Registry();
-  readonly #attempts: Counter<'verdict'>;
-  readonly #latency: Histogram<'verdict'>;
-  readonly #sweeps: Counter<'sweep' | 'result'>;
-  readonly #swept: Counter<'sweep'>;
+  readonly #attempts: Counter<'result'>;
+  readonly #latency: Histogram<'result'>;
+  readonly #sweeps: Counter<'job_name' | 'result'>;
+  readonly #swept: Counter<'job_name'>;
   readonly #preparations: Counter<'result'>;
   readonly #signReads: Counter<'source' | 'result'>;
   readonly #due = new Map<string, Due>();
@@ -38,20 +38,20 @@ export class WorkerMetrics implements DeliveryMetrics {
     collectDefaultMetrics({ register: this.registry });
     this.#attempts = new Counter({ ...WORKER_METRICS.attempts, registers });
     this.#latency = new Histogram({ ...WORKER_METRICS.latency, registers });
-    this.#sweeps = new Counter({ ...WORKER_METRICS.sweeps, registers });
-    this.#swept = new Counter({ ...WORKER_METRICS.swept, registers });
+    this.#sweeps = new Counter({ ...WORKER_METRICS.jobRuns, registers });
+    this.#swept = new Counter({ ...WORKER_METRICS.jobItems, registers });
     this.#preparations = new Counter({ ...WORKER_METRICS.preparations, registers });
-    this.#signReads = new Counter({ ...WORKER_METRICS.signReads, registers });
+    this.#signReads = new Counter({ ...WORKER_METRICS.livenessReads, registers });
     observedGauge(this.registry, WORKER_METRICS.callsInFlight, inFlight);
-    observedGauges(this.registry, WORKER_METRICS.sweepOverdue, () => this.#overdue());
+    observedGauges(this.registry, WORKER_METRICS.jobOverdue, () => this.#overdue());
     backlogGauges(this.registry, backlog);
     const bytes = async () => (await databaseBytes()) ?? Number.NaN;
     observedGauge(this.registry, WORKER_METRICS.databaseBytes, bytes);
   }
 
   concluded({ verdict, latencyMs }: Conclusion): void {
-    this.#attempts.inc({ verdict });
-    if (latencyMs !== null) this.#latency.observe({ verdict }, latencyMs / 1000);
+    this.#attempts.inc({ result: verdict });
+    if (latencyMs !== null) this.#latency.observe({ result: verdict }, latencyMs / 1000);
   }
 
   preparation(result: PreparationResult): void {
@@ -73,10 +73,10 @@ export class WorkerMetrics implements DeliveryMetrics {
   }
 
   passed(sweep: string, ok: boolean, amount: number): void {
-    this.#sweeps.inc({ sweep, result: ok ? 'ok' : 'error' });
+    this.#sweeps.inc({ job_name: sweep, result: ok ? 'ok' : 'error' });
     const due = this.#due.get(sweep);
     if (ok && due) due.at = this.#now() + due.everyMs;
-    if (amount > 0) this.#swept.inc({ sweep }, amount);
+    if (amount > 0) this.#swept.inc({ job_name: sweep }, amount);
   }
 
   #overdue(): Record<string, number> {
@@ -109,10 +109,10 @@ function backlogGauges(registry: Registry, backlog: Observed['backlog']): void {
   numbers(WORKER_METRICS.sendMessages, ({ sends }) => sends);
   number(WORKER_METRICS.sendAge, ({ sendAge }) => sendAge);
   number(WORKER_METRICS.sendStalledAge, ({ sendStalledAge }) => sendStalledAge);
-  number(WORKER_METRICS.scheduledLate, ({ scheduledLate }) => scheduledLate);
+  number(WORKER_METRICS.scheduledOverdue, ({ scheduledLate }) => scheduledLate);
   numbers(WORKER_METRICS.instances, ({ instances }) => instances);
   number(WORKER_METRICS.instancesDown, ({ instancesDown }) => instancesDown);
   number(WORKER_METRICS.preparationAge, ({ preparationAge }) => preparationAge);
-  number(WORKER_METRICS.retentionLate, ({ retentionLate }) => retentionLate);
+  number(WORKER_METRICS.retentionOverdue, ({ retentionLate }) => retentionLate);
   number(WORKER_METRICS.partitionsExpired, ({ partitionsExpired }) => partitionsExpired);
 }

@@ -1,4 +1,4 @@
-import { waitingIn, type FailureCode } from '@gwk/core/states';
+import { decideWaiting, type FailureCode } from '@gwk/core/states';
 import type { Sweep } from '../platform/job.js';
 import type { SweepDeps } from './dependencies.js';
 import {
@@ -15,7 +15,7 @@ export function refusalOf({
   deleted,
 }: Pick<WaitingInstance, 'state' | 'deleted'>): FailureCode | null {
   if (deleted) return 'canceled';
-  const verdict = waitingIn(state);
+  const verdict = decideWaiting(state);
   return verdict === 'wait' ? null : verdict;
 }
 

@@ -1,4 +1,4 @@
-import { judgeHours } from '@gwk/core/policy/active-hours';
+import { decideActiveHours } from '@gwk/core/policy/active-hours';
 import { resolvePolicy, type ActiveHours, type PolicyOverrides } from '@gwk/core/policy/policy';
 import { NOTHING, type Sweep } from '../platform/job.js';
 import type { SweepDeps } from './dependencies.js';
@@ -24,7 +24,7 @@ export interface DueMessage {
  * again. Accepted is accepted: a policy that would refuse it by now moves it as well.
  */
 export function releaseAt({ now, hours, isGroup, lastWroteAt }: DueMessage): Date | null {
-  const verdict = judgeHours({
+  const verdict = decideActiveHours({
     hours: hours && { ...hours, outside: 'schedule' },
     now,
     lastWroteAt: isGroup ? now : lastWroteAt,

@@ -8,7 +8,7 @@ const GROUP = 200;
  * Doubt ends (design): what began to be sent so long ago and was never acknowledged is `failed` with `timeout`, is
  * never sent again, and the conversation goes on. A later ack or receipt corrects it.
  */
-export function doubtSweep(deps: SweepDeps, doubtAfterMs: number): Sweep {
+export function doubtSweep(deps: SweepDeps, unconfirmedTimeoutMs: number): Sweep {
   const { db, sealer } = deps;
   return {
     name: 'doubt',
@@ -16,7 +16,7 @@ export function doubtSweep(deps: SweepDeps, doubtAfterMs: number): Sweep {
     async pass() {
       const rows = await db.$queryRaw<{ message_id: string }[]>`
         SELECT message_id FROM outbox
-        WHERE head AND attempted_at <= now() - ${doubtAfterMs}::double precision * interval '1 millisecond'
+        WHERE head AND attempted_at <= now() - ${unconfirmedTimeoutMs}::double precision * interval '1 millisecond'
         LIMIT ${GROUP}::integer`;
       const learnt = rows.map(({ message_id }) => timedOut(message_id));
       let amount = 0;

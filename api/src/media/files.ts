@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { Transform, type Readable, type TransformCallback } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { newUuid, timeOfUuid } from '@gwk/core/ids';
+import { newUuid, parseUuidTime } from '@gwk/core/ids';
 import { MEDIA_DAYS } from '@gwk/core/resources/media';
-import type { Sealer } from '@gwk/core/sealing';
+import type { Sealer } from '@gwk/core/encryption';
 import type { Queryable } from '../database/database.js';
 import { PassingBuffers } from './buffers.js';
 import { HEAD_BYTES, sniff, type Named } from './sniff.js';
@@ -104,7 +104,7 @@ export class MediaFiles {
   async keep(file: ReceivedFile, media: NewMedia): Promise<MediaRow> {
     const { db, sealer } = this.deps;
     const { id, accountId, instanceIds = [], messageId = null, filename } = media;
-    const createdAt = new Date(timeOfUuid(id));
+    const createdAt = new Date(parseUuidTime(id));
     const rows = await db.$queryRaw<Row[]>`
       WITH taken AS (DELETE FROM store_removals WHERE store_key = ${file.storeKey} RETURNING store_key)
       INSERT INTO media (id, account_id, instance_ids, message_id, mimetype, size, sha256,

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { newUuid } from '@gwk/core/ids';
-import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import { MediaLinks } from './links.js';
 
 const key = () => randomBytes(32).toString('base64');
 const linksOf = (...keys: string[]) =>
-  new MediaLinks(new Sealer(parseSealingKeys(keys.join(','))), 'https://media.example.org/files/');
+  new MediaLinks(new Sealer(parseEncryptionKeys(keys.join(','))), 'https://media.example.org/files/');
 const partsOf = (link: string) => {
   const url = new URL(link);
   return {

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { fromPublicId, toPublicId } from '@gwk/core/ids';
-import type { Sealer } from '@gwk/core/sealing';
+import type { Sealer } from '@gwk/core/encryption';
 
 /**
  * Temporary links to files (design: Links to media): whoever has one may download until it ends, and needs no key. The

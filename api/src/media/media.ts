@@ -1,5 +1,5 @@
 import type { Logger } from '@gwk/core/log';
-import type { Sealer } from '@gwk/core/sealing';
+import type { Sealer } from '@gwk/core/encryption';
 import type { Queryable } from '../database/database.js';
 import { MediaFiles } from './files.js';
 import { MediaLinks } from './links.js';

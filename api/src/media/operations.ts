@@ -1,4 +1,4 @@
-import { fromPublicId, timeOfUuid, toPublicId } from '@gwk/core/ids';
+import { fromPublicId, parseUuidTime, toPublicId } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
 import { LINK_SECONDS, MediaOut, MediaUpload } from '@gwk/core/resources/media';
 import { restrictionOf, type Caller } from '../accounts/caller.js';
@@ -21,7 +21,7 @@ export function mediaOut(row: MediaRow, links: MediaLinks): MediaOut {
     size: row.size,
     sha256: row.sha256.toString('hex'),
     filename: row.filename,
-    created_at: new Date(timeOfUuid(row.id)).toISOString(),
+    created_at: new Date(parseUuidTime(row.id)).toISOString(),
     expires_at: row.expiresAt.toISOString(),
     url: links.make(row.id, LINK_SECONDS),
   };

@@ -1,4 +1,4 @@
-import type { Sealer } from '@gwk/core/sealing';
+import type { Sealer } from '@gwk/core/encryption';
 import type { FailureCode, MessageStatus } from '@gwk/core/states';
 import { newUuid, toPublicId } from '@gwk/core/ids';
 import { tracing, type Span } from '@gwk/core/tracing/tracing';

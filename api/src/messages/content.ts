@@ -1,4 +1,4 @@
-import type { Sealer } from '@gwk/core/sealing';
+import type { Sealer } from '@gwk/core/encryption';
 
 /** What a message says and how it was encoded, at rest: sealed for its instance. */
 const CONTENT = 'message_contents.content_sealed';

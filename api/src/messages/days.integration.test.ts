@@ -1,4 +1,4 @@
-import { lowestUuidAt, newUuid, timeOfUuid } from '@gwk/core/ids';
+import { lowestUuidAt, newUuid, parseUuidTime } from '@gwk/core/ids';
 import { createWorld, someone, uuidOf, type World } from '@gwk/test/support/api/acceptance';
 import { dayThatLasts } from '@gwk/test/support/servers/midnight';
 import { OpenedPartitions, partitionAt } from '@gwk/test/support/api/opened-partitions';
@@ -74,7 +74,7 @@ async function months(to: string, amount: number, every: number): Promise<string
     await world.database.$executeRaw`UPDATE messages SET id = ${then}::uuid WHERE id = ${id}::uuid`;
     ids.push(then);
   }
-  const days = ids.map((id) => Math.floor(timeOfUuid(id) / DAY)).reverse();
+  const days = ids.map((id) => Math.floor(parseUuidTime(id) / DAY)).reverse();
   await setDays((await conversationWith(to)).id, [...new Set(days)]);
   return ids;
 }
@@ -87,7 +87,7 @@ describe('a list with a phone', () => {
   test('opens the partitions of its days alone, newest first, and no more than its page needs', async () => {
     const to = someone();
     const ids = await months(to, 10, 9);
-    const partitions = ids.map((id) => partitionAt(timeOfUuid(id)));
+    const partitions = ids.map((id) => partitionAt(parseUuidTime(id)));
     const { id } = await conversationWith(to);
     expect(await listed(to)).toEqual(ids);
     expect(await openedFor([id], end)).toEqual(partitions);
@@ -111,7 +111,7 @@ describe('a list with a phone', () => {
     expect(looks.sort()).toEqual(
       ids
         .slice(0, 3)
-        .map((each) => partitionAt(timeOfUuid(each)))
+        .map((each) => partitionAt(parseUuidTime(each)))
         .sort(),
     );
   });
@@ -132,7 +132,7 @@ describe('a list with a phone', () => {
 });
 
 describe('the day of a message is known', () => {
-  const daysOfIds = (ids: string[]) => [...new Set(ids.map((id) => Math.floor(timeOfUuid(id) / DAY)))];
+  const daysOfIds = (ids: string[]) => [...new Set(ids.map((id) => Math.floor(parseUuidTime(id) / DAY)))];
   const daysOf = async (to: string) => (await conversationWith(to)).days;
 
   test('of a new conversation, of one that there is, and of a scheduled one', async () => {

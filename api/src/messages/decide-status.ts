@@ -1,4 +1,4 @@
-import { mayAdvance, type FailureCode, type MessageStatus } from '@gwk/core/states';
+import { canAdvance, type FailureCode, type MessageStatus } from '@gwk/core/states';
 import {
   messageFailed,
   messageSent,
@@ -77,7 +77,7 @@ const APPLY: { [K in Finding['kind']]: Apply<K> } = {
 /** The network accepted the message. */
 function leave(change: MessageChange, at: Date, renderedAs: string | null): boolean {
   const { facts } = change;
-  if (!mayAdvance(facts.status, 'sent', facts.errorCode)) return false;
+  if (!canAdvance(facts.status, 'sent', facts.errorCode)) return false;
   Object.assign(facts, { status: 'sent', sentAt: at, failedAt: null, errorCode: null, errorMessage: null });
   facts.renderedAs ??= renderedAs;
   change.queue = 'finish';
@@ -92,7 +92,7 @@ function applyFailure(
 ): boolean {
   const { facts } = change;
   const { code, message } = finding.error;
-  if (!facts.held || !mayAdvance(facts.status, 'failed', facts.errorCode)) return false;
+  if (!facts.held || !canAdvance(facts.status, 'failed', facts.errorCode)) return false;
   const at = timeOf(change, finding.at, now);
   Object.assign(facts, {
     status: 'failed',
@@ -131,7 +131,7 @@ function applyReceipt(
   const { facts } = change;
   const at = timeOf(change, finding.at, now);
   const left = leave(change, at, null);
-  const advanced = mayAdvance(facts.status, finding.status, facts.errorCode);
+  const advanced = canAdvance(facts.status, finding.status, facts.errorCode);
   const heard = finding.played && !facts.played && (advanced || facts.status === 'read');
   if (!advanced && !heard) return left;
   if (advanced) facts.status = finding.status;

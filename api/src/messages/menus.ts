@@ -1,5 +1,5 @@
 import type { MenuContent } from '@gwk/core/menus/sent-menu';
-import type { Sealer } from '@gwk/core/sealing';
+import type { Sealer } from '@gwk/core/encryption';
 
 /**
  * A menu at rest (menus.options_sealed): JSON of MenuContent, sealed for the instance. The row is made with the

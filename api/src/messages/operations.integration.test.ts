@@ -3,7 +3,7 @@ import type { Page } from '@gwk/core/resources/common';
 import type { EventOut } from '@gwk/core/resources/event';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { MessageOut } from '@gwk/core/resources/message';
-import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import { sharedApi } from '@gwk/test/support/api/open-api';
 import { emit, instanceEvent } from '../events/emit.js';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
@@ -191,7 +191,7 @@ describe('messages', () => {
 });
 
 describe('events', () => {
-  const sealer = () => new Sealer(parseSealingKeys(api.sealingKeys));
+  const sealer = () => new Sealer(parseEncryptionKeys(api.encryptionKeys));
   async function happen(instance: string, count: number): Promise<string[]> {
     const subject = { accountId: account.id, instanceId: uuidOf(instance) };
     const drafts = Array.from({ length: count }, () =>

@@ -1,6 +1,6 @@
 import type { QuotedMessage } from '@gwk/core/protocol/engine';
-import { textOf, type OutboundContent } from '@gwk/core/resources/message';
-import type { Sealer } from '@gwk/core/sealing';
+import { extractText, type OutboundContent } from '@gwk/core/resources/message';
+import type { Sealer } from '@gwk/core/encryption';
 import type { Queryable } from '../database/database.js';
 import { chatOf, openEventData } from '../events/emit.js';
 import { successorOf } from '../inbound/arrival.js';
@@ -58,7 +58,9 @@ function quoteOf(sealer: Sealer, row: QuotedRow): QuotedMessage {
 function storedText(sealer: Sealer, row: QuotedRow): string | null {
   try {
     if (row.content_sealed) {
-      return textOf(JSON.parse(openContent(sealer, row.instance_id, row.content_sealed)) as OutboundContent);
+      return extractText(
+        JSON.parse(openContent(sealer, row.instance_id, row.content_sealed)) as OutboundContent,
+      );
     }
     if (!row.event_sealed) return null;
     const { text } = openEventData(sealer, row.account_id, row.event_sealed);

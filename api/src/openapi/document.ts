@@ -1,4 +1,4 @@
-import { PROBLEMS, problemBody, Problem, type ProblemCode } from '@gwk/core/problems';
+import { PROBLEMS, buildProblemBody, Problem, type ProblemCode } from '@gwk/core/problems';
 import { ProblemOut } from '@gwk/core/resources/problem';
 import { API_KEY_PREFIX } from '@gwk/core/scopes';
 import type { Operation } from '../http/operation.js';
@@ -111,7 +111,7 @@ function problemExamples(docsUrl: string, operations: readonly Operation[]): Rec
   const extras = (code: ProblemCode) => EXTRAS[code] ?? {};
   return Object.fromEntries(
     codes.map((code) => {
-      const value = problemBody(new Problem(code, extras(code)), where);
+      const value = buildProblemBody(new Problem(code, extras(code)), where);
       return [code, { summary: PROBLEMS[code].title, value }];
     }),
   );

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { keepNewest, LISTENER_LIMITS, SILENCE_MS } from '@gwk/core/listener-limits';
+import { dropOldestConnections, LISTENER_LIMITS, IDLE_TIMEOUT_MS } from '@gwk/core/listener-limits';
 import { health, type HealthOptions } from './probes.js';
 
 /** A listener of /livez, /readyz and /metrics alone. */
@@ -18,8 +18,8 @@ export async function startHealthListener(
   const server = http.createServer(LISTENER_LIMITS, (req, res) => {
     void answer(req as never, res as never, () => res.writeHead(404).end());
   });
-  server.setTimeout(SILENCE_MS);
-  keepNewest(server);
+  server.setTimeout(IDLE_TIMEOUT_MS);
+  dropOldestConnections(server);
   server.listen(port, host);
   await once(server, 'listening');
   return {

@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 
 test('a program with another sealing key does not start', async () => {
-  const other = { GWK_SEALING_KEYS: Buffer.alloc(32, 7).toString('base64') };
+  const other = { GWK_ENCRYPTION_KEYS: Buffer.alloc(32, 7).toString('base64') };
   await expect(api.addReplica(other)).rejects.toThrow(WrongSealingKey);
 });
 

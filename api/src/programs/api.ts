@@ -1,11 +1,11 @@
 import { processClock, type Clock } from '@gwk/core/clock';
 import { apiSettings } from '@gwk/core/config/api';
 import { ConfigError, loadConfig } from '@gwk/core/config/load';
-import { endOnError, onShutdown } from '@gwk/core/lifecycle';
+import { exitOnUncaughtError, onShutdown } from '@gwk/core/lifecycle';
 import { createLogger, type Logger } from '@gwk/core/log';
 import type { PolicyOverrides } from '@gwk/core/policy/policy';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
-import { parseSealingKeys, Sealer, SealError } from '@gwk/core/sealing';
+import { parseEncryptionKeys, Sealer, SealError } from '@gwk/core/encryption';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { Registry } from 'prom-client';
 import { KeyDirectory } from '../accounts/api-keys.js';
@@ -55,7 +55,7 @@ export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
   seldomSearchOldObjects();
   const config = readConfig(environment);
   const log = createLogger('api', config.logLevel);
-  endOnError(log);
+  exitOnUncaughtError(log);
   const { drainMs, stopUnreadyMs, stopIdleMs } = config;
   const stopping = new AbortController();
   const starting = startApi(config, log, stopping.signal);
@@ -84,12 +84,12 @@ export async function runApi(environment: NodeJS.ProcessEnv): Promise<void> {
 function readConfig(environment: NodeJS.ProcessEnv): ApiConfig {
   try {
     const config = loadConfig(apiSettings, environment);
-    parseSealingKeys(config.sealingKeys);
+    parseEncryptionKeys(config.encryptionKeys);
     environmentPolicy(config);
     return config;
   } catch (error) {
     if (!(error instanceof ConfigError || error instanceof SealError)) throw error;
-    const name = error instanceof SealError ? 'GWK_SEALING_KEYS: ' : '';
+    const name = error instanceof SealError ? 'GWK_ENCRYPTION_KEYS: ' : '';
     process.stderr.write(`gwk api: ${name}${error.message}\n`);
     process.exit(EXIT_CONFIGURATION);
   }
@@ -106,7 +106,7 @@ export async function startApi(
   signal: AbortSignal,
   clock: Clock = processClock,
 ): Promise<RunningApi> {
-  const sealer = new Sealer(parseSealingKeys(config.sealingKeys));
+  const sealer = new Sealer(parseEncryptionKeys(config.encryptionKeys));
   const { databaseUrl: url, databaseCa: ca } = config;
   const db = openDatabase({ url, ca, poolSize: config.databasePool, program: 'gwk-api' });
   const closers: (() => Promise<unknown> | void)[] = [() => db.$disconnect()];

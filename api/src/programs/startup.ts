@@ -3,7 +3,7 @@ import { ConfigError } from '@gwk/core/config/load';
 import type { Logger } from '@gwk/core/log';
 import { parsePolicyOverrides, type PolicyOverrides } from '@gwk/core/policy/policy';
 import { Problem } from '@gwk/core/problems';
-import type { Sealer } from '@gwk/core/sealing';
+import type { Sealer } from '@gwk/core/encryption';
 import type { Database } from '../database/database.js';
 import { checkSealingKeys, WrongSealingKey } from '../database/key-check.js';
 import { NoRoom } from '../database/connection-budget.js';

@@ -2,7 +2,7 @@ import type { ConfigOf } from '@gwk/core/config/load';
 import type { workerSettings } from '@gwk/core/config/worker';
 import type { Logger } from '@gwk/core/log';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
-import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import { HeartbeatSigns } from '../instances/availability/heartbeat-liveness.js';
 import { PrometheusSigns } from '../instances/availability/prometheus-liveness.js';
 import { tracing } from '@gwk/core/tracing/tracing';
@@ -60,7 +60,7 @@ export async function startWorker(
   signal: AbortSignal,
   clock: DeliveryClock = {},
 ): Promise<RunningWorker> {
-  const sealer = new Sealer(parseSealingKeys(config.sealingKeys));
+  const sealer = new Sealer(parseEncryptionKeys(config.encryptionKeys));
   const db = openDatabase({
     url: config.databaseUrl,
     ca: config.databaseCa,
@@ -156,7 +156,7 @@ function makeDeliveries(
   const options = {
     timeoutMs: clock.timeoutMs ?? config.webhookTimeoutMs,
     concurrency: config.webhookConcurrency,
-    perDestination: config.webhookConcurrencyPerDestination,
+    perDestination: config.webhookConcurrencyPerEndpoint,
     drainMs: clock.drainMs,
   };
   const links = new MediaLinks(deps.sealer, config.mediaUrl);
@@ -168,7 +168,7 @@ function sweepsOf(deps: SweepDeps, config: WorkerConfig, readSigns: SignReader):
     refuseSweep(deps),
     optOutsSweep(deps),
     expireSweep(deps, config.expireAfterMs),
-    doubtSweep(deps, config.doubtAfterMs),
+    doubtSweep(deps, config.unconfirmedTimeoutMs),
     releaseSweep(deps, readEnvironmentPolicy('GWK_WORKER_POLICY', config.environmentPolicy)),
     ringAgainSweep(deps),
     silenceSweep(deps, new Observer(), readSigns),

@@ -1,8 +1,8 @@
 import { ConfigError, loadConfig, type ConfigOf } from '@gwk/core/config/load';
 import { workerSettings } from '@gwk/core/config/worker';
-import { endOnError, onShutdown } from '@gwk/core/lifecycle';
+import { exitOnUncaughtError, onShutdown } from '@gwk/core/lifecycle';
 import { createLogger, type Logger } from '@gwk/core/log';
-import { parseSealingKeys, SealError } from '@gwk/core/sealing';
+import { parseEncryptionKeys, SealError } from '@gwk/core/encryption';
 import { EXIT_CONFIGURATION, isListenError, isWrongSetting, readEnvironmentPolicy } from './startup.js';
 import { startWorker } from './worker-loops.js';
 
@@ -10,7 +10,7 @@ import { startWorker } from './worker-loops.js';
 export async function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   const config = readConfig(environment);
   const log = createLogger('worker', config.logLevel);
-  endOnError(log);
+  exitOnUncaughtError(log);
   const stopping = new AbortController();
   const starting = startWorker(config, log, stopping.signal);
   onShutdown(
@@ -40,12 +40,12 @@ function cannotStart(error: unknown, log: Logger): never {
 function readConfig(environment: NodeJS.ProcessEnv): ConfigOf<typeof workerSettings> {
   try {
     const config = loadConfig(workerSettings, environment);
-    parseSealingKeys(config.sealingKeys);
+    parseEncryptionKeys(config.encryptionKeys);
     readEnvironmentPolicy('GWK_WORKER_POLICY', config.environmentPolicy);
     return config;
   } catch (error) {
     if (!(error instanceof ConfigError || error instanceof SealError)) throw error;
-    const name = error instanceof SealError ? 'GWK_SEALING_KEYS: ' : '';
+    const name = error instanceof SealError ? 'GWK_ENCRYPTION_KEYS: ' : '';
     process.stderr.write(`gwk worker: ${name}${error.message}\n`);
     process.exit(EXIT_CONFIGURATION);
   }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { STATUS_CODES } from 'node:http';
-import { Problem, problemBody } from '@gwk/core/problems';
+import { Problem, buildProblemBody } from '@gwk/core/problems';
 import type { RateVerdict } from '../accounts/rate-limiter.js';
 import { notWhole } from '../http/in-flight.js';
 import { PROBLEM_TYPE, pushRate } from '../http/respond.js';
@@ -29,7 +29,7 @@ export function clientErrorHandler(
     }
     const problem = problemOf(error);
     const requestId = randomUUID();
-    const body = JSON.stringify(problemBody(problem, { docsUrl, path: '', requestId }));
+    const body = JSON.stringify(buildProblemBody(problem, { docsUrl, path: '', requestId }));
     const headers = [
       'X-Request-ID',
       requestId,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { NextFunction, RequestHandler } from 'express';
 import { PROBLEMS, type ProblemCode } from '@gwk/core/problems';
-import { problemHtml, problemListHtml } from '@gwk/core/problem-pages/page';
+import { renderProblemHtml, renderProblemListHtml } from '@gwk/core/problem-pages/page';
 import type { Exchange, Reply } from '../http/exchange.js';
 import type { Operation } from '../http/operation.js';
 import { MethodNotAllowed } from './problem-handler.js';
@@ -35,10 +35,10 @@ export function pagesOf(operations: readonly Operation[], config: ApiConfig): Pa
       path,
       once(() => assetOf(asset)),
     ]),
-    ['/problems', () => ({ status: 200, type: HTML, body: problemListHtml(), headers: BARE })],
+    ['/problems', () => ({ status: 200, type: HTML, body: renderProblemListHtml(), headers: BARE })],
     ...(Object.keys(PROBLEMS) as ProblemCode[]).map((code): [string, () => Answer] => [
       `/problems/${code}`,
-      () => ({ status: 200, type: HTML, body: problemHtml(code), headers: BARE }),
+      () => ({ status: 200, type: HTML, body: renderProblemHtml(code), headers: BARE }),
     ]),
   ]);
 }

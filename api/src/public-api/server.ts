@@ -1,7 +1,7 @@
 import http from 'node:http';
 import type { Socket } from 'node:net';
 import type { Express } from 'express';
-import { bound, SILENCE_MS } from '@gwk/core/listener-limits';
+import { limitConnections, IDLE_TIMEOUT_MS } from '@gwk/core/listener-limits';
 import type { Listener } from './direct.js';
 import type { Exchange, Reply } from '../http/exchange.js';
 
@@ -41,7 +41,7 @@ export function createServer({
   lastResort,
   maxConnections,
   headersTimeoutMs = HEADERS_TIMEOUT_MS,
-  silenceMs = SILENCE_MS,
+  silenceMs = IDLE_TIMEOUT_MS,
 }: ServerOptions): http.Server {
   const answer: Listener = listener ?? ((req, res, last) => app(req, res, last));
   const server = http.createServer(
@@ -64,7 +64,7 @@ export function createServer({
       answer(exchange, reply, (error: unknown) => lastResort(error, exchange, reply));
     },
   );
-  bound(server, maxConnections);
+  limitConnections(server, maxConnections);
   server.setTimeout(silenceMs);
   server.on('clientError', clientError);
   // Node would answer 417 without a word; an expectation may as well be ignored.

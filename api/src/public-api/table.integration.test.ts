@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { PROBLEMS, type ProblemCode } from '@gwk/core/problems';
 import { fromPublicId } from '@gwk/core/ids';
 import { SCOPES, type Scope } from '@gwk/core/scopes';
-import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import { openApi } from '@gwk/test/support/api/open-api';
 import { hashBody, IdempotencyStore } from '../http/idempotency/store.js';
 import { openApiDocument } from '../openapi/document.js';
@@ -233,7 +233,7 @@ describe('Idempotency-Key', () => {
     }
   });
 
-  const sealer = () => new Sealer(parseSealingKeys(api.sealingKeys));
+  const sealer = () => new Sealer(parseEncryptionKeys(api.encryptionKeys));
   const begin = ({ method, path }: Operation, key: string, body: unknown) =>
     new IdempotencyStore(api.db, sealer()).begin({
       accountId: account.id,

@@ -3,7 +3,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { bound } from '@gwk/core/listener-limits';
+import { limitConnections } from '@gwk/core/listener-limits';
 import { TEST_CERTIFICATE } from '@gwk/test/support/certificate';
 import { until } from '@gwk/test/support/wait';
 import { connectionsOf, SlowReaders } from '@gwk/test/support/api/slow-readers';
@@ -34,7 +34,7 @@ const KINDS: Record<string, Kind> = {
 
 async function serve({ make }: Kind): Promise<void> {
   server = make((req, res) => res.end(req.url === '/large' ? LARGE : SMALL));
-  bound(server, 2);
+  limitConnections(server, 2);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
 }

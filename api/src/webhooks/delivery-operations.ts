@@ -1,5 +1,5 @@
 import { toPublicId } from '@gwk/core/ids';
-import { DeliveryListQuery, DeliveryOut, RetriedOut, RetryFailed } from '@gwk/core/resources/webhook';
+import { DeliveryListQuery, DeliveryOut, RetryFailedOut, RetryFailed } from '@gwk/core/resources/webhook';
 import type { Caller } from '../accounts/caller.js';
 import { operation, type Call } from '../http/operation.js';
 import { pageOf } from '../http/cursor.js';
@@ -69,7 +69,7 @@ export const deliveryOperations = [
     scope: 'webhooks:write',
     status: 200,
     body: RetryFailed,
-    result: RetriedOut,
+    result: RetryFailedOut,
     idempotent: true,
     mayReplay: stillSeesEndpoint,
     async handle({ caller, params, body, resourceId, services: { db } }) {

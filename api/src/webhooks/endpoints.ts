@@ -5,7 +5,7 @@ import {
   type WebhookEndpointCreate,
   type WebhookEndpointUpdate,
 } from '@gwk/core/resources/webhook';
-import { newWebhookSecret } from '@gwk/core/webhook-signature';
+import { generateWebhookSecret } from '@gwk/core/webhook-signature';
 import { audit, byKey } from '../accounts/audit-log.js';
 import type { Caller } from '../accounts/caller.js';
 import type { Database } from '../database/database.js';
@@ -78,7 +78,7 @@ export async function createEndpoint(
     const instanceIds = await judgeInstances(tx, caller, body.instance_ids);
     const count = await tx.webhookEndpoint.count({ where: { accountId: caller.accountId } });
     if (count >= MAX_ENDPOINTS) throw new Problem('webhook-limit-reached');
-    const secret = newWebhookSecret();
+    const secret = generateWebhookSecret();
     const row = await tx.webhookEndpoint.create({
       data: {
         id,

@@ -2,7 +2,7 @@ import { fromPublicId, newUuid } from '@gwk/core/ids';
 import type { Page } from '@gwk/core/resources/common';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { DeliveryOut, WebhookEndpointOut } from '@gwk/core/resources/webhook';
-import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import { sharedApi } from '@gwk/test/support/api/open-api';
 import type { TestApi, TestAccount } from '@gwk/test/support/api/test-api';
 import type { ApiClient } from '@gwk/test/support/api/client';
@@ -55,7 +55,7 @@ test('a destination for all, whose secret is shown once and kept sealed', async 
   const kept = await api.db.webhookSecret.findMany({
     where: { endpointId: fromPublicId('endpoint', body.id)! },
   });
-  const sealer = new Sealer(parseSealingKeys(api.sealingKeys));
+  const sealer = new Sealer(parseEncryptionKeys(api.encryptionKeys));
   expect(kept.map(({ secretSealed }) => openWebhookSecret(sealer, account.id, secretSealed))).toEqual([
     secret,
   ]);
@@ -223,7 +223,7 @@ describe('repeating a creation', () => {
 
 describe('deliveries', () => {
   async function deliver(endpointId: string, status: string, count: number): Promise<void> {
-    const sealer = new Sealer(parseSealingKeys(api.sealingKeys));
+    const sealer = new Sealer(parseEncryptionKeys(api.encryptionKeys));
     const column = 'webhook_deliveries.last_response_sealed';
     await api.db.webhookDelivery.createMany({
       data: Array.from({ length: count }, () => ({

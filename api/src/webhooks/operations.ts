@@ -1,6 +1,6 @@
 import { toPublicId } from '@gwk/core/ids';
 import {
-  RotatedSecretOut,
+  SecretRotationOut,
   WebhookEndpointCreate,
   WebhookEndpointOut,
   WebhookEndpointUpdate,
@@ -104,7 +104,7 @@ export const webhookOperations = [
       'For 24 hours deliveries are signed with the secret before as well. Who rotates more often within a day has at most five signatures in a call: the oldest ends first.',
     scope: 'webhooks:write',
     status: 200,
-    result: RotatedSecretOut,
+    result: SecretRotationOut,
     idempotent: true,
     mayReplay: stillSeesEndpoint,
     async handle({ caller, params, resourceId, resumed, services }) {

@@ -50,7 +50,7 @@ describe('all that failed in a period', () => {
     const answer = await stage.retryFailed(id, { since: at(Date.now() - HOUR) });
     expect(answer.body).toEqual({ retried: 2_200 });
     expect(await world.db.webhookQueueEntry.count()).toBe(1_000);
-    await world.startWorker({ GWK_WORKER_WEBHOOK_CONCURRENCY_PER_DESTINATION: '200' });
+    await world.startWorker({ GWK_WORKER_WEBHOOK_CONCURRENCY_PER_ENDPOINT: '200' });
     await drained();
     expect([...target.counts().keys()].sort()).toEqual([...events].sort());
     expect(target.posts).toHaveLength(2_200);
@@ -64,7 +64,7 @@ describe('all that failed in a period', () => {
     await stage.allFailed(id);
     const since = at(Date.now() - HOUR);
     await Promise.all([stage.retryFailed(id, { since }), stage.retryFailed(id, { since })]);
-    await world.startWorker({ GWK_WORKER_WEBHOOK_CONCURRENCY_PER_DESTINATION: '200' });
+    await world.startWorker({ GWK_WORKER_WEBHOOK_CONCURRENCY_PER_ENDPOINT: '200' });
     await drained();
     expect(target.posts).toHaveLength(1_200);
   });

@@ -1,5 +1,5 @@
-import type { RotatedSecretOut } from '@gwk/core/resources/webhook';
-import { newWebhookSecret } from '@gwk/core/webhook-signature';
+import type { SecretRotationOut } from '@gwk/core/resources/webhook';
+import { generateWebhookSecret } from '@gwk/core/webhook-signature';
 import { audit, byKey } from '../accounts/audit-log.js';
 import type { Caller } from '../accounts/caller.js';
 import type { Prisma } from '../generated/prisma/client.js';
@@ -21,7 +21,7 @@ export async function rotateSecret(
   { db, sealer }: Pick<Services, 'db' | 'sealer'>,
   caller: Caller,
   request: { endpointId: string; secretId: string; resumed: boolean },
-): Promise<RotatedSecretOut> {
+): Promise<SecretRotationOut> {
   const { endpointId, secretId, resumed } = request;
   const { accountId } = caller;
   return db.$transaction(async (tx) => {
@@ -32,7 +32,7 @@ export async function rotateSecret(
       const secret = openWebhookSecret(sealer, accountId, made.secretSealed);
       return { secret, previous_expires_at: await lastExpiry(tx, endpointId) };
     }
-    const secret = newWebhookSecret();
+    const secret = generateWebhookSecret();
     await tx.$executeRaw`
       UPDATE webhook_secrets SET expires_at = now() + make_interval(hours => ${OVERLAP_HOURS}::integer)
       WHERE endpoint_id = ${endpointId}::uuid AND expires_at IS NULL`;

@@ -1,4 +1,4 @@
-import type { Sealer } from '@gwk/core/sealing';
+import type { Sealer } from '@gwk/core/encryption';
 
 /** Signing secrets of destinations at rest, sealed for their account. */
 const COLUMN = 'webhook_secrets.secret_sealed';

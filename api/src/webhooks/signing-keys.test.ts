@@ -1,17 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import { SealError, Sealer, parseSealingKeys } from '@gwk/core/sealing';
-import { newWebhookSecret, webhookKey } from '@gwk/core/webhook-signature';
+import { SealError, Sealer, parseEncryptionKeys } from '@gwk/core/encryption';
+import { generateWebhookSecret, toWebhookKey } from '@gwk/core/webhook-signature';
 import { sealWebhookSecret } from './secrets.js';
 import { SigningKeys } from './signing-keys.js';
 
-const sealer = new Sealer(parseSealingKeys(randomBytes(32).toString('base64')));
-const sealed = (account: string, secret = newWebhookSecret()) => sealWebhookSecret(sealer, account, secret);
+const sealer = new Sealer(parseEncryptionKeys(randomBytes(32).toString('base64')));
+const sealed = (account: string, secret = generateWebhookSecret()) =>
+  sealWebhookSecret(sealer, account, secret);
 
 describe('signing keys of destinations', () => {
   it('are those of the secrets', () => {
-    const secret = newWebhookSecret();
+    const secret = generateWebhookSecret();
     const key = new SigningKeys(sealer).of('a', sealed('a', secret));
-    expect(key.equals(webhookKey(secret))).toBe(true);
+    expect(key.equals(toWebhookKey(secret))).toBe(true);
   });
 
   it('are made once for each sealed secret', () => {
@@ -28,7 +29,7 @@ describe('signing keys of destinations', () => {
   });
 
   it('are not remembered where the secret could not be opened', () => {
-    const other = new Sealer(parseSealingKeys(randomBytes(32).toString('base64')));
+    const other = new Sealer(parseEncryptionKeys(randomBytes(32).toString('base64')));
     const keys = new SigningKeys(other);
     const one = sealed('a');
     for (let attempt = 0; attempt < 2; attempt++) expect(() => keys.of('a', one)).toThrow(SealError);

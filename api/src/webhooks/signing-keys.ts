@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
-import type { Sealer } from '@gwk/core/sealing';
-import { webhookKey } from '@gwk/core/webhook-signature';
+import type { Sealer } from '@gwk/core/encryption';
+import { toWebhookKey } from '@gwk/core/webhook-signature';
 import { openWebhookSecret } from './secrets.js';
 
 const MOST = 10_000;
@@ -30,7 +30,7 @@ export class SigningKeys {
     const name = accountId + bytes.toString('base64');
     const known = this.#keys.get(name);
     if (known) return known;
-    const key = webhookKey(openWebhookSecret(this.#sealer, accountId, sealed));
+    const key = toWebhookKey(openWebhookSecret(this.#sealer, accountId, sealed));
     if (this.#keys.size >= this.#most) this.#keys.delete(this.#keys.keys().next().value!);
     this.#keys.set(name, key);
     return key;

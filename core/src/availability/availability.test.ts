@@ -1,12 +1,12 @@
 import fc from 'fast-check';
-import { computeAvailability, isMonth, monthAt, type AvailabilityQuestion } from './availability.js';
-import type { Interval } from './stretches.js';
+import { computeAvailability, isMonth, monthAt, type AvailabilityInput } from './availability.js';
+import type { StateInterval } from './intervals.js';
 
 const at = (time: string): number => Date.parse(time);
 const HOUR = 3_600_000;
 
 /** Each interval ends where the next begins; the last is the present state. */
-function states(...given: [time: string, state: string, reason?: string][]): Interval[] {
+function states(...given: [time: string, state: string, reason?: string][]): StateInterval[] {
   return given.map(([time, state, reason], index) => ({
     state,
     reason: reason ?? null,
@@ -15,7 +15,7 @@ function states(...given: [time: string, state: string, reason?: string][]): Int
   }));
 }
 
-function ask(question: Partial<AvailabilityQuestion> & Pick<AvailabilityQuestion, 'intervals'>) {
+function ask(question: Partial<AvailabilityInput> & Pick<AvailabilityInput, 'intervals'>) {
   const first = question.intervals.find(({ state }) => state === 'connected');
   return computeAvailability({
     suspensions: [],
@@ -220,7 +220,7 @@ test.each([
  * The same by another way: the days are found by asking the zone's clock for the date at every quarter of an hour,
  * and the seconds are counted one by one.
  */
-function countSeconds(question: AvailabilityQuestion): Map<string, { up: number; tracked: number }> {
+function countSeconds(question: AvailabilityInput): Map<string, { up: number; tracked: number }> {
   const date = new Intl.DateTimeFormat('en-CA', { timeZone: question.timezone, dateStyle: 'short' });
   const days = new Map<string, { up: number; tracked: number }>();
   const from = at(`${question.month}-01T00:00:00Z`) - 24 * HOUR;
@@ -263,7 +263,7 @@ test('any month in any zone agrees with seconds counted one by one', () => {
         const start = at(`${month}-01T00:00:00Z`) - 3 * 24 * HOUR;
         const now = start + nowAfter * 1000;
         let since = start;
-        const intervals: Interval[] = [];
+        const intervals: StateInterval[] = [];
         for (const [seconds, state] of lengths) {
           if (since >= now) break;
           const until = since + seconds * 1000;

@@ -1,18 +1,24 @@
 import { firstMoment, offsetAt } from '../time-zone.js';
-import { cut, measure, percentage, type Interval, type Span, type Stretch } from './stretches.js';
+import {
+  measureIntervals,
+  sumDurations,
+  uptimePercentage,
+  type MeasuredInterval,
+  type Period,
+  type StateInterval,
+} from './intervals.js';
 
 /**
- * Availability of one month, from recorded states (spec: AvailabilityOut). Pure: intervals in, answer out. Moments are
- * milliseconds since 1970.
+ * Availability of one month, computed from recorded states. Times are milliseconds since 1970.
  *
- * Up is `connected`. Measured is every recorded state but `pending_pair`, outside of suspensions, from the first
- * connection on. An incident is an unbroken stretch of measured time without connection; it bears the state and the
- * reason that opened it, even where that was before the month.
+ * `connected` counts as up. Measured time starts at the first connection and leaves out `pending_pair` and suspensions.
+ * An incident is unbroken measured time without a connection. It carries the state and reason that opened it, even when
+ * it opened before the month.
  */
-export interface AvailabilityQuestion {
-  /** Oldest first, without overlap; those that touch the month, and what leads up to an outage that does. */
-  intervals: readonly Interval[];
-  /** Spans in which the instance was suspended by its resource: nobody expected it to be there. */
+export interface AvailabilityInput {
+  /** Intervals that touch the month, and those that lead to an outage that does: oldest first, not overlapping. */
+  intervals: readonly StateInterval[];
+  /** Periods in which the resource suspended the instance. */
   suspensions: readonly { since: number; until: number | null }[];
   /** Null: never connected. */
   firstConnectedAt: number | null;
@@ -22,7 +28,7 @@ export interface AvailabilityQuestion {
   now: number;
 }
 
-export interface Incident {
+interface Incident {
   start: number;
   /** Null: still down. */
   end: number | null;
@@ -43,36 +49,36 @@ export interface Availability {
 
 const DAY = 86_400_000;
 
-export function computeAvailability(question: AvailabilityQuestion): Availability {
-  const { firstConnectedAt, now } = question;
-  const month = monthSpan(question.month, question.timezone);
+export function computeAvailability(input: AvailabilityInput): Availability {
+  const { firstConnectedAt, now } = input;
+  const month = monthPeriod(input.month, input.timezone);
   const isPast = month.end <= now;
   const isFuture = month.start >= now;
   const end = isPast || isFuture ? month.end : now;
-  const begun = firstConnectedAt !== null && firstConnectedAt > month.start && firstConnectedAt < end;
-  const period = { start: begun ? firstConnectedAt : month.start, end };
-  const stretches = cut(question, period);
-  const total = measure(stretches, period);
+  const startsWithin = firstConnectedAt !== null && firstConnectedAt > month.start && firstConnectedAt < end;
+  const period = { start: startsWithin ? firstConnectedAt : month.start, end };
+  const measured = measureIntervals(input, period);
+  const total = sumDurations(measured, period);
   return {
     period_start: period.start,
     period_end: period.end,
-    uptime: percentage(total),
+    uptime: uptimePercentage(total),
     up_seconds: Math.round(total.up / 1000),
     tracked_seconds: Math.round(total.tracked / 1000),
-    incidents: incidentsOf(stretches, now),
-    days: daySpans(question.month, question.timezone)
+    incidents: groupIncidents(measured, now),
+    days: dayPeriods(input.month, input.timezone)
       .filter((day) => day.start < now)
-      .map((day) => ({ date: day.date, uptime: percentage(measure(stretches, day)) })),
+      .map((day) => ({ date: day.date, uptime: uptimePercentage(sumDurations(measured, day)) })),
   };
 }
 
-function incidentsOf(stretches: readonly Stretch[], now: number): Incident[] {
-  const outages: Stretch[] = [];
-  for (const stretch of stretches) {
-    if (stretch.up) continue;
+function groupIncidents(measured: readonly MeasuredInterval[], now: number): Incident[] {
+  const outages: MeasuredInterval[] = [];
+  for (const interval of measured) {
+    if (interval.up) continue;
     const last = outages.at(-1);
-    if (last?.end === stretch.start) outages[outages.length - 1] = { ...last, end: stretch.end };
-    else outages.push(stretch);
+    if (last?.end === interval.start) outages[outages.length - 1] = { ...last, end: interval.end };
+    else outages.push(interval);
   }
   return outages.map(({ start, end, state, reason }) => ({
     start,
@@ -83,7 +89,7 @@ function incidentsOf(stretches: readonly Stretch[], now: number): Incident[] {
   }));
 }
 
-function monthSpan(month: string, timezone: string): Span {
+function monthPeriod(month: string, timezone: string): Period {
   const [year, number] = month.split('-').map(Number) as [number, number];
   return {
     start: firstMoment(Date.UTC(year, number - 1, 1), timezone),
@@ -91,7 +97,7 @@ function monthSpan(month: string, timezone: string): Span {
   };
 }
 
-function daySpans(month: string, timezone: string): (Span & { date: string })[] {
+function dayPeriods(month: string, timezone: string): (Period & { date: string })[] {
   const [year, number] = month.split('-').map(Number) as [number, number];
   const days = new Date(Date.UTC(year, number, 0)).getUTCDate();
   return Array.from({ length: days }, (_, index) => {
@@ -104,18 +110,18 @@ function daySpans(month: string, timezone: string): (Span & { date: string })[] 
   });
 }
 
-/** `YYYY-MM` of a moment on the zone's clock. */
+/** @returns the local month of a moment, `YYYY-MM` */
 export function monthAt(moment: number, timezone: string): string {
   return new Date(moment + offsetAt(moment, timezone)).toISOString().slice(0, 7);
 }
 
-/** The months that can be asked for: those whose ends are dates of four digits everywhere. */
+/** Accepts 1970-01 to 8999-12: in every time zone the ends of these months have years of four digits. */
 export function isMonth(text: string): boolean {
   return /^(?:19[7-9]|[2-8][0-9]{2})[0-9]-(?:0[1-9]|1[0-2])$/.test(text);
 }
 
-/** From and to of what has to be read for a month: with room for any zone's clock. */
-export function readSpan(month: string): { from: Date; to: Date } {
+/** @returns the range of recorded states to read for a month, widened for any time zone */
+export function historyRange(month: string): { from: Date; to: Date } {
   const [year, number] = month.split('-').map(Number) as [number, number];
   return { from: new Date(Date.UTC(year, number - 1, 0)), to: new Date(Date.UTC(year, number, 2)) };
 }

@@ -15,7 +15,7 @@ export const apiSettings = {
   redisUrl: shared.redisUrl,
   redisCa: shared.redisCa,
   redisPrefix: shared.redisPrefix,
-  sealingKeys: shared.sealingKeys,
+  encryptionKeys: shared.encryptionKeys,
   logLevel: shared.logLevel,
   exitWithParent: shared.exitWithParent,
   host: setting(
@@ -123,8 +123,8 @@ export const apiSettings = {
     types.integer(1000, 600_000).default(45_000),
     'How long an engine may hold its number without renewing (milliseconds).',
   ),
-  renewMs: setting(
-    'GWK_API_RENEW_MS',
+  leaseRenewMs: setting(
+    'GWK_API_LEASE_RENEW_MS',
     types.integer(200, 60_000).default(10_000),
     'How often an engine renews (milliseconds); less than a third of the lease.',
   ),

@@ -4,18 +4,21 @@ import { isIP } from 'node:net';
  * Kinds of settings: how the text of an environment variable becomes a value. Not zod: an engine runs once per
  * number, and zod would cost each of them 6 MB for the sake of a dozen settings.
  */
-export type Reading<T> = { ok: true; value: T } | { ok: false; fault: string };
+export type ParseResult<T> = { ok: true; value: T } | { ok: false; fault: string };
 
 export class Kind<T> {
-  readonly #read: (text: string) => Reading<T>;
-  readonly #absent: Reading<T>;
+  readonly #read: (text: string) => ParseResult<T>;
+  readonly #absent: ParseResult<T>;
 
-  constructor(read: (text: string) => Reading<T>, absent: Reading<T> = { ok: false, fault: 'not set' }) {
+  constructor(
+    read: (text: string) => ParseResult<T>,
+    absent: ParseResult<T> = { ok: false, fault: 'not set' },
+  ) {
     this.#read = read;
     this.#absent = absent;
   }
 
-  read(text: string | undefined): Reading<T> {
+  read(text: string | undefined): ParseResult<T> {
     return text === undefined ? this.#absent : this.#read(text);
   }
 
@@ -28,7 +31,7 @@ export class Kind<T> {
   }
 }
 
-const good = <T>(value: T): Reading<T> => ({ ok: true, value });
+const good = <T>(value: T): ParseResult<T> => ({ ok: true, value });
 const bad = (fault: string) => ({ ok: false, fault }) as const;
 
 export const types = {

@@ -43,8 +43,8 @@ export const operatorSettings = {
     types.text().optional(),
     'File (YAML) of engine profiles: image, resources and placement by name, one of them `default` (`kubernetes`).',
   ),
-  upgradeWidth: setting(
-    'GWK_OPERATOR_UPGRADE_WIDTH',
+  maxConcurrentUpgrades: setting(
+    'GWK_OPERATOR_MAX_CONCURRENT_UPGRADES',
     types.integer(1, 1000).default(1),
     'How many engines that work are replaced at the same time when their version or profile has changed (`kubernetes`).',
   ),

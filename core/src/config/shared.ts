@@ -31,8 +31,8 @@ export const redisPrefix = setting(
   'What every Redis key begins with, so that several gateways can share one Redis.',
 );
 
-export const sealingKeys = secretSetting(
-  'GWK_SEALING_KEYS',
+export const encryptionKeys = secretSetting(
+  'GWK_ENCRYPTION_KEYS',
   types.text(),
   'Keys of the encryption at rest: 32 bytes in base64 each, separated by commas, the newest first. The first seals; all open.',
 );
@@ -53,7 +53,7 @@ export const operatorToken = secretSetting(
 );
 
 /** Of a setting that holds several. */
-export const tokensOf = (text: string): [string, ...string[]] => text.split(',') as [string, ...string[]];
+export const parseTokens = (text: string): [string, ...string[]] => text.split(',') as [string, ...string[]];
 
 export const exitWithParent = setting(
   'GWK_EXIT_WITH_PARENT',

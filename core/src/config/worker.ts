@@ -15,7 +15,7 @@ export const workerSettings = {
   redisUrl: shared.redisUrl,
   redisCa: shared.redisCa,
   redisPrefix: shared.redisPrefix,
-  sealingKeys: shared.sealingKeys,
+  encryptionKeys: shared.encryptionKeys,
   logLevel: shared.logLevel,
   exitWithParent: shared.exitWithParent,
   environmentPolicy: setting(
@@ -53,8 +53,8 @@ export const workerSettings = {
     types.integer(1, 5000).default(256),
     'Webhook calls in flight in one worker.',
   ),
-  webhookConcurrencyPerDestination: setting(
-    'GWK_WORKER_WEBHOOK_CONCURRENCY_PER_DESTINATION',
+  webhookConcurrencyPerEndpoint: setting(
+    'GWK_WORKER_WEBHOOK_CONCURRENCY_PER_ENDPOINT',
     types.integer(1, 500).default(10),
     'Webhook calls in flight to one destination from one worker: a slow one holds no more than these.',
   ),
@@ -109,8 +109,8 @@ export const workerSettings = {
     types.integer(1000, 86_400_000).default(900_000),
     'How long a message waits while its instance is out, then `expired` (milliseconds).',
   ),
-  doubtAfterMs: setting(
-    'GWK_WORKER_DOUBT_AFTER_MS',
+  unconfirmedTimeoutMs: setting(
+    'GWK_WORKER_UNCONFIRMED_TIMEOUT_MS',
     types.integer(1000, 86_400_000).default(900_000),
     'How long a message may be in doubt (sent and never acknowledged), then `timeout` (milliseconds).',
   ),

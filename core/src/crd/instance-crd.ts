@@ -1,6 +1,6 @@
 import { PolicyOverrides } from '../policy/policy.js';
 import { API_GROUP, API_VERSION, InstanceResourceStatus, InstanceSpec } from '../resources/manifest.js';
-import { structuralOf, type Structural } from './structural.js';
+import { toStructuralSchema, type StructuralSchema } from './structural.js';
 
 interface Rule {
   rule: string;
@@ -88,7 +88,7 @@ const COLUMNS = [
   column('Node', '.status.engine.node', { priority: 1 }),
 ];
 
-function schema(): Structural {
+function schema(): StructuralSchema {
   return {
     type: 'object',
     description: 'A phone number, served by an engine of its own.',
@@ -97,7 +97,7 @@ function schema(): Structural {
       apiVersion: { type: 'string' },
       kind: { type: 'string' },
       metadata: { type: 'object' },
-      spec: { ...withoutNul(structuralOf(specSchema())), ...SPEC_RULES },
+      spec: { ...withoutNul(toStructuralSchema(specSchema())), ...SPEC_RULES },
       status: statusSchema(),
     },
     ...NAME_RULES,
@@ -111,7 +111,7 @@ const POLICY = PolicyOverrides.meta({
   description: 'Overrides of the policy of the account. What is not set comes from there.',
 }).optional();
 
-function withoutNul(spec: Structural): Structural {
+function withoutNul(spec: StructuralSchema): StructuralSchema {
   const properties = { ...spec.properties };
   for (const name of ['account', 'displayName']) properties[name] = { ...properties[name], pattern: NO_NUL };
   const { policy } = properties;
@@ -125,8 +125,8 @@ function withoutNul(spec: Structural): Structural {
 }
 
 /** Conditions are a map by type: several writers could each own theirs. */
-function statusSchema(): Structural {
-  const status = structuralOf(InstanceResourceStatus);
+function statusSchema(): StructuralSchema {
+  const status = toStructuralSchema(InstanceResourceStatus);
   const conditions = { ...status.properties!['conditions'] };
   delete conditions.default;
   return {

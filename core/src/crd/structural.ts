@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** A schema as Kubernetes takes it: OpenAPI v3, structural, without what the API server refuses or ignores. */
-export interface Structural {
+export interface StructuralSchema {
   type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
   description?: string;
   default?: unknown;
@@ -15,8 +15,8 @@ export interface Structural {
   maximum?: number;
   minItems?: number;
   maxItems?: number;
-  items?: Structural;
-  properties?: Record<string, Structural>;
+  items?: StructuralSchema;
+  properties?: Record<string, StructuralSchema>;
   required?: string[];
   [extension: `x-kubernetes-${string}`]: unknown;
 }
@@ -40,17 +40,17 @@ const KEPT = [
 const NO_BOUNDS = new Set([Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]);
 
 /** The schema of what people write, from the schema that the programs check it with. */
-export function structuralOf(schema: z.ZodType): Structural {
+export function toStructuralSchema(schema: z.ZodType): StructuralSchema {
   return translate(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }));
 }
 
-function translate(schema: Json): Structural {
+function translate(schema: Json): StructuralSchema {
   if (Array.isArray(schema['type'])) return nullable(schema, typesIn(schema));
   const alternatives = schema['anyOf'] as Json[] | undefined;
   if (alternatives) return nullable(schema, alternatives);
   const kept = Object.fromEntries(
     KEPT.flatMap((key) => (isWorthKeeping(schema[key]) ? [[key, schema[key]]] : [])),
-  ) as Structural;
+  ) as StructuralSchema;
   const { properties, required, items } = schema as { properties?: Json; required?: string[]; items?: Json };
   return {
     ...kept,
@@ -66,7 +66,7 @@ const isWorthKeeping = (value: unknown): boolean =>
   value !== undefined && !(typeof value === 'number' && NO_BOUNDS.has(value));
 
 /** `anyOf: [X, null]` is how JSON Schema says `nullable`. */
-function nullable(schema: Json, alternatives: Json[]): Structural {
+function nullable(schema: Json, alternatives: Json[]): StructuralSchema {
   const [given, ...more] = alternatives.filter(({ type }) => type !== 'null');
   if (!given || more.length > 0) throw new Error('Kubernetes has no schema for a choice between types');
   const outer = Object.entries(schema).filter(([key]) => key !== 'anyOf' && key !== 'type');
@@ -76,6 +76,6 @@ function nullable(schema: Json, alternatives: Json[]): Structural {
 /** `type: [X, null]` is another way. */
 const typesIn = (schema: Json): Json[] => (schema['type'] as string[]).map((type) => ({ type }));
 
-export function mapValues<V, W>(record: Record<string, V>, map: (value: V) => W): Record<string, W> {
+function mapValues<V, W>(record: Record<string, V>, map: (value: V) => W): Record<string, W> {
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
 }

@@ -1,5 +1,5 @@
 import {
-  ENOUGH,
+  MIN_CASES,
   LOW_RISK,
   MEDIUM_RISK,
   RESTRICTION_PENALTIES,
@@ -9,7 +9,7 @@ import {
 } from './rules.js';
 
 /** The page docs/health.md, made from the rules themselves. */
-export function healthPage(): string {
+export function renderHealthPage(): string {
   const rows = Object.entries(RULES).map(row);
   return `${INTRODUCTION}
 | \`key\` | What is looked at | attention | bad |
@@ -43,7 +43,7 @@ Made from \`core/src/health\` by \`make docs\`; do not edit.
 
 \`GET /v1/instances/{instance_id}/health\` answers a score from 0 to 100: the higher, the lower the risk that the network blocks or drops the number. The score is 100 less the penalties of its factors, and never below 0. Risk is \`low\` from ${LOW_RISK} points, \`medium\` from ${MEDIUM_RISK}, \`high\` below. Every answer is computed anew; \`recommendations\` say, in Portuguese, what to do about each factor that costs points.
 
-A ratio of fewer than ${ENOUGH} cases says nothing: its \`status\` is \`info\`, its \`value\` null, and it costs nothing. Of a busy number the last 20,000 messages are counted.
+A ratio of fewer than ${MIN_CASES} cases says nothing: its \`status\` is \`info\`, its \`value\` null, and it costs nothing. Of a busy number the last 20,000 messages are counted.
 `;
 
 const OTHERS = `| \`restrictions\` | Blocks and restrictions by the network | a block within 30 days, or a restriction that ended within 7: -${RESTRICTION_PENALTIES.lately} | restricted now: -${RESTRICTION_PENALTIES.restricted}; blocked now: -${RESTRICTION_PENALTIES.banned} |

@@ -80,7 +80,7 @@ export const RULES = {
 } as const satisfies Record<string, Rule>;
 
 /** Ratios of fewer cases than this say nothing. */
-export const ENOUGH = 20;
+export const MIN_CASES = 20;
 export const WARM_UP_PENALTY = 10;
 
 export const RESTRICTION_PENALTIES = { banned: 100, restricted: 40, lately: 20 };

@@ -6,7 +6,7 @@ import type { MenuOption } from './replies.js';
  * How an interactive message is written (spec: Interactive modes; Rules for sending 4): reply buttons and rows are
  * numbered in the modes that say so, and in mode `text` links, phones and codes are written out.
  */
-export interface RenderedMenu {
+interface RenderedMenu {
   rendered_as: Rendering;
   /** The whole text in mode `text`; the body of the native message otherwise. */
   text: string;
@@ -15,17 +15,17 @@ export interface RenderedMenu {
 
 export function renderMenu(content: InteractiveContent, mode: InteractiveMode): RenderedMenu {
   const options = menuOptions(content);
-  return { rendered_as: renderingOf(content, mode), text: menuText(content, mode), options };
+  return { rendered_as: chooseRendering(content, mode), text: menuText(content, mode), options };
 }
 
-export function renderingOf(content: InteractiveContent, mode: InteractiveMode): Rendering {
+function chooseRendering(content: InteractiveContent, mode: InteractiveMode): Rendering {
   if (mode === 'text') return 'text_menu';
   const shape = content.list ? 'list' : 'buttons';
   return content.format === 'legacy' ? `legacy_${shape}` : `native_flow_${shape}`;
 }
 
 /** Every option a contact can choose; numbers count reply buttons and rows only. */
-export function menuOptions(content: InteractiveContent): MenuOption[] {
+function menuOptions(content: InteractiveContent): MenuOption[] {
   const rows = content.list?.sections.flatMap((section) => section.rows) ?? [];
   const choices = [
     ...(content.buttons ?? []).map((button) => ({

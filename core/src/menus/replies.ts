@@ -1,4 +1,4 @@
-import { foldText } from '../folded-text.js';
+import { foldText } from '../text-folding.js';
 import type { InteractiveMode } from '../states.js';
 
 /**
@@ -26,13 +26,13 @@ const HOUR = 3_600_000;
 /** Of the network, which tells whole seconds, and ours. What was typed longer before a menu left is no answer to it. */
 const CLOCKS_DIFFER = 5_000;
 
-export interface TypedReply {
+interface TypedReply {
   text: string;
   quotedWaMessageId: string | null;
   at: Date;
 }
 
-export interface RecognisedReply {
+interface RecognisedReply {
   menu: OpenMenu;
   option: MenuOption;
 }

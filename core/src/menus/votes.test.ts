@@ -1,4 +1,4 @@
-import { changeOfVote, tapOption } from './votes.js';
+import { diffVote, toggleOption } from './votes.js';
 
 describe('what a vote changes', () => {
   test.each<[string, number[], number[], { chosen: number[]; withdrawn: number[] }]>([
@@ -10,7 +10,7 @@ describe('what a vote changes', () => {
     ['the same choice again changes nothing', [1], [1], { chosen: [], withdrawn: [] }],
     ['an option told twice counts once', [], [1, 1], { chosen: [1], withdrawn: [] }],
   ])('%s', (_, before, now, expected) => {
-    expect(changeOfVote(before, now)).toEqual(expected);
+    expect(diffVote(before, now)).toEqual(expected);
   });
 });
 
@@ -22,6 +22,6 @@ describe('a tap on an option', () => {
     { what: 'takes the mark away again', before: [1], place: 1, selectable: 1, now: [] },
     { what: 'takes one of several away', before: [0, 1], place: 0, selectable: 2, now: [1] },
   ])('$what', ({ before, place, selectable, now }) => {
-    expect(tapOption(before, place, selectable)).toEqual(now);
+    expect(toggleOption(before, place, selectable)).toEqual(now);
   });
 });

@@ -18,24 +18,24 @@ export const ENGINE_METRICS = {
   messages: counter({
     name: 'gwk_engine_messages_total',
     help: 'Messages that left this engine, by how they ended here.',
-    labelNames: ['conclusion'],
+    labelNames: ['result'],
   }),
   messageSeconds: histogram({
     name: 'gwk_engine_message_seconds',
     help: 'From the claim of a message to its conclusion.',
     buckets: [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 120, 900],
   }),
-  doubts: counter({
-    name: 'gwk_engine_doubts_total',
+  resends: counter({
+    name: 'gwk_engine_resends_total',
     help: 'Stanzas sent again because no answer came.',
   }),
   claims: counter({ name: 'gwk_engine_claims_total', help: 'Claims that were answered.' }),
-  lanes: gauge({
-    name: 'gwk_engine_lanes',
+  activeConversations: gauge({
+    name: 'gwk_engine_active_conversations',
     help: 'Conversations with a message held: each is a lane, in which one message leaves at a time.',
   }),
-  bellSeconds: histogram({
-    name: 'gwk_engine_bell_seconds',
+  notifySeconds: histogram({
+    name: 'gwk_engine_notify_seconds',
     help: 'From when a waiting message was rung for in Redis until the engine heard it, by their clocks.',
     buckets: [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 60],
   }),

@@ -13,20 +13,22 @@ export interface Metric<Label extends string = string> {
   buckets?: number[];
 }
 
-type Told<Label extends string> = Pick<Metric, 'name' | 'help'> & { labelNames?: readonly Label[] };
+type MetricOptions<Label extends string> = Pick<Metric, 'name' | 'help'> & { labelNames?: readonly Label[] };
 
-export const counter = <const Label extends string = never>(told: Told<Label>): Metric<Label> => ({
+export const counter = <const Label extends string = never>(
+  options: MetricOptions<Label>,
+): Metric<Label> => ({
   type: 'counter',
   labelNames: [],
-  ...told,
+  ...options,
 });
 
-export const gauge = <const Label extends string = never>(told: Told<Label>): Metric<Label> => ({
+export const gauge = <const Label extends string = never>(options: MetricOptions<Label>): Metric<Label> => ({
   type: 'gauge',
   labelNames: [],
-  ...told,
+  ...options,
 });
 
 export const histogram = <const Label extends string = never>(
-  told: Told<Label> & { buckets: number[] },
-): Metric<Label> & { buckets: number[] } => ({ type: 'histogram', labelNames: [], ...told });
+  options: MetricOptions<Label> & { buckets: number[] },
+): Metric<Label> & { buckets: number[] } => ({ type: 'histogram', labelNames: [], ...options });

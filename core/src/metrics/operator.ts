@@ -7,12 +7,12 @@ export const OPERATOR_METRICS = {
     name: 'gwk_operator_queue_depth',
     help: 'Instances waiting for a pass or in one.',
   }),
-  apiSilent: gauge({
-    name: 'gwk_operator_api_silent_seconds',
+  apiUnresponsive: gauge({
+    name: 'gwk_operator_api_unresponsive_seconds',
     help: 'Since the API last answered an observation; 0 where this operator does not lead.',
   }),
-  brokenManifests: gauge({
-    name: 'gwk_operator_broken_manifests',
+  invalidManifests: gauge({
+    name: 'gwk_operator_invalid_manifests',
     help: 'Manifests or resources of which nothing is used.',
   }),
   rollout: gauge({
@@ -34,15 +34,15 @@ export const OPERATOR_METRICS = {
     name: 'gwk_operator_crash_loops',
     help: 'Instances whose engine has ended three times or more in a row, each time soon after its start, and lately.',
   }),
-  passes: counter({
-    name: 'gwk_operator_passes_total',
+  reconciles: counter({
+    name: 'gwk_operator_reconciles_total',
     help: 'Passes over one instance, by result.',
     labelNames: ['result'],
   }),
-  engineEnds: counter({
-    name: 'gwk_operator_engine_ends_total',
+  engineExits: counter({
+    name: 'gwk_operator_engine_exits_total',
     help: 'Engines that ended, by whether they were asked to.',
-    labelNames: ['asked'],
+    labelNames: ['requested'],
   }),
 } as const;
 
@@ -58,8 +58,8 @@ export const KUBERNETES_METRICS = {
     name: 'gwk_operator_watch_age_seconds',
     help: 'Since the quietest watch last said anything.',
   }),
-  watchBreaks: counter({
-    name: 'gwk_operator_watch_breaks_total',
+  watchFailures: counter({
+    name: 'gwk_operator_watch_failures_total',
     help: 'Watches that broke.',
   }),
   watchLists: counter({

@@ -18,7 +18,7 @@ export const METRICS: Readonly<Record<string, readonly Metric[]>> = {
 };
 
 /** The page docs/metrics.md, made from the catalogue. */
-export function metricsPage(): string {
+export function renderMetricsPage(): string {
   const tables = Object.entries(METRICS).map(([title, metrics]) => {
     const rows = metrics.map(
       ({ name, type, labelNames, help }) =>

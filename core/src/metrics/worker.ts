@@ -8,12 +8,12 @@ export const WORKER_METRICS = {
   attempts: counter({
     name: 'gwk_webhook_attempts_total',
     help: 'Attempts to deliver webhooks, by what became of the delivery.',
-    labelNames: ['verdict'],
+    labelNames: ['result'],
   }),
   latency: histogram({
     name: 'gwk_webhook_latency_seconds',
     help: 'How long webhook destinations took to answer, by what became of the delivery.',
-    labelNames: ['verdict'],
+    labelNames: ['result'],
     buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
   }),
   callsInFlight: gauge({
@@ -27,7 +27,7 @@ export const WORKER_METRICS = {
   queueAge: gauge({
     name: 'gwk_webhook_queue_age_seconds',
     help: 'How late the oldest due delivery is, those under way included: to healthy destinations, and to failing ones (disabled ones among them), whose deliveries are held back.',
-    labelNames: ['destination'],
+    labelNames: ['endpoint_state'],
   }),
   endpoints: gauge({
     name: 'gwk_webhook_endpoints',
@@ -47,8 +47,8 @@ export const WORKER_METRICS = {
     name: 'gwk_send_stalled_age_seconds',
     help: 'How long the connected number that has stood still longest has sent and claimed nothing although a message of it is due; at most an hour, 0 where there is none, without those of suspended accounts.',
   }),
-  scheduledLate: gauge({
-    name: 'gwk_scheduled_late_seconds',
+  scheduledOverdue: gauge({
+    name: 'gwk_scheduled_overdue_seconds',
     help: 'By how much the oldest scheduled message is past the time at which it was to be released.',
   }),
   instances: gauge({
@@ -60,23 +60,23 @@ export const WORKER_METRICS = {
     name: 'gwk_instances_down',
     help: 'Instances that are to reconnect by themselves and have been without a connection for over 5 minutes: neither suspended nor logged out nor banned.',
   }),
-  sweeps: counter({
-    name: 'gwk_worker_sweeps_total',
+  jobRuns: counter({
+    name: 'gwk_worker_job_runs_total',
     help: 'Passes of the loops of this worker, by result.',
-    labelNames: ['sweep', 'result'],
+    labelNames: ['job_name', 'result'],
   }),
-  sweepOverdue: gauge({
-    name: 'gwk_worker_sweep_overdue_seconds',
+  jobOverdue: gauge({
+    name: 'gwk_worker_job_overdue_seconds',
     help: 'How long ago a loop of this worker was to have ended its next pass well; 0 while it is not due.',
-    labelNames: ['sweep'],
+    labelNames: ['job_name'],
   }),
-  swept: counter({
-    name: 'gwk_worker_swept_total',
+  jobItems: counter({
+    name: 'gwk_worker_job_items_total',
     help: 'What the loops of this worker have dealt with: messages, rows, instances.',
-    labelNames: ['sweep'],
+    labelNames: ['job_name'],
   }),
-  signReads: counter({
-    name: 'gwk_availability_sign_reads_total',
+  livenessReads: counter({
+    name: 'gwk_availability_liveness_reads_total',
     help: 'Reads of signs of life (of Prometheus, or of heartbeats) of engines that did not renew their lease, by result.',
     labelNames: ['source', 'result'],
   }),
@@ -89,8 +89,8 @@ export const WORKER_METRICS = {
     name: 'gwk_preparation_age_seconds',
     help: 'How long the oldest message with a file has not been prepared.',
   }),
-  retentionLate: gauge({
-    name: 'gwk_retention_late_seconds',
+  retentionOverdue: gauge({
+    name: 'gwk_retention_overdue_seconds',
     help: 'By how much the oldest content of a message has outlived its time.',
   }),
   partitionsExpired: gauge({

@@ -1,4 +1,4 @@
-import { judgeHours } from './active-hours.js';
+import { decideActiveHours } from './active-hours.js';
 
 const SAO_PAULO = 'America/Sao_Paulo';
 const NEW_YORK = 'America/New_York';
@@ -133,7 +133,7 @@ const rows: Row[] = [
 ];
 
 const judge = ({ window, now, wrote }: Row, outside: 'reject' | 'schedule') =>
-  judgeHours({
+  decideActiveHours({
     hours: window && { start: window[0], end: window[1], timezone: window[2], outside },
     now: new Date(now),
     lastWroteAt: wrote === undefined ? null : new Date(wrote),
@@ -157,7 +157,8 @@ test('minute by minute through a year, the window is open exactly when its clock
   for (let now = Date.UTC(2026, 0, 1); now < Date.UTC(2027, 0, 1); now += 7 * 60_000) {
     const shown = clock.format(now);
     const expected = shown >= '09:00' && shown < '18:00' ? 'accept' : 'refuse';
-    if (judgeHours({ hours, now: new Date(now), lastWroteAt: null }).do !== expected) wrong.push(shown);
+    if (decideActiveHours({ hours, now: new Date(now), lastWroteAt: null }).do !== expected)
+      wrong.push(shown);
   }
   expect(wrong).toEqual([]);
 });

@@ -8,9 +8,9 @@ import type { ActiveHours } from './policy.js';
  * moment after that shows `end` or later: where the clock is put forward over a time, the moment of the change counts,
  * and where it is put back, the first of the two. `end` at or before `start` is on the next day.
  */
-export type HoursVerdict = { do: 'accept' } | { do: 'refuse' } | { do: 'schedule'; at: Date };
+type ActiveHoursDecision = { do: 'accept' } | { do: 'refuse' } | { do: 'schedule'; at: Date };
 
-export interface HoursCase {
+interface ActiveHoursInput {
   hours: ActiveHours | null;
   now: Date;
   /** When the contact last wrote to this instance; a group counts as a contact that writes. */
@@ -20,7 +20,7 @@ export interface HoursCase {
 const DAY = 86_400_000;
 const MINUTE = 60_000;
 
-export function judgeHours({ hours, now, lastWroteAt }: HoursCase): HoursVerdict {
+export function decideActiveHours({ hours, now, lastWroteAt }: ActiveHoursInput): ActiveHoursDecision {
   if (hours === null || (lastWroteAt !== null && now.getTime() - lastWroteAt.getTime() < DAY)) {
     return { do: 'accept' };
   }

@@ -1,11 +1,11 @@
-import { judgeMassSend, normaliseText } from './mass-block.js';
+import { decideMassSend, normaliseText } from './mass-block.js';
 
 test.each([
   ['the thirtieth of thirty passes', { limit: 30, count: 29, alreadyCounted: false }, 'accept'],
   ['the thirty-first is refused', { limit: 30, count: 30, alreadyCounted: false }, 'refuse'],
   ['one of the thirty may be sent it again', { limit: 30, count: 30, alreadyCounted: true }, 'accept'],
 ])('%s', (_, given, expected) => {
-  expect(judgeMassSend(given)).toBe(expected);
+  expect(decideMassSend(given)).toBe(expected);
 });
 
 describe('the same text', () => {

@@ -2,7 +2,7 @@
  * The same text to many people who never wrote, in a short time. `max_contacts` pass, the next is refused; one
  * contact counts once.
  */
-export interface MassBlockCase {
+interface MassSendInput {
   limit: number;
   /** Contacts who were sent this text within the window. */
   count: number;
@@ -10,7 +10,7 @@ export interface MassBlockCase {
   alreadyCounted: boolean;
 }
 
-export function judgeMassSend({ limit, count, alreadyCounted }: MassBlockCase): 'accept' | 'refuse' {
+export function decideMassSend({ limit, count, alreadyCounted }: MassSendInput): 'accept' | 'refuse' {
   return alreadyCounted || count < limit ? 'accept' : 'refuse';
 }
 

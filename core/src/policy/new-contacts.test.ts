@@ -1,4 +1,4 @@
-import { judgeNewContact } from './new-contacts.js';
+import { decideNewContact } from './new-contacts.js';
 
 const now = new Date('2026-03-10T12:00:00Z');
 const ago = (hours: number) => new Date(now.getTime() - hours * 3_600_000);
@@ -15,5 +15,5 @@ test.each([
   ['a limit lowered below the count refuses', { ...calm, count: 9, oldestAt: ago(12) }, 43_200],
 ])('%s', (_, given, retryAfter) => {
   const expected = retryAfter === null ? { do: 'accept' } : { do: 'refuse', retryAfter };
-  expect(judgeNewContact(given)).toEqual(expected);
+  expect(decideNewContact(given)).toEqual(expected);
 });

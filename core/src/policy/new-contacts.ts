@@ -2,9 +2,9 @@
  * How many people who never wrote an instance may begin to write to in 24 hours. A contact counts once, at the first
  * message accepted for them: only that one is judged here.
  */
-export type NewContactVerdict = { do: 'accept' } | { do: 'refuse'; retryAfter: number };
+type NewContactDecision = { do: 'accept' } | { do: 'refuse'; retryAfter: number };
 
-export interface NewContactCase {
+interface NewContactInput {
   limit: number;
   /** New contacts of the instance in the last 24 hours. */
   count: number;
@@ -17,13 +17,13 @@ export interface NewContactCase {
 
 const DAY = 86_400_000;
 
-export function judgeNewContact(given: NewContactCase): NewContactVerdict {
+export function decideNewContact(given: NewContactInput): NewContactDecision {
   const { limit, count, oldestAt, restrictedUntil, now } = given;
   if (restrictedUntil !== null && restrictedUntil > now) return refuse(restrictedUntil.getTime(), now);
   if (count < limit) return { do: 'accept' };
   return refuse((oldestAt ?? now).getTime() + DAY, now);
 }
 
-function refuse(until: number, now: Date): NewContactVerdict {
+function refuse(until: number, now: Date): NewContactDecision {
   return { do: 'refuse', retryAfter: Math.max(1, Math.ceil((until - now.getTime()) / 1000)) };
 }

@@ -1,4 +1,4 @@
-import { foldText, foldWord } from '../folded-text.js';
+import { foldText, foldWord } from '../text-folding.js';
 import type { Policy } from './policy.js';
 
 /**

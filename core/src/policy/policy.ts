@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fieldErrors } from '../field-errors.js';
+import { toFieldErrors } from '../field-errors.js';
 import { Problem } from '../problems.js';
 import { text } from '../resources/common.js';
 
@@ -8,49 +8,52 @@ const TIME = /^([01][0-9]|2[0-3]):[0-5][0-9]$/;
 const word = () => text(1, 30);
 
 /** The descriptions are what `kubectl explain` and the description of the interface say. */
-const says = <T extends z.ZodType>(schema: T, description: string): T => schema.meta({ description });
+const describe = <T extends z.ZodType>(schema: T, description: string): T => schema.meta({ description });
 
 const HoursOverrides = z.strictObject({
-  start: says(z.string().regex(TIME).nullish(), 'When the window opens, HH:MM.'),
-  end: says(
+  start: describe(z.string().regex(TIME).nullish(), 'When the window opens, HH:MM.'),
+  end: describe(
     z.string().regex(TIME).nullish(),
     'When the window closes, HH:MM; before start: on the next day.',
   ),
-  timezone: says(z.string().min(1).max(64).nullish(), 'IANA name, e.g. America/Sao_Paulo.'),
-  outside: says(
+  timezone: describe(z.string().min(1).max(64).nullish(), 'IANA name, e.g. America/Sao_Paulo.'),
+  outside: describe(
     z.enum(['reject', 'schedule']).nullish(),
     'What becomes of a message outside the window: reject refuses it, schedule holds it until the window opens.',
   ),
 });
 const MassBlockOverrides = z.strictObject({
-  max_contacts: says(
+  max_contacts: describe(
     z.number().int().min(1).max(10_000).nullish(),
     'To so many contacts nearly the same text may go within the time; the next is refused.',
   ),
-  window_minutes: says(z.number().int().min(1).max(1440).nullish(), 'The time, in minutes.'),
+  window_minutes: describe(z.number().int().min(1).max(1440).nullish(), 'The time, in minutes.'),
 });
 const OptOutOverrides = z.strictObject({
-  enabled: says(z.boolean().nullish(), 'Whether words of opt-out and return are recognised.'),
-  keywords: says(
+  enabled: describe(z.boolean().nullish(), 'Whether words of opt-out and return are recognised.'),
+  keywords: describe(
     z.array(word()).min(1).max(20).nullish(),
     'A message that is one of these words alone opts its contact out; case and accents do not matter.',
   ),
-  resume_keywords: says(z.array(word()).max(20).nullish(), 'A message that is one of these takes it back.'),
+  resume_keywords: describe(
+    z.array(word()).max(20).nullish(),
+    'A message that is one of these takes it back.',
+  ),
 });
 
 export const PolicyOverrides = z.strictObject({
-  active_hours: says(HoursOverrides.nullish(), 'When messages may leave; at any time where not set.'),
-  mass_block: says(MassBlockOverrides.nullish(), 'How many contacts may be sent nearly the same text.'),
-  opt_out: says(OptOutOverrides.nullish(), 'How contacts say that they want no more messages.'),
-  menu_ttl_hours: says(
+  active_hours: describe(HoursOverrides.nullish(), 'When messages may leave; at any time where not set.'),
+  mass_block: describe(MassBlockOverrides.nullish(), 'How many contacts may be sent nearly the same text.'),
+  opt_out: describe(OptOutOverrides.nullish(), 'How contacts say that they want no more messages.'),
+  menu_ttl_hours: describe(
     z.number().int().min(1).max(168).nullish(),
     'How long a menu takes typed replies, in hours.',
   ),
-  new_contacts_per_day: says(
+  new_contacts_per_day: describe(
     z.number().int().min(0).max(100_000).nullish(),
     'Contacts that never wrote and may be written to first, in 24 hours.',
   ),
-  messages_per_minute: says(
+  messages_per_minute: describe(
     z.number().int().min(1).max(6000).nullish(),
     'Messages that leave in a minute, at most.',
   ),
@@ -80,8 +83,8 @@ const Policy = z.object({
 });
 export type Policy = z.infer<typeof Policy>;
 
-export const POLICY_LEVELS = ['environment', 'account', 'instance'] as const;
-export type PolicyLevel = (typeof POLICY_LEVELS)[number];
+const POLICY_LEVELS = ['environment', 'account', 'instance'] as const;
+type PolicyLevel = (typeof POLICY_LEVELS)[number];
 
 /** The policy in force, and which level each key comes from. */
 export const PolicyOut = Policy.extend({
@@ -89,8 +92,8 @@ export const PolicyOut = Policy.extend({
 });
 export type PolicyOut = z.infer<typeof PolicyOut>;
 
-export const NEW_CONTACTS_PER_DAY = 250;
-export const NEW_CONTACTS_PER_DAY_WARMING_UP = 50;
+const NEW_CONTACTS_PER_DAY = 250;
+const NEW_CONTACTS_PER_DAY_WARMING_UP = 50;
 export const WARM_UP_DAYS = 14;
 
 const DEFAULTS: Policy = {
@@ -114,18 +117,18 @@ export function parsePolicyOverrides(value: unknown): PolicyOverrides {
   const result = PolicyOverrides.safeParse(value);
   if (!result.success) throw policyProblem(result.error);
   const hours = result.data.active_hours;
-  if (hours) checkActiveHours(hours);
+  if (hours) validateActiveHours(hours);
   return result.data;
 }
 
 function policyProblem(error: z.ZodError): Problem {
   const unknown = error.issues.some((issue) => issue.code === 'unrecognized_keys');
   return new Problem(unknown ? 'validation-error' : 'invalid-policy', {
-    errors: fieldErrors(error, ['policy']),
+    errors: toFieldErrors(error, ['policy']),
   });
 }
 
-function checkActiveHours(hours: NonNullable<PolicyOverrides['active_hours']>): void {
+function validateActiveHours(hours: NonNullable<PolicyOverrides['active_hours']>): void {
   const given = [hours.start, hours.end, hours.timezone].filter(
     (part) => part !== null && part !== undefined,
   );

@@ -1,7 +1,7 @@
 import type { ProblemCode } from '../problems.js';
 
 /** What the pages say of each problem beside its row in the table of problems: when it comes, and what to do. */
-export interface Guidance {
+interface Guidance {
   when: string;
   then: string;
 }

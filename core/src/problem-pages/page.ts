@@ -7,7 +7,7 @@ const RETRIED: ReadonlySet<number> = new Set([429, 500, 502, 503]);
 const CODES = Object.keys(PROBLEMS) as ProblemCode[];
 
 /** The page docs/errors.md, made from the table of problems. */
-export function errorsPage(): string {
+export function renderErrorsPage(): string {
   const rows = CODES.map((code) => {
     const { status } = PROBLEMS[code];
     const { when, then } = GUIDE[code];
@@ -40,7 +40,7 @@ That a message was accepted does not mean that it left: what happens afterwards 
 `;
 
 /** A page of HTML for one problem, or for all of them. Complete in itself: no script, no style from elsewhere. */
-export function problemHtml(code: ProblemCode): string {
+export function renderProblemHtml(code: ProblemCode): string {
   const { status, title, detail } = PROBLEMS[code];
   const { when, then } = GUIDE[code];
   const body = [
@@ -55,7 +55,7 @@ export function problemHtml(code: ProblemCode): string {
   return html(`${code}: ${title}`, body.join('\n'));
 }
 
-export function problemListHtml(): string {
+export function renderProblemListHtml(): string {
   const rows = CODES.map(
     (code) =>
       `<tr><td><a href="problems/${code}"><code>${code}</code></a></td><td>${PROBLEMS[code].status}</td><td>${escape(PROBLEMS[code].title)}</td></tr>`,

@@ -24,17 +24,17 @@ const Lease = { epoch: count(), holder: uuid() };
 const Numbered = { ...Lease, number: z.int().min(1) };
 
 /** An open pairing session: the engine is to show codes for it, unless it does already. */
-const PairingWanted = z.object({
+const OpenPairing = z.object({
   session: uuid(),
   method: z.enum(PAIRING_METHODS),
   /** Digits, for the method `code`. */
   phone: z.string().nullable(),
 });
-export type PairingWanted = z.infer<typeof PairingWanted>;
+export type OpenPairing = z.infer<typeof OpenPairing>;
 
 /** What the rows ask of the connection beside its sends; repeated with every renewal, so that no bell is relied on. */
 const Wanted = {
-  pairing: PairingWanted.nullable(),
+  pairing: OpenPairing.nullable(),
   /** Logged out by the API: the device is to be unlinked, and told of by this id (`unlinked`). */
   unlink: uuid().nullable(),
 };
@@ -319,7 +319,7 @@ const sessionWrite = {
 };
 
 /** What a message on its way in can be (spec: message.received). */
-export const INBOUND_TYPES = [
+const INBOUND_TYPES = [
   'text',
   'image',
   'video',
@@ -332,7 +332,6 @@ export const INBOUND_TYPES = [
   'interactive',
   'other',
 ] as const;
-export type InboundType = (typeof INBOUND_TYPES)[number];
 
 /** A click names its option and the message that was answered. */
 const Click = z.strictObject({
@@ -433,14 +432,14 @@ export type MediaDownload = z.infer<typeof MediaDownload>;
  * `POST {base}/engine/media-upload?...`: a received file, as the body; at most 64 MB. It belongs to the instance from
  * then on; the inbound message names it by the id in the answer.
  */
-export const ReceivedFile = z.strictObject({
+export const MediaUploadQuery = z.strictObject({
   epoch: z.coerce.number().int(),
   holder: uuid(),
   /** As the network calls it. */
   mimetype: z.string().max(120).optional(),
   filename: z.string().max(255).optional(),
 });
-export interface ReceivedFileAnswer {
+export interface MediaUploadResponse {
   media_id: string;
   mimetype: string;
   size: number;
@@ -471,13 +470,13 @@ export type EngineRequest<R extends EngineRoute> = z.input<(typeof ENGINE_ROUTES
 export type EngineResponse<R extends EngineRoute> = z.infer<(typeof ENGINE_ROUTES)[R]['response']>;
 export type ClaimedMessage = z.infer<typeof ClaimedMessage>;
 export type Outcome = z.infer<typeof Outcome>;
-export type PairingNews = EngineRequest<'pairing'>['news'];
+export type PairingUpdate = EngineRequest<'pairing'>['news'];
 export type StateChange = EngineRequest<'state'>['changes'][number];
 export type SessionEntry = z.infer<typeof SessionEntry>;
 /** What a call says; in whose name, and with which number, is added where it is made. */
-export type Unnamed<R extends EngineRoute> = Omit<EngineRequest<R>, keyof LeaseName | 'number'>;
+export type CallBody<R extends EngineRoute> = Omit<EngineRequest<R>, keyof LeaseIdentity | 'number'>;
 /** Epoch and holder: the name of a lease. */
-export interface LeaseName {
+export interface LeaseIdentity {
   epoch: number;
   holder: string;
 }

@@ -15,4 +15,4 @@ export interface Heartbeat {
 }
 
 /** A heartbeat is written at every renewal of the lease and whenever the state changes; it lives for three of them. */
-export const HEARTBEAT_LIFE_IN_RENEWALS = 3;
+export const HEARTBEAT_TTL_RENEWALS = 3;

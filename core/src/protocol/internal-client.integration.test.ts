@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { EngineClient, InternalRefusal, InternalUnreachable } from './internal-client.js';
+import { EngineClient, InternalApiRefusal, InternalApiUnreachable } from './internal-client.js';
 
 let server: Server;
 let client: EngineClient;
@@ -29,7 +29,7 @@ const failure = async (status: number, body: string): Promise<unknown> => {
 
 test('a refusal of the port is told as that', async () => {
   const refused = await failure(409, '{"error":"lease-held","retry_after_ms":300}');
-  expect(refused).toBeInstanceOf(InternalRefusal);
+  expect(refused).toBeInstanceOf(InternalApiRefusal);
   expect(refused).toMatchObject({ refusal: 'lease-held', retryAfterMs: 300 });
 });
 
@@ -42,5 +42,5 @@ test.each([
   ['of nothing', 401, 'null'],
   ['of a port that is overloaded', 503, '{"error":"unavailable"}'],
 ])('an answer %s says nothing of the call', async (_, status, body) => {
-  expect(await failure(status, body)).toBeInstanceOf(InternalUnreachable);
+  expect(await failure(status, body)).toBeInstanceOf(InternalApiUnreachable);
 });

@@ -13,7 +13,7 @@ import type {
   EngineResponse,
   EngineRoute,
   MediaDownload,
-  ReceivedFileAnswer,
+  MediaUploadResponse,
 } from './engine.js';
 import type { OperatorRequest, OperatorResponse, OperatorRoute } from './operator.js';
 import { isRefusal, type Refusal } from './refusals.js';
@@ -22,8 +22,8 @@ import { isRefusal, type Refusal } from './refusals.js';
  * The client side of the internal port, for engines and the operator. Plain node:http(s) and types only: an engine
  * must stay small, so neither zod nor fetch is loaded for it.
  */
-export class InternalRefusal extends Error {
-  override name = 'InternalRefusal';
+export class InternalApiRefusal extends Error {
+  override name = 'InternalApiRefusal';
   constructor(
     readonly refusal: Refusal,
     readonly retryAfterMs: number | null,
@@ -33,11 +33,11 @@ export class InternalRefusal extends Error {
 }
 
 /** No answer was had: whether the call took effect is unknown. */
-export class InternalUnreachable extends Error {
-  override name = 'InternalUnreachable';
+export class InternalApiUnreachable extends Error {
+  override name = 'InternalApiUnreachable';
 }
 
-export interface InternalClientOptions {
+interface InternalClientOptions {
   baseUrl: string;
   token: string;
   /** PEM of the certificate authority to pin, where the port speaks TLS. */
@@ -45,7 +45,7 @@ export interface InternalClientOptions {
   timeoutMs: number;
 }
 
-export interface CallOptions {
+interface CallOptions {
   /** That of the client when it is not given. */
   timeoutMs?: number | undefined;
   /** W3C trace context of the span that calls. */
@@ -99,7 +99,7 @@ class InternalClient {
       const timer = setTimeout(() => request.destroy(new Error('no answer in time')), timeoutMs);
       const fail = (error: Error): void => {
         clearTimeout(timer);
-        reject(new InternalUnreachable(error.message));
+        reject(new InternalApiUnreachable(error.message));
       };
       const headers = {
         'content-type': 'application/json',
@@ -129,10 +129,11 @@ async function readAll(response: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function refusalOf(status: number, text: string): InternalRefusal | InternalUnreachable {
+function refusalOf(status: number, text: string): InternalApiRefusal | InternalApiUnreachable {
   const answer = parseRefusal(text);
-  if (status >= 400 && status < 500 && answer) return new InternalRefusal(answer.error, answer.retryAfterMs);
-  return new InternalUnreachable(`the internal port answered ${status}`);
+  if (status >= 400 && status < 500 && answer)
+    return new InternalApiRefusal(answer.error, answer.retryAfterMs);
+  return new InternalApiUnreachable(`the internal port answered ${status}`);
 }
 
 function parseRefusal(text: string): { error: Refusal; retryAfterMs: number | null } | null {
@@ -152,7 +153,7 @@ const FILE_SILENCE_MS = 30_000;
 export class EngineClient extends InternalClient {
   /**
    * The finished file of a claimed message.
-   * @throws InternalRefusal, InternalUnreachable; the stream fails where it breaks off
+   * @throws InternalApiRefusal, InternalApiUnreachable; the stream fails where it breaks off
    */
   async download(request: MediaDownload): Promise<IncomingMessage> {
     const body = JSON.stringify(request);
@@ -161,13 +162,13 @@ export class EngineClient extends InternalClient {
     );
   }
 
-  /** A received file, to the end of its source. @throws InternalRefusal, InternalUnreachable */
-  async upload(file: Record<string, string>, source: Readable): Promise<ReceivedFileAnswer> {
+  /** A received file, to the end of its source. @throws InternalApiRefusal, InternalApiUnreachable */
+  async upload(file: Record<string, string>, source: Readable): Promise<MediaUploadResponse> {
     const path = `/engine/media-upload?${new URLSearchParams(file).toString()}`;
     const response = await this.#file(path, { 'content-type': 'application/octet-stream' }, (call) => {
       pipeline(source, call, () => undefined);
     });
-    return JSON.parse(await readAll(response)) as ReceivedFileAnswer;
+    return JSON.parse(await readAll(response)) as MediaUploadResponse;
   }
 
   override close(): void {
@@ -183,7 +184,7 @@ export class EngineClient extends InternalClient {
     send: (call: ClientRequest) => void,
   ): Promise<IncomingMessage> {
     return new Promise((resolve, reject) => {
-      const fail = (error: Error): void => reject(new InternalUnreachable(error.message));
+      const fail = (error: Error): void => reject(new InternalApiUnreachable(error.message));
       const call = this.request(path, { agent: this.#files, headers }, (response) => {
         if (response.statusCode === 200) return resolve(response);
         readAll(response).then((text) => reject(refusalOf(response.statusCode ?? 0, text)), fail);
@@ -194,7 +195,7 @@ export class EngineClient extends InternalClient {
     });
   }
 
-  /** @throws InternalRefusal, InternalUnreachable */
+  /** @throws InternalApiRefusal, InternalApiUnreachable */
   async call<R extends EngineRoute>(
     route: R,
     body: EngineRequest<R>,
@@ -207,7 +208,7 @@ export class EngineClient extends InternalClient {
 }
 
 export class OperatorClient extends InternalClient {
-  /** @throws InternalRefusal, InternalUnreachable */
+  /** @throws InternalApiRefusal, InternalApiUnreachable */
   async call<R extends OperatorRoute>(
     route: R,
     body: OperatorRequest<R>,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { InstanceResource } from '../resources/manifest.js';
 import { PAIRING_METHODS } from '../resources/pairing.js';
-import { PairingPhone } from '../resources/pairing-wish.js';
+import { PairingPhone } from '../resources/pairing-request.js';
 import { INSTANCE_STATES } from '../states.js';
 
 /**

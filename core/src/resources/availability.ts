@@ -3,7 +3,7 @@ import { INSTANCE_STATES } from '../states.js';
 import { idOut } from './common.js';
 
 /** Availability of a month (spec: Availability). */
-export const DEFAULT_TIMEZONE = 'America/Sao_Paulo';
+const DEFAULT_TIMEZONE = 'America/Sao_Paulo';
 
 /** `month` and the zone's name are judged apart: their problems have codes of their own. */
 export const AvailabilityQuery = z.object({

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { fromPublicId, ID_PREFIXES, type IdKind } from '../ids.js';
 
 /** Shapes shared by all resources (spec: Common response shapes, Limits). */
-export const PAGE_LIMIT_DEFAULT = 50;
-export const PAGE_LIMIT_MAX = 200;
+const PAGE_LIMIT_DEFAULT = 50;
+const PAGE_LIMIT_MAX = 200;
 export const MAX_JSON_BODY_BYTES = 1_000_000;
 
 /** Unicode code points, not UTF-16 units (design: malformed input); NUL cannot be stored and is refused. */

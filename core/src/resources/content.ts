@@ -5,7 +5,7 @@ import { text } from './common.js';
 
 /** Content of messages, one schema a type (spec: Message content objects, Interactive content, Poll). */
 export const MAX_TEXT = 65_536;
-export const MAX_CAPTION = 1024;
+const MAX_CAPTION = 1024;
 
 const PHONE = /^\+?[0-9]{8,15}$/;
 const uri = () =>
@@ -17,7 +17,7 @@ export const TextContent = z.object({ body: text(1, MAX_TEXT), preview_url: z.bo
 /** The worker fetches by nothing else. */
 const webUri = () => uri().refine((value) => /^https?:/i.test(value), { message: 'must be http or https' });
 
-export const MediaInput = z.strictObject({
+const MediaInput = z.strictObject({
   media_id: z
     .string()
     .regex(/^med_[0-9a-f]{32}$/)
@@ -57,7 +57,7 @@ export const Button = z.strictObject({
 });
 export type Button = z.infer<typeof Button>;
 
-export const ListContent = z.strictObject({
+const ListContent = z.strictObject({
   button: text(1, 20),
   sections: z
     .array(

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { idOut } from './common.js';
 
 /** Number health (spec: Health). */
-export const HealthFactorOut = z.object({
+const HealthFactorOut = z.object({
   key: z.string(),
   label: z.string(),
   status: z.enum(['ok', 'attention', 'bad', 'info']),

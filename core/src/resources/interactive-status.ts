@@ -18,7 +18,7 @@ export const MonitorStatus = z.object({
   runs_30d: z.number().int().min(0),
 });
 
-export const DeviceStatusOut = z.object({
+const DeviceStatusOut = z.object({
   status: z.enum(DEVICE_STATUSES),
   note: z.string().nullable(),
   checked_at: z.iso.datetime(),

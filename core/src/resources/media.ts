@@ -7,7 +7,6 @@ export const MAX_FILENAME = 255;
 export const MEDIA_DAYS = 30;
 /** How long links are good for: from GET, and in webhooks. */
 export const LINK_SECONDS = 3_600;
-export const WEBHOOK_LINK_SECONDS = 86_400;
 
 /** The parts of an upload (multipart/form-data). `file` is the file itself, read as it comes. */
 export const MediaUpload = z.object({

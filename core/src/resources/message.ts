@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { FinishedMedia, LinkPreview } from './finished.js';
+import type { FinishedMedia, LinkPreview } from './finished-media.js';
 import { FAILURE_CODES, MESSAGE_STATUSES, RENDERINGS } from '../states.js';
 import { SEND_EXAMPLES } from './send-examples.js';
 import { dateTime, idOut, idText, PageQuery, text } from './common.js';
@@ -75,13 +75,20 @@ export type OutboundContent = {
 } & { [T in MessageType]?: z.infer<Contents[T]> };
 
 /** What a message says in words, whatever its type; null where it has none. */
-export function textOf({ text, image, video, document, interactive, poll }: OutboundContent): string | null {
+export function extractText({
+  text,
+  image,
+  video,
+  document,
+  interactive,
+  poll,
+}: OutboundContent): string | null {
   const captioned = image ?? video ?? document;
   const said = captioned ? captioned.caption : (text?.body ?? interactive?.body ?? poll?.name);
   return said ? said : null;
 }
 
-export const MessageError = z.object({ code: z.enum(FAILURE_CODES), message: z.string().nullable() });
+const MessageError = z.object({ code: z.enum(FAILURE_CODES), message: z.string().nullable() });
 
 export const MessageOut = z.object({
   id: idOut('message'),

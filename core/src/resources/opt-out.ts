@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { PageQuery } from './common.js';
 
 /** Opt-outs (spec: Opt-out). */
-export const OPT_OUT_SOURCES = ['keyword', 'api', 'panel'] as const;
+const OPT_OUT_SOURCES = ['keyword', 'api', 'panel'] as const;
 export type OptOutSource = (typeof OPT_OUT_SOURCES)[number];
 
 export const OptOutPhone = z.string().regex(/^[0-9]{10,15}$/);

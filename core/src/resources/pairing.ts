@@ -7,10 +7,10 @@ export const PAIRING_METHODS = ['qr', 'code'] as const;
 export type PairingMethod = (typeof PAIRING_METHODS)[number];
 
 /** The phone's form is judged apart: its error has a code of its own. */
-export const PairingRequest = z
+export const PairingCreate = z
   .strictObject({ method: z.enum(PAIRING_METHODS).nullish(), phone: z.string().max(100).nullish() })
   .nullable();
-export type PairingRequest = z.infer<typeof PairingRequest>;
+export type PairingCreate = z.infer<typeof PairingCreate>;
 
 export const PairingQr = z.object({
   code: z.string(),

@@ -26,7 +26,7 @@ export const WebhookEndpointUpdate = z.strictObject({
 export type WebhookEndpointUpdate = z.infer<typeof WebhookEndpointUpdate>;
 
 /** Why the service disabled a destination: it answered 410, or it failed for five days. */
-export const DISABLE_REASONS = ['gone', 'failing'] as const;
+const DISABLE_REASONS = ['gone', 'failing'] as const;
 export type DisableReason = (typeof DISABLE_REASONS)[number];
 
 export const WebhookEndpointOut = z.object({
@@ -65,11 +65,11 @@ export type DeliveryOut = z.infer<typeof DeliveryOut>;
 export const DeliveryListQuery = PageQuery.extend({ status: z.enum(DELIVERY_STATUSES).optional() });
 
 /** (design: rotate-secret) The secrets before sign too, the latest of them until `previous_expires_at`. */
-export const RotatedSecretOut = z.object({
+export const SecretRotationOut = z.object({
   secret: z.string(),
   previous_expires_at: z.iso.datetime(),
 });
-export type RotatedSecretOut = z.infer<typeof RotatedSecretOut>;
+export type SecretRotationOut = z.infer<typeof SecretRotationOut>;
 
 /** The failed deliveries that were created from `since` to `until`, both included; without `until`, until now. */
 export const RetryFailed = z
@@ -80,5 +80,5 @@ export const RetryFailed = z
   });
 export type RetryFailed = z.infer<typeof RetryFailed>;
 
-export const RetriedOut = z.object({ retried: z.number().int() });
-export type RetriedOut = z.infer<typeof RetriedOut>;
+export const RetryFailedOut = z.object({ retried: z.number().int() });
+export type RetryFailedOut = z.infer<typeof RetryFailedOut>;

@@ -24,9 +24,9 @@ import {
 } from '@opentelemetry/sdk-trace';
 import type { TracingConfig } from '../config/tracing.js';
 import type { Logger } from '../log.js';
-import type { Attributes, Span, SpanOptions, Tracer } from './tracing.js';
+import type { Attributes, Span, SpanOptions, Tracer } from './span.js';
 
-/** The only file that knows OpenTelemetry; loaded where traces are wanted, and nowhere else. */
+/** The only file that imports OpenTelemetry. It is loaded only when tracing is configured. */
 const KINDS = {
   internal: SpanKind.INTERNAL,
   server: SpanKind.SERVER,
@@ -35,55 +35,55 @@ const KINDS = {
   consumer: SpanKind.CONSUMER,
 };
 const EXPORT_TIMEOUT_MS = 5_000;
-const CLOSE_WITHIN_MS = 3_000;
-const QUIET_MS = 60_000;
+const CLOSE_TIMEOUT_MS = 3_000;
+const WARNING_INTERVAL_MS = 60_000;
 
 export function openTracer(
   config: TracingConfig,
   service: string,
   log: Logger,
-  exporter: SpanExporter = exporterTo(config),
+  exporter: SpanExporter = createExporter(config),
 ): Tracer {
-  tellFaults(log);
+  warnOnExportErrors(log);
   const provider = new TracerProvider({
     resource: resourceFromAttributes({
       'service.namespace': 'gwk',
-      ...pairsOf(config.traceResource),
+      ...parsePairs(config.traceResource),
       'service.name': config.traceService ?? service,
     }),
-    sampler: samplerOf(config),
+    sampler: createSampler(config),
     spanProcessors: [new BatchSpanProcessor({ exporter, scheduledDelayMillis: config.traceDelayMs })],
   });
   const tracer = provider.getTracer('gwk');
   return {
     start(name, parent, { kind = 'internal', since, attributes = {} }: SpanOptions): Span {
       const options = { kind: KINDS[kind], attributes, ...(since !== undefined && { startTime: since }) };
-      return spanOf(tracer.startSpan(name, options, contextOf(parent)));
+      return wrapSpan(tracer.startSpan(name, options, parseTraceparent(parent)));
     },
-    /** A collector that is away holds up no program that ends. */
+    /** Waits at most 3 s, so that an unreachable collector does not delay the exit. */
     close: () =>
       Promise.race([
         provider.shutdown().catch(() => undefined),
-        new Promise<void>((resolve) => setTimeout(resolve, CLOSE_WITHIN_MS).unref()),
+        new Promise<void>((resolve) => setTimeout(resolve, CLOSE_TIMEOUT_MS).unref()),
       ]),
   };
 }
 
-function exporterTo({ otlpTracesEndpoint, otlpEndpoint, otlpHeaders }: TracingConfig): SpanExporter {
+function createExporter({ otlpTracesEndpoint, otlpEndpoint, otlpHeaders }: TracingConfig): SpanExporter {
   return new OTLPTraceExporter({
     url: otlpTracesEndpoint ?? `${otlpEndpoint!.replace(/\/$/, '')}/v1/traces`,
-    headers: pairsOf(otlpHeaders),
+    headers: parsePairs(otlpHeaders),
     timeoutMillis: EXPORT_TIMEOUT_MS,
   });
 }
 
-function spanOf(span: OpenTelemetrySpan): Span {
+function wrapSpan(span: OpenTelemetrySpan): Span {
   const { traceId, spanId, traceFlags } = span.spanContext();
-  const kept = (traceFlags & TraceFlags.SAMPLED) !== 0;
+  const sampled = (traceFlags & TraceFlags.SAMPLED) !== 0;
   return {
-    traceparent: kept ? `00-${traceId}-${spanId}-01` : null,
+    traceparent: sampled ? `00-${traceId}-${spanId}-01` : null,
     set: (attributes: Attributes) => void span.setAttributes(attributes),
-    note: (what: string, attributes?: Attributes) => void span.addEvent(what, attributes),
+    note: (event: string, attributes?: Attributes) => void span.addEvent(event, attributes),
     end(fault) {
       if (fault) span.setStatus({ code: SpanStatusCode.ERROR, message: fault });
       span.end();
@@ -93,8 +93,8 @@ function spanOf(span: OpenTelemetrySpan): Span {
 
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
-/** What is malformed begins a trace of its own, as the standard has it; later versions begin as this one does. */
-function contextOf(traceparent: string | null): Context {
+/** A malformed header starts a new trace, as the standard requires. Later versions start with the fields of version 00. */
+function parseTraceparent(traceparent: string | null): Context {
   const [, version, traceId = '', spanId = '', flags = '00', more] =
     TRACEPARENT.exec(traceparent ?? '') ?? [];
   const known = version === '00' ? more === undefined : version !== 'ff';
@@ -107,7 +107,7 @@ function contextOf(traceparent: string | null): Context {
   return known && isSpanContextValid(context) ? trace.setSpanContext(ROOT_CONTEXT, context) : ROOT_CONTEXT;
 }
 
-function samplerOf({ traceSampler, traceSamplerArg }: TracingConfig): Sampler {
+function createSampler({ traceSampler, traceSamplerArg }: TracingConfig): Sampler {
   const [name, parentBased] = traceSampler.startsWith('parentbased_')
     ? [traceSampler.slice('parentbased_'.length), true]
     : [traceSampler, false];
@@ -120,17 +120,17 @@ function samplerOf({ traceSampler, traceSamplerArg }: TracingConfig): Sampler {
   return parentBased ? new ParentBasedSampler({ root }) : root;
 }
 
-function pairsOf(text: string | undefined): Record<string, string> {
+function parsePairs(text: string | undefined): Record<string, string> {
   const pairs = (text ?? '').split(',').filter((pair) => pair.includes('='));
   return Object.fromEntries(
     pairs.map((pair) => {
       const at = pair.indexOf('=');
-      return [pair.slice(0, at).trim(), decoded(pair.slice(at + 1).trim())];
+      return [pair.slice(0, at).trim(), decodePercent(pair.slice(at + 1).trim())];
     }),
   );
 }
 
-function decoded(text: string): string {
+function decodePercent(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -138,15 +138,15 @@ function decoded(text: string): string {
   }
 }
 
-/** A collector that is away is told of once a minute, without its answer: that may quote what was sent. */
-function tellFaults(log: Logger): void {
-  let toldAt = -Infinity;
-  const tell = (): void => {
-    if (performance.now() - toldAt < QUIET_MS) return;
-    toldAt = performance.now();
+/** Warns once a minute that export fails. It omits the collector's response, which may quote the data sent. */
+function warnOnExportErrors(log: Logger): void {
+  let warnedAt = -Infinity;
+  const warn = (): void => {
+    if (performance.now() - warnedAt < WARNING_INTERVAL_MS) return;
+    warnedAt = performance.now();
     log.warn('traces are lost: the collector does not take them');
   };
-  const quiet = (): void => undefined;
-  const logger = { error: tell, warn: tell, info: quiet, debug: quiet, verbose: quiet };
+  const ignore = (): void => undefined;
+  const logger = { error: warn, warn, info: ignore, debug: ignore, verbose: ignore };
   diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
 }

@@ -1,4 +1,4 @@
-import type { PairingNews, PairingWanted, StateChange } from '@gwk/core/protocol/engine';
+import type { PairingUpdate, OpenPairing, StateChange } from '@gwk/core/protocol/engine';
 import type { Logger } from '@gwk/core/log';
 import type { InstanceState } from '@gwk/core/states';
 import type { ConnectionEvent, Driver } from '../driver/driver.js';
@@ -13,7 +13,7 @@ export interface ConnectionOptions {
   /** A connection has ended of which `tell` says nothing: one of a pairing. */
   ended: (reason: string) => void;
   /** Has stored what there is to show of a pairing session; resolves to whether anybody still waits for it. */
-  show: (session: string, news: PairingNews) => Promise<boolean>;
+  show: (session: string, news: PairingUpdate) => Promise<boolean>;
   /** The connection can carry messages, or no longer can. */
   changed: (open: boolean) => void;
   /** Another connection took the number over. */
@@ -65,7 +65,7 @@ export class Connection {
   }
 
   /** False where a device is linked. */
-  pair(wanted: PairingWanted): boolean {
+  pair(wanted: OpenPairing): boolean {
     this.#handle({ kind: 'pair', wanted });
     return this.#machine.pairing !== null;
   }
@@ -135,7 +135,7 @@ export class Connection {
     if (event.kind === 'closed' && event.how.kind === 'replaced') this.#options.replaced();
   }
 
-  #show(session: string, news: PairingNews): void {
+  #show(session: string, news: PairingUpdate): void {
     this.#options.log.info({ session, news: news.kind }, 'pairing');
     this.#options.show(session, news).then(
       (open) => {

@@ -1,11 +1,11 @@
-import type { PairingWanted } from '@gwk/core/protocol/engine';
+import type { OpenPairing } from '@gwk/core/protocol/engine';
 import type { InstanceState } from '@gwk/core/states';
 import type { Closed } from '../driver/driver.js';
 import { machineOf, step, type Input, type Machine, type Step } from './machine.js';
 
 const AT = Date.parse('2026-01-01T12:00:00Z');
 const device = { jid: '5500@s', business_name: null, platform: 'sandbox' };
-const wanted: PairingWanted = { session: 'one', method: 'qr', phone: null };
+const wanted: OpenPairing = { session: 'one', method: 'qr', phone: null };
 const pair: Input = { kind: 'pair', wanted };
 const qr: Input = { kind: 'qr', code: 'x', expiresInMs: 20_000 };
 const paired: Input = { kind: 'paired', device };

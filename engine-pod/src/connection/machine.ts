@@ -1,4 +1,4 @@
-import type { PairingWanted, StateChange } from '@gwk/core/protocol/engine';
+import type { OpenPairing, StateChange } from '@gwk/core/protocol/engine';
 import type { InstanceState } from '@gwk/core/states';
 import { backoffDelay } from '../backoff.js';
 import type { Closed, ConnectionEvent, PairedDevice } from '../driver/driver.js';
@@ -41,7 +41,7 @@ export interface Machine {
   /** Not yet told. */
   readonly paired: PairedDevice | null;
   /** The session that is open. */
-  readonly pairing: PairingWanted | null;
+  readonly pairing: OpenPairing | null;
 }
 
 export type Input =
@@ -51,7 +51,7 @@ export type Input =
   | { kind: 'forbidden' }
   | { kind: 'permitted' }
   | { kind: 'restart' }
-  | { kind: 'pair'; wanted: PairingWanted }
+  | { kind: 'pair'; wanted: OpenPairing }
   /** Nobody waits for this session any more. */
   | { kind: 'unpair'; session: string }
   | { kind: 'logout' }
@@ -217,7 +217,7 @@ function restart(machine: Machine, now: Now): Step {
 }
 
 /** The same session asked for again, with the next renewal perhaps, changes nothing. */
-function pair(machine: Machine, wanted: PairingWanted): Step {
+function pair(machine: Machine, wanted: OpenPairing): Step {
   if (!isUnpaired(machine) || machine.pairing?.session === wanted.session) return keep(machine);
   const pairing = { ...machine, pairing: wanted, failures: 0, wakeAt: null };
   return { machine: pairing, changes: [], socket: machine.permitted ? 'reopen' : 'keep' };

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Phones } from '@gwk/test/support/gateway/phones';
-import type { PairingNews, PairingWanted, StateChange } from '@gwk/core/protocol/engine';
+import type { PairingUpdate, OpenPairing, StateChange } from '@gwk/core/protocol/engine';
 import { EXIT_CODES } from '../exit-codes.js';
 import { until } from '@gwk/test/support/engine/engine-process';
 import { Stage } from '@gwk/test/support/engine/stage';
@@ -14,16 +14,16 @@ beforeEach(async () => {
 });
 afterEach(() => stage.close());
 
-const wanted = (change: Partial<PairingWanted> = {}): PairingWanted => ({
+const wanted = (change: Partial<OpenPairing> = {}): OpenPairing => ({
   session: randomUUID(),
   method: 'qr',
   phone: null,
   ...change,
 });
-const shown = (kind?: PairingNews['kind']): PairingNews[] =>
+const shown = (kind?: PairingUpdate['kind']): PairingUpdate[] =>
   stage.port
     .of('pairing')
-    .map(({ body }) => body['news'] as PairingNews)
+    .map(({ body }) => body['news'] as PairingUpdate)
     .filter((news) => kind === undefined || news.kind === kind);
 const paired = (): StateChange['paired'][] => stage.changes.flatMap((change) => change.paired ?? []);
 const scan = () => phones.do(stage.port.instanceId, { kind: 'scan' });

@@ -2,12 +2,12 @@ import type { Readable } from 'node:stream';
 import type {
   ClaimedMessage,
   InboundMessage,
-  PairingWanted,
-  ReceivedFileAnswer,
+  OpenPairing,
+  MediaUploadResponse,
   SessionEntry,
 } from '@gwk/core/protocol/engine';
 import type { SentMenu } from '@gwk/core/menus/sent-menu';
-import type { SentChange } from '@gwk/core/protocol/changes';
+import type { OutboundEdit } from '@gwk/core/protocol/edits';
 import type { Logger } from '@gwk/core/log';
 import type { Presence } from '@gwk/core/resources/live';
 import type { FailureCode, Rendering } from '@gwk/core/states';
@@ -26,7 +26,7 @@ export interface Driver {
    * `closed`, or after `close` was called.
    * @param pairing the phone is to link this device: whatever session there was is forgotten first. Null: log in.
    */
-  connect(listen: (event: ConnectionEvent) => void, pairing: PairingWanted | null): void;
+  connect(listen: (event: ConnectionEvent) => void, pairing: OpenPairing | null): void;
 
   /** Resolves once nothing can be written any more. From the call on, nothing new is written. */
   close(): Promise<void>;
@@ -71,7 +71,7 @@ export interface Driver {
    * acknowledgement. Coming again with the same id it changes nothing more.
    * @throws SendFailure
    */
-  change(change: SentChange, writing: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void>;
+  change(change: OutboundEdit, writing: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void>;
 }
 
 export interface ReadMessage {
@@ -179,14 +179,14 @@ export interface DriverContext {
   /** Whether the number is still this engine's, by the clock: once it is not, nothing may reach the network. */
   leased: () => boolean;
   session: SessionStore;
-  /** Reads the finished file of a message as it comes. @throws InternalRefusal where it is gone */
+  /** Reads the finished file of a message as it comes. @throws InternalApiRefusal where it is gone */
   readFile: <T>(messageId: string, read: (file: Readable) => Promise<T>) => Promise<T>;
   /** What was built of a message that has left, by this engine or an earlier one; null where it is not kept. */
   readSent: (waMessageId: string) => Promise<Buffer | null>;
   /** The network keeps the number from reaching new contacts until then; null: no longer. */
   restricted: (until: Date | null) => Promise<void>;
-  /** Has a received file kept, to its end. @throws what the source throws, InternalRefusal, InternalUnreachable */
-  keepFile: (file: Readable, named: { mimetype?: string; filename?: string }) => Promise<ReceivedFileAnswer>;
+  /** Has a received file kept, to its end. @throws what the source throws, InternalApiRefusal, InternalApiUnreachable */
+  keepFile: (file: Readable, named: { mimetype?: string; filename?: string }) => Promise<MediaUploadResponse>;
   /** Resolves once stored: only then may the driver tell the network that it has the receipt. */
   receipt: (receipt: Receipt) => Promise<void>;
   /** Resolves once stored: only then may the driver acknowledge the message or forget its journal of it. */

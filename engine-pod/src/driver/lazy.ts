@@ -1,5 +1,5 @@
-import type { SentChange } from '@gwk/core/protocol/changes';
-import type { ClaimedMessage, PairingWanted } from '@gwk/core/protocol/engine';
+import type { OutboundEdit } from '@gwk/core/protocol/edits';
+import type { ClaimedMessage, OpenPairing } from '@gwk/core/protocol/engine';
 import type { Presence } from '@gwk/core/resources/live';
 import type { Logger } from '@gwk/core/log';
 import type { Built, ConnectionEvent, Driver, ReadMessage, Stanza } from './driver.js';
@@ -16,7 +16,7 @@ export class LazyDriver implements Driver {
     this.#load = load;
   }
 
-  connect(listen: (event: ConnectionEvent) => void, pairing: PairingWanted | null): void {
+  connect(listen: (event: ConnectionEvent) => void, pairing: OpenPairing | null): void {
     const connection = ++this.#connection;
     this.#loaded().then(
       (driver) => {
@@ -59,7 +59,7 @@ export class LazyDriver implements Driver {
     return (await this.#loaded()).send(stanza);
   }
 
-  async change(change: SentChange, writing: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void> {
+  async change(change: OutboundEdit, writing: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void> {
     return (await this.#loaded()).change(change, writing);
   }
 

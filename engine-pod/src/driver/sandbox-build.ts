@@ -1,6 +1,6 @@
 import { renderMenu } from '@gwk/core/menus/menu-text';
 import type { SentMenu } from '@gwk/core/menus/sent-menu';
-import type { SentChange } from '@gwk/core/protocol/changes';
+import type { OutboundEdit } from '@gwk/core/protocol/edits';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
 import type { MessageType, OutboundContent } from '@gwk/core/resources/message';
 import type { InteractiveMode } from '@gwk/core/states';
@@ -59,7 +59,7 @@ export function isVoice(bytes: Buffer): boolean {
 }
 
 /** A change goes as a message of its own that names the one it changes. */
-export function buildChange({ kind, message, ...change }: SentChange): Buffer {
+export function buildChange({ kind, message, ...change }: OutboundEdit): Buffer {
   const what = kind === 'edit' && 'text' in change ? { text: { body: change.text } } : {};
   const emoji = 'emoji' in change ? { emoji: change.emoji } : {};
   return Buffer.from(JSON.stringify({ type: kind, key: message, ...what, ...emoji }));

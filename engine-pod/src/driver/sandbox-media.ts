@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
-import { InternalRefusal } from '@gwk/core/protocol/internal-client';
-import type { FinishedMedia } from '@gwk/core/resources/finished';
+import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
+import type { FinishedMedia } from '@gwk/core/resources/finished-media';
 import type { OutboundContent } from '@gwk/core/resources/message';
 import { SendFailure, type DriverContext } from './driver.js';
 
@@ -27,7 +27,7 @@ export async function deliverMedia(
     }
     return { size, sha256: hash.digest('hex') };
   }).catch((error: unknown) => {
-    throw error instanceof InternalRefusal ? unavailable() : error;
+    throw error instanceof InternalApiRefusal ? unavailable() : error;
   });
   if (came.sha256 !== finished.sha256) throw unavailable();
   return { ...finished, ...came, file: undefined };

@@ -2,7 +2,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import { http } from '@gwk/core/node-http';
 import type { Socket } from 'node:net';
 import { failpoint } from '@gwk/core/failpoints';
-import type { PairingWanted } from '@gwk/core/protocol/engine';
+import type { OpenPairing } from '@gwk/core/protocol/engine';
 import type { Presence } from '@gwk/core/resources/live';
 import type { FailureCode } from '@gwk/core/states';
 import type { Clock } from '@gwk/core/clock';
@@ -14,7 +14,7 @@ export interface SandboxNetwork {
   write(stanza: Stanza): Promise<void>;
   /** What is no message: resolves when the network has it. @throws SendFailure */
   signal(what: Signal): Promise<void>;
-  openPairing(wanted: PairingWanted, signal: AbortSignal): Promise<PairingTerms>;
+  openPairing(wanted: OpenPairing, signal: AbortSignal): Promise<PairingTerms>;
   /** What the phone or the network does next to this number; null where nothing comes in time. Never rejects. */
   nextEvent(withinMs: number, signal: AbortSignal): Promise<PhoneEvent | null>;
   close(): void;
@@ -124,7 +124,7 @@ export class RemoteNetwork implements SandboxNetwork {
     await this.#post('signal', { signal: what }, { signal: AbortSignal.timeout(SIGNAL_MS) });
   }
 
-  async openPairing(wanted: PairingWanted, signal: AbortSignal): Promise<PairingTerms> {
+  async openPairing(wanted: OpenPairing, signal: AbortSignal): Promise<PairingTerms> {
     return (await this.#post('pairing', { wanted }, { signal })) as unknown as PairingTerms;
   }
 

@@ -1,10 +1,10 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import type { PairingWanted } from '@gwk/core/protocol/engine';
+import type { OpenPairing } from '@gwk/core/protocol/engine';
 import type { ConnectionEvent } from './driver.js';
 import type { PhoneEvent, SandboxNetwork } from './sandbox-network.js';
 
 export interface SandboxPairing {
-  wanted: PairingWanted;
+  wanted: OpenPairing;
   network: SandboxNetwork;
   tell: (event: ConnectionEvent) => void;
   /** The device is linked: it has to be stored before anybody hears of it. */

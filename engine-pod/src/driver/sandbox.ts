@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { SentChange } from '@gwk/core/protocol/changes';
-import type { ClaimedMessage, PairingWanted } from '@gwk/core/protocol/engine';
+import type { OutboundEdit } from '@gwk/core/protocol/edits';
+import type { ClaimedMessage, OpenPairing } from '@gwk/core/protocol/engine';
 import type { Presence } from '@gwk/core/resources/live';
 import type { Clock } from '@gwk/core/clock';
 import { unrefClock } from '../clock.js';
@@ -61,7 +61,7 @@ export class SandboxDriver implements Driver {
       : new LonelyNetwork(clock);
   }
 
-  connect(listen: (event: ConnectionEvent) => void, wanted: PairingWanted | null): void {
+  connect(listen: (event: ConnectionEvent) => void, wanted: OpenPairing | null): void {
     const connection = ++this.#connections;
     this.#connection = connection;
     this.#open.abort();
@@ -125,7 +125,7 @@ export class SandboxDriver implements Driver {
     );
   }
 
-  async change(change: SentChange, writing: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void> {
+  async change(change: OutboundEdit, writing: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void> {
     const { stanza_id, message } = change;
     if (this.#connection === 0) throw SendFailure.notWritten();
     if (numberOf(message.chat).endsWith(FAILING)) throw SendFailure.refused('wa_error', ALWAYS_FAILS);
@@ -138,7 +138,7 @@ export class SandboxDriver implements Driver {
     return this.#network.signal(what);
   }
 
-  async #pair(wanted: PairingWanted, tell: Tell, signal: AbortSignal): Promise<void> {
+  async #pair(wanted: OpenPairing, tell: Tell, signal: AbortSignal): Promise<void> {
     await this.#forget();
     const link = async (): Promise<void> => tell({ kind: 'paired', device: await this.#link() });
     await pairSandbox({ wanted, network: this.#network, tell, link, signal });

@@ -1,5 +1,5 @@
 import type { EngineClient } from '@gwk/core/protocol/internal-client';
-import { InternalRefusal } from '@gwk/core/protocol/internal-client';
+import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import type { EngineResponse } from '@gwk/core/protocol/engine';
 import type { Logger } from '@gwk/core/log';
 import { randomUUID } from 'node:crypto';
@@ -46,7 +46,7 @@ export async function acquire(
       if (refusal) throw new AcquireRefused(refusal);
       if (attempt === 1) context.log.warn({ err: error }, 'the lease is not to be had yet');
       wait =
-        error instanceof InternalRefusal && error.refusal === 'lease-held'
+        error instanceof InternalApiRefusal && error.refusal === 'lease-held'
           ? Math.min(error.retryAfterMs ?? HELD_RETRY_MS, HELD_RETRY_MS) * (0.8 + 0.2 * Math.random())
           : backoffDelay(RETRY, attempt);
     }

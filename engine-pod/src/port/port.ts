@@ -1,15 +1,15 @@
 import type { Readable } from 'node:stream';
 import type { EngineClient } from '@gwk/core/protocol/internal-client';
-import { InternalRefusal } from '@gwk/core/protocol/internal-client';
+import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import type {
   EngineRequest,
   EngineResponse,
   EngineRoute,
-  LeaseName,
-  ReceivedFileAnswer,
-  Unnamed,
+  LeaseIdentity,
+  MediaUploadResponse,
+  CallBody,
 } from '@gwk/core/protocol/engine';
-import { isNumbered, type NumberedRoute } from '@gwk/core/protocol/numbered';
+import { isNumberedRoute, type NumberedRoute } from '@gwk/core/protocol/numbered-routes';
 import type { Refusal } from '@gwk/core/protocol/refusals';
 import type { Logger } from '@gwk/core/log';
 import { backoffDelay } from '../backoff.js';
@@ -19,7 +19,7 @@ export const FINAL_REFUSALS = ['fenced', 'unauthorized', 'gone'] as const satisf
 export type FinalRefusal = (typeof FINAL_REFUSALS)[number];
 
 export function finalRefusal(error: unknown): FinalRefusal | undefined {
-  if (!(error instanceof InternalRefusal)) return undefined;
+  if (!(error instanceof InternalApiRefusal)) return undefined;
   return FINAL_REFUSALS.find((refusal) => refusal === error.refusal);
 }
 
@@ -39,7 +39,7 @@ export class Port {
   readonly #log: Logger;
   readonly #onRefused: (refusal: FinalRefusal) => void;
   readonly #closed = new AbortController();
-  readonly lease: LeaseName;
+  readonly lease: LeaseIdentity;
   /** Of each route whose order matters, the number of the last call. */
   readonly #numbers = new Map<NumberedRoute, number>();
   /** The last attempt to claim was not answered, or is under way. */
@@ -47,7 +47,7 @@ export class Port {
 
   constructor(options: {
     client: EngineClient;
-    lease: LeaseName;
+    lease: LeaseIdentity;
     log: Logger;
     onRefused: (refusal: FinalRefusal) => void;
   }) {
@@ -61,10 +61,10 @@ export class Port {
     return this.#closed.signal.aborted;
   }
 
-  /** @throws PortClosed, InternalUnreachable, InternalRefusal (`invalid`) */
+  /** @throws PortClosed, InternalApiUnreachable, InternalApiRefusal (`invalid`) */
   async call<R extends EngineRoute>(
     route: R,
-    body: Unnamed<R>,
+    body: CallBody<R>,
     timeoutMs?: number,
     traceparent?: string | null,
   ): Promise<EngineResponse<R>> {
@@ -73,7 +73,7 @@ export class Port {
 
   /** A call keeps its number however often it is repeated; of claims, each attempt has its own. */
   #number(route: EngineRoute): { number?: number } {
-    if (!isNumbered(route)) return {};
+    if (!isNumberedRoute(route)) return {};
     const number = (this.#numbers.get(route) ?? 0) + 1;
     this.#numbers.set(route, number);
     return { number };
@@ -100,11 +100,11 @@ export class Port {
 
   /**
    * Until it is answered. Only for calls that may be repeated.
-   * @throws PortClosed, InternalRefusal (`invalid`)
+   * @throws PortClosed, InternalApiRefusal (`invalid`)
    */
   async insist<R extends EngineRoute>(
     route: R,
-    body: Unnamed<R>,
+    body: CallBody<R>,
     traceparent?: string | null,
   ): Promise<EngineResponse<R>> {
     const numbered = { ...body, ...this.#number(route) };
@@ -139,7 +139,7 @@ export class Port {
       try {
         return await this.#send(route, bodyOfAttempt(), undefined, traceparent);
       } catch (error) {
-        if (error instanceof PortClosed || error instanceof InternalRefusal) throw error;
+        if (error instanceof PortClosed || error instanceof InternalApiRefusal) throw error;
         if (attempt === 1) this.#log.warn({ route, err: error }, 'the internal port cannot be reached');
       }
       await this.#pause(backoffDelay(RETRY, attempt));
@@ -148,7 +148,7 @@ export class Port {
 
   /**
    * Reads the finished file of a claimed message, from its beginning again where it breaks off.
-   * @throws PortClosed, InternalRefusal (`invalid`: the file is gone), what `read` throws of its own
+   * @throws PortClosed, InternalApiRefusal (`invalid`: the file is gone), what `read` throws of its own
    */
   async readFile<T>(messageId: string, read: (file: Readable) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
@@ -162,12 +162,12 @@ export class Port {
 
   /**
    * Once: its source cannot be read again.
-   * @throws PortClosed, InternalRefusal, InternalUnreachable
+   * @throws PortClosed, InternalApiRefusal, InternalApiUnreachable
    */
   async keepFile(
     file: Readable,
     named: { mimetype?: string; filename?: string },
-  ): Promise<ReceivedFileAnswer> {
+  ): Promise<MediaUploadResponse> {
     if (this.closed) throw new PortClosed();
     const { epoch, holder } = this.lease;
     try {
@@ -190,14 +190,14 @@ export class Port {
         this.#refused(refusal);
         throw new PortClosed();
       }
-      if (error instanceof InternalRefusal) throw error;
+      if (error instanceof InternalApiRefusal) throw error;
       if (attempt === 1) this.#log.warn({ err: error }, 'a file cannot be fetched from the internal port');
       return undefined;
     }
   }
 
   /** What is heard of a deleted instance: after the refusal, once, and whether it is heard or not. */
-  async lastWord<R extends EngineRoute>(route: R, body: Unnamed<R>, timeoutMs: number): Promise<void> {
+  async lastWord<R extends EngineRoute>(route: R, body: CallBody<R>, timeoutMs: number): Promise<void> {
     const request = { ...body, epoch: this.lease.epoch, holder: this.lease.holder };
     await this.#client
       .call(route, request as unknown as EngineRequest<R>, timeoutMs)

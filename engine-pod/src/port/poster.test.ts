@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { pino } from 'pino';
-import { InternalRefusal } from '@gwk/core/protocol/internal-client';
+import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import { ManualClock } from '@gwk/test/support/clock';
 import { Poster, type PosterOptions } from './poster.js';
 
@@ -62,7 +62,7 @@ test('heavy items travel in smaller groups, the heaviest alone', async () => {
 test('a refused item fails alone', async () => {
   const letters = poster({
     post: async (items) => {
-      if (items.includes('bad')) throw new InternalRefusal('invalid', null);
+      if (items.includes('bad')) throw new InternalApiRefusal('invalid', null);
       return items;
     },
   });

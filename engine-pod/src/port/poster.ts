@@ -1,4 +1,4 @@
-import { InternalRefusal } from '@gwk/core/protocol/internal-client';
+import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import type { Logger } from '@gwk/core/log';
 import { processClock, type Clock } from '@gwk/core/clock';
 
@@ -98,11 +98,11 @@ export class Poster<I, O> {
       const results = await this.#options.post(group.map(({ item }) => item));
       group.forEach(({ resolve }, i) => resolve(results[i]!));
     } catch (error) {
-      if (error instanceof InternalRefusal && group.length > 1) {
+      if (error instanceof InternalApiRefusal && group.length > 1) {
         for (const one of group) await this.#postGroup([one]);
         return;
       }
-      if (error instanceof InternalRefusal) {
+      if (error instanceof InternalApiRefusal) {
         this.#options.log.error(
           { what: this.#options.name, err: error },
           'the internal port refuses an item',

@@ -1,5 +1,5 @@
 import type { Logger } from '@gwk/core/log';
-import type { InboundMessage, Outcome, StateChange, Unnamed } from '@gwk/core/protocol/engine';
+import type { InboundMessage, Outcome, StateChange, CallBody } from '@gwk/core/protocol/engine';
 import type { BuiltMessage } from '../sends/delivery.js';
 import type { Port } from './port.js';
 import { Poster } from './poster.js';
@@ -10,7 +10,7 @@ const SMALL = 500;
 export class Posters {
   readonly states: Poster<StateChange, void>;
   /** Whether anybody still waits for the session. One by one: a code that came late would be shown for the next. */
-  readonly pairing: Poster<Unnamed<'pairing'>, boolean>;
+  readonly pairing: Poster<CallBody<'pairing'>, boolean>;
   /** Whether there may be something to claim after that. */
   readonly outcomes: Poster<Outcome, boolean>;
   readonly inbound: Poster<InboundMessage, void>;

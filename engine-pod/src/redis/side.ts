@@ -1,4 +1,4 @@
-import { HEARTBEAT_LIFE_IN_RENEWALS, type Heartbeat } from '@gwk/core/protocol/heartbeat';
+import { HEARTBEAT_TTL_RENEWALS, type Heartbeat } from '@gwk/core/protocol/heartbeat';
 import { ENGINE_GROUP, type RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { RedisLink } from './link.js';
 
@@ -44,7 +44,7 @@ export class SideChannel {
 
   beat(): void {
     const { instanceId, keys, renewMs, heartbeat } = this.#options;
-    const life = String(renewMs * HEARTBEAT_LIFE_IN_RENEWALS);
+    const life = String(renewMs * HEARTBEAT_TTL_RENEWALS);
     this.#write(['SET', keys.heartbeat(instanceId), JSON.stringify(heartbeat()), 'PX', life]);
   }
 

@@ -91,7 +91,7 @@ describe('environments', () => {
       PATH: '/bin',
       NODE_ENV: 'production',
       DATABASE_URL: 'postgresql://database',
-      GWK_SEALING_KEYS: 'sealing-key',
+      GWK_ENCRYPTION_KEYS: 'sealing-key',
     });
   });
 

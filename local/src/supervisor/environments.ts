@@ -33,7 +33,7 @@ export function commandEnvironment(wiring: Wiring, user: NodeJS.ProcessEnv): Env
   return {
     ...common(user),
     DATABASE_URL: wiring.databaseUrl,
-    GWK_SEALING_KEYS: wiring.secrets.sealingKey,
+    GWK_ENCRYPTION_KEYS: wiring.secrets.sealingKey,
   };
 }
 
@@ -47,7 +47,7 @@ const stores = ({ config, databaseUrl, redisUrl, secrets, media }: Wiring): Envi
   GWK_MEDIA_URL: baseUrl(config),
   DATABASE_URL: databaseUrl,
   REDIS_URL: redisUrl,
-  GWK_SEALING_KEYS: secrets.sealingKey,
+  GWK_ENCRYPTION_KEYS: secrets.sealingKey,
 });
 
 const apiSettings = (wiring: Wiring): Environment => ({

@@ -1,4 +1,4 @@
-import { LockHeld, takeProcessLock, type ProcessLock } from '@gwk/core/process-lock';
+import { LockHeldError, acquireProcessLock, type ProcessLock } from '@gwk/core/process-lock';
 
 /** Another one runs. */
 export class AlreadyRunning extends Error {
@@ -11,8 +11,8 @@ export class AlreadyRunning extends Error {
 /** @throws AlreadyRunning */
 export function takeLock(file: string): ProcessLock {
   try {
-    return takeProcessLock(file);
+    return acquireProcessLock(file);
   } catch (error) {
-    throw error instanceof LockHeld ? new AlreadyRunning(error.pid) : error;
+    throw error instanceof LockHeldError ? new AlreadyRunning(error.pid) : error;
   }
 }

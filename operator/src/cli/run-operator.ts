@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { ConfigError, loadConfig } from '@gwk/core/config/load';
 import { operatorSettings } from '@gwk/core/config/operator';
-import { endOnError, onShutdown } from '@gwk/core/lifecycle';
+import { exitOnUncaughtError, onShutdown } from '@gwk/core/lifecycle';
 import { createLogger } from '@gwk/core/log';
 import { startOperator, type OperatorConfig, type RunningOperator } from '../program.js';
 
@@ -11,7 +11,7 @@ export async function runOperator(): Promise<void> {
   if (config.cluster === 'kubernetes')
     for (const flag of ['--semi-space-growth-factor=1', '--heap-growing-percent=25'])
       setFlagsFromString(flag);
-  endOnError(createLogger('operator', config.logLevel));
+  exitOnUncaughtError(createLogger('operator', config.logLevel));
   let running: RunningOperator | undefined;
   onShutdown(() => running?.stop(), { exitWithParent: config.exitWithParent });
   try {

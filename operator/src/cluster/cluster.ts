@@ -1,5 +1,5 @@
 import type { InstanceResource, InstanceResourceStatus } from '@gwk/core/resources/manifest';
-import type { PairingView } from '@gwk/core/resources/pairing-wish';
+import type { PairingView } from '@gwk/core/resources/pairing-request';
 
 /**
  * Where Instance resources and engines live. The controller reads from what the cluster has cached (synchronously)

@@ -25,7 +25,7 @@ export interface ControllerOptions {
   /** Instances worked on at the same time. */
   width?: number;
   /** Engines that work and are replaced at the same time, where their version is a former one. */
-  upgradeWidth?: number;
+  maxConcurrentUpgrades?: number;
   /** Of passes that fail, and of engines that end. */
   backoff?: Backoff;
 }
@@ -84,7 +84,7 @@ export class Controller {
     const { cluster, port, log } = options;
     const show: Cluster['showPairing'] = (target, view) => cluster.showPairing(target, view);
     this.#desk = new PairingDesk({ port, log, show });
-    this.rollout = new Rollout(options.upgradeWidth ?? UPGRADE_WIDTH);
+    this.rollout = new Rollout(options.maxConcurrentUpgrades ?? UPGRADE_WIDTH);
   }
 
   /** Since the API last answered an observation; since the start where it never did. 0 before: nobody has asked it. */

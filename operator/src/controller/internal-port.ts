@@ -1,4 +1,4 @@
-import { InternalRefusal, type OperatorClient } from '@gwk/core/protocol/internal-client';
+import { InternalApiRefusal, type OperatorClient } from '@gwk/core/protocol/internal-client';
 import type {
   InstanceFacts,
   OperatorRequest,
@@ -39,5 +39,5 @@ export function internalPort(client: OperatorClient): InternalPort {
 
 /** An instance whose row is gone has no lease either. */
 function nothingToFree(error: unknown): void {
-  if (!(error instanceof InternalRefusal) || error.refusal !== 'gone') throw error;
+  if (!(error instanceof InternalApiRefusal) || error.refusal !== 'gone') throw error;
 }

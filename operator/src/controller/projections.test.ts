@@ -1,4 +1,4 @@
-import { InternalRefusal, InternalUnreachable } from '@gwk/core/protocol/internal-client';
+import { InternalApiRefusal, InternalApiUnreachable } from '@gwk/core/protocol/internal-client';
 import type { InstanceFacts, Projection } from '@gwk/core/protocol/operator';
 import { facts, free, heldBy, ID, NOW, resource } from '@gwk/test/support/operator/build';
 import type { InternalPort } from './internal-port.js';
@@ -14,12 +14,12 @@ class ScriptedPort implements InternalPort {
 
   async project(): Promise<Projection> {
     const next = this.projects.shift();
-    if (this.down || !next) throw new InternalUnreachable('down');
+    if (this.down || !next) throw new InternalApiUnreachable('down');
     return next();
   }
 
   async observe(ids: string[]): Promise<{ instances: InstanceFacts[] }> {
-    if (this.down) throw new InternalUnreachable('down');
+    if (this.down) throw new InternalApiUnreachable('down');
     this.observed.push(ids);
     return { instances: this.rows.filter(({ id }) => ids.includes(id)) };
   }
@@ -66,7 +66,7 @@ describe('asking', () => {
     expect(await ask()).toEqual({ kind: 'unknown', error: 'The API does not answer', behind: true });
     port.projects = [
       () => {
-        throw new InternalRefusal('unauthorized', null);
+        throw new InternalApiRefusal('unauthorized', null);
       },
     ];
     expect(await ask()).toMatchObject({ kind: 'unknown', error: 'The API refused: unauthorized' });
@@ -163,7 +163,7 @@ describe('observing', () => {
     const heard = projections.heardAt;
     port.down = true;
     now += 5000;
-    await expect(projections.observe()).rejects.toThrow(InternalUnreachable);
+    await expect(projections.observe()).rejects.toThrow(InternalApiUnreachable);
     expect(projections.heardAt).toBe(heard);
     expect(projections.cached(resource().metadata.uid)).toMatchObject({ kind: 'accepted' });
   });

@@ -1,4 +1,4 @@
-import { InternalRefusal, InternalUnreachable } from '@gwk/core/protocol/internal-client';
+import { InternalApiRefusal, InternalApiUnreachable } from '@gwk/core/protocol/internal-client';
 import type { InternalPort } from './internal-port.js';
 import type { InstanceFacts } from '@gwk/core/protocol/operator';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
@@ -73,7 +73,7 @@ export class Projections {
   /**
    * Keys whose facts changed. `only` some keys: the others are not asked for, and the API does not count as heard.
    *
-   * @throws InternalUnreachable, InternalRefusal
+   * @throws InternalApiUnreachable, InternalApiRefusal
    */
   async observe(only?: ReadonlySet<string>): Promise<string[]> {
     const all = [...this.#entries.values()];
@@ -164,7 +164,7 @@ const TOLD = Object.keys({
   pairing: 0,
 } satisfies Record<Told, 0>) as Told[];
 function inWords(error: unknown): string {
-  if (error instanceof InternalUnreachable) return 'The API does not answer';
-  if (error instanceof InternalRefusal) return `The API refused: ${error.refusal}`;
+  if (error instanceof InternalApiUnreachable) return 'The API does not answer';
+  if (error instanceof InternalApiRefusal) return `The API refused: ${error.refusal}`;
   return 'The API gave no usable answer';
 }

@@ -1,4 +1,4 @@
-import { PAIRING_FIELD, pairingSecretName, type PairingView } from '@gwk/core/resources/pairing-wish';
+import { PAIRING_FIELD, pairingSecretName, type PairingView } from '@gwk/core/resources/pairing-request';
 import { notFound } from '../cluster/local/api-status.js';
 import { sendJson, type Exchange } from './exchange.js';
 

@@ -3,7 +3,7 @@ import {
   MANIFEST_API_VERSION,
   type InstanceResource,
 } from '@gwk/core/resources/manifest';
-import type { PairingView } from '@gwk/core/resources/pairing-wish';
+import type { PairingView } from '@gwk/core/resources/pairing-request';
 import { parse as parseYaml } from 'yaml';
 import { alreadyExists, ApiStatus, invalid, notFound } from '../cluster/local/api-status.js';
 import { badRequest, causesOf, readManifest, type NamedDesired } from '../cluster/local/desired.js';

@@ -1,4 +1,4 @@
-import { keepNewest, LISTENER_LIMITS, SILENCE_MS } from '@gwk/core/listener-limits';
+import { dropOldestConnections, LISTENER_LIMITS, IDLE_TIMEOUT_MS } from '@gwk/core/listener-limits';
 import { type Logger } from '@gwk/core/log';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -18,14 +18,14 @@ export async function listen(
   address: { host: string; port: number },
   handlers: Handler[],
   log: Logger,
-  silenceMs = SILENCE_MS,
+  silenceMs = IDLE_TIMEOUT_MS,
 ): Promise<Listening> {
   const server = createServer(
     LISTENER_LIMITS,
     (request, response) => void answer(request, response, handlers, log),
   );
   server.setTimeout(silenceMs);
-  keepNewest(server);
+  dropOldestConnections(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen({ host: address.host, port: address.port }, resolve);

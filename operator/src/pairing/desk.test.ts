@@ -1,6 +1,10 @@
 import type { OperatorResponse } from '@gwk/core/protocol/operator';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
-import { PAIRING_ANNOTATION, type PairingView, type PairingWish } from '@gwk/core/resources/pairing-wish';
+import {
+  PAIRING_ANNOTATION,
+  type PairingView,
+  type PairingRequest,
+} from '@gwk/core/resources/pairing-request';
 import { resource } from '@gwk/test/support/operator/build';
 import { inFakeTime, type PassTime } from '@gwk/test/support/fake-time';
 import { recordingLog } from '@gwk/test/support/operator/folder';
@@ -10,7 +14,7 @@ import { nextStep, PairingDesk } from './desk.js';
 const LOOK_MS = 1_000;
 
 type Seen = OperatorResponse<'pair'>;
-const wish = (special: Partial<PairingWish> = {}): PairingWish => ({
+const wish = (special: Partial<PairingRequest> = {}): PairingRequest => ({
   id: 'first',
   method: 'qr',
   phone: null,
@@ -63,7 +67,7 @@ class Stage {
     log: recordingLog([]),
   });
 
-  sees(wanted: PairingWish | null): void {
+  sees(wanted: PairingRequest | null): void {
     const annotations: Record<string, string> = wanted
       ? { [PAIRING_ANNOTATION]: JSON.stringify(wanted) }
       : {};

@@ -1,7 +1,11 @@
 import type { Logger } from '@gwk/core/log';
 import type { OperatorResponse } from '@gwk/core/protocol/operator';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
-import { readPairingWish, type PairingView, type PairingWish } from '@gwk/core/resources/pairing-wish';
+import {
+  readPairingRequest,
+  type PairingView,
+  type PairingRequest,
+} from '@gwk/core/resources/pairing-request';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Target } from '../cluster/cluster.js';
 import type { InternalPort } from '../controller/internal-port.js';
@@ -14,11 +18,11 @@ export interface PairingDeskOptions {
 }
 
 interface Serving {
-  wish: PairingWish;
+  wish: PairingRequest;
   over: AbortController;
   done: Promise<void>;
   /** Another wish that came meanwhile. */
-  next: PairingWish | null;
+  next: PairingRequest | null;
 }
 
 /** How often it is looked for the next code. */
@@ -47,7 +51,7 @@ export class PairingDesk {
 
   /** Must be cheap: it is told of every instance at every pass. */
   look(target: Target, resource: InstanceResource, instanceId: string): void {
-    const wish = readPairingWish(resource.metadata.annotations);
+    const wish = readPairingRequest(resource.metadata.annotations);
     const serving = this.#serving.get(target.uid);
     if (serving && serving.wish.id !== wish?.id) {
       serving.next = wish;
@@ -75,7 +79,7 @@ export class PairingDesk {
     await Promise.all([...this.#serving.values()].map(({ done }) => done));
   }
 
-  #begin(target: Target, wish: PairingWish, instanceId: string): void {
+  #begin(target: Target, wish: PairingRequest, instanceId: string): void {
     if (this.#closed || this.#over.get(target.uid) === wish.id) return;
     const over = new AbortController();
     const done = this.#serve(target, wish, { instanceId, signal: over.signal }).finally(() => {
@@ -89,7 +93,7 @@ export class PairingDesk {
 
   async #serve(
     target: Target,
-    wish: PairingWish,
+    wish: PairingRequest,
     { instanceId, signal }: { instanceId: string; signal: AbortSignal },
   ): Promise<void> {
     const { port, show, log } = this.#options;
@@ -127,7 +131,7 @@ type Seen = OperatorResponse<'pair'>;
 
 /** What there is to show of a pairing for this wish. */
 export function nextStep(
-  { id, method }: PairingWish,
+  { id, method }: PairingRequest,
   { state, open, code, code_expires_at: expiresAt, error }: Seen,
 ): 'paired' | { view: PairingView } {
   const paired = state !== 'pending_pair' && state !== 'logged_out';

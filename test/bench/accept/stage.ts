@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openDatabase } from '@gwk/api/database/database';
 import { fromPublicId, toPublicId } from '@gwk/core/ids';
-import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import { startPostgres } from '@gwk/local/servers/postgres';
 import type { RunningServer } from '@gwk/local/servers/process';
 import { startRedis } from '@gwk/local/servers/redis';
@@ -159,7 +159,7 @@ async function makeAccount(
     const args = ['key', 'create', '--account', ACCOUNT, '--scopes', 'messages:send', '--name', name];
     apiKeys.push((await runGwkJson<{ api_key: string }>(args, env)).api_key);
   }
-  const sealer = new Sealer(parseSealingKeys(settings.sealingKeys));
+  const sealer = new Sealer(parseEncryptionKeys(settings.encryptionKeys));
   const database = openDatabase({ url: settings.databaseUrl, poolSize: 2, program: 'bench' });
   const accountId = fromPublicId('account', account.id)!;
   const ids = await makeInstances(database, sealer, { accountId, count });

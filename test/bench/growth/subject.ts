@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { openDatabase } from '@gwk/api/database/database';
 import { toPublicId } from '@gwk/core/ids';
-import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import { query } from '../../support/servers/database.js';
 import {
   apiEnvironment,
@@ -61,7 +61,7 @@ export async function openSubject(
   const own = { ...settings, databaseUrl: url.href, redisPrefix: `${name}:` };
   await runGwk(['migrate'], commandEnvironment(own));
   const db = openDatabase({ url: url.href, poolSize: 2, program: 'bench' });
-  const sealer = new Sealer(parseSealingKeys(settings.sealingKeys));
+  const sealer = new Sealer(parseEncryptionKeys(settings.encryptionKeys));
   const account = await makeAccount(db, 'bench');
   const ids = await makeInstances(db, sealer, { accountId: account.id, count: INSTANCES });
   await db.$disconnect();

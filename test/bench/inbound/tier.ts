@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { openDatabase, type Database } from '@gwk/api/database/database';
-import type { InboundMessage, LeaseName } from '@gwk/core/protocol/engine';
+import type { InboundMessage, LeaseIdentity } from '@gwk/core/protocol/engine';
 import { EngineClient, OperatorClient } from '@gwk/core/protocol/internal-client';
-import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import { apiEnvironment, commandEnvironment } from '../../support/gateway/gateway-settings.js';
 import { runGwk } from '../../support/gateway/gwk-command.js';
 import { pickPort } from '../../support/ports.js';
@@ -26,7 +26,7 @@ export async function openTier(servers: BenchServers, count: number, nodeOptions
   const settings = await benchSettings(servers);
   await runGwk(['migrate'], commandEnvironment(settings));
   const db = openDatabase({ url: settings.databaseUrl, poolSize: 2, program: 'bench' });
-  const sealer = new Sealer(parseSealingKeys(settings.sealingKeys));
+  const sealer = new Sealer(parseEncryptionKeys(settings.encryptionKeys));
   const { id: accountId } = await makeAccount(db, 'bench');
   const instances = await makeInstances(db, sealer, { accountId, count });
   for (const instanceId of instances) await db.instanceLease.create({ data: { instanceId } });
@@ -55,7 +55,7 @@ export async function openTier(servers: BenchServers, count: number, nodeOptions
 }
 
 export class TierEngine {
-  #lease!: LeaseName;
+  #lease!: LeaseIdentity;
   #renewed = 0;
   readonly #client: EngineClient;
 

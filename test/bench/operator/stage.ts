@@ -262,5 +262,5 @@ export class OperatorBench {
 }
 
 const ATTEMPTS = 10;
-const PASS = /^gwk_operator_passes_total\{[^}]*\} (\d+)$/gm;
+const PASS = /^gwk_operator_reconciles_total\{[^}]*\} (\d+)$/gm;
 const CALL = /^gwk_operator_kubernetes_requests_total\{verb="(\w+)",resource="([^"]+)",code="\d+"\} (\d+)$/gm;

@@ -2,7 +2,7 @@ import type { Database } from '@gwk/api/database/database';
 import { newCommandKey } from '@gwk/api/instances/command-key';
 import { newUuid } from '@gwk/core/ids';
 import type { InstanceOut } from '@gwk/core/resources/instance';
-import type { Sealer } from '@gwk/core/sealing';
+import type { Sealer } from '@gwk/core/encryption';
 import type { GatewayClient } from '../../support/gateway/client.js';
 import { until } from '../../support/wait.js';
 

@@ -3,8 +3,8 @@ import { openDatabase, type Database } from '@gwk/api/database/database';
 import { sealEventData } from '@gwk/api/events/emit';
 import { sealWebhookSecret } from '@gwk/api/webhooks/secrets';
 import { newUuid } from '@gwk/core/ids';
-import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
-import { newWebhookSecret } from '@gwk/core/webhook-signature';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
+import { generateWebhookSecret } from '@gwk/core/webhook-signature';
 import {
   commandEnvironment,
   workerEnvironment,
@@ -69,7 +69,7 @@ export async function setStage(options: StageOptions): Promise<Stage> {
     const { floor, floorUrl } = await startFloor(db, settings, options);
     opened.push(() => floor.stop());
     const receiverUrl = `http://127.0.0.1:${ports.fast}`;
-    const sealer = new Sealer(parseSealingKeys(settings.sealingKeys));
+    const sealer = new Sealer(parseEncryptionKeys(settings.encryptionKeys));
     const add = (url: string) => addDestination(db, sealer, { url, bytes: options.bytes });
     const live = await many(options.live, (index) => add(`${receiverUrl}/live/${index}`));
     // Half of the dead take connections and say nothing, the others are not there.
@@ -112,7 +112,7 @@ async function addDestination(
 ): Promise<Destination> {
   const [accountId, endpointId] = [newUuid(), newUuid()];
   await db.account.create({ data: { id: accountId, name: accountId } });
-  const secretSealed = new Uint8Array(sealWebhookSecret(sealer, accountId, newWebhookSecret()));
+  const secretSealed = new Uint8Array(sealWebhookSecret(sealer, accountId, generateWebhookSecret()));
   const secrets = { create: { id: newUuid(), secretSealed } };
   await db.webhookEndpoint.create({ data: { id: endpointId, accountId, url, eventTypes: [], secrets } });
   return { accountId, endpointId, dataSealed: sealEventData(sealer, accountId, eventOf(bytes)) };
@@ -133,7 +133,7 @@ async function startWorker(
     env: {
       ...env,
       ...IN_EARNEST,
-      GWK_WORKER_WEBHOOK_CONCURRENCY_PER_DESTINATION: String(options.perDestination),
+      GWK_WORKER_WEBHOOK_CONCURRENCY_PER_ENDPOINT: String(options.perDestination),
     },
     logFile: join(folder, 'worker.log'),
     ready: async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok,

@@ -12,7 +12,7 @@ test('gwk api with wrong settings says all of them and ends with 2', async () =>
   for (const fault of [
     'DATABASE_URL',
     'REDIS_URL',
-    'GWK_SEALING_KEYS is not set',
+    'GWK_ENCRYPTION_KEYS is not set',
     'did you mean GWK_API_PORT',
   ]) {
     expect(error).toContain(fault);

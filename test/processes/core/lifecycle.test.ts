@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Readable, Writable } from 'node:stream';
 
 const module = new URL('../../../core/dist/lifecycle.js', import.meta.url).href;
-const endModule = new URL('../../../core/dist/end-process.js', import.meta.url).href;
+const endModule = new URL('../../../core/dist/exit-process.js', import.meta.url).href;
 const logModule = new URL('../../../core/dist/log.js', import.meta.url).href;
 
 type Program = ChildProcessByStdio<Writable, Readable, null>;
@@ -80,15 +80,15 @@ describe('onShutdown', () => {
 /** To its end. */
 function run(source: string): { status: number | null; stdout: string; stderr: string } {
   const imports = `
-    import { endOnError, onShutdown } from ${JSON.stringify(module)};
-    import { endProcess } from ${JSON.stringify(endModule)};
-    import { createLogger, written } from ${JSON.stringify(logModule)};`;
+    import { exitOnUncaughtError, onShutdown } from ${JSON.stringify(module)};
+    import { exitProcess } from ${JSON.stringify(endModule)};
+    import { createLogger, synchronousStdout } from ${JSON.stringify(logModule)};`;
   return spawnSync(process.execPath, ['--input-type=module', '--eval', imports + source], {
     encoding: 'utf8',
   });
 }
 
-describe('endOnError', () => {
+describe('exitOnUncaughtError', () => {
   const carries = (message: string) =>
     `Object.assign(new Error(${JSON.stringify(message)}), { code: 'ECODE', data: { jid: '5511987654321', said: 'what people wrote' } })`;
 
@@ -102,7 +102,7 @@ describe('endOnError', () => {
     ['no error at all', `void Promise.reject('what people wrote')`, { type: 'string' }],
   ])('what is %s is one line of the log, and the end', (_, failing, err) => {
     const { status, stdout, stderr } = run(`
-      endOnError(createLogger('engine', 'error'));
+      exitOnUncaughtError(createLogger('engine', 'error'));
       ${failing};
       setInterval(() => {}, 1000);`);
     expect([status, stderr]).toEqual([1, '']);
@@ -112,12 +112,12 @@ describe('endOnError', () => {
 
   test.each([
     ['that exits', `createLogger('api', 'error')`],
-    ['that becomes another program', `createLogger('engine', 'error', written()), endProcess`],
+    ['that becomes another program', `createLogger('engine', 'error', synchronousStdout()), exitProcess`],
   ])('the line of a process %s is written, whatever waits for its threads', (_, means) => {
     const { status, stdout } = run(`
       import { pbkdf2 } from 'node:crypto';
       for (let n = 0; n < 8; n++) pbkdf2('a', 'b', 500_000, 64, 'sha512', () => {});
-      endOnError(${means});
+      exitOnUncaughtError(${means});
       throw new Error('a failure');`);
     expect(status).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({ level: 'fatal', err: { message: 'a failure' } });

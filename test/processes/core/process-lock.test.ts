@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { takeProcessLock } from '@gwk/core/process-lock';
+import { acquireProcessLock } from '@gwk/core/process-lock';
 
 const NOBODY = '999999999 1@x';
 
@@ -16,19 +16,19 @@ beforeEach(() => {
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const module = new URL('../../../core/dist/process-lock.js', import.meta.url).href;
-const program = (work: string) => `const { takeProcessLock } = await import('${module}'); ${work}`;
+const program = (work: string) => `const { acquireProcessLock } = await import('${module}'); ${work}`;
 const run = (work: string) =>
   spawn(process.execPath, ['--input-type=module', '-e', program(work)], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
 
 test('of a killed process is taken over, and that is said', async () => {
-  const holder = run(`takeProcessLock('${path}'); console.log('held'); setInterval(() => {}, 1000)`);
+  const holder = run(`acquireProcessLock('${path}'); console.log('held'); setInterval(() => {}, 1000)`);
   await once(holder.stdout, 'data');
-  expect(() => takeProcessLock(path)).toThrow(String(holder.pid));
+  expect(() => acquireProcessLock(path)).toThrow(String(holder.pid));
   holder.kill('SIGKILL');
   await once(holder, 'exit');
-  expect(takeProcessLock(path).wasAbandoned).toBe(true);
+  expect(acquireProcessLock(path).wasAbandoned).toBe(true);
   expect(readdirSync(folder)).toEqual(['lock.2']);
 });
 
@@ -36,7 +36,7 @@ test('an abandoned one is taken over by one of several at once, each time', asyn
   const work = `
     process.stdin.on('data', (name) => {
       let said = 'took';
-      try { takeProcessLock('${path}' + String(name).trim()); } catch (error) { said = error.name; }
+      try { acquireProcessLock('${path}' + String(name).trim()); } catch (error) { said = error.name; }
       console.log(said);
     });
     process.stdin.on('end', () => process.exit());
@@ -49,7 +49,7 @@ test('an abandoned one is taken over by one of several at once, each time', asyn
     const answers = heard();
     for (const child of children) child.stdin.write(`${round}\n`);
     const said = (await Promise.all(answers)).map(([line]) => String(line).trim());
-    expect(said.sort()).toEqual(['LockHeld', 'LockHeld', 'LockHeld', 'took']);
+    expect(said.sort()).toEqual(['LockHeldError', 'LockHeldError', 'LockHeldError', 'took']);
   }
   for (const child of children) child.stdin.end();
   await Promise.all(children.map((child) => once(child, 'exit')));

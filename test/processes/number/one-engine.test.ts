@@ -12,7 +12,7 @@ import { until } from '../../support/wait.js';
 const LEASE_MS = 18_000;
 /** Sends are accepted faster than an engine can send them: what waits must have left within the test. */
 const EVERY_MS = 25;
-const api = { GWK_API_LEASE_MS: String(LEASE_MS), GWK_API_RENEW_MS: '1000' };
+const api = { GWK_API_LEASE_MS: String(LEASE_MS), GWK_API_LEASE_RENEW_MS: '1000' };
 
 let stage: NumberStage;
 /** Between engines and Redis. */

@@ -60,7 +60,7 @@ async function start(options: OperatorOptions = {}): Promise<RunningOperator> {
       namespaces: undefined,
       profilesFile: undefined,
       engineInternalUrl: undefined,
-      upgradeWidth: 1,
+      maxConcurrentUpgrades: 1,
       leaseName: 'gwk-operator',
     },
     {
@@ -132,7 +132,7 @@ test('a manifest becomes an engine that holds its number; health names its check
   expect(metrics).toContain('gwk_operator_instances 1');
   expect(metrics).toContain('gwk_operator_pods{phase="running"} 1');
   expect(metrics).toContain('gwk_operator_conditions{type="Ready",status="True"} 1');
-  expect(metrics).toMatch(/gwk_operator_passes_total\{result="done"\} \d+/);
+  expect(metrics).toMatch(/gwk_operator_reconciles_total\{result="done"\} \d+/);
 });
 
 test('an engine that is killed is reported and started anew', async () => {

@@ -8,7 +8,7 @@ import { createLogger } from '@gwk/core/log';
 import type { PolicyOverrides } from '@gwk/core/policy/policy';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { MessageOut } from '@gwk/core/resources/message';
-import { Sealer } from '@gwk/core/sealing';
+import { Sealer } from '@gwk/core/encryption';
 import { createTestDatabase } from '../servers/database.js';
 import { redisPrefix, redisUrl } from '../servers/servers.js';
 

@@ -11,8 +11,8 @@ import { loadConfig } from '@gwk/core/config/load';
 import { workerSettings } from '@gwk/core/config/worker';
 import { newUuid, toPublicId } from '@gwk/core/ids';
 import { createLogger } from '@gwk/core/log';
-import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
-import { newWebhookSecret } from '@gwk/core/webhook-signature';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
+import { generateWebhookSecret } from '@gwk/core/webhook-signature';
 import type { WebhookDelivery, WebhookQueueEntry } from '@gwk/api/generated/prisma/client';
 import { createTestDatabase, type TestDatabase } from '../servers/database.js';
 import { idOlder } from '../servers/dated-ids.js';
@@ -53,12 +53,12 @@ export class DeliveryWorld {
     const keys = randomBytes(32).toString('base64');
     this.#test = test;
     this.db = openDatabase({ url: test.url, poolSize: 6, program: 'test' });
-    this.sealer = new Sealer(parseSealingKeys(keys));
+    this.sealer = new Sealer(parseEncryptionKeys(keys));
     this.environment = {
       DATABASE_URL: test.url,
       REDIS_URL: redisUrl(),
       GWK_REDIS_PREFIX: redisPrefix(),
-      GWK_SEALING_KEYS: keys,
+      GWK_ENCRYPTION_KEYS: keys,
       GWK_WORKER_HOST: '127.0.0.1',
       GWK_WORKER_PORT: '0',
       GWK_WORKER_LOOPBACK_WEBHOOKS: 'on',
@@ -104,7 +104,7 @@ export class DeliveryWorld {
 
   async addEndpoint(url: string, values: Record<string, unknown> = {}): Promise<TestEndpoint> {
     const { accountId } = this;
-    const [id, secret] = [newUuid(), newWebhookSecret()];
+    const [id, secret] = [newUuid(), generateWebhookSecret()];
     const secretSealed = new Uint8Array(sealWebhookSecret(this.sealer, accountId, secret));
     const secrets = { create: { id: newUuid(), secretSealed } };
     await this.db.webhookEndpoint.create({

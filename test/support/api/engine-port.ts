@@ -8,16 +8,16 @@ import { openDatabase, type Database } from '@gwk/api/database/database';
 import { MediaFiles } from '@gwk/api/media/files';
 import { FolderStore } from '@gwk/api/media/store/folder-store';
 import { createLogger, type Logger } from '@gwk/core/log';
-import { isNumbered } from '@gwk/core/protocol/numbered';
+import { isNumberedRoute } from '@gwk/core/protocol/numbered-routes';
 import type {
   EngineRequest,
   EngineResponse,
   EngineRoute,
-  LeaseName,
-  Unnamed,
+  LeaseIdentity,
+  CallBody,
 } from '@gwk/core/protocol/engine';
-import { EngineClient, InternalRefusal, OperatorClient } from '@gwk/core/protocol/internal-client';
-import type { Sealer } from '@gwk/core/sealing';
+import { EngineClient, InternalApiRefusal, OperatorClient } from '@gwk/core/protocol/internal-client';
+import type { Sealer } from '@gwk/core/encryption';
 import type { DestinationStream } from 'pino';
 import { addAccount, createWorld, type Send, type World } from './acceptance.js';
 import { endWithWorker } from '../shared.js';
@@ -171,7 +171,7 @@ function configOf(world: World): InternalConfig {
     internalTlsKey: () => undefined,
     operatorToken: OPERATOR_TOKEN,
     leaseMs: 45_000,
-    renewMs: 10_000,
+    leaseRenewMs: 10_000,
     redisUrl: redisUrl(),
     redisCa: undefined,
     redisPrefix: world.keys.instance('').slice(0, -'i::'.length),
@@ -183,13 +183,13 @@ function configOf(world: World): InternalConfig {
   };
 }
 
-type Report = Unnamed<'outcomes'>['outcomes'][number];
+type Report = CallBody<'outcomes'>['outcomes'][number];
 type Returned = Extract<Report, { kind: 'returned' }>;
 /** Given back is what was claimed last, where nothing else is said. */
 type Reported = Exclude<Report, Returned> | (Omit<Returned, 'claim_id'> & { claim_id?: string });
 
 export class TestEngine {
-  lease: LeaseName = { epoch: 0, holder: '00000000-0000-4000-8000-000000000000' };
+  lease: LeaseIdentity = { epoch: 0, holder: '00000000-0000-4000-8000-000000000000' };
   terms: EngineResponse<'acquire'> | undefined;
   /** Of the last call: each has the next, whatever its route. */
   number = 0;
@@ -209,18 +209,18 @@ export class TestEngine {
   }
 
   /** The same, claiming another lease. */
-  with(lease: LeaseName): this {
+  with(lease: LeaseIdentity): this {
     this.lease = lease;
     return this;
   }
 
-  call<R extends EngineRoute>(route: R, body: Unnamed<R>): Promise<EngineResponse<R>> {
+  call<R extends EngineRoute>(route: R, body: CallBody<R>): Promise<EngineResponse<R>> {
     return this.repeat(route, body, ++this.number);
   }
 
   /** The call of this number: what it says is as new as that. */
-  repeat<R extends EngineRoute>(route: R, body: Unnamed<R>, number: number): Promise<EngineResponse<R>> {
-    const numbered = isNumbered(route) ? { number } : {};
+  repeat<R extends EngineRoute>(route: R, body: CallBody<R>, number: number): Promise<EngineResponse<R>> {
+    const numbered = isNumberedRoute(route) ? { number } : {};
     return this.client.call(route, { ...body, ...numbered, ...this.lease } as EngineRequest<R>);
   }
 
@@ -266,7 +266,7 @@ export async function refusalOf(call: Promise<unknown>): Promise<string> {
     await call;
     return 'answered';
   } catch (error) {
-    if (error instanceof InternalRefusal) return error.refusal;
+    if (error instanceof InternalApiRefusal) return error.refusal;
     throw error;
   }
 }

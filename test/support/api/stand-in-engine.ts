@@ -1,8 +1,8 @@
 import { fromPublicId, newUuid } from '@gwk/core/ids';
 import { createLogger } from '@gwk/core/log';
 import { decodeCommand, type Command, type CommandName } from '@gwk/core/protocol/commands';
-import { isNumbered } from '@gwk/core/protocol/numbered';
-import type { EngineRequest, EngineResponse, EngineRoute, Unnamed } from '@gwk/core/protocol/engine';
+import { isNumberedRoute } from '@gwk/core/protocol/numbered-routes';
+import type { EngineRequest, EngineResponse, EngineRoute, CallBody } from '@gwk/core/protocol/engine';
 import { EngineClient, OperatorClient } from '@gwk/core/protocol/internal-client';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { openRedis, closeRedis, type Redis } from '@gwk/api/platform/redis';
@@ -76,9 +76,9 @@ export class StandInEngine {
     return engine;
   }
 
-  call<R extends EngineRoute>(route: R, body: Unnamed<R>): Promise<EngineResponse<R>> {
+  call<R extends EngineRoute>(route: R, body: CallBody<R>): Promise<EngineResponse<R>> {
     const { epoch, holder } = this.terms;
-    const numbered = isNumbered(route) ? { number: ++this.#calls } : {};
+    const numbered = isNumberedRoute(route) ? { number: ++this.#calls } : {};
     return this.#client.call(route, { ...body, ...numbered, epoch, holder } as EngineRequest<R>);
   }
 
@@ -89,7 +89,7 @@ export class StandInEngine {
 
   async tellState(state: string, more: Record<string, unknown> = {}): Promise<void> {
     const change = { state, at: new Date().toISOString(), reason: null, ...more };
-    await this.call('state', { changes: [change] } as Unnamed<'state'>);
+    await this.call('state', { changes: [change] } as CallBody<'state'>);
   }
 
   /** The device is linked, and the connection stands. */

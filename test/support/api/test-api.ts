@@ -37,7 +37,7 @@ const CLUSTER_TOKEN = 'cluster-token-of-a-test';
 
 export class TestApi {
   readonly cluster = new ClusterServer(CLUSTER_TOKEN);
-  readonly sealingKeys = randomBytes(32).toString('base64');
+  readonly encryptionKeys = randomBytes(32).toString('base64');
   readonly operatorToken = randomBytes(24).toString('hex');
   readonly mediaFolder = mkdtempSync(join(tmpdir(), 'gwk-media-'));
   readonly #clients: ApiClient[] = [];
@@ -71,7 +71,7 @@ export class TestApi {
       DATABASE_URL: databaseUrl,
       REDIS_URL: redisUrl,
       GWK_REDIS_PREFIX: redisPrefix,
-      GWK_SEALING_KEYS: this.sealingKeys,
+      GWK_ENCRYPTION_KEYS: this.encryptionKeys,
       GWK_OPERATOR_TOKEN: this.operatorToken,
       GWK_API_CLUSTER_URL: this.cluster.url,
       GWK_API_CLUSTER_TOKEN: CLUSTER_TOKEN,

@@ -4,8 +4,8 @@ import { fromPublicId, newUuid, toPublicId } from '@gwk/core/ids';
 import type { Page } from '@gwk/core/resources/common';
 import type {
   DeliveryOut,
-  RetriedOut,
-  RotatedSecretOut,
+  RetryFailedOut,
+  SecretRotationOut,
   WebhookEndpointOut,
 } from '@gwk/core/resources/webhook';
 import { Webhook } from 'standardwebhooks';
@@ -38,12 +38,12 @@ export class WebhookStage {
 
   private static async open(): Promise<WebhookStage> {
     const world = await DeliveryWorld.shared();
-    const { DATABASE_URL, REDIS_URL, GWK_REDIS_PREFIX, GWK_SEALING_KEYS } = world.environment;
+    const { DATABASE_URL, REDIS_URL, GWK_REDIS_PREFIX, GWK_ENCRYPTION_KEYS } = world.environment;
     const api = await TestApi.start({
       databaseUrl: DATABASE_URL!,
       redisUrl: REDIS_URL!,
       redisPrefix: GWK_REDIS_PREFIX!,
-      settings: { GWK_SEALING_KEYS: GWK_SEALING_KEYS!, GWK_API_LOOPBACK_WEBHOOKS: 'on' },
+      settings: { GWK_ENCRYPTION_KEYS: GWK_ENCRYPTION_KEYS!, GWK_API_LOOPBACK_WEBHOOKS: 'on' },
     });
     const account = { id: world.accountId, name: 'deliveries' };
     await world.db.account.update({ where: { id: account.id }, data: { requestsPerMinute: 1_000_000 } });
@@ -66,7 +66,7 @@ export class WebhookStage {
     await this.client.call('DELETE', `${PATH}/${id}`);
   }
 
-  rotate(id: string, headers: Headers = {}, who = this.client): Promise<Answer<RotatedSecretOut>> {
+  rotate(id: string, headers: Headers = {}, who = this.client): Promise<Answer<SecretRotationOut>> {
     return who.call('POST', `${PATH}/${id}/rotate-secret`, { headers });
   }
 
@@ -83,7 +83,7 @@ export class WebhookStage {
     body: unknown,
     headers: Headers = {},
     who = this.client,
-  ): Promise<Answer<RetriedOut>> {
+  ): Promise<Answer<RetryFailedOut>> {
     return who.call('POST', `${PATH}/${id}/retry-failed`, { body, headers });
   }
 

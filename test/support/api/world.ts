@@ -3,7 +3,7 @@ import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { MediaOut } from '@gwk/core/resources/media';
 import type { MessageOut } from '@gwk/core/resources/message';
 import type { WebhookEndpointOut } from '@gwk/core/resources/webhook';
-import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import { emit } from '@gwk/api/events/emit';
 import type { TestAccount, TestApi } from './test-api.js';
 import type { ApiClient } from './client.js';
@@ -39,7 +39,7 @@ export async function makeWorld(api: TestApi, account: TestAccount, name = 'one'
   }
   const of = { accountId: account.id, instanceId: fromPublicId('instance', instance_id)! };
   const endpointId = fromPublicId('endpoint', endpoint.body.id)!;
-  const [eventId] = await emit(api.db, new Sealer(parseSealingKeys(api.sealingKeys)), [
+  const [eventId] = await emit(api.db, new Sealer(parseEncryptionKeys(api.encryptionKeys)), [
     { ...of, type: 'instance.connected', at: new Date(), data: { instance_id } },
   ]);
   const deliveryId = newUuid();

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { ClaimedMessage, InboundMessage, SessionEntry } from '@gwk/core/protocol/engine';
-import { InternalRefusal } from '@gwk/core/protocol/internal-client';
+import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import { createLogger } from '@gwk/core/log';
 import type { OutboundContent } from '@gwk/core/resources/message';
 import { startNetwork, type RunningNetwork } from '@gwk/network/start';
@@ -54,7 +54,7 @@ export class Rows {
     await this.before('session');
     this.writes += 1;
     // As the port refuses them.
-    if (entries.some(({ key }) => key.length > MAX_KEY)) throw new InternalRefusal('invalid', null);
+    if (entries.some(({ key }) => key.length > MAX_KEY)) throw new InternalApiRefusal('invalid', null);
     for (const entry of entries) {
       const name = `${entry.type} ${entry.key}`;
       if (entry.value === null) this.session.delete(name);
@@ -78,7 +78,7 @@ export class Rows {
       },
       readFile: async (messageId, read) => {
         const file = this.files.get(messageId);
-        if (!file) throw new InternalRefusal('invalid', null);
+        if (!file) throw new InternalApiRefusal('invalid', null);
         return read(file());
       },
       leased: () => this.leased,

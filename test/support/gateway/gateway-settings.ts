@@ -7,7 +7,7 @@ export interface GatewaySettings {
   databaseUrl: string;
   redisUrl: string;
   redisPrefix: string;
-  sealingKeys: string;
+  encryptionKeys: string;
   operatorToken: string;
   localToken: string;
   operatorPort: number;
@@ -29,9 +29,12 @@ export interface ApiPorts {
 export const MARK_VARIABLE = 'TEST_GATEWAY';
 const HOST = '127.0.0.1';
 
-export function newSecrets(): Pick<GatewaySettings, 'sealingKeys' | 'operatorToken' | 'localToken' | 'mark'> {
+export function newSecrets(): Pick<
+  GatewaySettings,
+  'encryptionKeys' | 'operatorToken' | 'localToken' | 'mark'
+> {
   return {
-    sealingKeys: randomBytes(32).toString('base64'),
+    encryptionKeys: randomBytes(32).toString('base64'),
     operatorToken: randomBytes(24).toString('hex'),
     localToken: randomBytes(24).toString('hex'),
     mark: randomBytes(8).toString('hex'),
@@ -58,7 +61,7 @@ function stores(settings: GatewaySettings): Environment {
     DATABASE_URL: settings.databaseUrl,
     REDIS_URL: settings.redisUrl,
     GWK_REDIS_PREFIX: settings.redisPrefix,
-    GWK_SEALING_KEYS: settings.sealingKeys,
+    GWK_ENCRYPTION_KEYS: settings.encryptionKeys,
     GWK_MEDIA_FOLDER: settings.mediaFolder,
     GWK_MEDIA_URL: settings.mediaUrl,
   };
@@ -69,7 +72,7 @@ export function commandEnvironment(settings: GatewaySettings): Environment {
     ...baseEnvironment(),
     [MARK_VARIABLE]: settings.mark,
     DATABASE_URL: settings.databaseUrl,
-    GWK_SEALING_KEYS: settings.sealingKeys,
+    GWK_ENCRYPTION_KEYS: settings.encryptionKeys,
   };
 }
 

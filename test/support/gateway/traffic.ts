@@ -1,4 +1,4 @@
-import { canonicalPhone, networkIdOf } from '@gwk/core/recipients';
+import { canonicalPhone, toNetworkId } from '@gwk/core/recipients';
 import type { MessageOut } from '@gwk/core/resources/message';
 import { UnexpectedAnswer, type Answer, type GatewayClient } from './client.js';
 import { pause } from '../wait.js';
@@ -44,7 +44,7 @@ export function phoneOf(conversation: number): string {
   return `4477009${String(11_000 + conversation)}`;
 }
 
-export const chatOf = (to: string): string => networkIdOf(canonicalPhone(to));
+export const chatOf = (to: string): string => toNetworkId(canonicalPhone(to));
 
 /**
  * Each conversation posts its messages one after the other, and repeats a post with its Idempotency-Key until it

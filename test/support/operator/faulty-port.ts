@@ -1,6 +1,6 @@
 import {
-  InternalRefusal,
-  InternalUnreachable,
+  InternalApiRefusal,
+  InternalApiUnreachable,
   type OperatorClient,
 } from '@gwk/core/protocol/internal-client';
 import type { InstanceFacts } from '@gwk/core/protocol/operator';
@@ -78,15 +78,15 @@ export class FaultyPort {
     return this.rows.get(uid)?.facts;
   }
 
-  /** The operator's calls, without a network between. @throws InternalUnreachable, InternalRefusal */
+  /** The operator's calls, without a network between. @throws InternalApiUnreachable, InternalApiRefusal */
   inProcess(): InternalPort {
     const call = (route: string, body: Body): Promise<unknown> => {
       this.#count(route);
-      if (this.#random() < this.faults.before) return Promise.reject(new InternalUnreachable('no answer'));
+      if (this.#random() < this.faults.before) return Promise.reject(new InternalApiUnreachable('no answer'));
       const { code, body: answer } = structuredClone(this.#operator(route, body));
       if (code === 200) return Promise.resolve(answer);
       return Promise.reject(
-        new InternalRefusal((answer as { error: InternalRefusal['refusal'] }).error, null),
+        new InternalApiRefusal((answer as { error: InternalApiRefusal['refusal'] }).error, null),
       );
     };
     return internalPort({ call } as unknown as OperatorClient);

@@ -4,7 +4,7 @@ export interface SealedColumn {
   column: string;
   /** Columns that name a row, with their types. */
   key: readonly (readonly [name: string, type: 'uuid' | 'text'])[];
-  /** SQL: the instance or account that it is sealed for (core/src/sealing.ts). */
+  /** SQL: the instance or account that it is sealed for (core/src/encryption.ts). */
   scope: string;
   /** SQL: the column in whose name it is sealed, where that is another one. */
   as?: string;

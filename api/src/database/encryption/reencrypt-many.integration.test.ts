@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { newUuid } from '@gwk/core/ids';
-import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import { openApi } from '@gwk/test/support/api/open-api';
 import { query } from '@gwk/test/support/servers/database';
 import { until } from '@gwk/test/support/wait';
@@ -18,8 +18,8 @@ let api: TestApi;
 let account: TestAccount;
 let db: Database;
 const [old, newer] = [randomBytes(32).toString('base64'), randomBytes(32).toString('base64')];
-const former = new Sealer(parseSealingKeys(old));
-const both = new Sealer(parseSealingKeys(`${newer},${old}`));
+const former = new Sealer(parseEncryptionKeys(old));
+const both = new Sealer(parseEncryptionKeys(`${newer},${old}`));
 
 beforeAll(async () => {
   api = await openApi();
@@ -80,14 +80,14 @@ test('many values are exchanged with a statement, over the ends of pages', async
   expect(done).toMatchObject({ resealed: ROWS, left: 0 });
   // For a page: its end, three looks and two exchanges; then the last look.
   expect(count()).toBeLessThanOrEqual((ROWS / PAGE + 1) * 8);
-  const [present] = parseSealingKeys(newer);
+  const [present] = parseEncryptionKeys(newer);
   expect((await sealingStatus(db, both)).rows).toEqual({ [present!.id]: expect.any(Number) as number });
   const row = await api.db.event.findUniqueOrThrow({ where: { id: ids[7]! } });
-  expect(openEventData(new Sealer(parseSealingKeys(newer)), account.id, row.dataSealed)).toEqual({ i: 7 });
+  expect(openEventData(new Sealer(parseEncryptionKeys(newer)), account.id, row.dataSealed)).toEqual({ i: 7 });
 });
 
 test('a table that no statement can look at whole in its time is looked at in pieces', async () => {
-  await addEvents(400, new Sealer(parseSealingKeys(newer)), 'slow');
+  await addEvents(400, new Sealer(parseEncryptionKeys(newer)), 'slow');
   // A statement that looks at more of these than a page has is canceled, as one that takes too long is.
   await query(
     api.options.databaseUrl,

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { fromPublicId, newUuid } from '@gwk/core/ids';
 import type { Page } from '@gwk/core/resources/common';
 import type { InstanceOut } from '@gwk/core/resources/instance';
-import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import { openApi } from '@gwk/test/support/api/open-api';
 import { WrongSealingKey } from '../key-check.js';
 import { openContent } from '../../messages/content.js';
@@ -22,9 +22,9 @@ beforeAll(async () => {
 });
 afterAll(() => api.stop());
 
-const sealerOf = (...keys: string[]) => new Sealer(parseSealingKeys(keys.join(',')));
+const sealerOf = (...keys: string[]) => new Sealer(parseEncryptionKeys(keys.join(',')));
 const replicaWith = async (...keys: string[]) => {
-  const { port } = await api.addReplica({ GWK_SEALING_KEYS: keys.join(',') });
+  const { port } = await api.addReplica({ GWK_ENCRYPTION_KEYS: keys.join(',') });
   return api.client((await api.key(world.account)).key, port);
 };
 
@@ -75,7 +75,7 @@ test('every sealed column of the database is one that can be sealed anew', async
 });
 
 test('a key is rotated: all stays readable at every step, and the old key can be thrown away', async () => {
-  const old = api.sealingKeys;
+  const old = api.encryptionKeys;
   const retry = { key: newUuid(), name: 'again' };
   const first = await world.client.call<InstanceOut>('POST', '/v1/instances', {
     body: { name: retry.name, kind: 'sandbox' },
@@ -93,9 +93,9 @@ test('a key is rotated: all stays readable at every step, and the old key can be
   });
   expect((await both.call('GET', `/v1/instances/${made.body.id}`)).status).toBe(200);
   expect((await turned.call('GET', `/v1/instances?limit=1&cursor=${cursor}`)).status).toBe(200);
-  await expect(api.addReplica({ GWK_SEALING_KEYS: newer })).rejects.toThrow(WrongSealingKey);
+  await expect(api.addReplica({ GWK_ENCRYPTION_KEYS: newer })).rejects.toThrow(WrongSealingKey);
   // Where nothing is sealed with the former key, nothing is told of it.
-  const [former] = parseSealingKeys(old);
+  const [former] = parseEncryptionKeys(old);
   const before = await sealingStatus(api.db, sealerOf(newer, old));
   expect(before.rows[former!.id]).toBeGreaterThan(5);
 

@@ -1,4 +1,4 @@
-import { SealError, type Sealer } from '@gwk/core/sealing';
+import { SealError, type Sealer } from '@gwk/core/encryption';
 import type { Database } from '../database.js';
 import type { Prisma } from '../../generated/prisma/client.js';
 import { SEALED, type SealedColumn } from './columns.js';

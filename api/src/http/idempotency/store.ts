@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { canonicalJson } from '@gwk/core/canonical-json';
 import { newUuid } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
-import type { Sealer } from '@gwk/core/sealing';
+import type { Sealer } from '@gwk/core/encryption';
 import type { Queryable } from '../../database/database.js';
 import { recordIdOf, type RequestName } from './record-id.js';
 

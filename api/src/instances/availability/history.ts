@@ -1,4 +1,4 @@
-import type { AvailabilityQuestion } from '@gwk/core/availability/availability';
+import type { AvailabilityInput } from '@gwk/core/availability/availability';
 import type { Database } from '../../database/database.js';
 
 interface Row {
@@ -16,7 +16,7 @@ export async function readHistory(
   db: Pick<Database, '$queryRaw'>,
   instanceId: string,
   { from, to }: { from: Date; to: Date },
-): Promise<Pick<AvailabilityQuestion, 'intervals' | 'suspensions'>> {
+): Promise<Pick<AvailabilityInput, 'intervals' | 'suspensions'>> {
   const states = await db.$queryRaw<Row[]>`
     SELECT state, reason, since, ended_at FROM instance_states
     WHERE instance_id = ${instanceId}::uuid AND since < ${to}

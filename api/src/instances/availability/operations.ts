@@ -1,4 +1,4 @@
-import { computeAvailability, isMonth, monthAt, readSpan } from '@gwk/core/availability/availability';
+import { computeAvailability, isMonth, monthAt, historyRange } from '@gwk/core/availability/availability';
 import { toPublicId } from '@gwk/core/ids';
 import { isTimeZone } from '@gwk/core/policy/policy';
 import { Problem } from '@gwk/core/problems';
@@ -28,7 +28,7 @@ export const availabilityOperations = [
       if (!isMonth(month)) throw new Problem('invalid-month');
       const { id, firstConnectedAt } = await findInstance(services.db, caller, params['instance_id']!);
       const { period_start, period_end, incidents, ...answer } = computeAvailability({
-        ...(await readHistory(services.db, id, readSpan(month))),
+        ...(await readHistory(services.db, id, historyRange(month))),
         firstConnectedAt: firstConnectedAt?.getTime() ?? null,
         month,
         timezone,

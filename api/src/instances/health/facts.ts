@@ -1,4 +1,4 @@
-import type { HealthFacts } from '@gwk/core/health/health';
+import type { HealthFacts } from '@gwk/core/health/score';
 import { lowestUuidAt } from '@gwk/core/ids';
 import { resolvePolicy, WARM_UP_DAYS, isWarmingUp, type PolicyOverrides } from '@gwk/core/policy/policy';
 import type { Database } from '../../database/database.js';

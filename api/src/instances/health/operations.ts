@@ -1,4 +1,4 @@
-import { judgeHealth } from '@gwk/core/health/health';
+import { computeHealthScore } from '@gwk/core/health/score';
 import { toPublicId } from '@gwk/core/ids';
 import { HealthOut } from '@gwk/core/resources/health';
 import { operation } from '../../http/operation.js';
@@ -17,7 +17,7 @@ export const healthOperations = [
     async handle({ caller, params, services }) {
       const instance = await findInstance(services.db, caller, params['instance_id']!);
       const facts = await gatherHealthFacts(services.db, instance, services.environmentPolicy);
-      const { warmup_ends_at, ...health } = judgeHealth(facts);
+      const { warmup_ends_at, ...health } = computeHealthScore(facts);
       return {
         status: 200,
         body: {

@@ -1,5 +1,5 @@
 import { Problem } from '@gwk/core/problems';
-import { networkIdOf, parseRecipient, type Recipient } from '@gwk/core/recipients';
+import { toNetworkId, parseRecipient, type Recipient } from '@gwk/core/recipients';
 import type { Instance } from '../../generated/prisma/client.js';
 import type { Services } from '../../http/services.js';
 import { askEngine } from './ask-engine.js';
@@ -32,7 +32,7 @@ export async function markRead(
   const known = conversation === null ? [] : await findMarked(services, row.id, conversation.id, ids);
   const participants = new Map(known.map(({ wa_message_id, participant }) => [wa_message_id, participant]));
   const messages = ids.map((id) => ({ wa_message_id: id, participant: participants.get(id) ?? null }));
-  await askEngine(services, row, 'read', { chat: networkIdOf(conversation?.name ?? chat.name), messages });
+  await askEngine(services, row, 'read', { chat: toNetworkId(conversation?.name ?? chat.name), messages });
   if (conversation === null || known.length === 0) return;
   await services.db.$executeRaw`
     UPDATE messages SET status = 'read', read_at = now(), version = version + 1, updated_at = now()
@@ -46,7 +46,7 @@ export async function showPresence(
   state: string,
 ): Promise<void> {
   const conversation = await findConversation(services, row, chat);
-  await askEngine(services, row, 'presence', { chat: networkIdOf(conversation?.name ?? chat.name), state });
+  await askEngine(services, row, 'presence', { chat: toNetworkId(conversation?.name ?? chat.name), state });
 }
 
 interface Conversation {

@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { createLogger } from '@gwk/core/log';
 import { decodeCommand, type Command } from '@gwk/core/protocol/commands';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
-import { parseSealingKeys, Sealer } from '@gwk/core/sealing';
+import { parseEncryptionKeys, Sealer } from '@gwk/core/encryption';
 import { redisPrefix, redisUrl } from '@gwk/test/support/servers/servers';
 import { ManualClock } from '@gwk/test/support/clock';
 import { until } from '@gwk/test/support/wait';
@@ -11,7 +11,7 @@ import { closeRedis, openRedis, type Redis } from '../../platform/redis.js';
 import { LiveCommands, type CommandTarget } from './commands.js';
 
 const log = createLogger('test', 'silent');
-const sealer = new Sealer(parseSealingKeys(randomBytes(32).toString('base64')));
+const sealer = new Sealer(parseEncryptionKeys(randomBytes(32).toString('base64')));
 const id = randomUUID();
 const target: CommandTarget = { id, commandKeySealed: newCommandKey(sealer, id) };
 const key = openCommandKey(sealer, id, target.commandKeySealed);

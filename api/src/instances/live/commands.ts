@@ -8,7 +8,7 @@ import {
   type CommandReply,
 } from '@gwk/core/protocol/commands';
 import { COMMANDS_MAXLEN, type RedisKeys } from '@gwk/core/protocol/redis-keys';
-import type { Sealer } from '@gwk/core/sealing';
+import type { Sealer } from '@gwk/core/encryption';
 import { openCommandKey } from '../command-key.js';
 import { closeRedis, openRedis, type Redis } from '../../platform/redis.js';
 

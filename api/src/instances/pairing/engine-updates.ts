@@ -1,6 +1,6 @@
-import type { EngineRequest, EngineResponse, PairingNews } from '@gwk/core/protocol/engine';
+import type { EngineRequest, EngineResponse, PairingUpdate } from '@gwk/core/protocol/engine';
 import { newUuid } from '@gwk/core/ids';
-import type { Sealer } from '@gwk/core/sealing';
+import type { Sealer } from '@gwk/core/encryption';
 import type { Queryable } from '../../database/database.js';
 import { emit, instanceEvent, sealEventData } from '../../events/emit.js';
 import type { Prisma } from '../../generated/prisma/client.js';
@@ -42,7 +42,7 @@ interface Place extends Pick<InternalDeps, 'sealer'> {
   instanceId: string;
 }
 
-type Shown = Exclude<PairingNews, { kind: 'failed' }>;
+type Shown = Exclude<PairingUpdate, { kind: 'failed' }>;
 
 /** A code of the other method is not for the session: it is nobody's to see. */
 async function show({ tx, sealer, instanceId }: Place, news: Shown): Promise<void> {

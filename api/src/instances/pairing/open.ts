@@ -1,5 +1,5 @@
 import { Problem } from '@gwk/core/problems';
-import type { PairingMethod, PairingRequest } from '@gwk/core/resources/pairing';
+import type { PairingMethod, PairingCreate } from '@gwk/core/resources/pairing';
 import type { InstanceState } from '@gwk/core/states';
 import type { Instance, Prisma } from '../../generated/prisma/client.js';
 import type { Services } from '../../http/services.js';
@@ -16,7 +16,7 @@ export interface Asked {
 const PHONE = /^[0-9]{8,15}$/;
 
 /** @throws Problem `validation-error`, `invalid-phone` */
-export function askedOf(body: PairingRequest | undefined): Asked {
+export function askedOf(body: PairingCreate | undefined): Asked {
   const method = body?.method ?? 'qr';
   const phone = body?.phone ?? null;
   if (phone !== null && !PHONE.test(phone)) throw new Problem('invalid-phone');

@@ -1,5 +1,5 @@
 import { Problem } from '@gwk/core/problems';
-import { PairingOut, PairingRequest, PairingStreamData } from '@gwk/core/resources/pairing';
+import { PairingOut, PairingCreate, PairingStreamData } from '@gwk/core/resources/pairing';
 import type { Caller } from '../../accounts/caller.js';
 import { audit, byKey } from '../../accounts/audit-log.js';
 import type { Services } from '../../http/services.js';
@@ -25,7 +25,7 @@ export const pairingOperations = [
     summary: 'Open a pairing session, or show the one that is open',
     scope: 'instances:write',
     status: 200,
-    body: PairingRequest,
+    body: PairingCreate,
     bodyOptional: true,
     result: PairingOut,
     problems: ['already-paired', 'invalid-phone', 'pairing-failed', 'engine-unavailable'],

@@ -1,7 +1,7 @@
 import { newUuid } from '@gwk/core/ids';
-import type { PairingWanted } from '@gwk/core/protocol/engine';
+import type { OpenPairing } from '@gwk/core/protocol/engine';
 import type { PairingMethod } from '@gwk/core/resources/pairing';
-import type { Sealer } from '@gwk/core/sealing';
+import type { Sealer } from '@gwk/core/encryption';
 import type { InstanceState } from '@gwk/core/states';
 import type { PairingSession, Prisma } from '../../generated/prisma/client.js';
 
@@ -24,7 +24,7 @@ export interface WantedRow {
 }
 
 /** What an engine is told of an open session. */
-export function wantedOf(sealer: Sealer, instanceId: string, row: WantedRow): PairingWanted | null {
+export function wantedOf(sealer: Sealer, instanceId: string, row: WantedRow): OpenPairing | null {
   const { session, method, phone_sealed } = row;
   if (session === null || method === null) return null;
   return { session, method, phone: openPhone(sealer, instanceId, phone_sealed) };

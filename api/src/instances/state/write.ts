@@ -1,5 +1,5 @@
 import { newUuid } from '@gwk/core/ids';
-import type { Sealer } from '@gwk/core/sealing';
+import type { Sealer } from '@gwk/core/encryption';
 import type { InstanceState } from '@gwk/core/states';
 import { emit } from '../../events/emit.js';
 import type { Prisma } from '../../generated/prisma/client.js';

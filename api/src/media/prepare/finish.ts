@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { fromPublicId, newUuid } from '@gwk/core/ids';
-import type { FinishedMedia } from '@gwk/core/resources/finished';
+import type { FinishedMedia } from '@gwk/core/resources/finished-media';
 import { MAX_MEDIA_BYTES } from '@gwk/core/resources/media';
 import type { MessageType, OutboundContent } from '@gwk/core/resources/message';
 import { mediaOf } from '../../messages/preparation.js';

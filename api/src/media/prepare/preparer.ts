@@ -1,6 +1,6 @@
 import type { OutboundContent } from '@gwk/core/resources/message';
 import type { Logger } from '@gwk/core/log';
-import type { Sealer } from '@gwk/core/sealing';
+import type { Sealer } from '@gwk/core/encryption';
 import type { Database } from '../../database/database.js';
 import type { Doorbell } from '../../messages/send-notifier.js';
 import { mediaOf } from '../../messages/preparation.js';

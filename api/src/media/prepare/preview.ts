@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Transform, type Readable, type TransformCallback } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { codePoints } from '@gwk/core/resources/common';
-import type { LinkPreview } from '@gwk/core/resources/finished';
+import type { LinkPreview } from '@gwk/core/resources/finished-media';
 import { Parser } from 'htmlparser2';
 import type { Tools } from '../tools/run.js';
 import type { Fetcher } from './fetcher.js';

@@ -1,4 +1,4 @@
-import type { SentChange } from '@gwk/core/protocol/changes';
+import type { OutboundEdit } from '@gwk/core/protocol/edits';
 import { Problem } from '@gwk/core/problems';
 import type { MessageSubject } from '../../events/emit.js';
 import { readMessageSubjects } from '../../events/subjects.js';
@@ -32,7 +32,7 @@ export async function giveToNetwork(
   const subject = subjects.get(message.id);
   if (!instance || !subject) throw new Problem('not-found');
   if (!services.live.up || !isHeld(instance.lease)) throw unavailable();
-  const sent: SentChange = {
+  const sent: OutboundEdit = {
     ...change,
     stanza_id: newWaMessageId(),
     message: {

@@ -1,10 +1,10 @@
 import { Batcher } from '@gwk/core/batcher';
 import { failpoint } from '@gwk/core/failpoints';
-import { newUuid, timeOfUuid } from '@gwk/core/ids';
+import { newUuid, parseUuidTime } from '@gwk/core/ids';
 import { normaliseText } from '@gwk/core/policy/mass-block';
 import type { PolicyOverrides } from '@gwk/core/policy/policy';
 import { Problem } from '@gwk/core/problems';
-import type { Sealer } from '@gwk/core/sealing';
+import type { Sealer } from '@gwk/core/encryption';
 import { tracing, type Span } from '@gwk/core/tracing/tracing';
 import type { Caller } from '../../accounts/caller.js';
 import type { Database } from '../../database/database.js';
@@ -71,9 +71,9 @@ interface Given {
 const MAX_TURNS = 50;
 const DEADLINE_MS = 4_500;
 /** A group costs as much as four more of its items. */
-const GATHER = { items: 16, ms: 4, quietMs: 1 };
+const LINGER = { minItems: 16, maxWaitMs: 4, idleTimeoutMs: 1 };
 /** More than half of what usually waits: of 64 who each wait for an answer, two groups. */
-const AT_ONCE = 32;
+const TARGET_ITEMS = 32;
 /** One is written in Postgres, the next stands behind it, and one is gathered here or answered. */
 const IN_FLIGHT = 3;
 /** What one group has waited for is left out by those that come after it: it is waited for apart. */
@@ -120,8 +120,8 @@ export class Acceptor {
     };
     this.#guessed = new Batcher({
       run: (group) => this.#runGuessed(group),
-      gather: GATHER,
-      atOnce: AT_ONCE,
+      linger: LINGER,
+      targetItems: TARGET_ITEMS,
       inFlight: IN_FLIGHT,
       ...common,
     });
@@ -326,7 +326,7 @@ export class Acceptor {
       request,
       plan,
       messageId,
-      createdAt: timeOfUuid(messageId),
+      createdAt: parseUuidTime(messageId),
       to,
       type,
       prepared,

@@ -1,4 +1,4 @@
-import { newUuid, timeOfUuid, toPublicId } from '@gwk/core/ids';
+import { newUuid, parseUuidTime, toPublicId } from '@gwk/core/ids';
 import { MESSAGE_TYPES, MessageOut } from '@gwk/core/resources/message';
 import { answerOf } from './answer.js';
 
@@ -10,7 +10,7 @@ test.each(TO.flatMap((to) => MESSAGE_TYPES.map((type) => [type, to] as const)))(
     for (const releaseAt of [null, new Date('2026-01-02T03:04:05.678Z')]) {
       const [messageId, instanceId] = [newUuid(), newUuid()];
       const text = answerOf({ messageId, instanceId, to, type, releaseAt });
-      const time = new Date(timeOfUuid(messageId)).toISOString();
+      const time = new Date(parseUuidTime(messageId)).toISOString();
       const message = {
         id: toPublicId('message', messageId),
         instance_id: toPublicId('instance', instanceId),

@@ -1,4 +1,4 @@
-import { timeOfUuid, toPublicId } from '@gwk/core/ids';
+import { parseUuidTime, toPublicId } from '@gwk/core/ids';
 
 /**
  * The answer to an accepted send (202). All of it but `scheduled_for` follows from the request and the id of the
@@ -18,7 +18,7 @@ export interface AcceptedMessage {
  * values and a time, none of which has anything to escape: ids, types, and recipients of a form that was judged.
  */
 export function answerOf({ messageId, instanceId, to, type, releaseAt }: AcceptedMessage): string {
-  const time = new Date(timeOfUuid(messageId)).toISOString();
+  const time = new Date(parseUuidTime(messageId)).toISOString();
   // Not shown where it is not defined.
   const scheduled = releaseAt === null ? '' : `"scheduled_for":"${releaseAt.toISOString()}",`;
   return (

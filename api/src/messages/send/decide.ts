@@ -1,7 +1,7 @@
 import { newUuid } from '@gwk/core/ids';
-import { judgeHours } from '@gwk/core/policy/active-hours';
-import { judgeMassSend } from '@gwk/core/policy/mass-block';
-import { judgeNewContact } from '@gwk/core/policy/new-contacts';
+import { decideActiveHours } from '@gwk/core/policy/active-hours';
+import { decideMassSend } from '@gwk/core/policy/mass-block';
+import { decideNewContact } from '@gwk/core/policy/new-contacts';
 import type { Policy } from '@gwk/core/policy/policy';
 import { Problem, type ProblemCode } from '@gwk/core/problems';
 import { isSameBody } from '../../http/idempotency/store.js';
@@ -118,7 +118,7 @@ function mayUseMedia({ visible }: Request, { mediaFound, mediaInstances }: Facts
 function judgePolicy(request: Request, facts: Facts, policy: Policy, tally: Tally): Decision {
   const isGroup = request.recipient.kind === 'group';
   const now = new Date(facts.at);
-  const hours = judgeHours({
+  const hours = decideActiveHours({
     hours: policy.active_hours,
     now,
     lastWroteAt: isGroup ? now : dateOf(facts.lastWroteAt),
@@ -171,7 +171,7 @@ function judgeMass({
   if (facts.massCounted) return { room: null, minutes };
   const added = tally.massSends.get(text);
   const rank = added?.get(contactId) ?? (added?.size ?? 0) + 1;
-  const verdict = judgeMassSend({ limit, count: facts.massContacts + rank - 1, alreadyCounted: false });
+  const verdict = decideMassSend({ limit, count: facts.massContacts + rank - 1, alreadyCounted: false });
   if (verdict === 'refuse') return refuse('policy-mass-send-blocked', rank > 1 && facts.massContacts < limit);
   return { room: { limit, rank }, minutes };
 }
@@ -180,7 +180,7 @@ function judgeNew({ request, facts, policy, tally, contactId }: LimitCase, now: 
   const limit = policy.new_contacts_per_day;
   const added = tally.newContacts.get(request.instanceId);
   const rank = added?.get(contactId) ?? (added?.size ?? 0) + 1;
-  const verdict = judgeNewContact({
+  const verdict = decideNewContact({
     limit,
     count: facts.newContacts + rank - 1,
     oldestAt: dateOf(facts.oldestNewContact),

@@ -1,8 +1,8 @@
 import { fromPublicId } from '@gwk/core/ids';
 import { Problem } from '@gwk/core/problems';
-import { networkIdOf, parseRecipient, type Recipient } from '@gwk/core/recipients';
+import { toNetworkId, parseRecipient, type Recipient } from '@gwk/core/recipients';
 import { checkInteractive, checkMedia } from '@gwk/core/resources/content';
-import { MESSAGE_TYPES, SendMessage, textOf, type OutboundContent } from '@gwk/core/resources/message';
+import { MESSAGE_TYPES, SendMessage, extractText, type OutboundContent } from '@gwk/core/resources/message';
 import { validate } from '../../http/validate.js';
 import { mediaOf, needsPreparation } from '../preparation.js';
 
@@ -42,7 +42,7 @@ export function readDraft(body: unknown): Draft {
     to,
     type,
     content,
-    text: textOf(content),
+    text: extractText(content),
     replyTo,
     mediaId: readMediaId(content),
     prepared: !needsPreparation(content),
@@ -94,5 +94,5 @@ function readMentions(mentions: string[]): string[] {
         ],
   );
   if (errors.length > 0) throw new Problem('validation-error', { errors });
-  return found.map((recipient) => networkIdOf(recipient!.name));
+  return found.map((recipient) => toNetworkId(recipient!.name));
 }

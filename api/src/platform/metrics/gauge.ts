@@ -1,5 +1,5 @@
 import type { Metric } from '@gwk/core/metrics/metric';
-import { observed, observedBy } from '@gwk/core/metrics/observed';
+import { withCollect, withLabelCollect } from '@gwk/core/metrics/collect';
 import { Gauge, type Registry } from 'prom-client';
 
 /** What is looked at when Prometheus asks; NaN where it cannot be seen. */
@@ -8,7 +8,7 @@ export function observedGauge(
   metric: Metric<never>,
   read: () => number | Promise<number>,
 ): void {
-  new Gauge({ ...observed(metric, read), registers: [registry] });
+  new Gauge({ ...withCollect(metric, read), registers: [registry] });
 }
 
 /** The same, with one series for each value of its label. */
@@ -17,5 +17,5 @@ export function observedGauges<Label extends string>(
   metric: Metric<Label>,
   read: () => Record<string, number> | Promise<Record<string, number>>,
 ): void {
-  new Gauge<Label>({ ...observedBy(metric, read), registers: [registry] });
+  new Gauge<Label>({ ...withLabelCollect(metric, read), registers: [registry] });
 }

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { WebhookDelivery } from '../../generated/prisma/client.js';
 import { fromPublicId, newUuid } from '@gwk/core/ids';
-import { newWebhookSecret } from '@gwk/core/webhook-signature';
+import { generateWebhookSecret } from '@gwk/core/webhook-signature';
 import { type Answer, DeliveryWorld, type Post } from '@gwk/test/support/api/deliveries';
 import { Webhook } from 'standardwebhooks';
 import { sealWebhookSecret } from '../secrets.js';
@@ -68,7 +68,7 @@ describe('what is posted', () => {
   test('is signed with every secret that has not expired', async () => {
     const target = await world.destination();
     const { id, secret } = await world.addEndpoint(target.url);
-    const [rotated, expired] = [newWebhookSecret(), newWebhookSecret()];
+    const [rotated, expired] = [generateWebhookSecret(), generateWebhookSecret()];
     for (const [plain, expiresAt] of [
       [rotated, new Date(Date.now() + DAY)],
       [expired, new Date(Date.now() - 1)],

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Bag } from '@gwk/core/bag';
+import { InFlightSet } from '@gwk/core/in-flight-set';
 import { Batcher } from '@gwk/core/batcher';
 import { failpoint } from '@gwk/core/failpoints';
 import { toPublicId } from '@gwk/core/ids';
 import type { Logger } from '@gwk/core/log';
-import type { Sealer } from '@gwk/core/sealing';
+import type { Sealer } from '@gwk/core/encryption';
 import { tracing, type Span } from '@gwk/core/tracing/tracing';
 import type { Dispatcher } from 'undici';
 import type { Database } from '../../database/database.js';
@@ -63,8 +63,8 @@ export class Deliveries {
   readonly #deps: DeliveryDeps;
   readonly #slots: Slots;
   readonly #preparing: PrepareDeps;
-  readonly #calls = new Bag<Call>();
-  readonly #unfinished = new Bag<Promise<void>>();
+  readonly #calls = new InFlightSet<Call>();
+  readonly #unfinished = new InFlightSet<Promise<void>>();
   readonly #writer: Batcher<Conclusion, void>;
   readonly #now: () => Date;
   #stopping = false;

@@ -125,7 +125,7 @@ describe('destinations', () => {
     const { id } = await world.addEndpoint(target.url);
     await world.emit(2);
     await world.db.webhookEndpoint.update({ where: { id }, data: { enabled: false } });
-    await world.startWorker({ GWK_WORKER_WEBHOOK_CONCURRENCY_PER_DESTINATION: '1' });
+    await world.startWorker({ GWK_WORKER_WEBHOOK_CONCURRENCY_PER_ENDPOINT: '1' });
     const rows = await world.finished(id, 2);
     for (const row of rows) {
       await world.db.webhookDelivery.update({ where: { id: row.id }, data: { status: 'pending' } });
@@ -220,7 +220,7 @@ describe('destinations side by side', () => {
     });
     const { id } = await world.addEndpoint(target.url);
     await world.emit(60);
-    await world.startWorker({ GWK_WORKER_WEBHOOK_CONCURRENCY_PER_DESTINATION: '4' }, clock);
+    await world.startWorker({ GWK_WORKER_WEBHOOK_CONCURRENCY_PER_ENDPOINT: '4' }, clock);
     await until(() => open.length >= 4, { what: 'four calls are in flight', ...WAIT });
     // The worker looks at the queue again before it calls another destination.
     const beside = await world.addEndpoint((await world.destination()).url);

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { toPublicId } from '@gwk/core/ids';
-import { SealError, type Sealer } from '@gwk/core/sealing';
+import { SealError, type Sealer } from '@gwk/core/encryption';
 import { signWebhook } from '@gwk/core/webhook-signature';
 import { openEventText } from '../../events/emit.js';
 import type { MediaLinks } from '../../media/links.js';

@@ -1,4 +1,4 @@
-import type { Sealer } from '@gwk/core/sealing';
+import type { Sealer } from '@gwk/core/encryption';
 import type { Database } from '../../database/database.js';
 import { isSuccess, judgeDestination, nextAttempt, parseRetryAfter, QUIET_MS } from './schedule.js';
 import type { Called, Claimed, Conclusion, Unpreparable } from './types.js';

@@ -7,8 +7,8 @@ import {
   type BinaryNode,
   type proto,
 } from '@whiskeysockets/baileys';
-import type { SentChange } from '@gwk/core/protocol/changes';
-import type { ClaimedMessage, PairingWanted } from '@gwk/core/protocol/engine';
+import type { OutboundEdit } from '@gwk/core/protocol/edits';
+import type { ClaimedMessage, OpenPairing } from '@gwk/core/protocol/engine';
 import type { Presence } from '@gwk/core/resources/live';
 import {
   SendFailure,
@@ -76,7 +76,7 @@ export class BaileysDriver implements Driver {
     this.#begin();
   }
 
-  connect(listen: Tell, pairing: PairingWanted | null): void {
+  connect(listen: Tell, pairing: OpenPairing | null): void {
     const connection = ++this.#connection;
     const tell: Tell = (event) => {
       if (connection === this.#connection) listen(event);
@@ -136,7 +136,7 @@ export class BaileysDriver implements Driver {
     return this.#sending.sendBuilt(this.#open(), stanza);
   }
 
-  async change(change: SentChange, writing: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void> {
+  async change(change: OutboundEdit, writing: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void> {
     const { stanza_id, message } = change;
     const built = buildChange(change);
     this.#changes.set(stanza_id, { chat: message.chat, message: built.message });
@@ -177,7 +177,7 @@ export class BaileysDriver implements Driver {
     this.#begin();
   }
 
-  async #connect(pairing: PairingWanted | null, connection: number, tell: Tell): Promise<void> {
+  async #connect(pairing: OpenPairing | null, connection: number, tell: Tell): Promise<void> {
     const isStale = (): boolean => connection !== this.#connection;
     if (pairing) await this.#forget();
     const creds = pairing ? newCredentials() : await this.#load(isStale);
@@ -187,7 +187,7 @@ export class BaileysDriver implements Driver {
     this.#link = this.#openLink(creds, pairing, tell);
   }
 
-  #openLink(creds: AuthenticationCreds, pairing: PairingWanted | null, tell: Tell): Link {
+  #openLink(creds: AuthenticationCreds, pairing: OpenPairing | null, tell: Tell): Link {
     const unavailable = this.#unavailable;
     const link: Link = new Link({
       creds,

@@ -1,5 +1,5 @@
 import type { InstanceResource } from '@gwk/core/resources/manifest';
-import type { PairingView, PairingWish } from '@gwk/core/resources/pairing-wish';
+import type { PairingView, PairingRequest } from '@gwk/core/resources/pairing-request';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CliError } from '../instances/target.js';
@@ -8,7 +8,7 @@ import { stepOf, type Step } from './step.js';
 /** Of one Instance. */
 export interface PairCluster {
   instance(): Promise<InstanceResource | null>;
-  wish(wish: PairingWish | null): Promise<void>;
+  wish(wish: PairingRequest | null): Promise<void>;
   view(): Promise<PairingView | null>;
 }
 
@@ -29,7 +29,7 @@ const PATIENCE_MS = 300_000;
 /** @throws CliError where no phone comes to be paired */
 export async function pair(
   terminal: PairTerminal,
-  method: PairingWish['method'],
+  method: PairingRequest['method'],
   phone: string | null,
 ): Promise<void> {
   if (method === 'code' && phone === null) throw new CliError('--method code needs --phone');
@@ -48,7 +48,7 @@ export async function pair(
   }
 }
 
-async function follow(terminal: PairTerminal, wish: PairingWish, until: number): Promise<void> {
+async function follow(terminal: PairTerminal, wish: PairingRequest, until: number): Promise<void> {
   const { cluster, print, signal, lookMs = LOOK_MS } = terminal;
   let said = '';
   while (Date.now() < until) {
@@ -67,7 +67,7 @@ async function follow(terminal: PairTerminal, wish: PairingWish, until: number):
 
 async function inWords(
   { draw }: PairTerminal,
-  method: PairingWish['method'],
+  method: PairingRequest['method'],
   step: Extract<Step, { do: 'show' | 'wait' }>,
 ): Promise<string> {
   if (step.do === 'wait') return `${step.say} ...`;

@@ -4,8 +4,8 @@ import {
   PAIRING_FIELD,
   pairingSecretName,
   PairingView,
-  type PairingWish,
-} from '@gwk/core/resources/pairing-wish';
+  type PairingRequest,
+} from '@gwk/core/resources/pairing-request';
 import { toString as drawQr } from 'qrcode';
 import { isCode, KubeClient, KubeError, PATCH_TYPES } from '../../cluster/kubernetes/client.js';
 import { CliError } from '../instances/target.js';
@@ -14,7 +14,7 @@ import { pair, type PairCluster } from './pair.js';
 
 export interface PairOptions {
   namespace?: string;
-  method: PairingWish['method'];
+  method: PairingRequest['method'];
   phone?: string;
   context?: string;
   kubeconfig?: string;

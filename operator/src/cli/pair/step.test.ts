@@ -1,5 +1,5 @@
 import type { Condition, InstanceResource } from '@gwk/core/resources/manifest';
-import type { PairingView } from '@gwk/core/resources/pairing-wish';
+import type { PairingView } from '@gwk/core/resources/pairing-request';
 import { at, NOW, resource } from '@gwk/test/support/operator/build';
 import { stepOf, type Step } from './step.js';
 

@@ -1,5 +1,5 @@
 import type { Condition, InstanceResource } from '@gwk/core/resources/manifest';
-import type { PairingView } from '@gwk/core/resources/pairing-wish';
+import type { PairingView } from '@gwk/core/resources/pairing-request';
 
 /** What to do next about a pairing, by what is seen of it. */
 export type Step =

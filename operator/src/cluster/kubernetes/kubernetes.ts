@@ -4,7 +4,7 @@ import {
   type InstanceResourceStatus,
 } from '@gwk/core/resources/manifest';
 import type { Logger } from '@gwk/core/log';
-import type { PairingView } from '@gwk/core/resources/pairing-wish';
+import type { PairingView } from '@gwk/core/resources/pairing-request';
 import { choiceOf } from '../../controller/decide.js';
 import type { Cluster, Pod, PodPlan, PodTemplate, StoryLine, Target } from '../cluster.js';
 import { isCode, PATCH_TYPES, type KubeClient } from './client.js';

@@ -22,7 +22,7 @@ export function kubernetesMetrics(): KubernetesMetrics {
       observedGauge(registry, KUBERNETES_METRICS.watchAge, () =>
         leader.leading ? Math.max(...watches.map(({ ageMs }) => ageMs)) / 1000 : 0,
       );
-      observedTotal(registry, KUBERNETES_METRICS.watchBreaks, () => sum(watches, 'breaks'));
+      observedTotal(registry, KUBERNETES_METRICS.watchFailures, () => sum(watches, 'breaks'));
       observedTotal(registry, KUBERNETES_METRICS.watchLists, () => sum(watches, 'relists'));
     },
   };

@@ -1,5 +1,5 @@
 import { MANIFEST_API_VERSION } from '@gwk/core/resources/manifest';
-import { PAIRING_FIELD, pairingSecretName, type PairingView } from '@gwk/core/resources/pairing-wish';
+import { PAIRING_FIELD, pairingSecretName, type PairingView } from '@gwk/core/resources/pairing-request';
 import type { Target } from '../cluster.js';
 import { isCode, PATCH_TYPES, type KubeClient } from './client.js';
 import { FIELD_MANAGERS, LABELS, MANAGED_BY, placeOf } from './names.js';

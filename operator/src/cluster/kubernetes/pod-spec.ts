@@ -1,6 +1,6 @@
 import type { V1Pod, V1Secret } from '@kubernetes/client-node';
 import { canonicalJson } from '@gwk/core/canonical-json';
-import { ENGINE_PROCESS } from '@gwk/core/engine-process';
+import { ENGINE_ENVIRONMENT } from '@gwk/core/engine-environment';
 import { toPublicId } from '@gwk/core/ids';
 import { MANIFEST_API_VERSION } from '@gwk/core/resources/manifest';
 import { createHash } from 'node:crypto';
@@ -151,7 +151,7 @@ function environmentOf(
   };
   const named = (settings: Record<string, string>) =>
     Object.entries(settings).map(([key, value]) => ({ name: key, value }));
-  const process = named(ENGINE_PROCESS).filter(({ name }) => !env.some((own) => own.name === name));
+  const process = named(ENGINE_ENVIRONMENT).filter(({ name }) => !env.some((own) => own.name === name));
   return [...process, ...env, ...named(values)];
 }
 

@@ -1,4 +1,4 @@
-import { ENGINE_PROCESS } from '@gwk/core/engine-process';
+import { ENGINE_ENVIRONMENT } from '@gwk/core/engine-environment';
 import type { Logger } from '@gwk/core/log';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { EngineOutput } from './output.js';
@@ -68,7 +68,7 @@ function environmentOf(launch: EngineLaunch, record: PodRecord, token: string): 
   const passed = PASSED_ON.map((name) => [name, process.env[name]] as const);
   return {
     ...Object.fromEntries([...machine, ...passed.filter(([, value]) => value !== undefined)]),
-    ...ENGINE_PROCESS,
+    ...ENGINE_ENVIRONMENT,
     ...launch.settings,
     ...(record.template.logLevel !== null && { GWK_LOG_LEVEL: record.template.logLevel }),
     GWK_ENGINE_TOKEN: token,

@@ -1,4 +1,4 @@
-import { LockHeld, takeProcessLock } from '@gwk/core/process-lock';
+import { LockHeldError, acquireProcessLock } from '@gwk/core/process-lock';
 import { join } from 'node:path';
 
 /** Another operator works on the folder: two would each start an engine for every instance. */
@@ -17,8 +17,8 @@ export class FolderTaken extends Error {
  */
 export function lockFolder(stateFolder: string): () => void {
   try {
-    return takeProcessLock(join(stateFolder, 'lock')).release;
+    return acquireProcessLock(join(stateFolder, 'lock')).release;
   } catch (error) {
-    throw error instanceof LockHeld ? new FolderTaken(stateFolder, error.pid) : error;
+    throw error instanceof LockHeldError ? new FolderTaken(stateFolder, error.pid) : error;
   }
 }

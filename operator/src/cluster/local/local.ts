@@ -1,5 +1,5 @@
 import type { InstanceResource, InstanceResourceStatus } from '@gwk/core/resources/manifest';
-import type { PairingView } from '@gwk/core/resources/pairing-wish';
+import type { PairingView } from '@gwk/core/resources/pairing-request';
 import type { Logger } from '@gwk/core/log';
 import { choiceOf } from '../../controller/decide.js';
 import {

@@ -9,7 +9,7 @@ import {
   type WASocket,
 } from '@whiskeysockets/baileys';
 import type { Logger } from '@gwk/core/log';
-import type { PairingWanted } from '@gwk/core/protocol/engine';
+import type { OpenPairing } from '@gwk/core/protocol/engine';
 import { processClock, type Clock } from '@gwk/core/clock';
 import type { Closed, ConnectionEvent } from '../../driver.js';
 import { readAhead } from '../incoming/ahead.js';
@@ -34,7 +34,7 @@ export interface LinkOptions {
   journal: Journal;
   journalled: RepositoryOptions['journalled'];
   /** Null: log in. */
-  pairing: PairingWanted | null;
+  pairing: OpenPairing | null;
   /** Address of the network; its own where undefined. */
   url: string | undefined;
   log: Logger;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Transform, type TransformCallback } from 'node:stream';
 import type { MediaType } from '@whiskeysockets/baileys';
-import { InternalRefusal, InternalUnreachable } from '@gwk/core/protocol/internal-client';
+import { InternalApiRefusal, InternalApiUnreachable } from '@gwk/core/protocol/internal-client';
 import type { DriverContext } from '../../driver.js';
 import { openSealed, type SealedStream } from './sealed-stream.js';
 
@@ -101,8 +101,8 @@ async function inTime(opening: Promise<SealedStream>): Promise<SealedStream> {
 const GONE = new Set([403, 404, 410]);
 
 export function faultOf(error: unknown): Fault {
-  if (error instanceof InternalRefusal) return 'refused';
-  if (error instanceof InternalUnreachable) return 'api_away';
+  if (error instanceof InternalApiRefusal) return 'refused';
+  if (error instanceof InternalApiUnreachable) return 'api_away';
   const { output, code } = error as { output?: { statusCode?: number }; code?: string };
   if (output?.statusCode !== undefined && GONE.has(output.statusCode)) return 'expired';
   // What does not decrypt is not what was announced.

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createServer, type AddressInfo } from 'node:net';
-import { InternalRefusal, InternalUnreachable } from '@gwk/core/protocol/internal-client';
+import { InternalApiRefusal, InternalApiUnreachable } from '@gwk/core/protocol/internal-client';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
 import type { MediaFields, MediaKind } from '@gwk/network/media/messages';
 import { numberStage, type NumberStage } from '@gwk/test/support/engine/number';
@@ -122,7 +122,7 @@ describe('a file is brought, though', () => {
   test('the API is away for a while', async () => {
     let times = 2;
     stage.number.rows.before = (what) => {
-      if (what === 'file' && times-- > 0) throw new InternalUnreachable('it is away');
+      if (what === 'file' && times-- > 0) throw new InternalApiUnreachable('it is away');
     };
     await afterTrouble();
   });
@@ -213,7 +213,7 @@ describe('a file is lost, and the message says so, where', () => {
 
   test('the API refuses it', async () => {
     stage.number.rows.before = (what) => {
-      if (what === 'file') throw new InternalRefusal('invalid', null);
+      if (what === 'file') throw new InternalApiRefusal('invalid', null);
     };
     const write = () => stage.ana.writesFile('image', fresh(), { to: stage.phone.number });
     expect(await lost(write)).toEqual({ error: 'unavailable' });
@@ -274,8 +274,8 @@ test.each([
   ['503', { output: { statusCode: 503 } }, 'host_away'],
   ['no answer at all', new TypeError('fetch failed'), 'host_away'],
   ['bytes that do not decrypt', { code: 'ERR_OSSL_BAD_DECRYPT' }, 'hash_mismatch'],
-  ['the API is away', new InternalUnreachable('away'), 'api_away'],
-  ['the API refuses', new InternalRefusal('invalid', null), 'refused'],
+  ['the API is away', new InternalApiUnreachable('away'), 'api_away'],
+  ['the API refuses', new InternalApiRefusal('invalid', null), 'refused'],
 ])('a fetch that fails: %s', (_, error, expected) => {
   expect(faultOf(error)).toBe(expected);
 });

@@ -2,7 +2,7 @@ import { failpoint } from '@gwk/core/failpoints';
 import type { Logger } from '@gwk/core/log';
 import type { proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
-import { InternalRefusal } from '@gwk/core/protocol/internal-client';
+import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import type { Journal, Journalled } from '../signal/journal.js';
 import { Locks } from '../session/locks.js';
 import { chatOf } from './chat.js';
@@ -74,7 +74,7 @@ export class Inbox {
     if (message) {
       await deliver(message).catch((error: unknown) => {
         // It would be refused for ever; the poster has said so.
-        if (!(error instanceof InternalRefusal)) throw error;
+        if (!(error instanceof InternalApiRefusal)) throw error;
       });
       failpoint('engine.after-inbound');
     }

@@ -1,7 +1,7 @@
 import { unlink } from 'node:fs/promises';
 import { encryptedStream, type MediaType } from '@whiskeysockets/baileys';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
-import { InternalRefusal } from '@gwk/core/protocol/internal-client';
+import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import type { MessageType, OutboundContent } from '@gwk/core/resources/message';
 import { SendFailure, type DriverContext } from '../../driver.js';
 import type { MediaHosts } from '../connection/media-hosts.js';
@@ -23,7 +23,7 @@ export async function uploadFile(
   const encrypted = await readFile(message.message_id, (stream) =>
     encryptedStream({ stream }, mediaType),
   ).catch((error: unknown) => {
-    throw error instanceof InternalRefusal ? unavailable() : error;
+    throw error instanceof InternalApiRefusal ? unavailable() : error;
   });
   try {
     if (Buffer.from(encrypted.fileSha256).toString('hex') !== content.finished!.sha256) throw unavailable();

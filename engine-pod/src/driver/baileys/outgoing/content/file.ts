@@ -1,4 +1,4 @@
-import type { FinishedMedia } from '@gwk/core/resources/finished';
+import type { FinishedMedia } from '@gwk/core/resources/finished-media';
 import type { Draw, Drawing } from './drawing.js';
 
 export const drawImage: Draw = (drawing) => ({

@@ -1,4 +1,4 @@
-import { judgeHealth, type HealthFacts } from './health.js';
+import { computeHealthScore, type HealthFacts } from './score.js';
 
 const now = new Date('2026-11-21T12:00:00Z');
 const days = (count: number): Date => new Date(now.getTime() + count * 86_400_000);
@@ -24,7 +24,7 @@ const WELL: HealthFacts = {
   reconnections: 1,
 };
 
-const judge = (facts: Partial<HealthFacts>) => judgeHealth({ ...WELL, ...facts });
+const judge = (facts: Partial<HealthFacts>) => computeHealthScore({ ...WELL, ...facts });
 const factor = (facts: Partial<HealthFacts>, key: string) =>
   judge(facts).factors.find((found) => found.key === key)!;
 

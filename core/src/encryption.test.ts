@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { parseSealingKeys, Sealer, SealError } from './sealing.js';
+import { parseEncryptionKeys, Sealer, SealError } from './encryption.js';
 
 const key = () => randomBytes(32).toString('base64');
-const sealerOf = (...keys: string[]) => new Sealer(parseSealingKeys(keys.join(',')));
+const sealerOf = (...keys: string[]) => new Sealer(parseEncryptionKeys(keys.join(',')));
 
 describe('sealing', () => {
   const first = key();
@@ -67,6 +67,6 @@ describe('keys', () => {
     ['a short key', Buffer.alloc(31).toString('base64')],
     ['no key', ' , '],
   ])('%s is refused', (_name, text) => {
-    expect(() => parseSealingKeys(text)).toThrow(SealError);
+    expect(() => parseEncryptionKeys(text)).toThrow(SealError);
   });
 });

@@ -12,26 +12,24 @@ export interface MessageKey {
   participant: string | null;
 }
 
-interface Carried {
+interface EditBase {
   /** Id of the change's own message, chosen by who asks: an attempt that is repeated within a request keeps it. */
   stanza_id: string;
   message: MessageKey;
 }
 
-export type EditChange = Carried & { kind: 'edit'; text: string };
-export type DeleteChange = Carried & { kind: 'delete' };
+type TextEdit = EditBase & { kind: 'edit'; text: string };
+type Deletion = EditBase & { kind: 'delete' };
 /** An empty emoji takes the reaction back. */
-export type ReactChange = Carried & { kind: 'react'; emoji: string };
-export type SentChange = EditChange | DeleteChange | ReactChange;
-
-export const CHANGE_KINDS = ['edit', 'delete', 'react'] as const satisfies readonly SentChange['kind'][];
+type ReactionEdit = EditBase & { kind: 'react'; emoji: string };
+export type OutboundEdit = TextEdit | Deletion | ReactionEdit;
 
 /** Codes of a refused change, in the command's reply. */
-export const CHANGE_REFUSALS = {
+export const EDIT_FAILURES = {
   /** Nothing was given to the network: there is no connection. */
   notConnected: 'not_connected',
   /** The network says no. */
   refused: 'wa_error',
   /** It was given to the network, and no answer came. */
-  doubt: 'timeout',
+  unconfirmed: 'timeout',
 } as const;

@@ -18,7 +18,7 @@ const PROGRAMS: Record<string, Settings> = {
 };
 
 /** The page docs/configuration.md, made from the settings themselves. */
-export function configurationReference(): string {
+export function renderConfigurationPage(): string {
   const sections = Object.entries(PROGRAMS).map(([program, settings]) => {
     const rows = Object.values(settings).map(row);
     return [

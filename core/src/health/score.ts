@@ -1,5 +1,5 @@
 import {
-  ENOUGH,
+  MIN_CASES,
   LOW_RISK,
   MEDIUM_RISK,
   RESTRICTION_ADVICE,
@@ -44,7 +44,7 @@ export interface HealthFacts {
   reconnections: number;
 }
 
-export interface HealthFactor {
+interface HealthFactor {
   key: string;
   label: string;
   status: 'ok' | 'attention' | 'bad' | 'info';
@@ -53,7 +53,7 @@ export interface HealthFactor {
   penalty: number;
 }
 
-export interface Health {
+export interface HealthScore {
   score: number;
   risk: 'low' | 'medium' | 'high';
   warming_up: boolean;
@@ -62,15 +62,15 @@ export interface Health {
   recommendations: string[];
 }
 
-interface Judged extends HealthFactor {
+interface ScoredFactor extends HealthFactor {
   recommendation?: string;
 }
 
 const DAY_MS = 86_400_000;
 const LATELY_MS = 7 * DAY_MS;
 
-export function judgeHealth(facts: HealthFacts): Health {
-  const factors: Judged[] = [
+export function computeHealthScore(facts: HealthFacts): HealthScore {
+  const factors: ScoredFactor[] = [
     restriction(facts),
     ratio(RULES.delivery, facts.delivered, facts.sent),
     ratio(RULES.read, facts.read, facts.readable),
@@ -95,15 +95,15 @@ export function judgeHealth(facts: HealthFacts): Health {
 
 const percent = (value: number): string => `${(value * 100).toFixed(1).replace('.', ',')}%`;
 
-function ratio(rule: Rule, part: number, whole: number): Judged {
-  if (whole < ENOUGH) {
+function ratio(rule: Rule, part: number, whole: number): ScoredFactor {
+  if (whole < MIN_CASES) {
     const detail = `Ainda há poucos casos (${whole}) em 7 dias.`;
     return { key: rule.key, label: rule.label, status: 'info', value: null, detail, penalty: 0 };
   }
   return amount(rule, part / whole, `${part} de ${whole} (${percent(part / whole)}) em 7 dias.`);
 }
 
-function amount(rule: Rule, value: number, detail: string): Judged {
+function amount(rule: Rule, value: number, detail: string): ScoredFactor {
   const { key, label, recommendation } = rule;
   const reached = rule.steps.filter(({ at }) => (rule.side === 'below' ? value < at : value >= at)).at(-1);
   const shown = { key, label, value: Math.round(value * 10_000) / 10_000, detail };
@@ -112,12 +112,12 @@ function amount(rule: Rule, value: number, detail: string): Judged {
 }
 
 /** A limit of none is no sign of bad health: nobody is written to. */
-function newContacts({ newContactsToday: count, newContactsLimit: limit }: HealthFacts): Judged {
+function newContacts({ newContactsToday: count, newContactsLimit: limit }: HealthFacts): ScoredFactor {
   const share = limit === 0 ? 0 : count / limit;
   return amount(RULES.newContacts, share, `${count} de ${limit} permitidos.`);
 }
 
-function restriction({ now, banned, restrictedUntil, bans }: HealthFacts): Judged {
+function restriction({ now, banned, restrictedUntil, bans }: HealthFacts): ScoredFactor {
   const shown = { key: 'restrictions', label: 'Bloqueios e restrições da rede', value: bans };
   if (banned) {
     const detail = 'O número está bloqueado.';
@@ -142,7 +142,7 @@ function isWarmingUp({ now, warmUpEndsAt }: HealthFacts): boolean {
   return warmUpEndsAt === null || now < warmUpEndsAt;
 }
 
-function warmUp(facts: HealthFacts): Judged {
+function warmUp(facts: HealthFacts): ScoredFactor {
   const shown = { key: 'warm_up', label: 'Idade do número' };
   if (!isWarmingUp(facts)) {
     return { ...shown, status: 'ok', value: 0, detail: 'O aquecimento de 14 dias terminou.', penalty: 0 };

@@ -17,7 +17,7 @@ import { HmacSha256 } from './hmac.js';
  * Form: key id (8 bytes) | nonce (12) | tag (16) | ciphertext.
  * Rotation: the first configured key seals, every configured key opens.
  */
-export interface SealingKey {
+interface EncryptionKey {
   /** 16 hex characters. */
   id: string;
   key: Buffer;
@@ -34,7 +34,7 @@ export class SealError extends Error {
 }
 
 /** Reads `base64[,base64...]` of 32-byte keys, newest first. The id of a key is a digest of it. */
-export function parseSealingKeys(text: string): SealingKey[] {
+export function parseEncryptionKeys(text: string): EncryptionKey[] {
   const keys = text
     .split(',')
     .map((part) => part.trim())
@@ -55,13 +55,13 @@ export function parseSealingKeys(text: string): SealingKey[] {
 }
 
 export class Sealer {
-  readonly keys: readonly SealingKey[];
-  readonly #byId: Map<string, SealingKey>;
+  readonly keys: readonly EncryptionKey[];
+  readonly #byId: Map<string, EncryptionKey>;
   /** Key objects, not bytes: Node takes five to ten times as long to begin with bytes. */
   readonly #derived = new Map<string, KeyObject>();
   readonly #printers = new Map<string, HmacSha256>();
 
-  constructor(keys: readonly SealingKey[]) {
+  constructor(keys: readonly EncryptionKey[]) {
     if (keys.length === 0) throw new SealError('at least one sealing key is needed');
     this.keys = keys;
     this.#byId = new Map(keys.map((key) => [key.id, key]));
@@ -122,7 +122,7 @@ export class Sealer {
     return this.keys.map((key) => this.#fingerprint(key, scope, [purpose, value]));
   }
 
-  #fingerprint(key: SealingKey, scope: string, [purpose, value]: [string, string]): Buffer {
+  #fingerprint(key: EncryptionKey, scope: string, [purpose, value]: [string, string]): Buffer {
     const name = key.id + scope;
     const printer =
       this.#printers.get(name) ??
@@ -130,13 +130,13 @@ export class Sealer {
     return printer.digest(`${purpose}\n${value}`);
   }
 
-  #keyFor(key: SealingKey, scope: string): KeyObject {
+  #keyFor(key: EncryptionKey, scope: string): KeyObject {
     const name = key.id + scope;
     return this.#derived.get(name) ?? keep(this.#derived, name, createSecretKey(bytesFor(key, scope)));
   }
 }
 
-function bytesFor(key: SealingKey, scope: string): Uint8Array {
+function bytesFor(key: EncryptionKey, scope: string): Uint8Array {
   return new Uint8Array(hkdfSync('sha256', key.key, '', `gwk sealing\n${scope}`, 32));
 }
 

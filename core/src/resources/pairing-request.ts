@@ -10,7 +10,7 @@ export const PAIRING_ANNOTATION = 'gwk.dev/pairing';
 
 export const PairingPhone = z.string().regex(/^[0-9]{8,15}$/);
 
-export const PairingWish = z.strictObject({
+export const PairingRequest = z.strictObject({
   /** Another one is another wish: what failed is tried again. */
   id: z.string().min(1).max(64),
   method: z.enum(PAIRING_METHODS),
@@ -18,7 +18,7 @@ export const PairingWish = z.strictObject({
   /** Not heeded afterwards: whoever wished may have gone away. */
   until: z.iso.datetime(),
 });
-export type PairingWish = z.infer<typeof PairingWish>;
+export type PairingRequest = z.infer<typeof PairingRequest>;
 
 /** What the Secret holds, as one JSON text. */
 export const PairingView = z.object({
@@ -37,11 +37,11 @@ export const PAIRING_FIELD = 'pairing';
 export const pairingSecretName = (resourceName: string): string => `gwk-${resourceName}-pairing`;
 
 /** Null: there is none, or it is not one. */
-export function readPairingWish(annotations: Record<string, string> | undefined): PairingWish | null {
+export function readPairingRequest(annotations: Record<string, string> | undefined): PairingRequest | null {
   const text = annotations?.[PAIRING_ANNOTATION];
   if (text === undefined) return null;
   try {
-    const wish = PairingWish.safeParse(JSON.parse(text));
+    const wish = PairingRequest.safeParse(JSON.parse(text));
     return wish.success && (wish.data.method === 'qr' || wish.data.phone !== null) ? wish.data : null;
   } catch {
     return null;

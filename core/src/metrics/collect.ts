@@ -13,7 +13,7 @@ interface SettableBy<Label extends string> {
 }
 
 /** NaN where it cannot be seen. */
-export function observed(metric: Metric<never>, read: Read<number>) {
+export function withCollect(metric: Metric<never>, read: Read<number>) {
   return {
     ...metric,
     async collect(this: Settable): Promise<void> {
@@ -23,7 +23,7 @@ export function observed(metric: Metric<never>, read: Read<number>) {
 }
 
 /** One series for each value of the metric's last label; those of the others, where it has some, are `fixed`. */
-export function observedBy<Label extends string>(
+export function withLabelCollect<Label extends string>(
   metric: Metric<Label>,
   read: Read<Record<string, number>>,
   fixed: Partial<Record<Label, string>> = {},

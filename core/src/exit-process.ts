@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
  * nobody to do: a Node that has nothing to do but exit. Nothing that listens for `exit` is called. One that is to write a
  * profile writes it at its exit, and so exits as others do.
  */
-export function endProcess(code: number): never {
+export function exitProcess(code: number): never {
   // Where it cannot become another one Node aborts, which is an end, too.
   if (process.execve !== undefined && existsSync(process.execPath) && !isProfiled()) {
     const environment = { ...process.env };

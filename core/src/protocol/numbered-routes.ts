@@ -13,5 +13,5 @@ const NUMBERED = [
 ] as const satisfies readonly EngineRoute[];
 export type NumberedRoute = (typeof NUMBERED)[number];
 
-export const isNumbered = (route: EngineRoute): route is NumberedRoute =>
+export const isNumberedRoute = (route: EngineRoute): route is NumberedRoute =>
   (NUMBERED as readonly EngineRoute[]).includes(route);

@@ -9,7 +9,7 @@ import { Server as TlsServer } from 'node:tls';
  *
  * Spared connections are idle once their answer has left; whoever closes idle ones for good does so more than once.
  */
-export function spareUnsentAnswers(server: Server): void {
+export function keepUnsentResponses(server: Server): void {
   const open = new Set<Socket>();
   server.on(server instanceof TlsServer ? 'secureConnection' : 'connection', (socket: Socket) => {
     open.add(socket);
