@@ -14,7 +14,7 @@ import { memoryOfAll, type Memory } from './shared/usage.js';
 /**
  * `make bench-density`: memory and processor of numbers that are connected and idle, on the simulated network: engines
  * of a whole gateway, bare Baileys, and a peer gateway where its program is given (`PEER=/path/to/gowa`; see
- * docs/performance.md). All are there at the same time and are looked at in the same spans.
+ * test/bench/NOTES.md). All are there at the same time and are looked at in the same spans.
  *
  * `NUMBERS=1,10,50`, `ROUNDS`, `SECONDS` of a span, `REST` before the first.
  */
@@ -42,7 +42,7 @@ async function main(): Promise<void> {
       subjects.push(stage.closing(new Gowa(network, { program: program!, apart }), (peer) => peer.stop()));
     for (const count of NUMBERS) await measure({ subjects, network, servers: gateway.servers }, count);
     await network.checked();
-    if (!program) console.log('\nno peer: PEER=/path/to/gowa (docs/performance.md)');
+    if (!program) console.log('\nno peer: PEER=/path/to/gowa (test/bench/NOTES.md)');
   });
 }
 

@@ -3,7 +3,7 @@ import { registerHooks } from 'node:module';
 /**
  * Much of what Baileys loads is never used by an engine, or does in megabytes what Node does by itself; every number
  * would pay for it. Whatever is loaded from here on gets these in its place. Each is held against what it replaces by
- * a test; docs/performance-tried.md says what each gives.
+ * a test; test/bench/NOTES.md says what each gives.
  */
 const REPLACED: { specifier: RegExp; by: string; from?: RegExp }[] = [
   // A module of WebAssembly, twice, in base64: of all of it hashes and key derivation are used.
