@@ -75,7 +75,7 @@ describeOnKubernetes('Instances that are out of the ordinary', (cluster) => {
     await stage.end(first);
     for (const name of names) await stage.delete(name);
     const page = readFileSync(join(ROOT, 'docs/uninstall.md'), 'utf8');
-    const [one = '', ...all] = /## An Instance that does not go[^]*?```sh\n([^]*?)\n```/
+    const [one = '', ...all] = /## Remove an Instance without an operator[^]*?```sh\n([^]*?)\n```/
       .exec(page)![1]!
       .replaceAll('-n messages', `-n ${stage.namespace}`)
       // Others share this cluster.
