@@ -8,25 +8,25 @@ import {
   type Rule,
 } from './rules.js';
 
-/** The page docs/health.md, made from the rules themselves. */
+/** The page docs/health.md, rendered from the rules. */
 export function renderHealthPage(): string {
   const rows = Object.entries(RULES).map(row);
   return `${INTRODUCTION}
-| \`key\` | What is looked at | attention | bad |
+| \`key\` | Measures | Attention | Bad |
 | --- | --- | --- | --- |
 ${rows.join('\n')}
 ${OTHERS}`;
 }
 
 const MEANINGS: Readonly<Record<keyof typeof RULES, string>> = {
-  delivery: 'Messages of the last 7 days that were delivered, of those that left at least 5 minutes ago',
-  read: 'Messages that were read, of those delivered at least an hour ago',
-  reply: 'New contacts who answered, of those first written to within 7 days and at least a day ago',
-  newContacts: 'New contacts of the last 24 hours against `new_contacts_per_day` of the policy in force',
-  optOut: 'Opt-outs by word, against the contacts written to within 7 days',
+  delivery: 'Delivered messages of the last 7 days, among those sent at least 5 minutes ago',
+  read: 'Read messages, among those delivered at least an hour ago',
+  reply: 'New contacts who answered, among those first written to 1 to 7 days ago',
+  newContacts: 'New contacts of the last 24 hours, as a part of `new_contacts_per_day` of the current policy',
+  optOut: 'Opt-outs by word, as a part of the contacts written to within 7 days',
   failures:
-    'Messages that failed because of the number, the recipient or the network, against those that left',
-  reconnections: 'Connections lost within 24 hours',
+    'Messages that failed because of the phone number, the recipient or the network, as a part of those sent',
+  reconnections: 'Connections lost in the last 24 hours',
 };
 
 function row([name, rule]: [string, Rule]): string {
@@ -37,17 +37,25 @@ function row([name, rule]: [string, Rule]): string {
   return `| \`${rule.key}\` | ${MEANINGS[name as keyof typeof RULES]} | ${attention} | ${bad} |`;
 }
 
-const INTRODUCTION = `# Health of a number
+const INTRODUCTION = `# Health of an instance
 
-Made from \`core/src/health\` by \`make docs\`; do not edit.
+Generated from \`core/src/health\` by \`make docs\`; do not edit.
 
-\`GET /v1/instances/{instance_id}/health\` answers a score from 0 to 100: the higher, the lower the risk that the network blocks or drops the number. The score is 100 less the penalties of its factors, and never below 0. Risk is \`low\` from ${LOW_RISK} points, \`medium\` from ${MEDIUM_RISK}, \`high\` below. Every answer is computed anew; \`recommendations\` say, in Portuguese, what to do about each factor that costs points.
+\`GET /v1/instances/{instance_id}/health\` returns a score from 0 to 100. A higher score means a lower risk that the network blocks or disconnects the phone number. Each factor below can cost points; the score is 100 minus these penalties, and at least 0.
 
-A ratio of fewer than ${MIN_CASES} cases says nothing: its \`status\` is \`info\`, its \`value\` null, and it costs nothing. Of a busy number the last 20,000 messages are counted.
+| Score | Risk |
+| --- | --- |
+| ${LOW_RISK} to 100 | \`low\` |
+| ${MEDIUM_RISK} to ${LOW_RISK - 1} | \`medium\` |
+| below ${MEDIUM_RISK} | \`high\` |
+
+The gateway computes each answer from current data. \`recommendations\` explain, in Portuguese, how to improve each factor that costs points.
+
+A ratio with fewer than ${MIN_CASES} cases costs nothing: its \`status\` is \`info\` and its \`value\` is null. For busy instances only the last 20,000 messages count.
 `;
 
-const OTHERS = `| \`restrictions\` | Blocks and restrictions by the network | a block within 30 days, or a restriction that ended within 7: -${RESTRICTION_PENALTIES.lately} | restricted now: -${RESTRICTION_PENALTIES.restricted}; blocked now: -${RESTRICTION_PENALTIES.banned} |
-| \`warm_up\` | Age of the number: the first 14 days after its first pairing (of a sandbox: after its creation) | warming up: -${WARM_UP_PENALTY} | |
+const OTHERS = `| \`restrictions\` | Blocks and restrictions by the network | block within 30 days, or restriction that ended within 7: -${RESTRICTION_PENALTIES.lately} | restricted now: -${RESTRICTION_PENALTIES.restricted}; blocked now: -${RESTRICTION_PENALTIES.banned} |
+| \`warm_up\` | The first 14 days after the first pairing (sandbox: after its creation) | warming up: -${WARM_UP_PENALTY} | |
 
-Failures that tell nothing of the number do not count: \`canceled\`, \`opted_out\`, \`not_connected\`, \`not_paired\`, \`expired\`. Nor do connections that ended in order: an engine that was stopped or moved, or a restart on request.
+The score ignores failures that say nothing about the phone number: \`canceled\`, \`opted_out\`, \`not_connected\`, \`not_paired\`, \`expired\`. It also ignores connections that ended with their engine, because the API was unreachable, or for a requested restart.
 `;
