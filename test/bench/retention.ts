@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { openDatabase, type Database } from '@gwk/api/database/database';
-import { partitionSweep } from '@gwk/api/jobs/partitions';
+import { partitionsJob } from '@gwk/api/jobs/partitions';
 import { loop } from '@gwk/api/platform/job';
 import { createLogger } from '@gwk/core/log';
 import type { LoadOptions, LoadResult } from './accept/load.js';
@@ -13,7 +13,7 @@ import { progress, Table } from './shared/table.js';
 
 /**
  * What sends feel of a million messages, and as many events and deliveries, whose time is over: the load of bench-accept
- * on `gwk api`, with nothing beside it and with the worker's partition sweep beside it, in turns. The sweep goes at its
+ * on `gwk api`, with nothing beside it and with the worker's partition job beside it, in turns. The job goes at its
  * own pace, a partition and then a rest, and all three are dropped within the time that is measured, one in each third of
  * it: thirds are told by themselves too. Each time they are written first and the machine is left alone until Postgres has
  * them on its disk.
@@ -143,18 +143,18 @@ async function expire(): Promise<number[]> {
   const ends = performance.now() + RAMP_MS + MEASURE_MS;
   await sleep(RAMP_MS + MEASURE_MS / 6);
   const log = createLogger('bench', 'warn');
-  const sweep = partitionSweep({ db, log }, OPTIONS);
+  const job = partitionsJob({ db, log }, OPTIONS);
   const stopping = new AbortController();
   const dropMs: number[] = [];
   const pass = async () => {
     const began = performance.now();
-    const swept = await sweep.pass();
-    if (swept.amount > 0) dropMs.push(performance.now() - began);
+    const result = await job.pass();
+    if (result.amount > 0) dropMs.push(performance.now() - began);
     if (dropMs.length === 3) stopping.abort();
-    return swept;
+    return result;
   };
   const signal = AbortSignal.any([stopping.signal, AbortSignal.timeout(Math.ceil(ends - performance.now()))]);
-  await loop({ ...sweep, pass }, { log, signal });
+  await loop({ ...job, pass }, { log, signal });
   if (dropMs.length !== 3 || performance.now() > ends)
     throw new Error(
       `${dropMs.length} of 3 partitions were dropped while it was measured: give it more SECONDS`,
@@ -181,9 +181,9 @@ async function load(
 }
 
 function line(name: string, { perSecond, p50, p99, slowest, dropMs }: Round): string {
-  const swept =
+  const result =
     dropMs === undefined ? '' : `   dropped in ${dropMs.map((ms) => ms.toFixed(0)).join(', ')} ms`;
   return `${name.padEnd(9)} ${perSecond.toFixed(0).padStart(6)} /s   p50 ${p50.toFixed(1).padStart(5)} ms   p99 ${p99
     .toFixed(1)
-    .padStart(6)} ms   slowest ${slowest.toFixed(0).padStart(5)} ms${swept}`;
+    .padStart(6)} ms   slowest ${slowest.toFixed(0).padStart(5)} ms${result}`;
 }

@@ -7,9 +7,9 @@ import { Doorbell } from '@gwk/api/messages/send-notifier';
 import { closeRedis, openRedis } from '@gwk/api/platform/redis';
 import type { StandInEngine } from '../support/api/stand-in-engine.js';
 import { FolderStore } from '@gwk/api/media/store/folder-store';
-import { storeSweep } from '@gwk/api/jobs/media-retention';
-import { partitionSweep } from '@gwk/api/jobs/partitions';
-import type { SweepDeps } from '@gwk/api/jobs/dependencies';
+import { mediaFileRemovalJob } from '@gwk/api/jobs/media-retention';
+import { partitionsJob } from '@gwk/api/jobs/partitions';
+import type { JobDependencies } from '@gwk/api/jobs/dependencies';
 import { fromPublicId, newUuid, parseUuidTime } from '@gwk/core/ids';
 import { createLogger } from '@gwk/core/log';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
@@ -164,7 +164,7 @@ describeWithWholePostgres('a gateway whose database is dumped and restored as do
 
   test('makes the days that come, and drops those whose time is over', async () => {
     const today = await missAndExpire();
-    await sweep();
+    await job();
     await expectDays(today);
     // Those that are long over were in the default one.
     expect(await numberOf('SELECT count(*) FROM messages_default')).toBe(0);
@@ -178,7 +178,7 @@ describeWithWholePostgres('a gateway whose database is dumped and restored as do
       writeFileSync(join(folder, key.slice(-2), key, 'file'), 'sealed');
     }
     await place.type(commandsWith('store_removals'), { GWK_MEDIA_FOLDER: folder });
-    await withSweeps((deps) => storeSweep(deps, new FolderStore(folder)).pass());
+    await withJobs((deps) => mediaFileRemovalJob(deps, new FolderStore(folder)).pass());
     expect([named, unnamed].map((key) => existsSync(join(folder, key.slice(-2), key)))).toEqual([
       true,
       false,
@@ -229,7 +229,7 @@ describeWithWholePostgres('a gateway whose database is dumped and restored as do
           { what: 'the dump has locked all tables' },
         );
         const before = answered.length;
-        log = await sweep();
+        log = await job();
         during = answered.length - before;
         await holder.query('COMMIT');
         await dump;
@@ -277,7 +277,7 @@ describeWithWholePostgres('a gateway whose database is dumped and restored as do
       const db = openDatabase({ url: url(), poolSize: 1, program: 'test' });
       expect(await messagesOnUnknownDays(db)).toEqual([]);
       await db.$disconnect();
-      await sweep();
+      await job();
       await expectDays(today);
     });
   });
@@ -296,7 +296,7 @@ describeWithWholePostgres('a gateway whose database is dumped and restored as do
     return today;
   }
 
-  /** Also where the sweep ran on the day after. */
+  /** Also where the job ran on the day after. */
   async function expectDays(today: string): Promise<void> {
     const ahead = await Promise.all(Array.from({ length: 8 }, (_, i) => dayFrom(today, i)));
     const oldest = await dayFrom(today, -DAYS_KEPT);
@@ -343,14 +343,14 @@ describeWithWholePostgres('a gateway whose database is dumped and restored as do
   const numberOf = async (sql: string): Promise<number> => Number(await valueOf<string>(sql));
 
   /** @returns what it logged */
-  async function sweep(): Promise<string> {
+  async function job(): Promise<string> {
     const kept = { messageDays: DAYS_KEPT, eventDays: DAYS_KEPT, deliveryDays: DAYS_KEPT };
-    return withSweeps((deps) => partitionSweep(deps, kept).pass());
+    return withJobs((deps) => partitionsJob(deps, kept).pass());
   }
 
-  async function withSweeps(pass: (deps: SweepDeps) => Promise<unknown>): Promise<string> {
+  async function withJobs(pass: (deps: JobDependencies) => Promise<unknown>): Promise<string> {
     const lines: string[] = [];
-    const log = createLogger('sweep', 'warn', { write: (line) => void lines.push(line) });
+    const log = createLogger('job', 'warn', { write: (line) => void lines.push(line) });
     const db = openDatabase({ url: url(), poolSize: 2, program: 'test' });
     const redis = openRedis({ url: redisUrl(), program: 'test', log });
     const sealer = new Sealer([{ id: '0123456789abcdef', key: randomBytes(32) }]);

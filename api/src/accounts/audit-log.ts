@@ -4,7 +4,7 @@ import type { Caller } from './caller.js';
 
 /**
  * Who changed a key, an account, an instance or a policy: written in the transaction of the change, told on the log by
- * the worker (sweeps/audit.ts). Never a secret, and nothing of a message.
+ * the worker (jobs/audit.ts). Never a secret, and nothing of a message.
  */
 export interface AuditedChange {
   /** `cli:<who says so>`, `key:<id>`, `gwk:worker`, or `cluster`: somebody with rights there (its own log knows who). */

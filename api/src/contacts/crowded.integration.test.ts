@@ -1,6 +1,6 @@
 import { newUuid } from '@gwk/core/ids';
 import { contactOf, createWorld, outcomeOf, someone, type World } from '@gwk/test/support/api/acceptance';
-import { optOutsSweep } from '../jobs/opt-outs.js';
+import { optOutsJob } from '../jobs/opt-outs.js';
 import { changeContact, failWaitingFor, lockContact, type Transaction } from './contacts.js';
 import { optOut, release } from './opt-outs.js';
 
@@ -58,14 +58,14 @@ test('an opt-out fails a part of a long queue at once, and the worker the rest',
   const atOnce = await failedFor(to);
   expect(atOnce).toBeGreaterThan(0);
   expect(atOnce).toBeLessThan(MANY);
-  const sweep = optOutsSweep(deps());
-  while ((await sweep.pass()).more);
+  const job = optOutsJob(deps());
+  while ((await job.pass()).more);
   expect(await failedFor(to)).toBe(MANY);
   expect(await world.database.event.count({ where: { type: 'message.failed' } })).toBeGreaterThanOrEqual(
     MANY,
   );
   expect(await world.database.optOut.count({ where: { unfinished: true } })).toBe(0);
-  expect(await sweep.pass()).toEqual({ amount: 0, more: false });
+  expect(await job.pass()).toEqual({ amount: 0, more: false });
 });
 
 test('nothing that was accepted before an opt-out is left to send after its end', async () => {

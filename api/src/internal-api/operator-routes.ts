@@ -75,19 +75,19 @@ async function remove(
   services.forgetTokens(removed.id);
   // Deleted without the API: its engine has been stopped already, and the session is gone.
   if (removed.wasLinked) await tellStillLinked(database, sealer, removed.id);
-  // While an engine still runs it closes its socket and unlinks first; the last call, without one, sweeps Redis.
+  // While an engine still runs it closes its socket and unlinks first; the last call, without one, cleans up Redis.
   if (removed.leaseExpiresAt === null) await services.redisUsers.remove(removed.id);
   return { lease_expires_at: removed.leaseExpiresAt?.toISOString() ?? null };
 }
 
 /**
  * A token of 256 random bits for one pod. It is kept as a digest, and can acquire until a newer one has. Those
- * revoked long ago are swept away here: one instance's tokens never grow many.
+ * revoked long ago are result away here: one instance's tokens never grow many.
  */
 async function issueToken({ database }: InternalDeps, instanceId: string, pod: string): Promise<string> {
   const token = TOKEN_PREFIX + randomBytes(TOKEN_BYTES).toString('base64url');
   const issued = await database.$executeRaw`
-    WITH swept AS (
+    WITH result AS (
       DELETE FROM engine_tokens
       WHERE instance_id = ${instanceId}::uuid AND revoked_at < now() - interval '1 day'
     )

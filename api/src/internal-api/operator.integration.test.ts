@@ -54,7 +54,7 @@ test('a resource that is refused says why', async () => {
   expect(projection).toMatchObject({ accepted: false, reason: 'AccountNotAllowed' });
 });
 
-test('removal cancels what waits, refuses the engine, and sweeps Redis once the engine has ended', async () => {
+test('removal cancels what waits, refuses the engine, and cleans up Redis once the engine has ended', async () => {
   const given = resource('third');
   const { id } = await project(given);
   const began = Date.now();
@@ -96,7 +96,7 @@ test('many are observed at once; those that are not there are missing', async ()
   expect(instances.map(({ id }) => id).sort()).toEqual([...ids].sort());
 });
 
-test('tokens revoked long ago are swept away when a new one is issued', async () => {
+test('tokens revoked long ago are result away when a new one is issued', async () => {
   const engine = await port.addEngine();
   const where = { instanceId: engine.instanceId };
   const yesterday = new Date(Date.now() - 25 * 3_600_000);

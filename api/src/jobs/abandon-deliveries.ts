@@ -1,10 +1,10 @@
-import type { Sweep } from '../platform/job.js';
-import type { SweepDeps } from './dependencies.js';
+import type { Job } from '../platform/job.js';
+import type { JobDependencies } from './dependencies.js';
 
 const GROUP = 1_000;
 
 /** What waits for destinations that were removed or disabled leaves the queue, and has failed. */
-export function abandonSweep({ db }: SweepDeps): Sweep {
+export function abandonDeliveriesJob({ db }: JobDependencies): Job {
   return {
     name: 'abandon',
     everyMs: 1_000,

@@ -3,7 +3,7 @@ import { createLogger } from '@gwk/core/log';
 import { createTestDatabase, type TestDatabase } from '@gwk/test/support/servers/database';
 import { audit } from '../accounts/audit-log.js';
 import { openDatabase, type Database } from '../database/database.js';
-import { auditSweep } from './audit-log.js';
+import { auditLogJob } from './audit-log.js';
 
 let database: TestDatabase;
 let db: Database;
@@ -25,7 +25,7 @@ function worker(onLine: () => void = () => undefined) {
     lines.push(JSON.parse(text) as Line);
     onLine();
   };
-  return { lines, sweep: auditSweep({ db, log: createLogger('worker', 'error', { write }) }) };
+  return { lines, job: auditLogJob({ db, log: createLogger('worker', 'error', { write }) }) };
 }
 const change = (subject: string) =>
   audit(db, {
@@ -40,7 +40,7 @@ test('every change is told once, by its ids and the names of what changed, whate
   const subjects = [newUuid(), newUuid(), newUuid()];
   for (const subject of subjects) await change(subject);
   const [one, other] = [worker(), worker()];
-  const amounts = await Promise.all([one.sweep.pass(), other.sweep.pass()]);
+  const amounts = await Promise.all([one.job.pass(), other.job.pass()]);
   expect(amounts[0].amount + amounts[1].amount).toBe(3);
   const lines = [...one.lines, ...other.lines];
   expect(lines.map(({ subject }) => subject).sort()).toEqual([...subjects].sort());
@@ -52,14 +52,14 @@ test('every change is told once, by its ids and the names of what changed, whate
     audit_id: expect.any(String) as string,
   });
   expect(JSON.stringify(lines)).not.toContain('w0rd');
-  expect((await one.sweep.pass()).amount).toBe(0);
+  expect((await one.job.pass()).amount).toBe(0);
 });
 
 test('whom it concerns is told by the ids that people know', async () => {
   const [accountId, key, subject] = [newUuid(), newUuid(), newUuid()];
   await audit(db, { actor: `key:${key}`, accountId, action: 'instance.update', subject, detail: {} });
-  const { lines, sweep } = worker();
-  await sweep.pass();
+  const { lines, job } = worker();
+  await job.pass();
   expect(lines).toEqual([
     expect.objectContaining({
       account: toPublicId('account', accountId),
@@ -75,9 +75,9 @@ test('what a worker has told without having noted it is told again, under the sa
   const dying = worker(() => {
     throw new Error('the end');
   });
-  await expect(dying.sweep.pass()).rejects.toThrow('the end');
+  await expect(dying.job.pass()).rejects.toThrow('the end');
   const heir = worker();
-  await heir.sweep.pass();
+  await heir.job.pass();
   expect(heir.lines.map((line) => line['audit_id'])).toEqual(dying.lines.map((line) => line['audit_id']));
   expect(heir.lines).toHaveLength(1);
 });

@@ -1,7 +1,7 @@
 import { publicNames } from '../accounts/audit-names.js';
 import type { Prisma } from '../generated/prisma/client.js';
-import type { Sweep } from '../platform/job.js';
-import type { SweepDeps } from './dependencies.js';
+import type { Job } from '../platform/job.js';
+import type { JobDependencies } from './dependencies.js';
 
 const AT_ONCE = 500;
 
@@ -20,7 +20,7 @@ interface Entry {
  * change it. Lines are written before the commit that counts them: a worker that dies in between tells them again,
  * under the same `audit_id`; none is left out. Of the detail the names alone: values are in the table.
  */
-export function auditSweep({ db, log }: Pick<SweepDeps, 'db' | 'log'>): Sweep {
+export function auditLogJob({ db, log }: Pick<JobDependencies, 'db' | 'log'>): Job {
   // Told whatever the level is: the trail is not a remark.
   const trail = log.child({}, { level: 'info' });
   return {

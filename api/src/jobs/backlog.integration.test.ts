@@ -1,13 +1,13 @@
-import { createSweepWorld, type SweepWorld } from '@gwk/test/support/api/sweeps';
+import { createJobWorld, type JobWorld } from '@gwk/test/support/api/jobs';
 import { lowestUuidAt, newUuid } from '@gwk/core/ids';
 import { openDatabase } from '../database/database.js';
 import { backlogReader, databaseSizeReader, readBacklog } from './backlog.js';
 import { WorkerMetrics } from './metrics.js';
 
-let at: SweepWorld;
+let at: JobWorld;
 let began: number;
 beforeAll(async () => {
-  at = await createSweepWorld();
+  at = await createJobWorld();
 });
 afterAll(() => at.world.close());
 beforeEach(async () => {
@@ -371,7 +371,7 @@ test('a loop is overdue from when its next pass was to have ended well', async (
   const metrics = new WorkerMetrics(nothing, () => now);
   const overdue = async (): Promise<number> => {
     const text = await metrics.registry.getSingleMetricAsString('gwk_worker_job_overdue_seconds');
-    return Number(/\{sweep="release"\} (.*)/.exec(text)?.[1]);
+    return Number(/\{job_name="release"\} (.*)/.exec(text)?.[1]);
   };
   metrics.expects('release', 500);
   expect(await overdue()).toBe(0);

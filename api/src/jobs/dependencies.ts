@@ -4,7 +4,7 @@ import type { Database } from '../database/database.js';
 import type { Doorbell } from '../messages/send-notifier.js';
 
 /** Dependencies of every job. */
-export interface SweepDeps {
+export interface JobDependencies {
   db: Database;
   sealer: Sealer;
   doorbell: Doorbell;

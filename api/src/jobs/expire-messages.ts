@@ -1,5 +1,5 @@
-import type { Sweep } from '../platform/job.js';
-import type { SweepDeps } from './dependencies.js';
+import type { Job } from '../platform/job.js';
+import type { JobDependencies } from './dependencies.js';
 import {
   failWaiting,
   isWholeGroup,
@@ -21,7 +21,7 @@ export function expiredOf(instance: WaitingInstance, afterMs: number): Which | n
     : { startedAtMost, waitedMs: afterMs, acceptedMsAgo };
 }
 
-export function expireSweep(deps: SweepDeps, expireAfterMs: number): Sweep {
+export function expireMessagesJob(deps: JobDependencies, expireAfterMs: number): Job {
   return {
     name: 'expire',
     everyMs: 1_000,

@@ -3,8 +3,8 @@ import { Problem } from '@gwk/core/problems';
 import { RENDERINGS, type FailureCode, type MessageStatus, type Rendering } from '@gwk/core/states';
 import type { Database } from '../database/database.js';
 import type { Acceptor } from '../messages/send/acceptor.js';
-import type { Sweep } from '../platform/job.js';
-import type { SweepDeps } from './dependencies.js';
+import type { Job } from '../platform/job.js';
+import type { JobDependencies } from './dependencies.js';
 import { messageIn } from '../messages/interactive-status/formats.js';
 import { judgeCheck } from '../messages/interactive-status/judge.js';
 
@@ -20,13 +20,13 @@ export interface MonitorOptions {
   everyMinutes: number;
 }
 
-type Deps = Pick<SweepDeps, 'db' | 'log'> & { acceptor: Pick<Acceptor, 'accept'> };
+type Deps = Pick<JobDependencies, 'db' | 'log'> & { acceptor: Pick<Acceptor, 'accept'> };
 
 const LOOK_EVERY_MS = 5_000;
 /** After a refusal (a policy, a limit) nothing is tried for so long. */
 const REST_MS = 10 * 60_000;
 
-export function monitorSweep(deps: Deps, options: MonitorOptions): Sweep {
+export function interactiveStatusJob(deps: Deps, options: MonitorOptions): Job {
   let restUntil = 0;
   return {
     name: 'format-monitor',

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { newUuid } from '@gwk/core/ids';
 import { createWorld, type World } from '@gwk/test/support/api/acceptance';
 import { MediaFiles, type MediaRow } from '../media/files.js';
-import { mediaSweep, storeSweep } from './media-retention.js';
+import { expiredMediaJob, mediaFileRemovalJob } from './media-retention.js';
 import { FolderStore } from '../media/store/folder-store.js';
 import { FileMissing } from '../media/store/store.js';
 
@@ -30,10 +30,10 @@ const kept = async (messageId: string | null = null): Promise<MediaRow> => {
 };
 const stored = () => readdirSync(folder).flatMap((name) => readdirSync(join(folder, name)));
 
-async function sweep(): Promise<void> {
-  const deps = { db: world.database } as Parameters<typeof mediaSweep>[0];
-  await mediaSweep(deps).pass();
-  await storeSweep(deps, store).pass();
+async function job(): Promise<void> {
+  const deps = { db: world.database } as Parameters<typeof expiredMediaJob>[0];
+  await expiredMediaJob(deps).pass();
+  await mediaFileRemovalJob(deps, store).pass();
 }
 const expire = ({ id }: MediaRow, days: number) =>
   world.database.$executeRaw`
@@ -42,30 +42,30 @@ const expire = ({ id }: MediaRow, days: number) =>
 test('a file that has expired goes with its key and its name; its row says so for 30 days more', async () => {
   const [row, fresh] = [await kept(), await kept()];
   await expire(row, 0);
-  await sweep();
+  await job();
   expect(stored()).toEqual([fresh.storeKey]);
   const left = await files.find(row.id);
   expect([left!.removedAt, left!.filename, left!.keySealed.length]).toEqual([expect.any(Date), null, 0]);
   await expect(files.open(left!)).rejects.toThrow(FileMissing);
   await expire(row, 31);
-  await sweep();
+  await job();
   expect(await files.find(row.id)).toBeNull();
   expect(await files.find(fresh.id)).not.toBeNull();
 });
 
 test('a file that was made for a message goes with its content', async () => {
   const row = await kept(newUuid());
-  await sweep();
+  await job();
   expect(await files.find(row.id)).toBeNull();
   expect(stored()).not.toContain(row.storeKey);
 });
 
 test('a file that no row came to name goes after its hour, and not before', async () => {
   const file = await receive();
-  await sweep();
+  await job();
   expect(stored()).toContain(file.storeKey);
   await world.database.storeRemoval.updateMany({ data: { dueAt: new Date() } });
-  await sweep();
+  await job();
   expect(stored()).not.toContain(file.storeKey);
   const late = files.keep(file, { id: newUuid(), accountId: world.accountId, filename: null });
   await expect(late).rejects.toThrow('not kept in time');
@@ -74,6 +74,6 @@ test('a file that no row came to name goes after its hour, and not before', asyn
 test('the files of an account that ends go too', async () => {
   const row = await kept();
   await world.database.$executeRaw`DELETE FROM media WHERE id = ${row.id}::uuid`;
-  await sweep();
+  await job();
   expect(stored()).not.toContain(row.storeKey);
 });

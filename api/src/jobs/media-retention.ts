@@ -1,6 +1,6 @@
 import { MEDIA_DAYS } from '@gwk/core/resources/media';
-import type { Sweep, Swept } from '../platform/job.js';
-import type { SweepDeps } from './dependencies.js';
+import type { Job, JobResult } from '../platform/job.js';
+import type { JobDependencies } from './dependencies.js';
 import type { MediaStore } from '../media/store/store.js';
 
 /**
@@ -11,7 +11,7 @@ const GROUP = 500;
 const FILES_AT_ONCE = 20;
 const EVERY_MS = 10_000;
 
-export function mediaSweep({ db }: SweepDeps): Sweep {
+export function expiredMediaJob({ db }: JobDependencies): Job {
   const statements = [
     `UPDATE media SET removed_at = now(), key_sealed = ''::bytea, filename_sealed = NULL WHERE id IN (
        SELECT id FROM media WHERE expires_at <= now() AND removed_at IS NULL
@@ -27,7 +27,7 @@ export function mediaSweep({ db }: SweepDeps): Sweep {
   return {
     name: 'media',
     everyMs: EVERY_MS,
-    async pass(): Promise<Swept> {
+    async pass(): Promise<JobResult> {
       let amount = 0;
       let more = false;
       for (const statement of statements) {
@@ -44,11 +44,11 @@ export function mediaSweep({ db }: SweepDeps): Sweep {
  * Removes the files that no row names. A key stays locked while its file is removed, so that a row which comes to take
  * the file waits, and then finds it gone.
  */
-export function storeSweep({ db }: SweepDeps, store: MediaStore): Sweep {
+export function mediaFileRemovalJob({ db }: JobDependencies, store: MediaStore): Job {
   return {
     name: 'media-files',
     everyMs: EVERY_MS / 2,
-    async pass(): Promise<Swept> {
+    async pass(): Promise<JobResult> {
       const amount = await db.$transaction(
         async (tx) => {
           const rows = await tx.$queryRaw<{ store_key: string }[]>`

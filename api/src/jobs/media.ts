@@ -4,19 +4,19 @@ import { join } from 'node:path';
 import type { ConfigOf } from '@gwk/core/config/load';
 import type { workerSettings } from '@gwk/core/config/worker';
 import { AddressGuard, guardedAgent } from '../platform/address-guard/guard.js';
-import type { Sweep } from '../platform/job.js';
-import type { SweepDeps } from './dependencies.js';
+import type { Job } from '../platform/job.js';
+import type { JobDependencies } from './dependencies.js';
 import { openMedia } from '../media/media.js';
 import { Fetcher } from '../media/prepare/fetcher.js';
 import { Preparer, type PreparerDeps } from '../media/prepare/preparer.js';
-import { mediaSweep, storeSweep } from './media-retention.js';
+import { expiredMediaJob, mediaFileRemovalJob } from './media-retention.js';
 import type { StoreWatch } from '../media/store/watch.js';
 import { findFfmpeg, isUsable } from '../media/tools/find-ffmpeg.js';
 import { Tools } from '../media/tools/run.js';
 
 /** What a worker does about media: prepares messages, and ends files. */
 export interface WorkerMedia {
-  sweeps: Sweep[];
+  jobs: Job[];
   watch: StoreWatch;
   stop(): Promise<void>;
 }
@@ -30,7 +30,7 @@ const CONNECT_MS = 10_000;
 const LEFT_BEHIND_MS = 3_600_000;
 const USER_AGENT = 'gwk-media/1';
 
-type Deps = SweepDeps & Pick<PreparerDeps, 'onResult'>;
+type Deps = JobDependencies & Pick<PreparerDeps, 'onResult'>;
 
 export async function openWorkerMedia(config: Config, deps: Deps): Promise<WorkerMedia> {
   const { store, files, watch } = await openMedia(config, deps);
@@ -67,13 +67,16 @@ export async function openWorkerMedia(config: Config, deps: Deps): Promise<Worke
   const prepare = { name: 'prepare', everyMs: PREPARE_EVERY_MS, pass: () => preparer.pass() };
   return {
     watch,
-    sweeps: [prepare, mediaSweep(deps), storeSweep(deps, store)],
+    jobs: [prepare, expiredMediaJob(deps), mediaFileRemovalJob(deps, store)],
     stop: () => (stopped ??= stop()),
   };
 }
 
 /** One that does not run would put its own fault down to every file: there is rather none, and messages wait. */
-async function usableFfmpeg(configured: string | undefined, log: SweepDeps['log']): Promise<string | null> {
+async function usableFfmpeg(
+  configured: string | undefined,
+  log: JobDependencies['log'],
+): Promise<string | null> {
   const found = findFfmpeg(configured);
   if (found !== null && (await isUsable(found))) return found;
   log.error(

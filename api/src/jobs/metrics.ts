@@ -25,8 +25,8 @@ export class WorkerMetrics implements DeliveryMetrics {
   readonly registry = new Registry();
   readonly #attempts: Counter<'result'>;
   readonly #latency: Histogram<'result'>;
-  readonly #sweeps: Counter<'job_name' | 'result'>;
-  readonly #swept: Counter<'job_name'>;
+  readonly #jobs: Counter<'job_name' | 'result'>;
+  readonly #result: Counter<'job_name'>;
   readonly #preparations: Counter<'result'>;
   readonly #signReads: Counter<'source' | 'result'>;
   readonly #due = new Map<string, Due>();
@@ -38,8 +38,8 @@ export class WorkerMetrics implements DeliveryMetrics {
     collectDefaultMetrics({ register: this.registry });
     this.#attempts = new Counter({ ...WORKER_METRICS.attempts, registers });
     this.#latency = new Histogram({ ...WORKER_METRICS.latency, registers });
-    this.#sweeps = new Counter({ ...WORKER_METRICS.jobRuns, registers });
-    this.#swept = new Counter({ ...WORKER_METRICS.jobItems, registers });
+    this.#jobs = new Counter({ ...WORKER_METRICS.jobRuns, registers });
+    this.#result = new Counter({ ...WORKER_METRICS.jobItems, registers });
     this.#preparations = new Counter({ ...WORKER_METRICS.preparations, registers });
     this.#signReads = new Counter({ ...WORKER_METRICS.livenessReads, registers });
     observedGauge(this.registry, WORKER_METRICS.callsInFlight, inFlight);
@@ -68,21 +68,21 @@ export class WorkerMetrics implements DeliveryMetrics {
   }
 
   /** A loop begins, and is to end a pass each so many milliseconds. */
-  expects(sweep: string, everyMs: number): void {
-    this.#due.set(sweep, { everyMs, at: this.#now() + everyMs });
+  expects(job: string, everyMs: number): void {
+    this.#due.set(job, { everyMs, at: this.#now() + everyMs });
   }
 
-  passed(sweep: string, ok: boolean, amount: number): void {
-    this.#sweeps.inc({ job_name: sweep, result: ok ? 'ok' : 'error' });
-    const due = this.#due.get(sweep);
+  passed(job: string, ok: boolean, amount: number): void {
+    this.#jobs.inc({ job_name: job, result: ok ? 'ok' : 'error' });
+    const due = this.#due.get(job);
     if (ok && due) due.at = this.#now() + due.everyMs;
-    if (amount > 0) this.#swept.inc({ job_name: sweep }, amount);
+    if (amount > 0) this.#result.inc({ job_name: job }, amount);
   }
 
   #overdue(): Record<string, number> {
     const now = this.#now();
     return Object.fromEntries(
-      [...this.#due].map(([sweep, { at }]) => [sweep, Math.max(0, now - at) / 1000] as const),
+      [...this.#due].map(([job, { at }]) => [job, Math.max(0, now - at) / 1000] as const),
     );
   }
 }

@@ -1,11 +1,11 @@
 import { finishOptOut } from '../contacts/contacts.js';
-import type { Sweep } from '../platform/job.js';
-import type { SweepDeps } from './dependencies.js';
+import type { Job } from '../platform/job.js';
+import type { JobDependencies } from './dependencies.js';
 
 const CONTACTS = 20;
 
 /** What waits for contacts who have opted out, where it was more than the opt-out's own transaction fails. */
-export function optOutsSweep({ db, sealer }: Pick<SweepDeps, 'db' | 'sealer'>): Sweep {
+export function optOutsJob({ db, sealer }: Pick<JobDependencies, 'db' | 'sealer'>): Job {
   return {
     name: 'opt-outs',
     everyMs: 500,

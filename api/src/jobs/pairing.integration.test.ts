@@ -1,15 +1,15 @@
 import { newUuid } from '@gwk/core/ids';
-import { createSweepWorld, type SweepWorld } from '@gwk/test/support/api/sweeps';
+import { createJobWorld, type JobWorld } from '@gwk/test/support/api/jobs';
 import { emit, instanceEvent } from '../events/emit.js';
 import { expireAnswerCode, IdempotencyStore } from '../http/idempotency/store.js';
 import { expireEventCode } from '../instances/pairing/engine-updates.js';
-import { pairingSweep } from './pairing.js';
+import { pairingJob } from './pairing.js';
 
-let given: SweepWorld;
+let given: JobWorld;
 let instanceId: string;
 let accountId: string;
 beforeAll(async () => {
-  given = await createSweepWorld();
+  given = await createJobWorld();
 });
 beforeEach(async () => {
   instanceId = await given.world.addInstance();
@@ -18,7 +18,7 @@ beforeEach(async () => {
 afterAll(() => given.world.close());
 
 const inMs = (ms: number): Date => new Date(Date.now() + ms);
-const pass = () => pairingSweep(given.deps).pass();
+const pass = () => pairingJob(given.deps).pass();
 
 async function writeQr(expiresAt: Date): Promise<void> {
   const { database, sealer } = given.world;

@@ -1,5 +1,5 @@
-import type { Sweep } from '../platform/job.js';
-import type { SweepDeps } from './dependencies.js';
+import type { Job } from '../platform/job.js';
+import type { JobDependencies } from './dependencies.js';
 
 /** Longer than all codes of a session together: its engine, if there is one, has forgotten it. */
 const SILENT_MINUTES = 3;
@@ -9,7 +9,7 @@ const GROUP = 500;
  * Pairing codes that have run out are gone from wherever they were written down, and sessions that no engine shows
  * anything for are closed, so that nobody starts engines for them for ever.
  */
-export function pairingSweep({ db }: SweepDeps): Sweep {
+export function pairingJob({ db }: JobDependencies): Job {
   return {
     name: 'pairing',
     everyMs: 1_000,

@@ -2,10 +2,10 @@ import { PassThrough } from 'node:stream';
 import { newUuid } from '@gwk/core/ids';
 import { createLogger } from '@gwk/core/log';
 import { dayThatLasts } from '@gwk/test/support/servers/midnight';
-import { createSweepWorld, type SweepWorld } from '@gwk/test/support/api/sweeps';
+import { createJobWorld, type JobWorld } from '@gwk/test/support/api/jobs';
 import type { Database } from '../database/database.js';
-import { partitionSweep, planPartitions, type DaysKept, type PartitionTimes } from './partitions.js';
-import type { Sweep } from '../platform/job.js';
+import { partitionsJob, planPartitions, type DaysKept, type PartitionTimes } from './partitions.js';
+import type { Job } from '../platform/job.js';
 
 const DAY = 86_400_000;
 const HOUR = 3_600_000;
@@ -15,12 +15,12 @@ const CALM: Partial<PartitionTimes> = { lockTimeoutMs: 600_000, patienceMs: 600_
 /** For locks that do not come: they are given up soon. */
 const HURRIED: Partial<PartitionTimes> = { lockTimeoutMs: 20, lockRetryMs: 1, patienceMs: 20, turnMs: HOUR };
 const NO_LIMIT = { timeout: 600_000 };
-const sweepOf = (deps: SweepWorld['deps'], times = CALM): Sweep => partitionSweep(deps, options, { times });
+const jobWith = (deps: JobWorld['deps'], times = CALM): Job => partitionsJob(deps, options, { times });
 const inMs = (ms: number): Date => new Date(Date.now() + ms);
 /** A logger, and what was said to it so far. */
 const listen = () => {
   const lines = new PassThrough();
-  const log = createLogger('sweep', 'warn', lines);
+  const log = createLogger('job', 'warn', lines);
   const all: { msg: string; step: string; table: string; err: { message: string } }[] = [];
   const said = () => {
     const text = (lines.read() as Buffer | null)?.toString() ?? '';
@@ -55,11 +55,11 @@ test('partitions are planned from yesterday to a week ahead, and kept for the da
 await dayThatLasts();
 
 describe('on tables', () => {
-  let given: SweepWorld;
+  let given: JobWorld;
   beforeAll(async () => {
-    given = await createSweepWorld();
+    given = await createJobWorld();
     // The database is a copy of one that may have been made before midnight.
-    await sweepOf(given.deps).pass();
+    await jobWith(given.deps).pass();
     await given.world.database.$executeRawUnsafe(`DROP TABLE IF EXISTS events_${days(-2, -2)[0]}`);
   });
   afterAll(() => given.world.close());
@@ -93,8 +93,8 @@ describe('on tables', () => {
     await database.$executeRawUnsafe(`DROP TABLE events_${days(7, 7)[0]}, events_${days(6, 6)[0]}`);
     await makePartitions('events', -62, -59);
     const [gone, kept] = [await addEvent(inMs(-62 * DAY)), await addEvent(inMs(-59 * DAY))];
-    const sweeps = [sweepOf(given.deps), sweepOf(given.deps)];
-    const amounts = await Promise.all(sweeps.map(async (sweep) => (await sweep.pass()).amount));
+    const jobs = [jobWith(given.deps), jobWith(given.deps)];
+    const amounts = await Promise.all(jobs.map(async (job) => (await job.pass()).amount));
     expect(amounts[0]! + amounts[1]!).toBe(4);
     expect(await partitionsOf('events')).toEqual([...days(-60, -59), ...days(-1, 7), 'default']);
     const rows = await database.event.findMany({ where: { id: { in: [gone, kept] } } });
@@ -115,7 +115,7 @@ describe('on tables', () => {
         },
       },
     }) as unknown as Database;
-    await partitionSweep({ ...given.deps, db: noting }, options).pass();
+    await partitionsJob({ ...given.deps, db: noting }, options).pass();
     const locking = statements.filter((sql) => /^SET LOCAL|_lock\(|vacuum_away|drop_partition/.test(sql));
     const partition = `events_${days(-70, -70)[0]}`;
     expect(locking).toEqual([
@@ -134,15 +134,15 @@ describe('on tables', () => {
     await database.$transaction(async (reader) => {
       await reader.$queryRaw`SELECT count(*)::int FROM events`;
       let passed = false;
-      const passing = sweepOf(given.deps, HURRIED)
+      const passing = jobWith(given.deps, HURRIED)
         .pass()
         .finally(() => (passed = true));
-      // Each waits behind the sweep while that waits for the reader: none comes through unless the sweep gives up.
+      // Each waits behind the job while that waits for the reader: none comes through unless the job gives up.
       while (!passed) await addEvent(new Date(), newUuid());
       expect((await passing).amount).toBe(0);
     }, NO_LIMIT);
     expect(await partitionsOf('events')).toEqual(expect.arrayContaining(days(-70, -69)));
-    expect((await sweepOf(given.deps).pass()).amount).toBe(2);
+    expect((await jobWith(given.deps).pass()).amount).toBe(2);
   });
 
   test('one that cannot be left alone is dropped later', async () => {
@@ -156,12 +156,12 @@ describe('on tables', () => {
       await makePartitions('webhook_deliveries', -5, -5);
       await database.$transaction(async (tx) => {
         await tx.$executeRawUnsafe(`LOCK TABLE events_${day!} IN ${mode} MODE -- ${holder}`);
-        expect(await sweepOf(given.deps, HURRIED).pass()).toEqual({ amount: 1, more: false });
+        expect(await jobWith(given.deps, HURRIED).pass()).toEqual({ amount: 1, more: false });
       }, NO_LIMIT);
       expect(await partitionsOf('events')).toContain(day);
       expect(await partitionsOf('webhook_deliveries')).not.toContain(days(-5, -5)[0]);
     }
-    expect((await sweepOf(given.deps).pass()).amount).toBe(1);
+    expect((await jobWith(given.deps).pass()).amount).toBe(1);
   });
 
   test('one that cannot be dropped, or a day that cannot be made, keeps no other from its end', async () => {
@@ -173,9 +173,9 @@ describe('on tables', () => {
     await database.$executeRawUnsafe(`DROP TABLE messages_${ahead}`);
     await database.$executeRawUnsafe(`CREATE SEQUENCE messages_${ahead}`);
     const { log, said } = listen();
-    const failing = sweepOf({ ...given.deps, log });
+    const failing = jobWith({ ...given.deps, log });
     for (let pass = 1; pass <= 2; pass++) await expect(failing.pass()).rejects.toThrow(AggregateError);
-    // Each once, though only the first would be the sweep's own.
+    // Each once, though only the first would be the job's own.
     expect(said().map(({ step, table }) => [step, table])).toEqual([
       ['makeDays', 'messages'],
       ['dropExpired', 'events'],
@@ -187,28 +187,28 @@ describe('on tables', () => {
 
     await database.$executeRawUnsafe(`DROP TABLE events_${ahead}`);
     await database.$executeRawUnsafe(`CREATE SEQUENCE events_${ahead}`);
-    const sweep = sweepOf(given.deps);
-    await expect(sweep.pass()).rejects.toThrow();
+    const job = jobWith(given.deps);
+    await expect(job.pass()).rejects.toThrow();
     expect(await partitionsOf('events')).not.toContain(day);
     expect(await partitionsOf('messages')).toContain(ahead);
     await database.$executeRawUnsafe(`DROP SEQUENCE events_${ahead}`);
-    expect(await sweep.pass()).toEqual({ amount: 1, more: false });
+    expect(await job.pass()).toEqual({ amount: 1, more: false });
   });
 
   test('one in use keeps no younger one from its end', async () => {
     const { database } = given.world;
     await makePartitions('events', -80, -78);
     const { log, said } = listen();
-    const sweep = sweepOf({ ...given.deps, log }, HURRIED);
+    const job = jobWith({ ...given.deps, log }, HURRIED);
     await database.$transaction(async (tx) => {
       await tx.$executeRawUnsafe(`LOCK TABLE events_${days(-80, -80)[0]!} IN SHARE UPDATE EXCLUSIVE MODE`);
-      expect(await sweep.pass()).toEqual({ amount: 2, more: false });
-      expect(await sweep.pass()).toEqual({ amount: 0, more: false });
+      expect(await job.pass()).toEqual({ amount: 2, more: false });
+      expect(await job.pass()).toEqual({ amount: 0, more: false });
       // Waited for once: each time that it is in use is told.
       expect(said().filter(({ msg }) => msg.includes('in use'))).toHaveLength(1);
     }, NO_LIMIT);
     expect((await partitionsOf('events'))[0]).toBe(days(-80, -80)[0]);
-    expect((await sweepOf(given.deps).pass()).amount).toBe(1);
+    expect((await jobWith(given.deps).pass()).amount).toBe(1);
   });
 
   test.each([
@@ -218,7 +218,7 @@ describe('on tables', () => {
     const stray = await addEvent(inMs(-30 * DAY));
     const before = await partitionsOf('events');
     await expect(
-      partitionSweep(given.deps, options, { now: () => Date.now() + ahead * DAY, times: CALM }).pass(),
+      partitionsJob(given.deps, options, { now: () => Date.now() + ahead * DAY, times: CALM }).pass(),
     ).rejects.toThrow(/^the clocks of this worker and of Postgres differ by 315\d{5} s: no day is ended$/);
     const after = await partitionsOf('events');
     expect(after).toEqual([...before, ...days(ahead - 1, ahead + 7)].sort());
@@ -233,7 +233,7 @@ describe('on tables', () => {
     await makePartitions('events', -80, -80);
     await database.$executeRawUnsafe('CREATE SCHEMA archive');
     await database.$executeRawUnsafe(`ALTER TABLE events_${days(-80, -80)[0]} SET SCHEMA archive`);
-    expect(await sweepOf(given.deps).pass()).toEqual({ amount: 1, more: false });
+    expect(await jobWith(given.deps).pass()).toEqual({ amount: 1, more: false });
     expect(await partitionsOf('events')).not.toContain(days(-80, -80)[0]);
   });
 
@@ -259,20 +259,20 @@ describe('on tables', () => {
       (work: (tx: Transaction) => Promise<unknown>, options: object) =>
         database.$transaction((tx) => work(stand(tx)), options),
     );
-    const passing = sweepOf({ ...given.deps, db: frozen }).pass();
+    const passing = jobWith({ ...given.deps, db: frozen }).pass();
     await stands;
     await addEvent(new Date(), newUuid());
     expect(await partitionsOf('events')).toContain(days(-80, -80)[0]);
     goOn();
     await expect(passing).rejects.toThrow();
-    expect((await sweepOf(given.deps).pass()).amount).toBe(1);
+    expect((await jobWith(given.deps).pass()).amount).toBe(1);
   });
 
   test('a day whose rows are in the default partition stops none of the others', async () => {
     const { database } = given.world;
     await database.$executeRawUnsafe(`DROP TABLE events_${days(3, 3)[0]}, events_${days(4, 4)[0]}`);
     const stray = await addEvent(inMs(3 * DAY));
-    await sweepOf(given.deps).pass();
+    await jobWith(given.deps).pass();
     const made = await partitionsOf('events');
     expect(made).not.toContain(days(3, 3)[0]);
     expect(made).toContain(days(4, 4)[0]);
@@ -281,7 +281,7 @@ describe('on tables', () => {
 
   test('rows of the default partition end with their time', async () => {
     const [old, young] = [await addEvent(inMs(-200 * DAY)), await addEvent(inMs(-30 * DAY))];
-    await sweepOf(given.deps).pass();
+    await jobWith(given.deps).pass();
     const rows = await given.world.database.event.findMany({ where: { id: { in: [old, young] } } });
     expect(rows.map(({ id }) => id)).toEqual([young]);
   });
@@ -311,43 +311,43 @@ describe('on tables', () => {
         [-65, LARGE],
       ] as const)
         await fill(day, size);
-      const sweep = sweepOf(given.deps);
-      expect(sweep.restMs).toBe(10_000);
-      expect(await sweep.pass()).toEqual({ amount: 1, more: true });
+      const job = jobWith(given.deps);
+      expect(job.restMs).toBe(10_000);
+      expect(await job.pass()).toEqual({ amount: 1, more: true });
       expect(await expired()).toEqual(days(-67, -65));
       await rested(HOUR / 2);
-      expect(await sweep.pass()).toEqual({ amount: 0, more: true });
+      expect(await job.pass()).toEqual({ amount: 0, more: true });
       expect(await expired()).toEqual(days(-67, -65));
       await rested(HOUR + 1);
-      expect(await sweep.pass()).toEqual({ amount: 1, more: true });
+      expect(await job.pass()).toEqual({ amount: 1, more: true });
       await rested(HOUR + 1);
-      expect(await sweep.pass()).toEqual({ amount: 2, more: true });
-      expect(await sweep.pass()).toEqual({ amount: 0, more: false });
+      expect(await job.pass()).toEqual({ amount: 2, more: true });
+      expect(await job.pass()).toEqual({ amount: 0, more: false });
       expect(await expired()).toEqual([]);
     });
 
     test('any number of workers drop one between them', async () => {
       await rested(DAY);
       for (const day of [-68, -67, -66]) await fill(day, LARGE);
-      const sweeps = Array.from({ length: 3 }, () => sweepOf(given.deps));
+      const jobs = Array.from({ length: 3 }, () => jobWith(given.deps));
       for (const left of [2, 1, 0]) {
         const amounts: number[] = [];
-        for (const sweep of sweeps) amounts.push((await sweep.pass()).amount);
+        for (const job of jobs) amounts.push((await job.pass()).amount);
         expect(amounts).toEqual([1, 0, 0]);
         expect(await expired()).toHaveLength(left);
         await rested(HOUR + 1);
       }
       for (const day of [-68, -67]) await fill(day, LARGE);
-      const atOnce = await Promise.all(sweeps.map((sweep) => sweep.pass()));
+      const atOnce = await Promise.all(jobs.map((job) => job.pass()));
       expect(atOnce.reduce((sum, { amount }) => sum + amount, 0)).toBe(1);
       await rested(HOUR + 1);
-      expect((await sweeps[0]!.pass()).amount).toBe(1);
+      expect((await jobs[0]!.pass()).amount).toBe(1);
     });
 
     test('a turn that a wrong clock took in the future holds up nobody', async () => {
       await fill(-68, LARGE);
       await rested(-365 * DAY);
-      expect(await sweepOf(given.deps).pass()).toEqual({ amount: 1, more: true });
+      expect(await jobWith(given.deps).pass()).toEqual({ amount: 1, more: true });
       expect(await expired()).toEqual([]);
     });
 
@@ -355,22 +355,22 @@ describe('on tables', () => {
       await fill(-68, LARGE);
       await fill(-67, LARGE);
       await given.world.database.upkeep.deleteMany();
-      const sweep = sweepOf(given.deps);
-      expect(await sweep.pass()).toEqual({ amount: 1, more: true });
-      expect(await sweep.pass()).toEqual({ amount: 0, more: true });
+      const job = jobWith(given.deps);
+      expect(await job.pass()).toEqual({ amount: 1, more: true });
+      expect(await job.pass()).toEqual({ amount: 0, more: true });
       await rested(HOUR + 1);
-      expect((await sweep.pass()).amount).toBe(1);
+      expect((await job.pass()).amount).toBe(1);
     });
 
     test('a table that is missing is no partition that another worker has dropped', async () => {
       const { database } = given.world;
       await fill(-68, LARGE);
       await database.$executeRawUnsafe('ALTER TABLE upkeep RENAME TO kept_up');
-      await expect(sweepOf(given.deps).pass()).rejects.toThrow(/upkeep/);
+      await expect(jobWith(given.deps).pass()).rejects.toThrow(/upkeep/);
       await database.$executeRawUnsafe('ALTER TABLE kept_up RENAME TO upkeep');
       expect(await expired()).toHaveLength(1);
       await rested(DAY);
-      expect((await sweepOf(given.deps).pass()).amount).toBe(1);
+      expect((await jobWith(given.deps).pass()).amount).toBe(1);
     });
 
     test('the very first drop adds no row: that may be on a full disk', async () => {
@@ -385,16 +385,16 @@ describe('on tables', () => {
       await fill(-68, LARGE);
       await makePartitions('webhook_deliveries', -5, -5);
       const { log, said } = listen();
-      const sweep = sweepOf({ ...given.deps, log }, HURRIED);
+      const job = jobWith({ ...given.deps, log }, HURRIED);
       await database.$transaction(async (reader) => {
         await reader.$queryRaw`SELECT count(*)::int FROM events`;
-        expect((await sweep.pass()).amount).toBe(1);
+        expect((await job.pass()).amount).toBe(1);
         await makePartitions('webhook_deliveries', -5, -5);
-        expect((await sweep.pass()).amount).toBe(1);
+        expect((await job.pass()).amount).toBe(1);
       }, NO_LIMIT);
       expect(said().filter(({ msg }) => msg.includes('in use'))).toHaveLength(1);
-      expect((await sweep.pass()).amount).toBe(0);
-      expect((await sweepOf(given.deps).pass()).amount).toBe(1);
+      expect((await job.pass()).amount).toBe(0);
+      expect((await jobWith(given.deps).pass()).amount).toBe(1);
     });
 
     test('one that is in use takes no turn from those of other tables', async () => {
@@ -404,11 +404,11 @@ describe('on tables', () => {
       await makePartitions('webhook_deliveries', -5, -5);
       await database.$transaction(async (reader) => {
         await reader.$queryRaw`SELECT count(*)::int FROM events`;
-        expect((await sweepOf(given.deps, HURRIED).pass()).amount).toBe(1);
+        expect((await jobWith(given.deps, HURRIED).pass()).amount).toBe(1);
       }, NO_LIMIT);
       expect(await partitionsOf('webhook_deliveries')).not.toContain(days(-5, -5)[0]);
       expect(await expired()).toHaveLength(1);
-      expect(await sweepOf(given.deps).pass()).toEqual({ amount: 1, more: true });
+      expect(await jobWith(given.deps).pass()).toEqual({ amount: 1, more: true });
     });
   });
 });

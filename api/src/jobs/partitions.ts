@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../database/database.js';
-import { NOTHING, type Sweep, type Swept } from '../platform/job.js';
-import type { SweepDeps } from './dependencies.js';
+import { NOTHING, type Job, type JobResult } from '../platform/job.js';
+import type { JobDependencies } from './dependencies.js';
 
 /** How long whole days of rows are kept (design: Retention). */
 export interface DaysKept {
@@ -72,20 +72,20 @@ export function planPartitions(now: Date, kept: DaysKept): PartitionPlan[] {
 }
 
 /** Partitions of the days to come, and an end to those of the days gone by: a large one, and then a rest. */
-export function partitionSweep(
+export function partitionsJob(
   deps: Deps,
   kept: DaysKept,
   { now = Date.now, times }: PartitionOptions = {},
-): Sweep {
+): Job {
   const work: Work = { ...deps, left: new LeftAlone(), times: { ...TIMES, ...times } };
   const told = new Map<string, string>();
-  const see = async (step: Step, plan: PartitionPlan): Promise<Swept> => {
+  const see = async (step: Step, plan: PartitionPlan): Promise<JobResult> => {
     if (work.left.has(plan.parent)) return NOTHING;
     const name = `${step.name} ${plan.parent}`;
     try {
-      const swept = await step(work, plan);
+      const result = await step(work, plan);
       told.delete(name);
-      return swept;
+      return result;
     } catch (error) {
       if (error instanceof InUse) return leave(work, error);
       const text = String((error as Error).message);
@@ -101,7 +101,7 @@ export function partitionSweep(
     restMs: REST_MS,
     async pass() {
       const plans = planPartitions(new Date(now()), kept);
-      const swept: Swept[] = [];
+      const result: JobResult[] = [];
       const errors: Error[] = [];
       const agree = await clocksAgree(deps.db, now).then(
         () => true,
@@ -111,13 +111,13 @@ export function partitionSweep(
       for (const step of agree ? [makeDays, emptyDefault, dropExpired] : [makeDays])
         for (const plan of plans)
           await see(step, plan).then(
-            (done) => swept.push(done),
+            (done) => result.push(done),
             (error: Error) => errors.push(error),
           );
       if (errors.length > 0) throw new AggregateError(errors, errors[0]!.message);
       return {
-        amount: swept.reduce((sum, { amount }) => sum + amount, 0),
-        more: swept.some(({ more }) => more),
+        amount: result.reduce((sum, { amount }) => sum + amount, 0),
+        more: result.some(({ more }) => more),
       };
     },
   };
@@ -138,9 +138,9 @@ async function clocksAgree(db: Database, now: () => number): Promise<void> {
     );
 }
 
-type Step = (work: Work, plan: PartitionPlan) => Promise<Swept>;
+type Step = (work: Work, plan: PartitionPlan) => Promise<JobResult>;
 
-type Deps = Pick<SweepDeps, 'db' | 'log'>;
+type Deps = Pick<JobDependencies, 'db' | 'log'>;
 
 type Work = Deps & { left: LeftAlone; times: PartitionTimes };
 
@@ -162,7 +162,7 @@ class LeftAlone {
   }
 }
 
-function leave({ left, log }: Work, { table, message }: InUse): Swept {
+function leave({ left, log }: Work, { table, message }: InUse): JobResult {
   log.warn({ table }, message);
   left.add(table);
   return NOTHING;
@@ -178,7 +178,7 @@ class InUse extends Error {
   }
 }
 
-async function makeDays(deps: Work, { parent, days }: PartitionPlan): Promise<Swept> {
+async function makeDays(deps: Work, { parent, days }: PartitionPlan): Promise<JobResult> {
   const missing = await deps.db.$queryRaw<{ day: string }[]>`
     SELECT day FROM unnest(${days}::text[]) AS day
     WHERE NOT EXISTS (SELECT FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
@@ -207,7 +207,7 @@ async function makeDay(work: Work, parent: string, day: string): Promise<number>
 }
 
 /** Rows that came without a partition for their day are removed one by one. */
-async function emptyDefault({ db }: Work, { parent, keepFrom }: PartitionPlan): Promise<Swept> {
+async function emptyDefault({ db }: Work, { parent, keepFrom }: PartitionPlan): Promise<JobResult> {
   const table = `${parent}_default`;
   const sql = `DELETE FROM ${table} WHERE id IN (
     SELECT id FROM ${table} WHERE id < gwk_lowest_id($1::date::timestamp AT TIME ZONE 'UTC')
@@ -217,7 +217,7 @@ async function emptyDefault({ db }: Work, { parent, keepFrom }: PartitionPlan): 
 }
 
 /** Small ones, and one that is not if it is time for it. One that is in use keeps no younger one. */
-async function dropExpired(work: Work, { parent, keepFrom }: PartitionPlan): Promise<Swept> {
+async function dropExpired(work: Work, { parent, keepFrom }: PartitionPlan): Promise<JobResult> {
   for (let amount = 0; ;) {
     const [expired] = await work.db.$queryRaw<{ name: string }[]>`
       SELECT name FROM gwk_expired_partitions(${parent}, ${keepFrom}::date) AS name

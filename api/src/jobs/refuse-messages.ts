@@ -1,6 +1,6 @@
 import { decideWaiting, type FailureCode } from '@gwk/core/states';
-import type { Sweep } from '../platform/job.js';
-import type { SweepDeps } from './dependencies.js';
+import type { Job } from '../platform/job.js';
+import type { JobDependencies } from './dependencies.js';
 import {
   ALL,
   failWaiting,
@@ -19,7 +19,7 @@ export function refusalOf({
   return verdict === 'wait' ? null : verdict;
 }
 
-export function refuseSweep(deps: SweepDeps): Sweep {
+export function refuseMessagesJob(deps: JobDependencies): Job {
   return {
     name: 'refuse',
     everyMs: 500,

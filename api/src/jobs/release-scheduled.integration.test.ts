@@ -1,6 +1,6 @@
 import type { ActiveHours } from '@gwk/core/policy/policy';
-import { createSweepWorld, type SweepWorld } from '@gwk/test/support/api/sweeps';
-import { releaseAt, releaseSweep, type DueMessage } from './release-scheduled.js';
+import { createJobWorld, type JobWorld } from '@gwk/test/support/api/jobs';
+import { releaseAt, releaseScheduledJob, type DueMessage } from './release-scheduled.js';
 
 const HOUR = 3_600_000;
 const hours: ActiveHours = { start: '09:00', end: '18:00', timezone: 'UTC', outside: 'schedule' };
@@ -24,9 +24,9 @@ describe('when a scheduled message whose time has come leaves', () => {
 });
 
 describe('release', () => {
-  let given: SweepWorld;
+  let given: JobWorld;
   beforeAll(async () => {
-    given = await createSweepWorld();
+    given = await createJobWorld();
   });
   afterAll(() => given.world.close());
 
@@ -41,7 +41,7 @@ describe('release', () => {
       data: { releaseAt: new Date(Date.now() - 1_000) },
     });
   const opens = (id: string) => given.world.database.instance.update({ where: { id }, data: { policy: {} } });
-  const sweep = () => releaseSweep(given.deps, {});
+  const job = () => releaseScheduledJob(given.deps, {});
 
   test('gives places in the order of acceptance, behind what waits already, and rings for heads', async () => {
     const instance = await scheduling();
@@ -49,13 +49,13 @@ describe('release', () => {
     for (let i = 0; i < 5; i++) scheduled.push(await given.accept(instance));
     const other = await given.accept(instance, { to: '5511944440001' });
     expect((await given.queue(instance)).every(({ state }) => state === 'scheduled')).toBe(true);
-    expect(await sweep().pass()).toEqual({ amount: 0, more: false });
+    expect(await job().pass()).toEqual({ amount: 0, more: false });
 
     await opens(instance);
     const direct = await given.accept(instance); // holds nothing up, and is not held up
     await comes(instance);
     await given.world.redis.del(given.world.keys.sends(instance));
-    const passes = await Promise.all([sweep().pass(), sweep().pass()]);
+    const passes = await Promise.all([job().pass(), job().pass()]);
     expect(passes.map(({ amount }) => amount).sort()).toEqual([0, 6]);
 
     const queue = await given.queue(instance);
@@ -78,13 +78,13 @@ describe('release', () => {
     const message = await given.accept(instance);
     const before = await given.world.database.message.findUniqueOrThrow({ where: { id: message } });
     await comes(instance);
-    expect((await sweep().pass()).amount).toBe(1);
+    expect((await job().pass()).amount).toBe(1);
     const after = await given.world.database.message.findUniqueOrThrow({ where: { id: message } });
     expect(after.scheduledFor!.getTime()).toBeGreaterThan(Date.now() + HOUR);
     expect(after.version).toBe(before.version + 1);
     const [entry] = await given.world.database.outboxEntry.findMany({ where: { instanceId: instance } });
     expect(entry).toMatchObject({ state: 'scheduled', seq: null, releaseAt: after.scheduledFor });
-    expect((await sweep().pass()).amount).toBe(0);
+    expect((await job().pass()).amount).toBe(0);
   });
 
   test('starts the clock of `expired`: waiting for the window did not count', async () => {
@@ -101,7 +101,7 @@ describe('release', () => {
       },
     });
     await comes(instance);
-    await sweep().pass();
+    await job().pass();
     const entry = await given.world.database.outboxEntry.findUniqueOrThrow({ where: { messageId: message } });
     expect(Number(entry.outMsAtStart)).toBeGreaterThanOrEqual(3 * HOUR);
     expect(Number(entry.outMsAtStart)).toBeLessThanOrEqual(3 * HOUR + Date.now() - since);

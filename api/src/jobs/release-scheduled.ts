@@ -1,7 +1,7 @@
 import { decideActiveHours } from '@gwk/core/policy/active-hours';
 import { resolvePolicy, type ActiveHours, type PolicyOverrides } from '@gwk/core/policy/policy';
-import { NOTHING, type Sweep } from '../platform/job.js';
-import type { SweepDeps } from './dependencies.js';
+import { NOTHING, type Job } from '../platform/job.js';
+import type { JobDependencies } from './dependencies.js';
 
 interface Row {
   message_id: string;
@@ -34,7 +34,7 @@ export function releaseAt({ now, hours, isGroup, lastWroteAt }: DueMessage): Dat
 
 const GROUP = 500;
 
-export function releaseSweep(deps: SweepDeps, environmentPolicy: PolicyOverrides): Sweep {
+export function releaseScheduledJob(deps: JobDependencies, environmentPolicy: PolicyOverrides): Job {
   return {
     name: 'release',
     everyMs: 500,
@@ -53,7 +53,7 @@ interface Released {
 }
 
 /** One worker at a time: groups taken side by side could change places within a conversation. */
-async function releaseGroup({ db }: SweepDeps, environment: PolicyOverrides): Promise<Released | null> {
+async function releaseGroup({ db }: JobDependencies, environment: PolicyOverrides): Promise<Released | null> {
   return db.$transaction(async (tx) => {
     const [lock] = await tx.$queryRaw<{ mine: boolean }[]>`
       SELECT pg_try_advisory_xact_lock(hashtext('gwk release scheduled')) AS mine`;

@@ -1,16 +1,16 @@
-import { createSweepWorld, type SweepWorld } from '@gwk/test/support/api/sweeps';
+import { createJobWorld, type JobWorld } from '@gwk/test/support/api/jobs';
 import { until } from '@gwk/test/support/wait';
-import { ringAgainSweep } from './renotify.js';
+import { renotifyJob } from './renotify.js';
 
-let given: SweepWorld;
+let given: JobWorld;
 beforeAll(async () => {
-  given = await createSweepWorld();
+  given = await createJobWorld();
 });
 afterAll(() => given.world.close());
 
 /** In place of five seconds, so that a slow machine does not reach it. */
 const PATIENCE = 3_600_000;
-const pass = () => ringAgainSweep(given.deps, PATIENCE).pass();
+const pass = () => renotifyJob(given.deps, PATIENCE).pass();
 const ago = (ms: number): Date => new Date(Date.now() - ms);
 const waitedFor = (instanceId: string, ms: number) =>
   given.world.database.outboxEntry.updateMany({ where: { instanceId }, data: { turnAt: ago(ms) } });

@@ -1,13 +1,13 @@
-import type { Sweep } from '../platform/job.js';
-import type { SweepDeps } from './dependencies.js';
+import type { Job } from '../platform/job.js';
+import type { JobDependencies } from './dependencies.js';
 
 const PATIENCE_MS = 5_000;
 const PER_INSTANCE = 5;
 
 /** Rings again for what has waited while its instance is connected: Redis may have lost the bell. */
-export function ringAgainSweep({ db, doorbell }: SweepDeps, patienceMs = PATIENCE_MS): Sweep {
+export function renotifyJob({ db, doorbell }: JobDependencies, patienceMs = PATIENCE_MS): Job {
   return {
-    name: 'ring-again',
+    name: 'renotify',
     everyMs: 1_000,
     async pass() {
       const rows = await db.$queryRaw<{ instance_id: string; message_id: string }[]>`

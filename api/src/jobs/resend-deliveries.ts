@@ -1,9 +1,9 @@
 import { RESEND_BATCH } from '../webhooks/resend.js';
-import type { Sweep } from '../platform/job.js';
-import type { SweepDeps } from './dependencies.js';
+import type { Job } from '../platform/job.js';
+import type { JobDependencies } from './dependencies.js';
 
 /** Goes on with what a large retry-failed has left. */
-export function resendSweep({ db }: Pick<SweepDeps, 'db'>): Sweep {
+export function resendDeliveriesJob({ db }: Pick<JobDependencies, 'db'>): Job {
   return {
     name: 'resend',
     everyMs: 500,

@@ -1,6 +1,6 @@
 import { newUuid } from '@gwk/core/ids';
-import { createSweepWorld, type SweepWorld } from '@gwk/test/support/api/sweeps';
-import { retentionSweep, type RetentionOptions } from './retention.js';
+import { createJobWorld, type JobWorld } from '@gwk/test/support/api/jobs';
+import { retentionJob, type RetentionOptions } from './retention.js';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -12,9 +12,9 @@ const options: RetentionOptions = {
 const inMs = (ms: number): Date => new Date(Date.now() + ms);
 
 describe('on tables', () => {
-  let given: SweepWorld;
+  let given: JobWorld;
   beforeAll(async () => {
-    given = await createSweepWorld();
+    given = await createJobWorld();
   });
   afterAll(() => given.world.close());
 
@@ -66,9 +66,9 @@ describe('on tables', () => {
     }));
     await db.inboundSeen.createMany({ data: seen });
 
-    const sweep = retentionSweep(given.deps, options);
-    expect((await sweep.pass()).more).toBe(true);
-    expect(await sweep.pass()).toEqual({ amount: 499, more: false });
+    const job = retentionJob(given.deps, options);
+    expect((await job.pass()).more).toBe(true);
+    expect(await job.pass()).toEqual({ amount: 499, more: false });
     expect((await db.inboundSeen.findMany()).map(({ waMessageId }) => waMessageId)).toEqual(['29']);
     const left = await db.messageContent.findMany({ where: { instanceId } });
     expect(left.map(({ messageId }) => messageId).sort()).toEqual(
@@ -80,7 +80,7 @@ describe('on tables', () => {
     expect(await db.webhookSecret.count()).toBe(2);
     expect(await db.contactCheck.findMany()).toMatchObject([{ phone: checks[1]!.phone }]);
     expect(await db.instanceState.count({ where: { instanceId } })).toBe(2);
-    expect(await sweep.pass()).toEqual({ amount: 0, more: false });
+    expect(await job.pass()).toEqual({ amount: 0, more: false });
   });
 
   test('the trail of changes ends after its months, and never before it was told', async () => {
@@ -94,7 +94,7 @@ describe('on tables', () => {
     await entry(old, 'old', old);
     await entry(old, 'untold', null);
     await entry(inMs(-24 * 30 * DAY), 'kept', old);
-    await retentionSweep(given.deps, options).pass();
+    await retentionJob(given.deps, options).pass();
     const left = await db.auditEntry.findMany({ orderBy: { subject: 'asc' } });
     expect(left.map(({ subject }) => subject)).toEqual(['kept', 'untold']);
   });
@@ -112,7 +112,7 @@ describe('on tables', () => {
     await db.messageContent.create({
       data: { messageId, instanceId, contentSealed: new Uint8Array(1), deleteAt: inMs(deleteAt) },
     });
-    await retentionSweep(given.deps, { ...options, contentHours }).pass();
+    await retentionJob(given.deps, { ...options, contentHours }).pass();
     expect(await db.messageContent.count({ where: { messageId } })).toBe(left);
   });
 });

@@ -1,5 +1,5 @@
-import type { Sweep, Swept } from '../platform/job.js';
-import type { SweepDeps } from './dependencies.js';
+import type { Job, JobResult } from '../platform/job.js';
+import type { JobDependencies } from './dependencies.js';
 
 /** How long rows are kept that end one by one (design: Retention, At rest). */
 export interface RetentionOptions {
@@ -78,12 +78,12 @@ const EXPIRING: Record<string, (options: RetentionOptions) => string> = {
       LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
 };
 
-export function retentionSweep({ db }: SweepDeps, options: RetentionOptions): Sweep {
+export function retentionJob({ db }: JobDependencies, options: RetentionOptions): Job {
   const statements = Object.values(EXPIRING).map((make) => make(options));
   return {
     name: 'retention',
     everyMs: 10_000,
-    async pass(): Promise<Swept> {
+    async pass(): Promise<JobResult> {
       let amount = 0;
       let more = false;
       for (const statement of statements) {

@@ -6,7 +6,7 @@ import { Prisma } from '../generated/prisma/client.js';
  *
  * Pacing lets at least one message a minute go (policy.ts), so a campaign moves however late its last message is, and
  * the oldest message says nothing of it. What moves leaves two traces: what is claimed now (`claimed_at`), and the
- * event `message.sent` of what has gone, whose row in the outbox is gone too. Failures are no trace: sweeps make them
+ * event `message.sent` of what has gone, whose row in the outbox is gone too. Failures are no trace: jobs make them
  * as well, of messages that a hanging engine holds. Nor does a number stand still while it is away, or before its
  * message is due.
  *

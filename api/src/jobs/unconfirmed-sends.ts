@@ -1,6 +1,6 @@
 import { applyFindings, type Learnt } from '../messages/apply-status.js';
-import type { Sweep } from '../platform/job.js';
-import type { SweepDeps } from './dependencies.js';
+import type { Job } from '../platform/job.js';
+import type { JobDependencies } from './dependencies.js';
 
 const GROUP = 200;
 
@@ -8,10 +8,10 @@ const GROUP = 200;
  * Doubt ends (design): what began to be sent so long ago and was never acknowledged is `failed` with `timeout`, is
  * never sent again, and the conversation goes on. A later ack or receipt corrects it.
  */
-export function doubtSweep(deps: SweepDeps, unconfirmedTimeoutMs: number): Sweep {
+export function unconfirmedSendsJob(deps: JobDependencies, unconfirmedTimeoutMs: number): Job {
   const { db, sealer } = deps;
   return {
-    name: 'doubt',
+    name: 'unconfirmed-sends',
     everyMs: 1_000,
     async pass() {
       const rows = await db.$queryRaw<{ message_id: string }[]>`

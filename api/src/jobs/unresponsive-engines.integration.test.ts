@@ -1,12 +1,12 @@
 import { newUuid } from '@gwk/core/ids';
 import type { InstanceState } from '@gwk/core/states';
-import { createSweepWorld, type SweepWorld } from '@gwk/test/support/api/sweeps';
+import { createJobWorld, type JobWorld } from '@gwk/test/support/api/jobs';
 import { HeartbeatSigns } from '../instances/availability/heartbeat-liveness.js';
 import { PrometheusSigns } from '../instances/availability/prometheus-liveness.js';
 import { Observer } from './observer.js';
 import {
   signReader,
-  silenceSweep,
+  unresponsiveEnginesJob,
   silentSince,
   type EndedLease,
   type SignReader,
@@ -102,10 +102,10 @@ describe('an observer', () => {
 
 const nobodySaw: SignReader = () => Promise.resolve(new Map());
 
-describe('the sweep', () => {
-  let given: SweepWorld;
+describe('the job', () => {
+  let given: JobWorld;
   beforeAll(async () => {
-    given = await createSweepWorld();
+    given = await createJobWorld();
   });
   afterAll(() => given.world.close());
 
@@ -139,7 +139,7 @@ describe('the sweep', () => {
     const id = await instanceWithLease('connected', lease);
     const passes = await Promise.all(
       [await patientObserver(), await patientObserver()].map((observer) =>
-        silenceSweep(given.deps, observer, nobodySaw).pass(),
+        unresponsiveEnginesJob(given.deps, observer, nobodySaw).pass(),
       ),
     );
     expect(passes.map(({ amount }) => amount).sort()).toEqual([0, 1]);
@@ -162,14 +162,16 @@ describe('the sweep', () => {
     expect(await given.events(id)).toMatchObject([
       { type: 'instance.disconnected', data: { reason: 'engine_silent' } },
     ]);
-    expect((await silenceSweep(given.deps, await patientObserver(), nobodySaw).pass()).amount).toBe(0);
+    expect((await unresponsiveEnginesJob(given.deps, await patientObserver(), nobodySaw).pass()).amount).toBe(
+      0,
+    );
   });
 
   test('waits until it has looked for longer than a lease', async () => {
     const id = await instanceWithLease('connected', ended());
-    expect((await silenceSweep(given.deps, new Observer(), nobodySaw).pass()).amount).toBe(0);
+    expect((await unresponsiveEnginesJob(given.deps, new Observer(), nobodySaw).pass()).amount).toBe(0);
     expect(await stateOf(id)).toEqual({ state: 'connected', reason: null });
-    await silenceSweep(given.deps, await patientObserver(), nobodySaw).pass();
+    await unresponsiveEnginesJob(given.deps, await patientObserver(), nobodySaw).pass();
     expect(await stateOf(id)).toEqual({ state: 'disconnected', reason: 'engine_silent' });
   });
 
@@ -187,7 +189,7 @@ describe('the sweep', () => {
     await heartbeat(older!, { epoch: 1, state: 'connected', since: after(-9_000), at: after(7_000) });
     const { redis, keys } = given.world;
     const read = signReader(new HeartbeatSigns(redis, keys), { log: given.deps.log });
-    await silenceSweep(given.deps, await patientObserver(), read).pass();
+    await unresponsiveEnginesJob(given.deps, await patientObserver(), read).pass();
     const rows = await given.world.database.instance.findMany({
       where: { id: { in: [dead!, alive!, older!] } },
     });
@@ -207,12 +209,12 @@ describe('the sweep', () => {
     await heartbeat(id, { state: 'connected', since: at, at });
     const { redis, keys, database } = given.world;
     const signs = new HeartbeatSigns(redis, keys);
-    const sweep = silenceSweep(
+    const job = unresponsiveEnginesJob(
       given.deps,
       await patientObserver(),
       signReader(signs, { log: given.deps.log }),
     );
-    expect((await sweep.pass()).amount).toBe(0);
+    expect((await job.pass()).amount).toBe(0);
     await redis.del(keys.heartbeat(id));
     await database.instanceLease.update({
       where: { instanceId: id },
@@ -232,12 +234,12 @@ describe('the sweep', () => {
     const nobody = new PrometheusSigns('http://127.0.0.1:1/');
     const onRead = (source: string, ok: boolean) => void reads.push([source, ok]);
     const read = signReader(nobody, { log: log as never, onRead });
-    const sweep = silenceSweep(given.deps, await patientObserver(), read);
+    const job = unresponsiveEnginesJob(given.deps, await patientObserver(), read);
     const suspects = [
       { ...lease, instanceId: id, epoch: 2, holder, state: 'connected' as const, now: new Date() },
     ];
     await read(suspects, suspects);
-    await sweep.pass();
+    await job.pass();
     expect(await stateOf(id)).toEqual({ state: 'disconnected', reason: 'engine_silent' });
     expect(told).toHaveLength(1);
     expect(reads).toContainEqual(['prometheus', false]);
@@ -257,7 +259,7 @@ describe('the sweep', () => {
         return seen;
       },
     };
-    await silenceSweep(given.deps, meanwhile, nobodySaw).pass();
+    await unresponsiveEnginesJob(given.deps, meanwhile, nobodySaw).pass();
     expect(await stateOf(id)).toEqual({ state: 'connected', reason: null });
   });
 });

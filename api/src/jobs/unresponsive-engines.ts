@@ -3,8 +3,8 @@ import type { Database } from '../database/database.js';
 import { closingOf, type Sign, type Signs } from '../instances/availability/liveness-source.js';
 import { writeStates } from '../instances/state/write.js';
 import type { Observer } from './observer.js';
-import type { Sweep } from '../platform/job.js';
-import type { SweepDeps } from './dependencies.js';
+import type { Job } from '../platform/job.js';
+import type { JobDependencies } from './dependencies.js';
 
 /** A lease that was not renewed lately, or has ended, while its instance is shown as connected or connecting. */
 export interface EndedLease {
@@ -54,7 +54,7 @@ export type SignReader = (
 ) => Promise<ReadonlyMap<string, Sign>>;
 
 export interface SignsOptions {
-  log: SweepDeps['log'];
+  log: JobDependencies['log'];
   onRead?: (source: Signs['name'], ok: boolean) => void;
 }
 
@@ -81,13 +81,13 @@ export function signReader(signs: Signs, { log, onRead }: SignsOptions): SignRea
 }
 
 /** @param readSigns what others have seen of engines (availability/signs.ts); the leases decide */
-export function silenceSweep(
-  { db, sealer, log }: SweepDeps,
+export function unresponsiveEnginesJob(
+  { db, sealer, log }: JobDependencies,
   observer: Pick<Observer, 'observe' | 'healthyForMs'>,
   readSigns: SignReader,
-): Sweep {
+): Job {
   return {
-    name: 'engine-silence',
+    name: 'unresponsive-engines',
     everyMs: 1_000,
     async pass() {
       let amount = 0;

@@ -1,19 +1,19 @@
 import { newUuid } from '@gwk/core/ids';
 import type { InstanceState } from '@gwk/core/states';
-import { createSweepWorld, type SweepWorld } from '@gwk/test/support/api/sweeps';
-import { doubtSweep } from './unconfirmed-sends.js';
-import { expiredOf, expireSweep } from './expire-messages.js';
-import { refusalOf, refuseSweep } from './refuse-messages.js';
-import type { SweepDeps } from './dependencies.js';
+import { createJobWorld, type JobWorld } from '@gwk/test/support/api/jobs';
+import { unconfirmedSendsJob } from './unconfirmed-sends.js';
+import { expiredOf, expireMessagesJob } from './expire-messages.js';
+import { refusalOf, refuseMessagesJob } from './refuse-messages.js';
+import type { JobDependencies } from './dependencies.js';
 import { isWholeGroup, type WaitingInstance } from './waiting-messages.js';
 
 const MINUTE = 60_000;
 const LIMIT = 15 * MINUTE;
 const ago = (ms: number): Date => new Date(Date.now() - ms);
 
-let given: SweepWorld;
+let given: JobWorld;
 beforeAll(async () => {
-  given = await createSweepWorld();
+  given = await createJobWorld();
 });
 afterAll(() => given.world.close());
 
@@ -68,12 +68,12 @@ describe('what waits for an instance that will not send it', () => {
     const kept = await given.accept(fine);
     await claim(lost[2]!);
     await setState(out, 'logged_out');
-    expect(await refuseSweep(given.deps).pass()).toEqual({ amount: 3, more: false });
+    expect(await refuseMessagesJob(given.deps).pass()).toEqual({ amount: 3, more: false });
     expect(await Promise.all(lost.map(status))).toEqual(lost.map(() => 'failed not_paired'));
     expect(await failures(out)).toEqual(lost.map(() => ['message.failed', 'not_paired']));
     expect(await given.queue(out)).toEqual([]);
     expect(await status(kept)).toBe('queued');
-    expect(await refuseSweep(given.deps).pass()).toEqual({ amount: 0, more: false });
+    expect(await refuseMessagesJob(given.deps).pass()).toEqual({ amount: 0, more: false });
   });
 
   test('is left alone where it may have left', async () => {
@@ -81,7 +81,7 @@ describe('what waits for an instance that will not send it', () => {
     const [attempted, behind] = [await given.accept(instance), await given.accept(instance)];
     await claim(attempted, new Date());
     await setState(instance, 'banned');
-    await refuseSweep(given.deps).pass();
+    await refuseMessagesJob(given.deps).pass();
     expect([await status(attempted), await status(behind)]).toEqual(['sending', 'failed not_connected']);
     expect((await given.queue(instance)).map(({ messageId }) => messageId)).toEqual([attempted]);
     await given.world.database.outboxEntry.deleteMany({ where: { instanceId: instance } });
@@ -97,7 +97,7 @@ describe('what waits for an instance that will not send it', () => {
         where: { messageId: message },
         data: { attemptedAt: new Date() },
       });
-    await refuseSweep(interrupted(given.deps, before)).pass();
+    await refuseMessagesJob(interrupted(given.deps, before)).pass();
     expect(await status(message)).toBe('sending');
     await given.world.database.outboxEntry.deleteMany({ where: { instanceId: instance } });
   });
@@ -108,9 +108,12 @@ describe('what waits for an instance that will not send it', () => {
       Array.from({ length: 450 }, (_, i) => given.accept(instance, { to: `55119222${10_000 + (i % 7)}` })),
     );
     await setState(instance, 'pending_pair');
-    const first = await Promise.all([refuseSweep(given.deps).pass(), refuseSweep(given.deps).pass()]);
+    const first = await Promise.all([
+      refuseMessagesJob(given.deps).pass(),
+      refuseMessagesJob(given.deps).pass(),
+    ]);
     expect(first.some(({ more }) => more)).toBe(true);
-    while ((await refuseSweep(given.deps).pass()).amount > 0);
+    while ((await refuseMessagesJob(given.deps).pass()).amount > 0);
     expect(await given.queue(instance)).toEqual([]);
     expect(await failures(instance)).toHaveLength(450);
   });
@@ -163,7 +166,7 @@ describe('which messages have waited too long', () => {
     const late = await given.accept(instance);
     const other = await given.accept(instance, { to: '5511911110003' });
     await claim(early[0]!); // by an engine that is no more
-    expect(await expireSweep(given.deps, LIMIT).pass()).toEqual({ amount: 2, more: false });
+    expect(await expireMessagesJob(given.deps, LIMIT).pass()).toEqual({ amount: 2, more: false });
     expect(await Promise.all(early.map(status))).toEqual(['failed expired', 'failed expired']);
     expect(await Promise.all([late, other].map(status))).toEqual(['queued', 'queued']);
     const queue = await given.queue(instance);
@@ -182,9 +185,9 @@ describe('which messages have waited too long', () => {
     await setBack([message], 10 * MINUTE);
     // What was heard last of the engine is from before the message.
     await setState(instance, 'disconnected', ago(15 * MINUTE + 9_000));
-    expect((await expireSweep(given.deps, LIMIT).pass()).amount).toBe(0);
+    expect((await expireMessagesJob(given.deps, LIMIT).pass()).amount).toBe(0);
     await setBack([message], 15 * MINUTE);
-    expect((await expireSweep(given.deps, LIMIT).pass()).amount).toBe(1);
+    expect((await expireMessagesJob(given.deps, LIMIT).pass()).amount).toBe(1);
   });
 
   test('time before acceptance and time connected do not count', async () => {
@@ -195,11 +198,11 @@ describe('which messages have waited too long', () => {
       data: { createdAt: ago(5 * 60 * MINUTE), turnAt: ago(5 * 60 * MINUTE) },
     });
     await setState(instance, 'connected', ago(5 * 60 * MINUTE));
-    expect((await expireSweep(given.deps, LIMIT).pass()).amount).toBe(0);
+    expect((await expireMessagesJob(given.deps, LIMIT).pass()).amount).toBe(0);
     await setState(instance, 'connecting', ago(5 * MINUTE));
-    expect((await expireSweep(given.deps, LIMIT).pass()).amount).toBe(0);
+    expect((await expireMessagesJob(given.deps, LIMIT).pass()).amount).toBe(0);
     await setState(instance, 'connecting', ago(15 * MINUTE + 100));
-    expect((await expireSweep(given.deps, LIMIT).pass()).amount).toBe(1);
+    expect((await expireMessagesJob(given.deps, LIMIT).pass()).amount).toBe(1);
     expect(await status(message)).toBe('failed expired');
   });
 
@@ -213,7 +216,7 @@ describe('which messages have waited too long', () => {
     });
     const where = { id: world.accountId };
     await world.database.account.update({ where, data: { suspendedAt: ago(15 * MINUTE + 100) } });
-    await expireSweep(given.deps, LIMIT).pass();
+    await expireMessagesJob(given.deps, LIMIT).pass();
     await world.database.account.update({ where, data: { suspendedAt: null } });
     expect([await status(old), await status(young)]).toEqual(['failed expired', 'queued']);
   });
@@ -226,7 +229,7 @@ describe('doubt', () => {
     const recent = await given.accept(instance, { to: '5511911110004' });
     await claim(doubtful, ago(LIMIT + 100));
     await claim(recent, ago(5 * MINUTE));
-    expect(await doubtSweep(given.deps, LIMIT).pass()).toEqual({ amount: 1, more: false });
+    expect(await unconfirmedSendsJob(given.deps, LIMIT).pass()).toEqual({ amount: 1, more: false });
     expect(await Promise.all([doubtful, next, recent].map(status))).toEqual([
       'failed timeout',
       'queued',
@@ -239,12 +242,12 @@ describe('doubt', () => {
       where: { messageId: doubtful },
     });
     expect(content.deleteAt).not.toBeNull();
-    expect((await doubtSweep(given.deps, LIMIT).pass()).amount).toBe(0);
+    expect((await unconfirmedSendsJob(given.deps, LIMIT).pass()).amount).toBe(0);
   });
 });
 
 /** Something happens after the decision and before it is written. */
-function interrupted(deps: SweepDeps, before: () => Promise<unknown>): SweepDeps {
+function interrupted(deps: JobDependencies, before: () => Promise<unknown>): JobDependencies {
   const db = new Proxy(deps.db, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name);

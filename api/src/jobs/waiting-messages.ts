@@ -1,6 +1,6 @@
 import type { FailureCode, InstanceState } from '@gwk/core/states';
 import { failMessages } from '../messages/apply-status.js';
-import type { SweepDeps } from './dependencies.js';
+import type { JobDependencies } from './dependencies.js';
 
 /** An instance that has messages waiting, as decisions see it. */
 export interface WaitingInstance {
@@ -21,7 +21,7 @@ interface Row {
   suspended_ms: bigint | null;
 }
 
-type Deps = Pick<SweepDeps, 'db' | 'sealer'>;
+type Deps = Pick<JobDependencies, 'db' | 'sealer'>;
 
 export async function waitingInstances({ db }: Pick<Deps, 'db'>): Promise<WaitingInstance[]> {
   const rows = await db.$queryRaw<Row[]>`SELECT * FROM gwk_waiting_instances()`;

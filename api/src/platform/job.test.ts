@@ -1,15 +1,15 @@
 import { createLogger } from '@gwk/core/log';
-import { backoff, loop, type Sweep, type Swept } from './job.js';
+import { backoff, loop, type Job, type JobResult } from './job.js';
 
 const log = createLogger('test', 'fatal');
 
 /** Runs a loop for as many passes as there are outcomes: whether each succeeded, and the rest after each. */
-async function looped(times: Pick<Sweep, 'everyMs' | 'restMs'>, outcomes: (Swept | Error)[]) {
+async function looped(times: Pick<Job, 'everyMs' | 'restMs'>, outcomes: (JobResult | Error)[]) {
   const stopping = new AbortController();
   const results: boolean[] = [];
   const rests: number[] = [];
   const left = outcomes.values();
-  const pass = (): Promise<Swept> => {
+  const pass = (): Promise<JobResult> => {
     const outcome = left.next().value!;
     return outcome instanceof Error ? Promise.reject(outcome) : Promise.resolve(outcome);
   };
@@ -48,7 +48,7 @@ test('a loop outlives its errors, backs off, and stops when it is told', async (
   expectAbout(rests, [100, 200, 0, 0, 1]);
 });
 
-test('a sweep that rests does so between passes while there is more, and else waits its time', async () => {
+test('a job that rests does so between passes while there is more, and else waits its time', async () => {
   const { rests } = await looped({ everyMs: 3_600_000, restMs: 100 }, [MORE, MORE, DONE]);
   expectAbout(rests, [100, 100, 3_600_000]);
 });

@@ -8,7 +8,7 @@ import { PrometheusSigns } from '../instances/availability/prometheus-liveness.j
 import { tracing } from '@gwk/core/tracing/tracing';
 import { openDatabase } from '../database/database.js';
 import { startHealthListener } from '../probes/probe-listener.js';
-import { monitorSweep } from '../jobs/interactive-status.js';
+import { interactiveStatusJob } from '../jobs/interactive-status.js';
 import { Acceptor } from '../messages/send/acceptor.js';
 import { MediaLinks } from '../media/links.js';
 import { openWorkerMedia } from '../jobs/media.js';
@@ -23,22 +23,22 @@ import { readEnvironmentPolicy, untilUsable } from './startup.js';
 import { postgresReaders } from '../jobs/backlog.js';
 import { Deliveries, type DeliveryDeps, type DeliveryOptions } from '../webhooks/delivery/deliveries.js';
 import { WorkerMetrics } from '../jobs/metrics.js';
-import { abandonSweep } from '../jobs/abandon-deliveries.js';
-import { auditSweep } from '../jobs/audit-log.js';
-import { doubtSweep } from '../jobs/unconfirmed-sends.js';
-import { expireSweep } from '../jobs/expire-messages.js';
+import { abandonDeliveriesJob } from '../jobs/abandon-deliveries.js';
+import { auditLogJob } from '../jobs/audit-log.js';
+import { unconfirmedSendsJob } from '../jobs/unconfirmed-sends.js';
+import { expireMessagesJob } from '../jobs/expire-messages.js';
 import { Observer } from '../jobs/observer.js';
-import { optOutsSweep } from '../jobs/opt-outs.js';
-import { pairingSweep } from '../jobs/pairing.js';
-import { partitionSweep } from '../jobs/partitions.js';
-import { refuseSweep } from '../jobs/refuse-messages.js';
-import { releaseSweep } from '../jobs/release-scheduled.js';
-import { retentionSweep } from '../jobs/retention.js';
-import { resendSweep } from '../jobs/resend-deliveries.js';
-import { ringAgainSweep } from '../jobs/renotify.js';
-import { signReader, silenceSweep, type SignReader } from '../jobs/unresponsive-engines.js';
-import { backoff, loop, type Sweep } from '../platform/job.js';
-import type { SweepDeps } from '../jobs/dependencies.js';
+import { optOutsJob } from '../jobs/opt-outs.js';
+import { pairingJob } from '../jobs/pairing.js';
+import { partitionsJob } from '../jobs/partitions.js';
+import { refuseMessagesJob } from '../jobs/refuse-messages.js';
+import { releaseScheduledJob } from '../jobs/release-scheduled.js';
+import { retentionJob } from '../jobs/retention.js';
+import { resendDeliveriesJob } from '../jobs/resend-deliveries.js';
+import { renotifyJob } from '../jobs/renotify.js';
+import { signReader, unresponsiveEnginesJob, type SignReader } from '../jobs/unresponsive-engines.js';
+import { backoff, loop, type Job } from '../platform/job.js';
+import type { JobDependencies } from '../jobs/dependencies.js';
 
 export type WorkerConfig = ConfigOf<typeof workerSettings>;
 
@@ -100,13 +100,13 @@ export async function startWorker(
     });
     closers.push(() => listener.close());
     const readSigns = signsOf(config, { redis, keys, log, metrics });
-    const all = [...sweepsOf(deps, config, readSigns), ...monitorOf(deps, config), ...media.sweeps];
-    const sweeps = runAll(all, { log, signal: ended.signal, metrics });
+    const all = [...createJobs(deps, config, readSigns), ...monitorOf(deps, config), ...media.jobs];
+    const jobs = runAll(all, { log, signal: ended.signal, metrics });
     const delivering = deliverLoop(deliveries, { log, signal: ended.signal, metrics });
     closers.push(async () => {
       ended.abort();
       await Promise.all([deliveries.stop(), media.stop()]);
-      await Promise.all([...sweeps, delivering]);
+      await Promise.all([...jobs, delivering]);
     });
     return { port: listener.port, stop };
   } catch (error) {
@@ -122,13 +122,13 @@ function openWorkerRedis({ redisUrl: url, redisCa: ca }: WorkerConfig, log: Logg
 }
 
 function runAll(
-  sweeps: readonly Sweep[],
+  jobs: readonly Job[],
   { log, signal, metrics }: { log: Logger; signal: AbortSignal; metrics: WorkerMetrics },
 ): Promise<void>[] {
-  return sweeps.map((sweep) => {
-    metrics.expects(sweep.name, sweep.everyMs);
-    const onPass = (ok: boolean, amount: number): void => metrics.passed(sweep.name, ok, amount);
-    return loop(sweep, { log, signal, onPass });
+  return jobs.map((job) => {
+    metrics.expects(job.name, job.everyMs);
+    const onPass = (ok: boolean, amount: number): void => metrics.passed(job.name, ok, amount);
+    return loop(job, { log, signal, onPass });
   });
 }
 
@@ -163,38 +163,38 @@ function makeDeliveries(
   return new Deliveries({ ...deps, guard, links, dispatcher, options, now: clock.now });
 }
 
-function sweepsOf(deps: SweepDeps, config: WorkerConfig, readSigns: SignReader): Sweep[] {
+function createJobs(deps: JobDependencies, config: WorkerConfig, readSigns: SignReader): Job[] {
   return [
-    refuseSweep(deps),
-    optOutsSweep(deps),
-    expireSweep(deps, config.expireAfterMs),
-    doubtSweep(deps, config.unconfirmedTimeoutMs),
-    releaseSweep(deps, readEnvironmentPolicy('GWK_WORKER_POLICY', config.environmentPolicy)),
-    ringAgainSweep(deps),
-    silenceSweep(deps, new Observer(), readSigns),
-    abandonSweep(deps),
-    pairingSweep(deps),
-    resendSweep(deps),
-    auditSweep(deps),
-    partitionSweep(deps, config),
-    retentionSweep(deps, config),
+    refuseMessagesJob(deps),
+    optOutsJob(deps),
+    expireMessagesJob(deps, config.expireAfterMs),
+    unconfirmedSendsJob(deps, config.unconfirmedTimeoutMs),
+    releaseScheduledJob(deps, readEnvironmentPolicy('GWK_WORKER_POLICY', config.environmentPolicy)),
+    renotifyJob(deps),
+    unresponsiveEnginesJob(deps, new Observer(), readSigns),
+    abandonDeliveriesJob(deps),
+    pairingJob(deps),
+    resendDeliveriesJob(deps),
+    auditLogJob(deps),
+    partitionsJob(deps, config),
+    retentionJob(deps, config),
   ];
 }
 
 /** Checks of interactive formats, where two instances were named for them. */
-function monitorOf({ db, sealer, doorbell, log }: SweepDeps, config: WorkerConfig): Sweep[] {
+function monitorOf({ db, sealer, doorbell, log }: JobDependencies, config: WorkerConfig): Job[] {
   const { monitorFrom: from, monitorTo: to, monitorEveryMinutes: everyMinutes } = config;
   if (from === undefined || to === undefined) return [];
   const environmentPolicy = readEnvironmentPolicy('GWK_WORKER_POLICY', config.environmentPolicy);
   const acceptor = new Acceptor({ database: db, sealer, doorbell, environmentPolicy });
-  return [monitorSweep({ db, log, acceptor }, { from, to, everyMinutes })];
+  return [interactiveStatusJob({ db, log, acceptor }, { from, to, everyMinutes })];
 }
 
 const DELIVER = 'deliver';
 /** It looks for more far more often; its calls do not hold it up. */
 const DELIVER_EVERY_MS = 1_000;
 
-/** As the sweeps are run, but woken by free places as well as by time. */
+/** As the jobs are run, but woken by free places as well as by time. */
 async function deliverLoop(
   deliveries: Deliveries,
   { log, signal, metrics }: { log: Logger; signal: AbortSignal; metrics: WorkerMetrics },
@@ -210,7 +210,7 @@ async function deliverLoop(
       metrics.passed(DELIVER, true, 0);
     } catch (error) {
       failures += 1;
-      if (failures === 1) log.warn({ err: error, sweep: DELIVER }, 'cannot take deliveries, and try again');
+      if (failures === 1) log.warn({ err: error, job: DELIVER }, 'cannot take deliveries, and try again');
       metrics.passed(DELIVER, false, 0);
       wait = backoff(100, failures);
     }

@@ -8,7 +8,7 @@ import type { Sign, Signs, Suspect } from './liveness-source.js';
  * stale counts up to its last sample and no further. Series that do not name their instance
  * (GWK_ENGINE_METRICS_INSTANCE=off) are no signs.
  */
-/** Far below what an observer may be absent (worker/sweeps/observer.ts): a Prometheus that hangs delays no verdict. */
+/** Far below what an observer may be absent (worker/jobs/observer.ts): a Prometheus that hangs delays no verdict. */
 const TIMEOUT_MS = 2_000;
 /** Beyond so many, all instances are asked for: naming them would cost more than reading them. */
 const MOST_NAMED = 200;

@@ -6,7 +6,7 @@ import type { Doorbell } from '../../messages/send-notifier.js';
 import { mediaOf } from '../../messages/preparation.js';
 import { failMessages } from '../../messages/apply-status.js';
 import { openContent, sealContent } from '../../messages/content.js';
-import type { Swept } from '../../platform/job.js';
+import type { JobResult } from '../../platform/job.js';
 import { finishMedia, type FinishDeps } from './finish.js';
 import { previewOf } from './preview.js';
 import { takeUnprepared, type Taken } from './take.js';
@@ -55,7 +55,7 @@ export class Preparer {
   }
 
   /** Takes what there is room for, and does not wait for it. */
-  async pass(): Promise<Swept> {
+  async pass(): Promise<JobResult> {
     const { db, options } = this.#deps;
     const room = options.concurrency - this.#working.size;
     if (room <= 0) return { amount: 0, more: false };

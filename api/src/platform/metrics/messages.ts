@@ -58,7 +58,7 @@ export class MessageMetrics {
 
 /**
  * What becomes of messages, counted once for the process wherever it is recorded: by requests, engines' reports and
- * sweeps alike. A change that is undone with the transaction around it is counted all the same.
+ * jobs alike. A change that is undone with the transaction around it is counted all the same.
  */
 export const messageMetrics = new MessageMetrics();
 

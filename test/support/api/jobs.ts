@@ -1,14 +1,14 @@
 import { Doorbell } from '@gwk/api/messages/send-notifier';
 import { openEventData } from '@gwk/api/events/emit';
-import type { SweepDeps } from '@gwk/api/jobs/dependencies';
+import type { JobDependencies } from '@gwk/api/jobs/dependencies';
 import { fromPublicId } from '@gwk/core/ids';
 import { createLogger } from '@gwk/core/log';
 import { createWorld, type Send, type World } from './acceptance.js';
 
-/** A world of messages for the sweeps of a worker: they are run one pass at a time, and time passes as data. */
-export interface SweepWorld {
+/** A world of messages for the jobs of a worker: they are run one pass at a time, and time passes as data. */
+export interface JobWorld {
   world: World;
-  deps: SweepDeps;
+  deps: JobDependencies;
   /** Accepts a text. Returns the UUID of the message. */
   accept(instance: string, send?: Send): Promise<string>;
   /** Type and data of the events of an instance, oldest first. */
@@ -26,14 +26,14 @@ export interface QueueEntry {
   head: boolean;
 }
 
-export async function createSweepWorld(): Promise<SweepWorld> {
+export async function createJobWorld(): Promise<JobWorld> {
   const world = await createWorld(0);
   const { database: db, sealer, redis, keys } = world;
   const policy = { new_contacts_per_day: 100_000, mass_block: { max_contacts: 10_000 } };
   const acceptor = world.acceptor({ policy });
   return {
     world,
-    deps: { db, sealer, doorbell: new Doorbell(redis, keys), log: createLogger('sweep', 'fatal') },
+    deps: { db, sealer, doorbell: new Doorbell(redis, keys), log: createLogger('job', 'fatal') },
     async accept(instance, send = {}) {
       const { message } = await world.send(acceptor, { instance, ...send });
       return fromPublicId('message', message.id)!;
