@@ -1,4 +1,4 @@
-import type { FinalRefusal } from './port/port.js';
+import type { FinalRefusal } from './internal-api/client.js';
 
 /** Why an engine ended by itself, for its operator. 0 is a graceful stop, 1 a failure that nobody foresaw. */
 export const EXIT_CODES = {

@@ -10,7 +10,7 @@ import type { Networks } from './driver/create.js';
 import { Engine } from './engine.js';
 import { EXIT_CODES } from './exit-codes.js';
 import { HealthListener } from './health.js';
-import { acquire, AcquireRefused } from './port/lease.js';
+import { acquire, AcquireRefused } from './internal-api/lease.js';
 
 type Config = ConfigOf<typeof engineSettings>;
 

@@ -1,7 +1,7 @@
 import { createLogger } from '@gwk/core/log';
 import { EngineClient } from '@gwk/core/protocol/internal-client';
 import { Engine } from '@gwk/engine-pod/engine';
-import { acquire } from '@gwk/engine-pod/port/lease';
+import { acquire } from '@gwk/engine-pod/internal-api/lease';
 import type { EngineSettings } from './engine-process.js';
 
 const NO_NETWORK = { url: undefined, root: undefined, ca: undefined };

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { REFUSALS, type Refusal } from '@gwk/core/protocol/refusals';
-import type { Acquired } from '@gwk/engine-pod/port/lease';
+import type { Acquired } from '@gwk/engine-pod/internal-api/lease';
 import { ScriptedQueue } from './scripted-queue.js';
 
 /**

@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { EngineResponse } from '@gwk/core/protocol/engine';
 import { ManualClock } from '@gwk/test/support/clock';
 import { Lease } from './lease.js';
-import type { Port } from './port.js';
+import type { Port } from './client.js';
 
 const LEASE_MS = 45_000;
 /** The socket closes so long before the end of the lease. */

@@ -8,7 +8,7 @@ import { backoffDelay } from '../backoff.js';
 import { processClock, type Clock } from '@gwk/core/clock';
 import { monotonicNow } from '../clock.js';
 import { closeAt, mayActAt, renewDelay, renewTimeout, type LeaseTerm } from './lease-timing.js';
-import { finalRefusal, PortClosed, type FinalRefusal, type Port } from './port.js';
+import { finalRefusal, PortClosed, type FinalRefusal, type Port } from './client.js';
 
 export type Acquired = EngineResponse<'acquire'>;
 

@@ -1,8 +1,8 @@
 import type { Logger } from '@gwk/core/log';
 import type { InboundMessage, Outcome, StateChange, CallBody } from '@gwk/core/protocol/engine';
 import type { BuiltMessage } from '../sends/delivery.js';
-import type { Port } from './port.js';
-import { Poster } from './poster.js';
+import type { Port } from './client.js';
+import { Poster } from './batch-sender.js';
 
 const SMALL = 500;
 

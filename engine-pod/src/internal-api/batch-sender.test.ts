@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { pino } from 'pino';
 import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import { ManualClock } from '@gwk/test/support/clock';
-import { Poster, type PosterOptions } from './poster.js';
+import { Poster, type PosterOptions } from './batch-sender.js';
 
 const poster = (change: Partial<PosterOptions<string, string>>): Poster<string, string> =>
   new Poster({
