@@ -1,6 +1,6 @@
 import { EDIT_FAILURES, type OutboundEdit } from '@gwk/core/protocol/edits';
 import { SendFailure, type Driver } from './driver/driver.js';
-import { CommandError } from './redis/commands.js';
+import { CommandError } from './redis/command-reader.js';
 import type { Gate } from './sends/gate.js';
 
 export interface ChangesOptions {

@@ -16,7 +16,7 @@ import type { LeaseTerm } from './internal-api/lease-timing.js';
 import { Lease, type Acquired } from './internal-api/lease.js';
 import { Port } from './internal-api/client.js';
 import { Posters } from './internal-api/batch-senders.js';
-import { RedisSide } from './redis/redis-side.js';
+import { RedisSide } from './redis/engine-redis.js';
 import { Claimer } from './sends/claimer.js';
 import { Gate } from './sends/gate.js';
 import { Pacing } from './sends/pacing.js';

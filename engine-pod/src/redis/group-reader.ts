@@ -1,6 +1,6 @@
 import { ENGINE_GROUP } from '@gwk/core/protocol/redis-keys';
 import type { RedisConnection } from './connection.js';
-import type { RedisLink } from './link.js';
+import type { RedisLink } from './reconnecting-link.js';
 import { RedisRefusal } from './resp.js';
 import { entriesIn, entriesOf, type StreamEntry } from './streams.js';
 

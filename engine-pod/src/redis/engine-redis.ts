@@ -1,11 +1,11 @@
 import type { Logger } from '@gwk/core/log';
 import type { Heartbeat } from '@gwk/core/protocol/heartbeat';
 import type { RedisKeys } from '@gwk/core/protocol/redis-keys';
-import { CommandReader, type CommandReaderOptions } from './commands.js';
+import { CommandReader, type CommandReaderOptions } from './command-reader.js';
 import type { RedisAddress } from './connection.js';
-import { doorbell, type DoorbellOptions } from './doorbell.js';
-import { RedisLink } from './link.js';
-import { SideChannel } from './side.js';
+import { doorbell, type DoorbellOptions } from './notifications.js';
+import { RedisLink } from './reconnecting-link.js';
+import { SideChannel } from './writer.js';
 
 export interface RedisSideOptions extends Pick<DoorbellOptions, 'ring' | 'keep' | 'heard' | 'traced'> {
   address: RedisAddress;

@@ -1,6 +1,6 @@
 import { tracing, type Span } from '@gwk/core/tracing/tracing';
 import { GroupReader } from './group-reader.js';
-import type { RedisLink } from './link.js';
+import type { RedisLink } from './reconnecting-link.js';
 import type { StreamEntry } from './streams.js';
 
 export interface DoorbellOptions {

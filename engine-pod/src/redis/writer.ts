@@ -1,6 +1,6 @@
 import { HEARTBEAT_TTL_RENEWALS, type Heartbeat } from '@gwk/core/protocol/heartbeat';
 import { ENGINE_GROUP, type RedisKeys } from '@gwk/core/protocol/redis-keys';
-import type { RedisLink } from './link.js';
+import type { RedisLink } from './reconnecting-link.js';
 
 /** Bells that have been heard are put away together: nobody waits for it, and each command wakes two programs. */
 const PUT_AWAY_EVERY_MS = 1_000;

@@ -3,7 +3,7 @@ import { decodeCommand, type Command, type CommandReply } from '@gwk/core/protoc
 import { ENGINE_GROUP, type RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { RedisConnection } from './connection.js';
 import { GroupReader } from './group-reader.js';
-import type { RedisLink } from './link.js';
+import type { RedisLink } from './reconnecting-link.js';
 import type { StreamEntry } from './streams.js';
 
 /** What a command answers; an error answers `code` with its message. */
