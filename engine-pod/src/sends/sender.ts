@@ -4,7 +4,7 @@ import type { Logger } from '@gwk/core/log';
 import { toPublicId } from '@gwk/core/public-ids';
 import { tracing, type Span } from '@gwk/core/tracing/tracing';
 import { Delivery, type Conclusion, type DeliveryContext } from './delivery.js';
-import { Lanes } from './lanes.js';
+import { Lanes } from './keyed-queue.js';
 
 export interface SenderOptions extends DeliveryContext {
   log: Logger;

@@ -1,4 +1,4 @@
-import { Lanes } from './lanes.js';
+import { Lanes } from './keyed-queue.js';
 
 const lanes = () => new Lanes<string>();
 
