@@ -1,8 +1,8 @@
 import type { EngineResponse, OpenPairing } from '@gwk/core/protocol/engine';
 import type { Presence } from '@gwk/core/resources/live';
-import type { Connection } from './connection/connection.js';
-import { SendFailure, type Driver, type ReadMessage } from './driver/driver.js';
-import { CommandError } from './redis/command-reader.js';
+import type { Connection } from '../connection/connection.js';
+import { SendFailure, type Driver, type ReadMessage } from '../driver/driver.js';
+import { CommandError } from '../redis/command-reader.js';
 
 export interface LiveOptions {
   pod: string;

@@ -1,7 +1,7 @@
-import { EDIT_FAILURES, type OutboundEdit } from '@gwk/core/protocol/edits';
-import { SendFailure, type Driver } from './driver/driver.js';
-import { CommandError } from './redis/command-reader.js';
-import type { Gate } from './sends/gate.js';
+import { CHANGE_REFUSALS, type SentChange } from '@gwk/core/protocol/changes';
+import { SendFailure, type Driver } from '../driver/driver.js';
+import { CommandError } from '../redis/command-reader.js';
+import type { Gate } from '../sends/gate.js';
 
 export interface ChangesOptions {
   driver: Driver;
