@@ -9,7 +9,7 @@ import { EngineClient } from '@gwk/core/protocol/internal-client';
 import type { Networks } from './driver/create.js';
 import { Engine } from './engine.js';
 import { EXIT_CODES } from './exit-codes.js';
-import { HealthListener } from './health.js';
+import { HealthListener } from './probes.js';
 import { acquire, AcquireRefused } from './internal-api/lease.js';
 
 type Config = ConfigOf<typeof engineSettings>;
