@@ -1,6 +1,6 @@
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { PairingOut } from '@gwk/core/resources/pairing';
-import type { PhoneEvent } from '@gwk/engine-pod/driver/sandbox-network';
+import type { PhoneEvent } from '@gwk/engine-pod/driver/sandbox/network';
 import { openStage, type Stage } from '../support/gateway/stage.js';
 import { openStream } from '../support/sse.js';
 import { realTime, until } from '../support/wait.js';

@@ -1,7 +1,7 @@
 import type { ContactCheckOut } from '@gwk/core/resources/live';
 import type { InstanceOut } from '@gwk/core/resources/instance';
 import type { PairingOut } from '@gwk/core/resources/pairing';
-import type { PhoneEvent } from '@gwk/engine-pod/driver/sandbox-network';
+import type { PhoneEvent } from '@gwk/engine-pod/driver/sandbox/network';
 import { openSharedStage, type SharedStage } from './shared-stage.js';
 import { openStream } from '../support/sse.js';
 import { until } from '../support/wait.js';

@@ -2,7 +2,7 @@ import type { InstanceKind } from '@gwk/core/states';
 import type { NetworkSettings } from './baileys/startup/trust.js';
 import type { Driver, DriverContext } from './driver.js';
 import { LazyDriver } from './lazy.js';
-import { SandboxDriver } from './sandbox.js';
+import { SandboxDriver } from './sandbox/driver.js';
 
 export interface Networks {
   /** Address of a program that plays the network for sandboxes. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { serve } from '../helper-program.js';
-import type { PairingTerms, PhoneEvent } from '@gwk/engine-pod/driver/sandbox-network';
+import type { PairingTerms, PhoneEvent } from '@gwk/engine-pod/driver/sandbox/network';
 import type { ChatRule, Stanza } from './network.js';
 import { Phones } from './phones.js';
 

@@ -1,5 +1,5 @@
 import { fromPublicId } from '@gwk/core/ids';
-import type { PairingTerms, PhoneEvent } from '@gwk/engine-pod/driver/sandbox-network';
+import type { PairingTerms, PhoneEvent } from '@gwk/engine-pod/driver/sandbox/network';
 import { Helper } from '../helper.js';
 import type { Phones } from './phones.js';
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { PairingTerms, PhoneEvent, Signal } from '@gwk/engine-pod/driver/sandbox-network';
+import type { PairingTerms, PhoneEvent, Signal } from '@gwk/engine-pod/driver/sandbox/network';
 
 /**
  * The phones behind sandbox numbers, as a network of the tests plays them: what they do next (read a code, refuse,

@@ -6,8 +6,8 @@ import type { OpenPairing } from '@gwk/core/protocol/engine';
 import type { Presence } from '@gwk/core/resources/live';
 import type { FailureCode } from '@gwk/core/states';
 import type { Clock } from '@gwk/core/clock';
-import { pass, unrefClock } from '../clock.js';
-import { SendFailure, type ReadMessage, type Stanza } from './driver.js';
+import { pass, unrefClock } from '../../clock.js';
+import { SendFailure, type ReadMessage, type Stanza } from '../driver.js';
 
 export interface SandboxNetwork {
   /** Resolves at the network's acknowledgement. @throws SendFailure */

@@ -1,7 +1,7 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import type { OpenPairing } from '@gwk/core/protocol/engine';
-import type { ConnectionEvent } from './driver.js';
-import type { PhoneEvent, SandboxNetwork } from './sandbox-network.js';
+import type { PairingWanted } from '@gwk/core/protocol/engine';
+import type { ConnectionEvent } from '../driver.js';
+import type { PhoneEvent, SandboxNetwork } from './network.js';
 
 export interface SandboxPairing {
   wanted: OpenPairing;

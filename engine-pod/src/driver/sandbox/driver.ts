@@ -3,7 +3,7 @@ import type { OutboundEdit } from '@gwk/core/protocol/edits';
 import type { ClaimedMessage, OpenPairing } from '@gwk/core/protocol/engine';
 import type { Presence } from '@gwk/core/resources/live';
 import type { Clock } from '@gwk/core/clock';
-import { unrefClock } from '../clock.js';
+import { unrefClock } from '../../clock.js';
 import {
   SendFailure,
   type Built,
@@ -14,11 +14,11 @@ import {
   type Receipt,
   type ReadMessage,
   type Stanza,
-} from './driver.js';
-import { deliverMedia } from './sandbox-media.js';
-import { buildChange, buildForSandbox, isVoice } from './sandbox-build.js';
-import { LonelyNetwork, RemoteNetwork, type SandboxNetwork, type Signal } from './sandbox-network.js';
-import { closedBy, pairSandbox } from './sandbox-pairing.js';
+} from '../driver.js';
+import { deliverMedia } from './media.js';
+import { buildChange, buildForSandbox, isVoice } from './build.js';
+import { LonelyNetwork, RemoteNetwork, type SandboxNetwork, type Signal } from './network.js';
+import { closedBy, pairSandbox } from './pairing.js';
 
 type Tell = (event: ConnectionEvent) => void;
 

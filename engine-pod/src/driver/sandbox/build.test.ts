@@ -1,7 +1,7 @@
 import type { ClaimedMessage, QuotedMessage } from '@gwk/core/protocol/engine';
 import type { InteractiveMode } from '@gwk/core/states';
-import { SendFailure } from './driver.js';
-import { buildChange, buildForSandbox } from './sandbox-build.js';
+import { SendFailure } from '../driver.js';
+import { buildChange, buildForSandbox } from './build.js';
 
 const claimed = (content: object, given: Partial<ClaimedMessage> = {}): ClaimedMessage => ({
   message_id: 'm',

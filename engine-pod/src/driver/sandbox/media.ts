@@ -3,7 +3,7 @@ import type { ClaimedMessage } from '@gwk/core/protocol/engine';
 import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import type { FinishedMedia } from '@gwk/core/resources/finished-media';
 import type { OutboundContent } from '@gwk/core/resources/message';
-import { SendFailure, type DriverContext } from './driver.js';
+import { SendFailure, type DriverContext } from '../driver.js';
 
 /** What the sandbox's recipient gets of a file: what is said of it, and the size and digest of the bytes that came. */
 export type DeliveredMedia = Omit<FinishedMedia, 'file'> & { file: undefined };

@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { createLogger } from '@gwk/core/log';
 import { ManualClock } from '@gwk/test/support/clock';
-import type { ConnectionEvent, DriverContext, Receipt } from './driver.js';
-import { SandboxDriver } from './sandbox.js';
+import type { ConnectionEvent, DriverContext, Receipt } from '../driver.js';
+import { SandboxDriver } from './driver.js';
 
 const receipts: Receipt[] = [];
 const context: DriverContext = {

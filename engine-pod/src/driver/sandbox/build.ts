@@ -4,8 +4,8 @@ import type { OutboundEdit } from '@gwk/core/protocol/edits';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
 import type { MessageType, OutboundContent } from '@gwk/core/resources/message';
 import type { InteractiveMode } from '@gwk/core/states';
-import { SendFailure, type Built } from './driver.js';
-import type { DeliveredMedia } from './sandbox-media.js';
+import { SendFailure, type Built } from '../driver.js';
+import type { DeliveredMedia } from './media.js';
 
 type Builder = (content: OutboundContent, mode: InteractiveMode) => Drawn;
 
