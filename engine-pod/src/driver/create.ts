@@ -15,7 +15,7 @@ export function createDriver(kind: InstanceKind, context: DriverContext, network
   if (kind === 'sandbox') return new SandboxDriver(context, networks.sandbox);
   return new LazyDriver(context.log, async () => {
     // Before anything loads Baileys.
-    await import('./baileys/slim/install.js');
+    await import('./baileys/patches/install.js');
     const { BaileysDriver } = await import('./baileys/driver.js');
     return new BaileysDriver(context, networks.web);
   });

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compileFunction } from 'node:vm';
-import { GeneratedSource, type Section } from './source.js';
+import { GeneratedSource, type Section } from './generated-source.js';
 
 /**
  * Baileys' protocol buffers, each type compiled when it is first asked for, from the file that Baileys brings. All at

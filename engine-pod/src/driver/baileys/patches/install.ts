@@ -7,14 +7,14 @@ import { registerHooks } from 'node:module';
  */
 const REPLACED: { specifier: RegExp; by: string; from?: RegExp }[] = [
   // A module of WebAssembly, twice, in base64: of all of it hashes and key derivation are used.
-  { specifier: /^whatsapp-rust-bridge$/, by: './bridge.js' },
+  { specifier: /^whatsapp-rust-bridge$/, by: './replacements/rust-bridge.js' },
   // 4.4 MB of source, of which an engine uses a twentieth: each type is compiled when it is first asked for.
-  { specifier: /\/WAProto\/index\.js$/, by: './proto.js' },
+  { specifier: /\/WAProto\/index\.js$/, by: './replacements/proto.js' },
   // Telemetry, which nothing here sends.
-  { specifier: /\/WAM\/index\.js$/, by: './nothing.js' },
-  { specifier: /^@cacheable\/node-cache$/, by: './cache.js' },
+  { specifier: /\/WAM\/index\.js$/, by: './replacements/empty.js' },
+  { specifier: /^@cacheable\/node-cache$/, by: './replacements/node-cache.js' },
   // For its bounds alone.
-  { specifier: /^zlib$/, by: './zlib.js' },
+  { specifier: /^zlib$/, by: './replacements/zlib.js' },
 ];
 /** Another release of what the engine has loaded already. */
 const SHARED = 'pino';

@@ -7,8 +7,8 @@ import { deflateSync } from 'node:zlib';
 import StockCache from '@cacheable/node-cache';
 import { proto as stockProto } from '@whiskeysockets/baileys';
 import * as stockBridge from 'whatsapp-rust-bridge';
-import * as bridge from './bridge.js';
-import SlimCache from './cache.js';
+import * as bridge from './rust-bridge.js';
+import SlimCache from './node-cache.js';
 import * as zlib from './zlib.js';
 import { proto } from './proto.js';
 
