@@ -1,5 +1,5 @@
 import type { InstanceKind } from '@gwk/core/states';
-import type { NetworkSettings } from './baileys/startup/trust.js';
+import type { NetworkSettings } from './baileys/patches/network-trust.js';
 import type { Driver, DriverContext } from './driver.js';
 import { LazyDriver } from './lazy.js';
 import { SandboxDriver } from './sandbox/driver.js';

@@ -1,4 +1,4 @@
-import './startup/repairs.js';
+import './patches/repairs.js';
 import {
   isJidGroup,
   jidDecode,
@@ -37,7 +37,7 @@ import { uploadFile } from './outgoing/upload.js';
 import { forgetSession, loadCredentials, newCredentials } from './session/credentials.js';
 import { SessionStore } from './session/store.js';
 import { Journal } from './signal/journal.js';
-import { trustNetwork, type NetworkSettings } from './startup/trust.js';
+import { trustNetwork, type NetworkSettings } from './patches/network-trust.js';
 
 type Tell = (event: ConnectionEvent) => void;
 

@@ -3,7 +3,7 @@ import * as baileys from '@whiskeysockets/baileys';
 import * as groups from '@whiskeysockets/baileys/lib/Signal/Group/index.js';
 import * as libsignal from 'libsignal';
 import { FreshModules, requireFresh } from '@gwk/test/support/engine/fresh-modules';
-import { silenceConsole } from './quiet.js';
+import { silenceConsole } from './silence-console.js';
 import './repairs.js';
 
 /** The libraries as they come. */
@@ -129,6 +129,6 @@ describe('the console', () => {
 
   test('is silent before libsignal is loaded', () => {
     const first = readFileSync(new URL('./repairs.ts', import.meta.url), 'utf8').split('\n')[0];
-    expect(first).toBe("import './quiet.js';");
+    expect(first).toBe("import './silence-console.js';");
   });
 });

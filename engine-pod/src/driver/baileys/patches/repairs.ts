@@ -1,10 +1,10 @@
-import './quiet.js';
+import './silence-console.js';
 import './native-crypto.js';
 import { Curve, generateSignalPubKey } from '@whiskeysockets/baileys';
 import { SenderKeyState } from '@whiskeysockets/baileys/lib/Signal/Group/sender-key-state.js';
 import * as libsignal from 'libsignal';
 import libsignalCurve from 'libsignal/src/curve.js';
-import { boundTrials } from './trials.js';
+import { boundTrials } from './decryption-limits.js';
 
 /**
  * As it comes, `Curve.verify` ignores that libsignal says "no", so that a forged certificate of the network and a

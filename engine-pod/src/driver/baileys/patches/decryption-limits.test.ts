@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import * as libsignal from 'libsignal';
-import { Effort } from '../signal/effort.js';
+import { Effort } from './decryption-budget.js';
 import './repairs.js';
 
 /** What whoever sends messages can make an engine derive and keep for them. */

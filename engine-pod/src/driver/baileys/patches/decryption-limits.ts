@@ -1,10 +1,10 @@
-import './quiet.js';
+import './silence-console.js';
 import { GroupCipher } from '@whiskeysockets/baileys/lib/Signal/Group/index.js';
 import type { SenderKeyState } from '@whiskeysockets/baileys/lib/Signal/Group/sender-key-state.js';
 import * as libsignal from 'libsignal';
 import protobufs from 'libsignal/src/protobufs.js';
-import { Effort, STEPS } from '../signal/effort.js';
-import { trimSessions, type Chain, type Session } from '../signal/trim.js';
+import { Effort, STEPS } from './decryption-budget.js';
+import { trimSessions, type Chain, type Session } from './trim-sessions.js';
 
 interface Cipher {
   addr: { id: string };
