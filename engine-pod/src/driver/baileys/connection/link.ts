@@ -21,7 +21,7 @@ import { confirmKeys, keysWhileSending } from '../session/given-keys.js';
 import type { SessionStore } from '../session/store.js';
 import { Origins, type Journal } from '../signal/journal.js';
 import { makeRepository, type RepositoryOptions } from '../signal/repository.js';
-import { libraryLogger } from '../startup/logger.js';
+import { libraryLogger } from './baileys-logger.js';
 import { closedBy, closedWhilePairing, endingOf } from './disconnects.js';
 import { MediaHosts } from './media-hosts.js';
 import { freeLanes } from './lanes.js';

@@ -1,6 +1,6 @@
 import { getWAUploadToServer, type BinaryNode, type WASocket } from '@whiskeysockets/baileys';
 import type { Logger } from '@gwk/core/log';
-import { libraryLogger } from '../startup/logger.js';
+import { libraryLogger } from './baileys-logger.js';
 
 type Upload = ReturnType<typeof getWAUploadToServer>;
 type Hosts = Awaited<ReturnType<WASocket['refreshMediaConn']>>;

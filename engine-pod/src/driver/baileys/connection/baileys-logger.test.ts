@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import type { Logger } from '@gwk/core/log';
-import { libraryLogger } from './logger.js';
+import { libraryLogger } from './baileys-logger.js';
 
 function heard(work: (logger: ReturnType<typeof libraryLogger>) => void): unknown[] {
   const said: unknown[] = [];
