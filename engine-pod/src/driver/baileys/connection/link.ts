@@ -24,9 +24,9 @@ import { makeRepository, type RepositoryOptions } from '../signal/repository.js'
 import { libraryLogger } from './baileys-logger.js';
 import { closedBy, closedWhilePairing, endingOf } from './disconnects.js';
 import { MediaHosts } from './media-hosts.js';
-import { freeLanes } from './lanes.js';
-import { passOverBroken, passOverUnasked } from './unasked.js';
-import { noteEncrypted, Wire } from './wire.js';
+import { freeLanes } from '../patches/conversation-transactions.js';
+import { passOverBroken, passOverUnasked } from '../patches/ignored-stanzas.js';
+import { noteEncrypted, Wire } from '../patches/write-guard.js';
 
 export interface LinkOptions {
   creds: AuthenticationCreds;

@@ -1,6 +1,6 @@
 import type { WASocket } from '@whiskeysockets/baileys';
 import { SendFailure, type Stanza } from '../../driver.js';
-import { newWriting, writing, type Writing } from '../connection/wire.js';
+import { newWriting, writing, type Writing } from '../patches/write-guard.js';
 import type { Link } from '../connection/link.js';
 import { Acks } from './acks.js';
 import { unpackBuilt, type BuiltMessage } from './built.js';

@@ -1,5 +1,5 @@
 import type { SignalKeyStore } from '@whiskeysockets/baileys';
-import { writing } from '../connection/wire.js';
+import { writing } from '../patches/write-guard.js';
 import type { SessionStore } from './store.js';
 
 const GIVEN = 'sender-key-memory';

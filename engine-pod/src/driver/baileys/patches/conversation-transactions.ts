@@ -1,6 +1,6 @@
 import type { WASocket } from '@whiskeysockets/baileys';
 import type { SessionStore } from '../session/store.js';
-import { allStored, writing } from './wire.js';
+import { allStored, writing } from './write-guard.js';
 
 /**
  * Baileys sends one message of an account after the other: its transaction on the keys, held from the look-up of
