@@ -4,7 +4,7 @@ import type { proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
 import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import type { Journal, Journalled } from '../signal/journal.js';
-import { Locks } from '../session/locks.js';
+import { Locks } from '../session/keyed-lock.js';
 import { chatOf } from './chat.js';
 import { envelopeOf, openEnvelope, openPeer, type Envelope, type Own } from './envelope.js';
 import { readContent } from './content/reading.js';

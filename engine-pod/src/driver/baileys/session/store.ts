@@ -2,9 +2,9 @@ import type { SignalDataSet, SignalDataTypeMap, SignalKeyStore } from '@whiskeys
 import type { SessionEntry } from '@gwk/core/protocol/engine';
 import type { SessionStore as Remote } from '../../driver.js';
 import { decode, encode } from './codec.js';
-import { Locks } from './locks.js';
-import { WorkingSet } from './working-set.js';
-import { GroupedWriter } from './writer.js';
+import { Locks } from './keyed-lock.js';
+import { WorkingSet } from './cache.js';
+import { GroupedWriter } from './batch-writer.js';
 
 export type KeyType = keyof SignalDataTypeMap;
 /** By type and key; null removes. */

@@ -1,4 +1,4 @@
-import { WorkingSet } from './working-set.js';
+import { WorkingSet } from './cache.js';
 
 describe('the working set', () => {
   test('lets go of the least used, and never has more than its bytes', () => {

@@ -1,4 +1,4 @@
-import { mergeRecords, movesBetween, type StoredRecord } from './merge.js';
+import { mergeRecords, movesBetween, type StoredRecord } from './merge-sessions.js';
 
 const OPEN = -1;
 const NOW = 1_000;

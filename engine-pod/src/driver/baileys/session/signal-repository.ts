@@ -5,10 +5,10 @@ import {
   type SocketConfig,
 } from '@whiskeysockets/baileys';
 import { failpoint } from '@gwk/core/failpoints';
-import type { SessionStore } from '../session/store.js';
-import { JOURNAL, nameOfCiphertext, type Journal, type Journalled, type Origins } from './journal.js';
-import { mergeRecords, movesBetween, type StoredRecord } from './merge.js';
-import { Operations, type Step } from './operations.js';
+import type { SessionStore } from './store.js';
+import { JOURNAL, nameOfCiphertext, type Journal, type Journalled, type Origins } from '../signal/journal.js';
+import { mergeRecords, movesBetween, type StoredRecord } from './merge-sessions.js';
+import { Operations, type Step } from './signal-transactions.js';
 
 export interface RepositoryOptions {
   store: SessionStore;

@@ -4,8 +4,8 @@ import type {
   SignalDataTypeMap,
   SignalKeyStoreWithTransaction,
 } from '@whiskeysockets/baileys';
-import { decode, encode } from '../session/codec.js';
-import type { KeyType, SessionStore, Values } from '../session/store.js';
+import { decode, encode } from './codec.js';
+import type { KeyType, SessionStore, Values } from './store.js';
 
 interface Operation {
   changes: Values;
