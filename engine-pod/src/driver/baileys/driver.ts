@@ -20,14 +20,14 @@ import {
   type Stanza,
 } from '../driver.js';
 import { Link, type LinkTimes } from './connection/link.js';
-import { ownOf, type Own } from './incoming/envelope.js';
-import { Inbox } from './incoming/inbox.js';
-import { keepFile } from './incoming/media.js';
-import { storeReceipts } from './incoming/receipts.js';
-import type { Asked } from './incoming/requests.js';
+import { ownOf, type Own } from './receive/normalise/envelope.js';
+import { Inbox } from './receive/inbox.js';
+import { keepFile } from './receive/media/received-file.js';
+import { storeReceipts } from './receive/screen/receipts.js';
+import type { Asked } from './receive/screen/retry-requests.js';
 import { Recent } from './incoming/recent.js';
-import { MessageSecrets } from './incoming/secrets.js';
-import { Unavailable, withheldIn } from './incoming/unavailable.js';
+import { MessageSecrets } from './receive/normalise/message-secrets.js';
+import { Unavailable, withheldIn } from './receive/missing/missing-messages.js';
 import { buildMessage } from './outgoing/build.js';
 import { unpackBuilt, type BuiltMessage } from './outgoing/built.js';
 import { buildChange } from './outgoing/changes.js';
@@ -36,7 +36,7 @@ import { Sending } from './outgoing/sending.js';
 import { uploadFile } from './outgoing/upload.js';
 import { forgetSession, loadCredentials, newCredentials } from './session/credentials.js';
 import { SessionStore } from './session/store.js';
-import { Journal } from './signal/journal.js';
+import { Journal } from './receive/journal.js';
 import { trustNetwork, type NetworkSettings } from './patches/network-trust.js';
 
 type Tell = (event: ConnectionEvent) => void;

@@ -6,7 +6,13 @@ import {
 } from '@whiskeysockets/baileys';
 import { failpoint } from '@gwk/core/failpoints';
 import type { SessionStore } from './store.js';
-import { JOURNAL, nameOfCiphertext, type Journal, type Journalled, type Origins } from '../signal/journal.js';
+import {
+  JOURNAL,
+  nameOfCiphertext,
+  type Journal,
+  type Journalled,
+  type Origins,
+} from '../receive/journal.js';
 import { mergeRecords, movesBetween, type StoredRecord } from './merge-sessions.js';
 import { Operations, type Step } from './signal-transactions.js';
 

@@ -2,16 +2,16 @@ import { failpoint } from '@gwk/core/failpoints';
 import type { Logger } from '@gwk/core/log';
 import type { proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
-import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
-import type { Journal, Journalled } from '../signal/journal.js';
+import { InternalRefusal } from '@gwk/core/protocol/internal-client';
+import type { Journal, Journalled } from './journal.js';
 import { Locks } from '../session/keyed-lock.js';
-import { chatOf } from './chat.js';
-import { envelopeOf, openEnvelope, openPeer, type Envelope, type Own } from './envelope.js';
-import { readContent } from './content/reading.js';
-import { authorNames, openSealedEdit, sealedEditIn } from './sealed-edits.js';
-import type { MessageSecrets } from './secrets.js';
-import { resentIn, type Unavailable } from './unavailable.js';
-import { readVote } from './votes.js';
+import { chatOf } from './queue/conversation.js';
+import { envelopeOf, openEnvelope, openPeer, type Envelope, type Own } from './normalise/envelope.js';
+import { readContent } from './normalise/content.js';
+import { authorNames, openSealedEdit, sealedEditIn } from './normalise/encrypted-edits.js';
+import type { MessageSecrets } from './normalise/message-secrets.js';
+import { resentIn, type Unavailable } from './missing/missing-messages.js';
+import { readVote } from './normalise/poll-votes.js';
 
 export interface InboxOptions {
   journal: Journal;

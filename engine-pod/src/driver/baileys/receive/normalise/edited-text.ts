@@ -1,5 +1,5 @@
 import type { proto } from '@whiskeysockets/baileys';
-import { unwrap } from '../envelope.js';
+import { unwrap } from './envelope.js';
 
 /** The text of an edited message, which may be a caption. */
 export function textIn(message: proto.IMessage): string | null {

@@ -5,7 +5,7 @@ import type { InboundMessage } from '@gwk/core/protocol/engine';
 import type { MediaFields, MediaKind } from '@gwk/network/media/messages';
 import { numberStage, type NumberStage } from '@gwk/test/support/engine/number';
 import { faultOf } from './download.js';
-import { lostBy, type Trouble } from './media.js';
+import { lostBy, type Trouble } from './received-file.js';
 
 let stage: NumberStage;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import type { proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
-import { changeIn } from './changes.js';
+import { changeIn } from './edits.js';
 import { clickIn } from './clicks.js';
 
 /** What of an inbound message its content says, whoever wrote it. */

@@ -5,7 +5,7 @@ import {
   unpadRandomMax16,
   type AuthenticationCreds,
 } from '@whiskeysockets/baileys';
-import type { Journalled } from '../signal/journal.js';
+import type { Journalled } from '../journal.js';
 
 /** A message that came, opened: who wrote what, where and when. */
 export interface Envelope {

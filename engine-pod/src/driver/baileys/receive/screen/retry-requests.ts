@@ -1,7 +1,7 @@
 import { isJidGroup, jidDecode, type BinaryNode, type proto, type WASocket } from '@whiskeysockets/baileys';
-import { Allowance } from './allowance.js';
-import { Recent } from './recent.js';
-import { senderOf } from './unreadable.js';
+import { Allowance } from '../../incoming/allowance.js';
+import { Recent } from '../../incoming/recent.js';
+import { senderOf } from '../decrypt/undecryptable.js';
 
 /** What was asked for: a message of ours, by its id, in the chat that the request came from. */
 export interface Asked {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { Transform, type TransformCallback } from 'node:stream';
 import type { MediaType } from '@whiskeysockets/baileys';
-import { InternalApiRefusal, InternalApiUnreachable } from '@gwk/core/protocol/internal-client';
-import type { DriverContext } from '../../driver.js';
-import { openSealed, type SealedStream } from './sealed-stream.js';
+import { InternalRefusal, InternalUnreachable } from '@gwk/core/protocol/internal-client';
+import type { DriverContext } from '../../../driver.js';
+import { openSealed, type SealedStream } from './decrypt-stream.js';
 
 /** What the network says of a file that came. */
 export interface Described {

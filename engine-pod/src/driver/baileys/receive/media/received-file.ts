@@ -1,11 +1,11 @@
 import type { MediaType, proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
-import { backoffDelay } from '../../../backoff.js';
+import { backoffDelay } from '../../../../backoff.js';
 import type { Clock } from '@gwk/core/clock';
-import { pass, unrefClock } from '../../../clock.js';
-import type { DriverContext } from '../../driver.js';
-import type { Link } from '../connection/link.js';
-import type { Envelope } from './envelope.js';
+import { pass, unrefClock } from '../../../../clock.js';
+import type { DriverContext } from '../../../driver.js';
+import type { Link } from '../../connection/link.js';
+import type { Envelope } from '../normalise/envelope.js';
 import { fetchFile, MAX_BYTES, type Described, type Fault, type Place } from './download.js';
 
 type Kept = NonNullable<InboundMessage['media']>;

@@ -7,7 +7,7 @@ import {
   type WAMessageKey,
   type WASocket,
 } from '@whiskeysockets/baileys';
-import type { AheadRepository } from '../session/signal-repository.js';
+import type { AheadRepository } from '../../session/signal-repository.js';
 
 const UNREADABLE = proto.WebMessageInfo.StubType.CIPHERTEXT;
 /** Of messages with anything else Baileys makes nothing, or something of its own. */

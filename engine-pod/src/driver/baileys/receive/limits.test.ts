@@ -4,13 +4,13 @@ import type { Receipt } from '../../driver.js';
 import { ManualClock } from '@gwk/test/support/clock';
 import { Rows } from '@gwk/test/support/engine/number';
 import { SessionStore } from '../session/store.js';
-import { Allowance } from './allowance.js';
-import { Asking, type Asker } from './asking.js';
-import { receiptsIn, storeReceipts } from './receipts.js';
-import { Recent } from './recent.js';
-import { Turns } from './turns.js';
-import { Unavailable } from './unavailable.js';
-import { MAX_REQUESTS, Unreadable } from './unreadable.js';
+import { Allowance } from '../incoming/allowance.js';
+import { Asking, type Asker } from './missing/phone-requests.js';
+import { receiptsIn, storeReceipts } from './screen/receipts.js';
+import { Recent } from '../incoming/recent.js';
+import { Turns } from './queue/fair-queue.js';
+import { Unavailable } from './missing/missing-messages.js';
+import { MAX_REQUESTS, Unreadable } from './decrypt/undecryptable.js';
 
 const MAX_TURNS = 10_000;
 

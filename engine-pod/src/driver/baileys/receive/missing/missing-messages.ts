@@ -1,8 +1,8 @@
 import { encodeWAMessage, isJidGroup, proto, type BinaryNode } from '@whiskeysockets/baileys';
 import type { Clock } from '@gwk/core/clock';
-import type { SessionStore } from '../session/store.js';
-import { Asking, type Asker } from './asking.js';
-import { senderOf } from './unreadable.js';
+import type { SessionStore } from '../../session/store.js';
+import { Asking, type Asker } from './phone-requests.js';
+import { senderOf } from '../decrypt/undecryptable.js';
 
 /** Of the session store. */
 export const UNAVAILABLE = 'unavailable';

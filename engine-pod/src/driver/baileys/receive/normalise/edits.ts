@@ -1,6 +1,6 @@
 import { proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
-import { textIn } from './texts.js';
+import { textIn } from './edited-text.js';
 
 type Change = NonNullable<InboundMessage['change']>;
 

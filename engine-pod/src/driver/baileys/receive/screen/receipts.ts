@@ -1,5 +1,5 @@
 import type { BinaryNode, WASocket } from '@whiskeysockets/baileys';
-import type { Receipt } from '../../driver.js';
+import type { Receipt } from '../../../driver.js';
 
 /** Of one receipt: of what may be listed beside the first. */
 const MAX_LISTED = 5_000;

@@ -1,8 +1,8 @@
 import { jidNormalizedUser, proto, type WASocket } from '@whiskeysockets/baileys';
 import type { Clock } from '@gwk/core/clock';
-import { unrefClock } from '../../../clock.js';
-import { Allowance } from './allowance.js';
-import { senderOf } from './unreadable.js';
+import { unrefClock } from '../../../../clock.js';
+import { Allowance } from '../../incoming/allowance.js';
+import { senderOf } from '../decrypt/undecryptable.js';
 
 type Attributes = Record<string, string>;
 

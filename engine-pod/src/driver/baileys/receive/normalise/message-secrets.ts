@@ -1,4 +1,4 @@
-import type { SessionStore } from '../session/store.js';
+import type { SessionStore } from '../../session/store.js';
 
 /** Of the session store. */
 export const MESSAGE_SECRET = 'message-secret';

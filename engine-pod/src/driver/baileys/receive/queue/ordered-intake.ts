@@ -1,6 +1,6 @@
 import { NACK_REASONS, type BinaryNode, type WASocket } from '@whiskeysockets/baileys';
-import { chatOf } from './chat.js';
-import { Turns } from './turns.js';
+import { chatOf } from './conversation.js';
+import { Turns } from './fair-queue.js';
 
 type Take = (stanza: BinaryNode) => Promise<unknown>;
 type Taking = (stanza: BinaryNode, take: () => Promise<unknown>) => Promise<void>;
