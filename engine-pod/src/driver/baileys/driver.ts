@@ -25,7 +25,7 @@ import { Inbox } from './receive/inbox.js';
 import { keepFile } from './receive/media/received-file.js';
 import { storeReceipts } from './receive/screen/receipts.js';
 import type { Asked } from './receive/screen/retry-requests.js';
-import { Recent } from './incoming/recent.js';
+import { Recent } from './expiring-map.js';
 import { MessageSecrets } from './receive/normalise/message-secrets.js';
 import { Unavailable, withheldIn } from './receive/missing/missing-messages.js';
 import { buildMessage } from './outgoing/build.js';

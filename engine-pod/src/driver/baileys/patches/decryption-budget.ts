@@ -1,4 +1,4 @@
-import { Allowance } from '../incoming/allowance.js';
+import { Allowance } from '../rate-limiter.js';
 
 /** A step: one key of a chain derived from the one before it. Some 20 to 40 us. */
 export const STEPS = {

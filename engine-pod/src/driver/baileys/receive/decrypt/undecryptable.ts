@@ -1,6 +1,6 @@
 import { jidNormalizedUser, type BinaryNode, type CacheStore } from '@whiskeysockets/baileys';
-import { Allowance } from '../../incoming/allowance.js';
-import { Recent } from '../../incoming/recent.js';
+import { Allowance } from '../../rate-limiter.js';
+import { Recent } from '../../expiring-map.js';
 
 export interface UnreadableOptions {
   /** A message cannot be read; its sender is asked for it again, and the phone may be. */

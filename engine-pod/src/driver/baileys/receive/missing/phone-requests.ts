@@ -1,7 +1,7 @@
 import { jidNormalizedUser, proto, type WASocket } from '@whiskeysockets/baileys';
 import type { Clock } from '@gwk/core/clock';
 import { unrefClock } from '../../../../clock.js';
-import { Allowance } from '../../incoming/allowance.js';
+import { Allowance } from '../../rate-limiter.js';
 import { senderOf } from '../decrypt/undecryptable.js';
 
 type Attributes = Record<string, string>;

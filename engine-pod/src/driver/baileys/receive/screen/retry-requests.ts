@@ -1,6 +1,6 @@
 import { isJidGroup, jidDecode, type BinaryNode, type proto, type WASocket } from '@whiskeysockets/baileys';
-import { Allowance } from '../../incoming/allowance.js';
-import { Recent } from '../../incoming/recent.js';
+import { Allowance } from '../../rate-limiter.js';
+import { Recent } from '../../expiring-map.js';
 import { senderOf } from '../decrypt/undecryptable.js';
 
 /** What was asked for: a message of ours, by its id, in the chat that the request came from. */
