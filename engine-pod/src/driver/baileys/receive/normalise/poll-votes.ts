@@ -1,6 +1,6 @@
 import { decryptPollVote, type proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
-import { secretOf } from '../../outgoing/build.js';
+import { secretOf } from '../../send/build.js';
 import type { Envelope, Own } from './envelope.js';
 
 type Vote = NonNullable<InboundMessage['vote']>;

@@ -1,5 +1,5 @@
 import type { OutboundContent } from '@gwk/core/resources/message';
-import type { Draw } from './drawing.js';
+import type { Draw } from './renderer.js';
 
 export const drawText: Draw = ({ content: { text, preview } }) => ({
   message: {

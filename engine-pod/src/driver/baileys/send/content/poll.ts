@@ -1,5 +1,5 @@
 import type { SentMenu } from '@gwk/core/menus/sent-menu';
-import type { Draw } from './drawing.js';
+import type { Draw } from './renderer.js';
 
 export const drawPoll: Draw = ({ content, secret }) => {
   const poll = content.poll!;

@@ -3,8 +3,8 @@ import { SendFailure, type Stanza } from '../../driver.js';
 import { newWriting, writing, type Writing } from '../patches/write-guard.js';
 import type { Link } from '../connection/link.js';
 import { Acks } from './acks.js';
-import { unpackBuilt, type BuiltMessage } from './built.js';
-import { People } from './people.js';
+import { unpackBuilt, type BuiltMessage } from './built-message.js';
+import { People } from './recipients.js';
 
 /** A message ready to leave. */
 export interface Outgoing extends Pick<Stanza, 'waMessageId' | 'chat' | 'mayWrite' | 'signal'> {

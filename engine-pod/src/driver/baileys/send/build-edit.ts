@@ -1,6 +1,6 @@
 import type { proto } from '@whiskeysockets/baileys';
-import type { OutboundEdit } from '@gwk/core/protocol/edits';
-import type { BuiltMessage } from './built.js';
+import type { SentChange } from '@gwk/core/protocol/changes';
+import type { BuiltMessage } from './built-message.js';
 
 const EDIT = 14;
 const REVOKE = 0;

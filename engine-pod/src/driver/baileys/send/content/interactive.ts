@@ -3,7 +3,7 @@ import type { BinaryNode, proto } from '@whiskeysockets/baileys';
 import { renderMenu } from '@gwk/core/menus/menu-text';
 import type { SentMenu } from '@gwk/core/menus/sent-menu';
 import type { Button, InteractiveContent } from '@gwk/core/resources/content';
-import type { Draw, Drawn } from './drawing.js';
+import type { Draw, Drawn } from './renderer.js';
 
 /** Buttons and lists, in native flow (as apps of today draw them), in the older form, or as a text. */
 export const drawInteractive: Draw = ({ content, mode: ofInstance }) => {

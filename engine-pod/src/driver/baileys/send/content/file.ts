@@ -1,5 +1,5 @@
-import type { FinishedMedia } from '@gwk/core/resources/finished-media';
-import type { Draw, Drawing } from './drawing.js';
+import type { FinishedMedia } from '@gwk/core/resources/finished';
+import type { Draw, Drawing } from './renderer.js';
 
 export const drawImage: Draw = (drawing) => ({
   message: { imageMessage: { ...common(drawing), ...caption(drawing, 'image'), ...picture(drawing) } },
