@@ -65,7 +65,7 @@ const never = () => new Promise<never>(() => undefined);
 const left = async (id: string) =>
   (await running.client.stanzas({ tag: 'message', way: 'in', id })).length > 0;
 
-describe('sending (engine: signal/operations.ts, outgoing/)', () => {
+describe('sending (engine: session/signal-transactions.ts, send/)', () => {
   it('a stanza leaves before the ratchet step that it cost is stored', async () => {
     let isHeld = false;
     const { other } = await another((set, data) => (isHeld && data.session ? never() : set(data)));
@@ -159,7 +159,7 @@ describe('sending (engine: signal/operations.ts, outgoing/)', () => {
   });
 });
 
-describe('files (engine: connection/media-hosts.ts, incoming/download.ts)', () => {
+describe('files (engine: connection/media-hosts.ts, receive/media/download.ts)', () => {
   const arrived = async (how: Parameters<Person['writesFile']>[2] = {}) =>
     client.gotId(await ana.writesFile('image', randomBytes(1_000), { to: phone.number, ...how }));
   const asking = (message: WAMessage) => {
@@ -206,7 +206,7 @@ describe('files (engine: connection/media-hosts.ts, incoming/download.ts)', () =
   });
 });
 
-describe('receiving (engine: signal/journal.ts, incoming/)', () => {
+describe('receiving (engine: receive/)', () => {
   it('the network is told that a message came before anybody else is', async () => {
     const raw = (client.socket.ws as unknown as { socket: { send: (...given: unknown[]) => unknown } })
       .socket;

@@ -1,6 +1,6 @@
 import { proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
-import { textIn } from './edited-text.js';
+import { unwrap } from './envelope.js';
 
 type Change = NonNullable<InboundMessage['change']>;
 
@@ -23,4 +23,11 @@ function reaction({ key, text }: proto.Message.IReactionMessage): Change | null 
   return key?.id
     ? { kind: 'reaction', wa_message_id: key.id.slice(0, 200), emoji: (text ?? '').slice(0, 100) }
     : null;
+}
+
+/** The text of an edited message, which may be a caption. */
+function textIn(message: proto.IMessage): string | null {
+  const { conversation, extendedTextMessage, imageMessage, videoMessage, documentMessage } = unwrap(message);
+  const captioned = imageMessage ?? videoMessage ?? documentMessage;
+  return conversation || extendedTextMessage?.text || captioned?.caption || null;
 }
