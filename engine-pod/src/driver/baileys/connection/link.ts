@@ -12,21 +12,20 @@ import type { Logger } from '@gwk/core/log';
 import type { OpenPairing } from '@gwk/core/protocol/engine';
 import { processClock, type Clock } from '@gwk/core/clock';
 import type { Closed, ConnectionEvent } from '../../driver.js';
-import { readAhead } from '../receive/decrypt/read-ahead.js';
-import { takeMessagesInOrder } from '../receive/queue/ordered-intake.js';
-import { Requests, type RequestOptions } from '../receive/screen/retry-requests.js';
-import { MAX_REQUESTS, Unreadable } from '../receive/decrypt/undecryptable.js';
+import type { RequestOptions } from '../receive/screen/retry-requests.js';
 import { saveCredentials } from '../session/credentials.js';
 import { confirmKeys, keysWhileSending } from '../session/distributed-keys.js';
 import type { SessionStore } from '../session/store.js';
-import { Origins, type Journal } from '../receive/journal.js';
+import type { Journal } from '../receive/journal.js';
+import { ReceivePipeline } from '../receive/pipeline.js';
 import { makeRepository, type RepositoryOptions } from '../session/signal-repository.js';
 import { libraryLogger } from './baileys-logger.js';
 import { closedBy, closedWhilePairing, endingOf } from './disconnects.js';
 import { MediaHosts } from './media-hosts.js';
 import { freeLanes } from '../patches/conversation-transactions.js';
 import { passOverBroken, passOverUnasked } from '../patches/ignored-stanzas.js';
-import { noteEncrypted, Wire } from '../patches/write-guard.js';
+import { recordEncryption } from '../patches/write-context.js';
+import { WriteGuard } from '../patches/write-guard.js';
 
 export interface LinkOptions {
   creds: AuthenticationCreds;
@@ -76,7 +75,7 @@ export class Link {
   /** As the network told of them before what is being sent there: so that nothing is asked under Baileys' lock. */
   readonly groups = new Map<string, GroupMetadata>();
   readonly #options: LinkOptions;
-  readonly #wire: Wire;
+  readonly #guard: WriteGuard;
   readonly #closing = new AbortController();
   readonly #clock: Clock;
   #heardAt: number;
@@ -89,31 +88,23 @@ export class Link {
     this.#options = options;
     this.#clock = options.times?.clock ?? processClock;
     this.#heardAt = this.#clock.now();
-    const origins = new Origins();
-    const unreadable = new Unreadable({
-      missing: (stanza) => this.#notToldBefore(options.unreadable(stanza)),
-      tooMany: () => options.log.warn('more messages come that cannot be read than are asked for again'),
+    const pipeline = new ReceivePipeline({
+      journal: options.journal,
+      log: options.log,
+      isOwn: options.own,
+      sentMessage: options.sentMessage,
+      missing: options.missing,
+      undecryptable: options.unreadable,
+      holdFrames: (until) => this.#guard.hold(until),
     });
-    const requests = new Requests({ own: options.own, sent: options.sentMessage });
-    this.socket = openSocket(options, { origins, groups: this.groups, unreadable, requests });
+    this.socket = openSocket(options, pipeline, this.groups);
     passOverBroken(this.socket, options.log);
     passOverUnasked(this.socket);
-    requests.screen(this.socket);
-    this.#wire = new Wire(this.socket, options.leased);
+    this.#guard = new WriteGuard(this.socket, options.leased);
     this.media = new MediaHosts(this.socket, options.log);
     freeLanes(this.socket, options.store);
-    takeMessagesInOrder(this.socket, {
-      readAhead: (stanza) => readAhead(this.socket, stanza),
-      taking: (stanza, take) => unreadable.taking(stanza, take),
-      tooLarge: (bytes) => options.log.warn({ bytes }, 'a message is refused for its size'),
-    });
-    this.socket.ws.on('frame', (frame: BinaryNode | Uint8Array) => {
-      this.#heardAt = this.#clock.now();
-      if (!(frame instanceof Uint8Array)) this.#came(frame, origins);
-    });
-    this.socket.ws.on('CB:ack,class:receipt', (ack: BinaryNode) => {
-      if (ack.attrs['id'] !== undefined) options.journal.heard(ack.attrs['id']);
-    });
+    pipeline.attach(this.socket);
+    this.socket.ws.on('frame', () => (this.#heardAt = this.#clock.now()));
     this.socket.ws.on('CB:notification,type:passkey_prologue_request', () => this.#passkeyAsked());
     this.socket.ev.on('creds.update', () => this.#saveCredentials());
     this.socket.ev.on('connection.update', (update) => this.#changed(update));
@@ -139,7 +130,7 @@ export class Link {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
     this.#unwatch();
-    this.#wire.sever();
+    this.#guard.sever();
     // Its timers and listeners; the socket is gone.
     void this.socket.end(undefined).catch(() => undefined);
   }
@@ -149,17 +140,6 @@ export class Link {
     this.#end({ kind: 'dropped', reason });
   }
 
-  /** Before Baileys sees it. */
-  #came(stanza: BinaryNode, origins: Origins): void {
-    origins.note(stanza);
-    this.#notToldBefore(this.#options.missing(stanza));
-  }
-
-  /** The network is not told that a message came before it is noted that its content did not. */
-  #notToldBefore(noted: Promise<void> | null): void {
-    if (noted) this.#wire.hold(noted);
-  }
-
   #saveCredentials(): void {
     const { store, creds } = this.#options;
     // Those of a pairing that came to nothing are of no use to anybody.
@@ -167,7 +147,7 @@ export class Link {
     const saved = saveCredentials(store, creds);
     saved.catch(() => undefined);
     // The phone is not told that the device is linked before its keys are stored.
-    if (this.#options.pairing && !this.#isPaired) this.#wire.hold(saved);
+    if (this.#options.pairing && !this.#isPaired) this.#guard.hold(saved);
   }
 
   #changed(update: Partial<ConnectionState>): void {
@@ -240,25 +220,21 @@ export class Link {
   }
 }
 
-interface Parts {
-  origins: Origins;
-  groups: Map<string, GroupMetadata>;
-  unreadable: Unreadable;
-  requests: Requests;
-}
-
-function openSocket(options: LinkOptions, { origins, groups, unreadable, requests }: Parts): WASocket {
+function openSocket(
+  options: LinkOptions,
+  pipeline: ReceivePipeline,
+  groups: Map<string, GroupMetadata>,
+): WASocket {
   const { creds, store, journal, journalled, url, log, times } = options;
+  const { origins } = pipeline;
   return makeWASocket({
     ...TIMES,
+    ...pipeline.socketConfig,
     ...(times?.connectTimeoutMs !== undefined && { connectTimeoutMs: times.connectTimeoutMs }),
     ...(url !== undefined && { waWebSocketUrl: url }),
     auth: { creds, keys: keysWhileSending(store) },
     cachedGroupMetadata: async (jid) => groups.get(jid),
     retryRequestDelayMs: 0,
-    maxMsgRetryCount: MAX_REQUESTS,
-    msgRetryCounterCache: unreadable.retries,
-    placeholderResendCache: unreadable.resends,
     // It keeps what came beside what was sent, and sends both again to whoever asks: words of others as this number's.
     enableRecentMessageCache: false,
     logger: libraryLogger(log),
@@ -268,7 +244,12 @@ function openSocket(options: LinkOptions, { origins, groups, unreadable, request
     emitOwnEvents: false,
     generateHighQualityLinkPreview: false,
     transactionOpts: { maxCommitRetries: 1, delayBetweenTriesMs: 0 },
-    getMessage: (key) => requests.message(key),
-    makeSignalRepository: makeRepository({ store, origins, journal, journalled, encrypted: noteEncrypted }),
+    makeSignalRepository: makeRepository({
+      store,
+      origins,
+      journal,
+      journalled,
+      encrypted: recordEncryption,
+    }),
   });
 }

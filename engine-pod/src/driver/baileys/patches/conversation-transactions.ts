@@ -1,6 +1,6 @@
 import type { WASocket } from '@whiskeysockets/baileys';
 import type { SessionStore } from '../session/store.js';
-import { allStored, writing } from './write-guard.js';
+import { waitUntilStored, writeContext } from './write-context.js';
 
 /**
  * Baileys sends one message of an account after the other: its transaction on the keys, held from the look-up of
@@ -18,17 +18,17 @@ import { allStored, writing } from './write-guard.js';
 export function freeLanes(socket: WASocket, store: SessionStore): void {
   const { keys } = socket.authState;
   const stock = { ...keys };
-  keys.transaction = (work, key) => stock.transaction(work, writing.getStore()?.chat ?? key);
+  keys.transaction = (work, key) => stock.transaction(work, writeContext.getStore()?.chat ?? key);
   keys.get = async (type, ids) => {
-    const message = writing.getStore();
-    if (message?.over) return store.get(type, ids);
-    if (message) await allStored(message);
+    const message = writeContext.getStore();
+    if (message?.finished) return store.get(type, ids);
+    if (message) await waitUntilStored(message);
     return stock.get(type, ids);
   };
   keys.set = async (data) => {
-    const message = writing.getStore();
-    if (message?.over) return store.set(data);
-    if (message) await allStored(message);
+    const message = writeContext.getStore();
+    if (message?.finished) return store.set(data);
+    if (message) await waitUntilStored(message);
     return stock.set(data);
   };
 }

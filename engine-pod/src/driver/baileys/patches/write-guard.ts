@@ -1,57 +1,6 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { failpoint } from '@gwk/core/failpoints';
 import type { WASocket } from '@whiskeysockets/baileys';
-
-/** A message under way to the socket: what is sent after its encryption, in its context, is its stanza. */
-export interface Writing {
-  /** Those of one chat come one after the other. */
-  chat: string;
-  /** Asked immediately before the stanza is given to the socket. */
-  mayWrite: () => boolean;
-  encrypted: boolean;
-  /** Ratchet steps of its encryption that are not known to be stored. */
-  storing: Promise<void>[];
-  written: boolean;
-  /** What is sent in its context from here on is no part of it. */
-  over: boolean;
-  /** It was taken for not written, so it must not be. */
-  abandoned: boolean;
-  /** Who has been given the key of a group with it. */
-  keysGiven?: Record<string, unknown>;
-}
-
-export const newWriting = (chat: string, mayWrite: () => boolean): Writing => ({
-  chat,
-  mayWrite,
-  encrypted: false,
-  storing: [],
-  written: false,
-  over: false,
-  abandoned: false,
-});
-
-export const writing = new AsyncLocalStorage<Writing>();
-
-/**
- * To be called within `writing.run`, once what is to leave is encrypted.
- * @returns whether there is a message whose stanza waits until it is stored
- */
-export function noteEncrypted(stored: Promise<void>): boolean {
-  const message = writing.getStore();
-  if (!message || message.over) return false;
-  message.encrypted = true;
-  message.storing.push(stored);
-  return true;
-}
-
-/** Until every ratchet step of the message is stored. */
-export async function allStored(message: Writing): Promise<void> {
-  while (message.storing.length > 0) {
-    const waited = [...message.storing];
-    await Promise.all(waited);
-    message.storing = message.storing.filter((stored) => !waited.includes(stored));
-  }
-}
+import { waitUntilStored, writeContext, type WriteContext } from './write-context.js';
 
 type Done = (error?: Error) => void;
 
@@ -65,7 +14,7 @@ interface Raw {
  * The last place before the socket, where it is decided whether a frame may leave. Baileys awaits much between being
  * asked to send and sending, so nothing that is asked before it holds.
  */
-export class Wire {
+export class WriteGuard {
   readonly #leased: () => boolean;
   readonly #raw: Raw;
   readonly #send: Raw['send'];
@@ -98,9 +47,9 @@ export class Wire {
   }
 
   #guard(data: Uint8Array, done: Done = () => undefined): void {
-    const message = writing.getStore();
+    const message = writeContext.getStore();
     // Waited for before (see freeLanes), so that nothing else has to wait here behind it.
-    if (message && isStanzaOf(message) && message.storing.length > 0) this.hold(allStored(message));
+    if (message && isStanza(message) && message.pendingWrites.length > 0) this.hold(waitUntilStored(message));
     if (!this.#held) return this.#pass(data, done);
     this.#held.then(
       () => this.#pass(data, done),
@@ -111,8 +60,8 @@ export class Wire {
   #pass(data: Uint8Array, done: Done): void {
     if (this.#open && !this.#leased()) this.sever();
     if (!this.#open) return done(new Error('the connection is severed'));
-    const message = writing.getStore();
-    if (!message || !isStanzaOf(message)) return this.#send(data, done);
+    const message = writeContext.getStore();
+    if (!message || !isStanza(message)) return this.#send(data, done);
     if (message.abandoned || !message.mayWrite()) {
       // The frame has taken its number in the cipher of the connection: without it none that follows can be read.
       this.sever();
@@ -126,4 +75,5 @@ export class Wire {
   }
 }
 
-const isStanzaOf = ({ encrypted, over, abandoned }: Writing): boolean => encrypted && (!over || abandoned);
+const isStanza = ({ encrypted, finished, abandoned }: WriteContext): boolean =>
+  encrypted && (!finished || abandoned);

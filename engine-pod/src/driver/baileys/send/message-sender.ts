@@ -1,6 +1,6 @@
 import type { WASocket } from '@whiskeysockets/baileys';
 import { SendFailure, type Stanza } from '../../driver.js';
-import { newWriting, writing, type Writing } from '../patches/write-guard.js';
+import { createWriteContext, writeContext, type WriteContext } from '../patches/write-context.js';
 import type { Link } from '../connection/link.js';
 import { Acks } from './acks.js';
 import { unpackBuilt, type BuiltMessage } from './built-message.js';
@@ -27,14 +27,14 @@ export class Sending {
   /** Resolves at the network's acknowledgement. @throws SendFailure */
   async send(link: Link, outgoing: Outgoing): Promise<void> {
     const jid = await this.people.prepare(link, outgoing.chat);
-    const message = newWriting(jid, outgoing.mayWrite);
+    const message = createWriteContext(jid, outgoing.mayWrite);
     const givingUp = AbortSignal.any([link.over, outgoing.signal]);
     if (givingUp.aborted) throw SendFailure.notWritten();
     const { answer, forget } = this.#acks.expect(outgoing.waMessageId, givingUp);
     try {
       await this.#relay(link.socket, { jid, message, outgoing });
       await answer;
-      if (message.keysGiven) await link.confirmKeys(message.keysGiven);
+      if (message.distributedKeys) await link.confirmKeys(message.distributedKeys);
     } finally {
       forget();
     }
@@ -42,11 +42,11 @@ export class Sending {
 
   async #relay(
     socket: WASocket,
-    { jid, message, outgoing }: { jid: string; message: Writing; outgoing: Outgoing },
+    { jid, message, outgoing }: { jid: string; message: WriteContext; outgoing: Outgoing },
   ): Promise<void> {
     const { built, waMessageId } = outgoing;
     try {
-      await writing.run(message, () =>
+      await writeContext.run(message, () =>
         socket.relayMessage(jid, built.message, {
           messageId: waMessageId,
           ...(built.nodes && { additionalNodes: built.nodes }),
@@ -59,7 +59,7 @@ export class Sending {
       message.abandoned = true;
       throw SendFailure.notWritten();
     } finally {
-      message.over = true;
+      message.finished = true;
     }
   }
 }

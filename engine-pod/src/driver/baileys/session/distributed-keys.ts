@@ -1,5 +1,5 @@
 import type { SignalKeyStore } from '@whiskeysockets/baileys';
-import { writing } from '../patches/write-guard.js';
+import { writeContext } from '../patches/write-context.js';
 import type { SessionStore } from './store.js';
 
 const GIVEN = 'sender-key-memory';
@@ -13,10 +13,10 @@ export function keysWhileSending(store: SessionStore): SignalKeyStore {
   return {
     get: (type, ids) => store.get(type, ids),
     set: (data) => {
-      const message = writing.getStore();
+      const message = writeContext.getStore();
       const { [GIVEN]: given, ...others } = data;
       if (!message || !given) return store.set(data);
-      message.keysGiven = { ...message.keysGiven, ...given };
+      message.distributedKeys = { ...message.distributedKeys, ...given };
       return store.set(others);
     },
   };

@@ -1,0 +1,94 @@
+import type { BinaryNode, SocketConfig, WASocket } from '@whiskeysockets/baileys';
+import type { Logger } from '@gwk/core/log';
+import { readAhead } from './decrypt/read-ahead.js';
+import { MAX_REQUESTS, Unreadable } from './decrypt/undecryptable.js';
+import { Origins, type Journal } from './journal.js';
+import { takeMessagesInOrder } from './queue/ordered-intake.js';
+import { Requests, type RequestOptions } from './screen/retry-requests.js';
+
+export interface ReceivePipelineOptions {
+  journal: Journal;
+  log: Logger;
+  isOwn: (jid: string) => boolean;
+  /** Finds a message that was sent to this chat under this id, for a device that could not decrypt it. */
+  sentMessage: RequestOptions['sent'];
+  /** Records that a stanza came without content; null when nothing is missing. */
+  missing: (stanza: BinaryNode) => Promise<void> | null;
+  /** Records that a stanza cannot be decrypted; null when nothing has to be recorded. */
+  undecryptable: (stanza: BinaryNode) => Promise<void> | null;
+  /** Holds back outgoing frames, acknowledgements included, until the promise resolves. */
+  holdFrames: (until: Promise<void>) => void;
+}
+
+/**
+ * The stages of a received message, in the order in which data passes:
+ *
+ *     socket ─▶ frame ─▶ screen ─▶ queue ─▶ decrypt ─▶ journal ─▶ normalise ─▶ deliver ─▶ internal API
+ *                 │                            │                                  ▲
+ *                 └────────▶ missing ◀─────────┘       (the phone sends it again) │
+ *                               └─────────────────────────────────────────────────┘
+ *
+ * - frame (this file): records which stanza each ciphertext came in, and which stanzas lack content.
+ * - screen/: checks retry requests before Baileys acts on them; stores receipts before Baileys acknowledges them.
+ * - queue/: keeps the order within a conversation, alternates between conversations and bounds what waits.
+ * - decrypt/: decrypts ahead of Baileys, and limits the requests for messages that cannot be decrypted.
+ * - journal.ts: keeps the plaintext, stored in one write with the ratchet step (session/signal-repository.ts).
+ * - missing/: asks the phone for content that did not come.
+ * - normalise/: parses the envelope, content, edits, votes and clicks; media/ downloads the file.
+ * - inbox.ts (deliver): sends each conversation in order to the internal API, then settles the journal entry.
+ *
+ * One pipeline belongs to one socket. The driver owns the journal and the inbox, which outlive a socket.
+ */
+export class ReceivePipeline {
+  readonly origins = new Origins();
+  readonly #options: ReceivePipelineOptions;
+  readonly #undecryptable: Unreadable;
+  readonly #retryRequests: Requests;
+
+  constructor(options: ReceivePipelineOptions) {
+    this.#options = options;
+    this.#undecryptable = new Unreadable({
+      missing: (stanza) => this.#holdUntil(options.undecryptable(stanza)),
+      tooMany: () => options.log.warn('too many undecryptable messages; not asking for all of them again'),
+    });
+    this.#retryRequests = new Requests({ own: options.isOwn, sent: options.sentMessage });
+  }
+
+  /** Options of Baileys' socket by which it asks this pipeline. */
+  get socketConfig() {
+    return {
+      getMessage: (key) => this.#retryRequests.message(key),
+      maxMsgRetryCount: MAX_REQUESTS,
+      msgRetryCounterCache: this.#undecryptable.retries,
+      placeholderResendCache: this.#undecryptable.resends,
+    } satisfies Partial<SocketConfig>;
+  }
+
+  /** Puts the stages in front of Baileys' own listeners. */
+  attach(socket: WASocket): void {
+    const { journal, log } = this.#options;
+    this.#retryRequests.screen(socket);
+    takeMessagesInOrder(socket, {
+      readAhead: (stanza) => readAhead(socket, stanza),
+      taking: (stanza, take) => this.#undecryptable.taking(stanza, take),
+      tooLarge: (bytes) => log.warn({ bytes }, 'message refused: too large'),
+    });
+    socket.ws.on('frame', (frame: BinaryNode | Uint8Array) => {
+      if (!(frame instanceof Uint8Array)) this.#receiveFrame(frame);
+    });
+    socket.ws.on('CB:ack,class:receipt', (ack: BinaryNode) => {
+      if (ack.attrs['id'] !== undefined) journal.heard(ack.attrs['id']);
+    });
+  }
+
+  /** Runs before Baileys handles the stanza. */
+  #receiveFrame(stanza: BinaryNode): void {
+    this.origins.note(stanza);
+    this.#holdUntil(this.#options.missing(stanza));
+  }
+
+  /** The network must not see an acknowledgement before the missing content is recorded. */
+  #holdUntil(recorded: Promise<void> | null): void {
+    if (recorded) this.#options.holdFrames(recorded);
+  }
+}
