@@ -18,15 +18,15 @@ export const unrefClock: Clock = {
 };
 
 /** Resolves after `ms`, or as soon as `over` is aborted. */
-export function pass(clock: Clock, ms: number, over: AbortSignal): Promise<void> {
+export function waitOnClock(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {
       cancel();
-      over.removeEventListener('abort', end);
+      signal.removeEventListener('abort', end);
       resolve();
     };
     const cancel = clock.after(ms, end);
-    over.addEventListener('abort', end);
-    if (over.aborted) end();
+    signal.addEventListener('abort', end);
+    if (signal.aborted) end();
   });
 }

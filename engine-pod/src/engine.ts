@@ -5,26 +5,26 @@ import type { EngineClient } from '@gwk/core/protocol/internal-client';
 import type { Outcome, StateChange } from '@gwk/core/protocol/engine';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { RedisKeys } from '@gwk/core/protocol/redis-keys';
-import { Changes } from './commands/edit-commands.js';
+import { EditCommands } from './commands/edit-commands.js';
 import { Connection } from './connection/connection.js';
-import { createDriver, type Networks } from './driver/create.js';
+import { createDriver, type NetworkOptions } from './driver/create.js';
 import type { Driver, DriverContext, Receipt } from './driver/driver.js';
 import { EXIT_CODES } from './exit-codes.js';
-import { Live } from './commands/connection-commands.js';
+import { ConnectionCommands } from './commands/connection-commands.js';
 import { EngineMetrics } from './metrics.js';
 import type { LeaseTerm } from './internal-api/lease-timing.js';
-import { Lease, type Acquired } from './internal-api/lease.js';
-import { Port } from './internal-api/client.js';
-import { Posters } from './internal-api/batch-senders.js';
-import { RedisSide } from './redis/engine-redis.js';
+import { Lease, type AcquiredLease } from './internal-api/lease.js';
+import { InternalApiClient } from './internal-api/client.js';
+import { BatchSenders } from './internal-api/batch-senders.js';
+import { EngineRedis } from './redis/engine-redis.js';
 import { Claimer } from './sends/claimer.js';
 import { Gate } from './sends/gate.js';
 import { Pacing } from './sends/pacing.js';
 import { Sender } from './sends/sender.js';
-import { Rest } from './small-heap.js';
+import { IdleCollector } from './small-heap.js';
 
 export interface EngineOptions {
-  acquired: Acquired;
+  acquired: AcquiredLease;
   term: LeaseTerm;
   client: EngineClient;
   pod: string;
@@ -32,7 +32,7 @@ export interface EngineOptions {
   idleClaimMs: number;
   /** Whether series of the number name its instance. */
   nameInMetrics: boolean;
-  networks: Networks;
+  networks: NetworkOptions;
   log: Logger;
   /** The engine cannot go on: its socket is closed, and the process is to exit with this code. */
   lost: (exitCode: number) => void;
@@ -52,50 +52,50 @@ const STOP_LIMITS = {
 export class Engine {
   readonly #options: EngineOptions;
   readonly #log: Logger;
-  readonly #port: Port;
-  readonly #posters: Posters;
+  readonly #api: InternalApiClient;
+  readonly #senders: BatchSenders;
   readonly #lease: Lease;
   readonly #connection: Connection;
   readonly #gate: Gate;
   readonly #pacing: Pacing;
   readonly #claimer: Claimer;
   readonly #sender: Sender;
-  readonly #changes: Changes;
-  readonly #live: Live;
-  readonly #redis: RedisSide;
-  readonly #rest = new Rest();
+  readonly #editCommands: EditCommands;
+  readonly #connectionCommands: ConnectionCommands;
+  readonly #redis: EngineRedis;
+  readonly #idleCollector = new IdleCollector();
   readonly metrics: EngineMetrics;
   #ending: Promise<void> | undefined;
   /** Of the bell that the next claim is made for. */
-  #traced: string | null = null;
+  #claimTraceparent: string | null = null;
 
   constructor(options: EngineOptions) {
     const { acquired, client, log } = options;
     this.#options = options;
     this.#log = log;
-    this.#port = new Port({
+    this.#api = new InternalApiClient({
       client,
       lease: { epoch: acquired.epoch, holder: acquired.holder },
       log,
       onRefused: (refusal) => void this.#giveUp(refusal),
     });
-    this.#posters = new Posters(this.#port, log);
+    this.#senders = new BatchSenders(this.#api, log);
     const driver = createDriver(acquired.instance.kind, this.#driverContext(), options.networks);
     this.#connection = this.#createConnection(driver);
     this.#lease = this.#createLease();
     this.#gate = new Gate(() => this.#connection.open && this.#lease.valid);
     this.#pacing = new Pacing(acquired.messages_per_minute, performance.now());
     this.#sender = this.#createSender(driver);
-    this.#changes = new Changes({ driver, gate: this.#gate, ackTimeoutMs: options.ackTimeoutMs });
-    this.#live = this.#createLive(driver);
+    this.#editCommands = new EditCommands({ driver, gate: this.#gate, ackTimeoutMs: options.ackTimeoutMs });
+    this.#connectionCommands = this.#createConnectionCommands(driver);
     this.#claimer = this.#createClaimer();
-    this.#redis = this.#createRedisSide();
+    this.#redis = this.#createRedis();
     this.metrics = new EngineMetrics(
       options.nameInMetrics ? toPublicId('instance', acquired.instance.id) : null,
       {
         state: () => this.#connection.state,
         held: () => this.#sender.held,
-        lanes: () => this.#sender.lanes,
+        activeConversations: () => this.#sender.activeConversations,
         leaseMsLeft: () => this.#lease.msLeft,
         redisUp: () => this.#redis.up,
       },
@@ -105,7 +105,7 @@ export class Engine {
   start(): void {
     this.#lease.start();
     this.#connection.start();
-    this.#live.wants(this.#options.acquired);
+    this.#connectionCommands.applyRequests(this.#options.acquired);
     this.#redis.start();
     this.#claimer.start();
   }
@@ -134,20 +134,20 @@ export class Engine {
   async #stop(): Promise<void> {
     this.#log.info({ held: this.#sender.held }, 'stopping');
     this.#gate.stop();
-    await atMost(
+    await waitUpTo(
       STOP_LIMITS.sendsMs,
-      this.#claimer.stop().then(() => this.#sender.drained()),
+      this.#claimer.stop().then(() => this.#sender.waitUntilEmpty()),
     );
     this.#gate.end();
-    await atMost(STOP_LIMITS.socketMs, this.#connection.stop());
-    await atMost(STOP_LIMITS.portMs, this.#posters.drained());
-    this.#rest.stop();
+    await waitUpTo(STOP_LIMITS.socketMs, this.#connection.stop());
+    await waitUpTo(STOP_LIMITS.portMs, this.#senders.drain());
+    this.#idleCollector.stop();
     this.#redis.stop();
     this.#lease.stop();
-    await this.#port.call('release', {}, STOP_LIMITS.releaseMs).catch((error: unknown) => {
+    await this.#api.call('release', {}, STOP_LIMITS.releaseMs).catch((error: unknown) => {
       this.#log.warn({ err: error }, 'the lease was not released and ends by itself');
     });
-    this.#port.close();
+    this.#api.close();
   }
 
   /** The number is another's, or nobody's: the socket first, then everything else at once. */
@@ -155,17 +155,17 @@ export class Engine {
     this.#log.error({ why }, 'the lease is lost');
     this.#gate.end();
     // A number that was deleted leaves the phone too. Whoever asked for that is to hear of it.
-    if (why === 'gone') await atMost(STOP_LIMITS.unlinkMs, this.#leavePhone());
-    await atMost(STOP_LIMITS.socketMs, this.#connection.stop());
-    await atMost(STOP_LIMITS.repliesMs, this.#redis.replied());
+    if (why === 'gone') await waitUpTo(STOP_LIMITS.unlinkMs, this.#unlinkDevice());
+    await waitUpTo(STOP_LIMITS.socketMs, this.#connection.stop());
+    await waitUpTo(STOP_LIMITS.repliesMs, this.#redis.waitForReplies());
     this.#redis.stop();
     this.#lease.stop();
     if (!this.#ending) this.#options.lost(EXIT_CODES[why]);
   }
 
-  async #leavePhone(): Promise<void> {
-    const unlinked = await this.#live.logout();
-    if (unlinked) await this.#port.lastWord('unlinked', { id: null }, STOP_LIMITS.releaseMs);
+  async #unlinkDevice(): Promise<void> {
+    const unlinked = await this.#connectionCommands.logout();
+    if (unlinked) await this.#api.callBestEffort('unlinked', { id: null }, STOP_LIMITS.releaseMs);
   }
 
   #driverContext(): DriverContext {
@@ -177,24 +177,24 @@ export class Engine {
       log: this.#log,
       session: {
         read: async (type, keys) =>
-          (await this.#port.insist('session-read', { wanted: [{ type, keys }] })).entries,
+          (await this.#api.callUntilAnswered('session-read', { wanted: [{ type, keys }] })).entries,
         write: (entries) => {
-          this.#rest.disturb();
-          return this.metrics.storing(this.#port.insist('session-write', { entries }));
+          this.#idleCollector.recordActivity();
+          return this.metrics.timeStore(this.#api.callUntilAnswered('session-write', { entries }));
         },
       },
-      leased: () => this.#lease.unexpired,
-      readFile: (messageId, read) => this.#port.readFile(messageId, read),
-      readSent: async (wa_message_id) => {
-        const { built } = await this.#port.insist('sent', { wa_message_id });
+      isLeased: () => this.#lease.unexpired,
+      readFile: (messageId, read) => this.#api.readFile(messageId, read),
+      readSentMessage: async (wa_message_id) => {
+        const { built } = await this.#api.callUntilAnswered('sent', { wa_message_id });
         return built === null ? null : Buffer.from(built, 'base64');
       },
-      restricted: async (until) =>
-        void (await this.#port.insist('restricted', { until: until?.toISOString() ?? null })),
-      keepFile: (file, named) => this.#port.keepFile(file, named),
-      receipt: async (receipt) => void (await this.#posters.outcomes.push(outcomeOf(receipt))),
-      inbound: async (message) => {
-        await this.#posters.inbound.push(message);
+      storeRestriction: async (until) =>
+        void (await this.#api.callUntilAnswered('restricted', { until: until?.toISOString() ?? null })),
+      storeFile: (file, named) => this.#api.storeFile(file, named),
+      storeReceipt: async (receipt) => void (await this.#senders.outcomes.push(toOutcome(receipt))),
+      storeInbound: async (message) => {
+        await this.#senders.inbound.push(message);
         this.metrics.received();
       },
     };
@@ -205,18 +205,18 @@ export class Engine {
       driver,
       stored: this.#options.acquired.instance,
       log: this.#log,
-      tell: (change: StateChange) => {
-        this.metrics.changed(change);
-        this.#posters.states.push(change).catch(() => undefined);
+      storeState: (change: StateChange) => {
+        this.metrics.stateChanged(change);
+        this.#senders.states.push(change).catch(() => undefined);
       },
-      ended: (reason) => this.metrics.ended(reason),
-      show: (session, news) => this.#posters.pairing.push({ session, news }),
-      changed: (open) => {
-        this.#rest.disturb();
-        this.#redis.beat();
+      ended: (reason) => this.metrics.pairingEnded(reason),
+      storePairing: (session, news) => this.#senders.pairing.push({ session, news }),
+      openChanged: (open) => {
+        this.#idleCollector.recordActivity();
+        this.#redis.sendHeartbeat();
         if (!open) return;
-        this.#gate.changed();
-        this.#claimer.ring();
+        this.#gate.recheck();
+        this.#claimer.notify();
       },
       replaced: () => {
         this.#log.error('another connection took the number over');
@@ -228,7 +228,7 @@ export class Engine {
   #createLease(): Lease {
     const { term, acquired } = this.#options;
     return new Lease({
-      port: this.#port,
+      port: this.#api,
       term,
       renewMs: acquired.renew_ms,
       isConnected: () => this.#connection.open,
@@ -243,9 +243,9 @@ export class Engine {
         },
         renewed: (answer) => {
           this.#pacing.setRate(answer.messages_per_minute, performance.now());
-          this.#gate.changed();
-          this.#claimer.reconsider();
-          this.#live.wants(answer);
+          this.#gate.recheck();
+          this.#claimer.recheck();
+          this.#connectionCommands.applyRequests(answer);
         },
       },
     });
@@ -257,33 +257,33 @@ export class Engine {
       gate: this.#gate,
       log: this.#log,
       ackTimeoutMs: this.#options.ackTimeoutMs,
-      storeBuilt: (built) => this.#posters.built.push(built),
-      report: (outcome) => this.#posters.outcomes.push(outcome),
+      storeBuilt: (built) => this.#senders.built.push(built),
+      report: (outcome) => this.#senders.outcomes.push(outcome),
       settled: (bell, waiting) => {
-        if (bell !== undefined) this.#redis.putAway([bell]);
-        if (waiting) this.#claimer.ring();
-        else this.#claimer.reconsider();
+        if (bell !== undefined) this.#redis.acknowledge([bell]);
+        if (waiting) this.#claimer.notify();
+        else this.#claimer.recheck();
       },
       returned: () => this.#pacing.giveBack(1),
-      concluded: (conclusion, ms) => {
-        this.#rest.disturb();
-        this.metrics.concluded(conclusion, ms);
+      finished: (conclusion, ms) => {
+        this.#idleCollector.recordActivity();
+        this.metrics.finished(conclusion, ms);
       },
-      doubted: (message, attempt) => {
-        this.metrics.doubted();
+      resending: (message, attempt) => {
+        this.metrics.resent();
         this.#log.warn({ message_id: message.message_id, attempt }, 'no answer yet: sending the same again');
       },
     });
   }
 
-  #createLive(driver: Driver): Live {
-    return new Live({
+  #createConnectionCommands(driver: Driver): ConnectionCommands {
+    return new ConnectionCommands({
       pod: this.#options.pod,
       connection: this.#connection,
       driver,
       open: () => this.#gate.open,
-      stored: () => this.#posters.states.drained(),
-      unlinked: async (id) => void (await this.#port.insist('unlinked', { id })),
+      stored: () => this.#senders.states.drain(),
+      unlinked: async (id) => void (await this.#api.callUntilAnswered('unlinked', { id })),
     });
   }
 
@@ -292,11 +292,11 @@ export class Engine {
       pacing: this.#pacing,
       idleClaimMs: this.#options.idleClaimMs,
       open: () => this.#gate.open,
-      room: () => this.#sender.room,
+      capacity: () => this.#sender.capacity,
       claim: async (claim_id, limit) => {
-        const span = tracing.child('claim', this.#traced, { kind: 'client' });
-        this.#traced = null;
-        const asked = this.#port.claim(claim_id, limit, span.traceparent);
+        const span = tracing.child('claim', this.#claimTraceparent, { kind: 'client' });
+        this.#claimTraceparent = null;
+        const asked = this.#api.claim(claim_id, limit, span.traceparent);
         const messages = await asked.finally(() => span.end());
         this.metrics.claimed();
         return messages;
@@ -305,10 +305,10 @@ export class Engine {
     });
   }
 
-  #createRedisSide(): RedisSide {
+  #createRedis(): EngineRedis {
     const { acquired, pod } = this.#options;
     const { url, username, password, key_prefix, ca } = acquired.redis;
-    return new RedisSide({
+    return new EngineRedis({
       address: { url, username, password, ca },
       keys: new RedisKeys(key_prefix),
       instanceId: acquired.instance.id,
@@ -316,11 +316,11 @@ export class Engine {
       renewMs: acquired.renew_ms,
       commandKey: Buffer.from(acquired.command_key, 'base64'),
       log: this.#log,
-      restoreUser: async () => void (await this.#port.call('redis-user', {})),
-      ring: () => this.#claimer.heard(),
-      keep: (messageId, entry) => this.#sender.keepBell(messageId, entry),
-      heard: (rungAt) => this.metrics.heard(rungAt),
-      traced: (traceparent) => (this.#traced = traceparent),
+      restoreUser: async () => void (await this.#api.call('redis-user', {})),
+      notify: () => this.#claimer.notifyAndWait(),
+      keep: (messageId, entry) => this.#sender.keepNotification(messageId, entry),
+      received: (notifiedAt) => this.metrics.notified(notifiedAt),
+      traced: (traceparent) => (this.#claimTraceparent = traceparent),
       heartbeat: () => ({
         epoch: acquired.epoch,
         pod,
@@ -329,15 +329,15 @@ export class Engine {
         at: new Date().toISOString(),
       }),
       handlers: {
-        ...this.#changes.handlers,
+        ...this.#editCommands.handlers,
         renew: () => this.#lease.renewNow(),
-        ...this.#live.handlers,
+        ...this.#connectionCommands.handlers,
       },
     });
   }
 }
 
-function outcomeOf(receipt: Receipt): Outcome {
+function toOutcome(receipt: Receipt): Outcome {
   return {
     kind: 'receipt',
     wa_message_id: receipt.waMessageId,
@@ -347,7 +347,7 @@ function outcomeOf(receipt: Receipt): Outcome {
   };
 }
 
-async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
+async function waitUpTo(ms: number, work: Promise<unknown>): Promise<void> {
   const timer = new AbortController();
   const limit = sleep(ms, undefined, { signal: timer.signal }).catch(() => undefined);
   await Promise.race([work.catch(() => undefined), limit]);

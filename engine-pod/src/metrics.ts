@@ -32,7 +32,7 @@ const STARTED_AT = gauge({
 export interface MetricSources {
   state: () => InstanceState;
   held: () => number;
-  lanes: () => number;
+  activeConversations: () => number;
   leaseMsLeft: () => number;
   redisUp: () => boolean;
 }
@@ -40,66 +40,66 @@ export interface MetricSources {
 /** What an engine tells of itself to Prometheus. */
 export class EngineMetrics {
   readonly #registry = new Registry();
-  readonly #concluded: client.Counter<'result'>;
+  readonly #messages: client.Counter<'result'>;
   readonly #seconds: client.Histogram;
-  readonly #doubts: client.Counter;
+  readonly #resends: client.Counter;
   readonly #claims: client.Counter;
   readonly #connections: client.Counter;
   readonly #disconnections: client.Counter<'reason'>;
   readonly #received: client.Counter;
   readonly #storeSeconds: client.Histogram;
-  readonly #bellSeconds: client.Histogram;
+  readonly #notifySeconds: client.Histogram;
 
   /** @param instanceId null: the series of the number do not name it */
   constructor(instanceId: string | null, sources: MetricSources) {
     const registers = [this.#registry];
-    this.#concluded = new Counter({ ...ENGINE_METRICS.messages, registers });
+    this.#messages = new Counter({ ...ENGINE_METRICS.messages, registers });
     this.#seconds = new Histogram({ ...ENGINE_METRICS.messageSeconds, registers });
-    this.#doubts = new Counter({ ...ENGINE_METRICS.resends, registers });
+    this.#resends = new Counter({ ...ENGINE_METRICS.resends, registers });
     this.#claims = new Counter({ ...ENGINE_METRICS.claims, registers });
     this.#connections = new Counter({ ...ENGINE_METRICS.connections, registers });
     this.#disconnections = new Counter({ ...ENGINE_METRICS.disconnections, registers });
     this.#received = new Counter({ ...ENGINE_METRICS.received, registers });
     this.#storeSeconds = new Histogram({ ...ENGINE_METRICS.storeSeconds, registers });
-    this.#bellSeconds = new Histogram({ ...ENGINE_METRICS.notifySeconds, registers });
-    this.#ofNumber(instanceId === null ? {} : { instance_id: instanceId }, sources.state);
-    this.#gauge(ENGINE_METRICS.held, sources.held);
-    this.#gauge(ENGINE_METRICS.activeConversations, sources.lanes);
-    this.#gauge(ENGINE_METRICS.lease, () => Math.round(sources.leaseMsLeft() / 1000));
-    this.#gauge(ENGINE_METRICS.redisUp, () => (sources.redisUp() ? 1 : 0));
-    this.#ofProcess();
+    this.#notifySeconds = new Histogram({ ...ENGINE_METRICS.notifySeconds, registers });
+    this.#addInstanceGauges(instanceId === null ? {} : { instance_id: instanceId }, sources.state);
+    this.#addGauge(ENGINE_METRICS.held, sources.held);
+    this.#addGauge(ENGINE_METRICS.activeConversations, sources.activeConversations);
+    this.#addGauge(ENGINE_METRICS.lease, () => Math.round(sources.leaseMsLeft() / 1000));
+    this.#addGauge(ENGINE_METRICS.redisUp, () => (sources.redisUp() ? 1 : 0));
+    this.#addProcessMetrics();
   }
 
   text(): Promise<string> {
     return this.#registry.metrics();
   }
 
-  concluded(conclusion: string, ms: number): void {
-    this.#concluded.inc({ result: conclusion });
+  finished(result: string, ms: number): void {
+    this.#messages.inc({ result });
     this.#seconds.observe(ms / 1000);
   }
 
-  /** @param rungAt by the clock of Redis, which need not be that of this machine */
-  heard(rungAt: number): void {
-    this.#bellSeconds.observe(Math.max(0, Date.now() - rungAt) / 1000);
+  /** @param notifiedAt by the clock of Redis, which need not be that of this machine */
+  notified(notifiedAt: number): void {
+    this.#notifySeconds.observe(Math.max(0, Date.now() - notifiedAt) / 1000);
   }
 
-  doubted(): void {
-    this.#doubts.inc();
+  resent(): void {
+    this.#resends.inc();
   }
 
   claimed(): void {
     this.#claims.inc();
   }
 
-  changed({ state, reason }: StateChange): void {
+  stateChanged({ state, reason }: StateChange): void {
     if (state === 'connected') this.#connections.inc();
     if (state === 'disconnected') this.#disconnections.inc({ reason: reason ?? 'unknown' });
     if (state === 'logged_out' || state === 'banned') this.#disconnections.inc({ reason: state });
   }
 
   /** That of a pairing, which changes no state. */
-  ended(reason: string): void {
+  pairingEnded(reason: string): void {
     this.#disconnections.inc({ reason });
   }
 
@@ -107,13 +107,13 @@ export class EngineMetrics {
     this.#received.inc();
   }
 
-  async storing(write: Promise<unknown>): Promise<void> {
+  async timeStore(write: Promise<unknown>): Promise<void> {
     const began = performance.now();
     await write;
     this.#storeSeconds.observe((performance.now() - began) / 1000);
   }
 
-  #ofNumber(own: { instance_id?: string }, state: MetricSources['state']): void {
+  #addInstanceGauges(own: { instance_id?: string }, state: MetricSources['state']): void {
     const registers = [this.#registry];
     new Gauge({
       ...ENGINE_METRICS.connected,
@@ -126,9 +126,9 @@ export class EngineMetrics {
     new Gauge({ ...withLabelCollect(ENGINE_METRICS.state, states, own), registers });
   }
 
-  #ofProcess(): void {
-    this.#gauge(RESIDENT_MEMORY, () => process.memoryUsage.rss());
-    this.#gauge(STARTED_AT, () => performance.timeOrigin / 1000);
+  #addProcessMetrics(): void {
+    this.#addGauge(RESIDENT_MEMORY, () => process.memoryUsage.rss());
+    this.#addGauge(STARTED_AT, () => performance.timeOrigin / 1000);
     new Counter({
       ...CPU_SECONDS,
       registers: [this.#registry],
@@ -140,7 +140,7 @@ export class EngineMetrics {
     });
   }
 
-  #gauge(metric: Metric<never>, read: () => number): void {
+  #addGauge(metric: Metric<never>, read: () => number): void {
     new Gauge({ ...withCollect(metric, read), registers: [this.#registry] });
   }
 }

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { dropOldestConnections, LISTENER_LIMITS, IDLE_TIMEOUT_MS } from '@gwk/core/listener-limits';
 import { http } from '@gwk/core/node-http';
 
-export interface Checks {
+export interface ProbeSources {
   /**
    * Each check by its name. An engine that is not ready is not broken: it may be waiting for its lease. What it lives
    * without, Redis and the network, is shown and not required.
@@ -14,10 +14,10 @@ export interface Checks {
 }
 
 /** `/livez`, `/readyz` and `/metrics` of an engine, on bare node:http. */
-export class HealthListener {
+export class ProbeListener {
   readonly #server: Server;
 
-  constructor(checks: Checks) {
+  constructor(checks: ProbeSources) {
     this.#server = http.createServer(LISTENER_LIMITS, (request, response) => {
       respond(checks, request.url ?? '/', response).catch(() => response.destroy());
     });
@@ -38,7 +38,7 @@ export class HealthListener {
   }
 }
 
-async function respond(checks: Checks, url: string, response: ServerResponse): Promise<void> {
+async function respond(checks: ProbeSources, url: string, response: ServerResponse): Promise<void> {
   switch (url.split('?', 1)[0]) {
     case '/livez':
       return json(response, 200, { status: 'ok' });

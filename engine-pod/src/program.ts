@@ -6,11 +6,11 @@ import { exitOnUncaughtError, onShutdown } from '@gwk/core/lifecycle';
 import { createLogger, synchronousStdout, type Logger } from '@gwk/core/log';
 import { tracing } from '@gwk/core/tracing/tracing';
 import { EngineClient } from '@gwk/core/protocol/internal-client';
-import type { Networks } from './driver/create.js';
+import type { NetworkOptions } from './driver/create.js';
 import { Engine } from './engine.js';
 import { EXIT_CODES } from './exit-codes.js';
-import { HealthListener } from './probes.js';
-import { acquire, AcquireRefused } from './internal-api/lease.js';
+import { ProbeListener } from './probes.js';
+import { acquireLease, AcquireRefused } from './internal-api/lease.js';
 
 type Config = ConfigOf<typeof engineSettings>;
 
@@ -40,7 +40,7 @@ class RunningEngine {
   readonly #config: Config;
   readonly #log: Logger;
   readonly #client: EngineClient;
-  readonly #health: HealthListener;
+  readonly #health: ProbeListener;
   readonly #stopping = new AbortController();
   #starting: Promise<void> = Promise.resolve();
   #engine: Engine | undefined;
@@ -54,7 +54,7 @@ class RunningEngine {
       ca: config.internalCa,
       timeoutMs: CALL_TIMEOUT_MS,
     });
-    this.#health = new HealthListener({
+    this.#health = new ProbeListener({
       ready: () => ({
         ready: this.#engine?.ready ?? false,
         checks: this.#engine?.checks ?? { lease: 'not-held' },
@@ -85,7 +85,7 @@ class RunningEngine {
     const { pod, ackTimeoutMs, idleClaimMs } = this.#config;
     try {
       const context = { log: this.#log, signal: this.#stopping.signal };
-      const { acquired, term } = await acquire(this.#client, { pod, version: version() }, context);
+      const { acquired, term } = await acquireLease(this.#client, { pod, version: readVersion() }, context);
       const { id } = acquired.instance;
       const log = this.#log.child({ instance_id: id, epoch: acquired.epoch });
       log.info({ lease_ms: acquired.lease_ms }, 'lease acquired');
@@ -97,7 +97,7 @@ class RunningEngine {
         ackTimeoutMs,
         idleClaimMs,
         nameInMetrics: this.#config.metricsInstance,
-        networks: networksOf(this.#config),
+        networks: toNetworkOptions(this.#config),
       };
       this.#engine = new Engine({ ...options, log, lost: exitProcess });
       // Asked to stop meanwhile: the lease is only to be given back.
@@ -111,11 +111,11 @@ class RunningEngine {
   }
 }
 
-function networksOf({ sandboxNetwork, networkUrl, networkRoot, networkCa }: Config): Networks {
+function toNetworkOptions({ sandboxNetwork, networkUrl, networkRoot, networkCa }: Config): NetworkOptions {
   return { sandbox: sandboxNetwork, web: { url: networkUrl, root: networkRoot, ca: networkCa } };
 }
 
-function version(): string {
+function readVersion(): string {
   const manifest = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
   return (JSON.parse(manifest) as { version: string }).version;
 }

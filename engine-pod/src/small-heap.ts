@@ -14,7 +14,7 @@ export function keepHeapSmall(): void {
 }
 
 /** So long nothing has happened: a number is at rest most of the day. */
-const REST_MS = 10_000;
+const IDLE_MS = 10_000;
 
 type Collect = (how: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }) => void;
 
@@ -22,15 +22,15 @@ type Collect = (how: { type: 'major'; execution: 'sync'; flavor: 'last-resort' }
  * V8 collects garbage when it wants room for more, so an engine that has nothing to do keeps what its start, or its
  * last messages, have left behind. Once it is at rest everything that can be had back is given back: some 40 ms of work.
  */
-export class Rest {
+export class IdleCollector {
   readonly #timer: NodeJS.Timeout;
 
   constructor() {
-    this.#timer = setTimeout(() => release(), REST_MS).unref();
+    this.#timer = setTimeout(() => collectGarbage(), IDLE_MS).unref();
   }
 
   /** Something happens. */
-  disturb(): void {
+  recordActivity(): void {
     this.#timer.refresh();
   }
 
@@ -39,7 +39,7 @@ export class Rest {
   }
 }
 
-function release(): void {
+function collectGarbage(): void {
   const collect = runInNewContext('globalThis.gc') as Collect | undefined;
   // Twice: code that has not been used since the first time is let go by the second.
   for (let time = 0; time < 2; time++) collect?.({ type: 'major', execution: 'sync', flavor: 'last-resort' });

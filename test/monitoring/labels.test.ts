@@ -4,7 +4,7 @@ import { messageMetrics } from '@gwk/api/platform/metrics/messages';
 import { databaseSizeReader, readBacklog } from '@gwk/api/jobs/backlog';
 import { WorkerMetrics } from '@gwk/api/jobs/metrics';
 import { FAILURE_CODES, INSTANCE_STATES } from '@gwk/core/states';
-import { closedBy } from '@gwk/engine-pod/driver/baileys/connection/disconnects';
+import { classifyDisconnect } from '@gwk/engine-pod/driver/baileys/connection/disconnects';
 import { EngineMetrics } from '@gwk/engine-pod/metrics';
 import { operatorMetrics, type Watched } from '@gwk/operator/metrics';
 import { createTestDatabase, type TestDatabase } from '../support/servers/database.js';
@@ -63,7 +63,7 @@ async function ofEngine(): Promise<string> {
   const metrics = new EngineMetrics('ins_a', {
     state: () => 'connected',
     held: () => 0,
-    lanes: () => 0,
+    activeConversations: () => 0,
     leaseMsLeft: () => 0,
     redisUp: () => true,
   });
@@ -72,10 +72,10 @@ async function ofEngine(): Promise<string> {
     [409, ''],
     [400, 'the certificate is of nobody'],
   ] as const) {
-    const closed = closedBy({ code, text, attrs: {} }, Date.now());
+    const closed = classifyDisconnect({ code, text, attrs: {} }, Date.now());
     if (closed.kind !== 'dropped') throw new Error(`${code} is ${closed.kind}`);
-    metrics.changed({ state: 'disconnected', reason: closed.reason } as Parameters<
-      typeof metrics.changed
+    metrics.stateChanged({ state: 'disconnected', reason: closed.reason } as Parameters<
+      typeof metrics.stateChanged
     >[0]);
   }
   return metrics.text();

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
-import { HealthListener } from '@gwk/engine-pod/probes';
-import { startHealthListener } from '@gwk/api/http/health-listener';
-import { HEALTH_CONNECTIONS } from '@gwk/core/listener-limits';
+import { ProbeListener } from '@gwk/engine-pod/probes';
+import { startHealthListener } from '@gwk/api/probes/probe-listener';
+import { MAX_HEALTH_CONNECTIONS } from '@gwk/core/listener-limits';
 import { createLogger } from '@gwk/core/log';
 import { listen } from '@gwk/operator/http/server';
 import { Crowd } from '../support/gateway/crowd.js';
@@ -32,7 +32,7 @@ const HEALTH: [program: string, start: () => Promise<number>][] = [
   [
     'engine',
     async () => {
-      const listener = new HealthListener({
+      const listener = new ProbeListener({
         ready: () => ({ ready: true, checks: {} }),
         metrics: async () => '',
       });

@@ -4,7 +4,7 @@ import type { Connection } from '../connection/connection.js';
 import { SendFailure, type Driver, type ReadMessage } from '../driver/driver.js';
 import { CommandError } from '../redis/command-reader.js';
 
-export interface LiveOptions {
+export interface ConnectionCommandOptions {
   pod: string;
   connection: Connection;
   driver: Driver;
@@ -17,21 +17,21 @@ export interface LiveOptions {
 }
 
 /** What the rows want of the connection, as every renewal of the lease tells it. */
-export type Wanted = Pick<EngineResponse<'renew'>, 'pairing' | 'unlink'>;
+export type ConnectionRequests = Pick<EngineResponse<'renew'>, 'pairing' | 'unlink'>;
 
 /**
  * What is asked of a connection as it stands: by commands, which have a deadline, and by the rows, which have not.
  * A command that was lost is made up for by the next renewal, where what it asked for is still wanted then.
  */
-export class Live {
-  readonly #options: LiveOptions;
+export class ConnectionCommands {
+  readonly #options: ConnectionCommandOptions;
   /** A logout that is under way, and the last one that the rows asked for. */
-  #leaving: Promise<boolean> | undefined;
-  #unlink: string | undefined;
+  #logout: Promise<boolean> | undefined;
+  #requestedLogout: string | undefined;
   /** Until the rows know of it: what is told of a link before that is taken for the old one's. */
-  #settled: Promise<unknown> = Promise.resolve();
+  #logoutReported: Promise<unknown> = Promise.resolve();
 
-  constructor(options: LiveOptions) {
+  constructor(options: ConnectionCommandOptions) {
     this.#options = options;
   }
 
@@ -46,26 +46,26 @@ export class Live {
   };
 
   /** A device that is to be unlinked is unlinked before anything is paired in its place. */
-  wants({ pairing, unlink }: Wanted): void {
-    if (unlink !== null && unlink !== this.#unlink) {
-      this.#unlink = unlink;
-      this.#settled = this.logout().then(() => this.#options.unlinked(unlink).catch(() => undefined));
+  applyRequests({ pairing, unlink }: ConnectionRequests): void {
+    if (unlink !== null && unlink !== this.#requestedLogout) {
+      this.#requestedLogout = unlink;
+      this.#logoutReported = this.logout().then(() => this.#options.unlinked(unlink).catch(() => undefined));
     }
-    if (pairing !== null) void this.#free().then(() => this.#options.connection.pair(pairing));
+    if (pairing !== null) void this.#waitForLogout().then(() => this.#options.connection.pair(pairing));
   }
 
-  async #free(): Promise<void> {
-    await this.#leaving;
-    await this.#settled;
+  async #waitForLogout(): Promise<void> {
+    await this.#logout;
+    await this.#logoutReported;
   }
 
   /** Two that ask at once get one logout. */
   logout(): Promise<boolean> {
-    this.#leaving ??= this.#leave().finally(() => (this.#leaving = undefined));
-    return this.#leaving;
+    this.#logout ??= this.#logoutAndStore().finally(() => (this.#logout = undefined));
+    return this.#logout;
   }
 
-  async #leave(): Promise<boolean> {
+  async #logoutAndStore(): Promise<boolean> {
     const unlinked = await this.#options.connection.logout();
     await this.#options.stored();
     return unlinked;
@@ -82,24 +82,24 @@ export class Live {
   }
 
   async #pair(wanted: OpenPairing): Promise<void> {
-    await this.#free();
+    await this.#waitForLogout();
     if (!this.#options.connection.pair(wanted))
       throw new CommandError('already-paired', 'a device is linked');
   }
 
   async #checkContact({ phone }: { phone: string }): Promise<{ jid: string | null }> {
-    return { jid: await this.#onNetwork((driver) => driver.checkContact(phone)) };
+    return { jid: await this.#callDriver((driver) => driver.checkContact(phone)) };
   }
 
   #read({ chat, messages }: { chat: string; messages: ReadMessage[] }): Promise<void> {
-    return this.#onNetwork((driver) => driver.markRead(chat, messages));
+    return this.#callDriver((driver) => driver.markRead(chat, messages));
   }
 
   #presence({ chat, state }: { chat: string; state: Presence }): Promise<void> {
-    return this.#onNetwork((driver) => driver.sendPresence(chat, state));
+    return this.#callDriver((driver) => driver.sendPresence(chat, state));
   }
 
-  async #onNetwork<T>(ask: (driver: Driver) => Promise<T>): Promise<T> {
+  async #callDriver<T>(ask: (driver: Driver) => Promise<T>): Promise<T> {
     if (!this.#options.open()) throw new CommandError('not-connected', 'there is no connection');
     try {
       return await ask(this.#options.driver);

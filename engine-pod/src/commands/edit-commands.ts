@@ -1,19 +1,19 @@
-import { CHANGE_REFUSALS, type SentChange } from '@gwk/core/protocol/changes';
+import { EDIT_FAILURES, type OutboundEdit } from '@gwk/core/protocol/edits';
 import { SendFailure, type Driver } from '../driver/driver.js';
 import { CommandError } from '../redis/command-reader.js';
 import type { Gate } from '../sends/gate.js';
 
-export interface ChangesOptions {
+export interface EditCommandOptions {
   driver: Driver;
   gate: Gate;
   ackTimeoutMs: number;
 }
 
 /** Changes of messages that have left: given to the network at once, or refused; nobody keeps them for later. */
-export class Changes {
-  readonly #options: ChangesOptions;
+export class EditCommands {
+  readonly #options: EditCommandOptions;
 
-  constructor(options: ChangesOptions) {
+  constructor(options: EditCommandOptions) {
     this.#options = options;
   }
 
@@ -26,18 +26,18 @@ export class Changes {
 
   async #send(kind: OutboundEdit['kind'], args: string): Promise<null> {
     const { driver, gate, ackTimeoutMs } = this.#options;
-    if (!gate.open) throw refusalOf(SendFailure.notWritten());
+    if (!gate.open) throw toCommandError(SendFailure.notWritten());
     const change = { ...(JSON.parse(args) as OutboundEdit), kind } as OutboundEdit;
     try {
-      await driver.change(change, { mayWrite: () => gate.open, signal: AbortSignal.timeout(ackTimeoutMs) });
+      await driver.edit(change, { mayWrite: () => gate.open, signal: AbortSignal.timeout(ackTimeoutMs) });
     } catch (error) {
-      throw error instanceof SendFailure ? refusalOf(error) : error;
+      throw error instanceof SendFailure ? toCommandError(error) : error;
     }
     return null;
   }
 }
 
-function refusalOf(failure: SendFailure): CommandError {
+function toCommandError(failure: SendFailure): CommandError {
   if (!failure.certain) return new CommandError(EDIT_FAILURES.unconfirmed, 'no answer of the network');
   const code = failure.retriable ? EDIT_FAILURES.notConnected : EDIT_FAILURES.refused;
   return new CommandError(code, failure.text ?? code);

@@ -2,20 +2,20 @@ import type { PairingUpdate, OpenPairing, StateChange } from '@gwk/core/protocol
 import type { Logger } from '@gwk/core/log';
 import type { InstanceState } from '@gwk/core/states';
 import type { ConnectionEvent, Driver } from '../driver/driver.js';
-import { machineOf, step, type Input, type Machine, type StoredState } from './machine.js';
+import { restoreMachine, step, type Input, type Machine, type StoredState } from './machine.js';
 
 export interface ConnectionOptions {
   driver: Driver;
   stored: StoredState;
   log: Logger;
   /** Has a change stored; changes are told in the order in which they happened. */
-  tell: (change: StateChange) => void;
+  storeState: (change: StateChange) => void;
   /** A connection has ended of which `tell` says nothing: one of a pairing. */
   ended: (reason: string) => void;
   /** Has stored what there is to show of a pairing session; resolves to whether anybody still waits for it. */
-  show: (session: string, news: PairingUpdate) => Promise<boolean>;
+  storePairing: (session: string, news: PairingUpdate) => Promise<boolean>;
   /** The connection can carry messages, or no longer can. */
-  changed: (open: boolean) => void;
+  openChanged: (open: boolean) => void;
   /** Another connection took the number over. */
   replaced: () => void;
 }
@@ -37,7 +37,7 @@ export class Connection {
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
-    this.#machine = machineOf(options.stored, Date.now());
+    this.#machine = restoreMachine(options.stored, Date.now());
   }
 
   get state(): InstanceState {
@@ -98,14 +98,14 @@ export class Connection {
     this.#machine = machine;
     for (const change of changes) {
       this.#options.log.info({ state: change.state, reason: change.reason }, 'state changed');
-      this.#options.tell(change);
+      this.#options.storeState(change);
     }
     if (ended !== undefined) this.#options.ended(ended);
-    if (failed) this.#show(failed.session, { kind: 'failed', reason: failed.reason });
+    if (failed) this.#reportPairing(failed.session, { kind: 'failed', reason: failed.reason });
     if (socket === 'close' || socket === 'reopen') this.#close();
     if (socket === 'open' || socket === 'reopen') this.#open();
-    this.#armTimer();
-    if (wasOpen !== this.open || socket === 'reopen') this.#options.changed(this.open);
+    this.#startTimer();
+    if (wasOpen !== this.open || socket === 'reopen') this.#options.openChanged(this.open);
   }
 
   #open(): void {
@@ -113,7 +113,7 @@ export class Connection {
     void this.#closing.then(() => {
       if (socket !== this.#socket) return;
       this.#options.driver.connect((event) => {
-        if (socket === this.#socket) this.#heard(event);
+        if (socket === this.#socket) this.#handleEvent(event);
       }, this.#machine.pairing);
     });
   }
@@ -125,19 +125,19 @@ export class Connection {
     });
   }
 
-  #heard(event: ConnectionEvent): void {
+  #handleEvent(event: ConnectionEvent): void {
     const { pairing } = this.#machine;
     if (pairing && (event.kind === 'qr' || event.kind === 'pairing-code')) {
       const kind = event.kind === 'qr' ? 'qr' : 'code';
-      this.#show(pairing.session, { kind, code: event.code, expires_in_ms: event.expiresInMs });
+      this.#reportPairing(pairing.session, { kind, code: event.code, expires_in_ms: event.expiresInMs });
     }
     this.#handle(event);
     if (event.kind === 'closed' && event.how.kind === 'replaced') this.#options.replaced();
   }
 
-  #show(session: string, news: PairingUpdate): void {
+  #reportPairing(session: string, news: PairingUpdate): void {
     this.#options.log.info({ session, news: news.kind }, 'pairing');
-    this.#options.show(session, news).then(
+    this.#options.storePairing(session, news).then(
       (open) => {
         if (!open) this.#handle({ kind: 'unpair', session });
       },
@@ -145,7 +145,7 @@ export class Connection {
     );
   }
 
-  #armTimer(): void {
+  #startTimer(): void {
     clearTimeout(this.#timer);
     const { wakeAt, permitted } = this.#machine;
     if (wakeAt === null || !permitted) return;

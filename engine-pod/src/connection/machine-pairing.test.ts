@@ -1,7 +1,7 @@
 import type { OpenPairing } from '@gwk/core/protocol/engine';
 import type { InstanceState } from '@gwk/core/states';
-import type { Closed } from '../driver/driver.js';
-import { machineOf, step, type Input, type Machine, type Step } from './machine.js';
+import type { Disconnect } from '../driver/driver.js';
+import { restoreMachine, step, type Input, type Machine, type Step } from './machine.js';
 
 const AT = Date.parse('2026-01-01T12:00:00Z');
 const device = { jid: '5500@s', business_name: null, platform: 'sandbox' };
@@ -10,14 +10,14 @@ const pair: Input = { kind: 'pair', wanted };
 const qr: Input = { kind: 'qr', code: 'x', expiresInMs: 20_000 };
 const paired: Input = { kind: 'paired', device };
 const open: Input = { kind: 'opened', jid: device.jid, business_name: null };
-const closed = (how: Closed): Input => ({ kind: 'closed', how });
+const closed = (how: Disconnect): Input => ({ kind: 'closed', how });
 const drop = closed({ kind: 'dropped', reason: 'lost' });
 const timer: Input = { kind: 'timer' };
 
 /** Ten minutes between inputs, so that whatever is waited for is over. */
 function run(state: InstanceState, inputs: Input[], everyMs = 600_000): { machine: Machine; steps: Step[] } {
   const from = { state, banned_until: null, reconnect_count: 0, reconnect_at: null };
-  let machine = machineOf(from, AT);
+  let machine = restoreMachine(from, AT);
   const steps = inputs.map((input, i) => {
     const result = step(machine, input, { at: AT + i * everyMs, random: 1 });
     machine = result.machine;
@@ -71,7 +71,7 @@ describe('a session', () => {
     expect(failuresOf(steps)).toEqual([]);
   });
 
-  test.each<[string, Closed, string]>([
+  test.each<[string, Disconnect, string]>([
     ['nobody read its codes', { kind: 'pairing-failed', reason: 'codes_unread' }, 'codes_unread'],
     ['the network refuses', { kind: 'logged-out', reason: '401' }, '401'],
     ['the client is too old', { kind: 'dropped', reason: '405', reconnect: 'slowly' }, '405'],
@@ -83,7 +83,7 @@ describe('a session', () => {
     expect(machine).toMatchObject({ state: 'logged_out', pairing: null });
   });
 
-  test.each<[string, Closed, string | undefined]>([
+  test.each<[string, Disconnect, string | undefined]>([
     ['the client is too old', { kind: 'dropped', reason: '405', reconnect: 'slowly' }, '405'],
     ['it is lost, and tried again', { kind: 'dropped', reason: 'lost' }, 'lost'],
     ['nobody read its codes', { kind: 'pairing-failed', reason: 'codes_unread' }, 'codes_unread'],
@@ -97,7 +97,7 @@ describe('a session', () => {
   });
 
   test('a ban while pairing is a ban, and ends it', () => {
-    const how: Closed = { kind: 'banned', code: '406', expiresAt: null };
+    const how: Disconnect = { kind: 'banned', code: '406', expiresAt: null };
     const { steps } = run('pending_pair', [pair, closed(how)]);
     expect(toldOf(steps)).toEqual(['banned: 406']);
     expect(failuresOf(steps)).toEqual([{ session: 'one', reason: 'banned: 406' }]);
@@ -155,7 +155,7 @@ describe('restart', () => {
   test('obeys the end of a ban', () => {
     const until = new Date(AT + 60_000).toISOString();
     const stored = { state: 'banned', banned_until: until, reconnect_count: 0, reconnect_at: null } as const;
-    const result = step(machineOf(stored, AT), { kind: 'restart' }, { at: AT, random: 0 });
+    const result = step(restoreMachine(stored, AT), { kind: 'restart' }, { at: AT, random: 0 });
     expect(result).toMatchObject({ socket: 'keep', changes: [] });
   });
 });

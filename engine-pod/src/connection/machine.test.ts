@@ -1,6 +1,6 @@
 import type { InstanceState } from '@gwk/core/states';
-import type { Closed } from '../driver/driver.js';
-import { machineOf, step, type Input, type Machine, type StoredState } from './machine.js';
+import type { Disconnect } from '../driver/driver.js';
+import { restoreMachine, step, type Input, type Machine, type StoredState } from './machine.js';
 
 const AT = Date.parse('2026-01-01T12:00:00Z');
 const later = (ms: number): string => new Date(AT + ms).toISOString();
@@ -23,7 +23,7 @@ function run(
   inputs: Input[],
   everyMs = 1_000,
 ): { machine: Machine; told: string[]; socket: string[] } {
-  let machine = machineOf(from, AT);
+  let machine = restoreMachine(from, AT);
   const told: string[] = [];
   const socket: string[] = [];
   inputs.forEach((input, i) => {
@@ -58,7 +58,7 @@ describe('at the start', () => {
   });
 });
 
-const closed = (how: Closed): Input => ({ kind: 'closed', how });
+const closed = (how: Disconnect): Input => ({ kind: 'closed', how });
 const back = closed({ kind: 'dropped', reason: '515', reconnect: 'at-once' });
 const unlinked = closed({ kind: 'logged-out', reason: 'removed' });
 const banned = closed({ kind: 'banned', code: '402', expiresAt: null });
@@ -175,7 +175,7 @@ describe('reconnecting', () => {
     ]);
     expect(told).toEqual(['disconnected: lost', 'connecting', 'disconnected: lost']);
     expect(machine).toMatchObject({ failures: 2, wakeAt: AT + 4_000 + 2_000 });
-    const { changes } = step(machineOf(stored('connected'), AT), drop, { at: AT, random: 1 });
+    const { changes } = step(restoreMachine(stored('connected'), AT), drop, { at: AT, random: 1 });
     expect(changes[0]!.reconnect).toEqual({ count: 1, at: later(1_000) });
   });
 
@@ -220,7 +220,7 @@ describe('pairing', () => {
         const result = step(machine, input, { at: AT, random: 0 });
         return { machine: result.machine, changes: [...changes, ...result.changes] };
       },
-      { machine: machineOf(stored('connecting'), AT), changes: [] },
+      { machine: restoreMachine(stored('connecting'), AT), changes: [] },
     );
     expect(told.changes).toMatchObject([{ state: 'connected', paired: device, jid: device.jid }]);
     expect(told.machine.paired).toBeNull();
@@ -228,7 +228,7 @@ describe('pairing', () => {
 
   test('of a waiting number moves it to connecting', () => {
     const { changes } = step(
-      machineOf(stored('pending_pair'), AT),
+      restoreMachine(stored('pending_pair'), AT),
       { kind: 'paired', device },
       { at: AT, random: 0 },
     );
@@ -236,7 +236,7 @@ describe('pairing', () => {
   });
 
   test('a connection without one tells nothing of it', () => {
-    const { changes } = step(machineOf(stored('connecting'), AT), open, { at: AT, random: 0 });
+    const { changes } = step(restoreMachine(stored('connecting'), AT), open, { at: AT, random: 0 });
     expect(changes[0]).not.toHaveProperty('paired');
   });
 });
@@ -244,7 +244,7 @@ describe('pairing', () => {
 test('a ban stores its code and its end, and wakes up at it', () => {
   const expiresAt = new Date(AT + 5_000);
   const { machine, changes } = step(
-    machineOf(stored('connected'), AT),
+    restoreMachine(stored('connected'), AT),
     { kind: 'closed', how: { kind: 'banned', code: '402', expiresAt } },
     { at: AT, random: 0 },
   );

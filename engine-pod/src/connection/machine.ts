@@ -1,7 +1,7 @@
 import type { OpenPairing, StateChange } from '@gwk/core/protocol/engine';
 import type { InstanceState } from '@gwk/core/states';
 import { backoffDelay } from '../backoff.js';
-import type { Closed, ConnectionEvent, PairedDevice } from '../driver/driver.js';
+import type { Disconnect, ConnectionEvent, PairedDevice } from '../driver/driver.js';
 
 /**
  * The state of an instance, as its engine decides it. Stored states, and what moves between them:
@@ -75,7 +75,7 @@ export interface Now {
   random: number;
 }
 
-const STEADY_MS = 60_000;
+const STABLE_MS = 60_000;
 const RECONNECT = { first: 1_000, most: 300_000 };
 /** After the network has rejected this version of the client: nothing gets better by hurrying. */
 const RECONNECT_SLOWLY = { first: 60_000, most: 3_600_000 };
@@ -90,7 +90,7 @@ export interface StoredState {
 }
 
 /** The machine as the row has it, before `start`. */
-export function machineOf(stored: StoredState, at: number): Machine {
+export function restoreMachine(stored: StoredState, at: number): Machine {
   const wakes = stored.state === 'banned' ? stored.banned_until : stored.reconnect_at;
   return {
     state: stored.state,
@@ -112,9 +112,9 @@ export function step(machine: Machine, input: Input, now: Now): Step {
     case 'permitted':
       return wake({ ...machine, permitted: true }, now);
     case 'forbidden':
-      return hangUp({ ...machine, permitted: false }, 'lease_unconfirmed', now);
+      return disconnect({ ...machine, permitted: false }, 'lease_unconfirmed', now);
     case 'stop':
-      return hangUp({ ...machine, permitted: false }, 'engine_stopped', now);
+      return disconnect({ ...machine, permitted: false }, 'engine_stopped', now);
     case 'qr':
     case 'pairing-code':
       return keep({ ...machine, failures: 0 });
@@ -129,10 +129,10 @@ export function step(machine: Machine, input: Input, now: Now): Step {
   }
 }
 
-type Asked = Extract<Input, { kind: 'restart' | 'logout' | 'pair' | 'unpair' }>;
+type CommandInput = Extract<Input, { kind: 'restart' | 'logout' | 'pair' | 'unpair' }>;
 
 /** What somebody outside asks for. */
-function command(machine: Machine, input: Asked, now: Now): Step {
+function command(machine: Machine, input: CommandInput, now: Now): Step {
   switch (input.kind) {
     case 'restart':
       return restart(machine, now);
@@ -149,7 +149,7 @@ function keep(machine: Machine): Step {
   return { machine, changes: [], socket: 'keep' };
 }
 
-interface Entering {
+interface Transition {
   state: InstanceState;
   reason: string | null;
   socket: Step['socket'];
@@ -158,13 +158,13 @@ interface Entering {
 }
 
 /** The only place that changes the state, and so the only one that tells of it. */
-function enter(machine: Machine, entering: Entering, now: Now): Step {
-  const { state, reason, socket, wakeAt = null, change } = entering;
+function enter(machine: Machine, transition: Transition, now: Now): Step {
+  const { state, reason, socket, wakeAt = null, change } = transition;
   const next: Machine = { ...machine, state, reason, since: now.at, wakeAt, paired: null };
   if (state === machine.state && machine.paired === null) {
     return { machine: { ...next, since: machine.since }, changes: [], socket };
   }
-  const told: StateChange = {
+  const report: StateChange = {
     state,
     at: new Date(now.at).toISOString(),
     reason,
@@ -179,7 +179,7 @@ function enter(machine: Machine, entering: Entering, now: Now): Step {
     }),
     ...change,
   };
-  return { machine: next, changes: [told], socket };
+  return { machine: next, changes: [report], socket };
 }
 
 function isUnpaired({ state }: Machine): boolean {
@@ -203,7 +203,7 @@ function hasSocket(machine: Machine): boolean {
   return machine.state === 'connecting' || machine.state === 'connected';
 }
 
-function hangUp(machine: Machine, reason: string, now: Now): Step {
+function disconnect(machine: Machine, reason: string, now: Now): Step {
   if (!hasSocket(machine)) return { machine, changes: [], socket: 'close' };
   return enter(machine, { state: 'disconnected', reason, socket: 'close' }, now);
 }
@@ -240,9 +240,9 @@ function logout(machine: Machine, now: Now): Step {
 }
 
 function paired(machine: Machine, device: PairedDevice, now: Now): Step {
-  const knowing = { ...machine, paired: device, pairing: null };
-  if (machine.state === 'connecting') return keep(knowing);
-  return enter(knowing, { state: 'connecting', reason: null, socket: 'keep' }, now);
+  const known = { ...machine, paired: device, pairing: null };
+  if (machine.state === 'connecting') return keep(known);
+  return enter(known, { state: 'connecting', reason: null, socket: 'keep' }, now);
 }
 
 function opened(machine: Machine, input: { jid: string; business_name: string | null }, now: Now): Step {
@@ -251,9 +251,9 @@ function opened(machine: Machine, input: { jid: string; business_name: string | 
   return enter(machine, { state: 'connected', reason: null, socket: 'keep', change }, now);
 }
 
-function closed(machine: Machine, how: Closed, now: Now): Step {
+function closed(machine: Machine, how: Disconnect, now: Now): Step {
   if (machine.pairing && isUnpaired(machine))
-    return { ...closedWhilePairing(machine, how, now), ...untoldEnd(how) };
+    return { ...closedWhilePairing(machine, how, now), ...findUnreportedEnd(how) };
   if (!hasSocket(machine)) return keep(machine);
   switch (how.kind) {
     case 'logged-out':
@@ -261,7 +261,7 @@ function closed(machine: Machine, how: Closed, now: Now): Step {
     case 'banned':
       return banned(machine, how, now);
     case 'replaced':
-      return hangUp({ ...machine, permitted: false }, 'replaced', now);
+      return disconnect({ ...machine, permitted: false }, 'replaced', now);
     case 'pairing-failed':
       return dropped(machine, { kind: 'dropped', reason: how.reason }, now);
     case 'dropped':
@@ -269,12 +269,12 @@ function closed(machine: Machine, how: Closed, now: Now): Step {
   }
 }
 
-function untoldEnd(how: Closed): Pick<Step, 'ended'> {
+function findUnreportedEnd(how: Disconnect): Pick<Step, 'ended'> {
   if (how.kind === 'banned' || (how.kind === 'dropped' && how.reconnect === 'at-once')) return {};
   return { ended: how.kind === 'replaced' ? 'replaced' : how.reason };
 }
 
-function closedWhilePairing(machine: Machine, how: Closed, now: Now): Step {
+function closedWhilePairing(machine: Machine, how: Disconnect, now: Now): Step {
   switch (how.kind) {
     case 'pairing-failed':
     case 'logged-out':
@@ -284,7 +284,7 @@ function closedWhilePairing(machine: Machine, how: Closed, now: Now): Step {
       return { ...banned({ ...machine, pairing: null }, how, now), ...(failed && { failed }) };
     }
     case 'replaced':
-      return hangUp({ ...machine, permitted: false, pairing: null }, 'replaced', now);
+      return disconnect({ ...machine, permitted: false, pairing: null }, 'replaced', now);
     case 'dropped': {
       if (how.reconnect === 'at-once') return { machine, changes: [], socket: 'reopen' };
       const failures = machine.failures + 1;
@@ -295,17 +295,17 @@ function closedWhilePairing(machine: Machine, how: Closed, now: Now): Step {
   }
 }
 
-function banned(machine: Machine, how: Closed & { kind: 'banned' }, now: Now): Step {
+function banned(machine: Machine, how: Disconnect & { kind: 'banned' }, now: Now): Step {
   const ban = { code: how.code, expires_at: how.expiresAt?.toISOString() ?? null };
   const wakeAt = how.expiresAt?.getTime() ?? null;
   return enter(machine, { state: 'banned', reason: how.code, socket: 'close', wakeAt, change: { ban } }, now);
 }
 
-function dropped(machine: Machine, how: Closed & { kind: 'dropped' }, now: Now): Step {
+function dropped(machine: Machine, how: Disconnect & { kind: 'dropped' }, now: Now): Step {
   if (how.reconnect === 'at-once') {
     return enter(machine, { state: 'connecting', reason: how.reason, socket: 'reopen' }, now);
   }
-  const steady = machine.state === 'connected' && now.at - machine.since >= STEADY_MS;
+  const steady = machine.state === 'connected' && now.at - machine.since >= STABLE_MS;
   const failures = steady ? 1 : machine.failures + 1;
   const pace = how.reconnect === 'slowly' ? RECONNECT_SLOWLY : RECONNECT;
   const wakeAt = now.at + backoffDelay(pace, failures, now.random);

@@ -4,14 +4,14 @@ import type { Driver, DriverContext } from './driver.js';
 import { LazyDriver } from './lazy.js';
 import { SandboxDriver } from './sandbox/driver.js';
 
-export interface Networks {
+export interface NetworkOptions {
   /** Address of a program that plays the network for sandboxes. */
   sandbox: string | undefined;
   web: NetworkSettings;
 }
 
 /** What speaks to the real network is loaded for numbers that are on it alone: it is most of an engine's memory. */
-export function createDriver(kind: InstanceKind, context: DriverContext, networks: Networks): Driver {
+export function createDriver(kind: InstanceKind, context: DriverContext, networks: NetworkOptions): Driver {
   if (kind === 'sandbox') return new SandboxDriver(context, networks.sandbox);
   return new LazyDriver(context.log, async () => {
     // Before anything loads Baileys.

@@ -58,7 +58,7 @@ export interface Driver {
    * since these bytes are stored before the first attempt and every later one sends them again.
    * @throws SendFailure, certain
    */
-  build(message: ClaimedMessage): Promise<Built>;
+  build(message: ClaimedMessage): Promise<EncodedMessage>;
 
   /**
    * Writes the stanza; resolves when the network has accepted it, that is, at its acknowledgement.
@@ -71,7 +71,7 @@ export interface Driver {
    * acknowledgement. Coming again with the same id it changes nothing more.
    * @throws SendFailure
    */
-  change(change: OutboundEdit, writing: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void>;
+  edit(change: OutboundEdit, writing: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void>;
 }
 
 export interface ReadMessage {
@@ -80,7 +80,7 @@ export interface ReadMessage {
   participant: string | null;
 }
 
-export interface Built {
+export interface EncodedMessage {
   bytes: Buffer;
   rendered_as: Rendering | null;
   /** Of what accepts replies: the options as they really left. */
@@ -132,13 +132,13 @@ export class SendFailure extends Error {
   }
 
   /** It was given to the socket, and no answer came. */
-  static doubt(): SendFailure {
+  static unconfirmed(): SendFailure {
     return new SendFailure({ certain: false, retriable: true, code: 'timeout' });
   }
 }
 
 /** How a connection ended. */
-export type Closed =
+export type Disconnect =
   /** `at-once`: the network asked for it (515). `slowly`: it rejects this client's version (405, 409). */
   | { kind: 'dropped'; reason: string; reconnect?: 'at-once' | 'slowly' }
   | { kind: 'logged-out'; reason: string }
@@ -160,7 +160,7 @@ export type ConnectionEvent =
   | { kind: 'pairing-code'; code: string; expiresInMs: number }
   | { kind: 'paired'; device: PairedDevice }
   | { kind: 'opened'; jid: string; business_name: string | null }
-  | { kind: 'closed'; how: Closed };
+  | { kind: 'closed'; how: Disconnect };
 
 export interface Receipt {
   waMessageId: string;
@@ -177,24 +177,27 @@ export interface DriverContext {
   epoch: number;
   log: Logger;
   /** Whether the number is still this engine's, by the clock: once it is not, nothing may reach the network. */
-  leased: () => boolean;
-  session: SessionStore;
+  isLeased: () => boolean;
+  session: RemoteSessionStore;
   /** Reads the finished file of a message as it comes. @throws InternalApiRefusal where it is gone */
   readFile: <T>(messageId: string, read: (file: Readable) => Promise<T>) => Promise<T>;
   /** What was built of a message that has left, by this engine or an earlier one; null where it is not kept. */
-  readSent: (waMessageId: string) => Promise<Buffer | null>;
+  readSentMessage: (waMessageId: string) => Promise<Buffer | null>;
   /** The network keeps the number from reaching new contacts until then; null: no longer. */
-  restricted: (until: Date | null) => Promise<void>;
+  storeRestriction: (until: Date | null) => Promise<void>;
   /** Has a received file kept, to its end. @throws what the source throws, InternalApiRefusal, InternalApiUnreachable */
-  keepFile: (file: Readable, named: { mimetype?: string; filename?: string }) => Promise<MediaUploadResponse>;
+  storeFile: (
+    file: Readable,
+    named: { mimetype?: string; filename?: string },
+  ) => Promise<MediaUploadResponse>;
   /** Resolves once stored: only then may the driver tell the network that it has the receipt. */
-  receipt: (receipt: Receipt) => Promise<void>;
+  storeReceipt: (receipt: Receipt) => Promise<void>;
   /** Resolves once stored: only then may the driver acknowledge the message or forget its journal of it. */
-  inbound: (message: InboundMessage) => Promise<void>;
+  storeInbound: (message: InboundMessage) => Promise<void>;
 }
 
 /** Credentials and keys of the session; a write is durable when it resolves. */
-export interface SessionStore {
+export interface RemoteSessionStore {
   read(type: string, keys: string[] | null): Promise<SessionEntry[]>;
   write(entries: SessionEntry[]): Promise<void>;
 }

@@ -2,7 +2,7 @@ import type { OutboundEdit } from '@gwk/core/protocol/edits';
 import type { ClaimedMessage, OpenPairing } from '@gwk/core/protocol/engine';
 import type { Presence } from '@gwk/core/resources/live';
 import type { Logger } from '@gwk/core/log';
-import type { Built, ConnectionEvent, Driver, ReadMessage, Stanza } from './driver.js';
+import type { EncodedMessage, ConnectionEvent, Driver, ReadMessage, Stanza } from './driver.js';
 
 /** A driver that is loaded with its first use. Calls reach it in the order in which they were made. */
 export class LazyDriver implements Driver {
@@ -18,7 +18,7 @@ export class LazyDriver implements Driver {
 
   connect(listen: (event: ConnectionEvent) => void, pairing: OpenPairing | null): void {
     const connection = ++this.#connection;
-    this.#loaded().then(
+    this.#loadOnce().then(
       (driver) => {
         if (connection === this.#connection) driver.connect(listen, pairing);
       },
@@ -36,34 +36,34 @@ export class LazyDriver implements Driver {
   }
 
   async logout(): Promise<boolean> {
-    return (await this.#loaded()).logout();
+    return (await this.#loadOnce()).logout();
   }
 
   async checkContact(phone: string): Promise<string | null> {
-    return (await this.#loaded()).checkContact(phone);
+    return (await this.#loadOnce()).checkContact(phone);
   }
 
   async markRead(chat: string, messages: readonly ReadMessage[]): Promise<void> {
-    return (await this.#loaded()).markRead(chat, messages);
+    return (await this.#loadOnce()).markRead(chat, messages);
   }
 
   async sendPresence(chat: string, presence: Presence): Promise<void> {
-    return (await this.#loaded()).sendPresence(chat, presence);
+    return (await this.#loadOnce()).sendPresence(chat, presence);
   }
 
-  async build(message: ClaimedMessage): Promise<Built> {
-    return (await this.#loaded()).build(message);
+  async build(message: ClaimedMessage): Promise<EncodedMessage> {
+    return (await this.#loadOnce()).build(message);
   }
 
   async send(stanza: Stanza): Promise<void> {
-    return (await this.#loaded()).send(stanza);
+    return (await this.#loadOnce()).send(stanza);
   }
 
-  async change(change: OutboundEdit, writing: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void> {
-    return (await this.#loaded()).change(change, writing);
+  async edit(change: OutboundEdit, writing: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void> {
+    return (await this.#loadOnce()).edit(change, writing);
   }
 
-  #loaded(): Promise<Driver> {
+  #loadOnce(): Promise<Driver> {
     return (this.#driver ??= this.#load());
   }
 }

@@ -2,14 +2,14 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { pino } from 'pino';
 import { InternalApiRefusal } from '@gwk/core/protocol/internal-client';
 import { ManualClock } from '@gwk/test/support/clock';
-import { Poster, type PosterOptions } from './batch-sender.js';
+import { BatchSender, type BatchSenderOptions } from './batch-sender.js';
 
-const poster = (change: Partial<PosterOptions<string, string>>): Poster<string, string> =>
-  new Poster({
+const poster = (change: Partial<BatchSenderOptions<string, string>>): BatchSender<string, string> =>
+  new BatchSender({
     name: 'letters',
     maxItems: 3,
-    weigh: () => 1,
-    post: async (items) => items.map((item) => item.toUpperCase()),
+    estimateBytes: () => 1,
+    send: async (items) => items.map((item) => item.toUpperCase()),
     log: pino({ level: 'silent' }),
     ...change,
   });
@@ -17,7 +17,7 @@ const poster = (change: Partial<PosterOptions<string, string>>): Poster<string, 
 test('items of one moment travel together, in order, and each gets its own result', async () => {
   const groups: string[][] = [];
   const letters = poster({
-    post: async (items) => {
+    send: async (items) => {
       groups.push(items);
       return items.map((item) => item.toUpperCase());
     },
@@ -31,7 +31,7 @@ test('one request at a time: what comes meanwhile waits', async () => {
   let running = 0;
   let most = 0;
   const letters = poster({
-    post: async (items) => {
+    send: async (items) => {
       most = Math.max(most, ++running);
       for (let turns = 0; turns < 5; turns++) await turn();
       running -= 1;
@@ -42,15 +42,15 @@ test('one request at a time: what comes meanwhile waits', async () => {
   await turn();
   await turn();
   await Promise.all([first, letters.push('b'), letters.push('c')]);
-  await letters.drained();
+  await letters.drain();
   expect(most).toBe(1);
 });
 
 test('heavy items travel in smaller groups, the heaviest alone', async () => {
   const groups: string[][] = [];
   const letters = poster({
-    weigh: (item) => (item === 'b' ? 3_000_000 : 1_000_000),
-    post: async (items) => {
+    estimateBytes: (item) => (item === 'b' ? 3_000_000 : 1_000_000),
+    send: async (items) => {
       groups.push(items);
       return items;
     },
@@ -61,7 +61,7 @@ test('heavy items travel in smaller groups, the heaviest alone', async () => {
 
 test('a refused item fails alone', async () => {
   const letters = poster({
-    post: async (items) => {
+    send: async (items) => {
       if (items.includes('bad')) throw new InternalApiRefusal('invalid', null);
       return items;
     },
@@ -78,8 +78,8 @@ describe('patient items', () => {
     groups.length = 0;
     clock = new ManualClock();
     return poster({
-      patient: (item) => item.startsWith('p'),
-      post: async (items) => {
+      mayLinger: (item) => item.startsWith('p'),
+      send: async (items) => {
         groups.push(items);
         await answered;
         return items;
@@ -123,7 +123,7 @@ describe('patient items', () => {
   test('do not outstay the end', async () => {
     const some = letters();
     const pushed = some.push('p1');
-    await some.drained();
+    await some.drain();
     expect(groups).toEqual([['p1']]);
     await pushed;
   });

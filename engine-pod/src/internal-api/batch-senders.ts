@@ -1,62 +1,62 @@
 import type { Logger } from '@gwk/core/log';
 import type { InboundMessage, Outcome, StateChange, CallBody } from '@gwk/core/protocol/engine';
-import type { BuiltMessage } from '../sends/delivery.js';
-import type { Port } from './client.js';
-import { Poster } from './batch-sender.js';
+import type { BuiltMessageRecord } from '../sends/delivery.js';
+import type { InternalApiClient } from './client.js';
+import { BatchSender } from './batch-sender.js';
 
-const SMALL = 500;
+const BASE_BYTES = 500;
 
 /** What an engine writes through its port, each kind in the order in which it happened. */
-export class Posters {
-  readonly states: Poster<StateChange, void>;
+export class BatchSenders {
+  readonly states: BatchSender<StateChange, void>;
   /** Whether anybody still waits for the session. One by one: a code that came late would be shown for the next. */
-  readonly pairing: Poster<CallBody<'pairing'>, boolean>;
+  readonly pairing: BatchSender<CallBody<'pairing'>, boolean>;
   /** Whether there may be something to claim after that. */
-  readonly outcomes: Poster<Outcome, boolean>;
-  readonly inbound: Poster<InboundMessage, void>;
+  readonly outcomes: BatchSender<Outcome, boolean>;
+  readonly inbound: BatchSender<InboundMessage, void>;
   /** Whether the message is still this engine's to send. */
-  readonly built: Poster<BuiltMessage, boolean>;
+  readonly built: BatchSender<BuiltMessageRecord, boolean>;
 
-  constructor(port: Port, log: Logger) {
-    this.states = new Poster({
+  constructor(port: InternalApiClient, log: Logger) {
+    this.states = new BatchSender({
       name: 'state',
       maxItems: 50,
-      weigh: () => SMALL,
-      post: async (changes) => nothing(await port.insist('state', { changes }), changes),
+      estimateBytes: () => BASE_BYTES,
+      send: async (changes) => toVoid(await port.callUntilAnswered('state', { changes }), changes),
       log,
     });
-    this.pairing = new Poster({
+    this.pairing = new BatchSender({
       name: 'pairing',
       maxItems: 1,
-      weigh: () => SMALL,
-      post: async ([news]) => [(await port.insist('pairing', news!)).open],
+      estimateBytes: () => BASE_BYTES,
+      send: async ([news]) => [(await port.callUntilAnswered('pairing', news!)).open],
       log,
     });
-    this.outcomes = new Poster({
+    this.outcomes = new BatchSender({
       name: 'outcome',
       maxItems: 200,
-      weigh: () => SMALL,
-      post: async (outcomes) => {
-        const { waiting = true } = await port.insist('outcomes', { outcomes });
+      estimateBytes: () => BASE_BYTES,
+      send: async (outcomes) => {
+        const { waiting = true } = await port.callUntilAnswered('outcomes', { outcomes });
         return outcomes.map(() => waiting);
       },
       // Of one message come two, when nobody waits for them: with the next outcome, where many are sent.
-      patient: ({ kind }) => kind === 'receipt',
+      mayLinger: ({ kind }) => kind === 'receipt',
       log,
     });
-    this.inbound = new Poster({
+    this.inbound = new BatchSender({
       name: 'inbound',
       maxItems: 100,
-      weigh: (message) => SMALL + (message.text?.length ?? 0) * 3,
-      post: async (messages) => nothing(await port.insist('inbound', { messages }), messages),
+      estimateBytes: (message) => BASE_BYTES + (message.text?.length ?? 0) * 3,
+      send: async (messages) => toVoid(await port.callUntilAnswered('inbound', { messages }), messages),
       log,
     });
-    this.built = new Poster({
+    this.built = new BatchSender({
       name: 'built',
       maxItems: 100,
-      weigh: (message) => SMALL + message.built.length,
-      post: async (messages) => {
-        const { stored } = await port.insist('built', { messages });
+      estimateBytes: (message) => BASE_BYTES + message.built.length,
+      send: async (messages) => {
+        const { stored } = await port.callUntilAnswered('built', { messages });
         const ours = new Set(stored);
         return messages.map(({ message_id }) => ours.has(message_id));
       },
@@ -64,17 +64,17 @@ export class Posters {
     });
   }
 
-  async drained(): Promise<void> {
+  async drain(): Promise<void> {
     await Promise.all([
-      this.states.drained(),
-      this.pairing.drained(),
-      this.outcomes.drained(),
-      this.inbound.drained(),
-      this.built.drained(),
+      this.states.drain(),
+      this.pairing.drain(),
+      this.outcomes.drain(),
+      this.inbound.drain(),
+      this.built.drain(),
     ]);
   }
 }
 
-function nothing(_answer: object, items: readonly unknown[]): void[] {
+function toVoid(_answer: object, items: readonly unknown[]): void[] {
   return items.map(() => undefined);
 }

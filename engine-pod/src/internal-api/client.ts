@@ -18,13 +18,13 @@ import { backoffDelay } from '../backoff.js';
 export const FINAL_REFUSALS = ['fenced', 'unauthorized', 'gone'] as const satisfies readonly Refusal[];
 export type FinalRefusal = (typeof FINAL_REFUSALS)[number];
 
-export function finalRefusal(error: unknown): FinalRefusal | undefined {
+export function findFinalRefusal(error: unknown): FinalRefusal | undefined {
   if (!(error instanceof InternalApiRefusal)) return undefined;
   return FINAL_REFUSALS.find((refusal) => refusal === error.refusal);
 }
 
 /** The engine gave up, because it was refused for good or because it stops. */
-export class PortClosed extends Error {
+export class ClientClosed extends Error {
   override name = 'PortClosed';
 }
 
@@ -34,7 +34,7 @@ const RETRY = { first: 200, most: 3_000 };
  * The internal port, in the name of one lease. A final refusal is told to `onRefused` once, whichever call met it,
  * and closes this port: every later call, and every repetition under way, throws PortClosed.
  */
-export class Port {
+export class InternalApiClient {
   readonly #client: EngineClient;
   readonly #log: Logger;
   readonly #onRefused: (refusal: FinalRefusal) => void;
@@ -68,11 +68,11 @@ export class Port {
     timeoutMs?: number,
     traceparent?: string | null,
   ): Promise<EngineResponse<R>> {
-    return this.#send(route, { ...body, ...this.#number(route) }, timeoutMs, traceparent);
+    return this.#send(route, { ...body, ...this.#nextNumber(route) }, timeoutMs, traceparent);
   }
 
   /** A call keeps its number however often it is repeated; of claims, each attempt has its own. */
-  #number(route: EngineRoute): { number?: number } {
+  #nextNumber(route: EngineRoute): { number?: number } {
     if (!isNumberedRoute(route)) return {};
     const number = (this.#numbers.get(route) ?? 0) + 1;
     this.#numbers.set(route, number);
@@ -85,16 +85,16 @@ export class Port {
     timeoutMs?: number,
     traceparent?: string | null,
   ): Promise<EngineResponse<R>> {
-    if (this.closed) throw new PortClosed();
+    if (this.closed) throw new ClientClosed();
     const { epoch, holder } = this.lease;
     const request = { ...body, epoch, holder } as EngineRequest<R>;
     try {
       return await this.#client.call(route, request, timeoutMs, traceparent);
     } catch (error) {
-      const refusal = finalRefusal(error);
+      const refusal = findFinalRefusal(error);
       if (!refusal) throw error;
-      this.#refused(refusal);
-      throw new PortClosed();
+      this.#closeAfterRefusal(refusal);
+      throw new ClientClosed();
     }
   }
 
@@ -102,12 +102,12 @@ export class Port {
    * Until it is answered. Only for calls that may be repeated.
    * @throws PortClosed, InternalApiRefusal (`invalid`)
    */
-  async insist<R extends EngineRoute>(
+  async callUntilAnswered<R extends EngineRoute>(
     route: R,
     body: CallBody<R>,
     traceparent?: string | null,
   ): Promise<EngineResponse<R>> {
-    const numbered = { ...body, ...this.#number(route) };
+    const numbered = { ...body, ...this.#nextNumber(route) };
     return this.#untilAnswered(route, () => numbered, traceparent);
   }
 
@@ -123,7 +123,7 @@ export class Port {
     const attempt = () => {
       const repeated = this.#unanswered;
       this.#unanswered = true;
-      return { claim_id: claimId, limit, repeated, ...this.#number('claims') };
+      return { claim_id: claimId, limit, repeated, ...this.#nextNumber('claims') };
     };
     const { messages } = await this.#untilAnswered('claims', attempt, traceparent);
     this.#unanswered = false;
@@ -139,7 +139,7 @@ export class Port {
       try {
         return await this.#send(route, bodyOfAttempt(), undefined, traceparent);
       } catch (error) {
-        if (error instanceof PortClosed || error instanceof InternalApiRefusal) throw error;
+        if (error instanceof ClientClosed || error instanceof InternalApiRefusal) throw error;
         if (attempt === 1) this.#log.warn({ route, err: error }, 'the internal port cannot be reached');
       }
       await this.#pause(backoffDelay(RETRY, attempt));
@@ -152,9 +152,9 @@ export class Port {
    */
   async readFile<T>(messageId: string, read: (file: Readable) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
-      if (this.closed) throw new PortClosed();
+      if (this.closed) throw new ClientClosed();
       const file = await this.#download(messageId, attempt);
-      const result = file && (await unlessBroken(file, read));
+      const result = file && (await readUnlessBroken(file, read));
       if (result) return result.value;
       await this.#pause(backoffDelay(RETRY, attempt));
     }
@@ -164,19 +164,19 @@ export class Port {
    * Once: its source cannot be read again.
    * @throws PortClosed, InternalApiRefusal, InternalApiUnreachable
    */
-  async keepFile(
+  async storeFile(
     file: Readable,
     named: { mimetype?: string; filename?: string },
   ): Promise<MediaUploadResponse> {
-    if (this.closed) throw new PortClosed();
+    if (this.closed) throw new ClientClosed();
     const { epoch, holder } = this.lease;
     try {
       return await this.#client.upload({ epoch: String(epoch), holder, ...named }, file);
     } catch (error) {
-      const refusal = finalRefusal(error);
+      const refusal = findFinalRefusal(error);
       if (!refusal) throw error;
-      this.#refused(refusal);
-      throw new PortClosed();
+      this.#closeAfterRefusal(refusal);
+      throw new ClientClosed();
     }
   }
 
@@ -185,10 +185,10 @@ export class Port {
     try {
       return await this.#client.download({ ...this.lease, message_id: messageId });
     } catch (error) {
-      const refusal = finalRefusal(error);
+      const refusal = findFinalRefusal(error);
       if (refusal) {
-        this.#refused(refusal);
-        throw new PortClosed();
+        this.#closeAfterRefusal(refusal);
+        throw new ClientClosed();
       }
       if (error instanceof InternalApiRefusal) throw error;
       if (attempt === 1) this.#log.warn({ err: error }, 'a file cannot be fetched from the internal port');
@@ -197,7 +197,7 @@ export class Port {
   }
 
   /** What is heard of a deleted instance: after the refusal, once, and whether it is heard or not. */
-  async lastWord<R extends EngineRoute>(route: R, body: CallBody<R>, timeoutMs: number): Promise<void> {
+  async callBestEffort<R extends EngineRoute>(route: R, body: CallBody<R>, timeoutMs: number): Promise<void> {
     const request = { ...body, epoch: this.lease.epoch, holder: this.lease.holder };
     await this.#client
       .call(route, request as unknown as EngineRequest<R>, timeoutMs)
@@ -208,7 +208,7 @@ export class Port {
     this.#closed.abort();
   }
 
-  #refused(refusal: FinalRefusal): void {
+  #closeAfterRefusal(refusal: FinalRefusal): void {
     if (this.closed) return;
     this.close();
     this.#onRefused(refusal);
@@ -230,7 +230,7 @@ export class Port {
 }
 
 /** Undefined where the file broke off while it was read. */
-async function unlessBroken<T>(
+async function readUnlessBroken<T>(
   file: Readable,
   read: (file: Readable) => Promise<T>,
 ): Promise<{ value: T } | undefined> {

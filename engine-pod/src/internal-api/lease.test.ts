@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { EngineResponse } from '@gwk/core/protocol/engine';
 import { ManualClock } from '@gwk/test/support/clock';
 import { Lease } from './lease.js';
-import type { Port } from './client.js';
+import type { InternalApiClient } from './client.js';
 
 const LEASE_MS = 45_000;
 /** The socket closes so long before the end of the lease. */
@@ -20,7 +20,7 @@ let told: string[];
 beforeEach(() => {
   clock = new ManualClock(0);
   [mode, asked, told] = ['answer', [], []];
-  const port = { closed: false, call: renew as unknown as Port['call'] };
+  const port = { closed: false, call: renew as unknown as InternalApiClient['call'] };
   lease = new Lease({
     port,
     term: { from: 0, leaseMs: LEASE_MS },

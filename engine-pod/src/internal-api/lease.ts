@@ -8,9 +8,9 @@ import { backoffDelay } from '../backoff.js';
 import { processClock, type Clock } from '@gwk/core/clock';
 import { monotonicNow } from '../clock.js';
 import { closeAt, mayActAt, renewDelay, renewTimeout, type LeaseTerm } from './lease-timing.js';
-import { finalRefusal, PortClosed, type FinalRefusal, type Port } from './client.js';
+import { findFinalRefusal, ClientClosed, type FinalRefusal, type InternalApiClient } from './client.js';
 
-export type Acquired = EngineResponse<'acquire'>;
+export type AcquiredLease = EngineResponse<'acquire'>;
 
 const RETRY = { first: 200, most: 5_000 };
 const HELD_RETRY_MS = 2_000;
@@ -29,11 +29,11 @@ export class AcquireRefused extends Error {
  *
  * @throws AcquireRefused; AbortError when `signal` says to stop
  */
-export async function acquire(
+export async function acquireLease(
   client: EngineClient,
   request: { pod: string; version: string },
   context: { log: Logger; signal: AbortSignal },
-): Promise<{ acquired: Acquired; term: LeaseTerm }> {
+): Promise<{ acquired: AcquiredLease; term: LeaseTerm }> {
   const holder = randomUUID();
   for (let attempt = 1; ; attempt++) {
     const from = monotonicNow();
@@ -42,7 +42,7 @@ export async function acquire(
       const acquired = await client.call('acquire', { ...request, holder }, ACQUIRE_TIMEOUT_MS);
       return { acquired, term: { from, leaseMs: acquired.lease_ms } };
     } catch (error) {
-      const refusal = finalRefusal(error);
+      const refusal = findFinalRefusal(error);
       if (refusal) throw new AcquireRefused(refusal);
       if (attempt === 1) context.log.warn({ err: error }, 'the lease is not to be had yet');
       wait =
@@ -71,7 +71,7 @@ export interface LeaseEvents {
  * port's to report, since any call may meet it.
  */
 export class Lease {
-  readonly #port: Pick<Port, 'call' | 'closed'>;
+  readonly #port: Pick<InternalApiClient, 'call' | 'closed'>;
   readonly #events: LeaseEvents;
   readonly #renewMs: number;
   readonly #isConnected: () => boolean;
@@ -81,12 +81,12 @@ export class Lease {
   #stopped = false;
   #renewing = false;
   /** Was asked for while a renewal was under way, whose answer may be older than that. */
-  #again = false;
+  #renewAgain = false;
   #cancelRenew: () => void = () => undefined;
   #cancelClose: () => void = () => undefined;
 
   constructor(options: {
-    port: Pick<Port, 'call' | 'closed'>;
+    port: Pick<InternalApiClient, 'call' | 'closed'>;
     term: LeaseTerm;
     renewMs: number;
     isConnected: () => boolean;
@@ -129,7 +129,7 @@ export class Lease {
 
   /** Its terms have changed, and are wanted now. */
   renewNow(): void {
-    if (this.#renewing) this.#again = true;
+    if (this.#renewing) this.#renewAgain = true;
     if (this.#renewing || this.#stopped || this.#port.closed) return;
     this.#cancelRenew();
     void this.#renew(0);
@@ -137,8 +137,8 @@ export class Lease {
 
   #armRenew(unanswered: number): void {
     if (this.#stopped || this.#port.closed) return;
-    const delay = this.#again ? 0 : renewDelay(this.#renewMs, unanswered, Math.random());
-    this.#again = false;
+    const delay = this.#renewAgain ? 0 : renewDelay(this.#renewMs, unanswered, Math.random());
+    this.#renewAgain = false;
     this.#cancelRenew = this.#clock.after(delay, () => void this.#renew(unanswered));
   }
 
@@ -158,7 +158,7 @@ export class Lease {
       this.#armRenew(0);
     } catch (error) {
       this.#renewing = false;
-      if (!(error instanceof PortClosed)) this.#armRenew(unanswered + 1);
+      if (!(error instanceof ClientClosed)) this.#armRenew(unanswered + 1);
     }
   }
 

@@ -3,11 +3,11 @@ import { decodeCommand, type Command, type CommandReply } from '@gwk/core/protoc
 import { ENGINE_GROUP, type RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { RedisConnection } from './connection.js';
 import { GroupReader } from './group-reader.js';
-import type { RedisLink } from './reconnecting-link.js';
+import type { ReconnectingLink } from './reconnecting-link.js';
 import type { StreamEntry } from './streams.js';
 
 /** What a command answers; an error answers `code` with its message. */
-export type Handler = (args: string) => unknown;
+export type CommandHandler = (args: string) => unknown;
 
 export class CommandError extends Error {
   override name = 'CommandError';
@@ -25,11 +25,11 @@ export interface CommandReaderOptions {
   key: Uint8Array;
   epoch: number;
   /** Blocks on it: its own. */
-  link: RedisLink;
+  link: ReconnectingLink;
   /** Publishes replies: the reading connection is mostly blocked. */
-  side: RedisLink;
+  publisher: ReconnectingLink;
   log: Logger;
-  handlers: Record<Command['name'], Handler>;
+  handlers: Record<Command['name'], CommandHandler>;
 }
 
 const BATCH = 16;
@@ -43,7 +43,7 @@ export class CommandReader {
   readonly #options: CommandReaderOptions;
   readonly #stream: string;
   readonly #reader: GroupReader;
-  readonly #obeying = new Set<Promise<void>>();
+  readonly #executing = new Set<Promise<void>>();
 
   constructor(options: CommandReaderOptions) {
     this.#options = options;
@@ -54,7 +54,7 @@ export class CommandReader {
       link: options.link,
       batch: BATCH,
       opened: async () => {},
-      take: (entries, connection) => this.#takeAll(entries, connection),
+      take: (entries, connection) => this.#takeEntries(entries, connection),
     });
   }
 
@@ -62,7 +62,7 @@ export class CommandReader {
     return this.#reader.run();
   }
 
-  async #takeAll(entries: StreamEntry[], connection: RedisConnection): Promise<void> {
+  async #takeEntries(entries: StreamEntry[], connection: RedisConnection): Promise<void> {
     for (const entry of entries) {
       const deleted = await connection.call(['XDEL', this.#stream, entry.id]);
       await connection.call(['XACK', this.#stream, ENGINE_GROUP, entry.id]);
@@ -85,19 +85,19 @@ export class CommandReader {
       this.#options.log.info({ command: command.name, command_id: command.id }, 'a late command was dropped');
       return;
     }
-    const obeying = this.#obey(command).finally(() => this.#obeying.delete(obeying));
-    this.#obeying.add(obeying);
+    const obeying = this.#execute(command).finally(() => this.#executing.delete(obeying));
+    this.#executing.add(obeying);
   }
 
-  async replied(): Promise<void> {
-    await Promise.all(this.#obeying);
+  async waitForReplies(): Promise<void> {
+    await Promise.all(this.#executing);
   }
 
-  async #obey(command: Command): Promise<void> {
-    const { instanceId, keys, side, log } = this.#options;
+  async #execute(command: Command): Promise<void> {
+    const { instanceId, keys, publisher, log } = this.#options;
     const reply = await this.#answer(command);
     try {
-      await side.call(['PUBLISH', keys.replies(instanceId, command.requester), JSON.stringify(reply)]);
+      await publisher.call(['PUBLISH', keys.replies(instanceId, command.requester), JSON.stringify(reply)]);
     } catch (error) {
       log.warn({ command_id: command.id, err: error }, 'a reply could not be published');
     }

@@ -1,5 +1,5 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
-import { encodeCall, RedisRefusal, ReplyParser, type Reply } from './resp.js';
+import { encodeCommand, RedisErrorReply, ReplyParser, type Reply } from './resp.js';
 
 export interface RedisAddress {
   /** Without credentials: `redis://host:port/database` or `rediss://`. */
@@ -11,7 +11,7 @@ export interface RedisAddress {
 }
 
 /** The connection is gone: whether the call took effect is unknown. */
-export class RedisGone extends Error {
+export class RedisDisconnected extends Error {
   override name = 'RedisGone';
 }
 
@@ -30,7 +30,7 @@ export class RedisConnection {
   readonly #parser = new ReplyParser();
   readonly #waiting: Waiting[] = [];
   readonly closed: Promise<void>;
-  #gone = false;
+  #isClosed = false;
 
   private constructor(socket: Socket) {
     this.#socket = socket;
@@ -40,9 +40,9 @@ export class RedisConnection {
     socket.on('error', () => socket.destroy());
     this.closed = new Promise((resolve) => {
       socket.on('close', () => {
-        this.#gone = true;
+        this.#isClosed = true;
         for (const call of this.#waiting.splice(0))
-          settle(call).reject(new RedisGone('the connection closed'));
+          settle(call).reject(new RedisDisconnected('the connection closed'));
         resolve();
       });
     });
@@ -74,13 +74,13 @@ export class RedisConnection {
    * @throws RedisGone, RedisRefusal
    */
   async call(words: readonly string[], timeoutMs = CALL_TIMEOUT_MS): Promise<Reply> {
-    if (this.#gone) throw new RedisGone('the connection is closed');
+    if (this.#isClosed) throw new RedisDisconnected('the connection is closed');
     const reply = await new Promise<Reply>((resolve, reject) => {
       const timer = setTimeout(() => this.#socket.destroy(), timeoutMs);
       this.#waiting.push({ resolve, reject, timer });
-      this.#write(encodeCall(words));
+      this.#write(encodeCommand(words));
     });
-    if (reply instanceof RedisRefusal) throw reply;
+    if (reply instanceof RedisErrorReply) throw reply;
     return reply;
   }
 
@@ -91,7 +91,7 @@ export class RedisConnection {
   }
 
   /** Calls of one turn go together. */
-  #write(bytes: ReturnType<typeof encodeCall>): void {
+  #write(bytes: ReturnType<typeof encodeCommand>): void {
     if (this.#socket.writableCorked === 0) {
       this.#socket.cork();
       process.nextTick(() => this.#socket.uncork());
@@ -127,7 +127,7 @@ async function openSocket(url: URL, ca: string | undefined): Promise<Socket> {
     const timer = setTimeout(() => socket.destroy(new Error('no connection in time')), CONNECT_TIMEOUT_MS);
     const failed = (error?: Error): void => {
       clearTimeout(timer);
-      reject(new RedisGone(error?.message ?? 'the connection closed'));
+      reject(new RedisDisconnected(error?.message ?? 'the connection closed'));
     };
     socket.once('error', failed);
     socket.once('close', () => failed());

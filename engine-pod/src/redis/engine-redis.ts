@@ -3,11 +3,14 @@ import type { Heartbeat } from '@gwk/core/protocol/heartbeat';
 import type { RedisKeys } from '@gwk/core/protocol/redis-keys';
 import { CommandReader, type CommandReaderOptions } from './command-reader.js';
 import type { RedisAddress } from './connection.js';
-import { doorbell, type DoorbellOptions } from './notifications.js';
-import { RedisLink } from './reconnecting-link.js';
-import { SideChannel } from './writer.js';
+import { createNotificationReader, type NotificationReaderOptions } from './notifications.js';
+import { ReconnectingLink } from './reconnecting-link.js';
+import { RedisWriter } from './writer.js';
 
-export interface RedisSideOptions extends Pick<DoorbellOptions, 'ring' | 'keep' | 'heard' | 'traced'> {
+export interface EngineRedisOptions extends Pick<
+  NotificationReaderOptions,
+  'notify' | 'keep' | 'received' | 'traced'
+> {
   address: RedisAddress;
   keys: RedisKeys;
   instanceId: string;
@@ -21,39 +24,46 @@ export interface RedisSideOptions extends Pick<DoorbellOptions, 'ring' | 'keep' 
 }
 
 /** All that an engine has of Redis: three connections, two of which block on a stream. */
-export class RedisSide {
-  readonly #links: { bell: RedisLink; commands: RedisLink; side: RedisLink };
-  readonly #side: SideChannel;
+export class EngineRedis {
+  readonly #links: {
+    notifications: ReconnectingLink;
+    commands: ReconnectingLink;
+    writer: ReconnectingLink;
+  };
+  readonly #writer: RedisWriter;
   readonly #commands: CommandReader;
   readonly #run: () => Promise<void>[];
   #restoring: Promise<void> | undefined;
 
-  constructor(options: RedisSideOptions) {
+  constructor(options: EngineRedisOptions) {
     const { address, keys, instanceId, epoch, log } = options;
     const restoreUser = (): Promise<void> => this.#restore(options.restoreUser);
-    const link = (name: string): RedisLink =>
-      new RedisLink({ address, restoreUser, log: log.child({ link: name }) });
-    this.#links = { bell: link('bell'), commands: link('commands'), side: link('side') };
-    const { side } = this.#links;
-    this.#side = new SideChannel({ ...options, link: side });
-    const bell = doorbell({
+    const link = (name: string): ReconnectingLink =>
+      new ReconnectingLink({ address, restoreUser, log: log.child({ link: name }) });
+    this.#links = {
+      notifications: link('notifications'),
+      commands: link('commands'),
+      writer: link('writer'),
+    };
+    this.#writer = new RedisWriter({ ...options, link: this.#links.writer });
+    const notifications = createNotificationReader({
       ...options,
       stream: keys.sends(instanceId),
       epoch,
-      link: this.#links.bell,
-      putAway: (entries) => this.#side.putAway(entries),
+      link: this.#links.notifications,
+      acknowledge: (entries) => this.#writer.acknowledge(entries),
     });
     this.#commands = new CommandReader({
       ...options,
       key: options.commandKey,
       link: this.#links.commands,
-      side,
+      publisher: this.#links.writer,
     });
-    this.#run = () => [bell.run(), this.#commands.run(), this.#side.run()];
+    this.#run = () => [notifications.run(), this.#commands.run(), this.#writer.run()];
   }
 
   get up(): boolean {
-    return this.#links.bell.up;
+    return this.#links.notifications.up;
   }
 
   start(): void {
@@ -61,21 +71,21 @@ export class RedisSide {
   }
 
   /** Resolves once the commands that are being obeyed have been answered. */
-  replied(): Promise<void> {
-    return this.#commands.replied();
+  waitForReplies(): Promise<void> {
+    return this.#commands.waitForReplies();
   }
 
   stop(): void {
-    this.#side.stop();
+    this.#writer.stop();
     for (const link of Object.values(this.#links)) link.stop();
   }
 
-  beat(): void {
-    this.#side.beat();
+  sendHeartbeat(): void {
+    this.#writer.sendHeartbeat();
   }
 
-  putAway(entries: string[]): void {
-    this.#side.putAway(entries);
+  acknowledge(entries: string[]): void {
+    this.#writer.acknowledge(entries);
   }
 
   /** All links lose the user at once, and one call makes it again for all. */

@@ -1,13 +1,13 @@
 import { ENGINE_GROUP } from '@gwk/core/protocol/redis-keys';
 import type { RedisConnection } from './connection.js';
-import type { RedisLink } from './reconnecting-link.js';
-import { RedisRefusal } from './resp.js';
-import { entriesIn, entriesOf, type StreamEntry } from './streams.js';
+import type { ReconnectingLink } from './reconnecting-link.js';
+import { RedisErrorReply } from './resp.js';
+import { parseEntries, parseReadReply, type StreamEntry } from './streams.js';
 
 export interface GroupReaderOptions {
   stream: string;
   epoch: number;
-  link: RedisLink;
+  link: ReconnectingLink;
   batch: number;
   /** The stream is there, perhaps a new one: what was in an old one may be lost. Awaited before entries are taken. */
   opened: () => Promise<void>;
@@ -29,16 +29,16 @@ export class GroupReader {
   }
 
   run(): Promise<void> {
-    return this.#options.link.run((connection) => this.#work(connection));
+    return this.#options.link.run((connection) => this.#readStream(connection));
   }
 
-  async #work(connection: RedisConnection): Promise<void> {
+  async #readStream(connection: RedisConnection): Promise<void> {
     for (;;) {
       try {
         await this.#open(connection);
         for (;;) await this.#readBatch(connection);
       } catch (error) {
-        if (!(error instanceof RedisRefusal) || error.code !== 'NOGROUP') throw error;
+        if (!(error instanceof RedisErrorReply) || error.code !== 'NOGROUP') throw error;
       }
     }
   }
@@ -46,25 +46,25 @@ export class GroupReader {
   async #open(connection: RedisConnection): Promise<void> {
     await this.#createGroup(connection);
     await this.#options.opened();
-    await this.#inherit(connection);
+    await this.#takeOverPending(connection);
   }
 
   async #createGroup(connection: RedisConnection): Promise<void> {
     try {
       await connection.call(['XGROUP', 'CREATE', this.#options.stream, ENGINE_GROUP, '0', 'MKSTREAM']);
     } catch (error) {
-      if (!(error instanceof RedisRefusal) || error.code !== 'BUSYGROUP') throw error;
+      if (!(error instanceof RedisErrorReply) || error.code !== 'BUSYGROUP') throw error;
     }
   }
 
-  async #inherit(connection: RedisConnection): Promise<void> {
+  async #takeOverPending(connection: RedisConnection): Promise<void> {
     const { stream, epoch, batch } = this.#options;
     const claim = ['XAUTOCLAIM', stream, ENGINE_GROUP, String(epoch), '0'];
     for (let cursor: unknown = '0-0', first = true; first || cursor !== '0-0'; first = false) {
       const reply = await connection.call([...claim, String(cursor), 'COUNT', String(batch)]);
       if (!Array.isArray(reply)) return;
       cursor = reply[0];
-      await this.#take(entriesIn(reply[1] ?? null), connection);
+      await this.#take(parseEntries(reply[1] ?? null), connection);
     }
   }
 
@@ -75,7 +75,7 @@ export class GroupReader {
       [...read, 'BLOCK', String(BLOCK_MS), 'STREAMS', stream, '>'],
       BLOCK_MS * 2,
     );
-    await this.#take(entriesOf(reply), connection);
+    await this.#take(parseReadReply(reply), connection);
   }
 
   async #take(entries: StreamEntry[], connection: RedisConnection): Promise<void> {

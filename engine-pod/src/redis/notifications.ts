@@ -1,20 +1,20 @@
 import { tracing, type Span } from '@gwk/core/tracing/tracing';
 import { GroupReader } from './group-reader.js';
-import type { RedisLink } from './reconnecting-link.js';
+import type { ReconnectingLink } from './reconnecting-link.js';
 import type { StreamEntry } from './streams.js';
 
-export interface DoorbellOptions {
+export interface NotificationReaderOptions {
   stream: string;
   epoch: number;
   /** Blocks on it: its own. */
-  link: RedisLink;
+  link: ReconnectingLink;
   /** Rings; resolves when a claim made after that is answered, or none can be made now. */
-  ring: () => Promise<void>;
+  notify: () => Promise<void>;
   /** Keeps an entry until its message is settled; false when there is nothing to keep it for. */
   keep: (messageId: string, entry: string) => boolean;
-  putAway: (entries: string[]) => void;
+  acknowledge: (entries: string[]) => void;
   /** A bell that was rung at this time, by the clock of Redis. */
-  heard: (rungAt: number) => void;
+  received: (rungAt: number) => void;
   /** What the claim that it leads to goes on from; for the few bells that carry a trace. */
   traced: (traceparent: string | null) => void;
 }
@@ -22,9 +22,9 @@ export interface DoorbellOptions {
 const BATCH = 32;
 
 /** From the moment that the bell is heard until the claim is answered. */
-function heardSpans(entries: readonly StreamEntry[]): Span[] {
-  const rung = entries.flatMap(({ fields }) => fields['t']?.split(',') ?? []);
-  return rung.map((traceparent) => tracing.child('heard', traceparent, { kind: 'consumer' }));
+function startSpans(entries: readonly StreamEntry[]): Span[] {
+  const traceparents = entries.flatMap(({ fields }) => fields['t']?.split(',') ?? []);
+  return traceparents.map((traceparent) => tracing.child('heard', traceparent, { kind: 'consumer' }));
 }
 
 /**
@@ -32,18 +32,18 @@ function heardSpans(entries: readonly StreamEntry[]): Span[] {
  * made: it is put away then, or with the outcome of its message where that was claimed. One small batch after the
  * other, so a long stream costs no memory.
  */
-export function doorbell(options: DoorbellOptions): GroupReader {
-  const { stream, epoch, link, ring, keep, putAway } = options;
+export function createNotificationReader(options: NotificationReaderOptions): GroupReader {
+  const { stream, epoch, link, notify, keep, acknowledge } = options;
   const take = async (entries: StreamEntry[]): Promise<void> => {
     // The id of an entry begins with its time.
-    for (const { id } of entries) options.heard(Number.parseInt(id, 10));
-    const spans = tracing.on ? heardSpans(entries) : [];
+    for (const { id } of entries) options.received(Number.parseInt(id, 10));
+    const spans = tracing.on ? startSpans(entries) : [];
     if (spans.length > 0) options.traced(spans[0]!.traceparent);
-    await ring();
+    await notify();
     for (const span of spans) span.end();
     const done = entries.filter(({ id, fields }) => !keep(fields['m'] ?? '', id));
-    if (done.length > 0) putAway(done.map(({ id }) => id));
+    if (done.length > 0) acknowledge(done.map(({ id }) => id));
   };
   // Where Redis was lost, what it should have rung for waits: claims are made whenever the stream is opened.
-  return new GroupReader({ stream, epoch, link, batch: BATCH, opened: ring, take });
+  return new GroupReader({ stream, epoch, link, batch: BATCH, opened: notify, take });
 }

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '@gwk/core/log';
 import { backoffDelay } from '../backoff.js';
-import { RedisConnection, RedisGone, type RedisAddress } from './connection.js';
-import { RedisRefusal, type Reply } from './resp.js';
+import { RedisConnection, RedisDisconnected, type RedisAddress } from './connection.js';
+import { RedisErrorReply, type Reply } from './resp.js';
 
 /** What Redis says when it has forgotten this engine's user, or its password, or what the user may do. */
 const USER_LOST = new Set(['WRONGPASS', 'NOAUTH', 'NOPERM']);
@@ -23,7 +23,7 @@ export interface LinkOptions {
  * Keeps a connection to Redis for as long as it is not stopped: opens, lets `work` use it until it ends or fails,
  * waits, opens again. Nothing depends on Redis but speed, so nothing here ever fails for good.
  */
-export class RedisLink {
+export class ReconnectingLink {
   readonly #options: LinkOptions;
   readonly #stopped = new AbortController();
   #connection: RedisConnection | undefined;
@@ -38,7 +38,7 @@ export class RedisLink {
 
   /** @throws RedisGone, RedisRefusal */
   async call(words: readonly string[], timeoutMs?: number): Promise<Reply> {
-    if (!this.#connection) throw new RedisGone('not connected to Redis');
+    if (!this.#connection) throw new RedisDisconnected('not connected to Redis');
     return this.#connection.call(words, timeoutMs);
   }
 
@@ -73,8 +73,8 @@ export class RedisLink {
 
   async #restoreIfLost(error: unknown): Promise<void> {
     if (this.#stopped.signal.aborted) return;
-    if (!(error instanceof RedisGone)) this.#options.log.warn({ err: error }, 'Redis refused');
-    if (!(error instanceof RedisRefusal) || !USER_LOST.has(error.code)) return;
+    if (!(error instanceof RedisDisconnected)) this.#options.log.warn({ err: error }, 'Redis refused');
+    if (!(error instanceof RedisErrorReply) || !USER_LOST.has(error.code)) return;
     try {
       await this.#options.restoreUser();
     } catch (cause) {

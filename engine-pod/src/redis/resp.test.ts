@@ -1,4 +1,4 @@
-import { encodeCall, RedisRefusal, ReplyParser, type Reply } from './resp.js';
+import { encodeCommand, RedisErrorReply, ReplyParser, type Reply } from './resp.js';
 
 const parse = (...chunks: string[]): Reply[] => {
   const parser = new ReplyParser();
@@ -23,8 +23,8 @@ test.each<[string, string, Reply[]]>([
 
 test('an error is a value with its code', () => {
   const [error] = parse('-NOGROUP No such key\r\n');
-  expect(error).toBeInstanceOf(RedisRefusal);
-  expect((error as RedisRefusal).code).toBe('NOGROUP');
+  expect(error).toBeInstanceOf(RedisErrorReply);
+  expect((error as RedisErrorReply).code).toBe('NOGROUP');
 });
 
 test('wherever the bytes are cut, the replies are the same', () => {
@@ -44,5 +44,5 @@ test('what is not Redis is refused', () => {
 });
 
 test('calls count bytes, not characters', () => {
-  expect(encodeCall(['SET', 'k', '€'])).toBe('*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$3\r\n€\r\n');
+  expect(encodeCommand(['SET', 'k', '€'])).toBe('*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$3\r\n€\r\n');
 });

@@ -2,10 +2,10 @@
  * The Redis serialization protocol, version 2, as far as an engine speaks it. Not node-redis: its client costs each
  * engine 11 MB, a fifth of all that an idle engine weighs.
  */
-export type Reply = string | number | null | RedisRefusal | Reply[];
+export type Reply = string | number | null | RedisErrorReply | Reply[];
 
 /** An error reply; the connection goes on. `code` is its first word: WRONGPASS, NOGROUP. */
-export class RedisRefusal extends Error {
+export class RedisErrorReply extends Error {
   override name = 'RedisRefusal';
   readonly code: string;
   constructor(message: string) {
@@ -14,7 +14,7 @@ export class RedisRefusal extends Error {
   }
 }
 
-export function encodeCall(words: readonly string[]): string {
+export function encodeCommand(words: readonly string[]): string {
   return `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`;
 }
 
@@ -52,7 +52,7 @@ function parse(input: Buffer, start: number, depth = 0): Parsed {
     case 0x2b: // +
       return { reply: line, end: next };
     case 0x2d: // -
-      return { reply: new RedisRefusal(line), end: next };
+      return { reply: new RedisErrorReply(line), end: next };
     case 0x3a: // :
       return { reply: Number(line), end: next };
     case 0x24: // $

@@ -6,17 +6,17 @@ export interface StreamEntry {
 }
 
 /** The entries of the one stream that an XREADGROUP asked for; none when it timed out. */
-export function entriesOf(reply: Reply): StreamEntry[] {
+export function parseReadReply(reply: Reply): StreamEntry[] {
   const stream = Array.isArray(reply) ? reply[0] : null;
-  return Array.isArray(stream) ? entriesIn(stream[1] ?? null) : [];
+  return Array.isArray(stream) ? parseEntries(stream[1] ?? null) : [];
 }
 
 /** The entries of a list of them. */
-export function entriesIn(list: Reply): StreamEntry[] {
-  return Array.isArray(list) ? list.flatMap(entryOf) : [];
+export function parseEntries(list: Reply): StreamEntry[] {
+  return Array.isArray(list) ? list.flatMap(parseEntry) : [];
 }
 
-function entryOf(item: Reply): StreamEntry[] {
+function parseEntry(item: Reply): StreamEntry[] {
   if (!Array.isArray(item) || typeof item[0] !== 'string') return [];
   const [id, values] = item;
   // An entry that was deleted after it was delivered comes back without fields.

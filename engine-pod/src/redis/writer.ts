@@ -1,16 +1,16 @@
 import { HEARTBEAT_TTL_RENEWALS, type Heartbeat } from '@gwk/core/protocol/heartbeat';
 import { ENGINE_GROUP, type RedisKeys } from '@gwk/core/protocol/redis-keys';
-import type { RedisLink } from './reconnecting-link.js';
+import type { ReconnectingLink } from './reconnecting-link.js';
 
 /** Bells that have been heard are put away together: nobody waits for it, and each command wakes two programs. */
-const PUT_AWAY_EVERY_MS = 1_000;
-const MOST_HEARD = 100;
+const ACKNOWLEDGE_EVERY_MS = 1_000;
+const MAX_UNACKNOWLEDGED = 100;
 
-export interface SideChannelOptions {
+export interface RedisWriterOptions {
   instanceId: string;
   keys: RedisKeys;
   /** Answers at once: nothing blocks on it. */
-  link: RedisLink;
+  link: ReconnectingLink;
   renewMs: number;
   heartbeat: () => Heartbeat;
 }
@@ -19,30 +19,30 @@ export interface SideChannelOptions {
  * What an engine writes to Redis: heartbeats, and that bells have been heard. Losing any of it does no harm, so
  * nothing here waits or repeats.
  */
-export class SideChannel {
-  readonly #options: SideChannelOptions;
-  #heard: string[] = [];
-  #timer: NodeJS.Timeout | undefined;
-  #putAway: NodeJS.Timeout | undefined;
+export class RedisWriter {
+  readonly #options: RedisWriterOptions;
+  #unacknowledged: string[] = [];
+  #heartbeatTimer: NodeJS.Timeout | undefined;
+  #flushTimer: NodeJS.Timeout | undefined;
 
-  constructor(options: SideChannelOptions) {
+  constructor(options: RedisWriterOptions) {
     this.#options = options;
   }
 
   async run(): Promise<void> {
-    this.#timer = setInterval(() => this.beat(), this.#options.renewMs);
+    this.#heartbeatTimer = setInterval(() => this.sendHeartbeat(), this.#options.renewMs);
     await this.#options.link.run((connection) => {
-      this.beat();
+      this.sendHeartbeat();
       return connection.closed;
     });
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    clearInterval(this.#heartbeatTimer);
     this.#flush();
   }
 
-  beat(): void {
+  sendHeartbeat(): void {
     const { instanceId, keys, renewMs, heartbeat } = this.#options;
     const life = String(renewMs * HEARTBEAT_TTL_RENEWALS);
     this.#write(['SET', keys.heartbeat(instanceId), JSON.stringify(heartbeat()), 'PX', life]);
@@ -52,17 +52,17 @@ export class SideChannel {
    * Acknowledges and deletes entries of the doorbell's stream, a little later. Those that an engine leaves behind at its
    * end ring once more, at the next one, which finds nothing to claim for them.
    */
-  putAway(entries: string[]): void {
-    this.#heard.push(...entries);
-    if (this.#heard.length >= MOST_HEARD) this.#flush();
-    else this.#putAway ??= setTimeout(() => this.#flush(), PUT_AWAY_EVERY_MS).unref();
+  acknowledge(entries: string[]): void {
+    this.#unacknowledged.push(...entries);
+    if (this.#unacknowledged.length >= MAX_UNACKNOWLEDGED) this.#flush();
+    else this.#flushTimer ??= setTimeout(() => this.#flush(), ACKNOWLEDGE_EVERY_MS).unref();
   }
 
   #flush(): void {
-    clearTimeout(this.#putAway);
-    this.#putAway = undefined;
-    if (this.#heard.length === 0) return;
-    const entries = this.#heard.splice(0);
+    clearTimeout(this.#flushTimer);
+    this.#flushTimer = undefined;
+    if (this.#unacknowledged.length === 0) return;
+    const entries = this.#unacknowledged.splice(0);
     const stream = this.#options.keys.sends(this.#options.instanceId);
     this.#write(['XACK', stream, ENGINE_GROUP, ...entries]);
     this.#write(['XDEL', stream, ...entries]);

@@ -20,7 +20,7 @@ function build(change: Partial<ClaimerOptions> = {}) {
     clock,
     idleClaimMs: 60_000,
     open: () => true,
-    room: () => 10,
+    capacity: () => 10,
     claim: (id, limit) =>
       new Promise((resolve) => {
         const answer = async (count: number): Promise<void> => {
@@ -37,7 +37,7 @@ function build(change: Partial<ClaimerOptions> = {}) {
 
 test('claims as many as there is room for, and again at once while there is more', async () => {
   const claims = build();
-  claimer.ring();
+  claimer.notify();
   expect(claims[0]!.limit).toBe(10);
   await claims[0]!.answer(10);
   expect(claims).toHaveLength(2);
@@ -54,10 +54,10 @@ test('what a claim took that was refused at last is asked for by the next, and c
     if (asked.length === 1) return Promise.reject(new Error('refused'));
     return Promise.resolve(asked.length === 2 ? [message, message] : []);
   };
-  build({ claim, pacing, room: () => (asked.length === 0 ? 10 : 1) });
-  claimer.ring();
+  build({ claim, pacing, capacity: () => (asked.length === 0 ? 10 : 1) });
+  claimer.notify();
   await turn();
-  claimer.ring();
+  claimer.notify();
   await turn();
   expect(asked).toHaveLength(3);
   expect(asked[1]).toBe(asked[0]);
@@ -67,9 +67,9 @@ test('what a claim took that was refused at last is asked for by the next, and c
 
 test('bells that ring during a claim make one more', async () => {
   const claims = build();
-  claimer.ring();
-  claimer.ring();
-  claimer.ring();
+  claimer.notify();
+  claimer.notify();
+  claimer.notify();
   expect(claims).toHaveLength(1);
   await claims[0]!.answer(0);
   expect(claims).toHaveLength(2);
@@ -79,9 +79,9 @@ test('bells that ring during a claim make one more', async () => {
 
 test('a bell is heard when a claim that began after it is answered', async () => {
   const claims = build();
-  claimer.ring();
+  claimer.notify();
   let heard = false;
-  void claimer.heard().then(() => (heard = true));
+  void claimer.notifyAndWait().then(() => (heard = true));
   await claims[0]!.answer(0);
   expect(heard).toBe(false);
   await claims[1]!.answer(0);
@@ -91,10 +91,10 @@ test('a bell is heard when a claim that began after it is answered', async () =>
 test('a bell that cannot be obeyed is heard at once, and remembered', async () => {
   let open = false;
   const claims = build({ open: () => open });
-  await claimer.heard();
+  await claimer.notifyAndWait();
   expect(claims).toHaveLength(0);
   open = true;
-  claimer.reconsider();
+  claimer.recheck();
   expect(claims).toHaveLength(1);
   await claims[0]!.answer(0);
 });
@@ -103,7 +103,7 @@ test('no more is claimed than the pacing lets leave; the rest follows when it do
   const pacing = new Pacing(600, 0);
   pacing.take(598, 0);
   const claims = build({ pacing });
-  claimer.ring();
+  claimer.notify();
   expect(claims[0]!.limit).toBe(2);
   await claims[0]!.answer(2);
   expect(claims).toHaveLength(1);
@@ -116,8 +116,8 @@ test('no more is claimed than the pacing lets leave; the rest follows when it do
 
 test('what was claimed for and not found may leave later', async () => {
   const pacing = new Pacing(60, 0);
-  const claims = build({ pacing, room: () => 100 });
-  claimer.ring();
+  const claims = build({ pacing, capacity: () => 100 });
+  claimer.notify();
   expect(pacing.available(0)).toBe(0);
   await claims[0]!.answer(1);
   expect(pacing.available(0)).toBe(59);
@@ -140,9 +140,9 @@ test('an idle engine asks by itself', async () => {
 test('stopped, it claims no more and waits for the claim under way', async () => {
   const accepted: unknown[] = [];
   const claims = build({ accept: (messages) => accepted.push(...messages) });
-  claimer.ring();
+  claimer.notify();
   const stopped = claimer.stop();
-  claimer.ring();
+  claimer.notify();
   await claims[0]!.answer(10);
   await stopped;
   expect(accepted).toHaveLength(10);

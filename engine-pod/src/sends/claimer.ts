@@ -10,7 +10,7 @@ export interface ClaimerOptions {
   /** Whether messages may be given to the network now. */
   open: () => boolean;
   /** How many more may be held. */
-  room: () => number;
+  capacity: () => number;
   /** Asks until answered, under one claim id; throws when the port is closed. */
   claim: (claimId: string, limit: number) => Promise<ClaimedMessage[]>;
   accept: (messages: ClaimedMessage[], claimId: string) => void;
@@ -26,16 +26,16 @@ export class Claimer {
   readonly #options: ClaimerOptions;
   readonly #clock: Clock;
   /** More may wait. */
-  #rung = false;
+  #notified = false;
   #claiming = false;
   /** Of the last claim, until it is answered: what it took is given to whoever asks under the same id. */
   #openClaim: string | undefined;
   #stopped = false;
-  #endPace: () => void = () => undefined;
-  #endIdle: () => void = () => undefined;
+  #cancelPaceTimer: () => void = () => undefined;
+  #cancelIdleTimer: () => void = () => undefined;
   /** Those who wait for the answer of a claim that begins after they rang. */
-  #ringers: (() => void)[] = [];
-  #idle: (() => void)[] = [];
+  #waiters: (() => void)[] = [];
+  #stopWaiters: (() => void)[] = [];
 
   constructor(options: ClaimerOptions) {
     this.#options = options;
@@ -43,60 +43,60 @@ export class Claimer {
   }
 
   start(): void {
-    this.ring();
-    this.#armIdle();
+    this.notify();
+    this.#startIdleTimer();
   }
 
   /** Something may wait. */
-  ring(): void {
-    this.#rung = true;
-    this.#consider();
+  notify(): void {
+    this.#notified = true;
+    this.#claimIfPossible();
   }
 
   /** What a claim depends on has changed for the better. */
-  reconsider(): void {
-    this.#consider();
+  recheck(): void {
+    this.#claimIfPossible();
   }
 
   /** Rings; resolves when that claim is answered, or at once when none can be made now. */
-  async heard(): Promise<void> {
+  async notifyAndWait(): Promise<void> {
     await new Promise<void>((resolve) => {
-      this.#ringers.push(resolve);
-      this.ring();
+      this.#waiters.push(resolve);
+      this.notify();
     });
   }
 
   /** Claims no more; resolves when the claim under way, if any, is answered. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#endPace();
-    this.#endIdle();
-    if (this.#claiming) await new Promise<void>((resolve) => this.#idle.push(resolve));
+    this.#cancelPaceTimer();
+    this.#cancelIdleTimer();
+    if (this.#claiming) await new Promise<void>((resolve) => this.#stopWaiters.push(resolve));
   }
 
-  #consider(): void {
-    if (this.#claiming || !this.#rung) return;
-    this.#endPace();
+  #claimIfPossible(): void {
+    if (this.#claiming || !this.#notified) return;
+    this.#cancelPaceTimer();
     const limit = this.#limit();
     if (limit > 0) {
       void this.#claim(limit);
       return;
     }
-    this.#releaseRingers();
+    this.#releaseWaiters();
     if (this.#stopped || !this.#options.open()) return;
     const delay = this.#options.pacing.delay(this.#clock.now());
-    if (delay > 0) this.#endPace = this.#clock.after(delay, () => this.#consider());
+    if (delay > 0) this.#cancelPaceTimer = this.#clock.after(delay, () => this.#claimIfPossible());
   }
 
   #limit(): number {
     if (this.#stopped || !this.#options.open()) return 0;
-    return Math.max(0, Math.min(this.#options.pacing.available(this.#clock.now()), this.#options.room()));
+    return Math.max(0, Math.min(this.#options.pacing.available(this.#clock.now()), this.#options.capacity()));
   }
 
   async #claim(limit: number): Promise<void> {
     this.#claiming = true;
-    this.#rung = false;
-    const ringers = this.#ringers.splice(0);
+    this.#notified = false;
+    const ringers = this.#waiters.splice(0);
     this.#options.pacing.take(limit, this.#clock.now());
     let claimed = 0;
     let answered = false;
@@ -113,24 +113,24 @@ export class Claimer {
     }
     this.#options.pacing.giveBack(limit - claimed);
     this.#claiming = false;
-    for (const resume of [...ringers, ...this.#idle.splice(0)]) resume();
-    if (claimed >= limit) this.#rung = true;
-    this.#armIdle();
-    if (answered) this.#consider();
-    else this.#releaseRingers();
+    for (const resume of [...ringers, ...this.#stopWaiters.splice(0)]) resume();
+    if (claimed >= limit) this.#notified = true;
+    this.#startIdleTimer();
+    if (answered) this.#claimIfPossible();
+    else this.#releaseWaiters();
   }
 
-  #releaseRingers(): void {
-    for (const resume of this.#ringers.splice(0)) resume();
+  #releaseWaiters(): void {
+    for (const resume of this.#waiters.splice(0)) resume();
   }
 
-  #armIdle(): void {
-    this.#endIdle();
+  #startIdleTimer(): void {
+    this.#cancelIdleTimer();
     if (this.#stopped) return;
     const delay = this.#options.idleClaimMs * (0.9 + 0.2 * Math.random());
-    this.#endIdle = this.#clock.after(delay, () => {
-      this.ring();
-      this.#armIdle();
+    this.#cancelIdleTimer = this.#clock.after(delay, () => {
+      this.notify();
+      this.#startIdleTimer();
     });
   }
 }

@@ -1,8 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
 import { ManualClock } from '@gwk/test/support/clock';
-import { SendFailure, type Built, type Driver } from '../driver/driver.js';
-import { Delivery, type Conclusion } from './delivery.js';
+import { SendFailure, type EncodedMessage, type Driver } from '../driver/driver.js';
+import { Delivery, type DeliveryResult } from './delivery.js';
 import { Gate } from './gate.js';
 
 const MESSAGE: ClaimedMessage = {
@@ -18,7 +18,7 @@ const MESSAGE: ClaimedMessage = {
   rendered_as: null,
   attempted_at: null,
 };
-const BUILT: Built = { bytes: Buffer.from('built'), rendered_as: null, menu: null };
+const BUILT: EncodedMessage = { bytes: Buffer.from('built'), rendered_as: null, menu: null };
 
 const LONG_MS = 60_000;
 
@@ -34,9 +34,9 @@ interface Line {
  * @param passes whether time passes: the waits between two tries end
  */
 async function deliver(
-  build: (line: Line, gate: Gate) => Built,
+  build: (line: Line, gate: Gate) => EncodedMessage,
   passes = () => true,
-): Promise<[Conclusion, Line]> {
+): Promise<[DeliveryResult, Line]> {
   const clock = new ManualClock();
   const line: Line = { open: true, builds: 0, sends: 0 };
   const gate = new Gate(() => line.open);
@@ -52,10 +52,10 @@ async function deliver(
     gate,
     ackTimeoutMs: 1_000,
     storeBuilt: async () => true,
-    doubted: () => undefined,
+    resending: () => undefined,
     clock,
   };
-  let conclusion: Conclusion | undefined;
+  let conclusion: DeliveryResult | undefined;
   void new Delivery(MESSAGE, context).run().then((concluded) => (conclusion = concluded));
   for (let turns = 0; turns < 100; turns++) {
     await turn();

@@ -4,18 +4,18 @@ import type { ClaimedMessage } from '@gwk/core/protocol/engine';
 import type { FailureCode, Rendering } from '@gwk/core/states';
 import { backoffDelay } from '../backoff.js';
 import { processClock, type Clock } from '@gwk/core/clock';
-import { pass } from '../clock.js';
-import { SendFailure, type Built, type Driver } from '../driver/driver.js';
+import { waitOnClock } from '../clock.js';
+import { SendFailure, type EncodedMessage, type Driver } from '../driver/driver.js';
 import type { Gate } from './gate.js';
 
-export interface BuiltMessage {
+export interface BuiltMessageRecord {
   message_id: string;
   built: string;
   rendered_as: Rendering | null;
   menu: SentMenu | null;
 }
 
-export type Conclusion =
+export type DeliveryResult =
   | { kind: 'sent'; at: Date; rendered_as: Rendering | null }
   | { kind: 'failed'; at: Date; code: FailureCode; text: string | null }
   /** Never given to the socket: it goes back to the queue. */
@@ -30,16 +30,16 @@ export interface DeliveryContext {
   gate: Gate;
   ackTimeoutMs: number;
   /** Stores what was built, or finds it stored; false when the message is no longer to be sent. */
-  storeBuilt: (built: BuiltMessage) => Promise<boolean>;
-  doubted: (message: ClaimedMessage, attempt: number) => void;
+  storeBuilt: (built: BuiltMessageRecord) => Promise<boolean>;
+  resending: (message: ClaimedMessage, attempt: number) => void;
   clock?: Clock;
 }
 
 /** Told to whom still works for a message that is concluded. One for all: each error collects a stack. */
-const OVER = new Error('the message is concluded');
+const FINISHED = new Error('the message is concluded');
 const RETRY = { first: 250, most: 10_000 };
 /** Then it goes back, so that its conversation is not held for ever by an engine that has no luck with it. */
-const BUILDS = 4;
+const MAX_BUILD_ATTEMPTS = 4;
 
 /**
  * One message, from the claim to its conclusion:
@@ -58,55 +58,55 @@ const BUILDS = 4;
 export class Delivery {
   readonly message: ClaimedMessage;
   readonly #context: DeliveryContext;
-  readonly #over = new AbortController();
+  readonly #finished = new AbortController();
   /** It may have reached the network, now or under an earlier engine. */
-  #given: boolean;
+  #attempted: boolean;
   #bytes!: Buffer;
   #rendered_as: Rendering | null;
   #menu: SentMenu | null = null;
   readonly #clock: Clock;
-  readonly #answered: Promise<Conclusion>;
-  #answer!: (conclusion: Conclusion) => void;
+  readonly #answered: Promise<DeliveryResult>;
+  #answer!: (conclusion: DeliveryResult) => void;
 
   constructor(message: ClaimedMessage, context: DeliveryContext) {
     this.message = message;
     this.#context = context;
     this.#clock = context.clock ?? processClock;
-    this.#given = message.attempted_at !== null;
+    this.#attempted = message.attempted_at !== null;
     this.#rendered_as = message.rendered_as;
     this.#answered = new Promise((resolve) => (this.#answer = resolve));
   }
 
-  get given(): boolean {
-    return this.#given;
+  get attempted(): boolean {
+    return this.#attempted;
   }
 
   /** Never rejects. */
-  async run(): Promise<Conclusion> {
-    const end = (): void => this.#answer(this.#leave());
+  async run(): Promise<DeliveryResult> {
+    const end = (): void => this.#answer(this.#abandon());
     this.#context.gate.onEnd(end);
     try {
       const early = await this.#prepare();
-      return early ?? (await this.#sendUntilConcluded());
+      return early ?? (await this.#sendUntilFinished());
     } catch (error) {
       if (error instanceof SendFailure) return failed(error.code, error.text);
-      return this.#context.gate.stopping ? this.#leave() : failed('internal', null);
+      return this.#context.gate.stopping ? this.#abandon() : failed('internal', null);
     } finally {
       this.#context.gate.offEnd(end);
-      this.#over.abort(OVER);
+      this.#finished.abort(FINISHED);
     }
   }
 
-  async #prepare(): Promise<Conclusion | undefined> {
+  async #prepare(): Promise<DeliveryResult | undefined> {
     const { message } = this;
-    if (!this.#context.gate.open && !this.#given) return { kind: 'returned' };
+    if (!this.#context.gate.open && !this.#attempted) return { kind: 'returned' };
     if (message.built !== null) {
       this.#bytes = Buffer.from(message.built, 'base64');
       // The claim has just said that it is ours; bytes stored by a former engine need not be stored again.
       if (message.attempted_at !== null) return undefined;
     } else {
       const built = await this.#build();
-      if (!built) return this.#leave();
+      if (!built) return this.#abandon();
       this.#bytes = built.bytes;
       this.#rendered_as = built.rendered_as;
       this.#menu = built.menu;
@@ -115,14 +115,14 @@ export class Delivery {
   }
 
   /** Undefined where it cannot be built now: nothing of it has left. @throws SendFailure, not to be tried again */
-  async #build(): Promise<Built | undefined> {
+  async #build(): Promise<EncodedMessage | undefined> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#context.driver.build(this.message);
       } catch (error) {
         if (!(error instanceof SendFailure) || !error.retriable) throw error;
       }
-      if (!this.#context.gate.open || attempt === BUILDS) return undefined;
+      if (!this.#context.gate.open || attempt === MAX_BUILD_ATTEMPTS) return undefined;
       if (await this.#unlessAnswered(this.#pause(attempt))) return undefined;
     }
   }
@@ -136,18 +136,18 @@ export class Delivery {
     });
   }
 
-  async #sendUntilConcluded(): Promise<Conclusion> {
+  async #sendUntilFinished(): Promise<DeliveryResult> {
     const { gate } = this.#context;
     for (let attempt = 1; ; attempt++) {
       if (!gate.open) {
-        if (!this.#given || gate.stopping) return this.#leave();
-        const concluded = await this.#unlessAnswered(gate.passable());
+        if (!this.#attempted || gate.stopping) return this.#abandon();
+        const concluded = await this.#unlessAnswered(gate.waitUntilOpen());
         if (concluded) return concluded;
         continue;
       }
       if (attempt > 1) {
-        this.#context.doubted(this.message, attempt);
-        const concluded = await this.#unlessAnswered(this.#storeAgain());
+        this.#context.resending(this.message, attempt);
+        const concluded = await this.#unlessAnswered(this.#storeBeforeResend());
         if (concluded) return concluded;
         if (!gate.open) continue;
       }
@@ -156,12 +156,12 @@ export class Delivery {
     }
   }
 
-  async #storeAgain(): Promise<Conclusion | undefined> {
+  async #storeBeforeResend(): Promise<DeliveryResult | undefined> {
     return (await this.#store()) ? undefined : { kind: 'dropped' };
   }
 
   /** One attempt; undefined when it brought no answer in its time. */
-  async #attempt(attempt: number): Promise<Conclusion | undefined> {
+  async #attempt(attempt: number): Promise<DeliveryResult | undefined> {
     const { driver, gate, ackTimeoutMs } = this.#context;
     failpoint('engine.before-send');
     const sending = driver.send({
@@ -170,14 +170,14 @@ export class Delivery {
       bytes: this.#bytes,
       mayWrite: () => {
         if (!gate.open) return false;
-        this.#given = true;
+        this.#attempted = true;
         return true;
       },
-      signal: this.#over.signal,
+      signal: this.#finished.signal,
     });
     const unanswered = sending.then(
       () => this.#answer({ kind: 'sent', at: new Date(), rendered_as: this.#rendered_as }),
-      (error: unknown) => this.#failed(error, attempt),
+      (error: unknown) => this.#handleFailure(error, attempt),
     );
     // Not a timer that is aborted: each message would pay for an error with its stack.
     let cancel = (): void => undefined;
@@ -190,7 +190,7 @@ export class Delivery {
   }
 
   /** Ends the message where the answer is final; else waits a little, for the next attempt. */
-  async #failed(error: unknown, attempt: number): Promise<void> {
+  async #handleFailure(error: unknown, attempt: number): Promise<void> {
     if (error instanceof SendFailure && error.certain && !error.retriable) {
       this.#answer(failed(error.code, error.text));
       return;
@@ -199,19 +199,19 @@ export class Delivery {
   }
 
   #pause(attempt: number): Promise<void> {
-    return pass(this.#clock, backoffDelay(RETRY, attempt), this.#over.signal);
+    return waitOnClock(this.#clock, backoffDelay(RETRY, attempt), this.#finished.signal);
   }
 
   /** What `step` brings, unless an answer of the network, or the engine's end, comes first. */
-  #unlessAnswered(step: Promise<Conclusion | undefined | void>): Promise<Conclusion | undefined> {
+  #unlessAnswered(step: Promise<DeliveryResult | undefined | void>): Promise<DeliveryResult | undefined> {
     return Promise.race([this.#answered, step.then((conclusion) => conclusion ?? undefined)]);
   }
 
-  #leave(): Conclusion {
-    return { kind: this.#given ? 'kept' : 'returned' };
+  #abandon(): DeliveryResult {
+    return { kind: this.#attempted ? 'kept' : 'returned' };
   }
 }
 
-function failed(code: FailureCode, text: string | null): Conclusion {
+function failed(code: FailureCode, text: string | null): DeliveryResult {
   return { kind: 'failed', at: new Date(), code, text };
 }

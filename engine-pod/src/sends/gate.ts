@@ -7,7 +7,7 @@ export class Gate {
   #waiting: (() => void)[] = [];
   #stopping = false;
   /** Not a promise: one that outlives every message would keep a reaction of each. */
-  readonly #atEnd = new Set<() => void>();
+  readonly #endCallbacks = new Set<() => void>();
 
   constructor(allowed: () => boolean) {
     this.#allowed = allowed;
@@ -23,22 +23,22 @@ export class Gate {
 
   /** Calls back when the engine no longer waits for what is under way. */
   onEnd(callback: () => void): void {
-    this.#atEnd.add(callback);
+    this.#endCallbacks.add(callback);
   }
 
   offEnd(callback: () => void): void {
-    this.#atEnd.delete(callback);
+    this.#endCallbacks.delete(callback);
   }
 
   /** Resolves once open, or stopping. */
-  async passable(): Promise<void> {
+  async waitUntilOpen(): Promise<void> {
     while (!this.open && !this.#stopping) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
   }
 
   /** To be called when anything that `open` depends on has changed for the better. */
-  changed(): void {
+  recheck(): void {
     if (!this.open && !this.#stopping) return;
     for (const resume of this.#waiting.splice(0)) resume();
   }
@@ -46,12 +46,12 @@ export class Gate {
   /** Nothing new is given to the network any more; what is under way may end. */
   stop(): void {
     this.#stopping = true;
-    this.changed();
+    this.recheck();
   }
 
   /** What is under way is waited for no longer. */
   end(): void {
     this.stop();
-    for (const callback of [...this.#atEnd]) callback();
+    for (const callback of [...this.#endCallbacks]) callback();
   }
 }

@@ -1,6 +1,6 @@
-import { Lanes } from './keyed-queue.js';
+import { KeyedQueue } from './keyed-queue.js';
 
-const lanes = () => new Lanes<string>();
+const lanes = () => new KeyedQueue<string>();
 
 test('the first of each conversation runs, those behind it wait for their turn', () => {
   const all = lanes();
@@ -8,9 +8,9 @@ test('the first of each conversation runs, those behind it wait for their turn',
   expect(all.offer('2', 'a', 'two')).toBe('wait');
   expect(all.offer('3', 'b', 'three')).toBe('run');
   expect(all.offer('4', 'a', 'four')).toBe('wait');
-  expect(all.leave('a')).toBe('two');
-  expect(all.leave('a')).toBe('four');
-  expect(all.leave('a')).toBeUndefined();
+  expect(all.finish('a')).toBe('two');
+  expect(all.finish('a')).toBe('four');
+  expect(all.finish('a')).toBeUndefined();
   expect(all.offer('5', 'a', 'five')).toBe('run');
 });
 
@@ -18,7 +18,7 @@ test('a second copy is known until the first is forgotten, even after it left it
   const all = lanes();
   all.offer('1', 'a', 'one');
   expect(all.offer('1', 'a', 'one')).toBe('known');
-  all.leave('a');
+  all.finish('a');
   expect(all.offer('1', 'a', 'one')).toBe('known');
   expect(all.has('1')).toBe(true);
   all.forget('1');

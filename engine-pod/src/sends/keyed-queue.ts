@@ -2,10 +2,10 @@
  * One message of a conversation at a time; conversations do not wait for each other. An item is known from the time
  * it is offered until it is forgotten, so that a second copy of it is dropped.
  */
-export class Lanes<T> {
+export class KeyedQueue<T> {
   readonly #known = new Map<string, T>();
   /** Per lane: the item that runs, then those that wait. */
-  readonly #lanes = new Map<string, T[]>();
+  readonly #queues = new Map<string, T[]>();
 
   get size(): number {
     return this.#known.size;
@@ -16,8 +16,8 @@ export class Lanes<T> {
   }
 
   /** Lanes with something in them. */
-  get open(): number {
-    return this.#lanes.size;
+  get activeKeys(): number {
+    return this.#queues.size;
   }
 
   get(id: string): T | undefined {
@@ -25,24 +25,24 @@ export class Lanes<T> {
   }
 
   /** `run`: start it now. `wait`: `leave` returns it when its turn comes. `known`: already here. */
-  offer(id: string, lane: string, item: T): 'run' | 'wait' | 'known' {
+  offer(id: string, key: string, item: T): 'run' | 'wait' | 'known' {
     if (this.#known.has(id)) return 'known';
     this.#known.set(id, item);
-    const queue = this.#lanes.get(lane);
+    const queue = this.#queues.get(key);
     if (queue) {
       queue.push(item);
       return 'wait';
     }
-    this.#lanes.set(lane, [item]);
+    this.#queues.set(key, [item]);
     return 'run';
   }
 
   /** The running item of the lane is done with it; returns the one to start now. */
-  leave(lane: string): T | undefined {
-    const queue = this.#lanes.get(lane);
+  finish(key: string): T | undefined {
+    const queue = this.#queues.get(key);
     queue?.shift();
     const next = queue?.[0];
-    if (next === undefined) this.#lanes.delete(lane);
+    if (next === undefined) this.#queues.delete(key);
     return next;
   }
 

@@ -3,8 +3,8 @@ import type { ClaimedMessage, Outcome } from '@gwk/core/protocol/engine';
 import type { Logger } from '@gwk/core/log';
 import { toPublicId } from '@gwk/core/public-ids';
 import { tracing, type Span } from '@gwk/core/tracing/tracing';
-import { Delivery, type Conclusion, type DeliveryContext } from './delivery.js';
-import { Lanes } from './keyed-queue.js';
+import { Delivery, type DeliveryResult, type DeliveryContext } from './delivery.js';
+import { KeyedQueue } from './keyed-queue.js';
 
 export interface SenderOptions extends DeliveryContext {
   log: Logger;
@@ -14,16 +14,16 @@ export interface SenderOptions extends DeliveryContext {
   settled: (bell: string | undefined, waiting: boolean) => void;
   /** Was claimed, and cost no place in the pacing. */
   returned: () => void;
-  concluded: (conclusion: Conclusion['kind'], tookMs: number) => void;
+  finished: (conclusion: DeliveryResult['kind'], tookMs: number) => void;
 }
 
-interface Held {
+interface HeldMessage {
   delivery: Delivery;
   claimId: string;
   claimedAt: number;
   bytes: number;
   /** The doorbell entry that announced the message. */
-  bell: string | undefined;
+  notification: string | undefined;
   span: Span;
 }
 
@@ -35,7 +35,7 @@ const MAX_CLAIM = 100;
 /** The messages claimed and not yet settled: runs one of each conversation at a time and reports how each ended. */
 export class Sender {
   readonly #options: SenderOptions;
-  readonly #lanes = new Lanes<Held>();
+  readonly #queue = new KeyedQueue<HeldMessage>();
   #bytes = 0;
   #idle: (() => void)[] = [];
 
@@ -44,24 +44,24 @@ export class Sender {
   }
 
   get held(): number {
-    return this.#lanes.size;
+    return this.#queue.size;
   }
 
   /** Conversations of which some are held. */
-  get lanes(): number {
-    return this.#lanes.open;
+  get activeConversations(): number {
+    return this.#queue.activeKeys;
   }
 
   /** How many more may be claimed now. */
-  get room(): number {
+  get capacity(): number {
     return this.#bytes > MAX_HELD_BYTES ? 0 : Math.min(MAX_CLAIM, MAX_HELD - this.held);
   }
 
   /** Keeps the entry until the message is settled; false when there is nothing to keep it for. */
-  keepBell(messageId: string, bell: string): boolean {
-    const held = this.#lanes.get(messageId);
-    if (!held || held.bell !== undefined) return false;
-    held.bell = bell;
+  keepNotification(messageId: string, entryId: string): boolean {
+    const held = this.#queue.get(messageId);
+    if (!held || held.notification !== undefined) return false;
+    held.notification = entryId;
     return true;
   }
 
@@ -69,54 +69,61 @@ export class Sender {
   accept(messages: ClaimedMessage[], claimId: string): void {
     for (const message of messages) {
       const bytes = message.content.length + (message.built?.length ?? 0);
-      if (this.#lanes.get(message.message_id)) continue;
-      const span = spanOf(message);
-      const delivery = new Delivery(message, this.#contextOf(span));
-      const held: Held = { delivery, claimId, claimedAt: performance.now(), bytes, bell: undefined, span };
-      const place = this.#lanes.offer(message.message_id, message.conversation_id, held);
+      if (this.#queue.get(message.message_id)) continue;
+      const span = startSpan(message);
+      const delivery = new Delivery(message, this.#withSpan(span));
+      const held: HeldMessage = {
+        delivery,
+        claimId,
+        claimedAt: performance.now(),
+        bytes,
+        notification: undefined,
+        span,
+      };
+      const place = this.#queue.offer(message.message_id, message.conversation_id, held);
       if (place === 'known') continue;
       this.#bytes += bytes;
       if (place === 'run') void this.#run(held);
     }
   }
 
-  #contextOf(span: Span): DeliveryContext {
+  #withSpan(span: Span): DeliveryContext {
     if (span.traceparent === null) return this.#options;
-    const doubted: DeliveryContext['doubted'] = (message, attempt) => {
+    const resending: DeliveryContext['resending'] = (message, attempt) => {
       span.note('sent again', { attempt });
-      this.#options.doubted(message, attempt);
+      this.#options.resending(message, attempt);
     };
-    return { ...this.#options, doubted };
+    return { ...this.#options, resending };
   }
 
   /** Resolves when nothing is held any more. */
-  async drained(): Promise<void> {
+  async waitUntilEmpty(): Promise<void> {
     while (this.held > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  async #run(held: Held): Promise<void> {
-    for (let next: Held | undefined = held; next;) {
+  async #run(held: HeldMessage): Promise<void> {
+    for (let next: HeldMessage | undefined = held; next;) {
       const conclusion = await next.delivery.run();
       const { conversation_id } = next.delivery.message;
-      void this.#conclude(next, conclusion);
-      next = this.#lanes.leave(conversation_id);
+      void this.#finish(next, conclusion);
+      next = this.#queue.finish(conversation_id);
       // What was returned or kept comes first again, so nothing of its conversation may pass it.
       while (next && (conclusion.kind === 'returned' || conclusion.kind === 'kept')) {
-        void this.#conclude(next, { kind: next.delivery.given ? 'kept' : 'returned' });
-        next = this.#lanes.leave(conversation_id);
+        void this.#finish(next, { kind: next.delivery.attempted ? 'kept' : 'returned' });
+        next = this.#queue.finish(conversation_id);
       }
     }
   }
 
-  async #conclude(held: Held, conclusion: Conclusion): Promise<void> {
+  async #finish(held: HeldMessage, conclusion: DeliveryResult): Promise<void> {
     const { message } = held.delivery;
-    this.#options.concluded(conclusion.kind, performance.now() - held.claimedAt);
+    this.#options.finished(conclusion.kind, performance.now() - held.claimedAt);
     held.span.set({ 'gwk.conclusion': conclusion.kind });
     held.span.end(conclusion.kind === 'failed' ? conclusion.code : null);
     const { traceparent } = held.span;
     const traced = traceparent === null ? {} : { traceparent };
     const { message_id } = message;
-    const outcome = outcomeOf({ message_id, claim_id: held.claimId }, conclusion, traced);
+    const outcome = toOutcome({ message_id, claim_id: held.claimId }, conclusion, traced);
     // Once it is on its way back it can be claimed again, by this engine too: it must not be taken for a copy.
     if (conclusion.kind === 'returned') {
       this.#forget(held);
@@ -126,7 +133,7 @@ export class Sender {
       const waiting = outcome ? await this.#report(outcome) : true;
       // Its room first: what waits is claimed for as much as there is.
       this.#forget(held);
-      this.#options.settled(held.bell, waiting);
+      this.#options.settled(held.notification, waiting);
     } catch {
       // The port is closed, or it refused the outcome for good and has said so in the log.
     } finally {
@@ -142,24 +149,24 @@ export class Sender {
     return waiting;
   }
 
-  #forget(held: Held): void {
-    if (this.#lanes.get(held.delivery.message.message_id) !== held) return;
-    this.#lanes.forget(held.delivery.message.message_id);
+  #forget(held: HeldMessage): void {
+    if (this.#queue.get(held.delivery.message.message_id) !== held) return;
+    this.#queue.forget(held.delivery.message.message_id);
     this.#bytes -= held.bytes;
     if (this.held === 0) for (const resume of this.#idle.splice(0)) resume();
   }
 }
 
 /** From the claim to its conclusion, look-ups and uploads included. */
-function spanOf({ message_id, type, traceparent }: ClaimedMessage): Span {
+function startSpan({ message_id, type, traceparent }: ClaimedMessage): Span {
   if (traceparent === undefined) return tracing.child('send', null);
   const attributes = { 'gwk.message.id': toPublicId('message', message_id), 'gwk.message.type': type };
   return tracing.child('send', traceparent, { kind: 'client', attributes });
 }
 
-function outcomeOf(
+function toOutcome(
   { message_id, claim_id }: { message_id: string; claim_id: string },
-  conclusion: Conclusion,
+  conclusion: DeliveryResult,
   traced: { traceparent?: string },
 ): Outcome | undefined {
   switch (conclusion.kind) {

@@ -1,7 +1,7 @@
 import { createLogger } from '@gwk/core/log';
 import { EngineClient } from '@gwk/core/protocol/internal-client';
 import { Engine } from '@gwk/engine-pod/engine';
-import { acquire } from '@gwk/engine-pod/internal-api/lease';
+import { acquireLease } from '@gwk/engine-pod/internal-api/lease';
 import type { EngineSettings } from './engine-process.js';
 
 const NO_NETWORK = { url: undefined, root: undefined, ca: undefined };
@@ -33,7 +33,7 @@ export class EngineInProcess {
     const { networkUrl, ackTimeoutMs, idleClaimMs } = settings;
     const log = createLogger('engine', 'info', { write: (line) => void (this.#log += line) });
     const context = { log, signal: this.#stopping.signal };
-    const given = await acquire(this.#client, { pod: 'pod-1', version: '0.0.0' }, context);
+    const given = await acquireLease(this.#client, { pod: 'pod-1', version: '0.0.0' }, context);
     const engine = new Engine({
       ...given,
       client: this.#client,

@@ -7,7 +7,7 @@ import type { OutboundContent } from '@gwk/core/resources/message';
 import { startNetwork, type RunningNetwork } from '@gwk/network/start';
 import { MEDIA_CERTIFICATE } from '@gwk/network/media/certificate';
 import { BaileysDriver } from '@gwk/engine-pod/driver/baileys/driver';
-import type { LinkTimes } from '@gwk/engine-pod/driver/baileys/connection/link';
+import type { ConnectionTimings } from '@gwk/engine-pod/driver/baileys/connection/link';
 import type { ConnectionEvent, Driver, DriverContext, Receipt, Stanza } from '@gwk/engine-pod/driver/driver';
 import { until as untilIs } from '../wait.js';
 import { ManualClock } from '../clock.js';
@@ -81,21 +81,21 @@ export class Rows {
         if (!file) throw new InternalApiRefusal('invalid', null);
         return read(file());
       },
-      leased: () => this.leased,
-      readSent: async (waMessageId) => this.built.get(waMessageId) ?? null,
-      restricted: async (until) => void this.restrictions.push(until),
-      keepFile: async (file, named) => {
+      isLeased: () => this.leased,
+      readSentMessage: async (waMessageId) => this.built.get(waMessageId) ?? null,
+      storeRestriction: async (until) => void this.restrictions.push(until),
+      storeFile: async (file, named) => {
         await this.before('file');
         const chunks: Buffer[] = [];
         for await (const chunk of file as AsyncIterable<Buffer>) chunks.push(chunk);
         this.kept.push({ bytes: Buffer.concat(chunks), named });
         return { media_id: randomUUID(), mimetype: named.mimetype ?? '', size: 0, sha256: '' };
       },
-      receipt: async (receipt) => {
+      storeReceipt: async (receipt) => {
         await this.before('receipt');
         this.receipts.push(receipt);
       },
-      inbound: async (message) => {
+      storeInbound: async (message) => {
         await this.before('inbound');
         const known = this.inbound.some(
           ({ chat, from, wa_message_id }) =>
@@ -117,7 +117,7 @@ export class NumberOnNetwork {
 
   constructor(
     readonly network: RunningNetwork,
-    readonly times: LinkTimes = {},
+    readonly times: ConnectionTimings = {},
   ) {
     this.driver = this.#newDriver();
   }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { REFUSALS, type Refusal } from '@gwk/core/protocol/refusals';
-import type { Acquired } from '@gwk/engine-pod/internal-api/lease';
+import type { AcquiredLease } from '@gwk/engine-pod/internal-api/lease';
 import { ScriptedQueue } from './scripted-queue.js';
 
 /**
@@ -20,7 +20,7 @@ export interface Call {
 }
 
 export interface ScriptedPortOptions {
-  redis: Acquired['redis'];
+  redis: AcquiredLease['redis'];
   leaseMs?: number;
   renewMs?: number;
   messagesPerMinute?: number;
@@ -38,9 +38,9 @@ export class ScriptedPort {
   readonly commandKey = Buffer.from('0123456789abcdef0123456789abcdef');
   messagesPerMinute: number;
   /** What the rows say beside messages. */
-  state: Acquired['instance']['state'] = 'connecting';
-  pairing: Acquired['pairing'] = null;
-  unlink: Acquired['unlink'] = null;
+  state: AcquiredLease['instance']['state'] = 'connecting';
+  pairing: AcquiredLease['pairing'] = null;
+  unlink: AcquiredLease['unlink'] = null;
   /** Decides what becomes of a call. */
   fault: Fault = () => 'answer';
   readonly #options: ScriptedPortOptions;
@@ -65,7 +65,7 @@ export class ScriptedPort {
     return port;
   }
 
-  get redis(): Acquired['redis'] {
+  get redis(): AcquiredLease['redis'] {
     return this.#options.redis;
   }
 
@@ -164,7 +164,7 @@ export class ScriptedPort {
     return { entries: [...this.session].map(([key, value]) => ({ type: 'creds', key, value })) };
   }
 
-  #acquired(): Acquired {
+  #acquired(): AcquiredLease {
     this.#epoch += 1;
     return {
       epoch: this.#epoch,

@@ -12,37 +12,37 @@ import type { ClaimedMessage, OpenPairing } from '@gwk/core/protocol/engine';
 import type { Presence } from '@gwk/core/resources/live';
 import {
   SendFailure,
-  type Built,
+  type EncodedMessage,
   type ConnectionEvent,
   type Driver,
   type DriverContext,
   type ReadMessage,
   type Stanza,
 } from '../driver.js';
-import { Link, type LinkTimes } from './connection/link.js';
-import { ownOf, type Own } from './receive/normalise/envelope.js';
+import { NetworkConnection, type ConnectionTimings } from './connection/link.js';
+import { getOwnIds, type OwnIds } from './receive/normalise/envelope.js';
 import { Inbox } from './receive/inbox.js';
-import { keepFile } from './receive/media/received-file.js';
+import { storeReceivedFile } from './receive/media/received-file.js';
 import { storeReceipts } from './receive/screen/receipts.js';
-import type { Asked } from './receive/screen/retry-requests.js';
-import { Recent } from './expiring-map.js';
+import type { RequestedMessage } from './receive/screen/retry-requests.js';
+import { ExpiringMap } from './expiring-map.js';
 import { MessageSecrets } from './receive/normalise/message-secrets.js';
-import { Unavailable, withheldIn } from './receive/missing/missing-messages.js';
+import { MissingMessages, buildWithheldPlaceholder } from './receive/missing/missing-messages.js';
 import { buildMessage } from './send/build.js';
-import { unpackBuilt, type BuiltMessage } from './send/built-message.js';
-import { buildChange } from './send/build-edit.js';
+import { decodeBuiltMessage, type BuiltMessage } from './send/built-message.js';
+import { buildEdit } from './send/build-edit.js';
 import { listenForRestriction } from './send/restriction.js';
-import { Sending } from './send/message-sender.js';
+import { MessageSender } from './send/message-sender.js';
 import { uploadFile } from './send/upload.js';
-import { forgetSession, loadCredentials, newCredentials } from './session/credentials.js';
+import { forgetSession, loadCredentials, createCredentials } from './session/credentials.js';
 import { SessionStore } from './session/store.js';
 import { Journal } from './receive/journal.js';
 import { trustNetwork, type NetworkSettings } from './patches/network-trust.js';
 
-type Tell = (event: ConnectionEvent) => void;
+type Emit = (event: ConnectionEvent) => void;
 
 const LOGOUT_MS = 10_000;
-const KEPT_CHANGES = { max: 200, forMs: 10 * 60_000 };
+const SENT_EDITS = { max: 200, forMs: 10 * 60_000 };
 const PRESENCES = { typing: 'composing', recording: 'recording', paused: 'paused' } as const satisfies Record<
   Presence,
   string
@@ -52,34 +52,34 @@ const PRESENCES = { typing: 'composing', recording: 'recording', paused: 'paused
 export class BaileysDriver implements Driver {
   readonly #context: DriverContext;
   readonly #network: NetworkSettings;
-  readonly #times: LinkTimes;
-  readonly #sending = new Sending();
+  readonly #times: ConnectionTimings;
+  readonly #sender = new MessageSender();
   /** What left as a change lately, which the API does not keep as it left. */
-  readonly #changes = new Recent<Pick<BuiltMessage, 'chat' | 'message'>>(KEPT_CHANGES);
+  readonly #sentEdits = new ExpiringMap<Pick<BuiltMessage, 'chat' | 'message'>>(SENT_EDITS);
   #store!: SessionStore;
   #journal!: Journal;
   #inbox!: Inbox;
-  #unavailable!: Unavailable;
+  #missing!: MissingMessages;
   /** Of the session: nothing more is waited for. */
-  #leaving!: AbortController;
+  #sessionEnd!: AbortController;
   #creds: AuthenticationCreds | undefined;
-  #restricted: Promise<void> = Promise.resolve();
-  #link: Link | undefined;
+  #storedRestriction: Promise<void> = Promise.resolve();
+  #connection: NetworkConnection | undefined;
   /** Each connection has a number; what an earlier one still does is not heard. */
-  #connection = 0;
+  #connectionNumber = 0;
 
-  constructor(context: DriverContext, network: NetworkSettings, times: LinkTimes = {}) {
+  constructor(context: DriverContext, network: NetworkSettings, times: ConnectionTimings = {}) {
     this.#context = context;
     this.#network = network;
     this.#times = times;
     trustNetwork(network);
-    this.#begin();
+    this.#startSession();
   }
 
-  connect(listen: Tell, pairing: OpenPairing | null): void {
-    const connection = ++this.#connection;
-    const tell: Tell = (event) => {
-      if (connection === this.#connection) listen(event);
+  connect(listen: Emit, pairing: OpenPairing | null): void {
+    const connection = ++this.#connectionNumber;
+    const tell: Emit = (event) => {
+      if (connection === this.#connectionNumber) listen(event);
     };
     this.#connect(pairing, connection, tell).catch((error: unknown) => {
       this.#context.log.warn({ err: error }, 'the session cannot be had');
@@ -88,9 +88,9 @@ export class BaileysDriver implements Driver {
   }
 
   async close(): Promise<void> {
-    this.#connection += 1;
-    this.#link?.close();
-    this.#link = undefined;
+    this.#connectionNumber += 1;
+    this.#connection?.close();
+    this.#connection = undefined;
   }
 
   async logout(): Promise<boolean> {
@@ -98,14 +98,14 @@ export class BaileysDriver implements Driver {
     if (!creds) return true;
     const unlinked = await this.#unlink().catch(() => false);
     await this.close();
-    this.#leaving.abort();
-    await this.#inbox.drained();
-    await this.#forget();
+    this.#sessionEnd.abort();
+    await this.#inbox.waitUntilEmpty();
+    await this.#forgetSession();
     return unlinked;
   }
 
   async checkContact(phone: string): Promise<string | null> {
-    return this.#sending.people.find(this.#open().socket, phone);
+    return this.#sender.recipients.findJid(this.#requireOpen().socket, phone);
   }
 
   async markRead(chat: string, messages: readonly ReadMessage[]): Promise<void> {
@@ -115,167 +115,177 @@ export class BaileysDriver implements Driver {
       fromMe: false,
       ...(participant !== null && { participant }),
     }));
-    await onNetwork(this.#open().socket.readMessages(keys));
+    await callNetwork(this.#requireOpen().socket.readMessages(keys));
   }
 
   async sendPresence(chat: string, presence: Presence): Promise<void> {
-    await onNetwork(this.#open().socket.sendPresenceUpdate(PRESENCES[presence], chat));
+    await callNetwork(this.#requireOpen().socket.sendPresenceUpdate(PRESENCES[presence], chat));
   }
 
-  async build(message: ClaimedMessage): Promise<Built> {
+  async build(message: ClaimedMessage): Promise<EncodedMessage> {
     const creds = this.#creds;
     if (!creds) throw SendFailure.notWritten();
     return buildMessage(message, {
-      own: this.#own().jid,
+      own: this.#getOwnIds().jid,
       key: creds.signedIdentityKey.private,
-      upload: (given, content) => uploadFile(this.#open().media, this.#context, { message: given, content }),
+      upload: (given, content) =>
+        uploadFile(this.#requireOpen().media, this.#context, { message: given, content }),
     });
   }
 
   async send(stanza: Stanza): Promise<void> {
-    return this.#sending.sendBuilt(this.#open(), stanza);
+    return this.#sender.sendBuilt(this.#requireOpen(), stanza);
   }
 
-  async change(change: OutboundEdit, writing: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void> {
+  async edit(change: OutboundEdit, writing: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void> {
     const { stanza_id, message } = change;
-    const built = buildChange(change);
-    this.#changes.set(stanza_id, { chat: message.chat, message: built.message });
-    await this.#sending.send(this.#open(), { ...writing, waMessageId: stanza_id, chat: message.chat, built });
+    const built = buildEdit(change);
+    this.#sentEdits.set(stanza_id, { chat: message.chat, message: built.message });
+    await this.#sender.send(this.#requireOpen(), {
+      ...writing,
+      waMessageId: stanza_id,
+      chat: message.chat,
+      built,
+    });
   }
 
   /** Of a session from its beginning: what is known of another one counts for nothing. */
-  #begin(): void {
-    const { session, log, inbound, keepFile: keep } = this.#context;
-    this.#store = new SessionStore(session, (error) => this.#lost(error));
+  #startSession(): void {
+    const { session, log, storeInbound, storeFile: keep } = this.#context;
+    this.#store = new SessionStore(session, (error) => this.#loseSession(error));
     this.#journal = new Journal(this.#store);
-    this.#unavailable = new Unavailable(this.#store, this.#times.clock);
-    const leaving = (this.#leaving = new AbortController());
+    this.#missing = new MissingMessages(this.#store, this.#times.clock);
+    const leaving = (this.#sessionEnd = new AbortController());
     this.#inbox = new Inbox({
       journal: this.#journal,
       secrets: new MessageSecrets(this.#store),
-      unavailable: this.#unavailable,
+      missing: this.#missing,
       log,
-      own: () => this.#own(),
-      key: () => this.#creds!.signedIdentityKey.private,
-      otherName: (jid) => this.#otherName(jid),
-      media: (envelope) =>
-        keepFile(envelope, {
-          link: () => this.#openOrNull(),
-          keepFile: keep,
-          over: leaving.signal,
+      getOwnIds: () => this.#getOwnIds(),
+      getIdentityKey: () => this.#creds!.signedIdentityKey.private,
+      findOtherId: (jid) => this.#findOtherId(jid),
+      storeFile: (envelope) =>
+        storeReceivedFile(envelope, {
+          findConnection: () => this.#findOpen(),
+          storeFile: keep,
+          signal: leaving.signal,
           ...this.#times,
         }),
-      deliver: inbound,
+      deliver: storeInbound,
     });
   }
 
   /** What is in memory is no longer what is stored: nothing may leave on the strength of it. */
-  #lost(error: unknown): void {
+  #loseSession(error: unknown): void {
     this.#context.log.error({ err: error }, 'the session cannot be stored');
-    this.#link?.fail('session_unavailable');
+    this.#connection?.fail('session_unavailable');
     this.#creds = undefined;
-    this.#begin();
+    this.#startSession();
   }
 
-  async #connect(pairing: OpenPairing | null, connection: number, tell: Tell): Promise<void> {
-    const isStale = (): boolean => connection !== this.#connection;
-    if (pairing) await this.#forget();
-    const creds = pairing ? newCredentials() : await this.#load(isStale);
+  async #connect(pairing: OpenPairing | null, connection: number, tell: Emit): Promise<void> {
+    const isStale = (): boolean => connection !== this.#connectionNumber;
+    if (pairing) await this.#forgetSession();
+    const creds = pairing ? createCredentials() : await this.#loadSession(isStale);
     if (isStale()) return;
     if (!creds) return tell({ kind: 'closed', how: { kind: 'logged-out', reason: 'no_session' } });
     this.#creds = creds;
-    this.#link = this.#openLink(creds, pairing, tell);
+    this.#connection = this.#openConnection(creds, pairing, tell);
   }
 
-  #openLink(creds: AuthenticationCreds, pairing: OpenPairing | null, tell: Tell): Link {
-    const unavailable = this.#unavailable;
-    const link: Link = new Link({
+  #openConnection(creds: AuthenticationCreds, pairing: OpenPairing | null, tell: Emit): NetworkConnection {
+    const unavailable = this.#missing;
+    const link: NetworkConnection = new NetworkConnection({
       creds,
       pairing,
-      tell: (event) => {
+      emit: (event) => {
         tell(event);
         // Of no importance to anybody who waits for the connection; what fails is asked for with the next one.
         if (event.kind === 'opened')
-          unavailable.askBy({ socket: link.socket, own: (jid) => this.#isOwn(jid) }).catch(() => undefined);
+          unavailable
+            .requestThrough({ socket: link.socket, isOwn: (jid) => this.#isOwn(jid) })
+            .catch(() => undefined);
       },
-      missing: (stanza) => this.#withheld(stanza) ?? unavailable.note(stanza),
-      unreadable: (stanza) => unavailable.noteUnreadable(stanza),
+      missing: (stanza) => this.#journalWithheld(stanza) ?? unavailable.record(stanza),
+      undecryptable: (stanza) => unavailable.recordUndecryptable(stanza),
       store: this.#store,
       journal: this.#journal,
-      journalled: (name, entry) => this.#inbox.take(name, entry),
+      journalled: (name, entry) => this.#inbox.enqueue(name, entry),
       url: this.#network.url,
       log: this.#context.log,
-      leased: this.#context.leased,
-      own: (jid) => this.#isOwn(jid),
-      sentMessage: (asked) => this.#sentMessage(asked),
-      times: this.#times,
+      isLeased: this.#context.isLeased,
+      isOwn: (jid) => this.#isOwn(jid),
+      sentMessage: (asked) => this.#findSentMessage(asked),
+      timings: this.#times,
     });
-    this.#sending.attach(link);
+    this.#sender.attach(link);
     listenForRestriction(link.socket, (until) => {
       this.#context.log.warn({ until }, 'the network restricts the number');
       // One after the other: an end that overtakes its beginning would be undone by it.
-      this.#restricted = this.#restricted.then(() => this.#context.restricted(until)).catch(() => undefined);
+      this.#storedRestriction = this.#storedRestriction
+        .then(() => this.#context.storeRestriction(until))
+        .catch(() => undefined);
     });
-    storeReceipts(link.socket, (jid) => this.#isOwn(jid), this.#context.receipt);
+    storeReceipts(link.socket, (jid) => this.#isOwn(jid), this.#context.storeReceipt);
     return link;
   }
 
   /** Of a message that will never be more than told of: told as any other. Null for all others. */
-  #withheld(stanza: BinaryNode): Promise<void> | null {
-    const told = withheldIn(stanza);
+  #journalWithheld(stanza: BinaryNode): Promise<void> | null {
+    const told = buildWithheldPlaceholder(stanza);
     if (!told) return null;
     const inbox = this.#inbox;
-    return this.#journal.add(stanza.attrs, told).then((added) => {
-      if (added) inbox.take(...added);
+    return this.#journal.addPlaintext(stanza.attrs, told).then((added) => {
+      if (added) inbox.enqueue(...added);
     });
   }
 
   /** For a device that could not read it, and may never ask again: the network hears of its request once it is answered. */
-  async #sentMessage({ id, chat }: Asked): Promise<proto.IMessage | undefined> {
-    const change = this.#changes.get(id);
-    const bytes = change ? null : await this.#context.readSent(id).catch(() => null);
-    const sent = change ?? (bytes && unpackBuilt(bytes));
-    return sent?.chat !== undefined && (await this.#isOneChat(chat, sent.chat)) ? sent.message : undefined;
+  async #findSentMessage({ id, chat }: RequestedMessage): Promise<proto.IMessage | undefined> {
+    const change = this.#sentEdits.get(id);
+    const bytes = change ? null : await this.#context.readSentMessage(id).catch(() => null);
+    const sent = change ?? (bytes && decodeBuiltMessage(bytes));
+    return sent?.chat !== undefined && (await this.#isSameChat(chat, sent.chat)) ? sent.message : undefined;
   }
 
   /** By whichever of their names: a contact may be written to by one and answer by another. */
-  async #isOneChat(one: string, other: string): Promise<boolean> {
+  async #isSameChat(one: string, other: string): Promise<boolean> {
     const [asked, to] = [jidNormalizedUser(one), jidNormalizedUser(other)];
     if (asked === to) return true;
     if (isJidGroup(asked) || isJidGroup(to)) return false;
-    const names = [asked, await this.#otherName(asked)];
+    const names = [asked, await this.#findOtherId(asked)];
     if (names.includes(to)) return true;
     const { user, server } = jidDecode(to) ?? {};
-    const link = this.#openOrNull();
+    const link = this.#findOpen();
     if (!link || !user || server !== 's.whatsapp.net') return false;
     // A phone may be on the network by another number than the one that it was written to by.
-    const found = await this.#sending.people.find(link.socket, user).catch(() => null);
+    const found = await this.#sender.recipients.findJid(link.socket, user).catch(() => null);
     return found !== null && names.includes(jidNormalizedUser(found));
   }
 
   /** The credentials as they are stored, and what an earlier engine has left in the journal. */
-  async #load(isStale: () => boolean): Promise<AuthenticationCreds | null> {
+  async #loadSession(isStale: () => boolean): Promise<AuthenticationCreds | null> {
     if (this.#creds?.account) return this.#creds;
     const creds = await loadCredentials(this.#store);
     if (!creds || isStale()) return creds;
     this.#creds = creds;
-    for (const [name, entry] of await this.#journal.load()) this.#inbox.take(name, entry);
+    for (const [name, entry] of await this.#journal.load()) this.#inbox.enqueue(name, entry);
     return creds;
   }
 
-  async #forget(): Promise<void> {
+  async #forgetSession(): Promise<void> {
     this.#creds = undefined;
     await forgetSession(this.#store);
-    this.#begin();
+    this.#startSession();
   }
 
   async #unlink(): Promise<boolean> {
-    const link = this.#openOrNull() ?? (await this.#reconnect());
+    const link = this.#findOpen() ?? (await this.#reconnect());
     const { socket } = link;
     const jid = socket.user?.id;
     if (!jid) return false;
     const gone = new Promise<boolean>((resolve) => {
-      link.over.addEventListener('abort', () => resolve(true));
+      link.closed.addEventListener('abort', () => resolve(true));
     });
     const asked = socket
       .query(
@@ -292,40 +302,40 @@ export class BaileysDriver implements Driver {
   }
 
   /** For as long as it takes to say goodbye. */
-  #reconnect(): Promise<Link> {
+  #reconnect(): Promise<NetworkConnection> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => reject(new Error('no connection in time')), LOGOUT_MS);
       this.connect((event) => {
         if (event.kind !== 'opened' && event.kind !== 'closed') return;
         clearTimeout(timer);
-        if (event.kind === 'opened') resolve(this.#link!);
+        if (event.kind === 'opened') resolve(this.#connection!);
         else reject(new Error('the connection has ended'));
       }, null);
     });
   }
 
   /** @throws SendFailure */
-  #open(): Link {
-    const link = this.#openOrNull();
+  #requireOpen(): NetworkConnection {
+    const link = this.#findOpen();
     if (!link) throw SendFailure.notWritten();
     return link;
   }
 
-  #openOrNull(): Link | null {
-    return this.#link?.open ? this.#link : null;
+  #findOpen(): NetworkConnection | null {
+    return this.#connection?.open ? this.#connection : null;
   }
 
-  #own(): Own {
-    return ownOf(this.#creds ?? { me: undefined });
+  #getOwnIds(): OwnIds {
+    return getOwnIds(this.#creds ?? { me: undefined });
   }
 
   #isOwn(jid: string): boolean {
     const user = jidDecode(jid)?.user;
-    const { jid: own, lid } = this.#own();
+    const { jid: own, lid } = this.#getOwnIds();
     return user !== undefined && [own, lid].some((name) => name && jidDecode(name)?.user === user);
   }
 
-  async #otherName(jid: string): Promise<string | null> {
+  async #findOtherId(jid: string): Promise<string | null> {
     const { user, server } = jidDecode(jid) ?? {};
     if (!user) return null;
     const key = server === 'lid' ? `${user}_reverse` : user;
@@ -336,7 +346,7 @@ export class BaileysDriver implements Driver {
 }
 
 /** Of what is no message: it was not done. */
-async function onNetwork(doing: Promise<void>): Promise<void> {
+async function callNetwork(doing: Promise<void>): Promise<void> {
   try {
     await doing;
   } catch {

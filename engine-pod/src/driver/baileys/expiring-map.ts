@@ -1,42 +1,42 @@
-interface Kept<T> {
+interface Entry<T> {
   value: T;
   until: number;
 }
 
 /** The latest of what is kept for a while: strangers choose how much comes, so it has an end. */
-export class Recent<T> {
-  readonly #kept = new Map<string, Kept<T>>();
+export class ExpiringMap<T> {
+  readonly #entries = new Map<string, Entry<T>>();
   readonly #max: number;
-  readonly #forMs: number;
+  readonly #ttlMs: number;
 
   readonly #now: () => number;
 
   constructor({ max, forMs }: { max: number; forMs: number }, now = () => performance.now()) {
     this.#now = now;
     this.#max = max;
-    this.#forMs = forMs;
+    this.#ttlMs = forMs;
   }
 
   get(name: string): T | undefined {
-    const kept = this.#kept.get(name);
-    return kept && kept.until > this.#now() ? kept.value : undefined;
+    const entry = this.#entries.get(name);
+    return entry && entry.until > this.#now() ? entry.value : undefined;
   }
 
   set(name: string, value: T): void {
     const now = this.#now();
-    this.#kept.delete(name);
-    this.#kept.set(name, { value, until: now + this.#forMs });
-    for (const [oldest, { until }] of this.#kept) {
-      if (this.#kept.size <= this.#max && until > now) break;
-      this.#kept.delete(oldest);
+    this.#entries.delete(name);
+    this.#entries.set(name, { value, until: now + this.#ttlMs });
+    for (const [oldest, { until }] of this.#entries) {
+      if (this.#entries.size <= this.#max && until > now) break;
+      this.#entries.delete(oldest);
     }
   }
 
   delete(name: string): void {
-    this.#kept.delete(name);
+    this.#entries.delete(name);
   }
 
   get size(): number {
-    return this.#kept.size;
+    return this.#entries.size;
   }
 }

@@ -1,52 +1,52 @@
-interface Allowed {
+interface RateLimit {
   /** For each. */
-  ofOne: number;
+  perKey: number;
   /** For all together; undefined: no bound. */
-  ofAll?: number;
+  total?: number;
   windowMs: number;
 }
 
 /** So many at once are told apart at most: beyond them a new window begins. */
-const MAX_KNOWN = 2_000;
+const MAX_KEYS = 2_000;
 
 /** How often something is done for the sake of each of many whom nobody knows, in windows of time. */
-export class Allowance {
-  readonly #allowed: Allowed;
+export class RateLimiter {
+  readonly #limit: RateLimit;
   readonly #now: () => number;
-  readonly #taken = new Map<string, number>();
-  #all = 0;
-  #until = 0;
+  readonly #counts = new Map<string, number>();
+  #total = 0;
+  #windowEnd = 0;
 
-  constructor(allowed: Allowed, now: () => number = () => performance.now()) {
-    this.#allowed = allowed;
+  constructor(allowed: RateLimit, now: () => number = () => performance.now()) {
+    this.#limit = allowed;
     this.#now = now;
   }
 
   /** Whether it may be done once more; if so, it counts as done, so often. */
-  take(whom: string, times = 1): boolean {
-    if (!this.has(whom)) return false;
-    this.#taken.set(whom, (this.#taken.get(whom) ?? 0) + times);
-    this.#all += times;
+  take(key: string, times = 1): boolean {
+    if (!this.has(key)) return false;
+    this.#counts.set(key, (this.#counts.get(key) ?? 0) + times);
+    this.#total += times;
     return true;
   }
 
   /** Whether it may be done once more. */
-  has(whom: string): boolean {
-    this.#turn();
-    const { ofOne, ofAll = Infinity } = this.#allowed;
-    return (this.#taken.get(whom) ?? 0) < ofOne && this.#all < ofAll;
+  has(key: string): boolean {
+    this.#startWindowIfDue();
+    const { perKey, total = Infinity } = this.#limit;
+    return (this.#counts.get(key) ?? 0) < perKey && this.#total < total;
   }
 
   /** How many are told apart now. */
   get size(): number {
-    return this.#taken.size;
+    return this.#counts.size;
   }
 
-  #turn(): void {
+  #startWindowIfDue(): void {
     const now = this.#now();
-    if (now < this.#until && this.#taken.size < MAX_KNOWN) return;
-    this.#taken.clear();
-    this.#all = 0;
-    this.#until = now + this.#allowed.windowMs;
+    if (now < this.#windowEnd && this.#counts.size < MAX_KEYS) return;
+    this.#counts.clear();
+    this.#total = 0;
+    this.#windowEnd = now + this.#limit.windowMs;
   }
 }

@@ -1,7 +1,7 @@
 import type { ClaimedMessage, QuotedMessage } from '@gwk/core/protocol/engine';
 import type { InteractiveMode } from '@gwk/core/states';
 import { SendFailure } from '../driver.js';
-import { buildChange, buildForSandbox } from './build.js';
+import { buildEdit, buildForSandbox } from './build.js';
 
 const claimed = (content: object, given: Partial<ClaimedMessage> = {}): ClaimedMessage => ({
   message_id: 'm',
@@ -104,6 +104,6 @@ test.each([
   [{ kind: 'delete' } as const, { type: 'delete', key }],
   [{ kind: 'react', emoji: '' } as const, { type: 'react', key, emoji: '' }],
 ])('a change names what it changes: %j', (change, expected) => {
-  const bytes = buildChange({ ...change, stanza_id: 'S', message: key });
+  const bytes = buildEdit({ ...change, stanza_id: 'S', message: key });
   expect(JSON.parse(bytes.toString())).toEqual(expected);
 });

@@ -4,42 +4,45 @@ import type { OutboundEdit } from '@gwk/core/protocol/edits';
 import type { ClaimedMessage } from '@gwk/core/protocol/engine';
 import type { MessageType, OutboundContent } from '@gwk/core/resources/message';
 import type { InteractiveMode } from '@gwk/core/states';
-import { SendFailure, type Built } from '../driver.js';
+import { SendFailure, type EncodedMessage } from '../driver.js';
 import type { DeliveredMedia } from './media.js';
 
-type Builder = (content: OutboundContent, mode: InteractiveMode) => Drawn;
+type Builder = (content: OutboundContent, mode: InteractiveMode) => RenderedBody;
 
 /** What a type adds to what all messages have. */
-interface Drawn {
+interface RenderedBody {
   body: Record<string, unknown>;
-  rendered_as?: Built['rendered_as'];
+  rendered_as?: EncodedMessage['rendered_as'];
   menu?: SentMenu;
 }
 
-const asGiven: Builder = (content) => ({ body: { [content.type]: content[content.type] } });
+const copyContent: Builder = (content) => ({ body: { [content.type]: content[content.type] } });
 
 /** One builder for each type of message. */
 const BUILDERS: Record<MessageType, Builder> = {
-  text: asGiven,
-  image: asGiven,
-  video: asGiven,
-  document: asGiven,
-  audio: asGiven,
-  sticker: asGiven,
-  location: asGiven,
-  contact: asGiven,
-  interactive: drawInteractive,
-  poll: drawPoll,
+  text: copyContent,
+  image: copyContent,
+  video: copyContent,
+  document: copyContent,
+  audio: copyContent,
+  sticker: copyContent,
+  location: copyContent,
+  contact: copyContent,
+  interactive: renderInteractive,
+  poll: renderPoll,
 };
 
 /** @throws SendFailure for a type that has no builder: content of a newer release */
-export function buildForSandbox(message: ClaimedMessage, media: DeliveredMedia | null = null): Built {
+export function buildForSandbox(
+  message: ClaimedMessage,
+  media: DeliveredMedia | null = null,
+): EncodedMessage {
   const content = JSON.parse(message.content) as OutboundContent;
   const { type, mentions, preview } = content;
   const builder = Object.hasOwn(BUILDERS, type) ? BUILDERS[type] : undefined;
   if (!builder) throw SendFailure.refused('internal', 'a message of this type cannot be built');
   const { body, rendered_as = null, menu = null } = builder(content, message.interactive_mode);
-  const drawn = {
+  const rendered = {
     type,
     ...body,
     ...(media && { media }),
@@ -47,7 +50,7 @@ export function buildForSandbox(message: ClaimedMessage, media: DeliveredMedia |
     ...(message.quoted && { quoted: message.quoted }),
     ...(mentions && { mentions }),
   };
-  return { bytes: Buffer.from(JSON.stringify(drawn)), rendered_as, menu };
+  return { bytes: Buffer.from(JSON.stringify(rendered)), rendered_as, menu };
 }
 
 const AUDIO = Buffer.from('{"type":"audio"');
@@ -59,13 +62,13 @@ export function isVoice(bytes: Buffer): boolean {
 }
 
 /** A change goes as a message of its own that names the one it changes. */
-export function buildChange({ kind, message, ...change }: OutboundEdit): Buffer {
+export function buildEdit({ kind, message, ...change }: OutboundEdit): Buffer {
   const what = kind === 'edit' && 'text' in change ? { text: { body: change.text } } : {};
   const emoji = 'emoji' in change ? { emoji: change.emoji } : {};
   return Buffer.from(JSON.stringify({ type: kind, key: message, ...what, ...emoji }));
 }
 
-function drawInteractive({ interactive }: OutboundContent, ofInstance: InteractiveMode): Drawn {
+function renderInteractive({ interactive }: OutboundContent, ofInstance: InteractiveMode): RenderedBody {
   const content = interactive!;
   const mode = content.mode ?? ofInstance;
   const { rendered_as, text, options } = renderMenu(content, mode);
@@ -76,7 +79,7 @@ function drawInteractive({ interactive }: OutboundContent, ofInstance: Interacti
   return { body: { interactive: native }, rendered_as, menu };
 }
 
-function drawPoll({ poll }: OutboundContent): Drawn {
+function renderPoll({ poll }: OutboundContent): RenderedBody {
   const options = poll!.options.map(({ id, label }) => ({ id, label, number: null }));
   const menu: SentMenu = { kind: 'poll', mode: 'native', options, selectable: poll!.selectable };
   return { body: { poll }, menu };

@@ -10,14 +10,14 @@ const context: DriverContext = {
   pod: 'pod-1',
   epoch: 1,
   log: createLogger('test', 'silent'),
-  leased: () => true,
+  isLeased: () => true,
   session: { read: () => Promise.resolve([]), write: () => Promise.resolve() },
-  receipt: (receipt) => Promise.resolve(void receipts.push(receipt)),
-  inbound: () => Promise.resolve(),
+  storeReceipt: (receipt) => Promise.resolve(void receipts.push(receipt)),
+  storeInbound: () => Promise.resolve(),
   readFile: () => Promise.reject(new Error('there are no files')),
-  readSent: () => Promise.resolve(null),
-  restricted: () => Promise.resolve(),
-  keepFile: () => Promise.reject(new Error('there are no files')),
+  readSentMessage: () => Promise.resolve(null),
+  storeRestriction: () => Promise.resolve(),
+  storeFile: () => Promise.reject(new Error('there are no files')),
 };
 const clock = new ManualClock();
 const driver = new SandboxDriver(context, undefined, clock);

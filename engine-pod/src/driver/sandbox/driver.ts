@@ -6,7 +6,7 @@ import type { Clock } from '@gwk/core/clock';
 import { unrefClock } from '../../clock.js';
 import {
   SendFailure,
-  type Built,
+  type EncodedMessage,
   type ConnectionEvent,
   type Driver,
   type DriverContext,
@@ -16,11 +16,11 @@ import {
   type Stanza,
 } from '../driver.js';
 import { deliverMedia } from './media.js';
-import { buildChange, buildForSandbox, isVoice } from './build.js';
-import { LonelyNetwork, RemoteNetwork, type SandboxNetwork, type Signal } from './network.js';
-import { closedBy, pairSandbox } from './pairing.js';
+import { buildEdit, buildForSandbox, isVoice } from './build.js';
+import { LocalSandboxNetwork, RemoteSandboxNetwork, type SandboxNetwork, type Signal } from './network.js';
+import { toDisconnect, pairSandbox } from './pairing.js';
 
-type Tell = (event: ConnectionEvent) => void;
+type Emit = (event: ConnectionEvent) => void;
 
 const DELIVERED_AFTER_MS = 300;
 const READ_AFTER_MS = 1_000;
@@ -57,8 +57,8 @@ export class SandboxDriver implements Driver {
     this.#clock = clock;
     const { instanceId, pod, epoch } = context;
     this.#network = networkUrl
-      ? new RemoteNetwork(networkUrl, { instance_id: instanceId, pod, epoch })
-      : new LonelyNetwork(clock);
+      ? new RemoteSandboxNetwork(networkUrl, { instance_id: instanceId, pod, epoch })
+      : new LocalSandboxNetwork(clock);
   }
 
   connect(listen: (event: ConnectionEvent) => void, wanted: OpenPairing | null): void {
@@ -66,13 +66,13 @@ export class SandboxDriver implements Driver {
     this.#connection = connection;
     this.#open.abort();
     const { signal } = (this.#open = new AbortController());
-    const tell = (event: ConnectionEvent): void => {
+    const emit = (event: ConnectionEvent): void => {
       if (this.#connection === connection) listen(event);
     };
-    const living = wanted ? this.#pair(wanted, tell, signal) : this.#live(tell, signal);
+    const living = wanted ? this.#pair(wanted, emit, signal) : this.#serve(emit, signal);
     living.catch((error: unknown) => {
       this.#context.log.warn({ err: error }, 'the session or the network could not be had');
-      tell({ kind: 'closed', how: { kind: 'dropped', reason: 'session_unavailable' } });
+      emit({ kind: 'closed', how: { kind: 'dropped', reason: 'session_unavailable' } });
     });
   }
 
@@ -106,30 +106,30 @@ export class SandboxDriver implements Driver {
     return this.#signal({ kind: 'presence', chat, presence });
   }
 
-  async build(message: ClaimedMessage): Promise<Built> {
+  async build(message: ClaimedMessage): Promise<EncodedMessage> {
     return buildForSandbox(message, await deliverMedia(message, this.#context));
   }
 
   async send(stanza: Stanza): Promise<void> {
-    const number = numberOf(stanza.chat);
+    const number = parseDigits(stanza.chat);
     if (number.endsWith(NOT_ON_NETWORK)) throw SendFailure.refused('recipient_not_on_whatsapp');
     await this.#network.write(stanza);
     if (number.endsWith(FAILING)) throw SendFailure.refused('wa_error', ALWAYS_FAILS);
     const { waMessageId, bytes } = stanza;
-    this.#receiptLater({ waMessageId, status: 'delivered' }, DELIVERED_AFTER_MS);
+    this.#scheduleReceipt({ waMessageId, status: 'delivered' }, DELIVERED_AFTER_MS);
     if (number.endsWith(NEVER_READ)) return;
     // Who opens a voice message listens to it.
-    this.#receiptLater(
+    this.#scheduleReceipt(
       { waMessageId, status: 'read', ...(isVoice(bytes) && { played: true }) },
       READ_AFTER_MS,
     );
   }
 
-  async change(change: OutboundEdit, writing: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void> {
+  async edit(change: OutboundEdit, writing: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void> {
     const { stanza_id, message } = change;
     if (this.#connection === 0) throw SendFailure.notWritten();
-    if (numberOf(message.chat).endsWith(FAILING)) throw SendFailure.refused('wa_error', ALWAYS_FAILS);
-    const bytes = buildChange(change);
+    if (parseDigits(message.chat).endsWith(FAILING)) throw SendFailure.refused('wa_error', ALWAYS_FAILS);
+    const bytes = buildEdit(change);
     await this.#network.write({ waMessageId: stanza_id, chat: message.chat, bytes, ...writing });
   }
 
@@ -138,26 +138,26 @@ export class SandboxDriver implements Driver {
     return this.#network.signal(what);
   }
 
-  async #pair(wanted: OpenPairing, tell: Tell, signal: AbortSignal): Promise<void> {
+  async #pair(wanted: OpenPairing, emit: Emit, signal: AbortSignal): Promise<void> {
     await this.#forget();
-    const link = async (): Promise<void> => tell({ kind: 'paired', device: await this.#link() });
-    await pairSandbox({ wanted, network: this.#network, tell, link, signal });
+    const link = async (): Promise<void> => emit({ kind: 'paired', device: await this.#link() });
+    await pairSandbox({ wanted, network: this.#network, emit, link, signal });
   }
 
   /** Logged in, until the other side ends it. */
-  async #live(tell: Tell, signal: AbortSignal): Promise<void> {
-    await this.#login(tell);
+  async #serve(emit: Emit, signal: AbortSignal): Promise<void> {
+    await this.#login(emit);
     while (!signal.aborted) {
       const event = await this.#network.nextEvent(LISTEN_MS, signal);
       if (event === null || event.kind === 'scan' || event.kind === 'refuse') continue;
       if (event.kind === 'unlink') await this.#forget();
-      tell({ kind: 'closed', how: closedBy(event) });
+      emit({ kind: 'closed', how: toDisconnect(event) });
       return;
     }
   }
 
   async #link(): Promise<PairedDevice> {
-    const device = deviceOf(this.#context.instanceId);
+    const device = createDevice(this.#context.instanceId);
     const value = Buffer.from(JSON.stringify(device)).toString('base64');
     await this.#context.session.write([{ ...CREDENTIALS, value }]);
     this.#device = device;
@@ -172,17 +172,17 @@ export class SandboxDriver implements Driver {
     });
   }
 
-  async #login(tell: Tell): Promise<void> {
+  async #login(emit: Emit): Promise<void> {
     let device = this.#device ?? (await this.#readDevice());
     if (!device) {
       device = await this.#link();
-      tell({ kind: 'paired', device });
+      emit({ kind: 'paired', device });
     }
     this.#device = device;
-    tell({ kind: 'opened', jid: device.jid, business_name: device.business_name });
+    emit({ kind: 'opened', jid: device.jid, business_name: device.business_name });
     if (this.#connection === 0) return;
     for (const receipt of this.#heldReceipts.splice(0))
-      void this.#context.receipt(receipt).catch(() => undefined);
+      void this.#context.storeReceipt(receipt).catch(() => undefined);
   }
 
   async #readDevice(): Promise<PairedDevice | undefined> {
@@ -192,19 +192,19 @@ export class SandboxDriver implements Driver {
   }
 
   /** As on the network, a receipt that finds no connection comes with the next one. */
-  #receiptLater(news: Omit<Receipt, 'at'>, afterMs: number): void {
+  #scheduleReceipt(news: Omit<Receipt, 'at'>, afterMs: number): void {
     this.#clock.after(afterMs, () => {
       const receipt = { ...news, at: new Date() };
       if (this.#connection === 0) this.#heldReceipts.push(receipt);
-      else void this.#context.receipt(receipt).catch(() => undefined);
+      else void this.#context.storeReceipt(receipt).catch(() => undefined);
     });
   }
 }
 
-const numberOf = (chat: string): string => chat.split('@', 1)[0]!;
+const parseDigits = (chat: string): string => chat.split('@', 1)[0]!;
 
 /** A number that cannot be anybody's: 55 and the area code 00, which does not exist. */
-function deviceOf(instanceId: string): PairedDevice {
+function createDevice(instanceId: string): PairedDevice {
   const digest = createHash('sha256').update(instanceId).digest();
   const digits = String(digest.readUIntBE(0, 6) % 1_000_000_000).padStart(9, '0');
   return { jid: `5500${digits}@s.whatsapp.net`, business_name: null, platform: 'sandbox' };

@@ -18,7 +18,7 @@ export async function deliverMedia(
 ): Promise<DeliveredMedia | null> {
   const { finished } = JSON.parse(content) as OutboundContent;
   if (!finished) return null;
-  const came = await readFile(message_id, async (file) => {
+  const received = await readFile(message_id, async (file) => {
     const hash = createHash('sha256');
     let size = 0;
     for await (const chunk of file as AsyncIterable<Buffer>) {
@@ -29,8 +29,8 @@ export async function deliverMedia(
   }).catch((error: unknown) => {
     throw error instanceof InternalApiRefusal ? unavailable() : error;
   });
-  if (came.sha256 !== finished.sha256) throw unavailable();
-  return { ...finished, ...came, file: undefined };
+  if (received.sha256 !== finished.sha256) throw unavailable();
+  return { ...finished, ...received, file: undefined };
 }
 
 const unavailable = () => SendFailure.refused('media_unavailable', 'the file is gone');

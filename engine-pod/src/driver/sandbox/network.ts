@@ -6,7 +6,7 @@ import type { OpenPairing } from '@gwk/core/protocol/engine';
 import type { Presence } from '@gwk/core/resources/live';
 import type { FailureCode } from '@gwk/core/states';
 import type { Clock } from '@gwk/core/clock';
-import { pass, unrefClock } from '../../clock.js';
+import { waitOnClock, unrefClock } from '../../clock.js';
 import { SendFailure, type ReadMessage, type Stanza } from '../driver.js';
 
 export interface SandboxNetwork {
@@ -40,14 +40,14 @@ export type PhoneEvent =
   | { kind: 'ban'; code: string; expires_at: string | null }
   | { kind: 'replace' };
 
-const OWN_ACK_MS = 5;
+const ACK_MS = 5;
 /** As the real network has them. */
-const OWN_TERMS: PairingTerms = { codes: 6, codeMs: 20_000 };
+const DEFAULT_TERMS: PairingTerms = { codes: 6, codeMs: 20_000 };
 /** After which nobody has read the first code: whoever tries the sandbox has no phone that could. */
-const OWN_SCAN_MS = 5_000;
+const SCAN_MS = 5_000;
 
 /** No network: every stanza is acknowledged after a few milliseconds, and a code is read after a few seconds. */
-export class LonelyNetwork implements SandboxNetwork {
+export class LocalSandboxNetwork implements SandboxNetwork {
   readonly #clock: Clock;
   #pairing = false;
 
@@ -58,18 +58,18 @@ export class LonelyNetwork implements SandboxNetwork {
   async write(stanza: Stanza): Promise<void> {
     if (!stanza.mayWrite()) throw SendFailure.notWritten();
     failpoint('engine.after-send');
-    await new Promise<void>((resolve) => this.#clock.after(OWN_ACK_MS, resolve));
+    await new Promise<void>((resolve) => this.#clock.after(ACK_MS, resolve));
   }
 
   async signal(): Promise<void> {}
 
   async openPairing(): Promise<PairingTerms> {
     this.#pairing = true;
-    return OWN_TERMS;
+    return DEFAULT_TERMS;
   }
 
   async nextEvent(withinMs: number, signal: AbortSignal): Promise<PhoneEvent | null> {
-    await pass(this.#clock, this.#pairing ? OWN_SCAN_MS : withinMs, signal);
+    await waitOnClock(this.#clock, this.#pairing ? SCAN_MS : withinMs, signal);
     if (!this.#pairing || signal.aborted) return null;
     this.#pairing = false;
     return { kind: 'scan' };
@@ -95,7 +95,7 @@ export interface NetworkIdentity {
  * the PairingTerms, and `/event {instance_id, ..., within_ms}` by `{"event"}`: the next PhoneEvent, or null when the
  * time is over.
  */
-export class RemoteNetwork implements SandboxNetwork {
+export class RemoteSandboxNetwork implements SandboxNetwork {
   readonly #url: URL;
   readonly #identity: NetworkIdentity;
   readonly #agent = new http.Agent({ keepAlive: true });
@@ -113,7 +113,7 @@ export class RemoteNetwork implements SandboxNetwork {
       { mayWrite, signal, written: () => failpoint('engine.after-send') },
     );
     if (answer['ack'] === true) return;
-    if (answer['ack'] !== false) throw SendFailure.doubt();
+    if (answer['ack'] !== false) throw SendFailure.unconfirmed();
     throw SendFailure.refused(
       (answer['code'] as FailureCode | undefined) ?? 'wa_error',
       'refused by the network',
@@ -136,7 +136,7 @@ export class RemoteNetwork implements SandboxNetwork {
         const { event } = await this.#post('event', { within_ms }, { signal });
         if (event) return event as PhoneEvent;
       } catch {
-        await pass(unrefClock, Math.min(ASK_AGAIN_MS, Math.max(0, end - performance.now())), signal);
+        await waitOnClock(unrefClock, Math.min(RETRY_MS, Math.max(0, end - performance.now())), signal);
       }
     }
     return null;
@@ -146,7 +146,7 @@ export class RemoteNetwork implements SandboxNetwork {
     this.#agent.destroy();
   }
 
-  #post(route: string, fields: Record<string, unknown>, posting: Posting): Promise<Answer> {
+  #post(route: string, fields: Record<string, unknown>, posting: PostOptions): Promise<Answer> {
     const body = JSON.stringify({ ...this.#identity, ...fields });
     return new Promise((resolve, reject) => {
       const request = http.request(new URL(route, this.#url), {
@@ -156,9 +156,9 @@ export class RemoteNetwork implements SandboxNetwork {
         headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) },
       });
       request.on('response', (response) => {
-        readAnswer(response).then(resolve, () => reject(SendFailure.doubt()));
+        readAnswer(response).then(resolve, () => reject(SendFailure.unconfirmed()));
       });
-      request.on('error', () => reject(SendFailure.doubt()));
+      request.on('error', () => reject(SendFailure.unconfirmed()));
       if (posting.written) request.on('finish', posting.written);
       whenConnected(request, () => {
         if (posting.mayWrite?.() !== false) request.end(body);
@@ -171,7 +171,7 @@ export class RemoteNetwork implements SandboxNetwork {
   }
 }
 
-interface Posting {
+interface PostOptions {
   signal: AbortSignal;
   mayWrite?: () => boolean;
   written?: () => void;
@@ -182,7 +182,7 @@ type Answer = Record<string, unknown>;
 const SIGNAL_MS = 5_000;
 /** How long one question for the next event stays open. */
 const EVENT_WAIT_MS = 20_000;
-const ASK_AGAIN_MS = 500;
+const RETRY_MS = 500;
 
 /** A body given to a request earlier than this would be written whenever the connection comes about. */
 function whenConnected(request: ClientRequest, then: () => void): void {

@@ -1,12 +1,12 @@
 import { randomBytes, randomInt } from 'node:crypto';
-import type { PairingWanted } from '@gwk/core/protocol/engine';
+import type { OpenPairing } from '@gwk/core/protocol/engine';
 import type { ConnectionEvent } from '../driver.js';
 import type { PhoneEvent, SandboxNetwork } from './network.js';
 
 export interface SandboxPairing {
   wanted: OpenPairing;
   network: SandboxNetwork;
-  tell: (event: ConnectionEvent) => void;
+  emit: (event: ConnectionEvent) => void;
   /** The device is linked: it has to be stored before anybody hears of it. */
   link: () => Promise<void>;
   /** The connection has been closed. */
@@ -18,35 +18,35 @@ export interface SandboxPairing {
  * gives. The phone reads one, and the network asks for a connection anew (515); or it refuses; or nobody reads any.
  */
 export async function pairSandbox(pairing: SandboxPairing): Promise<void> {
-  const { wanted, network, tell, link, signal } = pairing;
+  const { wanted, network, emit, link, signal } = pairing;
   const { codes, codeMs } = await network.openPairing(wanted, signal);
   if (wanted.method === 'code') {
-    tell({ kind: 'pairing-code', code: newPairingCode(), expiresInMs: codes * codeMs });
+    emit({ kind: 'pairing-code', code: createPairingCode(), expiresInMs: codes * codeMs });
   }
   for (let i = 0; i < codes; i++) {
-    tell({ kind: 'qr', code: newQr(), expiresInMs: codeMs });
+    emit({ kind: 'qr', code: createQr(), expiresInMs: codeMs });
     const event = await network.nextEvent(codeMs, signal);
     if (signal.aborted) return;
     if (event === null) continue;
     if (event.kind === 'scan') {
       await link();
-      tell({ kind: 'closed', how: { kind: 'dropped', reason: 'restart_required', reconnect: 'at-once' } });
+      emit({ kind: 'closed', how: { kind: 'dropped', reason: 'restart_required', reconnect: 'at-once' } });
       return;
     }
-    tell({ kind: 'closed', how: refusalOf(event) });
+    emit({ kind: 'closed', how: toPairingDisconnect(event) });
     return;
   }
-  tell({ kind: 'closed', how: { kind: 'pairing-failed', reason: 'codes_unread' } });
+  emit({ kind: 'closed', how: { kind: 'pairing-failed', reason: 'codes_unread' } });
 }
 
-type How = Extract<ConnectionEvent, { kind: 'closed' }>['how'];
+type Disconnect = Extract<ConnectionEvent, { kind: 'closed' }>['how'];
 
-function refusalOf(event: Exclude<PhoneEvent, { kind: 'scan' }>): How {
-  return event.kind === 'refuse' ? { kind: 'pairing-failed', reason: event.reason } : closedBy(event);
+function toPairingDisconnect(event: Exclude<PhoneEvent, { kind: 'scan' }>): Disconnect {
+  return event.kind === 'refuse' ? { kind: 'pairing-failed', reason: event.reason } : toDisconnect(event);
 }
 
 /** How what the other side does ends a connection. */
-export function closedBy(event: Exclude<PhoneEvent, { kind: 'scan' | 'refuse' }>): How {
+export function toDisconnect(event: Exclude<PhoneEvent, { kind: 'scan' | 'refuse' }>): Disconnect {
   switch (event.kind) {
     case 'drop':
       return { kind: 'dropped', reason: event.reason };
@@ -62,13 +62,13 @@ export function closedBy(event: Exclude<PhoneEvent, { kind: 'scan' | 'refuse' }>
 }
 
 /** As long as a real one, and naming itself: a phone that reads it says that it knows no such code. */
-function newQr(): string {
+function createQr(): string {
   const part = (bytes: number): string => randomBytes(bytes).toString('base64');
   return `gwk-sandbox:${part(48)},${part(32)},${part(32)},${part(32)}`;
 }
 
 const LETTERS = '123456789ABCDEFGHJKLMNPQRSTVWXYZ';
 
-function newPairingCode(): string {
+function createPairingCode(): string {
   return Array.from({ length: 8 }, () => LETTERS[randomInt(LETTERS.length)]).join('');
 }

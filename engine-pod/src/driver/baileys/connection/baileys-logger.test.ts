@@ -2,15 +2,15 @@ import { globSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import type { Logger } from '@gwk/core/log';
-import { libraryLogger } from './baileys-logger.js';
+import { createBaileysLogger } from './baileys-logger.js';
 
-function heard(work: (logger: ReturnType<typeof libraryLogger>) => void): unknown[] {
+function heard(work: (logger: ReturnType<typeof createBaileysLogger>) => void): unknown[] {
   const said: unknown[] = [];
   const note =
     (level: string) =>
     (...what: unknown[]) =>
       said.push([level, ...what]);
-  work(libraryLogger({ debug: note('debug'), warn: note('warn') } as unknown as Logger));
+  work(createBaileysLogger({ debug: note('debug'), warn: note('warn') } as unknown as Logger));
   return said;
 }
 

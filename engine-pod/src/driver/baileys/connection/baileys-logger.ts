@@ -1,9 +1,9 @@
 import type { Logger } from '@gwk/core/log';
 
 /** What Baileys wants of a logger. */
-export interface LibraryLogger {
+export interface BaileysLogger {
   level: string;
-  child(bindings: Record<string, unknown>): LibraryLogger;
+  child(bindings: Record<string, unknown>): BaileysLogger;
   trace(what: unknown, text?: string): void;
   debug(what: unknown, text?: string): void;
   info(what: unknown, text?: string): void;
@@ -19,7 +19,7 @@ const LONG_NUMBER = /\d{5,}/g;
  * them the text alone, which is constant in its sources but for names and numbers: some are phones and hidden ids, so
  * long numbers are left out.
  */
-export function libraryLogger(log: Logger): LibraryLogger {
+export function createBaileysLogger(log: Logger): BaileysLogger {
   const quiet = (): void => undefined;
   const say =
     (level: 'debug' | 'warn') =>
@@ -28,7 +28,7 @@ export function libraryLogger(log: Logger): LibraryLogger {
       if (said !== undefined)
         log[level]({ library: 'baileys' }, said.replace(LONG_NUMBER, '…').slice(0, MAX_TEXT));
     };
-  const logger: LibraryLogger = {
+  const logger: BaileysLogger = {
     level: 'warn',
     child: () => logger,
     trace: quiet,

@@ -1,4 +1,4 @@
-import type { Closed } from '../../driver.js';
+import type { Disconnect } from '../../driver.js';
 import {
   NEVER_ABORTED,
   NumberOnNetwork,
@@ -14,7 +14,7 @@ const open = async (): Promise<void> => void (stage = await numberStage());
 const close = (): Promise<void> => stage.close();
 
 /** The end of the connection that is open now. */
-async function ending(cause: () => Promise<unknown>): Promise<Closed> {
+async function ending(cause: () => Promise<unknown>): Promise<Disconnect> {
   const { events } = stage.number;
   const before = events.length;
   await cause();
@@ -267,13 +267,13 @@ describe('beside messages', () => {
     await ana.receives({ id });
     const message = { chat: ana.jid, wa_message_id: id, from_me: true, participant: null };
     const given = { mayWrite: () => true, signal: NEVER_ABORTED };
-    await number.driver.change({ kind: 'edit', stanza_id: '3EB0EDIT', message, text: 'second' }, given);
+    await number.driver.edit({ kind: 'edit', stanza_id: '3EB0EDIT', message, text: 'second' }, given);
     expect((await ana.receives({ id: '3EB0EDIT' })).attributes).toMatchObject({ edit: '1' });
-    await number.driver.change({ kind: 'react', stanza_id: '3EB0REACT', message, emoji: '👍' }, given);
+    await number.driver.edit({ kind: 'react', stanza_id: '3EB0REACT', message, emoji: '👍' }, given);
     expect((await ana.receives({ id: '3EB0REACT' })).message).toMatchObject({
       reactionMessage: { text: '👍', key: { id } },
     });
-    await number.driver.change({ kind: 'delete', stanza_id: '3EB0DEL', message }, given);
+    await number.driver.edit({ kind: 'delete', stanza_id: '3EB0DEL', message }, given);
     expect((await ana.receives({ id: '3EB0DEL' })).attributes).toMatchObject({ edit: '7' });
   });
 });

@@ -1,16 +1,29 @@
-import type { Closed } from '../../driver.js';
-import { closedBy, closedWhilePairing, endingOf, type Ending } from './disconnects.js';
+import type { Disconnect } from '../../driver.js';
+import {
+  classifyDisconnect,
+  classifyPairingDisconnect,
+  parseDisconnectError,
+  type DisconnectError,
+} from './disconnects.js';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
-const ending = (code: number | undefined, attrs: Record<string, string> = {}, text = ''): Ending => ({
+const ending = (
+  code: number | undefined,
+  attrs: Record<string, string> = {},
+  text = '',
+): DisconnectError => ({
   code,
   attrs,
   text,
 });
-const dropped = (reason: string): Closed => ({ kind: 'dropped', reason });
+const dropped = (reason: string): Disconnect => ({ kind: 'dropped', reason });
 
-test.each<[string, Ending, Closed]>([
-  ['515 reconnects at once', ending(515), { ...dropped('restart_required'), reconnect: 'at-once' } as Closed],
+test.each<[string, DisconnectError, Disconnect]>([
+  [
+    '515 reconnects at once',
+    ending(515),
+    { ...dropped('restart_required'), reconnect: 'at-once' } as Disconnect,
+  ],
   ['401 is a logout', ending(401), { kind: 'logged-out', reason: 'device_removed' }],
   ['411 is a logout', ending(411), { kind: 'logged-out', reason: 'linked_in_an_old_way' }],
   [
@@ -29,17 +42,17 @@ test.each<[string, Ending, Closed]>([
   [
     '405 reconnects slowly',
     ending(405),
-    { ...dropped('version_rejected_405'), reconnect: 'slowly' } as Closed,
+    { ...dropped('version_rejected_405'), reconnect: 'slowly' } as Disconnect,
   ],
   [
     '409 reconnects slowly',
     ending(409),
-    { ...dropped('version_rejected_409'), reconnect: 'slowly' } as Closed,
+    { ...dropped('version_rejected_409'), reconnect: 'slowly' } as Disconnect,
   ],
   [
     'a forged certificate is tried again slowly',
     ending(400, {}, 'noise certificate signature invalid'),
-    { ...dropped('certificate_rejected'), reconnect: 'slowly' } as Closed,
+    { ...dropped('certificate_rejected'), reconnect: 'slowly' } as Disconnect,
   ],
   ['400 for another reason is a drop', ending(400), dropped('stream_error_400')],
   ['408 is a drop', ending(408), dropped('timed_out')],
@@ -51,10 +64,10 @@ test.each<[string, Ending, Closed]>([
   ['what is no number at all is a drop', ending(NaN), dropped('stream_error_other')],
   ['no code is a drop', ending(undefined), dropped('connection_lost')],
 ])('%s', (_, given, expected) => {
-  expect(closedBy(given, NOW)).toEqual(expected);
+  expect(classifyDisconnect(given, NOW)).toEqual(expected);
 });
 
-test.each<[string, Ending, Closed]>([
+test.each<[string, DisconnectError, Disconnect]>([
   [
     'codes that nobody read',
     ending(408, {}, 'QR refs attempts ended'),
@@ -69,7 +82,7 @@ test.each<[string, Ending, Closed]>([
   ['a drop stays one', ending(428), dropped('connection_closed')],
   ['a ban stays one', ending(406), { kind: 'banned', code: '406', expiresAt: null }],
 ])('while pairing: %s', (_, given, expected) => {
-  expect(closedWhilePairing(given, NOW)).toEqual(expected);
+  expect(classifyPairingDisconnect(given, NOW)).toEqual(expected);
 });
 
 test.each([
@@ -108,5 +121,5 @@ test.each([
   ],
   ['no error at all', undefined, { code: undefined, text: '', attrs: {} }],
 ])('an ending is read from %s', (_, error, expected) => {
-  expect(endingOf(error)).toEqual(expected);
+  expect(parseDisconnectError(error)).toEqual(expected);
 });

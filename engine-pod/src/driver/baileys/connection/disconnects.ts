@@ -1,7 +1,7 @@
-import type { Closed } from '../../driver.js';
+import type { Disconnect } from '../../driver.js';
 
 /** What is known of the end of a connection: Baileys' error, taken apart. */
-export interface Ending {
+export interface DisconnectError {
   /** Of HTTP's kind, as the network and Baileys use it. */
   code: number | undefined;
   text: string;
@@ -22,7 +22,7 @@ export interface Ending {
  * | 400               | of the handshake: the certificate is not of the network  | dropped, reconnect slowly                |
  * | 408, 428, 500, 503 | lost, closed, unavailable, and whatever is not known     | dropped: credentials are never thrown away |
  */
-export function closedBy(ending: Ending, now: number): Closed {
+export function classifyDisconnect(ending: DisconnectError, now: number): Disconnect {
   switch (ending.code) {
     case 515:
       return { kind: 'dropped', reason: 'restart_required', reconnect: 'at-once' };
@@ -43,24 +43,24 @@ export function closedBy(ending: Ending, now: number): Closed {
     case 400:
       if (/certificat/i.test(ending.text))
         return { kind: 'dropped', reason: 'certificate_rejected', reconnect: 'slowly' };
-      return { kind: 'dropped', reason: reasonOf(400) };
+      return { kind: 'dropped', reason: toReason(400) };
     default:
-      return { kind: 'dropped', reason: reasonOf(ending.code) };
+      return { kind: 'dropped', reason: toReason(ending.code) };
   }
 }
 
 /** The same while a device is being linked: there is nothing yet that could be logged out of. */
-export function closedWhilePairing(ending: Ending, now: number): Closed {
-  const how = closedBy(ending, now);
-  if (ending.code === 408 && ending.text.startsWith(REFS_ENDED)) return failed('codes_unread');
+export function classifyPairingDisconnect(ending: DisconnectError, now: number): Disconnect {
+  const how = classifyDisconnect(ending, now);
+  if (ending.code === 408 && ending.text.startsWith(REFS_ENDED)) return pairingFailed('codes_unread');
   if (/account signature|pair success node|device-identity/i.test(ending.text))
-    return failed('signature_refused');
-  return how.kind === 'logged-out' ? failed('refused_by_the_network') : how;
+    return pairingFailed('signature_refused');
+  return how.kind === 'logged-out' ? pairingFailed('refused_by_the_network') : how;
 }
 
 const REFS_ENDED = 'QR refs attempts ended';
 
-const failed = (reason: string): Closed => ({ kind: 'pairing-failed', reason });
+const pairingFailed = (reason: string): Disconnect => ({ kind: 'pairing-failed', reason });
 
 const REASONS: Record<number, string> = {
   408: 'timed_out',
@@ -69,7 +69,7 @@ const REASONS: Record<number, string> = {
   503: 'unavailable',
 };
 
-function reasonOf(code: number | undefined): string {
+function toReason(code: number | undefined): string {
   if (code === undefined) return 'connection_lost';
   // A reason is a label of a metric: the network may send any number, and there is to be an end of them.
   const known = Number.isInteger(code) && code >= 100 && code < 600;
@@ -77,30 +77,30 @@ function reasonOf(code: number | undefined): string {
 }
 
 /** The kind of a ban where the network names one; else the code of the refusal. */
-const banCode = ({ code, attrs }: Ending): string => attrs['code'] ?? String(code);
+const banCode = ({ code, attrs }: DisconnectError): string => attrs['code'] ?? String(code);
 
-const A_MINUTE = 60;
+const DEFAULT_BAN_SECONDS = 60;
 
 /** Without an end it is asked again in a minute: it was called a temporary one. */
-function banEnd({ attrs }: Ending, now: number): Date {
+function banEnd({ attrs }: DisconnectError, now: number): Date {
   const seconds = Number(attrs['expire']);
-  return new Date(now + (Number.isFinite(seconds) && seconds > 0 ? seconds : A_MINUTE) * 1_000);
+  return new Date(now + (Number.isFinite(seconds) && seconds > 0 ? seconds : DEFAULT_BAN_SECONDS) * 1_000);
 }
 
 /** Takes Baileys' error apart (a Boom, whose data is attributes or a node). */
-export function endingOf(error: unknown): Ending {
+export function parseDisconnectError(error: unknown): DisconnectError {
   const { output, data, message } = (error ?? {}) as {
     output?: { statusCode?: number };
     data?: { attrs?: Record<string, unknown> } & Record<string, unknown>;
     message?: string;
   };
-  return { code: output?.statusCode, text: message ?? '', attrs: codesOf(data?.attrs ?? data ?? {}) };
+  return { code: output?.statusCode, text: message ?? '', attrs: pickCodes(data?.attrs ?? data ?? {}) };
 }
 
 const CODES = ['reason', 'code', 'type', 'expire', 'location'];
 
 /** It is logged: an error may carry stanzas and phones in place of attributes. */
-function codesOf(given: Record<string, unknown>): Record<string, string> {
+function pickCodes(given: Record<string, unknown>): Record<string, string> {
   return Object.fromEntries(
     CODES.flatMap((name) => {
       const value = given[name];

@@ -1,11 +1,11 @@
 import { getWAUploadToServer, type BinaryNode, type WASocket } from '@whiskeysockets/baileys';
 import type { Logger } from '@gwk/core/log';
-import { libraryLogger } from './baileys-logger.js';
+import { createBaileysLogger } from './baileys-logger.js';
 
 type Upload = ReturnType<typeof getWAUploadToServer>;
 type Hosts = Awaited<ReturnType<WASocket['refreshMediaConn']>>;
 
-const QUESTION: BinaryNode = {
+const HOSTS_QUERY: BinaryNode = {
   tag: 'iq',
   attrs: { type: 'set', xmlns: 'w:m', to: 's.whatsapp.net' },
   content: [{ tag: 'media_conn', attrs: {} }],
@@ -18,34 +18,39 @@ const QUESTION: BinaryNode = {
 export class MediaHosts {
   readonly #socket: Pick<WASocket, 'query'>;
   #known: Hosts | undefined;
-  #asking: Promise<Hosts> | undefined;
+  #querying: Promise<Hosts> | undefined;
   /** Encrypts nothing: puts up a file that is encrypted already. */
   readonly upload: Upload;
 
   constructor(socket: Pick<WASocket, 'query'>, log: Logger) {
     this.#socket = socket;
-    const config = { customUploadHosts: [], fetchAgent: undefined, logger: libraryLogger(log), options: {} };
-    this.upload = getWAUploadToServer(config as never, (isForced) => this.#hosts(isForced));
+    const config = {
+      customUploadHosts: [],
+      fetchAgent: undefined,
+      logger: createBaileysLogger(log),
+      options: {},
+    };
+    this.upload = getWAUploadToServer(config as never, (isForced) => this.#findHosts(isForced));
   }
 
   /** The first of them, for downloads. */
-  async first(): Promise<string> {
-    const { hosts } = await this.#hosts(false);
+  async findDownloadHost(): Promise<string> {
+    const { hosts } = await this.#findHosts(false);
     if (!hosts[0]) throw new Error('the network names no media host');
     return hosts[0].hostname;
   }
 
-  #hosts(isForced: boolean): Promise<Hosts> {
+  #findHosts(isForced: boolean): Promise<Hosts> {
     const known = this.#known;
     if (known && !isForced && Date.now() - known.fetchDate.getTime() <= known.ttl * 1_000)
       return Promise.resolve(known);
-    this.#asking ??= this.#ask().finally(() => (this.#asking = undefined));
-    return this.#asking;
+    this.#querying ??= this.#queryHosts().finally(() => (this.#querying = undefined));
+    return this.#querying;
   }
 
-  async #ask(): Promise<Hosts> {
-    const answer = (await this.#socket.query(QUESTION)) as BinaryNode | undefined;
-    const named = childOf(answer, 'media_conn');
+  async #queryHosts(): Promise<Hosts> {
+    const answer = (await this.#socket.query(HOSTS_QUERY)) as BinaryNode | undefined;
+    const named = findChild(answer, 'media_conn');
     if (!named) throw new Error('the network names no media hosts');
     const nodes = Array.isArray(named.content) ? named.content : [];
     const hosts = nodes
@@ -57,6 +62,6 @@ export class MediaHosts {
   }
 }
 
-function childOf(node: BinaryNode | undefined, name: string): BinaryNode | undefined {
+function findChild(node: BinaryNode | undefined, name: string): BinaryNode | undefined {
   return Array.isArray(node?.content) ? node.content.find(({ tag }) => tag === name) : undefined;
 }

@@ -15,7 +15,7 @@ import { waitUntilStored, writeContext } from './write-context.js';
  * What is done for a message once it has left (the token that a new contact is given) would be kept in a transaction
  * that is over, and so lost and done again with every message: it goes to the store.
  */
-export function freeLanes(socket: WASocket, store: SessionStore): void {
+export function useConversationTransactions(socket: WASocket, store: SessionStore): void {
   const { keys } = socket.authState;
   const stock = { ...keys };
   keys.transaction = (work, key) => stock.transaction(work, writeContext.getStore()?.chat ?? key);

@@ -1,22 +1,22 @@
-import { Allowance } from '../rate-limiter.js';
+import { RateLimiter } from '../rate-limiter.js';
 
 /** A step: one key of a chain derived from the one before it. Some 20 to 40 us. */
 export const STEPS = {
   /** Two agreements of keys and a new pair of them. */
-  ofRatchet: 13,
+  ratchet: 13,
   /** What the first message of a session costs beside. */
-  ofSession: 20,
+  session: 20,
   /** A group's message keys are derived one by one, used or not. */
-  ofGroupKey: 3,
+  groupKey: 3,
 };
 /** As many as chains may skip, by the protocol: 2,000 of a group's, or of one that ends and of the next. */
-const MOST = 6_200;
+const MAX_STEPS = 6_200;
 /** What any message may cost, whoever has sent whatever before it. */
-const FEW = 100;
-const ALLOWED = { ofOne: 10_000, ofAll: 50_000, windowMs: 60_000 };
+const FREE_STEPS = 100;
+const STEP_LIMIT = { perKey: 10_000, total: 50_000, windowMs: 60_000 };
 
 /** A message asks for more work than is done for its sender now. */
-export class TooFar extends Error {
+export class DecryptionBudgetExceeded extends Error {
   override name = 'TooFar';
   constructor() {
     super('too far from what was read before');
@@ -30,26 +30,26 @@ export class TooFar extends Error {
  * what a sender makes it derive in vain, or far ahead, is counted; beyond a bound further messages of that sender, or of
  * all, are read where that takes little, and otherwise are as any that cannot be read: they are asked for again.
  */
-export class Effort {
-  readonly #allowance: Allowance;
+export class DecryptionBudget {
+  readonly #allowance: RateLimiter;
   /** Of a message that is tried in several sessions. */
   readonly #spent = new WeakMap<object, number>();
 
   constructor(now?: () => number) {
-    this.#allowance = new Allowance(ALLOWED, now);
+    this.#allowance = new RateLimiter(STEP_LIMIT, now);
   }
 
   /** To be called before. @throws TooFar */
-  begin(sender: string, message: object, steps: number): void {
+  spend(sender: string, message: object, steps: number): void {
     const spent = (this.#spent.get(message) ?? 0) + steps;
-    if (spent > (this.#allowance.has(sender) ? MOST : FEW)) throw new TooFar();
+    if (spent > (this.#allowance.has(sender) ? MAX_STEPS : FREE_STEPS)) throw new DecryptionBudgetExceeded();
     this.#spent.set(message, spent);
     // What is far ahead counts, be it readable: its sender chose that.
-    if (steps > FEW) this.#allowance.take(sender, steps);
+    if (steps > FREE_STEPS) this.#allowance.take(sender, steps);
   }
 
   /** It could not be read. */
-  inVain(sender: string, steps: number): void {
-    if (steps <= FEW) this.#allowance.take(sender, steps);
+  recordFailure(sender: string, steps: number): void {
+    if (steps <= FREE_STEPS) this.#allowance.take(sender, steps);
   }
 }

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import * as libsignal from 'libsignal';
-import { Effort } from './decryption-budget.js';
+import { DecryptionBudget } from './decryption-budget.js';
 import './repairs.js';
 
 /** What whoever sends messages can make an engine derive and keep for them. */
@@ -182,9 +182,9 @@ test('of a long conversation the latest turns are kept', async () => {
 });
 
 describe('the effort for messages that may not be readable', () => {
-  const costs = (effort: Effort, sender: string, steps: number): boolean => {
+  const costs = (effort: DecryptionBudget, sender: string, steps: number): boolean => {
     try {
-      effort.begin(sender, {}, steps);
+      effort.spend(sender, {}, steps);
       return true;
     } catch {
       return false;
@@ -193,7 +193,7 @@ describe('the effort for messages that may not be readable', () => {
 
   test('has a bound for each sender, one for all, and begins anew after a while', () => {
     let time = 0;
-    const effort = new Effort(() => time);
+    const effort = new DecryptionBudget(() => time);
     const far = (sender: string) => costs(effort, sender, 2_000);
     expect(Array.from({ length: 8 }, () => far('eve'))).toEqual([
       true,
@@ -214,17 +214,17 @@ describe('the effort for messages that may not be readable', () => {
   });
 
   test('of one message is that of all sessions that it is tried in', () => {
-    const effort = new Effort();
+    const effort = new DecryptionBudget();
     const message = {};
-    for (let session = 0; session < 3; session++) effort.begin('eve', message, 2_000);
-    expect(() => effort.begin('eve', message, 2_000)).toThrow('too far');
+    for (let session = 0; session < 3; session++) effort.spend('eve', message, 2_000);
+    expect(() => effort.spend('eve', message, 2_000)).toThrow('too far');
   });
 
   test('for what is near counts only where it was in vain', () => {
-    const effort = new Effort();
-    for (let n = 0; n < 10_000; n++) effort.begin('ana', {}, 1);
+    const effort = new DecryptionBudget();
+    for (let n = 0; n < 10_000; n++) effort.spend('ana', {}, 1);
     expect(costs(effort, 'ana', 1_000)).toBe(true);
-    for (let n = 0; n < 10_000; n++) effort.inVain('eve', 1);
+    for (let n = 0; n < 10_000; n++) effort.recordFailure('eve', 1);
     expect(costs(effort, 'eve', 1_000)).toBe(false);
   });
 });

@@ -3,7 +3,7 @@ import { GroupCipher } from '@whiskeysockets/baileys/lib/Signal/Group/index.js';
 import type { SenderKeyState } from '@whiskeysockets/baileys/lib/Signal/Group/sender-key-state.js';
 import * as libsignal from 'libsignal';
 import protobufs from 'libsignal/src/protobufs.js';
-import { Effort, STEPS } from './decryption-budget.js';
+import { DecryptionBudget, STEPS } from './decryption-budget.js';
 import { trimSessions, type Chain, type Session } from './trim-sessions.js';
 
 interface Cipher {
@@ -13,9 +13,9 @@ interface Cipher {
   storeRecord: (this: Cipher, record: { sessions: Record<string, Session> }) => Promise<void>;
 }
 
-interface OfGroup {
+interface StockGroupCipher {
   senderKeyName: { getSender: () => { id: string } };
-  getSenderKey: (this: OfGroup, state: SenderKeyState, iteration: number) => unknown;
+  getSenderKey: (this: StockGroupCipher, state: SenderKeyState, iteration: number) => unknown;
 }
 
 const VERSION_BYTES = 1;
@@ -24,14 +24,14 @@ const KEY_BYTES = 33;
 /** Beyond it libsignal refuses by itself, before it derives anything. */
 const MAX_SKIPPED = 2_000;
 
-interface Place {
+interface RatchetPosition {
   ephemeralKey: Buffer;
   counter: number;
   previousCounter: number;
 }
 
 /** What a message says of its place, to anybody. Null where it says nothing: then it is refused before it costs much. */
-function placeOf(data: Buffer): Place | null {
+function parseRatchetPosition(data: Buffer): RatchetPosition | null {
   try {
     const place = protobufs.WhisperMessage.decode(data.subarray(VERSION_BYTES, -CODE_BYTES));
     const { ephemeralKey } = place;
@@ -43,41 +43,41 @@ function placeOf(data: Buffer): Place | null {
   }
 }
 
-const chainOf = ({ _chains }: Session, key: Buffer): Chain | undefined => _chains[key.toString('base64')];
+const findChain = ({ _chains }: Session, key: Buffer): Chain | undefined => _chains[key.toString('base64')];
 
-const skippedIn = (chain: Chain | undefined, counter: number): number => {
+const countSkipped = (chain: Chain | undefined, counter: number): number => {
   const skipped = counter - (chain?.chainKey.counter ?? -1);
   return skipped > MAX_SKIPPED ? 0 : Math.max(0, skipped);
 };
 
-function stepsOf(data: Buffer, session: Session): number {
-  const place = placeOf(data);
+function countSteps(data: Buffer, session: Session): number {
+  const place = parseRatchetPosition(data);
   if (!place) return 0;
-  const chain = chainOf(session, place.ephemeralKey);
-  if (chain) return skippedIn(chain, place.counter);
-  const former = chainOf(session, session.currentRatchet.lastRemoteEphemeralKey);
-  const ending = former ? skippedIn(former, place.previousCounter) : STEPS.ofSession;
-  return ending + STEPS.ofRatchet + skippedIn(undefined, place.counter);
+  const chain = findChain(session, place.ephemeralKey);
+  if (chain) return countSkipped(chain, place.counter);
+  const former = findChain(session, session.currentRatchet.lastRemoteEphemeralKey);
+  const ending = former ? countSkipped(former, place.previousCounter) : STEPS.session;
+  return ending + STEPS.ratchet + countSkipped(undefined, place.counter);
 }
 
 /** A bound for what messages make libsignal derive and keep (see Effort, trimSessions). */
-export function boundTrials(effort = new Effort()): void {
+export function limitDecryption(effort = new DecryptionBudget()): void {
   const cipher = libsignal.SessionCipher.prototype as unknown as Cipher;
   const { decryptWithSessions, doDecryptWhisperMessage, storeRecord } = cipher;
   // A chain belongs to one session: where it is known, no other one has to be tried.
   cipher.decryptWithSessions = function (data, sessions) {
-    const key = placeOf(data)?.ephemeralKey;
-    const own = key ? sessions.filter((session) => chainOf(session, key)) : [];
+    const key = parseRatchetPosition(data)?.ephemeralKey;
+    const own = key ? sessions.filter((session) => findChain(session, key)) : [];
     return decryptWithSessions.call(this, data, own.length > 0 ? own : sessions);
   };
   cipher.doDecryptWhisperMessage = async function (data, session) {
     // Without a session there is nothing to be derived: it is refused.
-    const steps = session ? stepsOf(data, session) : 0;
-    effort.begin(this.addr.id, data, steps);
+    const steps = session ? countSteps(data, session) : 0;
+    effort.spend(this.addr.id, data, steps);
     try {
       return await doDecryptWhisperMessage.call(this, data, session);
     } catch (error) {
-      effort.inVain(this.addr.id, steps);
+      effort.recordFailure(this.addr.id, steps);
       throw error;
     }
   };
@@ -85,17 +85,17 @@ export function boundTrials(effort = new Effort()): void {
     trimSessions(record.sessions);
     return storeRecord.call(this, record);
   };
-  boundGroups(effort);
+  limitGroupDecryption(effort);
 }
 
 /** Members sign what they write, so it is known whose it is; whether it can be read is not. */
-function boundGroups(effort: Effort): void {
-  const cipher = GroupCipher.prototype as unknown as OfGroup;
+function limitGroupDecryption(effort: DecryptionBudget): void {
+  const cipher = GroupCipher.prototype as unknown as StockGroupCipher;
   const { getSenderKey } = cipher;
   cipher.getSenderKey = function (state, iteration) {
     const skipped = iteration - state.getSenderChainKey().getIteration();
-    const steps = skipped > MAX_SKIPPED ? 0 : Math.max(0, skipped) * STEPS.ofGroupKey;
-    effort.begin(this.senderKeyName.getSender().id, {}, steps);
+    const steps = skipped > MAX_SKIPPED ? 0 : Math.max(0, skipped) * STEPS.groupKey;
+    effort.spend(this.senderKeyName.getSender().id, {}, steps);
     return getSenderKey.call(this, state, iteration);
   };
 }

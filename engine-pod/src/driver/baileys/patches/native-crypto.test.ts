@@ -1,6 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { FreshModules, requireFresh } from '@gwk/test/support/engine/fresh-modules';
-import { nativeCrypto, nativeVerify, type LibsignalCrypto, type LibsignalCurve } from './native-crypto.js';
+import {
+  createNativeCrypto,
+  createNativeVerify,
+  type LibsignalCrypto,
+  type LibsignalCurve,
+} from './native-crypto.js';
 
 type Curve = LibsignalCurve & {
   generateKeyPair: () => { pubKey: Buffer; privKey: Buffer };
@@ -10,8 +15,8 @@ type Curve = LibsignalCurve & {
 /** libsignal as it comes. */
 const stockCurve = requireFresh<Curve>('libsignal/src/curve.js');
 const stock = requireFresh<LibsignalCrypto>('libsignal/src/crypto.js');
-const native = nativeCrypto(stock);
-const verifies = nativeVerify(stockCurve.verifySignature);
+const native = createNativeCrypto(stock);
+const verifies = createNativeVerify(stockCurve.verifySignature);
 
 /** What comes of it, be it an error. */
 function outcome(work: () => unknown): unknown {

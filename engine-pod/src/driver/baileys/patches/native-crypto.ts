@@ -38,7 +38,7 @@ const areBuffers = (...values: unknown[]): boolean => values.every((value) => Bu
 const CHUNK = 32;
 const CBC = 'aes-256-cbc';
 
-export function nativeCrypto(stock: LibsignalCrypto): LibsignalCrypto {
+export function createNativeCrypto(stock: LibsignalCrypto): LibsignalCrypto {
   const calculateMAC = (key: Buffer, data: Buffer): Buffer =>
     areBuffers(key, data)
       ? createHmac('sha256', createSecretKey(key)).update(data).digest()
@@ -80,7 +80,9 @@ const SIGN_BIT = 0x80;
 const TYPE = 5;
 
 /** Signatures made with a key of the key exchange (XEdDSA), by Ed25519. */
-export function nativeVerify(stock: LibsignalCurve['verifySignature']): LibsignalCurve['verifySignature'] {
+export function createNativeVerify(
+  stock: LibsignalCurve['verifySignature'],
+): LibsignalCurve['verifySignature'] {
   return (given, message, signature, isInit) => {
     const key = given.length === KEY_BYTES + 1 && given[0] === TYPE ? given.subarray(1) : given;
     if (isInit || !message || key.length !== KEY_BYTES || signature?.length !== SIGNATURE_BYTES)
@@ -88,26 +90,26 @@ export function nativeVerify(stock: LibsignalCurve['verifySignature']): Libsigna
     const plain = Buffer.from(signature);
     const sign = plain[SIGNATURE_BYTES - 1]! & SIGN_BIT;
     plain[SIGNATURE_BYTES - 1]! &= ~SIGN_BIT;
-    return verify(null, message, edwardsKey(key, sign), plain);
+    return verify(null, message, toEdwardsKey(key, sign), plain);
   };
 }
 
 /** Those of a group come again with each of their messages; what a key becomes costs more than to verify with it. */
-const known = new Map<string, KeyObject>();
-const MOST_KNOWN = 200;
+const edwardsKeys = new Map<string, KeyObject>();
+const MAX_EDWARDS_KEYS = 200;
 
 /** y = (u - 1) / (u + 1), and the sign that the signature brings. */
-function edwardsKey(key: Uint8Array, sign: number): KeyObject {
+function toEdwardsKey(key: Uint8Array, sign: number): KeyObject {
   const name = `${sign} ${Buffer.from(key).toString('base64')}`;
-  const found = known.get(name);
+  const found = edwardsKeys.get(name);
   if (found) return found;
   const u = BigInt(`0x${Buffer.from(key).reverse().toString('hex')}`) & (2n ** 255n - 1n);
   const y = (((u - 1n + P) % P) * power(u + 1n, P - 2n)) % P;
   const bytes = Buffer.from(y.toString(16).padStart(2 * KEY_BYTES, '0'), 'hex').reverse();
   bytes[KEY_BYTES - 1]! |= sign;
   const made = createPublicKey({ key: Buffer.concat([ED25519_DER, bytes]), format: 'der', type: 'spki' });
-  if (known.size >= MOST_KNOWN) known.clear();
-  known.set(name, made);
+  if (edwardsKeys.size >= MAX_EDWARDS_KEYS) edwardsKeys.clear();
+  edwardsKeys.set(name, made);
   return made;
 }
 
@@ -122,6 +124,6 @@ function power(base: bigint, exponent: bigint): bigint {
 }
 
 const curve = require('libsignal/src/curve.js') as LibsignalCurve;
-curve.verifySignature = nativeVerify(curve.verifySignature);
+curve.verifySignature = createNativeVerify(curve.verifySignature);
 const crypto = require('libsignal/src/crypto.js') as LibsignalCrypto;
-Object.assign(crypto, nativeCrypto({ ...crypto }));
+Object.assign(crypto, createNativeCrypto({ ...crypto }));

@@ -4,7 +4,7 @@ import { Curve, generateSignalPubKey } from '@whiskeysockets/baileys';
 import { SenderKeyState } from '@whiskeysockets/baileys/lib/Signal/Group/sender-key-state.js';
 import * as libsignal from 'libsignal';
 import libsignalCurve from 'libsignal/src/curve.js';
-import { boundTrials } from './decryption-limits.js';
+import { limitDecryption } from './decryption-limits.js';
 
 /**
  * As it comes, `Curve.verify` ignores that libsignal says "no", so that a forged certificate of the network and a
@@ -46,7 +46,7 @@ interface Cipher {
  * As it comes, libsignal tries a message in one session after the other, and stores those that it did not fit half
  * advanced: what is sent in one of them later cannot be read. They are put back as they were.
  */
-export function repairTrials(): void {
+export function repairFailedDecryption(): void {
   const cipher = libsignal.SessionCipher.prototype as unknown as Cipher;
   const stock = cipher.doDecryptWhisperMessage;
   cipher.doDecryptWhisperMessage = async function (data, session) {
@@ -61,7 +61,7 @@ export function repairTrials(): void {
 }
 
 repairVerify();
-repairTrials();
+repairFailedDecryption();
 repairSenderKeys();
 // Around the repairs: what is refused needs none.
-boundTrials();
+limitDecryption();

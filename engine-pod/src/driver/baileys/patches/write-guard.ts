@@ -5,7 +5,7 @@ import { waitUntilStored, writeContext, type WriteContext } from './write-contex
 type Done = (error?: Error) => void;
 
 /** Of the `ws` package, as far as it is used here. */
-interface Raw {
+interface RawSocket {
   send: (data: Uint8Array, done?: Done) => void;
   terminate: () => void;
 }
@@ -15,9 +15,9 @@ interface Raw {
  * asked to send and sending, so nothing that is asked before it holds.
  */
 export class WriteGuard {
-  readonly #leased: () => boolean;
-  readonly #raw: Raw;
-  readonly #send: Raw['send'];
+  readonly #isLeased: () => boolean;
+  readonly #raw: RawSocket;
+  readonly #send: RawSocket['send'];
   #open = true;
   #held: Promise<void> | undefined;
 
@@ -27,8 +27,8 @@ export class WriteGuard {
    * meanwhile, before any of its timers
    */
   constructor(socket: WASocket, leased: () => boolean) {
-    this.#leased = leased;
-    this.#raw = (socket.ws as unknown as { socket: Raw }).socket;
+    this.#isLeased = leased;
+    this.#raw = (socket.ws as unknown as { socket: RawSocket }).socket;
     this.#send = this.#raw.send.bind(this.#raw);
     this.#raw.send = (data, done) => this.#guard(data, done);
   }
@@ -50,15 +50,15 @@ export class WriteGuard {
     const message = writeContext.getStore();
     // Waited for before (see freeLanes), so that nothing else has to wait here behind it.
     if (message && isStanza(message) && message.pendingWrites.length > 0) this.hold(waitUntilStored(message));
-    if (!this.#held) return this.#pass(data, done);
+    if (!this.#held) return this.#write(data, done);
     this.#held.then(
-      () => this.#pass(data, done),
+      () => this.#write(data, done),
       () => done(new Error('the connection is severed')),
     );
   }
 
-  #pass(data: Uint8Array, done: Done): void {
-    if (this.#open && !this.#leased()) this.sever();
+  #write(data: Uint8Array, done: Done): void {
+    if (this.#open && !this.#isLeased()) this.sever();
     if (!this.#open) return done(new Error('the connection is severed'));
     const message = writeContext.getStore();
     if (!message || !isStanza(message)) return this.#send(data, done);

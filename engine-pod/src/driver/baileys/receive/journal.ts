@@ -3,7 +3,7 @@ import type { BinaryNode } from '@whiskeysockets/baileys';
 import type { SessionStore } from '../session/store.js';
 
 /** A message as it was decrypted, with what the network said of it: enough to make of it what it means. */
-export interface Journalled {
+export interface JournalEntry {
   attrs: Record<string, string>;
   plaintext: Buffer;
   /** They are gone through in the order in which they came. */
@@ -16,7 +16,7 @@ export const JOURNAL = 'journal';
 /** What is dealt with is kept so long and so many at most, in case the network has not heard that it came. */
 const KEPT_MS = 10 * 60_000;
 const MAX_SETTLED = 1_000;
-const MAX_HEARD = 1_000;
+const MAX_ACKNOWLEDGED = 1_000;
 
 /**
  * What was decrypted and is not yet dealt with; and what is dealt with, until the network has heard that it came. It
@@ -24,11 +24,11 @@ const MAX_HEARD = 1_000;
  */
 export class Journal {
   readonly #store: SessionStore;
-  readonly #entries = new Map<string, Journalled>();
+  readonly #entries = new Map<string, JournalEntry>();
   /** Dealt with, oldest first: names by the id of the message, which is what the network names. */
   readonly #settled = new Map<string, { names: string[]; at: number }>();
   /** What the network has heard of before it was dealt with. */
-  readonly #heard = new Set<string>();
+  readonly #acknowledged = new Set<string>();
   /**
    * Decrypted and not yet stored, by name: the same ciphertext again waits for it, be it brought by the next connection.
    */
@@ -40,8 +40,8 @@ export class Journal {
   }
 
   /** What an earlier engine left, in order. Asked for anew after each loss of memory. */
-  async load(): Promise<[string, Journalled][]> {
-    const found = Object.entries(await this.#store.readAll(JOURNAL)) as [string, Journalled][];
+  async load(): Promise<[string, JournalEntry][]> {
+    const found = Object.entries(await this.#store.readAll(JOURNAL)) as [string, JournalEntry][];
     found.sort(([, a], [, b]) => a.order - b.order);
     this.#entries.clear();
     this.#settled.clear();
@@ -49,12 +49,12 @@ export class Journal {
     return found;
   }
 
-  get(name: string): Journalled | undefined {
+  get(name: string): JournalEntry | undefined {
     return this.#entries.get(name);
   }
 
   /** @param decrypt stores what it reads, and keeps it here; it runs once for a name until it has ended */
-  once(name: string, decrypt: () => Promise<Uint8Array>): Promise<Uint8Array> {
+  decryptOnce(name: string, decrypt: () => Promise<Uint8Array>): Promise<Uint8Array> {
     const storing = this.#storing.get(name);
     if (storing) return storing;
     const decrypting = decrypt().finally(() => this.#storing.delete(name));
@@ -62,23 +62,26 @@ export class Journal {
     return decrypting;
   }
 
-  entry(attrs: Record<string, string>, plaintext: Uint8Array): Journalled {
+  createEntry(attrs: Record<string, string>, plaintext: Uint8Array): JournalEntry {
     this.#order = Math.max(this.#order + 1, Date.now() * 1_000);
     return { attrs, plaintext: Buffer.from(plaintext), order: this.#order };
   }
 
   /** What did not come out of a decryption: stored by itself. Null where it is known already. */
-  async add(attrs: Record<string, string>, plaintext: Uint8Array): Promise<[string, Journalled] | null> {
-    const name = nameOfCiphertext(attrs['from'] ?? '', Buffer.from(`${attrs['participant']} ${attrs['id']}`));
+  async addPlaintext(
+    attrs: Record<string, string>,
+    plaintext: Uint8Array,
+  ): Promise<[string, JournalEntry] | null> {
+    const name = hashCiphertext(attrs['from'] ?? '', Buffer.from(`${attrs['participant']} ${attrs['id']}`));
     if (this.#entries.has(name)) return null;
-    const entry = this.entry(attrs, plaintext);
+    const entry = this.createEntry(attrs, plaintext);
     await this.#store.write({ [JOURNAL]: { [name]: entry } });
     this.keep(name, entry);
     return [name, entry];
   }
 
   /** It is stored. */
-  keep(name: string, entry: Journalled): void {
+  keep(name: string, entry: JournalEntry): void {
     this.#entries.set(name, entry);
   }
 
@@ -87,7 +90,7 @@ export class Journal {
     const id = this.#entries.get(name)?.attrs['id'] ?? '';
     const names = [...(this.#settled.get(id)?.names ?? []), name];
     this.#settled.set(id, { names, at: performance.now() });
-    if (this.#heard.delete(id)) this.#remove(id);
+    if (this.#acknowledged.delete(id)) this.#remove(id);
     for (const [oldest, { at }] of this.#settled) {
       if (this.#settled.size <= MAX_SETTLED && performance.now() - at < KEPT_MS) break;
       this.#remove(oldest);
@@ -95,12 +98,12 @@ export class Journal {
   }
 
   /** The network has heard that the messages of this id came: it will not bring them again. */
-  heard(id: string): void {
+  acknowledged(id: string): void {
     if (this.#settled.has(id)) return this.#remove(id);
-    this.#heard.add(id);
-    if (this.#heard.size <= MAX_HEARD) return;
-    const [oldest] = this.#heard;
-    this.#heard.delete(oldest!);
+    this.#acknowledged.add(id);
+    if (this.#acknowledged.size <= MAX_ACKNOWLEDGED) return;
+    const [oldest] = this.#acknowledged;
+    this.#acknowledged.delete(oldest!);
   }
 
   #remove(id: string): void {
@@ -115,7 +118,7 @@ export class Journal {
 }
 
 /** The same ciphertext for the same sender has the same name, however often it comes. */
-export function nameOfCiphertext(sender: string, ciphertext: Uint8Array): string {
+export function hashCiphertext(sender: string, ciphertext: Uint8Array): string {
   return createHash('sha256').update(sender).update('\0').update(ciphertext).digest('hex');
 }
 
@@ -123,17 +126,17 @@ export function nameOfCiphertext(sender: string, ciphertext: Uint8Array): string
  * The stanza that each ciphertext came in: decryption is given the ciphertext alone. Nothing is kept of a stanza that
  * nobody holds any more.
  */
-export class Origins {
+export class CiphertextOrigins {
   readonly #stanzas = new WeakMap<Uint8Array, BinaryNode>();
 
-  note(stanza: BinaryNode): void {
+  record(stanza: BinaryNode): void {
     if (stanza.tag !== 'message' || !Array.isArray(stanza.content)) return;
     for (const { tag, content } of stanza.content) {
       if (tag === 'enc' && content instanceof Uint8Array) this.#stanzas.set(content, stanza);
     }
   }
 
-  attrsOf(ciphertext: Uint8Array): Record<string, string> | undefined {
+  findAttrs(ciphertext: Uint8Array): Record<string, string> | undefined {
     return this.#stanzas.get(ciphertext)?.attrs;
   }
 }

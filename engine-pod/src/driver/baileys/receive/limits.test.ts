@@ -4,13 +4,13 @@ import type { Receipt } from '../../driver.js';
 import { ManualClock } from '@gwk/test/support/clock';
 import { Rows } from '@gwk/test/support/engine/number';
 import { SessionStore } from '../session/store.js';
-import { Allowance } from '../rate-limiter.js';
-import { Asking, type Asker } from './missing/phone-requests.js';
-import { receiptsIn, storeReceipts } from './screen/receipts.js';
-import { Recent } from '../expiring-map.js';
-import { Turns } from './queue/fair-queue.js';
-import { Unavailable } from './missing/missing-messages.js';
-import { MAX_REQUESTS, Unreadable } from './decrypt/undecryptable.js';
+import { RateLimiter } from '../rate-limiter.js';
+import { PhoneRequests, type PhoneConnection } from './missing/phone-requests.js';
+import { parseReceipts, storeReceipts } from './screen/receipts.js';
+import { ExpiringMap } from '../expiring-map.js';
+import { FairQueue } from './queue/fair-queue.js';
+import { MissingMessages } from './missing/missing-messages.js';
+import { MAX_REQUESTS, UndecryptableMessages } from './decrypt/undecryptable.js';
 
 const MAX_TURNS = 10_000;
 
@@ -34,7 +34,7 @@ const messageOf = (from: string, id: string, content: BinaryNode[] = sealed): Bi
 describe('an allowance', () => {
   test('is for each, and for all', () => {
     let time = 0;
-    const allowance = new Allowance({ ofOne: 2, ofAll: 3, windowMs: 100 }, () => time);
+    const allowance = new RateLimiter({ perKey: 2, total: 3, windowMs: 100 }, () => time);
     expect(['a', 'a', 'a', 'b', 'b'].map((whom) => allowance.take(whom))).toEqual([
       true,
       true,
@@ -48,7 +48,7 @@ describe('an allowance', () => {
   });
 
   test('keeps count of so many at most', () => {
-    const allowance = new Allowance({ ofOne: 1, windowMs: 1_000 }, () => 0);
+    const allowance = new RateLimiter({ perKey: 1, windowMs: 1_000 }, () => 0);
     for (let n = 0; n < 10_000; n++) allowance.take(String(n));
     expect(allowance.size).toBeLessThanOrEqual(2_000);
   });
@@ -56,7 +56,7 @@ describe('an allowance', () => {
 
 test('what is kept for a while is the latest, and no more of it than that', () => {
   let time = 0;
-  const recent = new Recent<number>({ max: 2, forMs: 50 }, () => time);
+  const recent = new ExpiringMap<number>({ max: 2, forMs: 50 }, () => time);
   for (const [name, value] of [['a', 1], ['b', 2], ['a', 3], ['c', 4]] as const) recent.set(name, value); // prettier-ignore
   expect([recent.get('a'), recent.get('b'), recent.get('c')]).toEqual([3, undefined, 4]);
   recent.delete('c');
@@ -71,11 +71,11 @@ test('what is kept for a while is the latest, and no more of it than that', () =
 describe('requests to send again', () => {
   let missing: string[];
   let told: number;
-  let unreadable: Unreadable;
+  let unreadable: UndecryptableMessages;
   beforeEach(() => {
     missing = [];
     told = 0;
-    unreadable = new Unreadable({
+    unreadable = new UndecryptableMessages({
       missing: ({ attrs }) => missing.push(attrs['id']!),
       tooMany: () => (told += 1),
     });
@@ -87,7 +87,7 @@ describe('requests to send again', () => {
     const key = `${id}:${participant}`;
     const { retries, resends } = unreadable;
     let count = 0;
-    await unreadable.taking(message, async () => {
+    await unreadable.process(message, async () => {
       const before = (await retries.get<number>(key)) ?? 0;
       if (before >= MAX_REQUESTS) return void retries.del(key);
       await retries.set(key, before + 1);
@@ -136,8 +136,8 @@ describe('requests to send again', () => {
   });
 
   test('to the phone are none for a message that asks for another, or has nothing to read', async () => {
-    await unreadable.taking(messageOf('phone', 'answer'), async () => void unreadable.resends.get('A'));
-    await unreadable.taking(messageOf('ana', 'A', []), async () => void unreadable.resends.get('A'));
+    await unreadable.process(messageOf('phone', 'answer'), async () => void unreadable.resends.get('A'));
+    await unreadable.process(messageOf('ana', 'A', []), async () => void unreadable.resends.get('A'));
     unreadable.resends.get('A');
     expect(missing).toEqual([]);
   });
@@ -146,15 +146,17 @@ describe('requests to send again', () => {
 test('the phone is asked for so much of one sender, and for what others miss', async () => {
   const asked: string[] = [];
   const clock = new ManualClock();
-  const asking = new Asking(clock);
-  const sendPeerDataOperationMessage: Asker['socket']['sendPeerDataOperationMessage'] = async (request) => {
+  const asking = new PhoneRequests(clock);
+  const sendPeerDataOperationMessage: PhoneConnection['socket']['sendPeerDataOperationMessage'] = async (
+    request,
+  ) => {
     for (const { messageKey } of request.placeholderMessageResendRequest ?? []) asked.push(messageKey!.id!);
     return '';
   };
-  asking.by({ socket: { sendPeerDataOperationMessage }, own: () => false });
-  for (let n = 0; n < 100; n++) asking.ask(`E${n}`, messageOf('eve', `E${n}`).attrs);
-  asking.ask('came', messageOf('ana', 'came').attrs);
-  asking.ask('A', messageOf('ana', 'A').attrs);
+  asking.useConnection({ socket: { sendPeerDataOperationMessage }, isOwn: () => false });
+  for (let n = 0; n < 100; n++) asking.schedule(`E${n}`, messageOf('eve', `E${n}`).attrs);
+  asking.schedule('came', messageOf('ana', 'came').attrs);
+  asking.schedule('A', messageOf('ana', 'A').attrs);
   asking.forget('came');
   clock.advance(1_999);
   expect(asked).toEqual([]);
@@ -165,40 +167,40 @@ test('the phone is asked for so much of one sender, and for what others miss', a
 
 describe('what is missing', () => {
   const noted = (rows: Rows): string[] => rows.of('unavailable').map(({ key }) => key);
-  const missing = (rows: Rows): Unavailable =>
-    new Unavailable(new SessionStore(rows.context().session, () => undefined));
+  const missing = (rows: Rows): MissingMessages =>
+    new MissingMessages(new SessionStore(rows.context().session, () => undefined));
 
   test('is noted up to a bound for each sender', async () => {
     const rows = new Rows();
     const unavailable = missing(rows);
-    for (let n = 0; n < 150; n++) await unavailable.noteUnreadable(messageOf('eve', `E${n}`));
-    await unavailable.noteUnreadable(messageOf('ana', 'A'));
+    for (let n = 0; n < 150; n++) await unavailable.recordUndecryptable(messageOf('eve', `E${n}`));
+    await unavailable.recordUndecryptable(messageOf('ana', 'A'));
     expect(noted(rows)).toHaveLength(101);
     expect(noted(rows)).toContain('A');
-    await unavailable.came('E0');
-    await unavailable.noteUnreadable(messageOf('eve', 'after'));
+    await unavailable.forget('E0');
+    await unavailable.recordUndecryptable(messageOf('eve', 'after'));
     expect(noted(rows)).toContain('after');
   });
 
   test('is noted up to a bound for all, of which the oldest goes first', async () => {
     const rows = new Rows();
     const unavailable = missing(rows);
-    for (let n = 0; n < 1_010; n++) await unavailable.noteUnreadable(messageOf(`m${n % 50}`, `E${n}`));
+    for (let n = 0; n < 1_010; n++) await unavailable.recordUndecryptable(messageOf(`m${n % 50}`, `E${n}`));
     expect(noted(rows)).toHaveLength(1_000);
     expect([noted(rows).includes('E9'), noted(rows).includes('E10')]).toEqual([false, true]);
   });
 
   test('is whose it was first: another message by the same id does not take its place', async () => {
     const unavailable = missing(new Rows());
-    await unavailable.note(messageOf('ana', 'A', []));
-    await unavailable.noteUnreadable(messageOf('eve', 'A'));
-    expect(await unavailable.attrsOf('A')).toMatchObject({ from: 'ana@lid' });
+    await unavailable.record(messageOf('ana', 'A', []));
+    await unavailable.recordUndecryptable(messageOf('eve', 'A'));
+    expect(await unavailable.findAttrs('A')).toMatchObject({ from: 'ana@lid' });
   });
 
   test('is not asked for where it is older than the phone answers for', () => {
     const old = messageOf('ana', 'A');
     old.attrs['t'] = String(Math.floor(Date.now() / 1_000) - 15 * 24 * 3_600);
-    expect(missing(new Rows()).noteUnreadable(old)).toBeNull();
+    expect(missing(new Rows()).recordUndecryptable(old)).toBeNull();
   });
 });
 
@@ -210,7 +212,7 @@ describe('receipts', () => {
   });
 
   test('tell of so many messages each', () => {
-    expect(receiptsIn(receipt('A', 20_000), () => false)).toHaveLength(5_000);
+    expect(parseReceipts(receipt('A', 20_000), () => false)).toHaveLength(5_000);
   });
 
   test('wait to be stored up to a bound, and what is beyond it is not acknowledged', async () => {
@@ -232,11 +234,11 @@ describe('receipts', () => {
 });
 
 describe('messages that wait to be taken', () => {
-  let turns: Turns;
+  let turns: FairQueue;
   let read: string[];
   let taken: string[];
   beforeEach(() => {
-    turns = new Turns();
+    turns = new FairQueue();
     read = [];
     taken = [];
   });
@@ -250,11 +252,11 @@ describe('messages that wait to be taken', () => {
     // prettier-ignore
     turns.add(chat, {
       bytes,
-      read: () => {
+      decrypt: () => {
         read.push(name);
         return how();
       },
-      take: async () => {
+      process: async () => {
         await held;
         await new Promise(setImmediate);
         taken.push(name);

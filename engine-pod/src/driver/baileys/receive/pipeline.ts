@@ -1,17 +1,17 @@
 import type { BinaryNode, SocketConfig, WASocket } from '@whiskeysockets/baileys';
 import type { Logger } from '@gwk/core/log';
-import { readAhead } from './decrypt/read-ahead.js';
-import { MAX_REQUESTS, Unreadable } from './decrypt/undecryptable.js';
-import { Origins, type Journal } from './journal.js';
-import { takeMessagesInOrder } from './queue/ordered-intake.js';
-import { Requests, type RequestOptions } from './screen/retry-requests.js';
+import { decryptAhead } from './decrypt/read-ahead.js';
+import { MAX_REQUESTS, UndecryptableMessages } from './decrypt/undecryptable.js';
+import { CiphertextOrigins, type Journal } from './journal.js';
+import { attachOrderedIntake } from './queue/ordered-intake.js';
+import { RetryRequests, type RetryRequestOptions } from './screen/retry-requests.js';
 
 export interface ReceivePipelineOptions {
   journal: Journal;
   log: Logger;
   isOwn: (jid: string) => boolean;
   /** Finds a message that was sent to this chat under this id, for a device that could not decrypt it. */
-  sentMessage: RequestOptions['sent'];
+  sentMessage: RetryRequestOptions['findSent'];
   /** Records that a stanza came without content; null when nothing is missing. */
   missing: (stanza: BinaryNode) => Promise<void> | null;
   /** Records that a stanza cannot be decrypted; null when nothing has to be recorded. */
@@ -40,24 +40,24 @@ export interface ReceivePipelineOptions {
  * One pipeline belongs to one socket. The driver owns the journal and the inbox, which outlive a socket.
  */
 export class ReceivePipeline {
-  readonly origins = new Origins();
+  readonly origins = new CiphertextOrigins();
   readonly #options: ReceivePipelineOptions;
-  readonly #undecryptable: Unreadable;
-  readonly #retryRequests: Requests;
+  readonly #undecryptable: UndecryptableMessages;
+  readonly #retryRequests: RetryRequests;
 
   constructor(options: ReceivePipelineOptions) {
     this.#options = options;
-    this.#undecryptable = new Unreadable({
+    this.#undecryptable = new UndecryptableMessages({
       missing: (stanza) => this.#holdUntil(options.undecryptable(stanza)),
       tooMany: () => options.log.warn('too many undecryptable messages; not asking for all of them again'),
     });
-    this.#retryRequests = new Requests({ own: options.isOwn, sent: options.sentMessage });
+    this.#retryRequests = new RetryRequests({ isOwn: options.isOwn, findSent: options.sentMessage });
   }
 
   /** Options of Baileys' socket by which it asks this pipeline. */
   get socketConfig() {
     return {
-      getMessage: (key) => this.#retryRequests.message(key),
+      getMessage: (key) => this.#retryRequests.getMessage(key),
       maxMsgRetryCount: MAX_REQUESTS,
       msgRetryCounterCache: this.#undecryptable.retries,
       placeholderResendCache: this.#undecryptable.resends,
@@ -68,22 +68,22 @@ export class ReceivePipeline {
   attach(socket: WASocket): void {
     const { journal, log } = this.#options;
     this.#retryRequests.screen(socket);
-    takeMessagesInOrder(socket, {
-      readAhead: (stanza) => readAhead(socket, stanza),
-      taking: (stanza, take) => this.#undecryptable.taking(stanza, take),
+    attachOrderedIntake(socket, {
+      decryptAhead: (stanza) => decryptAhead(socket, stanza),
+      runBaileys: (stanza, take) => this.#undecryptable.process(stanza, take),
       tooLarge: (bytes) => log.warn({ bytes }, 'message refused: too large'),
     });
     socket.ws.on('frame', (frame: BinaryNode | Uint8Array) => {
       if (!(frame instanceof Uint8Array)) this.#receiveFrame(frame);
     });
     socket.ws.on('CB:ack,class:receipt', (ack: BinaryNode) => {
-      if (ack.attrs['id'] !== undefined) journal.heard(ack.attrs['id']);
+      if (ack.attrs['id'] !== undefined) journal.acknowledged(ack.attrs['id']);
     });
   }
 
   /** Runs before Baileys handles the stanza. */
   #receiveFrame(stanza: BinaryNode): void {
-    this.origins.note(stanza);
+    this.origins.record(stanza);
     this.#holdUntil(this.#options.missing(stanza));
   }
 

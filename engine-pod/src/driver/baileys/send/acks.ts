@@ -15,19 +15,19 @@ export class Acks {
   }
 
   /** To be called before the message is written. @throws SendFailure, of the promise */
-  expect(id: string, givingUp: AbortSignal): { answer: Promise<void>; forget: () => void } {
+  expect(id: string, signal: AbortSignal): { answer: Promise<void>; forget: () => void } {
     let settle!: Settle;
     const answer = new Promise<void>((resolve, reject) => {
       settle = (error) => (error ? reject(error) : resolve());
     });
     answer.catch(() => undefined);
-    const give = (): void => settle(SendFailure.doubt());
+    const giveUp = (): void => settle(SendFailure.unconfirmed());
     const waiting = this.#waiting.get(id) ?? new Set();
     this.#waiting.set(id, waiting.add(settle));
-    givingUp.addEventListener('abort', give);
-    if (givingUp.aborted) give();
+    signal.addEventListener('abort', giveUp);
+    if (signal.aborted) giveUp();
     const forget = (): void => {
-      givingUp.removeEventListener('abort', give);
+      signal.removeEventListener('abort', giveUp);
       waiting.delete(settle);
       if (waiting.size === 0 && this.#waiting.get(id) === waiting) this.#waiting.delete(id);
     };
@@ -35,7 +35,7 @@ export class Acks {
   }
 
   #answer(id: string, error: string | undefined): void {
-    const failure = error === undefined ? undefined : refusalOf(error);
+    const failure = error === undefined ? undefined : toSendFailure(error);
     for (const settle of this.#waiting.get(id) ?? []) settle(failure);
   }
 }
@@ -47,6 +47,6 @@ const MEANINGS: Record<string, string> = {
 };
 
 /** Sending again does not help, and after 463 it makes the restriction worse. */
-export function refusalOf(error: string): SendFailure {
+export function toSendFailure(error: string): SendFailure {
   return SendFailure.refused('wa_error', MEANINGS[error] ?? `refused by the network (${error.slice(0, 20)})`);
 }

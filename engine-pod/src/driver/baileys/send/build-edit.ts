@@ -1,12 +1,12 @@
 import type { proto } from '@whiskeysockets/baileys';
-import type { SentChange } from '@gwk/core/protocol/changes';
+import type { OutboundEdit } from '@gwk/core/protocol/edits';
 import type { BuiltMessage } from './built-message.js';
 
 const EDIT = 14;
 const REVOKE = 0;
 
 /** A change goes as a message of its own, whose stanza says that it is one. */
-export function buildChange(change: OutboundEdit, now = Date.now()): BuiltMessage {
+export function buildEdit(change: OutboundEdit, now = Date.now()): BuiltMessage {
   const { message } = change;
   const key: proto.IMessageKey = {
     remoteJid: message.chat,

@@ -1,34 +1,34 @@
 import type { WASocket } from '@whiskeysockets/baileys';
 import { SendFailure, type Stanza } from '../../driver.js';
 import { createWriteContext, writeContext, type WriteContext } from '../patches/write-context.js';
-import type { Link } from '../connection/link.js';
+import type { NetworkConnection } from '../connection/link.js';
 import { Acks } from './acks.js';
-import { unpackBuilt, type BuiltMessage } from './built-message.js';
-import { People } from './recipients.js';
+import { decodeBuiltMessage, type BuiltMessage } from './built-message.js';
+import { Recipients } from './recipients.js';
 
 /** A message ready to leave. */
-export interface Outgoing extends Pick<Stanza, 'waMessageId' | 'chat' | 'mayWrite' | 'signal'> {
+export interface OutgoingMessage extends Pick<Stanza, 'waMessageId' | 'chat' | 'mayWrite' | 'signal'> {
   built: BuiltMessage;
 }
 
 /** Messages to the network, one connection after the other. */
-export class Sending {
-  readonly people = new People();
+export class MessageSender {
+  readonly recipients = new Recipients();
   readonly #acks = new Acks();
 
-  attach(link: Link): void {
+  attach(link: NetworkConnection): void {
     this.#acks.listen(link.socket);
   }
 
-  sendBuilt(link: Link, { bytes, ...stanza }: Stanza): Promise<void> {
-    return this.send(link, { ...stanza, built: unpackBuilt(bytes) });
+  sendBuilt(link: NetworkConnection, { bytes, ...stanza }: Stanza): Promise<void> {
+    return this.send(link, { ...stanza, built: decodeBuiltMessage(bytes) });
   }
 
   /** Resolves at the network's acknowledgement. @throws SendFailure */
-  async send(link: Link, outgoing: Outgoing): Promise<void> {
-    const jid = await this.people.prepare(link, outgoing.chat);
+  async send(link: NetworkConnection, outgoing: OutgoingMessage): Promise<void> {
+    const jid = await this.recipients.prepare(link, outgoing.chat);
     const message = createWriteContext(jid, outgoing.mayWrite);
-    const givingUp = AbortSignal.any([link.over, outgoing.signal]);
+    const givingUp = AbortSignal.any([link.closed, outgoing.signal]);
     if (givingUp.aborted) throw SendFailure.notWritten();
     const { answer, forget } = this.#acks.expect(outgoing.waMessageId, givingUp);
     try {
@@ -42,7 +42,7 @@ export class Sending {
 
   async #relay(
     socket: WASocket,
-    { jid, message, outgoing }: { jid: string; message: WriteContext; outgoing: Outgoing },
+    { jid, message, outgoing }: { jid: string; message: WriteContext; outgoing: OutgoingMessage },
   ): Promise<void> {
     const { built, waMessageId } = outgoing;
     try {

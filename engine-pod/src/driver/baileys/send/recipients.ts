@@ -5,14 +5,14 @@ import {
   type GroupMetadata,
   type WASocket,
 } from '@whiskeysockets/baileys';
-import type { Link } from '../connection/link.js';
+import type { NetworkConnection } from '../connection/link.js';
 import { SendFailure } from '../../driver.js';
 
 /** How long a number that was found is taken to be on the network. */
 const KNOWN_MS = 6 * 3_600_000;
 const MAX_KNOWN = 10_000;
 
-interface Known {
+interface KnownRecipient {
   jid: string;
   at: number;
 }
@@ -23,15 +23,15 @@ type Device = Awaited<ReturnType<WASocket['getUSyncDevices']>>[number];
  * Who is to get a message, asked of the network before anything is encrypted. Baileys would ask while it holds the
  * lock of the whole account, and where nobody answers it sends to the own phone alone and calls that a success.
  */
-export class People {
-  readonly #known = new Map<string, Known>();
-  readonly #looking = new Map<string, { socket: WASocket; devices: Promise<Device[]> }>();
+export class Recipients {
+  readonly #known = new Map<string, KnownRecipient>();
+  readonly #deviceQueries = new Map<string, { socket: WASocket; devices: Promise<Device[]> }>();
 
   /** The id by which the network knows a phone; null where it knows none. @throws SendFailure */
-  async find(socket: WASocket, phone: string): Promise<string | null> {
+  async findJid(socket: WASocket, phone: string): Promise<string | null> {
     const known = this.#known.get(phone);
     if (known && performance.now() - known.at < KNOWN_MS) return known.jid;
-    const found = await asked(() => socket.onWhatsApp(phone));
+    const found = await askNetwork(() => socket.onWhatsApp(phone));
     // Without an answer nothing is known, either way.
     if (!found) throw SendFailure.notWritten();
     const [first] = found;
@@ -41,16 +41,19 @@ export class People {
   }
 
   /** Where to send for this chat, with a session for each device that is to read it. @throws SendFailure */
-  async prepare({ socket, groups }: Pick<Link, 'socket' | 'groups'>, chat: string): Promise<string> {
+  async prepare(
+    { socket, groups }: Pick<NetworkConnection, 'socket' | 'groups'>,
+    chat: string,
+  ): Promise<string> {
     if (isJidGroup(chat)) {
-      const metadata = await asked(() => socket.groupMetadata(chat));
+      const metadata = await askNetwork(() => socket.groupMetadata(chat));
       groups.set(chat, metadata);
       await prepareMembers(socket, metadata);
       return chat;
     }
     const { user, server } = jidDecode(chat) ?? {};
     if (!user) throw SendFailure.refused('recipient_not_on_whatsapp', 'no such address');
-    const jid = server === 's.whatsapp.net' ? await this.find(socket, user) : jidNormalizedUser(chat);
+    const jid = server === 's.whatsapp.net' ? await this.findJid(socket, user) : jidNormalizedUser(chat);
     if (jid === null) throw SendFailure.refused('recipient_not_on_whatsapp');
     await this.#prepareDevices(socket, jid);
     return jid;
@@ -60,26 +63,26 @@ export class People {
     const { id, lid } = socket.user ?? {};
     const own = jidDecode(jid)?.server === 'lid' && lid ? lid : id;
     const [ours, theirs] = await Promise.all([
-      this.#devicesOf(socket, jidNormalizedUser(own)),
-      this.#devicesOf(socket, jid),
+      this.#findDevices(socket, jidNormalizedUser(own)),
+      this.#findDevices(socket, jid),
     ]);
     const { user } = jidDecode(jid)!;
     if (!theirs.some((device) => device.user === user)) throw SendFailure.notWritten();
     const jids = [...ours, ...theirs].map((device) => device.jid);
-    await asked(() => socket.assertSessions(jids, false));
+    await askNetwork(() => socket.assertSessions(jids, false));
   }
 
   /**
    * Asked once for all who want to know it at the same time: with each answer Baileys begins all sessions of that
    * person anew, at a pre-key each, and the own devices take part in every message.
    */
-  #devicesOf(socket: WASocket, jid: string): Promise<Device[]> {
-    const underWay = this.#looking.get(jid);
+  #findDevices(socket: WASocket, jid: string): Promise<Device[]> {
+    const underWay = this.#deviceQueries.get(jid);
     if (underWay?.socket === socket) return underWay.devices;
-    const devices = asked(() => socket.getUSyncDevices([jid], true, false)).finally(() => {
-      if (this.#looking.get(jid)?.devices === devices) this.#looking.delete(jid);
+    const devices = askNetwork(() => socket.getUSyncDevices([jid], true, false)).finally(() => {
+      if (this.#deviceQueries.get(jid)?.devices === devices) this.#deviceQueries.delete(jid);
     });
-    this.#looking.set(jid, { socket, devices });
+    this.#deviceQueries.set(jid, { socket, devices });
     return devices;
   }
 
@@ -94,8 +97,8 @@ export class People {
 
 async function prepareMembers(socket: WASocket, { participants }: GroupMetadata): Promise<void> {
   const members = participants.map(({ id }) => id);
-  const devices = await asked(() => socket.getUSyncDevices(members, true, false));
-  await asked(() =>
+  const devices = await askNetwork(() => socket.getUSyncDevices(members, true, false));
+  await askNetwork(() =>
     socket.assertSessions(
       devices.map(({ jid }) => jid),
       false,
@@ -104,7 +107,7 @@ async function prepareMembers(socket: WASocket, { participants }: GroupMetadata)
 }
 
 /** A question that failed says nothing about the message: it was not written, and may be tried again. */
-async function asked<T>(question: () => Promise<T>): Promise<T> {
+async function askNetwork<T>(question: () => Promise<T>): Promise<T> {
   try {
     return await question();
   } catch {

@@ -19,7 +19,7 @@ export async function uploadFile(
   { readFile }: Pick<DriverContext, 'readFile'>,
   { message, content }: { message: ClaimedMessage; content: OutboundContent },
 ): Promise<UploadedFile> {
-  const mediaType = mediaTypeOf(content.type);
+  const mediaType = toMediaType(content.type);
   const encrypted = await readFile(message.message_id, (stream) =>
     encryptedStream({ stream }, mediaType),
   ).catch((error: unknown) => {
@@ -56,7 +56,7 @@ async function putFile(
 
 const unavailable = () => SendFailure.refused('media_unavailable', 'the file is gone');
 
-function mediaTypeOf(type: MessageType): MediaType {
+function toMediaType(type: MessageType): MediaType {
   if (type === 'image' || type === 'video' || type === 'document' || type === 'audio' || type === 'sticker')
     return type;
   throw SendFailure.refused('internal', 'a message of this type has no file');

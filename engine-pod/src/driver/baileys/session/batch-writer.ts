@@ -17,7 +17,7 @@ const MAX_BYTES = 4_000_000;
  * Writes in the order given, one request at a time: what is given while one is under way makes the next, so that
  * many small writes cost few round trips. The entries of one write are never divided between two.
  */
-export class GroupedWriter {
+export class BatchWriter {
   readonly #write: Write;
   readonly #pending: Pending[] = [];
   #running = false;
@@ -41,11 +41,11 @@ export class GroupedWriter {
   async #run(): Promise<void> {
     // What is written in the same turn of the event loop travels together.
     await new Promise(setImmediate);
-    while (this.#pending.length > 0) await this.#writeGroup(this.#takeGroup());
+    while (this.#pending.length > 0) await this.#writeBatch(this.#takeBatch());
     this.#running = false;
   }
 
-  #takeGroup(): Pending[] {
+  #takeBatch(): Pending[] {
     let [count, size, bytes] = [0, 0, 0];
     for (const { entries } of this.#pending) {
       size += entries.length;
@@ -56,10 +56,10 @@ export class GroupedWriter {
     return this.#pending.splice(0, count);
   }
 
-  async #writeGroup(group: Pending[]): Promise<void> {
+  async #writeBatch(group: Pending[]): Promise<void> {
     try {
       if (this.#failed !== undefined) throw this.#failed;
-      await this.#write(latest(group.flatMap(({ entries }) => entries)));
+      await this.#write(keepLatest(group.flatMap(({ entries }) => entries)));
       for (const { resolve } of group) resolve();
     } catch (error) {
       this.#failed ??= error instanceof Error ? error : new Error('a write failed');
@@ -69,6 +69,6 @@ export class GroupedWriter {
 }
 
 /** The last value of each key: one statement cannot write a row twice. */
-function latest(entries: SessionEntry[]): SessionEntry[] {
+function keepLatest(entries: SessionEntry[]): SessionEntry[] {
   return [...new Map(entries.map((entry) => [`${entry.type} ${entry.key}`, entry])).values()];
 }

@@ -1,8 +1,8 @@
-import { WorkingSet } from './cache.js';
+import { SessionCache } from './cache.js';
 
 describe('the working set', () => {
   test('lets go of the least used, and never has more than its bytes', () => {
-    const set = new WorkingSet(10_000);
+    const set = new SessionCache(10_000);
     for (let n = 0; n < 100; n++) {
       set.put('pre-key', String(n), Buffer.alloc(100));
       set.get('pre-key', '0');
@@ -16,7 +16,7 @@ describe('the working set', () => {
   });
 
   test('keeps of a small buffer itself alone, and not what it is a piece of', () => {
-    const set = new WorkingSet(10_000);
+    const set = new SessionCache(10_000);
     const piece = Buffer.from('a small value');
     expect(piece.buffer.byteLength).toBeGreaterThan(1_000);
     set.put('session', 'ana', piece);

@@ -2,7 +2,7 @@
  * What was read or written lately, so that it need not be asked for again: encoded values by type and key, `null`
  * for what is known to be absent. The least used goes first. It never has what the store has not.
  */
-export class WorkingSet {
+export class SessionCache {
   readonly #values = new Map<string, Buffer | null>();
   readonly #maxBytes: number;
   #bytes = 0;
@@ -17,7 +17,7 @@ export class WorkingSet {
 
   /** Undefined: not known here. */
   get(type: string, key: string): Buffer | null | undefined {
-    const name = nameOf(type, key);
+    const name = toCacheKey(type, key);
     const value = this.#values.get(name);
     if (value === undefined) return undefined;
     this.#values.delete(name);
@@ -26,10 +26,10 @@ export class WorkingSet {
   }
 
   put(type: string, key: string, value: Buffer | null): void {
-    const name = nameOf(type, key);
+    const name = toCacheKey(type, key);
     this.#drop(name);
-    this.#values.set(name, value && ownCopy(value));
-    this.#bytes += costOf(name, value);
+    this.#values.set(name, value && copyBuffer(value));
+    this.#bytes += estimateBytes(name, value);
     for (const oldest of this.#values.keys()) {
       if (this.#bytes <= this.#maxBytes) break;
       this.#drop(oldest);
@@ -45,20 +45,20 @@ export class WorkingSet {
     const value = this.#values.get(name);
     if (value === undefined) return;
     this.#values.delete(name);
-    this.#bytes -= costOf(name, value);
+    this.#bytes -= estimateBytes(name, value);
   }
 }
 
 const ENTRY_BYTES = 300;
 
 /** Small buffers are pieces of larger ones, which each of them would keep: 8 kB for a key of 100 bytes. */
-function ownCopy(value: Buffer): Buffer {
+function copyBuffer(value: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(value.length);
   value.copy(copy);
   return copy;
 }
 
-const nameOf = (type: string, key: string): string => `${type} ${key}`;
+const toCacheKey = (type: string, key: string): string => `${type} ${key}`;
 
-const costOf = (name: string, value: Buffer | null): number =>
+const estimateBytes = (name: string, value: Buffer | null): number =>
   ENTRY_BYTES + name.length + (value?.length ?? 0);

@@ -1,5 +1,5 @@
 import { BufferJSON } from '@whiskeysockets/baileys';
-import { decode, encode } from './codec.js';
+import { decodeValue, encodeValue } from './codec.js';
 
 /** As libsignal writes it: numbered keys, and bytes as text. */
 const SESSION = {
@@ -23,6 +23,6 @@ test.each([
   ['a key of a group', 'sender-key', Buffer.from('[{}]')],
   ['devices', 'device-list', ['0', '12']],
 ])('%s comes back as it was', (_what, type, value) => {
-  expect(decode(type, encode(type, value))).toEqual(value);
-  expect(decode(type, AS_BEFORE(value))).toEqual(value);
+  expect(decodeValue(type, encodeValue(type, value))).toEqual(value);
+  expect(decodeValue(type, AS_BEFORE(value))).toEqual(value);
 });

@@ -5,12 +5,12 @@ const PLAIN = 'session';
 const BYTES = '"Buffer"';
 
 /** Values of the session as bytes of the store: JSON, with buffers as Baileys writes them. */
-export function encode(type: string, value: unknown): Buffer {
+export function encodeValue(type: string, value: unknown): Buffer {
   const plain = type === PLAIN ? JSON.stringify(value) : BYTES;
   return Buffer.from(plain.includes(BYTES) ? JSON.stringify(value, BufferJSON.replacer) : plain);
 }
 
-export function decode(type: string, bytes: Buffer): unknown {
+export function decodeValue(type: string, bytes: Buffer): unknown {
   const text = bytes.toString('utf8');
   if (type === PLAIN && !text.includes(BYTES)) return JSON.parse(text) as unknown;
   const value = JSON.parse(text, BufferJSON.reviver) as unknown;

@@ -29,7 +29,7 @@ export async function loadCredentials(store: SessionStore): Promise<Authenticati
   return creds?.me && creds.account ? creds : null;
 }
 
-export const newCredentials = (): AuthenticationCreds => initAuthCreds();
+export const createCredentials = (): AuthenticationCreds => initAuthCreds();
 
 export function saveCredentials(store: SessionStore, creds: AuthenticationCreds): Promise<void> {
   return store.write({ [TYPE]: { [KEY]: creds } });

@@ -2,19 +2,19 @@ import type { SignalKeyStore } from '@whiskeysockets/baileys';
 import { writeContext } from '../patches/write-context.js';
 import type { SessionStore } from './store.js';
 
-const GIVEN = 'sender-key-memory';
+const SENDER_KEY_MEMORY = 'sender-key-memory';
 
 /**
  * The session as Baileys' sending sees it. Whoever is given the key of a group is noted with the message that carries
  * it, and stored once the network has that message (`confirmKeys`): where it was lost with the connection, or the
  * engine with it, the key is given again. Else members could not read what follows.
  */
-export function keysWhileSending(store: SessionStore): SignalKeyStore {
+export function createSendingKeyStore(store: SessionStore): SignalKeyStore {
   return {
     get: (type, ids) => store.get(type, ids),
     set: (data) => {
       const message = writeContext.getStore();
-      const { [GIVEN]: given, ...others } = data;
+      const { [SENDER_KEY_MEMORY]: given, ...others } = data;
       if (!message || !given) return store.set(data);
       message.distributedKeys = { ...message.distributedKeys, ...given };
       return store.set(others);
@@ -23,6 +23,9 @@ export function keysWhileSending(store: SessionStore): SignalKeyStore {
 }
 
 /** The network has the message that carried them. */
-export async function confirmKeys(store: SessionStore, given: Record<string, unknown>): Promise<void> {
-  await store.write({ [GIVEN]: given });
+export async function confirmDistributedKeys(
+  store: SessionStore,
+  given: Record<string, unknown>,
+): Promise<void> {
+  await store.write({ [SENDER_KEY_MEMORY]: given });
 }

@@ -1,5 +1,5 @@
 /** Named locks: whoever asks for the same name comes one after the other, in the order in which they asked. */
-export class Locks {
+export class KeyedLock {
   readonly #tails = new Map<string, Promise<void>>();
 
   /** Resolves, once the lock is had, to what gives it back. */

@@ -1,4 +1,4 @@
-import { mergeRecords, movesBetween, type StoredRecord } from './merge-sessions.js';
+import { mergeSessionRecords, listSessionMoves, type StoredRecord } from './merge-sessions.js';
 
 const OPEN = -1;
 const NOW = 1_000;
@@ -19,11 +19,11 @@ test.each<[string, Record<string, number> | null, Record<string, number>, Record
   ['into one without: the other stays open', { c: 7 }, { a: OPEN }, { a: OPEN, c: 7 }],
   ['of a session in both: as it is where it goes', { a: OPEN }, { a: 5 }, { a: OPEN }],
 ])('merging %s', (_, into, from, expected) => {
-  expect(mergeRecords(into ? record(into) : undefined, record(from), NOW)).toEqual(record(expected));
+  expect(mergeSessionRecords(into ? record(into) : undefined, record(from), NOW)).toEqual(record(expected));
 });
 
 test('sessions move with the devices that are known, the phone, and the one that wrote', () => {
-  expect(movesBetween('5511:3@s.whatsapp.net', '99@lid', ['0', '7'])).toEqual([
+  expect(listSessionMoves('5511:3@s.whatsapp.net', '99@lid', ['0', '7'])).toEqual([
     { from: '5511.0', to: '99_1.0' },
     { from: '5511.7', to: '99_1.7' },
     { from: '5511.3', to: '99_1.3' },
@@ -34,5 +34,5 @@ test.each([
   ['99@lid', '5511@s.whatsapp.net'],
   ['5511@hosted', '99@lid'],
 ])('from %s to %s nothing is moved here', (from, to) => {
-  expect(movesBetween(from, to, [])).toBeNull();
+  expect(listSessionMoves(from, to, [])).toBeNull();
 });

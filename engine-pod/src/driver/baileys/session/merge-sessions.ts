@@ -11,7 +11,11 @@ const OPEN = -1;
  * All sessions of both. The other side may write in any of them, whichever of the two was begun first; this side
  * writes in the one that is open, which stays that of `into` where it has one.
  */
-export function mergeRecords(into: StoredRecord | undefined, from: StoredRecord, now: number): StoredRecord {
+export function mergeSessionRecords(
+  into: StoredRecord | undefined,
+  from: StoredRecord,
+  now: number,
+): StoredRecord {
   if (!into) return from;
   const hasOpen = Object.values(into._sessions).some(({ indexInfo }) => indexInfo.closed === OPEN);
   const added = Object.entries(from._sessions).map(([key, session]) => {
@@ -21,13 +25,17 @@ export function mergeRecords(into: StoredRecord | undefined, from: StoredRecord,
   return { ...into, _sessions: { ...Object.fromEntries(added), ...into._sessions } };
 }
 
-export interface Move {
+export interface SessionMove {
   from: string;
   to: string;
 }
 
 /** Where the sessions of a person's devices are kept, by phone and by hidden id; null where it is no such pair. */
-export function movesBetween(phoneJid: string, lidJid: string, devices: readonly string[]): Move[] | null {
+export function listSessionMoves(
+  phoneJid: string,
+  lidJid: string,
+  devices: readonly string[],
+): SessionMove[] | null {
   if (!isPnUser(phoneJid) || !isLidUser(lidJid)) return null;
   const [phone, lid] = [jidDecode(phoneJid)!, jidDecode(lidJid)!];
   const all = new Set([...devices, String(phone.device ?? 0), '0']);

@@ -4,16 +4,16 @@ import type {
   SignalDataTypeMap,
   SignalKeyStoreWithTransaction,
 } from '@whiskeysockets/baileys';
-import { decode, encode } from './codec.js';
+import { decodeValue, encodeValue } from './codec.js';
 import type { KeyType, SessionStore, Values } from './store.js';
 
-interface Operation {
+interface Transaction {
   changes: Values;
-  over: boolean;
+  finished: boolean;
 }
 
 /** Done, and not yet safe: nothing may leave this process on the strength of it before it is stored. */
-export interface Step<T> {
+export interface UnsavedResult<T> {
   result: T;
   stored: Promise<void>;
 }
@@ -31,9 +31,9 @@ export interface Step<T> {
  * left, and they do not keep sending and receiving apart: a send works under the account's lock and a receipt under
  * the sender's, so each can overwrite the session that the other has just advanced, and the next message is lost.
  */
-export class Operations implements SignalKeyStoreWithTransaction {
+export class SignalTransactions implements SignalKeyStoreWithTransaction {
   readonly #store: SessionStore;
-  readonly #current = new AsyncLocalStorage<Operation>();
+  readonly #current = new AsyncLocalStorage<Transaction>();
 
   constructor(store: SessionStore) {
     this.#store = store;
@@ -41,19 +41,19 @@ export class Operations implements SignalKeyStoreWithTransaction {
 
   /** Under these locks, taken in the order of their names; within another operation as part of it. */
   async run<T>(locks: readonly string[], work: () => Promise<T>): Promise<T> {
-    const { result, stored } = await this.step(locks, work);
+    const { result, stored } = await this.runUnsaved(locks, work);
     await stored;
     return result;
   }
 
   /** As `run`, for whoever waits later until it is stored. */
-  async step<T>(locks: readonly string[], work: () => Promise<T>): Promise<Step<T>> {
+  async runUnsaved<T>(locks: readonly string[], work: () => Promise<T>): Promise<UnsavedResult<T>> {
     if (this.isInTransaction()) return { result: await work(), stored: Promise.resolve() };
     const releases: (() => void)[] = [];
     try {
       for (const name of [...new Set(locks)].sort()) releases.push(await this.#store.locks.acquire(name));
-      const operation: Operation = { changes: {}, over: false };
-      const result = await this.#current.run(operation, work).finally(() => (operation.over = true));
+      const operation: Transaction = { changes: {}, finished: false };
+      const result = await this.#current.run(operation, work).finally(() => (operation.finished = true));
       const stored = this.#store.write(operation.changes);
       // Whoever waits for it hears of it.
       stored.catch(() => undefined);
@@ -68,18 +68,18 @@ export class Operations implements SignalKeyStoreWithTransaction {
   }
 
   isInTransaction(): boolean {
-    return this.#operation() !== undefined;
+    return this.#findTransaction() !== undefined;
   }
 
   async get<T extends KeyType>(type: T, keys: string[]): Promise<{ [key: string]: SignalDataTypeMap[T] }> {
-    const changed = this.#operation()?.changes[type] ?? {};
+    const changed = this.#findTransaction()?.changes[type] ?? {};
     const values = await this.#store.read(
       type,
       keys.filter((key) => !(key in changed)),
     );
     for (const key of keys) {
       const value = changed[key];
-      if (value !== undefined && value !== null) values[key] = decode(type, encode(type, value));
+      if (value !== undefined && value !== null) values[key] = decodeValue(type, encodeValue(type, value));
     }
     return values as { [key: string]: SignalDataTypeMap[T] };
   }
@@ -89,7 +89,7 @@ export class Operations implements SignalKeyStoreWithTransaction {
   }
 
   async change(changes: Values): Promise<void> {
-    const operation = this.#operation();
+    const operation = this.#findTransaction();
     if (!operation) return this.#store.write(changes);
     for (const [type, values] of Object.entries(changes)) {
       operation.changes[type] = { ...operation.changes[type], ...values };
@@ -97,8 +97,8 @@ export class Operations implements SignalKeyStoreWithTransaction {
   }
 
   /** None for work that was left behind by an operation which is over: its changes are stored at once. */
-  #operation(): Operation | undefined {
+  #findTransaction(): Transaction | undefined {
     const operation = this.#current.getStore();
-    return operation?.over ? undefined : operation;
+    return operation?.finished ? undefined : operation;
   }
 }

@@ -31,17 +31,17 @@ export class GeneratedSource {
   constructor(path: string) {
     const bytes = readFileSync(path);
     this.path = path;
-    this.sections = sectionsOf(bytes);
+    this.sections = findSections(bytes);
     this.head = bytes.toString('utf8', 0, this.sections[0]?.start ?? 0);
   }
 
   /** The code of a type, with what is put in place of the types within it. */
-  codeOf(section: Section, placeOf: (inner: Section) => string): string {
+  readCode(section: Section, replaceInner: (inner: Section) => string): string {
     const bytes = this.#read(section);
     let code = '';
     let at = 0;
     for (const inner of section.inner) {
-      code += bytes.toString('utf8', at, inner.start - section.start) + placeOf(inner);
+      code += bytes.toString('utf8', at, inner.start - section.start) + replaceInner(inner);
       at = inner.end - section.start;
     }
     return code + bytes.toString('utf8', at);
@@ -60,12 +60,12 @@ export class GeneratedSource {
   }
 }
 
-function sectionsOf(bytes: Buffer): Section[] {
+function findSections(bytes: Buffer): Section[] {
   const top: Section[] = [];
   const open: Section[] = [];
   for (let at = bytes.indexOf(OPENING); at !== -1; at = bytes.indexOf(OPENING, at + 1)) {
     const start = bytes.lastIndexOf(NEWLINE, at) + 1;
-    const closing = `\n${' '.repeat(indentationAt(bytes, start))}})();\n`;
+    const closing = `\n${' '.repeat(countIndentation(bytes, start))}})();\n`;
     const end = bytes.indexOf(closing, at) + closing.length;
     const name = bytes.toString('utf8', start, at).trim().split('.').at(-1)!;
     const section: Section = { name, start, end, inner: [] };
@@ -76,7 +76,7 @@ function sectionsOf(bytes: Buffer): Section[] {
   return top;
 }
 
-function indentationAt(bytes: Buffer, start: number): number {
+function countIndentation(bytes: Buffer, start: number): number {
   let at = start;
   while (bytes[at] === SPACE) at += 1;
   return at - start;

@@ -5,7 +5,7 @@ interface Options {
 
 type Key = string | number;
 
-interface Kept<T> {
+interface Entry<T> {
   value: T;
   until: number;
 }
@@ -15,7 +15,7 @@ const MAX_KEYS = 10_000;
 
 /** What Baileys uses of @cacheable/node-cache. Values are given out as they are; what is too old goes by and by. */
 export default class NodeCache<T = unknown> {
-  readonly #kept = new Map<string, Kept<T>>();
+  readonly #entries = new Map<string, Entry<T>>();
   readonly #ttlSeconds: number;
 
   constructor({ stdTTL = 0 }: Options = {}) {
@@ -23,8 +23,8 @@ export default class NodeCache<T = unknown> {
   }
 
   get(key: Key): T | undefined {
-    const kept = this.#kept.get(String(key));
-    return kept && kept.until > performance.now() ? kept.value : undefined;
+    const entry = this.#entries.get(String(key));
+    return entry && entry.until > performance.now() ? entry.value : undefined;
   }
 
   has(key: Key): boolean {
@@ -39,12 +39,12 @@ export default class NodeCache<T = unknown> {
   set(key: Key, value: T, ttlSeconds = this.#ttlSeconds): boolean {
     const now = performance.now();
     // Those that were set first are the first to be too old: no timer is needed for them.
-    for (const [oldest, { until }] of this.#kept) {
-      if (until > now && this.#kept.size < MAX_KEYS) break;
-      this.#kept.delete(oldest);
+    for (const [oldest, { until }] of this.#entries) {
+      if (until > now && this.#entries.size < MAX_KEYS) break;
+      this.#entries.delete(oldest);
     }
-    this.#kept.delete(String(key));
-    this.#kept.set(String(key), { value, until: ttlSeconds > 0 ? now + ttlSeconds * 1_000 : Infinity });
+    this.#entries.delete(String(key));
+    this.#entries.set(String(key), { value, until: ttlSeconds > 0 ? now + ttlSeconds * 1_000 : Infinity });
     return true;
   }
 
@@ -54,11 +54,11 @@ export default class NodeCache<T = unknown> {
   }
 
   del(keys: Key | Key[]): number {
-    return [keys].flat().filter((key) => this.#kept.delete(String(key))).length;
+    return [keys].flat().filter((key) => this.#entries.delete(String(key))).length;
   }
 
   flushAll(): void {
-    this.#kept.clear();
+    this.#entries.clear();
   }
 
   close(): void {

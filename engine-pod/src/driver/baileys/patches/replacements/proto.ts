@@ -11,7 +11,7 @@ import { GeneratedSource, type Section } from './generated-source.js';
 const baileys = join(dirname(fileURLToPath(import.meta.resolve('@whiskeysockets/baileys'))), '..');
 const source = new GeneratedSource(join(baileys, 'WAProto/index.js'));
 
-type Defined = (parent: object, name: string, place: number) => void;
+type Define = (parent: object, name: string, place: number) => void;
 
 /** What the code of every type refers to. */
 interface Scope {
@@ -24,7 +24,7 @@ interface Scope {
   longToNumber: unknown;
 }
 
-type Make<Arguments extends unknown[], Result> = (...given: Arguments) => Result;
+type CompiledFunction<Arguments extends unknown[], Result> = (...given: Arguments) => Result;
 
 const IMPORT = /^import .*$/m;
 const BEGIN = /^export const proto = [\s\S]*$/m;
@@ -34,15 +34,15 @@ const makeScope = compileFunction(
   `${source.head.replace(IMPORT, '').replace(BEGIN, '')}\nreturn { ${NAMES.join()} };`,
   ['$protobuf'],
   { filename: source.path },
-) as Make<[object], Scope>;
+) as CompiledFunction<[object], Scope>;
 const protobuf = createRequire(join(baileys, 'package.json'))('protobufjs/minimal.js') as object;
 // With roots of its own: the original, loaded beside it, would take the place of these types.
 const scope = makeScope({ ...protobuf, roots: {} });
 
 /** Types within others, by their place here: code names them by it. */
-const known: Section[] = [];
+const nestedSections: Section[] = [];
 
-const define: Defined = (parent, name, place) => defineLazily(parent, { ...known[place]!, name });
+const define: Define = (parent, name, place) => defineLazily(parent, { ...nestedSections[place]!, name });
 
 function defineLazily(parent: object, section: Section): void {
   const set = (value: unknown): void => {
@@ -66,13 +66,13 @@ function defineLazily(parent: object, section: Section): void {
 }
 
 function compile(section: Section): unknown {
-  const code = source.codeOf(section, (inner) => {
-    known.push(inner);
-    return `$define(${section.name}, "${inner.name}", ${known.length - 1});\n`;
+  const code = source.readCode(section, (inner) => {
+    nestedSections.push(inner);
+    return `$define(${section.name}, "${inner.name}", ${nestedSections.length - 1});\n`;
   });
   const body = `return ${code.slice(code.indexOf('=') + 1)}`;
   const make = compileFunction(body, ['$define', ...NAMES], { filename: source.path });
-  return (make as Make<unknown[], unknown>)(define, ...NAMES.map((name) => scope[name]));
+  return (make as CompiledFunction<unknown[], unknown>)(define, ...NAMES.map((name) => scope[name]));
 }
 
 const { $root } = scope;

@@ -34,7 +34,7 @@ export function expandAppStateKeys(key: Uint8Array): Record<(typeof STATE_KEYS)[
   return Object.fromEntries(keys) as Record<(typeof STATE_KEYS)[number], Uint8Array>;
 }
 
-const SUM_BYTES = 128;
+const HASH_BYTES = 128;
 
 /** A sum of hashes, in lanes of 16 bits, that does not depend on the order of what was added. */
 export class LTHashAntiTampering {
@@ -47,12 +47,12 @@ export class LTHashAntiTampering {
 }
 
 function accumulate(sum: Uint8Array, item: Uint8Array, sign: 1 | -1): void {
-  const hash = hkdf(item, SUM_BYTES, { info: 'WhatsApp Patch Integrity' });
-  const [lanes, added] = [viewOf(sum), viewOf(hash)];
-  for (let at = 0; at < SUM_BYTES; at += 2) {
+  const hash = hkdf(item, HASH_BYTES, { info: 'WhatsApp Patch Integrity' });
+  const [lanes, added] = [toDataView(sum), toDataView(hash)];
+  for (let at = 0; at < HASH_BYTES; at += 2) {
     lanes.setUint16(at, lanes.getUint16(at, true) + sign * added.getUint16(at, true), true);
   }
 }
 
-const viewOf = ({ buffer, byteOffset, byteLength }: Uint8Array): DataView =>
+const toDataView = ({ buffer, byteOffset, byteLength }: Uint8Array): DataView =>
   new DataView(buffer, byteOffset, byteLength);

@@ -33,18 +33,18 @@ const silent = {
  * @returns whether all of it could be read; its writes are begun. Nothing has changed by what could not be: Baileys
  * is to deal with it before anything behind it is read, since what that gives may belong between them.
  */
-export async function readAhead(socket: WASocket, stanza: BinaryNode): Promise<boolean> {
-  if (!mayBeRead(stanza)) return false;
+export async function decryptAhead(socket: WASocket, stanza: BinaryNode): Promise<boolean> {
+  if (!canDecryptAhead(stanza)) return false;
   const { ahead } = socket.signalRepository as AheadRepository;
   const { me } = socket.authState.creds;
   const reading = decryptMessageNode(stanza, me?.id ?? '', me?.lid ?? '', ahead, silent);
-  await linkNames(ahead, reading.fullMessage.key);
+  await linkIds(ahead, reading.fullMessage.key);
   await reading.decrypt();
   return reading.fullMessage.messageStubType !== UNREADABLE;
 }
 
 /** What the phone of the number tells it, such as who is who, may be what later messages are read by. */
-function mayBeRead({ attrs, content }: BinaryNode): boolean {
+function canDecryptAhead({ attrs, content }: BinaryNode): boolean {
   if (attrs['category'] === 'peer' || !Array.isArray(content)) return false;
   return content.every((part) => part.tag !== 'enc' || TYPES.includes(part.attrs['type'] ?? ''));
 }
@@ -53,7 +53,7 @@ function mayBeRead({ attrs, content }: BinaryNode): boolean {
  * As Baileys does before it decrypts: sessions are looked for under the hidden id, where it is known. Whoever writes by
  * phone is found by what is stored of it; who writes by hidden id needs not wait for that.
  */
-async function linkNames(ahead: Repository, key: WAMessageKey): Promise<void> {
+async function linkIds(ahead: Repository, key: WAMessageKey): Promise<void> {
   const name = key.participant ?? key.remoteJid;
   const alt = key.participantAlt ?? key.remoteJidAlt;
   if (!name || !alt) return;

@@ -139,7 +139,7 @@ describe('whoever asks to be sent a message again', () => {
       device.forgetSession({ user: phone.lid, device: companion });
     const message = { chat: ana.jid, wa_message_id: id, from_me: true, participant: null };
     const writing = { mayWrite: () => true, signal: NEVER_ABORTED };
-    await number.driver.change({ kind: 'edit', stanza_id: '3EB0AGAIN', message, text: 'second' }, writing);
+    await number.driver.edit({ kind: 'edit', stanza_id: '3EB0AGAIN', message, text: 'second' }, writing);
     const seen = await ana.receives({ id: '3EB0AGAIN' });
     expect(seen.message?.['protocolMessage']).toMatchObject({ editedMessage: { conversation: 'second' } });
     expect(await ana.inbox({ id: '3EB0AGAIN', fate: 'unreadable' })).toHaveLength(1);

@@ -1,8 +1,8 @@
 import { jidNormalizedUser, type BinaryNode, type CacheStore } from '@whiskeysockets/baileys';
-import { Allowance } from '../../rate-limiter.js';
-import { Recent } from '../../expiring-map.js';
+import { RateLimiter } from '../../rate-limiter.js';
+import { ExpiringMap } from '../../expiring-map.js';
 
-export interface UnreadableOptions {
+export interface UndecryptableOptions {
   /** A message cannot be read; its sender is asked for it again, and the phone may be. */
   missing: (stanza: BinaryNode) => void;
   /** Somebody has sent more of them than are asked for; told once in a while. */
@@ -10,7 +10,7 @@ export interface UnreadableOptions {
 }
 
 /** The message that Baileys is dealing with. */
-interface Taken {
+interface CurrentMessage {
   stanza: BinaryNode;
   /** That it is asked for once more is noted. */
   counted: boolean;
@@ -19,12 +19,12 @@ interface Taken {
 const HOUR_MS = 3_600_000;
 const COUNTED = { max: 2_000, forMs: HOUR_MS };
 /** Requests to send again: for each message one, and so many of a sender. */
-const REQUESTS = { ofOne: 500, windowMs: HOUR_MS };
+const REQUESTS = { perKey: 500, windowMs: HOUR_MS };
 /** Those from the second on bring a key that is made and stored for them. */
-const WITH_KEYS = { ofOne: 200, ofAll: 1_000, windowMs: HOUR_MS };
+const WITH_KEYS = { perKey: 200, total: 1_000, windowMs: HOUR_MS };
 /** Messages of ours that a contact has sent again; each counts twice. */
-const RESENDS = { ofOne: 400, windowMs: 10 * 60_000 };
-const TOLD = { ofOne: 1, ofAll: 10, windowMs: HOUR_MS };
+const RESENDS = { perKey: 400, windowMs: 10 * 60_000 };
+const REPORT_LIMIT = { perKey: 1, total: 10, windowMs: HOUR_MS };
 /** Of one message. */
 export const MAX_REQUESTS = 5;
 
@@ -40,29 +40,29 @@ export const MAX_REQUESTS = 5;
  * Messages are taken one after the other (see takeMessagesInOrder): what is asked of the caches under the id of the one
  * that is being taken is asked for its sake.
  */
-export class Unreadable {
-  readonly #options: UnreadableOptions;
-  readonly #requests = new Allowance(REQUESTS);
-  readonly #withKeys = new Allowance(WITH_KEYS);
+export class UndecryptableMessages {
+  readonly #options: UndecryptableOptions;
+  readonly #requests = new RateLimiter(REQUESTS);
+  readonly #withKeys = new RateLimiter(WITH_KEYS);
   /** How often each was asked for, by its sender too: ids are theirs to choose. */
-  readonly #asked = new Recent<number>(COUNTED);
+  readonly #requestCounts = new ExpiringMap<number>(COUNTED);
   /** How often each of ours was sent again. */
-  readonly #sentAgain = new Recent<number>(COUNTED);
-  readonly #resends = new Allowance(RESENDS);
-  readonly #told = new Allowance(TOLD);
-  #taken: Taken | undefined;
+  readonly #resendCounts = new ExpiringMap<number>(COUNTED);
+  readonly #resends = new RateLimiter(RESENDS);
+  readonly #reported = new RateLimiter(REPORT_LIMIT);
+  #current: CurrentMessage | undefined;
 
-  constructor(options: UnreadableOptions) {
+  constructor(options: UndecryptableOptions) {
     this.#options = options;
   }
 
   /** Resolves once Baileys is through with it. */
-  async taking(stanza: BinaryNode, take: () => Promise<unknown>): Promise<void> {
-    this.#taken = { stanza, counted: false };
+  async process(stanza: BinaryNode, take: () => Promise<unknown>): Promise<void> {
+    this.#current = { stanza, counted: false };
     try {
       await take();
     } finally {
-      this.#taken = undefined;
+      this.#current = undefined;
     }
   }
 
@@ -70,17 +70,17 @@ export class Unreadable {
   get retries(): CacheStore {
     return {
       get: <T>(key: string) => {
-        const taken = this.#takenAs(key);
-        return (taken ? this.#requestsOf(taken) : this.#resendsOf(key)) as T | undefined;
+        const taken = this.#findCurrent(key);
+        return (taken ? this.#countRequests(taken) : this.#countResends(key)) as T | undefined;
       },
       set: (key, value) => {
-        const taken = this.#takenAs(key);
-        if (!taken) return this.#noteResend(key, Number(value));
+        const taken = this.#findCurrent(key);
+        if (!taken) return this.#recordResend(key, Number(value));
         taken.counted = true;
-        this.#asked.set(nameOf(taken.stanza), Number(value));
+        this.#requestCounts.set(toMessageName(taken.stanza), Number(value));
       },
       // Of a message that was asked for often enough: it would begin anew with it.
-      del: (key) => (this.#takenAs(key) ? undefined : this.#sentAgain.delete(key)),
+      del: (key) => (this.#findCurrent(key) ? undefined : this.#resendCounts.delete(key)),
       flushAll: () => undefined,
     };
   }
@@ -89,7 +89,7 @@ export class Unreadable {
   get resends(): CacheStore {
     return {
       get: <T>(id: string) => {
-        const stanza = this.#taken?.stanza;
+        const stanza = this.#current?.stanza;
         if (stanza?.attrs['id'] === id && isEncrypted(stanza)) this.#options.missing(stanza);
         return true as T;
       },
@@ -99,41 +99,41 @@ export class Unreadable {
     };
   }
 
-  #takenAs(key: string): Taken | undefined {
-    const { id, participant } = this.#taken?.stanza.attrs ?? {};
-    return id !== undefined && key === `${id}:${participant}` ? this.#taken : undefined;
+  #findCurrent(key: string): CurrentMessage | undefined {
+    const { id, participant } = this.#current?.stanza.attrs ?? {};
+    return id !== undefined && key === `${id}:${participant}` ? this.#current : undefined;
   }
 
-  #resendsOf(key: string): number | undefined {
-    return this.#resends.has(receiverIn(key)) ? this.#sentAgain.get(key) : MAX_REQUESTS;
+  #countResends(key: string): number | undefined {
+    return this.#resends.has(parseReceiver(key)) ? this.#resendCounts.get(key) : MAX_REQUESTS;
   }
 
-  #noteResend(key: string, times: number): void {
-    this.#resends.take(receiverIn(key));
-    this.#sentAgain.set(key, times);
+  #recordResend(key: string, times: number): void {
+    this.#resends.take(parseReceiver(key));
+    this.#resendCounts.set(key, times);
   }
 
   /** So many as Baileys may go on with: as many as there may be, where it is not to be asked for. */
-  #requestsOf({ stanza, counted }: Taken): number {
-    const asked = this.#asked.get(nameOf(stanza)) ?? 0;
+  #countRequests({ stanza, counted }: CurrentMessage): number {
+    const asked = this.#requestCounts.get(toMessageName(stanza)) ?? 0;
     if (counted || asked >= MAX_REQUESTS) return asked;
-    const sender = senderOf(stanza.attrs);
+    const sender = getSender(stanza.attrs);
     const bringsKey = asked > 0 || !isEncrypted(stanza);
     const may = this.#requests.has(sender) && (!bringsKey || this.#withKeys.take(sender));
     if (may && this.#requests.take(sender)) return asked;
-    if (this.#told.take(sender)) this.#options.tooMany();
+    if (this.#reported.take(sender)) this.#options.tooMany();
     return MAX_REQUESTS;
   }
 }
 
 /** Whoever wrote it, with whichever device. */
-export const senderOf = ({ participant, from = '' }: BinaryNode['attrs']): string =>
+export const getSender = ({ participant, from = '' }: BinaryNode['attrs']): string =>
   jidNormalizedUser(participant ?? from);
 
 /** Of the key of a message of ours, `<id>:<jid>`. */
-const receiverIn = (key: string): string => jidNormalizedUser(key.slice(key.indexOf(':') + 1));
+const parseReceiver = (key: string): string => jidNormalizedUser(key.slice(key.indexOf(':') + 1));
 
-const nameOf = ({ attrs }: BinaryNode): string => `${senderOf(attrs)} ${attrs['id']}`;
+const toMessageName = ({ attrs }: BinaryNode): string => `${getSender(attrs)} ${attrs['id']}`;
 
 const isEncrypted = ({ content }: BinaryNode): boolean =>
   Array.isArray(content) && content.some(({ tag }) => tag === 'enc');

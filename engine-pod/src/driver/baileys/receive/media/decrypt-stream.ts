@@ -9,15 +9,15 @@ import {
 } from '@whiskeysockets/baileys';
 
 /** Where a sealed file is, and with what it was sealed. */
-export interface Sealed {
+export interface EncryptedFile {
   directPath: string;
   mediaKey: Uint8Array;
 }
 
 /** Its bytes as they are on the network, and what makes a file of them. */
-export interface SealedStream {
+export interface EncryptedFileStream {
   bytes: Readable;
-  opening: FileOpening;
+  decryption: FileDecryption;
 }
 
 /**
@@ -26,15 +26,15 @@ export interface SealedStream {
  *
  * @throws Boom with the status of a host that refuses; TypeError where there is none
  */
-export async function openSealed(
-  { directPath, mediaKey }: Sealed,
+export async function openEncryptedFile(
+  { directPath, mediaKey }: EncryptedFile,
   type: MediaType,
   host: string,
-): Promise<SealedStream> {
+): Promise<EncryptedFileStream> {
   const { cipherKey, iv } = await getMediaKeys(mediaKey, type);
   const url = getUrlFromDirectPath(directPath, host);
   const bytes = await getHttpStream(url, { headers: { Origin: DEFAULT_ORIGIN } });
-  return { bytes, opening: new FileOpening(cipherKey, iv) };
+  return { bytes, decryption: new FileDecryption(cipherKey, iv) };
 }
 
 const BLOCK = 16;
@@ -43,7 +43,7 @@ const BLOCK = 16;
  * AES-256-CBC, without the ten bytes of its signature at the end, which make no block: the hash of the file, which the
  * message tells, is what it is held against.
  */
-class FileOpening extends Transform {
+class FileDecryption extends Transform {
   readonly #cipher: Decipheriv;
   #rest: Buffer = Buffer.alloc(0);
 

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { Transform, type TransformCallback } from 'node:stream';
 import type { MediaType } from '@whiskeysockets/baileys';
-import { InternalRefusal, InternalUnreachable } from '@gwk/core/protocol/internal-client';
+import { InternalApiRefusal, InternalApiUnreachable } from '@gwk/core/protocol/internal-client';
 import type { DriverContext } from '../../../driver.js';
-import { openSealed, type SealedStream } from './decrypt-stream.js';
+import { openEncryptedFile, type EncryptedFileStream } from './decrypt-stream.js';
 
 /** What the network says of a file that came. */
-export interface Described {
+export interface FileDescription {
   directPath?: string | null;
   mediaKey?: Uint8Array | null;
   fileSha256?: Uint8Array | null;
@@ -18,7 +18,7 @@ export interface Described {
 }
 
 /** What stood in the way, of one attempt. */
-export type Fault =
+export type AttemptFailure =
   | 'no_connection'
   | 'host_away'
   | 'api_away'
@@ -31,55 +31,57 @@ export type Fault =
 
 export const MAX_BYTES = 67_108_864;
 /** Without a byte for so long the host has failed. */
-const SILENCE_MS = 30_000;
+const IDLE_TIMEOUT_MS = 30_000;
 
 /** Where files are on the network. */
-export interface Place {
+export interface MediaHost {
   /** The host that the network has named, not the one in the message: whoever writes that could choose it. */
-  host: () => Promise<string>;
+  findHost: () => Promise<string>;
 }
 
-export interface Fetching {
-  file: Described;
+export interface FileDownload {
+  file: FileDescription;
   type: MediaType;
-  place: Place | null;
-  keep: DriverContext['keepFile'];
+  mediaHost: MediaHost | null;
+  storeFile: DriverContext['storeFile'];
 }
 
 /** Once, from the network to the API. */
-export async function fetchFile({
+export async function downloadFile({
   file,
   type,
-  place,
-  keep,
-}: Fetching): Promise<{ media_id: string } | Fault> {
+  mediaHost,
+  storeFile,
+}: FileDownload): Promise<{ media_id: string } | AttemptFailure> {
   // It is put behind the name of the host: what begins with anything else would make another host of it.
   if (!file.directPath?.startsWith('/')) return 'refused';
-  if (!place) return 'no_connection';
-  const checked = new CheckedFile(Buffer.from(file.fileSha256!));
+  if (!mediaHost) return 'no_connection';
+  const checked = new VerifiedFile(Buffer.from(file.fileSha256!));
   try {
-    const host = await place.host().catch(() => null);
+    const host = await mediaHost.findHost().catch(() => null);
     if (host === null) return 'no_connection';
     const { mediaKey, directPath } = file;
-    const { bytes, opening } = await inTime(openSealed({ mediaKey: mediaKey!, directPath }, type, host));
-    for (const stream of [bytes, opening]) {
-      stream.on('error', (error) => checked.fail(faultOf(error)));
+    const { bytes, decryption } = await openWithTimeout(
+      openEncryptedFile({ mediaKey: mediaKey!, directPath }, type, host),
+    );
+    for (const stream of [bytes, decryption]) {
+      stream.on('error', (error) => checked.fail(classifyError(error)));
       checked.on('close', () => stream.destroy());
     }
-    const { media_id } = await keep(bytes.pipe(opening).pipe(checked), {
+    const { media_id } = await storeFile(bytes.pipe(decryption).pipe(checked), {
       ...(file.mimetype && { mimetype: file.mimetype.slice(0, 120) }),
       ...(file.fileName && { filename: file.fileName.slice(0, 255) }),
     });
     return { media_id };
   } catch (error) {
-    return checked.fault ?? faultOf(error);
+    return checked.failure ?? classifyError(error);
   } finally {
     checked.destroy();
   }
 }
 
 /** A stream that comes too late is of no use to anybody. */
-async function inTime(opening: Promise<SealedStream>): Promise<SealedStream> {
+async function openWithTimeout(opening: Promise<EncryptedFileStream>): Promise<EncryptedFileStream> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
@@ -88,7 +90,7 @@ async function inTime(opening: Promise<SealedStream>): Promise<SealedStream> {
         ({ bytes }) => bytes.on('error', () => undefined).destroy(),
         () => undefined,
       );
-    }, SILENCE_MS);
+    }, IDLE_TIMEOUT_MS);
   });
   try {
     return await Promise.race([opening, late]);
@@ -98,41 +100,41 @@ async function inTime(opening: Promise<SealedStream>): Promise<SealedStream> {
 }
 
 /** By which the network's hosts say that a file is there no more, or no longer under this address. */
-const GONE = new Set([403, 404, 410]);
+const EXPIRED_STATUSES = new Set([403, 404, 410]);
 
-export function faultOf(error: unknown): Fault {
+export function classifyError(error: unknown): AttemptFailure {
   if (error instanceof InternalApiRefusal) return 'refused';
   if (error instanceof InternalApiUnreachable) return 'api_away';
   const { output, code } = error as { output?: { statusCode?: number }; code?: string };
-  if (output?.statusCode !== undefined && GONE.has(output.statusCode)) return 'expired';
+  if (output?.statusCode !== undefined && EXPIRED_STATUSES.has(output.statusCode)) return 'expired';
   // What does not decrypt is not what was announced.
   return code?.startsWith('ERR_OSSL') ? 'hash_mismatch' : 'host_away';
 }
 
 /** Passes a file on, and fails at its end unless it is the one that was announced, or where nothing comes for long. */
-class CheckedFile extends Transform {
+class VerifiedFile extends Transform {
   readonly #hash = createHash('sha256');
   readonly #expected: Buffer;
   #size = 0;
-  #watch: NodeJS.Timeout | undefined;
-  fault: Fault | undefined;
+  #idleTimer: NodeJS.Timeout | undefined;
+  failure: AttemptFailure | undefined;
 
   constructor(expected: Buffer) {
     super();
     this.#expected = expected;
     // Whoever reads it hears of it; where nobody does it is no fault of the process.
     this.on('error', () => undefined);
-    this.on('pipe', () => this.#expectMore());
+    this.on('pipe', () => this.#restartIdleTimer());
   }
 
   /** Nothing more is read of it. */
-  fail(fault: Fault): void {
-    this.fault ??= fault;
+  fail(fault: AttemptFailure): void {
+    this.failure ??= fault;
     this.destroy(new Error(`a received file is refused: ${fault}`));
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
-    this.#expectMore();
+    this.#restartIdleTimer();
     this.#size += chunk.length;
     if (this.#size > MAX_BYTES) return this.fail('too_large');
     this.#hash.update(chunk);
@@ -146,12 +148,12 @@ class CheckedFile extends Transform {
   }
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
-    clearTimeout(this.#watch);
+    clearTimeout(this.#idleTimer);
     done(error);
   }
 
-  #expectMore(): void {
-    clearTimeout(this.#watch);
-    this.#watch = setTimeout(() => this.fail('host_away'), SILENCE_MS);
+  #restartIdleTimer(): void {
+    clearTimeout(this.#idleTimer);
+    this.#idleTimer = setTimeout(() => this.fail('host_away'), IDLE_TIMEOUT_MS);
   }
 }

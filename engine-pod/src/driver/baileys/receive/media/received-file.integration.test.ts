@@ -4,8 +4,8 @@ import { InternalApiRefusal, InternalApiUnreachable } from '@gwk/core/protocol/i
 import type { InboundMessage } from '@gwk/core/protocol/engine';
 import type { MediaFields, MediaKind } from '@gwk/network/media/messages';
 import { numberStage, type NumberStage } from '@gwk/test/support/engine/number';
-import { faultOf } from './download.js';
-import { lostBy, type Trouble } from './received-file.js';
+import { classifyError } from './download.js';
+import { decideMediaError, type DownloadFailure } from './received-file.js';
 
 let stage: NumberStage;
 beforeAll(async () => {
@@ -250,7 +250,7 @@ describe('a file is lost, and the message says so, where', () => {
   });
 });
 
-test.each<[string, Trouble, number, string | null]>([
+test.each<[string, DownloadFailure, number, string | null]>([
   ['a host that is away is waited for', 'host_away', 119_000, null],
   ['for two minutes', 'host_away', 121_000, 'unavailable'],
   ['a phone that says nothing is asked again', 'phone_silent', 60_000, null],
@@ -264,7 +264,7 @@ test.each<[string, Trouble, number, string | null]>([
   ['a refusal is one', 'refused', 0, 'unavailable'],
   ['what the phone has not it will not have', 'phone_has_it_not', 0, 'expired'],
 ])('%s (%s, %d ms)', (_, trouble, spentMs, expected) => {
-  expect(lostBy(trouble, spentMs, { hostMs: 120_000, awayMs: 900_000 })).toBe(expected);
+  expect(decideMediaError(trouble, spentMs, { hostMs: 120_000, unavailableMs: 900_000 })).toBe(expected);
 });
 
 test.each([
@@ -277,7 +277,7 @@ test.each([
   ['the API is away', new InternalApiUnreachable('away'), 'api_away'],
   ['the API refuses', new InternalApiRefusal('invalid', null), 'refused'],
 ])('a fetch that fails: %s', (_, error, expected) => {
-  expect(faultOf(error)).toBe(expected);
+  expect(classifyError(error)).toBe(expected);
 });
 
 test('the network has nothing to complain of', async () => {

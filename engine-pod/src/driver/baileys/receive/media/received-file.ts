@@ -2,22 +2,28 @@ import type { MediaType, proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
 import { backoffDelay } from '../../../../backoff.js';
 import type { Clock } from '@gwk/core/clock';
-import { pass, unrefClock } from '../../../../clock.js';
+import { waitOnClock, unrefClock } from '../../../../clock.js';
 import type { DriverContext } from '../../../driver.js';
-import type { Link } from '../../connection/link.js';
+import type { NetworkConnection } from '../../connection/link.js';
 import type { Envelope } from '../normalise/envelope.js';
-import { fetchFile, MAX_BYTES, type Described, type Fault, type Place } from './download.js';
+import {
+  downloadFile,
+  MAX_BYTES,
+  type FileDescription,
+  type AttemptFailure,
+  type MediaHost,
+} from './download.js';
 
-type Kept = NonNullable<InboundMessage['media']>;
+type InboundMedia = NonNullable<InboundMessage['media']>;
 
-interface Attached {
-  file: Described;
+interface Attachment {
+  file: FileDescription;
   type: MediaType;
 }
 
-export function fileIn(message: proto.IMessage): Attached | null {
+export function findAttachment(message: proto.IMessage): Attachment | null {
   const { imageMessage, videoMessage, ptvMessage, audioMessage, documentMessage, stickerMessage } = message;
-  const found: [Described | null | undefined, MediaType][] = [
+  const found: [FileDescription | null | undefined, MediaType][] = [
     [imageMessage, 'image'],
     [videoMessage, 'video'],
     [ptvMessage, 'video'],
@@ -30,32 +36,32 @@ export function fileIn(message: proto.IMessage): Attached | null {
 }
 
 /** Only what is asked of a connection for a file. */
-export type FileLink = Pick<Link, 'media'> & {
-  socket: Pick<Link['socket'], 'updateMediaMessage'>;
+export type FileConnection = Pick<NetworkConnection, 'media'> & {
+  socket: Pick<NetworkConnection['socket'], 'updateMediaMessage'>;
 };
 
 export interface FileSource {
   /** Null while there is no connection. */
-  link: () => FileLink | null;
-  keepFile: DriverContext['keepFile'];
+  findConnection: () => FileConnection | null;
+  storeFile: DriverContext['storeFile'];
   /** Nobody waits any longer: what is not here by now is lost. */
-  over: AbortSignal;
+  signal: AbortSignal;
   /** In place of the usual. */
-  patience?: Patience;
+  retryLimits?: RetryLimits;
   clock?: Clock;
 }
 
 /** How long each kind of trouble is waited out, from the first one on. The conversation waits too. */
-export interface Patience {
+export interface RetryLimits {
   hostMs: number;
   /** Without the API or the network nothing else would come through either. */
-  awayMs: number;
+  unavailableMs: number;
 }
 
-const PATIENCE: Patience = { hostMs: 120_000, awayMs: 900_000 };
-const AGAIN = { first: 500, most: 15_000 };
+const RETRY_LIMITS: RetryLimits = { hostMs: 120_000, unavailableMs: 900_000 };
+const RETRY = { first: 500, most: 15_000 };
 /** A phone that puts a file up which is gone each time is not asked for ever. */
-const MAX_PUT_UP = 3;
+const MAX_REUPLOADS = 3;
 /** For an answer of the phone. */
 const PHONE_MS = 20_000;
 
@@ -65,13 +71,16 @@ const PHONE_MS = 20_000;
  * address the message names. While a host, the API or the network itself is away it is tried again, and the entry
  * stays in the journal, so that a kill loses nothing.
  */
-export async function keepFile(envelope: Envelope, source: FileSource): Promise<Kept | undefined> {
-  const attached = fileIn(envelope.message);
+export async function storeReceivedFile(
+  envelope: Envelope,
+  source: FileSource,
+): Promise<InboundMedia | undefined> {
+  const attached = findAttachment(envelope.message);
   if (!attached) return undefined;
   const { file, type } = attached;
   if (!file.directPath || !file.mediaKey || !file.fileSha256) return { error: 'unavailable' };
   if (Number(file.fileLength ?? 0) > MAX_BYTES) return { error: 'too_large' };
-  const fetched = await bring(attached, envelope, source);
+  const fetched = await downloadWithRetries(attached, envelope, source);
   if (typeof fetched === 'string') return { error: fetched };
   return {
     ...fetched,
@@ -80,44 +89,58 @@ export async function keepFile(envelope: Envelope, source: FileSource): Promise<
   };
 }
 
-type Lost = Extract<Kept, { error: string }>['error'];
+type MediaError = Extract<InboundMedia, { error: string }>['error'];
 
-async function bring(
-  { file, type }: Attached,
+async function downloadWithRetries(
+  { file, type }: Attachment,
   envelope: Envelope,
   source: FileSource,
-): Promise<{ media_id: string } | Lost> {
+): Promise<{ media_id: string } | MediaError> {
   const { clock = unrefClock } = source;
   const began = clock.now();
-  let putUpAgain = 0;
+  let reuploads = 0;
   for (let attempt = 1; ; attempt++) {
-    const link = source.link();
-    const fetched = await fetchFile({ file, type, place: placeOf(link), keep: source.keepFile });
+    const link = source.findConnection();
+    const fetched = await downloadFile({
+      file,
+      type,
+      mediaHost: findMediaHost(link),
+      storeFile: source.storeFile,
+    });
     if (typeof fetched !== 'string') return fetched;
-    const trouble = fetched === 'expired' ? await askPhone(envelope, link, clock) : fetched;
-    if (trouble === 'put-up-again') {
-      if (++putUpAgain > MAX_PUT_UP) return 'expired';
+    const failure = fetched === 'expired' ? await requestReupload(envelope, link, clock) : fetched;
+    if (failure === 'put-up-again') {
+      if (++reuploads > MAX_REUPLOADS) return 'expired';
       continue;
     }
     const spentMs = clock.now() - began;
-    const lost = lostBy(trouble, source.over.aborted ? Infinity : spentMs, source.patience ?? PATIENCE);
+    const lost = decideMediaError(
+      failure,
+      source.signal.aborted ? Infinity : spentMs,
+      source.retryLimits ?? RETRY_LIMITS,
+    );
     if (lost !== null) return lost;
-    await pass(clock, backoffDelay(AGAIN, attempt), source.over);
+    await waitOnClock(clock, backoffDelay(RETRY, attempt), source.signal);
   }
 }
 
-const placeOf = (link: FileLink | null): Place | null => link && { host: () => link.media.first() };
+const findMediaHost = (link: FileConnection | null): MediaHost | null =>
+  link && { findHost: () => link.media.findDownloadHost() };
 
 /** What stands in the way of a file: of the fetch itself, or of the phone that was asked for it. */
-export type Trouble = Exclude<Fault, 'expired'> | PhoneTrouble;
-type PhoneTrouble = 'phone_silent' | 'phone_has_it_not' | 'no_connection';
+export type DownloadFailure = Exclude<AttemptFailure, 'expired'> | PhoneFailure;
+type PhoneFailure = 'phone_silent' | 'phone_has_it_not' | 'no_connection';
 
 /** Null: it is worth trying again. */
-export function lostBy(trouble: Trouble, spentMs: number, { hostMs, awayMs }: Patience): Lost | null {
-  switch (trouble) {
+export function decideMediaError(
+  failure: DownloadFailure,
+  spentMs: number,
+  { hostMs, unavailableMs }: RetryLimits,
+): MediaError | null {
+  switch (failure) {
     case 'hash_mismatch':
     case 'too_large':
-      return trouble;
+      return failure;
     case 'refused':
       return 'unavailable';
     case 'phone_has_it_not':
@@ -128,21 +151,21 @@ export function lostBy(trouble: Trouble, spentMs: number, { hostMs, awayMs }: Pa
       return spentMs > hostMs ? 'unavailable' : null;
     case 'api_away':
     case 'no_connection':
-      return spentMs > awayMs ? 'unavailable' : null;
+      return spentMs > unavailableMs ? 'unavailable' : null;
   }
 }
 
 /** The phone may still have the file, and put it up again: then the message names its new place. */
-async function askPhone(
+async function requestReupload(
   envelope: Envelope,
-  link: FileLink | null,
+  link: FileConnection | null,
   clock: Clock,
-): Promise<'put-up-again' | PhoneTrouble> {
+): Promise<'put-up-again' | PhoneFailure> {
   if (!link) return 'no_connection';
   const { chat, id, fromMe, from, isGroup, message } = envelope;
   const key = { remoteJid: chat, id, fromMe, ...(isGroup && { participant: from }) };
   const over = new AbortController();
-  const late = pass(clock, PHONE_MS, over.signal).then(() => 'phone_silent' as const);
+  const late = waitOnClock(clock, PHONE_MS, over.signal).then(() => 'phone_silent' as const);
   try {
     const asked = link.socket.updateMediaMessage({ key, message }).then(() => 'put-up-again' as const);
     return await Promise.race([asked, late]);

@@ -1,16 +1,16 @@
 import { encodeWAMessage, isJidGroup, proto, type BinaryNode } from '@whiskeysockets/baileys';
 import type { Clock } from '@gwk/core/clock';
 import type { SessionStore } from '../../session/store.js';
-import { Asking, type Asker } from './phone-requests.js';
-import { senderOf } from '../decrypt/undecryptable.js';
+import { PhoneRequests, type PhoneConnection } from './phone-requests.js';
+import { getSender } from '../decrypt/undecryptable.js';
 
 /** Of the session store. */
-export const UNAVAILABLE = 'unavailable';
+export const MISSING_MESSAGES = 'unavailable';
 
 type Attributes = Record<string, string>;
 
 /** What apps never tell a linked device. */
-const NEVER = new Set([
+const WITHHELD = new Set([
   'bot_unavailable_fanout',
   'hosted_unavailable_fanout',
   'view_once_unavailable_fanout',
@@ -22,87 +22,87 @@ const MAX_ASKED = 100;
 const MAX_ID = 200;
 const MAX_VALUE = 300;
 /** Whoever writes chooses how much is missing. */
-const MAX_NOTED = { ofOne: 100, ofAll: 1_000 };
+const MAX_MISSING = { perSender: 100, total: 1_000 };
 
 /**
  * Messages whose content is missing: the network brought the envelope alone (their senders' apps encrypted them for the
  * phone and not for this device), or what it brought cannot be read. The phone is asked for each, once; which ones is
  * noted before the network hears that they came, so that an engine that takes over asks again for what is still missing.
  */
-export class Unavailable {
+export class MissingMessages {
   readonly #store: SessionStore;
-  readonly #asking: Asking;
+  readonly #requests: PhoneRequests;
   #missing: Promise<Map<string, Attributes>> | undefined;
 
   constructor(store: SessionStore, clock?: Clock) {
     this.#store = store;
-    this.#asking = new Asking(clock);
+    this.#requests = new PhoneRequests(clock);
   }
 
   /** Resolves once noted; null for a stanza that is no mere envelope. */
-  note(stanza: BinaryNode): Promise<void> | null {
-    return isWithoutContent(stanza) ? this.#note(stanza.attrs) : null;
+  record(stanza: BinaryNode): Promise<void> | null {
+    return lacksContent(stanza) ? this.#recordMissing(stanza.attrs) : null;
   }
 
   /** As `note`, of what was brought and cannot be read. */
-  noteUnreadable({ attrs }: BinaryNode): Promise<void> | null {
-    return ageOf(attrs) <= MAX_AGE_MS ? this.#note(attrs) : null;
+  recordUndecryptable({ attrs }: BinaryNode): Promise<void> | null {
+    return getAge(attrs) <= MAX_AGE_MS ? this.#recordMissing(attrs) : null;
   }
 
   /** What the network said of it, where that is known. */
-  async attrsOf(id: string): Promise<Attributes | null> {
-    return (await this.#known()).get(id) ?? null;
+  async findAttrs(id: string): Promise<Attributes | null> {
+    return (await this.#loadMissing()).get(id) ?? null;
   }
 
   /** The API has it, from wherever. */
-  async came(id: string): Promise<void> {
-    const known = await this.#known();
-    this.#asking.forget(id);
-    if (known.delete(id)) await this.#store.write({ [UNAVAILABLE]: { [id]: null } });
+  async forget(id: string): Promise<void> {
+    const known = await this.#loadMissing();
+    this.#requests.forget(id);
+    if (known.delete(id)) await this.#store.write({ [MISSING_MESSAGES]: { [id]: null } });
   }
 
   /** For those that an earlier engine, or an earlier connection, has asked for in vain; and for what is missing from now on. */
-  async askBy(asker: Asker): Promise<void> {
-    const known = await this.#known();
-    const old = [...known].filter(([, attrs]) => ageOf(attrs) > MAX_AGE_MS).map(([id]) => id);
-    for (const id of old) await this.came(id);
-    for (const [id, attrs] of [...known].slice(-MAX_ASKED)) this.#asking.ask(id, attrs);
-    this.#asking.by(asker);
+  async requestThrough(asker: PhoneConnection): Promise<void> {
+    const known = await this.#loadMissing();
+    const old = [...known].filter(([, attrs]) => getAge(attrs) > MAX_AGE_MS).map(([id]) => id);
+    for (const id of old) await this.forget(id);
+    for (const [id, attrs] of [...known].slice(-MAX_ASKED)) this.#requests.schedule(id, attrs);
+    this.#requests.useConnection(asker);
   }
 
   /** Of two by one id the first counts: the second is of somebody who has seen it. */
-  async #note(attrs: Attributes): Promise<void> {
-    const known = await this.#known();
+  async #recordMissing(attrs: Attributes): Promise<void> {
+    const known = await this.#loadMissing();
     const id = attrs['id']!;
     if (id.length > MAX_ID) return;
     if (!known.has(id)) {
-      const sender = senderOf(attrs);
-      const ofSender = [...known.values()].filter((other) => senderOf(other) === sender);
-      if (ofSender.length >= MAX_NOTED.ofOne) return;
+      const sender = getSender(attrs);
+      const ofSender = [...known.values()].filter((other) => getSender(other) === sender);
+      if (ofSender.length >= MAX_MISSING.perSender) return;
       const [oldest] = known.keys();
-      if (known.size >= MAX_NOTED.ofAll) await this.came(oldest!);
-      const cut = Object.entries(attrs).map(([name, value]) => [name, cutOf(value)] as const);
+      if (known.size >= MAX_MISSING.total) await this.forget(oldest!);
+      const cut = Object.entries(attrs).map(([name, value]) => [name, truncate(value)] as const);
       known.set(id, Object.fromEntries(cut));
     }
-    this.#asking.ask(id, known.get(id)!);
-    await this.#store.write({ [UNAVAILABLE]: { [id]: known.get(id) } });
+    this.#requests.schedule(id, known.get(id)!);
+    await this.#store.write({ [MISSING_MESSAGES]: { [id]: known.get(id) } });
   }
 
-  #known(): Promise<Map<string, Attributes>> {
+  #loadMissing(): Promise<Map<string, Attributes>> {
     this.#missing ??= this.#store
-      .readAll(UNAVAILABLE)
+      .readAll(MISSING_MESSAGES)
       .then((found) => new Map(Object.entries(found) as [string, Attributes][]));
     return this.#missing;
   }
 }
 
-function isWithoutContent(stanza: BinaryNode): boolean {
-  const missing = missingOf(stanza);
-  return missing !== null && !NEVER.has(missing) && ageOf(stanza.attrs) <= MAX_AGE_MS;
+function lacksContent(stanza: BinaryNode): boolean {
+  const missing = findMissingKind(stanza);
+  return missing !== null && !WITHHELD.has(missing) && getAge(stanza.attrs) <= MAX_AGE_MS;
 }
 
 /** Null where nothing is missing; else what kind of message it is, by the network's name. */
-function missingOf({ tag, attrs, content }: BinaryNode): string | null {
+function findMissingKind({ tag, attrs, content }: BinaryNode): string | null {
   if (tag !== 'message' || !attrs['id'] || attrs['category'] === 'peer') return null;
   const children = Array.isArray(content) ? content : [];
   if (children.some((child) => child.tag === 'enc' || child.tag === 'plaintext')) return null;
@@ -115,25 +115,25 @@ const MASKED = proto.Message.PlaceholderMessage.PlaceholderType.MASK_LINKED_DEVI
  * Of a message that is shown on the phone alone (seen once, say), and will never come: as apps put it, that there is
  * one. Padded as what is decrypted. Null for all others.
  */
-export function withheldIn(stanza: BinaryNode): Uint8Array | null {
-  if (!NEVER.has(missingOf(stanza) ?? '')) return null;
+export function buildWithheldPlaceholder(stanza: BinaryNode): Uint8Array | null {
+  if (!WITHHELD.has(findMissingKind(stanza) ?? '')) return null;
   return encodeWAMessage({ placeholderMessage: { type: MASKED } });
 }
 
 /** By way of bytes: a piece of a string keeps all of it. */
-const cutOf = (value: string): string =>
+const truncate = (value: string): string =>
   value.length > MAX_VALUE ? Buffer.from(value.slice(0, MAX_VALUE)).toString() : value;
 
-const ageOf = (attrs: Attributes): number => Date.now() - Number(attrs['t'] ?? 0) * 1_000;
+const getAge = (attrs: Attributes): number => Date.now() - Number(attrs['t'] ?? 0) * 1_000;
 
 /** A message as the phone has sent it again: what the network would have said of it, and what it says. */
-export interface Resent {
+export interface ResentMessage {
   attrs: Attributes;
   message: proto.IMessage;
 }
 
 /** Messages that the phone, asked for them, has sent again. It tells them in a message of its own to this device. */
-export function resentIn({ protocolMessage }: proto.IMessage, own: string): Resent[] {
+export function parseResentMessages({ protocolMessage }: proto.IMessage, own: string): ResentMessage[] {
   const results = protocolMessage?.peerDataOperationRequestResponseMessage?.peerDataOperationResult ?? [];
   return results.flatMap(({ placeholderMessageResendResponse: answer }) => {
     const info = answer?.webMessageInfoBytes ? proto.WebMessageInfo.decode(answer.webMessageInfoBytes) : null;

@@ -4,7 +4,7 @@ import type { InboundMessage } from '@gwk/core/protocol/engine';
 type Click = NonNullable<InboundMessage['click']>;
 type Source = Click['source'];
 
-interface Clicked {
+interface RawClick {
   id: string | null | undefined;
   label: string | null | undefined;
   source: Source;
@@ -12,8 +12,9 @@ interface Clicked {
 }
 
 /** A click on a menu, in any of the four forms in which apps tell one. */
-export function clickIn(message: proto.IMessage): Click | null {
-  const clicked = nativeFlow(message) ?? button(message) ?? template(message) ?? row(message);
+export function parseClick(message: proto.IMessage): Click | null {
+  const clicked =
+    parseNativeFlow(message) ?? parseButton(message) ?? parseTemplateButton(message) ?? parseListRow(message);
   if (!clicked?.id) return null;
   const { id, label, source, context } = clicked;
   return {
@@ -24,15 +25,15 @@ export function clickIn(message: proto.IMessage): Click | null {
   };
 }
 
-function nativeFlow({ interactiveResponseMessage: response }: proto.IMessage): Clicked | null {
+function parseNativeFlow({ interactiveResponseMessage: response }: proto.IMessage): RawClick | null {
   const flow = response?.nativeFlowResponseMessage;
   if (!flow) return null;
-  const { id, title } = paramsOf(flow.paramsJson);
+  const { id, title } = parseParams(flow.paramsJson);
   return { id, label: title ?? response.body?.text, source: 'native_flow', context: response.contextInfo };
 }
 
 /** As another app wrote it, so perhaps nothing of the kind. */
-function paramsOf(json: string | null | undefined): { id?: string; title?: string } {
+function parseParams(json: string | null | undefined): { id?: string; title?: string } {
   try {
     const { id, title } = JSON.parse(json ?? '{}') as Record<string, unknown>;
     return {
@@ -44,7 +45,7 @@ function paramsOf(json: string | null | undefined): { id?: string; title?: strin
   }
 }
 
-function button({ buttonsResponseMessage: response }: proto.IMessage): Clicked | null {
+function parseButton({ buttonsResponseMessage: response }: proto.IMessage): RawClick | null {
   return response
     ? {
         id: response.selectedButtonId,
@@ -55,7 +56,7 @@ function button({ buttonsResponseMessage: response }: proto.IMessage): Clicked |
     : null;
 }
 
-function template({ templateButtonReplyMessage: response }: proto.IMessage): Clicked | null {
+function parseTemplateButton({ templateButtonReplyMessage: response }: proto.IMessage): RawClick | null {
   return response
     ? {
         id: response.selectedId,
@@ -66,7 +67,7 @@ function template({ templateButtonReplyMessage: response }: proto.IMessage): Cli
     : null;
 }
 
-function row({ listResponseMessage: response }: proto.IMessage): Clicked | null {
+function parseListRow({ listResponseMessage: response }: proto.IMessage): RawClick | null {
   return response
     ? {
         id: response.singleSelectReply?.selectedRowId,

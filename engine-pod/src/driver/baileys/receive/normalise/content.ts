@@ -1,10 +1,10 @@
 import type { proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
-import { changeIn } from './edits.js';
-import { clickIn } from './clicks.js';
+import { parseEdit } from './edits.js';
+import { parseClick } from './clicks.js';
 
 /** What of an inbound message its content says, whoever wrote it. */
-export type Said = Pick<
+export type ParsedContent = Pick<
   InboundMessage,
   'type' | 'text' | 'location' | 'contacts' | 'click' | 'change' | 'quoted_wa_message_id'
 > &
@@ -13,89 +13,96 @@ export type Said = Pick<
 const MAX_TEXT = 65_536;
 
 /** Null where there is nothing that a person would see: keys, settings, what apps say to each other. */
-export function readContent(message: proto.IMessage): Said | null {
-  const change = changeIn(message);
+export function parseContent(message: proto.IMessage): ParsedContent | null {
+  const change = parseEdit(message);
   if (change) return { type: 'other', text: null, quoted_wa_message_id: null, change };
-  const read = READERS.find(({ field }) => message[field]);
-  if (!read) return isSilent(message) ? null : { type: 'other', text: null, quoted_wa_message_id: null };
-  const click = clickIn(message);
-  return { ...read.read(message), ...contextOf(message), ...(click && { click }) };
+  const read = PARSERS.find(({ field }) => message[field]);
+  if (!read) return isInvisible(message) ? null : { type: 'other', text: null, quoted_wa_message_id: null };
+  const click = parseClick(message);
+  return { ...read.parse(message), ...parseContext(message), ...(click && { click }) };
 }
 
-interface Reader {
+interface ContentParser {
   field: keyof proto.IMessage;
-  read: (message: proto.IMessage) => Pick<Said, 'type' | 'text' | 'location' | 'contacts'>;
+  parse: (message: proto.IMessage) => Pick<ParsedContent, 'type' | 'text' | 'location' | 'contacts'>;
 }
 
-const said = (text: string | null | undefined): string | null => (text ? text.slice(0, MAX_TEXT) : null);
+const limitText = (text: string | null | undefined): string | null => (text ? text.slice(0, MAX_TEXT) : null);
 
-const READERS: Reader[] = [
-  { field: 'conversation', read: ({ conversation }) => ({ type: 'text', text: said(conversation) }) },
+const PARSERS: ContentParser[] = [
+  { field: 'conversation', parse: ({ conversation }) => ({ type: 'text', text: limitText(conversation) }) },
   {
     field: 'extendedTextMessage',
-    read: ({ extendedTextMessage }) => ({ type: 'text', text: said(extendedTextMessage?.text) }),
+    parse: ({ extendedTextMessage }) => ({ type: 'text', text: limitText(extendedTextMessage?.text) }),
   },
   {
     field: 'imageMessage',
-    read: ({ imageMessage }) => ({ type: 'image', text: said(imageMessage?.caption) }),
+    parse: ({ imageMessage }) => ({ type: 'image', text: limitText(imageMessage?.caption) }),
   },
   {
     field: 'videoMessage',
-    read: ({ videoMessage }) => ({ type: 'video', text: said(videoMessage?.caption) }),
+    parse: ({ videoMessage }) => ({ type: 'video', text: limitText(videoMessage?.caption) }),
   },
-  { field: 'ptvMessage', read: ({ ptvMessage }) => ({ type: 'video', text: said(ptvMessage?.caption) }) },
-  { field: 'audioMessage', read: () => ({ type: 'audio', text: null }) },
+  {
+    field: 'ptvMessage',
+    parse: ({ ptvMessage }) => ({ type: 'video', text: limitText(ptvMessage?.caption) }),
+  },
+  { field: 'audioMessage', parse: () => ({ type: 'audio', text: null }) },
   {
     field: 'documentMessage',
-    read: ({ documentMessage }) => ({ type: 'document', text: said(documentMessage?.caption) }),
+    parse: ({ documentMessage }) => ({ type: 'document', text: limitText(documentMessage?.caption) }),
   },
-  { field: 'stickerMessage', read: () => ({ type: 'sticker', text: null }) },
-  { field: 'locationMessage', read: ({ locationMessage }) => placeOf(locationMessage!) },
-  { field: 'liveLocationMessage', read: ({ liveLocationMessage }) => placeOf(liveLocationMessage!) },
-  { field: 'contactMessage', read: ({ contactMessage }) => peopleOf([contactMessage!]) },
+  { field: 'stickerMessage', parse: () => ({ type: 'sticker', text: null }) },
+  { field: 'locationMessage', parse: ({ locationMessage }) => parseLocation(locationMessage!) },
+  { field: 'liveLocationMessage', parse: ({ liveLocationMessage }) => parseLocation(liveLocationMessage!) },
+  { field: 'contactMessage', parse: ({ contactMessage }) => parseContacts([contactMessage!]) },
   {
     field: 'contactsArrayMessage',
-    read: ({ contactsArrayMessage }) => peopleOf(contactsArrayMessage?.contacts ?? []),
+    parse: ({ contactsArrayMessage }) => parseContacts(contactsArrayMessage?.contacts ?? []),
   },
-  { field: 'pollCreationMessage', read: ({ pollCreationMessage: poll }) => pollOf(poll!) },
-  { field: 'pollCreationMessageV2', read: ({ pollCreationMessageV2: poll }) => pollOf(poll!) },
-  { field: 'pollCreationMessageV3', read: ({ pollCreationMessageV3: poll }) => pollOf(poll!) },
+  { field: 'pollCreationMessage', parse: ({ pollCreationMessage: poll }) => parsePoll(poll!) },
+  { field: 'pollCreationMessageV2', parse: ({ pollCreationMessageV2: poll }) => parsePoll(poll!) },
+  { field: 'pollCreationMessageV3', parse: ({ pollCreationMessageV3: poll }) => parsePoll(poll!) },
   {
     field: 'interactiveResponseMessage',
-    read: ({ interactiveResponseMessage }) => tapped(interactiveResponseMessage?.body?.text),
+    parse: ({ interactiveResponseMessage }) => parseInteractive(interactiveResponseMessage?.body?.text),
   },
   {
     field: 'buttonsResponseMessage',
-    read: ({ buttonsResponseMessage }) => tapped(buttonsResponseMessage?.selectedDisplayText),
+    parse: ({ buttonsResponseMessage }) => parseInteractive(buttonsResponseMessage?.selectedDisplayText),
   },
   {
     field: 'templateButtonReplyMessage',
-    read: ({ templateButtonReplyMessage }) => tapped(templateButtonReplyMessage?.selectedDisplayText),
+    parse: ({ templateButtonReplyMessage }) =>
+      parseInteractive(templateButtonReplyMessage?.selectedDisplayText),
   },
-  { field: 'listResponseMessage', read: ({ listResponseMessage }) => tapped(listResponseMessage?.title) },
+  {
+    field: 'listResponseMessage',
+    parse: ({ listResponseMessage }) => parseInteractive(listResponseMessage?.title),
+  },
   {
     field: 'interactiveMessage',
-    read: ({ interactiveMessage }) => tapped(interactiveMessage?.body?.text),
+    parse: ({ interactiveMessage }) => parseInteractive(interactiveMessage?.body?.text),
   },
   {
     field: 'templateMessage',
-    read: ({ templateMessage }) => tapped(templateMessage?.hydratedTemplate?.hydratedContentText),
+    parse: ({ templateMessage }) => parseInteractive(templateMessage?.hydratedTemplate?.hydratedContentText),
   },
-  { field: 'buttonsMessage', read: ({ buttonsMessage }) => tapped(buttonsMessage?.contentText) },
-  { field: 'listMessage', read: ({ listMessage }) => tapped(listMessage?.description) },
+  { field: 'buttonsMessage', parse: ({ buttonsMessage }) => parseInteractive(buttonsMessage?.contentText) },
+  { field: 'listMessage', parse: ({ listMessage }) => parseInteractive(listMessage?.description) },
 ];
 
-const tapped = (text: string | null | undefined): ReturnType<Reader['read']> => ({
+const parseInteractive = (text: string | null | undefined): ReturnType<ContentParser['parse']> => ({
   type: 'interactive',
-  text: said(text),
+  text: limitText(text),
 });
 
-const pollOf = (poll: proto.Message.IPollCreationMessage): ReturnType<Reader['read']> => ({
+const parsePoll = (poll: proto.Message.IPollCreationMessage): ReturnType<ContentParser['parse']> => ({
   type: 'poll',
-  text: said(poll.name),
+  text: limitText(poll.name),
 });
 
-function placeOf(place: proto.Message.ILocationMessage): ReturnType<Reader['read']> {
+function parseLocation(place: proto.Message.ILocationMessage): ReturnType<ContentParser['parse']> {
   const { degreesLatitude, degreesLongitude, name, address } = place;
   return {
     type: 'location',
@@ -109,19 +116,19 @@ function placeOf(place: proto.Message.ILocationMessage): ReturnType<Reader['read
   };
 }
 
-const MAX_PEOPLE = 300;
+const MAX_CONTACTS = 300;
 const MAX_PHONES = 50;
 
-function peopleOf(cards: proto.Message.IContactMessage[]): ReturnType<Reader['read']> {
-  const contacts = cards.slice(0, MAX_PEOPLE).map(({ displayName, vcard }) => ({
+function parseContacts(cards: proto.Message.IContactMessage[]): ReturnType<ContentParser['parse']> {
+  const contacts = cards.slice(0, MAX_CONTACTS).map(({ displayName, vcard }) => ({
     name: (displayName ?? '').slice(0, 1_000),
-    phones: phonesIn(vcard ?? ''),
+    phones: parsePhones(vcard ?? ''),
   }));
   return { type: 'contact', text: null, contacts };
 }
 
 /** By the id that the network knows where the card has one, else as it is written. */
-function phonesIn(vcard: string): string[] {
+function parsePhones(vcard: string): string[] {
   const lines = vcard.split(/\r?\n/).filter((line) => /^(item\d+\.)?TEL/i.test(line));
   const phones = lines.map((line) => /waid=(\d+)/.exec(line)?.[1] ?? line.slice(line.indexOf(':') + 1));
   return phones
@@ -132,9 +139,9 @@ function phonesIn(vcard: string): string[] {
 
 const MAX_MENTIONS = 1_024;
 
-function contextOf(
+function parseContext(
   message: proto.IMessage,
-): Pick<Said, 'quoted_wa_message_id' | 'is_forwarded' | 'mentions'> {
+): Pick<ParsedContent, 'quoted_wa_message_id' | 'is_forwarded' | 'mentions'> {
   const holder = Object.values(message).find(
     (content: { contextInfo?: proto.IContextInfo } | null) => content?.contextInfo,
   ) as { contextInfo: proto.IContextInfo } | undefined;
@@ -149,7 +156,7 @@ function contextOf(
 }
 
 /** What never shows, whoever gets it. */
-const SILENT = new Set<string>([
+const INVISIBLE = new Set<string>([
   'messageContextInfo',
   'senderKeyDistributionMessage',
   'fastRatchetKeySenderKeyDistributionMessage',
@@ -167,6 +174,6 @@ const SILENT = new Set<string>([
   'albumMessage',
 ]);
 
-function isSilent(message: proto.IMessage): boolean {
-  return Object.entries(message).every(([field, content]) => !content || SILENT.has(field));
+function isInvisible(message: proto.IMessage): boolean {
+  return Object.entries(message).every(([field, content]) => !content || INVISIBLE.has(field));
 }

@@ -1,6 +1,6 @@
 import { proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
-import { unwrap } from './envelope.js';
+import { unwrapMessage } from './envelope.js';
 
 type Change = NonNullable<InboundMessage['change']>;
 
@@ -8,26 +8,27 @@ const { MESSAGE_EDIT, REVOKE } = proto.Message.ProtocolMessage.Type;
 const MAX_TEXT = 65_536;
 
 /** What happened to an earlier message: its text is another one, it is gone, or somebody reacted to it. */
-export function changeIn({ protocolMessage, reactionMessage }: proto.IMessage): Change | null {
-  if (reactionMessage) return reaction(reactionMessage);
+export function parseEdit({ protocolMessage, reactionMessage }: proto.IMessage): Change | null {
+  if (reactionMessage) return parseReaction(reactionMessage);
   const id = protocolMessage?.key?.id;
   if (!id) return null;
   const wa_message_id = id.slice(0, 200);
   if (protocolMessage.type === REVOKE) return { kind: 'delete', wa_message_id };
   if (protocolMessage.type !== MESSAGE_EDIT || !protocolMessage.editedMessage) return null;
-  const text = textIn(protocolMessage.editedMessage) ?? '';
+  const text = findText(protocolMessage.editedMessage) ?? '';
   return { kind: 'edit', wa_message_id, text: text.slice(0, MAX_TEXT) };
 }
 
-function reaction({ key, text }: proto.Message.IReactionMessage): Change | null {
+function parseReaction({ key, text }: proto.Message.IReactionMessage): Change | null {
   return key?.id
     ? { kind: 'reaction', wa_message_id: key.id.slice(0, 200), emoji: (text ?? '').slice(0, 100) }
     : null;
 }
 
 /** The text of an edited message, which may be a caption. */
-function textIn(message: proto.IMessage): string | null {
-  const { conversation, extendedTextMessage, imageMessage, videoMessage, documentMessage } = unwrap(message);
+function findText(message: proto.IMessage): string | null {
+  const { conversation, extendedTextMessage, imageMessage, videoMessage, documentMessage } =
+    unwrapMessage(message);
   const captioned = imageMessage ?? videoMessage ?? documentMessage;
   return conversation || extendedTextMessage?.text || captioned?.caption || null;
 }

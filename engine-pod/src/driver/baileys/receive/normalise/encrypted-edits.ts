@@ -1,20 +1,22 @@
 import { createDecipheriv, hkdfSync } from 'node:crypto';
 import { proto } from '@whiskeysockets/baileys';
-import type { Envelope, Own } from './envelope.js';
+import type { Envelope, OwnIds } from './envelope.js';
 
 const { MESSAGE_EDIT } = proto.Message.ProtocolMessage.Type;
-const EDIT_SEALED = proto.Message.SecretEncryptedMessage.SecretEncType.MESSAGE_EDIT;
+const EDIT_ENCRYPTED = proto.Message.SecretEncryptedMessage.SecretEncType.MESSAGE_EDIT;
 const USE = 'Message Edit';
 const KEY_LENGTH = 32;
 const TAG_LENGTH = 16;
 
 /** The message that a sealed edit is of; undefined for everything else that is sealed in this way. */
-export function sealedEditIn({ secretEncryptedMessage: sealed }: proto.IMessage): string | undefined {
-  return sealed?.secretEncType === EDIT_SEALED ? (sealed.targetMessageKey?.id ?? undefined) : undefined;
+export function findEncryptedEditTarget({
+  secretEncryptedMessage: sealed,
+}: proto.IMessage): string | undefined {
+  return sealed?.secretEncType === EDIT_ENCRYPTED ? (sealed.targetMessageKey?.id ?? undefined) : undefined;
 }
 
 /** Under which an author's secrets are kept, and for which an edit is sealed. */
-export function authorNames({ from, alt, fromMe }: Envelope, own: Own): string[] {
+export function listAuthorIds({ from, alt, fromMe }: Envelope, own: OwnIds): string[] {
   return [from, fromMe ? own.lid : alt].filter((name) => name !== null);
 }
 
@@ -22,7 +24,7 @@ export function authorNames({ from, alt, fromMe }: Envelope, own: Own): string[]
  * The edit as apps send it in the open. It is sealed with the secret of the message that it changes, for the names by
  * which its author's app knows itself, which it does not tell: each pair is tried. Null for one that cannot be read.
  */
-export function openSealedEdit(
+export function decryptEdit(
   { secretEncryptedMessage: sealed }: proto.IMessage,
   names: readonly string[],
   secret: Uint8Array,
@@ -32,21 +34,25 @@ export function openSealedEdit(
   for (const author of names) {
     for (const editor of names) {
       const use = Buffer.from(`${key.id}${author}${editor}${USE}`);
-      const plain = opened(sealed.encPayload, sealed.encIv, hkdfSync('sha256', secret, '', use, KEY_LENGTH));
-      if (plain) return asOpenEdit(proto.Message.decode(plain), key);
+      const plain = tryDecrypt(
+        sealed.encPayload,
+        sealed.encIv,
+        hkdfSync('sha256', secret, '', use, KEY_LENGTH),
+      );
+      if (plain) return toPlainEdit(proto.Message.decode(plain), key);
     }
   }
   return null;
 }
 
 /** What is sealed is the whole edit, or the new content alone. What it changes is what the seal was made for. */
-function asOpenEdit(inner: proto.IMessage, key: proto.IMessageKey): proto.IMessage {
+function toPlainEdit(inner: proto.IMessage, key: proto.IMessageKey): proto.IMessage {
   const { protocolMessage } = inner;
   const editedMessage = protocolMessage?.type === MESSAGE_EDIT ? protocolMessage.editedMessage : inner;
   return { protocolMessage: { type: MESSAGE_EDIT, key, editedMessage: editedMessage ?? null } };
 }
 
-function opened(payload: Uint8Array, iv: Uint8Array, key: ArrayBuffer): Buffer | null {
+function tryDecrypt(payload: Uint8Array, iv: Uint8Array, key: ArrayBuffer): Buffer | null {
   try {
     const end = payload.length - TAG_LENGTH;
     const decipher = createDecipheriv('aes-256-gcm', Buffer.from(key), iv);

@@ -5,7 +5,7 @@ import {
   unpadRandomMax16,
   type AuthenticationCreds,
 } from '@whiskeysockets/baileys';
-import type { Journalled } from '../journal.js';
+import type { JournalEntry } from '../journal.js';
 
 /** A message that came, opened: who wrote what, where and when. */
 export interface Envelope {
@@ -24,12 +24,12 @@ export interface Envelope {
   message: proto.IMessage;
 }
 
-export interface Own {
+export interface OwnIds {
   jid: string;
   lid: string | null;
 }
 
-export function ownOf({ me }: Pick<AuthenticationCreds, 'me'>): Own {
+export function getOwnIds({ me }: Pick<AuthenticationCreds, 'me'>): OwnIds {
   return { jid: jidNormalizedUser(me?.id), lid: me?.lid ? jidNormalizedUser(me.lid) : null };
 }
 
@@ -50,7 +50,7 @@ const WRAPPERS = [
 ] as const;
 const MAX_DEPTH = 6;
 
-export function unwrap(message: proto.IMessage): proto.IMessage {
+export function unwrapMessage(message: proto.IMessage): proto.IMessage {
   let inner = message;
   for (let depth = 0; depth < MAX_DEPTH; depth++) {
     const holder = inner;
@@ -62,50 +62,53 @@ export function unwrap(message: proto.IMessage): proto.IMessage {
 }
 
 /** What another device of the number itself says to this one. Null for everything else. */
-export function openPeer({ attrs, plaintext }: Pick<Journalled, 'attrs' | 'plaintext'>, own: Own) {
+export function decodePeerMessage(
+  { attrs, plaintext }: Pick<JournalEntry, 'attrs' | 'plaintext'>,
+  own: OwnIds,
+) {
   if (attrs['category'] !== 'peer') return null;
-  const from = normal(attrs['from']);
-  return from === own.jid || from === own.lid ? messageIn(plaintext) : {};
+  const from = normaliseJid(attrs['from']);
+  return from === own.jid || from === own.lid ? decodeMessage(plaintext) : {};
 }
 
-export function openEnvelope(
-  { attrs, plaintext }: Pick<Journalled, 'attrs' | 'plaintext'>,
-  own: Own,
+export function decodeEnvelope(
+  { attrs, plaintext }: Pick<JournalEntry, 'attrs' | 'plaintext'>,
+  own: OwnIds,
 ): Envelope | null {
-  return envelopeOf(attrs, messageIn(plaintext), own);
+  return buildEnvelope(attrs, decodeMessage(plaintext), own);
 }
 
 /** Null for what is no message of a conversation: status posts, channels. */
-export function envelopeOf(
+export function buildEnvelope(
   attrs: Record<string, string>,
   message: proto.IMessage,
-  own: Own,
+  own: OwnIds,
 ): Envelope | null {
   const { fullMessage } = decodeMessageNode({ tag: 'message', attrs, content: [] }, own.jid, own.lid ?? '');
   const { remoteJid, participant, id } = fullMessage.key;
   const fromMe = fullMessage.key.fromMe === true;
-  const chat = normal(remoteJid);
+  const chat = normaliseJid(remoteJid);
   const isGroup = chat.endsWith('@g.us');
   if (!isGroup && !DIRECT.test(chat)) return null;
-  const author = isGroup ? normal(participant) : chat;
+  const author = isGroup ? normaliseJid(participant) : chat;
   return {
     id: id!,
     chat,
     from: fromMe ? own.jid : author,
-    alt: altOf(attrs, fromMe),
+    alt: findAltId(attrs, fromMe),
     fromMe,
     isGroup,
     name: attrs['notify']?.slice(0, MAX_NAME) ?? null,
     at: new Date(Number(attrs['t']) * 1_000 || Date.now()),
-    secret: secretIn(message),
-    message: unwrap(message),
+    secret: findSecret(message),
+    message: unwrapMessage(message),
   };
 }
 
 /** Of any other length it opens nothing, and would only be kept. */
 const SECRET_BYTES = 32;
 
-function secretIn({ messageContextInfo }: proto.IMessage): Uint8Array | null {
+function findSecret({ messageContextInfo }: proto.IMessage): Uint8Array | null {
   const secret = messageContextInfo?.messageSecret;
   return secret?.length === SECRET_BYTES ? secret : null;
 }
@@ -113,16 +116,16 @@ function secretIn({ messageContextInfo }: proto.IMessage): Uint8Array | null {
 const DIRECT = /@(s\.whatsapp\.net|lid)$/;
 const MAX_NAME = 300;
 
-const normal = (jid: string | null | undefined): string => jidNormalizedUser(jid ?? undefined);
+const normaliseJid = (jid: string | null | undefined): string => jidNormalizedUser(jid ?? undefined);
 
 /** Of a message from another device of the number itself, what that one has sent. */
-function messageIn(plaintext: Buffer): proto.IMessage {
+function decodeMessage(plaintext: Buffer): proto.IMessage {
   const whole = proto.Message.decode(unpadRandomMax16(plaintext));
   return whole.deviceSentMessage?.message ?? whole;
 }
 
 /** Where the network tells both ids of the sender; of the chat, where the number itself wrote from another device. */
-function altOf(attrs: Record<string, string>, fromMe: boolean): string | null {
+function findAltId(attrs: Record<string, string>, fromMe: boolean): string | null {
   const names = fromMe
     ? ['recipient_pn', 'peer_recipient_pn', 'recipient_lid', 'peer_recipient_lid']
     : ['participant_pn', 'sender_pn', 'participant_lid', 'sender_lid'];

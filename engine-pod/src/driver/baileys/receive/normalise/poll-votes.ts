@@ -1,7 +1,7 @@
 import { decryptPollVote, type proto } from '@whiskeysockets/baileys';
 import type { InboundMessage } from '@gwk/core/protocol/engine';
-import { secretOf } from '../../send/build.js';
-import type { Envelope, Own } from './envelope.js';
+import { deriveMessageSecret } from '../../send/build.js';
+import type { Envelope, OwnIds } from './envelope.js';
 
 type Vote = NonNullable<InboundMessage['vote']>;
 
@@ -12,23 +12,23 @@ const MAX_CHOSEN = 12;
  * tell: each pair of names is tried. Null for a vote that cannot be read: in somebody else's poll, or one from before
  * the device was linked anew.
  */
-export function readVote(envelope: Envelope, own: Own, key: Uint8Array): Vote | null {
+export function decryptVote(envelope: Envelope, own: OwnIds, key: Uint8Array): Vote | null {
   const { pollUpdateMessage: update } = envelope.message;
   const id = update?.pollCreationMessageKey?.id;
   if (!update?.vote || !id) return null;
-  const secret = secretOf(id, key);
-  for (const creator of namesOf(own.jid, own.lid)) {
-    for (const voter of namesOf(envelope.from, envelope.fromMe ? own.lid : envelope.alt)) {
-      const options = tryVote(update.vote, { id, secret, creator, voter });
+  const secret = deriveMessageSecret(id, key);
+  for (const creator of listIds(own.jid, own.lid)) {
+    for (const voter of listIds(envelope.from, envelope.fromMe ? own.lid : envelope.alt)) {
+      const options = tryDecryptVote(update.vote, { id, secret, creator, voter });
       if (options) return { poll_wa_message_id: id.slice(0, 200), chosen: options.slice(0, MAX_CHOSEN) };
     }
   }
   return null;
 }
 
-const namesOf = (...names: (string | null)[]): string[] => names.filter((name) => name !== null);
+const listIds = (...names: (string | null)[]): string[] => names.filter((name) => name !== null);
 
-function tryVote(
+function tryDecryptVote(
   vote: proto.Message.IPollEncValue,
   { id, secret, creator, voter }: { id: string; secret: Uint8Array; creator: string; voter: string },
 ): string[] | null {

@@ -1,21 +1,21 @@
 import { NACK_REASONS, type BinaryNode, type WASocket } from '@whiskeysockets/baileys';
-import { chatOf } from './conversation.js';
-import { Turns } from './fair-queue.js';
+import { getConversationKey } from './conversation.js';
+import { FairQueue } from './fair-queue.js';
 
-type Take = (stanza: BinaryNode) => Promise<unknown>;
-type Taking = (stanza: BinaryNode, take: () => Promise<unknown>) => Promise<void>;
+type BaileysListener = (stanza: BinaryNode) => Promise<unknown>;
+type RunBaileys = (stanza: BinaryNode, take: () => Promise<unknown>) => Promise<void>;
 
 /** Of the `ws` package, as far as it is used here. */
-interface Raw {
+interface RawSocket {
   pause: () => void;
   resume: () => void;
 }
 
-export interface Intake {
+export interface IntakeStages {
   /** Reads the message before Baileys does; whether that could be done. */
-  readAhead: (stanza: BinaryNode) => Promise<boolean>;
+  decryptAhead: (stanza: BinaryNode) => Promise<boolean>;
   /** Resolves once Baileys is through with the message, which `take` gives to it. */
-  taking: Taking;
+  runBaileys: RunBaileys;
   /** It is refused, unread. */
   tooLarge: (bytes: number) => void;
 }
@@ -38,44 +38,44 @@ const PAUSE_MS = 250;
  * they were read. Nothing behind a message that could not be read ahead is read before that one was taken. Where more
  * comes than is taken, the network is read slowly: what waits here is bounded.
  */
-export function takeMessagesInOrder(
+export function attachOrderedIntake(
   { ws, sendMessageAck }: Pick<WASocket, 'ws' | 'sendMessageAck'>,
-  { readAhead, taking, tooLarge }: Intake,
+  { decryptAhead, runBaileys, tooLarge }: IntakeStages,
 ): void {
   const name = 'CB:message';
-  const takers = ws.listeners(name) as Take[];
+  const takers = ws.listeners(name) as BaileysListener[];
   ws.removeAllListeners(name);
-  const waiting = new Waiting((ws as unknown as { socket: Raw }).socket);
+  const waiting = new Backpressure((ws as unknown as { socket: RawSocket }).socket);
   // What is not taken before the connection ends comes again with the next one.
   const takeOne = async (stanza: BinaryNode): Promise<unknown> => {
     if (!ws.isOpen) return undefined;
-    if (mayBeTaken(stanza))
-      return taking(stanza, () => Promise.all(takers.map((take) => take(asNew(stanza)))));
-    tooLarge(bytesOf(stanza));
+    if (isSmallEnough(stanza))
+      return runBaileys(stanza, () => Promise.all(takers.map((take) => take(withoutOfflineMark(stanza)))));
+    tooLarge(countBytes(stanza));
     return sendMessageAck(stanza, NACK_REASONS.UnhandledError);
   };
-  const turns = new Turns();
+  const turns = new FairQueue();
   ws.on(name, (stanza: BinaryNode) => {
-    const bytes = bytesOf(stanza);
+    const bytes = countBytes(stanza);
     const taken = waiting.begin(bytes);
-    turns.add(chatOf(stanza.attrs), {
+    turns.add(getConversationKey(stanza.attrs), {
       bytes,
-      read: async () => ws.isOpen && mayBeTaken(stanza) && readAhead(stanza),
-      take: () => takeOne(stanza).finally(taken),
+      decrypt: async () => ws.isOpen && isSmallEnough(stanza) && decryptAhead(stanza),
+      process: () => takeOne(stanza).finally(taken),
     });
   });
 }
 
-const mayBeTaken = (stanza: BinaryNode): boolean =>
-  bytesOf(stanza) <= MAX_BYTES || stanza.attrs['category'] === 'peer';
+const isSmallEnough = (stanza: BinaryNode): boolean =>
+  countBytes(stanza) <= MAX_BYTES || stanza.attrs['category'] === 'peer';
 
 /** What came and is not taken. */
-class Waiting {
-  readonly #raw: Raw;
+class Backpressure {
+  readonly #raw: RawSocket;
   #bytes = 0;
   #pause: NodeJS.Timeout | undefined;
 
-  constructor(raw: Raw) {
+  constructor(raw: RawSocket) {
     this.#raw = raw;
   }
 
@@ -101,12 +101,12 @@ class Waiting {
   }
 }
 
-function bytesOf({ content }: BinaryNode): number {
+function countBytes({ content }: BinaryNode): number {
   if (!Array.isArray(content)) return content?.length ?? 0;
-  return content.reduce((sum, child) => sum + bytesOf(child), 0);
+  return content.reduce((sum, child) => sum + countBytes(child), 0);
 }
 
 /** Without the mark that sends it to the other queue. */
-function asNew({ attrs: { offline: _, ...attrs }, ...stanza }: BinaryNode): BinaryNode {
+function withoutOfflineMark({ attrs: { offline: _, ...attrs }, ...stanza }: BinaryNode): BinaryNode {
   return { ...stanza, attrs };
 }

@@ -6,19 +6,19 @@ const MAX_LISTED = 5_000;
 /** So many may wait to be stored, while the API is slow or away. */
 const MAX_WAITING = 10_000;
 
-type Told = Pick<Receipt, 'status' | 'played'>;
+type ReceiptStatus = Pick<Receipt, 'status' | 'played'>;
 
-const KINDS = new Map<string | undefined, Told>([
+const KINDS = new Map<string | undefined, ReceiptStatus>([
   [undefined, { status: 'delivered' }],
   ['read', { status: 'read' }],
   ['played', { status: 'read', played: true }],
 ]);
 
 /** What a receipt says of messages of ours; nothing for all others (of our own devices, requests to send again). */
-export function receiptsIn({ attrs, content }: BinaryNode, own: (jid: string) => boolean): Receipt[] {
-  const told = KINDS.get(attrs['type']);
+export function parseReceipts({ attrs, content }: BinaryNode, isOwn: (jid: string) => boolean): Receipt[] {
+  const status = KINDS.get(attrs['type']);
   const by = attrs['participant'] ?? attrs['from'] ?? '';
-  if (!told || own(by)) return [];
+  if (!status || isOwn(by)) return [];
   const at = new Date(Number(attrs['t'] ?? 0) * 1_000 || Date.now());
   const list = Array.isArray(content) ? content.find(({ tag }) => tag === 'list') : undefined;
   const items = Array.isArray(list?.content) ? list.content : [];
@@ -26,7 +26,7 @@ export function receiptsIn({ attrs, content }: BinaryNode, own: (jid: string) =>
   return ids
     .slice(0, MAX_LISTED)
     .filter((id) => id !== undefined)
-    .map((waMessageId) => ({ waMessageId, ...told, at }));
+    .map((waMessageId) => ({ waMessageId, ...status, at }));
 }
 
 type Listener = (node: BinaryNode) => unknown;
@@ -37,7 +37,7 @@ type Listener = (node: BinaryNode) => unknown;
  */
 export function storeReceipts(
   socket: Pick<WASocket, 'ws'>,
-  own: (jid: string) => boolean,
+  isOwn: (jid: string) => boolean,
   store: (receipt: Receipt) => Promise<void>,
 ): void {
   const name = 'CB:receipt';
@@ -45,7 +45,7 @@ export function storeReceipts(
   const acknowledging = socket.ws.listeners(name) as Listener[];
   socket.ws.removeAllListeners(name);
   socket.ws.on(name, (node: BinaryNode) => {
-    const receipts = receiptsIn(node, own);
+    const receipts = parseReceipts(node, isOwn);
     // Whoever writes chooses how many come. This one comes again with the next connection.
     if (waiting + receipts.length > MAX_WAITING) return;
     waiting += receipts.length;

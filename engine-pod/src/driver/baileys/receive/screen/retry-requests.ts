@@ -1,25 +1,25 @@
 import { isJidGroup, jidDecode, type BinaryNode, type proto, type WASocket } from '@whiskeysockets/baileys';
-import { Allowance } from '../../rate-limiter.js';
-import { Recent } from '../../expiring-map.js';
-import { senderOf } from '../decrypt/undecryptable.js';
+import { RateLimiter } from '../../rate-limiter.js';
+import { ExpiringMap } from '../../expiring-map.js';
+import { getSender } from '../decrypt/undecryptable.js';
 
 /** What was asked for: a message of ours, by its id, in the chat that the request came from. */
-export interface Asked {
+export interface RequestedMessage {
   id: string;
   chat: string;
 }
 
-export interface RequestOptions {
-  own: (jid: string) => boolean;
+export interface RetryRequestOptions {
+  isOwn: (jid: string) => boolean;
   /** As it left; undefined where no such message left to that chat. */
-  sent: (asked: Asked) => Promise<proto.IMessage | undefined>;
+  findSent: (asked: RequestedMessage) => Promise<proto.IMessage | undefined>;
 }
 
 const MINUTE_MS = 60_000;
-const REQUESTS = { ofOne: 60, ofAll: 3_000, windowMs: MINUTE_MS };
+const CONTACT_LIMIT = { perKey: 60, total: 3_000, windowMs: MINUTE_MS };
 /** A phone's request has a message sent to the whole group again. */
-const OF_GROUP = { ofOne: 100, windowMs: 10 * MINUTE_MS };
-const OF_GROUP_MESSAGE = { ofOne: 20, windowMs: 60 * MINUTE_MS };
+const GROUP_LIMIT = { perKey: 100, windowMs: 10 * MINUTE_MS };
+const GROUP_MESSAGE_LIMIT = { perKey: 20, windowMs: 60 * MINUTE_MS };
 /** Between the look-up here and that of Baileys. */
 const FOUND = { max: 100, forMs: MINUTE_MS };
 
@@ -34,14 +34,14 @@ type Listener = (node: BinaryNode) => unknown;
  * - there are bounds for each contact (all devices together), for all, and for each group.
  * All of them are acknowledged: the network would bring them again.
  */
-export class Requests {
-  readonly #options: RequestOptions;
-  readonly #allowed = new Allowance(REQUESTS);
-  readonly #ofGroup = new Allowance(OF_GROUP);
-  readonly #ofGroupMessage = new Allowance(OF_GROUP_MESSAGE);
-  readonly #found = new Recent<proto.IMessage>(FOUND);
+export class RetryRequests {
+  readonly #options: RetryRequestOptions;
+  readonly #perContact = new RateLimiter(CONTACT_LIMIT);
+  readonly #perGroup = new RateLimiter(GROUP_LIMIT);
+  readonly #perGroupMessage = new RateLimiter(GROUP_MESSAGE_LIMIT);
+  readonly #found = new ExpiringMap<proto.IMessage>(FOUND);
 
-  constructor(options: RequestOptions) {
+  constructor(options: RetryRequestOptions) {
     this.#options = options;
   }
 
@@ -55,7 +55,7 @@ export class Requests {
     };
     ws.on(name, (node: BinaryNode) => {
       if (node.attrs['type'] !== 'retry') return pass(node);
-      this.#mayPass(node)
+      this.#isAllowed(node)
         .catch(() => false)
         .then((may) => (may ? pass(withoutList(node)) : sendMessageAck(node)))
         // The connection is over: it comes again with the next.
@@ -64,28 +64,28 @@ export class Requests {
   }
 
   /** Baileys' `getMessage`. */
-  async message({ id, remoteJid }: proto.IMessageKey): Promise<proto.IMessage | undefined> {
-    return id && remoteJid ? this.#sent({ id, chat: remoteJid }) : undefined;
+  async getMessage({ id, remoteJid }: proto.IMessageKey): Promise<proto.IMessage | undefined> {
+    return id && remoteJid ? this.#findSent({ id, chat: remoteJid }) : undefined;
   }
 
-  async #mayPass({ attrs }: BinaryNode): Promise<boolean> {
-    const asked = this.#askedBy(attrs);
-    if (!asked || !this.#allowed.take(senderOf(attrs))) return false;
-    if (!(await this.#sent(asked))) return false;
+  async #isAllowed({ attrs }: BinaryNode): Promise<boolean> {
+    const asked = this.#parseRequest(attrs);
+    if (!asked || !this.#perContact.take(getSender(attrs))) return false;
+    if (!(await this.#findSent(asked))) return false;
     if (!isJidGroup(asked.chat) || jidDecode(attrs['participant'])?.device) return true;
-    return this.#ofGroupMessage.take(`${asked.chat} ${asked.id}`) && this.#ofGroup.take(asked.chat);
+    return this.#perGroupMessage.take(`${asked.chat} ${asked.id}`) && this.#perGroup.take(asked.chat);
   }
 
   /** Of what Baileys makes of it: where it came from, or for an own device the chat that it names. */
-  #askedBy({ id, from, participant, recipient }: BinaryNode['attrs']): Asked | null {
+  #parseRequest({ id, from, participant, recipient }: BinaryNode['attrs']): RequestedMessage | null {
     if (!id || !from) return null;
-    const chat = isJidGroup(from) || !this.#options.own(participant ?? from) ? from : recipient;
+    const chat = isJidGroup(from) || !this.#options.isOwn(participant ?? from) ? from : recipient;
     return chat ? { id, chat } : null;
   }
 
-  async #sent(asked: Asked): Promise<proto.IMessage | undefined> {
+  async #findSent(asked: RequestedMessage): Promise<proto.IMessage | undefined> {
     const name = `${asked.chat} ${asked.id}`;
-    const found = this.#found.get(name) ?? (await this.#options.sent(asked));
+    const found = this.#found.get(name) ?? (await this.#options.findSent(asked));
     if (found) this.#found.set(name, found);
     return found;
   }

@@ -139,12 +139,12 @@ describe.each([
   let last = 0;
   const newId = () => `3EB0C0FFEE${String(++last).padStart(8, '0')}${chat() === group ? 'AA' : 'BB'}`;
 
-  async function changed(change: (id: string) => Parameters<typeof stage.number.driver.change>[0]) {
+  async function changed(change: (id: string) => Parameters<typeof stage.number.driver.edit>[0]) {
     const { number, ana } = stage;
     const { id } = await number.sendText(chat(), 'first');
     await ana.receives({ id });
     const made = change(id);
-    await number.driver.change(made, given());
+    await number.driver.edit(made, given());
     return { id, received: await ana.receives({ id: made.stanza_id }) };
   }
   const ours = (id: string) => ({ chat: chat(), wa_message_id: id, from_me: true, participant: null });
@@ -201,7 +201,7 @@ test('what a member of a group wrote is reacted to under the name of the member'
   const message = { chat: group, wa_message_id: wrote, from_me: false, participant: from };
   const stanza_id = '3EB0C0FFEE00000000CC';
   const given = { mayWrite: () => true, signal: NEVER_ABORTED };
-  await number.driver.change({ kind: 'react', stanza_id, message, emoji: '❤' }, given);
+  await number.driver.edit({ kind: 'react', stanza_id, message, emoji: '❤' }, given);
   expect((await ana.receives({ id: stanza_id })).message).toMatchObject({
     reactionMessage: { key: { remoteJid: group, id: wrote, fromMe: false, participant: from }, text: '❤' },
   });

@@ -2,12 +2,12 @@ import type { proto } from '@whiskeysockets/baileys';
 import type { ClaimedMessage, QuotedMessage } from '@gwk/core/protocol/engine';
 
 /** The part of a message that says what it answers and whom it names. Null where it says neither. */
-export function contextOf(
+export function buildContext(
   quoted: QuotedMessage | null,
   mentions: readonly string[] | null | undefined,
   { chat, own }: { chat: ClaimedMessage['chat']; own: string },
 ): proto.IContextInfo | null {
-  const mentionedJid = mentions?.map(networkId);
+  const mentionedJid = mentions?.map(toMentionJid);
   if (!quoted && !mentionedJid?.length) return null;
   return {
     ...(quoted && {
@@ -20,11 +20,11 @@ export function contextOf(
   };
 }
 
-const networkId = (name: string): string =>
+const toMentionJid = (name: string): string =>
   name.includes('@') ? name : `${name.replace(/^\+/, '')}@s.whatsapp.net`;
 
 /** Puts it where the type of the message has its place. */
-export function withContext(message: proto.IMessage, contextInfo: proto.IContextInfo | null): proto.IMessage {
+export function addContext(message: proto.IMessage, contextInfo: proto.IContextInfo | null): proto.IMessage {
   if (!contextInfo) return message;
   return Object.fromEntries(
     Object.entries(message).map(([field, content]) => [

@@ -1,30 +1,32 @@
-import type { FinishedMedia } from '@gwk/core/resources/finished';
-import type { Draw, Drawing } from './renderer.js';
+import type { FinishedMedia } from '@gwk/core/resources/finished-media';
+import type { Renderer, RenderInput } from './renderer.js';
 
-export const drawImage: Draw = (drawing) => ({
-  message: { imageMessage: { ...common(drawing), ...caption(drawing, 'image'), ...picture(drawing) } },
+export const renderImage: Renderer = (drawing) => ({
+  message: {
+    imageMessage: { ...renderFile(drawing), ...renderCaption(drawing, 'image'), ...renderPicture(drawing) },
+  },
 });
 
-export const drawVideo: Draw = (drawing) => ({
+export const renderVideo: Renderer = (drawing) => ({
   message: {
     videoMessage: {
-      ...common(drawing),
-      ...caption(drawing, 'video'),
-      ...picture(drawing),
-      ...seconds(drawing),
+      ...renderFile(drawing),
+      ...renderCaption(drawing, 'video'),
+      ...renderPicture(drawing),
+      ...renderDuration(drawing),
     },
   },
 });
 
-export const drawDocument: Draw = (drawing) => {
-  const { filename } = finishedOf(drawing);
+export const renderDocument: Renderer = (drawing) => {
+  const { filename } = getFinishedMedia(drawing);
   const fileName = filename ?? 'file';
   return {
     message: {
       documentMessage: {
-        ...common(drawing),
-        ...caption(drawing, 'document'),
-        ...picture(drawing),
+        ...renderFile(drawing),
+        ...renderCaption(drawing, 'document'),
+        ...renderPicture(drawing),
         fileName,
         title: fileName,
       },
@@ -32,14 +34,14 @@ export const drawDocument: Draw = (drawing) => {
   };
 };
 
-export const drawAudio: Draw = (drawing) => {
-  const { waveform } = finishedOf(drawing);
+export const renderAudio: Renderer = (drawing) => {
+  const { waveform } = getFinishedMedia(drawing);
   const isVoice = drawing.content.audio!.voice;
   return {
     message: {
       audioMessage: {
-        ...common(drawing),
-        ...seconds(drawing),
+        ...renderFile(drawing),
+        ...renderDuration(drawing),
         ptt: isVoice,
         ...(isVoice && waveform !== undefined && { waveform: Buffer.from(waveform, 'base64') }),
       },
@@ -47,12 +49,12 @@ export const drawAudio: Draw = (drawing) => {
   };
 };
 
-export const drawSticker: Draw = (drawing) => {
-  const { animated, width, height } = finishedOf(drawing);
+export const renderSticker: Renderer = (drawing) => {
+  const { animated, width, height } = getFinishedMedia(drawing);
   return {
     message: {
       stickerMessage: {
-        ...common(drawing),
+        ...renderFile(drawing),
         isAnimated: animated ?? false,
         ...(width !== undefined && { width }),
         ...(height !== undefined && { height }),
@@ -61,19 +63,19 @@ export const drawSticker: Draw = (drawing) => {
   };
 };
 
-const finishedOf = ({ content }: Drawing): FinishedMedia => content.finished!;
+const getFinishedMedia = ({ content }: RenderInput): FinishedMedia => content.finished!;
 
-function common(drawing: Drawing) {
-  return { ...drawing.file!, mimetype: finishedOf(drawing).mimetype };
+function renderFile(drawing: RenderInput) {
+  return { ...drawing.file!, mimetype: getFinishedMedia(drawing).mimetype };
 }
 
-function caption({ content }: Drawing, type: 'image' | 'video' | 'document') {
+function renderCaption({ content }: RenderInput, type: 'image' | 'video' | 'document') {
   const said = content[type]!.caption;
   return said ? { caption: said } : {};
 }
 
-function picture(drawing: Drawing) {
-  const { width, height, thumbnail } = finishedOf(drawing);
+function renderPicture(drawing: RenderInput) {
+  const { width, height, thumbnail } = getFinishedMedia(drawing);
   return {
     ...(width !== undefined && { width }),
     ...(height !== undefined && { height }),
@@ -81,7 +83,7 @@ function picture(drawing: Drawing) {
   };
 }
 
-function seconds(drawing: Drawing) {
-  const { duration_s } = finishedOf(drawing);
+function renderDuration(drawing: RenderInput) {
+  const { duration_s } = getFinishedMedia(drawing);
   return duration_s === undefined ? {} : { seconds: Math.max(1, Math.round(duration_s)) };
 }

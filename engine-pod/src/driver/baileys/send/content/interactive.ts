@@ -3,31 +3,36 @@ import type { BinaryNode, proto } from '@whiskeysockets/baileys';
 import { renderMenu } from '@gwk/core/menus/menu-text';
 import type { SentMenu } from '@gwk/core/menus/sent-menu';
 import type { Button, InteractiveContent } from '@gwk/core/resources/content';
-import type { Draw, Drawn } from './renderer.js';
+import type { Renderer, RenderedMessage } from './renderer.js';
 
 /** Buttons and lists, in native flow (as apps of today draw them), in the older form, or as a text. */
-export const drawInteractive: Draw = ({ content, mode: ofInstance }) => {
+export const renderInteractive: Renderer = ({ content, mode: instanceMode }) => {
   const interactive = content.interactive!;
-  const mode = interactive.mode ?? ofInstance;
+  const mode = interactive.mode ?? instanceMode;
   const { rendered_as, text, options } = renderMenu(interactive, mode);
   const menu: SentMenu = { kind: 'interactive', mode, options, selectable: null };
   if (mode === 'text') return { message: { extendedTextMessage: { text } }, rendered_as, menu };
-  const draw = FORMS[rendered_as as keyof typeof FORMS];
-  return { rendered_as, menu, ...draw(interactive, text) };
+  const render = FORMS[rendered_as as keyof typeof FORMS];
+  return { rendered_as, menu, ...render(interactive, text) };
 };
 
-type Form = (content: InteractiveContent, text: string) => Omit<Drawn, 'menu'>;
+type Form = (content: InteractiveContent, text: string) => Omit<RenderedMessage, 'menu'>;
 
 const FORMS = {
-  native_flow_buttons: (content, text) => nativeFlow(content, text, (content.buttons ?? []).map(flowButton)),
-  native_flow_list: (content, text) => nativeFlow(content, text, [flowList(content)]),
-  legacy_buttons: legacyButtons,
-  legacy_list: legacyList,
+  native_flow_buttons: (content, text) =>
+    renderNativeFlow(content, text, (content.buttons ?? []).map(toFlowButton)),
+  native_flow_list: (content, text) => renderNativeFlow(content, text, [toFlowList(content)]),
+  legacy_buttons: renderLegacyButtons,
+  legacy_list: renderLegacyList,
 } satisfies Record<string, Form>;
 
 type FlowButton = proto.Message.InteractiveMessage.NativeFlowMessage.INativeFlowButton;
 
-function nativeFlow({ footer }: InteractiveContent, text: string, buttons: FlowButton[]): ReturnType<Form> {
+function renderNativeFlow(
+  { footer }: InteractiveContent,
+  text: string,
+  buttons: FlowButton[],
+): ReturnType<Form> {
   return {
     message: {
       messageContextInfo: { deviceListMetadata: {}, deviceListMetadataVersion: 2 },
@@ -37,39 +42,39 @@ function nativeFlow({ footer }: InteractiveContent, text: string, buttons: FlowB
         nativeFlowMessage: { buttons, messageParamsJson: '', messageVersion: 1 },
       },
     },
-    nodes: [nativeFlowNode()],
+    nodes: [createNativeFlowNode()],
   };
 }
 
-function flowButton(button: Button): FlowButton {
+function toFlowButton(button: Button): FlowButton {
   const { label: display_text } = button;
   switch (button.type) {
     case 'reply':
-      return flow('quick_reply', { display_text, id: button.id });
+      return createFlowButton('quick_reply', { display_text, id: button.id });
     case 'url':
-      return flow('cta_url', { display_text, url: button.url, merchant_url: button.url });
+      return createFlowButton('cta_url', { display_text, url: button.url, merchant_url: button.url });
     case 'call':
-      return flow('cta_call', { display_text, phone_number: button.phone });
+      return createFlowButton('cta_call', { display_text, phone_number: button.phone });
     case 'copy':
-      return flow('cta_copy', { display_text, copy_code: button.code });
+      return createFlowButton('cta_copy', { display_text, copy_code: button.code });
   }
 }
 
-function flowList({ list }: InteractiveContent): FlowButton {
+function toFlowList({ list }: InteractiveContent): FlowButton {
   const sections = list!.sections.map(({ title, rows }) => ({
     title,
     rows: rows.map(({ id, title, description }) => ({ id, title, description: description ?? '' })),
   }));
-  return flow('single_select', { title: list!.button, sections });
+  return createFlowButton('single_select', { title: list!.button, sections });
 }
 
-const flow = (name: string, params: Record<string, unknown>): FlowButton => ({
+const createFlowButton = (name: string, params: Record<string, unknown>): FlowButton => ({
   name,
   buttonParamsJson: JSON.stringify(params),
 });
 
 /** Of the older form: buttons that answer, and no others; the rest is written out below the text. */
-function legacyButtons({ buttons, footer }: InteractiveContent, text: string): ReturnType<Form> {
+function renderLegacyButtons({ buttons, footer }: InteractiveContent, text: string): ReturnType<Form> {
   const all = buttons ?? [];
   const written = all
     .filter(({ type }) => type !== 'reply')
@@ -93,11 +98,11 @@ function legacyButtons({ buttons, footer }: InteractiveContent, text: string): R
         })),
       },
     },
-    nodes: [nativeFlowNode()],
+    nodes: [createNativeFlowNode()],
   };
 }
 
-function legacyList({ list, footer }: InteractiveContent, text: string): ReturnType<Form> {
+function renderLegacyList({ list, footer }: InteractiveContent, text: string): ReturnType<Form> {
   const sections = list!.sections.map(({ title, rows }) => ({
     title,
     rows: rows.map(({ id, title, description }) => ({ rowId: id, title, description: description ?? '' })),
@@ -117,7 +122,7 @@ function legacyList({ list, footer }: InteractiveContent, text: string): ReturnT
 }
 
 /** Without it the network takes the message and no app draws it. */
-function nativeFlowNode(): BinaryNode {
+function createNativeFlowNode(): BinaryNode {
   return {
     tag: 'biz',
     attrs: {

@@ -1,7 +1,7 @@
 import type { OutboundContent } from '@gwk/core/resources/message';
-import type { Draw } from './renderer.js';
+import type { Renderer } from './renderer.js';
 
-export const drawText: Draw = ({ content: { text, preview } }) => ({
+export const renderText: Renderer = ({ content: { text, preview } }) => ({
   message: {
     extendedTextMessage: {
       text: text!.body,
@@ -16,7 +16,7 @@ export const drawText: Draw = ({ content: { text, preview } }) => ({
   },
 });
 
-export const drawLocation: Draw = ({ content: { location } }) => ({
+export const renderLocation: Renderer = ({ content: { location } }) => ({
   message: {
     locationMessage: {
       degreesLatitude: location!.latitude,
@@ -27,23 +27,23 @@ export const drawLocation: Draw = ({ content: { location } }) => ({
   },
 });
 
-export const drawContact: Draw = ({ content: { contact } }) => ({
-  message: { contactMessage: { displayName: contact!.name, vcard: vcardOf(contact!) } },
+export const renderContact: Renderer = ({ content: { contact } }) => ({
+  message: { contactMessage: { displayName: contact!.name, vcard: buildVcard(contact!) } },
 });
 
-function vcardOf({ name, phones, organization }: NonNullable<OutboundContent['contact']>): string {
+function buildVcard({ name, phones, organization }: NonNullable<OutboundContent['contact']>): string {
   const digits = phones.map((phone) => phone.replace(/^\+/, ''));
   return [
     'BEGIN:VCARD',
     'VERSION:3.0',
-    `N:;${escaped(name)};;;`,
-    `FN:${escaped(name)}`,
-    ...(organization ? [`ORG:${escaped(organization)}`] : []),
+    `N:;${escapeVcard(name)};;;`,
+    `FN:${escapeVcard(name)}`,
+    ...(organization ? [`ORG:${escapeVcard(organization)}`] : []),
     ...digits.map((phone) => `TEL;type=CELL;waid=${phone}:+${phone}`),
     'END:VCARD',
   ].join('\n');
 }
 
 /** A value of a vCard may not end its line, nor its field. */
-const escaped = (text: string): string =>
+const escapeVcard = (text: string): string =>
   text.replace(/[\\;,]/g, (mark) => `\\${mark}`).replace(/\r\n|\r|\n/g, '\\n');

@@ -1,7 +1,7 @@
 import type { SentMenu } from '@gwk/core/menus/sent-menu';
-import type { Draw } from './renderer.js';
+import type { Renderer } from './renderer.js';
 
-export const drawPoll: Draw = ({ content, secret }) => {
+export const renderPoll: Renderer = ({ content, secret }) => {
   const poll = content.poll!;
   const options = poll.options.map(({ id, label }) => ({ id, label, number: null }));
   const menu: SentMenu = { kind: 'poll', mode: 'native', options, selectable: poll.selectable };

@@ -4,7 +4,7 @@ import type { OutboundContent } from '@gwk/core/resources/message';
 import type { InteractiveMode, Rendering } from '@gwk/core/states';
 
 /** What a message is drawn from, beside its content. */
-export interface Drawing {
+export interface RenderInput {
   content: OutboundContent;
   /** Of the instance. */
   mode: InteractiveMode;
@@ -26,11 +26,11 @@ export interface UploadedFile {
 }
 
 /** What a type adds to what all messages have. */
-export interface Drawn {
+export interface RenderedMessage {
   message: proto.IMessage;
   nodes?: BinaryNode[];
   rendered_as?: Rendering;
   menu?: SentMenu;
 }
 
-export type Draw = (drawing: Drawing) => Drawn;
+export type Renderer = (drawing: RenderInput) => RenderedMessage;
