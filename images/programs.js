@@ -41,7 +41,7 @@ export const IMAGES = {
     licenses: 'Apache-2.0 AND GPL-3.0-only AND LGPL-3.0-or-later',
     workspaces: ['core', 'api'],
     without: ['swagger-ui-dist'],
-    files: ['bin/limited', 'bin/media-tool.js'],
+    files: ['api/bin/run-limited', 'api/bin/media-tool.js'],
     hostPrograms: ['/bin/sh', '/usr/bin/env'],
     command: 'worker',
     ports: [8082],

@@ -10,9 +10,9 @@ import { Loudness, PCM_RATE } from './waveform.js';
 
 /**
  * The one file that knows fluent-ffmpeg. ffmpeg is told the container that the content was sniffed to be (`-f`), so
- * that no playlist or script is ever taken for a film, and may open files and pipes alone; bin/limited bounds it.
+ * that no playlist or script is ever taken for a film, and may open files and pipes alone; api/bin/run-limited bounds it.
  */
-const LIMITED = fileURLToPath(new URL('../../../../bin/limited', import.meta.url));
+const LIMITED = fileURLToPath(new URL('../../../bin/run-limited', import.meta.url));
 const MAX_PIXELS = 50_000_000;
 const VOICE_RATE = 48_000;
 

@@ -1,4 +1,4 @@
-/** What a tool is asked, and what it answers: JSON between the worker and bin/media-tool.js. */
+/** What a tool is asked, and what it answers: JSON between the worker and api/bin/media-tool.js. */
 export type ToolJob =
   /** Checks a picture, and converts it to JPEG (`output`) where it is of a form that phones do not show. */
   | { tool: 'image'; input: string; output: string; keep: boolean }

@@ -17,7 +17,7 @@ export interface ToolLimits {
   ffmpeg: string | null;
 }
 
-const TOOL = fileURLToPath(new URL('../../../../bin/media-tool.js', import.meta.url));
+const TOOL = fileURLToPath(new URL('../../../bin/media-tool.js', import.meta.url));
 const MAX_ANSWER_BYTES = 200_000;
 const LOOK_AT_MEMORY_MS = 50;
 const HEAP_MB = 128;

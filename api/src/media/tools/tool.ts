@@ -1,7 +1,7 @@
 import type { ToolAnswer, ToolJob, ToolRefusal } from './jobs.js';
 import { NotRun, Refused } from './refused.js';
 
-/** One job in a process of its own (bin/media-tool.js). It ends, with all it started, when its parent does. */
+/** One job in a process of its own (api/bin/media-tool.js). It ends, with all it started, when its parent does. */
 export async function main(argument: string | undefined): Promise<void> {
   process.stdin.on('end', () => process.kill(0, 'SIGKILL')).resume();
   let answer: ToolAnswer | ToolRefusal;
