@@ -25,12 +25,12 @@ export async function floodConversation(gateway: Gateway, messageId: string, cop
 
 const COPY = `
   WITH original AS (
-    SELECT m.*, c.content_sealed, o.out_ms_at_start
+    SELECT m.*, c.content_sealed, o.offline_ms_at_start
     FROM messages m JOIN message_contents c ON c.message_id = m.id JOIN outbox o ON o.message_id = m.id
     WHERE m.id = $1
   ), place AS (
     UPDATE conversations
-    SET last_seq = last_seq + $2, days = gwk_days_with(days, ARRAY[gwk_day_of(gwk_new_id())])
+    SET last_seq = last_seq + $2, days = gwk_merge_days(days, ARRAY[gwk_id_day(gwk_new_id())])
     FROM original WHERE conversations.id = original.conversation_id
     RETURNING last_seq - $2 AS last_seq
   ), copies AS (
@@ -46,8 +46,8 @@ const COPY = `
     INSERT INTO message_contents (message_id, instance_id, content_sealed)
     SELECT copies.id, instance_id, content_sealed FROM copies, original
   )
-  INSERT INTO outbox (message_id, instance_id, conversation_id, seq, state, head, out_ms_at_start, created_at)
-  SELECT copies.id, instance_id, conversation_id, place.last_seq + n, 'waiting', false, out_ms_at_start, now()
+  INSERT INTO outbox (message_id, instance_id, conversation_id, seq, state, head, offline_ms_at_start, created_at)
+  SELECT copies.id, instance_id, conversation_id, place.last_seq + n, 'waiting', false, offline_ms_at_start, now()
   FROM copies, original, place ORDER BY n
   RETURNING message_id, instance_id`;
 

@@ -58,7 +58,7 @@ async function fill(url: string, bytes: Buffer): Promise<void> {
   await query(
     url,
     `UPDATE conversations v SET days =
-     ARRAY(SELECT DISTINCT gwk_day_of(m.id) FROM messages m WHERE m.conversation_id = v.id ORDER BY 1)`,
+     ARRAY(SELECT DISTINCT gwk_id_day(m.id) FROM messages m WHERE m.conversation_id = v.id ORDER BY 1)`,
   );
   await query(
     url,

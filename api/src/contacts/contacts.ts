@@ -52,7 +52,7 @@ export async function lockContactNamed(
   make: boolean,
 ): Promise<string | null> {
   const [row] = await tx.$queryRaw<{ id: string | null }[]>`
-    SELECT gwk_lock_contact_named(${accountId}::uuid, ${name}, ${make ? newUuid() : null}::uuid) AS id`;
+    SELECT gwk_lock_contact_by_name(${accountId}::uuid, ${name}, ${make ? newUuid() : null}::uuid) AS id`;
   return row!.id;
 }
 
@@ -67,7 +67,7 @@ const GROUP = 500;
  */
 export async function failWaitingFor(tx: Transaction, sealer: Sealer, contactId: string): Promise<number> {
   const rows: { message_id: string }[] = await tx.$queryRaw`
-    SELECT * FROM gwk_waiting_for_contact(${contactId}::uuid, ${GROUP}::integer)`;
+    SELECT * FROM gwk_waiting_messages_of_contact(${contactId}::uuid, ${GROUP}::integer)`;
   const ids = rows.map(({ message_id }) => message_id);
   const failed = await failMessages({ database: tx, sealer }, ids, { code: 'opted_out', message: null });
   await tx.$executeRaw`

@@ -31,7 +31,7 @@ async function queueMany(to: string): Promise<void> {
     ), moved AS (
       UPDATE conversations v SET last_seq = ${MANY}::integer FROM one WHERE v.id = one.conversation_id
     )
-    INSERT INTO outbox (message_id, instance_id, conversation_id, seq, state, out_ms_at_start, created_at)
+    INSERT INTO outbox (message_id, instance_id, conversation_id, seq, state, offline_ms_at_start, created_at)
     SELECT copy_id, instance_id, conversation_id, seq + n - 1, 'waiting', 0, created_at FROM copies`;
 }
 

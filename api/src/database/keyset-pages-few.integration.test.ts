@@ -27,7 +27,7 @@ beforeAll(async () => {
      SELECT gwk_new_id(), ${owner}, ${owner}, ${owner}, 'outbound', '5511900000001', 'text', 'failed', now(), now(), now()
      FROM ${rows}`,
     `INSERT INTO conversations (id, instance_id, group_id, days)
-     SELECT '${quiet}', '${quiet}', '120363000000000001@g.us', array_agg(DISTINCT gwk_day_of(m.id))
+     SELECT '${quiet}', '${quiet}', '120363000000000001@g.us', array_agg(DISTINCT gwk_id_day(m.id))
      FROM messages m WHERE m.conversation_id = '${quiet}'`,
     `INSERT INTO events (id, account_id, instance_id, type, timestamp, data_sealed)
      SELECT gwk_new_id(), '${busy}', ${owner}, CASE WHEN n % ${EVERY} = 0 THEN 'instance.banned' ELSE 'message.sent' END,
@@ -44,12 +44,12 @@ test.each<[sentence: string, table: string, call: string]>([
   ['messages of an account', 'messages', `gwk_messages_of_account('${quiet}', NULL`],
   ['messages of an account, of one status', 'messages', `gwk_messages_of_account('${quiet}', 'failed'`],
   ['messages of an instance', 'messages', `gwk_messages_of_instances('{${quiet}}', NULL`],
-  ['messages of a conversation', 'messages', `gwk_messages_with('{${quiet}}', NULL`],
+  ['messages of a conversation', 'messages', `gwk_messages_of_conversations('{${quiet}}', NULL`],
   ['failed messages', 'messages', `gwk_failed_messages('${quiet}', NULL`],
   ['events of a type', 'events', `gwk_events_of_account('${busy}', 'instance.banned'`],
   ['events of an instance', 'events', `gwk_events_of_instances('{${quiet}}', NULL`],
-  ['deliveries to a destination', 'webhook_deliveries', `gwk_deliveries_to('${quiet}', NULL, NULL`],
-  ['deliveries that failed', 'webhook_deliveries', `gwk_deliveries_to('${quiet}', 'failed', NULL`],
+  ['deliveries to a destination', 'webhook_deliveries', `gwk_deliveries_of_endpoint('${quiet}', NULL, NULL`],
+  ['deliveries that failed', 'webhook_deliveries', `gwk_deliveries_of_endpoint('${quiet}', 'failed', NULL`],
 ])('%s: few are read where few are theirs', async (_, table, call) => {
   const all = `'${lowestUuidAt(0)}', '${lowestUuidAt(Date.now() + 86_400_000)}', ${LIMIT}`;
   const rowsRead = async (tx: Queryable): Promise<number> => {

@@ -7,7 +7,7 @@ import { sealMenu } from '../messages/menus.js';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
 import { LINGER, isUndone } from '../database/grouping.js';
 import type { KnownMessages } from './known-messages.js';
-import { RefusalError, type Verdict } from './refusal.js';
+import { RefusalError, type LeaseRefusal } from './refusal.js';
 
 /**
  * The encoded form of a message, kept before its first stanza (design: built once). What was kept first stays; an
@@ -22,16 +22,16 @@ interface BuiltItem extends LeaseIdentity {
 }
 
 interface Stored {
-  verdict: Verdict;
+  refusal: LeaseRefusal;
   stored: boolean;
 }
 
 interface BuiltRow {
   place: number;
-  verdict: Verdict;
+  refusal: LeaseRefusal;
   /** The caller's lease has the message claimed. */
   held: boolean;
-  kept: Uint8Array | null;
+  existing: Uint8Array | null;
 }
 
 export class BuiltMessages {
@@ -58,8 +58,8 @@ export class BuiltMessages {
         return { messageId, ...(await this.#groups.submit(item)) };
       }),
     );
-    const refused = answers.find(({ verdict }) => verdict);
-    if (refused?.verdict) throw new RefusalError(refused.verdict);
+    const refused = answers.find(({ refusal }) => refusal);
+    if (refused?.refusal) throw new RefusalError(refused.refusal);
     return { stored: answers.filter(({ stored }) => stored).map(({ messageId }) => messageId) };
   }
 
@@ -75,8 +75,8 @@ export class BuiltMessages {
         ${items.map((item) => item.holder)}::uuid[], ${items.map((item) => item.messageId)}::uuid[],
         ${items.map((item) => sealBuilt(sealer, item.instanceId, item.built))}::bytea[],
         ${items.map((item) => item.renderedAs)}::text[], ${this.#menusOf(items)}::jsonb, ${menuHours}::integer)`;
-    return rows.map(({ place, verdict, held, kept }) => {
-      return { verdict, stored: held && this.#same(items[place - 1]!, kept) };
+    return rows.map(({ place, refusal, held, existing }) => {
+      return { refusal, stored: held && this.#same(items[place - 1]!, existing) };
     });
   }
 
@@ -97,9 +97,9 @@ export class BuiltMessages {
     return JSON.stringify(menus);
   }
 
-  #same(item: BuiltItem, kept: Uint8Array | null): boolean {
-    if (!kept) return true;
-    const same = item.built.equals(openBuilt(this.deps.sealer, item.instanceId, kept));
+  #same(item: BuiltItem, existing: Uint8Array | null): boolean {
+    if (!existing) return true;
+    const same = item.built.equals(openBuilt(this.deps.sealer, item.instanceId, existing));
     if (!same) this.deps.log.error({ message: item.messageId }, 'an engine built a message anew');
     return same;
   }

@@ -12,10 +12,10 @@ import { readContexts } from '../platform/trace-contexts.js';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
 import { LINGER, isUndone } from '../database/grouping.js';
 import type { KnownMessages } from './known-messages.js';
-import { RefusalError, type Verdict } from './refusal.js';
+import { RefusalError, type LeaseRefusal } from './refusal.js';
 
 /**
- * Claims of all engines, in groups (SQL: gwk_claim). What a claim finds opted out, or finds unreadable, fails
+ * Claims of all engines, in groups (SQL: gwk_claim_messages). What a claim finds opted out, or finds unreadable, fails
  * there: it must not stand in the way of what waits behind it.
  */
 interface ClaimItem extends LeaseIdentity {
@@ -28,7 +28,7 @@ interface ClaimItem extends LeaseIdentity {
 
 interface ClaimRow {
   place: number;
-  verdict: Verdict;
+  refusal: LeaseRefusal;
   message_id: string | null;
   opted_out: boolean;
   conversation_id: string;
@@ -50,7 +50,7 @@ interface ClaimRow {
 }
 
 interface Claimed {
-  verdict: Verdict;
+  refusal: LeaseRefusal;
   messages: ClaimedMessage[];
 }
 
@@ -70,7 +70,7 @@ export class Claims {
 
   async claim(caller: EngineCaller, request: EngineRequest<'claims'>): Promise<EngineResponse<'claims'>> {
     const { epoch, holder, number, repeated, claim_id: claimId, limit } = request;
-    const { verdict, messages } = await this.#groups.submit({
+    const { refusal, messages } = await this.#groups.submit({
       instanceId: caller.instanceId,
       epoch,
       holder,
@@ -79,23 +79,23 @@ export class Claims {
       claimId,
       limit,
     });
-    if (verdict) throw new RefusalError(verdict);
+    if (refusal) throw new RefusalError(refusal);
     return { messages };
   }
 
   async #claimAll(items: readonly ClaimItem[]): Promise<Claimed[]> {
     const rows = await this.deps.database.$queryRaw<ClaimRow[]>`
-      SELECT * FROM gwk_claim(
+      SELECT * FROM gwk_claim_messages(
         ${items.map((item) => item.instanceId)}::uuid[], ${items.map((item) => item.epoch)}::integer[],
         ${items.map((item) => item.holder)}::uuid[], ${items.map((item) => item.number)}::bigint[],
         ${items.map((item) => item.repeated)}::boolean[],
         ${items.map((item) => item.claimId)}::uuid[], ${items.map((item) => item.limit)}::integer[])`;
-    const answers: Claimed[] = items.map(() => ({ verdict: null, messages: [] }));
+    const answers: Claimed[] = items.map(() => ({ refusal: null, messages: [] }));
     const optedOut: string[] = [];
     const unreadable: string[] = [];
     for (const row of rows) {
       const answer = answers[row.place - 1]!;
-      if (row.message_id === null) answer.verdict = row.verdict;
+      if (row.message_id === null) answer.refusal = row.refusal;
       else if (row.opted_out) optedOut.push(row.message_id);
       else {
         const item = items[row.place - 1]!;

@@ -1,17 +1,17 @@
 import type { LeaseIdentity } from '@gwk/core/protocol/engine';
 import type { NumberedRoute } from '@gwk/core/protocol/numbered-routes';
 import type { Queryable } from '../database/database.js';
-import { RefusalError, type Verdict } from './refusal.js';
+import { RefusalError, type LeaseRefusal } from './refusal.js';
 
 /**
  * The epoch rule for one caller, as the first statement of a transaction: the lease stays the caller's until its end.
  * @throws RefusalError `fenced` or `gone`
  */
 export async function fence(tx: Queryable, instanceId: string, lease: LeaseIdentity): Promise<void> {
-  const [row] = await tx.$queryRaw<{ verdict: Verdict }[]>`
+  const [row] = await tx.$queryRaw<{ refusal: LeaseRefusal }[]>`
     SELECT (gwk_fence(ARRAY[${instanceId}::uuid], ARRAY[${lease.epoch}::integer], ARRAY[${lease.holder}::uuid]))[1]
-      AS verdict`;
-  if (row!.verdict) throw new RefusalError(row!.verdict);
+      AS refusal`;
+  if (row!.refusal) throw new RefusalError(row!.refusal);
 }
 
 /**
@@ -24,6 +24,6 @@ export async function inOrder(
   { epoch, number }: { epoch: number; number: number },
 ): Promise<boolean> {
   const [row] = await tx.$queryRaw<{ is: boolean }[]>`
-    SELECT gwk_in_order(${instanceId}::uuid, ${route}, ${epoch}::integer, ${number}::bigint) AS "is"`;
+    SELECT gwk_advance_call(${instanceId}::uuid, ${route}, ${epoch}::integer, ${number}::bigint) AS "is"`;
   return row!.is;
 }

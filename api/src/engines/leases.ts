@@ -8,7 +8,7 @@ import { openCommandKey } from '../instances/command-key.js';
 import { writeStates } from '../instances/state/write.js';
 import { isUndone } from '../database/grouping.js';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
-import { RefusalError, type Verdict } from './refusal.js';
+import { RefusalError, type LeaseRefusal } from './refusal.js';
 import { wantedOf, type WantedRow } from '../instances/pairing/sessions.js';
 import type { EngineRedis, RedisUsers } from './redis-users.js';
 
@@ -24,19 +24,19 @@ interface RenewRow extends WantedRow {
   place: number;
   id: string;
   unlink_id: string | null;
-  verdict: Verdict;
+  refusal: LeaseRefusal;
   instance_policy: PolicyOverrides;
   account_policy: PolicyOverrides;
 }
 
-type Renewal = { verdict: Verdict } & EngineResponse<'renew'>;
+type Renewal = { refusal: LeaseRefusal } & EngineResponse<'renew'>;
 
 interface TakeRow {
   outcome: 'acquired' | 'gone' | 'unauthorized' | 'lease-held';
   new_epoch: number;
   retry_after_ms: number;
   /** Since when the engine before this one has been silent, where the number is said to be connected. */
-  silent_since: Date | null;
+  unresponsive_since: Date | null;
 }
 
 export class Leases {
@@ -77,9 +77,9 @@ export class Leases {
     const { database, sealer, config } = this.deps;
     return database.$transaction(async (tx) => {
       const [row] = await tx.$queryRaw<TakeRow[]>`
-        SELECT * FROM gwk_acquire(${instanceId}::uuid, ${tokenId}::uuid, ${request.pod}, ${request.version},
+        SELECT * FROM gwk_acquire_lease(${instanceId}::uuid, ${tokenId}::uuid, ${request.pod}, ${request.version},
           ${holder}::uuid, ${config.leaseMs}::integer)`;
-      const at = row!.silent_since;
+      const at = row!.unresponsive_since;
       if (at) {
         const news = { state: 'connecting', at, reason: 'engine_silent' } as const;
         await writeStates(tx, sealer, instanceId, [news]);
@@ -132,23 +132,23 @@ export class Leases {
 
   async renew(caller: EngineCaller, request: EngineRequest<'renew'>): Promise<EngineResponse<'renew'>> {
     const { epoch, holder } = request;
-    const { verdict, ...renewal } = await this.#renewals.submit({
+    const { refusal, ...renewal } = await this.#renewals.submit({
       instanceId: caller.instanceId,
       epoch,
       holder,
     });
-    if (verdict) throw new RefusalError(verdict);
+    if (refusal) throw new RefusalError(refusal);
     return renewal;
   }
 
   async #renewAll(items: readonly RenewItem[]): Promise<Renewal[]> {
     const instanceIds = items.map((item) => item.instanceId);
     const rows = await this.deps.database.$queryRaw<RenewRow[]>`
-      SELECT r.place::integer, r.verdict, i.id, i.policy AS instance_policy, a.policy AS account_policy,
+      SELECT r.place::integer, r.refusal, i.id, i.policy AS instance_policy, a.policy AS account_policy,
         i.unlink_id, p.id AS session, p.method, p.phone_sealed
-      FROM unnest(gwk_renew(${instanceIds}::uuid[], ${items.map((item) => item.epoch)}::integer[],
+      FROM unnest(gwk_renew_leases(${instanceIds}::uuid[], ${items.map((item) => item.epoch)}::integer[],
         ${items.map((item) => item.holder)}::uuid[], ${this.deps.config.leaseMs}::integer), ${instanceIds}::uuid[])
-        WITH ORDINALITY AS r(verdict, instance_id, place)
+        WITH ORDINALITY AS r(refusal, instance_id, place)
       JOIN instances i ON i.id = r.instance_id
       JOIN accounts a ON a.id = i.account_id
       LEFT JOIN pairing_sessions p ON p.instance_id = i.id AND p.state = 'pairing'
@@ -159,7 +159,7 @@ export class Leases {
 
   #renewal(row: RenewRow | undefined): Renewal {
     return {
-      verdict: row ? row.verdict : 'gone',
+      refusal: row ? row.refusal : 'gone',
       lease_ms: this.deps.config.leaseMs,
       messages_per_minute: row ? this.#messagesPerMinute(row.instance_policy, row.account_policy) : 0,
       pairing: row ? wantedOf(this.deps.sealer, row.id, row) : null,
@@ -190,10 +190,10 @@ export class Leases {
   }
 
   async restoreRedisUser(caller: EngineCaller, lease: LeaseIdentity): Promise<void> {
-    const [row] = await this.deps.database.$queryRaw<{ verdict: Verdict }[]>`
+    const [row] = await this.deps.database.$queryRaw<{ refusal: LeaseRefusal }[]>`
       SELECT (gwk_fence(ARRAY[${caller.instanceId}::uuid], ARRAY[${lease.epoch}::integer],
-        ARRAY[${lease.holder}::uuid]))[1] AS verdict`;
-    if (row!.verdict) throw new RefusalError(row!.verdict);
+        ARRAY[${lease.holder}::uuid]))[1] AS refusal`;
+    if (row!.refusal) throw new RefusalError(row!.refusal);
     if (!(await this.redisUsers.restore(caller.instanceId, lease))) throw new RefusalError('unavailable');
   }
 }

@@ -5,7 +5,7 @@ import type { Finding } from '../messages/decide-status.js';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
 import { LINGER_OUTCOMES, isUndone } from '../database/grouping.js';
 import type { KnownMessages } from './known-messages.js';
-import { RefusalError, type Verdict } from './refusal.js';
+import { RefusalError, type LeaseRefusal } from './refusal.js';
 
 /**
  * What engines report of messages, in groups over all engines: one outcome is one item, so that a group stays small
@@ -17,7 +17,7 @@ interface OutcomeItem extends LeaseIdentity {
 }
 
 interface Recorded {
-  verdict: Verdict;
+  refusal: LeaseRefusal;
   /** The instance has something to claim. */
   waiting: boolean;
 }
@@ -49,7 +49,7 @@ export class Outcomes {
       outcomes.map((outcome) => this.#groups.submit({ instanceId, epoch, holder, outcome })),
     );
     // What has left a deleted instance was recorded all the same.
-    if (recorded.some(({ verdict }) => verdict === 'fenced')) throw new RefusalError('fenced');
+    if (recorded.some(({ refusal }) => refusal === 'fenced')) throw new RefusalError('fenced');
     return { waiting: recorded.some(({ waiting }) => waiting) };
   }
 
@@ -64,15 +64,15 @@ export class Outcomes {
     let recorded: Recorded[] | undefined;
     const write = async (changes: string, events: string): Promise<ReadonlySet<string>> => {
       const [row] = await this.deps.database.$queryRaw<
-        { verdicts: Verdict[]; made: string[]; waiting: boolean[] }[]
+        { refusals: LeaseRefusal[]; updated: string[]; waiting: boolean[] }[]
       >`
         SELECT * FROM gwk_record_outcomes(${callers[0]}::uuid[], ${callers[1]}::integer[], ${callers[2]}::uuid[],
           ${changes}::jsonb, ${events}::jsonb)`;
-      const { verdicts, made, waiting } = row!;
-      recorded = verdicts.map((verdict, index) => ({ verdict, waiting: waiting[index]! }));
-      return new Set(made);
+      const { refusals, updated, waiting } = row!;
+      recorded = refusals.map((refusal, index) => ({ refusal, waiting: waiting[index]! }));
+      return new Set(updated);
     };
-    const refused = ({ place }: Learnt): boolean => recorded?.[place - 1]?.verdict === 'fenced';
+    const refused = ({ place }: Learnt): boolean => recorded?.[place - 1]?.refusal === 'fenced';
     const holds = (place: number, row: FactsRow): boolean => {
       const item = items[place - 1]!;
       return row.claim_epoch === item.epoch && row.claim_holder === item.holder;

@@ -39,7 +39,10 @@ test('a claim, what is built, what is known and what changes of a message open i
     queue: 'finish',
   };
   const calls: Record<string, [string, unknown[]]> = {
-    claim: ['SELECT gwk_claim($1, $2, $3, ARRAY[1], ARRAY[false], $4, ARRAY[10])', [...caller, [newUuid()]]],
+    claim: [
+      'SELECT gwk_claim_messages($1, $2, $3, ARRAY[1], ARRAY[false], $4, ARRAY[10])',
+      [...caller, [newUuid()]],
+    ],
     built: [
       `SELECT gwk_store_built($1, $2, $3, $4, ARRAY['built'::bytea], ARRAY['text_menu'], '[]', 1)`,
       [...caller, [id]],

@@ -15,5 +15,5 @@ export class RefusalError extends Error {
   }
 }
 
-/** A verdict of the epoch rule (gwk_fence): null when the lease is the caller's. */
-export type Verdict = 'fenced' | 'gone' | null;
+/** A refusal of the epoch rule (gwk_fence): null when the lease is the caller's. */
+export type LeaseRefusal = 'fenced' | 'gone' | null;

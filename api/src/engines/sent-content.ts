@@ -16,7 +16,7 @@ export async function readSent(
     await fence(tx, instanceId, { epoch, holder });
     return tx.$queryRaw<{ built_sealed: Uint8Array }[]>`
       SELECT c.built_sealed
-      FROM gwk_messages_named(${instanceId}::uuid, ${[wa_message_id]}::text[]) AS m
+      FROM gwk_messages_by_network_id(${instanceId}::uuid, ${[wa_message_id]}::text[]) AS m
       JOIN message_contents c ON c.message_id = m.id
       WHERE m.direction = 'outbound' AND c.built_sealed IS NOT NULL
       LIMIT 1`;

@@ -1,6 +1,6 @@
 import type { EngineRequest, EngineResponse, SessionEntry } from '@gwk/core/protocol/engine';
 import type { EngineCaller, InternalDeps } from './dependencies.js';
-import { RefusalError, type Verdict } from './refusal.js';
+import { RefusalError, type LeaseRefusal } from './refusal.js';
 
 /**
  * Credentials and Signal keys of an engine's session, sealed for its instance. A write is one transaction, durable
@@ -9,7 +9,7 @@ import { RefusalError, type Verdict } from './refusal.js';
 const COLUMN = 'session_keys.value_sealed';
 
 interface SessionRow {
-  verdict: Verdict;
+  refusal: LeaseRefusal;
   type: string | null;
   key: string | null;
   value_sealed: Uint8Array | null;
@@ -23,14 +23,14 @@ export async function readSession(
   const whole = request.wanted.filter(({ keys }) => keys === null).map(({ type }) => type);
   const single = request.wanted.flatMap(({ type, keys }) => (keys ?? []).map((key) => ({ type, key })));
   const rows = await database.$queryRaw<SessionRow[]>`
-    SELECT l.verdict, s.type, s.key, s.value_sealed
+    SELECT l.refusal, s.type, s.key, s.value_sealed
     FROM (SELECT (gwk_fence(ARRAY[${instanceId}::uuid], ARRAY[${request.epoch}::integer],
-      ARRAY[${request.holder}::uuid]))[1] AS verdict) AS l
-    LEFT JOIN session_keys s ON l.verdict IS NULL AND s.instance_id = ${instanceId}::uuid AND (
+      ARRAY[${request.holder}::uuid]))[1] AS refusal) AS l
+    LEFT JOIN session_keys s ON l.refusal IS NULL AND s.instance_id = ${instanceId}::uuid AND (
       s.type = ANY (${whole}::text[])
       OR (s.type, s.key) IN (
         SELECT * FROM unnest(${single.map(({ type }) => type)}::text[], ${single.map(({ key }) => key)}::text[])))`;
-  if (rows[0]!.verdict) throw new RefusalError(rows[0]!.verdict);
+  if (rows[0]!.refusal) throw new RefusalError(rows[0]!.refusal);
   return {
     entries: rows.flatMap(({ type, key, value_sealed }): SessionEntry[] => {
       if (type === null || key === null || value_sealed === null) return [];
@@ -56,9 +56,9 @@ export async function writeSession(
       ? null
       : `\\x${sealer.seal(instanceId, COLUMN, Buffer.from(value, 'base64')).toString('hex')}`,
   );
-  const [row] = await database.$queryRaw<{ verdict: Verdict }[]>`
+  const [row] = await database.$queryRaw<{ refusal: LeaseRefusal }[]>`
     SELECT gwk_write_session(${instanceId}::uuid, ${request.epoch}::integer, ${request.holder}::uuid,
       ${request.number}::bigint, ${entries.map(({ type }) => type)}::text[], ${entries.map(({ key }) => key)}::text[], ${sealed}::bytea[])
-      AS verdict`;
-  if (row!.verdict) throw new RefusalError(row!.verdict);
+      AS refusal`;
+  if (row!.refusal) throw new RefusalError(row!.refusal);
 }

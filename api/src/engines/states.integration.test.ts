@@ -47,7 +47,7 @@ test('a sandbox that connects is paired, then connected, in one transaction with
   expect(row.stateChangedAt.toISOString()).toBe(at);
   expect(row.firstPairedAt!.toISOString()).toBe(at);
   expect(row.firstConnectedAt!.toISOString()).toBe(at);
-  expect(Number(row.outMs)).toBe(Date.parse(at) - since.getTime());
+  expect(Number(row.offlineMs)).toBe(Date.parse(at) - since.getTime());
   const own = { instance_id: `ins_${engine.instanceId.replaceAll('-', '')}`, timestamp: at };
   expect(await events(engine)).toEqual([
     ['instance.paired', { ...own, ...PAIRED }],

@@ -50,7 +50,7 @@ export function sealEvent(sealer: Sealer, draft: EventDraft): SealedEvent {
   };
 }
 
-/** An event as gwk_change_messages and gwk_receive take it: written if the change of its message is made. */
+/** An event as gwk_update_messages and gwk_receive take it: written if the change of its message is made. */
 export function eventItem(sealer: Sealer, messageId: string, draft: EventDraft): Record<string, unknown> {
   const event = sealEvent(sealer, draft);
   return {

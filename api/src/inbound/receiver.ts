@@ -6,7 +6,7 @@ import { linkNames } from '../contacts/contacts.js';
 import type { Database } from '../database/database.js';
 import { fence } from '../engines/fence.js';
 import { isUndone } from '../database/grouping.js';
-import { RefusalError, type Verdict } from '../engines/refusal.js';
+import { RefusalError, type LeaseRefusal } from '../engines/refusal.js';
 import { Policies } from '../messages/policies.js';
 import { messageMetrics } from '../platform/metrics/messages.js';
 import { arrivalOf, namesToLink, type Arrival, type InboundItem } from './arrival.js';
@@ -40,15 +40,15 @@ export interface ReceiverDeps {
 
 /** `dropped`: it means nothing here. */
 export interface Received {
-  verdict: Verdict;
-  result: Exclude<Result, 'fenced' | 'gone' | 'again'> | 'dropped';
+  refusal: LeaseRefusal;
+  result: Exclude<Result, 'fenced' | 'gone' | 'retry'> | 'dropped';
 }
 
 const MAX_TRIES = 20;
 /** Transactions of words under way at once. */
 const WORDS_AT_ONCE = 4;
 
-type Done = Exclude<Result, 'again'> | 'dropped';
+type Done = Exclude<Result, 'retry'> | 'dropped';
 
 /** Of a group: what became of an item, or that it is a word, to be written apart. */
 type Outcome = { kind: 'done'; result: Done } | { kind: 'word'; arrival: Arrival };
@@ -87,7 +87,7 @@ export class Receiver {
     while (open.length > 0) {
       const again: Arrival[] = [];
       for (const [arrival, outcome] of await this.#turn(open)) {
-        if (outcome === 'again') again.push(arrival);
+        if (outcome === 'retry') again.push(arrival);
         else outcomes[arrival.place - 1] = outcome;
       }
       fruitless = again.length < open.length ? 0 : fruitless + 1;
@@ -108,9 +108,9 @@ export class Receiver {
   }
 
   /** One try at each. */
-  async #turn(arrivals: readonly Arrival[]): Promise<Map<Arrival, Outcome | 'again'>> {
+  async #turn(arrivals: readonly Arrival[]): Promise<Map<Arrival, Outcome | 'retry'>> {
     const { database, sealer } = this.#deps;
-    const outcomes = new Map<Arrival, Outcome | 'again'>();
+    const outcomes = new Map<Arrival, Outcome | 'retry'>();
     const entries: Entry[] = [];
     const answered = new Set<string>();
     for (const [index, known] of (await this.#gatherLinked(arrivals)).entries()) {
@@ -119,11 +119,11 @@ export class Receiver {
       if (meaning === null) outcomes.set(arrival, { kind: 'done', result: 'dropped' });
       else if (meaning.word) outcomes.set(arrival, { kind: 'word', arrival });
       else if (mayAnswer(meaning, answered)) entries.push({ arrival, known, meaning });
-      else outcomes.set(arrival, 'again');
+      else outcomes.set(arrival, 'retry');
     }
     const written = entries.length > 0 ? await write(database, sealer, entries) : [];
     written.forEach(({ result }, place) => {
-      outcomes.set(entries[place]!.arrival, result === 'again' ? 'again' : { kind: 'done', result });
+      outcomes.set(entries[place]!.arrival, result === 'retry' ? 'retry' : { kind: 'done', result });
     });
     return outcomes;
   }
@@ -140,7 +140,7 @@ export class Receiver {
       const result = meaning.word
         ? await this.#receiveWord(entry, meaning.word)
         : (await write(database, sealer, [entry]))[0]!.result;
-      if (result !== 'again') return result;
+      if (result !== 'retry') return result;
     }
   }
 
@@ -210,6 +210,6 @@ function checkPatience(fruitless: number): void {
 
 function receivedAs(result: Done): Received {
   return result === 'fenced' || result === 'gone'
-    ? { verdict: result, result: 'dropped' }
-    : { verdict: null, result };
+    ? { refusal: result, result: 'dropped' }
+    : { refusal: null, result };
 }

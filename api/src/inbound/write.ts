@@ -15,7 +15,7 @@ export interface Entry {
   meaning: Meaning;
 }
 
-export type Result = 'fenced' | 'gone' | 'again' | 'known' | 'written';
+export type Result = 'fenced' | 'gone' | 'retry' | 'duplicate' | 'written';
 
 export interface Written {
   result: Result;
@@ -48,7 +48,7 @@ export async function write(
       ${JSON.stringify(rows)}::jsonb, ${JSON.stringify(events)}::jsonb)`;
   const byNumber = new Map(results.map(({ number, result }) => [number, result]));
   return rows.map(({ conversation_id: conversationId }, index) => {
-    return { result: byNumber.get(index + 1) ?? 'again', conversationId };
+    return { result: byNumber.get(index + 1) ?? 'retry', conversationId };
   });
 }
 

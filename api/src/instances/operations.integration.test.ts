@@ -34,7 +34,7 @@ const uuidOf = (id: string) => fromPublicId('instance', id)!;
 const HANGING = 20;
 
 describe('creating', () => {
-  test('a web instance waits to be paired; its resource, row, ledger, lease and state are there', async () => {
+  test('a web instance waits to be paired; its resource, row, counters, lease and state are there', async () => {
     const { status, body, headers } = await create('loja 1');
     expect(status).toBe(201);
     expect(body).toEqual({
@@ -57,12 +57,12 @@ describe('creating', () => {
     });
     const row = await api.db.instance.findUnique({
       where: { id: uuidOf(body.id) },
-      include: { lease: true, ledger: true, states: true },
+      include: { lease: true, counters: true, states: true },
     });
     expect(row).toMatchObject({
       resourceUid: resource!.metadata.uid,
       lease: { epoch: 0 },
-      ledger: { instanceId: uuidOf(body.id) },
+      counters: { instanceId: uuidOf(body.id) },
       states: [{ state: 'pending_pair', endedAt: null }],
     });
   });

@@ -201,7 +201,7 @@ async function insertInstance(
     },
   });
   await tx.instanceLease.create({ data: { instanceId: id } });
-  await tx.instanceLedger.create({ data: { instanceId: id } });
+  await tx.instanceCounters.create({ data: { instanceId: id } });
   await tx.instanceState.create({ data: { id: newUuid(), instanceId: id, state, since: now } });
   await recordSuspension(tx, id, resource.spec.suspended);
 }

@@ -76,8 +76,8 @@ export function engineHandlers(deps: InternalDeps, services: EngineServices): En
       const received = await Promise.all(
         messages.map((message) => receiver.receive({ instanceId, lease, message })),
       );
-      const refused = received.find(({ verdict }) => verdict !== null);
-      if (refused) throw new RefusalError(refused.verdict!);
+      const refused = received.find(({ refusal }) => refusal !== null);
+      if (refused) throw new RefusalError(refused.refusal!);
       return {};
     },
   };

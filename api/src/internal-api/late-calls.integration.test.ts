@@ -56,7 +56,7 @@ test('a repeat waits for an attempt that is under way, and is given what that on
   const { epoch, holder } = engine.lease;
   const number = ++engine.number;
   const attempt = Prisma.sql`
-    SELECT place FROM gwk_claim(ARRAY[${engine.instanceId}::uuid], ARRAY[${epoch}::integer], ARRAY[${holder}::uuid],
+    SELECT place FROM gwk_claim_messages(ARRAY[${engine.instanceId}::uuid], ARRAY[${epoch}::integer], ARRAY[${holder}::uuid],
       ARRAY[${number}::bigint], ARRAY[false], ARRAY[${claimId}::uuid], ARRAY[10])`;
   let repeat: ReturnType<typeof engine.claim> | undefined;
   let message: string | undefined;
@@ -82,7 +82,7 @@ test('a repeat waits for no other call of its number', async () => {
 async function claimWaits(): Promise<boolean> {
   const waiting = await port.world.database.$queryRaw<unknown[]>`
     SELECT 1 FROM pg_stat_activity
-    WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%gwk_claim%'`;
+    WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%gwk_claim_messages%'`;
   return waiting.length > 0;
 }
 

@@ -29,9 +29,9 @@ export function auditLogJob({ db, log }: Pick<JobDependencies, 'db' | 'log'>): J
     async pass() {
       const amount = await db.$transaction(async (tx) => {
         const entries = await tx.$queryRaw<Entry[]>`
-          WITH untold AS MATERIALIZED (
-            SELECT id FROM audit_entries WHERE told_at IS NULL ORDER BY id LIMIT ${AT_ONCE} FOR UPDATE SKIP LOCKED)
-          UPDATE audit_entries a SET told_at = now() FROM untold u WHERE a.id = u.id
+          WITH unreported AS MATERIALIZED (
+            SELECT id FROM audit_entries WHERE reported_at IS NULL ORDER BY id LIMIT ${AT_ONCE} FOR UPDATE SKIP LOCKED)
+          UPDATE audit_entries a SET reported_at = now() FROM unreported u WHERE a.id = u.id
           RETURNING a.id, a.account_id, a.actor, a.action, a.subject, a.detail, a.created_at`;
         for (const entry of entries.sort((a, b) => (a.id < b.id ? -1 : 1)))
           trail.info(lineOf(entry), 'audit');

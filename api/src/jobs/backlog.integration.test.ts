@@ -60,8 +60,8 @@ test('the oldest message that may leave is told, not one that waits for its numb
   const may = await at.accept(here);
   for (const instance of [away, away]) await at.accept(instance);
   const unprepared = await at.accept(here);
-  await deps.db.outboxEntry.updateMany({ data: { turnAt: ago(500) } });
-  await deps.db.outboxEntry.update({ where: { messageId: may }, data: { turnAt: ago(100) } });
+  await deps.db.outboxEntry.updateMany({ data: { headSince: ago(500) } });
+  await deps.db.outboxEntry.update({ where: { messageId: may }, data: { headSince: ago(100) } });
   await deps.db.outboxEntry.update({
     where: { messageId: unprepared },
     data: { prepared: false, createdAt: ago(900) },
@@ -84,7 +84,7 @@ describe('a number whose oldest message has been due for ten minutes', () => {
     return instance;
   }
   const wait = (messageId: string, data: object = {}) =>
-    at.deps.db.outboxEntry.update({ where: { messageId }, data: { turnAt: ago(600), ...data } });
+    at.deps.db.outboxEntry.update({ where: { messageId }, data: { headSince: ago(600), ...data } });
   const told = (instanceId: string, type: string, seconds: number) =>
     at.deps.db.event.create({
       data: {
@@ -139,7 +139,10 @@ describe('a number whose oldest message has been due for ten minutes', () => {
 
   test('is told as one hour where it is longer', async () => {
     const instance = await due({ stateChangedAt: ago(90_000) });
-    await at.deps.db.outboxEntry.updateMany({ where: { instanceId: instance }, data: { turnAt: ago(9000) } });
+    await at.deps.db.outboxEntry.updateMany({
+      where: { instanceId: instance },
+      data: { headSince: ago(9000) },
+    });
     expect(await stalled()).toBe(3600);
   });
 

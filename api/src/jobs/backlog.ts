@@ -71,7 +71,7 @@ export async function readBacklog(db: Queryable, keeping: Keeping): Promise<Back
     SELECT
       (SELECT jsonb_object_agg(state, amount)
         FROM (SELECT state, count(*) AS amount FROM outbox GROUP BY state) o) AS sends,
-      (SELECT extract(epoch FROM now() - min(o.turn_at))::float8 FROM outbox o
+      (SELECT extract(epoch FROM now() - min(o.head_since))::float8 FROM outbox o
         JOIN instances i ON i.id = o.instance_id
         WHERE o.head AND o.prepared AND o.state = 'waiting' AND i.state = 'connected') AS send_age,
       (${STALLED_SECONDS}) AS send_stalled_age,
@@ -83,7 +83,7 @@ export async function readBacklog(db: Queryable, keeping: Keeping): Promise<Back
       (SELECT jsonb_object_agg(destination, age) FROM (
         SELECT CASE WHEN e.enabled AND e.failing_since IS NULL THEN 'healthy' ELSE 'failing' END AS destination,
           greatest(0, extract(epoch FROM now() - min(q.first_due)))::float8 AS age
-        FROM gwk_queued_destinations() q JOIN webhook_endpoints e ON e.id = q.id GROUP BY 1) a) AS delivery_age,
+        FROM gwk_queued_endpoints() q JOIN webhook_endpoints e ON e.id = q.id GROUP BY 1) a) AS delivery_age,
       (SELECT jsonb_object_agg(state, amount) FROM (
         SELECT CASE
             WHEN enabled AND failing_since IS NOT NULL

@@ -13,8 +13,8 @@ import {
  * instance was out counts, and time in which the account was suspended. Null: none can have.
  */
 export function expiredOf(instance: WaitingInstance, afterMs: number): Which | null {
-  const { outMs, suspendedMs } = instance;
-  const startedAtMost = outMs >= afterMs ? outMs - afterMs : null;
+  const { offlineMs, suspendedMs } = instance;
+  const startedAtMost = offlineMs >= afterMs ? offlineMs - afterMs : null;
   const acceptedMsAgo = suspendedMs !== null && suspendedMs >= afterMs ? afterMs : null;
   return startedAtMost === null && acceptedMsAgo === null
     ? null

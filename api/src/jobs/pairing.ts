@@ -18,12 +18,12 @@ export function pairingJob({ db }: JobDependencies): Job {
         WITH due AS (
           DELETE FROM expiring_codes WHERE id IN (
             SELECT id FROM expiring_codes WHERE expires_at <= now() LIMIT ${GROUP}::integer FOR UPDATE SKIP LOCKED)
-          RETURNING event_id, record_id, after_sealed
+          RETURNING event_id, record_id, replacement_sealed
         ), answers AS (
-          UPDATE idempotency_records r SET response_sealed = d.after_sealed
+          UPDATE idempotency_records r SET response_sealed = d.replacement_sealed
           FROM due d WHERE r.id = d.record_id AND r.status IS NOT NULL
         ), events AS (
-          UPDATE events e SET data_sealed = d.after_sealed FROM due d WHERE e.id = d.event_id
+          UPDATE events e SET data_sealed = d.replacement_sealed FROM due d WHERE e.id = d.event_id
         )
         SELECT count(*)::integer AS amount FROM due`;
       const exchanged = row!.amount;

@@ -121,7 +121,7 @@ describe('on tables', () => {
     expect(locking).toEqual([
       'SET LOCAL idle_in_transaction_session_timeout = 5000',
       'SET LOCAL lock_timeout = 3000',
-      expect.stringMatching(`gwk_keep_vacuum_away.*${partition}$`),
+      expect.stringMatching(`gwk_lock_out_vacuum.*${partition}$`),
       'SET LOCAL lock_timeout = 100',
       expect.stringContaining('pg_advisory_xact_lock'),
       expect.stringMatching(`gwk_drop_partition.*${partition} \\| 8388608 \\| 9000$`),
@@ -299,7 +299,8 @@ describe('on tables', () => {
       );
     };
     /** As if the last one was so long ago. */
-    const rested = (ms: number) => given.world.database.upkeep.updateMany({ data: { doneAt: inMs(-ms) } });
+    const rested = (ms: number) =>
+      given.world.database.maintenanceTask.updateMany({ data: { doneAt: inMs(-ms) } });
     const expired = async () => (await partitionsOf('events')).filter((day) => day < days(-60, -60)[0]!);
 
     test('one is dropped, and after a rest the next; small ones wait for none', async () => {
@@ -354,7 +355,7 @@ describe('on tables', () => {
     test('a turn of which nothing is known is taken, once', async () => {
       await fill(-68, LARGE);
       await fill(-67, LARGE);
-      await given.world.database.upkeep.deleteMany();
+      await given.world.database.maintenanceTask.deleteMany();
       const job = jobWith(given.deps);
       expect(await job.pass()).toEqual({ amount: 1, more: true });
       expect(await job.pass()).toEqual({ amount: 0, more: true });
@@ -365,16 +366,16 @@ describe('on tables', () => {
     test('a table that is missing is no partition that another worker has dropped', async () => {
       const { database } = given.world;
       await fill(-68, LARGE);
-      await database.$executeRawUnsafe('ALTER TABLE upkeep RENAME TO kept_up');
-      await expect(jobWith(given.deps).pass()).rejects.toThrow(/upkeep/);
-      await database.$executeRawUnsafe('ALTER TABLE kept_up RENAME TO upkeep');
+      await database.$executeRawUnsafe('ALTER TABLE maintenance_tasks RENAME TO kept_up');
+      await expect(jobWith(given.deps).pass()).rejects.toThrow(/maintenance_tasks/);
+      await database.$executeRawUnsafe('ALTER TABLE kept_up RENAME TO maintenance_tasks');
       expect(await expired()).toHaveLength(1);
       await rested(DAY);
       expect((await jobWith(given.deps).pass()).amount).toBe(1);
     });
 
     test('the very first drop adds no row: that may be on a full disk', async () => {
-      expect(await given.world.database.upkeep.findMany({ select: { task: true } })).toEqual([
+      expect(await given.world.database.maintenanceTask.findMany({ select: { task: true } })).toEqual([
         { task: 'drop a partition' },
       ]);
     });

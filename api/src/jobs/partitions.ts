@@ -182,7 +182,7 @@ async function makeDays(deps: Work, { parent, days }: PartitionPlan): Promise<Jo
   const missing = await deps.db.$queryRaw<{ day: string }[]>`
     SELECT day FROM unnest(${days}::text[]) AS day
     WHERE NOT EXISTS (SELECT FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-      WHERE i.inhparent = ${parent}::regclass AND c.relname = gwk_partition_of(${parent}, day::date))`;
+      WHERE i.inhparent = ${parent}::regclass AND c.relname = gwk_partition_name(${parent}, day::date))`;
   let amount = 0;
   for (const { day } of missing) amount += await makeDay(deps, parent, day);
   return { amount, more: false };
@@ -236,7 +236,7 @@ async function dropExpired(work: Work, { parent, keepFrom }: PartitionPlan): Pro
 }
 
 /** What was dropped: a partition of that size; or why none was: another worker did it, or it is not yet time. */
-type Outcome = 'small' | 'large' | 'gone' | 'resting';
+type Outcome = 'small' | 'large' | 'missing' | 'deferred';
 
 async function dropPartition(work: Work, parent: string, name: string): Promise<Outcome> {
   try {
@@ -251,7 +251,7 @@ async function dropPartition(work: Work, parent: string, name: string): Promise<
       (tx) => keepOthersAway(tx, name, work.times),
     );
   } catch (error) {
-    if (isMissing(error, name)) return 'gone';
+    if (isMissing(error, name)) return 'missing';
     throw error;
   }
 }
@@ -263,7 +263,7 @@ async function keepOthersAway(
 ): Promise<void> {
   await setLockTimeout(tx, patienceMs);
   try {
-    await tx.$queryRaw`SELECT gwk_keep_vacuum_away(${partition})::text`;
+    await tx.$queryRaw`SELECT gwk_lock_out_vacuum(${partition})::text`;
   } catch (error) {
     throw isLockTimeout(error) ? new InUse(partition, 'the partition is in use: it is dropped later') : error;
   }

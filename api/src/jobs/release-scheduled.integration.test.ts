@@ -96,14 +96,14 @@ describe('release', () => {
       data: {
         state: 'disconnected',
         stateChangedAt: new Date(since - HOUR),
-        outMs: BigInt(2 * HOUR),
+        offlineMs: BigInt(2 * HOUR),
         policy: {},
       },
     });
     await comes(instance);
     await job().pass();
     const entry = await given.world.database.outboxEntry.findUniqueOrThrow({ where: { messageId: message } });
-    expect(Number(entry.outMsAtStart)).toBeGreaterThanOrEqual(3 * HOUR);
-    expect(Number(entry.outMsAtStart)).toBeLessThanOrEqual(3 * HOUR + Date.now() - since);
+    expect(Number(entry.offlineMsAtStart)).toBeGreaterThanOrEqual(3 * HOUR);
+    expect(Number(entry.offlineMsAtStart)).toBeLessThanOrEqual(3 * HOUR + Date.now() - since);
   });
 });

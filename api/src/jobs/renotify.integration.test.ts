@@ -13,7 +13,7 @@ const PATIENCE = 3_600_000;
 const pass = () => renotifyJob(given.deps, PATIENCE).pass();
 const ago = (ms: number): Date => new Date(Date.now() - ms);
 const waitedFor = (instanceId: string, ms: number) =>
-  given.world.database.outboxEntry.updateMany({ where: { instanceId }, data: { turnAt: ago(ms) } });
+  given.world.database.outboxEntry.updateMany({ where: { instanceId }, data: { headSince: ago(ms) } });
 const forget = (instance: string) => given.world.redis.del(given.world.keys.sends(instance));
 /** An instance rests after a bell: that of another message may still come, and the second for one comes a moment later. */
 const bellsFor = async (instance: string, messageIds: string[]) =>
@@ -32,7 +32,7 @@ test('a head that waited for long is rung again where Redis lost the bell, and n
   expect((await pass()).amount).toBe(0);
   await given.world.database.outboxEntry.updateMany({
     where: { instanceId: instance },
-    data: { rungAt: ago(PATIENCE + 1) },
+    data: { notifiedAt: ago(PATIENCE + 1) },
   });
   await pass();
   await until(async () => (await bellsFor(instance, [head])).length === 2, { what: 'it is rung again' });
@@ -48,7 +48,7 @@ test('of many waiting conversations the oldest few are rung: an engine that hear
   expect((await pass()).amount).toBe(5);
   expect((await pass()).amount).toBe(0);
   const told = await given.world.database.outboxEntry.findMany({
-    where: { instanceId: instance, rungAt: { not: null } },
+    where: { instanceId: instance, notifiedAt: { not: null } },
   });
   expect(told).toHaveLength(5);
   const bells = await bellsFor(

@@ -11,7 +11,7 @@ export function renotifyJob({ db, doorbell }: JobDependencies, patienceMs = PATI
     everyMs: 1_000,
     async pass() {
       const rows = await db.$queryRaw<{ instance_id: string; message_id: string }[]>`
-        SELECT * FROM gwk_ring_again(${patienceMs}::integer, ${PER_INSTANCE}::integer)`;
+        SELECT * FROM gwk_renotify(${patienceMs}::integer, ${PER_INSTANCE}::integer)`;
       await doorbell.ring(rows.map((row) => ({ instanceId: row.instance_id, messageId: row.message_id })));
       return { amount: rows.length, more: false };
     },

@@ -87,9 +87,9 @@ describe('on tables', () => {
     const { database: db } = given.world;
     await db.auditEntry.deleteMany();
     const old = inMs(-26 * 31 * DAY);
-    const entry = async (at: Date, subject: string, toldAt: Date | null) => {
+    const entry = async (at: Date, subject: string, reportedAt: Date | null) => {
       const id = (await idAt(at)).slice(0, -12) + newUuid().slice(-12);
-      await db.auditEntry.create({ data: { id, actor: 'cli:x', action: 'policy.set', subject, toldAt } });
+      await db.auditEntry.create({ data: { id, actor: 'cli:x', action: 'policy.set', subject, reportedAt } });
     };
     await entry(old, 'old', old);
     await entry(old, 'untold', null);

@@ -9,7 +9,7 @@ export interface RetentionOptions {
 }
 
 const GROUP = 1_000;
-/** What gwk_change_messages writes into delete_at, counted from when the message left. */
+/** What gwk_update_messages writes into delete_at, counted from when the message left. */
 const CONTENT_HOURS_WRITTEN = 24;
 /** The longest window that the mass block counts over. */
 const MASS_SENDS_HOURS = 24;
@@ -70,7 +70,7 @@ const EXPIRING: Record<string, (options: RetentionOptions) => string> = {
   'audit-entries': ({ auditMonths }) => `
     DELETE FROM audit_entries WHERE id IN (
       SELECT id FROM audit_entries
-      WHERE id < gwk_lowest_id(now() - interval '${auditMonths} months') AND told_at IS NOT NULL
+      WHERE id < gwk_lowest_id(now() - interval '${auditMonths} months') AND reported_at IS NOT NULL
       LIMIT ${GROUP} FOR UPDATE SKIP LOCKED)`,
   'format-checks': () => `
     DELETE FROM format_checks WHERE id IN (

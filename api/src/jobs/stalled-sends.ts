@@ -16,13 +16,13 @@ import { Prisma } from '../generated/prisma/client.js';
  */
 export const STALLED_SECONDS = Prisma.sql`
   SELECT extract(epoch FROM now() - min(
-    GREATEST(first.turn_at, i.state_changed_at, claimed.at, sent.at, now() - interval '1 hour')))::float8
+    GREATEST(first.head_since, i.state_changed_at, claimed.at, sent.at, now() - interval '1 hour')))::float8
   FROM instances i
   JOIN accounts a ON a.id = i.account_id
   CROSS JOIN LATERAL (
-    SELECT o.turn_at FROM outbox o
+    SELECT o.head_since FROM outbox o
     WHERE o.instance_id = i.id AND o.head AND o.prepared AND o.state = 'waiting'
-    ORDER BY o.turn_at LIMIT 1) AS first
+    ORDER BY o.head_since LIMIT 1) AS first
   CROSS JOIN LATERAL (
     SELECT max(o.claimed_at) AS at FROM outbox o
     WHERE o.instance_id = i.id AND o.claim_id IS NOT NULL) AS claimed

@@ -23,7 +23,7 @@ export function unconfirmedSendsJob(deps: JobDependencies, unconfirmedTimeoutMs:
       const doubted = () => true;
       await applyFindings({ database: db, sealer }, { learnt, holds: doubted }, async (changes, events) => {
         const [row] = await db.$queryRaw<{ made: string[] }[]>`
-          SELECT gwk_change_messages(${changes}::jsonb, ${events}::jsonb) AS made`;
+          SELECT gwk_update_messages(${changes}::jsonb, ${events}::jsonb) AS made`;
         amount += row!.made.length;
         return new Set(row!.made);
       });

@@ -148,7 +148,7 @@ describe('the job', () => {
       state: 'disconnected',
       stateReason: 'engine_silent',
       stateChangedAt: lease.renewedAt,
-      outMs: 0n,
+      offlineMs: 0n,
       version: 2,
     });
     const intervals = await given.world.database.instanceState.findMany({

@@ -126,21 +126,21 @@ describe('which messages have waited too long', () => {
     instanceId: '',
     state: 'disconnected',
     deleted: false,
-    outMs: 0,
+    offlineMs: 0,
     suspendedMs: null,
   };
   const none = null;
   test.each<[string, Partial<WaitingInstance>, ReturnType<typeof expiredOf>]>([
     ['never out: none', {}, none],
-    ['out for less than the limit in all: none', { outMs: LIMIT - 1 }, none],
+    ['out for less than the limit in all: none', { offlineMs: LIMIT - 1 }, none],
     [
       'out for the limit: those from before',
-      { outMs: LIMIT },
+      { offlineMs: LIMIT },
       { startedAtMost: 0, waitedMs: LIMIT, acceptedMsAgo: null },
     ],
     [
       'connected, and out before',
-      { state: 'connected', outMs: LIMIT + 7 },
+      { state: 'connected', offlineMs: LIMIT + 7 },
       { startedAtMost: 7, waitedMs: LIMIT, acceptedMsAgo: null },
     ],
     ['suspended a short while: none', { suspendedMs: LIMIT - 1 }, none],
@@ -151,7 +151,7 @@ describe('which messages have waited too long', () => {
     ],
     [
       'both',
-      { outMs: LIMIT + 5, suspendedMs: 2 * LIMIT },
+      { offlineMs: LIMIT + 5, suspendedMs: 2 * LIMIT },
       { startedAtMost: 5, waitedMs: LIMIT, acceptedMsAgo: LIMIT },
     ],
   ])('%s', (_sentence, instance, expected) => {
@@ -191,11 +191,11 @@ describe('which messages have waited too long', () => {
   });
 
   test('time before acceptance and time connected do not count', async () => {
-    const instance = await given.world.addInstance({ outMs: 999n * BigInt(MINUTE) });
+    const instance = await given.world.addInstance({ offlineMs: 999n * BigInt(MINUTE) });
     const message = await given.accept(instance);
     await given.world.database.outboxEntry.update({
       where: { messageId: message },
-      data: { createdAt: ago(5 * 60 * MINUTE), turnAt: ago(5 * 60 * MINUTE) },
+      data: { createdAt: ago(5 * 60 * MINUTE), headSince: ago(5 * 60 * MINUTE) },
     });
     await setState(instance, 'connected', ago(5 * 60 * MINUTE));
     expect((await expireMessagesJob(given.deps, LIMIT).pass()).amount).toBe(0);

@@ -8,7 +8,7 @@ export interface WaitingInstance {
   state: InstanceState;
   deleted: boolean;
   /** Time spent out of `connected` so far. */
-  outMs: number;
+  offlineMs: number;
   /** For how long its account has been suspended. */
   suspendedMs: number | null;
 }
@@ -17,7 +17,7 @@ interface Row {
   instance_id: string;
   state: InstanceState;
   deleted: boolean;
-  out_ms: bigint;
+  offline_ms: bigint;
   suspended_ms: bigint | null;
 }
 
@@ -29,7 +29,7 @@ export async function waitingInstances({ db }: Pick<Deps, 'db'>): Promise<Waitin
     instanceId: row.instance_id,
     state: row.state,
     deleted: row.deleted,
-    outMs: Number(row.out_ms),
+    offlineMs: Number(row.offline_ms),
     suspendedMs: row.suspended_ms === null ? null : Number(row.suspended_ms),
   }));
 }

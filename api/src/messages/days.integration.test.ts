@@ -46,7 +46,7 @@ const setDays = (id: string, days: number[]) =>
   world.database.conversation.update({ where: { id }, data: { days } });
 const daysWith = async (known: number[], more: number[]) => {
   const [row] = await world.database.$queryRaw<{ days: number[] }[]>`
-    SELECT gwk_days_with(${known}::integer[], ${more}::integer[]) AS days`;
+    SELECT gwk_merge_days(${known}::integer[], ${more}::integer[]) AS days`;
   return row!.days;
 };
 
@@ -82,7 +82,12 @@ async function months(to: string, amount: number, every: number): Promise<string
 describe('a list with a phone', () => {
   const end = lowestUuidAt((today + 2) * DAY);
   const openedFor = (conversations: string[], high: string, low = lowestUuidAt(0), limit = 50) =>
-    opened.by('SELECT * FROM gwk_messages_with($1, NULL, $2, $3, $4)', [conversations, low, high, limit]);
+    opened.by('SELECT * FROM gwk_messages_of_conversations($1, NULL, $2, $3, $4)', [
+      conversations,
+      low,
+      high,
+      limit,
+    ]);
 
   test('opens the partitions of its days alone, newest first, and no more than its page needs', async () => {
     const to = someone();

@@ -50,7 +50,10 @@ export async function listMessages(
   if (status === 'queued' || status === 'sending') return unfinished(db, narrowed, status, page);
   const look = (name: string, given: Prisma.Sql) => lookBy<ListedMessage>(db, COLUMNS, name, given);
   if (conversations)
-    return newestOfFew(page, look('gwk_messages_with', Prisma.sql`${conversations}::uuid[], ${status}`));
+    return newestOfFew(
+      page,
+      look('gwk_messages_of_conversations', Prisma.sql`${conversations}::uuid[], ${status}`),
+    );
   if (status === 'failed') {
     const failed = Prisma.sql`${accountId}::uuid, ${instances}::uuid[]`;
     return newestOfFew(page, look('gwk_failed_messages', failed));

@@ -91,9 +91,9 @@ async function keep(rows: Kept[]): Promise<void> {
     })),
   });
   await api.db.$executeRaw`
-    UPDATE conversations v SET days = gwk_days_with(v.days, r.days)
+    UPDATE conversations v SET days = gwk_merge_days(v.days, r.days)
     FROM (
-      SELECT m.conversation_id, array_agg(DISTINCT gwk_day_of(m.id)) AS days
+      SELECT m.conversation_id, array_agg(DISTINCT gwk_id_day(m.id)) AS days
       FROM messages m WHERE m.id = ANY (${rows.map(({ id }) => id)}::uuid[]) GROUP BY m.conversation_id
     ) AS r
     WHERE v.id = r.conversation_id`;

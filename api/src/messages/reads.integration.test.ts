@@ -56,7 +56,7 @@ async function write(rows: number): Promise<void> {
          $1, $1, $2, 'outbound', '5511900000001', 'text', 'queued', '3EB0' || lpad(n::text, 18, '0'), now(), now()
        FROM generate_series($3::integer, $3::integer + $4::integer - 1) AS n
        RETURNING id, wa_message_id)
-     INSERT INTO outbox (message_id, instance_id, conversation_id, seq, state, release_at, out_ms_at_start, created_at)
+     INSERT INTO outbox (message_id, instance_id, conversation_id, seq, state, release_at, offline_ms_at_start, created_at)
      SELECT w.message_id, $1, $2, w.seq, w.state, w.release_at, 0, now() FROM made CROSS JOIN LATERAL (
        VALUES (id, right(wa_message_id, 18)::bigint, 'waiting', NULL), (gwk_new_id(), NULL, 'scheduled', now())
      ) AS w(message_id, seq, state, release_at)`,
@@ -82,7 +82,7 @@ const looks: Record<string, (n: number) => Promise<unknown>> = {
   },
   'what was read in a chat': async (n) => {
     const { rows } = await client.query<{ id: string }>(
-      'SELECT id FROM gwk_messages_named($1::uuid, ARRAY[$2])',
+      'SELECT id FROM gwk_messages_by_network_id($1::uuid, ARRAY[$2])',
       [instance, nameOf(n)],
     );
     return rows[0]!.id;

@@ -39,7 +39,7 @@ export async function listDeliveries(
   const theirs = restrictionOf(caller);
   if (status === 'pending') return pending(db, list, theirs);
   const given = Prisma.sql`${endpointId}::uuid, ${status ?? null}, ${theirs}::uuid[]`;
-  const look = lookBy<DeliveryRow>(db, COLUMNS, 'gwk_deliveries_to', given);
+  const look = lookBy<DeliveryRow>(db, COLUMNS, 'gwk_deliveries_of_endpoint', given);
   const page = { from: null, before: after, limit };
   return status === 'failed' ? newestOfFew(page, look) : newestFirst(page, look);
 }
@@ -90,7 +90,7 @@ export async function retryDelivery(
 ): Promise<DeliveryRow> {
   return db.$transaction(async (tx) => {
     await findDelivery(tx, caller, id);
-    const queued = await tx.$queryRaw<unknown[]>`SELECT gwk_queue_again(ARRAY[${id}::uuid])::text`;
+    const queued = await tx.$queryRaw<unknown[]>`SELECT gwk_requeue_deliveries(ARRAY[${id}::uuid])::text`;
     if (queued.length === 0 && !resumed) throw new Problem('delivery-pending');
     return findDelivery(tx, caller, id);
   });

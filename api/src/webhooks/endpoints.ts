@@ -189,7 +189,7 @@ async function judgeInstances(
       accountId,
       OR: [
         { deletedAt: null },
-        ...(endpointId === undefined ? [] : [{ destinations: { some: { endpointId } } }]),
+        ...(endpointId === undefined ? [] : [{ endpoints: { some: { endpointId } } }]),
       ],
     },
     select: { id: true },

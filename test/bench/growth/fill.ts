@@ -99,7 +99,7 @@ async function people(run: Run, { accountId, instances, contacts, first }: Peopl
          FROM generate_series(0, ${PER_CONTACT - 1}) AS turn ORDER BY 1) ${each}`,
     [instances],
   );
-  await run(`UPDATE instance_ledgers SET new_contacts = ${Math.ceil(contacts / instances.length)}`);
+  await run(`UPDATE instance_counters SET new_contacts = ${Math.ceil(contacts / instances.length)}`);
 }
 
 interface Part extends People {

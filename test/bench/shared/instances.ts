@@ -48,6 +48,6 @@ export async function makeInstances(
       commandKeySealed: new Uint8Array(newCommandKey(sealer, id)),
     })),
   });
-  await db.instanceLedger.createMany({ data: ids.map((instanceId) => ({ instanceId })) });
+  await db.instanceCounters.createMany({ data: ids.map((instanceId) => ({ instanceId })) });
   return ids;
 }

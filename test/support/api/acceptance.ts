@@ -143,7 +143,7 @@ class TestWorld implements World {
         stateChangedAt: new Date(),
         firstPairedAt: new Date(0),
         commandKeySealed: Buffer.alloc(1),
-        ledger: { create: {} },
+        counters: { create: {} },
         ...values,
       },
     });

@@ -4,6 +4,6 @@ import type { Database } from '@gwk/api/database/database';
 export async function messagesOnUnknownDays(database: Database): Promise<string[]> {
   const rows = await database.$queryRaw<{ id: string }[]>`
     SELECT m.id FROM messages m JOIN conversations v ON v.id = m.conversation_id
-    WHERE gwk_day_of(m.id) <> ALL (v.days)`;
+    WHERE gwk_id_day(m.id) <> ALL (v.days)`;
   return rows.map(({ id }) => id);
 }

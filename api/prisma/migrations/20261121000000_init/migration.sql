@@ -58,7 +58,7 @@ CREATE TABLE "audit_entries" (
     "subject" TEXT NOT NULL,
     "detail" JSONB NOT NULL DEFAULT '{}',
     "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
-    "told_at" TIMESTAMPTZ(3),
+    "reported_at" TIMESTAMPTZ(3),
 
     CONSTRAINT "audit_entries_pkey" PRIMARY KEY ("id")
 );
@@ -80,7 +80,7 @@ CREATE TABLE "instances" (
     "state" TEXT NOT NULL,
     "state_reason" TEXT,
     "state_changed_at" TIMESTAMPTZ(3) NOT NULL,
-    "out_ms" BIGINT NOT NULL DEFAULT 0,
+    "offline_ms" BIGINT NOT NULL DEFAULT 0,
     "jid" TEXT,
     "business_name" TEXT,
     "first_paired_at" TIMESTAMPTZ(3),
@@ -181,7 +181,7 @@ CREATE TABLE "expiring_codes" (
     "account_id" UUID NOT NULL,
     "event_id" UUID,
     "record_id" UUID,
-    "after_sealed" BYTEA NOT NULL,
+    "replacement_sealed" BYTEA NOT NULL,
     "expires_at" TIMESTAMPTZ(3) NOT NULL,
 
     CONSTRAINT "expiring_codes_pkey" PRIMARY KEY ("id")
@@ -258,12 +258,12 @@ CREATE TABLE "engine_calls" (
 );
 
 -- CreateTable
-CREATE TABLE "instance_ledgers" (
+CREATE TABLE "instance_counters" (
     "instance_id" UUID NOT NULL,
     "new_contacts" BIGINT NOT NULL DEFAULT 0,
     "texts" BIGINT NOT NULL DEFAULT 0,
 
-    CONSTRAINT "instance_ledgers_pkey" PRIMARY KEY ("instance_id")
+    CONSTRAINT "instance_counters_pkey" PRIMARY KEY ("instance_id")
 );
 
 -- CreateTable
@@ -334,18 +334,18 @@ CREATE TABLE "outbox" (
     "seq" BIGINT,
     "state" TEXT NOT NULL,
     "head" BOOLEAN NOT NULL DEFAULT false,
-    "turn_at" TIMESTAMPTZ(3),
+    "head_since" TIMESTAMPTZ(3),
     "prepared" BOOLEAN NOT NULL DEFAULT true,
     "prepare_at" TIMESTAMPTZ(3),
     "prepare_attempts" INTEGER NOT NULL DEFAULT 0,
     "release_at" TIMESTAMPTZ(3),
-    "out_ms_at_start" BIGINT NOT NULL,
+    "offline_ms_at_start" BIGINT NOT NULL,
     "claim_id" UUID,
     "claim_epoch" INTEGER,
     "claim_holder" UUID,
     "claimed_at" TIMESTAMPTZ(3),
     "attempted_at" TIMESTAMPTZ(3),
-    "rung_at" TIMESTAMPTZ(3),
+    "notified_at" TIMESTAMPTZ(3),
     "created_at" TIMESTAMPTZ(3) NOT NULL,
 
     CONSTRAINT "outbox_pkey" PRIMARY KEY ("message_id")
@@ -395,11 +395,11 @@ CREATE TABLE "store_removals" (
 );
 
 -- CreateTable
-CREATE TABLE "upkeep" (
+CREATE TABLE "maintenance_tasks" (
     "task" TEXT NOT NULL,
     "done_at" TIMESTAMPTZ(3) NOT NULL,
 
-    CONSTRAINT "upkeep_pkey" PRIMARY KEY ("task")
+    CONSTRAINT "maintenance_tasks_pkey" PRIMARY KEY ("task")
 );
 
 -- CreateTable
@@ -701,7 +701,7 @@ ALTER TABLE "opt_outs" ADD CONSTRAINT "opt_outs_account_id_fkey" FOREIGN KEY ("a
 ALTER TABLE "engine_calls" ADD CONSTRAINT "engine_calls_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
 
 -- AddForeignKey
-ALTER TABLE "instance_ledgers" ADD CONSTRAINT "instance_ledgers_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+ALTER TABLE "instance_counters" ADD CONSTRAINT "instance_counters_instance_id_fkey" FOREIGN KEY ("instance_id") REFERENCES "instances"("id") ON DELETE CASCADE ON UPDATE CASCADE;
 
 -- AddForeignKey
 ALTER TABLE "inbound_seen" ADD CONSTRAINT "inbound_seen_conversation_id_fkey" FOREIGN KEY ("conversation_id") REFERENCES "conversations"("id") ON DELETE CASCADE ON UPDATE CASCADE;
@@ -742,32 +742,32 @@ $$;
 
 -- The time of an id as its first bytes: those made within 256 ms have one tick, within 4.1 s one stretch. Both are in the
 -- order of ids, whatever their version.
-CREATE FUNCTION gwk_tick_of(id uuid) RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+CREATE FUNCTION gwk_id_bucket_256ms(id uuid) RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT substr(uuid_send(id), 1, 5)
 $$;
-CREATE FUNCTION gwk_stretch_of(id uuid) RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+CREATE FUNCTION gwk_id_bucket_4s(id uuid) RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT set_byte(substr(uuid_send(id), 1, 5), 4, get_byte(uuid_send(id), 4) & 240)
 $$;
 
 -- The two halves of what stands for a text in an index.
-CREATE FUNCTION gwk_hash_high(name text) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT (hashtextextended(name, 0) >> 32)::integer
+CREATE FUNCTION gwk_hash_high(value text) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT (hashtextextended(value, 0) >> 32)::integer
 $$;
-CREATE FUNCTION gwk_hash_low(name text) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT ((hashtextextended(name, 0) & 4294967295) - 2147483648)::integer
+CREATE FUNCTION gwk_hash_low(value text) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT ((hashtextextended(value, 0) & 4294967295) - 2147483648)::integer
 $$;
 -- Equality, in a form that such an index answers. The upper half is bounded and not equal: what is equal is left out of an
 -- order. A statement that is planned once, while its table has few rows, says this order and forbids sorts; else the plan
 -- may read all of the days that it is to look at.
-CREATE FUNCTION gwk_is_named(name text, wanted text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-  SELECT gwk_hash_high(name) >= gwk_hash_high(wanted) AND gwk_hash_high(name) <= gwk_hash_high(wanted)
-    AND gwk_hash_low(name) = gwk_hash_low(wanted) AND name = wanted
+CREATE FUNCTION gwk_equals_by_hash(value text, wanted text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT gwk_hash_high(value) >= gwk_hash_high(wanted) AND gwk_hash_high(value) <= gwk_hash_high(wanted)
+    AND gwk_hash_low(value) = gwk_hash_low(wanted) AND value = wanted
 $$;
 
 -- For tables that each message writes to: autovacuum would read them in each minute, and take a processor for a second or
 -- two. A vacuum of what has only been inserted is left out, because all of it is changed or deleted soon, and vacuumed for
 -- that; statistics come from 3,000 rows, not 30,000: statements that each message needs are told their index.
-CREATE FUNCTION gwk_survey_little(relation regclass) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION gwk_tune_autovacuum(relation regclass) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   change text;
 BEGIN
@@ -787,7 +787,7 @@ BEGIN
 END $$;
 
 -- The name of a table's partition for a day (UTC).
-CREATE FUNCTION gwk_partition_of(parent text, day date) RETURNS text LANGUAGE sql STABLE AS $$
+CREATE FUNCTION gwk_partition_name(parent text, day date) RETURNS text LANGUAGE sql STABLE AS $$
   SELECT format('%s_%s', parent, to_char(day, 'YYYYMMDD'))
 $$;
 
@@ -797,10 +797,10 @@ LANGUAGE plpgsql AS $$
 DECLARE
   day date := first_day;
   name text;
-  made integer := 0;
+  created integer := 0;
 BEGIN
   WHILE day <= last_day LOOP
-    name := gwk_partition_of(parent, day);
+    name := gwk_partition_name(parent, day);
     -- Asked of the table and not by name: what another worker has just made, a name that was looked for before does not
     -- tell yet.
     IF NOT EXISTS (
@@ -811,13 +811,13 @@ BEGIN
         gwk_lowest_id(day::timestamp AT TIME ZONE 'UTC'), gwk_lowest_id((day + 1)::timestamp AT TIME ZONE 'UTC'),
         CASE parent WHEN 'messages' THEN 80 ELSE 100 END);
       IF parent = 'messages' THEN
-        PERFORM gwk_survey_little(name::regclass);
+        PERFORM gwk_tune_autovacuum(name::regclass);
       END IF;
-      made := made + 1;
+      created := created + 1;
     END IF;
     day := day + 1;
   END LOOP;
-  RETURN made;
+  RETURN created;
 END $$;
 
 -- The daily partitions of a table that end at or before a day (UTC), the oldest first.
@@ -834,7 +834,7 @@ $$;
 
 -- Keeps vacuum away from a partition until the end of the transaction that is to drop it, and ends the one that is at work
 -- there: the drop would wait for it under a lock that stops everybody. This one stops nobody.
-CREATE FUNCTION gwk_keep_vacuum_away(name text) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION gwk_lock_out_vacuum(name text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF to_regclass(name) IS NOT NULL THEN
     EXECUTE format('LOCK TABLE ONLY %s IN SHARE UPDATE EXCLUSIVE MODE', name::regclass);
@@ -844,33 +844,33 @@ END $$;
 -- Whether a task that workers do in turns is due again after its rest. If it is, it counts as done by whoever asks, once
 -- that transaction commits; others wait for that. A turn in the future, taken by a clock that has been put right since,
 -- counts for nothing.
-CREATE FUNCTION gwk_take_turn(name text, rest_ms integer) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION gwk_start_task(name text, interval_ms integer) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
-  UPDATE upkeep SET done_at = clock_timestamp()
-  WHERE task = name AND done_at NOT BETWEEN clock_timestamp() - rest_ms * interval '1 millisecond' AND clock_timestamp();
-  IF FOUND OR EXISTS (SELECT FROM upkeep WHERE task = name) THEN
+  UPDATE maintenance_tasks SET done_at = clock_timestamp()
+  WHERE task = name AND done_at NOT BETWEEN clock_timestamp() - interval_ms * interval '1 millisecond' AND clock_timestamp();
+  IF FOUND OR EXISTS (SELECT FROM maintenance_tasks WHERE task = name) THEN
     RETURN FOUND;
   END IF;
   -- Somebody has emptied the table.
-  INSERT INTO upkeep (task, done_at) VALUES (name, clock_timestamp()) ON CONFLICT DO NOTHING;
+  INSERT INTO maintenance_tasks (task, done_at) VALUES (name, clock_timestamp()) ON CONFLICT DO NOTHING;
   RETURN FOUND;
 END $$;
 
 -- There from the start: on a full disk a row can be changed where none can be added, and it is a drop that makes room.
-INSERT INTO upkeep (task, done_at) VALUES ('drop a partition', 'epoch');
+INSERT INTO maintenance_tasks (task, done_at) VALUES ('drop a partition', 'epoch');
 
 -- Drops a partition, if it is small or the turn of one that is not. Nobody reads or writes its parent while that is done.
 -- Returns what was dropped ('small', 'large'), or why nothing was: it is 'gone', or drops are 'resting'.
-CREATE FUNCTION gwk_drop_partition(name text, small_bytes bigint, rest_ms integer) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION gwk_drop_partition(name text, small_bytes bigint, interval_ms integer) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
   small boolean;
 BEGIN
   IF to_regclass(name) IS NULL THEN
-    RETURN 'gone';
+    RETURN 'missing';
   END IF;
   small := pg_total_relation_size(name::regclass) < small_bytes;
-  IF NOT small AND NOT gwk_take_turn('drop a partition', rest_ms) THEN
-    RETURN 'resting';
+  IF NOT small AND NOT gwk_start_task('drop a partition', interval_ms) THEN
+    RETURN 'deferred';
   END IF;
   EXECUTE format('DROP TABLE %s', name::regclass);
   RETURN CASE WHEN small THEN 'small' ELSE 'large' END;
@@ -884,7 +884,7 @@ CREATE TABLE webhook_deliveries_default PARTITION OF webhook_deliveries DEFAULT;
 -- ------------------------------------------------------------------ the days of conversations
 
 -- The day (UTC) of an id, counted from 1970-01-01: whatever its version, as partitions go by all ids.
-CREATE FUNCTION gwk_day_of(id uuid) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+CREATE FUNCTION gwk_id_day(id uuid) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT (('x' || left(replace(id::text, '-', ''), 12))::bit(48)::bigint / 86400000)::integer
 $$;
 
@@ -893,22 +893,22 @@ $$;
 --
 -- Once in so many, days before the oldest that can have a message are left out. That is told by the partitions (a day
 -- has one, or its rows are in the default one): how long messages are kept is a setting of workers, and may change.
-CREATE FUNCTION gwk_days_with(known integer[], more integer[]) RETURNS integer[] LANGUAGE plpgsql STABLE AS $$
+CREATE FUNCTION gwk_merge_days(current_days integer[], added_days integer[]) RETURNS integer[] LANGUAGE plpgsql STABLE AS $$
 DECLARE
-  days integer[] := known || more;
+  days integer[] := current_days || added_days;
   oldest integer;
 BEGIN
   -- Clocks differ, and contacts are merged.
-  IF (known[cardinality(known)] < more[1]) IS NOT TRUE THEN
+  IF (current_days[cardinality(current_days)] < added_days[1]) IS NOT TRUE THEN
     days := ARRAY(SELECT DISTINCT d FROM unnest(days) AS d ORDER BY d);
   END IF;
   IF cardinality(days) % 16 = 0 THEN
     oldest := LEAST(
       (SELECT to_date(right(c.relname, 8), 'YYYYMMDD') - DATE '1970-01-01' FROM pg_class c
        WHERE c.relname > 'messages_' AND c.relname ~ '^messages_[0-9]{8}$' ORDER BY c.relname LIMIT 1),
-      (SELECT gwk_day_of(m.id) FROM messages_default m ORDER BY m.id LIMIT 1),
+      (SELECT gwk_id_day(m.id) FROM messages_default m ORDER BY m.id LIMIT 1),
       -- The statement that asks may be the one that writes them.
-      more[1]);
+      added_days[1]);
     days := ARRAY(SELECT d FROM unnest(days) AS d WHERE d >= oldest ORDER BY d);
   END IF;
   RETURN days;
@@ -916,25 +916,25 @@ END $$;
 
 -- ------------------------------------------------------------------ what Prisma's schema cannot say
 
-CREATE INDEX audit_entries_untold_idx ON audit_entries (id) WHERE told_at IS NULL;
+CREATE INDEX audit_entries_unreported_idx ON audit_entries (id) WHERE reported_at IS NULL;
 CREATE UNIQUE INDEX instances_name_key ON instances (account_id, name) WHERE deleted_at IS NULL;
 CREATE UNIQUE INDEX instances_resource_key ON instances (resource_namespace, resource_name) WHERE deleted_at IS NULL;
-CREATE UNIQUE INDEX instance_states_present_key ON instance_states (instance_id) WHERE ended_at IS NULL;
-CREATE UNIQUE INDEX instance_suspensions_present_key ON instance_suspensions (instance_id) WHERE ended_at IS NULL;
+CREATE UNIQUE INDEX instance_states_current_key ON instance_states (instance_id) WHERE ended_at IS NULL;
+CREATE UNIQUE INDEX instance_suspensions_current_key ON instance_suspensions (instance_id) WHERE ended_at IS NULL;
 -- Whose messages are listed finds them by time and not by id: what an owner has of one tick (of one stretch) stands under
 -- one key, 6 bytes each in place of 44, and is put in order by whoever reads it. Whole ids would besides leave half of
 -- each page empty, since an owner's newest stand in the midst of others'.
-CREATE INDEX messages_account_idx ON messages (account_id, gwk_tick_of(id));
-CREATE INDEX messages_instance_idx ON messages (instance_id, gwk_tick_of(id));
-CREATE INDEX messages_conversation_idx ON messages (conversation_id, gwk_stretch_of(id));
+CREATE INDEX messages_account_idx ON messages (account_id, gwk_id_bucket_256ms(id));
+CREATE INDEX messages_instance_idx ON messages (instance_id, gwk_id_bucket_256ms(id));
+CREATE INDEX messages_conversation_idx ON messages (conversation_id, gwk_id_bucket_4s(id));
 CREATE INDEX messages_network_id_idx ON messages (gwk_hash_high(wa_message_id), gwk_hash_low(wa_message_id));
 -- Places of a conversation by sixteens, for the same reason.
-CREATE INDEX outbox_places_idx ON outbox (conversation_id, (seq >> 4));
+CREATE INDEX outbox_seq_idx ON outbox (conversation_id, (seq >> 4));
 -- No index of messages names a column that changes on a message's way out: those changes are made in place (HOT), not
 -- entered into every index again. What is unfinished is found by the outbox.
 CREATE INDEX messages_failed_idx ON messages (account_id, id) WHERE failed_at IS NOT NULL;
 CREATE UNIQUE INDEX outbox_head_key ON outbox (conversation_id) WHERE head;
-CREATE INDEX outbox_turns_idx ON outbox (instance_id, turn_at) WHERE head;
+CREATE INDEX outbox_head_since_idx ON outbox (instance_id, head_since) WHERE head;
 CREATE INDEX outbox_claims_idx ON outbox (instance_id, claim_id) WHERE claim_id IS NOT NULL;
 CREATE INDEX outbox_releases_idx ON outbox (release_at) WHERE release_at IS NOT NULL;
 CREATE INDEX message_contents_deletions_idx ON message_contents (delete_at) WHERE delete_at IS NOT NULL;
@@ -963,9 +963,9 @@ ALTER TABLE webhook_deliveries ADD CHECK (status IN ('pending', 'succeeded', 'fa
 ALTER TABLE outbox SET (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);
 ALTER TABLE webhook_queue SET (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);
 ALTER TABLE conversations SET (fillfactor = 80);
-ALTER TABLE instance_ledgers SET (fillfactor = 50);
+ALTER TABLE instance_counters SET (fillfactor = 50);
 ALTER TABLE engine_calls SET (fillfactor = 50);
-SELECT gwk_survey_little(relation)
+SELECT gwk_tune_autovacuum(relation)
 FROM unnest(ARRAY['message_contents', 'outbox', 'idempotency_records', 'mass_sends', 'messages_default']::regclass[]) AS relation;
 -- Vacuum would have brought these up to date: what no summary covers is read by whoever looks for what has expired.
 ALTER INDEX idempotency_records_expires_at_idx SET (autosummarize = on);
@@ -988,7 +988,7 @@ BEGIN
   INSERT INTO events (id, account_id, instance_id, type, "timestamp", data_sealed)
   SELECT * FROM unnest(ids, account_ids, instance_ids, types, timestamps, data);
 
-  WITH wanted AS (
+  WITH matching AS (
     SELECT gwk_new_id() AS delivery_id, d.id AS endpoint_id, d.account_id, e.event_id, e.instance_id, e.type
     FROM unnest(ids, account_ids, instance_ids, types, by_default)
       AS e(event_id, account_id, instance_id, type, is_default)
@@ -1001,10 +1001,10 @@ BEGIN
   ), logged AS (
     INSERT INTO webhook_deliveries
       (id, account_id, endpoint_id, event_id, instance_id, event_type, status, next_attempt_at, created_at)
-    SELECT delivery_id, account_id, endpoint_id, event_id, instance_id, type, 'pending', now(), now() FROM wanted
+    SELECT delivery_id, account_id, endpoint_id, event_id, instance_id, type, 'pending', now(), now() FROM matching
   )
   INSERT INTO webhook_queue (delivery_id, endpoint_id, event_id, due_at)
-  SELECT delivery_id, endpoint_id, event_id, now() FROM wanted;
+  SELECT delivery_id, endpoint_id, event_id, now() FROM matching;
   GET DIAGNOSTICS deliveries = ROW_COUNT;
   RETURN deliveries;
 END $$;

@@ -31,7 +31,7 @@ CREATE FUNCTION gwk_accept_gather(
   reply_ids uuid[], media_ids uuid[], environment_mass_minutes integer
 ) RETURNS TABLE (
   at double precision,
-  instance_version text, state text, out_ms double precision, warm_up_from double precision,
+  instance_version text, state text, offline_ms double precision, warm_up_from double precision,
   restricted_until double precision, instance_policy text,
   account_version text, account_policy text, account_suspended boolean,
   record_hash bytea, record_message uuid, record_response bytea,
@@ -43,8 +43,8 @@ CREATE FUNCTION gwk_accept_gather(
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
 DECLARE
-  present timestamptz := clock_timestamp();
-  day_ago timestamptz := present - interval '24 hours';
+  now_at timestamptz := clock_timestamp();
+  day_ago timestamptz := now_at - interval '24 hours';
   replies_ok boolean[];
   lowest uuid;
   highest uuid;
@@ -53,7 +53,7 @@ DECLARE
 BEGIN
   -- Apart, because a look at messages begins with a look at each of their partitions between the ids.
   IF cardinality(array_remove(reply_ids, NULL)) > 0 THEN
-    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_span(reply_ids) AS s;
+    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(reply_ids) AS s;
     replies_ok := ARRAY(
       SELECT (
         SELECT m.status IN ('sent', 'delivered', 'read') FROM messages m
@@ -67,16 +67,16 @@ BEGIN
       SELECT (
         SELECT v.instance_ids::text FROM media v
         WHERE v.id = q.media_id AND v.account_id = q.account_id AND v.message_id IS NULL
-          AND v.expires_at > present AND v.removed_at IS NULL
+          AND v.expires_at > now_at AND v.removed_at IS NULL
         LIMIT 1)
       FROM unnest(media_ids, account_ids) WITH ORDINALITY AS q(media_id, account_id, place)
       ORDER BY q.place);
   END IF;
   RETURN QUERY
-  SELECT (extract(epoch FROM present) * 1000)::double precision,
+  SELECT (extract(epoch FROM now_at) * 1000)::double precision,
     i.version, i.state,
-    (i.out_ms + CASE WHEN i.state = 'connected' THEN 0
-      ELSE extract(epoch FROM present - i.state_changed_at) * 1000 END)::double precision,
+    (i.offline_ms + CASE WHEN i.state = 'connected' THEN 0
+      ELSE extract(epoch FROM now_at - i.state_changed_at) * 1000 END)::double precision,
     (extract(epoch FROM CASE WHEN i.kind = 'sandbox' THEN i.created_at ELSE i.first_paired_at END) * 1000)::double precision,
     (extract(epoch FROM i.restricted_until) * 1000)::double precision,
     i.policy::text, a.version, a.policy::text, a.suspended_at IS NOT NULL,
@@ -93,14 +93,14 @@ BEGIN
     SELECT v.xmin::text AS version, v.policy, v.suspended_at FROM accounts v WHERE v.id = q.account_id LIMIT 1
   ) a ON true
   LEFT JOIN LATERAL (
-    SELECT v.xmin::text AS version, v.state, v.state_changed_at, v.out_ms, v.kind, v.created_at, v.first_paired_at,
+    SELECT v.xmin::text AS version, v.state, v.state_changed_at, v.offline_ms, v.kind, v.created_at, v.first_paired_at,
       v.restricted_until, v.policy
     FROM instances v
     WHERE v.id = q.instance_id AND v.account_id = q.account_id AND v.deleted_at IS NULL LIMIT 1
   ) i ON true
   LEFT JOIN LATERAL (
     SELECT v.body_hash, v.resource_id, v.response_sealed FROM idempotency_records v
-    WHERE v.id = q.record_id AND v.expires_at > present LIMIT 1
+    WHERE v.id = q.record_id AND v.expires_at > now_at LIMIT 1
   ) r ON true
   LEFT JOIN LATERAL (
     SELECT v.contact_id, (SELECT true FROM opt_outs o WHERE o.contact_id = v.contact_id LIMIT 1) IS TRUE AS opted_out
@@ -116,7 +116,7 @@ BEGIN
   ) c ON true
   LEFT JOIN LATERAL (
     SELECT v.first_sent_at, (
-        SELECT l.new_contacts - v.first_sent_no + 1 FROM instance_ledgers l WHERE l.instance_id = v.instance_id LIMIT 1
+        SELECT l.new_contacts - v.first_sent_no + 1 FROM instance_counters l WHERE l.instance_id = v.instance_id LIMIT 1
       ) AS count
     FROM conversations v
     WHERE NOT q.is_group AND c.first_sent_at IS NULL AND c.last_wrote_at IS NULL
@@ -127,7 +127,7 @@ BEGIN
     SELECT count(*)::integer AS contacts, coalesce(bool_or(s.contact_id = n.contact_id), false) AS counted
     FROM mass_sends s
     WHERE NOT q.is_group AND c.last_wrote_at IS NULL AND s.fingerprint = q.fingerprint
-      AND s.at > present - make_interval(mins => gwk_mass_window(i.policy, a.policy, environment_mass_minutes))
+      AND s.at > now_at - make_interval(mins => gwk_mass_window(i.policy, a.policy, environment_mass_minutes))
   ) mass ON true
   ORDER BY q.place;
 END $$;
@@ -168,87 +168,87 @@ END $$;
 -- conversation or key that another has made stays the other's, and costs only those requests that wanted it.
 CREATE FUNCTION gwk_accept_write(
   places integer[], message_ids uuid[],
-  instance_ids uuid[], instances_seen integer[], seen_instances uuid[], seen_instance_versions xid[],
-  accounts_seen integer[], seen_accounts uuid[], seen_account_versions xid[],
+  instance_ids uuid[], instance_places integer[], seen_instances uuid[], seen_instance_versions xid[],
+  account_places integer[], seen_accounts uuid[], seen_account_versions xid[],
   conversation_ids uuid[], new_conversations boolean[], contact_ids uuid[], new_contacts boolean[], names text[],
   counted boolean[], last_wrote double precision[],
   recipients text[], types text[], wa_message_ids text[], contents bytea[],
-  created double precision[], out_ms bigint[], releases timestamptz[],
+  created double precision[], offline_ms bigint[], releases timestamptz[],
   record_ids uuid[], body_hashes bytea[], responses bytea[],
   new_contact_limits integer[], new_contact_ranks integer[],
   fingerprints uuid[], mass_limits integer[], mass_ranks integer[], mass_minutes integer[],
-  mass_counts integer[], mass_seen bigint[], unprepared uuid[],
-  locked_ledgers uuid[], locked_conversations uuid[], locked_contacts uuid[],
-  ranks integer[], chats uuid[], chat_firsts integer[], chat_amounts integer[], chat_numbers integer[],
-  ledger_news integer[], ledger_texts integer[], group_days integer[],
-  made_contacts integer, made_conversations integer, made_keys integer,
-  repeat_accounts uuid[], repeat_account_versions xid[], repeat_records uuid[], repeat_bodies bytea[], repeat_messages uuid[],
-  careful boolean,
-  OUT written boolean[], OUT text_counts integer[], OUT ledgers uuid[], OUT ledger_numbers bigint[], OUT proved boolean[]
+  mass_counts integer[], mass_text_totals bigint[], unprepared uuid[],
+  locked_counters uuid[], locked_conversations uuid[], locked_contacts uuid[],
+  ranks integer[], chats uuid[], chat_first_places integer[], chat_seq_counts integer[], chat_new_contact_numbers integer[],
+  added_new_contacts integer[], added_texts integer[], group_days integer[],
+  new_contact_count integer, new_conversation_count integer, new_key_count integer,
+  repeat_accounts uuid[], repeat_account_versions xid[], repeat_records uuid[], repeat_body_hashes bytea[], repeat_messages uuid[],
+  skip_locked boolean,
+  OUT written boolean[], OUT text_counts integer[], OUT counters uuid[], OUT text_totals bigint[], OUT verified boolean[]
 ) LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET lock_timeout = '200ms'
 AS $$
 DECLARE
   -- How many new contacts each ledger has counted.
-  ledger_counts bigint[];
-  held uuid[];
-  contacts_of uuid[];
-  were_counted boolean[];
-  wrote timestamptz[];
+  new_contact_totals bigint[];
+  found_conversations uuid[];
+  conversation_contacts uuid[];
+  conversations_counted boolean[];
+  conversations_last_wrote timestamptz[];
   -- The last place that was taken in each of `held`.
   last_seqs bigint[];
   -- Contacts that are there, of conversations to make, and whose they are.
-  known uuid[];
-  known_accounts uuid[];
-  made integer;
-  present timestamptz;
+  found_contacts uuid[];
+  found_contact_accounts uuid[];
+  inserted integer;
+  now_at timestamptz;
 BEGIN
   -- One block from the locks on: what is changed by another transaction than took it has two holders, a row of its own
   -- in Postgres's list of such.
   BEGIN
     -- A contact whom this instance has no conversation with yet has no lock there: an opt-out waits for this one. Whether
     -- to skip what is locked is no parameter of a statement: with care and without are the same three, but for that.
-    IF careful THEN
+    IF skip_locked THEN
       PERFORM set_config('lock_timeout', '0', true);
-      IF locked_ledgers <> '{}' THEN
+      IF locked_counters <> '{}' THEN
         SELECT array_agg(l.instance_id), array_agg(l.new_contacts), array_agg(l.texts)
-        INTO ledgers, ledger_counts, ledger_numbers
+        INTO counters, new_contact_totals, text_totals
         FROM (
-          SELECT v.instance_id, v.new_contacts, v.texts FROM instance_ledgers v
-          WHERE v.instance_id = ANY (locked_ledgers) ORDER BY v.instance_id FOR NO KEY UPDATE SKIP LOCKED
+          SELECT v.instance_id, v.new_contacts, v.texts FROM instance_counters v
+          WHERE v.instance_id = ANY (locked_counters) ORDER BY v.instance_id FOR NO KEY UPDATE SKIP LOCKED
         ) AS l;
       END IF;
       SELECT array_agg(l.id), array_agg(l.contact_id), array_agg(l.first_sent_at IS NOT NULL), array_agg(l.last_wrote_at),
         array_agg(l.last_seq)
-      INTO held, contacts_of, were_counted, wrote, last_seqs
+      INTO found_conversations, conversation_contacts, conversations_counted, conversations_last_wrote, last_seqs
       FROM (
         SELECT c.id, c.contact_id, c.first_sent_at, c.last_wrote_at, c.last_seq FROM conversations c
         WHERE c.id = ANY (locked_conversations) ORDER BY c.id FOR NO KEY UPDATE SKIP LOCKED
       ) AS l;
       IF locked_contacts <> '{}' THEN
-        SELECT array_agg(l.id), array_agg(l.account_id) INTO known, known_accounts
+        SELECT array_agg(l.id), array_agg(l.account_id) INTO found_contacts, found_contact_accounts
         FROM (
           SELECT c.id, c.account_id FROM contacts c WHERE c.id = ANY (locked_contacts) ORDER BY c.id FOR KEY SHARE SKIP LOCKED
         ) AS l;
       END IF;
     ELSE
-      IF locked_ledgers <> '{}' THEN
+      IF locked_counters <> '{}' THEN
         SELECT array_agg(l.instance_id), array_agg(l.new_contacts), array_agg(l.texts)
-        INTO ledgers, ledger_counts, ledger_numbers
+        INTO counters, new_contact_totals, text_totals
         FROM (
-          SELECT v.instance_id, v.new_contacts, v.texts FROM instance_ledgers v
-          WHERE v.instance_id = ANY (locked_ledgers) ORDER BY v.instance_id FOR NO KEY UPDATE
+          SELECT v.instance_id, v.new_contacts, v.texts FROM instance_counters v
+          WHERE v.instance_id = ANY (locked_counters) ORDER BY v.instance_id FOR NO KEY UPDATE
         ) AS l;
       END IF;
       SELECT array_agg(l.id), array_agg(l.contact_id), array_agg(l.first_sent_at IS NOT NULL), array_agg(l.last_wrote_at),
         array_agg(l.last_seq)
-      INTO held, contacts_of, were_counted, wrote, last_seqs
+      INTO found_conversations, conversation_contacts, conversations_counted, conversations_last_wrote, last_seqs
       FROM (
         SELECT c.id, c.contact_id, c.first_sent_at, c.last_wrote_at, c.last_seq FROM conversations c
         WHERE c.id = ANY (locked_conversations) ORDER BY c.id FOR NO KEY UPDATE
       ) AS l;
       IF locked_contacts <> '{}' THEN
-        SELECT array_agg(l.id), array_agg(l.account_id) INTO known, known_accounts
+        SELECT array_agg(l.id), array_agg(l.account_id) INTO found_contacts, found_contact_accounts
         FROM (
           SELECT c.id, c.account_id FROM contacts c WHERE c.id = ANY (locked_contacts) ORDER BY c.id FOR KEY SHARE
         ) AS l;
@@ -256,57 +256,57 @@ BEGIN
     END IF;
 
     -- From here on nobody adds to what the limits count, and nobody accepts or opts out in these conversations.
-    present := clock_timestamp();
+    now_at := clock_timestamp();
     SELECT coalesce(array_agg(
         (mass_limits[q.i] IS NULL OR mass_limits[q.i] >= mass_ranks[q.i] + q.text_count)
-        AND (q.ledger_at IS NOT NULL OR (new_contact_limits[q.i] IS NULL AND fingerprints[q.i] IS NULL))
-        AND q.instance_seen <> ALL (q.moved_instances) AND q.account_seen <> ALL (q.moved_accounts)
+        AND (q.counter_place IS NOT NULL OR (new_contact_limits[q.i] IS NULL AND fingerprints[q.i] IS NULL))
+        AND q.instance_place <> ALL (q.stale_instances) AND q.account_place <> ALL (q.stale_accounts)
         AND (contact_ids[q.i] = ANY (q.opted_out)) IS NOT TRUE
         AND CASE WHEN new_conversations[q.i]
           THEN contact_ids[q.i] IS NULL OR new_contacts[q.i]
-            OR (known_accounts[array_position(known, contact_ids[q.i])] = seen_accounts[q.account_seen]) IS TRUE
-          ELSE q.held_at IS NOT NULL AND contacts_of[q.held_at] IS NOT DISTINCT FROM contact_ids[q.i]
-            AND were_counted[q.held_at] = counted[q.i]
-            AND wrote[q.held_at] IS NOT DISTINCT FROM to_timestamp(last_wrote[q.i] / 1000) END
+            OR (found_contact_accounts[array_position(found_contacts, contact_ids[q.i])] = seen_accounts[q.account_place]) IS TRUE
+          ELSE q.conversation_place IS NOT NULL AND conversation_contacts[q.conversation_place] IS NOT DISTINCT FROM contact_ids[q.i]
+            AND conversations_counted[q.conversation_place] = counted[q.i]
+            AND conversations_last_wrote[q.conversation_place] IS NOT DISTINCT FROM to_timestamp(last_wrote[q.i] / 1000) END
         AND (new_contact_limits[q.i] IS NULL OR (
-          new_contact_limits[q.i] >= new_contact_ranks[q.i] + ledger_counts[q.ledger_at] + 1 - coalesce((
+          new_contact_limits[q.i] >= new_contact_ranks[q.i] + new_contact_totals[q.counter_place] + 1 - coalesce((
             SELECT v.first_sent_no FROM conversations v
-            WHERE v.instance_id = instance_ids[q.i] AND v.first_sent_at > present - interval '24 hours'
-            ORDER BY v.first_sent_at, v.first_sent_no LIMIT 1), ledger_counts[q.ledger_at] + 1)) IS TRUE)), '{}'),
+            WHERE v.instance_id = instance_ids[q.i] AND v.first_sent_at > now_at - interval '24 hours'
+            ORDER BY v.first_sent_at, v.first_sent_no LIMIT 1), new_contact_totals[q.counter_place] + 1)) IS TRUE)), '{}'),
       coalesce(array_agg(q.text_count), '{}'),
       ARRAY(
         SELECT (SELECT v.xmin = repeat_account_versions[k] FROM accounts v WHERE v.id = repeat_accounts[k]) IS TRUE
           AND (
-            SELECT v.resource_id = repeat_messages[k] AND v.body_hash = repeat_bodies[k] AND v.response_sealed IS NULL
-              AND v.expires_at > present
+            SELECT v.resource_id = repeat_messages[k] AND v.body_hash = repeat_body_hashes[k] AND v.response_sealed IS NULL
+              AND v.expires_at > now_at
             FROM idempotency_records v WHERE v.id = repeat_records[k]) IS TRUE
         FROM (SELECT generate_series(1, cardinality(repeat_records)) AS k) AS x)
-    INTO written, text_counts, proved
+    INTO written, text_counts, verified
     FROM (
       SELECT s.*, CASE
           WHEN mass_limits[s.i] IS NULL THEN NULL
-          WHEN s.since >= 0 AND mass_limits[s.i] >= mass_ranks[s.i] + mass_counts[s.i] + s.since
-            THEN mass_counts[s.i] + s.since
+          WHEN s.new_texts >= 0 AND mass_limits[s.i] >= mass_ranks[s.i] + mass_counts[s.i] + s.new_texts
+            THEN mass_counts[s.i] + s.new_texts
           ELSE (
             SELECT count(*) FROM mass_sends v
             WHERE v.fingerprint = fingerprints[s.i]
-              AND v.at > present - make_interval(mins => mass_minutes[s.i])) END AS text_count
+              AND v.at > now_at - make_interval(mins => mass_minutes[s.i])) END AS text_count
       FROM (
         -- `since`: below 0 where the database was put back to before what was seen.
-        SELECT p.*, ledger_numbers[p.ledger_at] - mass_seen[p.i] AS since
+        SELECT p.*, text_totals[p.counter_place] - mass_text_totals[p.i] AS new_texts
         FROM (
-          SELECT i, instances_seen[i] AS instance_seen, accounts_seen[i] AS account_seen,
-            array_position(held, conversation_ids[i]) AS held_at,
-            array_position(ledgers, instance_ids[i]) AS ledger_at,
+          SELECT i, instance_places[i] AS instance_place, account_places[i] AS account_place,
+            array_position(found_conversations, conversation_ids[i]) AS conversation_place,
+            array_position(counters, instance_ids[i]) AS counter_place,
             -- Places among the rows that were seen, where that is no longer so.
             ARRAY(
               SELECT k FROM (SELECT generate_series(1, cardinality(seen_instances)) AS k) AS x
               WHERE (SELECT v.xmin = seen_instance_versions[k] FROM instances v WHERE v.id = seen_instances[k]) IS NOT TRUE
-            ) AS moved_instances,
+            ) AS stale_instances,
             ARRAY(
               SELECT k FROM (SELECT generate_series(1, cardinality(seen_accounts)) AS k) AS x
               WHERE (SELECT v.xmin = seen_account_versions[k] FROM accounts v WHERE v.id = seen_accounts[k]) IS NOT TRUE
-            ) AS moved_accounts,
+            ) AS stale_accounts,
             ARRAY(SELECT o.contact_id FROM opt_outs o WHERE o.contact_id = ANY (contact_ids)) AS opted_out
           FROM (SELECT unnest(places) AS i) AS each OFFSET 0
         ) AS p OFFSET 0
@@ -315,50 +315,50 @@ BEGIN
 
     IF (true = ANY (written)) IS NOT TRUE THEN
       -- No text of the group was counted: there is nothing to be known of their numbers.
-      ledgers := NULL;
+      counters := NULL;
       RETURN;
     END IF;
 
-    IF careful THEN
+    IF skip_locked THEN
       -- Who lost is looked for only where fewer rows were made than meant.
-      IF made_contacts > 0 THEN
+      IF new_contact_count > 0 THEN
         WITH named AS (
           INSERT INTO contact_names (account_id, name, contact_id)
-          SELECT DISTINCT seen_accounts[accounts_seen[i]], names[i], contact_ids[i]
+          SELECT DISTINCT seen_accounts[account_places[i]], names[i], contact_ids[i]
           FROM unnest(places) AS i
           WHERE new_contacts[i] AND written[i]
           ORDER BY 1, 2
           ON CONFLICT DO NOTHING RETURNING contact_names.account_id, contact_names.contact_id
         )
         INSERT INTO contacts (id, account_id) SELECT n.contact_id, n.account_id FROM named n;
-        GET DIAGNOSTICS made = ROW_COUNT;
-        IF made < made_contacts THEN
+        GET DIAGNOSTICS inserted = ROW_COUNT;
+        IF inserted < new_contact_count THEN
           written := ARRAY(
             SELECT written[i]
               AND (NOT new_contacts[i] OR (SELECT true FROM contacts c WHERE c.id = contact_ids[i] LIMIT 1) IS TRUE)
             FROM unnest(places) AS i);
         END IF;
       END IF;
-      IF made_conversations > 0 THEN
+      IF new_conversation_count > 0 THEN
         INSERT INTO conversations (id, instance_id, contact_id, group_id)
         SELECT DISTINCT conversation_ids[i], instance_ids[i], contact_ids[i], CASE WHEN contact_ids[i] IS NULL THEN names[i] END
         FROM unnest(places) AS i
         WHERE new_conversations[i] AND written[i]
         ORDER BY 2, 3, 4
         ON CONFLICT DO NOTHING;
-        GET DIAGNOSTICS made = ROW_COUNT;
-        IF made < made_conversations THEN
+        GET DIAGNOSTICS inserted = ROW_COUNT;
+        IF inserted < new_conversation_count THEN
           written := ARRAY(
             SELECT written[i] AND (NOT new_conversations[i]
               OR (SELECT true FROM conversations c WHERE c.id = conversation_ids[i] LIMIT 1) IS TRUE)
             FROM unnest(places) AS i);
         END IF;
       END IF;
-      IF made_keys > 0 THEN
+      IF new_key_count > 0 THEN
         INSERT INTO idempotency_records AS r
           (id, account_id, body_hash, resource_id, status, response_sealed, expires_at)
-        SELECT record_ids[i], CASE WHEN responses[i] IS NOT NULL THEN seen_accounts[accounts_seen[i]] END, body_hashes[i],
-          message_ids[i], 202, responses[i], present + interval '24 hours'
+        SELECT record_ids[i], CASE WHEN responses[i] IS NOT NULL THEN seen_accounts[account_places[i]] END, body_hashes[i],
+          message_ids[i], 202, responses[i], now_at + interval '24 hours'
         FROM unnest(places) AS i
         WHERE record_ids[i] IS NOT NULL AND written[i]
         ORDER BY record_ids[i]
@@ -366,9 +366,9 @@ BEGIN
         SET account_id = excluded.account_id, instance_id = NULL, body_hash = excluded.body_hash,
           resource_id = excluded.resource_id, status = excluded.status, response_sealed = excluded.response_sealed,
           locked_until = NULL, expires_at = excluded.expires_at
-        WHERE r.expires_at <= present;
-        GET DIAGNOSTICS made = ROW_COUNT;
-        IF made < made_keys THEN
+        WHERE r.expires_at <= now_at;
+        GET DIAGNOSTICS inserted = ROW_COUNT;
+        IF inserted < new_key_count THEN
           written := ARRAY(
             SELECT written[i] AND (record_ids[i] IS NULL OR (
               SELECT r.resource_id = message_ids[i] FROM idempotency_records r WHERE r.id = record_ids[i] LIMIT 1) IS TRUE)
@@ -383,7 +383,7 @@ BEGIN
         FROM unnest(places) AS i
         ORDER BY i);
       SELECT coalesce(array_agg(n.id), '{}'), array_agg(n.first), array_agg(n.amount), array_agg(n.number)
-      INTO chats, chat_firsts, chat_amounts, chat_numbers
+      INTO chats, chat_first_places, chat_seq_counts, chat_new_contact_numbers
       FROM (
         SELECT g.*, CASE WHEN g.is_new
           THEN count(*) FILTER (WHERE g.is_new) OVER (PARTITION BY instance_ids[g.first] ORDER BY g.first) ELSE 0 END AS number
@@ -393,19 +393,19 @@ BEGIN
           FROM unnest(places) AS i WHERE written[i] GROUP BY conversation_ids[i]
         ) AS g
       ) AS n;
-      ledger_news := ARRAY(
+      added_new_contacts := ARRAY(
         SELECT (
-          SELECT count(*) FROM unnest(chat_firsts, chat_numbers) AS n(first, number)
+          SELECT count(*) FROM unnest(chat_first_places, chat_new_contact_numbers) AS n(first, number)
           WHERE n.number > 0 AND instance_ids[n.first] = l.id)
-        FROM unnest(locked_ledgers) WITH ORDINALITY AS l(id, place)
+        FROM unnest(locked_counters) WITH ORDINALITY AS l(id, place)
         ORDER BY l.place);
     END IF;
 
     -- Plain inserts, which look for no conflict beforehand.
-    IF made_contacts > 0 AND NOT careful THEN
+    IF new_contact_count > 0 AND NOT skip_locked THEN
       WITH named AS (
         INSERT INTO contact_names (account_id, name, contact_id)
-        SELECT DISTINCT seen_accounts[accounts_seen[i]], names[i], contact_ids[i]
+        SELECT DISTINCT seen_accounts[account_places[i]], names[i], contact_ids[i]
         FROM (SELECT unnest(places) AS i) AS each
         WHERE new_contacts[i] AND written[i]
         ORDER BY 1, 2
@@ -413,72 +413,72 @@ BEGIN
       )
       INSERT INTO contacts (id, account_id) SELECT n.contact_id, n.account_id FROM named n;
     END IF;
-    IF made_conversations > 0 AND NOT careful THEN
+    IF new_conversation_count > 0 AND NOT skip_locked THEN
       INSERT INTO conversations (id, instance_id, contact_id, group_id, last_seq, first_sent_at, first_sent_no, days)
-      SELECT chats[k], instance_ids[chat_firsts[k]], contact_ids[chat_firsts[k]],
-        CASE WHEN contact_ids[chat_firsts[k]] IS NULL THEN names[chat_firsts[k]] END,
-        chat_amounts[k], CASE WHEN chat_numbers[k] > 0 THEN present END,
-        CASE WHEN chat_numbers[k] > 0
-          THEN ledger_counts[array_position(ledgers, instance_ids[chat_firsts[k]])] + chat_numbers[k] END,
+      SELECT chats[k], instance_ids[chat_first_places[k]], contact_ids[chat_first_places[k]],
+        CASE WHEN contact_ids[chat_first_places[k]] IS NULL THEN names[chat_first_places[k]] END,
+        chat_seq_counts[k], CASE WHEN chat_new_contact_numbers[k] > 0 THEN now_at END,
+        CASE WHEN chat_new_contact_numbers[k] > 0
+          THEN new_contact_totals[array_position(counters, instance_ids[chat_first_places[k]])] + chat_new_contact_numbers[k] END,
         group_days
       FROM (SELECT unnest(places) AS k) AS each
-      WHERE new_conversations[chat_firsts[k]]
+      WHERE new_conversations[chat_first_places[k]]
       ORDER BY 2, 3, 4;
     END IF;
 
-    WITH kept AS (
+    WITH stored_keys AS (
       INSERT INTO idempotency_records
         (id, account_id, body_hash, resource_id, status, response_sealed, expires_at)
-      SELECT record_ids[i], CASE WHEN responses[i] IS NOT NULL THEN seen_accounts[accounts_seen[i]] END, body_hashes[i],
-        message_ids[i], 202, responses[i], present + interval '24 hours'
+      SELECT record_ids[i], CASE WHEN responses[i] IS NOT NULL THEN seen_accounts[account_places[i]] END, body_hashes[i],
+        message_ids[i], 202, responses[i], now_at + interval '24 hours'
       FROM (SELECT unnest(places) AS i) AS each
-      WHERE record_ids[i] IS NOT NULL AND written[i] AND NOT careful
+      WHERE record_ids[i] IS NOT NULL AND written[i] AND NOT skip_locked
       ORDER BY record_ids[i]
     ), counted AS (
       -- A contact who never wrote takes the next number of the instance.
-      UPDATE instance_ledgers l SET new_contacts = l.new_contacts + ledger_news[k], texts = l.texts + ledger_texts[k]
+      UPDATE instance_counters l SET new_contacts = l.new_contacts + added_new_contacts[k], texts = l.texts + added_texts[k]
       FROM (SELECT unnest(places) AS k) AS each
-      WHERE l.instance_id = locked_ledgers[k] AND l.instance_id = ANY (ledgers)
+      WHERE l.instance_id = locked_counters[k] AND l.instance_id = ANY (counters)
     ), advanced AS (
       UPDATE conversations c
-      SET last_seq = c.last_seq + chat_amounts[k],
-        first_sent_at = CASE WHEN chat_numbers[k] > 0 THEN present ELSE c.first_sent_at END,
-        first_sent_no = CASE WHEN chat_numbers[k] > 0
-          THEN ledger_counts[array_position(ledgers, c.instance_id)] + chat_numbers[k] ELSE c.first_sent_no END,
-        days = CASE WHEN c.days @> group_days THEN c.days ELSE gwk_days_with(c.days, group_days) END
+      SET last_seq = c.last_seq + chat_seq_counts[k],
+        first_sent_at = CASE WHEN chat_new_contact_numbers[k] > 0 THEN now_at ELSE c.first_sent_at END,
+        first_sent_no = CASE WHEN chat_new_contact_numbers[k] > 0
+          THEN new_contact_totals[array_position(counters, c.instance_id)] + chat_new_contact_numbers[k] ELSE c.first_sent_no END,
+        days = CASE WHEN c.days @> group_days THEN c.days ELSE gwk_merge_days(c.days, group_days) END
       FROM (SELECT unnest(places) AS k) AS each
-      WHERE c.id = chats[k] AND (careful OR NOT new_conversations[chat_firsts[k]])
+      WHERE c.id = chats[k] AND (skip_locked OR NOT new_conversations[chat_first_places[k]])
     ), queued AS (
-      INSERT INTO outbox (message_id, instance_id, conversation_id, seq, state, head, turn_at, prepared, release_at,
-        out_ms_at_start, created_at)
+      INSERT INTO outbox (message_id, instance_id, conversation_id, seq, state, head, head_since, prepared, release_at,
+        offline_ms_at_start, created_at)
       SELECT message_ids[e.i], instance_ids[e.i], conversation_ids[e.i],
         CASE WHEN releases[e.i] IS NULL
-          THEN ranks[e.i] + coalesce(last_seqs[array_position(held, conversation_ids[e.i])], 0) END,
+          THEN ranks[e.i] + coalesce(last_seqs[array_position(found_conversations, conversation_ids[e.i])], 0) END,
         CASE WHEN releases[e.i] IS NULL THEN 'waiting' ELSE 'scheduled' END,
-        e.is_head, CASE WHEN e.is_head THEN present END, message_ids[e.i] <> ALL (unprepared), releases[e.i], out_ms[e.i], present
+        e.is_head, CASE WHEN e.is_head THEN now_at END, message_ids[e.i] <> ALL (unprepared), releases[e.i], offline_ms[e.i], now_at
       FROM (
         SELECT i, releases[i] IS NULL AND ranks[i] = 1 AND (new_conversations[i] OR (
           SELECT true FROM outbox o WHERE o.conversation_id = conversation_ids[i] AND o.head) IS NULL) AS is_head
         FROM (SELECT unnest(places) AS i) AS each
         WHERE written[i]
       ) AS e
-    ), said AS (
+    ), stored_contents AS (
       INSERT INTO message_contents (message_id, instance_id, content_sealed)
       SELECT message_ids[i], instance_ids[i], contents[i] FROM (SELECT unnest(places) AS i) AS each WHERE written[i]
-    ), texted AS (
+    ), stored_texts AS (
       INSERT INTO mass_sends (fingerprint, contact_id, at)
-      SELECT DISTINCT fingerprints[i], contact_ids[i], present FROM (SELECT unnest(places) AS i) AS each
+      SELECT DISTINCT fingerprints[i], contact_ids[i], now_at FROM (SELECT unnest(places) AS i) AS each
       WHERE written[i] AND fingerprints[i] IS NOT NULL
       ORDER BY 1, 2
       ON CONFLICT (fingerprint, contact_id) DO UPDATE SET at = excluded.at
     )
     INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, wa_message_id,
       created_at, scheduled_for, updated_at)
-    SELECT message_ids[i], seen_accounts[accounts_seen[i]], instance_ids[i], conversation_ids[i], 'outbound', recipients[i], types[i], 'queued',
+    SELECT message_ids[i], seen_accounts[account_places[i]], instance_ids[i], conversation_ids[i], 'outbound', recipients[i], types[i], 'queued',
       wa_message_ids[i], to_timestamp(created[i] / 1000), releases[i], to_timestamp(created[i] / 1000)
     FROM (SELECT unnest(places) AS i) AS each WHERE written[i];
   EXCEPTION WHEN unique_violation THEN
-    IF careful THEN
+    IF skip_locked THEN
       RAISE;
     END IF;
     written := NULL;

@@ -17,24 +17,24 @@ SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_has
 SET enable_material = off
 AS $$
 DECLARE
-  span record := gwk_span(ids);
-  lowest uuid := span.lowest;
-  highest uuid := span.highest;
+  id_range record := gwk_id_range(ids);
+  lowest uuid := id_range.lowest;
+  highest uuid := id_range.highest;
 BEGIN
   RETURN QUERY
   SELECT m.id, m.account_id, m.instance_id, m.direction, m.wa_message_id, m.participant, m.type, m.deleted_for_all,
     v.group_id, gwk_contact_name(v.contact_id), k.content_sealed,
     CASE WHEN m.direction = 'inbound' THEN (
-      SELECT e.data_sealed FROM events e WHERE e.id = wanted.event_id AND e.instance_id = m.instance_id) END
-  FROM unnest(ids, event_ids) AS wanted(id, event_id)
-  JOIN messages m ON m.id = wanted.id AND m.id = ANY (ids) AND m.id BETWEEN lowest AND highest
+      SELECT e.data_sealed FROM events e WHERE e.id = requested.event_id AND e.instance_id = m.instance_id) END
+  FROM unnest(ids, event_ids) AS requested(id, event_id)
+  JOIN messages m ON m.id = requested.id AND m.id = ANY (ids) AND m.id BETWEEN lowest AND highest
   JOIN conversations v ON v.id = m.conversation_id
   LEFT JOIN message_contents k ON k.message_id = m.id AND m.direction = 'outbound';
 END $$;
 
 -- Records that a message which left was edited or deleted for everyone, with the event that says so (as in
--- gwk_change_messages). What was deleted says nothing more and accepts no replies; deleting it again changes nothing.
-CREATE FUNCTION gwk_alter_message(message uuid, deleted boolean, content bytea, event jsonb) RETURNS boolean
+-- gwk_update_messages). What was deleted says nothing more and accepts no replies; deleting it again changes nothing.
+CREATE FUNCTION gwk_edit_message(message uuid, deleted boolean, content bytea, event jsonb) RETURNS boolean
 LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE messages m SET deleted_for_all = m.deleted_for_all OR deleted, version = m.version + 1, updated_at = now()

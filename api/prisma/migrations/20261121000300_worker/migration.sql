@@ -6,7 +6,7 @@
 -- ------------------------------------------------------------------ webhooks
 
 -- Keeps disabled_at, whoever disables; who enables a destination gives it a new start.
-CREATE FUNCTION gwk_note_enabled() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION gwk_track_endpoint_enabled() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF OLD.enabled AND NOT NEW.enabled THEN
     NEW.disabled_at := now();
@@ -19,13 +19,13 @@ BEGIN
   RETURN NEW;
 END $$;
 CREATE TRIGGER webhook_endpoints_enabled BEFORE UPDATE OF enabled ON webhook_endpoints
-  FOR EACH ROW EXECUTE FUNCTION gwk_note_enabled();
+  FOR EACH ROW EXECUTE FUNCTION gwk_track_endpoint_enabled();
 
 -- Plans are fixed to index look-ups for each item, read no further than their limits: queues are long, groups are not.
 
 -- Every destination that has something in the queue, and since when. One index look-up for each, however long its
 -- queue is.
-CREATE FUNCTION gwk_queued_destinations() RETURNS TABLE (id uuid, first_due timestamptz) LANGUAGE sql STABLE
+CREATE FUNCTION gwk_queued_endpoints() RETURNS TABLE (id uuid, first_due timestamptz) LANGUAGE sql STABLE
 SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
   WITH RECURSIVE waiting(id, first_due) AS (
@@ -50,22 +50,22 @@ $$;
 --
 -- Of a disabled destination only what was asked for by hand afterwards is taken.
 --
--- `not_for_it`: the event is of an instance that the destination no longer names. Judged with the URL, in one snapshot:
+-- `out_of_scope`: the event is of an instance that the destination no longer names. Judged with the URL, in one snapshot:
 -- a key that may see the destination as it is now may have changed where it leads.
 CREATE FUNCTION gwk_claim_webhooks(
   lock uuid, lock_ms integer, busy uuid[], busy_counts integer[], slow uuid[],
-  per_destination integer, most integer, most_doubtful integer
+  per_endpoint integer, max_deliveries integer, max_unreliable integer
 ) RETURNS TABLE (
   delivery_id uuid, endpoint_id uuid, event_id uuid, attempts integer, account_id uuid, url text, enabled boolean,
   failing_since timestamptz, last_failed_at timestamptz,
-  event_type text, event_at timestamptz, event_data bytea, not_for_it boolean, secrets bytea[]
+  event_type text, event_at timestamptz, event_data bytea, out_of_scope boolean, secrets bytea[]
 ) LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET enable_bitmapscan = off SET enable_material = off
 AS $$
 #variable_conflict use_column
 DECLARE
-  taken uuid[];
+  claimed_ids uuid[];
 BEGIN
   IF NOT EXISTS (SELECT FROM webhook_queue q WHERE q.due_at <= now()) THEN
     RETURN;
@@ -73,31 +73,31 @@ BEGIN
 
   WITH candidates AS (
     SELECT c.delivery_id, c.due_at, w.id,
-      e.failing_since IS NOT NULL OR w.id = ANY (slow) AS doubtful,
+      e.failing_since IS NOT NULL OR w.id = ANY (slow) AS unreliable,
       row_number() OVER (PARTITION BY w.id ORDER BY c.due_at) AS rank
-    FROM gwk_queued_destinations() AS w
+    FROM gwk_queued_endpoints() AS w
     JOIN webhook_endpoints e ON e.id = w.id
     LEFT JOIN unnest(busy, busy_counts) AS b(id, amount) ON b.id = w.id
     CROSS JOIN LATERAL (
       SELECT q.delivery_id, q.due_at FROM webhook_queue q
       WHERE q.endpoint_id = w.id AND q.due_at <= now() AND (q.locked_until IS NULL OR q.locked_until <= now())
         AND (e.enabled OR (q.attempts = 0 AND q.due_at > e.disabled_at))
-      ORDER BY q.due_at LIMIT greatest(0, least(per_destination - coalesce(b.amount, 0), most))
+      ORDER BY q.due_at LIMIT greatest(0, least(per_endpoint - coalesce(b.amount, 0), max_deliveries))
       FOR UPDATE SKIP LOCKED
     ) AS c
     WHERE w.first_due <= now()
   ), chosen AS (
     SELECT p.delivery_id
-    FROM (SELECT c.*, row_number() OVER (PARTITION BY c.doubtful ORDER BY c.rank, c.due_at) AS place
+    FROM (SELECT c.*, row_number() OVER (PARTITION BY c.unreliable ORDER BY c.rank, c.due_at) AS place
           FROM candidates c) AS p
-    WHERE NOT p.doubtful OR p.place <= most_doubtful
-    ORDER BY p.rank, p.due_at LIMIT most
+    WHERE NOT p.unreliable OR p.place <= max_unreliable
+    ORDER BY p.rank, p.due_at LIMIT max_deliveries
   ), locked AS (
     UPDATE webhook_queue q SET locked_by = lock, locked_until = now() + lock_ms * interval '1 millisecond'
     FROM chosen c WHERE q.delivery_id = c.delivery_id
     RETURNING q.delivery_id
   )
-  SELECT array_agg(l.delivery_id) INTO taken FROM locked l;
+  SELECT array_agg(l.delivery_id) INTO claimed_ids FROM locked l;
 
   RETURN QUERY
   SELECT q.delivery_id, q.endpoint_id, q.event_id, q.attempts, e.account_id, e.url, e.enabled,
@@ -110,7 +110,7 @@ BEGIN
     ARRAY(SELECT s.secret_sealed FROM webhook_secrets s
           WHERE s.endpoint_id = e.id AND (s.expires_at IS NULL OR s.expires_at > now())
           ORDER BY s.created_at DESC, s.id DESC)
-  FROM unnest(taken) AS t(id)
+  FROM unnest(claimed_ids) AS t(id)
   JOIN webhook_queue q ON q.delivery_id = t.id
   JOIN webhook_endpoints e ON e.id = q.endpoint_id
   LEFT JOIN LATERAL (SELECT n.type, n."timestamp", n.data_sealed, n.instance_id FROM events n WHERE n.id = q.event_id) AS v ON true;
@@ -124,84 +124,84 @@ END $$;
 --   void where failing_since is no longer what that was decided on (unless it said itself that it is gone).
 -- Disabling a destination is an entry in the log of its account.
 -- Returns the destinations that were disabled.
-CREATE FUNCTION gwk_conclude_webhooks(results jsonb, destinations jsonb, quiet_ms integer) RETURNS uuid[]
+CREATE FUNCTION gwk_record_webhook_results(results jsonb, endpoints jsonb, failure_gap_ms integer) RETURNS uuid[]
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET enable_material = off
 AS $$
 DECLARE
-  touched uuid[];
+  changed uuid[];
   disabled uuid[];
 BEGIN
-  touched := ARRAY(
-    SELECT e.id FROM jsonb_to_recordset(destinations) AS d(id uuid, healthy boolean, disable text)
+  changed := ARRAY(
+    SELECT e.id FROM jsonb_to_recordset(endpoints) AS d(id uuid, healthy boolean, disable text)
     JOIN webhook_endpoints e ON e.id = d.id
     WHERE NOT d.healthy OR d.disable IS NOT NULL OR e.failing_since IS NOT NULL);
-  PERFORM FROM webhook_endpoints e WHERE e.id = ANY (touched) ORDER BY e.id FOR NO KEY UPDATE;
+  PERFORM FROM webhook_endpoints e WHERE e.id = ANY (changed) ORDER BY e.id FOR NO KEY UPDATE;
 
   UPDATE webhook_endpoints e SET failing_since = NULL, last_failed_at = NULL
-  FROM jsonb_to_recordset(destinations) AS d(id uuid, healthy boolean)
+  FROM jsonb_to_recordset(endpoints) AS d(id uuid, healthy boolean)
   WHERE e.id = d.id AND d.healthy AND e.failing_since IS NOT NULL;
 
-  WITH gone AS (
+  WITH newly_disabled AS (
     UPDATE webhook_endpoints e SET enabled = false, disabled_reason = d.disable, updated_at = now()
-    FROM jsonb_to_recordset(destinations) AS d(id uuid, disable text, failing_since timestamptz)
+    FROM jsonb_to_recordset(endpoints) AS d(id uuid, disable text, failing_since timestamptz)
     WHERE e.id = d.id AND e.enabled AND d.disable IS NOT NULL
       AND (d.disable = 'gone' OR e.failing_since IS NOT DISTINCT FROM d.failing_since)
     RETURNING e.id, e.account_id, e.disabled_reason, e.failing_since
-  ), noted AS (
+  ), audited AS (
     INSERT INTO audit_entries (id, account_id, actor, action, subject, detail)
     SELECT gwk_new_id(), g.account_id, 'gwk:worker', 'webhook.disable', g.id::text,
       jsonb_build_object('reason', g.disabled_reason, 'failing_since', g.failing_since)
-    FROM gone g
+    FROM newly_disabled g
   )
-  SELECT array_agg(g.id) INTO disabled FROM gone g;
+  SELECT array_agg(g.id) INTO disabled FROM newly_disabled g;
 
   -- Failures further apart than quiet_ms are two failures, not a long one. last_failed_at is right to the minute.
   UPDATE webhook_endpoints e
   SET last_failed_at = now(),
-    failing_since = CASE WHEN e.failing_since IS NULL OR e.last_failed_at < now() - quiet_ms * interval '1 millisecond'
+    failing_since = CASE WHEN e.failing_since IS NULL OR e.last_failed_at < now() - failure_gap_ms * interval '1 millisecond'
       THEN now() ELSE e.failing_since END
-  FROM jsonb_to_recordset(destinations) AS d(id uuid, healthy boolean)
+  FROM jsonb_to_recordset(endpoints) AS d(id uuid, healthy boolean)
   WHERE e.id = d.id AND NOT d.healthy
     AND (e.failing_since IS NULL OR e.last_failed_at IS NULL OR e.last_failed_at < now() - interval '1 minute');
 
   WITH held AS MATERIALIZED (
     SELECT q.delivery_id, q.endpoint_id, r.delay_ms, r.status_code, r.error, r.latency_ms, r.response,
-      CASE WHEN r.verdict = 'retry'
+      CASE WHEN r.result = 'retry'
           AND NOT EXISTS (SELECT FROM webhook_endpoints e WHERE e.id = q.endpoint_id AND e.enabled)
-        THEN 'failed' ELSE r.verdict END AS verdict
+        THEN 'failed' ELSE r.result END AS result
     FROM jsonb_to_recordset(results) AS r(
-      delivery_id uuid, lock uuid, verdict text, delay_ms bigint, status_code integer, error text, latency_ms integer,
+      delivery_id uuid, lock uuid, result text, delay_ms bigint, status_code integer, error text, latency_ms integer,
       response text)
     JOIN webhook_queue q ON q.delivery_id = r.delivery_id AND q.locked_by = r.lock
     ORDER BY q.delivery_id FOR UPDATE OF q
   ), finished AS (
     DELETE FROM webhook_queue q USING held h
-    WHERE q.delivery_id = h.delivery_id AND h.verdict IN ('succeeded', 'failed')
+    WHERE q.delivery_id = h.delivery_id AND h.result IN ('succeeded', 'failed')
   ), waiting AS (
     UPDATE webhook_queue q
     SET locked_by = NULL, locked_until = NULL,
-      attempts = q.attempts + CASE h.verdict WHEN 'retry' THEN 1 ELSE 0 END,
-      due_at = CASE h.verdict WHEN 'retry' THEN now() + h.delay_ms * interval '1 millisecond' ELSE q.due_at END
+      attempts = q.attempts + CASE h.result WHEN 'retry' THEN 1 ELSE 0 END,
+      due_at = CASE h.result WHEN 'retry' THEN now() + h.delay_ms * interval '1 millisecond' ELSE q.due_at END
     FROM held h
-    WHERE q.delivery_id = h.delivery_id AND h.verdict IN ('retry', 'returned')
+    WHERE q.delivery_id = h.delivery_id AND h.result IN ('retry', 'returned')
   )
   UPDATE webhook_deliveries d
-  SET status = CASE h.verdict WHEN 'retry' THEN 'pending' ELSE h.verdict END,
+  SET status = CASE h.result WHEN 'retry' THEN 'pending' ELSE h.result END,
     attempts = d.attempts + 1,
-    next_attempt_at = CASE h.verdict WHEN 'retry' THEN now() + h.delay_ms * interval '1 millisecond' END,
-    delivered_at = CASE h.verdict WHEN 'succeeded' THEN now() ELSE d.delivered_at END,
+    next_attempt_at = CASE h.result WHEN 'retry' THEN now() + h.delay_ms * interval '1 millisecond' END,
+    delivered_at = CASE h.result WHEN 'succeeded' THEN now() ELSE d.delivered_at END,
     last_status_code = h.status_code, last_error = h.error, last_latency_ms = h.latency_ms,
     last_response_sealed = decode(h.response, 'base64')
   FROM held h
-  WHERE d.id = h.delivery_id AND h.verdict <> 'returned';
+  WHERE d.id = h.delivery_id AND h.result <> 'returned';
   RETURN coalesce(disabled, '{}');
 END $$;
 
 -- Removes a batch of what waits for destinations that were deleted or disabled, and says so in the log. What a worker
 -- is calling now is left to it; what was asked for by hand after disabling is delivered.
-CREATE FUNCTION gwk_abandon_webhooks(most integer) RETURNS integer
+CREATE FUNCTION gwk_abandon_webhooks(max_deliveries integer) RETURNS integer
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET enable_bitmapscan = off SET enable_material = off
@@ -211,22 +211,22 @@ DECLARE
 BEGIN
   WITH entries AS MATERIALIZED (
     SELECT c.delivery_id, e.id IS NULL AS deleted
-    FROM gwk_queued_destinations() AS w
+    FROM gwk_queued_endpoints() AS w
     LEFT JOIN webhook_endpoints e ON e.id = w.id
     CROSS JOIN LATERAL (
       SELECT q.delivery_id FROM webhook_queue q
       WHERE q.endpoint_id = w.id AND (q.locked_until IS NULL OR q.locked_until <= now())
         AND (e.id IS NULL OR q.attempts > 0 OR q.due_at <= e.disabled_at)
-      LIMIT most FOR UPDATE SKIP LOCKED
+      LIMIT max_deliveries FOR UPDATE SKIP LOCKED
     ) AS c
     WHERE e.id IS NULL OR NOT e.enabled
-    LIMIT most
+    LIMIT max_deliveries
   ), removed AS (
     DELETE FROM webhook_queue q USING entries e WHERE q.delivery_id = e.delivery_id
   )
   UPDATE webhook_deliveries d
   SET status = 'failed', next_attempt_at = NULL,
-    last_error = CASE WHEN e.deleted THEN 'the destination was removed' ELSE 'the destination was disabled' END
+    last_error = CASE WHEN e.deleted THEN 'the endpoint was deleted' ELSE 'the endpoint was disabled' END
   FROM entries e WHERE d.id = e.delivery_id;
   GET DIAGNOSTICS abandoned = ROW_COUNT;
   RETURN abandoned;
@@ -235,9 +235,9 @@ END $$;
 -- ------------------------------------------------------------------ waiting messages
 
 -- Every instance that has messages waiting, with what decides about them. One index look-up for each instance.
--- `out_ms`: its clock of time spent out of `connected`, now.
+-- `offline_ms`: its clock of time spent out of `connected`, now.
 CREATE FUNCTION gwk_waiting_instances() RETURNS TABLE (
-  instance_id uuid, state text, deleted boolean, out_ms bigint, suspended_ms bigint
+  instance_id uuid, state text, deleted boolean, offline_ms bigint, suspended_ms bigint
 )
 LANGUAGE sql STABLE
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -249,7 +249,7 @@ AS $$
     FROM waiting w WHERE w.id IS NOT NULL
   )
   SELECT i.id, i.state, i.deleted_at IS NOT NULL,
-    i.out_ms + CASE WHEN i.state = 'connected' THEN 0
+    i.offline_ms + CASE WHEN i.state = 'connected' THEN 0
       ELSE floor(extract(epoch FROM now() - i.state_changed_at) * 1000)::bigint END,
     floor(extract(epoch FROM now() - a.suspended_at) * 1000)::bigint
   FROM waiting w
@@ -262,7 +262,7 @@ $$;
 -- a while, so it may show more than a message has waited), or (of a suspended account) that were accepted `accepted` or earlier. Null: no such limit.
 -- The head of a conversation has waited longest, so only conversations whose head is old are looked into.
 CREATE FUNCTION gwk_waiting_messages(
-  instance uuid, started bigint, since timestamptz, accepted timestamptz, most integer
+  instance uuid, max_offline_ms bigint, waiting_since timestamptz, accepted_until timestamptz, max_messages integer
 )
 RETURNS TABLE (message_id uuid)
 LANGUAGE sql STABLE
@@ -274,15 +274,15 @@ AS $$
   CROSS JOIN LATERAL (
     SELECT o.message_id FROM outbox o
     WHERE o.conversation_id = h.conversation_id AND o.seq >> 4 IS NOT NULL AND o.attempted_at IS NULL
-      AND (o.out_ms_at_start <= started AND coalesce(o.release_at, o.created_at) <= since OR o.created_at <= accepted)
-    ORDER BY o.seq >> 4, o.seq LIMIT most
+      AND (o.offline_ms_at_start <= max_offline_ms AND coalesce(o.release_at, o.created_at) <= waiting_since OR o.created_at <= accepted_until)
+    ORDER BY o.seq >> 4, o.seq LIMIT max_messages
   ) AS e
-  WHERE h.instance_id = instance AND h.head AND (h.out_ms_at_start <= started OR h.created_at <= accepted)
-  ORDER BY h.turn_at, h.message_id LIMIT most
+  WHERE h.instance_id = instance AND h.head AND (h.offline_ms_at_start <= max_offline_ms OR h.created_at <= accepted_until)
+  ORDER BY h.head_since, h.message_id LIMIT max_messages
 $$;
 
 -- Fails waiting messages that are still unattempted, whoever has them claimed: under the lock of their conversation
--- no engine begins to send them. Arguments and result as of gwk_change_messages.
+-- no engine begins to send them. Arguments and result as of gwk_update_messages.
 CREATE FUNCTION gwk_fail_unattempted(changes jsonb, events jsonb) RETURNS uuid[]
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -293,12 +293,12 @@ BEGIN
   SELECT coalesce(jsonb_agg(c.change), '[]') INTO changes
   FROM jsonb_array_elements(changes) AS c(change)
   JOIN outbox o ON o.message_id = (c.change ->> 'message_id')::uuid AND o.attempted_at IS NULL;
-  RETURN gwk_change_messages(changes, events);
+  RETURN gwk_update_messages(changes, events);
 END $$;
 
 -- Heads that have waited longer than `patience_ms` for a connected instance and were not rung for as long: the bell may
 -- have been lost. The oldest few of each instance are enough, an engine that hears one claims all. Marks them as rung.
-CREATE FUNCTION gwk_ring_again(patience_ms integer, per_instance integer)
+CREATE FUNCTION gwk_renotify(min_wait_ms integer, per_instance integer)
 RETURNS TABLE (instance_id uuid, message_id uuid)
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -306,28 +306,28 @@ SET enable_material = off
 AS $$
 #variable_conflict use_column
 DECLARE
-  before timestamptz := now() - patience_ms * interval '1 millisecond';
+  before timestamptz := now() - min_wait_ms * interval '1 millisecond';
 BEGIN
   RETURN QUERY
   WITH due AS MATERIALIZED (
     SELECT o.message_id
     FROM gwk_waiting_instances() AS w
     CROSS JOIN LATERAL (
-      SELECT h.message_id, h.rung_at FROM outbox h
-      WHERE h.instance_id = w.instance_id AND h.head AND h.prepared AND h.state = 'waiting' AND h.turn_at <= before
-      ORDER BY h.turn_at, h.message_id LIMIT per_instance
+      SELECT h.message_id, h.notified_at FROM outbox h
+      WHERE h.instance_id = w.instance_id AND h.head AND h.prepared AND h.state = 'waiting' AND h.head_since <= before
+      ORDER BY h.head_since, h.message_id LIMIT per_instance
     ) AS oldest
     JOIN outbox o ON o.message_id = oldest.message_id
     WHERE w.state = 'connected' AND NOT w.deleted AND w.suspended_ms IS NULL
-      AND o.state = 'waiting' AND (o.rung_at IS NULL OR o.rung_at <= before)
+      AND o.state = 'waiting' AND (o.notified_at IS NULL OR o.notified_at <= before)
     ORDER BY o.message_id FOR NO KEY UPDATE OF o SKIP LOCKED
   )
-  UPDATE outbox o SET rung_at = now() FROM due d WHERE o.message_id = d.message_id
+  UPDATE outbox o SET notified_at = now() FROM due d WHERE o.message_id = d.message_id
   RETURNING o.instance_id, o.message_id;
 END $$;
 
 -- Scheduled messages whose time has come, with what decides about them, in the order in which they take their places.
-CREATE FUNCTION gwk_due_scheduled(most integer) RETURNS TABLE (
+CREATE FUNCTION gwk_due_scheduled(max_messages integer) RETURNS TABLE (
   message_id uuid, now timestamptz, instance_policy jsonb, account_policy jsonb, is_group boolean,
   last_wrote_at timestamptz
 )
@@ -336,7 +336,7 @@ SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
   SELECT o.message_id, clock_timestamp(), i.policy, a.policy, v.group_id IS NOT NULL, v.last_wrote_at::timestamptz
   FROM (SELECT * FROM outbox s WHERE s.release_at <= now() AND s.state = 'scheduled'
-        ORDER BY s.release_at, s.created_at, s.message_id LIMIT most) AS o
+        ORDER BY s.release_at, s.created_at, s.message_id LIMIT max_messages) AS o
   JOIN instances i ON i.id = o.instance_id
   JOIN accounts a ON a.id = i.account_id
   JOIN conversations v ON v.id = o.conversation_id
@@ -345,7 +345,7 @@ $$;
 
 -- Gives scheduled messages their place in the conversation, in the order of acceptance (`moves` null), or moves them
 -- to another time. Their out clock starts here. Returns the released heads.
-CREATE FUNCTION gwk_release_scheduled(message_ids uuid[], moves timestamptz[])
+CREATE FUNCTION gwk_release_scheduled(message_ids uuid[], new_times timestamptz[])
 RETURNS TABLE (instance_id uuid, message_id uuid)
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -354,7 +354,7 @@ AS $$
 #variable_conflict use_column
 DECLARE
   released uuid[];
-  moved uuid[];
+  postponed uuid[];
   lowest uuid;
   highest uuid;
 BEGIN
@@ -363,9 +363,9 @@ BEGIN
   WITH entries AS (
     SELECT o.message_id, o.conversation_id, o.instance_id,
       row_number() OVER (PARTITION BY o.conversation_id ORDER BY o.created_at, o.message_id) AS rank
-    FROM unnest(message_ids, moves) AS r(id, move)
+    FROM unnest(message_ids, new_times) AS r(id, new_time)
     JOIN outbox o ON o.message_id = r.id
-    WHERE r.move IS NULL AND o.state = 'scheduled' AND o.release_at <= now()
+    WHERE r.new_time IS NULL AND o.state = 'scheduled' AND o.release_at <= now()
   ), advanced AS (
     UPDATE conversations v SET last_seq = v.last_seq + e.amount
     FROM (SELECT n.conversation_id, count(*) AS amount FROM entries n GROUP BY n.conversation_id) AS e
@@ -374,7 +374,7 @@ BEGIN
   ), waiting AS (
     UPDATE outbox o
     SET state = 'waiting', seq = a.before + e.rank, release_at = NULL,
-      out_ms_at_start = i.out_ms + CASE WHEN i.state = 'connected' THEN 0
+      offline_ms_at_start = i.offline_ms + CASE WHEN i.state = 'connected' THEN 0
         ELSE floor(extract(epoch FROM now() - i.state_changed_at) * 1000)::bigint END
     FROM entries e
     JOIN advanced a ON a.id = e.conversation_id
@@ -386,18 +386,18 @@ BEGIN
   PERFORM gwk_promote_heads(ARRAY(
     SELECT DISTINCT o.conversation_id FROM outbox o WHERE o.message_id = ANY (released)));
 
-  WITH later AS (
-    UPDATE outbox o SET release_at = r.move
-    FROM unnest(message_ids, moves) AS r(id, move)
-    WHERE o.message_id = r.id AND r.move IS NOT NULL AND o.state = 'scheduled' AND o.release_at <= now()
+  WITH postponements AS (
+    UPDATE outbox o SET release_at = r.new_time
+    FROM unnest(message_ids, new_times) AS r(id, new_time)
+    WHERE o.message_id = r.id AND r.new_time IS NOT NULL AND o.state = 'scheduled' AND o.release_at <= now()
     RETURNING o.message_id
   )
-  SELECT array_agg(l.message_id) INTO moved FROM later l;
-  IF moved IS NOT NULL THEN
-    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_span(moved) AS s;
-    UPDATE messages m SET scheduled_for = r.move, version = m.version + 1, updated_at = now()
-    FROM unnest(message_ids, moves) AS r(id, move)
-    WHERE m.id = r.id AND m.id = ANY (moved) AND m.id BETWEEN lowest AND highest;
+  SELECT array_agg(l.message_id) INTO postponed FROM postponements l;
+  IF postponed IS NOT NULL THEN
+    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(postponed) AS s;
+    UPDATE messages m SET scheduled_for = r.new_time, version = m.version + 1, updated_at = now()
+    FROM unnest(message_ids, new_times) AS r(id, new_time)
+    WHERE m.id = r.id AND m.id = ANY (postponed) AND m.id BETWEEN lowest AND highest;
   END IF;
 
   RETURN QUERY

@@ -2,11 +2,11 @@
 
 -- Finished files of messages.
 CREATE INDEX media_messages_idx ON media (message_id) WHERE message_id IS NOT NULL;
-CREATE INDEX media_present_idx ON media (expires_at) WHERE removed_at IS NULL;
+CREATE INDEX media_stored_idx ON media (expires_at) WHERE removed_at IS NULL;
 
 -- A file that no row names any more is removed from the store, whatever took its row away (retention, the end of an
 -- account): the row that names the file goes over into one that says so, in the same transaction.
-CREATE FUNCTION gwk_media_gone() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION gwk_queue_media_removal() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF OLD.removed_at IS NULL AND (TG_OP = 'DELETE' OR NEW.removed_at IS NOT NULL) THEN
     INSERT INTO store_removals (store_key, due_at) VALUES (OLD.store_key, date_trunc('milliseconds', now()))
@@ -14,8 +14,8 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
-CREATE TRIGGER media_gone AFTER DELETE OR UPDATE OF removed_at ON media
-  FOR EACH ROW EXECUTE FUNCTION gwk_media_gone();
+CREATE TRIGGER media_removed AFTER DELETE OR UPDATE OF removed_at ON media
+  FOR EACH ROW EXECUTE FUNCTION gwk_queue_media_removal();
 
 -- ------------------------------------------------------------------ preparation
 
@@ -24,8 +24,8 @@ CREATE TRIGGER media_gone AFTER DELETE OR UPDATE OF removed_at ON media
 -- account's. Of each instance only the oldest few are looked at. A taken one is due again when its time is over: the
 -- worker that took it may be gone. Touches columns that nothing else writes and waits for no lock, so it stands outside
 -- the order of locks.
-CREATE FUNCTION gwk_take_unprepared(
-  most integer, per_account integer, hold_ms integer, busy_accounts uuid[], busy integer[]
+CREATE FUNCTION gwk_claim_preparations(
+  max_messages integer, per_account integer, lock_ms integer, busy_accounts uuid[], busy integer[]
 ) RETURNS TABLE (
   message_id uuid, instance_id uuid, account_id uuid, type text, attempts integer, content_sealed bytea
 ) LANGUAGE plpgsql
@@ -44,7 +44,7 @@ BEGIN
     FROM waiting w WHERE w.instance_id IS NOT NULL
   ), due AS (
     SELECT d.message_id, d.created_at,
-      COALESCE(b.amount, 0) + row_number() OVER (PARTITION BY i.account_id ORDER BY d.created_at) AS turn
+      COALESCE(b.amount, 0) + row_number() OVER (PARTITION BY i.account_id ORDER BY d.created_at) AS rank
     FROM waiting w
     JOIN instances i ON i.id = w.instance_id
     LEFT JOIN unnest(busy_accounts, busy) AS b(account_id, amount) ON b.account_id = i.account_id
@@ -55,17 +55,17 @@ BEGIN
   ), chosen AS (
     SELECT o.message_id FROM outbox o
     WHERE o.message_id IN (
-      SELECT d.message_id FROM due d WHERE d.turn <= per_account ORDER BY d.turn, d.created_at LIMIT most)
+      SELECT d.message_id FROM due d WHERE d.rank <= per_account ORDER BY d.rank, d.created_at LIMIT max_messages)
     AND NOT o.prepared AND (o.prepare_at IS NULL OR o.prepare_at <= now())
     FOR UPDATE SKIP LOCKED
-  ), taken AS (
+  ), claimed AS (
     UPDATE outbox o
-    SET prepare_at = now() + hold_ms * interval '1 millisecond', prepare_attempts = o.prepare_attempts + 1
+    SET prepare_at = now() + lock_ms * interval '1 millisecond', prepare_attempts = o.prepare_attempts + 1
     FROM chosen c WHERE o.message_id = c.message_id
     RETURNING o.message_id, o.instance_id, o.prepare_attempts, o.created_at
   )
   SELECT t.message_id, t.instance_id, m.account_id, m.type, t.prepare_attempts, c.content_sealed
-  FROM taken t
+  FROM claimed t
   JOIN messages m ON m.id = t.message_id
   LEFT JOIN message_contents c ON c.message_id = t.message_id
   ORDER BY t.created_at;
@@ -73,7 +73,7 @@ END $$;
 
 -- A message is prepared: what was finished for it is in its content now. Answers null where it no longer waits, else
 -- whether it can be claimed at once.
-CREATE FUNCTION gwk_prepared(message uuid, content bytea) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION gwk_finish_preparation(message uuid, content bytea) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   at_head boolean;
 BEGIN

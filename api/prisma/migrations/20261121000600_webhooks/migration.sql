@@ -24,16 +24,16 @@ ALTER TABLE "webhook_resends" ADD CONSTRAINT "webhook_resends_endpoint_id_fkey" 
 -- included. `visible`: only of these instances, or of none; null: of all.
 -- An id is a moment younger than the created_at of its row, which is that of the transaction.
 CREATE FUNCTION gwk_failed_deliveries(
-  endpoint uuid, after_id uuid, since timestamptz, until timestamptz, visible uuid[]
+  endpoint uuid, after_id uuid, since timestamptz, until timestamptz, visible_instances uuid[]
 ) RETURNS SETOF webhook_deliveries LANGUAGE sql STABLE AS $$
   SELECT d.* FROM webhook_deliveries d
   WHERE d.endpoint_id = endpoint AND d.status = 'failed'
     AND d.id > after_id AND d.id < gwk_lowest_id(until + interval '1 minute') AND d.created_at BETWEEN since AND until
-    AND (visible IS NULL OR d.instance_id IS NULL OR d.instance_id = ANY (visible))
+    AND (visible_instances IS NULL OR d.instance_id IS NULL OR d.instance_id = ANY (visible_instances))
 $$;
 
 -- Queues deliveries that have ended. Returns those that it queued: what is pending is left alone.
-CREATE FUNCTION gwk_queue_again(ids uuid[]) RETURNS SETOF uuid
+CREATE FUNCTION gwk_requeue_deliveries(ids uuid[]) RETURNS SETOF uuid
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET enable_material = off
@@ -56,7 +56,7 @@ END $$;
 
 -- One batch of a retry-failed. Returns how many it queued, and the last id that it looked at: null where none is left.
 CREATE FUNCTION gwk_resend_failed(
-  endpoint uuid, after_id uuid, since timestamptz, until timestamptz, visible uuid[], most integer
+  endpoint uuid, after_id uuid, since timestamptz, until timestamptz, visible_instances uuid[], max_deliveries integer
 ) RETURNS TABLE (resent integer, last_id uuid)
 LANGUAGE plpgsql
 SET plan_cache_mode = force_custom_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -64,16 +64,16 @@ AS $$
 DECLARE
   batch uuid[];
 BEGIN
-  batch := ARRAY(SELECT f.id FROM gwk_failed_deliveries(endpoint, after_id, since, until, visible) AS f
-                 ORDER BY f.id LIMIT most);
-  resent := (SELECT count(*) FROM gwk_queue_again(batch));
+  batch := ARRAY(SELECT f.id FROM gwk_failed_deliveries(endpoint, after_id, since, until, visible_instances) AS f
+                 ORDER BY f.id LIMIT max_deliveries);
+  resent := (SELECT count(*) FROM gwk_requeue_deliveries(batch));
   last_id := batch[cardinality(batch)];
   RETURN NEXT;
 END $$;
 
 -- Goes on with the retry-failed that has waited longest. Returns how many deliveries it queued; null where there is
 -- none to go on with.
-CREATE FUNCTION gwk_continue_resend(most integer) RETURNS integer
+CREATE FUNCTION gwk_continue_resend(max_deliveries integer) RETURNS integer
 LANGUAGE plpgsql AS $$
 DECLARE
   job webhook_resends;
@@ -84,7 +84,7 @@ BEGIN
     RETURN NULL;
   END IF;
   SELECT * INTO batch FROM gwk_resend_failed(job.endpoint_id, job.after_id, job.since, job.until,
-    CASE WHEN job.restricted THEN job.instance_ids END, most);
+    CASE WHEN job.restricted THEN job.instance_ids END, max_deliveries);
   IF batch.last_id IS NULL THEN
     DELETE FROM webhook_resends WHERE id = job.id;
   ELSE

@@ -28,27 +28,27 @@ BEGIN
 END $$;
 
 -- The contact of a name, locked as above; made under `new_contact` where there is none, unless that is null.
-CREATE FUNCTION gwk_lock_contact_named(account uuid, known_as text, new_contact uuid) RETURNS uuid
+CREATE FUNCTION gwk_lock_contact_by_name(account uuid, contact_name text, new_contact uuid) RETURNS uuid
 LANGUAGE plpgsql AS $$
 DECLARE
   contact uuid;
 BEGIN
   LOOP
-    SELECT n.contact_id INTO contact FROM contact_names n WHERE n.account_id = account AND n.name = known_as;
+    SELECT n.contact_id INTO contact FROM contact_names n WHERE n.account_id = account AND n.name = contact_name;
     IF NOT FOUND THEN
       IF new_contact IS NULL THEN
         RETURN NULL;
       END IF;
-      WITH named AS (
-        INSERT INTO contact_names (account_id, name, contact_id) VALUES (account, known_as, new_contact)
+      WITH new_names AS (
+        INSERT INTO contact_names (account_id, name, contact_id) VALUES (account, contact_name, new_contact)
         ON CONFLICT DO NOTHING RETURNING contact_id
       )
-      INSERT INTO contacts (id, account_id) SELECT n.contact_id, account FROM named n;
+      INSERT INTO contacts (id, account_id) SELECT n.contact_id, account FROM new_names n;
       CONTINUE;
     END IF;
     PERFORM gwk_lock_contacts(ARRAY[contact]);
     IF EXISTS (
-      SELECT FROM contact_names n WHERE n.account_id = account AND n.name = known_as AND n.contact_id = contact
+      SELECT FROM contact_names n WHERE n.account_id = account AND n.name = contact_name AND n.contact_id = contact
     ) THEN
       RETURN contact;
     END IF;
@@ -59,69 +59,69 @@ END $$;
 --
 -- The waiting messages of both stand in one line by the time of their acceptance, each conversation's own order kept.
 -- What is on its way out stays first: the head has the lowest place, another one under way follows at once.
-CREATE FUNCTION gwk_merge_conversations(kept uuid, gone uuid) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION gwk_merge_conversations(target uuid, source uuid) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-  base bigint;
+  base_seq bigint;
   waiting bigint;
 BEGIN
-  SELECT max(v.last_seq) INTO base FROM conversations v WHERE v.id IN (kept, gone);
+  SELECT max(v.last_seq) INTO base_seq FROM conversations v WHERE v.id IN (target, source);
   WITH own AS (
     SELECT o.message_id, o.conversation_id, o.seq, o.state = 'claimed' AS claimed,
       max(o.created_at) OVER (PARTITION BY o.conversation_id ORDER BY o.seq) AS since
-    FROM outbox o WHERE o.conversation_id IN (kept, gone) AND o.seq IS NOT NULL
-  ), line AS (
+    FROM outbox o WHERE o.conversation_id IN (target, source) AND o.seq IS NOT NULL
+  ), ordered AS (
     SELECT w.message_id, row_number() OVER (ORDER BY w.claimed DESC, w.since, w.conversation_id, w.seq) AS place
     FROM own w
   ), moved AS (
-    UPDATE outbox o SET conversation_id = kept, head = false, seq = base + l.place
-    FROM line l WHERE o.message_id = l.message_id
+    UPDATE outbox o SET conversation_id = target, head = false, seq = base_seq + l.place
+    FROM ordered l WHERE o.message_id = l.message_id
     RETURNING o.message_id
   )
   SELECT count(*) INTO waiting FROM moved;
-  UPDATE outbox o SET conversation_id = kept WHERE o.conversation_id = gone;
-  UPDATE outbox o SET head = true, turn_at = COALESCE(o.turn_at, now())
-  WHERE o.conversation_id = kept AND o.seq = base + 1;
+  UPDATE outbox o SET conversation_id = target WHERE o.conversation_id = source;
+  UPDATE outbox o SET head = true, head_since = COALESCE(o.head_since, now())
+  WHERE o.conversation_id = target AND o.seq = base_seq + 1;
 
   UPDATE conversations k
-  SET last_seq = base + waiting, last_wrote_at = GREATEST(k.last_wrote_at, g.last_wrote_at),
+  SET last_seq = base_seq + waiting, last_wrote_at = GREATEST(k.last_wrote_at, g.last_wrote_at),
     first_sent_at = f.first_sent_at, first_sent_no = f.first_sent_no
   FROM conversations g
   CROSS JOIN LATERAL (
-    SELECT v.first_sent_at, v.first_sent_no FROM conversations v WHERE v.id IN (kept, gone)
+    SELECT v.first_sent_at, v.first_sent_no FROM conversations v WHERE v.id IN (target, source)
     ORDER BY v.first_sent_no NULLS LAST LIMIT 1
   ) AS f
-  WHERE k.id = kept AND g.id = gone;
+  WHERE k.id = target AND g.id = source;
 
-  UPDATE messages m SET conversation_id = kept WHERE m.conversation_id = gone;
+  UPDATE messages m SET conversation_id = target WHERE m.conversation_id = source;
   -- Partitions are looked at for this: after `messages`, as by whoever drops one.
-  UPDATE conversations k SET days = gwk_days_with(k.days, g.days)
-  FROM conversations g WHERE k.id = kept AND g.id = gone;
-  UPDATE menus m SET conversation_id = kept WHERE m.conversation_id = gone;
+  UPDATE conversations k SET days = gwk_merge_days(k.days, g.days)
+  FROM conversations g WHERE k.id = target AND g.id = source;
+  UPDATE menus m SET conversation_id = target WHERE m.conversation_id = source;
   INSERT INTO inbound_seen (conversation_id, participant, wa_message_id, message_id, seen_at)
-  SELECT kept, s.participant, s.wa_message_id, s.message_id, s.seen_at FROM inbound_seen s
-  WHERE s.conversation_id = gone
+  SELECT target, s.participant, s.wa_message_id, s.message_id, s.seen_at FROM inbound_seen s
+  WHERE s.conversation_id = source
   ON CONFLICT DO NOTHING;
-  DELETE FROM conversations v WHERE v.id = gone;
+  DELETE FROM conversations v WHERE v.id = source;
 END $$;
 
 -- Makes one contact of two. The caller holds both (gwk_lock_contacts). Opted out if either was.
-CREATE FUNCTION gwk_merge_contacts(kept uuid, gone uuid) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION gwk_merge_contacts(target uuid, source uuid) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM gwk_merge_conversations(k.id, g.id)
   FROM conversations g
-  JOIN conversations k ON k.instance_id = g.instance_id AND k.contact_id = kept
-  WHERE g.contact_id = gone;
-  UPDATE conversations v SET contact_id = kept WHERE v.contact_id = gone;
+  JOIN conversations k ON k.instance_id = g.instance_id AND k.contact_id = target
+  WHERE g.contact_id = source;
+  UPDATE conversations v SET contact_id = target WHERE v.contact_id = source;
 
-  UPDATE opt_outs o SET contact_id = kept
-  WHERE o.contact_id = gone AND NOT EXISTS (SELECT FROM opt_outs p WHERE p.contact_id = kept);
+  UPDATE opt_outs o SET contact_id = target
+  WHERE o.contact_id = source AND NOT EXISTS (SELECT FROM opt_outs p WHERE p.contact_id = target);
   DELETE FROM mass_sends s
-  WHERE s.contact_id = gone
-    AND EXISTS (SELECT FROM mass_sends t WHERE t.fingerprint = s.fingerprint AND t.contact_id = kept);
-  UPDATE mass_sends s SET contact_id = kept WHERE s.contact_id = gone;
-  UPDATE contact_names n SET contact_id = kept WHERE n.contact_id = gone;
-  UPDATE contacts c SET name = COALESCE(c.name, g.name) FROM contacts g WHERE c.id = kept AND g.id = gone;
-  DELETE FROM contacts c WHERE c.id = gone;
+  WHERE s.contact_id = source
+    AND EXISTS (SELECT FROM mass_sends t WHERE t.fingerprint = s.fingerprint AND t.contact_id = target);
+  UPDATE mass_sends s SET contact_id = target WHERE s.contact_id = source;
+  UPDATE contact_names n SET contact_id = target WHERE n.contact_id = source;
+  UPDATE contacts c SET name = COALESCE(c.name, g.name) FROM contacts g WHERE c.id = target AND g.id = source;
+  DELETE FROM contacts c WHERE c.id = source;
 END $$;
 
 -- Two names turned out to be those of one contact. The older one of two contacts is kept. `opted_out`: after a merge,
@@ -139,7 +139,7 @@ BEGIN
     b := (SELECT n.contact_id FROM contact_names n WHERE n.account_id = account AND n.name = name_b);
     EXIT WHEN a = b;
     IF a IS NULL AND b IS NULL THEN
-      a := gwk_lock_contact_named(account, name_a, new_contact);
+      a := gwk_lock_contact_by_name(account, name_a, new_contact);
       CONTINUE;
     END IF;
     PERFORM gwk_lock_contacts(ARRAY[a, b]);
@@ -167,7 +167,7 @@ END $$;
 CREATE INDEX opt_outs_unfinished_idx ON opt_outs (contact_id) WHERE unfinished;
 
 -- What waits for a contact and has not been attempted.
-CREATE FUNCTION gwk_waiting_for_contact(contact uuid, most integer) RETURNS TABLE (message_id uuid)
+CREATE FUNCTION gwk_waiting_messages_of_contact(contact uuid, max_messages integer) RETURNS TABLE (message_id uuid)
 LANGUAGE sql STABLE
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
@@ -176,7 +176,7 @@ AS $$
   CROSS JOIN LATERAL (
     SELECT o.message_id FROM outbox o WHERE o.conversation_id = v.id AND o.attempted_at IS NULL OFFSET 0) AS w
   WHERE v.contact_id = contact
-  ORDER BY w.message_id LIMIT most
+  ORDER BY w.message_id LIMIT max_messages
 $$;
 
 -- The forms in which a phone may be looked for: with and without what the network leaves out.
@@ -264,7 +264,7 @@ BEGIN
 END $$;
 
 -- The messages of an instance by their network ids, of any day.
-CREATE FUNCTION gwk_messages_named(instance uuid, names text[])
+CREATE FUNCTION gwk_messages_by_network_id(instance uuid, names text[])
 RETURNS TABLE (id uuid, conversation_id uuid, direction text, wa_message_id text, participant text)
 LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
@@ -274,7 +274,7 @@ BEGIN
   SELECT m.* FROM unnest(names) AS n(name)
   CROSS JOIN LATERAL (
     SELECT v.id, v.conversation_id, v.direction, v.wa_message_id, v.participant FROM messages v
-    WHERE gwk_is_named(v.wa_message_id, n.name) AND v.instance_id = instance
+    WHERE gwk_equals_by_hash(v.wa_message_id, n.name) AND v.instance_id = instance
     ORDER BY gwk_hash_high(v.wa_message_id)) AS m;
 END $$;
 
@@ -286,15 +286,15 @@ SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_has
 SET enable_material = off SET enable_bitmapscan = off SET enable_sort = off
 AS $$
 DECLARE
-  recently uuid := gwk_lowest_id(now() - interval '3 days');
+  recent_from uuid := gwk_lowest_id(now() - interval '3 days');
   found uuid[];
   lowest uuid;
   highest uuid;
 BEGIN
   found := ARRAY(
     SELECT (SELECT m.id FROM messages m
-      WHERE gwk_is_named(m.wa_message_id, q.wa_message_id)
-        AND m.instance_id = q.instance_id AND m.conversation_id = q.conversation_id AND m.id >= recently
+      WHERE gwk_equals_by_hash(m.wa_message_id, q.wa_message_id)
+        AND m.instance_id = q.instance_id AND m.conversation_id = q.conversation_id AND m.id >= recent_from
       ORDER BY gwk_hash_high(m.wa_message_id) LIMIT 1)
     FROM unnest(instance_ids, conversation_ids, wa_message_ids) WITH ORDINALITY
       AS q(instance_id, conversation_id, wa_message_id, place)
@@ -302,14 +302,14 @@ BEGIN
   IF array_position(found, NULL) IS NOT NULL THEN
     found := ARRAY(
       SELECT COALESCE(q.id, (SELECT m.id FROM messages m
-        WHERE gwk_is_named(m.wa_message_id, q.wa_message_id)
-          AND m.instance_id = q.instance_id AND m.conversation_id = q.conversation_id AND m.id < recently
+        WHERE gwk_equals_by_hash(m.wa_message_id, q.wa_message_id)
+          AND m.instance_id = q.instance_id AND m.conversation_id = q.conversation_id AND m.id < recent_from
         ORDER BY gwk_hash_high(m.wa_message_id) LIMIT 1))
       FROM unnest(found, instance_ids, conversation_ids, wa_message_ids) WITH ORDINALITY
         AS q(id, instance_id, conversation_id, wa_message_id, place)
       ORDER BY q.place);
   END IF;
-  SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_span(found) AS s;
+  SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(found) AS s;
   RETURN QUERY
   SELECT m.id, m.direction, m.participant
   FROM unnest(found) WITH ORDINALITY AS q(id, place)
@@ -327,7 +327,7 @@ END $$;
 --   answers, typed: the menu that it answers; by typing, which takes one that was not answered.
 --   poll, voter, chosen_before, chosen: the vote, and what it was decided on.
 --   deletes: the message of ours that was deleted for everyone.
--- Events as in gwk_change_messages. A caller without a holder is the API itself.
+-- Events as in gwk_update_messages. A caller without a holder is the API itself.
 -- Results by number: 'fenced', 'gone', 'again' (what it was decided on has changed, or a name or conversation was made by
 -- another meanwhile; nothing of the item is written), 'known' (it came in before) or 'written'.
 CREATE FUNCTION gwk_receive(instance_ids uuid[], epochs integer[], holders uuid[], items jsonb, events jsonb)
@@ -338,45 +338,45 @@ SET enable_material = off
 AS $$
 #variable_conflict use_column
 DECLARE
-  verdicts text[] := gwk_fence(instance_ids, epochs, holders);
-  good integer[];
-  fresh uuid[];
+  refusals text[] := gwk_fence(instance_ids, epochs, holders);
+  accepted integer[];
+  inserted uuid[];
   renamed uuid[];
   deletions uuid[];
   lowest uuid;
   highest uuid;
 BEGIN
   IF array_position(holders, NULL) IS NOT NULL THEN
-    verdicts := ARRAY(
-      SELECT CASE WHEN q.holder IS NOT NULL THEN q.verdict
+    refusals := ARRAY(
+      SELECT CASE WHEN q.holder IS NOT NULL THEN q.refusal
         WHEN (SELECT true FROM instances i WHERE i.id = q.instance_id AND i.deleted_at IS NULL) IS NULL THEN 'gone' END
-      FROM unnest(instance_ids, holders, verdicts) WITH ORDINALITY AS q(instance_id, holder, verdict, place)
+      FROM unnest(instance_ids, holders, refusals) WITH ORDINALITY AS q(instance_id, holder, refusal, place)
       ORDER BY q.place);
   END IF;
-  good := ARRAY(
+  accepted := ARRAY(
     SELECT i.number FROM jsonb_to_recordset(items) AS i(number integer, place integer)
-    WHERE verdicts[i.place] IS NULL);
+    WHERE refusals[i.place] IS NULL);
 
   PERFORM FROM conversations v
   WHERE v.id = ANY (ARRAY(
     SELECT i.conversation_id
     FROM jsonb_to_recordset(items) AS i(number integer, conversation_id uuid, new_conversation boolean)
-    WHERE NOT i.new_conversation AND i.number = ANY (good)))
+    WHERE NOT i.new_conversation AND i.number = ANY (accepted)))
   ORDER BY v.id FOR NO KEY UPDATE;
   PERFORM FROM contacts c
   WHERE c.id = ANY (ARRAY(
     SELECT i.contact_id
     FROM jsonb_to_recordset(items)
       AS i(number integer, contact_id uuid, new_contact boolean, new_conversation boolean)
-    WHERE i.new_conversation AND NOT i.new_contact AND i.contact_id IS NOT NULL AND i.number = ANY (good)))
+    WHERE i.new_conversation AND NOT i.new_contact AND i.contact_id IS NOT NULL AND i.number = ANY (accepted)))
   ORDER BY c.id FOR KEY SHARE;
 
-  good := ARRAY(
+  accepted := ARRAY(
     SELECT i.number
     FROM jsonb_to_recordset(items) AS i(number integer, conversation_id uuid, new_conversation boolean,
       contact_id uuid, new_contact boolean, reads_menus boolean, newest_menu uuid, answers uuid, typed boolean, poll uuid,
       voter text, chosen_before integer[])
-    WHERE i.number = ANY (good)
+    WHERE i.number = ANY (accepted)
       AND (i.new_contact OR i.contact_id IS NULL OR EXISTS (SELECT FROM contacts c WHERE c.id = i.contact_id))
       AND (NOT i.reads_menus OR i.newest_menu IS NOT DISTINCT FROM (
         SELECT m.message_id FROM menus m WHERE m.conversation_id = i.conversation_id AND m.sent_at IS NOT NULL
@@ -387,53 +387,53 @@ BEGIN
         SELECT w.chosen FROM poll_votes w WHERE w.message_id = i.poll AND w.voter = i.voter)));
 
   -- A name or conversation that another has made meanwhile keeps its first maker's ids.
-  WITH wanted AS (
+  WITH to_create AS (
     SELECT DISTINCT i.account_id, i.name, i.contact_id
     FROM jsonb_to_recordset(items)
       AS i(number integer, account_id uuid, name text, contact_id uuid, new_contact boolean)
-    WHERE i.new_contact AND i.number = ANY (good)
+    WHERE i.new_contact AND i.number = ANY (accepted)
     ORDER BY i.account_id, i.name
-  ), named AS (
+  ), new_names AS (
     INSERT INTO contact_names (account_id, name, contact_id)
-    SELECT w.account_id, w.name, w.contact_id FROM wanted w
+    SELECT w.account_id, w.name, w.contact_id FROM to_create w
     ON CONFLICT DO NOTHING RETURNING account_id, contact_id
-  ), made AS (
-    INSERT INTO contacts (id, account_id) SELECT n.contact_id, n.account_id FROM named n RETURNING id
+  ), created AS (
+    INSERT INTO contacts (id, account_id) SELECT n.contact_id, n.account_id FROM new_names n RETURNING id
   )
   SELECT ARRAY(
     SELECT i.number FROM jsonb_to_recordset(items) AS i(number integer, contact_id uuid, new_contact boolean)
-    WHERE i.number = ANY (good) AND (NOT i.new_contact OR EXISTS (SELECT FROM made m WHERE m.id = i.contact_id)))
-  INTO good;
+    WHERE i.number = ANY (accepted) AND (NOT i.new_contact OR EXISTS (SELECT FROM created m WHERE m.id = i.contact_id)))
+  INTO accepted;
 
-  WITH wanted AS (
+  WITH to_create AS (
     SELECT DISTINCT i.conversation_id, i.instance_id, i.contact_id, i.group_id
     FROM jsonb_to_recordset(items)
       AS i(number integer, conversation_id uuid, instance_id uuid, contact_id uuid, group_id text,
         new_conversation boolean)
-    WHERE i.new_conversation AND i.number = ANY (good)
+    WHERE i.new_conversation AND i.number = ANY (accepted)
     ORDER BY i.instance_id, i.contact_id, i.group_id
-  ), made AS (
+  ), created AS (
     INSERT INTO conversations (id, instance_id, contact_id, group_id)
-    SELECT w.conversation_id, w.instance_id, w.contact_id, w.group_id FROM wanted w
+    SELECT w.conversation_id, w.instance_id, w.contact_id, w.group_id FROM to_create w
     ON CONFLICT DO NOTHING RETURNING id
   )
   SELECT ARRAY(
     SELECT i.number FROM jsonb_to_recordset(items)
       AS i(number integer, conversation_id uuid, new_conversation boolean)
-    WHERE i.number = ANY (good) AND CASE WHEN i.new_conversation
-      THEN EXISTS (SELECT FROM made m WHERE m.id = i.conversation_id)
+    WHERE i.number = ANY (accepted) AND CASE WHEN i.new_conversation
+      THEN EXISTS (SELECT FROM created m WHERE m.id = i.conversation_id)
       ELSE EXISTS (SELECT FROM conversations v WHERE v.id = i.conversation_id) END)
-  INTO good;
+  INTO accepted;
 
   WITH seen AS (
     INSERT INTO inbound_seen (conversation_id, participant, wa_message_id, message_id)
     SELECT i.conversation_id, COALESCE(i.participant, ''), i.wa_message_id, i.message_id
     FROM jsonb_to_recordset(items)
       AS i(number integer, conversation_id uuid, participant text, wa_message_id text, message_id uuid)
-    WHERE i.number = ANY (good)
+    WHERE i.number = ANY (accepted)
     ON CONFLICT DO NOTHING RETURNING message_id
   )
-  SELECT array_agg(s.message_id) INTO fresh FROM seen s;
+  SELECT array_agg(s.message_id) INTO inserted FROM seen s;
 
   INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, wa_message_id,
     participant, created_at, sent_at, delivered_at, updated_at)
@@ -442,17 +442,17 @@ BEGIN
   FROM jsonb_to_recordset(items)
     AS i(message_id uuid, account_id uuid, instance_id uuid, conversation_id uuid, "to" text, type text,
       wa_message_id text, participant text, created_at timestamptz, at timestamptz, has_row boolean)
-  WHERE i.has_row AND i.message_id = ANY (fresh);
+  WHERE i.has_row AND i.message_id = ANY (inserted);
 
   UPDATE conversations v
   SET last_wrote_at = GREATEST(v.last_wrote_at, w.at),
-    days = CASE WHEN v.days @> w.days THEN v.days ELSE gwk_days_with(v.days, w.days) END
+    days = CASE WHEN v.days @> w.days THEN v.days ELSE gwk_merge_days(v.days, w.days) END
   FROM (
     SELECT i.conversation_id, max(i.at) FILTER (WHERE i.wrote) AS at,
-      coalesce(array_agg(DISTINCT gwk_day_of(i.message_id)) FILTER (WHERE i.has_row), '{}') AS days
+      coalesce(array_agg(DISTINCT gwk_id_day(i.message_id)) FILTER (WHERE i.has_row), '{}') AS days
     FROM jsonb_to_recordset(items)
       AS i(conversation_id uuid, at timestamptz, wrote boolean, has_row boolean, message_id uuid)
-    WHERE i.message_id = ANY (fresh)
+    WHERE i.message_id = ANY (inserted)
     GROUP BY i.conversation_id
   ) AS w
   WHERE v.id = w.conversation_id AND (w.at IS NOT NULL OR NOT v.days @> w.days);
@@ -461,20 +461,20 @@ BEGIN
   FROM (
     SELECT i.answers, min(i.at) AS at
     FROM jsonb_to_recordset(items) AS i(answers uuid, at timestamptz, message_id uuid)
-    WHERE i.answers IS NOT NULL AND i.message_id = ANY (fresh)
+    WHERE i.answers IS NOT NULL AND i.message_id = ANY (inserted)
     GROUP BY i.answers
   ) AS w
   WHERE m.message_id = w.answers AND m.answered_at IS NULL;
   INSERT INTO poll_votes (message_id, voter, chosen)
   SELECT i.poll, i.voter, i.chosen
   FROM jsonb_to_recordset(items) AS i(poll uuid, voter text, chosen integer[], message_id uuid)
-  WHERE i.poll IS NOT NULL AND i.message_id = ANY (fresh)
+  WHERE i.poll IS NOT NULL AND i.message_id = ANY (inserted)
   ON CONFLICT (message_id, voter) DO UPDATE SET chosen = EXCLUDED.chosen;
   deletions := ARRAY(
     SELECT i.deletes FROM jsonb_to_recordset(items) AS i(deletes uuid, message_id uuid)
-    WHERE i.deletes IS NOT NULL AND i.message_id = ANY (fresh));
+    WHERE i.deletes IS NOT NULL AND i.message_id = ANY (inserted));
   IF deletions <> '{}' THEN
-    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_span(deletions) AS s;
+    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(deletions) AS s;
     UPDATE messages m SET deleted_for_all = true, version = m.version + 1, updated_at = now()
     WHERE m.id = ANY (deletions) AND m.id BETWEEN lowest AND highest AND NOT m.deleted_for_all;
   END IF;
@@ -483,7 +483,7 @@ BEGIN
     SELECT c.id FROM contacts c
     JOIN (SELECT DISTINCT i.contact_id, i.person
           FROM jsonb_to_recordset(items) AS i(contact_id uuid, person text, message_id uuid)
-          WHERE i.person IS NOT NULL AND i.contact_id IS NOT NULL AND i.message_id = ANY (fresh)) AS p
+          WHERE i.person IS NOT NULL AND i.contact_id IS NOT NULL AND i.message_id = ANY (inserted)) AS p
       ON p.contact_id = c.id
     WHERE c.name IS DISTINCT FROM p.person
     ORDER BY c.id FOR NO KEY UPDATE OF c);
@@ -491,18 +491,18 @@ BEGIN
   FROM (
     SELECT DISTINCT ON (i.contact_id) i.contact_id, i.person
     FROM jsonb_to_recordset(items) AS i(contact_id uuid, person text, message_id uuid, at timestamptz)
-    WHERE i.person IS NOT NULL AND i.contact_id = ANY (renamed) AND i.message_id = ANY (fresh)
+    WHERE i.person IS NOT NULL AND i.contact_id = ANY (renamed) AND i.message_id = ANY (inserted)
     ORDER BY i.contact_id, i.at DESC
   ) AS p
   WHERE c.id = p.contact_id;
 
-  PERFORM gwk_emit_items(events, fresh);
+  PERFORM gwk_emit_items(events, inserted);
 
   RETURN QUERY
   SELECT i.number, CASE
-    WHEN verdicts[i.place] IS NOT NULL THEN verdicts[i.place]
-    WHEN i.number <> ALL (good) THEN 'again'
-    WHEN i.message_id = ANY (fresh) THEN 'written'
-    ELSE 'known' END
+    WHEN refusals[i.place] IS NOT NULL THEN refusals[i.place]
+    WHEN i.number <> ALL (accepted) THEN 'retry'
+    WHEN i.message_id = ANY (inserted) THEN 'written'
+    ELSE 'duplicate' END
   FROM jsonb_to_recordset(items) AS i(number integer, place integer, message_id uuid);
 END $$;

@@ -26,7 +26,7 @@ export const SEALED: readonly SealedColumn[] = [
   { table: 'pairing_sessions', column: 'code_sealed', key: INSTANCE, scope: 't.instance_id' },
   {
     table: 'expiring_codes',
-    column: 'after_sealed',
+    column: 'replacement_sealed',
     key: ID,
     scope: 't.account_id',
     as: `CASE WHEN t.event_id IS NULL THEN 'idempotency_records.response_sealed' ELSE 'events.data_sealed' END`,

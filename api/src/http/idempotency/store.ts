@@ -212,6 +212,6 @@ export async function expireAnswerCode(
   const { accountId, expiresAt } = answer;
   const after = sealer.sealJson(accountId, RESPONSE_COLUMN, answer.bodyAfter);
   await db.$executeRaw`
-    INSERT INTO expiring_codes (id, account_id, record_id, after_sealed, expires_at)
+    INSERT INTO expiring_codes (id, account_id, record_id, replacement_sealed, expires_at)
     VALUES (${newUuid()}::uuid, ${accountId}::uuid, ${recordIdOf(answer)}::uuid, ${after}, ${expiresAt})`;
 }

@@ -57,9 +57,9 @@ async function countMessages(db: Database, instanceId: string, now: Date): Promi
   const [row] = await db.$queryRaw<Counted[]>`
     WITH lately AS MATERIALIZED (
       SELECT status, error_code, sent_at, delivered_at, conversation_id FROM messages
-      WHERE (instance_id, gwk_tick_of(id)) >= (${instanceId}::uuid, gwk_tick_of(${since}::uuid))
+      WHERE (instance_id, gwk_id_bucket_256ms(id)) >= (${instanceId}::uuid, gwk_id_bucket_256ms(${since}::uuid))
         AND instance_id <= ${instanceId}::uuid AND id >= ${since}::uuid AND direction = 'outbound'
-      ORDER BY instance_id DESC, gwk_tick_of(id) DESC, id DESC LIMIT ${MOST_MESSAGES})
+      ORDER BY instance_id DESC, gwk_id_bucket_256ms(id) DESC, id DESC LIMIT ${MOST_MESSAGES})
     SELECT
       count(*) FILTER (WHERE status IN ('delivered', 'read')
         OR status = 'sent' AND sent_at < now() - ${DELIVERY_GRACE}::interval)::integer AS "sent",

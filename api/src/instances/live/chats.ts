@@ -81,6 +81,6 @@ function findMarked(
 ): Promise<Marked[]> {
   return db.$queryRaw<Marked[]>`
     SELECT m.id, m.wa_message_id, m.participant
-    FROM gwk_messages_named(${instanceId}::uuid, ${[...ids]}::text[]) AS m
+    FROM gwk_messages_by_network_id(${instanceId}::uuid, ${[...ids]}::text[]) AS m
     WHERE m.conversation_id = ${conversationId}::uuid AND m.direction = 'inbound'`;
 }

@@ -97,6 +97,6 @@ export async function expireEventCode(
   const rest = Object.entries(event.data).filter(([name]) => name !== 'code');
   const after = sealEventData(sealer, event.accountId, Object.fromEntries(rest));
   await tx.$executeRaw`
-    INSERT INTO expiring_codes (id, account_id, event_id, after_sealed, expires_at)
+    INSERT INTO expiring_codes (id, account_id, event_id, replacement_sealed, expires_at)
     VALUES (${newUuid()}::uuid, ${event.accountId}::uuid, ${event.id}::uuid, ${after}, ${event.expiresAt})`;
 }

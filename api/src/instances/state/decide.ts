@@ -10,7 +10,7 @@ export interface InstanceStateRow {
   stateReason: string | null;
   stateChangedAt: Date;
   /** Milliseconds out of `connected` before stateChangedAt. */
-  outMs: bigint;
+  offlineMs: bigint;
   jid: string | null;
   businessName: string | null;
   firstPairedAt: Date | null;
@@ -65,7 +65,7 @@ function noteDetails(outcome: StateOutcome, item: StateNews): void {
 function enterState(subject: InstanceSubject, outcome: StateOutcome, item: StateNews, now: Date): void {
   const { row } = outcome;
   const at = timeOf(row, item.at, now);
-  if (row.state !== 'connected') row.outMs += BigInt(at.getTime() - row.stateChangedAt.getTime());
+  if (row.state !== 'connected') row.offlineMs += BigInt(at.getTime() - row.stateChangedAt.getTime());
   Object.assign(row, { state: item.state, stateReason: item.reason, stateChangedAt: at, bannedUntil: null });
   if (item.state === 'pending_pair' || item.state === 'logged_out') {
     Object.assign(row, { jid: null, businessName: null });

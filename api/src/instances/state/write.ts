@@ -11,7 +11,7 @@ interface LockedRow {
   state: InstanceState;
   state_reason: string | null;
   state_changed_at: Date;
-  out_ms: bigint;
+  offline_ms: bigint;
   jid: string | null;
   business_name: string | null;
   first_paired_at: Date | null;
@@ -32,7 +32,7 @@ export async function writeStates(
   news: readonly StateNews[],
 ): Promise<void> {
   const [locked] = await tx.$queryRaw<LockedRow[]>`
-    SELECT clock_timestamp() AS now, account_id, state, state_reason, state_changed_at, out_ms, jid, business_name,
+    SELECT clock_timestamp() AS now, account_id, state, state_reason, state_changed_at, offline_ms, jid, business_name,
       first_paired_at, first_connected_at, banned_until, reconnect_count, reconnect_at
     FROM instances WHERE id = ${instanceId}::uuid AND deleted_at IS NULL FOR NO KEY UPDATE`;
   if (!locked) return;
@@ -54,7 +54,7 @@ function rowOf(locked: LockedRow): InstanceStateRow {
     state: locked.state,
     stateReason: locked.state_reason,
     stateChangedAt: locked.state_changed_at,
-    outMs: locked.out_ms,
+    offlineMs: locked.offline_ms,
     jid: locked.jid,
     businessName: locked.business_name,
     firstPairedAt: locked.first_paired_at,

@@ -104,7 +104,7 @@ export class Preparer {
     const ready = await this.#finish(content, row);
     const sealed = sealContent(sealer, row.instance_id, JSON.stringify(ready));
     const [done] = await db.$queryRaw<{ head: boolean | null }[]>`
-      SELECT gwk_prepared(${row.message_id}::uuid, ${sealed}::bytea) AS head`;
+      SELECT gwk_finish_preparation(${row.message_id}::uuid, ${sealed}::bytea) AS head`;
     this.#deps.onResult?.('prepared');
     if (done?.head) {
       await doorbell.ring([{ instanceId: row.instance_id, messageId: row.message_id }]);

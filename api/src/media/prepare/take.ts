@@ -23,6 +23,6 @@ export interface Room {
 /** Takes what there is room for; accounts with fewest at work first. */
 export function takeUnprepared(db: Queryable, { most, perAccount, holdMs, busy }: Room): Promise<Taken[]> {
   return db.$queryRaw<Taken[]>`
-    SELECT * FROM gwk_take_unprepared(${most}::integer, ${perAccount}::integer, ${holdMs}::integer,
+    SELECT * FROM gwk_claim_preparations(${most}::integer, ${perAccount}::integer, ${holdMs}::integer,
       ${[...busy.keys()]}::uuid[], ${[...busy.values()]}::integer[])`;
 }

@@ -118,5 +118,5 @@ async function record({ db, sealer }: Services, { id }: Message, recording: Reco
   const { deleted, content, draft } = recording;
   const event = JSON.stringify([eventItem(sealer, id, draft)]);
   await db.$queryRaw`
-    SELECT gwk_alter_message(${id}::uuid, ${deleted}::boolean, ${content}::bytea, ${event}::jsonb)`;
+    SELECT gwk_edit_message(${id}::uuid, ${deleted}::boolean, ${content}::bytea, ${event}::jsonb)`;
 }

@@ -33,7 +33,7 @@ const facts = (given: Partial<Facts> = {}): Facts => ({
   at: Date.now(),
   instanceVersion: '7',
   state: 'connected',
-  outMs: 500,
+  offlineMs: 500,
   warmUpFrom: 0,
   restrictedUntil: null,
   instancePolicy: '{}',
@@ -99,7 +99,7 @@ test('what was seen is guessed again', () => {
     conversationId: 'conversation',
     counted: true,
     lastWroteAt: 5,
-    outMs: 500,
+    offlineMs: 500,
   });
 });
 
@@ -192,7 +192,7 @@ test('the out clock of an instance that is away runs on', () => {
   const now = jest.spyOn(Date, 'now').mockReturnValue(1_000_000);
   const memory = knowing({ state: 'disconnected', at: 1_000_000 });
   now.mockReturnValue(1_003_000);
-  expect(memory.guess(request())!.outMs).toBe(3_500);
+  expect(memory.guess(request())!.offlineMs).toBe(3_500);
   now.mockRestore();
 });
 

@@ -82,7 +82,7 @@ export class Memory {
       at,
       instanceVersion: seen.instanceVersion,
       state: seen.state,
-      outMs: (seen.outMs ?? 0) + away,
+      offlineMs: (seen.offlineMs ?? 0) + away,
       warmUpFrom: seen.warmUpFrom,
       restrictedUntil: seen.restrictedUntil,
       instancePolicy: seen.instancePolicy,

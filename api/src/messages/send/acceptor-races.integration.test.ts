@@ -133,7 +133,7 @@ describe('limits, exactly, at two replicas', () => {
     await setPolicy({ new_contacts_per_day: 1000, mass_block: { max_contacts: 10 } });
     const sendOne = () => outcomeOf(send({ to: someone(), text: 'few times' }));
     for (let i = 0; i < 3; i++) expect(await sendOne()).toBe('accepted');
-    // Behind the ledger's back: only a count would find them.
+    // The counters do not include these: only a count finds them.
     await world.database.$executeRaw`
       INSERT INTO mass_sends (fingerprint, contact_id, at)
       SELECT s.fingerprint, gen_random_uuid(), s.at
@@ -377,21 +377,23 @@ describe('what somebody holds for long', () => {
     return (to = someone()) => outcomeOf(world.send(acceptor, { instance: elsewhere, to }));
   };
 
-  test('the ledger of an instance holds up nobody who is not counted in it', async () => {
+  test('a locked counters row delays only requests that it counts', async () => {
     const sendElsewhere = await others();
     const known = someone();
     await send({ to: known });
     expect(await sendElsewhere()).toBe('accepted');
     const letGo = await hold(
-      'SELECT FROM instance_ledgers WHERE instance_id = $1::uuid FOR UPDATE',
+      'SELECT FROM instance_counters WHERE instance_id = $1::uuid FOR UPDATE',
       instance,
     );
     const waiting = outcomeOf(send());
     expect(await Promise.all([1, 2, 3].map(() => sendElsewhere()))).toEqual(Array(3).fill('accepted'));
     await letGo();
     expect(await waiting).toBe('accepted');
-    const ledger = await world.database.instanceLedger.findUniqueOrThrow({ where: { instanceId: instance } });
-    expect(ledger.newContacts).toBe(2n);
+    const counters = await world.database.instanceCounters.findUniqueOrThrow({
+      where: { instanceId: instance },
+    });
+    expect(counters.newContacts).toBe(2n);
   });
 
   test('a contact holds up only those who send to it', async () => {

@@ -11,7 +11,7 @@ const stranger: Facts = {
   at: NOW,
   instanceVersion: '1',
   state: 'connected',
-  outMs: 0,
+  offlineMs: 0,
   warmUpFrom: 0,
   restrictedUntil: null,
   instancePolicy: '{}',

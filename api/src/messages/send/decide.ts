@@ -34,7 +34,7 @@ export interface Plan {
   /** Null where the text is not counted; without room where this contact was counted with it. */
   mass: { room: Room | null; minutes: number } | null;
   /** The instance's out clock when the facts were seen; running since `outSince`, standing where that is null. */
-  outMs: number;
+  offlineMs: number;
   outSince: number | null;
   /** Null: now. */
   releaseAt: Date | null;
@@ -223,7 +223,7 @@ function accept(given: AcceptedCase, tally: Tally): Decision {
       makesContact: contactId !== null && facts.contactId === null,
       newContact,
       mass,
-      outMs: Math.max(0, Math.round(facts.outMs ?? 0)),
+      offlineMs: Math.max(0, Math.round(facts.offlineMs ?? 0)),
       outSince: facts.state === 'connected' ? null : facts.at,
       releaseAt,
     },

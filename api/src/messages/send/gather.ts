@@ -25,7 +25,7 @@ export interface Facts {
   instanceVersion: string | null;
   state: InstanceState | null;
   /** The out clock of the instance: how long it has been out of `connected` in all. */
-  outMs: number | null;
+  offlineMs: number | null;
   warmUpFrom: number | null;
   restrictedUntil: number | null;
   /** JSON of the overrides. */
@@ -59,7 +59,7 @@ export interface Facts {
 export const SEND_ROUTE = 'POST /v1/messages';
 
 const GATHER = `
-  SELECT at, instance_version AS "instanceVersion", state, out_ms AS "outMs", warm_up_from AS "warmUpFrom",
+  SELECT at, instance_version AS "instanceVersion", state, offline_ms AS "offlineMs", warm_up_from AS "warmUpFrom",
     restricted_until AS "restrictedUntil", instance_policy AS "instancePolicy", account_version AS "accountVersion", account_policy AS "accountPolicy",
     account_suspended AS "accountSuspended", record_hash AS "recordHash",
     record_message AS "recordMessage", record_response AS "recordResponse", contact_id AS "contactId", opted_out AS "optedOut",

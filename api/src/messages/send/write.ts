@@ -51,7 +51,7 @@ const TYPES = [
   'boolean',
 ];
 /** As text: the driver reads arrays element by element. */
-const WRITTEN = ['written', 'text_counts', 'ledgers', 'ledger_numbers', 'proved']
+const WRITTEN = ['written', 'text_counts', 'counters', 'text_totals', 'verified']
   .map((column) => `w.${column}::text`)
   .join(', ');
 const WRITER = `gwk_accept_write(${TYPES.map((type, i) => `$${i + 1}::${type}`).join(', ')}) AS w`;
@@ -235,7 +235,7 @@ const daysOf = (entries: readonly Entry[]): number[] =>
 
 /** A message may wait its whole time from its acceptance on, however long the look at its instance took before. */
 function outMsAtAcceptance({ plan, createdAt }: Entry): number {
-  return plan.outMs + (plan.outSince === null ? 0 : Math.max(0, Math.round(createdAt - plan.outSince)));
+  return plan.offlineMs + (plan.outSince === null ? 0 : Math.max(0, Math.round(createdAt - plan.outSince)));
 }
 
 function countDistinct(entries: readonly Entry[], pick: (entry: Entry) => string | null): number {

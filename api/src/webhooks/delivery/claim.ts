@@ -28,13 +28,13 @@ type Row = readonly [
   eventType: string | null,
   eventAt: Date | null,
   eventData: Uint8Array | null,
-  notForIt: boolean,
+  outOfScope: boolean,
   secretsSealed: string,
 ];
 
 const CLAIM = `
   SELECT delivery_id, endpoint_id, event_id, attempts, account_id, url, enabled, failing_since, last_failed_at,
-    event_type, event_at, event_data, not_for_it,
+    event_type, event_at, event_data, out_of_scope,
     array_to_string(ARRAY(SELECT encode(s, 'hex') FROM unnest(secrets) AS s), ',')
   FROM gwk_claim_webhooks($1::uuid, $2::integer, $3::uuid[], $4::integer[], $5::uuid[], $6::integer, $7::integer,
     $8::integer)`;
@@ -58,7 +58,7 @@ export async function claimDeliveries(db: Database, room: Room): Promise<Claimed
 
 function claimedOf(row: Row, lock: string): Claimed {
   const [deliveryId, endpointId, eventId, earlierAttempts, accountId, url, enabled, ...rest] = row;
-  const [failingSince, lastFailedAt, eventType, eventAt, dataSealed, notForIt, secretsSealed] = rest;
+  const [failingSince, lastFailedAt, eventType, eventAt, dataSealed, outOfScope, secretsSealed] = rest;
   return {
     deliveryId,
     lock,
@@ -71,7 +71,7 @@ function claimedOf(row: Row, lock: string): Claimed {
     failingSince,
     lastFailedAt,
     event: dataSealed && { type: eventType!, at: eventAt!, dataSealed },
-    notForIt,
+    outOfScope,
     secretsSealed: bytesOf(secretsSealed),
   };
 }

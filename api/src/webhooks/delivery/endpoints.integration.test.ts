@@ -32,7 +32,7 @@ describe('destinations', () => {
     gone.resolve();
     const rows = await world.finished(id, 30);
     expect(new Set(rows.map(({ lastError }) => lastError))).toEqual(
-      new Set(['answered 410', 'the destination was disabled']),
+      new Set(['answered 410', 'the endpoint was disabled']),
     );
     const row = await world.db.webhookEndpoint.findUniqueOrThrow({ where: { id } });
     expect(row).toMatchObject({ enabled: false, disabledReason: 'gone' });
@@ -79,8 +79,8 @@ describe('destinations', () => {
     await world.db.webhookEndpoint.update({ where: { id: disabled.id }, data: { enabled: false } });
     await world.startWorker();
     for (const [id, error] of [
-      [removed.id, 'the destination was removed'],
-      [disabled.id, 'the destination was disabled'],
+      [removed.id, 'the endpoint was deleted'],
+      [disabled.id, 'the endpoint was disabled'],
     ] as const) {
       const rows = await world.finished(id, 1_500);
       expect(new Set(rows.map(({ status, lastError }) => `${status} ${lastError}`))).toEqual(

@@ -25,7 +25,7 @@ const USER_AGENT = 'gwk-webhooks/1';
 export function prepare(claimed: Claimed, deps: PrepareDeps, now: Date): Prepared | Unpreparable {
   const { event, accountId } = claimed;
   if (event === null) return { claimed, error: 'the event is gone', final: true };
-  if (claimed.notForIt)
+  if (claimed.outOfScope)
     return { claimed, error: 'the destination is not for this instance any more', final: true };
   const verdict = deps.guard.checkUrl(claimed.url);
   if (!verdict.ok) return { claimed, error: `the URL is not allowed (${verdict.finding})`, final: false };

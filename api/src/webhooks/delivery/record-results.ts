@@ -68,7 +68,7 @@ function sealResponse(sealer: Sealer, accountId: string, response: Buffer): Buff
   return sealer.seal(accountId, COLUMN, response);
 }
 
-const CONCLUDE = `SELECT gwk_conclude_webhooks($1::jsonb, $2::jsonb, $3::integer)`;
+const CONCLUDE = `SELECT gwk_record_webhook_results($1::jsonb, $2::jsonb, $3::integer)`;
 
 /**
  * Writes a group, in one statement. Results of entries that are no longer held are left out by it.
@@ -79,7 +79,7 @@ export async function writeConclusions(db: Database, conclusions: readonly Concl
     conclusions.map((item) => ({
       delivery_id: item.deliveryId,
       lock: item.lock,
-      verdict: item.verdict,
+      result: item.verdict,
       delay_ms: item.delayMs,
       status_code: item.statusCode,
       error: item.error,

@@ -18,7 +18,7 @@ export interface Claimed extends DestinationHealth {
   /** Null: the event is gone. */
   event: { type: string; at: Date; dataSealed: Uint8Array } | null;
   /** The event is of an instance that the destination no longer names. */
-  notForIt: boolean;
+  outOfScope: boolean;
   secretsSealed: readonly Uint8Array[];
   /** Of what the event tells of, where its trace is kept. */
   traceparent?: string | undefined;
@@ -49,7 +49,7 @@ export interface Called {
   latencyMs: number;
 }
 
-/** One row of the argument of gwk_conclude_webhooks. */
+/** One row of the argument of gwk_record_webhook_results. */
 export interface Conclusion {
   deliveryId: string;
   lock: string;

@@ -20,7 +20,7 @@ CREATE FUNCTION gwk_contact_name(contact uuid) RETURNS text LANGUAGE sql STABLE 
 $$;
 
 -- Between which ids these lie; nulls do not count.
-CREATE FUNCTION gwk_span(ids uuid[], OUT lowest uuid, OUT highest uuid) LANGUAGE plpgsql IMMUTABLE AS $$
+CREATE FUNCTION gwk_id_range(ids uuid[], OUT lowest uuid, OUT highest uuid) LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
   id uuid;
 BEGIN
@@ -58,7 +58,7 @@ SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_has
 SET enable_material = off SET enable_bitmapscan = off SET enable_sort = off
 AS $$
 BEGIN
-  UPDATE outbox o SET head = true, turn_at = now()
+  UPDATE outbox o SET head = true, head_since = now()
   FROM unnest(conversations) AS c(id)
   CROSS JOIN LATERAL (
     SELECT e.message_id, e.head FROM outbox e
@@ -78,7 +78,7 @@ SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_has
 SET enable_material = off
 AS $$
 DECLARE
-  verdicts text[];
+  refusals text[];
 BEGIN
   WITH held AS MATERIALIZED (
     SELECT l.instance_id, l.epoch, l.holder FROM instance_leases l
@@ -90,17 +90,17 @@ BEGIN
       WHEN (h.epoch, h.holder) IS DISTINCT FROM (r.epoch, r.holder) OR r.holder IS NULL THEN 'fenced'
       WHEN i.deleted_at IS NOT NULL THEN 'gone'
     END ORDER BY r.place)
-  INTO verdicts
+  INTO refusals
   FROM unnest(instance_ids, epochs, holders) WITH ORDINALITY AS r(instance_id, epoch, holder, place)
   LEFT JOIN held h ON h.instance_id = r.instance_id
   LEFT JOIN instances i ON i.id = r.instance_id;
-  RETURN verdicts;
+  RETURN refusals;
 END $$;
 
 -- Whether a call is newer than the last of its route: engines number theirs under each lease, a repeated one keeps its
 -- number, and the first may come through after what followed. Whoever asks holds the lease until the end of the
 -- transaction, and from here on the place of its route: those at once come one after the other.
-CREATE FUNCTION gwk_in_order(instance uuid, name text, lease_epoch integer, call_number bigint) RETURNS boolean
+CREATE FUNCTION gwk_advance_call(instance uuid, name text, lease_epoch integer, call_number bigint) RETURNS boolean
 LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO engine_calls AS c (instance_id, route, epoch, number) VALUES (instance, name, lease_epoch, call_number)
@@ -112,22 +112,22 @@ END $$;
 -- The next epoch for the pod of a token, unless another engine holds the lease; the holder itself, who has not heard
 -- that it holds it, is told again. Times are the server's: `now()` is before any wait for the lock, and after the
 -- engine sent its request, from which it counts: a lease ends for its engine before it ends here.
-CREATE FUNCTION gwk_acquire(
+CREATE FUNCTION gwk_acquire_lease(
   instance uuid, token uuid, pod_name text, engine_version text, new_holder uuid, lease_ms integer
-) RETURNS TABLE (outcome text, new_epoch integer, retry_after_ms integer, silent_since timestamptz) LANGUAGE plpgsql AS $$
+) RETURNS TABLE (outcome text, new_epoch integer, retry_after_ms integer, unresponsive_since timestamptz) LANGUAGE plpgsql AS $$
 DECLARE
   lease instance_leases;
-  mine engine_tokens;
+  caller_token engine_tokens;
 BEGIN
   SELECT * INTO lease FROM instance_leases l WHERE l.instance_id = instance FOR UPDATE;
   IF NOT FOUND OR EXISTS (SELECT FROM instances i WHERE i.id = instance AND i.deleted_at IS NOT NULL) THEN
     RETURN QUERY SELECT 'gone', NULL::integer, NULL::integer, NULL::timestamptz;
     RETURN;
   END IF;
-  SELECT * INTO mine FROM engine_tokens t
+  SELECT * INTO caller_token FROM engine_tokens t
   WHERE t.id = token AND t.instance_id = instance AND t.pod = pod_name AND t.revoked_at IS NULL;
   IF NOT FOUND OR EXISTS (
-    SELECT FROM engine_tokens t WHERE t.id = lease.token_id AND (t.issued_at, t.id) > (mine.issued_at, mine.id)
+    SELECT FROM engine_tokens t WHERE t.id = lease.token_id AND (t.issued_at, t.id) > (caller_token.issued_at, caller_token.id)
   ) THEN
     RETURN QUERY SELECT 'unauthorized', NULL::integer, NULL::integer, NULL::timestamptz;
     RETURN;
@@ -150,29 +150,29 @@ BEGIN
     renewed_at = now(), expires_at = now() + lease_ms * interval '1 millisecond'
   WHERE l.instance_id = instance;
   UPDATE engine_tokens t SET revoked_at = now()
-  WHERE t.instance_id = instance AND t.revoked_at IS NULL AND (t.issued_at, t.id) < (mine.issued_at, mine.id);
+  WHERE t.instance_id = instance AND t.revoked_at IS NULL AND (t.issued_at, t.id) < (caller_token.issued_at, caller_token.id);
   RETURN QUERY SELECT 'acquired', lease.epoch + 1, NULL::integer, (
     SELECT CASE WHEN lease.holder IS NULL THEN lease.expires_at ELSE lease.renewed_at END
     FROM instances i WHERE i.id = instance AND i.state = 'connected');
 END $$;
 
 -- Renews many leases. A lease that ended and that nobody took may still be renewed: its engine is the last one.
-CREATE FUNCTION gwk_renew(instance_ids uuid[], epochs integer[], holders uuid[], lease_ms integer)
+CREATE FUNCTION gwk_renew_leases(instance_ids uuid[], epochs integer[], holders uuid[], lease_ms integer)
 RETURNS text[]
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET enable_material = off
 AS $$
 DECLARE
-  verdicts text[];
+  refusals text[];
 BEGIN
   PERFORM FROM instance_leases l WHERE l.instance_id = ANY (instance_ids) ORDER BY l.instance_id FOR NO KEY UPDATE;
-  verdicts := gwk_fence(instance_ids, epochs, holders);
+  refusals := gwk_fence(instance_ids, epochs, holders);
   UPDATE instance_leases l
   SET renewed_at = now(), expires_at = GREATEST(l.expires_at, now() + lease_ms * interval '1 millisecond')
-  FROM unnest(instance_ids, verdicts) AS r(instance_id, verdict)
-  WHERE l.instance_id = r.instance_id AND r.verdict IS NULL;
-  RETURN verdicts;
+  FROM unnest(instance_ids, refusals) AS r(instance_id, refusal)
+  WHERE l.instance_id = r.instance_id AND r.refusal IS NULL;
+  RETURN refusals;
 END $$;
 
 -- ------------------------------------------------------------------ claims
@@ -188,11 +188,11 @@ END $$;
 --
 -- What was attempted may have left: it is granted whatever has happened since, so that its doubt can end. What an
 -- older epoch held of a suspended account and never attempted goes back to waiting.
-CREATE FUNCTION gwk_claim(
+CREATE FUNCTION gwk_claim_messages(
   instance_ids uuid[], epochs integer[], holders uuid[], numbers bigint[], repeated boolean[],
   claim_ids uuid[], limits integer[]
 ) RETURNS TABLE (
-  place integer, verdict text, message_id uuid, opted_out boolean, conversation_id uuid, group_id text,
+  place integer, refusal text, message_id uuid, opted_out boolean, conversation_id uuid, group_id text,
   contact_name text, wa_message_id text, type text, content_sealed bytea, built_sealed bytea, rendered_as text,
   attempted_at timestamptz, interactive_mode text, account_id uuid, version integer, status text,
   created_at timestamptz, scheduled_for timestamptz, now timestamptz
@@ -203,13 +203,13 @@ SET enable_material = off SET enable_sort = off
 AS $$
 #variable_conflict use_column
 DECLARE
-  verdicts text[];
+  refusals text[];
   candidates uuid[];
   places integer[];
-  taken uuid[];
-  returned uuid[];
-  refused uuid[];
-  refused_places integer[];
+  claimed_ids uuid[];
+  released_ids uuid[];
+  opted_out_ids uuid[];
+  opted_out_places integer[];
   granted uuid[];
   lowest uuid;
   highest uuid;
@@ -217,54 +217,54 @@ BEGIN
   -- An attempt that had no answer takes nothing once it has been repeated: nobody waits for what it would get. A repeat
   -- waits for the claims of its instance that are under way, and for nothing else, so that it answers with what they took
   -- (under the same claim id); those that come after it find its number.
-  PERFORM CASE WHEN k.alone THEN pg_advisory_xact_lock(k.key) ELSE pg_advisory_xact_lock_shared(k.key) END
-  FROM (SELECT hashtextextended('gwk claims of ' || r.instance_id, 0) AS key, bool_or(r.is_repeated) AS alone
+  PERFORM CASE WHEN k.exclusive THEN pg_advisory_xact_lock(k.key) ELSE pg_advisory_xact_lock_shared(k.key) END
+  FROM (SELECT hashtextextended('gwk claims of ' || r.instance_id, 0) AS key, bool_or(r.is_repeated) AS exclusive
         FROM unnest(instance_ids, repeated) AS r(instance_id, is_repeated) GROUP BY 1 ORDER BY 1) AS k;
-  verdicts := gwk_fence(instance_ids, epochs, holders);
+  refusals := gwk_fence(instance_ids, epochs, holders);
   IF true = ANY (repeated) THEN
     INSERT INTO engine_calls AS c (instance_id, route, epoch, number)
     SELECT DISTINCT ON (r.instance_id) r.instance_id, 'claims', r.epoch, r.number
     FROM unnest(instance_ids, epochs, numbers, repeated) WITH ORDINALITY
       AS r(instance_id, epoch, number, is_repeated, place)
-    WHERE r.is_repeated AND verdicts[r.place] IS NULL
+    WHERE r.is_repeated AND refusals[r.place] IS NULL
     ORDER BY r.instance_id, r.number DESC
     ON CONFLICT (instance_id, route) DO UPDATE SET epoch = excluded.epoch, number = excluded.number
     WHERE c.epoch <> excluded.epoch OR c.number < excluded.number;
   END IF;
-  SELECT array_agg(coalesce(verdicts[r.place], CASE WHEN r.number < c.number THEN 'late' END) ORDER BY r.place)
-  INTO verdicts
+  SELECT array_agg(coalesce(refusals[r.place], CASE WHEN r.number < c.number THEN 'late' END) ORDER BY r.place)
+  INTO refusals
   FROM unnest(instance_ids, epochs, numbers) WITH ORDINALITY AS r(instance_id, epoch, number, place)
   LEFT JOIN engine_calls c ON c.instance_id = r.instance_id AND c.route = 'claims' AND c.epoch = r.epoch;
 
   SELECT array_agg(c.message_id), array_agg(r.place) INTO candidates, places
   FROM unnest(instance_ids, epochs, holders, claim_ids, limits) WITH ORDINALITY
-    AS r(instance_id, epoch, holder, claim_id, most, place)
+    AS r(instance_id, epoch, holder, claim_id, max_messages, place)
   JOIN instances i ON i.id = r.instance_id
   JOIN accounts a ON a.id = i.account_id
   CROSS JOIN LATERAL (
     SELECT * FROM (
-      (SELECT o.message_id, 0 AS rank, o.turn_at FROM (
+      (SELECT o.message_id, 0 AS rank, o.head_since FROM (
          SELECT * FROM outbox e WHERE e.instance_id = r.instance_id AND e.claim_id IS NOT NULL OFFSET 0
        ) AS o
        WHERE o.head AND o.prepared AND (o.claim_epoch, o.claim_holder) IS DISTINCT FROM (r.epoch, r.holder))
       UNION ALL
-      (SELECT o.message_id, 1, o.turn_at FROM outbox o
+      (SELECT o.message_id, 1, o.head_since FROM outbox o
        WHERE o.instance_id = r.instance_id AND o.head AND o.prepared AND o.state = 'waiting'
          AND (a.suspended_at IS NULL OR o.attempted_at IS NOT NULL)
-       ORDER BY o.turn_at, o.message_id LIMIT r.most)
+       ORDER BY o.head_since, o.message_id LIMIT r.max_messages)
     ) AS either
-    ORDER BY either.rank, either.turn_at, either.message_id LIMIT r.most
+    ORDER BY either.rank, either.head_since, either.message_id LIMIT r.max_messages
   ) AS c
-  WHERE verdicts[r.place] IS NULL AND NOT EXISTS (
+  WHERE refusals[r.place] IS NULL AND NOT EXISTS (
     SELECT FROM outbox o
     WHERE o.instance_id = r.instance_id AND o.claim_id = r.claim_id
       AND o.claim_epoch = r.epoch AND o.claim_holder = r.holder);
 
   IF candidates IS NOT NULL THEN
     PERFORM gwk_lock_conversations(candidates);
-    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_span(candidates) AS s;
+    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(candidates) AS s;
 
-    WITH judged AS (
+    WITH checked AS (
       SELECT o.message_id, c.place, o.state,
         o.attempted_at IS NULL AND a.suspended_at IS NOT NULL AS is_suspended,
         o.attempted_at IS NULL AND p.contact_id IS NOT NULL AS is_opted_out
@@ -277,45 +277,45 @@ BEGIN
       WHERE o.head AND o.prepared AND (
         o.state = 'waiting'
         OR (o.claim_epoch, o.claim_holder) IS DISTINCT FROM (epochs[c.place], holders[c.place]))
-    ), took AS (
+    ), newly_claimed AS (
       UPDATE outbox o
       SET state = 'claimed', claim_id = claim_ids[j.place], claim_epoch = epochs[j.place],
         claim_holder = holders[j.place], claimed_at = now()
-      FROM judged j
+      FROM checked j
       WHERE o.message_id = j.message_id AND NOT j.is_suspended AND NOT j.is_opted_out
       RETURNING o.message_id
-    ), gave_back AS (
+    ), released AS (
       UPDATE outbox o
       SET state = 'waiting', claim_id = NULL, claim_epoch = NULL, claim_holder = NULL, claimed_at = NULL
-      FROM judged j
+      FROM checked j
       WHERE o.message_id = j.message_id AND j.is_suspended AND j.state = 'claimed'
       RETURNING o.message_id
     )
-    SELECT (SELECT array_agg(t.message_id) FROM took t), (SELECT array_agg(g.message_id) FROM gave_back g),
+    SELECT (SELECT array_agg(t.message_id) FROM newly_claimed t), (SELECT array_agg(g.message_id) FROM released g),
       array_agg(j.message_id) FILTER (WHERE j.is_opted_out AND NOT j.is_suspended),
       array_agg(j.place) FILTER (WHERE j.is_opted_out AND NOT j.is_suspended)
-    INTO taken, returned, refused, refused_places
-    FROM judged j;
+    INTO claimed_ids, released_ids, opted_out_ids, opted_out_places
+    FROM checked j;
 
     UPDATE messages m SET status = 'sending', version = m.version + 1, updated_at = now()
-    WHERE m.id = ANY (taken) AND m.id BETWEEN lowest AND highest AND m.status = 'queued';
-    IF returned IS NOT NULL THEN
+    WHERE m.id = ANY (claimed_ids) AND m.id BETWEEN lowest AND highest AND m.status = 'queued';
+    IF released_ids IS NOT NULL THEN
       UPDATE messages m SET status = 'queued', version = m.version + 1, updated_at = now()
-      WHERE m.id = ANY (returned) AND m.id BETWEEN lowest AND highest AND m.status = 'sending';
+      WHERE m.id = ANY (released_ids) AND m.id BETWEEN lowest AND highest AND m.status = 'sending';
     END IF;
   END IF;
 
   RETURN QUERY
-  SELECT r.place::integer, nullif(r.verdict, 'late'), NULL::uuid, false, NULL::uuid, NULL::text, NULL::text, NULL::text, NULL::text,
+  SELECT r.place::integer, nullif(r.refusal, 'late'), NULL::uuid, false, NULL::uuid, NULL::text, NULL::text, NULL::text, NULL::text,
     NULL::bytea, NULL::bytea, NULL::text, NULL::timestamptz, NULL::text, NULL::uuid, NULL::integer, NULL::text,
     NULL::timestamptz, NULL::timestamptz, NULL::timestamptz
-  FROM unnest(verdicts) WITH ORDINALITY AS r(verdict, place);
+  FROM unnest(refusals) WITH ORDINALITY AS r(refusal, place);
 
   RETURN QUERY
   SELECT r.place, NULL::text, r.message_id, true, NULL::uuid, NULL::text, NULL::text, NULL::text, NULL::text,
     NULL::bytea, NULL::bytea, NULL::text, NULL::timestamptz, NULL::text, NULL::uuid, NULL::integer, NULL::text,
     NULL::timestamptz, NULL::timestamptz, NULL::timestamptz
-  FROM unnest(refused_places, refused) AS r(place, message_id);
+  FROM unnest(opted_out_places, opted_out_ids) AS r(place, message_id);
 
   granted := ARRAY(
     SELECT o.message_id
@@ -324,11 +324,11 @@ BEGIN
     CROSS JOIN LATERAL (
       SELECT * FROM outbox e WHERE e.instance_id = r.instance_id AND e.claim_id = r.claim_id OFFSET 0
     ) AS o
-    WHERE verdicts[r.place] IS NULL AND o.claim_epoch = r.epoch AND o.claim_holder = r.holder);
+    WHERE refusals[r.place] IS NULL AND o.claim_epoch = r.epoch AND o.claim_holder = r.holder);
   IF granted = '{}' THEN
     RETURN;
   END IF;
-  SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_span(granted) AS s;
+  SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(granted) AS s;
   RETURN QUERY
   SELECT r.place::integer, NULL::text, o.message_id, false, o.conversation_id, v.group_id,
     gwk_contact_name(v.contact_id), m.wa_message_id, m.type, c.content_sealed, c.built_sealed, m.rendered_as,
@@ -342,8 +342,8 @@ BEGIN
   JOIN conversations v ON v.id = o.conversation_id
   JOIN messages m ON m.id = o.message_id AND m.id = ANY (granted) AND m.id BETWEEN lowest AND highest
   LEFT JOIN message_contents c ON c.message_id = o.message_id
-  WHERE verdicts[r.place] IS NULL
-  ORDER BY r.place, o.turn_at, o.message_id;
+  WHERE refusals[r.place] IS NULL
+  ORDER BY r.place, o.head_since, o.message_id;
 END $$;
 
 -- ------------------------------------------------------------------ built
@@ -356,18 +356,18 @@ END $$;
 -- They are kept as long as a typed reply may come (polls 90 days, because votes name their options by hash), and the
 -- hour more that a message may be in doubt. `menu_hours`: where neither account nor instance have a say.
 CREATE FUNCTION gwk_store_built(
-  instance_ids uuid[], epochs integer[], holders uuid[], message_ids uuid[], builts bytea[], renderings text[],
+  instance_ids uuid[], epochs integer[], holders uuid[], message_ids uuid[], encoded bytea[], renderings text[],
   menus jsonb, menu_hours integer
-) RETURNS TABLE (place integer, verdict text, held boolean, kept bytea)
+) RETURNS TABLE (place integer, refusal text, held boolean, existing bytea)
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET enable_material = off
 AS $$
 #variable_conflict use_column
 DECLARE
-  verdicts text[] := gwk_fence(instance_ids, epochs, holders);
-  mine uuid[];
-  already uuid[];
+  refusals text[] := gwk_fence(instance_ids, epochs, holders);
+  claimed_ids uuid[];
+  already_built uuid[];
   lowest uuid;
   highest uuid;
 BEGIN
@@ -376,46 +376,46 @@ BEGIN
   WITH attempted AS (
     UPDATE outbox o SET attempted_at = COALESCE(o.attempted_at, now())
     FROM unnest(message_ids) WITH ORDINALITY AS b(message_id, place)
-    WHERE o.message_id = b.message_id AND o.state = 'claimed' AND verdicts[b.place] IS NULL
+    WHERE o.message_id = b.message_id AND o.state = 'claimed' AND refusals[b.place] IS NULL
       AND o.instance_id = instance_ids[b.place]
       AND o.claim_epoch = epochs[b.place] AND o.claim_holder = holders[b.place]
     RETURNING o.message_id
   )
-  SELECT array_agg(a.message_id) INTO mine FROM attempted a;
+  SELECT array_agg(a.message_id) INTO claimed_ids FROM attempted a;
 
-  already := ARRAY(
-    SELECT c.message_id FROM message_contents c WHERE c.message_id = ANY (mine) AND c.built_sealed IS NOT NULL);
+  already_built := ARRAY(
+    SELECT c.message_id FROM message_contents c WHERE c.message_id = ANY (claimed_ids) AND c.built_sealed IS NOT NULL);
   UPDATE message_contents c SET built_sealed = b.built
   FROM (SELECT DISTINCT ON (u.message_id) u.message_id, u.built
-        FROM unnest(message_ids, builts) WITH ORDINALITY AS u(message_id, built, place)
-        WHERE u.message_id = ANY (mine) AND u.message_id <> ALL (already)
+        FROM unnest(message_ids, encoded) WITH ORDINALITY AS u(message_id, built, place)
+        WHERE u.message_id = ANY (claimed_ids) AND u.message_id <> ALL (already_built)
         ORDER BY u.message_id, u.place) AS b
   WHERE c.message_id = b.message_id;
   IF EXISTS (SELECT FROM unnest(renderings) AS r(rendering) WHERE r.rendering IS NOT NULL) THEN
-    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_span(mine) AS s;
+    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(claimed_ids) AS s;
     UPDATE messages m SET rendered_as = b.rendering, version = m.version + 1, updated_at = now()
     FROM (SELECT u.message_id, u.rendering FROM unnest(message_ids, renderings) AS u(message_id, rendering)
-          WHERE u.message_id = ANY (mine) AND u.message_id <> ALL (already) AND u.rendering IS NOT NULL) AS b
-    WHERE m.id = b.message_id AND m.id = ANY (mine) AND m.id BETWEEN lowest AND highest
+          WHERE u.message_id = ANY (claimed_ids) AND u.message_id <> ALL (already_built) AND u.rendering IS NOT NULL) AS b
+    WHERE m.id = b.message_id AND m.id = ANY (claimed_ids) AND m.id BETWEEN lowest AND highest
       AND m.rendered_as IS DISTINCT FROM b.rendering;
   END IF;
   IF jsonb_array_length(menus) > 0 THEN
-    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_span(mine) AS s;
+    SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(claimed_ids) AS s;
     INSERT INTO menus (message_id, conversation_id, instance_id, wa_message_id, kind, mode, options_sealed, delete_at)
     SELECT m.id, m.conversation_id, m.instance_id, m.wa_message_id, n.kind, n.mode, decode(n.options, 'base64'),
       now() + interval '1 hour' + CASE WHEN n.kind = 'poll' THEN interval '90 days'
         ELSE make_interval(hours => gwk_menu_hours(i.policy, a.policy, menu_hours)) END
     FROM jsonb_to_recordset(menus) AS n(message_id uuid, kind text, mode text, options text)
-    JOIN messages m ON m.id = n.message_id AND m.id = ANY (mine) AND m.id BETWEEN lowest AND highest
+    JOIN messages m ON m.id = n.message_id AND m.id = ANY (claimed_ids) AND m.id BETWEEN lowest AND highest
     JOIN instances i ON i.id = m.instance_id
     JOIN accounts a ON a.id = m.account_id
-    WHERE n.message_id = ANY (mine)
+    WHERE n.message_id = ANY (claimed_ids)
     ON CONFLICT (message_id) DO NOTHING;
   END IF;
 
   RETURN QUERY
-  SELECT b.place::integer, verdicts[b.place], COALESCE(b.message_id = ANY (mine), false),
-    CASE WHEN b.message_id = ANY (already) OR b.repeated THEN (
+  SELECT b.place::integer, refusals[b.place], COALESCE(b.message_id = ANY (claimed_ids), false),
+    CASE WHEN b.message_id = ANY (already_built) OR b.repeated THEN (
       SELECT c.built_sealed FROM message_contents c WHERE c.message_id = b.message_id) END
   FROM (SELECT u.*, row_number() OVER (PARTITION BY u.message_id ORDER BY u.place) > 1 AS repeated
         FROM unnest(message_ids) WITH ORDINALITY AS u(message_id, place)) AS b
@@ -438,17 +438,17 @@ SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_has
 SET enable_material = off
 AS $$
 DECLARE
-  span record := gwk_span(ids);
-  lowest uuid := span.lowest;
-  highest uuid := span.highest;
+  id_range record := gwk_id_range(ids);
+  lowest uuid := id_range.lowest;
+  highest uuid := id_range.highest;
 BEGIN
   RETURN QUERY
-  SELECT wanted.number::integer, clock_timestamp(), m.id, m.account_id, m.instance_id, m.wa_message_id, v.group_id,
+  SELECT requested.number::integer, clock_timestamp(), m.id, m.account_id, m.instance_id, m.wa_message_id, v.group_id,
     gwk_contact_name(v.contact_id), m.version, m.created_at::timestamptz, m.scheduled_for::timestamptz, m.status,
     m.error_code, m.error_message, m.rendered_as, m.played, m.sent_at::timestamptz, m.delivered_at::timestamptz,
     m.read_at::timestamptz, m.failed_at::timestamptz, o.claim_epoch, o.claim_holder, o.claim_id, o.attempted_at::timestamptz
-  FROM unnest(ids) WITH ORDINALITY AS wanted(id, number)
-  JOIN messages m ON m.id = wanted.id AND m.id = ANY (ids) AND m.id BETWEEN lowest AND highest AND m.direction = 'outbound'
+  FROM unnest(ids) WITH ORDINALITY AS requested(id, number)
+  JOIN messages m ON m.id = requested.id AND m.id = ANY (ids) AND m.id BETWEEN lowest AND highest AND m.direction = 'outbound'
   JOIN conversations v ON v.id = m.conversation_id
   LEFT JOIN outbox o ON o.message_id = m.id;
 END $$;
@@ -466,16 +466,16 @@ SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_has
 SET enable_material = off SET enable_bitmapscan = off SET enable_sort = off
 AS $$
 DECLARE
-  recently uuid := gwk_lowest_id(now() - interval '3 days');
+  recent_from uuid := gwk_lowest_id(now() - interval '3 days');
   -- Partitions are made a week ahead.
-  tomorrow uuid := gwk_lowest_id(now() + interval '1 day');
-  wanted text[];
+  recent_until uuid := gwk_lowest_id(now() + interval '1 day');
+  network_ids text[];
   ids uuid[];
 BEGIN
   -- Whose lease is not the present one has nothing to ask.
   SELECT array_agg(CASE WHEN q.leased THEN q.wa_message_id END ORDER BY q.number),
     array_agg(CASE WHEN q.leased THEN q.message_id END ORDER BY q.number)
-  INTO wanted, ids
+  INTO network_ids, ids
   FROM (
     SELECT r.wa_message_id, r.message_id, r.number, (
       SELECT true FROM instance_leases l
@@ -485,27 +485,27 @@ BEGIN
     -- Looked up once for each: taken into the query around it, it would be for each use.
     OFFSET 0
   ) AS q;
-  IF cardinality(array_remove(wanted, NULL)) = 0 THEN
+  IF cardinality(array_remove(network_ids, NULL)) = 0 THEN
     RETURN ids;
   END IF;
 
   ids := ARRAY(
     SELECT COALESCE(q.id, (
       SELECT e.id FROM messages e
-      WHERE gwk_is_named(e.wa_message_id, q.wa_message_id)
-        AND e.instance_id = q.instance_id AND e.id >= recently AND e.id < tomorrow AND e.direction = 'outbound'
+      WHERE gwk_equals_by_hash(e.wa_message_id, q.wa_message_id)
+        AND e.instance_id = q.instance_id AND e.id >= recent_from AND e.id < recent_until AND e.direction = 'outbound'
       ORDER BY gwk_hash_high(e.wa_message_id) LIMIT 1))
-    FROM unnest(ids, instance_ids, wanted) WITH ORDINALITY AS q(id, instance_id, wa_message_id, number)
+    FROM unnest(ids, instance_ids, network_ids) WITH ORDINALITY AS q(id, instance_id, wa_message_id, number)
     ORDER BY q.number);
-  IF EXISTS (SELECT FROM unnest(ids, wanted) AS q(id, wa_message_id)
+  IF EXISTS (SELECT FROM unnest(ids, network_ids) AS q(id, wa_message_id)
              WHERE q.id IS NULL AND q.wa_message_id IS NOT NULL) THEN
     ids := ARRAY(
       SELECT COALESCE(q.id, (
         SELECT e.id FROM messages e
-        WHERE gwk_is_named(e.wa_message_id, q.wa_message_id)
-          AND e.instance_id = q.instance_id AND e.id < recently AND e.direction = 'outbound'
+        WHERE gwk_equals_by_hash(e.wa_message_id, q.wa_message_id)
+          AND e.instance_id = q.instance_id AND e.id < recent_from AND e.direction = 'outbound'
         ORDER BY gwk_hash_high(e.wa_message_id) LIMIT 1))
-      FROM unnest(ids, instance_ids, wanted) WITH ORDINALITY AS q(id, instance_id, wa_message_id, number)
+      FROM unnest(ids, instance_ids, network_ids) WITH ORDINALITY AS q(id, instance_id, wa_message_id, number)
       ORDER BY q.number);
   END IF;
   RETURN ids;
@@ -520,7 +520,7 @@ END $$;
 --   `queued` again was never attempted).
 -- events: {message_id, id, account_id, instance_id, type, by_default, at, data (base64)}.
 -- Returns the messages whose change was made.
-CREATE FUNCTION gwk_change_messages(changes jsonb, events jsonb) RETURNS uuid[]
+CREATE FUNCTION gwk_update_messages(changes jsonb, events jsonb) RETURNS uuid[]
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET enable_material = off
@@ -530,18 +530,18 @@ DECLARE
   -- Most changes are receipts, which leave the queue as it is: those lock and look up nothing of it.
   queued uuid[] := ARRAY(
     SELECT c.message_id FROM jsonb_to_recordset(changes) AS c(message_id uuid, queue text) WHERE c.queue <> 'keep');
-  made uuid[];
+  updated uuid[];
   finished uuid[];
-  conversations_left uuid[];
+  headless uuid[];
   lowest uuid;
   highest uuid;
 BEGIN
-  SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_span(ids) AS s;
+  SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(ids) AS s;
   IF queued <> '{}' THEN
     PERFORM gwk_lock_conversations(queued);
   END IF;
 
-  made := ARRAY(
+  updated := ARRAY(
     SELECT m.id FROM messages m
     JOIN jsonb_to_recordset(changes) AS c(message_id uuid, version integer) ON c.message_id = m.id
     WHERE m.version = c.version AND m.id = ANY (ids) AND m.id BETWEEN lowest AND highest
@@ -554,29 +554,29 @@ BEGIN
   FROM jsonb_to_recordset(changes) AS c(
     message_id uuid, status text, sent_at timestamptz, delivered_at timestamptz, read_at timestamptz,
     failed_at timestamptz, error_code text, error_message text, rendered_as text, played boolean)
-  WHERE m.id = c.message_id AND m.id = ANY (made) AND m.id BETWEEN lowest AND highest;
+  WHERE m.id = c.message_id AND m.id = ANY (updated) AND m.id BETWEEN lowest AND highest;
 
   IF queued <> '{}' THEN
-    WITH gone AS (
+    WITH removed AS (
       DELETE FROM outbox o
       USING jsonb_to_recordset(changes) AS c(message_id uuid, queue text)
-      WHERE o.message_id = c.message_id AND c.queue = 'finish' AND c.message_id = ANY (made)
+      WHERE o.message_id = c.message_id AND c.queue = 'finish' AND c.message_id = ANY (updated)
       RETURNING o.conversation_id, o.head
     )
-    SELECT array_agg(g.conversation_id) FILTER (WHERE g.head) INTO conversations_left FROM gone g;
-    PERFORM gwk_promote_heads(conversations_left);
+    SELECT array_agg(g.conversation_id) FILTER (WHERE g.head) INTO headless FROM removed g;
+    PERFORM gwk_promote_heads(headless);
 
     IF changes @> '[{"queue": "return"}]' THEN
       UPDATE outbox o
       SET state = 'waiting', claim_id = NULL, claim_epoch = NULL, claim_holder = NULL, claimed_at = NULL,
         attempted_at = CASE WHEN c.status = 'queued' THEN NULL ELSE o.attempted_at END
       FROM jsonb_to_recordset(changes) AS c(message_id uuid, queue text, status text)
-      WHERE o.message_id = c.message_id AND c.queue = 'return' AND c.message_id = ANY (made);
+      WHERE o.message_id = c.message_id AND c.queue = 'return' AND c.message_id = ANY (updated);
     END IF;
 
     finished := ARRAY(
       SELECT c.message_id FROM jsonb_to_recordset(changes) AS c(message_id uuid, queue text)
-      WHERE c.queue = 'finish' AND c.message_id = ANY (made));
+      WHERE c.queue = 'finish' AND c.message_id = ANY (updated));
     UPDATE message_contents c SET delete_at = now() + interval '24 hours' WHERE c.message_id = ANY (finished);
 
     -- A menu counts once it has left. One that did not leave is nobody's, unless it may still turn out to have left.
@@ -592,8 +592,8 @@ BEGIN
     END IF;
   END IF;
 
-  PERFORM gwk_emit_items(events, made);
-  RETURN made;
+  PERFORM gwk_emit_items(events, updated);
+  RETURN updated;
 END $$;
 
 -- The same for engines: changes name their caller by `place`, and those of fenced callers are left out. `held`: only
@@ -602,21 +602,21 @@ END $$;
 -- to claim afterwards.
 CREATE FUNCTION gwk_record_outcomes(
   instance_ids uuid[], epochs integer[], holders uuid[], changes jsonb, events jsonb
-) RETURNS TABLE (verdicts text[], made uuid[], waiting boolean[])
+) RETURNS TABLE (refusals text[], updated uuid[], waiting boolean[])
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 SET enable_material = off
 AS $$
 BEGIN
-  verdicts := gwk_fence(instance_ids, epochs, holders);
+  refusals := gwk_fence(instance_ids, epochs, holders);
   SELECT COALESCE(jsonb_agg(c.change), '[]') INTO changes
   FROM jsonb_array_elements(changes) AS c(change)
   CROSS JOIN LATERAL jsonb_to_record(c.change) AS r(place integer, message_id uuid, held boolean)
-  WHERE verdicts[r.place] IS DISTINCT FROM 'fenced' AND (NOT r.held OR EXISTS (
+  WHERE refusals[r.place] IS DISTINCT FROM 'fenced' AND (NOT r.held OR EXISTS (
     SELECT FROM outbox o
     WHERE o.message_id = r.message_id AND o.state = 'claimed' AND o.instance_id = instance_ids[r.place]
       AND o.claim_epoch = epochs[r.place] AND o.claim_holder = holders[r.place]));
-  made := gwk_change_messages(changes, events);
+  updated := gwk_update_messages(changes, events);
   waiting := ARRAY(
     SELECT EXISTS (
       SELECT FROM outbox o WHERE o.instance_id = i.id AND o.head AND o.prepared AND o.state = 'waiting')
@@ -636,13 +636,13 @@ SET enable_material = off
 AS $$
 #variable_conflict use_column
 DECLARE
-  verdict text := (gwk_fence(ARRAY[instance], ARRAY[epoch], ARRAY[holder]))[1];
+  refusal text := (gwk_fence(ARRAY[instance], ARRAY[epoch], ARRAY[holder]))[1];
 BEGIN
-  IF verdict IS NOT NULL THEN
-    RETURN verdict;
+  IF refusal IS NOT NULL THEN
+    RETURN refusal;
   END IF;
   -- A session that was put back to what it was would use keys again that have been used.
-  IF NOT gwk_in_order(instance, 'session-write', epoch, number) THEN
+  IF NOT gwk_advance_call(instance, 'session-write', epoch, number) THEN
     RETURN NULL;
   END IF;
   DELETE FROM session_keys s
