@@ -1,4 +1,4 @@
--- The tables of schema.prisma; below them, what Prisma's schema cannot say.
+-- Tables of schema.prisma; below them, everything that a Prisma schema cannot express.
 
 -- CreateSchema
 CREATE SCHEMA IF NOT EXISTS "public";
@@ -726,7 +726,7 @@ ALTER TABLE "webhook_secrets" ADD CONSTRAINT "webhook_secrets_endpoint_id_fkey" 
 
 -- ------------------------------------------------------------------ ids and partitions
 
--- A UUID of version 7: what the programs use as ids, for rows that SQL makes.
+-- UUID of version 7 from the database clock, for rows that SQL creates.
 CREATE FUNCTION gwk_new_id() RETURNS uuid LANGUAGE sql VOLATILE PARALLEL SAFE AS $$
   SELECT encode(
     set_bit(set_bit(
@@ -735,13 +735,12 @@ CREATE FUNCTION gwk_new_id() RETURNS uuid LANGUAGE sql VOLATILE PARALLEL SAFE AS
       52, 1), 53, 1), 'hex')::uuid
 $$;
 
--- The smallest id that a row made at that time can have.
+-- Smallest id that a row created at that time can have.
 CREATE FUNCTION gwk_lowest_id(at timestamptz) RETURNS uuid LANGUAGE sql STABLE PARALLEL SAFE AS $$
   SELECT (lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '00000000000000000000')::uuid
 $$;
 
--- The time of an id as its first bytes: those made within 256 ms have one tick, within 4.1 s one stretch. Both are in the
--- order of ids, whatever their version.
+-- Time bucket of an id: its first 40 bits (256 ms) or 36 bits (4.096 s). Buckets sort like ids, of any UUID version.
 CREATE FUNCTION gwk_id_bucket_256ms(id uuid) RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT substr(uuid_send(id), 1, 5)
 $$;
@@ -749,34 +748,34 @@ CREATE FUNCTION gwk_id_bucket_4s(id uuid) RETURNS bytea LANGUAGE sql IMMUTABLE P
   SELECT set_byte(substr(uuid_send(id), 1, 5), 4, get_byte(uuid_send(id), 4) & 240)
 $$;
 
--- The two halves of what stands for a text in an index.
+-- Upper and lower half of a text's hash: the key of that text in an index.
 CREATE FUNCTION gwk_hash_high(value text) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT (hashtextextended(value, 0) >> 32)::integer
 $$;
 CREATE FUNCTION gwk_hash_low(value text) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT ((hashtextextended(value, 0) & 4294967295) - 2147483648)::integer
 $$;
--- Equality, in a form that such an index answers. The upper half is bounded and not equal: what is equal is left out of an
--- order. A statement that is planned once, while its table has few rows, says this order and forbids sorts; else the plan
--- may read all of the days that it is to look at.
+-- Equality that such an index can answer. The upper half has a range condition, because Postgres drops a column with an
+-- equality from the sort order. Statements that are planned once order by it and forbid sorts. Otherwise a plan made
+-- for few rows could read whole days.
 CREATE FUNCTION gwk_equals_by_hash(value text, wanted text) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT gwk_hash_high(value) >= gwk_hash_high(wanted) AND gwk_hash_high(value) <= gwk_hash_high(wanted)
     AND gwk_hash_low(value) = gwk_hash_low(wanted) AND value = wanted
 $$;
 
--- For tables that each message writes to: autovacuum would read them in each minute, and take a processor for a second or
--- two. A vacuum of what has only been inserted is left out, because all of it is changed or deleted soon, and vacuumed for
--- that; statistics come from 3,000 rows, not 30,000: statements that each message needs are told their index.
+-- For tables that every message writes to. Autovacuum would read them each minute and take 1 to 2 s of CPU. Vacuum
+-- after inserts is off: all rows are changed or deleted soon, and vacuumed then. Statistics sample 3,000 rows instead
+-- of 30,000, because plans do not depend on them (docs/decisions/0027-index-messages-by-time.md).
 CREATE FUNCTION gwk_tune_autovacuum(relation regclass) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   change text;
 BEGIN
-  -- In one statement: who makes a partition holds its parent meanwhile.
+  -- One statement: creating a partition locks the parent meanwhile.
   EXECUTE (
     SELECT format('ALTER TABLE %s SET (autovacuum_vacuum_insert_threshold = -1), %s', relation,
       string_agg(format('ALTER COLUMN %I SET STATISTICS 10', a.attname), ', '))
     FROM pg_attribute a WHERE a.attrelid = relation AND a.attnum > 0 AND NOT a.attisdropped);
-  -- Expressions have statistics of their own.
+  -- Expression indexes have statistics of their own.
   FOR change IN
     SELECT format('ALTER INDEX %s ALTER COLUMN %s SET STATISTICS 10', i.indexrelid::regclass, a.attnum)
     FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indexrelid AND i.indkey[a.attnum - 1] = 0
@@ -786,12 +785,12 @@ BEGIN
   END LOOP;
 END $$;
 
--- The name of a table's partition for a day (UTC).
+-- Name of a table's partition for a day (UTC).
 CREATE FUNCTION gwk_partition_name(parent text, day date) RETURNS text LANGUAGE sql STABLE AS $$
   SELECT format('%s_%s', parent, to_char(day, 'YYYYMMDD'))
 $$;
 
--- Makes the daily partitions of a table from one day to another (UTC), where they are missing.
+-- Creates the missing daily partitions of a table (UTC, both days included) and returns their number.
 CREATE FUNCTION gwk_ensure_partitions(parent text, first_day date, last_day date) RETURNS integer
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -801,12 +800,11 @@ DECLARE
 BEGIN
   WHILE day <= last_day LOOP
     name := gwk_partition_name(parent, day);
-    -- Asked of the table and not by name: what another worker has just made, a name that was looked for before does not
-    -- tell yet.
+    -- Reads pg_inherits: a lookup by name can miss a partition that another worker has just created.
     IF NOT EXISTS (
       SELECT FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
       WHERE i.inhparent = parent::regclass AND c.relname = name) THEN
-      -- Room on each page of messages for their changes in place; events do not change.
+      -- Free space on each page of messages for updates in place (HOT). Events do not change.
       EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES FROM (%L) TO (%L) WITH (fillfactor = %s)', name, parent,
         gwk_lowest_id(day::timestamp AT TIME ZONE 'UTC'), gwk_lowest_id((day + 1)::timestamp AT TIME ZONE 'UTC'),
         CASE parent WHEN 'messages' THEN 80 ELSE 100 END);
@@ -820,10 +818,10 @@ BEGIN
   RETURN created;
 END $$;
 
--- The daily partitions of a table that end at or before a day (UTC), the oldest first.
+-- Daily partitions of a table that end at or before a day (UTC), oldest first.
 CREATE FUNCTION gwk_expired_partitions(parent text, before_day date) RETURNS SETOF text LANGUAGE sql STABLE AS $$
-  -- A partition that was moved to another schema is one still. As a regclass, one that another worker has just dropped
-  -- would be a number.
+  -- Includes partitions that were moved to another schema. Text, because a regclass prints as a number once another
+  -- worker has dropped its table.
   SELECT format('%I.%I', n.nspname, c.relname) FROM pg_inherits i
   JOIN pg_class c ON c.oid = i.inhrelid
   JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -832,8 +830,8 @@ CREATE FUNCTION gwk_expired_partitions(parent text, before_day date) RETURNS SET
   ORDER BY c.relname
 $$;
 
--- Keeps vacuum away from a partition until the end of the transaction that is to drop it, and ends the one that is at work
--- there: the drop would wait for it under a lock that stops everybody. This one stops nobody.
+-- Blocks vacuum on a partition until the transaction ends, and cancels a running autovacuum. The drop would otherwise
+-- wait for it while its own lock blocks all readers. This lock blocks neither readers nor writers.
 CREATE FUNCTION gwk_lock_out_vacuum(name text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   IF to_regclass(name) IS NOT NULL THEN
@@ -841,27 +839,28 @@ BEGIN
   END IF;
 END $$;
 
--- Whether a task that workers do in turns is due again after its rest. If it is, it counts as done by whoever asks, once
--- that transaction commits; others wait for that. A turn in the future, taken by a clock that has been put right since,
--- counts for nothing.
+-- True if a maintenance task is due. The task counts as done when the caller's transaction commits; other callers wait
+-- for that. A done_at in the future, set by a wrong clock, is ignored.
 CREATE FUNCTION gwk_start_task(name text, interval_ms integer) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE maintenance_tasks SET done_at = clock_timestamp()
-  WHERE task = name AND done_at NOT BETWEEN clock_timestamp() - interval_ms * interval '1 millisecond' AND clock_timestamp();
+  WHERE task = name
+    AND done_at NOT BETWEEN clock_timestamp() - interval_ms * interval '1 millisecond' AND clock_timestamp();
   IF FOUND OR EXISTS (SELECT FROM maintenance_tasks WHERE task = name) THEN
     RETURN FOUND;
   END IF;
-  -- Somebody has emptied the table.
+  -- The table was emptied.
   INSERT INTO maintenance_tasks (task, done_at) VALUES (name, clock_timestamp()) ON CONFLICT DO NOTHING;
   RETURN FOUND;
 END $$;
 
--- There from the start: on a full disk a row can be changed where none can be added, and it is a drop that makes room.
+-- Exists from the start: on a full disk Postgres can update this row but not insert it, and the drop frees space.
 INSERT INTO maintenance_tasks (task, done_at) VALUES ('drop a partition', 'epoch');
 
--- Drops a partition, if it is small or the turn of one that is not. Nobody reads or writes its parent while that is done.
--- Returns what was dropped ('small', 'large'), or why nothing was: it is 'gone', or drops are 'resting'.
-CREATE FUNCTION gwk_drop_partition(name text, small_bytes bigint, interval_ms integer) RETURNS text LANGUAGE plpgsql AS $$
+-- Drops a partition if it is small or if the task is due. The drop blocks readers and writers of the parent. Returns
+-- the size that was dropped ('small', 'large'), 'missing' if there is no such partition, or 'deferred'.
+CREATE FUNCTION gwk_drop_partition(name text, small_bytes bigint, interval_ms integer) RETURNS text
+LANGUAGE plpgsql AS $$
 DECLARE
   small boolean;
 BEGIN
@@ -876,29 +875,30 @@ BEGIN
   RETURN CASE WHEN small THEN 'small' ELSE 'large' END;
 END $$;
 
--- A row whose day has no partition (a clock far off, a worker long stopped) is kept all the same.
+-- Keeps rows whose day has no partition, because of a wrong clock or a worker that was stopped for a week.
 CREATE TABLE messages_default PARTITION OF messages DEFAULT;
 CREATE TABLE events_default PARTITION OF events DEFAULT;
 CREATE TABLE webhook_deliveries_default PARTITION OF webhook_deliveries DEFAULT;
 
--- ------------------------------------------------------------------ the days of conversations
+-- ------------------------------------------------------------------ days of conversations
 
--- The day (UTC) of an id, counted from 1970-01-01: whatever its version, as partitions go by all ids.
+-- Day (UTC) of an id, counted from 1970-01-01. Accepts any UUID version, as partitions do.
 CREATE FUNCTION gwk_id_day(id uuid) RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT (('x' || left(replace(id::text, '-', ''), 12))::bit(48)::bigint / 86400000)::integer
 $$;
 
--- The days of a conversation with those of more messages, ascending, each once. Whoever writes a message to a
--- conversation holds its row and adds the message's day in the same transaction: a list does not look at other days.
+-- Merges days into the days of a conversation, ascending and distinct. A transaction that writes a message locks the
+-- conversation and adds the message's day, so lists skip all other days.
 --
--- Once in so many, days before the oldest that can have a message are left out. That is told by the partitions (a day
--- has one, or its rows are in the default one): how long messages are kept is a setting of workers, and may change.
-CREATE FUNCTION gwk_merge_days(current_days integer[], added_days integer[]) RETURNS integer[] LANGUAGE plpgsql STABLE AS $$
+-- At each multiple of 16 days, days without messages are removed. The oldest partition or the oldest row of the default
+-- partition decides, because retention is a setting of the workers and may change.
+CREATE FUNCTION gwk_merge_days(current_days integer[], added_days integer[]) RETURNS integer[]
+LANGUAGE plpgsql STABLE AS $$
 DECLARE
   days integer[] := current_days || added_days;
   oldest integer;
 BEGIN
-  -- Clocks differ, and contacts are merged.
+  -- Days can arrive out of order: clocks differ, and contacts are merged.
   IF (current_days[cardinality(current_days)] < added_days[1]) IS NOT TRUE THEN
     days := ARRAY(SELECT DISTINCT d FROM unnest(days) AS d ORDER BY d);
   END IF;
@@ -907,31 +907,32 @@ BEGIN
       (SELECT to_date(right(c.relname, 8), 'YYYYMMDD') - DATE '1970-01-01' FROM pg_class c
        WHERE c.relname > 'messages_' AND c.relname ~ '^messages_[0-9]{8}$' ORDER BY c.relname LIMIT 1),
       (SELECT gwk_id_day(m.id) FROM messages_default m ORDER BY m.id LIMIT 1),
-      -- The statement that asks may be the one that writes them.
+      -- The calling statement may be the one that writes this day.
       added_days[1]);
     days := ARRAY(SELECT d FROM unnest(days) AS d WHERE d >= oldest ORDER BY d);
   END IF;
   RETURN days;
 END $$;
 
--- ------------------------------------------------------------------ what Prisma's schema cannot say
+-- ------------------------------------------------------------------ indexes, checks and storage settings
 
 CREATE INDEX audit_entries_unreported_idx ON audit_entries (id) WHERE reported_at IS NULL;
 CREATE UNIQUE INDEX instances_name_key ON instances (account_id, name) WHERE deleted_at IS NULL;
 CREATE UNIQUE INDEX instances_resource_key ON instances (resource_namespace, resource_name) WHERE deleted_at IS NULL;
 CREATE UNIQUE INDEX instance_states_current_key ON instance_states (instance_id) WHERE ended_at IS NULL;
 CREATE UNIQUE INDEX instance_suspensions_current_key ON instance_suspensions (instance_id) WHERE ended_at IS NULL;
--- Whose messages are listed finds them by time and not by id: what an owner has of one tick (of one stretch) stands under
--- one key, 6 bytes each in place of 44, and is put in order by whoever reads it. Whole ids would besides leave half of
--- each page empty, since an owner's newest stand in the midst of others'.
+-- Indexed by id bucket instead of id. Entries of one bucket share a key and take 6 bytes instead of 44; readers sort
+-- the rows of a bucket. Whole ids would also leave half of each index page empty
+-- (docs/decisions/0027-index-messages-by-time.md).
 CREATE INDEX messages_account_idx ON messages (account_id, gwk_id_bucket_256ms(id));
 CREATE INDEX messages_instance_idx ON messages (instance_id, gwk_id_bucket_256ms(id));
 CREATE INDEX messages_conversation_idx ON messages (conversation_id, gwk_id_bucket_4s(id));
 CREATE INDEX messages_network_id_idx ON messages (gwk_hash_high(wa_message_id), gwk_hash_low(wa_message_id));
--- Places of a conversation by sixteens, for the same reason.
+-- Sequence numbers in groups of 16, for the same reason.
 CREATE INDEX outbox_seq_idx ON outbox (conversation_id, (seq >> 4));
--- No index of messages names a column that changes on a message's way out: those changes are made in place (HOT), not
--- entered into every index again. What is unfinished is found by the outbox.
+-- No index of messages uses a column that changes while a message is sent, so Postgres updates those rows in place
+-- (HOT). `failed_at` is the exception, because few messages fail. Unfinished messages are found in outbox
+-- (docs/decisions/0022-keep-status-updates-off-the-indexes.md).
 CREATE INDEX messages_failed_idx ON messages (account_id, id) WHERE failed_at IS NOT NULL;
 CREATE UNIQUE INDEX outbox_head_key ON outbox (conversation_id) WHERE head;
 CREATE INDEX outbox_head_since_idx ON outbox (instance_id, head_since) WHERE head;
@@ -959,7 +960,7 @@ ALTER TABLE idempotency_records ADD CHECK (response_sealed IS NULL OR account_id
 ALTER TABLE conversations ADD CHECK ((contact_id IS NULL) <> (group_id IS NULL)), ALTER COLUMN days SET NOT NULL;
 ALTER TABLE webhook_deliveries ADD CHECK (status IN ('pending', 'succeeded', 'failed'));
 
--- Queues change all day long: vacuum them early, and leave room for updates in place.
+-- Queues change constantly: vacuum them early, and keep free space for updates in place.
 ALTER TABLE outbox SET (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);
 ALTER TABLE webhook_queue SET (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);
 ALTER TABLE conversations SET (fillfactor = 80);
@@ -967,7 +968,7 @@ ALTER TABLE instance_counters SET (fillfactor = 50);
 ALTER TABLE engine_calls SET (fillfactor = 50);
 SELECT gwk_tune_autovacuum(relation)
 FROM unnest(ARRAY['message_contents', 'outbox', 'idempotency_records', 'mass_sends', 'messages_default']::regclass[]) AS relation;
--- Vacuum would have brought these up to date: what no summary covers is read by whoever looks for what has expired.
+-- Vacuum would summarize these indexes. A search for expired rows reads every block range without a summary.
 ALTER INDEX idempotency_records_expires_at_idx SET (autosummarize = on);
 ALTER INDEX mass_sends_at_idx SET (autosummarize = on);
 SELECT gwk_ensure_partitions(parent, (now() AT TIME ZONE 'UTC')::date - 1, (now() AT TIME ZONE 'UTC')::date + 7)
@@ -975,9 +976,9 @@ FROM unnest(ARRAY['messages', 'events', 'webhook_deliveries']) AS parent;
 
 -- ------------------------------------------------------------------ events
 
--- Writes events and a pending delivery for every destination that wants them. Called inside the transaction of the
--- change that the events tell of, so an event exists if and only if its change does.
--- `by_default`: the type is delivered to destinations that name no types.
+-- Writes events, and a pending delivery for every endpoint that subscribes to them. It runs in the transaction of the
+-- change that the events report, so an event exists if and only if its change does. `by_default`: endpoints without
+-- event types receive this type.
 CREATE FUNCTION gwk_emit(
   ids uuid[], account_ids uuid[], instance_ids uuid[], types text[], by_default boolean[],
   timestamps timestamptz[], data bytea[]
@@ -1009,7 +1010,7 @@ BEGIN
   RETURN deliveries;
 END $$;
 
--- The same for events as JSON (eventItem of api/src/events/emit.ts): those of the messages whose change was made.
+-- gwk_emit for events as JSON (eventItem in api/src/events/emit.ts), limited to messages that changed.
 CREATE FUNCTION gwk_emit_items(events jsonb, changed uuid[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM gwk_emit(

@@ -1,18 +1,18 @@
--- The SQL of POST /v1/messages. A group of requests is gathered in one call, decided by pure functions in the API,
--- and written in one call that proves, under locks, that what was decided on still holds.
+-- SQL of POST /v1/messages. gwk_accept_gather reads the facts of a batch, pure functions in the API decide, and
+-- gwk_accept_write verifies the facts under locks and writes
+-- (docs/decisions/0006-optimistic-accept-decide-from-cache-verify-under-lock.md).
 --
--- Locks, in the order of the whole house: ledgers by instance, conversations by id; then what only these functions
--- insert: names, conversations, idempotency keys, each sorted. Two groups can wait for each other in one direction only.
+-- Lock order: instance_counters by instance, conversations by id, then new names, conversations and idempotency keys,
+-- each sorted. So two batches can wait for each other in one direction only.
 --
--- Every table is read by one index look-up for each request, in sub-selects that the planner can neither join nor hash: a
--- plan made while a table was empty is kept for minutes, and one that reads all of the table is then the cheapest.
+-- Every table is read by one index lookup per request, in sub-selects that the planner can neither join nor hash. A
+-- plan made while a table was empty is kept for minutes and would otherwise scan the whole table.
 --
--- The write reads its arrays by place: unnest would copy each column of each statement into a store of its own, which
--- costs several times as much. Shorter arrays are read by the same places: beyond their end is NULL. Of `places` the
--- planner expects few, so it looks up each; of a generated series it expects a thousand, and reads whole tables. A set
--- that is made in a select list begins faster than one that is a table, and each statement begins once for each group.
+-- The write reads its arrays by position; unnest would copy every column for every statement. A position beyond the end
+-- of a shorter array is NULL. The planner expects few rows from `places` and uses index lookups; from generate_series
+-- it expects a thousand and scans tables. `unnest` in a select list starts faster than in FROM.
 
--- Minutes over which the mass block counts: the key comes whole from the highest level that sets it.
+-- Minutes in which the mass block counts. The highest level with a `mass_block` sets the whole key.
 CREATE FUNCTION gwk_mass_window(instance_policy jsonb, account_policy jsonb, environment_minutes integer)
 RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT CASE
@@ -24,8 +24,7 @@ RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   END
 $$;
 
--- What Postgres knows about each request, as of now. Nothing of it is kept beyond the decision.
--- Times are milliseconds since 1970.
+-- Reads the facts about each request, one row for each, without locks. Times are milliseconds since 1970.
 CREATE FUNCTION gwk_accept_gather(
   account_ids uuid[], instance_ids uuid[], names text[], are_groups boolean[], record_ids uuid[], fingerprints uuid[],
   reply_ids uuid[], media_ids uuid[], environment_mass_minutes integer
@@ -48,10 +47,10 @@ DECLARE
   replies_ok boolean[];
   lowest uuid;
   highest uuid;
-  -- Of each file that was found, the instances that it came by.
+  -- Instances of each file that was found.
   files text[];
 BEGIN
-  -- Apart, because a look at messages begins with a look at each of their partitions between the ids.
+  -- Separate statement: a query on messages first opens every partition between its ids.
   IF cardinality(array_remove(reply_ids, NULL)) > 0 THEN
     SELECT s.lowest, s.highest INTO lowest, highest FROM gwk_id_range(reply_ids) AS s;
     replies_ok := ARRAY(
@@ -61,7 +60,7 @@ BEGIN
       FROM unnest(reply_ids, instance_ids) WITH ORDINALITY AS q(reply_id, instance_id, place)
       ORDER BY q.place);
   END IF;
-  -- Apart, because few carry one.
+  -- Separate statement: few requests carry a file.
   IF cardinality(array_remove(media_ids, NULL)) > 0 THEN
     files := ARRAY(
       SELECT (
@@ -132,42 +131,20 @@ BEGIN
   ORDER BY q.place;
 END $$;
 
--- Writes what was decided. True for each request that was written; false where the world is not as it was believed to be
--- (or the idempotency key went to another): nothing of that one is written, and it is decided again. NULL where another
--- has made a name, conversation or key of the group meanwhile: nothing is written, and it is to be written with care.
--- Likewise where it fails with 55P03 (lock_timeout): somebody may hold a ledger, conversation or contact for long (an
--- opt-out, a merge), and the whole group, with other contacts, instances and accounts, is not to wait for them. With care
--- it waits for nobody's ledger, conversation or contact, and as long as it takes for who makes the same name or key.
+-- Verifies the facts of each decision under locks, and writes the requests that pass. `written` is true for a written
+-- request. It is false if a fact is stale or the key is taken; the API decides that request again. It is NULL if
+-- another transaction created a name, conversation or key first; nothing is written, and the API calls again with
+-- `skip_locked`.
 --
--- Nothing is taken on trust: what the decision was made of is proved here, under the locks. The rows of account and
--- instance are those that were seen (a row's xmin changes with every change of it: policies, suspension, deletion); the
--- conversation has the contact, its standing with the limits and the last word that were seen, a new one a contact of the
--- account; the contact has not opted out; the limits have room.
+-- Without `skip_locked` a locked row fails the batch after 200 ms (55P03), so that one lock held for long (an opt-out,
+-- a merge) delays no other request. With it, locked rows are left out and conflicts cost only their own request; it
+-- still waits for a transaction that creates the same name or key.
 --
--- `seen_*`: the distinct rows of instances and accounts that were seen, and for each request its place among them.
--- `locked_*`: the ledgers, conversations and contacts to be taken, each sorted.
--- `new_contact_limits` is set for those to a contact who never wrote and was not counted, `mass_limits` for those whose
--- contact was not counted with this text. Limits travel with the request, and its rank among the contacts that the group
--- adds: what is proved is that the room that the decision relied on is still there. Whichever message of a contact
--- comes through counts it. `unprepared`: those that can be claimed only after the worker has prepared them.
--- `ranks`: of each request, how many of the group take a place in its conversation up to and with it.
--- `mass_counts`: how many contacts a text had reached within the window, at most, when the ledger's `texts` was
--- `mass_seen`. Each time that a text goes to a contact adds one to that number, and nothing else makes a count grow: so
--- what was counted and what came since is a bound, and only where the bound has no room is it counted anew, an index
--- entry and a row for each contact. What each decision was proved by comes back as `text_counts`, and as `ledger_numbers`
--- the numbers that their ledgers had before this group.
--- `chats`: each conversation once, with its first request, how many places are taken in it, and its number among the new
--- contacts that the group adds to its instance (0: is none); `ledger_news`: how many these are. As all of the group are
--- written; they are counted anew where some are not. `ledger_texts`: how many texts go to contacts, added whole where any
--- of the group is written: the number may grow by too much, never by too little, and whoever learns it counts on that.
--- `group_days`: the days of all ids of the group, ascending; one, or two around midnight. Each chat is given them all.
--- `repeat_*`: requests believed to repeat what a record says. `proved` for each: the account is as it was seen, and the
--- record is that of the message that was made, by the same body; its answer can be made again. A proof costs a look at two
--- indexes, not a statement.
--- `careful`: nothing is written to conversations and contacts that somebody holds, nor counted in ledgers; a name,
--- conversation or key that another has made stays the other's, and costs only those requests that wanted it.
+-- Verified: xmin of the account and instance rows, contact and state of the conversation, the account of a contact,
+-- opt-outs, and headroom of the limits.
 CREATE FUNCTION gwk_accept_write(
   places integer[], message_ids uuid[],
+  -- `seen_*`: distinct rows that decisions used; `*_places`: each request's position among them.
   instance_ids uuid[], instance_places integer[], seen_instances uuid[], seen_instance_versions xid[],
   account_places integer[], seen_accounts uuid[], seen_account_versions xid[],
   conversation_ids uuid[], new_conversations boolean[], contact_ids uuid[], new_contacts boolean[], names text[],
@@ -175,39 +152,51 @@ CREATE FUNCTION gwk_accept_write(
   recipients text[], types text[], wa_message_ids text[], contents bytea[],
   created double precision[], offline_ms bigint[], releases timestamptz[],
   record_ids uuid[], body_hashes bytea[], responses bytea[],
+  -- Limits are set if the contact is not counted yet. Ranks: position among the contacts that the batch adds.
   new_contact_limits integer[], new_contact_ranks integer[],
   fingerprints uuid[], mass_limits integer[], mass_ranks integer[], mass_minutes integer[],
+  -- `mass_counts`: upper bound of the contacts reached when the instance's `texts` was `mass_text_totals`.
+  -- `unprepared`: messages that the worker must prepare before a claim.
   mass_counts integer[], mass_text_totals bigint[], unprepared uuid[],
+  -- Rows to lock, each sorted.
   locked_counters uuid[], locked_conversations uuid[], locked_contacts uuid[],
-  ranks integer[], chats uuid[], chat_first_places integer[], chat_seq_counts integer[], chat_new_contact_numbers integer[],
+  -- `ranks`: sequence numbers that the batch takes in the request's conversation, up to and including the request.
+  -- `chats`: each conversation once, with its first request, the sequence numbers it takes, and its number among the
+  -- new contacts of its instance (0: not new). These assume that all requests are written.
+  ranks integer[], chats uuid[], chat_first_places integer[], chat_seq_counts integer[],
+  chat_new_contact_numbers integer[],
+  -- Added to `locked_counters`. `added_texts` may be too high, never too low. `group_days`: days of all ids, ascending.
   added_new_contacts integer[], added_texts integer[], group_days integer[],
   new_contact_count integer, new_conversation_count integer, new_key_count integer,
-  repeat_accounts uuid[], repeat_account_versions xid[], repeat_records uuid[], repeat_body_hashes bytea[], repeat_messages uuid[],
+  -- Requests predicted to repeat a record. `verified`: account and record are unchanged, and no response is stored.
+  repeat_accounts uuid[], repeat_account_versions xid[], repeat_records uuid[], repeat_body_hashes bytea[],
+  repeat_messages uuid[],
   skip_locked boolean,
+  -- `text_counts`: the counts used; `text_totals`: `texts` of each of `counters` before this batch.
   OUT written boolean[], OUT text_counts integer[], OUT counters uuid[], OUT text_totals bigint[], OUT verified boolean[]
 ) LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET lock_timeout = '200ms'
 AS $$
 DECLARE
-  -- How many new contacts each ledger has counted.
+  -- New contacts that each of `counters` has counted.
   new_contact_totals bigint[];
   found_conversations uuid[];
   conversation_contacts uuid[];
   conversations_counted boolean[];
   conversations_last_wrote timestamptz[];
-  -- The last place that was taken in each of `held`.
+  -- Last sequence number of each of `found_conversations`.
   last_seqs bigint[];
-  -- Contacts that are there, of conversations to make, and whose they are.
+  -- Existing contacts of conversations to create, and their accounts.
   found_contacts uuid[];
   found_contact_accounts uuid[];
   inserted integer;
   now_at timestamptz;
 BEGIN
-  -- One block from the locks on: what is changed by another transaction than took it has two holders, a row of its own
-  -- in Postgres's list of such.
+  -- The locks are taken in the block that writes. A row locked by the transaction and changed by its subtransaction
+  -- would need a multixact.
   BEGIN
-    -- A contact whom this instance has no conversation with yet has no lock there: an opt-out waits for this one. Whether
-    -- to skip what is locked is no parameter of a statement: with care and without are the same three, but for that.
+    -- A contact without a conversation in this instance is locked itself, so that an opt-out waits. SKIP LOCKED cannot
+    -- be a parameter, so both branches repeat the three statements.
     IF skip_locked THEN
       PERFORM set_config('lock_timeout', '0', true);
       IF locked_counters <> '{}' THEN
@@ -255,7 +244,7 @@ BEGIN
       END IF;
     END IF;
 
-    -- From here on nobody adds to what the limits count, and nobody accepts or opts out in these conversations.
+    -- From here on no other transaction changes these counters, or accepts or opts out in these conversations.
     now_at := clock_timestamp();
     SELECT coalesce(array_agg(
         (mass_limits[q.i] IS NULL OR mass_limits[q.i] >= mass_ranks[q.i] + q.text_count)
@@ -264,10 +253,13 @@ BEGIN
         AND (contact_ids[q.i] = ANY (q.opted_out)) IS NOT TRUE
         AND CASE WHEN new_conversations[q.i]
           THEN contact_ids[q.i] IS NULL OR new_contacts[q.i]
-            OR (found_contact_accounts[array_position(found_contacts, contact_ids[q.i])] = seen_accounts[q.account_place]) IS TRUE
-          ELSE q.conversation_place IS NOT NULL AND conversation_contacts[q.conversation_place] IS NOT DISTINCT FROM contact_ids[q.i]
+            OR (found_contact_accounts[array_position(found_contacts, contact_ids[q.i])]
+              = seen_accounts[q.account_place]) IS TRUE
+          ELSE q.conversation_place IS NOT NULL
+            AND conversation_contacts[q.conversation_place] IS NOT DISTINCT FROM contact_ids[q.i]
             AND conversations_counted[q.conversation_place] = counted[q.i]
-            AND conversations_last_wrote[q.conversation_place] IS NOT DISTINCT FROM to_timestamp(last_wrote[q.i] / 1000) END
+            AND conversations_last_wrote[q.conversation_place]
+              IS NOT DISTINCT FROM to_timestamp(last_wrote[q.i] / 1000) END
         AND (new_contact_limits[q.i] IS NULL OR (
           new_contact_limits[q.i] >= new_contact_ranks[q.i] + new_contact_totals[q.counter_place] + 1 - coalesce((
             SELECT v.first_sent_no FROM conversations v
@@ -283,6 +275,7 @@ BEGIN
         FROM (SELECT generate_series(1, cardinality(repeat_records)) AS k) AS x)
     INTO written, text_counts, verified
     FROM (
+      -- The cached count plus the texts since is an upper bound. Rows are counted only if it reaches the limit.
       SELECT s.*, CASE
           WHEN mass_limits[s.i] IS NULL THEN NULL
           WHEN s.new_texts >= 0 AND mass_limits[s.i] >= mass_ranks[s.i] + mass_counts[s.i] + s.new_texts
@@ -292,13 +285,13 @@ BEGIN
             WHERE v.fingerprint = fingerprints[s.i]
               AND v.at > now_at - make_interval(mins => mass_minutes[s.i])) END AS text_count
       FROM (
-        -- `since`: below 0 where the database was put back to before what was seen.
+        -- `new_texts`: texts since the cached count. Negative after a restore of the database.
         SELECT p.*, text_totals[p.counter_place] - mass_text_totals[p.i] AS new_texts
         FROM (
           SELECT i, instance_places[i] AS instance_place, account_places[i] AS account_place,
             array_position(found_conversations, conversation_ids[i]) AS conversation_place,
             array_position(counters, instance_ids[i]) AS counter_place,
-            -- Places among the rows that were seen, where that is no longer so.
+            -- Positions of seen rows that have changed.
             ARRAY(
               SELECT k FROM (SELECT generate_series(1, cardinality(seen_instances)) AS k) AS x
               WHERE (SELECT v.xmin = seen_instance_versions[k] FROM instances v WHERE v.id = seen_instances[k]) IS NOT TRUE
@@ -314,13 +307,13 @@ BEGIN
     ) AS q;
 
     IF (true = ANY (written)) IS NOT TRUE THEN
-      -- No text of the group was counted: there is nothing to be known of their numbers.
+      -- No text was counted, so the totals are not returned.
       counters := NULL;
       RETURN;
     END IF;
 
     IF skip_locked THEN
-      -- Who lost is looked for only where fewer rows were made than meant.
+      -- Lost conflicts are searched only if fewer rows were inserted than expected.
       IF new_contact_count > 0 THEN
         WITH named AS (
           INSERT INTO contact_names (account_id, name, contact_id)
@@ -377,6 +370,7 @@ BEGIN
       END IF;
     END IF;
 
+    -- Some requests are not written: the sums of the others.
     IF false = ANY (written) THEN
       ranks := ARRAY(
         SELECT count(*) FILTER (WHERE written[i] AND releases[i] IS NULL) OVER (PARTITION BY conversation_ids[i] ORDER BY i)
@@ -401,7 +395,7 @@ BEGIN
         ORDER BY l.place);
     END IF;
 
-    -- Plain inserts, which look for no conflict beforehand.
+    -- Plain inserts, without a conflict check.
     IF new_contact_count > 0 AND NOT skip_locked THEN
       WITH named AS (
         INSERT INTO contact_names (account_id, name, contact_id)
@@ -419,7 +413,8 @@ BEGIN
         CASE WHEN contact_ids[chat_first_places[k]] IS NULL THEN names[chat_first_places[k]] END,
         chat_seq_counts[k], CASE WHEN chat_new_contact_numbers[k] > 0 THEN now_at END,
         CASE WHEN chat_new_contact_numbers[k] > 0
-          THEN new_contact_totals[array_position(counters, instance_ids[chat_first_places[k]])] + chat_new_contact_numbers[k] END,
+          THEN new_contact_totals[array_position(counters, instance_ids[chat_first_places[k]])]
+            + chat_new_contact_numbers[k] END,
         group_days
       FROM (SELECT unnest(places) AS k) AS each
       WHERE new_conversations[chat_first_places[k]]
@@ -436,7 +431,8 @@ BEGIN
       ORDER BY record_ids[i]
     ), counted AS (
       -- A contact who never wrote takes the next number of the instance.
-      UPDATE instance_counters l SET new_contacts = l.new_contacts + added_new_contacts[k], texts = l.texts + added_texts[k]
+      UPDATE instance_counters l
+      SET new_contacts = l.new_contacts + added_new_contacts[k], texts = l.texts + added_texts[k]
       FROM (SELECT unnest(places) AS k) AS each
       WHERE l.instance_id = locked_counters[k] AND l.instance_id = ANY (counters)
     ), advanced AS (
@@ -444,7 +440,8 @@ BEGIN
       SET last_seq = c.last_seq + chat_seq_counts[k],
         first_sent_at = CASE WHEN chat_new_contact_numbers[k] > 0 THEN now_at ELSE c.first_sent_at END,
         first_sent_no = CASE WHEN chat_new_contact_numbers[k] > 0
-          THEN new_contact_totals[array_position(counters, c.instance_id)] + chat_new_contact_numbers[k] ELSE c.first_sent_no END,
+          THEN new_contact_totals[array_position(counters, c.instance_id)] + chat_new_contact_numbers[k]
+          ELSE c.first_sent_no END,
         days = CASE WHEN c.days @> group_days THEN c.days ELSE gwk_merge_days(c.days, group_days) END
       FROM (SELECT unnest(places) AS k) AS each
       WHERE c.id = chats[k] AND (skip_locked OR NOT new_conversations[chat_first_places[k]])
@@ -455,7 +452,8 @@ BEGIN
         CASE WHEN releases[e.i] IS NULL
           THEN ranks[e.i] + coalesce(last_seqs[array_position(found_conversations, conversation_ids[e.i])], 0) END,
         CASE WHEN releases[e.i] IS NULL THEN 'waiting' ELSE 'scheduled' END,
-        e.is_head, CASE WHEN e.is_head THEN now_at END, message_ids[e.i] <> ALL (unprepared), releases[e.i], offline_ms[e.i], now_at
+        e.is_head, CASE WHEN e.is_head THEN now_at END, message_ids[e.i] <> ALL (unprepared), releases[e.i],
+        offline_ms[e.i], now_at
       FROM (
         SELECT i, releases[i] IS NULL AND ranks[i] = 1 AND (new_conversations[i] OR (
           SELECT true FROM outbox o WHERE o.conversation_id = conversation_ids[i] AND o.head) IS NULL) AS is_head
@@ -474,8 +472,9 @@ BEGIN
     )
     INSERT INTO messages (id, account_id, instance_id, conversation_id, direction, "to", type, status, wa_message_id,
       created_at, scheduled_for, updated_at)
-    SELECT message_ids[i], seen_accounts[account_places[i]], instance_ids[i], conversation_ids[i], 'outbound', recipients[i], types[i], 'queued',
-      wa_message_ids[i], to_timestamp(created[i] / 1000), releases[i], to_timestamp(created[i] / 1000)
+    SELECT message_ids[i], seen_accounts[account_places[i]], instance_ids[i], conversation_ids[i], 'outbound',
+      recipients[i], types[i], 'queued', wa_message_ids[i],
+      to_timestamp(created[i] / 1000), releases[i], to_timestamp(created[i] / 1000)
     FROM (SELECT unnest(places) AS i) AS each WHERE written[i];
   EXCEPTION WHEN unique_violation THEN
     IF skip_locked THEN

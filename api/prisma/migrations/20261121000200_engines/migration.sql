@@ -1,38 +1,36 @@
--- The SQL of the internal port: leases, claims, outcomes, what engines receive.
+-- SQL of the internal API: leases, claims, outcomes and sessions.
 --
--- Locks are taken in one order by everything that touches the queue: claims of an instance (advisory), leases by
--- instance, numbers of calls, ledgers by instance, conversations by id, outbox, messages by id. An entry of the outbox
--- changes only under the lock of its conversation. None of these functions waits for a client while it holds a lock:
--- each is one statement.
+-- Lock order of everything that changes the queue: claims of an instance (advisory), instance_leases by instance,
+-- engine_calls, instance_counters by instance, conversations by id, outbox, messages by id. An outbox row changes only
+-- under the lock of its conversation. Each function is one statement, so no lock waits for a client.
 --
--- Messages lie in partitions by day, and a statement opens each that its plan names before it knows which it needs:
--- 99 of them take a millisecond and more. So statements on the message path say between which ids theirs lie, in
--- variables: what lies outside is left closed. They name the ids too (`= ANY`): a span alone may hold all messages of a
--- day, and a plan made while there were few would read them one by one.
+-- A statement on messages opens every partition that its plan may need; 99 partitions take over 1 ms. So statements
+-- bound the ids by variables, which prunes partitions. They also name the ids (`= ANY`): a range can cover a whole day,
+-- and a plan made for few rows would read it row by row.
 --
--- Plans of functions on the message path are fixed to index look-ups for each item: groups are small, tables are not,
--- and a plan made while a table was empty would be kept.
+-- Plans are fixed to index lookups. Batches are small, tables are not, and a plan made while a table was empty would be
+-- kept.
 
--- The name a contact is best known by: the phone where it is known, else the hidden id.
+-- Canonical name of a contact: the phone number if known, else the LID.
 CREATE FUNCTION gwk_contact_name(contact uuid) RETURNS text LANGUAGE sql STABLE AS $$
   SELECT n.name FROM contact_names n WHERE n.contact_id = contact
   ORDER BY position('@' IN n.name) > 0, n.name LIMIT 1
 $$;
 
--- Between which ids these lie; nulls do not count.
+-- Lowest and highest of the ids; NULLs are ignored.
 CREATE FUNCTION gwk_id_range(ids uuid[], OUT lowest uuid, OUT highest uuid) LANGUAGE plpgsql IMMUTABLE AS $$
 DECLARE
   id uuid;
 BEGIN
   FOREACH id IN ARRAY COALESCE(ids, '{}') LOOP
-    -- Neither counts a null.
+    -- LEAST and GREATEST ignore NULLs.
     lowest := LEAST(lowest, id);
     highest := GREATEST(highest, id);
   END LOOP;
 END $$;
 
--- Locks the conversations in which messages wait. A message that has left the queue never comes back to it, so whoever
--- has the lock knows which of them still wait.
+-- Locks the conversations of queued messages. A message that left the queue never returns, so under these locks the set
+-- of queued messages is final.
 CREATE FUNCTION gwk_lock_conversations(message_ids uuid[]) RETURNS void
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -44,14 +42,14 @@ BEGIN
   LOOP
     ids := ARRAY(SELECT o.conversation_id FROM outbox o WHERE o.message_id = ANY (message_ids));
     PERFORM FROM conversations v WHERE v.id = ANY (ids) ORDER BY v.id FOR NO KEY UPDATE;
-    -- Two contacts found to be one may have moved entries to another conversation meanwhile.
+    -- A merge of contacts may have moved entries to another conversation meanwhile.
     EXIT WHEN NOT EXISTS (
       SELECT FROM outbox o WHERE o.message_id = ANY (message_ids) AND o.conversation_id <> ALL (ids));
   END LOOP;
 END $$;
 
--- Gives the head of the queue to the first waiting entry of each conversation that has none. The caller holds the
--- locks of the conversations.
+-- Makes the first waiting entry the head of each conversation that has none. The caller holds the locks of the
+-- conversations.
 CREATE FUNCTION gwk_promote_heads(conversations uuid[]) RETURNS void
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -70,8 +68,8 @@ END $$;
 
 -- ------------------------------------------------------------------ leases
 
--- The epoch rule. One verdict for each caller: null (the lease is theirs), 'fenced', or 'gone' (theirs, of a
--- deleted instance). The leases stay locked until the end of the transaction: nobody acquires in between.
+-- Checks epoch and holder of each caller. NULL: the caller holds the lease. 'fenced': it does not. 'gone': it does, but
+-- the instance is deleted. The leases stay locked until the transaction ends, so nobody acquires them meanwhile.
 CREATE FUNCTION gwk_fence(instance_ids uuid[], epochs integer[], holders uuid[]) RETURNS text[]
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -97,9 +95,9 @@ BEGIN
   RETURN refusals;
 END $$;
 
--- Whether a call is newer than the last of its route: engines number theirs under each lease, a repeated one keeps its
--- number, and the first may come through after what followed. Whoever asks holds the lease until the end of the
--- transaction, and from here on the place of its route: those at once come one after the other.
+-- Records the number of a call. False if this number or a higher one of the route is recorded, because a repeated call
+-- keeps its number and the first attempt can arrive late (docs/decisions/0029-number-the-calls-of-engines.md). The
+-- caller holds the lease. Concurrent calls of one route wait for each other here.
 CREATE FUNCTION gwk_advance_call(instance uuid, name text, lease_epoch integer, call_number bigint) RETURNS boolean
 LANGUAGE plpgsql AS $$
 BEGIN
@@ -109,12 +107,13 @@ BEGIN
   RETURN FOUND;
 END $$;
 
--- The next epoch for the pod of a token, unless another engine holds the lease; the holder itself, who has not heard
--- that it holds it, is told again. Times are the server's: `now()` is before any wait for the lock, and after the
--- engine sent its request, from which it counts: a lease ends for its engine before it ends here.
+-- Grants the next epoch to the pod of a token, unless another engine holds the lease. A holder that missed the answer
+-- gets its epoch again. `now()` is earlier than any wait for the lock and later than the engine's request. The engine
+-- counts from its request, so its lease ends there before it ends here.
 CREATE FUNCTION gwk_acquire_lease(
   instance uuid, token uuid, pod_name text, engine_version text, new_holder uuid, lease_ms integer
-) RETURNS TABLE (outcome text, new_epoch integer, retry_after_ms integer, unresponsive_since timestamptz) LANGUAGE plpgsql AS $$
+) RETURNS TABLE (outcome text, new_epoch integer, retry_after_ms integer, unresponsive_since timestamptz)
+LANGUAGE plpgsql AS $$
 DECLARE
   lease instance_leases;
   caller_token engine_tokens;
@@ -127,7 +126,8 @@ BEGIN
   SELECT * INTO caller_token FROM engine_tokens t
   WHERE t.id = token AND t.instance_id = instance AND t.pod = pod_name AND t.revoked_at IS NULL;
   IF NOT FOUND OR EXISTS (
-    SELECT FROM engine_tokens t WHERE t.id = lease.token_id AND (t.issued_at, t.id) > (caller_token.issued_at, caller_token.id)
+    SELECT FROM engine_tokens t
+    WHERE t.id = lease.token_id AND (t.issued_at, t.id) > (caller_token.issued_at, caller_token.id)
   ) THEN
     RETURN QUERY SELECT 'unauthorized', NULL::integer, NULL::integer, NULL::timestamptz;
     RETURN;
@@ -150,13 +150,14 @@ BEGIN
     renewed_at = now(), expires_at = now() + lease_ms * interval '1 millisecond'
   WHERE l.instance_id = instance;
   UPDATE engine_tokens t SET revoked_at = now()
-  WHERE t.instance_id = instance AND t.revoked_at IS NULL AND (t.issued_at, t.id) < (caller_token.issued_at, caller_token.id);
+  WHERE t.instance_id = instance AND t.revoked_at IS NULL
+    AND (t.issued_at, t.id) < (caller_token.issued_at, caller_token.id);
   RETURN QUERY SELECT 'acquired', lease.epoch + 1, NULL::integer, (
     SELECT CASE WHEN lease.holder IS NULL THEN lease.expires_at ELSE lease.renewed_at END
     FROM instances i WHERE i.id = instance AND i.state = 'connected');
 END $$;
 
--- Renews many leases. A lease that ended and that nobody took may still be renewed: its engine is the last one.
+-- Renews many leases. An expired lease that nobody acquired can be renewed: its engine is the last one.
 CREATE FUNCTION gwk_renew_leases(instance_ids uuid[], epochs integer[], holders uuid[], lease_ms integer)
 RETURNS text[]
 LANGUAGE plpgsql
@@ -177,17 +178,16 @@ END $$;
 
 -- ------------------------------------------------------------------ claims
 
--- Takes up to `limits` heads for each caller: first what an older epoch still holds, then what waits, in turns.
--- The same claim id again takes nothing and returns what is still held under it.
+-- Claims up to `limits` heads for each caller: first entries of an older epoch, then waiting ones by head_since. A
+-- repeated claim id claims nothing and returns the entries that it still holds. A row without message_id carries the
+-- refusal of its caller. A row with `opted_out` is not claimed; the API fails that message.
 --
--- What the outcome is decided on comes along (api/src/engines/known-messages.ts).
+-- An attempted message may have left, so it is always granted and its outcome becomes known. An unattempted one of an
+-- older epoch returns to waiting if the account is suspended.
 --
--- A row without message carries the verdict of its caller. `opted_out`: not claimed; the caller fails it.
--- However many conversations wait, those whose turn it is are read from the index of turns in its order (hence no
--- sorts), and what is claimed from the index of claims alone (hence OFFSET 0).
---
--- What was attempted may have left: it is granted whatever has happened since, so that its doubt can end. What an
--- older epoch held of a suspended account and never attempted goes back to waiting.
+-- Without sorts, the plan reads waiting heads in the order of outbox_head_since_idx. OFFSET 0 makes it read claimed
+-- entries from outbox_claims_idx. The rows contain the facts that decide an outcome
+-- (api/src/engines/known-messages.ts).
 CREATE FUNCTION gwk_claim_messages(
   instance_ids uuid[], epochs integer[], holders uuid[], numbers bigint[], repeated boolean[],
   claim_ids uuid[], limits integer[]
@@ -214,9 +214,8 @@ DECLARE
   lowest uuid;
   highest uuid;
 BEGIN
-  -- An attempt that had no answer takes nothing once it has been repeated: nobody waits for what it would get. A repeat
-  -- waits for the claims of its instance that are under way, and for nothing else, so that it answers with what they took
-  -- (under the same claim id); those that come after it find its number.
+  -- An earlier attempt claims nothing once a repeat has run, because nobody waits for its answer. The repeat waits for
+  -- claims of its instance in progress and returns what they took. Later arrivals find its number.
   PERFORM CASE WHEN k.exclusive THEN pg_advisory_xact_lock(k.key) ELSE pg_advisory_xact_lock_shared(k.key) END
   FROM (SELECT hashtextextended('gwk claims of ' || r.instance_id, 0) AS key, bool_or(r.is_repeated) AS exclusive
         FROM unnest(instance_ids, repeated) AS r(instance_id, is_repeated) GROUP BY 1 ORDER BY 1) AS k;
@@ -346,15 +345,14 @@ BEGIN
   ORDER BY r.place, o.head_since, o.message_id;
 END $$;
 
--- ------------------------------------------------------------------ built
+-- ------------------------------------------------------------------ built messages
 
--- Keeps the encoded form of messages that their callers hold, before their first stanza; from here on they may have
--- left. What an earlier attempt kept stays: it comes back as `kept`, for the caller to compare. One row for each item,
--- in order; a message that is named twice is kept once.
+-- Stores the encoded form of claimed messages before their first stanza; from then on they may have left. The form of
+-- an earlier attempt stays and is returned as `existing`. One row for each item, in order; duplicates are stored once.
 --
--- menus: {message_id, kind, mode, options (base64)} of those that accept replies, which count once they have left.
--- They are kept as long as a typed reply may come (polls 90 days, because votes name their options by hash), and the
--- hour more that a message may be in doubt. `menu_hours`: where neither account nor instance have a say.
+-- menus: {message_id, kind, mode, options (base64)} of messages that accept replies; a menu counts once it is sent. It
+-- is kept while typed replies are accepted, plus 1 hour for an unconfirmed send. Polls are kept 90 days, because votes
+-- name options by hash. `menu_hours`: default of the environment.
 CREATE FUNCTION gwk_store_built(
   instance_ids uuid[], epochs integer[], holders uuid[], message_ids uuid[], encoded bytea[], renderings text[],
   menus jsonb, menu_hours integer
@@ -424,8 +422,8 @@ END $$;
 
 -- ------------------------------------------------------------------ changes of messages
 
--- What decisions about outbound messages are made on. `number`: place in the array; there is no row for what is not
--- found.
+-- Facts for decisions about outbound messages. `number`: position in the array. Messages that are not found have no
+-- row.
 CREATE FUNCTION gwk_message_facts(ids uuid[]) RETURNS TABLE (
   number integer, now timestamptz, message_id uuid, account_id uuid, instance_id uuid, wa_message_id text,
   group_id text, contact_name text, version integer, created_at timestamptz, scheduled_for timestamptz, status text,
@@ -448,16 +446,17 @@ BEGIN
     m.error_code, m.error_message, m.rendered_as, m.played, m.sent_at::timestamptz, m.delivered_at::timestamptz,
     m.read_at::timestamptz, m.failed_at::timestamptz, o.claim_epoch, o.claim_holder, o.claim_id, o.attempted_at::timestamptz
   FROM unnest(ids) WITH ORDINALITY AS requested(id, number)
-  JOIN messages m ON m.id = requested.id AND m.id = ANY (ids) AND m.id BETWEEN lowest AND highest AND m.direction = 'outbound'
+  JOIN messages m ON m.id = requested.id AND m.id = ANY (ids) AND m.id BETWEEN lowest AND highest
+    AND m.direction = 'outbound'
   JOIN conversations v ON v.id = m.conversation_id
   LEFT JOIN outbox o ON o.message_id = m.id;
 END $$;
 
--- The ids of the messages that callers name, by our id or by the network's; null where there is none, and for a caller
--- whose lease is not the present one. What is named by our id is not looked at: it may be another instance's.
+-- Ids of messages that callers name by message id or by network id. NULL: not found, or the caller does not hold the
+-- lease. Message ids are returned unchecked and may belong to another instance.
 --
--- Network ids are looked for among the messages of the last three days, then the others among all: a receipt rarely comes
--- later, and a look at all begins with a look at each partition.
+-- Network ids are searched in the last three days first, then in all days. A receipt rarely comes later, and a search
+-- of all days opens every partition.
 CREATE FUNCTION gwk_find_messages(
   instance_ids uuid[], epochs integer[], holders uuid[], message_ids uuid[], wa_message_ids text[]
 ) RETURNS uuid[]
@@ -467,12 +466,12 @@ SET enable_material = off SET enable_bitmapscan = off SET enable_sort = off
 AS $$
 DECLARE
   recent_from uuid := gwk_lowest_id(now() - interval '3 days');
-  -- Partitions are made a week ahead.
+  -- Excludes the partitions created a week ahead.
   recent_until uuid := gwk_lowest_id(now() + interval '1 day');
   network_ids text[];
   ids uuid[];
 BEGIN
-  -- Whose lease is not the present one has nothing to ask.
+  -- Callers without the lease find nothing.
   SELECT array_agg(CASE WHEN q.leased THEN q.wa_message_id END ORDER BY q.number),
     array_agg(CASE WHEN q.leased THEN q.message_id END ORDER BY q.number)
   INTO network_ids, ids
@@ -482,7 +481,7 @@ BEGIN
       WHERE l.instance_id = r.instance_id AND l.epoch = r.epoch AND l.holder = r.holder) AS leased
     FROM unnest(instance_ids, epochs, holders, message_ids, wa_message_ids) WITH ORDINALITY
       AS r(instance_id, epoch, holder, message_id, wa_message_id, number)
-    -- Looked up once for each: taken into the query around it, it would be for each use.
+    -- OFFSET 0 keeps the lease lookup in a subquery; inlined, it would run once for each use.
     OFFSET 0
   ) AS q;
   IF cardinality(array_remove(network_ids, NULL)) = 0 THEN
@@ -511,15 +510,13 @@ BEGIN
   RETURN ids;
 END $$;
 
--- Applies changes that were decided on what a message was (its version) and writes their events, each change with
--- its events or not at all: one whose message has changed since is left out, and decided again by the caller.
---
+-- Applies changes with their events if the message still has the version that was decided on. The caller decides the
+-- others again. Returns the updated messages.
 -- changes: {message_id, version, status, sent_at, delivered_at, read_at, failed_at, error_code, error_message,
---   rendered_as, played, queue}. queue: 'keep', 'finish' (the entry goes, the next of its conversation becomes the
---   head, the content may be deleted a day later) or 'return' (back to waiting, at its place; one that is
---   `queued` again was never attempted).
+-- rendered_as, played, queue}.
+-- queue: 'keep', 'finish' (remove the entry, promote the next one, delete the content after 24 h) or 'return' (back to
+-- waiting at its position; never attempted if `queued` again).
 -- events: {message_id, id, account_id, instance_id, type, by_default, at, data (base64)}.
--- Returns the messages whose change was made.
 CREATE FUNCTION gwk_update_messages(changes jsonb, events jsonb) RETURNS uuid[]
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -527,7 +524,7 @@ SET enable_material = off
 AS $$
 DECLARE
   ids uuid[] := ARRAY(SELECT c.message_id FROM jsonb_to_recordset(changes) AS c(message_id uuid));
-  -- Most changes are receipts, which leave the queue as it is: those lock and look up nothing of it.
+  -- Most changes are receipts, which do not touch the queue: they skip its locks and lookups.
   queued uuid[] := ARRAY(
     SELECT c.message_id FROM jsonb_to_recordset(changes) AS c(message_id uuid, queue text) WHERE c.queue <> 'keep');
   updated uuid[];
@@ -579,7 +576,8 @@ BEGIN
       WHERE c.queue = 'finish' AND c.message_id = ANY (updated));
     UPDATE message_contents c SET delete_at = now() + interval '24 hours' WHERE c.message_id = ANY (finished);
 
-    -- A menu counts once it has left. One that did not leave is nobody's, unless it may still turn out to have left.
+    -- A menu counts once it is sent. The menu of a failed message is deleted, except after a timeout: that message may
+    -- have left.
     IF EXISTS (SELECT FROM menus n WHERE n.message_id = ANY (finished)) THEN
       UPDATE menus n SET sent_at = m.sent_at FROM messages m
       WHERE n.message_id = ANY (finished) AND m.id = n.message_id AND m.id = ANY (finished)
@@ -596,10 +594,9 @@ BEGIN
   RETURN updated;
 END $$;
 
--- The same for engines: changes name their caller by `place`, and those of fenced callers are left out. `held`: only
--- while the caller's lease has the message claimed. Outcomes of a deleted instance are still taken: they tell what
--- has left. Returns the verdicts, the messages whose change was made, and whether each caller's instance has something
--- to claim afterwards.
+-- gwk_update_messages for engines. `place` names the caller of a change. Changes of fenced callers are left out; those
+-- of a deleted instance are applied, because its messages have left. `held`: apply only while the caller's lease has
+-- the message claimed. `waiting`: the instance has something to claim.
 CREATE FUNCTION gwk_record_outcomes(
   instance_ids uuid[], epochs integer[], holders uuid[], changes jsonb, events jsonb
 ) RETURNS TABLE (refusals text[], updated uuid[], waiting boolean[])
@@ -641,7 +638,7 @@ BEGIN
   IF refusal IS NOT NULL THEN
     RETURN refusal;
   END IF;
-  -- A session that was put back to what it was would use keys again that have been used.
+  -- A late write would restore session keys that were used already.
   IF NOT gwk_advance_call(instance, 'session-write', epoch, number) THEN
     RETURN NULL;
   END IF;

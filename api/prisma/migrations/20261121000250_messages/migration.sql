@@ -1,13 +1,13 @@
--- The SQL of menus, quotes and changes of messages that have left.
+-- SQL of menus, quotes, edits and deletions.
 
--- Hours during which a menu accepts typed replies: the highest level that says.
+-- Hours in which a menu accepts typed replies, from the highest level that sets them.
 CREATE FUNCTION gwk_menu_hours(instance_policy jsonb, account_policy jsonb, environment_hours integer)
 RETURNS integer LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT coalesce(
     (instance_policy ->> 'menu_ttl_hours')::integer, (account_policy ->> 'menu_ttl_hours')::integer, environment_hours)
 $$;
 
--- What quotes are made of. `event_ids`: of the event that told of a message, had it come in.
+-- Data of quoted messages. `event_ids`: the event that reported an inbound message.
 CREATE FUNCTION gwk_quoted_messages(ids uuid[], event_ids uuid[]) RETURNS TABLE (
   id uuid, account_id uuid, instance_id uuid, direction text, wa_message_id text, participant text, type text,
   deleted boolean, group_id text, contact_name text, content_sealed bytea, event_sealed bytea
@@ -32,8 +32,8 @@ BEGIN
   LEFT JOIN message_contents k ON k.message_id = m.id AND m.direction = 'outbound';
 END $$;
 
--- Records that a message which left was edited or deleted for everyone, with the event that says so (as in
--- gwk_update_messages). What was deleted says nothing more and accepts no replies; deleting it again changes nothing.
+-- Records that a sent message was edited or deleted for everyone, with its event (as in gwk_update_messages). A deleted
+-- message loses its content and accepts no replies. A second deletion changes nothing.
 CREATE FUNCTION gwk_edit_message(message uuid, deleted boolean, content bytea, event jsonb) RETURNS boolean
 LANGUAGE plpgsql AS $$
 BEGIN

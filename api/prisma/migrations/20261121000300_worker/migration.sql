@@ -1,11 +1,11 @@
--- The SQL of the worker: deliveries of webhooks, and what happens to waiting messages with time.
+-- SQL of the worker: webhook deliveries, and waiting messages over time.
 --
--- Several workers may run any of it at once: entries are taken with SKIP LOCKED, and what was decided on facts read
--- before is written under the locks that keep them true. The order of locks is that of the internal port.
+-- Workers run these functions concurrently. They take entries with SKIP LOCKED, and verify facts under locks before
+-- they write. The lock order is that of 20261121000200_engines.
 
 -- ------------------------------------------------------------------ webhooks
 
--- Keeps disabled_at, whoever disables; who enables a destination gives it a new start.
+-- Sets disabled_at when an endpoint is disabled. Enabling it clears its failures.
 CREATE FUNCTION gwk_track_endpoint_enabled() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF OLD.enabled AND NOT NEW.enabled THEN
@@ -21,10 +21,10 @@ END $$;
 CREATE TRIGGER webhook_endpoints_enabled BEFORE UPDATE OF enabled ON webhook_endpoints
   FOR EACH ROW EXECUTE FUNCTION gwk_track_endpoint_enabled();
 
--- Plans are fixed to index look-ups for each item, read no further than their limits: queues are long, groups are not.
+-- Plans are fixed to index lookups with a LIMIT, because queues are long and batches are not.
 
--- Every destination that has something in the queue, and since when. One index look-up for each, however long its
--- queue is.
+-- Every endpoint with queued deliveries, and its earliest due time. One index lookup per endpoint, at any length of its
+-- queue.
 CREATE FUNCTION gwk_queued_endpoints() RETURNS TABLE (id uuid, first_due timestamptz) LANGUAGE sql STABLE
 SET enable_seqscan = off SET enable_bitmapscan = off
 AS $$
@@ -41,17 +41,13 @@ AS $$
   SELECT w.id, w.first_due FROM waiting w
 $$;
 
--- Takes due deliveries for one worker: of each destination at most what the worker has free slots for (`busy` says how
--- many calls it has in flight to whom), the first of every destination before the second of any. So a destination
--- with a million entries takes no place from one with a single entry, here or in the worker.
+-- Claims due deliveries for one worker. An endpoint gets at most `per_endpoint` calls, minus those in flight (`busy`).
+-- The first delivery of every endpoint comes before the second of any, so a long queue delays no other endpoint.
+-- Failing endpoints and those in `slow` share `max_unreliable` slots. A disabled endpoint gets only deliveries that
+-- were requested by hand afterwards.
 --
--- Destinations that fail, or that this worker found `slow`, share `most_doubtful` places among themselves: however
--- many of them are dead, there is always room for the others.
---
--- Of a disabled destination only what was asked for by hand afterwards is taken.
---
--- `out_of_scope`: the event is of an instance that the destination no longer names. Judged with the URL, in one snapshot:
--- a key that may see the destination as it is now may have changed where it leads.
+-- `out_of_scope`: the endpoint no longer includes the event's instance. It is read in one snapshot with the URL,
+-- because a key that gained access through the new scope may have changed the URL.
 CREATE FUNCTION gwk_claim_webhooks(
   lock uuid, lock_ms integer, busy uuid[], busy_counts integer[], slow uuid[],
   per_endpoint integer, max_deliveries integer, max_unreliable integer
@@ -116,14 +112,12 @@ BEGIN
   LEFT JOIN LATERAL (SELECT n.type, n."timestamp", n.data_sealed, n.instance_id FROM events n WHERE n.id = q.event_id) AS v ON true;
 END $$;
 
--- Writes the results of a group of calls. An entry counts only while it still has the lock that it was called under.
---
--- results: {delivery_id, lock, verdict, delay_ms, status_code, error, latency_ms, response (base64)}.
---   verdict: 'succeeded', 'failed', 'retry' after delay_ms, or 'returned' (not called: the lock is given back).
--- destinations: {id, healthy, disable, failing_since}: whether any call to it succeeded; the reason to disable it,
---   void where failing_since is no longer what that was decided on (unless it said itself that it is gone).
--- Disabling a destination is an entry in the log of its account.
--- Returns the destinations that were disabled.
+-- Writes the results of a batch of calls. A result counts only while its entry has the lock of that call. Disabling an
+-- endpoint writes an audit entry. Returns the disabled endpoints.
+-- results: {delivery_id, lock, result, delay_ms, status_code, error, latency_ms, response (base64)}. result:
+-- 'succeeded', 'failed', 'retry' after delay_ms, or 'returned' (not called; releases the lock).
+-- endpoints: {id, healthy, disable, failing_since}. healthy: a call succeeded. disable: reason to disable it; ignored
+-- if failing_since has changed, except for 'gone'.
 CREATE FUNCTION gwk_record_webhook_results(results jsonb, endpoints jsonb, failure_gap_ms integer) RETURNS uuid[]
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -157,10 +151,11 @@ BEGIN
   )
   SELECT array_agg(g.id) INTO disabled FROM newly_disabled g;
 
-  -- Failures further apart than quiet_ms are two failures, not a long one. last_failed_at is right to the minute.
+  -- Failures further apart than failure_gap_ms are separate failures. last_failed_at is updated at most once a minute.
   UPDATE webhook_endpoints e
   SET last_failed_at = now(),
-    failing_since = CASE WHEN e.failing_since IS NULL OR e.last_failed_at < now() - failure_gap_ms * interval '1 millisecond'
+    failing_since = CASE
+      WHEN e.failing_since IS NULL OR e.last_failed_at < now() - failure_gap_ms * interval '1 millisecond'
       THEN now() ELSE e.failing_since END
   FROM jsonb_to_recordset(endpoints) AS d(id uuid, healthy boolean)
   WHERE e.id = d.id AND NOT d.healthy
@@ -199,8 +194,8 @@ BEGIN
   RETURN coalesce(disabled, '{}');
 END $$;
 
--- Removes a batch of what waits for destinations that were deleted or disabled, and says so in the log. What a worker
--- is calling now is left to it; what was asked for by hand after disabling is delivered.
+-- Fails a batch of queued deliveries of deleted or disabled endpoints. Deliveries in flight stay, and so do those
+-- requested by hand after disabling.
 CREATE FUNCTION gwk_abandon_webhooks(max_deliveries integer) RETURNS integer
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -234,8 +229,8 @@ END $$;
 
 -- ------------------------------------------------------------------ waiting messages
 
--- Every instance that has messages waiting, with what decides about them. One index look-up for each instance.
--- `offline_ms`: its clock of time spent out of `connected`, now.
+-- Instances with waiting messages, and the facts that decide about those. One index lookup per instance. `offline_ms`:
+-- time outside `connected` until now.
 CREATE FUNCTION gwk_waiting_instances() RETURNS TABLE (
   instance_id uuid, state text, deleted boolean, offline_ms bigint, suspended_ms bigint
 )
@@ -257,10 +252,10 @@ AS $$
   JOIN accounts a ON a.id = i.account_id
 $$;
 
--- Messages of an instance that wait and were never attempted: those that began to wait when its out clock showed
--- `started` or less, and no later than `since` (the clock is put forward when an engine is found to have been silent for
--- a while, so it may show more than a message has waited), or (of a suspended account) that were accepted `accepted` or earlier. Null: no such limit.
--- The head of a conversation has waited longest, so only conversations whose head is old are looked into.
+-- Waiting, unattempted messages of an instance, oldest heads first. Either they were queued when its offline clock was
+-- at most `max_offline_ms`, and no later than `waiting_since`. Or they were accepted no later than `accepted_until`
+-- (suspended account). NULL disables a condition. `waiting_since` is needed because the clock jumps forward when an
+-- engine is found unresponsive. Only conversations with an old head are read, because the head has waited longest.
 CREATE FUNCTION gwk_waiting_messages(
   instance uuid, max_offline_ms bigint, waiting_since timestamptz, accepted_until timestamptz, max_messages integer
 )
@@ -274,15 +269,17 @@ AS $$
   CROSS JOIN LATERAL (
     SELECT o.message_id FROM outbox o
     WHERE o.conversation_id = h.conversation_id AND o.seq >> 4 IS NOT NULL AND o.attempted_at IS NULL
-      AND (o.offline_ms_at_start <= max_offline_ms AND coalesce(o.release_at, o.created_at) <= waiting_since OR o.created_at <= accepted_until)
+      AND (o.offline_ms_at_start <= max_offline_ms AND coalesce(o.release_at, o.created_at) <= waiting_since
+        OR o.created_at <= accepted_until)
     ORDER BY o.seq >> 4, o.seq LIMIT max_messages
   ) AS e
-  WHERE h.instance_id = instance AND h.head AND (h.offline_ms_at_start <= max_offline_ms OR h.created_at <= accepted_until)
+  WHERE h.instance_id = instance AND h.head
+    AND (h.offline_ms_at_start <= max_offline_ms OR h.created_at <= accepted_until)
   ORDER BY h.head_since, h.message_id LIMIT max_messages
 $$;
 
--- Fails waiting messages that are still unattempted, whoever has them claimed: under the lock of their conversation
--- no engine begins to send them. Arguments and result as of gwk_update_messages.
+-- Fails waiting messages that are still unattempted, claimed or not. Under the lock of its conversation no engine
+-- starts to send a message. Arguments and result are those of gwk_update_messages.
 CREATE FUNCTION gwk_fail_unattempted(changes jsonb, events jsonb) RETURNS uuid[]
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -296,8 +293,8 @@ BEGIN
   RETURN gwk_update_messages(changes, events);
 END $$;
 
--- Heads that have waited longer than `patience_ms` for a connected instance and were not rung for as long: the bell may
--- have been lost. The oldest few of each instance are enough, an engine that hears one claims all. Marks them as rung.
+-- Heads that have waited `min_wait_ms` for a connected instance without a notification in that time; it may have been
+-- lost. A few per instance are enough, because an engine claims everything. Sets notified_at.
 CREATE FUNCTION gwk_renotify(min_wait_ms integer, per_instance integer)
 RETURNS TABLE (instance_id uuid, message_id uuid)
 LANGUAGE plpgsql
@@ -326,7 +323,7 @@ BEGIN
   RETURNING o.instance_id, o.message_id;
 END $$;
 
--- Scheduled messages whose time has come, with what decides about them, in the order in which they take their places.
+-- Due scheduled messages with the facts that decide about them, in the order of their sequence numbers.
 CREATE FUNCTION gwk_due_scheduled(max_messages integer) RETURNS TABLE (
   message_id uuid, now timestamptz, instance_policy jsonb, account_policy jsonb, is_group boolean,
   last_wrote_at timestamptz
@@ -343,8 +340,8 @@ AS $$
   ORDER BY o.release_at, o.created_at, o.message_id
 $$;
 
--- Gives scheduled messages their place in the conversation, in the order of acceptance (`moves` null), or moves them
--- to another time. Their out clock starts here. Returns the released heads.
+-- Gives scheduled messages their sequence numbers in the order of acceptance, or postpones those with a new time. The
+-- offline clock of a released message starts here. Returns the released heads.
 CREATE FUNCTION gwk_release_scheduled(message_ids uuid[], new_times timestamptz[])
 RETURNS TABLE (instance_id uuid, message_id uuid)
 LANGUAGE plpgsql
@@ -404,5 +401,5 @@ BEGIN
   SELECT o.instance_id, o.message_id FROM outbox o WHERE o.message_id = ANY (released) AND o.head;
 END $$;
 
--- What retention looks for.
+-- Read by retention.
 CREATE INDEX instance_states_ended_idx ON instance_states (ended_at) WHERE ended_at IS NOT NULL;

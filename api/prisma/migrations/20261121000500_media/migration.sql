@@ -1,11 +1,10 @@
--- Media: what schema.prisma cannot say.
+-- Indexes, triggers and functions of media.
 
--- Finished files of messages.
+-- Prepared files of messages.
 CREATE INDEX media_messages_idx ON media (message_id) WHERE message_id IS NOT NULL;
 CREATE INDEX media_stored_idx ON media (expires_at) WHERE removed_at IS NULL;
 
--- A file that no row names any more is removed from the store, whatever took its row away (retention, the end of an
--- account): the row that names the file goes over into one that says so, in the same transaction.
+-- Queues a file for removal from the store when its row is deleted or marked removed, in the same transaction.
 CREATE FUNCTION gwk_queue_media_removal() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF OLD.removed_at IS NULL AND (TG_OP = 'DELETE' OR NEW.removed_at IS NOT NULL) THEN
@@ -19,11 +18,10 @@ CREATE TRIGGER media_removed AFTER DELETE OR UPDATE OF removed_at ON media
 
 -- ------------------------------------------------------------------ preparation
 
--- Takes messages to prepare, of each account no more than its share of the caller's places: `busy` of `busy_accounts` are
--- taken now. Who has fewest at work comes first, so that no queue, however long and slow, stands before another
--- account's. Of each instance only the oldest few are looked at. A taken one is due again when its time is over: the
--- worker that took it may be gone. Touches columns that nothing else writes and waits for no lock, so it stands outside
--- the order of locks.
+-- Claims messages to prepare. Accounts with the fewest preparations in progress (`busy`) come first, each with at most
+-- `per_account`, so a long queue delays no other account. Only the oldest messages of an instance are read. A claimed
+-- message is due again after `lock_ms`, in case its worker stopped. The columns have no other writer and no lock is
+-- waited on, so the lock order does not apply.
 CREATE FUNCTION gwk_claim_preparations(
   max_messages integer, per_account integer, lock_ms integer, busy_accounts uuid[], busy integer[]
 ) RETURNS TABLE (
@@ -71,8 +69,8 @@ BEGIN
   ORDER BY t.created_at;
 END $$;
 
--- A message is prepared: what was finished for it is in its content now. Answers null where it no longer waits, else
--- whether it can be claimed at once.
+-- Marks a message as prepared and stores its final content. NULL: it no longer waits. Otherwise: whether it can be
+-- claimed now.
 CREATE FUNCTION gwk_finish_preparation(message uuid, content bytea) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
   at_head boolean;

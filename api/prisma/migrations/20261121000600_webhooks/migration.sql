@@ -1,10 +1,10 @@
--- Deliveries that are made again because somebody asked for it.
+-- Deliveries that are retried on request.
 --
--- A delivery is in webhook_queue if and only if it is `pending`, and both change in one transaction under the lock of
--- the delivery's row. So what has ended is in no queue, and is queued anew as if it had just been made: no attempts,
--- due at once. Of a disabled destination what is due after it was disabled is posted, once.
+-- A delivery is in webhook_queue if and only if it is `pending`. Both change in one transaction under the lock of the
+-- delivery's row. A finished delivery is queued like a new one: no attempts, due now. A disabled endpoint gets one
+-- attempt of a delivery that is due after it was disabled.
 
--- What is left of a large retry-failed, for the worker: the deliveries after `after_id`.
+-- Rest of a large retry-failed for the worker: the deliveries after `after_id`.
 CREATE TABLE "webhook_resends" (
     "id" UUID NOT NULL,
     "endpoint_id" UUID NOT NULL,
@@ -20,9 +20,9 @@ CREATE TABLE "webhook_resends" (
 CREATE INDEX "webhook_resends_touched_at_idx" ON "webhook_resends"("touched_at");
 ALTER TABLE "webhook_resends" ADD CONSTRAINT "webhook_resends_endpoint_id_fkey" FOREIGN KEY ("endpoint_id") REFERENCES "webhook_endpoints"("id") ON DELETE CASCADE ON UPDATE CASCADE;
 
--- Which deliveries a retry-failed is about, of those after an id: failed, and created from `since` to `until`, both
--- included. `visible`: only of these instances, or of none; null: of all.
--- An id is a moment younger than the created_at of its row, which is that of the transaction.
+-- Deliveries that a retry-failed selects after an id: failed, and created from `since` to `until` (both included).
+-- `visible_instances`: only these instances and deliveries without one; NULL: all. An id can be later than its row's
+-- created_at, which is the start of the transaction; hence the minute.
 CREATE FUNCTION gwk_failed_deliveries(
   endpoint uuid, after_id uuid, since timestamptz, until timestamptz, visible_instances uuid[]
 ) RETURNS SETOF webhook_deliveries LANGUAGE sql STABLE AS $$
@@ -32,7 +32,7 @@ CREATE FUNCTION gwk_failed_deliveries(
     AND (visible_instances IS NULL OR d.instance_id IS NULL OR d.instance_id = ANY (visible_instances))
 $$;
 
--- Queues deliveries that have ended. Returns those that it queued: what is pending is left alone.
+-- Queues finished deliveries again and returns them. Pending ones are left alone.
 CREATE FUNCTION gwk_requeue_deliveries(ids uuid[]) RETURNS SETOF uuid
 LANGUAGE plpgsql
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
@@ -54,7 +54,7 @@ BEGIN
   RETURNING d.id;
 END $$;
 
--- One batch of a retry-failed. Returns how many it queued, and the last id that it looked at: null where none is left.
+-- One batch of a retry-failed. `last_id`: last delivery of the batch; NULL: none is left.
 CREATE FUNCTION gwk_resend_failed(
   endpoint uuid, after_id uuid, since timestamptz, until timestamptz, visible_instances uuid[], max_deliveries integer
 ) RETURNS TABLE (resent integer, last_id uuid)
@@ -71,8 +71,8 @@ BEGIN
   RETURN NEXT;
 END $$;
 
--- Goes on with the retry-failed that has waited longest. Returns how many deliveries it queued; null where there is
--- none to go on with.
+-- Continues the retry-failed that has waited longest. Returns the number of queued deliveries; NULL: nothing to
+-- continue.
 CREATE FUNCTION gwk_continue_resend(max_deliveries integer) RETURNS integer
 LANGUAGE plpgsql AS $$
 DECLARE

@@ -1,8 +1,8 @@
--- What comes in: messages, replies, votes and changes; opt-outs; contacts that are found to be one.
+-- SQL of inbound messages, replies, votes and edits, of opt-outs, and of contact merges.
 --
--- Locks: leases by instance, conversations by id, contacts by id, then what is written beneath them. Whoever changes
--- what a contact is (an opt-out, a merge) holds all its conversations and the contact itself, so that whoever accepts
--- for it either came before, and is seen, or comes after, and sees.
+-- Lock order: leases by instance, conversations by id, contacts by id, then their rows. An opt-out or a merge locks the
+-- contact and all its conversations. So an accept comes either before it and is included, or after it and sees it
+-- (docs/decisions/0017-change-contacts-under-their-conversation-locks.md).
 
 -- CreateTable
 CREATE TABLE "poll_votes" (
@@ -18,16 +18,17 @@ ALTER TABLE "poll_votes" ADD CONSTRAINT "poll_votes_message_id_fkey" FOREIGN KEY
 
 -- ------------------------------------------------------------------ contacts
 
--- Takes contacts with all their conversations, so that nobody accepts, opts out or merges beside the caller.
+-- Locks contacts with all their conversations against concurrent accepts, opt-outs and merges.
 CREATE FUNCTION gwk_lock_contacts(ids uuid[]) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM FROM conversations v WHERE v.contact_id = ANY (ids) ORDER BY v.id FOR NO KEY UPDATE;
   PERFORM FROM contacts c WHERE c.id = ANY (ids) ORDER BY c.id FOR UPDATE;
-  -- Those made before the second lock was had; the first ones are ours already.
+  -- Conversations created before the second lock; the first ones are locked already.
   PERFORM FROM conversations v WHERE v.contact_id = ANY (ids) ORDER BY v.id FOR NO KEY UPDATE;
 END $$;
 
--- The contact of a name, locked as above; made under `new_contact` where there is none, unless that is null.
+-- Locks the contact of a name as gwk_lock_contacts does. Creates it as `new_contact` if it is missing; NULL: returns
+-- NULL then.
 CREATE FUNCTION gwk_lock_contact_by_name(account uuid, contact_name text, new_contact uuid) RETURNS uuid
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -55,10 +56,10 @@ BEGIN
   END LOOP;
 END $$;
 
--- Puts all of one conversation into another of the same instance. The caller holds both.
+-- Merges a conversation into another of the same instance. The caller holds both.
 --
--- The waiting messages of both stand in one line by the time of their acceptance, each conversation's own order kept.
--- What is on its way out stays first: the head has the lowest place, another one under way follows at once.
+-- Waiting messages of both form one queue by acceptance time, and each conversation keeps its own order. Claimed
+-- messages stay in front: the head first, then another claimed one.
 CREATE FUNCTION gwk_merge_conversations(target uuid, source uuid) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   base_seq bigint;
@@ -93,7 +94,7 @@ BEGIN
   WHERE k.id = target AND g.id = source;
 
   UPDATE messages m SET conversation_id = target WHERE m.conversation_id = source;
-  -- Partitions are looked at for this: after `messages`, as by whoever drops one.
+  -- Reads partitions, so it comes after `messages`: the lock order of a partition drop.
   UPDATE conversations k SET days = gwk_merge_days(k.days, g.days)
   FROM conversations g WHERE k.id = target AND g.id = source;
   UPDATE menus m SET conversation_id = target WHERE m.conversation_id = source;
@@ -104,7 +105,7 @@ BEGIN
   DELETE FROM conversations v WHERE v.id = source;
 END $$;
 
--- Makes one contact of two. The caller holds both (gwk_lock_contacts). Opted out if either was.
+-- Merges two contacts. The caller holds both (gwk_lock_contacts). The result is opted out if one of them was.
 CREATE FUNCTION gwk_merge_contacts(target uuid, source uuid) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM gwk_merge_conversations(k.id, g.id)
@@ -124,8 +125,8 @@ BEGIN
   DELETE FROM contacts c WHERE c.id = source;
 END $$;
 
--- Two names turned out to be those of one contact. The older one of two contacts is kept. `opted_out`: after a merge,
--- what waits for the contact is not to leave.
+-- Links two names of one contact. If both had a contact, the older one is kept. `opted_out`: the caller fails the
+-- waiting messages of the merged contact.
 CREATE FUNCTION gwk_link_names(account uuid, name_a text, name_b text, new_contact uuid)
 RETURNS TABLE (contact_id uuid, merged boolean, opted_out boolean) LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -163,23 +164,23 @@ BEGIN
   RETURN NEXT;
 END $$;
 
--- Opt-outs whose waiting messages have not all failed yet.
+-- Opt-outs with waiting messages left to fail.
 CREATE INDEX opt_outs_unfinished_idx ON opt_outs (contact_id) WHERE unfinished;
 
--- What waits for a contact and has not been attempted.
+-- Waiting, unattempted messages of a contact.
 CREATE FUNCTION gwk_waiting_messages_of_contact(contact uuid, max_messages integer) RETURNS TABLE (message_id uuid)
 LANGUAGE sql STABLE
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
   SELECT w.message_id FROM conversations v
-  -- Looked up for each conversation: the order would have all of the queue read by its key else.
+  -- OFFSET 0 forces a lookup per conversation; otherwise ORDER BY reads the whole queue by its primary key.
   CROSS JOIN LATERAL (
     SELECT o.message_id FROM outbox o WHERE o.conversation_id = v.id AND o.attempted_at IS NULL OFFSET 0) AS w
   WHERE v.contact_id = contact
   ORDER BY w.message_id LIMIT max_messages
 $$;
 
--- The forms in which a phone may be looked for: with and without what the network leaves out.
+-- Forms in which a phone number can be searched: with and without the digit that the network omits.
 CREATE FUNCTION gwk_phone_forms(phone text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
   SELECT phone || ' ' || CASE
     WHEN phone ~ '^55[1-9][0-9]9[6-9][0-9]{7}$' THEN left(phone, 4) || substr(phone, 6)
@@ -191,7 +192,7 @@ CREATE FUNCTION gwk_phone_forms(phone text) RETURNS text LANGUAGE sql IMMUTABLE 
     ELSE '' END
 $$;
 
--- ------------------------------------------------------------------ what comes in
+-- ------------------------------------------------------------------ inbound messages
 
 CREATE FUNCTION gwk_menu_facts(menu menus) RETURNS jsonb LANGUAGE sql STABLE AS $$
   SELECT jsonb_build_object('message_id', menu.message_id, 'wa_message_id', menu.wa_message_id, 'kind', menu.kind,
@@ -199,14 +200,12 @@ CREATE FUNCTION gwk_menu_facts(menu menus) RETURNS jsonb LANGUAGE sql STABLE AS 
     'sent_at', extract(epoch FROM menu.sent_at) * 1000, 'answered', menu.answered_at IS NOT NULL)
 $$;
 
--- What is known of the conversations that messages came in: one row for each. `names`: the contact's canonical name
--- in a direct chat, else null; `senders`: the canonical name of the sender within a group, else null; `alts`: the other
--- name of the one or the other. `targets`: the network id of the message that was clicked or voted on; `quotes`: of the one
--- quoted; `typed`: whether the newest menu of the conversation matters; `voters`: who voted, in the poll that is the target
--- (without a target: the newest menu).
---
--- Names are looked up one by one: joined, they would be found by the account alone while the table is small, and that
--- plan is kept while it grows.
+-- Facts about the conversations of inbound messages, one row for each. Names are looked up one by one: a join made
+-- while the table is small would search by account alone, and its plan would be kept.
+-- `names`: canonical name of the contact in a direct chat. `senders`: of the sender in a group. `alts`: the person's
+-- other name.
+-- `targets`: network id of the message that was clicked or voted on. `quotes`: of the quoted message. `typed`: the
+-- newest menu matters. `voters`: the voter in the target poll, or in the newest menu if there is no target.
 CREATE FUNCTION gwk_receive_gather(
   instance_ids uuid[], names text[], group_ids text[], senders text[], alts text[],
   targets text[], quotes text[], typed boolean[], voters text[]
@@ -263,7 +262,7 @@ BEGIN
   ORDER BY q.place;
 END $$;
 
--- The messages of an instance by their network ids, of any day.
+-- Messages of an instance by their network ids, of any day.
 CREATE FUNCTION gwk_messages_by_network_id(instance uuid, names text[])
 RETURNS TABLE (id uuid, conversation_id uuid, direction text, wa_message_id text, participant text)
 LANGUAGE plpgsql STABLE
@@ -278,7 +277,7 @@ BEGIN
     ORDER BY gwk_hash_high(v.wa_message_id)) AS m;
 END $$;
 
--- Messages of conversations by their network ids: those of the last three days first, then all. One row for each.
+-- Messages of conversations by their network ids: last three days first, then all. One row for each.
 CREATE FUNCTION gwk_receive_targets(instance_ids uuid[], conversation_ids uuid[], wa_message_ids text[])
 RETURNS TABLE (message_id uuid, direction text, participant text)
 LANGUAGE plpgsql STABLE
@@ -319,17 +318,16 @@ BEGIN
   ORDER BY q.place;
 END $$;
 
--- Writes what came in, each message once, with its events. Items: {number, place (of the caller), message_id,
--- account_id, instance_id, conversation_id, new_conversation, contact_id, new_contact, name, group_id, participant,
--- wa_message_id, from_me, at, created_at, type, to, person}, and
---   has_row, wrote: it makes a message of ours; its sender has written.
---   reads_menus, newest_menu: it was decided by that newest menu of the conversation (null: none).
---   answers, typed: the menu that it answers; by typing, which takes one that was not answered.
---   poll, voter, chosen_before, chosen: the vote, and what it was decided on.
---   deletes: the message of ours that was deleted for everyone.
--- Events as in gwk_update_messages. A caller without a holder is the API itself.
--- Results by number: 'fenced', 'gone', 'again' (what it was decided on has changed, or a name or conversation was made by
--- another meanwhile; nothing of the item is written), 'known' (it came in before) or 'written'.
+-- Writes inbound messages with their events (as in gwk_update_messages), each message once. A caller without a holder
+-- is the API itself.
+-- Fields of an item (api/src/inbound/write.ts):
+--   has_row, wrote: it becomes a row of messages; its sender wrote.
+--   reads_menus, newest_menu: newest menu of the conversation that the decision used (NULL: none).
+--   answers, typed: the menu that it answers; a typed answer needs an unanswered menu.
+--   poll, voter, chosen_before, chosen: the vote, and the earlier vote that the decision used.
+--   deletes: the message that was deleted for everyone.
+-- result: 'fenced', 'gone', 'written', 'duplicate', or 'retry' (a fact is stale, or another transaction created the
+-- name or conversation; nothing is written).
 CREATE FUNCTION gwk_receive(instance_ids uuid[], epochs integer[], holders uuid[], items jsonb, events jsonb)
 RETURNS TABLE (number integer, result text)
 LANGUAGE plpgsql
@@ -386,7 +384,7 @@ BEGIN
       AND (i.poll IS NULL OR i.chosen_before IS NOT DISTINCT FROM (
         SELECT w.chosen FROM poll_votes w WHERE w.message_id = i.poll AND w.voter = i.voter)));
 
-  -- A name or conversation that another has made meanwhile keeps its first maker's ids.
+  -- If another transaction created a name or conversation first, its ids stay.
   WITH to_create AS (
     SELECT DISTINCT i.account_id, i.name, i.contact_id
     FROM jsonb_to_recordset(items)

@@ -1,14 +1,12 @@
--- The SQL of lists: the newest rows of tables that are partitioned by day (UTC), from one id on (`low`, included) until
--- another (`high`, left out), newest first, `amount` of them at most. `wanted`: of this kind alone; null: of any.
+-- SQL of lists: newest rows of tables partitioned by day (UTC), with ids from `low` (included) to `high` (excluded), at
+-- most `max_rows`. A filter that is NULL matches all rows.
 --
--- Each statement is planned once a connection, and goes by the owner's index whatever Postgres knows of the table by
--- then. A plan that is made while a day has few rows would read and sort all of them, and be kept once they are
--- thousands; one that is made anew for each page costs more than the page, and more the more there is to know.
+-- Each statement is planned once per connection and uses the owner's index. A plan made for few rows would sort all
+-- rows of a day, and would be kept. A new plan for each page costs more than the page.
 --
--- So nothing is sorted that an index has in order, and the order begins with the owner, who is bounded and not equal: an
--- equal one is left out of the order, which the primary key has as well then, and where owners are few, to read all rows
--- of the day by that, for those of one owner, looks cheap. `id` is bounded by itself besides, so that partitions are left
--- out.
+-- So sorts are forbidden, and ORDER BY begins with the owner. The owner has a range condition, because a column with an
+-- equality drops out of the order. The primary key would then match the order and look cheap when owners are few. `id`
+-- has bounds of its own, which prune partitions.
 
 CREATE FUNCTION gwk_messages_of_account(account uuid, status_filter text, low uuid, high uuid, max_rows integer)
 RETURNS SETOF messages LANGUAGE plpgsql STABLE
@@ -23,8 +21,8 @@ BEGIN
   ORDER BY n.account_id DESC, gwk_id_bucket_256ms(n.id) DESC, n.id DESC LIMIT max_rows;
 END $$;
 
--- Several owners are looked at one after the other, each by the index: asked for all of them at once, Postgres reads
--- messages by their ids until enough are found that are theirs, which are all there are where theirs are few.
+-- One index lookup per owner. With all owners in one condition, Postgres reads messages by id until enough match: for
+-- rare owners, all messages.
 CREATE FUNCTION gwk_messages_of_instances(instances uuid[], status_filter text, low uuid, high uuid, max_rows integer)
 RETURNS SETOF messages LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
@@ -41,10 +39,12 @@ BEGIN
   ORDER BY m.id DESC LIMIT max_rows;
 END $$;
 
--- A conversation knows its days, and is looked for on no others. Each look begins with all partitions that there are and
--- leaves out those that are not between its ends, which takes as long as to open four. So the newest day comes first, with
--- which most pages are full; then days that follow one another together, twice as many in each look.
-CREATE FUNCTION gwk_messages_of_conversation(conversation uuid, status_filter text, low uuid, high uuid, max_rows integer)
+-- Searches only the days of the conversation. Each query opens all partitions and prunes those outside its bounds,
+-- which takes as long as opening four. So the newest day comes first, which fills most pages. Then come runs of
+-- consecutive days, up to twice as many in each query.
+CREATE FUNCTION gwk_messages_of_conversation(
+  conversation uuid, status_filter text, low uuid, high uuid, max_rows integer
+)
 RETURNS SETOF messages LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
 AS $$
@@ -82,7 +82,9 @@ BEGIN
   END LOOP;
 END $$;
 
-CREATE FUNCTION gwk_messages_of_conversations(conversations uuid[], status_filter text, low uuid, high uuid, max_rows integer)
+CREATE FUNCTION gwk_messages_of_conversations(
+  conversations uuid[], status_filter text, low uuid, high uuid, max_rows integer
+)
 RETURNS SETOF messages LANGUAGE sql STABLE
 AS $$
   SELECT m.* FROM unnest(conversations) AS owner(id)
@@ -90,8 +92,7 @@ AS $$
   ORDER BY m.id DESC LIMIT max_rows
 $$;
 
--- Failed ones are few, and have an index of their own that is told by when they failed. `theirs`: of these instances
--- alone; null: of any.
+-- Failed messages are few and have an index of their own, by failed_at. `instance_filter`: NULL matches all.
 CREATE FUNCTION gwk_failed_messages(account uuid, instance_filter uuid[], low uuid, high uuid, max_rows integer)
 RETURNS SETOF messages LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
@@ -105,7 +106,7 @@ BEGIN
   ORDER BY n.account_id DESC, n.id DESC LIMIT max_rows;
 END $$;
 
--- There is an index of an account's events of one type.
+-- Events have an index by account and type.
 CREATE FUNCTION gwk_events_of_account(account uuid, type_filter text, low uuid, high uuid, max_rows integer)
 RETURNS SETOF events LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
@@ -141,8 +142,11 @@ BEGIN
   ORDER BY m.id DESC LIMIT max_rows;
 END $$;
 
--- `theirs`: what concerns these instances or none; null: all. There is an index of those that failed.
-CREATE FUNCTION gwk_deliveries_of_endpoint(endpoint uuid, status_filter text, instance_filter uuid[], low uuid, high uuid, max_rows integer)
+-- `instance_filter`: these instances, and deliveries without one; NULL: all. Failed deliveries have an index of their
+-- own.
+CREATE FUNCTION gwk_deliveries_of_endpoint(
+  endpoint uuid, status_filter text, instance_filter uuid[], low uuid, high uuid, max_rows integer
+)
 RETURNS SETOF webhook_deliveries LANGUAGE plpgsql STABLE
 SET plan_cache_mode = force_generic_plan SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
 AS $$
