@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Stands in for Prisma's native schema engine where that binary cannot be downloaded: the same arguments and
-// the same JSON-RPC lines on stdin and stdout, answered by the WebAssembly build of the engine.
+// Replacement for Prisma's native schema engine where that binary cannot be downloaded. It takes the same arguments and
+// the same JSON-RPC lines on stdin and stdout, and uses the WebAssembly build of the engine.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
@@ -81,15 +81,14 @@ async function runCommand(name) {
 }
 
 /**
- * The catalog's queries return columns of the type "char", for which the adapter has no type and the engine expects
- * one of its own. The adapter is told another type, and its answer is mended by the names remembered here: the
- * engine asks one question at a time.
+ * Columns of the type "char" in the last result. The adapter does not know this type, so its results get another type
+ * first and are corrected by these names. The engine runs one query at a time.
  */
 let internalChars = new Set();
 
 function acceptInternalChar() {
   const query = pg.Client.prototype.query;
-  const noted = (result) => {
+  const record = (result) => {
     const fields = [result].flat().flatMap((one) => one?.fields ?? []);
     const chars = fields.filter((field) => field.dataTypeID === OID_INTERNAL_CHAR);
     internalChars = new Set(chars.map((field) => field.name));
@@ -100,15 +99,15 @@ function acceptInternalChar() {
     const at = args.findIndex((arg) => typeof arg === 'function');
     if (at >= 0) {
       const done = args[at];
-      args[at] = (error, result) => done(error, result && noted(result));
+      args[at] = (error, result) => done(error, result && record(result));
     }
     const pending = query.apply(this, args);
-    return typeof pending?.then === 'function' ? pending.then(noted) : pending;
+    return typeof pending?.then === 'function' ? pending.then(record) : pending;
   };
 }
 
-function mended(adapter) {
-  // The adapter's own divides a script at every semicolon, those inside functions and comments too.
+function patchAdapter(adapter) {
+  // The adapter's own method splits a script at every semicolon, even inside functions and comments.
   adapter.executeScript = async (script) => void (await adapter.client.query(script));
   const queryRaw = adapter.queryRaw.bind(adapter);
   adapter.queryRaw = async (query) => {
@@ -121,7 +120,7 @@ function mended(adapter) {
   return adapter;
 }
 
-/** The adapter's own shadow database takes the name in the connection string, and is dropped while open. */
+/** The adapter's own shadow database uses the name in the connection string and is dropped while open. */
 class MigrationPg extends PrismaPg {
   constructor(config, adapterOptions) {
     super(config, adapterOptions);
@@ -129,7 +128,7 @@ class MigrationPg extends PrismaPg {
   }
 
   async connect() {
-    return mended(await super.connect());
+    return patchAdapter(await super.connect());
   }
 
   async connectToShadowDb() {
@@ -171,7 +170,7 @@ async function call(method, params) {
     return { databaseName: databaseName() };
   }
   engine ??= await loadEngine();
-  // These two need a shadow database, which this build of the engine opens only in a diagnosis.
+  // These two need a shadow database. This build of the engine opens one only in devDiagnostic.
   if (method === 'evaluateDataLoss' || method === 'createMigration') {
     await engine.devDiagnostic({ migrationsList: params.migrationsList, filters: params.filters });
   }
