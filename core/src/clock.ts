@@ -1,12 +1,12 @@
 /**
- * Time as deadlines and intervals see it: milliseconds that only ever grow, and calls that come at their time. Tests
- * inject a clock that they set by hand (test/support/clock.ts).
+ * Monotonic time in milliseconds, and timers, for deadlines and intervals. Tests inject a clock that they set by hand
+ * (test/support/clock.ts).
  */
 export interface Clock {
   now(): number;
-  /** Calls once, after `ms`. */
+  /** Calls `run` once, after `ms`. */
   after(ms: number, run: () => void): Cancel;
-  /** Calls again and again. Does not keep the process alive. */
+  /** Calls `run` every `ms`. Does not keep the process alive. */
   every(ms: number, run: () => void): Cancel;
 }
 

@@ -10,12 +10,11 @@ import {
 import { HmacSha256 } from './hmac.js';
 
 /**
- * Encryption at rest (design: At rest): AES-256-GCM with a key of its own for each scope (an instance, an
- * account), derived from the configured key by HKDF, and the scope and column as authenticated data, so that a
- * ciphertext moved to another row or column does not open.
+ * Encryption at rest with AES-256-GCM. HKDF derives a key for each scope (an instance or an account) from the configured
+ * key. Scope and column are authenticated data, so a ciphertext that is copied to another row or column does not decrypt.
  *
- * Form: key id (8 bytes) | nonce (12) | tag (16) | ciphertext.
- * Rotation: the first configured key seals, every configured key opens.
+ * Format: key id (8 bytes) | nonce (12) | tag (16) | ciphertext.
+ * Rotation: the first configured key encrypts, every configured key decrypts.
  */
 interface EncryptionKey {
   /** 16 hex characters. */
@@ -33,7 +32,7 @@ export class SealError extends Error {
   override name = 'SealError';
 }
 
-/** Reads `base64[,base64...]` of 32-byte keys, newest first. The id of a key is a digest of it. */
+/** Parses `base64[,base64...]`: keys of 32 bytes, newest first. The id of a key is a digest of it. */
 export function parseEncryptionKeys(text: string): EncryptionKey[] {
   const keys = text
     .split(',')
@@ -41,7 +40,7 @@ export function parseEncryptionKeys(text: string): EncryptionKey[] {
     .filter((part) => part !== '')
     .map((part) => {
       const key = Buffer.from(part, 'base64');
-      if (key.length !== 32) throw new SealError('each sealing key is 32 bytes in base64');
+      if (key.length !== 32) throw new SealError('each encryption key must be 32 bytes in base64');
       return {
         key,
         id: createHmac('sha256', key)
@@ -50,19 +49,19 @@ export function parseEncryptionKeys(text: string): EncryptionKey[] {
           .slice(0, KEY_ID * 2),
       };
     });
-  if (keys.length === 0) throw new SealError('at least one sealing key is needed');
+  if (keys.length === 0) throw new SealError('at least one encryption key is required');
   return keys;
 }
 
 export class Sealer {
   readonly keys: readonly EncryptionKey[];
   readonly #byId: Map<string, EncryptionKey>;
-  /** Key objects, not bytes: Node takes five to ten times as long to begin with bytes. */
+  /** KeyObjects: with raw bytes Node needs five to ten times as long to initialise a cipher. */
   readonly #derived = new Map<string, KeyObject>();
-  readonly #printers = new Map<string, HmacSha256>();
+  readonly #fingerprinters = new Map<string, HmacSha256>();
 
   constructor(keys: readonly EncryptionKey[]) {
-    if (keys.length === 0) throw new SealError('at least one sealing key is needed');
+    if (keys.length === 0) throw new SealError('at least one encryption key is required');
     this.keys = keys;
     this.#byId = new Map(keys.map((key) => [key.id, key]));
   }
@@ -85,11 +84,11 @@ export class Sealer {
 
   /** @throws SealError when the key is unknown or the ciphertext is not of this scope and column. */
   open(scope: string, column: string, sealed: Uint8Array): Buffer {
-    if (sealed.length < HEADER) throw new SealError(`${column}: too short to be sealed`);
+    if (sealed.length < HEADER) throw new SealError(`${column}: too short to be a ciphertext`);
     const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
     const id = bytes.toString('hex', 0, KEY_ID);
     const key = this.#byId.get(id);
-    if (!key) throw new SealError(`${column}: sealed with key ${id}, which is not configured`);
+    if (!key) throw new SealError(`${column}: encrypted with key ${id}, which is not configured`);
     const decipher = createDecipheriv(
       'aes-256-gcm',
       this.#keyFor(key, scope),
@@ -100,7 +99,7 @@ export class Sealer {
     try {
       return Buffer.concat([decipher.update(bytes.subarray(HEADER)), decipher.final()]);
     } catch {
-      throw new SealError(`${column}: the ciphertext does not belong here or was changed`);
+      throw new SealError(`${column}: the ciphertext belongs to another row or column, or was modified`);
     }
   }
 
@@ -112,41 +111,41 @@ export class Sealer {
     return JSON.parse(this.open(scope, column, sealed).toString('utf8'));
   }
 
-  /** A keyed digest (HMAC-SHA256) for values that must be compared and never read. */
+  /** @returns an HMAC-SHA256 of a value that is only compared, never read back */
   fingerprint(scope: string, purpose: string, value: string): Buffer {
     return this.#fingerprint(this.keys[0]!, scope, [purpose, value]);
   }
 
-  /** Under each configured key, the present one first: a digest made before a rotation is among them. */
+  /** @returns the fingerprints with all configured keys, the current one first, to match values from before a rotation */
   fingerprints(scope: string, purpose: string, value: string): Buffer[] {
     return this.keys.map((key) => this.#fingerprint(key, scope, [purpose, value]));
   }
 
   #fingerprint(key: EncryptionKey, scope: string, [purpose, value]: [string, string]): Buffer {
     const name = key.id + scope;
-    const printer =
-      this.#printers.get(name) ??
-      keep(this.#printers, name, new HmacSha256(bytesFor(key, `${scope}\nfingerprint`)));
-    return printer.digest(`${purpose}\n${value}`);
+    const fingerprinter =
+      this.#fingerprinters.get(name) ??
+      cache(this.#fingerprinters, name, new HmacSha256(deriveKey(key, `${scope}\nfingerprint`)));
+    return fingerprinter.digest(`${purpose}\n${value}`);
   }
 
   #keyFor(key: EncryptionKey, scope: string): KeyObject {
     const name = key.id + scope;
-    return this.#derived.get(name) ?? keep(this.#derived, name, createSecretKey(bytesFor(key, scope)));
+    return this.#derived.get(name) ?? cache(this.#derived, name, createSecretKey(deriveKey(key, scope)));
   }
 }
 
-function bytesFor(key: EncryptionKey, scope: string): Uint8Array {
+function deriveKey(key: EncryptionKey, scope: string): Uint8Array {
   return new Uint8Array(hkdfSync('sha256', key.key, '', `gwk sealing\n${scope}`, 32));
 }
 
-function keep<T>(derived: Map<string, T>, name: string, value: T): T {
+function cache<T>(derived: Map<string, T>, name: string, value: T): T {
   if (derived.size >= MAX_CACHED_SCOPES) derived.clear();
   derived.set(name, value);
   return value;
 }
 
-/** Random bytes are fetched for many nonces at once; each is used once. */
+/** Random bytes for many nonces at once. Each nonce is used once. */
 const nonces = Buffer.alloc(NONCE * 256);
 let nextNonce = nonces.length;
 

@@ -1,8 +1,8 @@
-/** The table of events (spec: Events). */
+/** The table of event types. */
 interface EventDefinition {
-  /** May be given as `type` to GET /v1/events. */
+  /** Accepted as `type` in GET /v1/events. */
   filterable: boolean;
-  /** Delivered to a destination whose `event_types` is empty. */
+  /** Delivered to endpoints whose `event_types` is empty. */
   byDefault: boolean;
 }
 

@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs';
 
 /**
- * Ends this process with an exit code, whatever V8 is doing. `process.exit` waits for V8's threads, and one of them that
- * compiles may be waiting for this thread to collect garbage: then neither ever ends (nodejs/node#54918). With a heap
- * that is kept small that is likely enough to happen. So the process becomes another program, which the kernel waits for
- * nobody to do: a Node that has nothing to do but exit. Nothing that listens for `exit` is called. One that is to write a
- * profile writes it at its exit, and so exits as others do.
+ * Exits this process even when V8 is stuck. `process.exit` waits for V8's threads, and a compiling thread may wait for
+ * this thread to collect garbage, so neither ever ends (nodejs/node#54918). A small heap makes that likely.
+ *
+ * execve replaces the process by a Node that only exits; the kernel waits for no thread. `exit` listeners do not run. A
+ * profiled process writes its profile at exit, and so exits in the ordinary way (docs/decisions/0023-exit-engines-with-execve.md).
  */
 export function exitProcess(code: number): never {
-  // Where it cannot become another one Node aborts, which is an end, too.
+  // If execve fails, Node aborts, which also ends the process.
   if (process.execve !== undefined && existsSync(process.execPath) && !isProfiled()) {
     const environment = { ...process.env };
     delete environment['NODE_OPTIONS'];

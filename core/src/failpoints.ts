@@ -2,9 +2,9 @@ import { existsSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Named places where a test may kill the process, to prove that each failure window of the message path is
- * closed. Inactive unless GWK_FAILPOINT_DIR names a folder; a failpoint fires once, when it removes the file of
- * its name from there.
+ * Named places where tests kill the process, to prove that no failure window of the message path loses or repeats a
+ * message. Inactive unless GWK_FAILPOINT_DIR is set. A failpoint fires if that folder has a file of its name, which it
+ * removes.
  */
 const SENDING_FAILPOINTS = [
   'api.accept.after-commit',
@@ -16,7 +16,7 @@ const SENDING_FAILPOINTS = [
   'engine.after-outcome',
   'worker.after-post',
 ] as const;
-/** Of a received message: read and not stored; stored with its ratchet step; known to the API. */
+/** States of a received message: decrypted but not stored; stored with its ratchet step; stored by the API. */
 export const RECEIVING_FAILPOINTS = [
   'engine.before-journal',
   'engine.after-journal',

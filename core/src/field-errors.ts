@@ -5,8 +5,8 @@ const MAX_ERRORS = 50;
 const MAX_PATH = 200;
 
 /**
- * What a schema refused, for an answer: paths are dotted, from the root, and an unknown field is named itself (design:
- * items of `errors`). Bounded, whatever was given: a body with a million faults is answered in a few kilobytes.
+ * The `errors` of a problem, from the issues of a schema. Paths are dotted and start at the root; an unknown field is
+ * part of its path. The size is bounded: a body with a million faults gets a response of a few kilobytes.
  */
 export function toFieldErrors(error: z.ZodError, root: readonly string[] = []): FieldError[] {
   const errors: FieldError[] = [];
@@ -19,14 +19,14 @@ export function toFieldErrors(error: z.ZodError, root: readonly string[] = []): 
       errors.push({
         path: full.join('.').slice(0, MAX_PATH),
         code: issue.code,
-        message: messageOf(issue, key),
+        message: describeIssue(issue, key),
       });
     }
   }
   return errors;
 }
 
-/** Said without what was given: values may be what nobody should read in an answer or a log. */
-function messageOf(issue: z.core.$ZodIssue, unknownKey: string | null): string {
+/** The message never quotes the value, which may be confidential. */
+function describeIssue(issue: z.core.$ZodIssue, unknownKey: string | null): string {
   return unknownKey === null ? issue.message : 'unknown field';
 }

@@ -6,13 +6,13 @@ export * from './public-ids.js';
 const UUID_BYTES = 16;
 const UUIDS_AT_ONCE = 256;
 const MAX_SEQUENCE = 0xffff_ffff;
-/** Drawn for many at once: a draw for each costs more than all the rest of making one. */
+/** Random bytes for many ids at once: one call per id would cost more than the rest of making it. */
 const randomness = Buffer.alloc(UUID_BYTES * UUIDS_AT_ONCE);
 let randomnessUsed = randomness.length;
-/** Of the last id. */
+/** Timestamp and sequence of the last id. */
 const last = { milliseconds: 0, sequence: 0 };
 
-/** A new UUID of version 7; ids made by one process are strictly increasing. */
+/** @returns a new UUIDv7; the ids of one process are strictly increasing */
 export function newUuid(): string {
   if (randomnessUsed === randomness.length) {
     randomFillSync(randomness);
@@ -22,7 +22,7 @@ export function newUuid(): string {
   const now = Date.now();
   if (now > last.milliseconds || last.sequence === MAX_SEQUENCE) {
     last.milliseconds = Math.max(now, last.milliseconds + 1);
-    // Begins low, so that there is room to count on within the millisecond.
+    // The highest bit is 0, so that the sequence can grow within the millisecond.
     last.sequence = random.readUInt32BE(0) >>> 1;
   } else {
     last.sequence++;
@@ -30,12 +30,12 @@ export function newUuid(): string {
   return uuidv7({ random, msecs: last.milliseconds, seq: last.sequence });
 }
 
-/** Milliseconds since 1970 at which a UUID of version 7 was made. */
+/** @returns the creation time of a UUIDv7, in milliseconds since 1970 */
 export function parseUuidTime(uuid: string): number {
   return Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16);
 }
 
-/** The smallest UUID that one made at `time` (milliseconds since 1970) or later can have. */
+/** @returns the smallest UUIDv7 created at `time` (milliseconds since 1970) or later */
 export function lowestUuidAt(time: number): string {
   const hex = Math.max(0, Math.floor(time)).toString(16).padStart(12, '0');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-0000-0000-000000000000`;

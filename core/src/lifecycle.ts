@@ -1,29 +1,29 @@
 import { describeError, type Logger } from './log.js';
 
-/** Why a program was asked to stop. */
-type ShutdownCause = 'SIGTERM' | 'SIGINT' | 'parent-gone';
+/** The cause of a shutdown. */
+type ShutdownCause = 'SIGTERM' | 'SIGINT' | 'parent-exited';
 
 interface ShutdownOptions {
-  /** The setting GWK_EXIT_WITH_PARENT: standard input is a pipe held by the parent, and its end means the parent is gone. */
+  /** GWK_EXIT_WITH_PARENT: the parent holds standard input, so its end means that the parent exited. */
   exitWithParent: boolean;
-  /** After it the process exits with 1, whatever is still going on. */
+  /** After this time the process exits with 1. */
   timeoutMs?: number;
-  /** How it exits; `process.exit` where it is not given. */
+  /** `process.exit` by default. */
   exit?: (code: number) => never;
 }
 
 const TIMEOUT_MS = 25_000;
 
 /**
- * A Ctrl-C reaches every process of a terminal and is passed on by parents as well, so what arrives this soon after
- * the first signal is the same request, not a second one.
+ * A Ctrl-C reaches every process of the terminal, and parents forward it as well. A signal that follows the first one
+ * within this time is the same request.
  */
 const SAME_REQUEST_MS = 500;
 
 /**
- * Runs `stop` once, at SIGTERM, SIGINT or the end of the parent, and exits: with 0 when it returned, with 1 when it
- * threw or took too long. A second signal exits at once. To be called once by a program, before it starts anything
- * that would have to be stopped.
+ * Runs `stop` once, at SIGTERM, SIGINT or the exit of the parent, and exits the process: with 0 when `stop` returns, with
+ * 1 when it throws or times out. A second signal exits at once. A program calls this once, before it starts anything that
+ * needs stopping.
  */
 export function onShutdown(
   stop: (cause: ShutdownCause) => Promise<void> | void,
@@ -35,7 +35,7 @@ export function onShutdown(
   const request = (cause: ShutdownCause): void => {
     const now = performance.now();
     if (requestedAt !== undefined) {
-      if (cause !== 'parent-gone' && now - requestedAt > SAME_REQUEST_MS) exit(1);
+      if (cause !== 'parent-exited' && now - requestedAt > SAME_REQUEST_MS) exit(1);
       return;
     }
     requestedAt = now;
@@ -45,12 +45,12 @@ export function onShutdown(
 
   process.on('SIGTERM', request);
   process.on('SIGINT', request);
-  if (options.exitWithParent) whenInputEnds(() => request('parent-gone'));
+  if (options.exitWithParent) whenInputEnds(() => request('parent-exited'));
 }
 
 /**
- * At an error that nobody caught, thrown or rejected: one line on the log, made as errors may be told, and the end with 1.
- * Node itself would print it with all that it carries, which of a library's errors may be what people wrote.
+ * At an uncaught error or rejection, logs one redacted line and exits with 1. Node would print the whole error, and
+ * errors of libraries may quote message content.
  */
 export function exitOnUncaughtError(
   log: Pick<Logger, 'fatal'>,
@@ -58,7 +58,7 @@ export function exitOnUncaughtError(
 ): void {
   const end = (error: unknown): void => {
     try {
-      log.fatal({ err: error }, 'an error that nobody caught');
+      log.fatal({ err: error }, 'uncaught error');
     } finally {
       exit(1);
     }
@@ -75,7 +75,7 @@ async function finish(
   try {
     await stop(cause);
   } catch (error) {
-    process.stderr.write(`stopping failed: ${JSON.stringify(describeError(error))}\n`);
+    process.stderr.write(`shutdown failed: ${JSON.stringify(describeError(error))}\n`);
     return 1;
   }
   return 0;
@@ -83,7 +83,7 @@ async function finish(
 
 function whenInputEnds(ended: () => void): void {
   const input = process.stdin;
-  // A killed parent ends the pipe in one way or another of these, depending on what the parent had open.
+  // The event after a killed parent depends on the kind of pipe.
   for (const event of ['end', 'close', 'error']) input.once(event, ended);
   input.resume();
 }

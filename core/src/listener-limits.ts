@@ -3,23 +3,23 @@ import type { Socket } from 'node:net';
 import { keepUnsentResponses } from './unsent-responses.js';
 
 /**
- * What a listener of ours (the internal port, the operator's, those of health and metrics) gives a client: its headers
- * within 10 s, its request as a whole within 60 s. Node looks after both every 30 s unless it is told otherwise, and
- * lets a TLS handshake take two minutes. The public listener has its own (api/src/public-api/server.ts).
+ * Limits of the listeners of the internal API, the operator, and health and metrics. A client must send its headers
+ * within 10 s and its whole request within 60 s. Node checks both every 30 s by default, and allows 2 minutes for a TLS
+ * handshake. The public listener has its own limits (api/src/public-api/server.ts).
  */
 export const LISTENER_LIMITS = {
   headersTimeout: 10_000,
   requestTimeout: 60_000,
   connectionsCheckingInterval: 2_000,
-  /** Longer than clients keep a silent connection, so that they close it and never write into a closing one. */
+  /** Longer than clients keep idle connections, so that they never write to a connection that the server closes. */
   keepAliveTimeout: 75_000,
   maxHeaderSize: 16_384,
 } as const;
 
 /**
- * A connection under a request on which nothing moves for so long is closed (`server.setTimeout`), on every listener:
- * who asks and never reads would be held for good, with the answer. Any progress of a write counts. Longer than every
- * request may take until its answer, and than streams are silent. It costs a timer that is set back at each read and write.
+ * Idle timeout of a connection with an open request (`server.setTimeout`), on every listener. Otherwise a client that
+ * never reads would occupy the connection and the response forever. Each read and each partial write resets the timer.
+ * It is longer than any request takes to its response, and than the pauses of streams.
  */
 export const IDLE_TIMEOUT_MS = 60_000;
 
@@ -28,9 +28,9 @@ export const HANDSHAKE_TIMEOUT_MS = 10_000;
 const SHED_EVERY_MS = 1_000;
 
 /**
- * Beyond the bound Node closes what comes. Connections that say nothing between two requests are closed then, so that
- * who holds many of them keeps nobody out; those that have not said anything yet end with their headers' time. Of no
- * connection that is closed as idle an answer is lost that is still on its way.
+ * At the limit Node closes new connections. The server then also closes connections that are idle between two requests,
+ * so that a client with many of them excludes nobody. Connections without a first request end with the headers timeout.
+ * Closing an idle connection never cuts off a response that is still being sent.
  */
 export function limitConnections(server: Server, maxConnections: number): void {
   server.maxConnections = maxConnections;
@@ -43,23 +43,23 @@ export function limitConnections(server: Server, maxConnections: number): void {
   });
 }
 
-/** Of a listener of health and metrics: probes and a few that scrape. */
+/** For a listener of health and metrics: probes and a few scrapers. */
 export const MAX_HEALTH_CONNECTIONS = 256;
 
 /**
- * The same where every request is short: beyond the bound the oldest goes. Who opens many takes the place of his own,
- * and a probe that comes is answered, so that nobody has a pod restarted by holding its port.
+ * For listeners with short requests: at the limit, a new connection replaces the oldest one. A client that opens many
+ * connections replaces its own, and probes still get an answer, so nobody can make the kubelet restart the pod.
  */
 export function dropOldestConnections(server: Server, maxConnections = MAX_HEALTH_CONNECTIONS): void {
   const open = new Set<Socket>();
   server.on('connection', (socket) => {
-    if (open.size >= maxConnections) drop(open);
+    if (open.size >= maxConnections) destroyOldest(open);
     open.add(socket);
     socket.once('close', () => open.delete(socket));
   });
 }
 
-function drop(open: Set<Socket>): void {
+function destroyOldest(open: Set<Socket>): void {
   const [oldest] = open;
   open.delete(oldest!);
   oldest!.destroy();

@@ -3,8 +3,8 @@ import { pino, type DestinationStream, type Logger } from 'pino';
 export type { Logger } from 'pino';
 
 /**
- * JSON lines on standard output. Never log a message body, a key or a secret: log ids. The redaction here is the
- * second line of defence, for objects that were not made for logging.
+ * Logs JSON lines to standard output. Never log message bodies, keys or secrets; log ids. This redaction is the second
+ * line of defence, for objects that were not made for logging.
  */
 const REDACTED = [
   'authorization',
@@ -20,7 +20,7 @@ const REDACTED = [
   'err.config',
 ];
 
-export function createLogger(program: string, level: string, destination?: DestinationStream): Logger {
+export function createLogger(program: string, level: string, stream?: DestinationStream): Logger {
   const options = {
     level,
     base: { program, pid: process.pid },
@@ -29,18 +29,18 @@ export function createLogger(program: string, level: string, destination?: Desti
     redact: { paths: [...REDACTED, ...REDACTED.map((path) => `*.${path}`)], censor: '[redacted]' },
     serializers: { err: describeError },
   };
-  return destination ? pino(options, destination) : pino(options);
+  return stream ? pino(options, stream) : pino(options);
 }
 
 /**
- * Standard output, on which a line is written before the call returns: for a program whose end waits for none of its
- * threads (end-process.ts). Elsewhere a thread writes, so that whoever does not read the log holds nothing up.
+ * Writes each line before the log call returns. For programs that exit without waiting for their threads
+ * (exit-process.ts). Other programs write in a thread, so that a slow reader of the log does not block them.
  */
 export const synchronousStdout = (): DestinationStream => pino.destination({ dest: 1, sync: true });
 
 /**
- * An error as it may be logged: name, code, place and a message without what databases and clients quote from
- * their input (Prisma and pg repeat parameters in `message`, `detail` and `meta`).
+ * Reduces an error to type, code, stack and the last line of its message. The rest may quote input: Prisma and pg repeat
+ * parameters in `message`, `detail` and `meta`.
  */
 export function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { type: typeof error };

@@ -1,6 +1,6 @@
 /**
- * The table of problems (spec: Errors): one source for answers, documentation and tests.
- * `title` is stable English; the Portuguese `detail` is the default text and may be replaced by a more exact one.
+ * The table of problems: the source of responses, documentation and tests.
+ * `title` is stable and in English. `detail` is the default text in Portuguese; a response may have a more specific one.
  */
 interface ProblemDefinition {
   status: number;
@@ -185,7 +185,7 @@ export const PROBLEMS = define({
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** One invalid field (design: items of `errors`); `path` is dotted, from the root of the body. */
+/** One invalid field; `path` is dotted and starts at the root of the body. */
 export interface FieldError {
   path: string;
   code: string;
@@ -193,15 +193,15 @@ export interface FieldError {
 }
 
 interface ProblemExtras {
-  /** Portuguese text in place of the table's. */
+  /** Portuguese text instead of the one in the table. */
   detail?: string;
   errors?: FieldError[];
   required_scope?: string;
-  /** Seconds; becomes the `Retry-After` header and is not part of the body. */
+  /** Seconds, sent in the header `Retry-After`, not in the body. */
   retryAfter?: number;
 }
 
-/** A refusal that reaches the consumer as `application/problem+json`. */
+/** An error that the API answers as `application/problem+json`. */
 export class Problem extends Error {
   readonly code: ProblemCode;
   readonly extras: ProblemExtras;
@@ -229,7 +229,7 @@ export interface ProblemBody {
   required_scope?: string;
 }
 
-/** The RFC 9457 body of a problem (spec: Errors). `path` is the request path without its query. */
+/** @returns the RFC 9457 body of a problem; `path` is the request path without the query */
 export function buildProblemBody(
   problem: Problem,
   where: { docsUrl: string; path: string; requestId: string },

@@ -3,20 +3,20 @@ import { linkSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { basename, dirname, join } from 'node:path';
 
 /**
- * Held by one process of this machine at a time; one that is killed holds it no longer.
+ * A lock between processes of one machine. A killed process loses it.
  *
- * Each holder makes the next of numbered files (`lock.1`, `lock.2`), by a link, which fails where somebody else has
- * made it. The newest file says who holds the lock, and is removed only once there is a newer one: so whoever looks
- * always finds it, and whoever looked long ago makes a file that is not the newest, sees that, and looks again. With
- * one file that is taken away and made anew there is a moment without any, in which two can take it.
+ * Each holder creates the next numbered file (`lock.1`, `lock.2`) with link(2), which fails if the file exists. The
+ * newest file names the holder, and stays until there is a newer one. A process with an outdated view creates a file that
+ * is not the newest, notices that, and retries. A single file, removed and created again, would leave a moment without a
+ * file, in which two processes could take the lock.
  */
 export interface ProcessLock {
-  /** The holder before did not release it: what it started may still be ending. */
+  /** The previous holder did not release the lock. Its child processes may still be running. */
   wasAbandoned: boolean;
   release: () => void;
 }
 
-/** A process that runs holds it. */
+/** A running process holds the lock. */
 export class LockHeldError extends Error {
   override name = 'LockHeldError';
   constructor(readonly pid: number) {
@@ -27,18 +27,18 @@ export class LockHeldError extends Error {
 const RELEASED = 'released';
 
 /**
- * @param path of the lock; its files have this name, a dot and a number
+ * @param path prefix of the lock's files: a dot and a number follow
  * @throws LockHeldError
  */
 export function acquireProcessLock(path: string): ProcessLock {
-  const me = `${process.pid} ${startOf(process.pid)}`;
+  const me = `${process.pid} ${readStartTime(process.pid)}`;
   for (;;) {
-    const last = numbersOf(path).at(-1) ?? 0;
+    const last = listNumbers(path).at(-1) ?? 0;
     const before = read(`${path}.${last}`);
-    refuseLiving(before);
+    throwIfRunning(before);
     const file = `${path}.${last + 1}`;
-    if (!made(file, me)) continue;
-    const numbers = numbersOf(path);
+    if (!createWhole(file, me)) continue;
+    const numbers = listNumbers(path);
     if (numbers.at(-1) !== last + 1) {
       rmSync(file, { force: true });
       continue;
@@ -53,8 +53,8 @@ export function acquireProcessLock(path: string): ProcessLock {
   }
 }
 
-/** From the oldest to the newest. */
-function numbersOf(path: string): number[] {
+/** @returns the numbers of the existing files, oldest first */
+function listNumbers(path: string): number[] {
   const start = `${basename(path)}.`;
   return readdirSync(dirname(path))
     .filter((name) => name.startsWith(start))
@@ -64,14 +64,14 @@ function numbersOf(path: string): number[] {
     .sort((a, b) => a - b);
 }
 
-function refuseLiving(holder: string | undefined): void {
+function throwIfRunning(holder: string | undefined): void {
   const [pid, started] = (holder ?? '').split(' ');
-  if (pid && started && startOf(Number(pid)) === started) throw new LockHeldError(Number(pid));
+  if (pid && started && readStartTime(Number(pid)) === started) throw new LockHeldError(Number(pid));
 }
 
-/** Whole from the start: who finds it can read whose it is. */
-function made(file: string, text: string): boolean {
-  const written = aside(file);
+/** Creates the file with its content in one step, so that every reader finds a holder in it. */
+function createWhole(file: string, text: string): boolean {
+  const written = temporaryPath(file);
   writeFileSync(written, text);
   try {
     linkSync(written, file);
@@ -85,12 +85,12 @@ function made(file: string, text: string): boolean {
 }
 
 function replace(file: string, text: string): void {
-  const written = aside(file);
+  const written = temporaryPath(file);
   writeFileSync(written, text);
   renameSync(written, file);
 }
 
-const aside = (file: string): string => join(dirname(file), `.${basename(file)}.${process.pid}`);
+const temporaryPath = (file: string): string => join(dirname(file), `.${basename(file)}.${process.pid}`);
 
 function read(file: string): string | undefined {
   try {
@@ -100,22 +100,22 @@ function read(file: string): string | undefined {
   }
 }
 
-/** A number is given to another process one day; together with its start it is not. Undefined: there is none. */
-function startOf(pid: number): string | undefined {
-  return process.platform === 'linux' ? fromProc(pid) : fromPs(pid);
+/** The kernel reuses a pid, but not together with the start time. @returns undefined without such a process */
+function readStartTime(pid: number): string | undefined {
+  return process.platform === 'linux' ? readProc(pid) : readPs(pid);
 }
 
-/** Ticks since the machine started, and which start of the machine that was. */
-function fromProc(pid: number): string | undefined {
+/** Start time in clock ticks since boot, and the id of the boot. */
+function readProc(pid: number): string | undefined {
   const stat = read(`/proc/${pid}/stat`);
   if (stat === undefined) return undefined;
-  // The name of the program stands in parentheses and may hold anything.
+  // The program name is in parentheses and may contain any character.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   if (fields[0] === 'Z' || fields[0] === 'X') return undefined;
   return `${fields[19]}@${read('/proc/sys/kernel/random/boot_id')}`;
 }
 
-function fromPs(pid: number): string | undefined {
+function readPs(pid: number): string | undefined {
   try {
     const text = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { env: { LC_ALL: 'C' } });
     const [, state, startedAt] = /^\s*(\S+)\s+(.+?)\s*$/.exec(text.toString()) ?? [];

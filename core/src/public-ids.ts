@@ -1,6 +1,6 @@
 /**
- * Public identifiers: a prefix and 32 lowercase hex characters (spec: Identifier prefixes).
- * The hex is a UUID of version 7, so ids sort by creation time; databases hold the UUID, consumers see the prefix.
+ * Public ids: a prefix and 32 lowercase hex digits. The digits are a UUIDv7, so ids sort by creation time. The database
+ * stores the UUID; only the HTTP interface adds the prefix.
  */
 export const ID_PREFIXES = {
   account: 'acc_',
@@ -15,12 +15,12 @@ export const ID_PREFIXES = {
 
 export type IdKind = keyof typeof ID_PREFIXES;
 
-/** `ins_0193...` for a UUID of the database. */
+/** @returns for example `ins_0193...` for the UUID of an instance */
 export function toPublicId(kind: IdKind, uuid: string): string {
   return ID_PREFIXES[kind] + uuid.replaceAll('-', '');
 }
 
-/** The UUID of a public id, or null when the text is not an id of that kind. */
+/** @returns the UUID, or null when `id` is not a public id of that kind */
 export function fromPublicId(kind: IdKind, id: string): string | null {
   const prefix = ID_PREFIXES[kind];
   if (id.length !== prefix.length + 32 || !id.startsWith(prefix)) return null;

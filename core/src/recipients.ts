@@ -1,17 +1,17 @@
 /**
- * Who a message goes to: the forms of `to` (spec: SendMessageRequest) and the one name by which each is known
- * here, so that forms known to be equal meet in one contact and one conversation.
+ * Parses `to` of a message into a recipient with a canonical name. Equal forms have the same name, and so share one
+ * contact and one conversation.
  */
 export type Recipient =
   { kind: 'contact'; name: string; phone: string | null } | { kind: 'group'; name: string; phone: null };
 
-/** No form is long: what is remembered of a recipient holds all of the text that it was written in. */
+/** All forms are short, because caches keep the whole text of a recipient. */
 const PHONE = /^[0-9]{8,15}$/;
 const USER = /^([0-9]{5,20})(?::[0-9]{1,5})?@s\.whatsapp\.net$/;
 const LID = /^([0-9]{5,20})(?::[0-9]{1,5})?@lid$/;
 const GROUP = /^[0-9-]{5,40}@g\.us$/;
 
-/** Null when `to` has none of the accepted forms (`invalid-phone`). */
+/** @returns null when `to` has no accepted form (`invalid-phone`) */
 export function parseRecipient(to: string): Recipient | null {
   if (PHONE.test(to)) return phoneContact(to);
   const user = USER.exec(to);
@@ -21,7 +21,7 @@ export function parseRecipient(to: string): Recipient | null {
   return GROUP.test(to) ? { kind: 'group', name: to, phone: null } : null;
 }
 
-/** The network id that a canonical name is addressed by. */
+/** @returns the network id (JID) for a canonical name */
 export function toNetworkId(name: string): string {
   return name.includes('@') ? name : `${name}@s.whatsapp.net`;
 }
@@ -31,8 +31,8 @@ function phoneContact(digits: string): Recipient {
 }
 
 /**
- * One form for phones that the network treats as one (design: a contact is one row with all its names):
- * Brazilian mobiles with and without the ninth digit, Mexico 521/52, Argentina 549/54.
+ * Maps phone numbers that the network treats as equal to one form: Brazilian mobile numbers with and without the ninth
+ * digit, Mexican numbers with 521 and 52, Argentine numbers with 549 and 54.
  */
 export function canonicalPhone(digits: string): string {
   const brazil = /^55([1-9][0-9])9?([6-9][0-9]{7})$/.exec(digits);

@@ -1,4 +1,4 @@
-/** Scopes of API keys (spec: Authentication). */
+/** Scopes of API keys. */
 export const SCOPES = [
   'instances:read',
   'instances:write',

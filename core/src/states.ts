@@ -1,4 +1,4 @@
-/** Stored states of an instance (spec: Instance state). `pairing` is shown by the pairing endpoints only. */
+/** Stored states of an instance. The pairing operations also show `pairing`, which is not stored. */
 export const INSTANCE_STATES = [
   'pending_pair',
   'connecting',
@@ -15,7 +15,7 @@ export type InstanceKind = (typeof INSTANCE_KINDS)[number];
 export const INTERACTIVE_MODES = ['native', 'native+text', 'text'] as const;
 export type InteractiveMode = (typeof INTERACTIVE_MODES)[number];
 
-/** How an interactive message really left (spec: MessageOut.rendered_as). */
+/** How an interactive message was sent: `rendered_as` of a message. */
 export const RENDERINGS = [
   'native_flow_buttons',
   'native_flow_list',
@@ -29,10 +29,10 @@ export const MESSAGE_STATUSES = ['queued', 'sending', 'sent', 'delivered', 'read
 export type MessageStatus = (typeof MESSAGE_STATUSES)[number];
 
 const LEFT: ReadonlySet<string> = new Set<MessageStatus>(['sent', 'delivered', 'read']);
-/** It is `sent`, or further on. */
+/** Whether the status is `sent` or later. */
 export const hasLeft = (status: string): boolean => LEFT.has(status);
 
-/** Why a message did not leave (spec: Failure codes). */
+/** Codes of failed messages. */
 export const FAILURE_CODES = [
   'recipient_not_on_whatsapp',
   'media_unavailable',
@@ -51,15 +51,15 @@ export const DELIVERY_STATUSES = ['pending', 'succeeded', 'failed'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 
 /**
- * What becomes of a message that waits while its instance is in a state (design: Who waits).
- * `wait`: it stays queued and may expire; otherwise it fails at once with that code.
+ * Decides about the queued messages of an instance in a state.
+ * @returns `wait`: they stay queued and may expire; otherwise the code with which they fail at once
  */
 export function decideWaiting(state: InstanceState): 'wait' | 'not_paired' | 'not_connected' {
   if (state === 'pending_pair' || state === 'logged_out') return 'not_paired';
   return state === 'banned' ? 'not_connected' : 'wait';
 }
 
-/** A receipt may jump ahead of an outcome, never back; a late ack or receipt corrects `failed` with `timeout`. */
+/** A receipt may arrive before an outcome. A late acknowledgement or receipt corrects `failed` with `timeout`. */
 const RANK: Record<MessageStatus, number> = {
   queued: 0,
   sending: 1,
@@ -69,7 +69,7 @@ const RANK: Record<MessageStatus, number> = {
   read: 5,
 };
 
-/** Whether a message may move from one status to the other (statuses only move forward). */
+/** Whether a message may change from one status to the other. Statuses only move forward. */
 export function canAdvance(from: MessageStatus, to: MessageStatus, errorCode: string | null): boolean {
   if (from === 'failed') return errorCode === 'timeout' && RANK[to] > RANK.failed;
   if (to === 'queued') return from === 'sending';

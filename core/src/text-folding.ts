@@ -1,6 +1,5 @@
 /**
- * Text as people compare it: without accents, case or double spaces. Used wherever a typed word is recognised
- * (option names, opt-out and resume words).
+ * Removes accents, case and repeated spaces, to recognise typed words: option names, opt-out and resume words.
  */
 export function foldText(text: string): string {
   return text
@@ -11,7 +10,7 @@ export function foldText(text: string): string {
     .trim();
 }
 
-/** The same without punctuation and symbols around it: "SAIR!" is SAIR. */
+/** Like `foldText`, and removes punctuation and symbols at both ends: "SAIR!" becomes "sair". */
 export function foldWord(text: string): string {
   return foldText(text).replaceAll(/^[\p{P}\p{S}\s]+|[\p{P}\p{S}\s]+$/gu, '');
 }

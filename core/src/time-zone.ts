@@ -1,19 +1,17 @@
-/** The clocks of IANA time zones. Moments are milliseconds since 1970; `wall` is what a clock shows, as if it were UTC. */
+/** Local time in IANA time zones. Moments are milliseconds since 1970. `wall` is a local time, encoded as if it were UTC. */
 const DAY = 86_400_000;
 const MINUTE = 60_000;
 
-/**
- * The first moment at which the zone's clock shows a time or a later one of that day.
- */
+/** @returns the first moment at which the local time is `wall` or later */
 export function firstMoment(wall: number, timezone: string): number {
   const candidates = [wall - offsetAt(wall - DAY, timezone), wall - offsetAt(wall + DAY, timezone)];
   const shown = candidates.filter((moment) => moment + offsetAt(moment, timezone) === wall);
   if (shown.length > 0) return Math.min(...shown);
-  return changeBetween(Math.min(...candidates), Math.max(...candidates), timezone);
+  return findOffsetChange(Math.min(...candidates), Math.max(...candidates), timezone);
 }
 
-/** The moment between two at which the zone's offset changes. */
-function changeBetween(before: number, after: number, timezone: string): number {
+/** @returns the moment between two others at which the offset of the zone changes */
+function findOffsetChange(before: number, after: number, timezone: string): number {
   const first = offsetAt(before, timezone);
   let low = before;
   let high = after;
@@ -27,7 +25,7 @@ function changeBetween(before: number, after: number, timezone: string): number 
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** Milliseconds by which the zone's clock is ahead of UTC. */
+/** @returns the milliseconds by which local time is ahead of UTC */
 export function offsetAt(moment: number, timezone: string): number {
   let format = formats.get(timezone);
   if (!format) {

@@ -3,11 +3,11 @@ import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 
 /**
- * `closeIdleConnections` of a server, which its `close` calls as well, spares connections whose last answer is still on
- * its way to the client. Node counts a request as answered when the answer has been written whole, although the client
- * may not have taken it: what stood in this process's memory was lost, so a slow reader got a file without its end.
+ * Makes `server.closeIdleConnections` (which `server.close` also calls) keep connections with an unsent response. Node
+ * treats a request as finished once the response is written completely, even if part of it is still in this process's
+ * memory. A slow reader would get a truncated file.
  *
- * Spared connections are idle once their answer has left; whoever closes idle ones for good does so more than once.
+ * Such a connection becomes idle when its response is sent, so a shutdown must call `closeIdleConnections` repeatedly.
  */
 export function keepUnsentResponses(server: Server): void {
   const open = new Set<Socket>();
@@ -18,7 +18,7 @@ export function keepUnsentResponses(server: Server): void {
   const closeIdle = server.closeIdleConnections.bind(server);
   server.closeIdleConnections = () => {
     const unsent = [...open].filter(({ writableLength }) => writableLength > 0);
-    // Which connections are between two requests only Node knows, and it closes them at once, with nothing in between.
+    // Only Node knows which connections are idle, and it closes them synchronously. So `destroy` is replaced meanwhile.
     for (const socket of unsent) socket.destroy = () => socket;
     try {
       closeIdle();

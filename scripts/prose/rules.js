@@ -58,6 +58,7 @@ const CITATION = /\((see )?(the )?(design|spec)\b[^)]*\)/i;
 /** Uses in an ordinary sense or a promised name: path, text, reason. */
 const ALLOWED = [
   [/^docs\/architecture\.md$/, /\bdoorbell\b/i, 'the one sentence that explains the picture'],
+  [/^core\/src\/log\.ts$/, /^(DestinationStream|destination)$/, 'names of pino'],
   [/./, /\bof (course|these|those)\b.*\?$/i, 'a question'],
 ];
 

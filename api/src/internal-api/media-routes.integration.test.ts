@@ -70,15 +70,15 @@ test.each([
 test('an engine gets the finished file of a message once it has claimed it, and only then', async () => {
   const bytes = randomBytes(300_000);
   const id = await finished(bytes);
-  expect(await outcome(download(engine, id))).toBe('the internal port refused: invalid');
+  expect(await outcome(download(engine, id))).toBe('the internal API refused the call: invalid');
   await engine.claim(10);
   expect((await download(engine, id)).equals(bytes)).toBe(true);
   const other = await (await port.addEngine()).acquire();
-  expect(await outcome(download(other, id))).toBe('the internal port refused: invalid');
+  expect(await outcome(download(other, id))).toBe('the internal API refused the call: invalid');
 });
 
 test('a lease that is over gives and takes nothing', async () => {
   const stale = { ...engine, lease: { ...lease(engine), holder: newUuid() } } as TestEngine;
-  expect(await outcome(download(stale, newUuid()))).toBe('the internal port refused: fenced');
-  expect(await outcome(upload(stale, Buffer.from('a')))).toBe('the internal port refused: fenced');
+  expect(await outcome(download(stale, newUuid()))).toBe('the internal API refused the call: fenced');
+  expect(await outcome(upload(stale, Buffer.from('a')))).toBe('the internal API refused the call: fenced');
 });

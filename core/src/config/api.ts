@@ -10,7 +10,7 @@ export const apiSettings = {
   databasePool: setting(
     'GWK_API_DATABASE_POOL',
     types.integer(2, 200).default(16),
-    'Connections to Postgres held by one API process.',
+    'Maximum connections to Postgres per API process.',
   ),
   redisUrl: shared.redisUrl,
   redisCa: shared.redisCa,
@@ -27,12 +27,12 @@ export const apiSettings = {
   metricsPort: setting(
     'GWK_API_METRICS_PORT',
     types.integer(0, 65535).default(8085),
-    'Port of /metrics (with /livez and /readyz beside it), bound like the public listener, which does not show them. 0: on the public port, for everybody who reaches it.',
+    'Port of /metrics, /livez and /readyz, on the address of the public listener. With 0 the public listener serves them, to every client that reaches it.',
   ),
   maxConnections: setting(
     'GWK_API_MAX_CONNECTIONS',
     types.integer(10, 1_000_000).default(16_384),
-    'Connections to the public listener that one API process holds; beyond them it closes silent ones, and new ones until there is room.',
+    'Maximum connections to the public listener per API process. At the limit it closes idle connections, and refuses new ones until one is free.',
   ),
   internalHost: setting(
     'GWK_API_INTERNAL_HOST',
@@ -42,16 +42,16 @@ export const apiSettings = {
   internalPort: setting(
     'GWK_API_INTERNAL_PORT',
     types.integer(0, 65535).default(8081),
-    'Port of the internal listener. Never expose it.',
+    'Port of the internal listener. Do not expose it outside the cluster.',
   ),
   internalMaxConnections: setting(
     'GWK_API_INTERNAL_MAX_CONNECTIONS',
     types.integer(10, 1_000_000).default(16_384),
-    'Connections to the internal listener that one API process holds; an engine has up to 10. Beyond them it closes those between requests, and new ones until there is room.',
+    'Maximum connections to the internal listener per API process; an engine opens up to 10. At the limit it closes idle connections, and refuses new ones until one is free.',
   ),
   internalTlsCert: rotatingOptional(
     'GWK_API_INTERNAL_TLS_CERT',
-    'Certificate (PEM) of the internal listener. With the key it speaks TLS, without both it speaks plain HTTP. Files are read again, so that a renewed certificate needs no restart.',
+    'Certificate (PEM) of the internal listener. With certificate and key the listener uses TLS, without them plain HTTP. It rereads the files, so a renewed certificate needs no restart.',
     { secret: false },
   ),
   internalTlsKey: rotatingOptional('GWK_API_INTERNAL_TLS_KEY', 'Key (PEM) of the internal listener.', {
@@ -61,7 +61,7 @@ export const apiSettings = {
   docsUrl: setting(
     'GWK_API_DOCS_URL',
     types.url('http', 'https').optional(),
-    'Base of the problem identifiers ({docs_url}); the public address of this API when not set.',
+    'Base URL of the problem identifiers ({docs_url}). Default: GWK_API_BASE_URL.',
   ),
   baseUrl: setting(
     'GWK_API_BASE_URL',
@@ -71,102 +71,102 @@ export const apiSettings = {
   mediaUrl: setting(
     'GWK_MEDIA_URL',
     types.url('http', 'https').optional(),
-    'Public address of links to media ({media_url}), a host of its own if wished; GWK_API_BASE_URL when not set.',
+    'Public base URL of media links ({media_url}); may be a separate host. Default: GWK_API_BASE_URL.',
   ),
   ...mediaStoreSettings,
   environment: setting(
     'GWK_API_ENVIRONMENT',
     types.text(1, 40).default('production'),
-    'The `environment` of the instances created here.',
+    'Value of `environment` in the instances that this API creates.',
   ),
   environmentPolicy: setting(
     'GWK_API_POLICY',
     types.text().default('{}'),
-    'Policy overrides of this environment, as JSON: the level below accounts and instances.',
+    'Policy overrides for all accounts of this environment, as JSON. Accounts and instances can override them.',
   ),
   clusterUrl: setting(
     'GWK_API_CLUSTER_URL',
     types.url('http', 'https').default('https://kubernetes.default.svc'),
-    'Address of the API that keeps Instance resources: Kubernetes, or the operator on one machine.',
+    'Address of the API that stores Instance resources: Kubernetes, or the operator when running on one machine.',
   ),
   clusterToken: rotatingSecret(
     'GWK_API_CLUSTER_TOKEN',
-    'Token for the cluster address. In Kubernetes give GWK_API_CLUSTER_TOKEN_FILE, the path of the service account token; it is read again as it rotates.',
+    'Token for GWK_API_CLUSTER_URL. In Kubernetes set GWK_API_CLUSTER_TOKEN_FILE to the path of the service account token; the API rereads the file when it rotates.',
   ),
   clusterCa: setting(
     'GWK_API_CLUSTER_CA',
     types.text().optional(),
-    'Certificate authority (PEM) of the cluster address.',
+    'Certificate authority (PEM) that signs the certificate of GWK_API_CLUSTER_URL.',
   ),
   clusterNamespace: setting(
     'GWK_API_CLUSTER_NAMESPACE',
     types.matching(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, 'a DNS label').default('default'),
-    'Namespace in which this API creates Instance resources.',
+    'Namespace in which the API creates Instance resources.',
   ),
   requestsPerMinute: setting(
     'GWK_API_REQUESTS_PER_MINUTE',
     types.integer(1, 10_000_000).default(600),
-    'Requests a minute for each API key, unless its account says otherwise.',
+    'Requests per minute for each API key. An account can have its own limit.',
   ),
   anonymousRequestsPerMinute: setting(
     'GWK_API_ANONYMOUS_REQUESTS_PER_MINUTE',
     types.integer(1, 10_000_000).default(120),
-    'Unauthenticated requests a minute for each address.',
+    'Unauthenticated requests per minute for each client address.',
   ),
   maxInstances: setting(
     'GWK_API_MAX_INSTANCES',
     types.integer(0, 1_000_000).default(10),
-    'Instances of an account (sandboxes not counted), unless the account says otherwise.',
+    'Maximum instances of an account, not counting sandboxes. An account can have its own limit.',
   ),
   leaseMs: setting(
     'GWK_API_LEASE_MS',
     types.integer(1000, 600_000).default(45_000),
-    'How long an engine may hold its number without renewing (milliseconds).',
+    'How long the lease of an engine stays valid without renewal (milliseconds). An engine that cannot renew disconnects before it ends.',
   ),
   leaseRenewMs: setting(
     'GWK_API_LEASE_RENEW_MS',
     types.integer(200, 60_000).default(10_000),
-    'How often an engine renews (milliseconds); less than a third of the lease.',
+    'Interval at which an engine renews its lease (milliseconds). Must be less than a third of GWK_API_LEASE_MS.',
   ),
   engineRedisUrl: setting(
     'GWK_API_ENGINE_REDIS_URL',
     types.url('redis', 'rediss').optional(),
-    'Address of Redis as engines reach it, without credentials; that of REDIS_URL when not set.',
+    'Address of Redis for engines, without credentials. Default: the address in REDIS_URL.',
   ),
   redisAcl: setting(
     'GWK_API_REDIS_ACL',
     types.flag().default(true),
-    'Give every engine a Redis user that reaches its own keys only. Turn off where the Redis service has no ACLs.',
+    'Give each engine a Redis user that can only access its own keys. Turn off if the Redis service has no ACLs.',
   ),
   loopbackWebhooks: setting(
     'GWK_API_LOOPBACK_WEBHOOKS',
     types.flag().default(false),
-    'Accept webhook destinations of the form http://127.0.0.1:PORT/. Only for a gateway on one machine.',
+    'Accept webhook endpoints of the form http://127.0.0.1:PORT/. Only for a gateway on one machine.',
   ),
   forbiddenRanges: setting(
     'GWK_API_FORBIDDEN_RANGES',
     types.ranges().default([]),
-    'More address ranges (CIDR, separated by commas) that webhook destinations must not name: the cluster its own.',
+    'Address ranges (CIDR, separated by commas) that webhook URLs must not point to, in addition to private ranges. Add the ranges of your cluster.',
   ),
   drainMs: setting(
     'GWK_API_DRAIN_MS',
     types.integer(500, 600_000).default(25_000),
-    'How long a stop waits for requests under way, of which uploads are the longest (milliseconds); then they are answered with 500. Less than the grace that whoever stops it gives.',
+    'How long a shutdown waits for running requests, such as uploads (milliseconds). Afterwards the API answers them with 500. Must be less than the termination grace period.',
   ),
   stopUnreadyMs: setting(
     'GWK_API_STOP_UNREADY_MS',
     types.integer(0, 60_000).default(500),
-    'How long a stop goes on taking connections after readiness has turned red, for balancers to turn elsewhere (milliseconds).',
+    'How long a shutdown still accepts connections after /readyz fails, so that load balancers can react (milliseconds).',
   ),
   stopIdleMs: setting(
     'GWK_API_STOP_IDLE_MS',
     types.integer(0, 60_000).default(500),
-    'How long a stop leaves connections open that say nothing, counted from the end of taking new ones (milliseconds).',
+    'How long a shutdown keeps idle connections open after it stops accepting new ones (milliseconds).',
   ),
   trustProxy: setting(
     'GWK_API_TRUST_PROXY',
     types.integer(0, 10).default(0),
-    'How many proxies before this API may name the address of a client (X-Forwarded-For).',
+    'Number of trusted proxies in front of the API that set the client address (X-Forwarded-For).',
   ),
   ...tracingSettings,
 };

@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 
 /**
- * Kinds of settings: how the text of an environment variable becomes a value. Not zod: an engine runs once per
- * number, and zod would cost each of them 6 MB for the sake of a dozen settings.
+ * Types of settings: each parses the text of an environment variable. Not zod, which would add 6 MB of memory to every
+ * engine for a dozen settings.
  */
 export type ParseResult<T> = { ok: true; value: T } | { ok: false; fault: string };
 
@@ -63,7 +63,7 @@ export const types = {
       const value = values.find((candidate) => candidate === text);
       return value === undefined ? bad(`must be one of ${values.join(', ')}`) : good(value);
     }),
-  /** Address ranges in CIDR form, separated by commas. */
+  /** Address ranges in CIDR notation, separated by commas. */
   ranges: () =>
     new Kind<readonly string[]>((text) => {
       const ranges = text.split(',').map((range) => range.trim());

@@ -4,19 +4,19 @@ import { types, type Kind } from './kinds.js';
 export { types } from './kinds.js';
 
 /**
- * Settings are environment variables. A program declares its settings once, with their schema and a sentence each;
- * the sentence, the default and the check come from that one place, and docs/configuration.md is made from it.
+ * Settings are environment variables. A program declares each setting once, with type, default and description.
+ * docs/configuration.md is generated from the declarations.
  *
- * `NAME_FILE=/path` in place of `NAME=value` reads the value from a file (Kubernetes secrets).
- * A wrong value, a missing one, or a GWK_ variable that the program does not know stops the program with a list.
+ * `NAME_FILE=/path` instead of `NAME=value` reads the value from a file, for example a Kubernetes secret.
+ * At an invalid, missing or unknown GWK_ variable the program lists all faults and exits.
  */
 export interface Setting<T = unknown> {
   env: string;
   kind: Kind<T>;
   doc: string;
-  /** Never shown by anything that prints settings. */
+  /** Not printed in errors. */
   secret: boolean;
-  /** The value is asked for each time: its file is written anew while the program runs. */
+  /** The value is a function, because its file may be rewritten while the program runs. */
   rotates?: boolean;
 }
 
@@ -33,14 +33,14 @@ export function secretSetting<T>(env: string, kind: Kind<T>, doc: string): Setti
   return { env, kind, doc, secret: true };
 }
 
-/** A token that may be a file which somebody else writes anew: Kubernetes does so with those of service accounts. */
+/** A token whose file may be rewritten while the program runs, as Kubernetes does with service account tokens. */
 export function rotatingSecret(env: string, doc: string): Setting<() => string> {
-  // What is read is text; loadConfig makes it a function.
+  // The parsed value is text; loadConfig turns it into a function.
   const kind = types.text() as Kind<unknown> as Kind<() => string>;
   return { env, kind, doc, secret: true, rotates: true };
 }
 
-/** The same, and it need not be set. */
+/** The optional variant of `rotatingSecret`. */
 export function rotatingOptional(
   env: string,
   doc: string,
@@ -53,16 +53,16 @@ export function rotatingOptional(
 export class ConfigError extends Error {
   override name = 'ConfigError';
   constructor(readonly faults: readonly string[]) {
-    super(`wrong settings:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
+    super(`invalid settings:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
   }
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Variables of the launcher and of tests, and who gives commands: every program may find them in its environment. */
+/** Variables that any program may find in its environment: of tests, and the actor of administration commands. */
 const KNOWN_EVERYWHERE = new Set(['GWK_FAILPOINT_DIR', 'GWK_ACTOR']);
 
-/** @throws ConfigError that names every fault at once */
+/** @throws ConfigError that lists all faults */
 export function loadConfig<S extends Settings>(settings: S, env: Environment): ConfigOf<S> {
   const faults: string[] = [];
   const config: Record<string, unknown> = {};
@@ -84,7 +84,7 @@ export function loadConfig<S extends Settings>(settings: S, env: Environment): C
 function readValue(name: string, env: Environment, faults: string[]): string | undefined {
   const file = env[`${name}_FILE`];
   const value = env[name];
-  // An empty variable is what `NAME= command` and many manifests produce for "not set".
+  // Empty means "not set": `NAME= command` and many manifests produce empty variables.
   if (file === undefined || file === '') return value === '' ? undefined : value;
   if (value !== undefined && value !== '') faults.push(`${name} and ${name}_FILE are both set; keep one`);
   try {
@@ -99,7 +99,7 @@ function readValue(name: string, env: Environment, faults: string[]): string | u
 
 const FRESH_MS = 10_000;
 
-/** A file that cannot be read, or is empty, at this moment is being written: what it held still holds. */
+/** While the file is unreadable or empty it is probably being rewritten: keeps the previous value. */
 function rotating(file: string | undefined, first: string | undefined): () => string | undefined {
   if (file === undefined || file === '') return () => first;
   let value = first;
@@ -110,7 +110,7 @@ function rotating(file: string | undefined, first: string | undefined): () => st
     try {
       value = readFileSync(file, 'utf8').trim() || value;
     } catch {
-      // Asked again in a while.
+      // The next call after FRESH_MS tries again.
     }
     return value;
   };

@@ -9,28 +9,28 @@ export const localSettings = {
   folder: setting(
     'GWK_LOCAL_FOLDER',
     types.text().default('.local'),
-    'Folder that holds everything it keeps, from the root of the source tree.',
+    'Folder for all data of the local gateway, relative to the root of the source tree.',
   ),
   apiPort: port('GWK_LOCAL_API_PORT', 8080, 'Port of the API.'),
   internalPort: port('GWK_LOCAL_INTERNAL_PORT', 8081, "Port of the API's internal listener."),
-  workerPort: port('GWK_LOCAL_WORKER_PORT', 8082, "Port of the worker's health and metrics."),
+  workerPort: port('GWK_LOCAL_WORKER_PORT', 8082, "Port of the worker's health checks and metrics."),
   operatorPort: port(
     'GWK_LOCAL_OPERATOR_PORT',
     8083,
-    'Port of the operator: Instance resources, health, metrics.',
+    'Port of the operator: Instance resources, health checks, metrics.',
   ),
-  postgresPort: port('GWK_LOCAL_POSTGRES_PORT', 15432, 'Port of the Postgres that it starts.'),
-  redisPort: port('GWK_LOCAL_REDIS_PORT', 16379, 'Port of the Redis that it starts.'),
+  postgresPort: port('GWK_LOCAL_POSTGRES_PORT', 15432, 'Port of the local Postgres.'),
+  redisPort: port('GWK_LOCAL_REDIS_PORT', 16379, 'Port of the local Redis.'),
   network: setting(
     'NETWORK',
     types.oneOf('real', 'simulated').default('real'),
-    'The messaging network: `simulated` runs one on this machine, with phones and contacts to play (gwk network).',
+    'Messaging network: `real`, or `simulated` to run one on this machine, with phones and contacts that `gwk network` controls.',
   ),
   networkPort: port('GWK_LOCAL_NETWORK_PORT', 8090, 'Port of the simulated network.'),
   networkControlPort: port(
     'GWK_LOCAL_NETWORK_CONTROL_PORT',
     8091,
-    'Port at which people of the simulated network are played.',
+    'Port that controls the phones and contacts of the simulated network.',
   ),
   networkMediaPort: port(
     'GWK_LOCAL_NETWORK_MEDIA_PORT',
@@ -40,11 +40,11 @@ export const localSettings = {
   databaseUrl: {
     ...shared.databaseUrl,
     kind: shared.databaseUrl.kind.optional(),
-    doc: 'Address of a Postgres to use in place of one of its own.',
+    doc: 'Address of a Postgres to use instead of starting one.',
   },
   redisUrl: {
     ...shared.redisUrl,
     kind: shared.redisUrl.kind.optional(),
-    doc: 'Address of a Redis to use in place of one of its own.',
+    doc: 'Address of a Redis to use instead of starting one.',
   },
 };

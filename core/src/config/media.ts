@@ -1,21 +1,21 @@
 import { secretSetting, setting, types } from './load.js';
 
-/** Where files are kept: the same for all API and worker processes of a gateway. */
+/** Settings of the media store. All API and worker processes of a gateway must use the same values. */
 export const mediaStoreSettings = {
   mediaFolder: setting(
     'GWK_MEDIA_FOLDER',
     types.text().default('/var/lib/gwk/media'),
-    'Folder that media is kept in, shared by all API and worker processes. Not used with a bucket.',
+    'Folder for media files, shared by all API and worker processes. Ignored when a bucket is set.',
   ),
   mediaS3Bucket: setting(
     'GWK_MEDIA_S3_BUCKET',
     types.text(1, 255).optional(),
-    'Bucket (S3 or compatible) that media is kept in, in place of a folder.',
+    'S3-compatible bucket for media files, instead of a folder.',
   ),
   mediaS3Url: setting(
     'GWK_MEDIA_S3_URL',
     types.url('http', 'https').optional(),
-    "Address of the S3-compatible service; Amazon's when not set.",
+    'Address of the S3-compatible service. Default: Amazon S3.',
   ),
   mediaS3Region: setting(
     'GWK_MEDIA_S3_REGION',
@@ -25,7 +25,7 @@ export const mediaStoreSettings = {
   mediaS3AccessKey: secretSetting(
     'GWK_MEDIA_S3_ACCESS_KEY',
     types.text().optional(),
-    "Access key of the bucket; without it the SDK's own sources (a service account, for example) are used.",
+    "Access key of the bucket. Default: the SDK's own credential chain, for example a service account.",
   ),
   mediaS3SecretKey: secretSetting(
     'GWK_MEDIA_S3_SECRET_KEY',
@@ -35,11 +35,11 @@ export const mediaStoreSettings = {
   mediaS3PathStyle: setting(
     'GWK_MEDIA_S3_PATH_STYLE',
     types.flag().default(false),
-    'Name the bucket in the path (https://host/bucket/key), as most services other than Amazon need.',
+    'Put the bucket into the path (https://host/bucket/key). Most services other than Amazon S3 need this.',
   ),
   mediaS3Prefix: setting(
     'GWK_MEDIA_S3_PREFIX',
     types.matching(/^[a-zA-Z0-9/_.-]*$/, 'letters, digits and / _ . -').default(''),
-    'What the names of all objects begin with.',
+    'Prefix of all object names.',
   ),
 };

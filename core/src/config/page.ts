@@ -14,17 +14,18 @@ const PROGRAMS: Record<string, Settings> = {
   'gwk engine': engineSettings,
   'gwk instances': instancesSettings,
   'gwk local up': localSettings,
-  'gwk account`, `key`, `policy`, `status`, `audit`, `sealing`, `restored': commandSettings,
+  'gwk account`, `key`, `policy`, `interactive-status`, `audit`, `encryption`, `after-restore':
+    commandSettings,
 };
 
-/** The page docs/configuration.md, made from the settings themselves. */
+/** Renders docs/configuration.md from the settings. */
 export function renderConfigurationPage(): string {
   const sections = Object.entries(PROGRAMS).map(([program, settings]) => {
     const rows = Object.values(settings).map(row);
     return [
       `## \`${program}\``,
       '',
-      '| Variable | Default | Meaning |',
+      '| Variable | Default | Description |',
       '| --- | --- | --- |',
       ...rows,
       '',
@@ -35,9 +36,9 @@ export function renderConfigurationPage(): string {
 
 const INTRODUCTION = `# Configuration
 
-Made from \`core/src/config\` by \`make docs\`; do not edit.
+Generated from \`core/src/config\` by \`make docs\`; do not edit.
 
-Every setting is an environment variable. \`NAME_FILE=/path\` in place of \`NAME=value\` reads the value from a file. A program that finds a wrong value, misses a required one, or meets a \`GWK_\` variable that it does not know stops and lists every fault at once.
+Every setting is an environment variable. \`NAME_FILE=/path\` instead of \`NAME=value\` reads the value from a file. A program exits at its start when a value is invalid, a required one is missing, or it does not know a \`GWK_\` variable. It lists all faults at once.
 `;
 
 function row(setting: Setting): string {

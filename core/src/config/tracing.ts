@@ -1,26 +1,26 @@
 import { secretSetting, setting, types, type ConfigOf } from './load.js';
 
-/** Of every program that messages pass: the standard variables of OpenTelemetry, as far as they are obeyed. */
+/** The standard variables of OpenTelemetry that the API, workers and engines support. */
 export const tracingSettings = {
   otlpEndpoint: setting(
     'OTEL_EXPORTER_OTLP_ENDPOINT',
     types.url('http', 'https').optional(),
-    'Address of an OpenTelemetry collector (OTLP over HTTP): traces go to `/v1/traces` below it. Without it there are none.',
+    'Base address of an OpenTelemetry collector (OTLP over HTTP); traces go to its path `/v1/traces`. Without an address tracing is off.',
   ),
   otlpTracesEndpoint: setting(
     'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
     types.url('http', 'https').optional(),
-    'The same for traces alone, taken as it is.',
+    'Full address for traces, used as it is instead of OTEL_EXPORTER_OTLP_ENDPOINT.',
   ),
   otlpProtocol: setting(
     'OTEL_EXPORTER_OTLP_PROTOCOL',
     types.oneOf('http/protobuf').default('http/protobuf'),
-    'How the collector is spoken to. There is one way.',
+    'Protocol of the collector. Only `http/protobuf` is supported.',
   ),
   otlpHeaders: secretSetting(
     'OTEL_EXPORTER_OTLP_HEADERS',
     types.matching(/^[^=,]+=[^,]*(,[^=,]+=[^,]*)*$/, 'pairs like name=value, separated by commas').optional(),
-    'Headers for the collector (`name=value`, separated by commas, values percent-encoded): its credentials.',
+    'Headers for the collector, for example credentials: `name=value`, separated by commas, values percent-encoded.',
   ),
   traceSampler: setting(
     'OTEL_TRACES_SAMPLER',
@@ -34,27 +34,27 @@ export const tracingSettings = {
         'parentbased_traceidratio',
       )
       .default('parentbased_always_on'),
-    'Which traces are kept. Those that begin with `parentbased_` go by the `traceparent` of the caller where there is one.',
+    'Sampler that decides which traces to keep. The `parentbased_` samplers follow the `traceparent` of the caller if there is one.',
   ),
   traceSamplerArg: setting(
     'OTEL_TRACES_SAMPLER_ARG',
     types.matching(/^(0(\.\d+)?|1(\.0+)?)$/, 'a number from 0 to 1').default('1'),
-    'The part of the traces that is kept, for the samplers that go by a ratio.',
+    'Share of the traces to keep, for the `traceidratio` samplers.',
   ),
   traceResource: setting(
     'OTEL_RESOURCE_ATTRIBUTES',
     types.matching(/^[^=,]+=[^,]*(,[^=,]+=[^,]*)*$/, 'pairs like name=value, separated by commas').optional(),
-    'What traces say of where they come from (`name=value`, separated by commas, values percent-encoded).',
+    'Resource attributes of all traces: `name=value`, separated by commas, values percent-encoded.',
   ),
   traceService: setting(
     'OTEL_SERVICE_NAME',
     types.text(1, 100).optional(),
-    'Name of this program in traces; `gwk-api`, `gwk-worker`, `gwk-engine` when not set.',
+    'Name of this program in traces. Default: `gwk-api`, `gwk-worker` or `gwk-engine`.',
   ),
   traceDelayMs: setting(
     'OTEL_BSP_SCHEDULE_DELAY',
     types.integer(1, 60_000).default(5_000),
-    'How long spans are gathered before they are sent (milliseconds).',
+    'How long the program collects spans before it exports them (milliseconds).',
   ),
 };
 

@@ -10,20 +10,20 @@ interface Rule {
 
 const rules = (...list: Rule[]) => ({ 'x-kubernetes-validations': list });
 
-/** What one field alone cannot say, judged by the API server before anything is stored. */
+/** Rules over several fields. The API server checks them before it stores a resource. */
 const NAME_RULES = rules({
   rule: 'self.metadata.name.size() <= 63',
-  message: 'the name has more than 63 characters: names of pods are made from it',
+  message: 'the name must have at most 63 characters, because it is part of pod names',
 });
 const SPEC_RULES = rules(
   {
     rule: 'self.kind == oldSelf.kind',
-    message: 'kind cannot change: make another instance',
+    message: 'kind cannot change; create another instance',
     fieldPath: '.kind',
   },
   {
     rule: 'self.account == oldSelf.account',
-    message: 'account cannot change: make another instance',
+    message: 'account cannot change; create another instance',
     fieldPath: '.account',
   },
 );
@@ -32,10 +32,10 @@ const HOURS_RULES = rules({
   message: 'start, end and timezone go together',
 });
 
-/** NUL cannot be stored. */
+/** Postgres cannot store NUL. */
 const NO_NUL = '^[^\\x00]*$';
 
-/** The CustomResourceDefinition of Instance: crds/ and the chart are made from it. */
+/** The CustomResourceDefinition of Instance; `make crds` generates crds/ and the chart's copy from it. */
 export function instanceCrd(): object {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
@@ -72,17 +72,17 @@ const column = (name: string, jsonPath: string, more: { type?: string; priority?
   jsonPath,
   ...more,
 });
-const conditionOf = (type: string, field: string) => `.status.conditions[?(@.type=="${type}")].${field}`;
+const conditionPath = (type: string, field: string) => `.status.conditions[?(@.type=="${type}")].${field}`;
 
-/** The last three are shown by `-o wide`. */
+/** `-o wide` shows the columns with priority 1 too. */
 const COLUMNS = [
-  column('Ready', conditionOf('Ready', 'status')),
+  column('Ready', conditionPath('Ready', 'status')),
   column('State', '.status.state'),
   column('Phone', '.status.phone'),
   column('Mode', '.spec.interactiveMode'),
   column('Engine', '.status.engine.version'),
   column('Age', '.metadata.creationTimestamp', { type: 'date' }),
-  column('Reason', conditionOf('Ready', 'reason'), { priority: 1 }),
+  column('Reason', conditionPath('Ready', 'reason'), { priority: 1 }),
   column('Account', '.spec.account', { priority: 1 }),
   column('Id', '.status.id', { priority: 1 }),
   column('Node', '.status.engine.node', { priority: 1 }),
@@ -91,7 +91,7 @@ const COLUMNS = [
 function schema(): StructuralSchema {
   return {
     type: 'object',
-    description: 'A phone number, served by an engine of its own.',
+    description: 'A phone number, connected by its own engine.',
     required: ['spec'],
     properties: {
       apiVersion: { type: 'string' },
@@ -104,11 +104,11 @@ function schema(): StructuralSchema {
   };
 }
 
-/** An extension of a schema has no description of its own. */
+/** zod drops the description when a schema is extended. */
 const specSchema = () => InstanceSpec.extend({ policy: POLICY }).meta(InstanceSpec.meta() ?? {});
 
 const POLICY = PolicyOverrides.meta({
-  description: 'Overrides of the policy of the account. What is not set comes from there.',
+  description: 'Overrides of the account policy. Keys that are not set come from the account.',
 }).optional();
 
 function withoutNul(spec: StructuralSchema): StructuralSchema {
@@ -116,7 +116,7 @@ function withoutNul(spec: StructuralSchema): StructuralSchema {
   for (const name of ['account', 'displayName']) properties[name] = { ...properties[name], pattern: NO_NUL };
   const { policy } = properties;
   const hours = policy?.properties?.['active_hours'];
-  if (!policy || !hours) throw new Error('the policy has no active_hours any more');
+  if (!policy || !hours) throw new Error('the policy has no active_hours');
   properties['policy'] = {
     ...policy,
     properties: { ...policy.properties, active_hours: { ...hours, ...HOURS_RULES } },
@@ -124,7 +124,7 @@ function withoutNul(spec: StructuralSchema): StructuralSchema {
   return { ...spec, properties };
 }
 
-/** Conditions are a map by type: several writers could each own theirs. */
+/** Conditions are a map by type, so that several writers can own different conditions. */
 function statusSchema(): StructuralSchema {
   const status = toStructuralSchema(InstanceResourceStatus);
   const conditions = { ...status.properties!['conditions'] };

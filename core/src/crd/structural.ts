@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A schema as Kubernetes takes it: OpenAPI v3, structural, without what the API server refuses or ignores. */
+/** A structural OpenAPI v3 schema, limited to the keywords that the Kubernetes API server supports. */
 export interface StructuralSchema {
   type?: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
   description?: string;
@@ -36,16 +36,16 @@ const KEPT = [
   'minItems',
   'maxItems',
 ] as const;
-/** What zod writes for an integer without bounds, and no cluster needs to read. */
-const NO_BOUNDS = new Set([Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]);
+/** zod emits these as bounds of integers without bounds; they are left out. */
+const UNBOUNDED = new Set([Number.MAX_SAFE_INTEGER, Number.MIN_SAFE_INTEGER]);
 
-/** The schema of what people write, from the schema that the programs check it with. */
+/** @returns the schema of the input, from the zod schema that the programs validate it with */
 export function toStructuralSchema(schema: z.ZodType): StructuralSchema {
   return translate(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }));
 }
 
 function translate(schema: Json): StructuralSchema {
-  if (Array.isArray(schema['type'])) return nullable(schema, typesIn(schema));
+  if (Array.isArray(schema['type'])) return nullable(schema, splitTypes(schema));
   const alternatives = schema['anyOf'] as Json[] | undefined;
   if (alternatives) return nullable(schema, alternatives);
   const kept = Object.fromEntries(
@@ -63,18 +63,18 @@ function translate(schema: Json): StructuralSchema {
 }
 
 const isWorthKeeping = (value: unknown): boolean =>
-  value !== undefined && !(typeof value === 'number' && NO_BOUNDS.has(value));
+  value !== undefined && !(typeof value === 'number' && UNBOUNDED.has(value));
 
-/** `anyOf: [X, null]` is how JSON Schema says `nullable`. */
+/** JSON Schema expresses `nullable` as `anyOf: [X, null]`. */
 function nullable(schema: Json, alternatives: Json[]): StructuralSchema {
-  const [given, ...more] = alternatives.filter(({ type }) => type !== 'null');
-  if (!given || more.length > 0) throw new Error('Kubernetes has no schema for a choice between types');
+  const [only, ...more] = alternatives.filter(({ type }) => type !== 'null');
+  if (!only || more.length > 0) throw new Error('Kubernetes does not support a choice between types');
   const outer = Object.entries(schema).filter(([key]) => key !== 'anyOf' && key !== 'type');
-  return { ...translate({ ...given, ...Object.fromEntries(outer) }), nullable: true };
+  return { ...translate({ ...only, ...Object.fromEntries(outer) }), nullable: true };
 }
 
-/** `type: [X, null]` is another way. */
-const typesIn = (schema: Json): Json[] => (schema['type'] as string[]).map((type) => ({ type }));
+/** JSON Schema also expresses it as `type: [X, null]`. */
+const splitTypes = (schema: Json): Json[] => (schema['type'] as string[]).map((type) => ({ type }));
 
 function mapValues<V, W>(record: Record<string, V>, map: (value: V) => W): Record<string, W> {
   return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));

@@ -8,7 +8,7 @@ import {
   type Rule,
 } from './rules.js';
 
-/** The page docs/health.md, rendered from the rules. */
+/** Renders docs/health.md from the rules. */
 export function renderHealthPage(): string {
   const rows = Object.entries(RULES).map(row);
   return `${INTRODUCTION}
@@ -54,7 +54,7 @@ The gateway computes each answer from current data. \`recommendations\` explain,
 A ratio with fewer than ${MIN_CASES} cases costs nothing: its \`status\` is \`info\` and its \`value\` is null. For busy instances only the last 20,000 messages count.
 `;
 
-const OTHERS = `| \`restrictions\` | Blocks and restrictions by the network | block within 30 days, or restriction that ended within 7: -${RESTRICTION_PENALTIES.lately} | restricted now: -${RESTRICTION_PENALTIES.restricted}; blocked now: -${RESTRICTION_PENALTIES.banned} |
+const OTHERS = `| \`restrictions\` | Blocks and restrictions by the network | block within 30 days, or restriction that ended within 7: -${RESTRICTION_PENALTIES.recent} | restricted now: -${RESTRICTION_PENALTIES.restricted}; blocked now: -${RESTRICTION_PENALTIES.banned} |
 | \`warm_up\` | The first 14 days after the first pairing (sandbox: after its creation) | warming up: -${WARM_UP_PENALTY} | |
 
 The score ignores failures that say nothing about the phone number: \`canceled\`, \`opted_out\`, \`not_connected\`, \`not_paired\`, \`expired\`. It also ignores connections that ended with their engine, because the API was unreachable, or for a requested restart.

@@ -1,18 +1,18 @@
 /**
- * What number health looks at, where each factor becomes worrying, and what it costs (docs/health.md is made of these
- * for people). A step is reached where the value is on its bad side; the worst reached one counts.
+ * Factors of the health score, with their thresholds and penalties; docs/health.md is generated from them. The worst step
+ * that a value has reached counts.
  */
 export interface Step {
   at: number;
   status: 'attention' | 'bad';
-  /** Points off the score. */
+  /** Points subtracted from the score. */
   penalty: number;
 }
 
 export interface Rule {
   key: string;
   label: string;
-  /** `below`: small values are bad; `from`: large ones are. */
+  /** `below`: values under the threshold are bad. `from`: values at or above it are bad. */
   side: 'below' | 'from';
   steps: readonly [Step, Step];
   recommendation: string;
@@ -79,17 +79,17 @@ export const RULES = {
   },
 } as const satisfies Record<string, Rule>;
 
-/** Ratios of fewer cases than this say nothing. */
+/** Ratios of fewer cases are not evaluated. */
 export const MIN_CASES = 20;
 export const WARM_UP_PENALTY = 10;
 
-export const RESTRICTION_PENALTIES = { banned: 100, restricted: 40, lately: 20 };
+export const RESTRICTION_PENALTIES = { banned: 100, restricted: 40, recent: 20 };
 export const RESTRICTION_ADVICE = {
   banned: 'O número está bloqueado pela rede: aguarde o fim do bloqueio ou recorra no aplicativo.',
   restricted: 'A rede restringiu o número: pare os envios a contatos novos por alguns dias.',
 };
 export const WARM_UP_ADVICE = 'O número é novo: aumente os envios aos poucos durante os primeiros 14 dias.';
 
-/** Scores from here up. */
+/** Minimum scores of the risks `low` and `medium`. */
 export const LOW_RISK = 80;
 export const MEDIUM_RISK = 50;

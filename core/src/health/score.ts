@@ -11,36 +11,36 @@ import {
 } from './rules.js';
 
 /**
- * Number health (spec: HealthOut): a score from 0 to 100 out of what happened lately, 100 less the penalties of its
- * factors. Pure: the caller counts, this judges.
+ * Health score of an instance: 100 minus the penalties of its factors, and at least 0. It estimates the risk of a ban. Pure:
+ * the caller supplies the counts.
  */
 export interface HealthFacts {
   now: Date;
   /** Null: never paired. */
   warmUpEndsAt: Date | null;
   banned: boolean;
-  /** The network kept the number from reaching new contacts until then. */
+  /** End of a restriction by the network, during which the instance cannot reach new contacts. */
   restrictedUntil: Date | null;
-  /** Blocks by the network within the last 30 days. */
+  /** Bans by the network in the last 30 days. */
   bans: number;
-  /** Outbound messages of the last 7 days that left, whose receipt came or has had time to come. */
+  /** Outbound messages sent in the last 7 days, with a receipt or old enough to have one. */
   sent: number;
   delivered: number;
-  /** Those delivered that were read, or have had time to be. */
+  /** Delivered messages that are read, or old enough to be. */
   readable: number;
   read: number;
-  /** Those that failed for a reason of the number, the recipient or the network. */
+  /** Messages that failed because of the instance, the recipient or the network. */
   failed: number;
-  /** Contacts written to for the first time in the last 7 days, and those of them who answered. */
+  /** Contacts first written to in the last 7 days, and how many of them replied. */
   newContacts: number;
   newContactsWhoReplied: number;
-  /** The same count and limit that the policy applies. */
+  /** Count and limit as the policy applies them. */
   newContactsToday: number;
   newContactsLimit: number;
-  /** Contacts written to in the last 7 days, and opt-outs by word among them. */
+  /** Contacts written to in the last 7 days, and how many of them opted out by a word. */
   contacts: number;
   optOuts: number;
-  /** Connections lost within 24 hours. */
+  /** Connections lost in the last 24 hours. */
   reconnections: number;
 }
 
@@ -67,7 +67,7 @@ interface ScoredFactor extends HealthFactor {
 }
 
 const DAY_MS = 86_400_000;
-const LATELY_MS = 7 * DAY_MS;
+const RECENT_MS = 7 * DAY_MS;
 
 export function computeHealthScore(facts: HealthFacts): HealthScore {
   const factors: ScoredFactor[] = [
@@ -106,36 +106,37 @@ function ratio(rule: Rule, part: number, whole: number): ScoredFactor {
 function amount(rule: Rule, value: number, detail: string): ScoredFactor {
   const { key, label, recommendation } = rule;
   const reached = rule.steps.filter(({ at }) => (rule.side === 'below' ? value < at : value >= at)).at(-1);
-  const shown = { key, label, value: Math.round(value * 10_000) / 10_000, detail };
-  if (!reached) return { ...shown, status: 'ok', penalty: 0 };
-  return { ...shown, status: reached.status, penalty: reached.penalty, recommendation };
+  const base = { key, label, value: Math.round(value * 10_000) / 10_000, detail };
+  if (!reached) return { ...base, status: 'ok', penalty: 0 };
+  return { ...base, status: reached.status, penalty: reached.penalty, recommendation };
 }
 
-/** A limit of none is no sign of bad health: nobody is written to. */
+/** With a limit of 0 the instance writes to no new contact, which is not unhealthy. */
 function newContacts({ newContactsToday: count, newContactsLimit: limit }: HealthFacts): ScoredFactor {
   const share = limit === 0 ? 0 : count / limit;
   return amount(RULES.newContacts, share, `${count} de ${limit} permitidos.`);
 }
 
 function restriction({ now, banned, restrictedUntil, bans }: HealthFacts): ScoredFactor {
-  const shown = { key: 'restrictions', label: 'Bloqueios e restrições da rede', value: bans };
+  const base = { key: 'restrictions', label: 'Bloqueios e restrições da rede', value: bans };
   if (banned) {
     const detail = 'O número está bloqueado.';
     const { banned: recommendation } = RESTRICTION_ADVICE;
-    return { ...shown, status: 'bad', detail, penalty: RESTRICTION_PENALTIES.banned, recommendation };
+    return { ...base, status: 'bad', detail, penalty: RESTRICTION_PENALTIES.banned, recommendation };
   }
   const { restricted: recommendation } = RESTRICTION_ADVICE;
   if (restrictedUntil !== null && now < restrictedUntil) {
     const detail = 'O número está restrito agora.';
-    return { ...shown, status: 'bad', detail, penalty: RESTRICTION_PENALTIES.restricted, recommendation };
+    return { ...base, status: 'bad', detail, penalty: RESTRICTION_PENALTIES.restricted, recommendation };
   }
-  const restrictedLately = restrictedUntil !== null && now.getTime() - restrictedUntil.getTime() < LATELY_MS;
-  if (bans > 0 || restrictedLately) {
+  const restrictedRecently =
+    restrictedUntil !== null && now.getTime() - restrictedUntil.getTime() < RECENT_MS;
+  if (bans > 0 || restrictedRecently) {
     const detail = bans > 0 ? `${bans} em 30 dias.` : 'Uma restrição terminou há menos de 7 dias.';
-    const penalty = RESTRICTION_PENALTIES.lately;
-    return { ...shown, status: 'attention', detail, penalty, recommendation };
+    const penalty = RESTRICTION_PENALTIES.recent;
+    return { ...base, status: 'attention', detail, penalty, recommendation };
   }
-  return { ...shown, status: 'ok', detail: 'Nenhum em 30 dias.', penalty: 0 };
+  return { ...base, status: 'ok', detail: 'Nenhum em 30 dias.', penalty: 0 };
 }
 
 function isWarmingUp({ now, warmUpEndsAt }: HealthFacts): boolean {
@@ -143,14 +144,14 @@ function isWarmingUp({ now, warmUpEndsAt }: HealthFacts): boolean {
 }
 
 function warmUp(facts: HealthFacts): ScoredFactor {
-  const shown = { key: 'warm_up', label: 'Idade do número' };
+  const base = { key: 'warm_up', label: 'Idade do número' };
   if (!isWarmingUp(facts)) {
-    return { ...shown, status: 'ok', value: 0, detail: 'O aquecimento de 14 dias terminou.', penalty: 0 };
+    return { ...base, status: 'ok', value: 0, detail: 'O aquecimento de 14 dias terminou.', penalty: 0 };
   }
   const { now, warmUpEndsAt } = facts;
   const days = warmUpEndsAt && Math.ceil((warmUpEndsAt.getTime() - now.getTime()) / DAY_MS);
   return {
-    ...shown,
+    ...base,
     status: 'attention',
     value: days,
     detail: days === null ? 'O número ainda não foi pareado.' : `Dias de aquecimento que faltam: ${days}.`,

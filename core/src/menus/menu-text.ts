@@ -3,12 +3,12 @@ import type { InteractiveMode, Rendering } from '../states.js';
 import type { MenuOption } from './replies.js';
 
 /**
- * How an interactive message is written (spec: Interactive modes; Rules for sending 4): reply buttons and rows are
- * numbered in the modes that say so, and in mode `text` links, phones and codes are written out.
+ * Renders an interactive message as text. The modes `text` and `native+text` number reply buttons and rows. Mode `text`
+ * also writes out links, phone numbers and codes.
  */
 interface RenderedMenu {
   rendered_as: Rendering;
-  /** The whole text in mode `text`; the body of the native message otherwise. */
+  /** The whole message in mode `text`, otherwise the body of the native message. */
   text: string;
   options: MenuOption[];
 }
@@ -24,7 +24,7 @@ function chooseRendering(content: InteractiveContent, mode: InteractiveMode): Re
   return content.format === 'legacy' ? `legacy_${shape}` : `native_flow_${shape}`;
 }
 
-/** Every option a contact can choose; numbers count reply buttons and rows only. */
+/** The options that a contact can choose. Only reply buttons and rows are numbered. */
 function menuOptions(content: InteractiveContent): MenuOption[] {
   const rows = content.list?.sections.flatMap((section) => section.rows) ?? [];
   const choices = [
@@ -45,7 +45,7 @@ function menuText(content: InteractiveContent, mode: InteractiveMode): string {
   if (mode === 'native') return content.body;
   const lines = content.list ? listLines(content) : buttonLines(content, mode);
   const parts = [content.body, lines.join('\n')];
-  // In the native forms the footer has a place of its own.
+  // Native messages have a separate footer.
   if (mode === 'text' && content.footer) parts.push(content.footer);
   return parts.filter((part) => part !== '').join('\n\n');
 }

@@ -2,13 +2,13 @@ import { foldText } from '../text-folding.js';
 import type { InteractiveMode } from '../states.js';
 
 /**
- * Typed answers to menus (spec: Interactive reply recognition rules). A pure decision over the menus of one
- * conversation; clicks name their menu and option and need no recognition.
+ * Recognises typed replies to the menus of one conversation. Pure. Clicks name their menu and option, and do not need
+ * recognition.
  */
 export interface MenuOption {
   id: string;
   label: string;
-  /** Null for options that are not numbered: url, call and copy buttons, poll options. */
+  /** Null for options without a number: url, call and copy buttons, and poll options. */
   number: number | null;
 }
 
@@ -23,8 +23,8 @@ export interface OpenMenu {
 }
 
 const HOUR = 3_600_000;
-/** Of the network, which tells whole seconds, and ours. What was typed longer before a menu left is no answer to it. */
-const CLOCKS_DIFFER = 5_000;
+/** Tolerance between the network's clock, which has whole seconds, and ours. Text typed before that is not a reply. */
+const CLOCK_TOLERANCE_MS = 5_000;
 
 interface TypedReply {
   text: string;
@@ -38,8 +38,8 @@ interface RecognisedReply {
 }
 
 /**
- * @param menus those of the conversation, newest first
- * @returns null where the message is an ordinary one
+ * @param menus the menus of the conversation, newest first
+ * @returns null for an ordinary message
  */
 export function recogniseReply(
   reply: TypedReply,
@@ -50,19 +50,19 @@ export function recogniseReply(
   const menu = quoted ?? menus[0];
   if (!menu || menu.answeredAt !== null) return null;
   const age = reply.at.getTime() - menu.sentAt.getTime();
-  if (age > ttlHours * HOUR || age < -CLOCKS_DIFFER) return null;
-  const option = optionByNumber(reply.text, menu) ?? optionByName(reply.text, menu);
+  if (age > ttlHours * HOUR || age < -CLOCK_TOLERANCE_MS) return null;
+  const option = findByNumber(reply.text, menu) ?? findByLabel(reply.text, menu);
   return option ? { menu, option } : null;
 }
 
-function optionByName(text: string, menu: OpenMenu): MenuOption | undefined {
+function findByLabel(text: string, menu: OpenMenu): MenuOption | undefined {
   const typed = foldText(text);
   return typed === '' ? undefined : menu.options.find((option) => foldText(option.label) === typed);
 }
 
 const TYPED_NUMBER = /^(?:(?:option|opcao) )?([0-9]{1,3})\.?$/;
 
-function optionByNumber(text: string, menu: OpenMenu): MenuOption | undefined {
+function findByNumber(text: string, menu: OpenMenu): MenuOption | undefined {
   if (menu.kind === 'poll' || menu.mode === 'native') return undefined;
   const typed = TYPED_NUMBER.exec(foldText(text));
   return typed ? menu.options.find((option) => option.number === Number(typed[1])) : undefined;

@@ -1,15 +1,15 @@
 import type { InteractiveMode } from '../states.js';
 import type { MenuOption } from './replies.js';
 
-/** A menu as it really left: what answers to it are recognised by. */
+/** A menu as it was sent, to recognise the replies to it. */
 export interface SentMenu {
   kind: 'interactive' | 'poll';
-  /** Of an interactive message; polls are always drawn by the network, as `native`. */
+  /** Mode of an interactive message. Polls are always `native`. */
   mode: InteractiveMode;
   options: MenuOption[];
-  /** How many options of a poll may be marked; null for an interactive message. */
+  /** How many options of a poll a voter may select; null for an interactive message. */
   selectable: number | null;
 }
 
-/** What of it is content, and so kept sealed. */
+/** The confidential part, which is stored encrypted. */
 export type MenuContent = Pick<SentMenu, 'options' | 'selectable'>;

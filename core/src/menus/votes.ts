@@ -1,6 +1,6 @@
 /**
- * What a vote changes. The network tells the whole choice of a voter each time; consumers are told each option that
- * was chosen, and each that was withdrawn. Options are named by their places in the poll.
+ * Difference between two votes of one voter. The network sends the whole selection each time; gwk reports each option that
+ * was selected or withdrawn. The numbers are positions of options in the poll.
  */
 interface VoteChange {
   chosen: number[];
@@ -10,15 +10,15 @@ interface VoteChange {
 export function diffVote(before: readonly number[], now: readonly number[]): VoteChange {
   const [old, present] = [new Set(before), new Set(now)];
   return {
-    withdrawn: [...old].filter((place) => !present.has(place)),
-    chosen: [...present].filter((place) => !old.has(place)),
+    withdrawn: [...old].filter((position) => !present.has(position)),
+    chosen: [...present].filter((position) => !old.has(position)),
   };
 }
 
 /**
- * The choice after a tap on one option: a second tap takes the mark away; where only one may be marked, the tap moves it.
+ * @returns the selection after a tap on one option: a second tap deselects it; in a poll with one choice, the tap moves it
  */
-export function toggleOption(before: readonly number[], place: number, selectable: number): number[] {
-  if (before.includes(place)) return before.filter((other) => other !== place);
-  return selectable === 1 ? [place] : [...before, place].sort((a, b) => a - b);
+export function toggleOption(before: readonly number[], position: number, selectable: number): number[] {
+  if (before.includes(position)) return before.filter((other) => other !== position);
+  return selectable === 1 ? [position] : [...before, position].sort((a, b) => a - b);
 }

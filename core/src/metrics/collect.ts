@@ -1,8 +1,8 @@
 import type { Metric } from './metric.js';
 
 /**
- * What `new Gauge` of prom-client takes, for what is looked at when Prometheus asks. It is told here, once for all
- * programs, and made there: core has no prom-client, and an engine loads but parts of it.
+ * Options for `new Gauge` of prom-client whose value is read at scrape time. Core only builds the options: it does not
+ * depend on prom-client, and engines load only parts of it.
  */
 type Read<T> = () => T | Promise<T>;
 interface Settable {
@@ -12,7 +12,7 @@ interface SettableBy<Label extends string> {
   set(labels: Partial<Record<Label, string | number>>, value: number): void;
 }
 
-/** NaN where it cannot be seen. */
+/** @param read returns NaN when the value is unknown */
 export function withCollect(metric: Metric<never>, read: Read<number>) {
   return {
     ...metric,
@@ -22,7 +22,7 @@ export function withCollect(metric: Metric<never>, read: Read<number>) {
   };
 }
 
-/** One series for each value of the metric's last label; those of the others, where it has some, are `fixed`. */
+/** One series for each value of the metric's last label. `fixed` holds the values of the other labels. */
 export function withLabelCollect<Label extends string>(
   metric: Metric<Label>,
   read: Read<Record<string, number>>,

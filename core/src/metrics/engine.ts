@@ -1,66 +1,66 @@
 import { counter, gauge, histogram } from './metric.js';
 
 /**
- * Of `gwk engine`: one number each. Series of the number itself carry its `instance_id` (GWK_ENGINE_METRICS_INSTANCE=off
- * leaves it out); the others are told apart by the target that they were read from.
+ * Metrics of `gwk engine`, which serves one instance. The series of its connection carry `instance_id`, unless
+ * GWK_ENGINE_METRICS_INSTANCE is off. The scrape target identifies the others.
  */
 export const ENGINE_METRICS = {
   connected: gauge({
     name: 'gwk_instance_connected',
-    help: '1 while the number is connected.',
+    help: '1 while the instance is connected to the network.',
     labelNames: ['instance_id'],
   }),
   state: gauge({
     name: 'gwk_instance_state',
-    help: '1 for the state that the instance is in, 0 for the others.',
+    help: '1 for the current state of the instance, 0 for the other states.',
     labelNames: ['instance_id', 'state'],
   }),
   messages: counter({
     name: 'gwk_engine_messages_total',
-    help: 'Messages that left this engine, by how they ended here.',
+    help: 'Messages that this engine finished, by result.',
     labelNames: ['result'],
   }),
   messageSeconds: histogram({
     name: 'gwk_engine_message_seconds',
-    help: 'From the claim of a message to its conclusion.',
+    help: 'Time from the claim of a message to its result.',
     buckets: [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 120, 900],
   }),
   resends: counter({
     name: 'gwk_engine_resends_total',
-    help: 'Stanzas sent again because no answer came.',
+    help: 'Messages sent again because the network did not acknowledge them.',
   }),
-  claims: counter({ name: 'gwk_engine_claims_total', help: 'Claims that were answered.' }),
+  claims: counter({ name: 'gwk_engine_claims_total', help: 'Successful claim calls.' }),
   activeConversations: gauge({
     name: 'gwk_engine_active_conversations',
-    help: 'Conversations with a message held: each is a lane, in which one message leaves at a time.',
+    help: 'Conversations with a claimed message. The engine sends one message of a conversation at a time.',
   }),
   notifySeconds: histogram({
     name: 'gwk_engine_notify_seconds',
-    help: 'From when a waiting message was rung for in Redis until the engine heard it, by their clocks.',
+    help: 'Time from the notification in Redis about a queued message to its receipt by the engine, by the clocks of both machines.',
     buckets: [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 60],
   }),
-  held: gauge({ name: 'gwk_engine_held_messages', help: 'Messages claimed and not yet settled.' }),
+  held: gauge({ name: 'gwk_engine_held_messages', help: 'Claimed messages without a result yet.' }),
   lease: gauge({
     name: 'gwk_engine_lease_seconds',
-    help: 'Until the socket closes unless the lease is renewed.',
+    help: 'Time until the engine closes its socket unless it renews the lease.',
   }),
-  redisUp: gauge({ name: 'gwk_engine_redis_up', help: '1 while connected to Redis.' }),
+  redisUp: gauge({ name: 'gwk_engine_redis_up', help: '1 while the engine is connected to Redis.' }),
   connections: counter({
     name: 'gwk_engine_connections_total',
-    help: 'Times that the number was connected by this engine.',
+    help: 'Connections to the network made by this engine.',
   }),
   disconnections: counter({
     name: 'gwk_engine_disconnections_total',
-    help: 'Connections, made or tried, that ended, by reason; those of pairings too.',
+    help: 'Ended connections and failed connection attempts, by reason, including those for pairing.',
     labelNames: ['reason'],
   }),
   received: counter({
     name: 'gwk_engine_received_total',
-    help: 'Inbound messages that the API has recorded for this engine.',
+    help: 'Inbound messages of this engine that the API has stored.',
   }),
   storeSeconds: histogram({
     name: 'gwk_engine_session_write_seconds',
-    help: 'Writes of the session (keys of Signal) until they were durable.',
+    help: 'Time until a write of session data (Signal keys) is durable.',
     buckets: [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10],
   }),
 } as const;

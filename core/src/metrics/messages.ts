@@ -1,33 +1,33 @@
 import { counter, histogram } from './metric.js';
 
-/** From a text that leaves at once to one that is paced, or waits for its number to be connected. */
+/** From messages sent at once to messages delayed by pacing, or by an instance that is not connected. */
 const JOURNEY_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600];
 
-/** What becomes of messages: of whichever program recorded it, so of `gwk api` and of `gwk worker`. */
+/** Message metrics, counted by the program that records the change: `gwk api` or `gwk worker`. */
 export const MESSAGE_METRICS = {
   accepted: counter({
     name: 'gwk_messages_accepted_total',
-    help: 'Messages accepted, by type; repetitions of a request are not counted.',
+    help: 'Accepted messages, by type. Idempotent repeats do not count.',
     labelNames: ['type'],
   }),
   statuses: counter({
     name: 'gwk_message_statuses_total',
-    help: 'Outbound messages that were sent, delivered, read or failed; `code` is that of the failure, else empty.',
+    help: 'Outbound messages that became sent, delivered, read or failed. `code` is the failure code, empty for other statuses.',
     labelNames: ['status', 'code'],
   }),
   sentSeconds: histogram({
     name: 'gwk_message_sent_seconds',
-    help: 'From the acceptance of a message, or the time that it was scheduled for, until the network took it.',
+    help: 'Time from the acceptance of a message, or from its scheduled time, to the acknowledgement by the network.',
     buckets: JOURNEY_SECONDS,
   }),
   deliveredSeconds: histogram({
     name: 'gwk_message_delivered_seconds',
-    help: 'From when the network took a message until it reached a device of its recipient.',
+    help: 'Time from the acknowledgement of a message by the network to its delivery to a device of the recipient.',
     buckets: JOURNEY_SECONDS,
   }),
   received: counter({
     name: 'gwk_messages_received_total',
-    help: 'Inbound messages recorded, by type; repetitions are not counted.',
+    help: 'Inbound messages stored, by type. Duplicates do not count.',
     labelNames: ['type'],
   }),
 } as const;

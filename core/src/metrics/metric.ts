@@ -1,13 +1,13 @@
 /**
- * One metric as Prometheus knows it: what a program makes of it with prom-client, and what its documentation says.
- * Every series of gwk is described by one of these, and by nothing else.
+ * One Prometheus metric. Programs create it with prom-client, and docs/metrics.md lists it. All series of gwk except the
+ * Node.js defaults come from such a definition.
  */
 export interface Metric<Label extends string = string> {
   type: 'counter' | 'gauge' | 'histogram';
-  /** `gwk_`, base units, `_total` where it only grows. */
+  /** Starts with `gwk_`, has the base unit as suffix, and `_total` for counters. */
   name: string;
   help: string;
-  /** Bounded, each: no label takes a value from a request. */
+  /** The values of a label are bounded: no label takes its value from a request. */
   labelNames: readonly Label[];
   /** Upper bounds, in the unit of the name. */
   buckets?: number[];

@@ -1,69 +1,69 @@
 import { counter, gauge } from './metric.js';
 
-/** Of `gwk operator`. What is between it and a Kubernetes API is zero or absent on one machine. */
+/** Metrics of `gwk operator` with any cluster. */
 export const OPERATOR_METRICS = {
-  instances: gauge({ name: 'gwk_operator_instances', help: 'Instance resources known.' }),
+  instances: gauge({ name: 'gwk_operator_instances', help: 'Known Instance resources.' }),
   queueDepth: gauge({
     name: 'gwk_operator_queue_depth',
-    help: 'Instances waiting for a pass or in one.',
+    help: 'Instances queued for reconciliation or being reconciled.',
   }),
   apiUnresponsive: gauge({
     name: 'gwk_operator_api_unresponsive_seconds',
-    help: 'Since the API last answered an observation; 0 where this operator does not lead.',
+    help: 'Time since the API last answered a request for instance facts. 0 if this operator is not the leader.',
   }),
   invalidManifests: gauge({
     name: 'gwk_operator_invalid_manifests',
-    help: 'Manifests or resources of which nothing is used.',
+    help: 'Manifests or resources that the operator ignores because they are invalid.',
   }),
   rollout: gauge({
     name: 'gwk_operator_rollout',
-    help: 'Instances on their way to the present version of the engine, and those that wait for their turn.',
+    help: 'Instances being upgraded to the current engine version (moving), or waiting for it (waiting).',
     labelNames: ['state'],
   }),
   pods: gauge({
     name: 'gwk_operator_pods',
-    help: 'Instances by the phase of their pod.',
+    help: 'Instances by pod phase.',
     labelNames: ['phase'],
   }),
   conditions: gauge({
     name: 'gwk_operator_conditions',
-    help: 'Instances by condition and its status.',
+    help: 'Instances by condition type and status.',
     labelNames: ['type', 'status'],
   }),
   crashLoops: gauge({
     name: 'gwk_operator_crash_loops',
-    help: 'Instances whose engine has ended three times or more in a row, each time soon after its start, and lately.',
+    help: 'Instances whose engine recently exited three or more times in a row, each time soon after its start.',
   }),
   reconciles: counter({
     name: 'gwk_operator_reconciles_total',
-    help: 'Passes over one instance, by result.',
+    help: 'Reconciliations of an instance, by result.',
     labelNames: ['result'],
   }),
   engineExits: counter({
     name: 'gwk_operator_engine_exits_total',
-    help: 'Engines that ended, by whether they were asked to.',
+    help: 'Engine exits, by whether the operator requested them.',
     labelNames: ['requested'],
   }),
 } as const;
 
-/** Of `gwk operator` on Kubernetes. */
+/** Metrics of `gwk operator` on Kubernetes. */
 export const KUBERNETES_METRICS = {
   requests: counter({
     name: 'gwk_operator_kubernetes_requests_total',
-    help: 'Calls of the Kubernetes API; code 0 is one without an answer.',
+    help: 'Calls to the Kubernetes API. Code 0: no response.',
     labelNames: ['verb', 'resource', 'code'],
   }),
-  leader: gauge({ name: 'gwk_operator_leader', help: '1 where this operator leads.' }),
+  leader: gauge({ name: 'gwk_operator_leader', help: '1 if this operator is the leader.' }),
   watchAge: gauge({
     name: 'gwk_operator_watch_age_seconds',
-    help: 'Since the quietest watch last said anything.',
+    help: 'Longest time for which a watch has received no data.',
   }),
   watchFailures: counter({
     name: 'gwk_operator_watch_failures_total',
-    help: 'Watches that broke.',
+    help: 'Watches that failed.',
   }),
   watchLists: counter({
     name: 'gwk_operator_watch_lists_total',
-    help: 'Lists of resources that were asked for.',
+    help: 'List requests to the Kubernetes API.',
   }),
 } as const;

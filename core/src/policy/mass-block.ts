@@ -1,12 +1,12 @@
 /**
- * The same text to many people who never wrote, in a short time. `max_contacts` pass, the next is refused; one
- * contact counts once.
+ * Limits how many contacts who never wrote may receive the same text in a time window. `max_contacts` contacts may, the
+ * next is refused. A contact counts once.
  */
 interface MassSendInput {
   limit: number;
-  /** Contacts who were sent this text within the window. */
+  /** Contacts who received this text within the window. */
   count: number;
-  /** This contact is one of them. */
+  /** Whether this contact is one of them. */
   alreadyCounted: boolean;
 }
 
@@ -14,16 +14,16 @@ export function decideMassSend({ limit, count, alreadyCounted }: MassSendInput):
   return alreadyCounted || count < limit ? 'accept' : 'refuse';
 }
 
-/** Spaces that nobody sees. */
-const UNSEEN = /[\u00ad\u200b-\u200d\u2060\ufeff]/gu;
+/** Invisible spaces. */
+const INVISIBLE = /[\u00ad\u200b-\u200d\u2060\ufeff]/gu;
 
-/** Texts that differ in case, spaces or numbers only are the same text: "Pedido 123" and "pedido  7". */
+/** Texts that differ only in case, spaces or numbers are the same text: "Pedido 123" and "pedido  7". */
 export function normaliseText(text: string): string {
   return text
     .normalize('NFKC')
     .toLowerCase()
     .replaceAll(/\p{Nd}+/gu, '0')
-    .replaceAll(UNSEEN, '')
+    .replaceAll(INVISIBLE, '')
     .replaceAll(/\s+/gu, ' ')
     .trim();
 }

@@ -1,6 +1,6 @@
 /**
- * How many people who never wrote an instance may begin to write to in 24 hours. A contact counts once, at the first
- * message accepted for them: only that one is judged here.
+ * Limits how many new contacts (who never wrote) an instance may write to in 24 hours. A contact counts once, at the first
+ * accepted message. Only that message is checked here.
  */
 type NewContactDecision = { do: 'accept' } | { do: 'refuse'; retryAfter: number };
 
@@ -10,15 +10,15 @@ interface NewContactInput {
   count: number;
   /** When the oldest of them was counted. */
   oldestAt: Date | null;
-  /** The network itself refuses new contacts until then. */
+  /** End of a restriction by the network, which refuses new contacts until then. */
   restrictedUntil: Date | null;
   now: Date;
 }
 
 const DAY = 86_400_000;
 
-export function decideNewContact(given: NewContactInput): NewContactDecision {
-  const { limit, count, oldestAt, restrictedUntil, now } = given;
+export function decideNewContact(input: NewContactInput): NewContactDecision {
+  const { limit, count, oldestAt, restrictedUntil, now } = input;
   if (restrictedUntil !== null && restrictedUntil > now) return refuse(restrictedUntil.getTime(), now);
   if (count < limit) return { do: 'accept' };
   return refuse((oldestAt ?? now).getTime() + DAY, now);

@@ -3,59 +3,68 @@ import { toFieldErrors } from '../field-errors.js';
 import { Problem } from '../problems.js';
 import { text } from '../resources/common.js';
 
-/** Policies at three levels: environment, account, instance (spec: Policy objects; design: policy overrides). */
+/** Policies, with overrides at three levels: environment, account, instance. */
 const TIME = /^([01][0-9]|2[0-3]):[0-5][0-9]$/;
 const word = () => text(1, 30);
 
-/** The descriptions are what `kubectl explain` and the description of the interface say. */
+/** `kubectl explain` and OpenAPI show the descriptions. */
 const describe = <T extends z.ZodType>(schema: T, description: string): T => schema.meta({ description });
 
 const HoursOverrides = z.strictObject({
-  start: describe(z.string().regex(TIME).nullish(), 'When the window opens, HH:MM.'),
+  start: describe(z.string().regex(TIME).nullish(), 'Start of the window, HH:MM.'),
   end: describe(
     z.string().regex(TIME).nullish(),
-    'When the window closes, HH:MM; before start: on the next day.',
+    'End of the window, HH:MM. If it is before start, the window ends on the next day.',
   ),
-  timezone: describe(z.string().min(1).max(64).nullish(), 'IANA name, e.g. America/Sao_Paulo.'),
+  timezone: describe(
+    z.string().min(1).max(64).nullish(),
+    'IANA name of the time zone, e.g. America/Sao_Paulo.',
+  ),
   outside: describe(
     z.enum(['reject', 'schedule']).nullish(),
-    'What becomes of a message outside the window: reject refuses it, schedule holds it until the window opens.',
+    'How to handle a message outside the window: reject refuses it, schedule delays it until the window opens.',
   ),
 });
 const MassBlockOverrides = z.strictObject({
   max_contacts: describe(
     z.number().int().min(1).max(10_000).nullish(),
-    'To so many contacts nearly the same text may go within the time; the next is refused.',
+    'Maximum number of contacts that may receive nearly the same text within the time window.',
   ),
-  window_minutes: describe(z.number().int().min(1).max(1440).nullish(), 'The time, in minutes.'),
+  window_minutes: describe(
+    z.number().int().min(1).max(1440).nullish(),
+    'Length of the time window, in minutes.',
+  ),
 });
 const OptOutOverrides = z.strictObject({
-  enabled: describe(z.boolean().nullish(), 'Whether words of opt-out and return are recognised.'),
+  enabled: describe(z.boolean().nullish(), 'Whether opt-out and resume words are recognised.'),
   keywords: describe(
     z.array(word()).min(1).max(20).nullish(),
-    'A message that is one of these words alone opts its contact out; case and accents do not matter.',
+    'Opt-out words. A message that consists of one of them opts its contact out; case and accents do not matter.',
   ),
   resume_keywords: describe(
     z.array(word()).max(20).nullish(),
-    'A message that is one of these takes it back.',
+    'Resume words. A message that consists of one of them ends the opt-out.',
   ),
 });
 
 export const PolicyOverrides = z.strictObject({
-  active_hours: describe(HoursOverrides.nullish(), 'When messages may leave; at any time where not set.'),
-  mass_block: describe(MassBlockOverrides.nullish(), 'How many contacts may be sent nearly the same text.'),
-  opt_out: describe(OptOutOverrides.nullish(), 'How contacts say that they want no more messages.'),
+  active_hours: describe(HoursOverrides.nullish(), 'When messages may be sent; at any time if not set.'),
+  mass_block: describe(
+    MassBlockOverrides.nullish(),
+    'Limit on sending nearly the same text to many contacts.',
+  ),
+  opt_out: describe(OptOutOverrides.nullish(), 'How contacts opt out of messages.'),
   menu_ttl_hours: describe(
     z.number().int().min(1).max(168).nullish(),
-    'How long a menu takes typed replies, in hours.',
+    'How long typed replies to a menu are recognised, in hours.',
   ),
   new_contacts_per_day: describe(
     z.number().int().min(0).max(100_000).nullish(),
-    'Contacts that never wrote and may be written to first, in 24 hours.',
+    'Maximum number of new contacts (who never wrote) to write to in 24 hours.',
   ),
   messages_per_minute: describe(
     z.number().int().min(1).max(6000).nullish(),
-    'Messages that leave in a minute, at most.',
+    'Maximum messages sent per minute.',
   ),
 });
 export type PolicyOverrides = z.infer<typeof PolicyOverrides>;
@@ -86,7 +95,7 @@ export type Policy = z.infer<typeof Policy>;
 const POLICY_LEVELS = ['environment', 'account', 'instance'] as const;
 type PolicyLevel = (typeof POLICY_LEVELS)[number];
 
-/** The policy in force, and which level each key comes from. */
+/** The effective policy, and the level from which each key comes. */
 export const PolicyOut = Policy.extend({
   sources: z.record(Policy.keyof(), z.enum(POLICY_LEVELS)),
 });
@@ -110,8 +119,8 @@ const DEFAULTS: Policy = {
 };
 
 /**
- * Overrides as given by people.
- * @throws Problem `validation-error` for an unknown key, `invalid-timezone`, `invalid-policy` for any other bad value
+ * Parses overrides from a request, a manifest or a command.
+ * @throws Problem `validation-error` for an unknown key, `invalid-timezone`, `invalid-policy` for other invalid values
  */
 export function parsePolicyOverrides(value: unknown): PolicyOverrides {
   const result = PolicyOverrides.safeParse(value);
@@ -138,7 +147,7 @@ function validateActiveHours(hours: NonNullable<PolicyOverrides['active_hours']>
   if (hours.timezone && !isTimeZone(hours.timezone)) throw new Problem('invalid-timezone');
 }
 
-/** Whether a name is an IANA zone; offsets such as `+03:00`, which Intl accepts too, are not. */
+/** Whether a name is an IANA time zone. Intl also accepts offsets such as `+03:00`, which are refused here. */
 export function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z][A-Za-z0-9_+\-/]*$/.test(name)) return false;
   try {
@@ -150,8 +159,8 @@ export function isTimeZone(name: string): boolean {
 }
 
 /**
- * The policy in force. Each key comes whole from the highest level that sets it, its absent parts from the
- * default. While an instance warms up, the default number of new contacts is lower; an own number replaces it.
+ * Computes the effective policy. Each key comes from the most specific level that sets it; parts missing there have
+ * their default. During warm-up the default of `new_contacts_per_day` is lower.
  */
 export function resolvePolicy(
   levels: Record<PolicyLevel, PolicyOverrides>,
@@ -191,7 +200,7 @@ function withDefaults<T extends object>(
   return { ...defaults, ...Object.fromEntries(set) };
 }
 
-/** Warm-up: the first 14 days after the first pairing (of a sandbox: after creation). */
+/** Warm-up is the first 14 days after the first pairing, or after the creation of a sandbox. */
 export function isWarmingUp(pairedAt: Date | null, now: Date): boolean {
   return pairedAt === null || now.getTime() < pairedAt.getTime() + WARM_UP_DAYS * 86_400_000;
 }

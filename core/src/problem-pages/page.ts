@@ -1,12 +1,12 @@
 import { PROBLEMS, type ProblemCode } from '../problems.js';
 import { GUIDE } from './guide.js';
 
-/** Statuses after which the same request makes sense (spec: Retry rule). */
-const RETRIED: ReadonlySet<number> = new Set([429, 500, 502, 503]);
+/** Statuses after which clients may retry the same request. */
+const RETRIABLE: ReadonlySet<number> = new Set([429, 500, 502, 503]);
 
 const CODES = Object.keys(PROBLEMS) as ProblemCode[];
 
-/** The page docs/errors.md, made from the table of problems. */
+/** Renders docs/errors.md from the table of problems. */
 export function renderErrorsPage(): string {
   const rows = CODES.map((code) => {
     const { status } = PROBLEMS[code];
@@ -18,9 +18,9 @@ export function renderErrorsPage(): string {
 
 const INTRODUCTION = `# Errors
 
-Made from the table of problems by \`make docs\`; do not edit.
+Generated from the table of problems by \`make docs\`; do not edit.
 
-Every refusal is \`application/problem+json\` (RFC 9457). Branch on \`type\`: it ends in one of the codes below and is stable. \`detail\` is for people, in Portuguese, and may change. \`request_id\` is that of the \`X-Request-ID\` header: quote it to support.
+Error responses are \`application/problem+json\` (RFC 9457). Branch on \`type\`: it ends with one of the codes below, and is stable. \`detail\` is a text for people, in Portuguese, and may change. \`request_id\` equals the header \`X-Request-ID\`; quote it when you contact support.
 
 \`\`\`json
 {
@@ -34,12 +34,12 @@ Every refusal is \`application/problem+json\` (RFC 9457). Branch on \`type\`: it
 }
 \`\`\`
 
-Repeat on 429 (after \`Retry-After\` seconds), 500, 502 and 503, always with the same \`Idempotency-Key\`. Every other status needs the request corrected first. The API serves a page for each code at \`/problems/<code>\`.
+Retry after 429 (wait \`Retry-After\` seconds), 500, 502 and 503, always with the same \`Idempotency-Key\`. After any other status, correct the request first. The API serves a page for each code at \`/problems/<code>\`.
 
-That a message was accepted does not mean that it left: what happens afterwards is in its \`status\` and \`error.code\`, and comes as \`message.failed\`.
+An accepted message is not sent yet. If it fails later, its \`status\` and \`error.code\` say so, and the event \`message.failed\` reports it.
 `;
 
-/** A page of HTML for one problem, or for all of them. Complete in itself: no script, no style from elsewhere. */
+/** Renders the HTML page of a problem. It loads no scripts or styles. */
 export function renderProblemHtml(code: ProblemCode): string {
   const { status, title, detail } = PROBLEMS[code];
   const { when, then } = GUIDE[code];
@@ -48,8 +48,8 @@ export function renderProblemHtml(code: ProblemCode): string {
     `<p>${status} ${escape(title)}</p>`,
     `<h2>When</h2><p>${inline(when)}</p>`,
     `<h2>What to do</h2><p>${inline(then)}</p>`,
-    `<h2>Repeat?</h2><p>${RETRIED.has(status) ? 'Yes, with the same <code>Idempotency-Key</code>.' : 'Not before something has changed.'}</p>`,
-    `<h2>Detail, as answered</h2><p lang="pt-BR">${inline(detail)}</p>`,
+    `<h2>Retry?</h2><p>${RETRIABLE.has(status) ? 'Yes, with the same <code>Idempotency-Key</code>.' : 'Only after a change.'}</p>`,
+    `<h2>Default detail</h2><p lang="pt-BR">${inline(detail)}</p>`,
     '<p><a href="../problems">All problems</a></p>',
   ];
   return html(`${code}: ${title}`, body.join('\n'));

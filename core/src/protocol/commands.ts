@@ -1,14 +1,15 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
 /**
- * Live operations: commands on an instance's command stream, answered on a channel of the API process that asked
- * (design: Live operations). Deadlines use Redis time. A command is sealed with the instance's command key: whoever
- * can write to Redis alone cannot command an engine, and whoever can read it learns neither phones nor texts from
- * the entries that an absent engine leaves unread.
+ * Commands to an engine, on the command stream of its instance in Redis. The engine replies on a channel of the API process
+ * that sent the command. Deadlines use the clock of Redis.
+ *
+ * The command key of the instance encrypts each command. Write access to Redis alone cannot command an engine, and read
+ * access reveals no phone numbers or texts.
  */
 export const COMMANDS = [
   'live',
-  /** The terms of the lease (pacing) have changed: they are asked for now. Nobody waits for the answer. */
+  /** Renew the lease now, because its terms (pacing) have changed. Nobody waits for the reply. */
   'renew',
   'restart',
   'logout',
@@ -27,9 +28,9 @@ export interface Command {
   name: CommandName;
   /** JSON object of arguments. */
   args: string;
-  /** Milliseconds since 1970 on the clock of Redis; after it nobody waits for the answer. */
+  /** Milliseconds since 1970 on the clock of Redis. Afterwards nobody waits for the reply. */
   deadline: number;
-  /** Requester part of the reply channel. */
+  /** The API process that waits for the reply; part of the name of its channel. */
   requester: string;
 }
 
@@ -39,10 +40,10 @@ export type CommandReply =
 const NONCE = 12;
 const TAG = 16;
 
-/** The fields of the stream entry: the arguments are ciphertext, the others are authenticated with them. */
+/** @returns the fields of the stream entry: `args` is encrypted, the other fields are authenticated */
 export function encodeCommand(command: Command, key: Uint8Array): Record<string, string> {
   const nonce = randomBytes(NONCE);
-  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(frameOf(command));
+  const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(authenticatedData(command));
   const body = Buffer.concat([cipher.update(command.args, 'utf8'), cipher.final()]);
   return {
     id: command.id,
@@ -53,28 +54,28 @@ export function encodeCommand(command: Command, key: Uint8Array): Record<string,
   };
 }
 
-/** Null for an entry that is malformed or not sealed with the key. */
+/** @returns null for an entry that is malformed or not encrypted with `key` */
 export function decodeCommand(fields: Record<string, string>, key: Uint8Array): Command | null {
   const { id, name, args, deadline, requester } = fields;
   if (!id || !name || !args || !deadline || !requester) return null;
   if (!(COMMANDS as readonly string[]).includes(name)) return null;
   const frame = { id, name: name as CommandName, deadline: Number(deadline), requester };
-  const opened = openArgs(frame, Buffer.from(args, 'base64'), key);
-  return opened === null ? null : { ...frame, args: opened };
+  const plainArgs = decryptArgs(frame, Buffer.from(args, 'base64'), key);
+  return plainArgs === null ? null : { ...frame, args: plainArgs };
 }
 
-function openArgs(frame: Omit<Command, 'args'>, sealed: Buffer, key: Uint8Array): string | null {
-  if (sealed.length < NONCE + TAG) return null;
-  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, NONCE))
-    .setAAD(frameOf(frame))
-    .setAuthTag(sealed.subarray(NONCE, NONCE + TAG));
+function decryptArgs(frame: Omit<Command, 'args'>, ciphertext: Buffer, key: Uint8Array): string | null {
+  if (ciphertext.length < NONCE + TAG) return null;
+  const decipher = createDecipheriv('aes-256-gcm', key, ciphertext.subarray(0, NONCE))
+    .setAAD(authenticatedData(frame))
+    .setAuthTag(ciphertext.subarray(NONCE, NONCE + TAG));
   try {
-    return decipher.update(sealed.subarray(NONCE + TAG), undefined, 'utf8') + decipher.final('utf8');
+    return decipher.update(ciphertext.subarray(NONCE + TAG), undefined, 'utf8') + decipher.final('utf8');
   } catch {
     return null;
   }
 }
 
-function frameOf({ id, name, deadline, requester }: Omit<Command, 'args'>): Buffer {
+function authenticatedData({ id, name, deadline, requester }: Omit<Command, 'args'>): Buffer {
   return Buffer.from(JSON.stringify([id, name, String(deadline), requester]));
 }

@@ -1,35 +1,35 @@
 /**
- * What the commands `edit`, `delete` and `react` carry: a change of a message that has left, or came in, which goes to
- * the network as a message of its own.
+ * Arguments of the commands `edit`, `delete` and `react`. Each changes a sent or received message, by a message of its own
+ * on the network.
  */
 export interface MessageKey {
   /** Network id of the conversation. */
   chat: string;
   wa_message_id: string;
-  /** Sent by the number itself. */
+  /** Whether the instance sent the message. */
   from_me: boolean;
-  /** Who wrote it, in a group; null in a direct chat and for our own. */
+  /** Author within a group; null in a direct chat, and for messages of the instance. */
   participant: string | null;
 }
 
 interface EditBase {
-  /** Id of the change's own message, chosen by who asks: an attempt that is repeated within a request keeps it. */
+  /** Id of the new message. The API chooses it, so that a retry within one request uses the same id. */
   stanza_id: string;
   message: MessageKey;
 }
 
 type TextEdit = EditBase & { kind: 'edit'; text: string };
 type Deletion = EditBase & { kind: 'delete' };
-/** An empty emoji takes the reaction back. */
+/** An empty emoji removes the reaction. */
 type ReactionEdit = EditBase & { kind: 'react'; emoji: string };
 export type OutboundEdit = TextEdit | Deletion | ReactionEdit;
 
-/** Codes of a refused change, in the command's reply. */
+/** Error codes in the reply of such a command. */
 export const EDIT_FAILURES = {
-  /** Nothing was given to the network: there is no connection. */
+  /** Not sent, because there is no connection. */
   notConnected: 'not_connected',
-  /** The network says no. */
+  /** The network refused it. */
   refused: 'wa_error',
-  /** It was given to the network, and no answer came. */
+  /** Sent, but the network did not acknowledge it. */
   unconfirmed: 'timeout',
 } as const;

@@ -3,39 +3,39 @@ import { PAIRING_METHODS } from '../resources/pairing.js';
 import { FAILURE_CODES, INSTANCE_KINDS, INSTANCE_STATES, INTERACTIVE_MODES, RENDERINGS } from '../states.js';
 
 /**
- * The internal port as engines use it (design: Who talks to whom). JSON over HTTP, `POST {base}/engine/<route>`,
- * authenticated by the token of one instance's pod. Every call but `acquire` names the lease by epoch and holder;
- * where they are not the present ones the answer is 409 with `{"error":"fenced"}` and the engine closes its socket
- * and exits. All ids are UUIDs without prefix; times are ISO 8601; bytes are base64.
+ * The routes of the internal API for engines: JSON over HTTP, `POST {base}/engine/<route>`, authenticated by the token of
+ * one pod of an instance. Every call except `acquire` names the lease by epoch and holder. If they are outdated, the API
+ * answers 409 with `{"error":"fenced"}`, and the engine closes its socket and exits.
  *
- * One schema gives both sides: the API validates requests with it, the engine takes its types (and imports no zod).
+ * Ids are UUIDs without prefix, times are ISO 8601, bytes are base64. The API validates requests with these schemas; the
+ * engine imports only their types, and so does not load zod.
  */
 const uuid = () => z.uuid();
-/** What Postgres takes, so that no item can be refused by it again and again: years from 1, numbers of 32 bits. */
+/** Limited to what Postgres accepts (years from 1, 32-bit integers), so that no item fails at every retry. */
 const time = () => z.iso.datetime().refine((text) => !text.startsWith('0000'), 'there is no year 0');
 const count = () => z.int32();
 const base64 = () => z.base64();
 const Lease = { epoch: count(), holder: uuid() };
 /**
- * For calls whose order matters. `number`: of this call among those of its route under this lease, from 1 on; a repeated
- * call keeps its own (a claim does not, see there). A call whose answer was late is repeated, and may come through after
- * the repeat and what followed: then it is answered and left out.
+ * For calls whose order matters. `number` counts the calls of a route under a lease, from 1. A retry keeps its number,
+ * except for claims. After a timeout the engine retries a call, and the first attempt may still arrive later: the API
+ * answers it, and ignores it.
  */
 const Numbered = { ...Lease, number: z.int().min(1) };
 
-/** An open pairing session: the engine is to show codes for it, unless it does already. */
+/** An open pairing session, for which the engine must show codes. */
 const OpenPairing = z.object({
   session: uuid(),
   method: z.enum(PAIRING_METHODS),
-  /** Digits, for the method `code`. */
+  /** Phone number for the method `code`. */
   phone: z.string().nullable(),
 });
 export type OpenPairing = z.infer<typeof OpenPairing>;
 
-/** What the rows ask of the connection beside its sends; repeated with every renewal, so that no bell is relied on. */
-const Wanted = {
+/** Requests to the connection. Each renewal repeats them, so that they do not depend on notifications. */
+const PendingRequests = {
   pairing: OpenPairing.nullable(),
-  /** Logged out by the API: the device is to be unlinked, and told of by this id (`unlinked`). */
+  /** Id of a logout request of the API: the engine unlinks the device, and reports it by this id (`unlinked`). */
   unlink: uuid().nullable(),
 };
 
@@ -43,13 +43,13 @@ const acquire = {
   request: z.strictObject({
     pod: z.string().min(1).max(253),
     version: z.string().max(100),
-    /** Chosen once by an engine's process: asked again after a lost answer, the lease is still its own. */
+    /** Chosen once by the engine's process, so that a retry after a lost response gets the same lease. */
     holder: uuid().optional(),
   }),
   response: z.object({
     epoch: z.int(),
     holder: uuid(),
-    /** Counted from the moment the request was sent. */
+    /** From the moment the request was sent. */
     lease_ms: z.int(),
     renew_ms: z.int(),
     instance: z.object({
@@ -61,14 +61,14 @@ const acquire = {
       reconnect_count: z.int(),
       reconnect_at: time().nullable(),
     }),
-    ...Wanted,
+    ...PendingRequests,
     messages_per_minute: z.int(),
     redis: z.object({
       url: z.string(),
       username: z.string().nullable(),
       password: z.string().nullable(),
       key_prefix: z.string(),
-      /** Certificate authority (PEM) that a `rediss://` address is checked against; the public ones when absent. */
+      /** Certificate authority (PEM) for a `rediss://` address. Default: the public ones. */
       ca: z.string().optional(),
     }),
     command_key: base64(),
@@ -80,30 +80,30 @@ const renew = {
   response: z.object({
     lease_ms: z.int(),
     messages_per_minute: z.int(),
-    ...Wanted,
+    ...PendingRequests,
   }),
 };
 
-/** After the socket is closed: the next engine need not wait for the lease to end. */
+/** After the engine has closed its socket: the next engine need not wait until the lease ends. */
 const release = { request: z.strictObject({ ...Lease }), response: z.object({}) };
 
-/** Redis forgot this engine's user (FLUSHALL keeps users, a new Redis does not): makes it again. */
+/** Creates the engine's Redis user again, after a new Redis has lost it. */
 const redisUser = { request: z.strictObject({ ...Lease }), response: z.object({}) };
 
-/** The message that one answers, as far as it is still known: only its text may be gone, and is empty then. */
+/** The quoted message. Its text is empty if it is already deleted. */
 const QuotedMessage = z.object({
   wa_message_id: z.string(),
-  /** Network id of its conversation, which need not be that of the answer. */
+  /** Network id of its conversation, which may differ from the conversation of the reply. */
   chat: z.string(),
   from_me: z.boolean(),
-  /** Who wrote it, in a group. */
+  /** Author, in a group. */
   participant: z.string().nullable(),
   type: z.string(),
   text: z.string(),
 });
 export type QuotedMessage = z.infer<typeof QuotedMessage>;
 
-/** W3C trace context: what a span of another program goes on from (tracing/tracing.ts). */
+/** W3C trace context of the parent span (tracing/tracing.ts). */
 const Traceparent = z.string().regex(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
 
 const ClaimedMessage = z.object({
@@ -115,28 +115,28 @@ const ClaimedMessage = z.object({
   type: z.string(),
   /** JSON of OutboundContent. */
   content: z.string(),
-  /** Of the instance, as it is now. */
+  /** Current setting of the instance. */
   interactive_mode: z.enum(INTERACTIVE_MODES),
   quoted: QuotedMessage.nullable(),
-  /** What an earlier attempt built; sent again as it is. */
+  /** The message as an earlier attempt built it, to be sent again unchanged. */
   built: base64().nullable(),
   rendered_as: z.enum(RENDERINGS).nullable(),
-  /** When an earlier attempt began to send: since then the message is in doubt. */
+  /** When an earlier attempt started to send it: since then the message is unconfirmed. */
   attempted_at: time().nullable(),
-  /** Of its acceptance, where its trace is kept. */
+  /** Trace context of the accept request, if its trace is kept. */
   traceparent: Traceparent.optional(),
 });
 
 /**
- * The first waiting message of each conversation, in turns, at most `limit`; each becomes `sending`. What an older
- * epoch held comes first. A repeat gets what its claim id took before.
+ * Claims the first waiting message of each conversation, at most `limit`, and sets them to `sending`. Conversations take
+ * turns. Messages claimed by an older epoch come first. A repeat with the same claim id returns the same messages.
  */
 const claims = {
   request: z.strictObject({
     ...Numbered,
     /**
-     * An attempt before this one had no answer and may come through yet: from here on it is left out. Of claims each
-     * attempt has a number of its own, and this alone has it written: a look that finds nothing writes nothing.
+     * An earlier attempt had no response and may still arrive; from now on the API ignores it. Each attempt of a claim has
+     * its own number. The API stores the number only for a repeat, so a claim without messages writes nothing.
      */
     repeated: z.boolean(),
     claim_id: uuid(),
@@ -154,7 +154,7 @@ const SentMenu = z.strictObject({
   selectable: z.int().min(1).nullable(),
 });
 
-/** Before the first stanza of a message: its encoded form, durable from here on; the attempt begins. */
+/** Stores the encoded message before the engine sends its first stanza, and marks the start of the attempt. */
 const built = {
   request: z.strictObject({
     ...Lease,
@@ -164,27 +164,27 @@ const built = {
           message_id: uuid(),
           built: base64(),
           rendered_as: z.enum(RENDERINGS).nullable(),
-          /** What answers to it are recognised by, once it has left. */
+          /** To recognise replies to it, once it is sent. */
           menu: SentMenu.nullish(),
         }),
       )
       .min(1)
       .max(500),
   }),
-  /** A message missing here is no longer this engine's to send (fenced apart, a failed doubt, a deleted instance). */
+  /** The engine must not send the messages missing here: it is fenced, the message failed, or the instance is deleted. */
   response: z.object({ stored: z.array(uuid()) }),
 };
 
 /**
- * What was built of a message that has left, for a device of the contact that could not read it: kept for 24 hours.
- * Null where it is not known, or not any more.
+ * Reads the encoded form of a sent message, for a device of the contact that could not decrypt it. The API keeps it for 24
+ * hours; null if it is unknown or deleted.
  */
 const sent = {
   request: z.strictObject({ ...Lease, wa_message_id: z.string().min(1).max(200) }),
   response: z.object({ built: base64().nullable() }),
 };
 
-/** The network keeps the number from reaching new contacts until then; null: no longer. */
+/** Reports that the network restricts the instance from writing to new contacts until then; null: no longer. */
 const restricted = {
   request: z.strictObject({ ...Numbered, until: time().nullable() }),
   response: z.object({}),
@@ -206,9 +206,9 @@ const Outcome = z.discriminatedUnion('kind', [
     traceparent: Traceparent.optional(),
   }),
   /**
-   * Claimed and not given to the socket: `sending` -> `queued`, at the head of its conversation. Where it was built,
-   * only `unsent` says that no earlier engine has given it to the socket either: else it stays in doubt. By the claim
-   * that is given back: heard late, it must not undo a later one.
+   * Claimed, but not written to the socket: goes from `sending` to `queued`, at the head of its conversation. If it was
+   * built, it stays unconfirmed, unless `unsent` states that no earlier engine wrote it to the socket either. `claim_id`
+   * names the returned claim, so that a late report does not undo a newer claim.
    */
   z.strictObject({
     kind: z.literal('returned'),
@@ -225,16 +225,16 @@ const Outcome = z.discriminatedUnion('kind', [
   }),
 ]);
 
-/** Status, event and deliveries of each in one transaction. Repeating an outcome changes nothing. */
+/** Records status, event and webhook deliveries of each outcome in one transaction. Repeats have no effect. */
 const outcomes = {
   request: z.strictObject({ ...Lease, outcomes: z.array(Outcome).min(1).max(500) }),
   response: z.object({
-    /** Something can be claimed now: the next of a conversation of theirs, or whatever else. What comes later rings. */
+    /** A message of the instance can be claimed now. For later ones the engine gets a notification. */
     waiting: z.boolean().optional(),
   }),
 };
 
-/** The engine's state machine writes the stored state, with its event, in one transaction, in this order. */
+/** Stores state changes of the engine with their events, in order, in one transaction. */
 const state = {
   request: z.strictObject({
     ...Numbered,
@@ -244,7 +244,7 @@ const state = {
           state: z.enum(INSTANCE_STATES),
           at: time(),
           reason: z.string().max(200).nullable(),
-          /** Set by a pairing: `instance.paired` precedes the state's own event. */
+          /** Set by a pairing: the event `instance.paired` precedes the event of the state. */
           paired: z
             .strictObject({
               jid: z.string(),
@@ -266,7 +266,7 @@ const state = {
 
 const CODE_LIFE_MS = z.int().min(0).max(600_000);
 
-/** What there is to show of a pairing session, or why it ended; a pairing that succeeds is told with `state`. */
+/** Reports a code to show, or the failure of a pairing session. `state` reports a successful pairing. */
 const pairing = {
   request: z.strictObject({
     ...Numbered,
@@ -285,13 +285,13 @@ const pairing = {
       z.strictObject({ kind: z.literal('failed'), reason: z.string().max(200) }),
     ]),
   }),
-  /** False: the session is not open any more, and nothing is to be shown for it. */
+  /** False: the session is closed, and the engine must stop showing codes. */
   response: z.object({ open: z.boolean() }),
 };
 
 /**
- * The device is unlinked, or cannot be: what was asked for by this id is done. The one call that is heard of a deleted
- * instance too (null: whatever was asked for), and then only says that the device is unlinked.
+ * Reports that the engine has unlinked the device, or could not: the logout request with this id is done. It is the only
+ * call that a deleted instance may make; then `id` may be null.
  */
 const unlinked = { request: z.strictObject({ ...Lease, id: uuid().nullable() }), response: z.object({}) };
 
@@ -304,7 +304,7 @@ const SessionEntry = z.strictObject({
 const sessionRead = {
   request: z.strictObject({
     ...Lease,
-    /** All keys of a type where `keys` is null. */
+    /** `keys` null: all keys of the type. */
     wanted: z
       .array(z.strictObject({ type: z.string().max(100), keys: z.array(z.string().max(500)).nullable() }))
       .max(100),
@@ -312,13 +312,13 @@ const sessionRead = {
   response: z.object({ entries: z.array(SessionEntry) }),
 };
 
-/** One transaction; durable when the answer comes. A null value removes the key. */
+/** Writes the entries in one transaction, durable when the API answers. A null value removes the key. */
 const sessionWrite = {
   request: z.strictObject({ ...Numbered, entries: z.array(SessionEntry).min(1).max(5000) }),
   response: z.object({}),
 };
 
-/** What a message on its way in can be (spec: message.received). */
+/** Types of inbound messages. */
 const INBOUND_TYPES = [
   'text',
   'image',
@@ -333,23 +333,23 @@ const INBOUND_TYPES = [
   'other',
 ] as const;
 
-/** A click names its option and the message that was answered. */
+/** A click names its option and the clicked message. */
 const Click = z.strictObject({
   option_id: z.string().min(1).max(500),
-  /** Null where the network tells the id alone. */
+  /** Null if the network sends only the id. */
   label: z.string().max(500).nullable(),
   source: z.enum(['native_flow', 'button', 'template_button', 'list']),
   in_reply_to_wa_message_id: z.string().max(200).nullable(),
 });
 
-/** The whole choice of one voter as it is now; nothing: the vote was withdrawn. */
+/** The whole current vote of one voter. Empty: the vote is withdrawn. */
 const PollVote = z.strictObject({
   poll_wa_message_id: z.string().min(1).max(200),
-  /** SHA-256 of each option's label, in hex: how the network names them. */
+  /** SHA-256 of the label of each selected option, in hex, as the network sends it. */
   chosen: z.array(z.string().regex(/^[0-9a-f]{64}$/)).max(12),
 });
 
-/** What happened to an earlier message of the conversation. */
+/** A change of an earlier message of the conversation. */
 const Change = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('edit'),
@@ -365,7 +365,7 @@ const Change = z.discriminatedUnion('kind', [
   }),
 ]);
 
-/** A file that came with a message: kept before by `media-upload`, or why there is none. */
+/** The file of an inbound message, already uploaded by `media-upload`, or why there is none. */
 const InboundMedia = z.union([
   z.strictObject({
     media_id: uuid(),
@@ -382,8 +382,8 @@ const InboundMessage = z.strictObject({
   /** Network id of the sender: the contact, or the member of the group. */
   from: z.string().max(100),
   /**
-   * The other id of the contact (of a direct chat) or of the sender (within a group), where the network tells both the
-   * phone and the hidden one: what is known under either is one contact from here on.
+   * The other id of the contact (in a direct chat) or of the sender (in a group), if the network sends both the phone
+   * number and the LID. From then on, both ids are one contact.
    */
   alt: z.string().max(100).nullish(),
   from_name: z.string().max(300).nullable(),
@@ -408,34 +408,34 @@ const InboundMessage = z.strictObject({
     .max(300)
     .optional(),
   media: InboundMedia.optional(),
-  /** At most one of these three; a change makes no message of its own. */
+  /** At most one of these three. A change does not create a message. */
   click: Click.optional(),
   vote: PollVote.optional(),
   change: Change.optional(),
 });
 export type InboundMessage = z.infer<typeof InboundMessage>;
 
-/** De-duplicated by (instance, chat, sender, id); contact, event and deliveries of each in one transaction. */
+/** Stores contact, event and webhook deliveries of each message in one transaction. Duplicates by (instance, chat, sender, id) are ignored. */
 const inbound = {
   request: z.strictObject({ ...Lease, messages: z.array(InboundMessage).min(1).max(500) }),
   response: z.object({}),
 };
 
 /**
- * `POST {base}/engine/media-download`, answered with the bytes: the finished file of a message that this lease has
- * claimed. Refused with `invalid` where it is not claimed, or its file is gone.
+ * `POST {base}/engine/media-download` returns the prepared file of a message that this lease has claimed. The API refuses
+ * it with `invalid` if the message is not claimed or the file is deleted.
  */
 export const MediaDownload = z.strictObject({ ...Lease, message_id: uuid() });
 export type MediaDownload = z.infer<typeof MediaDownload>;
 
 /**
- * `POST {base}/engine/media-upload?...`: a received file, as the body; at most 64 MB. It belongs to the instance from
- * then on; the inbound message names it by the id in the answer.
+ * `POST {base}/engine/media-upload?...` stores a received file of at most 64 MB, sent as the body. The inbound message
+ * refers to it by the id in the response.
  */
 export const MediaUploadQuery = z.strictObject({
   epoch: z.coerce.number().int(),
   holder: uuid(),
-  /** As the network calls it. */
+  /** As sent by the network. */
   mimetype: z.string().max(120).optional(),
   filename: z.string().max(255).optional(),
 });
@@ -473,9 +473,9 @@ export type Outcome = z.infer<typeof Outcome>;
 export type PairingUpdate = EngineRequest<'pairing'>['news'];
 export type StateChange = EngineRequest<'state'>['changes'][number];
 export type SessionEntry = z.infer<typeof SessionEntry>;
-/** What a call says; in whose name, and with which number, is added where it is made. */
+/** The body of a call without lease and number, which the client adds. */
 export type CallBody<R extends EngineRoute> = Omit<EngineRequest<R>, keyof LeaseIdentity | 'number'>;
-/** Epoch and holder: the name of a lease. */
+/** Epoch and holder identify a lease. */
 export interface LeaseIdentity {
   epoch: number;
   holder: string;

@@ -1,18 +1,18 @@
 import type { InstanceState } from '../states.js';
 
 /**
- * What an engine keeps at its heartbeat key in Redis, as JSON, expiring: its presence says that the engine lives.
- * Loss of the key alone says nothing while Redis itself was away.
+ * JSON that an engine writes to its heartbeat key in Redis, with an expiry. The key proves that the engine is running. A
+ * missing key proves nothing if Redis was unavailable.
  */
 export interface Heartbeat {
   epoch: number;
   pod: string;
   state: InstanceState;
-  /** Since when the state holds, ISO 8601. */
+  /** When the state began, ISO 8601. */
   since: string;
-  /** When this was written, ISO 8601. */
+  /** When the heartbeat was written, ISO 8601. */
   at: string;
 }
 
-/** A heartbeat is written at every renewal of the lease and whenever the state changes; it lives for three of them. */
+/** The engine writes the heartbeat at each lease renewal and state change. It expires after three renewal intervals. */
 export const HEARTBEAT_TTL_RENEWALS = 3;

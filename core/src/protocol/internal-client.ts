@@ -19,8 +19,8 @@ import type { OperatorRequest, OperatorResponse, OperatorRoute } from './operato
 import { isRefusal, type Refusal } from './refusals.js';
 
 /**
- * The client side of the internal port, for engines and the operator. Plain node:http(s) and types only: an engine
- * must stay small, so neither zod nor fetch is loaded for it.
+ * Clients of the internal API, for engines and the operator. They use node:http(s) and only types of the protocol: zod and
+ * fetch would add memory to every engine.
  */
 export class InternalApiRefusal extends Error {
   override name = 'InternalApiRefusal';
@@ -28,11 +28,11 @@ export class InternalApiRefusal extends Error {
     readonly refusal: Refusal,
     readonly retryAfterMs: number | null,
   ) {
-    super(`the internal port refused: ${refusal}`);
+    super(`the internal API refused the call: ${refusal}`);
   }
 }
 
-/** No answer was had: whether the call took effect is unknown. */
+/** There was no response, so whether the call took effect is unknown. */
 export class InternalApiUnreachable extends Error {
   override name = 'InternalApiUnreachable';
 }
@@ -40,15 +40,15 @@ export class InternalApiUnreachable extends Error {
 interface InternalClientOptions {
   baseUrl: string;
   token: string;
-  /** PEM of the certificate authority to pin, where the port speaks TLS. */
+  /** PEM of the only trusted certificate authority, if the API uses TLS. */
   ca?: string | undefined;
   timeoutMs: number;
 }
 
 interface CallOptions {
-  /** That of the client when it is not given. */
+  /** Default: the timeout of the client. */
   timeoutMs?: number | undefined;
-  /** W3C trace context of the span that calls. */
+  /** W3C trace context of the calling span. */
   traceparent?: string | null;
 }
 
@@ -70,13 +70,13 @@ class InternalClient {
   protected request(
     path: string,
     { agent, headers }: { agent: HttpAgent; headers: OutgoingHttpHeaders },
-    answered: (response: IncomingMessage) => void,
+    onResponse: (response: IncomingMessage) => void,
   ): ClientRequest {
     const { baseUrl, ca, token } = this.#options;
     const url = new URL(path, baseUrl);
     const send = url.protocol === 'https:' ? httpsRequest : http.request;
     const authorized = { authorization: `Bearer ${token}`, ...headers };
-    return send(url, { method: 'POST', agent, ca, headers: authorized }, answered);
+    return send(url, { method: 'POST', agent, ca, headers: authorized }, onResponse);
   }
 
   close(): void {
@@ -86,7 +86,7 @@ class InternalClient {
   protected async post(path: string, body: unknown, call: CallOptions = {}): Promise<unknown> {
     const { status, text } = await this.#exchange(path, JSON.stringify(body), call);
     if (status === 200) return JSON.parse(text) as unknown;
-    throw refusalOf(status, text);
+    throw toError(status, text);
   }
 
   #exchange(
@@ -95,8 +95,8 @@ class InternalClient {
     { timeoutMs = this.#options.timeoutMs, traceparent }: CallOptions,
   ): Promise<{ status: number; text: string }> {
     return new Promise((resolve, reject) => {
-      // Not AbortSignal.timeout: it would keep every exchange in memory until its time is over.
-      const timer = setTimeout(() => request.destroy(new Error('no answer in time')), timeoutMs);
+      // AbortSignal.timeout would keep each finished exchange in memory until the timeout.
+      const timer = setTimeout(() => request.destroy(new Error('timeout')), timeoutMs);
       const fail = (error: Error): void => {
         clearTimeout(timer);
         reject(new InternalApiUnreachable(error.message));
@@ -123,17 +123,17 @@ async function readAll(response: IncomingMessage): Promise<string> {
   let size = 0;
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > MAX_ANSWER_BYTES) throw new Error('the answer is too large');
+    if (size > MAX_ANSWER_BYTES) throw new Error('the response is too large');
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function refusalOf(status: number, text: string): InternalApiRefusal | InternalApiUnreachable {
+function toError(status: number, text: string): InternalApiRefusal | InternalApiUnreachable {
   const answer = parseRefusal(text);
   if (status >= 400 && status < 500 && answer)
     return new InternalApiRefusal(answer.error, answer.retryAfterMs);
-  return new InternalApiUnreachable(`the internal port answered ${status}`);
+  return new InternalApiUnreachable(`the internal API answered ${status}`);
 }
 
 function parseRefusal(text: string): { error: Refusal; retryAfterMs: number | null } | null {
@@ -145,15 +145,15 @@ function parseRefusal(text: string): { error: Refusal; retryAfterMs: number | nu
   }
 }
 
-/** Files go beside the calls: so many at a time, on connections of their own, that they never hold one up. */
-const FILES_AT_ONCE = 2;
-/** Without a byte for so long a transfer has failed. */
-const FILE_SILENCE_MS = 30_000;
+/** File transfers use separate connections, so that they never delay a call. */
+const MAX_FILE_TRANSFERS = 2;
+/** A transfer without a byte for this long fails. */
+const FILE_IDLE_TIMEOUT_MS = 30_000;
 
 export class EngineClient extends InternalClient {
   /**
-   * The finished file of a claimed message.
-   * @throws InternalApiRefusal, InternalApiUnreachable; the stream fails where it breaks off
+   * Downloads the prepared file of a claimed message.
+   * @throws InternalApiRefusal, InternalApiUnreachable; the stream fails if the connection breaks
    */
   async download(request: MediaDownload): Promise<IncomingMessage> {
     const body = JSON.stringify(request);
@@ -162,7 +162,7 @@ export class EngineClient extends InternalClient {
     );
   }
 
-  /** A received file, to the end of its source. @throws InternalApiRefusal, InternalApiUnreachable */
+  /** Uploads a received file. @throws InternalApiRefusal, InternalApiUnreachable */
   async upload(file: Record<string, string>, source: Readable): Promise<MediaUploadResponse> {
     const path = `/engine/media-upload?${new URLSearchParams(file).toString()}`;
     const response = await this.#file(path, { 'content-type': 'application/octet-stream' }, (call) => {
@@ -176,7 +176,11 @@ export class EngineClient extends InternalClient {
     super.close();
   }
 
-  readonly #files = this.agent({ keepAlive: true, maxSockets: FILES_AT_ONCE, timeout: FILE_SILENCE_MS });
+  readonly #files = this.agent({
+    keepAlive: true,
+    maxSockets: MAX_FILE_TRANSFERS,
+    timeout: FILE_IDLE_TIMEOUT_MS,
+  });
 
   #file(
     path: string,
@@ -187,9 +191,9 @@ export class EngineClient extends InternalClient {
       const fail = (error: Error): void => reject(new InternalApiUnreachable(error.message));
       const call = this.request(path, { agent: this.#files, headers }, (response) => {
         if (response.statusCode === 200) return resolve(response);
-        readAll(response).then((text) => reject(refusalOf(response.statusCode ?? 0, text)), fail);
+        readAll(response).then((text) => reject(toError(response.statusCode ?? 0, text)), fail);
       });
-      call.on('timeout', () => call.destroy(new Error('nothing came for too long')));
+      call.on('timeout', () => call.destroy(new Error('idle timeout')));
       call.on('error', fail);
       send(call);
     });

@@ -1,8 +1,8 @@
 import type { EngineRoute } from './engine.js';
 
 /**
- * The calls of engines whose order matters (see `Numbered` of engine.ts). Apart from the schemas: an engine asks this of
- * every call, and must not load zod for it.
+ * The routes of engines whose calls are numbered, because their order matters (see `Numbered` in engine.ts). Separate from
+ * the schemas, because engines use it and must not load zod.
  */
 const NUMBERED = [
   'claims',

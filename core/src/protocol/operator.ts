@@ -5,13 +5,13 @@ import { PairingPhone } from '../resources/pairing-request.js';
 import { INSTANCE_STATES } from '../states.js';
 
 /**
- * The internal port as the operator uses it: `POST {base}/operator/<route>`, authenticated by the operator's own
- * token, which opens no engine route. Ids are UUIDs without prefix.
+ * The routes of the internal API for the operator: `POST {base}/operator/<route>`, authenticated by the operator's token,
+ * which is not valid for engine routes. Ids are UUIDs without prefix.
  */
 const uuid = () => z.uuid();
 const time = () => z.iso.datetime();
 
-/** What the rows say of an instance; input of the operator's decision. */
+/** Facts about an instance from the database; input of the operator's decision. */
 const InstanceFacts = z.object({
   id: uuid(),
   state: z.enum(INSTANCE_STATES),
@@ -20,7 +20,7 @@ const InstanceFacts = z.object({
   jid: z.string().nullable(),
   first_paired_at: time().nullable(),
   banned_until: time().nullable(),
-  /** A pairing session is open, or a device is to be unlinked: an engine is wanted now. */
+  /** A pairing session or a logout request is open, so the instance needs an engine now. */
   pairing: z.boolean(),
   lease: z.object({ pod: z.string().nullable(), epoch: z.int(), expires_at: time().nullable() }),
 });
@@ -31,7 +31,7 @@ export const REJECTION_REASONS = [
   'NameTaken',
   'InstanceLimitReached',
   'InvalidSpec',
-  /** The instance was deleted through the API: the resource is to be deleted too. */
+  /** The instance was deleted through the API, so the resource must be deleted too. */
   'Deleted',
 ] as const;
 
@@ -41,40 +41,40 @@ const Projection = z.discriminatedUnion('accepted', [
     accepted: z.literal(false),
     reason: z.enum(REJECTION_REASONS),
     message: z.string(),
-    /** The row that the resource has all the same: a change that is refused does not take a number off the air. */
+    /** The existing row, if any: a refused change does not disconnect the instance. */
     facts: InstanceFacts.nullish(),
   }),
 ]);
 export type Projection = z.infer<typeof Projection>;
 
 /**
- * Writes the resource into its row (keyed by uid; an older generation than the row's changes nothing) and returns
- * what the rows say. A resource not yet seen gets a row, or a reason why not.
+ * Writes the resource into its row, found by uid, unless the row has a newer generation. Returns the facts of the row. A
+ * new resource gets a row, or a reason why not.
  */
 const project = { request: z.strictObject({ resource: InstanceResource }), response: Projection };
 
-/** The resource is being deleted: the row is marked deleted, its queue canceled, its session keys removed. Repeatable. */
+/** For a resource that is being deleted: marks the row deleted, cancels its queue, removes its session keys. Idempotent. */
 const remove = {
   request: z.strictObject({ uid: z.string() }),
-  /** When the lease of a still running engine ends; null when nobody holds it. */
+  /** End of the lease of an engine that still runs; null without a holder. */
   response: z.object({ lease_expires_at: time().nullable() }),
 };
 
-/** A token for one pod of one instance; it can acquire until a newer one has. */
+/** Issues a token for one pod of an instance. It can acquire the lease until a newer token has. */
 const issueToken = {
   request: z.strictObject({ instance_id: uuid(), pod: z.string().min(1).max(253) }),
   response: z.object({ token: z.string() }),
 };
 
-/** The operator has seen the pod's container end: nobody else may be waiting for its lease. */
+/** Reports that the container of the pod has exited, which frees its lease. */
 const engineEnded = {
   request: z.strictObject({ instance_id: uuid(), pod: z.string() }),
   response: z.object({}),
 };
 
 /**
- * Somebody with rights in the cluster wants a phone paired: `open` opens a session, or finds the one that is open;
- * null only looks. What there is to show comes with it, never the session's other secrets.
+ * Pairing by a user with access to the cluster. `open` opens a session, or returns the open one; null only reads. The
+ * response contains what to show, and no other secret of the session.
  */
 const pair = {
   request: z.strictObject({
@@ -83,16 +83,16 @@ const pair = {
   }),
   response: z.object({
     state: z.enum(INSTANCE_STATES),
-    /** A session is open. */
+    /** Whether a session is open. */
     open: z.boolean(),
     code: z.string().nullable(),
     code_expires_at: time().nullable(),
-    /** Why the last session ended without a phone. */
+    /** Why the last session ended without a pairing. */
     error: z.string().nullable(),
   }),
 };
 
-/** Facts of many instances at once, for those whose engine may be unneeded or unseen. */
+/** Reads the facts of many instances at once. */
 const observe = {
   request: z.strictObject({ ids: z.array(uuid()).max(1000) }),
   response: z.object({ instances: z.array(InstanceFacts) }),

@@ -1,24 +1,24 @@
 /**
- * Every Redis key of gwk, in one place. An engine's Redis user may touch the keys and channels of `instance(id)`
- * and no others, so all that concerns one instance stands under one prefix.
+ * All Redis keys of gwk. The keys and channels of an instance share the prefix `instance(id)`, and the Redis user of an
+ * engine can access nothing else.
  *
- * Redis routes and Postgres remembers: the loss of any of these keys delays and never loses.
+ * Redis holds no state that Postgres does not have: losing a key delays messages, but never loses them.
  */
 export class RedisKeys {
   readonly #prefix: string;
 
-  /** @param prefix ends with a separator, for example `gwk:` */
+  /** @param prefix including its separator, for example `gwk:` */
   constructor(prefix: string) {
     this.#prefix = prefix;
   }
 
-  /** Prefix of all keys and channels of one instance (UUID). */
+  /** Prefix of all keys and channels of an instance (UUID). */
   instance(id: string): string {
     return `${this.#prefix}i:${id}:`;
   }
   /**
-   * Stream of doorbell entries: field `m` is the UUID of a message that waits; `t`, where traces are kept, what their
-   * spans go on from (W3C traceparent, separated by commas).
+   * Stream of notifications about queued messages. Field `m` is the UUID of a message. Field `t`, with tracing, has the W3C
+   * traceparents of its parent spans, separated by commas.
    */
   sends(id: string): string {
     return `${this.instance(id)}sends`;
@@ -27,23 +27,23 @@ export class RedisKeys {
   commands(id: string): string {
     return `${this.instance(id)}commands`;
   }
-  /** Channel on which an engine answers the commands of one API process. */
+  /** Channel for the replies to the commands of one API process. */
   replies(id: string, requester: string): string {
     return `${this.instance(id)}replies:${requester}`;
   }
-  /** Pattern of the channels that one API process listens to. */
+  /** Pattern of the reply channels of one API process. */
   repliesPattern(requester: string): string {
     return `${this.#prefix}i:*:replies:${requester}`;
   }
-  /** Heartbeat of the engine, expiring: the availability collector's source where there is no Prometheus. */
+  /** Heartbeat of the engine, with an expiry: the source of availability without Prometheus. */
   heartbeat(id: string): string {
     return `${this.instance(id)}heartbeat`;
   }
-  /** Requests of a key (or address) in one minute. */
+  /** Number of requests of an API key or address in one minute. */
   rateLimit(subject: string, minute: number): string {
     return `${this.#prefix}rate:${subject}:${minute}`;
   }
-  /** Written and forgotten, to see whether Redis takes writes. */
+  /** Written at times to check that Redis accepts writes. */
   get probe(): string {
     return `${this.#prefix}probe`;
   }
@@ -53,8 +53,8 @@ export class RedisKeys {
   }
 }
 
-/** Consumer group of engines on their streams; the consumer's name is the epoch. */
+/** Consumer group of engines on their streams. The consumer name is the epoch. */
 export const ENGINE_GROUP = 'engine';
-/** A doorbell needs no history: claims read rows. Of a number whose engine is away this is what Redis holds. */
+/** Notifications need no history, because engines claim from Postgres. Bounds the stream while an engine is offline. */
 export const SENDS_MAXLEN = 1_000;
 export const COMMANDS_MAXLEN = 1_000;

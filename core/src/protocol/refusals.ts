@@ -1,12 +1,12 @@
-/** Codes in `{"error": ...}` of a refused engine or operator call. */
+/** Codes in `{"error": ...}` of a refused call, with their HTTP status. */
 export const REFUSALS = {
-  /** 401: the token is unknown or revoked (a newer pod has taken over, or the instance is gone). */
+  /** The token is unknown or revoked: a newer pod has taken over, or the instance is deleted. */
   unauthorized: 401,
-  /** 409 to `acquire`: another engine holds the lease; `retry_after_ms` says how long at most. */
+  /** Only for `acquire`: another engine holds the lease, for at most `retry_after_ms`. */
   'lease-held': 409,
-  /** 409: epoch or holder is not the present one: close the socket and exit. */
+  /** Epoch or holder is outdated: the engine must close its socket and exit. */
   fenced: 409,
-  /** 404: the instance was deleted. */
+  /** The instance is deleted. */
   gone: 404,
   invalid: 422,
   unavailable: 503,

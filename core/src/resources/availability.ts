@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { INSTANCE_STATES } from '../states.js';
 import { idOut } from './common.js';
 
-/** Availability of a month (spec: Availability). */
+/** Availability of a month. */
 const DEFAULT_TIMEZONE = 'America/Sao_Paulo';
 
-/** `month` and the zone's name are judged apart: their problems have codes of their own. */
+/** The operation validates `month` and `timezone` itself, because their problems have codes of their own. */
 export const AvailabilityQuery = z.object({
   month: z.string().max(100).optional(),
   timezone: z.string().max(64).default(DEFAULT_TIMEZONE),

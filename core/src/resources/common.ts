@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { fromPublicId, ID_PREFIXES, type IdKind } from '../ids.js';
 
-/** Shapes shared by all resources (spec: Common response shapes, Limits). */
+/** Schemas and limits that all resources share. */
 const PAGE_LIMIT_DEFAULT = 50;
 const PAGE_LIMIT_MAX = 200;
 export const MAX_JSON_BODY_BYTES = 1_000_000;
 
-/** Unicode code points, not UTF-16 units (design: malformed input); NUL cannot be stored and is refused. */
+/** Text whose length counts Unicode code points, not UTF-16 units. NUL is refused, because Postgres cannot store it. */
 export function text(min: number, max: number) {
   return (
     z
@@ -19,7 +19,7 @@ export function text(min: number, max: number) {
         if (value.includes('\u0000')) issue('must not contain NUL');
         else if (!value.isWellFormed()) issue('must be well-formed Unicode');
       })
-      // What a JSON Schema counts, too, is code points.
+      // JSON Schema also counts code points.
       .meta({ ...(min > 0 && { minLength: min }), maxLength: max })
   );
 }
@@ -33,13 +33,13 @@ export function codePoints(value: string): number {
   return count;
 }
 
-/** An id in a body; the malformed ones are answered like the unknown ones, so the handler decides. */
+/** An id in a body. It accepts any text, because the API answers malformed ids like unknown ones. */
 export const idText = () => z.string();
 
 export const publicId = (kind: IdKind) =>
   z.string().refine((id) => fromPublicId(kind, id) !== null, { message: `not an id of the form ${kind}` });
 
-/** An id as answered. */
+/** An id in a response. */
 export const idOut = (kind: IdKind) =>
   z
     .string()

@@ -3,7 +3,7 @@ import { Problem } from '../problems.js';
 import { INTERACTIVE_MODES } from '../states.js';
 import { text } from './common.js';
 
-/** Content of messages, one schema a type (spec: Message content objects, Interactive content, Poll). */
+/** Content of messages, one schema for each type. */
 export const MAX_TEXT = 65_536;
 const MAX_CAPTION = 1024;
 
@@ -11,10 +11,10 @@ const PHONE = /^\+?[0-9]{8,15}$/;
 const uri = () =>
   text(1, 2083).refine((value) => URL.canParse(value), { message: 'must be an absolute URI' });
 
-/** Unknown fields inside `text` are ignored (design: message shape). */
+/** Not strict: unknown fields inside `text` are ignored. */
 export const TextContent = z.object({ body: text(1, MAX_TEXT), preview_url: z.boolean().optional() });
 
-/** The worker fetches by nothing else. */
+/** The worker fetches media only over HTTP(S). */
 const webUri = () => uri().refine((value) => /^https?:/i.test(value), { message: 'must be http or https' });
 
 const MediaInput = z.strictObject({
@@ -96,7 +96,7 @@ export const PollContent = z
     if (poll.selectable > poll.options.length) {
       ctx.addIssue({ code: 'custom', path: ['selectable'], message: 'at most the number of options' });
     }
-    // The network tells votes by the label alone.
+    // Votes on the network name an option only by its label.
     const labels = new Set(poll.options.map((option) => option.label));
     if (labels.size < poll.options.length) {
       ctx.addIssue({ code: 'custom', path: ['options'], message: 'labels must differ from each other' });
@@ -106,7 +106,7 @@ export type PollContent = z.infer<typeof PollContent>;
 
 const isGiven = (value: unknown): boolean => value !== null && value !== undefined;
 
-/** @throws Problem `invalid-message` for what a schema of single fields cannot say */
+/** Checks rules between fields. @throws Problem `invalid-message` */
 export function checkMedia(media: z.infer<typeof MediaInput>): void {
   if (isGiven(media.media_id) === isGiven(media.url)) {
     throw new Problem('invalid-message', { detail: 'Informe `media_id` ou `url`, e só um deles.' });
@@ -120,7 +120,7 @@ const NEEDED: Record<Button['type'], 'id' | 'url' | 'phone' | 'code'> = {
   copy: 'code',
 };
 
-/** @throws Problem `invalid-message` */
+/** Checks rules between fields. @throws Problem `invalid-message` */
 export function checkInteractive(content: InteractiveContent): void {
   if (isGiven(content.buttons) === isGiven(content.list)) {
     throw new Problem('invalid-message', { detail: 'Informe `buttons` ou `list`, e só um deles.' });

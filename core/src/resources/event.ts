@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { EVENT_TYPES, FILTERABLE_EVENT_TYPES } from '../events.js';
 import { dateTime, idOut, idText, PageQuery } from './common.js';
 
-/** Events (spec: Event). */
+/** Events. */
 export const EventOut = z.object({
   id: idOut('event'),
   type: z.enum(EVENT_TYPES),

@@ -1,9 +1,9 @@
 /**
- * What the worker finishes of a message before it can be claimed, beside the content as it was given. Types only: an
- * engine reads them.
+ * Results of the worker's preparation of a message, which are stored beside its original content. Types only, because
+ * engines import them.
  */
 export interface FinishedMedia {
-  /** UUID of the file that the engine is given, which asks for it by the message. */
+  /** UUID of the prepared file. The engine downloads it by the id of the message. */
   file: string;
   mimetype: string;
   size: number;
@@ -15,14 +15,14 @@ export interface FinishedMedia {
   duration_s?: number;
   /** 64 points from 0 to 100, one byte each, in base64. */
   waveform?: string;
-  /** A sticker that moves. */
+  /** Whether a sticker is animated. */
   animated?: boolean;
   /** A small JPEG in base64. */
   thumbnail?: string;
 }
 
 export interface LinkPreview {
-  /** As it stands in the text. */
+  /** As written in the text. */
   url: string;
   title: string;
   description: string | null;

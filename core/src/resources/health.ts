@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { idOut } from './common.js';
 
-/** Number health (spec: Health). */
+/** Health score of an instance. */
 const HealthFactorOut = z.object({
   key: z.string(),
   label: z.string(),
@@ -9,7 +9,7 @@ const HealthFactorOut = z.object({
   /** A ratio from 0 to 1, or a count. */
   value: z.number().nullable(),
   detail: z.string(),
-  /** Points removed from the score. */
+  /** Points subtracted from the score. */
   penalty: z.number().int().min(0),
 });
 

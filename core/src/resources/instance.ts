@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { INSTANCE_KINDS, INSTANCE_STATES, INTERACTIVE_MODES } from '../states.js';
 import { idOut, text } from './common.js';
 
-/** Sandboxes of one account (spec: Limits); they do not count against the plan. */
+/** Maximum sandboxes of an account. They do not count against the plan. */
 export const MAX_SANDBOXES = 3;
 
-/** Instances (spec: Instance, Instance create body, Instance update body). */
+/** Body to create an instance. */
 export const InstanceCreate = z.strictObject({
   name: text(1, 80),
   interactive_mode: z.enum(INTERACTIVE_MODES).default('native+text'),
@@ -13,7 +13,7 @@ export const InstanceCreate = z.strictObject({
 });
 export type InstanceCreate = z.infer<typeof InstanceCreate>;
 
-/** `policy` is judged apart (core/src/policy), because its errors have codes of their own. */
+/** parsePolicyOverrides validates `policy`, because its errors have codes of their own. */
 export const InstanceUpdate = z.strictObject({
   name: text(1, 80).nullish(),
   interactive_mode: z.enum(INTERACTIVE_MODES).nullish(),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { RENDERINGS } from '../states.js';
 
-/** Public status of interactive formats (spec: Interactive status). */
+/** Public status of interactive message formats. */
 export const DEVICES = ['android', 'iphone', 'web'] as const;
 export type Device = (typeof DEVICES)[number];
 
@@ -13,7 +13,7 @@ export const MAX_DEVICE_NOTE = 500;
 export const MonitorStatus = z.object({
   result: z.enum(['ok', 'failed', 'pending']),
   checked_at: z.iso.datetime().nullable(),
-  /** Runs that went well divided by runs that were judged, over 30 days; null where none was. */
+  /** Share of successful runs among the finished runs of 30 days; null without finished runs. */
   success_rate_30d: z.number().min(0).max(1).nullable(),
   runs_30d: z.number().int().min(0),
 });
@@ -35,7 +35,7 @@ export const InteractiveStatusOut = z.object({
     z.object({
       format: z.enum(RENDERINGS),
       label: z.string(),
-      /** Absent where the monitor never ran. */
+      /** Absent if the monitor never ran. */
       monitor: MonitorStatus.nullish(),
       devices: z.object(devices),
     }),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What is asked of a connection as it stands (spec: contacts, read marks, presence). */
+/** Operations on the live connection of an instance: contact checks, read marks, presence. */
 export const ContactCheckOut = z.object({
   phone: z.string(),
   exists: z.boolean(),

@@ -3,41 +3,41 @@ import { INSTANCE_KINDS, INTERACTIVE_MODES } from '../states.js';
 import { text } from './common.js';
 
 /**
- * The Instance resource as people write it and as clusters keep it (design: the Instance resource is the desired
- * state). The CRD is generated from this schema.
+ * The Instance resource, which is the desired state of an instance: the manifest that users apply, and the resource that a
+ * cluster stores. The CRD is generated from this schema.
  */
 export const API_GROUP = 'gwk.dev';
 export const API_VERSION = 'v1alpha1';
 export const MANIFEST_API_VERSION = `${API_GROUP}/${API_VERSION}`;
 export const FINALIZER = 'gwk.dev/engine';
-/** Set by the API on the resources that it creates: the id it chose before the resource existed. */
+/** Label on the resources that the API creates: the id that it chose for the instance. */
 export const ID_LABEL = 'gwk.dev/instance-id';
 
-/** The descriptions are what `kubectl explain` describe. */
+/** `kubectl explain` shows the descriptions. */
 const describe = <T extends z.ZodType>(schema: T, description: string): T => schema.meta({ description });
 
 export const InstanceSpec = z
   .strictObject({
-    account: describe(text(1, 80), 'Name of the account that owns the instance. Cannot change.'),
+    account: describe(text(1, 80), 'Name of the account that owns the instance. Immutable.'),
     displayName: describe(
       text(1, 80),
-      'Name that consumers of the API see; unique in the account. The name of the resource when not set.',
+      'Name of the instance in the API, unique in the account. Default: the name of the resource.',
     ).optional(),
     kind: describe(
       z.enum(INSTANCE_KINDS),
-      'web: a real number, paired with a phone. sandbox: a simulated one. Cannot change.',
+      'web: a real phone number, paired with a phone. sandbox: a simulated one. Immutable.',
     ).default('web'),
     interactiveMode: describe(
       z.enum(INTERACTIVE_MODES),
-      'How buttons and lists leave: native, native with a text menu where that fails, or as text.',
+      'How to send buttons and lists: native, native with a numbered text menu, or text only.',
     ).default('native+text'),
     policy: describe(
       z.record(z.string(), z.unknown()),
-      'Overrides of the policy of the account. What is not set comes from there.',
+      'Overrides of the account policy. Keys that are not set come from the account.',
     ).optional(),
     suspended: describe(
       z.boolean(),
-      'Whether the engine is stopped. The number stays paired, and queued messages wait and expire.',
+      'Stops the engine. The instance stays paired; queued messages wait, and expire.',
     ).default(false),
     engine: describe(
       z.strictObject({
@@ -46,51 +46,54 @@ export const InstanceSpec = z
           "Name of a profile (image, resources, placement) in the operator's configuration.",
         ).default('default'),
       }),
-      'How the engine is run.',
+      'How to run the engine.',
     ).optional(),
     logLevel: describe(
       z.enum(['debug', 'info', 'warn', 'error']),
-      "Least severe log lines of the engine; the operator's when not set.",
+      'Minimum severity of the log lines of the engine. Default: that of the operator.',
     ).optional(),
   })
-  .meta({ description: 'What is wanted of the phone number.' });
+  .meta({ description: 'Desired state of the instance.' });
 export type InstanceSpec = z.infer<typeof InstanceSpec>;
 
 const CONDITION_TYPES = ['Ready', 'Accepted', 'EngineRunning', 'Paired', 'Connected'] as const;
 
 export const Condition = z.object({
-  type: describe(z.enum(CONDITION_TYPES), 'What is judged.'),
-  status: describe(z.enum(['True', 'False', 'Unknown']), 'Whether it holds.'),
-  reason: describe(z.string(), 'Why, in one word.'),
-  message: describe(z.string(), 'Why, in a sentence.'),
-  observedGeneration: describe(z.number().int(), 'The generation of the resource that was judged.'),
+  type: describe(z.enum(CONDITION_TYPES), 'Type of the condition.'),
+  status: describe(z.enum(['True', 'False', 'Unknown']), 'Whether the condition holds.'),
+  reason: describe(z.string(), 'Machine-readable reason, in CamelCase.'),
+  message: describe(z.string(), 'Reason in one sentence.'),
+  observedGeneration: describe(z.number().int(), 'Generation of the resource to which the condition refers.'),
   lastTransitionTime: describe(z.string(), 'When the status last changed.'),
 });
 export type Condition = z.infer<typeof Condition>;
 
 const EngineStatus = z.object({
-  pod: describe(z.string(), 'Name of its pod.'),
-  node: describe(z.string(), 'Name of the node that it runs on.').nullish(),
+  pod: describe(z.string(), 'Name of the pod.'),
+  node: describe(z.string(), 'Name of the node of the pod.').nullish(),
   version: describe(z.string(), 'Version of the engine.'),
-  startedAt: describe(z.string(), 'When it was started.'),
+  startedAt: describe(z.string(), 'When the engine started.'),
 });
 
 export const InstanceResourceStatus = z
   .object({
     id: describe(z.string(), 'Id of the instance in the API.').optional(),
     state: describe(z.string(), 'State of the connection to the network.').optional(),
-    phone: describe(z.string(), 'The number, once paired.').nullish(),
-    jid: describe(z.string(), 'The number as the network writes it, once paired.').nullish(),
-    observedGeneration: describe(z.number().int(), 'The generation that this status speaks of.').optional(),
+    phone: describe(z.string(), 'Phone number, once paired.').nullish(),
+    jid: describe(z.string(), 'Network id (JID) of the phone number, once paired.').nullish(),
+    observedGeneration: describe(
+      z.number().int(),
+      'Generation of the resource to which the status refers.',
+    ).optional(),
     conditions: describe(
       z.array(Condition),
-      'Ready sums up the others: the first that does not hold describe why.',
+      'Ready summarises the other conditions: its reason is that of the first one that does not hold.',
     ).default([]),
-    engine: describe(EngineStatus, 'The engine that runs now.').nullish(),
-    since: describe(z.string(), 'Since when the state is what it is.').optional(),
-    lastError: describe(z.string(), 'Why the engine last ended, while none runs.').nullish(),
+    engine: describe(EngineStatus, 'The running engine.').nullish(),
+    since: describe(z.string(), 'When the state began.').optional(),
+    lastError: describe(z.string(), 'Why the last engine exited, while none is running.').nullish(),
   })
-  .meta({ description: 'What is so, as the operator sees it.' });
+  .meta({ description: 'Current state, as observed by the operator.' });
 export type InstanceResourceStatus = z.infer<typeof InstanceResourceStatus>;
 
 const RESOURCE_NAME = /^[a-z0-9]([-a-z0-9.]{0,61}[a-z0-9])?$/;
@@ -108,7 +111,7 @@ const ObjectMeta = z.object({
   deletionTimestamp: z.string().optional(),
 });
 
-/** What people apply. */
+/** The manifest that users apply. */
 export const InstanceManifest = z.strictObject({
   apiVersion: z.literal(MANIFEST_API_VERSION),
   kind: z.literal('Instance'),
@@ -118,7 +121,7 @@ export const InstanceManifest = z.strictObject({
 });
 export type InstanceManifest = z.infer<typeof InstanceManifest>;
 
-/** What a cluster holds: identity and generation are set. */
+/** The resource as a cluster stores it, with identity and generation. */
 export const InstanceResource = z.object({
   apiVersion: z.literal(MANIFEST_API_VERSION),
   kind: z.literal('Instance'),
@@ -133,5 +136,5 @@ export const InstanceResource = z.object({
 });
 export type InstanceResource = z.infer<typeof InstanceResource>;
 
-/** `ins-<hex>` for `ins_<hex>`: the name of a resource that the API creates. */
+/** @returns the name of a resource that the API creates: `ins-<hex>` for `ins_<hex>` */
 export const toResourceName = (publicId: string): string => publicId.replace('_', '-');

@@ -1,20 +1,20 @@
 import { z } from 'zod';
 import { idOut, text } from './common.js';
 
-/** Media (spec: Media, Limits; design: media details). */
+/** Media files. */
 export const MAX_MEDIA_BYTES = 67_108_864;
 export const MAX_FILENAME = 255;
 export const MEDIA_DAYS = 30;
-/** How long links are good for: from GET, and in webhooks. */
+/** Validity of the link in a response. */
 export const LINK_SECONDS = 3_600;
 
-/** The parts of an upload (multipart/form-data). `file` is the file itself, read as it comes. */
+/** The parts of an upload (multipart/form-data). The API streams `file`. */
 export const MediaUpload = z.object({
   file: z.any().meta({ type: 'string', format: 'binary' }),
   filename: text(0, MAX_FILENAME).optional(),
 });
 
-const SHA256_OF_NOTHING = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
+const EMPTY_SHA256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
 export const MediaOut = z.object({
   id: idOut('media'),
@@ -23,7 +23,7 @@ export const MediaOut = z.object({
   sha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
-    .meta({ examples: [SHA256_OF_NOTHING] }),
+    .meta({ examples: [EMPTY_SHA256] }),
   filename: z.string().nullable(),
   created_at: z.iso.datetime(),
   expires_at: z.iso.datetime(),

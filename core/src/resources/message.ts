@@ -15,7 +15,7 @@ import {
   TextContent,
 } from './content.js';
 
-/** Messages (spec: Message, Message content objects, SendMessageRequest). */
+/** Types of outbound messages. */
 export const MESSAGE_TYPES = [
   'text',
   'image',
@@ -32,7 +32,7 @@ export type MessageType = (typeof MESSAGE_TYPES)[number];
 
 export const MAX_MENTIONS = 1024;
 
-/** What each type carries, in the field of its name. */
+/** Schema of the content of each type, which is in the field of the same name. */
 export const CONTENTS = {
   text: TextContent,
   image: CaptionedContent,
@@ -50,7 +50,7 @@ const contentFields = Object.fromEntries(
   MESSAGE_TYPES.map((type) => [type, CONTENTS[type].optional()]),
 ) as unknown as { [T in MessageType]: z.ZodOptional<Contents[T]> };
 
-/** The field named like `type` holds the content; a missing one is `invalid-message`, so it is optional here. */
+/** Content fields are optional here, because a missing one is `invalid-message`, not `validation-error`. */
 export const SendMessage = z
   .strictObject({
     instance_id: idText(),
@@ -63,18 +63,18 @@ export const SendMessage = z
   .meta({ examples: SEND_EXAMPLES });
 export type SendMessage = z.infer<typeof SendMessage>;
 
-/** What the engine is given to send: sealed in message_contents between acceptance and leaving. */
+/** Content for the engine, stored encrypted in message_contents until the message is sent. */
 export type OutboundContent = {
   type: MessageType;
-  /** UUID of the message quoted. */
+  /** UUID of the quoted message. */
   reply_to?: string | null;
   mentions?: string[] | null;
-  /** Added by the worker, which prepares what an engine is not to do. */
+  /** Added by the worker during preparation. */
   finished?: FinishedMedia;
   preview?: LinkPreview;
 } & { [T in MessageType]?: z.infer<Contents[T]> };
 
-/** What a message says in words, whatever its type; null where it has none. */
+/** @returns the text of a message of any type; null without text */
 export function extractText({
   text,
   image,
@@ -116,13 +116,13 @@ const GRAPHEMES = new Intl.Segmenter('en', { granularity: 'grapheme' });
 const EMOJI = /\p{Extended_Pictographic}|\p{Regional_Indicator}|[0-9#*]\uFE0F?\u20E3/u;
 const MAX_EMOJI_UNITS = 64;
 
-/** One emoji, however many code points it is made of. */
+/** Whether the text is one emoji, of any number of code points. */
 function isEmoji(value: string): boolean {
   if (value.length > MAX_EMOJI_UNITS || !EMOJI.test(value)) return false;
   return [...GRAPHEMES.segment(value)].length === 1;
 }
 
-/** An empty emoji takes the reaction back. */
+/** An empty emoji removes the reaction. */
 export const Reaction = z.strictObject({
   emoji: z
     .string()

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PageQuery } from './common.js';
 
-/** Opt-outs (spec: Opt-out). */
+/** Opt-outs. */
 const OPT_OUT_SOURCES = ['keyword', 'api', 'panel'] as const;
 export type OptOutSource = (typeof OPT_OUT_SOURCES)[number];
 
@@ -19,5 +19,5 @@ export const OptOutOut = z.object({
 });
 export type OptOutOut = z.infer<typeof OptOutOut>;
 
-/** `phone`: a part of the number. */
+/** `phone` is a part of the phone number. */
 export const OptOutListQuery = PageQuery.extend({ phone: z.string().max(15).optional() });

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { INSTANCE_STATES } from '../states.js';
 import { idOut } from './common.js';
 
-/** Pairing (spec: Pairing). `pairing` is shown while a session is open and is no stored state. */
+/** Pairing. The state `pairing` is shown while a session is open; it is not stored. */
 export const PAIRING_METHODS = ['qr', 'code'] as const;
 export type PairingMethod = (typeof PAIRING_METHODS)[number];
 
-/** The phone's form is judged apart: its error has a code of its own. */
+/** The operation validates `phone` itself, because its error has a code of its own. */
 export const PairingCreate = z
   .strictObject({ method: z.enum(PAIRING_METHODS).nullish(), phone: z.string().max(100).nullish() })
   .nullable();
@@ -14,7 +14,7 @@ export type PairingCreate = z.infer<typeof PairingCreate>;
 
 export const PairingQr = z.object({
   code: z.string(),
-  /** Of the time that is left. */
+  /** Remaining time. */
   expires_in_s: z
     .int()
     .min(0)
@@ -29,23 +29,23 @@ export type PairingQr = z.infer<typeof PairingQr>;
 export const PairingOut = z.object({
   instance_id: idOut('instance'),
   state: z.enum(['pairing', ...INSTANCE_STATES]),
-  /** Null where none is on display: another method, a code that has run out and whose successor is on its way. */
+  /** Null with the method `code`, and between two codes. */
   qr: PairingQr.nullable(),
   pairing_code: z.string().nullable(),
 });
 export type PairingOut = z.infer<typeof PairingOut>;
 
-const own = { instance_id: z.string(), timestamp: z.iso.datetime() };
+const common = { instance_id: z.string(), timestamp: z.iso.datetime() };
 
-/** The data of the events of a pairing stream: `qr`, `paired`, `connected`, and `error`, the last where it fails. */
+/** Data of the events of a pairing stream: `qr`, `paired`, `connected`, and `error`, which is the last event after a failure. */
 export const PairingStreamData = z.union([
   PairingQr,
   z.object({
-    ...own,
+    ...common,
     jid: z.string(),
     business_name: z.string().nullable(),
     platform: z.string().nullable(),
   }),
-  z.object({ ...own, jid: z.string().nullable() }),
+  z.object({ ...common, jid: z.string().nullable() }),
   z.object({ type: z.string(), title: z.string(), status: z.int(), detail: z.string() }),
 ]);

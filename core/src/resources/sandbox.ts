@@ -3,9 +3,9 @@ import { EVENT_TYPES } from '../events.js';
 import { text } from './common.js';
 import { MAX_TEXT } from './content.js';
 
-/** What a contact of a sandbox is to have done (spec: Sandbox inbound request). */
+/** A simulated inbound message of a sandbox. */
 export const SandboxInbound = z.strictObject({
-  /** Judged apart: a bad one is `invalid-phone`. */
+  /** The operation validates it, because an invalid one is `invalid-phone`. */
   from: z.string().max(100),
   text: text(1, MAX_TEXT),
   reply: z

@@ -1,4 +1,4 @@
-/** A request to send each type of message, for the description of the interface. */
+/** An example request for each message type, for OpenAPI. */
 const to = { instance_id: 'ins_0199f3a27c1e7b04a1d25c3e8f902b67', to: '5511987654321' };
 const media = { media_id: 'med_0199f3a27c1e7b04a1d25c3e8f902b67' };
 

@@ -3,10 +3,10 @@ import { EVENT_TYPES } from '../events.js';
 import { DELIVERY_STATUSES } from '../states.js';
 import { dateTime, idOut, idText, PageQuery, text } from './common.js';
 
-/** Webhook destinations and deliveries (spec: Webhook destination, Webhook delivery). */
+/** Webhook endpoints and deliveries: maximum endpoints of an account. */
 export const MAX_ENDPOINTS = 10;
 
-/** The URL's own rules give `invalid-webhook-url` and are judged by the address guard. */
+/** The address guard validates the URL, because its errors are `invalid-webhook-url`. */
 export const WebhookEndpointCreate = z.strictObject({
   url: text(1, 2083),
   event_types: z.array(z.enum(EVENT_TYPES)).max(EVENT_TYPES.length).default([]),
@@ -15,7 +15,7 @@ export const WebhookEndpointCreate = z.strictObject({
 });
 export type WebhookEndpointCreate = z.infer<typeof WebhookEndpointCreate>;
 
-/** Null means unchanged (design: null in an update). */
+/** Null means unchanged. */
 export const WebhookEndpointUpdate = z.strictObject({
   url: text(1, 2083).nullish(),
   event_types: z.array(z.enum(EVENT_TYPES)).max(EVENT_TYPES.length).nullish(),
@@ -25,7 +25,7 @@ export const WebhookEndpointUpdate = z.strictObject({
 });
 export type WebhookEndpointUpdate = z.infer<typeof WebhookEndpointUpdate>;
 
-/** Why the service disabled a destination: it answered 410, or it failed for five days. */
+/** Why gwk disabled an endpoint: `gone` means that it answered 410, `failing` that it failed for five days. */
 const DISABLE_REASONS = ['gone', 'failing'] as const;
 export type DisableReason = (typeof DISABLE_REASONS)[number];
 
@@ -36,12 +36,12 @@ export const WebhookEndpointOut = z.object({
   instance_ids: z.array(idOut('instance')),
   description: z.string(),
   enabled: z.boolean(),
-  /** Null while enabled, and where it was disabled through the API. */
+  /** Null while enabled, and if it was disabled through the API. */
   disabled_reason: z.enum(DISABLE_REASONS).nullable(),
   disabled_at: z.iso.datetime().nullable(),
   created_at: z.iso.datetime(),
   updated_at: z.iso.datetime(),
-  /** In the answer to the creation only. */
+  /** Only in the response to the creation. */
   secret: z.string().optional(),
 });
 export type WebhookEndpointOut = z.infer<typeof WebhookEndpointOut>;
@@ -64,14 +64,14 @@ export type DeliveryOut = z.infer<typeof DeliveryOut>;
 
 export const DeliveryListQuery = PageQuery.extend({ status: z.enum(DELIVERY_STATUSES).optional() });
 
-/** (design: rotate-secret) The secrets before sign too, the latest of them until `previous_expires_at`. */
+/** Previous secrets sign deliveries too, the latest of them until `previous_expires_at`. */
 export const SecretRotationOut = z.object({
   secret: z.string(),
   previous_expires_at: z.iso.datetime(),
 });
 export type SecretRotationOut = z.infer<typeof SecretRotationOut>;
 
-/** The failed deliveries that were created from `since` to `until`, both included; without `until`, until now. */
+/** Retries the failed deliveries created from `since` to `until`, both inclusive; `until` is now by default. */
 export const RetryFailed = z
   .strictObject({ since: dateTime(), until: dateTime().nullish() })
   .refine(({ since, until }) => !until || Date.parse(until) >= Date.parse(since), {

@@ -137,5 +137,5 @@ export function nextStep(
   const paired = state !== 'pending_pair' && state !== 'logged_out';
   if (paired) return 'paired';
   const why = open ? null : (error ?? 'the pairing was closed');
-  return { view: { wish: id, method, code, expiresAt, error: why } };
+  return { view: { request: id, method, code, expiresAt, error: why } };
 }

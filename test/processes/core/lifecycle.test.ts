@@ -41,7 +41,7 @@ describe('onShutdown', () => {
   test.each([
     ['SIGTERM', (child: Program) => child.kill('SIGTERM')],
     ['SIGINT', (child: Program) => child.kill('SIGINT')],
-    ['parent-gone', (child: Program) => child.stdin.end()],
+    ['parent-exited', (child: Program) => child.stdin.end()],
   ])('%s runs the stop function and exits with 0', async (cause, act) => {
     const child = await program('async (cause) => console.log(cause)');
     const output = outputOf(child);

@@ -22,7 +22,7 @@ function shop(
 }
 
 const view = (special: Partial<PairingView> = {}): PairingView => ({
-  wish: 'mine',
+  request: 'mine',
   method: 'qr',
   code: '2@x',
   expiresAt: at(NOW + 15_000),
@@ -68,7 +68,7 @@ test.each<Case>([
     null,
     { do: 'wait', say: 'Waiting for the engine (no room)' },
   ],
-  ['the code of somebody else is not ours', shop(UNPAIRED), view({ wish: 'other' }), { do: 'wait' }],
+  ['the code of somebody else is not ours', shop(UNPAIRED), view({ request: 'other' }), { do: 'wait' }],
   ['a code: it is shown', shop(UNPAIRED), view(), { do: 'show', code: '2@x', seconds: 15 }],
   ['a code that has run out: the next is waited for', shop(UNPAIRED), view({ code: null }), { do: 'wait' }],
   [

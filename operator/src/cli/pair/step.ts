@@ -29,7 +29,7 @@ export function stepOf({ now, instance, view, wish }: Sight): Step {
   if (accepted?.status === 'False') return { do: 'give-up', say: `${accepted.reason}: ${accepted.message}` };
   if (instance.spec.suspended)
     return { do: 'give-up', say: `${name} is suspended: set spec.suspended to false` };
-  if (!view || view.wish !== wish) return { do: 'wait', say: waiting(running) };
+  if (!view || view.request !== wish) return { do: 'wait', say: waiting(running) };
   return shownBy(view, now);
 }
 
