@@ -1,8 +1,8 @@
 /**
  * Groups items that arrive at about the same time, so that one database statement serves many of them.
  *
- * By default a group starts at the end of the event loop's turn, so that load alone makes groups larger. Each group has a
- * fixed cost. While one group runs, the next therefore starts at half its size, or after 5 ms. With `linger`, each
+ * By default a group starts at the end of the event loop's turn, so that load alone makes groups larger. Each group has
+ * a fixed cost. While one group runs, the next therefore starts at half its size, or after 5 ms. With `linger`, each
  * group waits for more items whenever more can be expected, whatever else runs.
  */
 interface BatcherOptions<T, R> {
@@ -10,15 +10,15 @@ interface BatcherOptions<T, R> {
   run(items: readonly T[]): Promise<readonly R[]>;
   maxItems?: number;
   /**
-   * A group takes at most this many items, or half of the queue if that is more. If all waiting callers were answered at
-   * once, they would also ask again at once, and `run` would idle in between.
+   * A group takes at most this many items, or half of the queue if that is more. If all waiting callers were answered
+   * at once, they would also ask again at once, and `run` would idle in between.
    */
   targetItems?: number;
   /** Groups that run at once; 2 by default. */
   inFlight?: number;
   /**
-   * Under load, a group starts when it has `minItems`, or after `maxWaitMs`. While no group runs, it also starts when no
-   * item has arrived for `idleTimeoutMs`: a few callers that each wait for their answer have all asked by then.
+   * Under load, a group starts when it has `minItems`, or after `maxWaitMs`. While no group runs, it also starts when
+   * no item has arrived for `idleTimeoutMs`: a few callers that each wait for their answer have all asked by then.
    */
   linger?: { minItems: number; maxWaitMs: number; idleTimeoutMs?: number };
   /**

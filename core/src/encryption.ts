@@ -10,11 +10,12 @@ import {
 import { HmacSha256 } from './hmac.js';
 
 /**
- * Encryption at rest with AES-256-GCM. HKDF derives a key for each scope (an instance or an account) from the configured
- * key. Scope and column are authenticated data, so a ciphertext that is copied to another row or column does not decrypt.
+ * Encryption at rest with AES-256-GCM. HKDF derives a key for each scope (an instance or an account) from the
+ * configured key. Scope and column are authenticated data, so a ciphertext that is copied to another row or column does
+ * not decrypt.
  *
- * Format: key id (8 bytes) | nonce (12) | tag (16) | ciphertext.
- * Rotation: the first configured key encrypts, every configured key decrypts.
+ * Format: key id (8 bytes) | nonce (12) | tag (16) | ciphertext. Rotation: the first configured key encrypts, every
+ * configured key decrypts.
  */
 interface EncryptionKey {
   /** 16 hex characters. */
@@ -116,7 +117,9 @@ export class Sealer {
     return this.#fingerprint(this.keys[0]!, scope, [purpose, value]);
   }
 
-  /** @returns the fingerprints with all configured keys, the current one first, to match values from before a rotation */
+  /**
+   * @returns the fingerprints with all configured keys, the current one first, to match values from before a rotation
+   */
   fingerprints(scope: string, purpose: string, value: string): Buffer[] {
     return this.keys.map((key) => this.#fingerprint(key, scope, [purpose, value]));
   }

@@ -5,7 +5,8 @@ import { existsSync } from 'node:fs';
  * this thread to collect garbage, so neither ever ends (nodejs/node#54918). A small heap makes that likely.
  *
  * execve replaces the process by a Node that only exits; the kernel waits for no thread. `exit` listeners do not run. A
- * profiled process writes its profile at exit, and so exits in the ordinary way (docs/decisions/0023-exit-engines-with-execve.md).
+ * profiled process writes its profile at exit, and so exits in the ordinary way
+ * (docs/decisions/0023-exit-engines-with-execve.md).
  */
 export function exitProcess(code: number): never {
   // If execve fails, Node aborts, which also ends the process.

@@ -21,9 +21,9 @@ const TIMEOUT_MS = 25_000;
 const SAME_REQUEST_MS = 500;
 
 /**
- * Runs `stop` once, at SIGTERM, SIGINT or the exit of the parent, and exits the process: with 0 when `stop` returns, with
- * 1 when it throws or times out. A second signal exits at once. A program calls this once, before it starts anything that
- * needs stopping.
+ * Runs `stop` once, at SIGTERM, SIGINT or the exit of the parent, and exits the process: with 0 when `stop` returns,
+ * with 1 when it throws or times out. A second signal exits at once. A program calls this once, before it starts
+ * anything that needs stopping.
  */
 export function onShutdown(
   stop: (cause: ShutdownCause) => Promise<void> | void,

@@ -39,8 +39,8 @@ export function createLogger(program: string, level: string, stream?: Destinatio
 export const synchronousStdout = (): DestinationStream => pino.destination({ dest: 1, sync: true });
 
 /**
- * Reduces an error to type, code, stack and the last line of its message. The rest may quote input: Prisma and pg repeat
- * parameters in `message`, `detail` and `meta`.
+ * Reduces an error to type, code, stack and the last line of its message. The rest may quote input: Prisma and pg
+ * repeat parameters in `message`, `detail` and `meta`.
  */
 export function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { type: typeof error };

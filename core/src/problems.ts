@@ -1,6 +1,6 @@
 /**
- * The table of problems: the source of responses, documentation and tests.
- * `title` is stable and in English. `detail` is the default text in Portuguese; a response may have a more specific one.
+ * The table of problems: the source of responses, documentation and tests. `title` is stable and in English. `detail`
+ * is the default text in Portuguese; a response may have a more specific one.
  */
 interface ProblemDefinition {
   status: number;

@@ -6,9 +6,9 @@ import { basename, dirname, join } from 'node:path';
  * A lock between processes of one machine. A killed process loses it.
  *
  * Each holder creates the next numbered file (`lock.1`, `lock.2`) with link(2), which fails if the file exists. The
- * newest file names the holder, and stays until there is a newer one. A process with an outdated view creates a file that
- * is not the newest, notices that, and retries. A single file, removed and created again, would leave a moment without a
- * file, in which two processes could take the lock.
+ * newest file names the holder, and stays until there is a newer one. A process with an outdated view creates a file
+ * that is not the newest, notices that, and retries. A single file, removed and created again, would leave a moment
+ * without a file, in which two processes could take the lock.
  */
 export interface ProcessLock {
   /** The previous holder did not release the lock. Its child processes may still be running. */

@@ -1,4 +1,7 @@
-/** Local time in IANA time zones. Moments are milliseconds since 1970. `wall` is a local time, encoded as if it were UTC. */
+/**
+ * Local time in IANA time zones. Moments are milliseconds since 1970. `wall` is a local time, encoded as if it were
+ * UTC.
+ */
 const DAY = 86_400_000;
 const MINUTE = 60_000;
 

@@ -1,6 +1,6 @@
 /**
- * Factors of the health score, with their thresholds and penalties; docs/health.md is generated from them. The worst step
- * that a value has reached counts.
+ * Factors of the health score, with their thresholds and penalties; docs/health.md is generated from them. The worst
+ * step that a value has reached counts.
  */
 export interface Step {
   at: number;

@@ -11,8 +11,8 @@ import {
 } from './rules.js';
 
 /**
- * Health score of an instance: 100 minus the penalties of its factors, and at least 0. It estimates the risk of a ban. Pure:
- * the caller supplies the counts.
+ * Health score of an instance: 100 minus the penalties of its factors, and at least 0. It estimates the risk of a ban.
+ * Pure: the caller supplies the counts.
  */
 export interface HealthFacts {
   now: Date;

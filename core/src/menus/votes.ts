@@ -1,6 +1,6 @@
 /**
- * Difference between two votes of one voter. The network sends the whole selection each time; gwk reports each option that
- * was selected or withdrawn. The numbers are positions of options in the poll.
+ * Difference between two votes of one voter. The network sends the whole selection each time; gwk reports each option
+ * that was selected or withdrawn. The numbers are positions of options in the poll.
  */
 interface VoteChange {
   chosen: number[];
@@ -16,7 +16,8 @@ export function diffVote(before: readonly number[], now: readonly number[]): Vot
 }
 
 /**
- * @returns the selection after a tap on one option: a second tap deselects it; in a poll with one choice, the tap moves it
+ * @returns the selection after a tap on one option: a second tap deselects it; in a poll with one choice, the tap moves
+ * it
  */
 export function toggleOption(before: readonly number[], position: number, selectable: number): number[] {
   if (before.includes(position)) return before.filter((other) => other !== position);

@@ -1,6 +1,6 @@
 /**
- * One Prometheus metric. Programs create it with prom-client, and docs/metrics.md lists it. All series of gwk except the
- * Node.js defaults come from such a definition.
+ * One Prometheus metric. Programs create it with prom-client, and docs/metrics.md lists it. All series of gwk except
+ * the Node.js defaults come from such a definition.
  */
 export interface Metric<Label extends string = string> {
   type: 'counter' | 'gauge' | 'histogram';

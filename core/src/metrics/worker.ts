@@ -1,8 +1,8 @@
 import { counter, gauge, histogram } from './metric.js';
 
 /**
- * Metrics of `gwk worker`. Values read from Postgres are equal in all replicas: aggregate them with max. They are at most
- * 10 s old (1 minute if Postgres is slow), and NaN while Postgres does not answer.
+ * Metrics of `gwk worker`. Values read from Postgres are equal in all replicas: aggregate them with max. They are at
+ * most 10 s old (1 minute if Postgres is slow), and NaN while Postgres does not answer.
  */
 export const WORKER_METRICS = {
   attempts: counter({

@@ -1,6 +1,6 @@
 /**
- * Limits how many new contacts (who never wrote) an instance may write to in 24 hours. A contact counts once, at the first
- * accepted message. Only that message is checked here.
+ * Limits how many new contacts (who never wrote) an instance may write to in 24 hours. A contact counts once, at the
+ * first accepted message. Only that message is checked here.
  */
 type NewContactDecision = { do: 'accept' } | { do: 'refuse'; retryAfter: number };
 

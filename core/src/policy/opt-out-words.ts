@@ -2,7 +2,8 @@ import { foldText, foldWord } from '../text-folding.js';
 import type { Policy } from './policy.js';
 
 /**
- * Recognises opt-out and resume words. The message must consist of one word of a list. A word in both lists is an opt-out.
+ * Recognises opt-out and resume words. The message must consist of one word of a list. A word in both lists is an
+ * opt-out.
  */
 export function recogniseOptOut(text: string, policy: Policy['opt_out']): 'opt_out' | 'opt_in' | null {
   if (!policy.enabled) return null;

@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
 /**
- * Commands to an engine, on the command stream of its instance in Redis. The engine replies on a channel of the API process
- * that sent the command. Deadlines use the clock of Redis.
+ * Commands to an engine, on the command stream of its instance in Redis. The engine replies on a channel of the API
+ * process that sent the command. Deadlines use the clock of Redis.
  *
  * The command key of the instance encrypts each command. Write access to Redis alone cannot command an engine, and read
  * access reveals no phone numbers or texts.

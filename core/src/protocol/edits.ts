@@ -1,6 +1,6 @@
 /**
- * Arguments of the commands `edit`, `delete` and `react`. Each changes a sent or received message, by a message of its own
- * on the network.
+ * Arguments of the commands `edit`, `delete` and `react`. Each changes a sent or received message, by a message of its
+ * own on the network.
  */
 export interface MessageKey {
   /** Network id of the conversation. */

@@ -3,12 +3,12 @@ import { PAIRING_METHODS } from '../resources/pairing.js';
 import { FAILURE_CODES, INSTANCE_KINDS, INSTANCE_STATES, INTERACTIVE_MODES, RENDERINGS } from '../states.js';
 
 /**
- * The routes of the internal API for engines: JSON over HTTP, `POST {base}/engine/<route>`, authenticated by the token of
- * one pod of an instance. Every call except `acquire` names the lease by epoch and holder. If they are outdated, the API
- * answers 409 with `{"error":"fenced"}`, and the engine closes its socket and exits.
+ * The routes of the internal API for engines: JSON over HTTP, `POST {base}/engine/<route>`, authenticated by the token
+ * of one pod of an instance. Every call except `acquire` names the lease by epoch and holder. If they are outdated, the
+ * API answers 409 with `{"error":"fenced"}`, and the engine closes its socket and exits.
  *
- * Ids are UUIDs without prefix, times are ISO 8601, bytes are base64. The API validates requests with these schemas; the
- * engine imports only their types, and so does not load zod.
+ * Ids are UUIDs without prefix, times are ISO 8601, bytes are base64. The API validates requests with these schemas;
+ * the engine imports only their types, and so does not load zod.
  */
 const uuid = () => z.uuid();
 /** Limited to what Postgres accepts (years from 1, 32-bit integers), so that no item fails at every retry. */
@@ -128,15 +128,15 @@ const ClaimedMessage = z.object({
 });
 
 /**
- * Claims the first waiting message of each conversation, at most `limit`, and sets them to `sending`. Conversations take
- * turns. Messages claimed by an older epoch come first. A repeat with the same claim id returns the same messages.
+ * Claims the first waiting message of each conversation, at most `limit`, and sets them to `sending`. Conversations
+ * take turns. Messages claimed by an older epoch come first. A repeat with the same claim id returns the same messages.
  */
 const claims = {
   request: z.strictObject({
     ...Numbered,
     /**
-     * An earlier attempt had no response and may still arrive; from now on the API ignores it. Each attempt of a claim has
-     * its own number. The API stores the number only for a repeat, so a claim without messages writes nothing.
+     * An earlier attempt had no response and may still arrive; from now on the API ignores it. Each attempt of a claim
+     * has its own number. The API stores the number only for a repeat, so a claim without messages writes nothing.
      */
     repeated: z.boolean(),
     claim_id: uuid(),
@@ -171,13 +171,15 @@ const built = {
       .min(1)
       .max(500),
   }),
-  /** The engine must not send the messages missing here: it is fenced, the message failed, or the instance is deleted. */
+  /**
+   * The engine must not send the messages missing here: it is fenced, the message failed, or the instance is deleted.
+   */
   response: z.object({ stored: z.array(uuid()) }),
 };
 
 /**
- * Reads the encoded form of a sent message, for a device of the contact that could not decrypt it. The API keeps it for 24
- * hours; null if it is unknown or deleted.
+ * Reads the encoded form of a sent message, for a device of the contact that could not decrypt it. The API keeps it for
+ * 24 hours; null if it is unknown or deleted.
  */
 const sent = {
   request: z.strictObject({ ...Lease, wa_message_id: z.string().min(1).max(200) }),
@@ -207,8 +209,8 @@ const Outcome = z.discriminatedUnion('kind', [
   }),
   /**
    * Claimed, but not written to the socket: goes from `sending` to `queued`, at the head of its conversation. If it was
-   * built, it stays unconfirmed, unless `unsent` states that no earlier engine wrote it to the socket either. `claim_id`
-   * names the returned claim, so that a late report does not undo a newer claim.
+   * built, it stays unconfirmed, unless `unsent` states that no earlier engine wrote it to the socket either.
+   * `claim_id` names the returned claim, so that a late report does not undo a newer claim.
    */
   z.strictObject({
     kind: z.literal('returned'),
@@ -290,8 +292,8 @@ const pairing = {
 };
 
 /**
- * Reports that the engine has unlinked the device, or could not: the logout request with this id is done. It is the only
- * call that a deleted instance may make; then `id` may be null.
+ * Reports that the engine has unlinked the device, or could not: the logout request with this id is done. It is the
+ * only call that a deleted instance may make; then `id` may be null.
  */
 const unlinked = { request: z.strictObject({ ...Lease, id: uuid().nullable() }), response: z.object({}) };
 
@@ -415,15 +417,18 @@ const InboundMessage = z.strictObject({
 });
 export type InboundMessage = z.infer<typeof InboundMessage>;
 
-/** Stores contact, event and webhook deliveries of each message in one transaction. Duplicates by (instance, chat, sender, id) are ignored. */
+/**
+ * Stores contact, event and webhook deliveries of each message in one transaction. Duplicates by (instance, chat,
+ * sender, id) are ignored.
+ */
 const inbound = {
   request: z.strictObject({ ...Lease, messages: z.array(InboundMessage).min(1).max(500) }),
   response: z.object({}),
 };
 
 /**
- * `POST {base}/engine/media-download` returns the prepared file of a message that this lease has claimed. The API refuses
- * it with `invalid` if the message is not claimed or the file is deleted.
+ * `POST {base}/engine/media-download` returns the prepared file of a message that this lease has claimed. The API
+ * refuses it with `invalid` if the message is not claimed or the file is deleted.
  */
 export const MediaDownload = z.strictObject({ ...Lease, message_id: uuid() });
 export type MediaDownload = z.infer<typeof MediaDownload>;

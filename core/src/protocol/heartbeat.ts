@@ -1,8 +1,8 @@
 import type { InstanceState } from '../states.js';
 
 /**
- * JSON that an engine writes to its heartbeat key in Redis, with an expiry. The key proves that the engine is running. A
- * missing key proves nothing if Redis was unavailable.
+ * JSON that an engine writes to its heartbeat key in Redis, with an expiry. The key proves that the engine is running.
+ * A missing key proves nothing if Redis was unavailable.
  */
 export interface Heartbeat {
   epoch: number;

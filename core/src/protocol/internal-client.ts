@@ -19,8 +19,8 @@ import type { OperatorRequest, OperatorResponse, OperatorRoute } from './operato
 import { isRefusal, type Refusal } from './refusals.js';
 
 /**
- * Clients of the internal API, for engines and the operator. They use node:http(s) and only types of the protocol: zod and
- * fetch would add memory to every engine.
+ * Clients of the internal API, for engines and the operator. They use node:http(s) and only types of the protocol: zod
+ * and fetch would add memory to every engine.
  */
 export class InternalApiRefusal extends Error {
   override name = 'InternalApiRefusal';

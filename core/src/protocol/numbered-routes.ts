@@ -1,8 +1,8 @@
 import type { EngineRoute } from './engine.js';
 
 /**
- * The routes of engines whose calls are numbered, because their order matters (see `Numbered` in engine.ts). Separate from
- * the schemas, because engines use it and must not load zod.
+ * The routes of engines whose calls are numbered, because their order matters (see `Numbered` in engine.ts). Separate
+ * from the schemas, because engines use it and must not load zod.
  */
 const NUMBERED = [
   'claims',

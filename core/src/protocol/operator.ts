@@ -5,8 +5,8 @@ import { PairingPhone } from '../resources/pairing-request.js';
 import { INSTANCE_STATES } from '../states.js';
 
 /**
- * The routes of the internal API for the operator: `POST {base}/operator/<route>`, authenticated by the operator's token,
- * which is not valid for engine routes. Ids are UUIDs without prefix.
+ * The routes of the internal API for the operator: `POST {base}/operator/<route>`, authenticated by the operator's
+ * token, which is not valid for engine routes. Ids are UUIDs without prefix.
  */
 const uuid = () => z.uuid();
 const time = () => z.iso.datetime();
@@ -48,12 +48,14 @@ const Projection = z.discriminatedUnion('accepted', [
 export type Projection = z.infer<typeof Projection>;
 
 /**
- * Writes the resource into its row, found by uid, unless the row has a newer generation. Returns the facts of the row. A
- * new resource gets a row, or a reason why not.
+ * Writes the resource into its row, found by uid, unless the row has a newer generation. Returns the facts of the row.
+ * A new resource gets a row, or a reason why not.
  */
 const project = { request: z.strictObject({ resource: InstanceResource }), response: Projection };
 
-/** For a resource that is being deleted: marks the row deleted, cancels its queue, removes its session keys. Idempotent. */
+/**
+ * For a resource that is being deleted: marks the row deleted, cancels its queue, removes its session keys. Idempotent.
+ */
 const remove = {
   request: z.strictObject({ uid: z.string() }),
   /** End of the lease of an engine that still runs; null without a holder. */

@@ -17,8 +17,8 @@ export class RedisKeys {
     return `${this.#prefix}i:${id}:`;
   }
   /**
-   * Stream of notifications about queued messages. Field `m` is the UUID of a message. Field `t`, with tracing, has the W3C
-   * traceparents of its parent spans, separated by commas.
+   * Stream of notifications about queued messages. Field `m` is the UUID of a message. Field `t`, with tracing, has the
+   * W3C traceparents of its parent spans, separated by commas.
    */
   sends(id: string): string {
     return `${this.instance(id)}sends`;

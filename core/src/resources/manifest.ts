@@ -3,8 +3,8 @@ import { INSTANCE_KINDS, INTERACTIVE_MODES } from '../states.js';
 import { text } from './common.js';
 
 /**
- * The Instance resource, which is the desired state of an instance: the manifest that users apply, and the resource that a
- * cluster stores. The CRD is generated from this schema.
+ * The Instance resource, which is the desired state of an instance: the manifest that users apply, and the resource
+ * that a cluster stores. The CRD is generated from this schema.
  */
 export const API_GROUP = 'gwk.dev';
 export const API_VERSION = 'v1alpha1';

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { PAIRING_METHODS } from './pairing.js';
 
 /**
- * Pairing with cluster credentials only (`gwk pair`). The request is an annotation of the Instance, so writing it requires
- * the right to change the resource. The code to scan is in a Secret, so that users with read access to Instances cannot see
- * it. The operator removes both after the pairing.
+ * Pairing with cluster credentials only (`gwk pair`). The request is an annotation of the Instance, so writing it
+ * requires the right to change the resource. The code to scan is in a Secret, so that users with read access to
+ * Instances cannot see it. The operator removes both after the pairing.
  */
 export const PAIRING_ANNOTATION = 'gwk.dev/pairing';
 

@@ -37,7 +37,10 @@ export type PairingOut = z.infer<typeof PairingOut>;
 
 const common = { instance_id: z.string(), timestamp: z.iso.datetime() };
 
-/** Data of the events of a pairing stream: `qr`, `paired`, `connected`, and `error`, which is the last event after a failure. */
+/**
+ * Data of the events of a pairing stream: `qr`, `paired`, `connected`, and `error`, which is the last event after a
+ * failure.
+ */
 export const PairingStreamData = z.union([
   PairingQr,
   z.object({

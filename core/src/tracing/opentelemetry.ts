@@ -93,7 +93,9 @@ function wrapSpan(span: OpenTelemetrySpan): Span {
 
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
-/** A malformed header starts a new trace, as the standard requires. Later versions start with the fields of version 00. */
+/**
+ * A malformed header starts a new trace, as the standard requires. Later versions start with the fields of version 00.
+ */
 function parseTraceparent(traceparent: string | null): Context {
   const [, version, traceId = '', spanId = '', flags = '00', more] =
     TRACEPARENT.exec(traceparent ?? '') ?? [];
