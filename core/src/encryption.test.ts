@@ -4,24 +4,24 @@ import { parseEncryptionKeys, Sealer, SealError } from './encryption.js';
 const key = () => randomBytes(32).toString('base64');
 const sealerOf = (...keys: string[]) => new Sealer(parseEncryptionKeys(keys.join(',')));
 
-describe('sealing', () => {
+describe('Sealer', () => {
   const first = key();
   const sealer = sealerOf(first);
 
   test.each([
     ['text', 'olá, mundo'],
-    ['nothing', ''],
+    ['an empty text', ''],
     ['64 kB', 'á'.repeat(32_768)],
-  ])('%s comes back', (_name, plain) => {
+  ])('decrypts %s', (_name, plain) => {
     expect(sealer.open('ins', 't.c', sealer.seal('ins', 't.c', plain)).toString()).toBe(plain);
   });
 
-  test('JSON comes back', () => {
+  test('decrypts JSON', () => {
     const value = { a: [1, null, 'x'], b: { c: true } };
     expect(sealer.openJson('ins', 't.c', sealer.sealJson('ins', 't.c', value))).toEqual(value);
   });
 
-  test('the plain text is not in the ciphertext, and the same text never gives the same ciphertext', () => {
+  test('hides the plain text, and never repeats a ciphertext', () => {
     const a = sealer.seal('ins', 't.c', 'segredo');
     expect(a.includes('segredo')).toBe(false);
     expect(a.equals(sealer.seal('ins', 't.c', 'segredo'))).toBe(false);
@@ -30,12 +30,12 @@ describe('sealing', () => {
   test.each([
     ['another instance', 'other', 't.c'],
     ['another column', 'ins', 't.d'],
-  ])('a ciphertext moved to %s does not open', (_name, scope, column) => {
+  ])('does not decrypt a ciphertext moved to %s', (_name, scope, column) => {
     const sealed = sealer.seal('ins', 't.c', 'x');
     expect(() => sealer.open(scope, column, sealed)).toThrow(SealError);
   });
 
-  test('one changed bit anywhere is noticed', () => {
+  test('detects any changed bit', () => {
     const sealed = sealer.seal('ins', 't.c', 'hello');
     for (let i = 0; i < sealed.length; i++) {
       const changed = Buffer.from(sealed);
@@ -45,7 +45,7 @@ describe('sealing', () => {
     expect(() => sealer.open('ins', 't.c', sealed.subarray(0, 20))).toThrow(SealError);
   });
 
-  test('after a rotation the new key seals and the old one still opens', () => {
+  test('encrypts with the new key after a rotation, and still decrypts with the old one', () => {
     const old = sealer.seal('ins', 't.c', 'x');
     const rotated = sealerOf(key(), first);
     expect(rotated.open('ins', 't.c', old).toString()).toBe('x');
@@ -53,7 +53,7 @@ describe('sealing', () => {
     expect(() => sealer.open('ins', 't.c', fresh)).toThrow(/not configured/);
   });
 
-  test('fingerprints are equal for equal values of one scope and purpose only', () => {
+  test('gives equal fingerprints only for equal values, scopes and purposes', () => {
     const print = sealer.fingerprint('ins', 'p', 'v');
     expect(print.equals(sealer.fingerprint('ins', 'p', 'v'))).toBe(true);
     expect(print.equals(sealer.fingerprint('ins', 'q', 'v'))).toBe(false);
@@ -62,11 +62,11 @@ describe('sealing', () => {
   });
 });
 
-describe('keys', () => {
+describe('parseEncryptionKeys', () => {
   test.each([
     ['a short key', Buffer.alloc(31).toString('base64')],
     ['no key', ' , '],
-  ])('%s is refused', (_name, text) => {
+  ])('rejects %s', (_name, text) => {
     expect(() => parseEncryptionKeys(text)).toThrow(SealError);
   });
 });

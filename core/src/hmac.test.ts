@@ -12,12 +12,12 @@ test.each([
     'what do ya want for nothing?',
     '5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843',
   ],
-])('is that of RFC 4231', (key, text, digest) => {
+])('matches the test vectors of RFC 4231', (key, text, digest) => {
   expect(ours(key, text)).toBe(digest);
 });
 
 test.each(['', 'a', 'ção 💬', 'x'.repeat(2_730), 'x'.repeat(2_731), '💬'.repeat(5_000), '\ud800'])(
-  'is that of node:crypto for a text of any length (%#)',
+  'matches node:crypto for texts of any length (%#)',
   (text) => {
     for (const length of [1, 32, 64]) {
       const key = randomBytes(length);
@@ -26,7 +26,7 @@ test.each(['', 'a', 'ção 💬', 'x'.repeat(2_730), 'x'.repeat(2_731), '💬'.r
   },
 );
 
-test('keys and texts leave nothing behind for each other', () => {
+test('shares no state between keys or texts', () => {
   const keys = [1, 2].map(() => randomBytes(32));
   const macs = keys.map((key) => new HmacSha256(key));
   for (const text of ['a long text before a short one', 'short', '']) {
@@ -34,6 +34,6 @@ test('keys and texts leave nothing behind for each other', () => {
   }
 });
 
-test('a key that would have to be digested is refused', () => {
+test('rejects keys over 64 bytes', () => {
   expect(() => new HmacSha256(Buffer.alloc(65))).toThrow(RangeError);
 });

@@ -10,7 +10,7 @@ import {
 
 describe('public ids', () => {
   test.each(Object.keys(ID_PREFIXES) as IdKind[])(
-    'a %s id is its prefix and 32 hex, and leads back',
+    'converts the id of an %s to its prefix and 32 hex digits, and back',
     (kind) => {
       const uuid = newUuid();
       const id = toPublicId(kind, uuid);
@@ -25,20 +25,20 @@ describe('public ids', () => {
     ['too short', 'ins_0193b3a0'],
     ['one too long', 'ins_0193b3a0c0007000800000000000abcde'],
     ['a line break at the end', 'ins_0193b3a0c0007000800000000000abc\n'],
-    ['nothing', ''],
-  ])('%s is not an instance id', (_name, text) => {
+    ['an empty text', ''],
+  ])('rejects %s as an instance id', (_name, text) => {
     expect(fromPublicId('instance', text)).toBeNull();
   });
 });
 
 describe('time in ids', () => {
-  test('ids of one process strictly increase', () => {
+  test('increases strictly within a process', () => {
     const ids = Array.from({ length: 5000 }, newUuid);
     expect(ids).toEqual([...ids].sort());
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('an id tells the millisecond it was made in, and is not below the lowest of that millisecond', () => {
+  test('contains the millisecond of its creation', () => {
     const before = Date.now();
     const id = newUuid();
     expect(parseUuidTime(id)).toBeGreaterThanOrEqual(before);

@@ -18,7 +18,7 @@ test.each(Object.keys(PROBLEMS) as ProblemCode[])(
   },
 );
 
-test('extras that the interface names are in the body, Retry-After is not', () => {
+test('puts documented extras into the body, but not Retry-After', () => {
   const problem = new Problem('insufficient-scope', {
     required_scope: 'messages:send',
     retryAfter: 3,

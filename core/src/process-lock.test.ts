@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test('is held by one, who is named to the next, and is free after it', () => {
+test('admits one holder, names it to others, and is free after its release', () => {
   const lock = acquireProcessLock(path);
   expect(lock.wasAbandoned).toBe(false);
   expect(() => acquireProcessLock(path)).toThrow(LockHeldError);
@@ -26,16 +26,16 @@ test('is held by one, who is named to the next, and is free after it', () => {
 });
 
 test.each([
-  ['of a process that has ended', NOBODY],
-  ['of a stranger that has the pid by now', `${process.pid} 1@x`],
+  ['of an exited process', NOBODY],
+  ['whose pid another process has now', `${process.pid} 1@x`],
   ['that a crash of the machine left empty', ''],
-])('one %s is taken over', (_, text) => {
+])('takes over a lock %s', (_, text) => {
   writeFileSync(`${path}.9`, text);
   expect(acquireProcessLock(path).wasAbandoned).toBe(true);
   expect(readdirSync(folder)).toEqual(['lock.10']);
 });
 
-test('who no longer holds it releases nothing', () => {
+test('ignores a release by a former holder', () => {
   const lock = acquireProcessLock(path);
   writeFileSync(`${path}.1`, NOBODY);
   acquireProcessLock(path);

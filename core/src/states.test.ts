@@ -1,6 +1,6 @@
 import { canAdvance, MESSAGE_STATUSES, decideWaiting, type MessageStatus } from './states.js';
 
-describe('a status only moves forward', () => {
+describe('canAdvance', () => {
   const allowed = new Set([
     'queued>sending',
     'queued>failed',
@@ -23,7 +23,7 @@ describe('a status only moves forward', () => {
     expect(canAdvance(from, to, null)).toBe(allowed.has(`${from}>${to}`));
   });
 
-  test.each(['sent', 'delivered', 'read'] as const)('a late proof corrects `timeout` to %s', (to) => {
+  test.each(['sent', 'delivered', 'read'] as const)('corrects `timeout` to %s', (to) => {
     expect(canAdvance('failed', to, 'timeout')).toBe(true);
     expect(canAdvance('failed', to, 'expired')).toBe(false);
   });

@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { generateWebhookSecret, signWebhook, toWebhookKey } from './webhook-signature.js';
 
-test('the vector of Standard Webhooks', () => {
+test('matches the test vector of Standard Webhooks', () => {
   const signature = signWebhook(
     [toWebhookKey('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw')],
     'msg_p5jXN8AQM9LWM0D4loKWxJek',
@@ -11,7 +11,7 @@ test('the vector of Standard Webhooks', () => {
   expect(signature).toBe('v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=');
 });
 
-test('a consumer with either secret verifies a delivery signed with both', () => {
+test('verifies with either secret if both signed', () => {
   const secrets = [generateWebhookSecret(), generateWebhookSecret()];
   const now = Math.floor(Date.now() / 1000);
   const body = '{"type":"message.sent","data":{"text":"olá"}}';

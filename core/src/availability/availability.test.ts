@@ -5,7 +5,7 @@ import type { StateInterval } from './intervals.js';
 const at = (time: string): number => Date.parse(time);
 const HOUR = 3_600_000;
 
-/** Each interval ends where the next begins; the last is the present state. */
+/** Each interval ends where the next one starts; the last one is the current state. */
 function states(...given: [time: string, state: string, reason?: string][]): StateInterval[] {
   return given.map(([time, state, reason], index) => ({
     state,
@@ -28,7 +28,7 @@ function ask(question: Partial<AvailabilityInput> & Pick<AvailabilityInput, 'int
 }
 
 describe('a whole month', () => {
-  test('connected all the time is 100', () => {
+  test('is 100 % when always connected', () => {
     const answer = ask({ intervals: states(['2026-01-01T00:00:00Z', 'connected']) });
     expect(answer).toMatchObject({ uptime: 100, up_seconds: 31 * 86_400, tracked_seconds: 31 * 86_400 });
     expect(answer.incidents).toEqual([]);
@@ -36,7 +36,7 @@ describe('a whole month', () => {
     expect(answer.days[30]).toEqual({ date: '2026-03-31', uptime: 100 });
   });
 
-  test('an outage of one hour takes 0.13 of 31 days, and 4.17 of its day', () => {
+  test('subtracts an outage of one hour from its month and its day', () => {
     const answer = ask({
       intervals: states(
         ['2026-01-01T00:00:00Z', 'connected'],
@@ -57,7 +57,7 @@ describe('a whole month', () => {
     ]);
   });
 
-  test('an outage through several states is one incident, and bears the state that opened it', () => {
+  test('reports an outage through several states as one incident with its first state', () => {
     const answer = ask({
       intervals: states(
         ['2026-01-01T00:00:00Z', 'connected'],
@@ -72,7 +72,7 @@ describe('a whole month', () => {
     ]);
   });
 
-  test('an outage that began before the month bears what opened it, and begins with the month', () => {
+  test('starts an older outage at the start of the month, with the state that opened it', () => {
     const answer = ask({
       intervals: states(
         ['2026-02-01T00:00:00Z', 'connected'],
@@ -91,7 +91,7 @@ describe('a whole month', () => {
     ]);
   });
 
-  test('an outage that goes on after the month ends with it', () => {
+  test('ends a longer outage at the end of the month', () => {
     const intervals = states(
       ['2026-02-01T00:00:00Z', 'connected'],
       ['2026-03-31T23:00:00Z', 'banned', '463'],
@@ -102,8 +102,8 @@ describe('a whole month', () => {
   });
 });
 
-describe('what is not measured', () => {
-  test('before the first connection: the period begins there', () => {
+describe('time that is not measured', () => {
+  test('starts the period at the first connection', () => {
     const answer = ask({
       intervals: states(
         ['2026-03-05T00:00:00Z', 'pending_pair'],
@@ -116,13 +116,13 @@ describe('what is not measured', () => {
     expect(answer.days[9]).toEqual({ date: '2026-03-10', uptime: null });
   });
 
-  test('never connected: null, and no seconds', () => {
+  test('is null without any connection', () => {
     const answer = ask({ intervals: states(['2026-03-05T00:00:00Z', 'pending_pair']) });
     expect(answer).toMatchObject({ uptime: null, up_seconds: 0, tracked_seconds: 0, incidents: [] });
     expect(answer.period_start).toBe(at('2026-03-01T00:00:00Z'));
   });
 
-  test('pending_pair after a logout, while other states without connection count', () => {
+  test('excludes pending_pair, but not other states without a connection', () => {
     const answer = ask({
       intervals: states(
         ['2026-03-01T00:00:00Z', 'connected'],
@@ -137,7 +137,7 @@ describe('what is not measured', () => {
     expect(answer.days.slice(1, 4).map(({ uptime }) => uptime)).toEqual([null, 100, 0]);
   });
 
-  test('suspensions, whatever the state says then', () => {
+  test('excludes suspensions in any state', () => {
     const answer = ask({
       intervals: states(
         ['2026-03-01T00:00:00Z', 'connected'],
@@ -150,7 +150,7 @@ describe('what is not measured', () => {
     expect(answer.tracked_seconds).toBe(30 * 86_400 + 10);
   });
 
-  test('a suspension that lasts: nothing is down now', () => {
+  test('reports no open incident during a suspension', () => {
     const answer = ask({
       intervals: states(['2026-03-01T00:00:00Z', 'connected'], ['2026-03-20T00:00:01Z', 'disconnected']),
       suspensions: [{ since: at('2026-03-20T00:00:00Z'), until: null }],
@@ -159,17 +159,17 @@ describe('what is not measured', () => {
   });
 });
 
-describe('the month and the present', () => {
+describe('the current and the next month', () => {
   const intervals = states(['2026-03-01T00:00:00Z', 'connected'], ['2026-03-10T11:00:00Z', 'disconnected']);
 
-  test('the present month ends now, and what is down is still down', () => {
+  test('ends the current month now, and leaves a current outage open', () => {
     const answer = ask({ intervals, now: at('2026-03-10T12:00:00Z') });
     expect(answer.period_end).toBe(at('2026-03-10T12:00:00Z'));
     expect(answer.incidents).toMatchObject([{ end: null, duration_s: 3600 }]);
     expect(answer.days).toHaveLength(10);
   });
 
-  test('of a month to come nothing is measured', () => {
+  test('measures nothing of a future month', () => {
     const answer = ask({ intervals, now: at('2026-03-10T12:00:00Z'), month: '2026-05' });
     expect(answer).toMatchObject({ uptime: null, tracked_seconds: 0, days: [], incidents: [] });
     expect(answer.period_end).toBe(at('2026-06-01T00:00:00Z'));
@@ -178,15 +178,15 @@ describe('the month and the present', () => {
 
 describe('time zones', () => {
   test.each([
+    ['adds an hour to a month in which daylight saving ends', '2018-02', 'America/Sao_Paulo', 28 * 24 + 1],
     [
-      'a month into which the clock is put back has an hour more',
-      '2018-02',
+      'removes an hour from a month in which daylight saving starts',
+      '2018-11',
       'America/Sao_Paulo',
-      28 * 24 + 1,
+      30 * 24 - 1,
     ],
-    ['a month into which it is put forward has one less', '2018-11', 'America/Sao_Paulo', 30 * 24 - 1],
-    ['half an hour is enough', '2026-04', 'Australia/Lord_Howe', 30 * 24 + 0.5],
-    ['UTC has none', '2026-03', 'UTC', 31 * 24],
+    ['supports a change of half an hour', '2026-04', 'Australia/Lord_Howe', 30 * 24 + 0.5],
+    ['changes nothing in UTC', '2026-03', 'UTC', 31 * 24],
   ])('%s', (_, month, timezone, hours) => {
     const intervals = states(['2017-01-01T00:00:00Z', 'connected']);
     const answer = ask({ intervals, month, timezone, now: at('2027-01-01T00:00:00Z') });
@@ -194,7 +194,7 @@ describe('time zones', () => {
     expect(answer.tracked_seconds).toBe(hours * 3600);
   });
 
-  test('the month of a moment is that of the zone', () => {
+  test('computes the month of a moment in local time', () => {
     expect(monthAt(at('2026-03-01T02:00:00Z'), 'America/Sao_Paulo')).toBe('2026-02');
     expect(monthAt(at('2026-03-01T03:00:00Z'), 'America/Sao_Paulo')).toBe('2026-03');
   });
@@ -217,8 +217,7 @@ test.each([
 });
 
 /**
- * The same by another way: the days are found by asking the zone's clock for the date at every quarter of an hour,
- * and the seconds are counted one by one.
+ * Computes the same in another way: it asks Intl for the local date of each quarter of an hour, and adds up seconds.
  */
 function countSeconds(question: AvailabilityInput): Map<string, { up: number; tracked: number }> {
   const date = new Intl.DateTimeFormat('en-CA', { timeZone: question.timezone, dateStyle: 'short' });
@@ -240,7 +239,7 @@ function countSeconds(question: AvailabilityInput): Map<string, { up: number; tr
   return days;
 }
 
-test('any month in any zone agrees with seconds counted one by one', () => {
+test('agrees with an independent count for any month and time zone', () => {
   const zones = [
     'America/Sao_Paulo',
     'America/Havana',

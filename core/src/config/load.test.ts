@@ -23,7 +23,7 @@ const faultsOf = (env: Record<string, string>): readonly string[] => {
   return [];
 };
 
-test('defaults fill what is not set, and an empty variable is not set', () => {
+test('uses defaults for missing and empty variables', () => {
   expect(loadConfig(settings, { GWK_X_SECRET: '0123456789', GWK_X_PORT: '' })).toEqual({
     port: 80,
     mode: 'a',
@@ -31,18 +31,18 @@ test('defaults fill what is not set, and an empty variable is not set', () => {
   });
 });
 
-test('every fault is named at once, secrets are never shown', () => {
+test('lists all faults, without secret values', () => {
   const faults = faultsOf({ GWK_X_PORT: 'eighty', GWK_X_MODE: 'c', GWK_X_SECRET: 'short' });
   expect(faults).toHaveLength(3);
   expect(faults.join('\n')).toMatch(/GWK_X_PORT="eighty"[^]*GWK_X_MODE="c"[^]*GWK_X_SECRET=\(hidden\)/);
   expect(faults.join('\n')).not.toContain('short');
 });
 
-test('a missing required setting is named', () => {
+test('names a missing required setting', () => {
   expect(faultsOf({})).toEqual(['GWK_X_SECRET is not set']);
 });
 
-test('an unknown GWK_ variable stops the program, with the nearest name', () => {
+test('suggests the nearest name for an unknown GWK_ variable', () => {
   expect(faultsOf({ GWK_X_SECRET: '0123456789', GWK_X_PROT: '1' })).toEqual([
     'GWK_X_PROT is not a setting of this program; did you mean GWK_X_PORT?',
   ]);
@@ -52,13 +52,13 @@ describe('a value from a file', () => {
   const file = join(mkdtempSync(join(tmpdir(), 'gwk-config-')), 'secret');
   writeFileSync(file, 'from a file\n');
 
-  test('is read without its last line break', () => {
+  test('is trimmed', () => {
     expect(loadConfig(settings, { GWK_X_SECRET_FILE: file }).secret).toBe('from a file');
   });
-  test('cannot stand beside the value itself', () => {
+  test('conflicts with the variable itself', () => {
     expect(faultsOf({ GWK_X_SECRET_FILE: file, GWK_X_SECRET: '0123456789' })).toHaveLength(1);
   });
-  test('that is not there is named', () => {
+  test('must exist', () => {
     expect(faultsOf({ GWK_X_SECRET_FILE: '/nowhere' })[0]).toMatch(/cannot read \/nowhere: ENOENT/);
   });
 });
@@ -70,7 +70,7 @@ const programs = {
   engine: engineSettings,
 };
 test.each(Object.entries(programs))(
-  'every setting of %s has a name of its own and a sentence',
+  'every setting of %s has a unique name and a description in sentences',
   (_name, program) => {
     const all = Object.values(program);
     expect(new Set(all.map((one) => one.env)).size).toBe(all.length);
@@ -81,11 +81,11 @@ test.each(Object.entries(programs))(
   },
 );
 
-describe('a secret whose file is written anew', () => {
+describe('a rotating secret', () => {
   const settings = { token: rotatingSecret('GWK_TEST_TOKEN', 'a token') };
 
   test(
-    'is read again after a while, and kept where the file is empty or gone for a moment',
+    'rereads its file, and keeps the value while the file is empty or missing',
     inFakeTime(async (pass) => {
       const folder = mkdtempSync(join(tmpdir(), 'gwk-config-'));
       const file = join(folder, 'token');
@@ -104,11 +104,11 @@ describe('a secret whose file is written anew', () => {
     }),
   );
 
-  test('given as a value it stays what it is', () => {
+  test('keeps a value that is not from a file', () => {
     expect(loadConfig(settings, { GWK_TEST_TOKEN: 'given' }).token()).toBe('given');
   });
 
-  test('must be given', () => {
+  test('is required', () => {
     expect(() => loadConfig(settings, {})).toThrow(/GWK_TEST_TOKEN is not set/);
   });
 });

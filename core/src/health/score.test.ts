@@ -3,7 +3,7 @@ import { computeHealthScore, type HealthFacts } from './score.js';
 const now = new Date('2026-11-21T12:00:00Z');
 const days = (count: number): Date => new Date(now.getTime() + count * 86_400_000);
 
-/** An old number, in good use. */
+/** A healthy instance after its warm-up. */
 const WELL: HealthFacts = {
   now,
   warmUpEndsAt: days(-100),
@@ -24,12 +24,12 @@ const WELL: HealthFacts = {
   reconnections: 1,
 };
 
-const judge = (facts: Partial<HealthFacts>) => computeHealthScore({ ...WELL, ...facts });
+const compute = (facts: Partial<HealthFacts>) => computeHealthScore({ ...WELL, ...facts });
 const factor = (facts: Partial<HealthFacts>, key: string) =>
-  judge(facts).factors.find((found) => found.key === key)!;
+  compute(facts).factors.find((found) => found.key === key)!;
 
-test('a number in good use has 100 points, low risk, and no advice', () => {
-  const health = judge({});
+test('gives a healthy instance 100 points, low risk and no recommendations', () => {
+  const health = compute({});
   expect(health).toMatchObject({ score: 100, risk: 'low', warming_up: false, recommendations: [] });
   expect(health.factors.map(({ key, status, penalty }) => [key, status, penalty])).toEqual([
     ['restrictions', 'ok', 0],
@@ -51,13 +51,13 @@ test.each<[name: string, facts: Partial<HealthFacts>, key: string, status: strin
   ['29 % read', { readable: 100, read: 29 }, 'read_ratio', 'attention', 5],
   ['9 % read', { readable: 100, read: 9 }, 'read_ratio', 'bad', 10],
   [
-    '9 % of new contacts answer',
+    '9 % of new contacts reply',
     { newContacts: 100, newContactsWhoReplied: 9 },
     'reply_ratio',
     'attention',
     5,
   ],
-  ['2 % of new contacts answer', { newContacts: 100, newContactsWhoReplied: 2 }, 'reply_ratio', 'bad', 15],
+  ['2 % of new contacts reply', { newContacts: 100, newContactsWhoReplied: 2 }, 'reply_ratio', 'bad', 15],
   ['80 % of the limit', { newContactsToday: 200 }, 'new_contacts', 'attention', 5],
   ['the whole limit', { newContactsToday: 250 }, 'new_contacts', 'bad', 15],
   ['1 % opt out', { contacts: 500, optOuts: 5 }, 'opt_out_ratio', 'attention', 10],
@@ -66,23 +66,23 @@ test.each<[name: string, facts: Partial<HealthFacts>, key: string, status: strin
   ['10 % fail', { sent: 900, failed: 100 }, 'failure_ratio', 'bad', 15],
   ['5 drops a day', { reconnections: 5 }, 'reconnections', 'attention', 5],
   ['20 drops a day', { reconnections: 20 }, 'reconnections', 'bad', 15],
-  ['a number that warms up', { warmUpEndsAt: days(3) }, 'warm_up', 'attention', 10],
-  ['a number that was never paired', { warmUpEndsAt: null }, 'warm_up', 'attention', 10],
+  ['an instance in warm-up', { warmUpEndsAt: days(3) }, 'warm_up', 'attention', 10],
+  ['an instance that was never paired', { warmUpEndsAt: null }, 'warm_up', 'attention', 10],
   ['a ban now', { banned: true }, 'restrictions', 'bad', 100],
   ['a restriction now', { restrictedUntil: days(1) }, 'restrictions', 'bad', 40],
-  ['a ban of late', { bans: 1 }, 'restrictions', 'attention', 20],
+  ['a recent ban', { bans: 1 }, 'restrictions', 'attention', 20],
   ['a restriction that ended 6 days ago', { restrictedUntil: days(-6) }, 'restrictions', 'attention', 20],
   ['a restriction that ended 8 days ago', { restrictedUntil: days(-8) }, 'restrictions', 'ok', 0],
 ])('%s', (_, facts, key, ...[status, penalty]) => {
   expect(factor(facts, key)).toMatchObject({ status, penalty });
-  const health = judge(facts);
+  const health = compute(facts);
   expect(health.score).toBe(100 - penalty);
   expect(health.recommendations).toHaveLength(status === 'ok' ? 0 : 1);
 });
 
-test('fewer than 20 cases say nothing: no value, no penalty', () => {
+test('ignores ratios of fewer than 20 cases', () => {
   const few = { sent: 19, delivered: 0, readable: 19, read: 0, failed: 0, newContacts: 19, contacts: 19 };
-  const health = judge({ ...few, newContactsWhoReplied: 0, optOuts: 19 });
+  const health = compute({ ...few, newContactsWhoReplied: 0, optOuts: 19 });
   expect(health.score).toBe(100);
   const told = health.factors.filter(({ status }) => status === 'info');
   expect(told.map(({ key, value }) => [key, value])).toEqual([
@@ -94,7 +94,7 @@ test('fewer than 20 cases say nothing: no value, no penalty', () => {
   ]);
 });
 
-test('a limit of no new contacts costs nothing', () => {
+test('has no penalty for a limit of 0 new contacts', () => {
   expect(factor({ newContactsLimit: 0, newContactsToday: 0 }, 'new_contacts')).toMatchObject({
     penalty: 0,
     value: 0,
@@ -107,17 +107,17 @@ test.each([
   ['medium from 50', { restrictedUntil: days(1), warmUpEndsAt: days(1) }, 50, 'medium'],
   ['high below', { restrictedUntil: days(1), newContactsToday: 250 }, 45, 'high'],
 ] as const)('risk is %s', (_, facts, score, risk) => {
-  expect(judge(facts)).toMatchObject({ score, risk });
+  expect(compute(facts)).toMatchObject({ score, risk });
 });
 
-test('the score ends at 0', () => {
-  expect(judge({ banned: true, reconnections: 50, newContactsToday: 400 })).toMatchObject({
+test('never goes below 0', () => {
+  expect(compute({ banned: true, reconnections: 50, newContactsToday: 400 })).toMatchObject({
     score: 0,
     risk: 'high',
   });
 });
 
-test('warming up says until when; a number that was never paired has no end yet', () => {
-  expect(judge({ warmUpEndsAt: days(3) })).toMatchObject({ warming_up: true, warmup_ends_at: days(3) });
-  expect(judge({ warmUpEndsAt: null })).toMatchObject({ warming_up: true, warmup_ends_at: null });
+test('returns the end of the warm-up, or null before the first pairing', () => {
+  expect(compute({ warmUpEndsAt: days(3) })).toMatchObject({ warming_up: true, warmup_ends_at: days(3) });
+  expect(compute({ warmUpEndsAt: null })).toMatchObject({ warming_up: true, warmup_ends_at: null });
 });

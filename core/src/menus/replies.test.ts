@@ -27,7 +27,7 @@ const choice = (
   return found && `${found.menu.messageId}:${found.option.id}`;
 };
 
-describe('what counts as a typed answer', () => {
+describe('typed replies', () => {
   test.each<[string, string, string | null]>([
     ['a number', '2', 'menu-1:no'],
     ['a number with a full stop', '2.', 'menu-1:no'],
@@ -39,53 +39,53 @@ describe('what counts as a typed answer', () => {
     ['the name without accent and case', 'nao', 'menu-1:no'],
     ['the name of an option without a number', 'ver o SITE', 'menu-1:site'],
     ['a number that no option has', '3', null],
-    ['nought', '0', null],
+    ['zero', '0', null],
     ['a number among words', 'quero 2', null],
     ['a part of a name', 'ver', null],
-    ['a sentence that has a name', 'não sei', null],
-    ['nothing but spaces', '   ', null],
-    ['a number too long to be one', '0000002', null],
+    ['a sentence that contains a name', 'não sei', null],
+    ['only spaces', '   ', null],
+    ['a number with too many digits', '0000002', null],
   ])('%s', (_, text, expected) => {
     expect(choice(text)).toBe(expected);
   });
 });
 
-describe('which menu counts', () => {
+describe('the menu of a reply', () => {
   const older = menu({ messageId: 'menu-0', waMessageId: 'WA0' });
 
-  test('the most recent one', () => {
+  test('is the most recent one', () => {
     expect(choice('1', [menu(), older])).toBe('menu-1:yes');
   });
-  test('no older one where the most recent has no such option', () => {
+  test('is not an older one if the most recent lacks the option', () => {
     const other = menu({ options: [{ id: 'x', label: 'Outro', number: 1 }] });
     expect(choice('não', [other, older])).toBeNull();
   });
-  test('the one that the contact quoted', () => {
+  test('is the quoted one', () => {
     expect(choice('1', [menu(), older], { quoted: 'WA0' })).toBe('menu-0:yes');
   });
-  test('the most recent one where something else was quoted', () => {
+  test('is the most recent one if another message is quoted', () => {
     expect(choice('1', [menu(), older], { quoted: 'WA9' })).toBe('menu-1:yes');
   });
-  test('none where none was sent', () => {
+  test('is none without menus', () => {
     expect(choice('1', [])).toBeNull();
   });
-  test('none that was answered', () => {
+  test('is not an answered one', () => {
     expect(choice('2', [menu({ answeredAt: later(0.5) })])).toBeNull();
     expect(choice('não', [menu({ answeredAt: later(0.5) })])).toBeNull();
   });
-  test('no older one after the most recent was answered', () => {
+  test('is not an older one after the most recent was answered', () => {
     expect(choice('2', [menu({ answeredAt: later(0.5) }), older])).toBeNull();
   });
 });
 
-describe('until when', () => {
+describe('the time of a reply', () => {
   test.each<[string, Date, number, boolean]>([
-    ['to the end of its 24 hours', later(24), 24, true],
-    ['not a second longer', new Date(later(24).getTime() + 1), 24, false],
-    ['as long as the policy says', later(100), 168, true],
-    ['and no longer than it says', later(1.001), 1, false],
-    ['not before the menu left', later(-1), 24, false],
-    ['although the network tells whole seconds', new Date(SENT.getTime() - 900), 24, true],
+    ['counts at the end of 24 hours', later(24), 24, true],
+    ['does not count a moment later', new Date(later(24).getTime() + 1), 24, false],
+    ['counts until the limit of the policy', later(100), 168, true],
+    ['does not count after the limit of the policy', later(1.001), 1, false],
+    ['does not count before the menu was sent', later(-1), 24, false],
+    ['tolerates the whole seconds of the network', new Date(SENT.getTime() - 900), 24, true],
   ])('%s', (_, at, ttl, counts) => {
     expect(choice('1', [menu()], { at, ttl })).toBe(counts ? 'menu-1:yes' : null);
     expect(choice('sim', [menu()], { at, ttl })).toBe(counts ? 'menu-1:yes' : null);
@@ -93,20 +93,20 @@ describe('until when', () => {
 });
 
 describe('numbers and modes', () => {
-  test('in mode native a number is an ordinary message, a name counts', () => {
+  test('accepts only names in mode native', () => {
     const native = menu({ mode: 'native' });
     expect(choice('2', [native])).toBeNull();
     expect(choice('não', [native])).toBe('menu-1:no');
   });
-  test('in mode text both count', () => {
+  test('accepts numbers and names in mode text', () => {
     expect(choice('2', [menu({ mode: 'text' })])).toBe('menu-1:no');
   });
-  test('a number counts for no older menu when the newest is native', () => {
+  test('does not apply a number to an older menu if the newest is native', () => {
     expect(
       choice('2', [menu({ mode: 'native' }), menu({ messageId: 'menu-0', waMessageId: 'WA0' })]),
     ).toBeNull();
   });
-  test('polls are answered by name only', () => {
+  test('accepts only names for polls', () => {
     const poll = menu({ kind: 'poll', options: [{ id: 'a', label: 'Azul', number: null }] });
     expect(choice('1', [poll])).toBeNull();
     expect(choice('AZUL', [poll])).toBe('menu-1:a');

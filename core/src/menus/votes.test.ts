@@ -1,20 +1,20 @@
 import { diffVote, toggleOption } from './votes.js';
 
-describe('what a vote changes', () => {
+describe('diffVote', () => {
   test.each<[string, number[], number[], { chosen: number[]; withdrawn: number[] }]>([
-    ['a first vote chooses', [], [1], { chosen: [1], withdrawn: [] }],
-    ['a vote for several chooses each', [], [0, 2], { chosen: [0, 2], withdrawn: [] }],
-    ['a moved vote withdraws one and chooses the other', [0], [1], { chosen: [1], withdrawn: [0] }],
-    ['one more keeps the first', [0], [0, 1], { chosen: [1], withdrawn: [] }],
-    ['an empty choice withdraws all', [0, 1], [], { chosen: [], withdrawn: [0, 1] }],
-    ['the same choice again changes nothing', [1], [1], { chosen: [], withdrawn: [] }],
-    ['an option told twice counts once', [], [1, 1], { chosen: [1], withdrawn: [] }],
+    ['selects with a first vote', [], [1], { chosen: [1], withdrawn: [] }],
+    ['selects several options', [], [0, 2], { chosen: [0, 2], withdrawn: [] }],
+    ['withdraws one and selects another', [0], [1], { chosen: [1], withdrawn: [0] }],
+    ['keeps the first when another is added', [0], [0, 1], { chosen: [1], withdrawn: [] }],
+    ['withdraws all with an empty vote', [0, 1], [], { chosen: [], withdrawn: [0, 1] }],
+    ['changes nothing for the same vote', [1], [1], { chosen: [], withdrawn: [] }],
+    ['counts a repeated option once', [], [1, 1], { chosen: [1], withdrawn: [] }],
   ])('%s', (_, before, now, expected) => {
     expect(diffVote(before, now)).toEqual(expected);
   });
 });
 
-describe('a tap on an option', () => {
+describe('toggleOption', () => {
   test.each([
     { what: 'marks it', before: [], place: 1, selectable: 1, now: [1] },
     { what: 'moves the only mark', before: [0], place: 1, selectable: 1, now: [1] },

@@ -2,12 +2,12 @@ import { METRICS } from './page.js';
 
 const all = Object.values(METRICS).flat();
 
-test('no name stands twice', () => {
+test('has no duplicate name', () => {
   expect(new Set(all.map(({ name }) => name)).size).toBe(all.length);
 });
 
 test.each(all.map((metric) => [metric.name, metric] as const))(
-  '%s is named as Prometheus names metrics, in base units',
+  '%s follows the naming rules of Prometheus',
   (name, { type, help, labelNames }) => {
     expect(name).toMatch(/^gwk(_[a-z]+)+$/);
     expect(name.endsWith('_total')).toBe(type === 'counter');

@@ -8,7 +8,7 @@ interface Row {
   window: [start: string, end: string, zone: string] | null;
   now: string;
   wrote?: string;
-  /** `open`, or when it opens. */
+  /** `open`, or when the window opens. */
   then: string;
 }
 
@@ -150,7 +150,7 @@ describe.each(rows)('$is', (row) => {
   });
 });
 
-test('minute by minute through a year, the window is open exactly when its clock says so, but for the two changes', () => {
+test('matches local time in each minute of a year, except around the two clock changes', () => {
   const hours = { start: '09:00', end: '18:00', timezone: NEW_YORK, outside: 'reject' } as const;
   const clock = new Intl.DateTimeFormat('en-GB', { timeZone: NEW_YORK, timeStyle: 'short' });
   const wrong: string[] = [];

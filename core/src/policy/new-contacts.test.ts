@@ -5,14 +5,14 @@ const ago = (hours: number) => new Date(now.getTime() - hours * 3_600_000);
 const calm = { limit: 3, count: 0, oldestAt: null, restrictedUntil: null, now };
 
 test.each([
-  ['the first of three passes', { ...calm }, null],
-  ['the third of three passes', { ...calm, count: 2, oldestAt: ago(1) }, null],
-  ['the fourth waits until the oldest is 24 hours old', { ...calm, count: 3, oldestAt: ago(23) }, 3600],
-  ['a moment before that it waits one second', { ...calm, count: 3, oldestAt: ago(23.99999) }, 1],
-  ['a limit of none waits a day', { ...calm, limit: 0 }, 86_400],
-  ['while the network refuses new contacts, until it stops', { ...calm, restrictedUntil: ago(-2) }, 7200],
-  ['a restriction that has ended refuses nothing', { ...calm, restrictedUntil: ago(0) }, null],
-  ['a limit lowered below the count refuses', { ...calm, count: 9, oldestAt: ago(12) }, 43_200],
+  ['accepts the first of 3', { ...calm }, null],
+  ['accepts the third of 3', { ...calm, count: 2, oldestAt: ago(1) }, null],
+  ['refuses the fourth until the oldest is 24 hours old', { ...calm, count: 3, oldestAt: ago(23) }, 3600],
+  ['asks to wait at least 1 second', { ...calm, count: 3, oldestAt: ago(23.99999) }, 1],
+  ['asks to wait a day with a limit of 0', { ...calm, limit: 0 }, 86_400],
+  ['refuses until the end of a restriction by the network', { ...calm, restrictedUntil: ago(-2) }, 7200],
+  ['ignores an ended restriction', { ...calm, restrictedUntil: ago(0) }, null],
+  ['refuses after the limit was lowered below the count', { ...calm, count: 9, oldestAt: ago(12) }, 43_200],
 ])('%s', (_, given, retryAfter) => {
   const expected = retryAfter === null ? { do: 'accept' } : { do: 'refuse', retryAfter };
   expect(decideNewContact(given)).toEqual(expected);

@@ -6,10 +6,10 @@ const policy = {
   resume_keywords: ['VOLTAR', 'START', 'parar'],
 };
 
-describe('what a typed message asks for', () => {
+describe('recogniseOptOut', () => {
   test.each<[string, string, 'opt_out' | 'opt_in' | null]>([
     ['the word', 'SAIR', 'opt_out'],
-    ['in small letters', 'sair', 'opt_out'],
+    ['the word in lower case', 'sair', 'opt_out'],
     ['with an accent that is not in the list', 'SAÍR', 'opt_out'],
     ['without the accents of the list', 'NAO  QUERO', 'opt_out'],
     ['with punctuation around it', '"Sair!!"', 'opt_out'],
@@ -18,7 +18,7 @@ describe('what a typed message asks for', () => {
     ['an emoji that is not', '👍', null],
     ['the word among others', 'quero sair', null],
     ['a longer word', 'sairei', null],
-    ['nothing', '', null],
+    ['an empty text', '', null],
     ['punctuation alone', '!!!', null],
     ['a resume word', 'voltar.', 'opt_in'],
     ['a word of both lists opts out', 'PARAR', 'opt_out'],
@@ -26,7 +26,7 @@ describe('what a typed message asks for', () => {
     expect(recogniseOptOut(text, policy)).toBe(expected);
   });
 
-  test('nothing where recognition is off', () => {
+  test('returns null while opt-out is disabled', () => {
     expect(recogniseOptOut('SAIR', { ...policy, enabled: false })).toBeNull();
     expect(recogniseOptOut('VOLTAR', { ...policy, enabled: false })).toBeNull();
   });

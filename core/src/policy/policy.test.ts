@@ -3,8 +3,8 @@ import { isTimeZone, isWarmingUp, parsePolicyOverrides, resolvePolicy } from './
 
 const none = { environment: {}, account: {}, instance: {} };
 
-describe('resolving', () => {
-  test('without overrides the defaults hold, and the environment is their source', () => {
+describe('resolvePolicy', () => {
+  test('returns the defaults without overrides, with the environment as their source', () => {
     expect(resolvePolicy(none, { warmingUp: false })).toEqual({
       active_hours: null,
       mass_block: { max_contacts: 30, window_minutes: 60 },
@@ -23,7 +23,7 @@ describe('resolving', () => {
     });
   });
 
-  test('the highest level that sets a key gives it, absent parts come from the default', () => {
+  test('takes each key from the most specific level, and missing parts from the defaults', () => {
     const policy = resolvePolicy(
       {
         environment: { messages_per_minute: 10, menu_ttl_hours: 1 },
@@ -40,19 +40,19 @@ describe('resolving', () => {
     });
   });
 
-  test('warming up lowers the default of new contacts and nothing that was set', () => {
+  test('lowers only the default of new contacts during warm-up', () => {
     expect(resolvePolicy(none, { warmingUp: true }).new_contacts_per_day).toBe(50);
     const set = { ...none, instance: { new_contacts_per_day: 400 } };
     expect(resolvePolicy(set, { warmingUp: true }).new_contacts_per_day).toBe(400);
   });
 
-  test('active hours with all parts null are no window', () => {
+  test('reads active hours with only null parts as no window', () => {
     const instance = { active_hours: { start: null, end: null, timezone: null } };
     expect(resolvePolicy({ ...none, instance }, { warmingUp: false }).active_hours).toBeNull();
   });
 });
 
-describe('what people may set', () => {
+describe('parsePolicyOverrides', () => {
   const codeOf = (value: unknown): string => {
     try {
       parsePolicyOverrides(value);
@@ -64,10 +64,10 @@ describe('what people may set', () => {
   };
   const hours = { start: '08:00', end: '18:00', timezone: 'America/Sao_Paulo' };
   test.each<[string, unknown, string]>([
-    ['nothing', {}, 'accepted'],
+    ['an empty object', {}, 'accepted'],
     ['a whole window', { active_hours: hours }, 'accepted'],
     ['a window over midnight', { active_hours: { ...hours, start: '22:00', end: '06:00' } }, 'accepted'],
-    ['an hour of 24', { active_hours: { ...hours, end: '24:00' } }, 'invalid-policy'],
+    ['the time 24:00', { active_hours: { ...hours, end: '24:00' } }, 'invalid-policy'],
     ['half a window', { active_hours: { start: '08:00' } }, 'invalid-policy'],
     ['an unknown zone', { active_hours: { ...hours, timezone: 'Mars/Olympus' } }, 'invalid-timezone'],
     ['an offset as zone', { active_hours: { ...hours, timezone: '+03:00' } }, 'invalid-timezone'],
@@ -103,11 +103,11 @@ describe('what people may set', () => {
     ['an unknown key inside', { mass_block: { max: 1 } }, 'policy.mass_block.max'],
     ['a bad item', { opt_out: { keywords: [''] } }, 'policy.opt_out.keywords.0'],
     ['no object', 'x', 'policy'],
-  ])('%s is named by its own path', (_name, value, path) => {
+  ])('reports %s with its path', (_name, value, path) => {
     expect(errorsOf(value).map((error) => error.path)).toEqual([path]);
   });
 
-  test('a hundred thousand faults are answered with fifty, and a long key is cut', () => {
+  test('reports at most 50 of 100,000 faults, and shortens long keys', () => {
     const faults = Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`k${i}`, 1]));
     expect(errorsOf(faults)).toHaveLength(50);
     expect(errorsOf({ ['k'.repeat(100_000)]: 1 })[0]!.path).toHaveLength(200);
@@ -124,7 +124,7 @@ test.each([
   expect(isTimeZone(name)).toBe(expected);
 });
 
-test('an instance warms up for 14 days from its first pairing', () => {
+test('warm-up lasts 14 days from the first pairing', () => {
   const paired = new Date('2026-01-01T00:00:00Z');
   expect(isWarmingUp(null, paired)).toBe(true);
   expect(isWarmingUp(paired, new Date('2026-01-14T23:59:59Z'))).toBe(true);

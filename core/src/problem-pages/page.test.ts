@@ -1,11 +1,14 @@
 import { PROBLEMS, type ProblemCode } from '../problems.js';
 import { renderProblemHtml, renderProblemListHtml } from './page.js';
 
-test.each(Object.keys(PROBLEMS) as ProblemCode[])('the page of %s says all that its row says', (code) => {
-  const page = renderProblemHtml(code);
-  expect(page).toContain(`<h1><code>${code}</code></h1>`);
-  expect(page).toContain(`${PROBLEMS[code].status} `);
-  expect(page).toContain(PROBLEMS[code].title);
-  expect(page).not.toMatch(/undefined|`/);
-  expect(renderProblemListHtml()).toContain(`href="problems/${code}"`);
-});
+test.each(Object.keys(PROBLEMS) as ProblemCode[])(
+  'the page of %s contains code, status and title',
+  (code) => {
+    const page = renderProblemHtml(code);
+    expect(page).toContain(`<h1><code>${code}</code></h1>`);
+    expect(page).toContain(`${PROBLEMS[code].status} `);
+    expect(page).toContain(PROBLEMS[code].title);
+    expect(page).not.toMatch(/undefined|`/);
+    expect(renderProblemListHtml()).toContain(`href="problems/${code}"`);
+  },
+);

@@ -10,17 +10,17 @@ const command: Command = {
   requester: 'api-1',
 };
 
-test('a sealed command is read back', () => {
+test('decodes an encoded command', () => {
   expect(decodeCommand(encodeCommand(command, key), key)).toEqual(command);
 });
 
-test.each(['id', 'name', 'args', 'deadline', 'requester'])('a changed %s makes it nothing', (field) => {
+test.each(['id', 'name', 'args', 'deadline', 'requester'])('rejects an entry with a changed %s', (field) => {
   const fields = encodeCommand(command, key);
   const changed = { name: 'logout', deadline: '1' }[field] ?? 'other';
   expect(decodeCommand({ ...fields, [field]: changed }, key)).toBeNull();
 });
 
-test('what its arguments say cannot be read in the entry', () => {
+test('hides the arguments in the entry', () => {
   const fields = encodeCommand({ ...command, args: '{"phone":"5511987654321"}' }, key);
   expect(JSON.stringify(fields)).not.toContain('5511987654321');
   expect(fields['args']).not.toBe(encodeCommand(command, key)['args']);
@@ -28,9 +28,9 @@ test('what its arguments say cannot be read in the entry', () => {
 
 test.each([
   ['another key', encodeCommand(command, randomBytes(32))],
-  ['one in plain text', { ...encodeCommand(command, key), args: command.args }],
+  ['arguments in plain text', { ...encodeCommand(command, key), args: command.args }],
   ['an unknown name', encodeCommand({ ...command, name: 'format-disk' as 'live' }, key)],
-  ['nothing', {}],
-])('%s is refused', (_name, fields) => {
+  ['an empty entry', {}],
+])('rejects %s', (_name, fields) => {
   expect(decodeCommand(fields, key)).toBeNull();
 });

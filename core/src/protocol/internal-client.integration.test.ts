@@ -27,20 +27,20 @@ const failure = async (status: number, body: string): Promise<unknown> => {
   return client.call('acquire', { pod: 'a', version: 'b' }).catch((error: unknown) => error);
 };
 
-test('a refusal of the port is told as that', async () => {
+test('throws InternalApiRefusal for a code of the internal API', async () => {
   const refused = await failure(409, '{"error":"lease-held","retry_after_ms":300}');
   expect(refused).toBeInstanceOf(InternalApiRefusal);
   expect(refused).toMatchObject({ refusal: 'lease-held', retryAfterMs: 300 });
 });
 
 test.each([
-  ['of something between, which knows no such codes', 404, '{"error":"not_found"}'],
-  ['with the name of what every object has', 404, '{"error":"constructor"}'],
-  ['that is no text', 422, '{"error":{"code":"invalid"}}'],
+  ['of a proxy with its own codes', 404, '{"error":"not_found"}'],
+  ['with the name of an Object property', 404, '{"error":"constructor"}'],
+  ['with a code that is not text', 422, '{"error":{"code":"invalid"}}'],
   ['without a code', 429, '{}'],
-  ['that is no JSON', 403, '<html>'],
-  ['of nothing', 401, 'null'],
-  ['of a port that is overloaded', 503, '{"error":"unavailable"}'],
-])('an answer %s says nothing of the call', async (_, status, body) => {
+  ['that is not JSON', 403, '<html>'],
+  ['of null', 401, 'null'],
+  ['of an overloaded API', 503, '{"error":"unavailable"}'],
+])('throws InternalApiUnreachable for a response %s', async (_, status, body) => {
   expect(await failure(status, body)).toBeInstanceOf(InternalApiUnreachable);
 });

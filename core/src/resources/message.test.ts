@@ -1,10 +1,10 @@
 import { MessageEdit, Reaction } from './message.js';
 
 test.each<[string, string, boolean]>([
-  ['a reaction taken back', '', true],
+  ['a removed reaction', '', true],
   ['a thumb', '👍', true],
-  ['a thumb with a tone of skin', '👍🏽', true],
-  ['a heart with its variation', '❤️', true],
+  ['a thumb with a skin tone', '👍🏽', true],
+  ['a heart with a variation selector', '❤️', true],
   ['a family', '👨‍👩‍👧‍👦', true],
   ['a flag', '🇧🇷', true],
   ['a flag of a region', '🏴󠁧󠁢󠁥󠁮󠁧󠁿', true],
@@ -15,13 +15,13 @@ test.each<[string, string, boolean]>([
   ['a word', 'bom', false],
   ['a space', ' ', false],
   ['an emoji and a letter', '👍a', false],
-  ['an endless grapheme', `👍${'\u0301'.repeat(200)}`, false],
+  ['an overlong grapheme', `👍${'\u0301'.repeat(200)}`, false],
 ])('%s', (_, emoji, accepted) => {
   expect(Reaction.safeParse({ emoji }).success).toBe(accepted);
 });
 
 test.each<[string, unknown, boolean]>([
-  ['the largest text of an edit', { text: '😀'.repeat(65_536) }, true],
+  ['the longest text of an edit', { text: '😀'.repeat(65_536) }, true],
   ['one character more', { text: '😀'.repeat(65_537) }, false],
   ['an empty text', { text: '' }, false],
   ['no text', {}, false],

@@ -11,7 +11,7 @@ const log = createLogger('tracing', 'silent');
 const configOf = (env: Record<string, string> = {}): TracingConfig =>
   loadConfig(tracingSettings, { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', ...env });
 
-/** What a span that goes on from this tells those after it; `-` in place of ids that it made itself. */
+/** The traceparent of a child span, with `-` instead of new ids. */
 async function goesOn(parent: string | null, env: Record<string, string> = {}): Promise<string | null> {
   const tracer = openTracer(configOf(env), 'a-test', log);
   const { traceparent } = tracer.start('a span', parent, {});
@@ -28,23 +28,33 @@ const kept = `00-${TRACE}-${PARENT}-01`;
 const unkept = `00-${TRACE}-${PARENT}-00`;
 
 test.each<[string, string | null, Record<string, string>, string | null]>([
-  ['a trace goes on', kept, {}, KNOWN],
-  ['what its caller does not keep is not kept', unkept, {}, null],
-  ['without one, one begins', null, {}, NEW],
-  ['a trace of zeros is none', `00-${'0'.repeat(32)}-${PARENT}-01`, {}, NEW],
-  ['a parent of zeros is none', `00-${TRACE}-${'0'.repeat(16)}-01`, {}, NEW],
-  ['capitals are none', kept.toUpperCase(), {}, NEW],
-  ['words are none', 'a trace', {}, NEW],
-  ['more than version 00 has is none', `${kept}-more`, {}, NEW],
-  ['a later version begins as 00 does', `cc-${TRACE}-${PARENT}-01-more`, {}, KNOWN],
-  ['version ff does not exist', `ff-${TRACE}-${PARENT}-01`, {}, NEW],
-  ['other flags are left', `00-${TRACE}-${PARENT}-03`, {}, KNOWN],
-  ['none is kept', null, { OTEL_TRACES_SAMPLER: 'always_off' }, null],
-  ['none but those of callers', null, { OTEL_TRACES_SAMPLER: 'parentbased_always_off' }, null],
-  ['and theirs', kept, { OTEL_TRACES_SAMPLER: 'parentbased_always_off' }, KNOWN],
-  ['all, whatever callers say', unkept, { OTEL_TRACES_SAMPLER: 'always_on' }, KNOWN],
-  ['a part of none', null, { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0' }, null],
-  ['a part that is all', null, { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio' }, NEW],
+  ['continues a trace', kept, {}, KNOWN],
+  ['does not keep a trace that the caller does not keep', unkept, {}, null],
+  ['starts a trace without a parent', null, {}, NEW],
+  ['ignores a trace id of zeros', `00-${'0'.repeat(32)}-${PARENT}-01`, {}, NEW],
+  ['ignores a parent id of zeros', `00-${TRACE}-${'0'.repeat(16)}-01`, {}, NEW],
+  ['ignores upper case', kept.toUpperCase(), {}, NEW],
+  ['ignores other text', 'a trace', {}, NEW],
+  ['ignores extra fields of version 00', `${kept}-more`, {}, NEW],
+  ['reads the first fields of a later version', `cc-${TRACE}-${PARENT}-01-more`, {}, KNOWN],
+  ['ignores version ff', `ff-${TRACE}-${PARENT}-01`, {}, NEW],
+  ['ignores other flags', `00-${TRACE}-${PARENT}-03`, {}, KNOWN],
+  ['keeps none with always_off', null, { OTEL_TRACES_SAMPLER: 'always_off' }, null],
+  ['starts none with parentbased_always_off', null, { OTEL_TRACES_SAMPLER: 'parentbased_always_off' }, null],
+  [
+    'continues one with parentbased_always_off',
+    kept,
+    { OTEL_TRACES_SAMPLER: 'parentbased_always_off' },
+    KNOWN,
+  ],
+  ['keeps all with always_on', unkept, { OTEL_TRACES_SAMPLER: 'always_on' }, KNOWN],
+  [
+    'keeps none with ratio 0',
+    null,
+    { OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '0' },
+    null,
+  ],
+  ['keeps all with the default ratio', null, { OTEL_TRACES_SAMPLER: 'parentbased_traceidratio' }, NEW],
 ])('%s', async (_sentence, parent, env, expected) => {
   expect(await goesOn(parent, env)).toBe(expected);
 });
@@ -52,15 +62,15 @@ test.each<[string, string | null, Record<string, string>, string | null]>([
 test.each([
   ['another protocol', { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }],
   ['an unknown sampler', { OTEL_TRACES_SAMPLER: 'jaeger_remote' }],
-  ['a part of more than all', { OTEL_TRACES_SAMPLER_ARG: '1.5' }],
-  ['headers that are none', { OTEL_EXPORTER_OTLP_HEADERS: 'secret' }],
-])('%s is refused, and no secret shown', (_sentence, env) => {
+  ['a ratio above 1', { OTEL_TRACES_SAMPLER_ARG: '1.5' }],
+  ['malformed headers', { OTEL_EXPORTER_OTLP_HEADERS: 'secret' }],
+])('rejects %s without showing secrets', (_sentence, env) => {
   expect(() => configOf(env)).toThrow(ConfigError);
   expect(() => configOf(env)).toThrow(/^(?!.*=secret)/s);
 });
 
 test(
-  'a collector that does not answer holds up no end for longer than 3 s',
+  'closes within 3 s if the collector does not answer',
   inFakeTime(async (pass) => {
     let asked = 0;
     const silent = { export: () => void asked++, shutdown: () => Promise.resolve() };
@@ -75,7 +85,7 @@ test(
   }),
 );
 
-test('where they are off, spans are nothing, and cost none of their names', async () => {
+test('creates no spans while tracing is off', async () => {
   await tracing.start(loadConfig(tracingSettings, {}), 'a-test', log);
   expect(tracing.on).toBe(false);
   const span = tracing.root('a request', kept);

@@ -50,18 +50,18 @@ describe('onShutdown', () => {
     expect(await output).toBe(cause);
   });
 
-  test('what a stop function throws is told without what it carries', () => {
+  test('logs an error of the stop function without its data', () => {
     const carried = 'Object.assign(new Error("first line\\n no"), { data: "what people wrote" })';
     const { status, stderr } = run(`
       onShutdown(async () => { throw ${carried} }, { exitWithParent: false });
       process.kill(process.pid, 'SIGTERM');
       setInterval(() => {}, 1000);`);
     expect(status).toBe(1);
-    expect(stderr).toMatch(/^stopping failed: \{"type":"Error".*\n$/);
+    expect(stderr).toMatch(/^shutdown failed: \{"type":"Error".*\n$/);
     expect(stderr).not.toContain('what people wrote');
   });
 
-  test('the end of standard input is nothing to a program that may outlive its parent', async () => {
+  test('ignores the end of standard input without exitWithParent', async () => {
     const child = await program(
       `(cause) => console.log(cause)`,
       '{ exitWithParent: false }',
@@ -77,7 +77,7 @@ describe('onShutdown', () => {
   });
 });
 
-/** To its end. */
+/** Runs the source until it exits. */
 function run(source: string): { status: number | null; stdout: string; stderr: string } {
   const imports = `
     import { exitOnUncaughtError, onShutdown } from ${JSON.stringify(module)};
@@ -99,8 +99,8 @@ describe('exitOnUncaughtError', () => {
       { type: 'Error', message: 'a failure' },
     ],
     ['rejected', `void Promise.reject(${carries('a failure')})`, { type: 'Error', message: 'a failure' }],
-    ['no error at all', `void Promise.reject('what people wrote')`, { type: 'string' }],
-  ])('what is %s is one line of the log, and the end', (_, failing, err) => {
+    ['not an Error', `void Promise.reject('what people wrote')`, { type: 'string' }],
+  ])('logs one line and exits for an error that is %s', (_, failing, err) => {
     const { status, stdout, stderr } = run(`
       exitOnUncaughtError(createLogger('engine', 'error'));
       ${failing};
@@ -111,13 +111,13 @@ describe('exitOnUncaughtError', () => {
   });
 
   test.each([
-    ['that exits', `createLogger('api', 'error')`],
-    ['that becomes another program', `createLogger('engine', 'error', synchronousStdout()), exitProcess`],
-  ])('the line of a process %s is written, whatever waits for its threads', (_, means) => {
+    ['process.exit', `createLogger('api', 'error')`],
+    ['exitProcess', `createLogger('engine', 'error', synchronousStdout()), exitProcess`],
+  ])('writes the line before %s, even with busy threads', (_, parameters) => {
     const { status, stdout } = run(`
       import { pbkdf2 } from 'node:crypto';
       for (let n = 0; n < 8; n++) pbkdf2('a', 'b', 500_000, 64, 'sha512', () => {});
-      exitOnUncaughtError(${means});
+      exitOnUncaughtError(${parameters});
       throw new Error('a failure');`);
     expect(status).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({ level: 'fatal', err: { message: 'a failure' } });

@@ -22,7 +22,7 @@ const run = (work: string) =>
     stdio: ['pipe', 'pipe', 'inherit'],
   });
 
-test('of a killed process is taken over, and that is said', async () => {
+test('is taken over from a killed process, and reports that', async () => {
   const holder = run(`acquireProcessLock('${path}'); console.log('held'); setInterval(() => {}, 1000)`);
   await once(holder.stdout, 'data');
   expect(() => acquireProcessLock(path)).toThrow(String(holder.pid));
@@ -32,7 +32,7 @@ test('of a killed process is taken over, and that is said', async () => {
   expect(readdirSync(folder)).toEqual(['lock.2']);
 });
 
-test('an abandoned one is taken over by one of several at once, each time', async () => {
+test('lets exactly one of several processes take over an abandoned lock', async () => {
   const work = `
     process.stdin.on('data', (name) => {
       let said = 'took';
@@ -42,11 +42,11 @@ test('an abandoned one is taken over by one of several at once, each time', asyn
     process.stdin.on('end', () => process.exit());
     console.log('waits');`;
   const children = Array.from({ length: 4 }, () => run(work));
-  const heard = () => children.map((child) => once(child.stdout, 'data'));
-  await Promise.all(heard());
+  const nextLines = () => children.map((child) => once(child.stdout, 'data'));
+  await Promise.all(nextLines());
   for (let round = 0; round < 100; round++) {
     writeFileSync(`${path}${round}.7`, NOBODY);
-    const answers = heard();
+    const answers = nextLines();
     for (const child of children) child.stdin.write(`${round}\n`);
     const said = (await Promise.all(answers)).map(([line]) => String(line).trim());
     expect(said.sort()).toEqual(['LockHeldError', 'LockHeldError', 'LockHeldError', 'took']);
