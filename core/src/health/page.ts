@@ -25,7 +25,7 @@ const MEANINGS: Readonly<Record<keyof typeof RULES, string>> = {
   newContacts: 'New contacts of the last 24 hours, as a part of `new_contacts_per_day` of the current policy',
   optOut: 'Opt-outs by word, as a part of the contacts written to within 7 days',
   failures:
-    'Messages that failed because of the phone number, the recipient or the network, as a part of those sent',
+    'Messages that failed because of the phone number, the recipient or the network, as a part of the sent and failed ones',
   reconnections: 'Connections lost in the last 24 hours',
 };
 

@@ -13,7 +13,7 @@ export function renderErrorsPage(): string {
     const { when, then } = GUIDE[code];
     return `| \`${code}\` | ${status} | ${when} | ${then} |`;
   });
-  return `${INTRODUCTION}\n| Code | Status | When | What to do |\n| --- | --- | --- | --- |\n${rows.join('\n')}\n`;
+  return `${INTRODUCTION}\n| Code | Status | When | Action |\n| --- | --- | --- | --- |\n${rows.join('\n')}\n`;
 }
 
 const INTRODUCTION = `# Errors
