@@ -121,7 +121,7 @@ export const apiSettings = {
   leaseMs: setting(
     'GWK_API_LEASE_MS',
     types.integer(1000, 600_000).default(45_000),
-    'How long the lease of an engine stays valid without renewal (milliseconds). An engine that cannot renew disconnects before it ends.',
+    'How long the lease of an engine stays valid without renewal (milliseconds). An engine that cannot renew disconnects before the lease ends.',
   ),
   leaseRenewMs: setting(
     'GWK_API_LEASE_RENEW_MS',
