@@ -1,7 +1,7 @@
 import { inFakeTime, type PassTime } from '@gwk/test/support/fake-time';
 import { onShutdown } from './lifecycle.js';
 
-/** Signals are told to the listeners that onShutdown adds, and to no other of this process. */
+/** Calls the signal listeners that onShutdown adds, and no other listeners of this process. */
 class Shutdown {
   readonly exits: number[] = [];
   stops = 0;
@@ -21,44 +21,44 @@ class Shutdown {
     this.#request = (signal) => void added(signal);
   }
 
-  hear(signal: 'SIGTERM' | 'SIGINT'): void {
-    this.#request(signal);
+  signal(name: 'SIGTERM' | 'SIGINT'): void {
+    this.#request(name);
   }
 }
 
-const shutdown = (work: (told: Shutdown, pass: PassTime) => Promise<void>): (() => Promise<void>) =>
+const shutdown = (work: (program: Shutdown, pass: PassTime) => Promise<void>): (() => Promise<void>) =>
   inFakeTime((pass) => work(new Shutdown(), pass));
 
 test(
-  'the same request told by terminal and parent, within half a second, stops once and gracefully',
-  shutdown(async (told, pass) => {
-    told.hear('SIGINT');
+  'treats a second signal within 500 ms as the same request',
+  shutdown(async (program, pass) => {
+    program.signal('SIGINT');
     await pass(500);
-    told.hear('SIGTERM');
-    expect([told.stops, told.exits]).toEqual([1, []]);
-    told.finish();
+    program.signal('SIGTERM');
+    expect([program.stops, program.exits]).toEqual([1, []]);
+    program.finish();
     await pass(0);
-    expect(told.exits).toEqual([0]);
+    expect(program.exits).toEqual([0]);
   }),
 );
 
 test(
-  'a second signal exits at once',
-  shutdown(async (told, pass) => {
-    told.hear('SIGTERM');
+  'exits at once at a second signal',
+  shutdown(async (program, pass) => {
+    program.signal('SIGTERM');
     await pass(501);
-    told.hear('SIGTERM');
-    expect([told.stops, told.exits]).toEqual([1, [1]]);
+    program.signal('SIGTERM');
+    expect([program.stops, program.exits]).toEqual([1, [1]]);
   }),
 );
 
 test(
-  'a stop function that never ends exits with 1 after 25 s',
-  shutdown(async (told, pass) => {
-    told.hear('SIGTERM');
+  'exits with 1 if the stop function takes longer than 25 s',
+  shutdown(async (program, pass) => {
+    program.signal('SIGTERM');
     await pass(24_999);
-    expect(told.exits).toEqual([]);
+    expect(program.exits).toEqual([]);
     await pass(1);
-    expect(told.exits).toEqual([1]);
+    expect(program.exits).toEqual([1]);
   }),
 );

@@ -12,7 +12,7 @@ function record(): { lines: string[]; stream: Writable } {
   return { lines, stream };
 }
 
-test('a line is JSON with program, level and time', () => {
+test('writes JSON lines with program and level', () => {
   const { lines, stream } = record();
   createLogger('api', 'info', stream).info({ message_id: 'm1' }, 'accepted');
   expect(JSON.parse(lines[0]!)).toMatchObject({
@@ -32,13 +32,13 @@ test.each([
     'an error that quotes its input',
     { err: new Error('Invalid invocation with MARK\n\nconnection refused') },
   ],
-])('%s never reaches the log', (_name, fields) => {
+])('redacts %s', (_name, fields) => {
   const { lines, stream } = record();
   createLogger('api', 'info', stream).info(fields, 'x');
   expect(lines.join('')).not.toContain('MARK');
 });
 
-test('an error keeps its name, code and place', () => {
+test('keeps type, code and stack of an error', () => {
   const error = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
   expect(describeError(error)).toMatchObject({ type: 'Error', code: 'ECONNREFUSED', message: 'refused' });
   expect(String(describeError(error)['stack'])).toContain('log.test');

@@ -84,8 +84,8 @@ test('ignores ratios of fewer than 20 cases', () => {
   const few = { sent: 19, delivered: 0, readable: 19, read: 0, failed: 0, newContacts: 19, contacts: 19 };
   const health = compute({ ...few, newContactsWhoReplied: 0, optOuts: 19 });
   expect(health.score).toBe(100);
-  const told = health.factors.filter(({ status }) => status === 'info');
-  expect(told.map(({ key, value }) => [key, value])).toEqual([
+  const ignored = health.factors.filter(({ status }) => status === 'info');
+  expect(ignored.map(({ key, value }) => [key, value])).toEqual([
     ['delivery_ratio', null],
     ['read_ratio', null],
     ['reply_ratio', null],

@@ -39,29 +39,29 @@ const list: InteractiveContent = {
 
 test.each<[string, InteractiveContent, InteractiveMode, string]>([
   [
-    'mode text writes out code and phone, numbers replies, and ends with the footer',
+    'writes out codes and phone numbers, numbers replies, and adds the footer in mode text',
     buttons,
     'text',
     'Pedido 7\n\nCopiar: PIX-123\n1. Pagar\nLigar: +5511987654321\n\nLoja',
   ],
-  ['mode text writes out the link', more, 'text', 'Mais\n\nSite: https://example.org\n1. Sim\n2. Não'],
-  ['mode native+text adds the numbered replies alone', buttons, 'native+text', 'Pedido 7\n\n1. Pagar'],
-  ['mode native leaves the text as it is', buttons, 'native', 'Pedido 7'],
+  ['writes out links in mode text', more, 'text', 'Mais\n\nSite: https://example.org\n1. Sim\n2. Não'],
+  ['adds only numbered replies in mode native+text', buttons, 'native+text', 'Pedido 7\n\n1. Pagar'],
+  ['keeps the body in mode native', buttons, 'native', 'Pedido 7'],
   [
-    'rows are numbered over all sections',
+    'numbers rows across sections',
     list,
     'text',
     'Cardápio\n\n*Doces*\n1. Bolo: de cenoura\n2. Pudim\n3. Suco\n\nLoja',
   ],
   [
-    'a list in mode native+text',
+    'adds numbered rows in mode native+text',
     list,
     'native+text',
     'Cardápio\n\n*Doces*\n1. Bolo: de cenoura\n2. Pudim\n3. Suco',
   ],
-  ['a list in mode native', list, 'native', 'Cardápio'],
+  ['keeps the body of a list in mode native', list, 'native', 'Cardápio'],
   [
-    'nothing to number adds nothing',
+    'adds nothing without replies',
     { body: 'Só link', buttons: [{ type: 'url', label: 'Site', url: 'https://example.org' }] },
     'native+text',
     'Só link',
@@ -70,7 +70,7 @@ test.each<[string, InteractiveContent, InteractiveMode, string]>([
   expect(renderMenu(content, mode).text).toBe(expected);
 });
 
-test('the options are what can be answered with: replies and rows, numbered as they are written', () => {
+test('returns replies and rows as numbered options', () => {
   expect(renderMenu(more, 'text').options).toEqual([
     { id: 'yes', label: 'Sim', number: 1 },
     { id: 'no', label: 'Não', number: 2 },
@@ -92,6 +92,6 @@ test.each<[InteractiveContent, InteractiveMode, InteractiveContent['format'], st
   [list, 'native', null, 'native_flow_list'],
   [list, 'native', 'legacy', 'legacy_list'],
   [list, 'text', null, 'text_menu'],
-])('%# leaves as the mode and the format say', (content, mode, format, expected) => {
+])('%# chooses the rendering by mode and format', (content, mode, format, expected) => {
   expect(renderMenu({ ...content, format }, mode).rendered_as).toBe(expected);
 });

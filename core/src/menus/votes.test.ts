@@ -16,12 +16,12 @@ describe('diffVote', () => {
 
 describe('toggleOption', () => {
   test.each([
-    { what: 'marks it', before: [], place: 1, selectable: 1, now: [1] },
-    { what: 'moves the only mark', before: [0], place: 1, selectable: 1, now: [1] },
-    { what: 'adds a mark where several may be marked', before: [2], place: 1, selectable: 3, now: [1, 2] },
-    { what: 'takes the mark away again', before: [1], place: 1, selectable: 1, now: [] },
-    { what: 'takes one of several away', before: [0, 1], place: 0, selectable: 2, now: [1] },
-  ])('$what', ({ before, place, selectable, now }) => {
+    { name: 'selects the option', before: [], place: 1, selectable: 1, now: [1] },
+    { name: 'moves the only selection', before: [0], place: 1, selectable: 1, now: [1] },
+    { name: 'adds a selection if several are allowed', before: [2], place: 1, selectable: 3, now: [1, 2] },
+    { name: 'deselects the option', before: [1], place: 1, selectable: 1, now: [] },
+    { name: 'deselects one of several', before: [0, 1], place: 0, selectable: 2, now: [1] },
+  ])('$name', ({ before, place, selectable, now }) => {
     expect(toggleOption(before, place, selectable)).toEqual(now);
   });
 });

@@ -4,7 +4,7 @@ const SAO_PAULO = 'America/Sao_Paulo';
 const NEW_YORK = 'America/New_York';
 
 interface Row {
-  is: string;
+  name: string;
   window: [start: string, end: string, zone: string] | null;
   now: string;
   wrote?: string;
@@ -13,119 +13,119 @@ interface Row {
 }
 
 const rows: Row[] = [
-  { is: 'without a window every hour is open', window: null, now: '2026-03-10T03:00:00Z', then: 'open' },
+  { name: 'always open without a window', window: null, now: '2026-03-10T03:00:00Z', then: 'open' },
   {
-    is: 'the first minute of the window is open',
+    name: 'open in the first minute of the window',
     window: ['09:00', '18:00', SAO_PAULO],
     now: '2026-03-10T12:00:00Z',
     then: 'open',
   },
   {
-    is: 'the moment of closing is closed until the next morning',
+    name: 'closed at the end of the window, until the next morning',
     window: ['09:00', '18:00', SAO_PAULO],
     now: '2026-03-10T21:00:00Z',
     then: '2026-03-11T12:00:00.000Z',
   },
   {
-    is: 'the last millisecond before closing is open',
+    name: 'open in the last millisecond of the window',
     window: ['09:00', '18:00', SAO_PAULO],
     now: '2026-03-10T20:59:59.999Z',
     then: 'open',
   },
   {
-    is: 'early in the morning it opens the same day',
+    name: 'opens on the same day before the window',
     window: ['09:00', '18:00', SAO_PAULO],
     now: '2026-03-10T05:00:00Z',
     then: '2026-03-10T12:00:00.000Z',
   },
   {
-    is: 'who wrote a minute less than 24 hours ago is answered at any hour',
+    name: 'open for a contact who wrote 23:59 hours ago',
     window: ['09:00', '18:00', SAO_PAULO],
     now: '2026-03-10T05:00:00Z',
     wrote: '2026-03-09T05:01:00Z',
     then: 'open',
   },
   {
-    is: 'who wrote 24 hours ago is not',
+    name: 'closed for a contact who wrote 24 hours ago',
     window: ['09:00', '18:00', SAO_PAULO],
     now: '2026-03-10T05:00:00Z',
     wrote: '2026-03-09T05:00:00Z',
     then: '2026-03-10T12:00:00.000Z',
   },
   {
-    is: 'a window over midnight is open before midnight',
+    name: 'open before midnight in a window over midnight',
     window: ['22:00', '06:00', 'UTC'],
     now: '2026-03-10T23:30:00Z',
     then: 'open',
   },
   {
-    is: 'a window over midnight is open after midnight',
+    name: 'open after midnight in a window over midnight',
     window: ['22:00', '06:00', 'UTC'],
     now: '2026-03-10T05:59:00Z',
     then: 'open',
   },
   {
-    is: 'a window over midnight is closed by day',
+    name: 'closed by day with a window over midnight',
     window: ['22:00', '06:00', 'UTC'],
     now: '2026-03-10T12:00:00Z',
     then: '2026-03-10T22:00:00.000Z',
   },
   {
-    is: 'a window that ends when it begins is always open',
+    name: 'always open if end equals start',
     window: ['08:00', '08:00', 'UTC'],
     now: '2026-03-10T08:00:00Z',
     then: 'open',
   },
   {
-    is: 'the day is that of the zone, not of UTC',
+    name: 'uses the local day, not the day in UTC',
     window: ['09:00', '10:00', 'Pacific/Auckland'],
     now: '2026-07-10T20:30:00Z',
     then: '2026-07-10T21:00:00.000Z',
   },
   {
-    is: 'zones with half hours count their half hours',
+    name: 'supports zones with half-hour offsets',
     window: ['09:00', '18:00', 'Asia/Kolkata'],
     now: '2026-03-10T03:00:00Z',
     then: '2026-03-10T03:30:00.000Z',
   },
   {
-    is: 'before the clock is put forward it opens at winter time',
+    name: 'opens at standard time before daylight saving starts',
     window: ['09:00', '18:00', NEW_YORK],
     now: '2026-03-07T05:00:00Z',
     then: '2026-03-07T14:00:00.000Z',
   },
   {
-    is: 'on the day the clock is put forward it opens at summer time',
+    name: 'opens at summer time on the day that daylight saving starts',
     window: ['09:00', '18:00', NEW_YORK],
     now: '2026-03-08T06:00:00Z',
     then: '2026-03-08T13:00:00.000Z',
   },
   {
-    is: 'an opening that the clock skips is at the moment of the change',
+    name: 'opens at the clock change if daylight saving skips the start',
     window: ['02:30', '05:00', NEW_YORK],
     now: '2026-03-08T06:30:00Z',
     then: '2026-03-08T07:00:00.000Z',
   },
   {
-    is: 'a window that lies within the skipped hour opens the day after',
+    name: 'opens a day later if daylight saving skips the whole window',
     window: ['02:10', '02:50', NEW_YORK],
     now: '2026-03-08T06:30:00Z',
     then: '2026-03-09T06:10:00.000Z',
   },
   {
-    is: 'an opening that the clock shows twice is the first one',
+    name: 'opens at the first occurrence of a repeated start',
     window: ['01:30', '05:00', NEW_YORK],
     now: '2026-11-01T05:00:00Z',
     then: '2026-11-01T05:30:00.000Z',
   },
   {
-    is: 'a window once open stays so while the clock is put back',
+    name: 'stays open while the clock is set back',
     window: ['01:30', '05:00', NEW_YORK],
     now: '2026-11-01T06:10:00Z',
     then: 'open',
   },
   {
-    is: 'a closing that the clock shows twice is the first one',
+    name: 'closes at the first occurrence of a repeated end',
     window: ['20:00', '01:30', NEW_YORK],
     now: '2026-11-01T05:40:00Z',
     then: '2026-11-02T01:00:00.000Z',
@@ -139,7 +139,7 @@ const judge = ({ window, now, wrote }: Row, outside: 'reject' | 'schedule') =>
     lastWroteAt: wrote === undefined ? null : new Date(wrote),
   });
 
-describe.each(rows)('$is', (row) => {
+describe.each(rows)('$name', (row) => {
   test('with reject', () => {
     expect(judge(row, 'reject')).toEqual({ do: row.then === 'open' ? 'accept' : 'refuse' });
   });
