@@ -19,7 +19,7 @@ export interface MeasuredInterval extends Period {
   reason: string | null;
 }
 
-export interface StateHistory {
+interface StateHistory {
   intervals: readonly StateInterval[];
   suspensions: readonly { since: number; until: number | null }[];
   firstConnectedAt: number | null;

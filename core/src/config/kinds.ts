@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
  * Types of settings: each parses the text of an environment variable. Not zod, which would add 6 MB of memory to every
  * engine for a dozen settings.
  */
-export type ParseResult<T> = { ok: true; value: T } | { ok: false; fault: string };
+type ParseResult<T> = { ok: true; value: T } | { ok: false; fault: string };
 
 export class Kind<T> {
   readonly #read: (text: string) => ParseResult<T>;

@@ -53,7 +53,7 @@ interface HealthFactor {
   penalty: number;
 }
 
-export interface HealthScore {
+interface HealthScore {
   score: number;
   risk: 'low' | 'medium' | 'high';
   warming_up: boolean;
