@@ -1,13 +1,13 @@
 export interface Backoff {
-  /** Milliseconds before the first repetition. */
+  /** Delay before the first retry, in milliseconds. */
   first: number;
-  /** Never longer than this. */
+  /** Upper bound of the delay, in milliseconds. */
   most: number;
 }
 
 /**
- * How long to wait before repetition `attempt` (1 is the first): doubling, and the upper half of it by chance, so
- * that engines which lost the same thing at once do not return at once.
+ * Delay before retry `attempt` (1 is the first). It doubles with each attempt. The upper half is random, so that
+ * engines which lost the same service at once do not return at once.
  *
  * @param random from 0 to 1
  */

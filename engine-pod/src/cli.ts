@@ -1,18 +1,18 @@
 import type { Command } from 'commander';
 
-/** Nothing but this is loaded for `gwk --help`. */
+/** `gwk --help` loads only this file of the engine. */
 export function register(program: Command): void {
   program
     .command('engine')
-    .description('serve one number: its connection, its sends in order, what it receives')
+    .description('run the engine of one instance: its connection, its sends and what it receives')
     .addHelpText(
       'after',
-      '\nSettings are environment variables (docs/configuration.md). Ends by itself with:' +
-        '\n   2  wrong settings' +
-        '\n  10  fenced: another engine has the number' +
-        '\n  11  unauthorized: the token is no longer good' +
+      '\nSettings are environment variables (docs/configuration.md). Exit codes:' +
+        '\n   2  invalid settings' +
+        '\n  10  fenced: another engine holds the lease' +
+        '\n  11  unauthorized: the token is no longer valid' +
         '\n  12  gone: the instance was deleted' +
-        '\n  13  replaced: another connection took the number over\n',
+        '\n  13  replaced: another connection uses the same credentials\n',
     )
     .action(async () => {
       const { keepHeapSmall } = await import('./small-heap.js');

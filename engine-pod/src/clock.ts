@@ -2,13 +2,13 @@ import { processClock, type Clock } from '@gwk/core/clock';
 import { uptime } from 'node:os';
 
 /**
- * Milliseconds on a clock that nobody sets and that goes on while the machine sleeps or the process is stopped.
- * A lease is measured on it: `performance.now()` stands still during a suspend, after which the number may long
- * be another engine's. Steps of 10 ms.
+ * Milliseconds on a clock that nobody sets and that keeps running while the machine sleeps or the process is
+ * stopped. A lease is measured on it. `performance.now()` pauses during a suspend, after which another engine may
+ * own the instance. Resolution 10 ms.
  */
 export const monotonicNow = (): number => uptime() * 1000;
 
-/** The clock of this process. Its timers keep no process alive. */
+/** The clock of this process. Its timers do not keep the process alive. */
 export const unrefClock: Clock = {
   ...processClock,
   after: (ms, run) => {
@@ -17,7 +17,7 @@ export const unrefClock: Clock = {
   },
 };
 
-/** Resolves after `ms`, or as soon as `over` is aborted. */
+/** Resolves after `ms`, or as soon as `signal` is aborted. */
 export function waitOnClock(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {

@@ -30,15 +30,15 @@ export interface EngineOptions {
   pod: string;
   ackTimeoutMs: number;
   idleClaimMs: number;
-  /** Whether series of the number name its instance. */
+  /** Whether metric series carry the id of the instance. */
   nameInMetrics: boolean;
   networks: NetworkOptions;
   log: Logger;
-  /** The engine cannot go on: its socket is closed, and the process is to exit with this code. */
+  /** Called when the engine cannot continue. The socket is closed, and the process must exit with this code. */
   lost: (exitCode: number) => void;
 }
 
-/** How long a graceful stop waits for what is under way on the network, for the port, and for its release. */
+/** Time limits of a graceful stop, in milliseconds. */
 const STOP_LIMITS = {
   sendsMs: 5_000,
   unlinkMs: 5_000,
@@ -48,7 +48,7 @@ const STOP_LIMITS = {
   releaseMs: 2_000,
 };
 
-/** One number under one lease: what the parts are, and how they are joined. */
+/** Runs one instance under one lease: creates its parts and connects them. */
 export class Engine {
   readonly #options: EngineOptions;
   readonly #log: Logger;
@@ -66,7 +66,7 @@ export class Engine {
   readonly #idleCollector = new IdleCollector();
   readonly metrics: EngineMetrics;
   #ending: Promise<void> | undefined;
-  /** Of the bell that the next claim is made for. */
+  /** Trace of the notification that caused the next claim. */
   #claimTraceparent: string | null = null;
 
   constructor(options: EngineOptions) {
@@ -114,7 +114,10 @@ export class Engine {
     return this.#lease.valid;
   }
 
-  /** By name. Redis and the network are shown and not required: the engine lives through their loss. */
+  /**
+   * Checks by name. Redis and the network are reported but do not affect readiness, because the engine survives
+   * their loss.
+   */
   get checks(): Record<string, string> {
     return {
       lease: this.#lease.valid ? 'ok' : 'not-held',
@@ -124,8 +127,8 @@ export class Engine {
   }
 
   /**
-   * Stops in order: nothing new is claimed; sends under way may end; the rest goes back; the socket closes; all that
-   * happened is stored; only then the lease is given up.
+   * Stops in this order: claim nothing new; let sends in progress finish; return the rest; close the socket; store
+   * every outcome; release the lease.
    */
   stop(): Promise<void> {
     return (this.#ending ??= this.#stop());
@@ -145,16 +148,16 @@ export class Engine {
     this.#redis.stop();
     this.#lease.stop();
     await this.#api.call('release', {}, STOP_LIMITS.releaseMs).catch((error: unknown) => {
-      this.#log.warn({ err: error }, 'the lease was not released and ends by itself');
+      this.#log.warn({ err: error }, 'lease not released; it expires on its own');
     });
     this.#api.close();
   }
 
-  /** The number is another's, or nobody's: the socket first, then everything else at once. */
+  /** Another engine, or nobody, owns the instance now: closes the socket first, then everything else at once. */
   async #giveUp(why: 'fenced' | 'unauthorized' | 'gone'): Promise<void> {
-    this.#log.error({ why }, 'the lease is lost');
+    this.#log.error({ why }, 'lease lost');
     this.#gate.end();
-    // A number that was deleted leaves the phone too. Whoever asked for that is to hear of it.
+    // The device of a deleted instance is unlinked too, and the caller of the deletion gets the result.
     if (why === 'gone') await waitUpTo(STOP_LIMITS.unlinkMs, this.#unlinkDevice());
     await waitUpTo(STOP_LIMITS.socketMs, this.#connection.stop());
     await waitUpTo(STOP_LIMITS.repliesMs, this.#redis.waitForReplies());
@@ -219,7 +222,7 @@ export class Engine {
         this.#claimer.notify();
       },
       replaced: () => {
-        this.#log.error('another connection took the number over');
+        this.#log.error('another connection with the same credentials took over');
         void this.stop().then(() => this.#options.lost(EXIT_CODES.replaced));
       },
     });
@@ -234,11 +237,11 @@ export class Engine {
       isConnected: () => this.#connection.open,
       events: {
         unconfirmed: () => {
-          this.#log.error('the lease is about to end unrenewed: closing the socket');
+          this.#log.error('lease about to expire without renewal; closing the socket');
           this.#connection.forbid();
         },
         confirmed: () => {
-          this.#log.info('the lease is confirmed again');
+          this.#log.info('lease confirmed again');
           this.#connection.permit();
         },
         renewed: (answer) => {
@@ -271,7 +274,7 @@ export class Engine {
       },
       resending: (message, attempt) => {
         this.metrics.resent();
-        this.#log.warn({ message_id: message.message_id, attempt }, 'no answer yet: sending the same again');
+        this.#log.warn({ message_id: message.message_id, attempt }, 'message unconfirmed; sending it again');
       },
     });
   }

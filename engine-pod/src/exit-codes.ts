@@ -1,12 +1,12 @@
 import type { FinalRefusal } from './internal-api/client.js';
 
-/** Why an engine ended by itself, for its operator. 0 is a graceful stop, 1 a failure that nobody foresaw. */
+/** Exit codes for the operator. 0 is a graceful stop, 1 an unexpected failure. */
 export const EXIT_CODES = {
-  /** Wrong settings. */
+  /** Invalid settings. */
   configuration: 2,
-  /** Another engine has the number. */
+  /** Another engine holds the lease. */
   fenced: 10,
-  /** The token is not, or no longer, good. */
+  /** The token is not valid, or no longer. */
   unauthorized: 11,
   /** The instance was deleted. */
   gone: 12,

@@ -6,15 +6,14 @@ import { counter, gauge, type Metric } from '@gwk/core/metrics/metric';
 import type { StateChange } from '@gwk/core/protocol/engine';
 import { INSTANCE_STATES, type InstanceState } from '@gwk/core/states';
 
-// The parts of prom-client that are used, by their files: its index loads default metrics and cluster support, which
-// would cost every engine 3 MB more.
+// Load the used parts of prom-client by file. Its index loads default metrics and cluster support, 3 MB per engine.
 const require = createRequire(import.meta.url);
 const Registry = require('prom-client/lib/registry') as typeof client.Registry;
 const Counter = require('prom-client/lib/counter') as typeof client.Counter;
 const Gauge = require('prom-client/lib/gauge') as typeof client.Gauge;
 const Histogram = require('prom-client/lib/histogram') as typeof client.Histogram;
 
-/** As the default metrics of the other programs have them, which an engine does not load. */
+/** Same names as the default metrics of the other programs, which an engine does not load. */
 const RESIDENT_MEMORY = gauge({
   name: 'process_resident_memory_bytes',
   help: 'Resident memory size in bytes.',
@@ -28,7 +27,7 @@ const STARTED_AT = gauge({
   help: 'Start time of the process since unix epoch in seconds.',
 });
 
-/** Read when metrics are asked for. */
+/** Sources that are read on each scrape. */
 export interface MetricSources {
   state: () => InstanceState;
   held: () => number;
@@ -37,7 +36,7 @@ export interface MetricSources {
   redisUp: () => boolean;
 }
 
-/** What an engine tells of itself to Prometheus. */
+/** The metrics of an engine. */
 export class EngineMetrics {
   readonly #registry = new Registry();
   readonly #messages: client.Counter<'result'>;
@@ -50,7 +49,7 @@ export class EngineMetrics {
   readonly #storeSeconds: client.Histogram;
   readonly #notifySeconds: client.Histogram;
 
-  /** @param instanceId null: the series of the number do not name it */
+  /** @param instanceId null: the series do not name the instance */
   constructor(instanceId: string | null, sources: MetricSources) {
     const registers = [this.#registry];
     this.#messages = new Counter({ ...ENGINE_METRICS.messages, registers });
@@ -79,7 +78,7 @@ export class EngineMetrics {
     this.#seconds.observe(ms / 1000);
   }
 
-  /** @param notifiedAt by the clock of Redis, which need not be that of this machine */
+  /** @param notifiedAt by the clock of Redis, which may differ from this machine's */
   notified(notifiedAt: number): void {
     this.#notifySeconds.observe(Math.max(0, Date.now() - notifiedAt) / 1000);
   }
@@ -98,7 +97,7 @@ export class EngineMetrics {
     if (state === 'logged_out' || state === 'banned') this.#disconnections.inc({ reason: state });
   }
 
-  /** That of a pairing, which changes no state. */
+  /** A connection of a pairing session ended, which changes no state. */
   pairingEnded(reason: string): void {
     this.#disconnections.inc({ reason });
   }

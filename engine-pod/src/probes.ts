@@ -6,14 +6,14 @@ import { http } from '@gwk/core/node-http';
 
 export interface ProbeSources {
   /**
-   * Each check by its name. An engine that is not ready is not broken: it may be waiting for its lease. What it lives
-   * without, Redis and the network, is shown and not required.
+   * Checks by name. An engine that is not ready may be waiting for its lease. Redis and the network are reported,
+   * but do not affect readiness.
    */
   ready: () => { ready: boolean; checks: Record<string, string> };
   metrics: () => Promise<string>;
 }
 
-/** `/livez`, `/readyz` and `/metrics` of an engine, on bare node:http. */
+/** Serves `/livez`, `/readyz` and `/metrics` of an engine on plain node:http. */
 export class ProbeListener {
   readonly #server: Server;
 

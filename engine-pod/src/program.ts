@@ -16,7 +16,7 @@ type Config = ConfigOf<typeof engineSettings>;
 
 const CALL_TIMEOUT_MS = 10_000;
 
-/** `gwk engine`: waits for the lease of its number, serves it, and ends with it. */
+/** `gwk engine`: waits for the lease of its instance, runs it, and exits when the lease is lost. */
 export async function runEngine(environment: NodeJS.ProcessEnv): Promise<void> {
   const config = readConfig(environment);
   const log = createLogger('engine', config.logLevel, synchronousStdout()).child({ pod: config.pod });
@@ -72,7 +72,7 @@ class RunningEngine {
   }
 
   async stop(cause: string): Promise<void> {
-    this.#log.info({ cause }, 'asked to stop');
+    this.#log.info({ cause }, 'stopping on request');
     this.#stopping.abort();
     await this.#starting;
     await this.#engine?.stop();
@@ -100,12 +100,12 @@ class RunningEngine {
         networks: toNetworkOptions(this.#config),
       };
       this.#engine = new Engine({ ...options, log, lost: exitProcess });
-      // Asked to stop meanwhile: the lease is only to be given back.
+      // A stop was requested meanwhile: only release the lease.
       if (!this.#stopping.signal.aborted) this.#engine.start();
     } catch (error) {
       if (this.#stopping.signal.aborted) return;
       if (!(error instanceof AcquireRefused)) throw error;
-      this.#log.error({ why: error.refusal }, 'the lease was refused');
+      this.#log.error({ why: error.refusal }, 'lease refused');
       exitProcess(EXIT_CODES[error.refusal]);
     }
   }

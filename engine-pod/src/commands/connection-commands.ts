@@ -8,27 +8,27 @@ export interface ConnectionCommandOptions {
   pod: string;
   connection: Connection;
   driver: Driver;
-  /** The connection can carry something now. */
+  /** Whether the connection can carry messages now. */
   open: () => boolean;
-  /** Resolves once every change of the state is stored. */
+  /** Resolves once every state change is stored. */
   stored: () => Promise<void>;
-  /** Has it stored that the logout of this id is done. */
+  /** Stores that the logout with this id is done. */
   unlinked: (id: string) => Promise<void>;
 }
 
-/** What the rows want of the connection, as every renewal of the lease tells it. */
+/** Requests stored in Postgres. Every lease renewal returns them. */
 export type ConnectionRequests = Pick<EngineResponse<'renew'>, 'pairing' | 'unlink'>;
 
 /**
- * What is asked of a connection as it stands: by commands, which have a deadline, and by the rows, which have not.
- * A command that was lost is made up for by the next renewal, where what it asked for is still wanted then.
+ * Handles requests to the current connection. They come as commands, which have a deadline, and as stored requests,
+ * which have none. If a command is lost, the next lease renewal repeats the request, if it is still wanted.
  */
 export class ConnectionCommands {
   readonly #options: ConnectionCommandOptions;
-  /** A logout that is under way, and the last one that the rows asked for. */
+  /** The logout in progress, and the last logout that a stored request asked for. */
   #logout: Promise<boolean> | undefined;
   #requestedLogout: string | undefined;
-  /** Until the rows know of it: what is told of a link before that is taken for the old one's. */
+  /** Resolves once the API knows of the logout. Before that, it would attribute a new pairing to the old device. */
   #logoutReported: Promise<unknown> = Promise.resolve();
 
   constructor(options: ConnectionCommandOptions) {
@@ -45,7 +45,7 @@ export class ConnectionCommands {
     presence: (args: string) => this.#presence(JSON.parse(args) as { chat: string; state: Presence }),
   };
 
-  /** A device that is to be unlinked is unlinked before anything is paired in its place. */
+  /** Unlinks the old device before it pairs a new one. */
   applyRequests({ pairing, unlink }: ConnectionRequests): void {
     if (unlink !== null && unlink !== this.#requestedLogout) {
       this.#requestedLogout = unlink;
@@ -59,7 +59,7 @@ export class ConnectionCommands {
     await this.#logoutReported;
   }
 
-  /** Two that ask at once get one logout. */
+  /** Concurrent callers share one logout. */
   logout(): Promise<boolean> {
     this.#logout ??= this.#logoutAndStore().finally(() => (this.#logout = undefined));
     return this.#logout;
@@ -84,7 +84,7 @@ export class ConnectionCommands {
   async #pair(wanted: OpenPairing): Promise<void> {
     await this.#waitForLogout();
     if (!this.#options.connection.pair(wanted))
-      throw new CommandError('already-paired', 'a device is linked');
+      throw new CommandError('already-paired', 'a device is already linked');
   }
 
   async #checkContact({ phone }: { phone: string }): Promise<{ jid: string | null }> {
@@ -100,12 +100,12 @@ export class ConnectionCommands {
   }
 
   async #callDriver<T>(ask: (driver: Driver) => Promise<T>): Promise<T> {
-    if (!this.#options.open()) throw new CommandError('not-connected', 'there is no connection');
+    if (!this.#options.open()) throw new CommandError('not-connected', 'not connected');
     try {
       return await ask(this.#options.driver);
     } catch (error) {
       if (error instanceof SendFailure)
-        throw new CommandError(error.code, 'the network did not answer, or said no');
+        throw new CommandError(error.code, 'the network refused or did not answer');
       throw error;
     }
   }

@@ -9,7 +9,10 @@ export interface EditCommandOptions {
   ackTimeoutMs: number;
 }
 
-/** Changes of messages that have left: given to the network at once, or refused; nobody keeps them for later. */
+/**
+ * Edits, deletions and reactions to messages that were already sent. The network gets them at once or the command
+ * fails; nothing is queued.
+ */
 export class EditCommands {
   readonly #options: EditCommandOptions;
 
@@ -17,7 +20,7 @@ export class EditCommands {
     this.#options = options;
   }
 
-  /** The handlers of the commands. */
+  /** Command handlers by command name. */
   readonly handlers = {
     edit: (args: string) => this.#send('edit', args),
     delete: (args: string) => this.#send('delete', args),
@@ -38,7 +41,7 @@ export class EditCommands {
 }
 
 function toCommandError(failure: SendFailure): CommandError {
-  if (!failure.certain) return new CommandError(EDIT_FAILURES.unconfirmed, 'no answer of the network');
+  if (!failure.certain) return new CommandError(EDIT_FAILURES.unconfirmed, 'the network did not answer');
   const code = failure.retriable ? EDIT_FAILURES.notConnected : EDIT_FAILURES.refused;
   return new CommandError(code, failure.text ?? code);
 }

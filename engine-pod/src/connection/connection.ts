@@ -8,29 +8,29 @@ export interface ConnectionOptions {
   driver: Driver;
   stored: StoredState;
   log: Logger;
-  /** Has a change stored; changes are told in the order in which they happened. */
+  /** Stores a state change. Changes are stored in the order in which they happened. */
   storeState: (change: StateChange) => void;
-  /** A connection has ended of which `tell` says nothing: one of a pairing. */
+  /** A connection of a pairing session ended. This changes no state, so `storeState` does not report it. */
   ended: (reason: string) => void;
-  /** Has stored what there is to show of a pairing session; resolves to whether anybody still waits for it. */
+  /** Stores an update of a pairing session. Resolves to whether the session is still open. */
   storePairing: (session: string, news: PairingUpdate) => Promise<boolean>;
-  /** The connection can carry messages, or no longer can. */
+  /** Reports whether the connection can carry messages. */
   openChanged: (open: boolean) => void;
-  /** Another connection took the number over. */
+  /** Another connection with the same credentials took over. */
   replaced: () => void;
 }
 
-/** Longest sleep of one timer; beyond 2^31 ms Node would fire it at once. */
+/** Longest timer, in milliseconds. Node fires a timer beyond 2^31 ms at once. */
 const MAX_TIMER_MS = 24 * 3_600_000;
 
 /**
- * The driver's connection, run by the machine of machine.ts: every input goes through `#handle`, which is the one
- * setter, tells what changed, and does to the socket what the step says.
+ * Runs the driver's connection by the state machine in machine.ts. Every input goes through `#handle`: it sets the
+ * state, reports changes, and opens or closes the socket as the step says.
  */
 export class Connection {
   readonly #options: ConnectionOptions;
   #machine: Machine;
-  /** Each socket has a number: what an older one still says is not heard. */
+  /** Number of the current socket. Events of older sockets are ignored. */
   #socket = 0;
   #closing: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
@@ -53,7 +53,7 @@ export class Connection {
   start(): void {
     this.#handle({ kind: 'start' });
   }
-  /** The lease is not confirmed: no socket from now on. */
+  /** The lease is not confirmed: closes the socket and opens none. */
   forbid(): void {
     this.#handle({ kind: 'forbidden' });
   }
@@ -64,18 +64,18 @@ export class Connection {
     this.#handle({ kind: 'restart' });
   }
 
-  /** False where a device is linked. */
+  /** Returns false when a device is already linked. */
   pair(wanted: OpenPairing): boolean {
     this.#handle({ kind: 'pair', wanted });
     return this.#machine.pairing !== null;
   }
 
-  /** Resolves, once the socket is closed, to whether the network has unlinked the device. */
+  /** Resolves once the socket is closed, to whether the network unlinked the device. */
   async logout(): Promise<boolean> {
-    // What the network says of a device that it is being told to forget is no news.
+    // Ignore what the network reports about a device that is being unlinked.
     this.#socket += 1;
     const unlinked = await this.#options.driver.logout().catch((error: unknown) => {
-      this.#options.log.error({ err: error }, 'the device may still be linked');
+      this.#options.log.error({ err: error }, 'logout failed; the device may still be linked');
       return false;
     });
     this.#handle({ kind: 'logout' });
@@ -83,7 +83,7 @@ export class Connection {
     return unlinked;
   }
 
-  /** Resolves once the socket is closed; it stays closed. */
+  /** Resolves once the socket is closed. It stays closed. */
   async stop(): Promise<void> {
     this.#handle({ kind: 'stop' });
     await this.#closing;
@@ -121,7 +121,7 @@ export class Connection {
   #close(): void {
     this.#socket += 1;
     this.#closing = this.#options.driver.close().catch((error: unknown) => {
-      this.#options.log.error({ err: error }, 'the socket did not close in order');
+      this.#options.log.error({ err: error }, 'socket did not close cleanly');
     });
   }
 

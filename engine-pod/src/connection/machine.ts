@@ -4,9 +4,9 @@ import { backoffDelay } from '../backoff.js';
 import type { Disconnect, ConnectionEvent, PairedDevice } from '../driver/driver.js';
 
 /**
- * The state of an instance, as its engine decides it. Stored states, and what moves between them:
+ * The state of an instance, decided by its engine. Stored states and their transitions:
  *
- *                       start, timer, permitted
+ *                        start, timer, permitted
  *     disconnected ────────────────────────────────▶ connecting ◀──── paired ──── pending_pair
  *        ▲   ▲                                         │     │                        ▲
  *        │   └──── dropped, restart, forbidden, stop ──┘     │ opened                 │ logout (API),
@@ -16,31 +16,31 @@ import type { Disconnect, ConnectionEvent, PairedDevice } from '../driver/driver
  *     connecting, connected ── logged-out by the phone ──▶ logged_out
  *     connecting, connected ── banned ──▶ banned ── timer, at its end ──▶ connecting
  *
- * - `disconnected` goes on to `connecting` by itself: after a delay that doubles with each failure in a row. A
- *   connection that lasted a minute ends the row. Count and time are stored with the state, and a new engine obeys
- *   what it finds; so a crash, a move or a restart never hurries a reconnect.
- * - `pending_pair`, `logged_out`, and `banned` without an end wait for somebody outside.
- * - A pairing session gives `pending_pair` and `logged_out` a socket, and does not change the state until the phone
- *   has linked the device. It ends with that, when the network or its codes have run out of patience, or with a
- *   logout. A socket that drops meanwhile is opened again, a few times.
- * - Forbidden (the lease is not confirmed): no socket, whatever the state, until permitted again.
- * - A pairing is told with the change that follows it, at the latest with `connected`, because a change to the state
- *   that already holds tells nothing.
+ * - `disconnected` becomes `connecting` after a delay that doubles with each consecutive failure. A connection that
+ *   lasted 60 s resets the count. Count and time are stored with the state, and a new engine obeys them, so a crash,
+ *   a move or a restart never speeds up a reconnect.
+ * - `pending_pair`, `logged_out`, and `banned` without an end wait for an external request.
+ * - A pairing session opens a socket in `pending_pair` and `logged_out`. It does not change the state until the phone
+ *   has linked the device. It ends with the link, with a logout, or when the codes expire. If the socket drops
+ *   meanwhile, it is reopened up to 3 times.
+ * - Forbidden (lease not confirmed): no socket in any state, until permitted again.
+ * - A pairing is reported with the next state change, at the latest with `connected`, because an unchanged state is
+ *   not reported.
  */
 export interface Machine {
   readonly state: InstanceState;
   readonly reason: string | null;
-  /** When the state began, on the wall clock (milliseconds). */
+  /** Start of the state, wall clock in milliseconds. */
   readonly since: number;
-  /** Failures in a row. */
+  /** Consecutive failures. */
   readonly failures: number;
-  /** When `disconnected` or `banned` ends by itself, on the wall clock. */
+  /** Time at which `disconnected` or `banned` ends by itself, wall clock in milliseconds. */
   readonly wakeAt: number | null;
   /** The lease permits a socket. */
   readonly permitted: boolean;
-  /** Not yet told. */
+  /** Linked, but not yet reported. */
   readonly paired: PairedDevice | null;
-  /** The session that is open. */
+  /** The open pairing session. */
   readonly pairing: OpenPairing | null;
 }
 
@@ -52,24 +52,24 @@ export type Input =
   | { kind: 'permitted' }
   | { kind: 'restart' }
   | { kind: 'pair'; wanted: OpenPairing }
-  /** Nobody waits for this session any more. */
+  /** The session was closed from outside. */
   | { kind: 'unpair'; session: string }
   | { kind: 'logout' }
   | { kind: 'stop' };
 
 export interface Step {
   machine: Machine;
-  /** What to store, in order. */
+  /** State changes to store, in order. */
   changes: StateChange[];
   socket: 'keep' | 'open' | 'close' | 'reopen';
-  /** Why a connection ended that no change tells of, because the state is that of before. */
+  /** Reason of a connection that ended without a state change. */
   ended?: string;
-  /** A pairing session has ended without a device. */
+  /** A pairing session that ended without a linked device. */
   failed?: { session: string; reason: string };
 }
 
 export interface Now {
-  /** Wall clock, milliseconds. */
+  /** Wall clock in milliseconds. */
   at: number;
   /** From 0 to 1. */
   random: number;
@@ -77,9 +77,9 @@ export interface Now {
 
 const STABLE_MS = 60_000;
 const RECONNECT = { first: 1_000, most: 300_000 };
-/** After the network has rejected this version of the client: nothing gets better by hurrying. */
+/** After the network rejected this client version. Hurrying does not help. */
 const RECONNECT_SLOWLY = { first: 60_000, most: 3_600_000 };
-/** Drops in a row that a pairing session outlives. */
+/** Consecutive drops that a pairing session survives. */
 const PAIRING_DROPS = 3;
 
 export interface StoredState {
@@ -89,7 +89,7 @@ export interface StoredState {
   reconnect_at: string | null;
 }
 
-/** The machine as the row has it, before `start`. */
+/** The machine as stored in Postgres, before `start`. */
 export function restoreMachine(stored: StoredState, at: number): Machine {
   const wakes = stored.state === 'banned' ? stored.banned_until : stored.reconnect_at;
   return {
@@ -131,7 +131,7 @@ export function step(machine: Machine, input: Input, now: Now): Step {
 
 type CommandInput = Extract<Input, { kind: 'restart' | 'logout' | 'pair' | 'unpair' }>;
 
-/** What somebody outside asks for. */
+/** Handles a request from outside. */
 function command(machine: Machine, input: CommandInput, now: Now): Step {
   switch (input.kind) {
     case 'restart':
@@ -157,7 +157,7 @@ interface Transition {
   change?: Partial<StateChange>;
 }
 
-/** The only place that changes the state, and so the only one that tells of it. */
+/** The only place that changes the state, and therefore the only one that reports a change. */
 function enter(machine: Machine, transition: Transition, now: Now): Step {
   const { state, reason, socket, wakeAt = null, change } = transition;
   const next: Machine = { ...machine, state, reason, since: now.at, wakeAt, paired: null };
@@ -208,7 +208,7 @@ function disconnect(machine: Machine, reason: string, now: Now): Step {
   return enter(machine, { state: 'disconnected', reason, socket: 'close' }, now);
 }
 
-/** Obeys what is waited for: a ban, a reconnect time, a pairing. */
+/** Respects a pending ban, reconnect time or pairing. */
 function restart(machine: Machine, now: Now): Step {
   if (!hasSocket(machine)) return keep(machine);
   const down = enter(machine, { state: 'disconnected', reason: 'restart', socket: 'close' }, now);
@@ -216,7 +216,7 @@ function restart(machine: Machine, now: Now): Step {
   return { ...up, changes: [...down.changes, ...up.changes], socket: 'reopen' };
 }
 
-/** The same session asked for again, with the next renewal perhaps, changes nothing. */
+/** Asking for the same session again, for example with the next renewal, changes nothing. */
 function pair(machine: Machine, wanted: OpenPairing): Step {
   if (!isUnpaired(machine) || machine.pairing?.session === wanted.session) return keep(machine);
   const pairing = { ...machine, pairing: wanted, failures: 0, wakeAt: null };

@@ -5,16 +5,18 @@ import { LazyDriver } from './lazy.js';
 import { SandboxDriver } from './sandbox/driver.js';
 
 export interface NetworkOptions {
-  /** Address of a program that plays the network for sandboxes. */
+  /** Address of a program that simulates the network for sandboxes. */
   sandbox: string | undefined;
   web: NetworkSettings;
 }
 
-/** What speaks to the real network is loaded for numbers that are on it alone: it is most of an engine's memory. */
+/**
+ * Loads the client of the real network only for instances that use it, because it takes most of an engine's memory.
+ */
 export function createDriver(kind: InstanceKind, context: DriverContext, networks: NetworkOptions): Driver {
   if (kind === 'sandbox') return new SandboxDriver(context, networks.sandbox);
   return new LazyDriver(context.log, async () => {
-    // Before anything loads Baileys.
+    // Must run before anything loads Baileys.
     await import('./baileys/patches/install.js');
     const { BaileysDriver } = await import('./baileys/driver.js');
     return new BaileysDriver(context, networks.web);

@@ -13,18 +13,18 @@ import type { Presence } from '@gwk/core/resources/live';
 import type { FailureCode, Rendering } from '@gwk/core/states';
 
 /**
- * What stands between an engine and a network. A driver knows the network and nothing of leases, queues or pacing;
- * the engine knows those and nothing of the network.
+ * Connects an engine to a network. A driver knows the network and nothing of leases, queues or pacing. The engine
+ * knows those and nothing of the network.
  *
- * Threads of a driver: `connect`, `close` and `logout` are called one after the other; `build` and `send` of
- * different chats at any time and side by side. A look-up that one chat needs (is it on the network, which devices)
- * must never make another wait: it is done outside any lock of the account.
+ * Concurrency: `connect`, `close` and `logout` are called one after the other. `build` and `send` are called for
+ * different chats at the same time. A lookup for one chat (is it on the network, which devices) must never delay
+ * another, so it runs outside any lock of the account.
  */
 export interface Driver {
   /**
-   * Opens the connection and returns at once; what comes of it is told to `listen`, which hears nothing more after
-   * `closed`, or after `close` was called.
-   * @param pairing the phone is to link this device: whatever session there was is forgotten first. Null: log in.
+   * Opens the connection and returns at once. It reports events to `listen`, until `closed` or until `close` is
+   * called.
+   * @param pairing a pairing session: discards the stored session first. Null: logs in.
    */
   connect(listen: (event: ConnectionEvent) => void, pairing: OpenPairing | null): void;
 
@@ -32,20 +32,20 @@ export interface Driver {
   close(): Promise<void>;
 
   /**
-   * Unlinks the device, connecting for it where need be and within a time limit of its own, and forgets the session
-   * whatever came of that. Without a session there is nothing to unlink.
-   * @returns whether the network has unlinked it: otherwise a slot of the phone is still taken
+   * Unlinks the device, connecting for it if necessary within its own time limit. Discards the session in any case.
+   * Without a session there is nothing to unlink.
+   * @returns whether the network unlinked the device; otherwise it still takes a slot on the phone
    */
   logout(): Promise<boolean>;
 
   /**
-   * The id by which the network knows a phone; null where it knows none.
+   * The network's id of a phone number; null when it is not on the network.
    * @throws SendFailure
    */
   checkContact(phone: string): Promise<string | null>;
 
   /**
-   * Tells the other side that messages which came in were read.
+   * Marks received messages as read.
    * @throws SendFailure
    */
   markRead(chat: string, messages: readonly ReadMessage[]): Promise<void>;
@@ -54,21 +54,21 @@ export interface Driver {
   sendPresence(chat: string, presence: Presence): Promise<void>;
 
   /**
-   * The message as the network takes it. Everything that would come out differently a second time is decided here,
-   * since these bytes are stored before the first attempt and every later one sends them again.
+   * Builds the message in the network's form. Everything that would differ the second time is decided here, because
+   * these bytes are stored before the first attempt and sent again on every later one.
    * @throws SendFailure, certain
    */
   build(message: ClaimedMessage): Promise<EncodedMessage>;
 
   /**
-   * Writes the stanza; resolves when the network has accepted it, that is, at its acknowledgement.
-   * @throws SendFailure; anything else thrown counts as doubt
+   * Writes the stanza. Resolves when the network has acknowledged it.
+   * @throws SendFailure; any other error counts as unconfirmed
    */
   send(stanza: Stanza): Promise<void>;
 
   /**
-   * Edits, deletes for everyone, or reacts to, a message that has left or came in; resolves at the network's
-   * acknowledgement. Coming again with the same id it changes nothing more.
+   * Edits, deletes for everyone, or reacts to a sent or received message. Resolves at the network's
+   * acknowledgement. Repeating it with the same id has no further effect.
    * @throws SendFailure
    */
   edit(change: OutboundEdit, writing: Pick<Stanza, 'mayWrite' | 'signal'>): Promise<void>;
@@ -76,41 +76,41 @@ export interface Driver {
 
 export interface ReadMessage {
   wa_message_id: string;
-  /** Who wrote it, in a group. */
+  /** The author, in a group. */
   participant: string | null;
 }
 
 export interface EncodedMessage {
   bytes: Buffer;
   rendered_as: Rendering | null;
-  /** Of what accepts replies: the options as they really left. */
+  /** The options as they were sent, for a message that accepts replies. */
   menu: SentMenu | null;
 }
 
 export interface Stanza {
-  /** Chosen at acceptance; recipients drop a second one with the same id. */
+  /** Chosen when the message is accepted. Recipients drop a second message with the same id. */
   waMessageId: string;
   chat: string;
   bytes: Buffer;
   /**
-   * To be asked immediately before the stanza is given to the socket, with nothing awaited in between: false means
-   * that the number may no longer be ours, and nothing may be written. Then reject with `SendFailure.notWritten()`.
+   * Check immediately before writing the stanza to the socket, without awaiting anything in between. False means
+   * that another engine may own the instance: write nothing and reject with `SendFailure.notWritten()`.
    */
   mayWrite: () => boolean;
-  /** The engine no longer waits for this stanza's acknowledgement. */
+  /** Aborted when the engine no longer waits for the acknowledgement. */
   signal: AbortSignal;
 }
 
-/** What is known of a send that failed (one value instead of error classes to be told apart). */
+/** Describes a failed send. Callers decide by its fields, not by error classes. */
 export class SendFailure extends Error {
   override name = 'SendFailure';
   /** Whether it is certain that this attempt did not reach the network. */
   readonly certain: boolean;
-  /** Whether trying again may help. An uncertain one is always tried again, with the same id and bytes. */
+  /** Whether retrying may help. An uncertain attempt is always retried, with the same id and bytes. */
   readonly retriable: boolean;
-  /** What the message fails with, where it does. */
+  /** The error code if the message fails for good. */
   readonly code: FailureCode;
-  /** For the consumer; never holds content. */
+  /** Text for the API consumer; contains no message content. */
   readonly text: string | null;
 
   constructor(what: { certain: boolean; retriable: boolean; code: FailureCode; text?: string | null }) {
@@ -121,17 +121,17 @@ export class SendFailure extends Error {
     this.text = what.text ?? null;
   }
 
-  /** The network, or the message itself, says no. */
+  /** The network or the message itself rules out success. */
   static refused(code: FailureCode, text: string | null = null): SendFailure {
     return new SendFailure({ certain: true, retriable: false, code, text });
   }
 
-  /** Nothing was given to the socket. */
+  /** Nothing was written to the socket. */
   static notWritten(): SendFailure {
     return new SendFailure({ certain: true, retriable: true, code: 'not_connected' });
   }
 
-  /** It was given to the socket, and no answer came. */
+  /** Written to the socket, but not answered. */
   static unconfirmed(): SendFailure {
     return new SendFailure({ certain: false, retriable: true, code: 'timeout' });
   }
@@ -139,11 +139,11 @@ export class SendFailure extends Error {
 
 /** How a connection ended. */
 export type Disconnect =
-  /** `at-once`: the network asked for it (515). `slowly`: it rejects this client's version (405, 409). */
+  /** `at-once`: the network asked for it (515). `slowly`: it rejects this client version (405, 409). */
   | { kind: 'dropped'; reason: string; reconnect?: 'at-once' | 'slowly' }
   | { kind: 'logged-out'; reason: string }
   | { kind: 'banned'; code: string; expiresAt: Date | null }
-  /** The network refuses the pairing, or nobody read its codes. */
+  /** The network refuses the pairing, or nobody scanned its codes. */
   | { kind: 'pairing-failed'; reason: string }
   /** Another connection with the same credentials took over (440): never reconnect. */
   | { kind: 'replaced' };
@@ -166,37 +166,45 @@ export interface Receipt {
   waMessageId: string;
   status: 'delivered' | 'read';
   at: Date;
-  /** A voice message was listened to. */
+  /** The recipient listened to a voice message. */
   played?: boolean;
 }
 
-/** What an engine gives to its driver. */
+/** Services of the engine for its driver. */
 export interface DriverContext {
   instanceId: string;
   pod: string;
   epoch: number;
   log: Logger;
-  /** Whether the number is still this engine's, by the clock: once it is not, nothing may reach the network. */
+  /** Whether the lease is valid by the clock. Once it is not, nothing may reach the network. */
   isLeased: () => boolean;
   session: RemoteSessionStore;
-  /** Reads the finished file of a message as it comes. @throws InternalApiRefusal where it is gone */
+  /**
+   * Streams the finished file of a message.
+   * @throws InternalApiRefusal when it no longer exists
+   */
   readFile: <T>(messageId: string, read: (file: Readable) => Promise<T>) => Promise<T>;
-  /** What was built of a message that has left, by this engine or an earlier one; null where it is not kept. */
+  /**
+   * The built bytes of a sent message, built by this engine or an earlier one; null when they are no longer stored.
+   */
   readSentMessage: (waMessageId: string) => Promise<Buffer | null>;
-  /** The network keeps the number from reaching new contacts until then; null: no longer. */
+  /** Stores that the network restricts new contacts until then; null: no longer. */
   storeRestriction: (until: Date | null) => Promise<void>;
-  /** Has a received file kept, to its end. @throws what the source throws, InternalApiRefusal, InternalApiUnreachable */
+  /**
+   * Stores a received file to its end.
+   * @throws errors of the source, InternalApiRefusal, InternalApiUnreachable
+   */
   storeFile: (
     file: Readable,
     named: { mimetype?: string; filename?: string },
   ) => Promise<MediaUploadResponse>;
-  /** Resolves once stored: only then may the driver tell the network that it has the receipt. */
+  /** Resolves once stored. Only then may the driver acknowledge the receipt to the network. */
   storeReceipt: (receipt: Receipt) => Promise<void>;
-  /** Resolves once stored: only then may the driver acknowledge the message or forget its journal of it. */
+  /** Resolves once stored. Only then may the driver acknowledge the message or delete its journal entry. */
   storeInbound: (message: InboundMessage) => Promise<void>;
 }
 
-/** Credentials and keys of the session; a write is durable when it resolves. */
+/** Credentials and keys of the session. A write is durable when it resolves. */
 export interface RemoteSessionStore {
   read(type: string, keys: string[] | null): Promise<SessionEntry[]>;
   write(entries: SessionEntry[]): Promise<void>;

@@ -4,7 +4,7 @@ import type { Presence } from '@gwk/core/resources/live';
 import type { Logger } from '@gwk/core/log';
 import type { EncodedMessage, ConnectionEvent, Driver, ReadMessage, Stanza } from './driver.js';
 
-/** A driver that is loaded with its first use. Calls reach it in the order in which they were made. */
+/** Loads the driver on first use. Calls reach it in order. */
 export class LazyDriver implements Driver {
   readonly #log: Logger;
   readonly #load: () => Promise<Driver>;
@@ -23,7 +23,7 @@ export class LazyDriver implements Driver {
         if (connection === this.#connection) driver.connect(listen, pairing);
       },
       (error: unknown) => {
-        this.#log.error({ err: error }, 'the driver cannot be loaded');
+        this.#log.error({ err: error }, 'driver could not be loaded');
         const how = { kind: 'dropped', reason: 'no_driver', reconnect: 'slowly' } as const;
         if (connection === this.#connection) listen({ kind: 'closed', how });
       },

@@ -5,11 +5,11 @@ import { processClock, type Clock } from '@gwk/core/clock';
 export interface BatchSenderOptions<I, O> {
   name: string;
   maxItems: number;
-  /** Size of an item in a request, in bytes, roughly. */
+  /** Approximate size of an item in a request, in bytes. */
   estimateBytes: (item: I) => number;
-  /** Repeats until answered; throws when the port is closed or refuses the request as invalid. */
+  /** Sends until answered. Throws when the client is closed or the API refuses the request as invalid. */
   send: (items: I[]) => Promise<O[]>;
-  /** Whether an item may wait a moment for others, to travel with them. None may when it is not given. */
+  /** Whether an item may linger for others to share a request. Default: none may. */
   mayLinger?: (item: I) => boolean;
   log: Logger;
   clock?: Clock;
@@ -25,19 +25,18 @@ interface Pending<I, O> {
 }
 
 /**
- * Posts items in the order given, in groups, one request at a time: what arrives while one is under way makes the
- * next. So everything written through one poster is stored in order, and a burst costs few requests. Patient items
- * go with the next that is not, or when the first of them has waited for a moment.
+ * Sends items in order and in batches, one request at a time. Items that arrive during a request go into the next
+ * one, so a burst needs few requests. Items that may linger go with the next item that may not, or after 250 ms.
  *
- * A group that is refused as invalid is posted again item by item, so that one bad item harms no other; a bad one
- * alone is given up, since it would be refused for ever.
+ * If the API refuses a batch as invalid, its items are sent one by one, so that a bad item does not affect the
+ * others. A bad item alone is given up, because it would be refused every time.
  */
 export class BatchSender<I, O> {
   readonly #options: BatchSenderOptions<I, O>;
   readonly #pending: Pending<I, O>[] = [];
   #running: Promise<void> | undefined;
   readonly #clock: Clock;
-  /** Ends the wait of patient items. */
+  /** Cancels the linger timer. */
   #cancelLinger: (() => void) | undefined;
 
   constructor(options: BatchSenderOptions<I, O>) {
@@ -55,7 +54,7 @@ export class BatchSender<I, O> {
     });
   }
 
-  /** Resolves when nothing waits any more. */
+  /** Resolves when nothing is pending. */
   async drain(): Promise<void> {
     while (this.#pending.length > 0 || this.#running) {
       this.#start();
@@ -74,7 +73,7 @@ export class BatchSender<I, O> {
   }
 
   async #run(): Promise<void> {
-    // What is pushed in the same turn of the event loop travels together.
+    // Items of the same turn of the event loop share a request.
     await new Promise(setImmediate);
     do await this.#sendBatch(this.#takeBatch());
     while (this.#pending.some(({ item }) => !this.#mayLinger(item)));
@@ -103,10 +102,7 @@ export class BatchSender<I, O> {
         return;
       }
       if (error instanceof InternalApiRefusal) {
-        this.#options.log.error(
-          { what: this.#options.name, err: error },
-          'the internal port refuses an item',
-        );
+        this.#options.log.error({ what: this.#options.name, err: error }, 'the internal API refused an item');
       }
       for (const { reject } of group) reject(error);
     }

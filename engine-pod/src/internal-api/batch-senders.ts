@@ -6,15 +6,17 @@ import { BatchSender } from './batch-sender.js';
 
 const BASE_BYTES = 500;
 
-/** What an engine writes through its port, each kind in the order in which it happened. */
+/** The batch senders of an engine. Each kind of item is stored in the order in which it happened. */
 export class BatchSenders {
   readonly states: BatchSender<StateChange, void>;
-  /** Whether anybody still waits for the session. One by one: a code that came late would be shown for the next. */
+  /**
+   * Resolves to whether the session is still open. One item a request: a late code would be shown for the next one.
+   */
   readonly pairing: BatchSender<CallBody<'pairing'>, boolean>;
-  /** Whether there may be something to claim after that. */
+  /** Resolves to whether there may be messages to claim. */
   readonly outcomes: BatchSender<Outcome, boolean>;
   readonly inbound: BatchSender<InboundMessage, void>;
-  /** Whether the message is still this engine's to send. */
+  /** Resolves to whether this engine may still send the message. */
   readonly built: BatchSender<BuiltMessageRecord, boolean>;
 
   constructor(port: InternalApiClient, log: Logger) {
@@ -40,7 +42,7 @@ export class BatchSenders {
         const { waiting = true } = await port.callUntilAnswered('outcomes', { outcomes });
         return outcomes.map(() => waiting);
       },
-      // Of one message come two, when nobody waits for them: with the next outcome, where many are sent.
+      // Each message has two receipts that nobody waits for. They go with the next outcome.
       mayLinger: ({ kind }) => kind === 'receipt',
       log,
     });

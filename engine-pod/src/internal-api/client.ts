@@ -14,7 +14,7 @@ import type { Refusal } from '@gwk/core/protocol/refusals';
 import type { Logger } from '@gwk/core/log';
 import { backoffDelay } from '../backoff.js';
 
-/** The number is not this engine's any more: close the socket first, then exit. */
+/** Refusals that end the engine: close the socket first, then exit. */
 export const FINAL_REFUSALS = ['fenced', 'unauthorized', 'gone'] as const satisfies readonly Refusal[];
 export type FinalRefusal = (typeof FINAL_REFUSALS)[number];
 
@@ -23,7 +23,7 @@ export function findFinalRefusal(error: unknown): FinalRefusal | undefined {
   return FINAL_REFUSALS.find((refusal) => refusal === error.refusal);
 }
 
-/** The engine gave up, because it was refused for good or because it stops. */
+/** The client is closed after a final refusal or because the engine stops. */
 export class ClientClosed extends Error {
   override name = 'PortClosed';
 }
@@ -31,8 +31,8 @@ export class ClientClosed extends Error {
 const RETRY = { first: 200, most: 3_000 };
 
 /**
- * The internal port, in the name of one lease. A final refusal is told to `onRefused` once, whichever call met it,
- * and closes this port: every later call, and every repetition under way, throws PortClosed.
+ * Calls the internal API on behalf of one lease. The first final refusal, of any call, is reported to `onRefused`
+ * and closes the client. Every later call and every retry in progress throws ClientClosed.
  */
 export class InternalApiClient {
   readonly #client: EngineClient;
@@ -40,9 +40,9 @@ export class InternalApiClient {
   readonly #onRefused: (refusal: FinalRefusal) => void;
   readonly #closed = new AbortController();
   readonly lease: LeaseIdentity;
-  /** Of each route whose order matters, the number of the last call. */
+  /** Number of the last call, for routes that must keep their order. */
   readonly #numbers = new Map<NumberedRoute, number>();
-  /** The last attempt to claim was not answered, or is under way. */
+  /** The last attempt to claim is in progress or was not answered. */
   #unanswered = false;
 
   constructor(options: {
@@ -61,7 +61,7 @@ export class InternalApiClient {
     return this.#closed.signal.aborted;
   }
 
-  /** @throws PortClosed, InternalApiUnreachable, InternalApiRefusal (`invalid`) */
+  /** @throws ClientClosed, InternalApiUnreachable, InternalApiRefusal (`invalid`) */
   async call<R extends EngineRoute>(
     route: R,
     body: CallBody<R>,
@@ -71,7 +71,7 @@ export class InternalApiClient {
     return this.#send(route, { ...body, ...this.#nextNumber(route) }, timeoutMs, traceparent);
   }
 
-  /** A call keeps its number however often it is repeated; of claims, each attempt has its own. */
+  /** A call keeps its number on every retry, except for claims: each attempt has its own. */
   #nextNumber(route: EngineRoute): { number?: number } {
     if (!isNumberedRoute(route)) return {};
     const number = (this.#numbers.get(route) ?? 0) + 1;
@@ -99,8 +99,8 @@ export class InternalApiClient {
   }
 
   /**
-   * Until it is answered. Only for calls that may be repeated.
-   * @throws PortClosed, InternalApiRefusal (`invalid`)
+   * Retries until answered. Only for idempotent calls.
+   * @throws ClientClosed, InternalApiRefusal (`invalid`)
    */
   async callUntilAnswered<R extends EngineRoute>(
     route: R,
@@ -112,8 +112,8 @@ export class InternalApiClient {
   }
 
   /**
-   * `insist` of a claim. An attempt that had no answer may take messages that nobody waits for, until one that says of
-   * itself that it is repeated has been answered: so does each after it until then.
+   * Claims until answered. An unanswered attempt may have taken messages that nobody waits for. Every attempt until
+   * the next answer is therefore marked as repeated, so that the API returns those messages.
    */
   async claim(
     claimId: string,
@@ -140,15 +140,15 @@ export class InternalApiClient {
         return await this.#send(route, bodyOfAttempt(), undefined, traceparent);
       } catch (error) {
         if (error instanceof ClientClosed || error instanceof InternalApiRefusal) throw error;
-        if (attempt === 1) this.#log.warn({ route, err: error }, 'the internal port cannot be reached');
+        if (attempt === 1) this.#log.warn({ route, err: error }, 'internal API unreachable; retrying');
       }
       await this.#pause(backoffDelay(RETRY, attempt));
     }
   }
 
   /**
-   * Reads the finished file of a claimed message, from its beginning again where it breaks off.
-   * @throws PortClosed, InternalApiRefusal (`invalid`: the file is gone), what `read` throws of its own
+   * Streams the finished file of a claimed message. Starts over when the stream breaks off.
+   * @throws ClientClosed, InternalApiRefusal (`invalid`: the file no longer exists), errors of `read`
    */
   async readFile<T>(messageId: string, read: (file: Readable) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt++) {
@@ -161,8 +161,8 @@ export class InternalApiClient {
   }
 
   /**
-   * Once: its source cannot be read again.
-   * @throws PortClosed, InternalApiRefusal, InternalApiUnreachable
+   * Makes one attempt, because its source cannot be read again.
+   * @throws ClientClosed, InternalApiRefusal, InternalApiUnreachable
    */
   async storeFile(
     file: Readable,
@@ -180,7 +180,7 @@ export class InternalApiClient {
     }
   }
 
-  /** Undefined where the port cannot be reached. */
+  /** Undefined when the internal API is unreachable. */
   async #download(messageId: string, attempt: number): Promise<Readable | undefined> {
     try {
       return await this.#client.download({ ...this.lease, message_id: messageId });
@@ -191,17 +191,20 @@ export class InternalApiClient {
         throw new ClientClosed();
       }
       if (error instanceof InternalApiRefusal) throw error;
-      if (attempt === 1) this.#log.warn({ err: error }, 'a file cannot be fetched from the internal port');
+      if (attempt === 1)
+        this.#log.warn({ err: error }, 'file download from the internal API failed; retrying');
       return undefined;
     }
   }
 
-  /** What is heard of a deleted instance: after the refusal, once, and whether it is heard or not. */
+  /** Makes one attempt that may fail, for a deleted instance after the final refusal. */
   async callBestEffort<R extends EngineRoute>(route: R, body: CallBody<R>, timeoutMs: number): Promise<void> {
     const request = { ...body, epoch: this.lease.epoch, holder: this.lease.holder };
     await this.#client
       .call(route, request as unknown as EngineRequest<R>, timeoutMs)
-      .catch((error: unknown) => this.#log.info({ route, err: error }, 'the last word was not heard'));
+      .catch((error: unknown) =>
+        this.#log.info({ route, err: error }, 'final call to the internal API failed'),
+      );
   }
 
   close(): void {
@@ -229,7 +232,7 @@ export class InternalApiClient {
   }
 }
 
-/** Undefined where the file broke off while it was read. */
+/** Undefined when the stream broke off while it was read. */
 async function readUnlessBroken<T>(
   file: Readable,
   read: (file: Readable) => Promise<T>,

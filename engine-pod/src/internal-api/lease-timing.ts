@@ -1,18 +1,18 @@
-/** What a lease allows at a moment, decided from the monotonic clock alone. */
+/** The term of a lease on the monotonic clock. */
 export interface LeaseTerm {
-  /** When the request was sent whose answer gave or renewed the lease: its length counts from then. */
+  /** Send time of the request that granted or renewed the lease. The duration counts from then. */
   from: number;
   leaseMs: number;
 }
 
 const CLOSE_BEFORE_MS = 5_000;
 
-/** How long before the end the socket is closed and nothing is sent any more; a ninth of short leases. */
+/** Time before the end at which the socket is closed and sending stops: 5 s, or a ninth of a short lease. */
 export function closeMargin(leaseMs: number): number {
   return Math.min(CLOSE_BEFORE_MS, leaseMs / 9);
 }
 
-/** From this moment on the engine has no socket and sends nothing. */
+/** From this time on the engine has no socket and sends nothing. */
 export function closeAt(term: LeaseTerm): number {
   return term.from + term.leaseMs - closeMargin(term.leaseMs);
 }
@@ -22,7 +22,8 @@ export function mayActAt(term: LeaseTerm, now: number): boolean {
 }
 
 /**
- * When to renew next. An unanswered renewal is repeated sooner, as many times as fit before the socket must close.
+ * Delay before the next renewal. An unanswered renewal is retried sooner, as often as fits before the socket must
+ * close.
  *
  * @param random from 0 to 1
  */
@@ -31,7 +32,7 @@ export function renewDelay(renewMs: number, unanswered: number, random: number):
   return Math.round(base * (0.8 + 0.2 * random));
 }
 
-/** How long to wait for an answer: an early second question beats a late answer. */
+/** Timeout of a renewal. An early retry is better than a late answer. */
 export function renewTimeout(leaseMs: number): number {
   return Math.max(200, Math.min(5_000, Math.floor(leaseMs / 6)));
 }

@@ -24,10 +24,10 @@ export class AcquireRefused extends Error {
 }
 
 /**
- * Asks until the lease is this engine's. Another engine that holds it has as long as the port says; asking again a
- * little earlier than that finds a lease that was released meanwhile.
+ * Retries until this engine has the lease. While another engine holds it, waits as long as the API says, but at
+ * most 2 s, to find a lease that is released early.
  *
- * @throws AcquireRefused; AbortError when `signal` says to stop
+ * @throws AcquireRefused; AbortError when `signal` is aborted
  */
 export async function acquireLease(
   client: EngineClient,
@@ -44,7 +44,7 @@ export async function acquireLease(
     } catch (error) {
       const refusal = findFinalRefusal(error);
       if (refusal) throw new AcquireRefused(refusal);
-      if (attempt === 1) context.log.warn({ err: error }, 'the lease is not to be had yet');
+      if (attempt === 1) context.log.warn({ err: error }, 'lease not available yet; retrying');
       wait =
         error instanceof InternalApiRefusal && error.refusal === 'lease-held'
           ? Math.min(error.retryAfterMs ?? HELD_RETRY_MS, HELD_RETRY_MS) * (0.8 + 0.2 * Math.random())
@@ -54,21 +54,21 @@ export async function acquireLease(
   }
 }
 
-/** A lease ends by a clock that goes on while the machine sleeps. */
+/** A lease is measured on a clock that keeps running while the machine sleeps. */
 const LEASE_CLOCK: Clock = { ...processClock, now: monotonicNow };
 
 export interface LeaseEvents {
-  /** The lease is about to end unrenewed: the socket closes now. */
+  /** The lease is about to expire without renewal: close the socket now. */
   unconfirmed: () => void;
-  /** It was renewed after that. */
+  /** Renewed after that. */
   confirmed: () => void;
   renewed: (answer: EngineResponse<'renew'>) => void;
 }
 
 /**
- * Holds an acquired lease: renews it, and says when the engine may act in its name. Unreachable is not refused: the
- * lease holds until shortly before its end, then pauses the engine, and a later renewal resumes it. A refusal is the
- * port's to report, since any call may meet it.
+ * Renews an acquired lease and decides when the engine may act under it. An unreachable API is not a refusal:
+ * shortly before the lease ends, the engine pauses, and a later renewal resumes it. The client reports refusals,
+ * because any call may be refused.
  */
 export class Lease {
   readonly #port: Pick<InternalApiClient, 'call' | 'closed'>;
@@ -80,7 +80,7 @@ export class Lease {
   #paused = false;
   #stopped = false;
   #renewing = false;
-  /** Was asked for while a renewal was under way, whose answer may be older than that. */
+  /** A renewal was requested during one that is in progress, whose answer may be older. */
   #renewAgain = false;
   #cancelRenew: () => void = () => undefined;
   #cancelClose: () => void = () => undefined;
@@ -101,12 +101,12 @@ export class Lease {
     this.#clock = options.clock ?? LEASE_CLOCK;
   }
 
-  /** Read before every act in the lease's name: a process that was stopped past its lease acts on nothing. */
+  /** Check before every action under the lease. A process that was stopped past its lease must not act. */
   get valid(): boolean {
     return !this.#stopped && !this.#port.closed && !this.#paused && this.unexpired;
   }
 
-  /** By the clock alone: an engine that ends orderly still says so to the network. */
+  /** By the clock alone. An engine that stops gracefully may still write to the network. */
   get unexpired(): boolean {
     return mayActAt(this.#term, this.#clock.now());
   }
@@ -120,14 +120,14 @@ export class Lease {
     this.#armRenew(0);
   }
 
-  /** Renews no more; `release` may follow once the socket is closed. */
+  /** Stops renewing. `release` may follow once the socket is closed. */
   stop(): void {
     this.#stopped = true;
     this.#cancelRenew();
     this.#cancelClose();
   }
 
-  /** Its terms have changed, and are wanted now. */
+  /** Renews at once, because the terms have changed. */
   renewNow(): void {
     if (this.#renewing) this.#renewAgain = true;
     if (this.#renewing || this.#stopped || this.#port.closed) return;
@@ -165,7 +165,7 @@ export class Lease {
   #extend(term: LeaseTerm): void {
     this.#term = term;
     this.#armClose();
-    // An answer that took longer than the lease itself confirms nothing.
+    // An answer that took longer than the lease confirms nothing.
     if (!this.#paused || !mayActAt(term, this.#clock.now())) return;
     this.#paused = false;
     this.#events.confirmed();
@@ -176,7 +176,7 @@ export class Lease {
     this.#cancelClose = this.#clock.after(this.msLeft, () => this.#pauseIfDue());
   }
 
-  /** Timers and the monotonic clock differ by some milliseconds: the clock decides. */
+  /** Timers and the monotonic clock differ by some milliseconds. The clock decides. */
   #pauseIfDue(): void {
     if (this.#paused || this.#stopped || this.#port.closed) return;
     if (this.unexpired) {

@@ -6,7 +6,7 @@ import { GroupReader } from './group-reader.js';
 import type { ReconnectingLink } from './reconnecting-link.js';
 import type { StreamEntry } from './streams.js';
 
-/** What a command answers; an error answers `code` with its message. */
+/** Returns the result of a command. A CommandError becomes a reply with its code and message. */
 export type CommandHandler = (args: string) => unknown;
 
 export class CommandError extends Error {
@@ -24,9 +24,9 @@ export interface CommandReaderOptions {
   keys: RedisKeys;
   key: Uint8Array;
   epoch: number;
-  /** Blocks on it: its own. */
+  /** A link of its own, because reads block. */
   link: ReconnectingLink;
-  /** Publishes replies: the reading connection is mostly blocked. */
+  /** The link for replies, because the reading one is mostly blocked. */
   publisher: ReconnectingLink;
   log: Logger;
   handlers: Record<Command['name'], CommandHandler>;
@@ -35,9 +35,9 @@ export interface CommandReaderOptions {
 const BATCH = 16;
 
 /**
- * Obeys the commands of an instance. Whoever deletes an entry owns it: it is deleted before it is obeyed, so that no
- * command runs twice, whatever crashes; one that was lost that way was not answered, and whoever asked is told so.
- * Deadlines use the clock of Redis, and a command past its own is dropped: a logout of yesterday never runs.
+ * Executes the commands of an instance. An entry is deleted before its command is executed, so that no command runs
+ * twice after a crash. A command lost this way gets no reply, and its requester is informed of that. Deadlines use
+ * the clock of Redis. Expired commands are dropped, so an old logout never runs.
  */
 export class CommandReader {
   readonly #options: CommandReaderOptions;
@@ -70,19 +70,22 @@ export class CommandReader {
     }
   }
 
-  /** Commands run side by side: a slow one holds up no other. */
+  /** Commands run concurrently, so a slow one does not block the others. */
   async #take(connection: RedisConnection, entry: StreamEntry): Promise<void> {
     const command = decodeCommand(entry.fields, this.#options.key);
     if (!command) {
       this.#options.log.warn(
         { entry: entry.id },
-        'a command that was not sealed with the key of this instance was dropped',
+        'command dropped: not encrypted with the key of this instance',
       );
       return;
     }
     const now = await redisTime(connection);
     if (now > command.deadline) {
-      this.#options.log.info({ command: command.name, command_id: command.id }, 'a late command was dropped');
+      this.#options.log.info(
+        { command: command.name, command_id: command.id },
+        'command dropped: past its deadline',
+      );
       return;
     }
     const obeying = this.#execute(command).finally(() => this.#executing.delete(obeying));
@@ -99,7 +102,7 @@ export class CommandReader {
     try {
       await publisher.call(['PUBLISH', keys.replies(instanceId, command.requester), JSON.stringify(reply)]);
     } catch (error) {
-      log.warn({ command_id: command.id, err: error }, 'a reply could not be published');
+      log.warn({ command_id: command.id, err: error }, 'command reply could not be published');
     }
   }
 
@@ -120,6 +123,6 @@ export class CommandReader {
 
 async function redisTime(connection: RedisConnection): Promise<number> {
   const reply = await connection.call(['TIME']);
-  if (!Array.isArray(reply)) throw new Error('TIME answered something else');
+  if (!Array.isArray(reply)) throw new Error('unexpected reply to TIME');
   return Number(reply[0]) * 1000 + Math.floor(Number(reply[1]) / 1000);
 }

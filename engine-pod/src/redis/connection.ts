@@ -6,11 +6,11 @@ export interface RedisAddress {
   url: string;
   username: string | null;
   password: string | null;
-  /** Certificate authority (PEM) of a rediss:// address; the public ones when absent. */
+  /** Certificate authority (PEM) for a rediss:// address; undefined: the public ones. */
   ca?: string | undefined;
 }
 
-/** The connection is gone: whether the call took effect is unknown. */
+/** The connection closed. Whether the call took effect is unknown. */
 export class RedisDisconnected extends Error {
   override name = 'RedisGone';
 }
@@ -24,7 +24,7 @@ interface Waiting {
 const CONNECT_TIMEOUT_MS = 5_000;
 const CALL_TIMEOUT_MS = 5_000;
 
-/** One connection, used once: when it is closed, another one is made. Calls are pipelined in the order made. */
+/** A single connection. It is not reopened after it closes. Calls are pipelined in order. */
 export class RedisConnection {
   readonly #socket: Socket;
   readonly #parser = new ReplyParser();
@@ -48,7 +48,7 @@ export class RedisConnection {
     });
   }
 
-  /** @throws RedisGone, RedisRefusal (for example WRONGPASS) */
+  /** @throws RedisDisconnected, RedisErrorReply (for example WRONGPASS) */
   static async open(address: RedisAddress): Promise<RedisConnection> {
     const url = new URL(address.url);
     const connection = new RedisConnection(await openSocket(url, address.ca));
@@ -70,8 +70,8 @@ export class RedisConnection {
   }
 
   /**
-   * @param timeoutMs after it the connection is taken for dead (a peer that vanished says nothing)
-   * @throws RedisGone, RedisRefusal
+   * @param timeoutMs time after which the connection counts as dead
+   * @throws RedisDisconnected, RedisErrorReply
    */
   async call(words: readonly string[], timeoutMs = CALL_TIMEOUT_MS): Promise<Reply> {
     if (this.#isClosed) throw new RedisDisconnected('the connection is closed');
@@ -85,12 +85,12 @@ export class RedisConnection {
   }
 
   close(): void {
-    // What this turn has called is on its way first.
+    // Flush the calls of this turn first.
     this.#socket.uncork();
     this.#socket.destroy();
   }
 
-  /** Calls of one turn go together. */
+  /** Writes the calls of one turn together. */
   #write(bytes: ReturnType<typeof encodeCommand>): void {
     if (this.#socket.writableCorked === 0) {
       this.#socket.cork();
@@ -124,7 +124,7 @@ async function openSocket(url: URL, ca: string | undefined): Promise<Socket> {
     ? (await import('node:tls')).connect({ ...target, ...servername(host), ...(ca !== undefined && { ca }) })
     : connectTcp(target);
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => socket.destroy(new Error('no connection in time')), CONNECT_TIMEOUT_MS);
+    const timer = setTimeout(() => socket.destroy(new Error('connection timed out')), CONNECT_TIMEOUT_MS);
     const failed = (error?: Error): void => {
       clearTimeout(timer);
       reject(new RedisDisconnected(error?.message ?? 'the connection closed'));
@@ -139,5 +139,5 @@ async function openSocket(url: URL, ca: string | undefined): Promise<Socket> {
   });
 }
 
-/** An address is no name to ask for. */
+/** TLS server names cannot be IP addresses. */
 const servername = (host: string): { servername?: string } => (isIP(host) ? {} : { servername: host });

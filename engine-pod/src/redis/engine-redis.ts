@@ -23,7 +23,13 @@ export interface EngineRedisOptions extends Pick<
   handlers: CommandReaderOptions['handlers'];
 }
 
-/** All that an engine has of Redis: three connections, two of which block on a stream. */
+/**
+ * The Redis connections of an engine: two block on a stream, one writes.
+ *
+ *     sends stream ────▶ notifications.ts ───▶ claimer          (which messages wait is in Postgres)
+ *     commands stream ─▶ command-reader.ts ──▶ command handlers ─▶ reply (publish)
+ *     writer.ts ───────▶ heartbeat key, acknowledged entries
+ */
 export class EngineRedis {
   readonly #links: {
     notifications: ReconnectingLink;
@@ -70,7 +76,7 @@ export class EngineRedis {
     for (const running of this.#run()) void running;
   }
 
-  /** Resolves once the commands that are being obeyed have been answered. */
+  /** Resolves once the commands in progress have been answered. */
   waitForReplies(): Promise<void> {
     return this.#commands.waitForReplies();
   }
@@ -88,7 +94,7 @@ export class EngineRedis {
     this.#writer.acknowledge(entries);
   }
 
-  /** All links lose the user at once, and one call makes it again for all. */
+  /** All links lose the user at once. One call restores it for all. */
   #restore(restoreUser: () => Promise<void>): Promise<void> {
     this.#restoring ??= restoreUser().finally(() => (this.#restoring = undefined));
     return this.#restoring;

@@ -9,17 +9,21 @@ export interface GroupReaderOptions {
   epoch: number;
   link: ReconnectingLink;
   batch: number;
-  /** The stream is there, perhaps a new one: what was in an old one may be lost. Awaited before entries are taken. */
+  /**
+   * The stream is available, perhaps newly created: entries of an older one may be lost. Awaited before entries are
+   * read.
+   */
   opened: () => Promise<void>;
-  /** Awaited before the next batch is read, so that no more than a batch is ever held. */
+  /** Awaited before the next batch is read, so that at most one batch is in memory. */
   take: (entries: StreamEntry[], connection: RedisConnection) => Promise<void>;
 }
 
 const BLOCK_MS = 5_000;
 
 /**
- * Reads a stream as the consumer of an epoch, for as long as its link runs. What an older epoch read and did not put
- * away comes first. A stream that Redis lost is made again with its group at 0, so nothing written since is missed.
+ * Reads a stream as the consumer of an epoch while its link runs. Entries that an older epoch read and did not
+ * acknowledge come first. If Redis lost the stream, it is created again with its group at 0, so nothing written
+ * since is missed.
  */
 export class GroupReader {
   readonly #options: GroupReaderOptions;

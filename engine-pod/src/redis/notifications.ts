@@ -6,36 +6,38 @@ import type { StreamEntry } from './streams.js';
 export interface NotificationReaderOptions {
   stream: string;
   epoch: number;
-  /** Blocks on it: its own. */
+  /** A link of its own, because reads block. */
   link: ReconnectingLink;
-  /** Rings; resolves when a claim made after that is answered, or none can be made now. */
+  /**
+   * Requests a claim. Resolves when a claim that begins after this call is answered, or when none is possible now.
+   */
   notify: () => Promise<void>;
-  /** Keeps an entry until its message is settled; false when there is nothing to keep it for. */
+  /** Keeps an entry until its message is settled; false when no such message is held. */
   keep: (messageId: string, entry: string) => boolean;
   acknowledge: (entries: string[]) => void;
-  /** A bell that was rung at this time, by the clock of Redis. */
+  /** Reports the time of a notification, by the clock of Redis. */
   received: (rungAt: number) => void;
-  /** What the claim that it leads to goes on from; for the few bells that carry a trace. */
+  /** Sets the parent of the next claim's span, for the few notifications that carry a trace. */
   traced: (traceparent: string | null) => void;
 }
 
 const BATCH = 32;
 
-/** From the moment that the bell is heard until the claim is answered. */
+/** Spans from the receipt of a notification until the claim is answered. */
 function startSpans(entries: readonly StreamEntry[]): Span[] {
   const traceparents = entries.flatMap(({ fields }) => fields['t']?.split(',') ?? []);
   return traceparents.map((traceparent) => tracing.child('heard', traceparent, { kind: 'consumer' }));
 }
 
 /**
- * Reads the stream of waiting messages. The rows are the queue, so an entry has done its work once a claim has been
- * made: it is put away then, or with the outcome of its message where that was claimed. One small batch after the
- * other, so a long stream costs no memory.
+ * Reads the stream of notifications about waiting messages. The rows in Postgres are the queue, so an entry is done
+ * once a claim was made. It is acknowledged then, or with the outcome of its message if the claim took it. Small
+ * batches are read one after the other, so a long stream costs no memory.
  */
 export function createNotificationReader(options: NotificationReaderOptions): GroupReader {
   const { stream, epoch, link, notify, keep, acknowledge } = options;
   const take = async (entries: StreamEntry[]): Promise<void> => {
-    // The id of an entry begins with its time.
+    // The id of a stream entry begins with its time.
     for (const { id } of entries) options.received(Number.parseInt(id, 10));
     const spans = tracing.on ? startSpans(entries) : [];
     if (spans.length > 0) options.traced(spans[0]!.traceparent);
@@ -44,6 +46,6 @@ export function createNotificationReader(options: NotificationReaderOptions): Gr
     const done = entries.filter(({ id, fields }) => !keep(fields['m'] ?? '', id));
     if (done.length > 0) acknowledge(done.map(({ id }) => id));
   };
-  // Where Redis was lost, what it should have rung for waits: claims are made whenever the stream is opened.
+  // Redis may have lost notifications, so a claim is made whenever the stream is opened.
   return new GroupReader({ stream, epoch, link, batch: BATCH, opened: notify, take });
 }

@@ -4,24 +4,24 @@ import { backoffDelay } from '../backoff.js';
 import { RedisConnection, RedisDisconnected, type RedisAddress } from './connection.js';
 import { RedisErrorReply, type Reply } from './resp.js';
 
-/** What Redis says when it has forgotten this engine's user, or its password, or what the user may do. */
+/** Error codes that mean that Redis lost this engine's user, its password or its permissions. */
 const USER_LOST = new Set(['WRONGPASS', 'NOAUTH', 'NOPERM']);
 
 const RETRY = { first: 200, most: 5_000 };
 
-/** A connection that lasted this long ends a row of failures. */
+/** A connection that lasted this long resets the count of failures. */
 const STEADY_MS = 10_000;
 
 export interface LinkOptions {
   address: RedisAddress;
-  /** Has the user made again; several links may ask at once. */
+  /** Restores the user. Several links may ask at once. */
   restoreUser: () => Promise<void>;
   log: Logger;
 }
 
 /**
- * Keeps a connection to Redis for as long as it is not stopped: opens, lets `work` use it until it ends or fails,
- * waits, opens again. Nothing depends on Redis but speed, so nothing here ever fails for good.
+ * Keeps a connection to Redis until stopped: opens it, runs `work` until it ends or fails, waits, opens it again.
+ * Redis only makes the engine faster, so no failure here is final.
  */
 export class ReconnectingLink {
   readonly #options: LinkOptions;
@@ -36,20 +36,20 @@ export class ReconnectingLink {
     return this.#connection !== undefined;
   }
 
-  /** @throws RedisGone, RedisRefusal */
+  /** @throws RedisDisconnected, RedisErrorReply */
   async call(words: readonly string[], timeoutMs?: number): Promise<Reply> {
     if (!this.#connection) throw new RedisDisconnected('not connected to Redis');
     return this.#connection.call(words, timeoutMs);
   }
 
-  /** @param work whenever it throws, returns, or its connection closes, another connection is made for it */
+  /** @param work run again with a new connection whenever it throws, returns, or its connection closes */
   async run(work: (connection: RedisConnection) => Promise<void>): Promise<void> {
     for (let failures = 0; !this.#stopped.signal.aborted;) {
       const openedAt = performance.now();
       try {
         this.#connection = await RedisConnection.open(this.#options.address);
         if (this.#stopped.signal.aborted) break;
-        if (failures > 0) this.#options.log.info('connected to Redis again');
+        if (failures > 0) this.#options.log.info('reconnected to Redis');
         await Promise.race([work(this.#connection), this.#connection.closed]);
       } catch (error) {
         await this.#restoreIfLost(error);
@@ -73,12 +73,13 @@ export class ReconnectingLink {
 
   async #restoreIfLost(error: unknown): Promise<void> {
     if (this.#stopped.signal.aborted) return;
-    if (!(error instanceof RedisDisconnected)) this.#options.log.warn({ err: error }, 'Redis refused');
+    if (!(error instanceof RedisDisconnected))
+      this.#options.log.warn({ err: error }, 'Redis returned an error');
     if (!(error instanceof RedisErrorReply) || !USER_LOST.has(error.code)) return;
     try {
       await this.#options.restoreUser();
     } catch (cause) {
-      this.#options.log.warn({ err: cause }, 'the Redis user could not be had again');
+      this.#options.log.warn({ err: cause }, 'the Redis user could not be restored');
     }
   }
 

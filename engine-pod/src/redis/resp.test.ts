@@ -39,7 +39,7 @@ test('wherever the bytes are cut, the replies are the same', () => {
 });
 
 test('what is not Redis is refused', () => {
-  expect(() => parse('HTTP/1.1 400 Bad Request\r\n')).toThrow('not a reply of Redis');
+  expect(() => parse('HTTP/1.1 400 Bad Request\r\n')).toThrow('not a Redis reply');
   expect(() => parse('*1\r\n'.repeat(100))).toThrow('nested too deeply');
 });
 

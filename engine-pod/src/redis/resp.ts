@@ -1,10 +1,10 @@
 /**
- * The Redis serialization protocol, version 2, as far as an engine speaks it. Not node-redis: its client costs each
- * engine 11 MB, a fifth of all that an idle engine weighs.
+ * The Redis serialization protocol, version 2, as far as an engine uses it. node-redis would add 11 MB to each
+ * engine, a fifth of an idle one.
  */
 export type Reply = string | number | null | RedisErrorReply | Reply[];
 
-/** An error reply; the connection goes on. `code` is its first word: WRONGPASS, NOGROUP. */
+/** An error reply. The connection stays usable. `code` is its first word, for example WRONGPASS or NOGROUP. */
 export class RedisErrorReply extends Error {
   override name = 'RedisRefusal';
   readonly code: string;
@@ -18,7 +18,7 @@ export function encodeCommand(words: readonly string[]): string {
   return `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`;
 }
 
-/** What was read, and where the rest begins; undefined where the input ends before the reply does. */
+/** The parsed reply and the start of the rest; undefined when the input ends before the reply does. */
 type Parsed = { reply: Reply; end: number } | undefined;
 
 const MAX_DEPTH = 8;
@@ -27,8 +27,8 @@ export class ReplyParser {
   #input: Buffer = Buffer.alloc(0);
 
   /**
-   * The replies completed by these bytes.
-   * @throws Error when the other side does not speak the protocol
+   * Returns the replies that these bytes complete.
+   * @throws Error when the peer does not speak the protocol
    */
   push(bytes: Buffer): Reply[] {
     this.#input = this.#input.length === 0 ? bytes : Buffer.concat([this.#input, bytes]);
@@ -60,7 +60,7 @@ function parse(input: Buffer, start: number, depth = 0): Parsed {
     case 0x2a: // *
       return parseList(input, Number(line), next, depth);
     default:
-      throw new Error('not a reply of Redis');
+      throw new Error('not a Redis reply');
   }
 }
 
@@ -72,7 +72,7 @@ function parseText(input: Buffer, length: number, start: number): Parsed {
 
 function parseList(input: Buffer, length: number, start: number, depth: number): Parsed {
   if (length === -1) return { reply: null, end: start };
-  if (depth >= MAX_DEPTH) throw new Error('a reply of Redis is nested too deeply');
+  if (depth >= MAX_DEPTH) throw new Error('a Redis reply is nested too deeply');
   const items: Reply[] = [];
   let end = start;
   for (let i = 0; i < length; i++) {

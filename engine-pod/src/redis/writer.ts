@@ -2,22 +2,22 @@ import { HEARTBEAT_TTL_RENEWALS, type Heartbeat } from '@gwk/core/protocol/heart
 import { ENGINE_GROUP, type RedisKeys } from '@gwk/core/protocol/redis-keys';
 import type { ReconnectingLink } from './reconnecting-link.js';
 
-/** Bells that have been heard are put away together: nobody waits for it, and each command wakes two programs. */
+/** Entries are acknowledged in batches. Nobody waits for it, and each command wakes two programs. */
 const ACKNOWLEDGE_EVERY_MS = 1_000;
 const MAX_UNACKNOWLEDGED = 100;
 
 export interface RedisWriterOptions {
   instanceId: string;
   keys: RedisKeys;
-  /** Answers at once: nothing blocks on it. */
+  /** Nothing blocks on this link. */
   link: ReconnectingLink;
   renewMs: number;
   heartbeat: () => Heartbeat;
 }
 
 /**
- * What an engine writes to Redis: heartbeats, and that bells have been heard. Losing any of it does no harm, so
- * nothing here waits or repeats.
+ * Writes heartbeats and acknowledgements to Redis. Losing any of them does no harm, so nothing here waits or
+ * retries.
  */
 export class RedisWriter {
   readonly #options: RedisWriterOptions;
@@ -49,8 +49,8 @@ export class RedisWriter {
   }
 
   /**
-   * Acknowledges and deletes entries of the doorbell's stream, a little later. Those that an engine leaves behind at its
-   * end ring once more, at the next one, which finds nothing to claim for them.
+   * Acknowledges and deletes notification entries after a short delay. Entries left behind at the end notify the
+   * next engine, which finds nothing to claim for them.
    */
   acknowledge(entries: string[]): void {
     this.#unacknowledged.push(...entries);

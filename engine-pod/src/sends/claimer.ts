@@ -7,33 +7,33 @@ import type { Pacing } from './pacing.js';
 export interface ClaimerOptions {
   pacing: Pacing;
   idleClaimMs: number;
-  /** Whether messages may be given to the network now. */
+  /** Whether messages may be sent now. */
   open: () => boolean;
-  /** How many more may be held. */
+  /** How many more messages the engine may hold. */
   capacity: () => number;
-  /** Asks until answered, under one claim id; throws when the port is closed. */
+  /** Claims until answered, under one claim id. Throws when the client is closed. */
   claim: (claimId: string, limit: number) => Promise<ClaimedMessage[]>;
   accept: (messages: ClaimedMessage[], claimId: string) => void;
   clock?: Clock;
 }
 
 /**
- * Decides when to claim and how many. Never more than may leave at once: what waits for its turn stays in the
- * queue, where it can be canceled, expire or be refused. One claim at a time; a bell that rings meanwhile makes one
- * more, and a bell that cannot be obeyed now (pacing, no connection) is remembered.
+ * Decides when to claim messages and how many: never more than may leave at once. Waiting messages stay in the
+ * queue, where they can be canceled, expire or be refused. One claim runs at a time. A notification during a claim
+ * causes one more. A notification that cannot be served now (pacing, no connection) is remembered.
  */
 export class Claimer {
   readonly #options: ClaimerOptions;
   readonly #clock: Clock;
-  /** More may wait. */
+  /** There may be more messages to claim. */
   #notified = false;
   #claiming = false;
-  /** Of the last claim, until it is answered: what it took is given to whoever asks under the same id. */
+  /** Id of the last claim until it is answered. Repeating it returns the messages it took. */
   #openClaim: string | undefined;
   #stopped = false;
   #cancelPaceTimer: () => void = () => undefined;
   #cancelIdleTimer: () => void = () => undefined;
-  /** Those who wait for the answer of a claim that begins after they rang. */
+  /** Callers that wait for the answer of a claim that begins after their call. */
   #waiters: (() => void)[] = [];
   #stopWaiters: (() => void)[] = [];
 
@@ -47,18 +47,18 @@ export class Claimer {
     this.#startIdleTimer();
   }
 
-  /** Something may wait. */
+  /** There may be messages to claim. */
   notify(): void {
     this.#notified = true;
     this.#claimIfPossible();
   }
 
-  /** What a claim depends on has changed for the better. */
+  /** A condition for claiming may have improved. */
   recheck(): void {
     this.#claimIfPossible();
   }
 
-  /** Rings; resolves when that claim is answered, or at once when none can be made now. */
+  /** Notifies. Resolves when that claim is answered, or at once when none is possible now. */
   async notifyAndWait(): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#waiters.push(resolve);
@@ -66,7 +66,7 @@ export class Claimer {
     });
   }
 
-  /** Claims no more; resolves when the claim under way, if any, is answered. */
+  /** Stops claiming. Resolves when a claim in progress is answered. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#cancelPaceTimer();
@@ -109,7 +109,7 @@ export class Claimer {
       if (claimed > 0) failpoint('engine.after-claim');
       this.#options.accept(messages, claimId);
     } catch {
-      // The port is closed, or refuses the request: the idle timer asks again.
+      // The client is closed, or the API refused the request. The idle timer tries again.
     }
     this.#options.pacing.giveBack(limit - claimed);
     this.#claiming = false;

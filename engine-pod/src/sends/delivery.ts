@@ -18,48 +18,50 @@ export interface BuiltMessageRecord {
 export type DeliveryResult =
   | { kind: 'sent'; at: Date; rendered_as: Rendering | null }
   | { kind: 'failed'; at: Date; code: FailureCode; text: string | null }
-  /** Never given to the socket: it goes back to the queue. */
+  /** Never written to the socket: returns to the queue. */
   | { kind: 'returned' }
-  /** The row says that it is no longer this engine's to send. */
+  /** Postgres says that this engine must no longer send it. */
   | { kind: 'dropped' }
-  /** In doubt as the engine ends: it stays claimed, and the next engine sends the same again. */
+  /** Unconfirmed when the engine stops: stays claimed, and the next engine sends the same bytes again. */
   | { kind: 'kept' };
 
 export interface DeliveryContext {
   driver: Driver;
   gate: Gate;
   ackTimeoutMs: number;
-  /** Stores what was built, or finds it stored; false when the message is no longer to be sent. */
+  /** Stores the built message, or finds it stored. False when the message must no longer be sent. */
   storeBuilt: (built: BuiltMessageRecord) => Promise<boolean>;
   resending: (message: ClaimedMessage, attempt: number) => void;
   clock?: Clock;
 }
 
-/** Told to whom still works for a message that is concluded. One for all: each error collects a stack. */
-const FINISHED = new Error('the message is concluded');
+/** Abort reason for work on a finished message. Shared, because every new Error captures a stack trace. */
+const FINISHED = new Error('the message is finished');
 const RETRY = { first: 250, most: 10_000 };
-/** Then it goes back, so that its conversation is not held for ever by an engine that has no luck with it. */
+/**
+ * After these attempts the message returns to the queue, so that it does not block its conversation in this engine.
+ */
 const MAX_BUILD_ATTEMPTS = 4;
 
 /**
- * One message, from the claim to its conclusion:
+ * Delivers one message, from the claim to its result:
  *
- *     build ─▶ store ─▶ ┌ gate open? ─▶ give to the network ─▶ acknowledged ─▶ sent
+ *     build ─▶ store ─▶ ┌ gate open? ─▶ write to the network ─▶ acknowledged ─▶ sent
  *                       │     │ no            │ refused ─────────────────────▶ failed
- *                       │     ▼               │ no answer, or the socket closed: doubt
- *                       │  never given:       ▼
+ *                       │     ▼               │ no answer, or the socket closed: unconfirmed
+ *                       │  never written:     ▼
  *                       │  returned        still ours? ──no──▶ dropped
  *                       └───────────────────── yes
  *
- * From the moment it was given to the socket a message is in doubt until an answer comes, and only its stored bytes
- * are sent, under the same id. An answer to any of the attempts counts. Doubt ends by the row (the worker fails it
- * after its time), so the row is asked before every repetition.
+ * Once written to the socket, a message is unconfirmed until an answer comes, and only its stored bytes are sent, under
+ * the same id. An answer to any attempt counts. The worker fails an unconfirmed message after a timeout, so the row is
+ * checked before every retry.
  */
 export class Delivery {
   readonly message: ClaimedMessage;
   readonly #context: DeliveryContext;
   readonly #finished = new AbortController();
-  /** It may have reached the network, now or under an earlier engine. */
+  /** May have reached the network, from this engine or an earlier one. */
   #attempted: boolean;
   #bytes!: Buffer;
   #rendered_as: Rendering | null;
@@ -102,7 +104,7 @@ export class Delivery {
     if (!this.#context.gate.open && !this.#attempted) return { kind: 'returned' };
     if (message.built !== null) {
       this.#bytes = Buffer.from(message.built, 'base64');
-      // The claim has just said that it is ours; bytes stored by a former engine need not be stored again.
+      // The claim just confirmed that it is ours. Bytes stored by an earlier engine need not be stored again.
       if (message.attempted_at !== null) return undefined;
     } else {
       const built = await this.#build();
@@ -114,7 +116,10 @@ export class Delivery {
     return (await this.#store()) ? undefined : { kind: 'dropped' };
   }
 
-  /** Undefined where it cannot be built now: nothing of it has left. @throws SendFailure, not to be tried again */
+  /**
+   * Undefined when it cannot be built now. Nothing was sent.
+   * @throws SendFailure that must not be retried
+   */
   async #build(): Promise<EncodedMessage | undefined> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -160,7 +165,7 @@ export class Delivery {
     return (await this.#store()) ? undefined : { kind: 'dropped' };
   }
 
-  /** One attempt; undefined when it brought no answer in its time. */
+  /** Makes one attempt. Undefined when no answer came in time. */
   async #attempt(attempt: number): Promise<DeliveryResult | undefined> {
     const { driver, gate, ackTimeoutMs } = this.#context;
     failpoint('engine.before-send');
@@ -179,7 +184,7 @@ export class Delivery {
       () => this.#answer({ kind: 'sent', at: new Date(), rendered_as: this.#rendered_as }),
       (error: unknown) => this.#handleFailure(error, attempt),
     );
-    // Not a timer that is aborted: each message would pay for an error with its stack.
+    // Not an aborted timer, because every message would pay for an error with its stack trace.
     let cancel = (): void => undefined;
     const timeout = new Promise<void>((resolve) => (cancel = this.#clock.after(ackTimeoutMs, resolve)));
     try {
@@ -189,7 +194,7 @@ export class Delivery {
     }
   }
 
-  /** Ends the message where the answer is final; else waits a little, for the next attempt. */
+  /** Finishes the message if the answer is final; otherwise waits before the next attempt. */
   async #handleFailure(error: unknown, attempt: number): Promise<void> {
     if (error instanceof SendFailure && error.certain && !error.retriable) {
       this.#answer(failed(error.code, error.text));
@@ -202,7 +207,7 @@ export class Delivery {
     return waitOnClock(this.#clock, backoffDelay(RETRY, attempt), this.#finished.signal);
   }
 
-  /** What `step` brings, unless an answer of the network, or the engine's end, comes first. */
+  /** The result of `step`, unless an answer of the network or the engine's end comes first. */
   #unlessAnswered(step: Promise<DeliveryResult | undefined | void>): Promise<DeliveryResult | undefined> {
     return Promise.race([this.#answered, step.then((conclusion) => conclusion ?? undefined)]);
   }

@@ -1,12 +1,12 @@
 /**
- * Whether messages may be given to the network now: connected, lease valid, not stopping. Asked anew before every
- * act, because the lease ends by the clock and tells nobody.
+ * Decides whether messages may be sent now: connected, lease valid, not stopping. Check it before every action,
+ * because a lease expires without an event.
  */
 export class Gate {
   readonly #allowed: () => boolean;
   #waiting: (() => void)[] = [];
   #stopping = false;
-  /** Not a promise: one that outlives every message would keep a reaction of each. */
+  /** Not a promise: one that outlives every message would retain a reaction for each. */
   readonly #endCallbacks = new Set<() => void>();
 
   constructor(allowed: () => boolean) {
@@ -21,7 +21,7 @@ export class Gate {
     return this.#stopping;
   }
 
-  /** Calls back when the engine no longer waits for what is under way. */
+  /** Registers a callback for the time when the engine stops waiting for sends in progress. */
   onEnd(callback: () => void): void {
     this.#endCallbacks.add(callback);
   }
@@ -30,26 +30,26 @@ export class Gate {
     this.#endCallbacks.delete(callback);
   }
 
-  /** Resolves once open, or stopping. */
+  /** Resolves once open or stopping. */
   async waitUntilOpen(): Promise<void> {
     while (!this.open && !this.#stopping) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
   }
 
-  /** To be called when anything that `open` depends on has changed for the better. */
+  /** Call after any condition of `open` may have improved. */
   recheck(): void {
     if (!this.open && !this.#stopping) return;
     for (const resume of this.#waiting.splice(0)) resume();
   }
 
-  /** Nothing new is given to the network any more; what is under way may end. */
+  /** Sends nothing new. Sends in progress may finish. */
   stop(): void {
     this.#stopping = true;
     this.recheck();
   }
 
-  /** What is under way is waited for no longer. */
+  /** Stops waiting for sends in progress. */
   end(): void {
     this.stop();
     for (const callback of [...this.#endCallbacks]) callback();

@@ -1,10 +1,10 @@
 /**
- * One message of a conversation at a time; conversations do not wait for each other. An item is known from the time
- * it is offered until it is forgotten, so that a second copy of it is dropped.
+ * Runs one item of a key at a time; keys do not wait for each other. An item is known from `offer` until `forget`,
+ * so that a second copy of it is dropped.
  */
 export class KeyedQueue<T> {
   readonly #known = new Map<string, T>();
-  /** Per lane: the item that runs, then those that wait. */
+  /** By key: the running item, then the waiting ones. */
   readonly #queues = new Map<string, T[]>();
 
   get size(): number {
@@ -15,7 +15,7 @@ export class KeyedQueue<T> {
     return this.#known.has(id);
   }
 
-  /** Lanes with something in them. */
+  /** Number of keys with items. */
   get activeKeys(): number {
     return this.#queues.size;
   }
@@ -24,7 +24,7 @@ export class KeyedQueue<T> {
     return this.#known.get(id);
   }
 
-  /** `run`: start it now. `wait`: `leave` returns it when its turn comes. `known`: already here. */
+  /** `run`: start it now. `wait`: `finish` returns it when its turn comes. `known`: already queued. */
   offer(id: string, key: string, item: T): 'run' | 'wait' | 'known' {
     if (this.#known.has(id)) return 'known';
     this.#known.set(id, item);
@@ -37,7 +37,7 @@ export class KeyedQueue<T> {
     return 'run';
   }
 
-  /** The running item of the lane is done with it; returns the one to start now. */
+  /** The running item of the key has finished. Returns the item to start now. */
   finish(key: string): T | undefined {
     const queue = this.#queues.get(key);
     queue?.shift();

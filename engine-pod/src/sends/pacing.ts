@@ -1,6 +1,6 @@
 /**
- * How many messages may leave: a bucket that holds one minute's worth and fills evenly. It starts full, and a new
- * rate acts at once. Time is given, in milliseconds of a monotonic clock.
+ * A token bucket for sends. It holds one minute's worth of messages, fills evenly and starts full. A new rate
+ * applies at once. Times are milliseconds of a monotonic clock.
  */
 export class Pacing {
   #perMinute: number;
@@ -24,7 +24,7 @@ export class Pacing {
     this.#tokens -= count;
   }
 
-  /** What was taken and did not leave. */
+  /** Returns tokens that were taken but not used. */
   giveBack(count: number): void {
     this.#tokens = Math.min(this.#perMinute, this.#tokens + count);
   }
@@ -35,7 +35,7 @@ export class Pacing {
     this.#tokens = Math.min(this.#tokens, perMinute);
   }
 
-  /** Milliseconds until one message may leave; 0 when one may now. */
+  /** Milliseconds until one message may leave; 0 when one may leave now. */
   delay(now: number): number {
     this.#fill(now);
     return this.#tokens >= 1 ? 0 : Math.ceil(((1 - this.#tokens) * 60_000) / this.#perMinute);

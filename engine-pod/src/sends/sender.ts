@@ -8,11 +8,11 @@ import { KeyedQueue } from './keyed-queue.js';
 
 export interface SenderOptions extends DeliveryContext {
   log: Logger;
-  /** Stores an outcome; resolves once stored: whether there may be something to claim after it. */
+  /** Stores an outcome. Resolves once stored, to whether there may be messages to claim. */
   report: (outcome: Outcome) => Promise<boolean>;
-  /** An outcome is stored: its bell can be put away, and there is room for another message. */
+  /** An outcome is stored: its notification can be acknowledged, and another message can be claimed. */
   settled: (bell: string | undefined, waiting: boolean) => void;
-  /** Was claimed, and cost no place in the pacing. */
+  /** A claimed message was returned and used no token of the pacing. */
   returned: () => void;
   finished: (conclusion: DeliveryResult['kind'], tookMs: number) => void;
 }
@@ -22,17 +22,20 @@ interface HeldMessage {
   claimId: string;
   claimedAt: number;
   bytes: number;
-  /** The doorbell entry that announced the message. */
+  /** Stream entry of the notification that announced the message. */
   notification: string | undefined;
   span: Span;
 }
 
-/** What an engine holds at most; the rest waits in rows, where it costs the engine nothing. */
+/** Limits on the messages an engine holds. The others wait in Postgres, where they cost the engine nothing. */
 const MAX_HELD = 500;
 const MAX_HELD_BYTES = 4_000_000;
 const MAX_CLAIM = 100;
 
-/** The messages claimed and not yet settled: runs one of each conversation at a time and reports how each ended. */
+/**
+ * Holds the claimed messages until they are settled. Runs one of each conversation at a time and reports the
+ * outcomes.
+ */
 export class Sender {
   readonly #options: SenderOptions;
   readonly #queue = new KeyedQueue<HeldMessage>();
@@ -47,17 +50,17 @@ export class Sender {
     return this.#queue.size;
   }
 
-  /** Conversations of which some are held. */
+  /** Number of conversations with messages. */
   get activeConversations(): number {
     return this.#queue.activeKeys;
   }
 
-  /** How many more may be claimed now. */
+  /** How many more messages may be claimed now. */
   get capacity(): number {
     return this.#bytes > MAX_HELD_BYTES ? 0 : Math.min(MAX_CLAIM, MAX_HELD - this.held);
   }
 
-  /** Keeps the entry until the message is settled; false when there is nothing to keep it for. */
+  /** Keeps the entry until the message is settled; false when the message is not held or has an entry already. */
   keepNotification(messageId: string, entryId: string): boolean {
     const held = this.#queue.get(messageId);
     if (!held || held.notification !== undefined) return false;
@@ -65,7 +68,7 @@ export class Sender {
     return true;
   }
 
-  /** A message already held is dropped: a second copy of it must not be sent beside the first. */
+  /** Drops messages that are already held: a second copy must not be sent beside the first. */
   accept(messages: ClaimedMessage[], claimId: string): void {
     for (const message of messages) {
       const bytes = message.content.length + (message.built?.length ?? 0);
@@ -96,7 +99,7 @@ export class Sender {
     return { ...this.#options, resending };
   }
 
-  /** Resolves when nothing is held any more. */
+  /** Resolves when no message is held. */
   async waitUntilEmpty(): Promise<void> {
     while (this.held > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
@@ -107,7 +110,7 @@ export class Sender {
       const { conversation_id } = next.delivery.message;
       void this.#finish(next, conclusion);
       next = this.#queue.finish(conversation_id);
-      // What was returned or kept comes first again, so nothing of its conversation may pass it.
+      // A returned or kept message must be the next of its conversation, so the later ones are released too.
       while (next && (conclusion.kind === 'returned' || conclusion.kind === 'kept')) {
         void this.#finish(next, { kind: next.delivery.attempted ? 'kept' : 'returned' });
         next = this.#queue.finish(conversation_id);
@@ -124,18 +127,18 @@ export class Sender {
     const traced = traceparent === null ? {} : { traceparent };
     const { message_id } = message;
     const outcome = toOutcome({ message_id, claim_id: held.claimId }, conclusion, traced);
-    // Once it is on its way back it can be claimed again, by this engine too: it must not be taken for a copy.
+    // A returned message can be claimed again at once, even by this engine, and must not be taken for a copy.
     if (conclusion.kind === 'returned') {
       this.#forget(held);
       this.#options.returned();
     }
     try {
       const waiting = outcome ? await this.#report(outcome) : true;
-      // Its room first: what waits is claimed for as much as there is.
+      // Free the capacity first, because the next claim uses all of it.
       this.#forget(held);
       this.#options.settled(held.notification, waiting);
     } catch {
-      // The port is closed, or it refused the outcome for good and has said so in the log.
+      // The client is closed, or the API refused the outcome and the batch sender logged it.
     } finally {
       this.#forget(held);
     }
@@ -157,7 +160,7 @@ export class Sender {
   }
 }
 
-/** From the claim to its conclusion, look-ups and uploads included. */
+/** Spans the time from the claim to the result, including lookups and uploads. */
 function startSpan({ message_id, type, traceparent }: ClaimedMessage): Span {
   if (traceparent === undefined) return tracing.child('send', null);
   const attributes = { 'gwk.message.id': toPublicId('message', message_id), 'gwk.message.type': type };
@@ -187,7 +190,7 @@ function toOutcome(
         ...traced,
       };
     case 'returned':
-      // Whatever was given to the socket, by this engine or before it, is kept.
+      // A message that was ever written to the socket, by any engine, is kept instead.
       return { kind: 'returned', message_id, claim_id, unsent: true };
     case 'dropped':
     case 'kept':

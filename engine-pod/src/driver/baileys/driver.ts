@@ -48,24 +48,24 @@ const PRESENCES = { typing: 'composing', recording: 'recording', paused: 'paused
   string
 >;
 
-/** A number on the network, through Baileys. */
+/** Connects one instance to the network through Baileys. */
 export class BaileysDriver implements Driver {
   readonly #context: DriverContext;
   readonly #network: NetworkSettings;
   readonly #times: ConnectionTimings;
   readonly #sender = new MessageSender();
-  /** What left as a change lately, which the API does not keep as it left. */
+  /** Edits sent recently. The API does not store them in the form in which they were sent. */
   readonly #sentEdits = new ExpiringMap<Pick<BuiltMessage, 'chat' | 'message'>>(SENT_EDITS);
   #store!: SessionStore;
   #journal!: Journal;
   #inbox!: Inbox;
   #missing!: MissingMessages;
-  /** Of the session: nothing more is waited for. */
+  /** Aborted when the session ends; nothing waits any longer. */
   #sessionEnd!: AbortController;
   #creds: AuthenticationCreds | undefined;
   #storedRestriction: Promise<void> = Promise.resolve();
   #connection: NetworkConnection | undefined;
-  /** Each connection has a number; what an earlier one still does is not heard. */
+  /** Number of the current connection. Events of earlier ones are ignored. */
   #connectionNumber = 0;
 
   constructor(context: DriverContext, network: NetworkSettings, times: ConnectionTimings = {}) {
@@ -82,7 +82,7 @@ export class BaileysDriver implements Driver {
       if (connection === this.#connectionNumber) listen(event);
     };
     this.#connect(pairing, connection, tell).catch((error: unknown) => {
-      this.#context.log.warn({ err: error }, 'the session cannot be had');
+      this.#context.log.warn({ err: error }, 'session could not be loaded');
       tell({ kind: 'closed', how: { kind: 'dropped', reason: 'session_unavailable' } });
     });
   }
@@ -149,7 +149,7 @@ export class BaileysDriver implements Driver {
     });
   }
 
-  /** Of a session from its beginning: what is known of another one counts for nothing. */
+  /** Starts a session from its beginning. Nothing known of an earlier session is used. */
   #startSession(): void {
     const { session, log, storeInbound, storeFile: keep } = this.#context;
     this.#store = new SessionStore(session, (error) => this.#loseSession(error));
@@ -175,9 +175,9 @@ export class BaileysDriver implements Driver {
     });
   }
 
-  /** What is in memory is no longer what is stored: nothing may leave on the strength of it. */
+  /** Memory no longer matches the store, so nothing may be sent on the strength of it. */
   #loseSession(error: unknown): void {
-    this.#context.log.error({ err: error }, 'the session cannot be stored');
+    this.#context.log.error({ err: error }, 'session could not be stored');
     this.#connection?.fail('session_unavailable');
     this.#creds = undefined;
     this.#startSession();
@@ -200,7 +200,7 @@ export class BaileysDriver implements Driver {
       pairing,
       emit: (event) => {
         tell(event);
-        // Of no importance to anybody who waits for the connection; what fails is asked for with the next one.
+        // Nobody waits for this. The next connection repeats what fails.
         if (event.kind === 'opened')
           unavailable
             .requestThrough({ socket: link.socket, isOwn: (jid) => this.#isOwn(jid) })
@@ -220,8 +220,8 @@ export class BaileysDriver implements Driver {
     });
     this.#sender.attach(link);
     listenForRestriction(link.socket, (until) => {
-      this.#context.log.warn({ until }, 'the network restricts the number');
-      // One after the other: an end that overtakes its beginning would be undone by it.
+      this.#context.log.warn({ until }, 'the network restricts new contacts');
+      // In order, because a late start would undo an end.
       this.#storedRestriction = this.#storedRestriction
         .then(() => this.#context.storeRestriction(until))
         .catch(() => undefined);
@@ -230,7 +230,9 @@ export class BaileysDriver implements Driver {
     return link;
   }
 
-  /** Of a message that will never be more than told of: told as any other. Null for all others. */
+  /**
+   * Journals a placeholder for a message that the phone never shows to linked devices. Null for all other stanzas.
+   */
   #journalWithheld(stanza: BinaryNode): Promise<void> | null {
     const told = buildWithheldPlaceholder(stanza);
     if (!told) return null;
@@ -240,7 +242,10 @@ export class BaileysDriver implements Driver {
     });
   }
 
-  /** For a device that could not read it, and may never ask again: the network hears of its request once it is answered. */
+  /**
+   * Finds a sent message for a device that could not decrypt it. The device may never ask again, so its request is
+   * acknowledged only after it is answered.
+   */
   async #findSentMessage({ id, chat }: RequestedMessage): Promise<proto.IMessage | undefined> {
     const change = this.#sentEdits.get(id);
     const bytes = change ? null : await this.#context.readSentMessage(id).catch(() => null);
@@ -248,7 +253,7 @@ export class BaileysDriver implements Driver {
     return sent?.chat !== undefined && (await this.#isSameChat(chat, sent.chat)) ? sent.message : undefined;
   }
 
-  /** By whichever of their names: a contact may be written to by one and answer by another. */
+  /** Compares both ids of a contact, which may be addressed by one and answer by the other. */
   async #isSameChat(one: string, other: string): Promise<boolean> {
     const [asked, to] = [jidNormalizedUser(one), jidNormalizedUser(other)];
     if (asked === to) return true;
@@ -258,12 +263,12 @@ export class BaileysDriver implements Driver {
     const { user, server } = jidDecode(to) ?? {};
     const link = this.#findOpen();
     if (!link || !user || server !== 's.whatsapp.net') return false;
-    // A phone may be on the network by another number than the one that it was written to by.
+    // A phone may be on the network under another number than the one it was addressed by.
     const found = await this.#sender.recipients.findJid(link.socket, user).catch(() => null);
     return found !== null && names.includes(jidNormalizedUser(found));
   }
 
-  /** The credentials as they are stored, and what an earlier engine has left in the journal. */
+  /** Loads the stored credentials and the journal entries that an earlier engine left. */
   async #loadSession(isStale: () => boolean): Promise<AuthenticationCreds | null> {
     if (this.#creds?.account) return this.#creds;
     const creds = await loadCredentials(this.#store);
@@ -297,19 +302,19 @@ export class BaileysDriver implements Driver {
         LOGOUT_MS,
       )
       .then((answer: unknown) => answer !== undefined);
-    // The network may cut the connection in place of an answer.
+    // The network may close the connection in place of an answer.
     return Promise.race([asked, gone]);
   }
 
-  /** For as long as it takes to say goodbye. */
+  /** Connects only to log out. */
   #reconnect(): Promise<NetworkConnection> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error('no connection in time')), LOGOUT_MS);
+      const timer = setTimeout(() => reject(new Error('connection timed out')), LOGOUT_MS);
       this.connect((event) => {
         if (event.kind !== 'opened' && event.kind !== 'closed') return;
         clearTimeout(timer);
         if (event.kind === 'opened') resolve(this.#connection!);
-        else reject(new Error('the connection has ended'));
+        else reject(new Error('connection ended'));
       }, null);
     });
   }
@@ -345,7 +350,7 @@ export class BaileysDriver implements Driver {
   }
 }
 
-/** Of what is no message: it was not done. */
+/** For calls that send no message. A failure means that the call was not made. */
 async function callNetwork(doing: Promise<void>): Promise<void> {
   try {
     await doing;

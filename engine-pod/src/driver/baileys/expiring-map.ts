@@ -3,7 +3,7 @@ interface Entry<T> {
   until: number;
 }
 
-/** The latest of what is kept for a while: strangers choose how much comes, so it has an end. */
+/** A map whose entries expire. Strangers choose how many entries come, so its size is bounded. */
 export class ExpiringMap<T> {
   readonly #entries = new Map<string, Entry<T>>();
   readonly #max: number;

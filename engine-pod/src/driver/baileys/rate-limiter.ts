@@ -1,15 +1,15 @@
 interface RateLimit {
-  /** For each. */
+  /** Limit for each key. */
   perKey: number;
-  /** For all together; undefined: no bound. */
+  /** Limit for all keys together; undefined: none. */
   total?: number;
   windowMs: number;
 }
 
-/** So many at once are told apart at most: beyond them a new window begins. */
+/** Maximum number of keys. Beyond it a new window begins. */
 const MAX_KEYS = 2_000;
 
-/** How often something is done for the sake of each of many whom nobody knows, in windows of time. */
+/** Limits how often something is done for each of many unknown senders, in fixed time windows. */
 export class RateLimiter {
   readonly #limit: RateLimit;
   readonly #now: () => number;
@@ -22,7 +22,7 @@ export class RateLimiter {
     this.#now = now;
   }
 
-  /** Whether it may be done once more; if so, it counts as done, so often. */
+  /** Counts `times` uses if the limit allows one more, and returns whether it did. */
   take(key: string, times = 1): boolean {
     if (!this.has(key)) return false;
     this.#counts.set(key, (this.#counts.get(key) ?? 0) + times);
@@ -30,14 +30,14 @@ export class RateLimiter {
     return true;
   }
 
-  /** Whether it may be done once more. */
+  /** Whether the limit allows one more use. */
   has(key: string): boolean {
     this.#startWindowIfDue();
     const { perKey, total = Infinity } = this.#limit;
     return (this.#counts.get(key) ?? 0) < perKey && this.#total < total;
   }
 
-  /** How many are told apart now. */
+  /** Number of keys in the current window. */
   get size(): number {
     return this.#counts.size;
   }

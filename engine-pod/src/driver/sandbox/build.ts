@@ -9,7 +9,7 @@ import type { DeliveredMedia } from './media.js';
 
 type Builder = (content: OutboundContent, mode: InteractiveMode) => RenderedBody;
 
-/** What a type adds to what all messages have. */
+/** The part of a message that depends on its type. */
 interface RenderedBody {
   body: Record<string, unknown>;
   rendered_as?: EncodedMessage['rendered_as'];
@@ -18,7 +18,7 @@ interface RenderedBody {
 
 const copyContent: Builder = (content) => ({ body: { [content.type]: content[content.type] } });
 
-/** One builder for each type of message. */
+/** Builders by type of message. */
 const BUILDERS: Record<MessageType, Builder> = {
   text: copyContent,
   image: copyContent,
@@ -32,7 +32,7 @@ const BUILDERS: Record<MessageType, Builder> = {
   poll: renderPoll,
 };
 
-/** @throws SendFailure for a type that has no builder: content of a newer release */
+/** @throws SendFailure for a type without a builder: content of a newer release */
 export function buildForSandbox(
   message: ClaimedMessage,
   media: DeliveredMedia | null = null,
@@ -55,13 +55,13 @@ export function buildForSandbox(
 
 const AUDIO = Buffer.from('{"type":"audio"');
 
-/** A voice message, as it was built. */
+/** Whether a built message is a voice message. */
 export function isVoice(bytes: Buffer): boolean {
   if (!bytes.subarray(0, AUDIO.length).equals(AUDIO)) return false;
   return (JSON.parse(bytes.toString()) as OutboundContent).audio?.voice === true;
 }
 
-/** A change goes as a message of its own that names the one it changes. */
+/** Builds an edit, a deletion or a reaction: a message of its own that names the changed one. */
 export function buildEdit({ kind, message, ...change }: OutboundEdit): Buffer {
   const what = kind === 'edit' && 'text' in change ? { text: { body: change.text } } : {};
   const emoji = 'emoji' in change ? { emoji: change.emoji } : {};

@@ -26,7 +26,7 @@ const DELIVERED_AFTER_MS = 300;
 const READ_AFTER_MS = 1_000;
 const LISTEN_MS = 60_000;
 
-/** Numbers by whose last digits a consumer chooses what happens (design: sandbox). */
+/** The last digits of a recipient select the outcome of a send (docs/interface.md). */
 const NOT_ON_NETWORK = '0000';
 const NEVER_READ = '0001';
 const FAILING = '0002';
@@ -35,21 +35,21 @@ const ALWAYS_FAILS = 'this sandbox number always fails';
 const CREDENTIALS = { type: 'creds', key: 'me' };
 
 /**
- * The simulated number: pairs by itself, accepts what it is given, and makes the receipts of the other side. Its
- * session is one entry, the paired device; without it a first connection makes one. After a logout nothing connects
- * until a pairing is wanted, which then goes as on the network.
+ * Simulates an instance: pairs by itself, accepts every message, and sends receipts. Its session is one entry, the
+ * paired device. If there is none, the first connection creates it. After a logout nothing connects until a pairing
+ * is requested, which then proceeds as on the real network.
  */
 export class SandboxDriver implements Driver {
   readonly #context: DriverContext;
   readonly #network: SandboxNetwork;
   readonly #clock: Clock;
-  /** Of the connection: what waits for the other side ends with it. */
+  /** Aborted when the connection ends. */
   #open = new AbortController();
   #device: PairedDevice | undefined;
-  /** Number of the connection; 0 while there is none. */
+  /** Number of the current connection; 0 while there is none. */
   #connection = 0;
   #connections = 0;
-  /** Made while there was no connection. */
+  /** Receipts created while not connected. */
   #heldReceipts: Receipt[] = [];
 
   constructor(context: DriverContext, networkUrl: string | undefined, clock = unrefClock) {
@@ -71,7 +71,7 @@ export class SandboxDriver implements Driver {
     };
     const living = wanted ? this.#pair(wanted, emit, signal) : this.#serve(emit, signal);
     living.catch((error: unknown) => {
-      this.#context.log.warn({ err: error }, 'the session or the network could not be had');
+      this.#context.log.warn({ err: error }, 'session or network unavailable');
       emit({ kind: 'closed', how: { kind: 'dropped', reason: 'session_unavailable' } });
     });
   }
@@ -118,7 +118,7 @@ export class SandboxDriver implements Driver {
     const { waMessageId, bytes } = stanza;
     this.#scheduleReceipt({ waMessageId, status: 'delivered' }, DELIVERED_AFTER_MS);
     if (number.endsWith(NEVER_READ)) return;
-    // Who opens a voice message listens to it.
+    // A recipient who opens a voice message listens to it.
     this.#scheduleReceipt(
       { waMessageId, status: 'read', ...(isVoice(bytes) && { played: true }) },
       READ_AFTER_MS,
@@ -144,7 +144,7 @@ export class SandboxDriver implements Driver {
     await pairSandbox({ wanted, network: this.#network, emit, link, signal });
   }
 
-  /** Logged in, until the other side ends it. */
+  /** Logs in and serves until the network ends the connection. */
   async #serve(emit: Emit, signal: AbortSignal): Promise<void> {
     await this.#login(emit);
     while (!signal.aborted) {
@@ -164,11 +164,11 @@ export class SandboxDriver implements Driver {
     return device;
   }
 
-  /** Of a deleted instance there is no session to be written any more. */
+  /** A deleted instance has no session that could be written. */
   async #forget(): Promise<void> {
     this.#device = undefined;
     await this.#context.session.write([{ ...CREDENTIALS, value: null }]).catch((error: unknown) => {
-      this.#context.log.info({ err: error }, 'the session was not removed');
+      this.#context.log.info({ err: error }, 'session could not be removed');
     });
   }
 
@@ -191,7 +191,7 @@ export class SandboxDriver implements Driver {
     return JSON.parse(Buffer.from(entry.value, 'base64').toString('utf8')) as PairedDevice;
   }
 
-  /** As on the network, a receipt that finds no connection comes with the next one. */
+  /** Without a connection, the receipt comes with the next one, as on the real network. */
   #scheduleReceipt(news: Omit<Receipt, 'at'>, afterMs: number): void {
     this.#clock.after(afterMs, () => {
       const receipt = { ...news, at: new Date() };
@@ -203,7 +203,7 @@ export class SandboxDriver implements Driver {
 
 const parseDigits = (chat: string): string => chat.split('@', 1)[0]!;
 
-/** A number that cannot be anybody's: 55 and the area code 00, which does not exist. */
+/** A phone number that cannot exist: country code 55 with the unassigned area code 00. */
 function createDevice(instanceId: string): PairedDevice {
   const digest = createHash('sha256').update(instanceId).digest();
   const digits = String(digest.readUIntBE(0, 6) % 1_000_000_000).padStart(9, '0');

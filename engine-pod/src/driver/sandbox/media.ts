@@ -5,12 +5,12 @@ import type { FinishedMedia } from '@gwk/core/resources/finished-media';
 import type { OutboundContent } from '@gwk/core/resources/message';
 import { SendFailure, type DriverContext } from '../driver.js';
 
-/** What the sandbox's recipient gets of a file: what is said of it, and the size and digest of the bytes that came. */
+/** The file as the sandbox's recipient gets it: its metadata, and the size and digest of the bytes received. */
 export type DeliveredMedia = Omit<FinishedMedia, 'file'> & { file: undefined };
 
 /**
- * Takes the finished file of a message as the real network would, and keeps nothing of it. Null where it has none.
- * @throws SendFailure where the file is gone, or is not what was finished
+ * Reads the finished file of a message as the real network would, and stores nothing. Null when there is none.
+ * @throws SendFailure when the file no longer exists or differs from the finished one
  */
 export async function deliverMedia(
   { message_id, content }: ClaimedMessage,
@@ -33,4 +33,4 @@ export async function deliverMedia(
   return { ...finished, ...received, file: undefined };
 }
 
-const unavailable = () => SendFailure.refused('media_unavailable', 'the file is gone');
+const unavailable = () => SendFailure.refused('media_unavailable', 'the file no longer exists');

@@ -10,17 +10,23 @@ import { waitOnClock, unrefClock } from '../../clock.js';
 import { SendFailure, type ReadMessage, type Stanza } from '../driver.js';
 
 export interface SandboxNetwork {
-  /** Resolves at the network's acknowledgement. @throws SendFailure */
+  /**
+   * Resolves at the network's acknowledgement.
+   * @throws SendFailure
+   */
   write(stanza: Stanza): Promise<void>;
-  /** What is no message: resolves when the network has it. @throws SendFailure */
+  /**
+   * Sends a signal that is no message. Resolves when the network has it.
+   * @throws SendFailure
+   */
   signal(what: Signal): Promise<void>;
   openPairing(wanted: OpenPairing, signal: AbortSignal): Promise<PairingTerms>;
-  /** What the phone or the network does next to this number; null where nothing comes in time. Never rejects. */
+  /** The next action of the phone or the network; null when there is none in time. Never rejects. */
   nextEvent(withinMs: number, signal: AbortSignal): Promise<PhoneEvent | null>;
   close(): void;
 }
 
-/** What a pairing gets to show: so many codes, each for so long. */
+/** Number of pairing codes and validity of each. */
 export interface PairingTerms {
   codes: number;
   codeMs: number;
@@ -41,12 +47,12 @@ export type PhoneEvent =
   | { kind: 'replace' };
 
 const ACK_MS = 5;
-/** As the real network has them. */
+/** As on the real network. */
 const DEFAULT_TERMS: PairingTerms = { codes: 6, codeMs: 20_000 };
-/** After which nobody has read the first code: whoever tries the sandbox has no phone that could. */
+/** Delay after which the first code counts as scanned, because a sandbox has no phone. */
 const SCAN_MS = 5_000;
 
-/** No network: every stanza is acknowledged after a few milliseconds, and a code is read after a few seconds. */
+/** Simulates the network in the process: acknowledges every stanza after 5 ms and scans a code after 5 s. */
 export class LocalSandboxNetwork implements SandboxNetwork {
   readonly #clock: Clock;
   #pairing = false;
@@ -87,13 +93,13 @@ export interface NetworkIdentity {
 }
 
 /**
- * The network played by another program, which records what arrives and may delay or swallow it:
- * `POST {url}/stanza {instance_id, pod, epoch, wa_message_id, chat, body}` with the built bytes in base64, answered
- * by `{"ack": true}` or `{"ack": false, "code"}`. No answer is doubt.
+ * Lets another program simulate the network. It records stanzas and may delay or drop them:
+ * `POST {url}/stanza {instance_id, pod, epoch, wa_message_id, chat, body}` with the built bytes in base64. The
+ * answer is `{"ack": true}` or `{"ack": false, "code"}`. No answer means unconfirmed.
  *
- * `/signal {instance_id, ..., signal}` takes what is no message. `/pairing {instance_id, ..., wanted}` is answered by
- * the PairingTerms, and `/event {instance_id, ..., within_ms}` by `{"event"}`: the next PhoneEvent, or null when the
- * time is over.
+ * `/signal {instance_id, ..., signal}` takes signals that are no messages. `/pairing {instance_id, ..., wanted}`
+ * answers the PairingTerms. `/event {instance_id, ..., within_ms}` answers `{"event"}`: the next PhoneEvent, or
+ * null after that time.
  */
 export class RemoteSandboxNetwork implements SandboxNetwork {
   readonly #url: URL;
@@ -180,11 +186,11 @@ interface PostOptions {
 type Answer = Record<string, unknown>;
 
 const SIGNAL_MS = 5_000;
-/** How long one question for the next event stays open. */
+/** Longest time that a request for the next event stays open. */
 const EVENT_WAIT_MS = 20_000;
 const RETRY_MS = 500;
 
-/** A body given to a request earlier than this would be written whenever the connection comes about. */
+/** Node would write an earlier body whenever the connection opens, without checking `mayWrite`. */
 function whenConnected(request: ClientRequest, then: () => void): void {
   request.once('socket', (socket: Socket) => {
     if (socket.connecting) socket.once('connect', then);

@@ -7,15 +7,15 @@ export interface SandboxPairing {
   wanted: OpenPairing;
   network: SandboxNetwork;
   emit: (event: ConnectionEvent) => void;
-  /** The device is linked: it has to be stored before anybody hears of it. */
+  /** Stores the linked device. It must be stored before it is reported. */
   link: () => Promise<void>;
-  /** The connection has been closed. */
+  /** Aborted when the connection is closed. */
   signal: AbortSignal;
 }
 
 /**
- * A pairing as the network does it: a code to be read for some seconds, then the next one, as many as the network
- * gives. The phone reads one, and the network asks for a connection anew (515); or it refuses; or nobody reads any.
+ * Pairs as the real network does: shows one code after the other, each for some seconds. The phone scans one and
+ * the network asks for a new connection (515), or it refuses, or nobody scans any.
  */
 export async function pairSandbox(pairing: SandboxPairing): Promise<void> {
   const { wanted, network, emit, link, signal } = pairing;
@@ -45,7 +45,7 @@ function toPairingDisconnect(event: Exclude<PhoneEvent, { kind: 'scan' }>): Disc
   return event.kind === 'refuse' ? { kind: 'pairing-failed', reason: event.reason } : toDisconnect(event);
 }
 
-/** How what the other side does ends a connection. */
+/** Translates an action of the phone or the network into the end of the connection. */
 export function toDisconnect(event: Exclude<PhoneEvent, { kind: 'scan' | 'refuse' }>): Disconnect {
   switch (event.kind) {
     case 'drop':
@@ -61,7 +61,7 @@ export function toDisconnect(event: Exclude<PhoneEvent, { kind: 'scan' | 'refuse
   }
 }
 
-/** As long as a real one, and naming itself: a phone that reads it says that it knows no such code. */
+/** As long as a real one, with a readable prefix. A phone that scans it reports an unknown code. */
 function createQr(): string {
   const part = (bytes: number): string => randomBytes(bytes).toString('base64');
   return `gwk-sandbox:${part(48)},${part(32)},${part(32)},${part(32)}`;

@@ -1,6 +1,6 @@
 import type { Logger } from '@gwk/core/log';
 
-/** What Baileys wants of a logger. */
+/** The logger interface that Baileys expects. */
 export interface BaileysLogger {
   level: string;
   child(bindings: Record<string, unknown>): BaileysLogger;
@@ -15,9 +15,9 @@ const MAX_TEXT = 200;
 const LONG_NUMBER = /\d{5,}/g;
 
 /**
- * Baileys logs stanzas, keys and content as objects beside its texts. Only warnings and errors are passed on, and of
- * them the text alone, which is constant in its sources but for names and numbers: some are phones and hidden ids, so
- * long numbers are left out.
+ * Passes on warnings and errors of Baileys as text only. Baileys logs stanzas, keys and content as objects beside
+ * the texts. The texts are constant except for names and numbers. Some numbers are phone numbers and LIDs, so long
+ * numbers are masked.
  */
 export function createBaileysLogger(log: Logger): BaileysLogger {
   const quiet = (): void => undefined;

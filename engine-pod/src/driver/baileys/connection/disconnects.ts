@@ -1,26 +1,26 @@
 import type { Disconnect } from '../../driver.js';
 
-/** What is known of the end of a connection: Baileys' error, taken apart. */
+/** The parts of Baileys' error at the end of a connection. */
 export interface DisconnectError {
-  /** Of HTTP's kind, as the network and Baileys use it. */
+  /** An HTTP-like status, as the network and Baileys use it. */
   code: number | undefined;
   text: string;
-  /** What the network said with it, of what is known to be no more than codes. */
+  /** Attributes of the network's error. Only those that are known to be codes. */
   attrs: Record<string, string>;
 }
 
 /**
- * | code               | meaning                                                  | becomes                                  |
- * | ------------------ | -------------------------------------------------------- | ---------------------------------------- |
- * | 515                | restart required, after a pairing too                    | reconnect at once                        |
- * | 401                | the device was removed on the phone                      | logged out                               |
- * | 411                | linked in a way that is no more                          | logged out                               |
- * | 402                | banned for some seconds                                  | banned, until then                       |
- * | 403, 406           | the account is locked; banned                            | banned                                   |
- * | 440                | another connection has these credentials                 | replaced: never reconnect                |
- * | 405, 409           | this version of the client is rejected                   | dropped, reconnect slowly                |
- * | 400               | of the handshake: the certificate is not of the network  | dropped, reconnect slowly                |
- * | 408, 428, 500, 503 | lost, closed, unavailable, and whatever is not known     | dropped: credentials are never thrown away |
+ *  code               | meaning                                             | becomes                                   |
+ * | ------------------ | --------------------------------------------------- | ----------------------------------------- |
+ * | 515                | restart required, for example after a pairing       | reconnect at once                         |
+ * | 401                | the device was removed on the phone                 | logged out                                |
+ * | 411                | the device was linked in an outdated way            | logged out                                |
+ * | 402                | banned for some seconds                             | banned, until then                        |
+ * | 403, 406           | the account is locked; banned                       | banned                                    |
+ * | 440                | another connection uses these credentials           | replaced: never reconnect                 |
+ * | 405, 409           | this client version is rejected                     | dropped, reconnect slowly                 |
+ * | 400                | handshake: the certificate is not the network's     | dropped, reconnect slowly                 |
+ * | 408, 428, 500, 503 | lost, closed, unavailable, and every unknown code   | dropped: credentials are never discarded  |
  */
 export function classifyDisconnect(ending: DisconnectError, now: number): Disconnect {
   switch (ending.code) {
@@ -49,7 +49,7 @@ export function classifyDisconnect(ending: DisconnectError, now: number): Discon
   }
 }
 
-/** The same while a device is being linked: there is nothing yet that could be logged out of. */
+/** The same while a device is being linked. There is nothing yet that could be logged out. */
 export function classifyPairingDisconnect(ending: DisconnectError, now: number): Disconnect {
   const how = classifyDisconnect(ending, now);
   if (ending.code === 408 && ending.text.startsWith(REFS_ENDED)) return pairingFailed('codes_unread');
@@ -71,23 +71,23 @@ const REASONS: Record<number, string> = {
 
 function toReason(code: number | undefined): string {
   if (code === undefined) return 'connection_lost';
-  // A reason is a label of a metric: the network may send any number, and there is to be an end of them.
+  // The reason is a metric label and the network may send any number, so unknown numbers share one value.
   const known = Number.isInteger(code) && code >= 100 && code < 600;
   return REASONS[code] ?? `stream_error_${known ? code : 'other'}`;
 }
 
-/** The kind of a ban where the network names one; else the code of the refusal. */
+/** The kind of ban if the network names one, else the code of the refusal. */
 const banCode = ({ code, attrs }: DisconnectError): string => attrs['code'] ?? String(code);
 
 const DEFAULT_BAN_SECONDS = 60;
 
-/** Without an end it is asked again in a minute: it was called a temporary one. */
+/** End of a temporary ban. Without a given end, the engine tries again after a minute. */
 function banEnd({ attrs }: DisconnectError, now: number): Date {
   const seconds = Number(attrs['expire']);
   return new Date(now + (Number.isFinite(seconds) && seconds > 0 ? seconds : DEFAULT_BAN_SECONDS) * 1_000);
 }
 
-/** Takes Baileys' error apart (a Boom, whose data is attributes or a node). */
+/** Parses Baileys' error: a Boom, whose data is attributes or a node. */
 export function parseDisconnectError(error: unknown): DisconnectError {
   const { output, data, message } = (error ?? {}) as {
     output?: { statusCode?: number };
@@ -99,7 +99,7 @@ export function parseDisconnectError(error: unknown): DisconnectError {
 
 const CODES = ['reason', 'code', 'type', 'expire', 'location'];
 
-/** It is logged: an error may carry stanzas and phones in place of attributes. */
+/** Picks known codes for the log. An error may carry stanzas and phone numbers in place of attributes. */
 function pickCodes(given: Record<string, unknown>): Record<string, string> {
   return Object.fromEntries(
     CODES.flatMap((name) => {

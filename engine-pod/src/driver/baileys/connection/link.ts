@@ -32,32 +32,32 @@ export interface NetworkConnectionOptions {
   store: SessionStore;
   journal: Journal;
   journalled: SignalRepositoryOptions['journalled'];
-  /** Null: log in. */
+  /** Null: log in with the stored credentials. */
   pairing: OpenPairing | null;
-  /** Address of the network; its own where undefined. */
+  /** Address of the network; undefined: the real network. */
   url: string | undefined;
   log: Logger;
   isLeased: () => boolean;
   emit: (event: ConnectionEvent) => void;
-  /** Notes of a stanza that its content is missing; null where it is not. */
+  /** Records that a stanza lacks its content; null when it does not. */
   missing: (stanza: BinaryNode) => Promise<void> | null;
-  /** Notes that it cannot be read; null where nothing is to be noted. */
+  /** Records that a stanza cannot be decrypted; null when nothing has to be recorded. */
   undecryptable: (stanza: BinaryNode) => Promise<void> | null;
   isOwn: (jid: string) => boolean;
-  /** What was sent under this id to this chat lately, for a device that could not read it. */
+  /** Finds a message sent recently under this id to this chat, for a device that could not decrypt it. */
   sentMessage: RetryRequestOptions['findSent'];
   timings?: ConnectionTimings;
 }
 
-/** In place of the usual. */
+/** Overrides for tests. */
 export interface ConnectionTimings {
   clock?: Clock;
-  /** For the opening of the socket. Default 20 s. */
+  /** Timeout for opening the socket, 20 s (default). */
   connectTimeoutMs?: number;
 }
 
 const QR_MS = 20_000;
-/** Codes to be typed are good for as long as the six references that the network gives. */
+/** A pairing code is valid as long as the six references that the network gives. */
 const CODE_MS = 6 * QR_MS;
 const SOCKET_TIMINGS = {
   connectTimeoutMs: 20_000,
@@ -65,14 +65,21 @@ const SOCKET_TIMINGS = {
   keepAliveIntervalMs: 20_000,
   qrTimeout: QR_MS,
 };
-/** Without a frame for so long, pings answered included, the line is dead, whatever it says of itself. */
+/** A connection without a frame for 30 s is dead, because pings are answered more often. */
 const UNRESPONSIVE_MS = 30_000;
 
-/** One connection to the network, from the opening of its socket to its end, which it tells once. */
+/**
+ * One connection to the network, from opening its socket to its end. It reports the end once.
+ *
+ *     makeWASocket ─▶ patches/ (ignored stanzas, write guard, conversation transactions) ─▶ receive/pipeline.ts
+ *          │
+ *          ├─ pairing: qr or pairing-code ─▶ credentials stored ─▶ paired ─┐
+ *          └─ login: opened ─▶ messages in and out ────────────────────────┴─▶ closed (reason: disconnects.ts)
+ */
 export class NetworkConnection {
   readonly socket: WASocket;
   readonly media: MediaHosts;
-  /** As the network told of them before what is being sent there: so that nothing is asked under Baileys' lock. */
+  /** Group metadata, loaded before a message is sent, so that Baileys does not query it while it holds its lock. */
   readonly groups = new Map<string, GroupMetadata>();
   readonly #options: NetworkConnectionOptions;
   readonly #guard: WriteGuard;
@@ -115,38 +122,38 @@ export class NetworkConnection {
     return this.#isOpen && !this.#closing.signal.aborted;
   }
 
-  /** Aborted once the connection is over. */
+  /** Aborted once the connection has ended. */
   get closed(): AbortSignal {
     return this.#closing.signal;
   }
 
-  /** The network has the message with which they were given. */
+  /** The network accepted the message that carried these keys. */
   confirmKeys(given: Record<string, unknown>): Promise<void> {
     return confirmDistributedKeys(this.#options.store, given);
   }
 
-  /** Nothing is written from here on, and nothing more is told. */
+  /** Writes nothing and reports nothing from now on. */
   close(): void {
     if (this.#closing.signal.aborted) return;
     this.#closing.abort();
     this.#stopWatching();
     this.#guard.sever();
-    // Its timers and listeners; the socket is gone.
+    // Ends Baileys' timers and listeners; the socket is already closed.
     void this.socket.end(undefined).catch(() => undefined);
   }
 
-  /** Ends it from this side, and tells so. */
+  /** Ends the connection from this side and reports it. */
   fail(reason: string): void {
     this.#end({ kind: 'dropped', reason });
   }
 
   #saveCredentials(): void {
     const { store, creds } = this.#options;
-    // Those of a pairing that came to nothing are of no use to anybody.
+    // Credentials of a failed pairing are useless.
     if (!creds.account || this.#closing.signal.aborted) return;
     const saved = saveCredentials(store, creds);
     saved.catch(() => undefined);
-    // The phone is not told that the device is linked before its keys are stored.
+    // The network must not see the link confirmed before the keys are stored.
     if (this.#options.pairing && !this.#isPaired) this.#guard.hold(saved);
   }
 
@@ -188,7 +195,7 @@ export class NetworkConnection {
     });
   }
 
-  /** The phone links no device that cannot show a passkey, and this one cannot: further codes would be read in vain. */
+  /** The phone requires a passkey, which this device cannot show. Further codes would be useless. */
   #failForPasskey(): void {
     if (this.#options.pairing === null || this.#isPaired) return;
     this.#end({ kind: 'pairing-failed', reason: 'passkey_required' });
@@ -202,7 +209,7 @@ export class NetworkConnection {
 
   #classifyClose(error: unknown): Disconnect {
     const ending = parseDisconnectError(error);
-    this.#options.log.info({ code: ending.code, attrs: ending.attrs }, 'the connection has ended');
+    this.#options.log.info({ code: ending.code, attrs: ending.attrs }, 'connection ended');
     const isPairing = this.#options.pairing !== null && !this.#isPaired;
     return isPairing ? classifyPairingDisconnect(ending, Date.now()) : classifyDisconnect(ending, Date.now());
   }
@@ -235,7 +242,7 @@ function openSocket(
     auth: { creds, keys: createSendingKeyStore(store) },
     cachedGroupMetadata: async (jid) => groups.get(jid),
     retryRequestDelayMs: 0,
-    // It keeps what came beside what was sent, and sends both again to whoever asks: words of others as this number's.
+    // Baileys' cache mixes received messages with sent ones and would resend both, other people's words as ours.
     enableRecentMessageCache: false,
     logger: createBaileysLogger(log),
     browser: Browsers.ubuntu('Chrome'),

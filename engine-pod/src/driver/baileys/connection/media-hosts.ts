@@ -12,14 +12,14 @@ const HOSTS_QUERY: BinaryNode = {
 };
 
 /**
- * The hosts for files, as the network names them to one connection. Baileys asks as well, but keeps a question that
- * failed: after it no file comes or goes for as long as the connection lasts.
+ * The network's hosts for files, per connection. Baileys queries them too, but caches a failed query: after one
+ * failure no file can be transferred for the rest of the connection.
  */
 export class MediaHosts {
   readonly #socket: Pick<WASocket, 'query'>;
   #known: Hosts | undefined;
   #querying: Promise<Hosts> | undefined;
-  /** Encrypts nothing: puts up a file that is encrypted already. */
+  /** Uploads a file that is already encrypted. */
   readonly upload: Upload;
 
   constructor(socket: Pick<WASocket, 'query'>, log: Logger) {
@@ -33,10 +33,10 @@ export class MediaHosts {
     this.upload = getWAUploadToServer(config as never, (isForced) => this.#findHosts(isForced));
   }
 
-  /** The first of them, for downloads. */
+  /** The first host, for downloads. */
   async findDownloadHost(): Promise<string> {
     const { hosts } = await this.#findHosts(false);
-    if (!hosts[0]) throw new Error('the network names no media host');
+    if (!hosts[0]) throw new Error('the network named no media host');
     return hosts[0].hostname;
   }
 
@@ -51,7 +51,7 @@ export class MediaHosts {
   async #queryHosts(): Promise<Hosts> {
     const answer = (await this.#socket.query(HOSTS_QUERY)) as BinaryNode | undefined;
     const named = findChild(answer, 'media_conn');
-    if (!named) throw new Error('the network names no media hosts');
+    if (!named) throw new Error('the network named no media hosts');
     const nodes = Array.isArray(named.content) ? named.content : [];
     const hosts = nodes
       .filter(({ tag }) => tag === 'host')

@@ -3,17 +3,17 @@ import type { SessionStore } from '../session/store.js';
 import { waitUntilStored, writeContext } from './write-context.js';
 
 /**
- * Baileys sends one message of an account after the other: its transaction on the keys, held from the look-up of
- * devices until the stanza is written, has the name of the account. Nothing in it needs that: sessions have locks of
- * their own (see Operations), and what else it changes belongs to one chat. So messages of different chats go side by
- * side, and their ratchet steps are stored together.
+ * Gives each conversation its own transaction. Baileys sends the messages of an account one after the other: its
+ * transaction on the keys is named after the account and lasts from the device query until the stanza is written.
+ * Nothing in it needs that. Sessions have locks of their own (session/signal-transactions.ts), and every other key
+ * it changes belongs to one chat.
  *
- * The last thing that Baileys asks of the keys before it writes the stanza of a message (the token of a contact, the
- * memory of a group) is where the message waits until its ratchet steps are stored. There nothing waits behind it. Were
- * it not asked, the stanza would wait at the wire, and with it every frame that comes after.
+ * A message waits for its ratchet steps at its last key access before the stanza (the token of a contact, the
+ * sender key memory of a group), where nothing queues behind it. Without that access it waits in the write guard,
+ * with every later frame.
  *
- * What is done for a message once it has left (the token that a new contact is given) would be kept in a transaction
- * that is over, and so lost and done again with every message: it goes to the store.
+ * Key writes after the stanza (the token given to a new contact) go straight to the store. The finished transaction
+ * would lose them, and every message would repeat them.
  */
 export function useConversationTransactions(socket: WASocket, store: SessionStore): void {
   const { keys } = socket.authState;

@@ -1,54 +1,61 @@
 import { RateLimiter } from '../rate-limiter.js';
 
-/** A step: one key of a chain derived from the one before it. Some 20 to 40 us. */
+/** A step derives one key of a chain from the one before. It takes about 20 to 40 µs. */
 export const STEPS = {
-  /** Two agreements of keys and a new pair of them. */
+  /** Two key agreements and a new key pair. */
   ratchet: 13,
-  /** What the first message of a session costs beside. */
+  /** Additional cost of the first message of a session. */
   session: 20,
   /** A group's message keys are derived one by one, used or not. */
   groupKey: 3,
 };
-/** As many as chains may skip, by the protocol: 2,000 of a group's, or of one that ends and of the next. */
+/**
+ * Maximum that the protocol allows: 2,000 skipped keys of a group, or 2,000 each of a chain that ends and of the
+ * next.
+ */
 const MAX_STEPS = 6_200;
-/** What any message may cost, whoever has sent whatever before it. */
+/** Steps that any message may take, whatever its sender did before. */
 const FREE_STEPS = 100;
 const STEP_LIMIT = { perKey: 10_000, total: 50_000, windowMs: 60_000 };
 
-/** A message asks for more work than is done for its sender now. */
+/** The message needs more steps than its sender may use now. */
 export class DecryptionBudgetExceeded extends Error {
   override name = 'TooFar';
   constructor() {
-    super('too far from what was read before');
+    super('too far ahead of the last decrypted message');
   }
 }
 
 /**
- * How much is derived for the sake of messages of which nobody knows whether they can be read. Whoever sends one
- * chooses how many keys of a chain it skips, and in how many sessions it has to be tried, and what was derived for one
- * that cannot be read is thrown away: garbage of 200 bytes cost the engine seconds in which it did nothing else. So
- * what a sender makes it derive in vain, or far ahead, is counted; beyond a bound further messages of that sender, or of
- * all, are read where that takes little, and otherwise are as any that cannot be read: they are asked for again.
+ * Limits the key derivations for messages that may turn out to be undecryptable. A sender chooses how many keys of
+ * a chain a message skips and how many sessions must be tried, and a failed derivation is thrown away: 200 bytes of
+ * garbage blocked an engine for seconds.
+ *
+ * Failed and far-ahead derivations count for the sender and in total. Beyond the limit, messages are decrypted only
+ * if they take few steps. The others are treated as undecryptable, so they are requested again.
  */
 export class DecryptionBudget {
   readonly #allowance: RateLimiter;
-  /** Of a message that is tried in several sessions. */
+  /** Steps spent on a message that is tried in several sessions. */
   readonly #spent = new WeakMap<object, number>();
 
   constructor(now?: () => number) {
     this.#allowance = new RateLimiter(STEP_LIMIT, now);
   }
 
-  /** To be called before. @throws TooFar */
+  /**
+   * Call before deriving.
+   * @throws DecryptionBudgetExceeded
+   */
   spend(sender: string, message: object, steps: number): void {
     const spent = (this.#spent.get(message) ?? 0) + steps;
     if (spent > (this.#allowance.has(sender) ? MAX_STEPS : FREE_STEPS)) throw new DecryptionBudgetExceeded();
     this.#spent.set(message, spent);
-    // What is far ahead counts, be it readable: its sender chose that.
+    // Far-ahead steps count even if decryption succeeds, because the sender chose them.
     if (steps > FREE_STEPS) this.#allowance.take(sender, steps);
   }
 
-  /** It could not be read. */
+  /** The message could not be decrypted. */
   recordFailure(sender: string, steps: number): void {
     if (steps <= FREE_STEPS) this.#allowance.take(sender, steps);
   }

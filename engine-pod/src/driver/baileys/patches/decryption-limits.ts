@@ -21,7 +21,7 @@ interface StockGroupCipher {
 const VERSION_BYTES = 1;
 const CODE_BYTES = 8;
 const KEY_BYTES = 33;
-/** Beyond it libsignal refuses by itself, before it derives anything. */
+/** Beyond it libsignal refuses on its own, before it derives anything. */
 const MAX_SKIPPED = 2_000;
 
 interface RatchetPosition {
@@ -30,7 +30,10 @@ interface RatchetPosition {
   previousCounter: number;
 }
 
-/** What a message says of its place, to anybody. Null where it says nothing: then it is refused before it costs much. */
+/**
+ * Parses the position that a message states in the clear. Null when it states none; libsignal then refuses it
+ * cheaply.
+ */
 function parseRatchetPosition(data: Buffer): RatchetPosition | null {
   try {
     const place = protobufs.WhisperMessage.decode(data.subarray(VERSION_BYTES, -CODE_BYTES));
@@ -60,18 +63,18 @@ function countSteps(data: Buffer, session: Session): number {
   return ending + STEPS.ratchet + countSkipped(undefined, place.counter);
 }
 
-/** A bound for what messages make libsignal derive and keep (see Effort, trimSessions). */
+/** Limits the keys that messages make libsignal derive and keep (decryption-budget.ts, trim-sessions.ts). */
 export function limitDecryption(effort = new DecryptionBudget()): void {
   const cipher = libsignal.SessionCipher.prototype as unknown as Cipher;
   const { decryptWithSessions, doDecryptWhisperMessage, storeRecord } = cipher;
-  // A chain belongs to one session: where it is known, no other one has to be tried.
+  // A chain belongs to one session. If the chain is known, no other session has to be tried.
   cipher.decryptWithSessions = function (data, sessions) {
     const key = parseRatchetPosition(data)?.ephemeralKey;
     const own = key ? sessions.filter((session) => findChain(session, key)) : [];
     return decryptWithSessions.call(this, data, own.length > 0 ? own : sessions);
   };
   cipher.doDecryptWhisperMessage = async function (data, session) {
-    // Without a session there is nothing to be derived: it is refused.
+    // Without a session nothing is derived; libsignal refuses the message.
     const steps = session ? countSteps(data, session) : 0;
     effort.spend(this.addr.id, data, steps);
     try {
@@ -88,7 +91,7 @@ export function limitDecryption(effort = new DecryptionBudget()): void {
   limitGroupDecryption(effort);
 }
 
-/** Members sign what they write, so it is known whose it is; whether it can be read is not. */
+/** Members sign their messages, so the sender is certain, but not whether the message can be decrypted. */
 function limitGroupDecryption(effort: DecryptionBudget): void {
   const cipher = GroupCipher.prototype as unknown as StockGroupCipher;
   const { getSenderKey } = cipher;

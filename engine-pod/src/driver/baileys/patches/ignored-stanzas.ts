@@ -4,8 +4,8 @@ import type { Logger } from '@gwk/core/log';
 type Take = (data: unknown) => unknown;
 
 /**
- * A frame that cannot be read, or that somebody stumbles over who listens for it, is passed over: as it comes it ends
- * the process, and the next one too, since the network brings it again.
+ * Ignores frames that cannot be parsed or whose listeners throw. In stock Baileys such a frame ends the process,
+ * and the next process too, because the network sends it again.
  */
 export function ignoreBrokenFrames({ ws }: Pick<WASocket, 'ws'>, log: Logger): void {
   const name = 'message';
@@ -14,14 +14,14 @@ export function ignoreBrokenFrames({ ws }: Pick<WASocket, 'ws'>, log: Logger): v
   ws.on(name, (data: unknown) => {
     for (const take of takers)
       Promise.resolve(take(data)).catch(({ name: kind }: Error) =>
-        log.warn({ kind }, 'a frame came that cannot be read'),
+        log.warn({ kind }, 'frame could not be handled'),
       );
   });
 }
 
 /**
- * What strangers can send as much of as they like and an engine has no use for. As it comes, Baileys keeps calls for five
- * minutes each and makes messages of them.
+ * Ignores stanzas that an engine does not use and that strangers can send in any number. Stock Baileys keeps each
+ * call for five minutes and makes a message of it.
  */
 export function ignoreUnsolicitedStanzas({
   ws,
@@ -29,7 +29,7 @@ export function ignoreUnsolicitedStanzas({
 }: Pick<WASocket, 'ws' | 'sendMessageAck'>): void {
   for (const name of ['CB:presence', 'CB:chatstate', 'CB:call']) ws.removeAllListeners(name);
   ws.on('CB:call', (call: BinaryNode) => {
-    // Where the connection is over it comes again, and means nothing again.
+    // If the connection is closed, the stanza comes again and is ignored again.
     sendMessageAck(call).catch(() => undefined);
   });
 }

@@ -1,22 +1,32 @@
 import { registerHooks } from 'node:module';
 
 /**
- * Much of what Baileys loads is never used by an engine, or does in megabytes what Node does by itself; every number
- * would pay for it. Whatever is loaded from here on gets these in its place. Each is held against what it replaces by
- * a test; test/bench/NOTES.md says what each gives.
+ * Patches, replacements and trims of Baileys and libsignal, in the order in which they take effect:
+ *
+ *     1  install.ts           before Baileys is loaded: module hooks ─▶ replacements/
+ *     2  silence-console.ts   before libsignal is loaded
+ *     3  native-crypto.ts     before Baileys captures the functions of libsignal
+ *     4  repairs.ts           after Baileys is loaded: faults of Curve, SenderKeyState and SessionCipher
+ *        └─ decryption-limits.ts   around the repairs ─▶ decryption-budget.ts, trim-sessions.ts
+ *     5  network-trust.ts     when a driver is created
+ *     6  on each new socket   ignored-stanzas.ts, then write-guard.ts, then conversation-transactions.ts
+ *                             (the last two share write-context.ts)
+ *
+ * Replacements: Baileys loads much that an engine never uses, or that Node does with megabytes less, once for each
+ * instance. A test compares each replacement with the original; test/bench/NOTES.md lists the savings.
  */
 const REPLACEMENTS: { specifier: RegExp; by: string; from?: RegExp }[] = [
-  // A module of WebAssembly, twice, in base64: of all of it hashes and key derivation are used.
+  // A WebAssembly module, twice, in base64. Baileys uses its hashes and key derivation.
   { specifier: /^whatsapp-rust-bridge$/, by: './replacements/rust-bridge.js' },
-  // 4.4 MB of source, of which an engine uses a twentieth: each type is compiled when it is first asked for.
+  // 4.4 MB of source, of which an engine uses a twentieth. Each type is compiled on first use.
   { specifier: /\/WAProto\/index\.js$/, by: './replacements/proto.js' },
-  // Telemetry, which nothing here sends.
+  // Telemetry, which an engine does not send.
   { specifier: /\/WAM\/index\.js$/, by: './replacements/empty.js' },
   { specifier: /^@cacheable\/node-cache$/, by: './replacements/node-cache.js' },
-  // For its bounds alone.
+  // Bounds the size of decompressed data.
   { specifier: /^zlib$/, by: './replacements/zlib.js' },
 ];
-/** Another release of what the engine has loaded already. */
+/** Resolves to the release that the engine has loaded already. */
 const SHARED_MODULE = 'pino';
 const BAILEYS = '/@whiskeysockets/baileys/';
 

@@ -1,13 +1,13 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { WA_CERT_DETAILS } from '@whiskeysockets/baileys';
 
-/** Another network than the real one; all undefined otherwise. */
+/** A network other than the real one. All undefined: the real network. */
 export interface NetworkSettings {
-  /** Where clients connect to. */
+  /** URL that clients connect to. */
   url: string | undefined;
-  /** The key that the network's certificates come from, in hex, in place of the real one's. */
+  /** Root key of the network's certificates in hex, in place of the real one. */
   root: string | undefined;
-  /** PEM of the authority of its media hosts, beside those that are trusted anyway. */
+  /** Certificate authority (PEM) of its media hosts, in addition to the default ones. */
   ca: string | undefined;
 }
 

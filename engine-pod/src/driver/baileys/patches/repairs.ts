@@ -7,8 +7,8 @@ import libsignalCurve from 'libsignal/src/curve.js';
 import { limitDecryption } from './decryption-limits.js';
 
 /**
- * As it comes, `Curve.verify` ignores that libsignal says "no", so that a forged certificate of the network and a
- * forged account signature pass.
+ * Stock `Curve.verify` ignores libsignal's negative result, so forged network certificates and account signatures
+ * pass.
  */
 export function repairVerify(): void {
   Curve.verify = (publicKey, message, signature) => {
@@ -21,10 +21,7 @@ export function repairVerify(): void {
   };
 }
 
-/**
- * As it comes, the key of a group message that others have overtaken cannot be used once it was stored: it is read
- * back as an object.
- */
+/** Stock code cannot use the key of an overtaken group message once it was stored: it is read back as an object. */
 export function repairSenderKeys(): void {
   const stock = Object.getOwnPropertyDescriptor(SenderKeyState.prototype, 'removeSenderMessageKey')!
     .value as SenderKeyState['removeSenderMessageKey'];
@@ -43,8 +40,8 @@ interface Cipher {
 }
 
 /**
- * As it comes, libsignal tries a message in one session after the other, and stores those that it did not fit half
- * advanced: what is sent in one of them later cannot be read. They are put back as they were.
+ * Stock libsignal tries a message in one session after the other and stores the failed ones half advanced. Later
+ * messages in those sessions cannot be decrypted. This restores failed sessions.
  */
 export function repairFailedDecryption(): void {
   const cipher = libsignal.SessionCipher.prototype as unknown as Cipher;
@@ -63,5 +60,5 @@ export function repairFailedDecryption(): void {
 repairVerify();
 repairFailedDecryption();
 repairSenderKeys();
-// Around the repairs: what is refused needs none.
+// Last, so that the limits wrap the repairs: a refused message needs none.
 limitDecryption();

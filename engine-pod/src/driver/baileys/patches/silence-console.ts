@@ -1,7 +1,7 @@
 /**
- * libsignal writes whole sessions, private keys included, to the console whenever it opens or closes one. An engine
- * logs through its logger and nothing else, so from here on its console says nothing. To be imported before anything
- * that loads libsignal, which takes no other measure against it.
+ * Silences the console of the engine. libsignal writes whole sessions, private keys included, to the console when
+ * it opens or closes one, and offers no setting against it. The engine logs through its logger only. Import this
+ * before anything that loads libsignal.
  */
 const LEVELS = ['debug', 'error', 'info', 'log', 'trace', 'warn'] as const;
 

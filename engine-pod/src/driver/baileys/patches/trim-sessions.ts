@@ -1,7 +1,7 @@
-/** Of libsignal, as far as it is used here. */
+/** libsignal's structure, as far as it is used here. */
 export interface Chain {
   chainKey: { counter: number; key?: Buffer };
-  /** Of messages that others have overtaken, by counter. */
+  /** Keys of overtaken messages, by counter. */
   messageKeys: Record<string, Buffer>;
 }
 
@@ -14,15 +14,15 @@ export interface Session {
   _chains: Record<string, Chain>;
 }
 
-/** Chains of before, in which what was overtaken may still come. As apps keep them. */
+/** Former chains in which overtaken messages may still come. Apps keep as many. */
 const MAX_FORMER_CHAINS = 5;
-/** Keys of overtaken messages, in all sessions with one device: as many as one chain may skip at once. */
+/** Keys of overtaken messages in all sessions with one device: as many as one chain may skip at once. */
 const MAX_SKIPPED = 2_000;
 
 /**
- * What a session keeps for messages that were overtaken, cut to what apps keep: the latest. As it comes, libsignal keeps
- * all: a chain for each turn of a conversation, for ever, and as many keys as the other side chooses to skip, 2,000 with
- * each message; all of it is read and written with every message.
+ * Trims a session to what apps keep for overtaken messages: the latest. Stock libsignal keeps every former chain
+ * and up to 2,000 skipped keys for each message, at the sender's choice, and reads and writes all of it with every
+ * message.
  */
 export function trimSessions(sessions: Record<string, Session>): void {
   let left = MAX_SKIPPED;
@@ -31,7 +31,7 @@ export function trimSessions(sessions: Record<string, Session>): void {
   );
   for (const session of latestFirst) {
     dropFormerChains(session);
-    // In the order in which they began.
+    // Newest chain first: properties keep their insertion order.
     for (const chain of Object.values(session._chains).reverse()) left -= dropKeys(chain, left);
   }
 }
@@ -44,10 +44,10 @@ function dropFormerChains({ _chains, currentRatchet }: Session): void {
   for (const name of dropped) delete _chains[name];
 }
 
-/** @returns how many are left */
+/** @returns the number of keys left */
 function dropKeys(chain: Chain, max: number): number {
   const counters = Object.keys(chain.messageKeys);
-  // Numbers as names: in ascending order.
+  // Numeric property names are in ascending order.
   const dropped = counters.slice(0, Math.max(0, counters.length - max));
   for (const counter of dropped) delete chain.messageKeys[counter];
   return counters.length - dropped.length;

@@ -4,15 +4,15 @@ import { waitUntilStored, writeContext, type WriteContext } from './write-contex
 
 type Done = (error?: Error) => void;
 
-/** Of the `ws` package, as far as it is used here. */
+/** The part of the `ws` package that is used here. */
 interface RawSocket {
   send: (data: Uint8Array, done?: Done) => void;
   terminate: () => void;
 }
 
 /**
- * The last place before the socket, where it is decided whether a frame may leave. Baileys awaits much between being
- * asked to send and sending, so nothing that is asked before it holds.
+ * The last check before a frame is written to the socket. Baileys awaits a lot between a send call and the write,
+ * so earlier checks may no longer hold.
  */
 export class WriteGuard {
   readonly #isLeased: () => boolean;
@@ -22,9 +22,9 @@ export class WriteGuard {
   #held: Promise<void> | undefined;
 
   /**
-   * @param socket just made, so that nothing has been written to it
-   * @param leased asked before each frame: a process that stood still past its lease may be woken by what came
-   * meanwhile, before any of its timers
+   * @param socket newly created, with nothing written to it
+   * @param leased checked before each frame: a process that was stopped past its lease may handle socket input
+   * before any of its timers
    */
   constructor(socket: WASocket, leased: () => boolean) {
     this.#isLeased = leased;
@@ -33,13 +33,13 @@ export class WriteGuard {
     this.#raw.send = (data, done) => this.#guard(data, done);
   }
 
-  /** Nothing leaves from here on. */
+  /** Writes nothing from now on and closes the socket. */
   sever(): void {
     this.#open = false;
     this.#raw.terminate();
   }
 
-  /** What is written from here on leaves once this has resolved; never, where it rejects. */
+  /** Delays all later frames until the promise resolves. If it rejects, closes the socket. */
   hold(until: Promise<void>): void {
     const held = Promise.all([this.#held, until]).then(() => undefined);
     held.catch(() => this.sever());
@@ -48,24 +48,25 @@ export class WriteGuard {
 
   #guard(data: Uint8Array, done: Done = () => undefined): void {
     const message = writeContext.getStore();
-    // Waited for before (see freeLanes), so that nothing else has to wait here behind it.
+    // Usually the message has waited already (conversation-transactions.ts), so that no other frame waits behind
+    // it.
     if (message && isStanza(message) && message.pendingWrites.length > 0) this.hold(waitUntilStored(message));
     if (!this.#held) return this.#write(data, done);
     this.#held.then(
       () => this.#write(data, done),
-      () => done(new Error('the connection is severed')),
+      () => done(new Error('the connection is closed')),
     );
   }
 
   #write(data: Uint8Array, done: Done): void {
     if (this.#open && !this.#isLeased()) this.sever();
-    if (!this.#open) return done(new Error('the connection is severed'));
+    if (!this.#open) return done(new Error('the connection is closed'));
     const message = writeContext.getStore();
     if (!message || !isStanza(message)) return this.#send(data, done);
     if (message.abandoned || !message.mayWrite()) {
-      // The frame has taken its number in the cipher of the connection: without it none that follows can be read.
+      // The frame took a number in the connection's cipher, so later frames could not be decrypted without it.
       this.sever();
-      return done(new Error('nothing may be written any more'));
+      return done(new Error('writing is no longer allowed'));
     }
     message.written = true;
     this.#send(data, (error) => {

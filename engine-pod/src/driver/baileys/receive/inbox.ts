@@ -25,19 +25,19 @@ export interface InboxOptions {
   missing: MissingMessages;
   log: Logger;
   getOwnIds: () => OwnIds;
-  /** The private key of the device. */
+  /** Private identity key of the device. */
   getIdentityKey: () => Uint8Array;
-  /** The other id of a contact, where it is known. */
+  /** Finds the other id of a contact, if it is known. */
   findOtherId: (jid: string) => Promise<string | null>;
-  /** Brings the file of a message to the API; undefined where it has none. */
+  /** Sends the file of a message to the API; undefined when it has none. */
   storeFile: (envelope: Envelope) => Promise<InboundMessage['media']>;
-  /** Resolves once stored. */
+  /** Resolves once the message is stored. */
   deliver: (message: InboundMessage) => Promise<void>;
 }
 
 /**
- * From the journal to the API, each conversation in its order. An entry is settled once the API has it; what is not
- * when the engine ends is begun again by the next one, and the API tells a message that it has from a new one.
+ * Delivers journal entries to the API, each conversation in order. An entry is settled once the API has stored the
+ * message. The next engine delivers entries that are not settled again, and the API recognises duplicates.
  */
 export class Inbox {
   readonly #options: InboxOptions;
@@ -53,14 +53,13 @@ export class Inbox {
       .run(getConversationKey(entry.attrs), () => this.#deliver(entry))
       .then(
         () => this.#options.journal.settle(name),
-        (error: unknown) =>
-          this.#options.log.error({ err: error }, 'a received message stays in the journal'),
+        (error: unknown) => this.#options.log.error({ err: error }, 'received message stays in the journal'),
       )
       .finally(() => this.#working.delete(work));
     this.#working.add(work);
   }
 
-  /** Resolves once the API has all that came. */
+  /** Resolves once the API has every received message. */
   async waitUntilEmpty(): Promise<void> {
     while (this.#working.size > 0) await Promise.all(this.#working);
   }
@@ -74,12 +73,12 @@ export class Inbox {
     const envelope = { ...given, alt: await findAlt(given, findOtherId) };
     const { from, id, secret } = envelope;
     const kept = secret && secrets.add(from, id, secret);
-    // Awaited below; what stands in between may fail first.
+    // Awaited below; a call in between may fail first.
     kept?.catch(() => undefined);
     const message = await this.#normalise(envelope);
     if (message) {
       await deliver(message).catch((error: unknown) => {
-        // It would be refused for ever; the poster has said so.
+        // The API would refuse it every time; the batch sender has logged it.
         if (!(error instanceof InternalApiRefusal)) throw error;
       });
       failpoint('engine.after-inbound');
@@ -88,7 +87,7 @@ export class Inbox {
     await missing.forget(id);
   }
 
-  /** Whoever writes chooses the bytes: what cannot be read is nothing, and must not come again for ever. */
+  /** Senders choose the bytes. A message that cannot be decoded is dropped, because it would fail every time. */
   async #decode(entry: JournalEntry): Promise<Envelope[]> {
     const own = this.#options.getOwnIds();
     try {
@@ -96,12 +95,12 @@ export class Inbox {
       const envelopes = said ? await this.#decodeResent(said, own) : [decodeEnvelope(entry, own)];
       return envelopes.filter((envelope) => envelope !== null);
     } catch (error) {
-      this.#options.log.warn({ err: error }, 'a message came that cannot be read');
+      this.#options.log.warn({ err: error }, 'received message could not be decoded');
       return [];
     }
   }
 
-  /** As the network named it at first, where it did: the phone leaves out hidden ids and names. */
+  /** Uses the network's original attributes where they are known. The phone leaves out LIDs and names. */
   #decodeResent(said: proto.IMessage, own: OwnIds): Promise<(Envelope | null)[]> {
     return Promise.all(
       parseResentMessages(said, own.jid).map(async ({ attrs, message }) => {
@@ -132,19 +131,19 @@ export class Inbox {
     return { ...base, ...said, ...(file && { media: file }) };
   }
 
-  /** Null where nothing is sealed, or what is cannot be read. */
+  /** Null when nothing is encrypted or the edit cannot be decrypted. */
   async #decryptEdit(envelope: Envelope): Promise<proto.IMessage | null> {
     const target = findEncryptedEditTarget(envelope.message);
     if (target === undefined) return null;
     const names = listAuthorIds(envelope, this.#options.getOwnIds());
     const secret = await this.#options.secrets.find(names, target);
     const edit = secret && decryptEdit(envelope.message, names, secret);
-    if (!edit) this.#options.log.warn({ wa_message_id: target }, 'an edit came that cannot be read');
+    if (!edit) this.#options.log.warn({ wa_message_id: target }, 'edit could not be decrypted');
     return edit;
   }
 }
 
-/** As the network tells it, else as it is known from before. */
+/** The id that the network states, else the one that is stored. */
 async function findAlt(envelope: Envelope, otherName: InboxOptions['findOtherId']): Promise<string | null> {
   const { alt, chat, from, fromMe, isGroup } = envelope;
   if (alt !== null) return alt;

@@ -2,35 +2,36 @@ import { createHash } from 'node:crypto';
 import type { BinaryNode } from '@whiskeysockets/baileys';
 import type { SessionStore } from '../session/store.js';
 
-/** A message as it was decrypted, with what the network said of it: enough to make of it what it means. */
+/** A decrypted message with the attributes of its stanza: everything needed to normalise it. */
 export interface JournalEntry {
   attrs: Record<string, string>;
   plaintext: Buffer;
-  /** They are gone through in the order in which they came. */
+  /** Position in the order of arrival. */
   order: number;
 }
 
-/** Of the session store. */
+/** Type of the entries in the session store. */
 export const JOURNAL = 'journal';
 
-/** What is dealt with is kept so long and so many at most, in case the network has not heard that it came. */
+/** Settled entries are kept for at most this long, in case the acknowledgement did not reach the network. */
 const KEPT_MS = 10 * 60_000;
 const MAX_SETTLED = 1_000;
 const MAX_ACKNOWLEDGED = 1_000;
 
 /**
- * What was decrypted and is not yet dealt with; and what is dealt with, until the network has heard that it came. It
- * is in memory whole, so that an unknown message costs no question.
+ * Messages that are decrypted but not settled, and settled ones until the network confirms the acknowledgement. The
+ * whole journal is in memory, so a lookup makes no request.
  */
 export class Journal {
   readonly #store: SessionStore;
   readonly #entries = new Map<string, JournalEntry>();
-  /** Dealt with, oldest first: names by the id of the message, which is what the network names. */
+  /** Settled entries, oldest first: names by message id, because the network refers to ids. */
   readonly #settled = new Map<string, { names: string[]; at: number }>();
-  /** What the network has heard of before it was dealt with. */
+  /** Messages that were acknowledged before they were settled. */
   readonly #acknowledged = new Set<string>();
   /**
-   * Decrypted and not yet stored, by name: the same ciphertext again waits for it, be it brought by the next connection.
+   * Decryptions that are not stored yet, by name. The same ciphertext again, even on the next connection, waits for
+   * the first.
    */
   readonly #storing = new Map<string, Promise<Uint8Array>>();
   #order = 0;
@@ -39,7 +40,7 @@ export class Journal {
     this.#store = store;
   }
 
-  /** What an earlier engine left, in order. Asked for anew after each loss of memory. */
+  /** The entries that an earlier engine left, in order. Read again whenever the memory is discarded. */
   async load(): Promise<[string, JournalEntry][]> {
     const found = Object.entries(await this.#store.readAll(JOURNAL)) as [string, JournalEntry][];
     found.sort(([, a], [, b]) => a.order - b.order);
@@ -53,7 +54,7 @@ export class Journal {
     return this.#entries.get(name);
   }
 
-  /** @param decrypt stores what it reads, and keeps it here; it runs once for a name until it has ended */
+  /** @param decrypt stores and keeps the plaintext. It runs at most once at a time for a name. */
   decryptOnce(name: string, decrypt: () => Promise<Uint8Array>): Promise<Uint8Array> {
     const storing = this.#storing.get(name);
     if (storing) return storing;
@@ -67,7 +68,7 @@ export class Journal {
     return { attrs, plaintext: Buffer.from(plaintext), order: this.#order };
   }
 
-  /** What did not come out of a decryption: stored by itself. Null where it is known already. */
+  /** Stores plaintext that did not come from a decryption. Null when it is journalled already. */
   async addPlaintext(
     attrs: Record<string, string>,
     plaintext: Uint8Array,
@@ -80,12 +81,12 @@ export class Journal {
     return [name, entry];
   }
 
-  /** It is stored. */
+  /** Adds a stored entry to memory. */
   keep(name: string, entry: JournalEntry): void {
     this.#entries.set(name, entry);
   }
 
-  /** The API has it: it may go as soon as the network has heard that it came. */
+  /** The API has the message. The entry is removed once the network has seen the acknowledgement. */
   settle(name: string): void {
     const id = this.#entries.get(name)?.attrs['id'] ?? '';
     const names = [...(this.#settled.get(id)?.names ?? []), name];
@@ -97,7 +98,7 @@ export class Journal {
     }
   }
 
-  /** The network has heard that the messages of this id came: it will not bring them again. */
+  /** The network has seen the acknowledgement of this id and will not send its messages again. */
   acknowledged(id: string): void {
     if (this.#settled.has(id)) return this.#remove(id);
     this.#acknowledged.add(id);
@@ -110,21 +111,21 @@ export class Journal {
     const names = this.#settled.get(id)?.names ?? [];
     this.#settled.delete(id);
     for (const name of names) this.#entries.delete(name);
-    // Nothing waits for it, and whatever is not removed is found to be known by the API.
+    // Nobody waits. If an entry is not removed, the API recognises the duplicate.
     this.#store
       .write({ [JOURNAL]: Object.fromEntries(names.map((name) => [name, null])) })
       .catch(() => undefined);
   }
 }
 
-/** The same ciphertext for the same sender has the same name, however often it comes. */
+/** The same ciphertext from the same sender always has the same name. */
 export function hashCiphertext(sender: string, ciphertext: Uint8Array): string {
   return createHash('sha256').update(sender).update('\0').update(ciphertext).digest('hex');
 }
 
 /**
- * The stanza that each ciphertext came in: decryption is given the ciphertext alone. Nothing is kept of a stanza that
- * nobody holds any more.
+ * Maps each ciphertext to the stanza that carried it, because decryption only gets the ciphertext. Entries are
+ * garbage collected with the ciphertext.
  */
 export class CiphertextOrigins {
   readonly #stanzas = new WeakMap<Uint8Array, BinaryNode>();

@@ -54,7 +54,7 @@ export class ReceivePipeline {
     this.#retryRequests = new RetryRequests({ isOwn: options.isOwn, findSent: options.sentMessage });
   }
 
-  /** Options of Baileys' socket by which it asks this pipeline. */
+  /** Options through which Baileys' socket calls this pipeline. */
   get socketConfig() {
     return {
       getMessage: (key) => this.#retryRequests.getMessage(key),

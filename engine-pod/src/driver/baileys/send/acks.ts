@@ -3,7 +3,7 @@ import { SendFailure } from '../../driver.js';
 
 type Settle = (error?: SendFailure) => void;
 
-/** The network's word on messages that were written: it has them, or refuses them. */
+/** Waits for the network to accept or refuse written messages. */
 export class Acks {
   readonly #waiting = new Map<string, Set<Settle>>();
 
@@ -14,7 +14,10 @@ export class Acks {
     });
   }
 
-  /** To be called before the message is written. @throws SendFailure, of the promise */
+  /**
+   * Call before the message is written.
+   * @throws SendFailure by the promise
+   */
   expect(id: string, signal: AbortSignal): { answer: Promise<void>; forget: () => void } {
     let settle!: Settle;
     const answer = new Promise<void>((resolve, reject) => {
@@ -46,7 +49,7 @@ const MEANINGS: Record<string, string> = {
   '479': 'the network refuses the message as malformed (479)',
 };
 
-/** Sending again does not help, and after 463 it makes the restriction worse. */
+/** Retrying does not help, and after 463 it extends the restriction. */
 export function toSendFailure(error: string): SendFailure {
   return SendFailure.refused('wa_error', MEANINGS[error] ?? `refused by the network (${error.slice(0, 20)})`);
 }

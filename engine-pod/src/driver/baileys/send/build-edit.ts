@@ -5,7 +5,7 @@ import type { BuiltMessage } from './built-message.js';
 const EDIT = 14;
 const REVOKE = 0;
 
-/** A change goes as a message of its own, whose stanza says that it is one. */
+/** Builds an edit, a deletion or a reaction: a message of its own whose stanza marks it as such. */
 export function buildEdit(change: OutboundEdit, now = Date.now()): BuiltMessage {
   const { message } = change;
   const key: proto.IMessageKey = {

@@ -24,9 +24,9 @@ const RENDERERS: Record<MessageType, Renderer> = {
 };
 
 export interface BuildContext {
-  /** Of the number, without its device. */
+  /** JID of the instance, without its device. */
   own: string;
-  /** The private key of the device. */
+  /** Private identity key of the device. */
   key: Uint8Array;
   upload: (message: ClaimedMessage, content: OutboundContent) => Promise<UploadedFile>;
 }
@@ -57,8 +57,8 @@ export async function buildMessage(message: ClaimedMessage, context: BuildContex
 }
 
 /**
- * The secret of a message by which answers to it are read (votes in a poll). It is made of the device's key and the
- * message's id, so that nothing has to be kept for as long as somebody may vote.
+ * Derives the secret with which replies to a message (votes in a poll) are decrypted. It depends only on the
+ * device's key and the message's id, so nothing has to be stored for as long as somebody may vote.
  */
 export function deriveMessageSecret(waMessageId: string, key: Uint8Array): Uint8Array {
   const base = Buffer.from(hkdfSync('sha256', key, '', 'gwk message secrets', 32));

@@ -1,19 +1,19 @@
 import { proto, type BinaryNode } from '@whiskeysockets/baileys';
 
-/** A message as it is stored before its first stanza, and sent each time. */
+/** A message as it is stored before its first stanza, and sent on each attempt. */
 export interface BuiltMessage {
   message: proto.IMessage;
-  /** For whom it was built: nobody else is sent it. */
+  /** The chat it was built for. It is never resent to anybody else. */
   chat?: string;
-  /** Children of the stanza beside the encrypted message. */
+  /** Children of the stanza besides the encrypted message. */
   nodes?: BinaryNode[];
-  /** Attributes of the stanza beside the usual. */
+  /** Attributes of the stanza besides the usual ones. */
   attributes?: Record<string, string>;
 }
 
 const LENGTH_BYTES = 4;
 
-/** How the stanza looks, in JSON, with its length before it; then the message as the network encodes it. */
+/** Format: a 4-byte length, the stanza's parts as JSON, then the message in the network's encoding. */
 export function encodeBuiltMessage({ message, ...how }: BuiltMessage): Buffer {
   const stanza = Buffer.from(JSON.stringify(how));
   const length = Buffer.alloc(LENGTH_BYTES);

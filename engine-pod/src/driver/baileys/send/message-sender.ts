@@ -6,12 +6,25 @@ import { Acks } from './acks.js';
 import { decodeBuiltMessage, type BuiltMessage } from './built-message.js';
 import { Recipients } from './recipients.js';
 
-/** A message ready to leave. */
+/** A message ready to be sent. */
 export interface OutgoingMessage extends Pick<Stanza, 'waMessageId' | 'chat' | 'mayWrite' | 'signal'> {
   built: BuiltMessage;
 }
 
-/** Messages to the network, one connection after the other. */
+/**
+ * Sends messages over the current connection.
+ *
+ *     build.ts: upload.ts (file) ─▶ content/ (render) ─▶ built-message.ts (bytes)
+ *                                                             │  the engine stores the bytes before the first attempt
+ *     build-edit.ts (edit, delete, react) ──────────┐         │
+ *                                                   ▼         ▼
+ *     recipients.ts (JID, devices, sessions) ─▶ message-sender.ts ─▶ Baileys' relayMessage (encrypts: session/)
+ *                                                   ▲                  │
+ *                                                   │                  ▼
+ *                    acks.ts (accepted or refused) ─┴─── socket ◀─ patches/write-guard.ts
+ *
+ * restriction.ts reports when the network stops the instance from reaching new contacts.
+ */
 export class MessageSender {
   readonly recipients = new Recipients();
   readonly #acks = new Acks();
@@ -24,7 +37,10 @@ export class MessageSender {
     return this.send(link, { ...stanza, built: decodeBuiltMessage(bytes) });
   }
 
-  /** Resolves at the network's acknowledgement. @throws SendFailure */
+  /**
+   * Resolves when the network has acknowledged the message.
+   * @throws SendFailure
+   */
   async send(link: NetworkConnection, outgoing: OutgoingMessage): Promise<void> {
     const jid = await this.recipients.prepare(link, outgoing.chat);
     const message = createWriteContext(jid, outgoing.mayWrite);
@@ -54,7 +70,7 @@ export class MessageSender {
         }),
       );
     } catch {
-      // It may fail after the stanza has left: then the acknowledgement is the answer, or nothing is.
+      // It may fail after the stanza was written. Then only the acknowledgement decides.
       if (message.written) return;
       message.abandoned = true;
       throw SendFailure.notWritten();

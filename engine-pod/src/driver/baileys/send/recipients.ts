@@ -8,7 +8,7 @@ import {
 import type { NetworkConnection } from '../connection/link.js';
 import { SendFailure } from '../../driver.js';
 
-/** How long a number that was found is taken to be on the network. */
+/** How long a phone number that was found counts as on the network. */
 const KNOWN_MS = 6 * 3_600_000;
 const MAX_KNOWN = 10_000;
 
@@ -20,19 +20,22 @@ interface KnownRecipient {
 type Device = Awaited<ReturnType<WASocket['getUSyncDevices']>>[number];
 
 /**
- * Who is to get a message, asked of the network before anything is encrypted. Baileys would ask while it holds the
- * lock of the whole account, and where nobody answers it sends to the own phone alone and calls that a success.
+ * Looks up recipients before anything is encrypted. Stock Baileys asks while it holds the lock of the whole
+ * account. When nobody answers, it sends to the own phone alone and reports success.
  */
 export class Recipients {
   readonly #known = new Map<string, KnownRecipient>();
   readonly #deviceQueries = new Map<string, { socket: WASocket; devices: Promise<Device[]> }>();
 
-  /** The id by which the network knows a phone; null where it knows none. @throws SendFailure */
+  /**
+   * The network's id of a phone number; null when it is not on the network.
+   * @throws SendFailure
+   */
   async findJid(socket: WASocket, phone: string): Promise<string | null> {
     const known = this.#known.get(phone);
     if (known && performance.now() - known.at < KNOWN_MS) return known.jid;
     const found = await askNetwork(() => socket.onWhatsApp(phone));
-    // Without an answer nothing is known, either way.
+    // Without an answer nothing is known.
     if (!found) throw SendFailure.notWritten();
     const [first] = found;
     if (!first?.exists) return null;
@@ -40,7 +43,10 @@ export class Recipients {
     return first.jid;
   }
 
-  /** Where to send for this chat, with a session for each device that is to read it. @throws SendFailure */
+  /**
+   * Resolves the JID of a chat and ensures a session with each of its devices.
+   * @throws SendFailure
+   */
   async prepare(
     { socket, groups }: Pick<NetworkConnection, 'socket' | 'groups'>,
     chat: string,
@@ -52,7 +58,7 @@ export class Recipients {
       return chat;
     }
     const { user, server } = jidDecode(chat) ?? {};
-    if (!user) throw SendFailure.refused('recipient_not_on_whatsapp', 'no such address');
+    if (!user) throw SendFailure.refused('recipient_not_on_whatsapp', 'not a valid address');
     const jid = server === 's.whatsapp.net' ? await this.findJid(socket, user) : jidNormalizedUser(chat);
     if (jid === null) throw SendFailure.refused('recipient_not_on_whatsapp');
     await this.#prepareDevices(socket, jid);
@@ -73,8 +79,8 @@ export class Recipients {
   }
 
   /**
-   * Asked once for all who want to know it at the same time: with each answer Baileys begins all sessions of that
-   * person anew, at a pre-key each, and the own devices take part in every message.
+   * Concurrent callers share one query. With each answer Baileys starts all sessions of that person again, at a
+   * pre-key each, and the own devices take part in every message.
    */
   #findDevices(socket: WASocket, jid: string): Promise<Device[]> {
     const underWay = this.#deviceQueries.get(jid);
@@ -106,7 +112,7 @@ async function prepareMembers(socket: WASocket, { participants }: GroupMetadata)
   );
 }
 
-/** A question that failed says nothing about the message: it was not written, and may be tried again. */
+/** A failed query means that the message was not written and may be retried. */
 async function askNetwork<T>(question: () => Promise<T>): Promise<T> {
   try {
     return await question();

@@ -1,16 +1,16 @@
 import type { BinaryNode, ConnectionState, WASocket } from '@whiskeysockets/baileys';
 
 const RESTRICTED = '463';
-/** Where the network does not say how long. */
+/** Used when the network states no duration. */
 const DEFAULT_RESTRICTION_MS = 3_600_000;
-/** Told once for many messages that are refused for it. */
+/** Many refused messages are reported once. */
 const REPORT_INTERVAL_MS = 60_000;
 
 type TimeLock = NonNullable<ConnectionState['reachoutTimeLock']>;
 
 /**
- * Listens for the network's word that the number may not reach new contacts: said of itself, or with the refusal of a
- * message (463), which is not tried again, because each attempt makes the restriction longer.
+ * Reports when the network restricts the instance from reaching new contacts. It says so on its own or refuses a
+ * message with 463. Such a message is not retried, because each attempt extends the restriction.
  */
 export function listenForRestriction(socket: WASocket, report: (until: Date | null) => void): void {
   let reportedAt = -Infinity;
@@ -20,7 +20,7 @@ export function listenForRestriction(socket: WASocket, report: (until: Date | nu
   socket.ws.on('CB:ack,class:message', ({ attrs }: BinaryNode) => {
     if (attrs['error'] !== RESTRICTED || performance.now() - reportedAt < REPORT_INTERVAL_MS) return;
     reportedAt = performance.now();
-    // What it answers is told above; where it knows of none, or says nothing, the refusal itself is believed.
+    // An active restriction is reported above. If the network knows of none or does not answer, the refusal counts.
     socket.fetchAccountReachoutTimelock().then(
       ({ isActive }) => isActive || report(new Date(Date.now() + DEFAULT_RESTRICTION_MS)),
       () => report(new Date(Date.now() + DEFAULT_RESTRICTION_MS)),

@@ -10,8 +10,8 @@ import type { UploadedFile } from './content/renderer.js';
 const UPLOAD_MS = 120_000;
 
 /**
- * Puts the finished file of a message on the network, encrypted with a key of its own. It goes through a file of this
- * machine, encrypted as well, so that its size costs no memory; and never by an address that a customer gave.
+ * Uploads the finished file of a message, encrypted with a key of its own. The encrypted bytes go through a
+ * temporary file, so the size costs no memory. It never fetches an address that a customer gave.
  * @throws SendFailure
  */
 export async function uploadFile(
@@ -54,7 +54,7 @@ async function putFile(
   }
 }
 
-const unavailable = () => SendFailure.refused('media_unavailable', 'the file is gone');
+const unavailable = () => SendFailure.refused('media_unavailable', 'the file no longer exists');
 
 function toMediaType(type: MessageType): MediaType {
   if (type === 'image' || type === 'video' || type === 'document' || type === 'audio' || type === 'sticker')

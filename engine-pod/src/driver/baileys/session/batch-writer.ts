@@ -1,6 +1,6 @@
 import type { SessionEntry } from '@gwk/core/protocol/engine';
 
-/** One write of the store; durable when it resolves. */
+/** Writes entries to the store. They are durable when it resolves. */
 type Write = (entries: SessionEntry[]) => Promise<void>;
 
 interface Pending {
@@ -9,13 +9,13 @@ interface Pending {
   reject: (error: unknown) => void;
 }
 
-/** What one request of the port takes at most. */
+/** Limits of one request of the internal API. */
 const MAX_ENTRIES = 5_000;
 const MAX_BYTES = 4_000_000;
 
 /**
- * Writes in the order given, one request at a time: what is given while one is under way makes the next, so that
- * many small writes cost few round trips. The entries of one write are never divided between two.
+ * Writes in the given order, one request at a time. Entries that arrive during a request go into the next one, so
+ * many small writes need few round trips. The entries of one write are never split.
  */
 export class BatchWriter {
   readonly #write: Write;
@@ -27,7 +27,10 @@ export class BatchWriter {
     this.#write = write;
   }
 
-  /** Resolves once stored. After a failure nothing more is written: what follows might lean on what was lost. */
+  /**
+   * Resolves once stored. After a failure nothing more is written, because later writes may depend on the lost
+   * ones.
+   */
   write(entries: SessionEntry[]): Promise<void> {
     if (entries.length === 0) return Promise.resolve();
     return new Promise((resolve, reject) => {
@@ -39,7 +42,7 @@ export class BatchWriter {
   }
 
   async #run(): Promise<void> {
-    // What is written in the same turn of the event loop travels together.
+    // Writes of the same turn of the event loop share a request.
     await new Promise(setImmediate);
     while (this.#pending.length > 0) await this.#writeBatch(this.#takeBatch());
     this.#running = false;
@@ -62,13 +65,13 @@ export class BatchWriter {
       await this.#write(keepLatest(group.flatMap(({ entries }) => entries)));
       for (const { resolve } of group) resolve();
     } catch (error) {
-      this.#failed ??= error instanceof Error ? error : new Error('a write failed');
+      this.#failed ??= error instanceof Error ? error : new Error('a session write failed');
       for (const { reject } of group) reject(error);
     }
   }
 }
 
-/** The last value of each key: one statement cannot write a row twice. */
+/** Keeps the last value of each key, because one statement cannot write a row twice. */
 function keepLatest(entries: SessionEntry[]): SessionEntry[] {
   return [...new Map(entries.map((entry) => [`${entry.type} ${entry.key}`, entry])).values()];
 }

@@ -1,6 +1,6 @@
 /**
- * What was read or written lately, so that it need not be asked for again: encoded values by type and key, `null`
- * for what is known to be absent. The least used goes first. It never has what the store has not.
+ * Caches encoded values by type and key; `null` means known to be absent. The least recently used value is evicted
+ * first. The cache only holds values that the store has.
  */
 export class SessionCache {
   readonly #values = new Map<string, Buffer | null>();
@@ -15,7 +15,7 @@ export class SessionCache {
     return this.#bytes;
   }
 
-  /** Undefined: not known here. */
+  /** Undefined: not cached. */
   get(type: string, key: string): Buffer | null | undefined {
     const name = toCacheKey(type, key);
     const value = this.#values.get(name);
@@ -51,7 +51,7 @@ export class SessionCache {
 
 const ENTRY_BYTES = 300;
 
-/** Small buffers are pieces of larger ones, which each of them would keep: 8 kB for a key of 100 bytes. */
+/** Small buffers are slices of larger ones, which a cached slice would keep: 8 kB for a key of 100 bytes. */
 function copyBuffer(value: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(value.length);
   value.copy(copy);

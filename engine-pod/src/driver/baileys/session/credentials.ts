@@ -4,7 +4,7 @@ import type { SessionStore } from './store.js';
 const TYPE = 'creds';
 const KEY = 'me';
 
-/** Everything that a session consists of, to be forgotten with it. */
+/** All types of entries of a session, deleted together. */
 const TYPES = [
   TYPE,
   'session',
@@ -22,7 +22,7 @@ const TYPES = [
   'unavailable',
 ];
 
-/** Null where no device is linked. Half-made credentials are never stored, and would be of no use. */
+/** Null when no device is linked. Incomplete credentials are never stored. */
 export async function loadCredentials(store: SessionStore): Promise<AuthenticationCreds | null> {
   const { [KEY]: found } = await store.read(TYPE, [KEY]);
   const creds = found as AuthenticationCreds | undefined;

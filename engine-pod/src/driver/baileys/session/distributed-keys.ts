@@ -5,9 +5,10 @@ import type { SessionStore } from './store.js';
 const SENDER_KEY_MEMORY = 'sender-key-memory';
 
 /**
- * The session as Baileys' sending sees it. Whoever is given the key of a group is noted with the message that carries
- * it, and stored once the network has that message (`confirmKeys`): where it was lost with the connection, or the
- * engine with it, the key is given again. Else members could not read what follows.
+ * The key store that Baileys uses while sending. It records the members who get a group's sender key with the
+ * message that carries it, and stores them only once the network has that message (`confirmDistributedKeys`). If
+ * the message is lost with the connection or the engine, the key is sent again. Otherwise members could not decrypt
+ * later messages.
  */
 export function createSendingKeyStore(store: SessionStore): SignalKeyStore {
   return {
@@ -22,7 +23,7 @@ export function createSendingKeyStore(store: SessionStore): SignalKeyStore {
   };
 }
 
-/** The network has the message that carried them. */
+/** The network accepted the message that carried the keys. */
 export async function confirmDistributedKeys(
   store: SessionStore,
   given: Record<string, unknown>,

@@ -1,8 +1,8 @@
-/** Named locks: whoever asks for the same name comes one after the other, in the order in which they asked. */
+/** Named locks. Callers for the same name get the lock one after the other, in the order of their calls. */
 export class KeyedLock {
   readonly #tails = new Map<string, Promise<void>>();
 
-  /** Resolves, once the lock is had, to what gives it back. */
+  /** Resolves to the release function once the caller has the lock. */
   async acquire(name: string): Promise<() => void> {
     const before = this.#tails.get(name);
     let release!: () => void;

@@ -1,6 +1,6 @@
 import { isLidUser, isPnUser, jidDecode } from '@whiskeysockets/baileys';
 
-/** A session record as libsignal stores it: sessions by the key that each began with. One of them is open. */
+/** A session record as libsignal stores it: sessions by the base key they began with. One of them is open. */
 export interface StoredRecord {
   _sessions: Record<string, { indexInfo: { closed: number } }>;
 }
@@ -8,8 +8,8 @@ export interface StoredRecord {
 const OPEN = -1;
 
 /**
- * All sessions of both. The other side may write in any of them, whichever of the two was begun first; this side
- * writes in the one that is open, which stays that of `into` where it has one.
+ * Merges all sessions of both records. The other side may write in any of them, whichever began first. This side
+ * writes in the open one: that of `into` if it has one.
  */
 export function mergeSessionRecords(
   into: StoredRecord | undefined,
@@ -30,7 +30,10 @@ export interface SessionMove {
   to: string;
 }
 
-/** Where the sessions of a person's devices are kept, by phone and by hidden id; null where it is no such pair. */
+/**
+ * The names under which the sessions of a person's devices are stored, by phone number and by LID. Null for other
+ * pairs.
+ */
 export function listSessionMoves(
   phoneJid: string,
   lidJid: string,

@@ -20,22 +20,22 @@ export interface SignalRepositoryOptions {
   store: SessionStore;
   origins: CiphertextOrigins;
   journal: Journal;
-  /** Decrypted, and stored with its ratchet step. Told in the order in which messages came. */
+  /** Called after a message is decrypted and stored with its ratchet step, in order of arrival. */
   journalled: (name: string, entry: JournalEntry) => void;
   /**
-   * Something is encrypted, in the context of whoever asked for it.
-   * @returns whether they wait themselves until its ratchet step is stored
+   * Called after an encryption, in the context of its caller.
+   * @returns whether the caller itself waits until the ratchet step is stored
    */
   encrypted: (stored: Promise<void>) => boolean;
 }
 
 /**
- * Baileys' Signal repository, with what it lacks:
- * - What a message changes is stored before its stanza leaves: none ever leaves with a key of the ratchet that would be
- *   used again after a crash (receivers drop such a message in silence).
- * - A plaintext is stored in the same write as the ratchet step that it cost, before the network is told that it
- *   came: the ciphertext cannot be read a second time. The same ciphertext again is answered from the journal.
- * - Whatever changes one person's sessions comes one after the other, by whichever of their two names.
+ * Creates Baileys' Signal repository with these guarantees added:
+ * - The changes of an encryption are stored before the stanza leaves. Otherwise a key could be used again after a
+ *   crash, and receivers silently drop such a message.
+ * - A plaintext is stored in the same write as its ratchet step, before the network gets the acknowledgement,
+ *   because a ciphertext cannot be decrypted twice. If the same ciphertext comes again, the journal answers.
+ * - Changes to one person's sessions are serialised, whichever of the person's two ids they use.
  */
 export function createSignalRepository(
   options: SignalRepositoryOptions,
@@ -49,10 +49,10 @@ export function createSignalRepository(
   };
 }
 
-/** The same, for whoever reads messages before Baileys comes to them (see Ahead). */
+/** Adds a repository for decrypting messages before Baileys handles them (receive/decrypt/read-ahead.ts). */
 export type AheadRepository = Repository & { ahead: Repository };
 
-/** Runs a decryption, which it is given, as one operation. */
+/** Runs the given decryption as one transaction. */
 type Decrypting = (
   decryption: (decrypt: Decrypt) => Promise<Uint8Array>,
 ) => Promise<UnsavedResult<Uint8Array>>;
@@ -63,13 +63,13 @@ class DurableOperations {
   readonly #transactions: SignalTransactions;
   readonly #stock: Repository;
   /**
-   * What was read ahead, by its ciphertext; each resolves once it is stored. What could not be read is not tried again
-   * for Baileys: the effort would be the same, and nothing that changes sessions was taken meanwhile.
+   * Results of read-ahead by ciphertext; each resolves once stored. A failed decryption is not repeated for
+   * Baileys: it would fail again, because nothing that changes sessions was handled in between.
    */
   readonly #decryptedAhead = new WeakMap<Uint8Array, Promise<Uint8Array>>();
-  /** Likewise keys of groups, as often as each came, by the name of what brought them. */
+  /** The same for sender keys, by the hash of the message that carried them, as often as each came. */
   readonly #keysTakenAhead = new Map<string, Promise<void>[]>();
-  /** What was decrypted is told in the order in which it was. */
+  /** Serialises reports in the order of the decryptions. */
   #reported: Promise<unknown> = Promise.resolve();
 
   constructor(options: SignalRepositoryOptions, keys: SignalTransactions, stock: Repository) {
@@ -103,7 +103,10 @@ class DurableOperations {
     };
   }
 
-  /** They resolve once a message is read and its write is begun, so that the next one can be read meanwhile. */
+  /**
+   * These resolve once a message is decrypted and its write has begun, so that the next one can be decrypted
+   * meanwhile.
+   */
   aheadOverrides(): Partial<Repository> {
     return {
       decryptMessage: (given) =>
@@ -137,7 +140,7 @@ class DurableOperations {
     );
   }
 
-  /** Once for each message: given again, it would push older keys of the author out. */
+  /** Processes the key once for each message. Processing it again would evict older keys of the author. */
   async #processKeyOnce(given: GroupKey): Promise<void> {
     if (!hasValidGroup(given)) return;
     const name = hashGroupKey(given);
@@ -157,15 +160,15 @@ class DurableOperations {
     let begun!: (plaintext: Uint8Array) => void;
     const beginning = new Promise<Uint8Array>((resolve) => (begun = resolve));
     const stored = this.#decryptOnce(name, ciphertext, { under, begun });
-    // Whoever asks for it hears of it.
+    // The caller handles the error.
     stored.catch(() => undefined);
     this.#decryptedAhead.set(ciphertext, stored);
     return Promise.race([beginning, stored]);
   }
 
   /**
-   * It cannot be read a second time, and until it is stored nobody may be told that it came.
-   * @param begun told once it is read, and is being stored
+   * Decrypts a ciphertext once. It cannot be decrypted again, and must be stored before it is acknowledged.
+   * @param begun called once it is decrypted and its write has begun
    */
   #decryptOnce(
     name: string,
@@ -202,7 +205,7 @@ class DurableOperations {
     return fresh ? { ...step, stored: this.#reportJournalled(name, fresh, step.stored) } : step;
   }
 
-  /** In the order of the calls. */
+  /** Reports in the order of the calls. */
   #reportJournalled(name: string, entry: JournalEntry, stored: Promise<void>): Promise<void> {
     const { journal, journalled } = this.#options;
     const reported = Promise.all([stored, this.#reported]).then(() => {
@@ -215,8 +218,8 @@ class DurableOperations {
   }
 
   /**
-   * From a person's phone to the hidden id. Sessions may have begun under both at once, and as it comes Baileys throws
-   * away what it finds under the second.
+   * Moves sessions from a person's phone number to the LID. Sessions may have begun under both at once, and stock
+   * Baileys discards those under the LID.
    */
   async #migrate(from: string, to: string): ReturnType<Repository['migrateSession']> {
     const user = jidDecode(from)?.user ?? '';
@@ -249,7 +252,7 @@ class DurableOperations {
     return result;
   }
 
-  /** Under the name by which the sessions of this person are kept now. */
+  /** Locks the id under which the sessions of this person are stored now. */
   async #runForPersonUnsaved<T>(jid: string, work: () => Promise<T>): Promise<UnsavedResult<T>> {
     for (;;) {
       const lock = await this.#findPersonLock(jid);
@@ -274,7 +277,10 @@ const toPersonLock = (jid: string): string => `person ${jidDecode(jid)?.user ?? 
 
 type GroupKey = Parameters<Repository['processSenderKeyDistributionMessage']>[0];
 
-/** Whoever writes says of which group the key is: of what is none it is never used, and would only be kept. */
+/**
+ * The sender chooses the group of the key. Reject ids that name no group, because such keys would only take up
+ * storage.
+ */
 const hasValidGroup = ({ item }: GroupKey): boolean => GROUP.test(item.groupId ?? '');
 
 const toGroupAuthor = ({ group, authorJid }: { group: string; authorJid: string }): string =>

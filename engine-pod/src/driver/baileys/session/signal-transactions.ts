@@ -12,24 +12,27 @@ interface Transaction {
   finished: boolean;
 }
 
-/** Done, and not yet safe: nothing may leave this process on the strength of it before it is stored. */
+/**
+ * A result whose changes are not stored yet. Nothing that depends on it may leave this process before `stored`
+ * resolves.
+ */
 export interface UnsavedResult<T> {
   result: T;
   stored: Promise<void>;
 }
 
 /**
- * The keys as the Signal repository sees them. One operation (a message encrypted or decrypted, a session begun)
- * changes several of them, and all its changes are stored in one write, before it resolves; an operation that fails
+ * The keys as the Signal repository sees them. One transaction (a message encrypted or decrypted, a session
+ * started) changes several keys. Its changes are stored in one write before it resolves, and a failed transaction
  * changes nothing.
  *
- * Its locks are given back once its write is begun, not once it is stored: the next operation on the same keys sees
- * its changes, and is stored with it or after it, since writes are stored in the order in which they were begun. So a
- * session that takes part in every message (that of the own phone) costs no round trip for each of them.
+ * Locks are released when the write begins, not when it is stored. The next transaction on the same keys sees the
+ * changes, and is stored with them or after them, because writes keep their order. So a session that takes part in
+ * every message (that of the own phone) needs no round trip for each.
  *
- * It takes the place of the transactions that Baileys makes of the store. Those are committed after the stanza has
- * left, and they do not keep sending and receiving apart: a send works under the account's lock and a receipt under
- * the sender's, so each can overwrite the session that the other has just advanced, and the next message is lost.
+ * This replaces Baileys' transactions, which commit after the stanza has left and do not isolate sending from
+ * receiving. A send holds the lock of the account and a receipt that of the sender, so each may overwrite the
+ * session that the other advanced, and the next message is lost.
  */
 export class SignalTransactions implements SignalKeyStoreWithTransaction {
   readonly #store: SessionStore;
@@ -39,14 +42,14 @@ export class SignalTransactions implements SignalKeyStoreWithTransaction {
     this.#store = store;
   }
 
-  /** Under these locks, taken in the order of their names; within another operation as part of it. */
+  /** Runs under these locks, acquired in the order of their names; within another transaction, as part of it. */
   async run<T>(locks: readonly string[], work: () => Promise<T>): Promise<T> {
     const { result, stored } = await this.runUnsaved(locks, work);
     await stored;
     return result;
   }
 
-  /** As `run`, for whoever waits later until it is stored. */
+  /** As `run`, for callers that wait for the write later. */
   async runUnsaved<T>(locks: readonly string[], work: () => Promise<T>): Promise<UnsavedResult<T>> {
     if (this.isInTransaction()) return { result: await work(), stored: Promise.resolve() };
     const releases: (() => void)[] = [];
@@ -55,7 +58,7 @@ export class SignalTransactions implements SignalKeyStoreWithTransaction {
       const operation: Transaction = { changes: {}, finished: false };
       const result = await this.#current.run(operation, work).finally(() => (operation.finished = true));
       const stored = this.#store.write(operation.changes);
-      // Whoever waits for it hears of it.
+      // The caller handles the error.
       stored.catch(() => undefined);
       return { result, stored };
     } finally {
@@ -96,7 +99,7 @@ export class SignalTransactions implements SignalKeyStoreWithTransaction {
     }
   }
 
-  /** None for work that was left behind by an operation which is over: its changes are stored at once. */
+  /** None for work left behind by a finished transaction; its changes are stored at once. */
   #findTransaction(): Transaction | undefined {
     const operation = this.#current.getStore();
     return operation?.finished ? undefined : operation;

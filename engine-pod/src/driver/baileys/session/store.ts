@@ -7,30 +7,44 @@ import { SessionCache } from './cache.js';
 import { BatchWriter } from './batch-writer.js';
 
 export type KeyType = keyof SignalDataTypeMap;
-/** By type and key; null removes. */
+/** Values by type and key; null deletes. */
 export type Values = Record<string, Record<string, unknown>>;
 
 const CACHE_BYTES = 8_000_000;
-/** By the protocol of the port. Strangers choose some of them: ids of messages, names of groups. */
+/** Limit of the internal API. Strangers choose some keys: message ids and group ids. */
 const MAX_KEY = 500;
 
 /**
- * The session of one number: read through the working set, written durably before it counts. What is being written
- * is already read by others of this process (they may build on it, since writes are stored in order), and nobody
- * else writes: one engine owns the number.
+ * The session of one instance, read through a cache. A write is durable when it resolves. Values being written are
+ * visible to other readers of this process at once, because writes keep their order. Nobody else writes: one engine
+ * owns the session.
+ *
+ *     signal-repository.ts     Baileys' encryption and decryption, with guarantees added
+ *       │                      (merge-sessions.ts: moves sessions from the phone number to the LID)
+ *       ▼
+ *     signal-transactions.ts   all changes of one step, under keyed-lock.ts
+ *       │
+ *       │    credentials.ts, distributed-keys.ts, receive/ (journal, message secrets, missing messages)
+ *       ▼    ▼
+ *     store.ts ─▶ codec.ts     values to bytes
+ *       ├─▶ cache.ts           values read or written recently
+ *       └─▶ batch-writer.ts    one request at a time ─▶ internal API
  */
 export class SessionStore implements SignalKeyStore {
-  /** Of those who change what they have read: a connection that ends may still be at it when the next one begins. */
+  /** Locks for readers that change what they read. A closing connection may still hold one when the next begins. */
   readonly locks = new KeyedLock();
   readonly #remote: Remote;
   readonly #writer: BatchWriter;
   readonly #cache = new SessionCache(CACHE_BYTES);
-  /** Not stored yet, so not to be forgotten; with how many writes still carry each. */
+  /** Values that are not stored yet and must not be evicted, with the number of writes that still carry each. */
   readonly #writing = new Map<string, { value: Buffer | null; writes: number }>();
   readonly #onLost: (error: unknown) => void;
   #isLost = false;
 
-  /** @param lost a write failed for good: what is in memory is not what is stored, and nothing may leave any more */
+  /**
+   * @param lost called when a write failed for good: memory does not match the store, and nothing may leave any
+   * more
+   */
   constructor(remote: Remote, lost: (error: unknown) => void) {
     this.#remote = remote;
     this.#onLost = lost;
@@ -45,20 +59,20 @@ export class SessionStore implements SignalKeyStore {
     return this.write(data);
   }
 
-  /** Each value is the caller's own, to change as they like. Absent keys are absent, as are those that none can be. */
+  /** Each value is the caller's own copy. Absent keys, and keys that are too long to exist, are left out. */
   async read(type: string, keys: string[]): Promise<Record<string, unknown>> {
     const missing = keys.filter((key) => key.length <= MAX_KEY && this.#findKnown(type, key) === undefined);
     const fetched = missing.length > 0 ? await this.#fetch(type, missing) : undefined;
     const values: Record<string, unknown> = {};
     for (const key of keys) {
-      // Not from the working set alone, which may have let go of it again.
+      // The cache may have evicted the value again, so use the fetched one too.
       const bytes = this.#findKnown(type, key) ?? fetched?.get(key);
       if (bytes) values[key] = decodeValue(type, bytes);
     }
     return values;
   }
 
-  /** Everything of a type, past the working set. */
+  /** Reads all values of a type, past the cache. */
   async readAll(type: string): Promise<Record<string, unknown>> {
     const entries = await this.#remote.read(type, null);
     return Object.fromEntries(
@@ -69,12 +83,12 @@ export class SessionStore implements SignalKeyStore {
   }
 
   /**
-   * Resolves once stored. What would change nothing is not written. A key that the port would refuse fails by itself, and
-   * nothing is lost for it.
+   * Resolves once stored. Unchanged values are not written. A key that the internal API would refuse fails alone,
+   * without losing the session.
    */
   async write(values: Values): Promise<void> {
     if (Object.values(values).some((ofType) => Object.keys(ofType).some(({ length }) => length > MAX_KEY)))
-      throw new Error('a key of the session is too long');
+      throw new Error('session key is too long');
     const changed = toChanges(values).filter(
       ({ type, key, bytes }) => !isSame(this.#findKnown(type, key), bytes) || this.#isWriting(type, key),
     );
@@ -107,7 +121,7 @@ export class SessionStore implements SignalKeyStore {
         found.set(entry.key, Buffer.from(entry.value, 'base64'));
     }
     for (const key of keys) {
-      // Written meanwhile: what was fetched is older.
+      // Written meanwhile, so the fetched value is older.
       if (this.#findKnown(type, key) !== undefined) found.delete(key);
       else this.#cache.put(type, key, found.get(key) ?? null);
     }

@@ -1,5 +1,5 @@
 interface Options {
-  /** In seconds; 0: for ever. */
+  /** Seconds; 0: no expiry. */
   stdTTL?: number;
 }
 
@@ -10,10 +10,13 @@ interface Entry<T> {
   until: number;
 }
 
-/** What is kept here is known elsewhere too, and strangers choose how much of it comes. */
+/** The entries can be fetched again elsewhere, and strangers choose how many come. */
 const MAX_KEYS = 10_000;
 
-/** What Baileys uses of @cacheable/node-cache. Values are given out as they are; what is too old goes by and by. */
+/**
+ * The part of @cacheable/node-cache that Baileys uses. Values are returned without a copy, and expired ones are
+ * removed lazily.
+ */
 export default class NodeCache<T = unknown> {
   readonly #entries = new Map<string, Entry<T>>();
   readonly #ttlSeconds: number;
@@ -38,7 +41,7 @@ export default class NodeCache<T = unknown> {
 
   set(key: Key, value: T, ttlSeconds = this.#ttlSeconds): boolean {
     const now = performance.now();
-    // Those that were set first are the first to be too old: no timer is needed for them.
+    // Entries expire in insertion order, so no timer is needed.
     for (const [oldest, { until }] of this.#entries) {
       if (until > now && this.#entries.size < MAX_KEYS) break;
       this.#entries.delete(oldest);

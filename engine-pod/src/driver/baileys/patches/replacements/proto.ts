@@ -5,15 +5,15 @@ import { compileFunction } from 'node:vm';
 import { GeneratedSource, type Section } from './generated-source.js';
 
 /**
- * Baileys' protocol buffers, each type compiled when it is first asked for, from the file that Baileys brings. All at
- * once they cost 11 MB.
+ * Baileys' protocol buffers, from the file in Baileys' package, with each type compiled on first use. Compiling all
+ * of them at once costs 11 MB.
  */
 const baileys = join(dirname(fileURLToPath(import.meta.resolve('@whiskeysockets/baileys'))), '..');
 const source = new GeneratedSource(join(baileys, 'WAProto/index.js'));
 
 type Define = (parent: object, name: string, place: number) => void;
 
-/** What the code of every type refers to. */
+/** Names that the code of every type refers to. */
 interface Scope {
   $protobuf: object;
   $root: { proto: object };
@@ -36,10 +36,10 @@ const makeScope = compileFunction(
   { filename: source.path },
 ) as CompiledFunction<[object], Scope>;
 const protobuf = createRequire(join(baileys, 'package.json'))('protobufjs/minimal.js') as object;
-// With roots of its own: the original, loaded beside it, would take the place of these types.
+// Separate roots, because the original would otherwise replace these types when both are loaded.
 const scope = makeScope({ ...protobuf, roots: {} });
 
-/** Types within others, by their place here: code names them by it. */
+/** Nested types by index; compiled code refers to the index. */
 const nestedSections: Section[] = [];
 
 const define: Define = (parent, name, place) => defineLazily(parent, { ...nestedSections[place]!, name });

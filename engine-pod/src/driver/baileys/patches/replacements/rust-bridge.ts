@@ -1,6 +1,6 @@
 import { createHash, hkdfSync } from 'node:crypto';
 
-/** What Baileys uses of whatsapp-rust-bridge, by Node's own cryptography. */
+/** The part of whatsapp-rust-bridge that Baileys uses, with Node's cryptography. */
 
 interface HkdfInfo {
   salt?: Uint8Array | null;
@@ -24,7 +24,7 @@ const STATE_KEYS = [
 ] as const;
 const STATE_KEY_BYTES = 32;
 
-/** Keys of the account's shared settings (app state). */
+/** Keys of the account's synchronised settings (app state). */
 export function expandAppStateKeys(key: Uint8Array): Record<(typeof STATE_KEYS)[number], Uint8Array> {
   const all = hkdf(key, STATE_KEYS.length * STATE_KEY_BYTES, { info: 'WhatsApp Mutation Keys' });
   const keys = STATE_KEYS.map((name, place) => [
@@ -36,7 +36,7 @@ export function expandAppStateKeys(key: Uint8Array): Record<(typeof STATE_KEYS)[
 
 const HASH_BYTES = 128;
 
-/** A sum of hashes, in lanes of 16 bits, that does not depend on the order of what was added. */
+/** A sum of hashes in 16-bit words, independent of the order of addition. */
 export class LTHashAntiTampering {
   subtractThenAdd(base: Uint8Array, subtract: Uint8Array[], add: Uint8Array[]): Uint8Array {
     const sum = new Uint8Array(base);

@@ -1,8 +1,8 @@
 import { createInflate as stockStream, inflate as stockInflate, type Inflate } from 'node:zlib';
 
 /**
- * What Baileys uses of zlib, with an end: whoever packs chooses how large the unpacked is, a thousand times the packed. A
- * frame of the network has 16 MB at most as it comes; a part of what a phone remembers has a few, unpacked.
+ * The part of zlib that Baileys uses, with a size limit: a sender can choose an unpacked size a thousand times the
+ * packed one. A network frame has at most 16 MB before unpacking; a chunk of history has a few MB after it.
  */
 const MAX_BYTES = 32_000_000;
 
@@ -19,7 +19,7 @@ export function createInflate(): Inflate {
   stream.push = (chunk: Uint8Array | null, ...more) => {
     size += chunk?.length ?? 0;
     if (size <= MAX_BYTES) return push(chunk, ...more);
-    stream.destroy(new Error('more is unpacked than is read'));
+    stream.destroy(new Error('decompressed data exceeds the limit'));
     return false;
   };
   return stream;

@@ -10,11 +10,11 @@ import {
 import type { AheadRepository } from '../../session/signal-repository.js';
 
 const UNREADABLE = proto.WebMessageInfo.StubType.CIPHERTEXT;
-/** Of messages with anything else Baileys makes nothing, or something of its own. */
+/** Types of encrypted content that Baileys decrypts. It ignores other types or handles them in its own way. */
 const TYPES = ['msg', 'pkmsg', 'skmsg'];
 
 const nothing = (): void => undefined;
-/** Baileys hears of what fails, and says so. */
+/** Baileys logs failures itself when it handles the message. */
 const silent = {
   level: 'silent',
   child: () => silent,
@@ -26,12 +26,12 @@ const silent = {
 };
 
 /**
- * Reads a message as Baileys will, before it comes to it: one after the other Baileys waits for each until it is
- * stored, and only then confirms it. So many messages that come at once are stored together, and each is confirmed once
- * it is.
+ * Decrypts a message before Baileys handles it. Baileys handles one message at a time and waits for each to be
+ * stored before it confirms it. Decrypting ahead lets the writes of many messages share one request, and each is
+ * confirmed once it is stored.
  *
- * @returns whether all of it could be read; its writes are begun. Nothing has changed by what could not be: Baileys
- * is to deal with it before anything behind it is read, since what that gives may belong between them.
+ * @returns whether every part was decrypted; the writes have begun then. A failed part changes nothing. Baileys
+ * must handle that message before any later one is decrypted, because the result may affect the later ones.
  */
 export async function decryptAhead(socket: WASocket, stanza: BinaryNode): Promise<boolean> {
   if (!canDecryptAhead(stanza)) return false;
@@ -43,15 +43,16 @@ export async function decryptAhead(socket: WASocket, stanza: BinaryNode): Promis
   return reading.fullMessage.messageStubType !== UNREADABLE;
 }
 
-/** What the phone of the number tells it, such as who is who, may be what later messages are read by. */
+/** Peer messages of the instance's phone, such as LID mappings, may change how later messages are decrypted. */
 function canDecryptAhead({ attrs, content }: BinaryNode): boolean {
   if (attrs['category'] === 'peer' || !Array.isArray(content)) return false;
   return content.every((part) => part.tag !== 'enc' || TYPES.includes(part.attrs['type'] ?? ''));
 }
 
 /**
- * As Baileys does before it decrypts: sessions are looked for under the hidden id, where it is known. Whoever writes by
- * phone is found by what is stored of it; who writes by hidden id needs not wait for that.
+ * Links both ids of the sender, as Baileys does before it decrypts: sessions are kept under the LID once it is
+ * known. A sender who uses the phone number is found through the stored link. A sender who uses the LID need not
+ * wait for it.
  */
 async function linkIds(ahead: Repository, key: WAMessageKey): Promise<void> {
   const name = key.participant ?? key.remoteJid;
@@ -61,7 +62,7 @@ async function linkIds(ahead: Repository, key: WAMessageKey): Promise<void> {
   const [lid, pn] = writesByPhone ? [alt, name] : [name, alt];
   const linked = ahead.lidMapping.storeLIDPNMappings([{ lid, pn }]);
   if (writesByPhone) await linked;
-  // Baileys stores it again where this fails.
+  // If this fails, Baileys stores it again.
   else linked.catch(nothing);
   await ahead.migrateSession(pn, lid);
 }

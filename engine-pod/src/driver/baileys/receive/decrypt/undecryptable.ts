@@ -3,50 +3,50 @@ import { RateLimiter } from '../../rate-limiter.js';
 import { ExpiringMap } from '../../expiring-map.js';
 
 export interface UndecryptableOptions {
-  /** A message cannot be read; its sender is asked for it again, and the phone may be. */
+  /** A message cannot be decrypted. Its sender is asked to resend it; the phone may be asked too. */
   missing: (stanza: BinaryNode) => void;
-  /** Somebody has sent more of them than are asked for; told once in a while. */
+  /** A sender exceeded the number of messages that are requested again. Reported once per hour and sender. */
   tooMany: () => void;
 }
 
-/** The message that Baileys is dealing with. */
+/** The message that Baileys is handling. */
 interface CurrentMessage {
   stanza: BinaryNode;
-  /** That it is asked for once more is noted. */
+  /** Another request for it has been counted. */
   counted: boolean;
 }
 
 const HOUR_MS = 3_600_000;
 const COUNTED = { max: 2_000, forMs: HOUR_MS };
-/** Requests to send again: for each message one, and so many of a sender. */
+/** Resend requests: one for each message, up to a limit per sender. */
 const REQUESTS = { perKey: 500, windowMs: HOUR_MS };
-/** Those from the second on bring a key that is made and stored for them. */
+/** From the second request on, each carries a new pre-key that is created and stored for it. */
 const WITH_KEYS = { perKey: 200, total: 1_000, windowMs: HOUR_MS };
-/** Messages of ours that a contact has sent again; each counts twice. */
+/** Resends of our own messages; each counts twice. */
 const RESENDS = { perKey: 400, windowMs: 10 * 60_000 };
 const REPORT_LIMIT = { perKey: 1, total: 10, windowMs: HOUR_MS };
-/** Of one message. */
+/** Resend requests for one message. */
 export const MAX_REQUESTS = 5;
 
 /**
- * What becomes of messages that cannot be read, by the two caches in which Baileys notes what it has asked for. It
- * deals with such a message while all others wait, so nothing may be waited for there, and a stranger sends as many as
- * it likes, so what is done for each has bounds:
- * - Its sender is asked to send it again, up to five times, with bounds for each sender (`retries`).
- * - Likewise our own are sent again to whoever says that it could not read them.
- * - Baileys would wait for two seconds and ask the phone. It is told that the phone was asked already (`resends`), and
- *   that is done beside it (see Asking).
+ * Limits the work for undecryptable messages through the two caches in which Baileys counts its requests. Baileys
+ * handles such a message while all others wait, so these caches must never wait. Strangers send as many such
+ * messages as they like, so everything done for one is limited:
+ * - The sender is asked to resend a message, up to five times, with a limit per sender (`retries`).
+ * - Our own messages are resent to devices that could not decrypt them, likewise limited.
+ * - Stock Baileys waits 2 s and then asks the phone. `resends` claims that the phone was asked already, and
+ *   missing/phone-requests.ts asks it in the background.
  *
- * Messages are taken one after the other (see takeMessagesInOrder): what is asked of the caches under the id of the one
- * that is being taken is asked for its sake.
+ * Messages are handled one after the other (queue/), so a cache access under the id of the current message is made
+ * for that message.
  */
 export class UndecryptableMessages {
   readonly #options: UndecryptableOptions;
   readonly #requests = new RateLimiter(REQUESTS);
   readonly #withKeys = new RateLimiter(WITH_KEYS);
-  /** How often each was asked for, by its sender too: ids are theirs to choose. */
+  /** Requests for each message, by sender too, because senders choose the ids. */
   readonly #requestCounts = new ExpiringMap<number>(COUNTED);
-  /** How often each of ours was sent again. */
+  /** Resends of each of our messages. */
   readonly #resendCounts = new ExpiringMap<number>(COUNTED);
   readonly #resends = new RateLimiter(RESENDS);
   readonly #reported = new RateLimiter(REPORT_LIMIT);
@@ -56,7 +56,7 @@ export class UndecryptableMessages {
     this.#options = options;
   }
 
-  /** Resolves once Baileys is through with it. */
+  /** Resolves once Baileys has handled the message. */
   async process(stanza: BinaryNode, take: () => Promise<unknown>): Promise<void> {
     this.#current = { stanza, counted: false };
     try {
@@ -66,7 +66,7 @@ export class UndecryptableMessages {
     }
   }
 
-  /** Baileys' `msgRetryCounterCache`: how often a message was asked for, and how often one of ours was sent again. */
+  /** Baileys' `msgRetryCounterCache`: requests for a received message, and resends of a sent one. */
   get retries(): CacheStore {
     return {
       get: <T>(key: string) => {
@@ -79,13 +79,13 @@ export class UndecryptableMessages {
         taken.counted = true;
         this.#requestCounts.set(toMessageName(taken.stanza), Number(value));
       },
-      // Of a message that was asked for often enough: it would begin anew with it.
+      // Baileys deletes the count of a message that was requested often enough, and would start again.
       del: (key) => (this.#findCurrent(key) ? undefined : this.#resendCounts.delete(key)),
       flushAll: () => undefined,
     };
   }
 
-  /** Baileys' `placeholderResendCache`: of which messages the phone was asked for. */
+  /** Baileys' `placeholderResendCache`: the messages that the phone was asked for. */
   get resends(): CacheStore {
     return {
       get: <T>(id: string) => {
@@ -113,7 +113,7 @@ export class UndecryptableMessages {
     this.#resendCounts.set(key, times);
   }
 
-  /** So many as Baileys may go on with: as many as there may be, where it is not to be asked for. */
+  /** The count for Baileys; the maximum when the message must not be requested. */
   #countRequests({ stanza, counted }: CurrentMessage): number {
     const asked = this.#requestCounts.get(toMessageName(stanza)) ?? 0;
     if (counted || asked >= MAX_REQUESTS) return asked;
@@ -126,11 +126,11 @@ export class UndecryptableMessages {
   }
 }
 
-/** Whoever wrote it, with whichever device. */
+/** The sender of a message, whichever device it used. */
 export const getSender = ({ participant, from = '' }: BinaryNode['attrs']): string =>
   jidNormalizedUser(participant ?? from);
 
-/** Of the key of a message of ours, `<id>:<jid>`. */
+/** The receiver in the key `<id>:<jid>` of a message of ours. */
 const parseReceiver = (key: string): string => jidNormalizedUser(key.slice(key.indexOf(':') + 1));
 
 const toMessageName = ({ attrs }: BinaryNode): string => `${getSender(attrs)} ${attrs['id']}`;

@@ -8,23 +8,23 @@ import {
   type MediaType,
 } from '@whiskeysockets/baileys';
 
-/** Where a sealed file is, and with what it was sealed. */
+/** Location and key of an encrypted file. */
 export interface EncryptedFile {
   directPath: string;
   mediaKey: Uint8Array;
 }
 
-/** Its bytes as they are on the network, and what makes a file of them. */
+/** The encrypted bytes and the transform that decrypts them. */
 export interface EncryptedFileStream {
   bytes: Readable;
   decryption: FileDecryption;
 }
 
 /**
- * Not by Baileys' own download: that gives the end of a pipe, whose beginning nobody hears when the host breaks off, and
- * what nobody hears ends the process.
+ * Opens an encrypted file. Baileys' own download returns the end of a pipe and nobody handles errors at its
+ * beginning, so a broken host connection would end the process.
  *
- * @throws Boom with the status of a host that refuses; TypeError where there is none
+ * @throws Boom with the status of a host that refuses; TypeError when there is no host
  */
 export async function openEncryptedFile(
   { directPath, mediaKey }: EncryptedFile,
@@ -40,8 +40,8 @@ export async function openEncryptedFile(
 const BLOCK = 16;
 
 /**
- * AES-256-CBC, without the ten bytes of its signature at the end, which make no block: the hash of the file, which the
- * message tells, is what it is held against.
+ * AES-256-CBC without the trailing ten-byte signature, which is no whole block. The file is verified by the hash in
+ * the message instead.
  */
 class FileDecryption extends Transform {
   readonly #cipher: Decipheriv;

@@ -5,7 +5,7 @@ import { InternalApiRefusal, InternalApiUnreachable } from '@gwk/core/protocol/i
 import type { DriverContext } from '../../../driver.js';
 import { openEncryptedFile, type EncryptedFileStream } from './decrypt-stream.js';
 
-/** What the network says of a file that came. */
+/** Description of a received file in its message. */
 export interface FileDescription {
   directPath?: string | null;
   mediaKey?: Uint8Array | null;
@@ -17,25 +17,25 @@ export interface FileDescription {
   ptt?: boolean | null;
 }
 
-/** What stood in the way, of one attempt. */
+/** Reason why one attempt failed. */
 export type AttemptFailure =
   | 'no_connection'
   | 'host_away'
   | 'api_away'
-  /** No longer on the network's hosts. */
+  /** The network's hosts no longer have it. */
   | 'expired'
   | 'hash_mismatch'
   | 'too_large'
-  /** By the API, or for what it names, for good. */
+  /** Refused for good by the API, or because of the path it states. */
   | 'refused';
 
 export const MAX_BYTES = 67_108_864;
-/** Without a byte for so long the host has failed. */
+/** A host that sends no byte for 30 s has failed. */
 const IDLE_TIMEOUT_MS = 30_000;
 
-/** Where files are on the network. */
+/** Finds the network's host for files. */
 export interface MediaHost {
-  /** The host that the network has named, not the one in the message: whoever writes that could choose it. */
+  /** The host that the network named. The sender could choose the one in the message. */
   findHost: () => Promise<string>;
 }
 
@@ -46,14 +46,14 @@ export interface FileDownload {
   storeFile: DriverContext['storeFile'];
 }
 
-/** Once, from the network to the API. */
+/** Makes one attempt to stream a file from the network to the API. */
 export async function downloadFile({
   file,
   type,
   mediaHost,
   storeFile,
 }: FileDownload): Promise<{ media_id: string } | AttemptFailure> {
-  // It is put behind the name of the host: what begins with anything else would make another host of it.
+  // The path is appended to the host name. Without a leading slash it would change the host.
   if (!file.directPath?.startsWith('/')) return 'refused';
   if (!mediaHost) return 'no_connection';
   const checked = new VerifiedFile(Buffer.from(file.fileSha256!));
@@ -80,7 +80,7 @@ export async function downloadFile({
   }
 }
 
-/** A stream that comes too late is of no use to anybody. */
+/** Destroys a stream that opens after the timeout. */
 async function openWithTimeout(opening: Promise<EncryptedFileStream>): Promise<EncryptedFileStream> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -99,7 +99,7 @@ async function openWithTimeout(opening: Promise<EncryptedFileStream>): Promise<E
   }
 }
 
-/** By which the network's hosts say that a file is there no more, or no longer under this address. */
+/** Statuses with which the network's hosts report a file as deleted or moved. */
 const EXPIRED_STATUSES = new Set([403, 404, 410]);
 
 export function classifyError(error: unknown): AttemptFailure {
@@ -107,11 +107,11 @@ export function classifyError(error: unknown): AttemptFailure {
   if (error instanceof InternalApiUnreachable) return 'api_away';
   const { output, code } = error as { output?: { statusCode?: number }; code?: string };
   if (output?.statusCode !== undefined && EXPIRED_STATUSES.has(output.statusCode)) return 'expired';
-  // What does not decrypt is not what was announced.
+  // Bytes that do not decrypt are not the announced file.
   return code?.startsWith('ERR_OSSL') ? 'hash_mismatch' : 'host_away';
 }
 
-/** Passes a file on, and fails at its end unless it is the one that was announced, or where nothing comes for long. */
+/** Passes a file on and fails when its hash, its size or a pause between bytes breaks the limits. */
 class VerifiedFile extends Transform {
   readonly #hash = createHash('sha256');
   readonly #expected: Buffer;
@@ -122,15 +122,15 @@ class VerifiedFile extends Transform {
   constructor(expected: Buffer) {
     super();
     this.#expected = expected;
-    // Whoever reads it hears of it; where nobody does it is no fault of the process.
+    // The reader handles the error. Without a reader it must not end the process.
     this.on('error', () => undefined);
     this.on('pipe', () => this.#restartIdleTimer());
   }
 
-  /** Nothing more is read of it. */
+  /** Stops reading the file. */
   fail(fault: AttemptFailure): void {
     this.failure ??= fault;
-    this.destroy(new Error(`a received file is refused: ${fault}`));
+    this.destroy(new Error(`received file rejected: ${fault}`));
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {

@@ -35,41 +35,41 @@ export function findAttachment(message: proto.IMessage): Attachment | null {
   return file && type ? { file, type } : null;
 }
 
-/** Only what is asked of a connection for a file. */
+/** The part of a connection that files need. */
 export type FileConnection = Pick<NetworkConnection, 'media'> & {
   socket: Pick<NetworkConnection['socket'], 'updateMediaMessage'>;
 };
 
 export interface FileSource {
-  /** Null while there is no connection. */
+  /** Null while not connected. */
   findConnection: () => FileConnection | null;
   storeFile: DriverContext['storeFile'];
-  /** Nobody waits any longer: what is not here by now is lost. */
+  /** Aborted when nobody waits any longer; a file that is not stored by then is lost. */
   signal: AbortSignal;
-  /** In place of the usual. */
+  /** Overrides for tests. */
   retryLimits?: RetryLimits;
   clock?: Clock;
 }
 
-/** How long each kind of trouble is waited out, from the first one on. The conversation waits too. */
+/** How long each kind of failure is retried, from the first one on. The conversation waits too. */
 export interface RetryLimits {
   hostMs: number;
-  /** Without the API or the network nothing else would come through either. */
+  /** Without the API or the network, no other message could be delivered either. */
   unavailableMs: number;
 }
 
 const RETRY_LIMITS: RetryLimits = { hostMs: 120_000, unavailableMs: 900_000 };
 const RETRY = { first: 500, most: 15_000 };
-/** A phone that puts a file up which is gone each time is not asked for ever. */
+/** Bounds a phone that keeps uploading a file that is deleted each time. */
 const MAX_REUPLOADS = 3;
-/** For an answer of the phone. */
+/** Timeout for the phone's answer. */
 const PHONE_MS = 20_000;
 
 /**
- * Brings the file of a message to the API as it comes, checked by the hash in the message, which its sender has
- * encrypted: what the media host gives is believed in nothing. Asked for from the network's own hosts only, whatever
- * address the message names. While a host, the API or the network itself is away it is tried again, and the entry
- * stays in the journal, so that a kill loses nothing.
+ * Streams the file of a message to the API and verifies it by the hash in the message, which the sender encrypted;
+ * the media host is not trusted. Only the network's own hosts are contacted, whatever address the message states.
+ * While a host, the API or the network is unavailable, it retries, and the entry stays in the journal, so a kill
+ * loses nothing.
  */
 export async function storeReceivedFile(
   envelope: Envelope,
@@ -127,11 +127,11 @@ async function downloadWithRetries(
 const findMediaHost = (link: FileConnection | null): MediaHost | null =>
   link && { findHost: () => link.media.findDownloadHost() };
 
-/** What stands in the way of a file: of the fetch itself, or of the phone that was asked for it. */
+/** Reasons why a file could not be retrieved: the download failed, or the phone could not help. */
 export type DownloadFailure = Exclude<AttemptFailure, 'expired'> | PhoneFailure;
 type PhoneFailure = 'phone_silent' | 'phone_has_it_not' | 'no_connection';
 
-/** Null: it is worth trying again. */
+/** Null: retry. */
 export function decideMediaError(
   failure: DownloadFailure,
   spentMs: number,
@@ -155,7 +155,7 @@ export function decideMediaError(
   }
 }
 
-/** The phone may still have the file, and put it up again: then the message names its new place. */
+/** The phone may still have the file and upload it again. The message then states its new location. */
 async function requestReupload(
   envelope: Envelope,
   link: FileConnection | null,

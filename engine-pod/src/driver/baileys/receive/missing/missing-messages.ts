@@ -4,30 +4,30 @@ import type { SessionStore } from '../../session/store.js';
 import { PhoneRequests, type PhoneConnection } from './phone-requests.js';
 import { getSender } from '../decrypt/undecryptable.js';
 
-/** Of the session store. */
+/** Type of the entries in the session store. */
 export const MISSING_MESSAGES = 'unavailable';
 
 type Attributes = Record<string, string>;
 
-/** What apps never tell a linked device. */
+/** Kinds of messages that apps never send to linked devices. */
 const WITHHELD = new Set([
   'bot_unavailable_fanout',
   'hosted_unavailable_fanout',
   'view_once_unavailable_fanout',
 ]);
-/** The phone does not answer for older ones. */
+/** The phone does not answer for older messages. */
 const MAX_AGE_MS = 14 * 24 * 3_600_000;
 const MAX_ASKED = 100;
-/** Of an id, and of each thing that is noted beside it. Nobody's app makes longer ones. */
+/** Limits of an id and of each stored attribute. No app creates longer ones. */
 const MAX_ID = 200;
 const MAX_VALUE = 300;
-/** Whoever writes chooses how much is missing. */
+/** Limits per sender and in total, because senders choose how much is missing. */
 const MAX_MISSING = { perSender: 100, total: 1_000 };
 
 /**
- * Messages whose content is missing: the network brought the envelope alone (their senders' apps encrypted them for the
- * phone and not for this device), or what it brought cannot be read. The phone is asked for each, once; which ones is
- * noted before the network hears that they came, so that an engine that takes over asks again for what is still missing.
+ * Messages without content: the network sent only the envelope, because the sender's app encrypted for the phone
+ * and not for this device, or the content cannot be decrypted. The phone is asked for each, once. The list is
+ * stored before the network gets the acknowledgement, so that the next engine asks again for those still missing.
  */
 export class MissingMessages {
   readonly #store: SessionStore;
@@ -39,29 +39,32 @@ export class MissingMessages {
     this.#requests = new PhoneRequests(clock);
   }
 
-  /** Resolves once noted; null for a stanza that is no mere envelope. */
+  /** Resolves once recorded; null for a stanza that has content. */
   record(stanza: BinaryNode): Promise<void> | null {
     return lacksContent(stanza) ? this.#recordMissing(stanza.attrs) : null;
   }
 
-  /** As `note`, of what was brought and cannot be read. */
+  /** As `record`, for content that cannot be decrypted. */
   recordUndecryptable({ attrs }: BinaryNode): Promise<void> | null {
     return getAge(attrs) <= MAX_AGE_MS ? this.#recordMissing(attrs) : null;
   }
 
-  /** What the network said of it, where that is known. */
+  /** The attributes that the network sent with the message, if it is missing. */
   async findAttrs(id: string): Promise<Attributes | null> {
     return (await this.#loadMissing()).get(id) ?? null;
   }
 
-  /** The API has it, from wherever. */
+  /** The API has the message, from any source. */
   async forget(id: string): Promise<void> {
     const known = await this.#loadMissing();
     this.#requests.forget(id);
     if (known.delete(id)) await this.#store.write({ [MISSING_MESSAGES]: { [id]: null } });
   }
 
-  /** For those that an earlier engine, or an earlier connection, has asked for in vain; and for what is missing from now on. */
+  /**
+   * Asks for the messages that earlier connections asked for without an answer, and from now on for newly missing
+   * ones.
+   */
   async requestThrough(asker: PhoneConnection): Promise<void> {
     const known = await this.#loadMissing();
     const old = [...known].filter(([, attrs]) => getAge(attrs) > MAX_AGE_MS).map(([id]) => id);
@@ -70,7 +73,7 @@ export class MissingMessages {
     this.#requests.useConnection(asker);
   }
 
-  /** Of two by one id the first counts: the second is of somebody who has seen it. */
+  /** The first message with an id counts. A second one comes from somebody who has seen the id. */
   async #recordMissing(attrs: Attributes): Promise<void> {
     const known = await this.#loadMissing();
     const id = attrs['id']!;
@@ -101,7 +104,7 @@ function lacksContent(stanza: BinaryNode): boolean {
   return missing !== null && !WITHHELD.has(missing) && getAge(stanza.attrs) <= MAX_AGE_MS;
 }
 
-/** Null where nothing is missing; else what kind of message it is, by the network's name. */
+/** Null when nothing is missing; else the network's name for the kind of message. */
 function findMissingKind({ tag, attrs, content }: BinaryNode): string | null {
   if (tag !== 'message' || !attrs['id'] || attrs['category'] === 'peer') return null;
   const children = Array.isArray(content) ? content : [];
@@ -112,27 +115,27 @@ function findMissingKind({ tag, attrs, content }: BinaryNode): string | null {
 const MASKED = proto.Message.PlaceholderMessage.PlaceholderType.MASK_LINKED_DEVICES;
 
 /**
- * Of a message that is shown on the phone alone (seen once, say), and will never come: as apps put it, that there is
- * one. Padded as what is decrypted. Null for all others.
+ * Builds the placeholder, padded like decrypted content, for a message that only the phone shows (for example
+ * view-once) and that never comes. Null for all other stanzas.
  */
 export function buildWithheldPlaceholder(stanza: BinaryNode): Uint8Array | null {
   if (!WITHHELD.has(findMissingKind(stanza) ?? '')) return null;
   return encodeWAMessage({ placeholderMessage: { type: MASKED } });
 }
 
-/** By way of bytes: a piece of a string keeps all of it. */
+/** Copies the bytes, because a slice would keep the whole string in memory. */
 const truncate = (value: string): string =>
   value.length > MAX_VALUE ? Buffer.from(value.slice(0, MAX_VALUE)).toString() : value;
 
 const getAge = (attrs: Attributes): number => Date.now() - Number(attrs['t'] ?? 0) * 1_000;
 
-/** A message as the phone has sent it again: what the network would have said of it, and what it says. */
+/** A message that the phone sent again: the attributes the network would have sent, and the content. */
 export interface ResentMessage {
   attrs: Attributes;
   message: proto.IMessage;
 }
 
-/** Messages that the phone, asked for them, has sent again. It tells them in a message of its own to this device. */
+/** Parses the messages that the phone sent again on request, in a message of its own to this device. */
 export function parseResentMessages({ protocolMessage }: proto.IMessage, own: string): ResentMessage[] {
   const results = protocolMessage?.peerDataOperationRequestResponseMessage?.peerDataOperationResult ?? [];
   return results.flatMap(({ placeholderMessageResendResponse: answer }) => {
@@ -142,7 +145,7 @@ export function parseResentMessages({ protocolMessage }: proto.IMessage, own: st
   });
 }
 
-/** As the network would have said it. */
+/** Attributes as the network would have sent them. */
 function attrsOf({ key, ...info }: proto.IWebMessageInfo, own: string): Attributes | null {
   const { id, remoteJid } = key ?? {};
   if (!id || !remoteJid) return null;

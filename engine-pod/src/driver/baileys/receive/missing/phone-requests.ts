@@ -6,22 +6,22 @@ import { getSender } from '../decrypt/undecryptable.js';
 
 type Attributes = Record<string, string>;
 
-/** A connection by which the phone can be asked. */
+/** A connection through which the phone can be asked. */
 export interface PhoneConnection {
   socket: Pick<WASocket, 'sendPeerDataOperationMessage'>;
   isOwn: (jid: string) => boolean;
 }
 
-/** Until then its sender may have sent it again, or the phone by itself. */
+/** Delay before asking. The sender or the phone may send the message again on its own. */
 const WAIT_MS = 2_000;
-/** Where more wait than may be asked for. */
+/** Delay while the limit is reached. */
 const RETRY_MS = 30_000;
-/** Each request costs the phone something too. */
+/** Each request costs the phone effort too. */
 const REQUEST_LIMIT = { perKey: 60, total: 600, windowMs: 10 * 60_000 };
 
 /**
- * Asks the phone for messages whose content did not come: each once by a connection, a while after it is missed, and
- * within bounds for each sender. What is beyond them waits; how much that may be is the caller's to say.
+ * Asks the phone for messages whose content did not come: once for each connection, after a delay, and limited per
+ * sender. The others wait. The caller bounds how many.
  */
 export class PhoneRequests {
   readonly #clock: Clock;
@@ -35,7 +35,7 @@ export class PhoneRequests {
     this.#limiter = new RateLimiter(REQUEST_LIMIT, () => clock.now());
   }
 
-  /** By this one from here on. */
+  /** Uses this connection from now on. */
   useConnection(asker: PhoneConnection): void {
     this.#connection = asker;
     this.#startTimer(WAIT_MS);
@@ -46,7 +46,7 @@ export class PhoneRequests {
     this.#startTimer(WAIT_MS);
   }
 
-  /** It came. */
+  /** The message came. */
   forget(id: string): void {
     this.#due.delete(id);
   }
@@ -57,7 +57,7 @@ export class PhoneRequests {
     this.#clock.after(inMs, () => void this.#requestDue());
   }
 
-  /** One after the other: all at once would be what the number's own messages have to wait behind. */
+  /** One request at a time, so that the instance's own messages do not wait behind all of them. */
   async #requestDue(): Promise<void> {
     let next = RETRY_MS;
     for (const [id, { attrs, at }] of this.#due) {
@@ -68,7 +68,7 @@ export class PhoneRequests {
       }
       if (!this.#limiter.take(getSender(attrs))) continue;
       this.#due.delete(id);
-      // By the next connection, where this one has ended.
+      // If this connection has ended, the next one asks.
       await this.#request(attrs).catch(() => undefined);
     }
     this.#timerRuns = false;
@@ -84,7 +84,7 @@ export class PhoneRequests {
   }
 }
 
-/** As the phone names it: without devices. */
+/** The key as the phone names the message: without devices. */
 function buildMessageKey(attrs: Attributes, own: (jid: string) => boolean): proto.IMessageKey {
   const { id, from = '', participant, recipient } = attrs;
   return {

@@ -11,7 +11,7 @@ interface RawClick {
   context: proto.IContextInfo | null | undefined;
 }
 
-/** A click on a menu, in any of the four forms in which apps tell one. */
+/** Parses a click on a menu, in any of the four forms that apps use. */
 export function parseClick(message: proto.IMessage): Click | null {
   const clicked =
     parseNativeFlow(message) ?? parseButton(message) ?? parseTemplateButton(message) ?? parseListRow(message);
@@ -32,7 +32,7 @@ function parseNativeFlow({ interactiveResponseMessage: response }: proto.IMessag
   return { id, label: title ?? response.body?.text, source: 'native_flow', context: response.contextInfo };
 }
 
-/** As another app wrote it, so perhaps nothing of the kind. */
+/** Parses JSON that another app wrote; it may be malformed. */
 function parseParams(json: string | null | undefined): { id?: string; title?: string } {
   try {
     const { id, title } = JSON.parse(json ?? '{}') as Record<string, unknown>;

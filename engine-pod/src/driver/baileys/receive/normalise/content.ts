@@ -3,7 +3,7 @@ import type { InboundMessage } from '@gwk/core/protocol/engine';
 import { parseEdit } from './edits.js';
 import { parseClick } from './clicks.js';
 
-/** What of an inbound message its content says, whoever wrote it. */
+/** The part of an inbound message that comes from its content, whoever wrote it. */
 export type ParsedContent = Pick<
   InboundMessage,
   'type' | 'text' | 'location' | 'contacts' | 'click' | 'change' | 'quoted_wa_message_id'
@@ -12,7 +12,7 @@ export type ParsedContent = Pick<
 
 const MAX_TEXT = 65_536;
 
-/** Null where there is nothing that a person would see: keys, settings, what apps say to each other. */
+/** Null when a person would see nothing: keys, settings, messages between apps. */
 export function parseContent(message: proto.IMessage): ParsedContent | null {
   const change = parseEdit(message);
   if (change) return { type: 'other', text: null, quoted_wa_message_id: null, change };
@@ -127,7 +127,7 @@ function parseContacts(cards: proto.Message.IContactMessage[]): ReturnType<Conte
   return { type: 'contact', text: null, contacts };
 }
 
-/** By the id that the network knows where the card has one, else as it is written. */
+/** The network's id from the card if it has one, else the number as written. */
 function parsePhones(vcard: string): string[] {
   const lines = vcard.split(/\r?\n/).filter((line) => /^(item\d+\.)?TEL/i.test(line));
   const phones = lines.map((line) => /waid=(\d+)/.exec(line)?.[1] ?? line.slice(line.indexOf(':') + 1));
@@ -155,7 +155,7 @@ function parseContext(
   };
 }
 
-/** What never shows, whoever gets it. */
+/** Fields that no app ever shows. */
 const INVISIBLE = new Set<string>([
   'messageContextInfo',
   'senderKeyDistributionMessage',
@@ -170,7 +170,7 @@ const INVISIBLE = new Set<string>([
   'messageHistoryBundle',
   'messageHistoryNotice',
   'stickerSyncRmrMessage',
-  // How many pictures follow: each is a message of its own.
+  // The number of pictures that follow; each is a message of its own.
   'albumMessage',
 ]);
 

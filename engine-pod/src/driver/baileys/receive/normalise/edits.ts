@@ -7,7 +7,7 @@ type Change = NonNullable<InboundMessage['change']>;
 const { MESSAGE_EDIT, REVOKE } = proto.Message.ProtocolMessage.Type;
 const MAX_TEXT = 65_536;
 
-/** What happened to an earlier message: its text is another one, it is gone, or somebody reacted to it. */
+/** Parses a change of an earlier message: a new text, a deletion or a reaction. */
 export function parseEdit({ protocolMessage, reactionMessage }: proto.IMessage): Change | null {
   if (reactionMessage) return parseReaction(reactionMessage);
   const id = protocolMessage?.key?.id;

@@ -8,21 +8,22 @@ const USE = 'Message Edit';
 const KEY_LENGTH = 32;
 const TAG_LENGTH = 16;
 
-/** The message that a sealed edit is of; undefined for everything else that is sealed in this way. */
+/** The id of the message that an encrypted edit changes; undefined for other encrypted content. */
 export function findEncryptedEditTarget({
   secretEncryptedMessage: sealed,
 }: proto.IMessage): string | undefined {
   return sealed?.secretEncType === EDIT_ENCRYPTED ? (sealed.targetMessageKey?.id ?? undefined) : undefined;
 }
 
-/** Under which an author's secrets are kept, and for which an edit is sealed. */
+/** The ids under which an author's secrets are stored, and for which an edit is encrypted. */
 export function listAuthorIds({ from, alt, fromMe }: Envelope, own: OwnIds): string[] {
   return [from, fromMe ? own.lid : alt].filter((name) => name !== null);
 }
 
 /**
- * The edit as apps send it in the open. It is sealed with the secret of the message that it changes, for the names by
- * which its author's app knows itself, which it does not tell: each pair is tried. Null for one that cannot be read.
+ * Decrypts an edit into the form of a plain one. Its key derives from the secret of the edited message and from the
+ * ids by which the author's app knows itself. The edit does not state these ids, so each pair is tried. Null when
+ * no pair fits.
  */
 export function decryptEdit(
   { secretEncryptedMessage: sealed }: proto.IMessage,
@@ -45,7 +46,10 @@ export function decryptEdit(
   return null;
 }
 
-/** What is sealed is the whole edit, or the new content alone. What it changes is what the seal was made for. */
+/**
+ * The content is a whole edit or only the new content. The edited message is always the one whose secret decrypted
+ * it.
+ */
 function toPlainEdit(inner: proto.IMessage, key: proto.IMessageKey): proto.IMessage {
   const { protocolMessage } = inner;
   const editedMessage = protocolMessage?.type === MESSAGE_EDIT ? protocolMessage.editedMessage : inner;

@@ -7,19 +7,19 @@ import {
 } from '@whiskeysockets/baileys';
 import type { JournalEntry } from '../journal.js';
 
-/** A message that came, opened: who wrote what, where and when. */
+/** A decoded message: who wrote what, where and when. */
 export interface Envelope {
   id: string;
   chat: string;
-  /** Who wrote it: the contact, a member of the group, or the number itself. */
+  /** The author: the contact, a member of the group, or this instance. */
   from: string;
-  /** Their other id, or that of the chat where the number itself wrote. */
+  /** The author's other id; for a message of this instance, the chat's other id. */
   alt: string | null;
   fromMe: boolean;
   isGroup: boolean;
   name: string | null;
   at: Date;
-  /** By which answers and edits are sealed. */
+  /** Secret that decrypts replies and edits. */
   secret: Uint8Array | null;
   message: proto.IMessage;
 }
@@ -33,7 +33,7 @@ export function getOwnIds({ me }: Pick<AuthenticationCreds, 'me'>): OwnIds {
   return { jid: jidNormalizedUser(me?.id), lid: me?.lid ? jidNormalizedUser(me.lid) : null };
 }
 
-/** Wrappers around what counts, in any order. */
+/** Fields that wrap the content, in any order. */
 const WRAPPERS = [
   'ephemeralMessage',
   'viewOnceMessage',
@@ -61,7 +61,7 @@ export function unwrapMessage(message: proto.IMessage): proto.IMessage {
   return inner;
 }
 
-/** What another device of the number itself says to this one. Null for everything else. */
+/** Decodes a message from another device of the same account to this one. Null for all other messages. */
 export function decodePeerMessage(
   { attrs, plaintext }: Pick<JournalEntry, 'attrs' | 'plaintext'>,
   own: OwnIds,
@@ -78,7 +78,7 @@ export function decodeEnvelope(
   return buildEnvelope(attrs, decodeMessage(plaintext), own);
 }
 
-/** Null for what is no message of a conversation: status posts, channels. */
+/** Null for stanzas outside conversations: status posts and channels. */
 export function buildEnvelope(
   attrs: Record<string, string>,
   message: proto.IMessage,
@@ -105,7 +105,7 @@ export function buildEnvelope(
   };
 }
 
-/** Of any other length it opens nothing, and would only be kept. */
+/** A secret of another length decrypts nothing. */
 const SECRET_BYTES = 32;
 
 function findSecret({ messageContextInfo }: proto.IMessage): Uint8Array | null {
@@ -118,13 +118,13 @@ const MAX_NAME = 300;
 
 const normaliseJid = (jid: string | null | undefined): string => jidNormalizedUser(jid ?? undefined);
 
-/** Of a message from another device of the number itself, what that one has sent. */
+/** The message itself; for a message sent from another device of the account, the sent one. */
 function decodeMessage(plaintext: Buffer): proto.IMessage {
   const whole = proto.Message.decode(unpadRandomMax16(plaintext));
   return whole.deviceSentMessage?.message ?? whole;
 }
 
-/** Where the network tells both ids of the sender; of the chat, where the number itself wrote from another device. */
+/** The other id of the sender, if the network states it; for a message of this instance, that of the chat. */
 function findAltId(attrs: Record<string, string>, fromMe: boolean): string | null {
   const names = fromMe
     ? ['recipient_pn', 'peer_recipient_pn', 'recipient_lid', 'peer_recipient_lid']

@@ -1,6 +1,6 @@
 import type { SessionStore } from '../../session/store.js';
 
-/** Of the session store. */
+/** Type of the entries in the session store. */
 export const MESSAGE_SECRET = 'message-secret';
 
 interface StoredSecret {
@@ -8,15 +8,15 @@ interface StoredSecret {
   at: number;
 }
 
-/** Apps let their users edit for a quarter of an hour; what was edited while the number was away comes later. */
+/** Apps allow edits for 15 minutes, but edits made while the instance was offline come later. */
 const MAX_AGE_MS = 24 * 3_600_000;
-/** The oldest go first: what they take in memory and in the store is bounded. */
+/** Bounds memory and storage. The oldest secrets are removed first. */
 const MAX_SECRETS = 5_000;
 
-/** Secrets of messages that came, by which their authors' edits are read. Kept as long as an edit may come. */
+/** Secrets of received messages, which decrypt their authors' edits. Kept as long as an edit may come. */
 export class MessageSecrets {
   readonly #store: SessionStore;
-  /** Names and times, oldest first; the secrets themselves are in the store. */
+  /** Names and times, oldest first. The secrets themselves are in the store. */
   #known: Promise<Map<string, number>> | undefined;
 
   constructor(store: SessionStore) {
@@ -27,7 +27,7 @@ export class MessageSecrets {
   async add(author: string, id: string, secret: Uint8Array): Promise<void> {
     const known = await (this.#known ??= this.#load());
     const [name, at] = [toSecretName(author, id), Date.now()];
-    // The first one counts: whoever writes may use an id again, and must not change what was said under it.
+    // The first secret counts. A sender may reuse an id, but must not change the text of the earlier message.
     if (known.has(name)) return;
     known.set(name, at);
     const kept: StoredSecret = { secret: Buffer.from(secret), at };
@@ -40,7 +40,7 @@ export class MessageSecrets {
     await this.#store.write({ [MESSAGE_SECRET]: changes });
   }
 
-  /** By any of the author's names. */
+  /** Finds a secret by any id of the author. */
   async find(authors: readonly string[], id: string): Promise<Buffer | null> {
     const names = authors.map((author) => toSecretName(author, id));
     const found = (await this.#store.read(MESSAGE_SECRET, names)) as Record<string, StoredSecret>;

@@ -8,9 +8,9 @@ type Vote = NonNullable<InboundMessage['vote']>;
 const MAX_CHOSEN = 12;
 
 /**
- * A vote in a poll of ours. It is encrypted for the names by which the voter's app knows both sides, which it does not
- * tell: each pair of names is tried. Null for a vote that cannot be read: in somebody else's poll, or one from before
- * the device was linked anew.
+ * Decrypts a vote in a poll of this instance. Its key derives from the ids by which the voter's app knows both
+ * sides. The vote does not state these ids, so each pair is tried. Null when no pair fits: a vote in another poll,
+ * or from before the device was linked again.
  */
 export function decryptVote(envelope: Envelope, own: OwnIds, key: Uint8Array): Vote | null {
   const { pollUpdateMessage: update } = envelope.message;

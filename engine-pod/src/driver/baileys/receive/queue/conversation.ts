@@ -1,8 +1,8 @@
 import { isPnUser, jidNormalizedUser } from '@whiskeysockets/baileys';
 
 /**
- * What has to stay in order. By whichever side it was written, and by whichever name of the contact: the hidden id, where
- * the network tells it.
+ * The key of the conversation whose messages must stay in order. It is the same for both sides and for both ids of
+ * the contact: the LID, where the network states it.
  */
 export function getConversationKey(attrs: Record<string, string>): string {
   const { from, sender_lid, recipient, recipient_lid, peer_recipient_lid } = attrs;

@@ -1,18 +1,18 @@
-/** Something that is read, and then taken. */
+/** A message that is decrypted first and then processed. */
 export interface QueueItem {
   bytes: number;
-  /** Before its turn to be taken; whether that could be done. */
+  /** Decrypts the message before it is processed, and returns whether it succeeded. */
   decrypt: () => Promise<boolean>;
   process: () => Promise<unknown>;
 }
 
-/** So much is read, and kept in memory, before the first of it was taken. */
+/** Maximum number of messages decrypted ahead, which are in memory. */
 const MAX_AHEAD = 50;
 const MAX_BYTES_AHEAD = 4_000_000;
-/** Of one name: of what others bring then, no more than this is before it. */
+/** Maximum read-ahead per conversation, so that one busy conversation cannot delay the others by more than this. */
 const MAX_AHEAD_PER_KEY = 20;
 
-/** Read, and not yet taken. */
+/** Decrypted, but not yet processed. */
 interface DecryptedItem {
   key: string;
   bytes: number;
@@ -20,13 +20,14 @@ interface DecryptedItem {
 }
 
 /**
- * One after the other: of each name in order, and of all names in turns. What is read is taken in that order too, beside
- * the reading of what follows; nothing follows what could not be read before that was taken.
+ * Processes messages one after the other: in order within a conversation, and in turn between conversations. Later
+ * messages are decrypted while earlier ones are processed. Nothing is decrypted behind a message that failed to
+ * decrypt until that message is processed.
  */
 export class FairQueue {
-  /** By name; the first is the next. */
+  /** Messages by conversation. The first conversation is next. */
   readonly #queues = new Map<string, QueueItem[]>();
-  /** The oldest first. */
+  /** Oldest first. */
   readonly #ahead: DecryptedItem[] = [];
   #lastProcessed: Promise<unknown> = Promise.resolve();
   #running = false;
@@ -48,7 +49,7 @@ export class FairQueue {
     this.#running = false;
   }
 
-  /** None while all that wait have as much ahead as they may. */
+  /** Undefined while every waiting conversation has reached its read-ahead limit. */
   #findNextKey(): string | undefined {
     const bytes = this.#ahead.reduce((sum, ahead) => sum + ahead.bytes, 0);
     if (this.#ahead.length >= MAX_AHEAD || bytes >= MAX_BYTES_AHEAD) return undefined;
@@ -74,7 +75,7 @@ export class FairQueue {
     this.#lastProcessed = processed;
     this.#ahead.push({ key, bytes, processed });
     if (!isDecrypted) await processed;
-    // Others have their turn between two.
+    // Let other work run between two messages.
     await new Promise(setImmediate);
   }
 }

@@ -5,38 +5,39 @@ import { FairQueue } from './fair-queue.js';
 type BaileysListener = (stanza: BinaryNode) => Promise<unknown>;
 type RunBaileys = (stanza: BinaryNode, take: () => Promise<unknown>) => Promise<void>;
 
-/** Of the `ws` package, as far as it is used here. */
+/** The part of the `ws` package that is used here. */
 interface RawSocket {
   pause: () => void;
   resume: () => void;
 }
 
 export interface IntakeStages {
-  /** Reads the message before Baileys does; whether that could be done. */
+  /** Decrypts the message before Baileys does, and returns whether it succeeded. */
   decryptAhead: (stanza: BinaryNode) => Promise<boolean>;
-  /** Resolves once Baileys is through with the message, which `take` gives to it. */
+  /** Resolves once Baileys has handled the message, which `take` passes to it. */
   runBaileys: RunBaileys;
-  /** It is refused, unread. */
+  /** A message was refused without decrypting it. */
   tooLarge: (bytes: number) => void;
 }
 
-/** Far more than an app can make of text, thumbnails and cards. */
+/** Far more than an app can make of text, thumbnails and contact cards. */
 const MAX_BYTES = 2_000_000;
-/** So much may wait to be taken. */
+/** Maximum size of the messages that wait. */
 const MAX_WAITING_BYTES = 16_000_000;
-/** Beside its content. */
+/** Estimated size of a stanza without its content. */
 const STANZA_BYTES = 1_000;
-/** Something is heard so often even then: a message that is being taken may wait for an answer of the network. */
+/** Longest pause of the socket. A message in progress may itself wait for an answer of the network. */
 const PAUSE_MS = 250;
 
 /**
- * Messages are read ahead, and taken, one after the other, those of each chat as they came. Baileys looks up the names of
- * the sender before it queues a message, so that later ones overtake it; and it has a queue apart for what came while the
- * number was away, beside which new ones pass. A message of a group that overtakes the one with its key cannot be read.
+ * Handles messages one after the other, each conversation in order of arrival. Stock Baileys looks up the ids of
+ * the sender before it queues a message, so later messages overtake it. It also has a separate queue for offline
+ * messages, which new ones overtake. A group message that overtakes the one with its sender key cannot be
+ * decrypted.
  *
- * Chats take turns to be read, so that what one of them sends in plenty keeps no other waiting, and they are taken as
- * they were read. Nothing behind a message that could not be read ahead is read before that one was taken. Where more
- * comes than is taken, the network is read slowly: what waits here is bounded.
+ * Conversations alternate, so a busy one does not block the others. After a message that failed to decrypt ahead,
+ * nothing is decrypted until Baileys has handled it. When more messages come than are handled, the socket is read
+ * slowly, so the backlog is bounded.
  */
 export function attachOrderedIntake(
   { ws, sendMessageAck }: Pick<WASocket, 'ws' | 'sendMessageAck'>,
@@ -46,7 +47,7 @@ export function attachOrderedIntake(
   const takers = ws.listeners(name) as BaileysListener[];
   ws.removeAllListeners(name);
   const waiting = new Backpressure((ws as unknown as { socket: RawSocket }).socket);
-  // What is not taken before the connection ends comes again with the next one.
+  // Messages that are not handled before the connection ends come again with the next one.
   const takeOne = async (stanza: BinaryNode): Promise<unknown> => {
     if (!ws.isOpen) return undefined;
     if (isSmallEnough(stanza))
@@ -69,7 +70,7 @@ export function attachOrderedIntake(
 const isSmallEnough = (stanza: BinaryNode): boolean =>
   countBytes(stanza) <= MAX_BYTES || stanza.attrs['category'] === 'peer';
 
-/** What came and is not taken. */
+/** Pauses the socket while too many bytes wait. */
 class Backpressure {
   readonly #raw: RawSocket;
   #bytes = 0;
@@ -79,7 +80,7 @@ class Backpressure {
     this.#raw = raw;
   }
 
-  /** @returns to be called once it is taken */
+  /** @returns a function to call once the message is handled */
   begin(contentBytes: number): () => void {
     const bytes = contentBytes + STANZA_BYTES;
     this.#bytes += bytes;
@@ -106,7 +107,7 @@ function countBytes({ content }: BinaryNode): number {
   return content.reduce((sum, child) => sum + countBytes(child), 0);
 }
 
-/** Without the mark that sends it to the other queue. */
+/** Removes the mark that sends the message to the separate offline queue. */
 function withoutOfflineMark({ attrs: { offline: _, ...attrs }, ...stanza }: BinaryNode): BinaryNode {
   return { ...stanza, attrs };
 }

@@ -1,9 +1,9 @@
 import type { BinaryNode, WASocket } from '@whiskeysockets/baileys';
 import type { Receipt } from '../../../driver.js';
 
-/** Of one receipt: of what may be listed beside the first. */
+/** Maximum number of messages that one receipt may list. */
 const MAX_LISTED = 5_000;
-/** So many may wait to be stored, while the API is slow or away. */
+/** Maximum number of receipts that wait to be stored while the API is slow or unavailable. */
 const MAX_WAITING = 10_000;
 
 type ReceiptStatus = Pick<Receipt, 'status' | 'played'>;
@@ -14,7 +14,7 @@ const KINDS = new Map<string | undefined, ReceiptStatus>([
   ['played', { status: 'read', played: true }],
 ]);
 
-/** What a receipt says of messages of ours; nothing for all others (of our own devices, requests to send again). */
+/** Parses receipts for our own messages. Empty for all others: from our own devices, and resend requests. */
 export function parseReceipts({ attrs, content }: BinaryNode, isOwn: (jid: string) => boolean): Receipt[] {
   const status = KINDS.get(attrs['type']);
   const by = attrs['participant'] ?? attrs['from'] ?? '';
@@ -32,8 +32,8 @@ export function parseReceipts({ attrs, content }: BinaryNode, isOwn: (jid: strin
 type Listener = (node: BinaryNode) => unknown;
 
 /**
- * Receipts are stored before Baileys acknowledges them, after which the network does not bring them again. Read from
- * the stanza: its events come in groups, in which "delivered" and "read" fall together.
+ * Stores receipts before Baileys acknowledges them; after that the network does not send them again. It reads the
+ * stanza, because Baileys groups its events and merges "delivered" and "read".
  */
 export function storeReceipts(
   socket: Pick<WASocket, 'ws'>,
@@ -46,7 +46,7 @@ export function storeReceipts(
   socket.ws.removeAllListeners(name);
   socket.ws.on(name, (node: BinaryNode) => {
     const receipts = parseReceipts(node, isOwn);
-    // Whoever writes chooses how many come. This one comes again with the next connection.
+    // Senders choose how many receipts come. This one comes again with the next connection.
     if (waiting + receipts.length > MAX_WAITING) return;
     waiting += receipts.length;
     Promise.all(receipts.map(store))
@@ -55,7 +55,7 @@ export function storeReceipts(
         () => {
           for (const acknowledge of acknowledging) acknowledge(node);
         },
-        // As above.
+        // Comes again with the next connection too.
         () => undefined,
       );
   });

@@ -3,7 +3,7 @@ import { RateLimiter } from '../../rate-limiter.js';
 import { ExpiringMap } from '../../expiring-map.js';
 import { getSender } from '../decrypt/undecryptable.js';
 
-/** What was asked for: a message of ours, by its id, in the chat that the request came from. */
+/** A request for a message of ours: its id, and the chat that the request came from. */
 export interface RequestedMessage {
   id: string;
   chat: string;
@@ -11,28 +11,29 @@ export interface RequestedMessage {
 
 export interface RetryRequestOptions {
   isOwn: (jid: string) => boolean;
-  /** As it left; undefined where no such message left to that chat. */
+  /** The message as it was sent; undefined when none was sent to that chat under that id. */
   findSent: (asked: RequestedMessage) => Promise<proto.IMessage | undefined>;
 }
 
 const MINUTE_MS = 60_000;
 const CONTACT_LIMIT = { perKey: 60, total: 3_000, windowMs: MINUTE_MS };
-/** A phone's request has a message sent to the whole group again. */
+/** A request from a phone makes Baileys resend the message to the whole group. */
 const GROUP_LIMIT = { perKey: 100, windowMs: 10 * MINUTE_MS };
 const GROUP_MESSAGE_LIMIT = { perKey: 20, windowMs: 60 * MINUTE_MS };
-/** Between the look-up here and that of Baileys. */
+/** Keeps a message from this lookup until Baileys' own lookup. */
 const FOUND = { max: 100, forMs: MINUTE_MS };
 
 type Listener = (node: BinaryNode) => unknown;
 
 /**
- * Requests to send a message again, which anybody can make who knows how. As it comes, Baileys goes through all ids that
- * one lists, looks each up by its id alone, and begins a session anew with whoever asks before it knows whether there is
- * anything to be sent. So:
- * - a request is for one message, the one that it names; what it lists beside is left out, as apps list nothing;
- * - nothing is done before it is known that this message left to the chat that the request came from;
- * - there are bounds for each contact (all devices together), for all, and for each group.
- * All of them are acknowledged: the network would bring them again.
+ * Screens requests to resend a message, which anybody can send. Stock Baileys processes every id in a request,
+ * looks each up by id alone, and starts a new session with the requester before it knows whether there is anything
+ * to resend. Therefore:
+ * - A request is for the one message that it names. Further listed ids are removed; apps list none.
+ * - Nothing happens before it is certain that this message was sent to the chat that the request came from.
+ * - There are limits per contact (all devices together), in total, and per group.
+ *
+ * All requests are acknowledged; otherwise the network would send them again.
  */
 export class RetryRequests {
   readonly #options: RetryRequestOptions;
@@ -45,7 +46,7 @@ export class RetryRequests {
     this.#options = options;
   }
 
-  /** To stand before what Baileys does with them. */
+  /** Runs before Baileys' own listener. */
   screen({ ws, sendMessageAck }: Pick<WASocket, 'ws' | 'sendMessageAck'>): void {
     const name = 'CB:receipt';
     const takers = ws.listeners(name) as Listener[];
@@ -58,12 +59,12 @@ export class RetryRequests {
       this.#isAllowed(node)
         .catch(() => false)
         .then((may) => (may ? pass(withoutList(node)) : sendMessageAck(node)))
-        // The connection is over: it comes again with the next.
+        // The connection has ended. The request comes again with the next one.
         .catch(() => undefined);
     });
   }
 
-  /** Baileys' `getMessage`. */
+  /** Implements Baileys' `getMessage`. */
   async getMessage({ id, remoteJid }: proto.IMessageKey): Promise<proto.IMessage | undefined> {
     return id && remoteJid ? this.#findSent({ id, chat: remoteJid }) : undefined;
   }
@@ -76,7 +77,7 @@ export class RetryRequests {
     return this.#perGroupMessage.take(`${asked.chat} ${asked.id}`) && this.#perGroup.take(asked.chat);
   }
 
-  /** Of what Baileys makes of it: where it came from, or for an own device the chat that it names. */
+  /** The chat as Baileys derives it: the origin, or for an own device the chat that the request names. */
   #parseRequest({ id, from, participant, recipient }: BinaryNode['attrs']): RequestedMessage | null {
     if (!id || !from) return null;
     const chat = isJidGroup(from) || !this.#options.isOwn(participant ?? from) ? from : recipient;

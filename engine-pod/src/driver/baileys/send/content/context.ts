@@ -1,7 +1,7 @@
 import type { proto } from '@whiskeysockets/baileys';
 import type { ClaimedMessage, QuotedMessage } from '@gwk/core/protocol/engine';
 
-/** The part of a message that says what it answers and whom it names. Null where it says neither. */
+/** Builds the part of a message that names the quoted message and the mentioned ids. Null when it has neither. */
 export function buildContext(
   quoted: QuotedMessage | null,
   mentions: readonly string[] | null | undefined,
@@ -23,7 +23,7 @@ export function buildContext(
 const toMentionJid = (name: string): string =>
   name.includes('@') ? name : `${name.replace(/^\+/, '')}@s.whatsapp.net`;
 
-/** Puts it where the type of the message has its place. */
+/** Adds the context to the field of the message's type. */
 export function addContext(message: proto.IMessage, contextInfo: proto.IContextInfo | null): proto.IMessage {
   if (!contextInfo) return message;
   return Object.fromEntries(

@@ -5,7 +5,7 @@ import type { SentMenu } from '@gwk/core/menus/sent-menu';
 import type { Button, InteractiveContent } from '@gwk/core/resources/content';
 import type { Renderer, RenderedMessage } from './renderer.js';
 
-/** Buttons and lists, in native flow (as apps of today draw them), in the older form, or as a text. */
+/** Renders buttons and lists as native flow (for current apps), in the legacy form, or as text. */
 export const renderInteractive: Renderer = ({ content, mode: instanceMode }) => {
   const interactive = content.interactive!;
   const mode = interactive.mode ?? instanceMode;
@@ -73,7 +73,7 @@ const createFlowButton = (name: string, params: Record<string, unknown>): FlowBu
   buttonParamsJson: JSON.stringify(params),
 });
 
-/** Of the older form: buttons that answer, and no others; the rest is written out below the text. */
+/** The legacy form only has reply buttons. The other buttons are written below the text. */
 function renderLegacyButtons({ buttons, footer }: InteractiveContent, text: string): ReturnType<Form> {
   const all = buttons ?? [];
   const written = all
@@ -121,7 +121,7 @@ function renderLegacyList({ list, footer }: InteractiveContent, text: string): R
   };
 }
 
-/** Without it the network takes the message and no app draws it. */
+/** Without this node the network accepts the message, but no app shows it. */
 function createNativeFlowNode(): BinaryNode {
   return {
     tag: 'biz',

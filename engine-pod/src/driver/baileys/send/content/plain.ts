@@ -44,6 +44,6 @@ function buildVcard({ name, phones, organization }: NonNullable<OutboundContent[
   ].join('\n');
 }
 
-/** A value of a vCard may not end its line, nor its field. */
+/** A vCard value must not end its line or its field. */
 const escapeVcard = (text: string): string =>
   text.replace(/[\\;,]/g, (mark) => `\\${mark}`).replace(/\r\n|\r|\n/g, '\\n');

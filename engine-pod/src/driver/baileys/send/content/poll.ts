@@ -10,7 +10,7 @@ export const renderPoll: Renderer = ({ content, secret }) => {
     options: poll.options.map(({ label }) => ({ optionName: label })),
     selectableOptionsCount: poll.selectable,
   };
-  // Apps draw the third kind where one option may be marked, and the first where several may.
+  // Apps show version 3 as a single-choice poll and version 1 as a multiple-choice poll.
   const kind = poll.selectable === 1 ? 'pollCreationMessageV3' : 'pollCreationMessage';
   return {
     message: { messageContextInfo: { messageSecret: secret }, [kind]: creation },

@@ -3,18 +3,18 @@ import type { SentMenu } from '@gwk/core/menus/sent-menu';
 import type { OutboundContent } from '@gwk/core/resources/message';
 import type { InteractiveMode, Rendering } from '@gwk/core/states';
 
-/** What a message is drawn from, beside its content. */
+/** The input of a renderer. */
 export interface RenderInput {
   content: OutboundContent;
-  /** Of the instance. */
+  /** Mode of the instance. */
   mode: InteractiveMode;
-  /** Where its file was put on the network; null where it has none. */
+  /** Location of the uploaded file; null when there is none. */
   file: UploadedFile | null;
-  /** 32 bytes by which answers to this message are read, the same each time. */
+  /** 32 bytes with which replies to this message are decrypted; the same on each attempt. */
   secret: Uint8Array;
 }
 
-/** What the network's own file message says of a file, whatever its type. */
+/** File fields of the network's own messages, for every type of file. */
 export interface UploadedFile {
   url: string;
   directPath: string;
@@ -25,7 +25,7 @@ export interface UploadedFile {
   mediaKeyTimestamp: number;
 }
 
-/** What a type adds to what all messages have. */
+/** The part of a message that depends on its type. */
 export interface RenderedMessage {
   message: proto.IMessage;
   nodes?: BinaryNode[];
