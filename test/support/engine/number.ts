@@ -7,7 +7,7 @@ import type { OutboundContent } from '@gwk/core/resources/message';
 import { startNetwork, type RunningNetwork } from '@gwk/network/start';
 import { MEDIA_CERTIFICATE } from '@gwk/network/media/certificate';
 import { BaileysDriver } from '@gwk/engine-pod/driver/baileys/driver';
-import type { ConnectionTimings } from '@gwk/engine-pod/driver/baileys/connection/link';
+import type { ConnectionTimings } from '@gwk/engine-pod/driver/baileys/connection/network-connection';
 import type { ConnectionEvent, Driver, DriverContext, Receipt, Stanza } from '@gwk/engine-pod/driver/driver';
 import { until as untilIs } from '../wait.js';
 import { ManualClock } from '../clock.js';

@@ -19,7 +19,7 @@ import {
   type ReadMessage,
   type Stanza,
 } from '../driver.js';
-import { NetworkConnection, type ConnectionTimings } from './connection/link.js';
+import { NetworkConnection, type ConnectionTimings } from './connection/network-connection.js';
 import { getOwnIds, type OwnIds } from './receive/normalise/envelope.js';
 import { Inbox } from './receive/inbox.js';
 import { storeReceivedFile } from './receive/media/received-file.js';

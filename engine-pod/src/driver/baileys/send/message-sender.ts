@@ -1,7 +1,7 @@
 import type { WASocket } from '@whiskeysockets/baileys';
 import { SendFailure, type Stanza } from '../../driver.js';
 import { createWriteContext, writeContext, type WriteContext } from '../patches/write-context.js';
-import type { NetworkConnection } from '../connection/link.js';
+import type { NetworkConnection } from '../connection/network-connection.js';
 import { Acks } from './acks.js';
 import { decodeBuiltMessage, type BuiltMessage } from './built-message.js';
 import { Recipients } from './recipients.js';

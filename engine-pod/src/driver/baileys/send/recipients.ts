@@ -5,7 +5,7 @@ import {
   type GroupMetadata,
   type WASocket,
 } from '@whiskeysockets/baileys';
-import type { NetworkConnection } from '../connection/link.js';
+import type { NetworkConnection } from '../connection/network-connection.js';
 import { SendFailure } from '../../driver.js';
 
 /** How long a phone number that was found counts as on the network. */

@@ -4,7 +4,7 @@ import { backoffDelay } from '../../../../backoff.js';
 import type { Clock } from '@gwk/core/clock';
 import { waitOnClock, unrefClock } from '../../../../clock.js';
 import type { DriverContext } from '../../../driver.js';
-import type { NetworkConnection } from '../../connection/link.js';
+import type { NetworkConnection } from '../../connection/network-connection.js';
 import type { Envelope } from '../normalise/envelope.js';
 import {
   downloadFile,
