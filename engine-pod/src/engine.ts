@@ -44,7 +44,7 @@ const STOP_LIMITS = {
   unlinkMs: 5_000,
   socketMs: 3_000,
   repliesMs: 1_000,
-  portMs: 5_000,
+  drainMs: 5_000,
   releaseMs: 2_000,
 };
 
@@ -143,7 +143,7 @@ export class Engine {
     );
     this.#gate.end();
     await waitUpTo(STOP_LIMITS.socketMs, this.#connection.stop());
-    await waitUpTo(STOP_LIMITS.portMs, this.#senders.drain());
+    await waitUpTo(STOP_LIMITS.drainMs, this.#senders.drain());
     this.#idleCollector.stop();
     this.#redis.stop();
     this.#lease.stop();
@@ -262,15 +262,15 @@ export class Engine {
       ackTimeoutMs: this.#options.ackTimeoutMs,
       storeBuilt: (built) => this.#senders.built.push(built),
       report: (outcome) => this.#senders.outcomes.push(outcome),
-      settled: (bell, waiting) => {
-        if (bell !== undefined) this.#redis.acknowledge([bell]);
+      settled: (notification, waiting) => {
+        if (notification !== undefined) this.#redis.acknowledge([notification]);
         if (waiting) this.#claimer.notify();
         else this.#claimer.recheck();
       },
       returned: () => this.#pacing.giveBack(1),
-      finished: (conclusion, ms) => {
+      finished: (result, ms) => {
         this.#idleCollector.recordActivity();
-        this.metrics.finished(conclusion, ms);
+        this.metrics.finished(result, ms);
       },
       resending: (message, attempt) => {
         this.metrics.resent();
@@ -299,8 +299,8 @@ export class Engine {
       claim: async (claim_id, limit) => {
         const span = tracing.child('claim', this.#claimTraceparent, { kind: 'client' });
         this.#claimTraceparent = null;
-        const asked = this.#api.claim(claim_id, limit, span.traceparent);
-        const messages = await asked.finally(() => span.end());
+        const claim = this.#api.claim(claim_id, limit, span.traceparent);
+        const messages = await claim.finally(() => span.end());
         this.metrics.claimed();
         return messages;
       },

@@ -81,9 +81,9 @@ export class ConnectionCommands {
     };
   }
 
-  async #pair(wanted: OpenPairing): Promise<void> {
+  async #pair(pairing: OpenPairing): Promise<void> {
     await this.#waitForLogout();
-    if (!this.#options.connection.pair(wanted))
+    if (!this.#options.connection.pair(pairing))
       throw new CommandError('already-paired', 'a device is already linked');
   }
 

@@ -13,7 +13,7 @@ export interface ConnectionOptions {
   /** A connection of a pairing session ended. This changes no state, so `storeState` does not report it. */
   ended: (reason: string) => void;
   /** Stores an update of a pairing session. Resolves to whether the session is still open. */
-  storePairing: (session: string, news: PairingUpdate) => Promise<boolean>;
+  storePairing: (session: string, update: PairingUpdate) => Promise<boolean>;
   /** Reports whether the connection can carry messages. */
   openChanged: (open: boolean) => void;
   /** Another connection with the same credentials took over. */
@@ -65,8 +65,8 @@ export class Connection {
   }
 
   /** Returns false when a device is already linked. */
-  pair(wanted: OpenPairing): boolean {
-    this.#handle({ kind: 'pair', wanted });
+  pair(pairing: OpenPairing): boolean {
+    this.#handle({ kind: 'pair', pairing });
     return this.#machine.pairing !== null;
   }
 
@@ -132,12 +132,12 @@ export class Connection {
       this.#reportPairing(pairing.session, { kind, code: event.code, expires_in_ms: event.expiresInMs });
     }
     this.#handle(event);
-    if (event.kind === 'closed' && event.how.kind === 'replaced') this.#options.replaced();
+    if (event.kind === 'closed' && event.disconnect.kind === 'replaced') this.#options.replaced();
   }
 
-  #reportPairing(session: string, news: PairingUpdate): void {
-    this.#options.log.info({ session, news: news.kind }, 'pairing');
-    this.#options.storePairing(session, news).then(
+  #reportPairing(session: string, update: PairingUpdate): void {
+    this.#options.log.info({ session, news: update.kind }, 'pairing');
+    this.#options.storePairing(session, update).then(
       (open) => {
         if (!open) this.#handle({ kind: 'unpair', session });
       },

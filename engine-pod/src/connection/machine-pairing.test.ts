@@ -6,11 +6,11 @@ import { restoreMachine, step, type Input, type Machine, type Step } from './mac
 const AT = Date.parse('2026-01-01T12:00:00Z');
 const device = { jid: '5500@s', business_name: null, platform: 'sandbox' };
 const wanted: OpenPairing = { session: 'one', method: 'qr', phone: null };
-const pair: Input = { kind: 'pair', wanted };
+const pair: Input = { kind: 'pair', pairing: wanted };
 const qr: Input = { kind: 'qr', code: 'x', expiresInMs: 20_000 };
 const paired: Input = { kind: 'paired', device };
 const open: Input = { kind: 'opened', jid: device.jid, business_name: null };
-const closed = (how: Disconnect): Input => ({ kind: 'closed', how });
+const closed = (disconnect: Disconnect): Input => ({ kind: 'closed', disconnect });
 const drop = closed({ kind: 'dropped', reason: 'lost' });
 const timer: Input = { kind: 'timer' };
 
@@ -54,7 +54,7 @@ describe('a session', () => {
   );
 
   test('asked for again changes nothing; another one begins anew', () => {
-    const another: Input = { kind: 'pair', wanted: { ...wanted, session: 'two' } };
+    const another: Input = { kind: 'pair', pairing: { ...wanted, session: 'two' } };
     const { machine, steps } = run('pending_pair', [pair, pair, another]);
     expect(socketsOf(steps)).toEqual(['reopen', 'keep', 'reopen']);
     expect(machine.pairing?.session).toBe('two');

@@ -15,7 +15,7 @@ const stored = (state: InstanceState, change: Partial<StoredState> = {}): Stored
 });
 
 const open: Input = { kind: 'opened', jid: '5500@s', business_name: null };
-const drop: Input = { kind: 'closed', how: { kind: 'dropped', reason: 'lost' } };
+const drop: Input = { kind: 'closed', disconnect: { kind: 'dropped', reason: 'lost' } };
 
 /** Runs inputs one second apart and tells what was stored and done, in short. */
 function run(
@@ -58,7 +58,7 @@ describe('at the start', () => {
   });
 });
 
-const closed = (how: Disconnect): Input => ({ kind: 'closed', how });
+const closed = (disconnect: Disconnect): Input => ({ kind: 'closed', disconnect });
 const back = closed({ kind: 'dropped', reason: '515', reconnect: 'at-once' });
 const unlinked = closed({ kind: 'logged-out', reason: 'removed' });
 const banned = closed({ kind: 'banned', code: '402', expiresAt: null });
@@ -192,8 +192,8 @@ describe('reconnecting', () => {
   });
 
   test('after a rejected version it is slow', () => {
-    const how = { kind: 'dropped', reason: '405', reconnect: 'slowly' } as const;
-    expect(run(stored('connecting'), [start, { kind: 'closed', how }]).machine.wakeAt).toBe(
+    const disconnect = { kind: 'dropped', reason: '405', reconnect: 'slowly' } as const;
+    expect(run(stored('connecting'), [start, { kind: 'closed', disconnect }]).machine.wakeAt).toBe(
       AT + 1_000 + 60_000,
     );
   });
@@ -245,7 +245,7 @@ test('a ban stores its code and its end, and wakes up at it', () => {
   const expiresAt = new Date(AT + 5_000);
   const { machine, changes } = step(
     restoreMachine(stored('connected'), AT),
-    { kind: 'closed', how: { kind: 'banned', code: '402', expiresAt } },
+    { kind: 'closed', disconnect: { kind: 'banned', code: '402', expiresAt } },
     { at: AT, random: 0 },
   );
   expect(changes).toMatchObject([{ state: 'banned', ban: { code: '402', expires_at: later(5_000) } }]);

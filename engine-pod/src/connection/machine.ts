@@ -51,7 +51,7 @@ export type Input =
   | { kind: 'forbidden' }
   | { kind: 'permitted' }
   | { kind: 'restart' }
-  | { kind: 'pair'; wanted: OpenPairing }
+  | { kind: 'pair'; pairing: OpenPairing }
   /** The session was closed from outside. */
   | { kind: 'unpair'; session: string }
   | { kind: 'logout' }
@@ -112,9 +112,9 @@ export function step(machine: Machine, input: Input, now: Now): Step {
     case 'permitted':
       return wake({ ...machine, permitted: true }, now);
     case 'forbidden':
-      return disconnect({ ...machine, permitted: false }, 'lease_unconfirmed', now);
+      return closeSocket({ ...machine, permitted: false }, 'lease_unconfirmed', now);
     case 'stop':
-      return disconnect({ ...machine, permitted: false }, 'engine_stopped', now);
+      return closeSocket({ ...machine, permitted: false }, 'engine_stopped', now);
     case 'qr':
     case 'pairing-code':
       return keep({ ...machine, failures: 0 });
@@ -123,7 +123,7 @@ export function step(machine: Machine, input: Input, now: Now): Step {
     case 'opened':
       return opened(machine, input, now);
     case 'closed':
-      return closed(machine, input.how, now);
+      return closed(machine, input.disconnect, now);
     default:
       return command(machine, input, now);
   }
@@ -139,7 +139,7 @@ function command(machine: Machine, input: CommandInput, now: Now): Step {
     case 'logout':
       return logout(machine, now);
     case 'pair':
-      return pair(machine, input.wanted);
+      return pair(machine, input.pairing);
     case 'unpair':
       return machine.pairing?.session === input.session ? endPairing(machine) : keep(machine);
   }
@@ -203,7 +203,7 @@ function hasSocket(machine: Machine): boolean {
   return machine.state === 'connecting' || machine.state === 'connected';
 }
 
-function disconnect(machine: Machine, reason: string, now: Now): Step {
+function closeSocket(machine: Machine, reason: string, now: Now): Step {
   if (!hasSocket(machine)) return { machine, changes: [], socket: 'close' };
   return enter(machine, { state: 'disconnected', reason, socket: 'close' }, now);
 }
@@ -217,10 +217,10 @@ function restart(machine: Machine, now: Now): Step {
 }
 
 /** Asking for the same session again, for example with the next renewal, changes nothing. */
-function pair(machine: Machine, wanted: OpenPairing): Step {
-  if (!isUnpaired(machine) || machine.pairing?.session === wanted.session) return keep(machine);
-  const pairing = { ...machine, pairing: wanted, failures: 0, wakeAt: null };
-  return { machine: pairing, changes: [], socket: machine.permitted ? 'reopen' : 'keep' };
+function pair(machine: Machine, pairing: OpenPairing): Step {
+  if (!isUnpaired(machine) || machine.pairing?.session === pairing.session) return keep(machine);
+  const next = { ...machine, pairing, failures: 0, wakeAt: null };
+  return { machine: next, changes: [], socket: machine.permitted ? 'reopen' : 'keep' };
 }
 
 function endPairing(machine: Machine, reason?: string): Step {
@@ -251,67 +251,73 @@ function opened(machine: Machine, input: { jid: string; business_name: string | 
   return enter(machine, { state: 'connected', reason: null, socket: 'keep', change }, now);
 }
 
-function closed(machine: Machine, how: Disconnect, now: Now): Step {
+function closed(machine: Machine, disconnect: Disconnect, now: Now): Step {
   if (machine.pairing && isUnpaired(machine))
-    return { ...closedWhilePairing(machine, how, now), ...findUnreportedEnd(how) };
+    return { ...closedWhilePairing(machine, disconnect, now), ...findUnreportedEnd(disconnect) };
   if (!hasSocket(machine)) return keep(machine);
-  switch (how.kind) {
+  switch (disconnect.kind) {
     case 'logged-out':
-      return enter(machine, { state: 'logged_out', reason: how.reason, socket: 'close' }, now);
+      return enter(machine, { state: 'logged_out', reason: disconnect.reason, socket: 'close' }, now);
     case 'banned':
-      return banned(machine, how, now);
+      return banned(machine, disconnect, now);
     case 'replaced':
-      return disconnect({ ...machine, permitted: false }, 'replaced', now);
+      return closeSocket({ ...machine, permitted: false }, 'replaced', now);
     case 'pairing-failed':
-      return dropped(machine, { kind: 'dropped', reason: how.reason }, now);
+      return dropped(machine, { kind: 'dropped', reason: disconnect.reason }, now);
     case 'dropped':
-      return dropped(machine, how, now);
+      return dropped(machine, disconnect, now);
   }
 }
 
-function findUnreportedEnd(how: Disconnect): Pick<Step, 'ended'> {
-  if (how.kind === 'banned' || (how.kind === 'dropped' && how.reconnect === 'at-once')) return {};
-  return { ended: how.kind === 'replaced' ? 'replaced' : how.reason };
+function findUnreportedEnd(disconnect: Disconnect): Pick<Step, 'ended'> {
+  if (disconnect.kind === 'banned' || (disconnect.kind === 'dropped' && disconnect.reconnect === 'at-once'))
+    return {};
+  return { ended: disconnect.kind === 'replaced' ? 'replaced' : disconnect.reason };
 }
 
-function closedWhilePairing(machine: Machine, how: Disconnect, now: Now): Step {
-  switch (how.kind) {
+function closedWhilePairing(machine: Machine, disconnect: Disconnect, now: Now): Step {
+  switch (disconnect.kind) {
     case 'pairing-failed':
     case 'logged-out':
-      return endPairing(machine, how.reason);
+      return endPairing(machine, disconnect.reason);
     case 'banned': {
-      const { failed } = endPairing(machine, `banned: ${how.code}`);
-      return { ...banned({ ...machine, pairing: null }, how, now), ...(failed && { failed }) };
+      const { failed } = endPairing(machine, `banned: ${disconnect.code}`);
+      return { ...banned({ ...machine, pairing: null }, disconnect, now), ...(failed && { failed }) };
     }
     case 'replaced':
-      return disconnect({ ...machine, permitted: false, pairing: null }, 'replaced', now);
+      return closeSocket({ ...machine, permitted: false, pairing: null }, 'replaced', now);
     case 'dropped': {
-      if (how.reconnect === 'at-once') return { machine, changes: [], socket: 'reopen' };
+      if (disconnect.reconnect === 'at-once') return { machine, changes: [], socket: 'reopen' };
       const failures = machine.failures + 1;
-      if (failures > PAIRING_DROPS || how.reconnect === 'slowly') return endPairing(machine, how.reason);
+      if (failures > PAIRING_DROPS || disconnect.reconnect === 'slowly')
+        return endPairing(machine, disconnect.reason);
       const wakeAt = now.at + backoffDelay(RECONNECT, failures, now.random);
       return { machine: { ...machine, failures, wakeAt }, changes: [], socket: 'close' };
     }
   }
 }
 
-function banned(machine: Machine, how: Disconnect & { kind: 'banned' }, now: Now): Step {
-  const ban = { code: how.code, expires_at: how.expiresAt?.toISOString() ?? null };
-  const wakeAt = how.expiresAt?.getTime() ?? null;
-  return enter(machine, { state: 'banned', reason: how.code, socket: 'close', wakeAt, change: { ban } }, now);
+function banned(machine: Machine, disconnect: Disconnect & { kind: 'banned' }, now: Now): Step {
+  const ban = { code: disconnect.code, expires_at: disconnect.expiresAt?.toISOString() ?? null };
+  const wakeAt = disconnect.expiresAt?.getTime() ?? null;
+  return enter(
+    machine,
+    { state: 'banned', reason: disconnect.code, socket: 'close', wakeAt, change: { ban } },
+    now,
+  );
 }
 
-function dropped(machine: Machine, how: Disconnect & { kind: 'dropped' }, now: Now): Step {
-  if (how.reconnect === 'at-once') {
-    return enter(machine, { state: 'connecting', reason: how.reason, socket: 'reopen' }, now);
+function dropped(machine: Machine, disconnect: Disconnect & { kind: 'dropped' }, now: Now): Step {
+  if (disconnect.reconnect === 'at-once') {
+    return enter(machine, { state: 'connecting', reason: disconnect.reason, socket: 'reopen' }, now);
   }
   const steady = machine.state === 'connected' && now.at - machine.since >= STABLE_MS;
   const failures = steady ? 1 : machine.failures + 1;
-  const pace = how.reconnect === 'slowly' ? RECONNECT_SLOWLY : RECONNECT;
+  const pace = disconnect.reconnect === 'slowly' ? RECONNECT_SLOWLY : RECONNECT;
   const wakeAt = now.at + backoffDelay(pace, failures, now.random);
   return enter(
     { ...machine, failures },
-    { state: 'disconnected', reason: how.reason, socket: 'close', wakeAt },
+    { state: 'disconnected', reason: disconnect.reason, socket: 'close', wakeAt },
     now,
   );
 }

@@ -160,7 +160,7 @@ export type ConnectionEvent =
   | { kind: 'pairing-code'; code: string; expiresInMs: number }
   | { kind: 'paired'; device: PairedDevice }
   | { kind: 'opened'; jid: string; business_name: string | null }
-  | { kind: 'closed'; how: Disconnect };
+  | { kind: 'closed'; disconnect: Disconnect };
 
 export interface Receipt {
   waMessageId: string;

@@ -24,8 +24,8 @@ export class LazyDriver implements Driver {
       },
       (error: unknown) => {
         this.#log.error({ err: error }, 'driver could not be loaded');
-        const how = { kind: 'dropped', reason: 'no_driver', reconnect: 'slowly' } as const;
-        if (connection === this.#connection) listen({ kind: 'closed', how });
+        const disconnect = { kind: 'dropped', reason: 'no_driver', reconnect: 'slowly' } as const;
+        if (connection === this.#connection) listen({ kind: 'closed', disconnect });
       },
     );
   }

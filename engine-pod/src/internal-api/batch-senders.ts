@@ -19,19 +19,19 @@ export class BatchSenders {
   /** Resolves to whether this engine may still send the message. */
   readonly built: BatchSender<BuiltMessageRecord, boolean>;
 
-  constructor(port: InternalApiClient, log: Logger) {
+  constructor(client: InternalApiClient, log: Logger) {
     this.states = new BatchSender({
       name: 'state',
       maxItems: 50,
       estimateBytes: () => BASE_BYTES,
-      send: async (changes) => toVoid(await port.callUntilAnswered('state', { changes }), changes),
+      send: async (changes) => toVoid(await client.callUntilAnswered('state', { changes }), changes),
       log,
     });
     this.pairing = new BatchSender({
       name: 'pairing',
       maxItems: 1,
       estimateBytes: () => BASE_BYTES,
-      send: async ([news]) => [(await port.callUntilAnswered('pairing', news!)).open],
+      send: async ([news]) => [(await client.callUntilAnswered('pairing', news!)).open],
       log,
     });
     this.outcomes = new BatchSender({
@@ -39,7 +39,7 @@ export class BatchSenders {
       maxItems: 200,
       estimateBytes: () => BASE_BYTES,
       send: async (outcomes) => {
-        const { waiting = true } = await port.callUntilAnswered('outcomes', { outcomes });
+        const { waiting = true } = await client.callUntilAnswered('outcomes', { outcomes });
         return outcomes.map(() => waiting);
       },
       // Each message has two receipts that nobody waits for. They go with the next outcome.
@@ -50,7 +50,7 @@ export class BatchSenders {
       name: 'inbound',
       maxItems: 100,
       estimateBytes: (message) => BASE_BYTES + (message.text?.length ?? 0) * 3,
-      send: async (messages) => toVoid(await port.callUntilAnswered('inbound', { messages }), messages),
+      send: async (messages) => toVoid(await client.callUntilAnswered('inbound', { messages }), messages),
       log,
     });
     this.built = new BatchSender({
@@ -58,7 +58,7 @@ export class BatchSenders {
       maxItems: 100,
       estimateBytes: (message) => BASE_BYTES + message.built.length,
       send: async (messages) => {
-        const { stored } = await port.callUntilAnswered('built', { messages });
+        const { stored } = await client.callUntilAnswered('built', { messages });
         const ours = new Set(stored);
         return messages.map(({ message_id }) => ours.has(message_id));
       },

@@ -16,7 +16,7 @@ export interface NotificationReaderOptions {
   keep: (messageId: string, entry: string) => boolean;
   acknowledge: (entries: string[]) => void;
   /** Reports the time of a notification, by the clock of Redis. */
-  received: (rungAt: number) => void;
+  received: (notifiedAt: number) => void;
   /** Sets the parent of the next claim's span, for the few notifications that carry a trace. */
   traced: (traceparent: string | null) => void;
 }

@@ -68,7 +68,7 @@ export class Delivery {
   #menu: SentMenu | null = null;
   readonly #clock: Clock;
   readonly #answered: Promise<DeliveryResult>;
-  #answer!: (conclusion: DeliveryResult) => void;
+  #answer!: (result: DeliveryResult) => void;
 
   constructor(message: ClaimedMessage, context: DeliveryContext) {
     this.message = message;
@@ -88,8 +88,8 @@ export class Delivery {
     const end = (): void => this.#answer(this.#abandon());
     this.#context.gate.onEnd(end);
     try {
-      const early = await this.#prepare();
-      return early ?? (await this.#sendUntilFinished());
+      const result = await this.#prepare();
+      return result ?? (await this.#sendUntilFinished());
     } catch (error) {
       if (error instanceof SendFailure) return failed(error.code, error.text);
       return this.#context.gate.stopping ? this.#abandon() : failed('internal', null);
@@ -209,7 +209,7 @@ export class Delivery {
 
   /** The result of `step`, unless an answer of the network or the engine's end comes first. */
   #unlessAnswered(step: Promise<DeliveryResult | undefined | void>): Promise<DeliveryResult | undefined> {
-    return Promise.race([this.#answered, step.then((conclusion) => conclusion ?? undefined)]);
+    return Promise.race([this.#answered, step.then((result) => result ?? undefined)]);
   }
 
   #abandon(): DeliveryResult {

@@ -11,10 +11,10 @@ export interface SenderOptions extends DeliveryContext {
   /** Stores an outcome. Resolves once stored, to whether there may be messages to claim. */
   report: (outcome: Outcome) => Promise<boolean>;
   /** An outcome is stored: its notification can be acknowledged, and another message can be claimed. */
-  settled: (bell: string | undefined, waiting: boolean) => void;
+  settled: (notification: string | undefined, waiting: boolean) => void;
   /** A claimed message was returned and used no token of the pacing. */
   returned: () => void;
-  finished: (conclusion: DeliveryResult['kind'], tookMs: number) => void;
+  finished: (result: DeliveryResult['kind'], tookMs: number) => void;
 }
 
 interface HeldMessage {
@@ -106,29 +106,29 @@ export class Sender {
 
   async #run(held: HeldMessage): Promise<void> {
     for (let next: HeldMessage | undefined = held; next;) {
-      const conclusion = await next.delivery.run();
+      const result = await next.delivery.run();
       const { conversation_id } = next.delivery.message;
-      void this.#finish(next, conclusion);
+      void this.#finish(next, result);
       next = this.#queue.finish(conversation_id);
       // A returned or kept message must be the next of its conversation, so the later ones are released too.
-      while (next && (conclusion.kind === 'returned' || conclusion.kind === 'kept')) {
+      while (next && (result.kind === 'returned' || result.kind === 'kept')) {
         void this.#finish(next, { kind: next.delivery.attempted ? 'kept' : 'returned' });
         next = this.#queue.finish(conversation_id);
       }
     }
   }
 
-  async #finish(held: HeldMessage, conclusion: DeliveryResult): Promise<void> {
+  async #finish(held: HeldMessage, result: DeliveryResult): Promise<void> {
     const { message } = held.delivery;
-    this.#options.finished(conclusion.kind, performance.now() - held.claimedAt);
-    held.span.set({ 'gwk.conclusion': conclusion.kind });
-    held.span.end(conclusion.kind === 'failed' ? conclusion.code : null);
+    this.#options.finished(result.kind, performance.now() - held.claimedAt);
+    held.span.set({ 'gwk.conclusion': result.kind });
+    held.span.end(result.kind === 'failed' ? result.code : null);
     const { traceparent } = held.span;
     const traced = traceparent === null ? {} : { traceparent };
     const { message_id } = message;
-    const outcome = toOutcome({ message_id, claim_id: held.claimId }, conclusion, traced);
+    const outcome = toOutcome({ message_id, claim_id: held.claimId }, result, traced);
     // A returned message can be claimed again at once, even by this engine, and must not be taken for a copy.
-    if (conclusion.kind === 'returned') {
+    if (result.kind === 'returned') {
       this.#forget(held);
       this.#options.returned();
     }
@@ -169,24 +169,24 @@ function startSpan({ message_id, type, traceparent }: ClaimedMessage): Span {
 
 function toOutcome(
   { message_id, claim_id }: { message_id: string; claim_id: string },
-  conclusion: DeliveryResult,
+  result: DeliveryResult,
   traced: { traceparent?: string },
 ): Outcome | undefined {
-  switch (conclusion.kind) {
+  switch (result.kind) {
     case 'sent':
       return {
         kind: 'sent',
         message_id,
-        at: conclusion.at.toISOString(),
-        rendered_as: conclusion.rendered_as,
+        at: result.at.toISOString(),
+        rendered_as: result.rendered_as,
         ...traced,
       };
     case 'failed':
       return {
         kind: 'failed',
         message_id,
-        at: conclusion.at.toISOString(),
-        error: { code: conclusion.code, message: conclusion.text },
+        at: result.at.toISOString(),
+        error: { code: result.code, message: result.text },
         ...traced,
       };
     case 'returned':

@@ -138,7 +138,11 @@ export class NumberOnNetwork {
   /** As the engine's connection does: what asks to be opened again at once, is. */
   #heard(event: ConnectionEvent): void {
     this.events.push(event);
-    if (event.kind === 'closed' && event.how.kind === 'dropped' && event.how.reconnect === 'at-once')
+    if (
+      event.kind === 'closed' &&
+      event.disconnect.kind === 'dropped' &&
+      event.disconnect.reconnect === 'at-once'
+    )
       this.connect();
   }
 

@@ -77,13 +77,13 @@ export class BaileysDriver implements Driver {
   }
 
   connect(listen: Emit, pairing: OpenPairing | null): void {
-    const connection = ++this.#connectionNumber;
-    const tell: Emit = (event) => {
-      if (connection === this.#connectionNumber) listen(event);
+    const connectionNumber = ++this.#connectionNumber;
+    const emit: Emit = (event) => {
+      if (connectionNumber === this.#connectionNumber) listen(event);
     };
-    this.#connect(pairing, connection, tell).catch((error: unknown) => {
+    this.#connect(pairing, connectionNumber, emit).catch((error: unknown) => {
       this.#context.log.warn({ err: error }, 'session could not be loaded');
-      tell({ kind: 'closed', how: { kind: 'dropped', reason: 'session_unavailable' } });
+      emit({ kind: 'closed', disconnect: { kind: 'dropped', reason: 'session_unavailable' } });
     });
   }
 
@@ -128,8 +128,8 @@ export class BaileysDriver implements Driver {
     return buildMessage(message, {
       own: this.#getOwnIds().jid,
       key: creds.signedIdentityKey.private,
-      upload: (given, content) =>
-        uploadFile(this.#requireOpen().media, this.#context, { message: given, content }),
+      upload: (claimed, content) =>
+        uploadFile(this.#requireOpen().media, this.#context, { message: claimed, content }),
     });
   }
 
@@ -183,31 +183,31 @@ export class BaileysDriver implements Driver {
     this.#startSession();
   }
 
-  async #connect(pairing: OpenPairing | null, connection: number, tell: Emit): Promise<void> {
-    const isStale = (): boolean => connection !== this.#connectionNumber;
+  async #connect(pairing: OpenPairing | null, connectionNumber: number, emit: Emit): Promise<void> {
+    const isStale = (): boolean => connectionNumber !== this.#connectionNumber;
     if (pairing) await this.#forgetSession();
     const creds = pairing ? createCredentials() : await this.#loadSession(isStale);
     if (isStale()) return;
-    if (!creds) return tell({ kind: 'closed', how: { kind: 'logged-out', reason: 'no_session' } });
+    if (!creds) return emit({ kind: 'closed', disconnect: { kind: 'logged-out', reason: 'no_session' } });
     this.#creds = creds;
-    this.#connection = this.#openConnection(creds, pairing, tell);
+    this.#connection = this.#openConnection(creds, pairing, emit);
   }
 
-  #openConnection(creds: AuthenticationCreds, pairing: OpenPairing | null, tell: Emit): NetworkConnection {
-    const unavailable = this.#missing;
-    const link: NetworkConnection = new NetworkConnection({
+  #openConnection(creds: AuthenticationCreds, pairing: OpenPairing | null, emit: Emit): NetworkConnection {
+    const missing = this.#missing;
+    const connection: NetworkConnection = new NetworkConnection({
       creds,
       pairing,
       emit: (event) => {
-        tell(event);
+        emit(event);
         // Nobody waits for this. The next connection repeats what fails.
         if (event.kind === 'opened')
-          unavailable
-            .requestThrough({ socket: link.socket, isOwn: (jid) => this.#isOwn(jid) })
+          missing
+            .requestThrough({ socket: connection.socket, isOwn: (jid) => this.#isOwn(jid) })
             .catch(() => undefined);
       },
-      missing: (stanza) => this.#journalWithheld(stanza) ?? unavailable.record(stanza),
-      undecryptable: (stanza) => unavailable.recordUndecryptable(stanza),
+      missing: (stanza) => this.#journalWithheld(stanza) ?? missing.record(stanza),
+      undecryptable: (stanza) => missing.recordUndecryptable(stanza),
       store: this.#store,
       journal: this.#journal,
       journalled: (name, entry) => this.#inbox.enqueue(name, entry),
@@ -218,26 +218,26 @@ export class BaileysDriver implements Driver {
       sentMessage: (asked) => this.#findSentMessage(asked),
       timings: this.#times,
     });
-    this.#sender.attach(link);
-    listenForRestriction(link.socket, (until) => {
+    this.#sender.attach(connection);
+    listenForRestriction(connection.socket, (until) => {
       this.#context.log.warn({ until }, 'the network restricts new contacts');
       // In order, because a late start would undo an end.
       this.#storedRestriction = this.#storedRestriction
         .then(() => this.#context.storeRestriction(until))
         .catch(() => undefined);
     });
-    storeReceipts(link.socket, (jid) => this.#isOwn(jid), this.#context.storeReceipt);
-    return link;
+    storeReceipts(connection.socket, (jid) => this.#isOwn(jid), this.#context.storeReceipt);
+    return connection;
   }
 
   /**
    * Journals a placeholder for a message that the phone never shows to linked devices. Null for all other stanzas.
    */
   #journalWithheld(stanza: BinaryNode): Promise<void> | null {
-    const told = buildWithheldPlaceholder(stanza);
-    if (!told) return null;
+    const placeholder = buildWithheldPlaceholder(stanza);
+    if (!placeholder) return null;
     const inbox = this.#inbox;
-    return this.#journal.addPlaintext(stanza.attrs, told).then((added) => {
+    return this.#journal.addPlaintext(stanza.attrs, placeholder).then((added) => {
       if (added) inbox.enqueue(...added);
     });
   }
@@ -255,16 +255,16 @@ export class BaileysDriver implements Driver {
 
   /** Compares both ids of a contact, which may be addressed by one and answer by the other. */
   async #isSameChat(one: string, other: string): Promise<boolean> {
-    const [asked, to] = [jidNormalizedUser(one), jidNormalizedUser(other)];
-    if (asked === to) return true;
-    if (isJidGroup(asked) || isJidGroup(to)) return false;
-    const names = [asked, await this.#findOtherId(asked)];
+    const [from, to] = [jidNormalizedUser(one), jidNormalizedUser(other)];
+    if (from === to) return true;
+    if (isJidGroup(from) || isJidGroup(to)) return false;
+    const names = [from, await this.#findOtherId(from)];
     if (names.includes(to)) return true;
     const { user, server } = jidDecode(to) ?? {};
-    const link = this.#findOpen();
-    if (!link || !user || server !== 's.whatsapp.net') return false;
+    const connection = this.#findOpen();
+    if (!connection || !user || server !== 's.whatsapp.net') return false;
     // A phone may be on the network under another number than the one it was addressed by.
-    const found = await this.#sender.recipients.findJid(link.socket, user).catch(() => null);
+    const found = await this.#sender.recipients.findJid(connection.socket, user).catch(() => null);
     return found !== null && names.includes(jidNormalizedUser(found));
   }
 
@@ -285,14 +285,14 @@ export class BaileysDriver implements Driver {
   }
 
   async #unlink(): Promise<boolean> {
-    const link = this.#findOpen() ?? (await this.#reconnect());
-    const { socket } = link;
+    const connection = this.#findOpen() ?? (await this.#reconnect());
+    const { socket } = connection;
     const jid = socket.user?.id;
     if (!jid) return false;
-    const gone = new Promise<boolean>((resolve) => {
-      link.closed.addEventListener('abort', () => resolve(true));
+    const closed = new Promise<boolean>((resolve) => {
+      connection.closed.addEventListener('abort', () => resolve(true));
     });
-    const asked = socket
+    const answered = socket
       .query(
         {
           tag: 'iq',
@@ -303,7 +303,7 @@ export class BaileysDriver implements Driver {
       )
       .then((answer: unknown) => answer !== undefined);
     // The network may close the connection in place of an answer.
-    return Promise.race([asked, gone]);
+    return Promise.race([answered, closed]);
   }
 
   /** Connects only to log out. */
@@ -321,9 +321,9 @@ export class BaileysDriver implements Driver {
 
   /** @throws SendFailure */
   #requireOpen(): NetworkConnection {
-    const link = this.#findOpen();
-    if (!link) throw SendFailure.notWritten();
-    return link;
+    const connection = this.#findOpen();
+    if (!connection) throw SendFailure.notWritten();
+    return connection;
   }
 
   #findOpen(): NetworkConnection | null {
@@ -351,9 +351,9 @@ export class BaileysDriver implements Driver {
 }
 
 /** For calls that send no message. A failure means that the call was not made. */
-async function callNetwork(doing: Promise<void>): Promise<void> {
+async function callNetwork(call: Promise<void>): Promise<void> {
   try {
-    await doing;
+    await call;
   } catch {
     throw SendFailure.notWritten();
   }

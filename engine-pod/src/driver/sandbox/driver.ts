@@ -69,10 +69,10 @@ export class SandboxDriver implements Driver {
     const emit = (event: ConnectionEvent): void => {
       if (this.#connection === connection) listen(event);
     };
-    const living = wanted ? this.#pair(wanted, emit, signal) : this.#serve(emit, signal);
-    living.catch((error: unknown) => {
+    const running = wanted ? this.#pair(wanted, emit, signal) : this.#serve(emit, signal);
+    running.catch((error: unknown) => {
       this.#context.log.warn({ err: error }, 'session or network unavailable');
-      emit({ kind: 'closed', how: { kind: 'dropped', reason: 'session_unavailable' } });
+      emit({ kind: 'closed', disconnect: { kind: 'dropped', reason: 'session_unavailable' } });
     });
   }
 
@@ -151,7 +151,7 @@ export class SandboxDriver implements Driver {
       const event = await this.#network.nextEvent(LISTEN_MS, signal);
       if (event === null || event.kind === 'scan' || event.kind === 'refuse') continue;
       if (event.kind === 'unlink') await this.#forget();
-      emit({ kind: 'closed', how: toDisconnect(event) });
+      emit({ kind: 'closed', disconnect: toDisconnect(event) });
       return;
     }
   }
@@ -192,9 +192,9 @@ export class SandboxDriver implements Driver {
   }
 
   /** Without a connection, the receipt comes with the next one, as on the real network. */
-  #scheduleReceipt(news: Omit<Receipt, 'at'>, afterMs: number): void {
+  #scheduleReceipt(content: Omit<Receipt, 'at'>, afterMs: number): void {
     this.#clock.after(afterMs, () => {
-      const receipt = { ...news, at: new Date() };
+      const receipt = { ...content, at: new Date() };
       if (this.#connection === 0) this.#heldReceipts.push(receipt);
       else void this.#context.storeReceipt(receipt).catch(() => undefined);
     });

@@ -30,16 +30,19 @@ export async function pairSandbox(pairing: SandboxPairing): Promise<void> {
     if (event === null) continue;
     if (event.kind === 'scan') {
       await link();
-      emit({ kind: 'closed', how: { kind: 'dropped', reason: 'restart_required', reconnect: 'at-once' } });
+      emit({
+        kind: 'closed',
+        disconnect: { kind: 'dropped', reason: 'restart_required', reconnect: 'at-once' },
+      });
       return;
     }
-    emit({ kind: 'closed', how: toPairingDisconnect(event) });
+    emit({ kind: 'closed', disconnect: toPairingDisconnect(event) });
     return;
   }
-  emit({ kind: 'closed', how: { kind: 'pairing-failed', reason: 'codes_unread' } });
+  emit({ kind: 'closed', disconnect: { kind: 'pairing-failed', reason: 'codes_unread' } });
 }
 
-type Disconnect = Extract<ConnectionEvent, { kind: 'closed' }>['how'];
+type Disconnect = Extract<ConnectionEvent, { kind: 'closed' }>['disconnect'];
 
 function toPairingDisconnect(event: Exclude<PhoneEvent, { kind: 'scan' }>): Disconnect {
   return event.kind === 'refuse' ? { kind: 'pairing-failed', reason: event.reason } : toDisconnect(event);

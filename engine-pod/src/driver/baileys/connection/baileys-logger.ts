@@ -20,22 +20,22 @@ const LONG_NUMBER = /\d{5,}/g;
  * numbers are masked.
  */
 export function createBaileysLogger(log: Logger): BaileysLogger {
-  const quiet = (): void => undefined;
-  const say =
+  const ignore = (): void => undefined;
+  const logAs =
     (level: 'debug' | 'warn') =>
     (what: unknown, text?: string): void => {
-      const said = text ?? (typeof what === 'string' ? what : undefined);
-      if (said !== undefined)
-        log[level]({ library: 'baileys' }, said.replace(LONG_NUMBER, '…').slice(0, MAX_TEXT));
+      const message = text ?? (typeof what === 'string' ? what : undefined);
+      if (message !== undefined)
+        log[level]({ library: 'baileys' }, message.replace(LONG_NUMBER, '…').slice(0, MAX_TEXT));
     };
   const logger: BaileysLogger = {
     level: 'warn',
     child: () => logger,
-    trace: quiet,
-    debug: quiet,
-    info: quiet,
-    warn: say('debug'),
-    error: say('warn'),
+    trace: ignore,
+    debug: ignore,
+    info: ignore,
+    warn: logAs('debug'),
+    error: logAs('warn'),
   };
   return logger;
 }

@@ -19,7 +19,7 @@ async function ending(cause: () => Promise<unknown>): Promise<Disconnect> {
   const before = events.length;
   await cause();
   const closed = await until('an end', () => events.slice(before).find((event) => event.kind === 'closed'));
-  return closed.how;
+  return closed.disconnect;
 }
 
 describe('a connection that ends says how:', () => {
@@ -178,7 +178,7 @@ describe('pairing', () => {
     await number.driver.close();
     expect(number.rows.of('creds')).toEqual([]);
     number.connect();
-    expect((await number.happens('closed')).how).toEqual({ kind: 'logged-out', reason: 'no_session' });
+    expect((await number.happens('closed')).disconnect).toEqual({ kind: 'logged-out', reason: 'no_session' });
   });
 
   test('is not confirmed to the phone before the credentials are stored', async () => {

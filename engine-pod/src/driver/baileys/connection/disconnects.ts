@@ -22,8 +22,8 @@ export interface DisconnectError {
  * | 400                | handshake: the certificate is not the network's     | dropped, reconnect slowly                 |
  * | 408, 428, 500, 503 | lost, closed, unavailable, and every unknown code   | dropped: credentials are never discarded  |
  */
-export function classifyDisconnect(ending: DisconnectError, now: number): Disconnect {
-  switch (ending.code) {
+export function classifyDisconnect(error: DisconnectError, now: number): Disconnect {
+  switch (error.code) {
     case 515:
       return { kind: 'dropped', reason: 'restart_required', reconnect: 'at-once' };
     case 401:
@@ -31,31 +31,31 @@ export function classifyDisconnect(ending: DisconnectError, now: number): Discon
     case 411:
       return { kind: 'logged-out', reason: 'linked_in_an_old_way' };
     case 402:
-      return { kind: 'banned', code: banCode(ending), expiresAt: banEnd(ending, now) };
+      return { kind: 'banned', code: banCode(error), expiresAt: banEnd(error, now) };
     case 403:
     case 406:
-      return { kind: 'banned', code: banCode(ending), expiresAt: null };
+      return { kind: 'banned', code: banCode(error), expiresAt: null };
     case 440:
       return { kind: 'replaced' };
     case 405:
     case 409:
-      return { kind: 'dropped', reason: `version_rejected_${ending.code}`, reconnect: 'slowly' };
+      return { kind: 'dropped', reason: `version_rejected_${error.code}`, reconnect: 'slowly' };
     case 400:
-      if (/certificat/i.test(ending.text))
+      if (/certificat/i.test(error.text))
         return { kind: 'dropped', reason: 'certificate_rejected', reconnect: 'slowly' };
       return { kind: 'dropped', reason: toReason(400) };
     default:
-      return { kind: 'dropped', reason: toReason(ending.code) };
+      return { kind: 'dropped', reason: toReason(error.code) };
   }
 }
 
 /** The same while a device is being linked. There is nothing yet that could be logged out. */
-export function classifyPairingDisconnect(ending: DisconnectError, now: number): Disconnect {
-  const how = classifyDisconnect(ending, now);
-  if (ending.code === 408 && ending.text.startsWith(REFS_ENDED)) return pairingFailed('codes_unread');
-  if (/account signature|pair success node|device-identity/i.test(ending.text))
+export function classifyPairingDisconnect(error: DisconnectError, now: number): Disconnect {
+  const disconnect = classifyDisconnect(error, now);
+  if (error.code === 408 && error.text.startsWith(REFS_ENDED)) return pairingFailed('codes_unread');
+  if (/account signature|pair success node|device-identity/i.test(error.text))
     return pairingFailed('signature_refused');
-  return how.kind === 'logged-out' ? pairingFailed('refused_by_the_network') : how;
+  return disconnect.kind === 'logged-out' ? pairingFailed('refused_by_the_network') : disconnect;
 }
 
 const REFS_ENDED = 'QR refs attempts ended';
@@ -100,10 +100,10 @@ export function parseDisconnectError(error: unknown): DisconnectError {
 const CODES = ['reason', 'code', 'type', 'expire', 'location'];
 
 /** Picks known codes for the log. An error may carry stanzas and phone numbers in place of attributes. */
-function pickCodes(given: Record<string, unknown>): Record<string, string> {
+function pickCodes(attrs: Record<string, unknown>): Record<string, string> {
   return Object.fromEntries(
     CODES.flatMap((name) => {
-      const value = given[name];
+      const value = attrs[name];
       return typeof value === 'string' ? [[name, value]] : [];
     }),
   );

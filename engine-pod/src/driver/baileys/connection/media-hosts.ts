@@ -50,13 +50,13 @@ export class MediaHosts {
 
   async #queryHosts(): Promise<Hosts> {
     const answer = (await this.#socket.query(HOSTS_QUERY)) as BinaryNode | undefined;
-    const named = findChild(answer, 'media_conn');
-    if (!named) throw new Error('the network named no media hosts');
-    const nodes = Array.isArray(named.content) ? named.content : [];
+    const hostsNode = findChild(answer, 'media_conn');
+    if (!hostsNode) throw new Error('the network named no media hosts');
+    const nodes = Array.isArray(hostsNode.content) ? hostsNode.content : [];
     const hosts = nodes
       .filter(({ tag }) => tag === 'host')
       .map(({ attrs }) => ({ hostname: attrs['hostname'] ?? '', maxContentLengthBytes: Number.NaN }));
-    const { auth = '', ttl } = named.attrs;
+    const { auth = '', ttl } = hostsNode.attrs;
     this.#known = { hosts, auth, ttl: Number(ttl ?? 0), fetchDate: new Date() };
     return this.#known;
   }

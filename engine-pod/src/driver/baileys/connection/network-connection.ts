@@ -128,8 +128,8 @@ export class NetworkConnection {
   }
 
   /** The network accepted the message that carried these keys. */
-  confirmKeys(given: Record<string, unknown>): Promise<void> {
-    return confirmDistributedKeys(this.#options.store, given);
+  confirmKeys(keys: Record<string, unknown>): Promise<void> {
+    return confirmDistributedKeys(this.#options.store, keys);
   }
 
   /** Writes nothing and reports nothing from now on. */
@@ -208,10 +208,12 @@ export class NetworkConnection {
   }
 
   #classifyClose(error: unknown): Disconnect {
-    const ending = parseDisconnectError(error);
-    this.#options.log.info({ code: ending.code, attrs: ending.attrs }, 'connection ended');
+    const disconnectError = parseDisconnectError(error);
+    this.#options.log.info({ code: disconnectError.code, attrs: disconnectError.attrs }, 'connection ended');
     const isPairing = this.#options.pairing !== null && !this.#isPaired;
-    return isPairing ? classifyPairingDisconnect(ending, Date.now()) : classifyDisconnect(ending, Date.now());
+    return isPairing
+      ? classifyPairingDisconnect(disconnectError, Date.now())
+      : classifyDisconnect(disconnectError, Date.now());
   }
 
   #watchFrames(): void {
@@ -220,10 +222,10 @@ export class NetworkConnection {
     else this.#end({ kind: 'dropped', reason: 'silent' });
   }
 
-  #end(how: Disconnect): void {
+  #end(disconnect: Disconnect): void {
     if (this.#closing.signal.aborted) return;
     this.close();
-    this.#options.emit({ kind: 'closed', how });
+    this.#options.emit({ kind: 'closed', disconnect });
   }
 }
 

@@ -39,7 +39,7 @@ async function leavesNothing(number: NumberOnNetwork): Promise<void> {
   await number.driver.close();
   number.events.length = 0;
   number.connect();
-  expect((await number.happens('closed')).how).toEqual({ kind: 'logged-out', reason: 'no_session' });
+  expect((await number.happens('closed')).disconnect).toEqual({ kind: 'logged-out', reason: 'no_session' });
   await number.driver.close();
 }
 
@@ -52,7 +52,7 @@ describe.each(['qr', 'code'] as const)('by %s', (method) => {
     const { phone, number, code } = await beginning(running, method);
     await phone.behaves(manners);
     await expect(links(phone, method, code)).rejects.toThrow();
-    expect((await number.happens('closed')).how).toEqual({ kind: 'pairing-failed', reason });
+    expect((await number.happens('closed')).disconnect).toEqual({ kind: 'pairing-failed', reason });
     await leavesNothing(number);
   });
 
@@ -60,14 +60,17 @@ describe.each(['qr', 'code'] as const)('by %s', (method) => {
     const { phone, number, code } = await beginning(running, method);
     await phone.behaves({ linksRefused: 406 });
     await expect(links(phone, method, code)).rejects.toThrow();
-    expect((await number.happens('closed')).how).toMatchObject({ kind: 'banned', code: '406' });
+    expect((await number.happens('closed')).disconnect).toMatchObject({ kind: 'banned', code: '406' });
     await leavesNothing(number);
   });
 
   test('a line that drops is no refusal', async () => {
     const { number } = await beginning(running, method);
     for (const connection of running.network.world.connections) connection.cut();
-    expect((await number.happens('closed')).how).toEqual({ kind: 'dropped', reason: 'connection_closed' });
+    expect((await number.happens('closed')).disconnect).toEqual({
+      kind: 'dropped',
+      reason: 'connection_closed',
+    });
     await leavesNothing(number);
   });
 });
@@ -84,7 +87,7 @@ test.each(['qr', 'code'] as const)(
       expect(number.events.map(({ kind }) => kind)).not.toContain('closed');
       codes.end();
       const how = { kind: 'pairing-failed', reason: 'codes_unread' };
-      expect((await number.happens('closed')).how).toEqual(how);
+      expect((await number.happens('closed')).disconnect).toEqual(how);
       await leavesNothing(number);
     } finally {
       codes.restore();
@@ -102,7 +105,7 @@ test('a network that does not answer', async () => {
   await running.client.outage(true);
   const number = new NumberOnNetwork(running);
   number.connect(QR);
-  expect((await number.happens('closed')).how).toMatchObject({ kind: 'dropped' });
+  expect((await number.happens('closed')).disconnect).toMatchObject({ kind: 'dropped' });
   await running.client.outage(false);
   await leavesNothing(number);
 });
@@ -113,8 +116,8 @@ test('a network that takes the connection and says nothing', async () => {
   const url = `ws://127.0.0.1:${(silent.address() as AddressInfo).port}/ws/chat`;
   const number = new NumberOnNetwork({ ...running, url }, { connectTimeoutMs: 100 });
   number.connect(QR);
-  const { how } = await number.happens('closed');
-  expect(how).toEqual({ kind: 'dropped', reason: 'timed_out' });
+  const { disconnect } = await number.happens('closed');
+  expect(disconnect).toEqual({ kind: 'dropped', reason: 'timed_out' });
   await number.driver.close();
   expect(number.rows.of('creds')).toEqual([]);
   silent.close();

@@ -35,12 +35,12 @@ export class DecryptionBudgetExceeded extends Error {
  * if they take few steps. The others are treated as undecryptable, so they are requested again.
  */
 export class DecryptionBudget {
-  readonly #allowance: RateLimiter;
+  readonly #limiter: RateLimiter;
   /** Steps spent on a message that is tried in several sessions. */
   readonly #spent = new WeakMap<object, number>();
 
   constructor(now?: () => number) {
-    this.#allowance = new RateLimiter(STEP_LIMIT, now);
+    this.#limiter = new RateLimiter(STEP_LIMIT, now);
   }
 
   /**
@@ -49,14 +49,14 @@ export class DecryptionBudget {
    */
   spend(sender: string, message: object, steps: number): void {
     const spent = (this.#spent.get(message) ?? 0) + steps;
-    if (spent > (this.#allowance.has(sender) ? MAX_STEPS : FREE_STEPS)) throw new DecryptionBudgetExceeded();
+    if (spent > (this.#limiter.has(sender) ? MAX_STEPS : FREE_STEPS)) throw new DecryptionBudgetExceeded();
     this.#spent.set(message, spent);
     // Far-ahead steps count even if decryption succeeds, because the sender chose them.
-    if (steps > FREE_STEPS) this.#allowance.take(sender, steps);
+    if (steps > FREE_STEPS) this.#limiter.take(sender, steps);
   }
 
   /** The message could not be decrypted. */
   recordFailure(sender: string, steps: number): void {
-    if (steps <= FREE_STEPS) this.#allowance.take(sender, steps);
+    if (steps <= FREE_STEPS) this.#limiter.take(sender, steps);
   }
 }

@@ -36,10 +36,10 @@ interface RatchetPosition {
  */
 function parseRatchetPosition(data: Buffer): RatchetPosition | null {
   try {
-    const place = protobufs.WhisperMessage.decode(data.subarray(VERSION_BYTES, -CODE_BYTES));
-    const { ephemeralKey } = place;
+    const position = protobufs.WhisperMessage.decode(data.subarray(VERSION_BYTES, -CODE_BYTES));
+    const { ephemeralKey } = position;
     return ephemeralKey?.length === KEY_BYTES
-      ? { ephemeralKey, counter: place.counter, previousCounter: place.previousCounter }
+      ? { ephemeralKey, counter: position.counter, previousCounter: position.previousCounter }
       : null;
   } catch {
     return null;
@@ -54,17 +54,17 @@ const countSkipped = (chain: Chain | undefined, counter: number): number => {
 };
 
 function countSteps(data: Buffer, session: Session): number {
-  const place = parseRatchetPosition(data);
-  if (!place) return 0;
-  const chain = findChain(session, place.ephemeralKey);
-  if (chain) return countSkipped(chain, place.counter);
+  const position = parseRatchetPosition(data);
+  if (!position) return 0;
+  const chain = findChain(session, position.ephemeralKey);
+  if (chain) return countSkipped(chain, position.counter);
   const former = findChain(session, session.currentRatchet.lastRemoteEphemeralKey);
-  const ending = former ? countSkipped(former, place.previousCounter) : STEPS.session;
-  return ending + STEPS.ratchet + countSkipped(undefined, place.counter);
+  const closingSteps = former ? countSkipped(former, position.previousCounter) : STEPS.session;
+  return closingSteps + STEPS.ratchet + countSkipped(undefined, position.counter);
 }
 
 /** Limits the keys that messages make libsignal derive and keep (decryption-budget.ts, trim-sessions.ts). */
-export function limitDecryption(effort = new DecryptionBudget()): void {
+export function limitDecryption(budget = new DecryptionBudget()): void {
   const cipher = libsignal.SessionCipher.prototype as unknown as Cipher;
   const { decryptWithSessions, doDecryptWhisperMessage, storeRecord } = cipher;
   // A chain belongs to one session. If the chain is known, no other session has to be tried.
@@ -76,11 +76,11 @@ export function limitDecryption(effort = new DecryptionBudget()): void {
   cipher.doDecryptWhisperMessage = async function (data, session) {
     // Without a session nothing is derived; libsignal refuses the message.
     const steps = session ? countSteps(data, session) : 0;
-    effort.spend(this.addr.id, data, steps);
+    budget.spend(this.addr.id, data, steps);
     try {
       return await doDecryptWhisperMessage.call(this, data, session);
     } catch (error) {
-      effort.recordFailure(this.addr.id, steps);
+      budget.recordFailure(this.addr.id, steps);
       throw error;
     }
   };
@@ -88,17 +88,17 @@ export function limitDecryption(effort = new DecryptionBudget()): void {
     trimSessions(record.sessions);
     return storeRecord.call(this, record);
   };
-  limitGroupDecryption(effort);
+  limitGroupDecryption(budget);
 }
 
 /** Members sign their messages, so the sender is certain, but not whether the message can be decrypted. */
-function limitGroupDecryption(effort: DecryptionBudget): void {
+function limitGroupDecryption(budget: DecryptionBudget): void {
   const cipher = GroupCipher.prototype as unknown as StockGroupCipher;
   const { getSenderKey } = cipher;
   cipher.getSenderKey = function (state, iteration) {
     const skipped = iteration - state.getSenderChainKey().getIteration();
     const steps = skipped > MAX_SKIPPED ? 0 : Math.max(0, skipped) * STEPS.groupKey;
-    effort.spend(this.senderKeyName.getSender().id, {}, steps);
+    budget.spend(this.senderKeyName.getSender().id, {}, steps);
     return getSenderKey.call(this, state, iteration);
   };
 }

@@ -9,10 +9,10 @@ type Take = (data: unknown) => unknown;
  */
 export function ignoreBrokenFrames({ ws }: Pick<WASocket, 'ws'>, log: Logger): void {
   const name = 'message';
-  const takers = ws.listeners(name) as Take[];
+  const listeners = ws.listeners(name) as Take[];
   ws.removeAllListeners(name);
   ws.on(name, (data: unknown) => {
-    for (const take of takers)
+    for (const take of listeners)
       Promise.resolve(take(data)).catch(({ name: kind }: Error) =>
         log.warn({ kind }, 'frame could not be handled'),
       );

@@ -68,13 +68,13 @@ export class Inbox {
     for (const envelope of await this.#decode(entry)) await this.#deliverOne(envelope);
   }
 
-  async #deliverOne(given: Envelope): Promise<void> {
+  async #deliverOne(decoded: Envelope): Promise<void> {
     const { secrets, missing, findOtherId, deliver } = this.#options;
-    const envelope = { ...given, alt: await findAlt(given, findOtherId) };
+    const envelope = { ...decoded, alt: await findAlt(decoded, findOtherId) };
     const { from, id, secret } = envelope;
-    const kept = secret && secrets.add(from, id, secret);
+    const storedSecret = secret && secrets.add(from, id, secret);
     // Awaited below; a call in between may fail first.
-    kept?.catch(() => undefined);
+    storedSecret?.catch(() => undefined);
     const message = await this.#normalise(envelope);
     if (message) {
       await deliver(message).catch((error: unknown) => {
@@ -83,7 +83,7 @@ export class Inbox {
       });
       failpoint('engine.after-inbound');
     }
-    await kept;
+    await storedSecret;
     await missing.forget(id);
   }
 
@@ -91,8 +91,10 @@ export class Inbox {
   async #decode(entry: JournalEntry): Promise<Envelope[]> {
     const own = this.#options.getOwnIds();
     try {
-      const said = decodePeerMessage(entry, own);
-      const envelopes = said ? await this.#decodeResent(said, own) : [decodeEnvelope(entry, own)];
+      const peerMessage = decodePeerMessage(entry, own);
+      const envelopes = peerMessage
+        ? await this.#decodeResent(peerMessage, own)
+        : [decodeEnvelope(entry, own)];
       return envelopes.filter((envelope) => envelope !== null);
     } catch (error) {
       this.#options.log.warn({ err: error }, 'received message could not be decoded');
@@ -101,9 +103,9 @@ export class Inbox {
   }
 
   /** Uses the network's original attributes where they are known. The phone leaves out LIDs and names. */
-  #decodeResent(said: proto.IMessage, own: OwnIds): Promise<(Envelope | null)[]> {
+  #decodeResent(peerMessage: proto.IMessage, own: OwnIds): Promise<(Envelope | null)[]> {
     return Promise.all(
-      parseResentMessages(said, own.jid).map(async ({ attrs, message }) => {
+      parseResentMessages(peerMessage, own.jid).map(async ({ attrs, message }) => {
         const known = await this.#options.missing.findAttrs(attrs['id']!);
         return buildEnvelope(known ?? attrs, message, own);
       }),
@@ -125,10 +127,10 @@ export class Inbox {
       const vote = decryptVote(envelope, getOwnIds(), getIdentityKey());
       return vote && { ...base, type: 'poll', text: null, quoted_wa_message_id: null, vote };
     }
-    const said = parseContent((await this.#decryptEdit(envelope)) ?? envelope.message);
-    if (!said) return null;
-    const file = said.change ? undefined : await storeFile(envelope);
-    return { ...base, ...said, ...(file && { media: file }) };
+    const content = parseContent((await this.#decryptEdit(envelope)) ?? envelope.message);
+    if (!content) return null;
+    const file = content.change ? undefined : await storeFile(envelope);
+    return { ...base, ...content, ...(file && { media: file }) };
   }
 
   /** Null when nothing is encrypted or the edit cannot be decrypted. */

@@ -14,8 +14,8 @@ export interface BuiltMessage {
 const LENGTH_BYTES = 4;
 
 /** Format: a 4-byte length, the stanza's parts as JSON, then the message in the network's encoding. */
-export function encodeBuiltMessage({ message, ...how }: BuiltMessage): Buffer {
-  const stanza = Buffer.from(JSON.stringify(how));
+export function encodeBuiltMessage({ message, ...parts }: BuiltMessage): Buffer {
+  const stanza = Buffer.from(JSON.stringify(parts));
   const length = Buffer.alloc(LENGTH_BYTES);
   length.writeUInt32BE(stanza.length);
   return Buffer.concat([length, stanza, proto.Message.encode(message).finish()]);

@@ -29,28 +29,28 @@ export class MessageSender {
   readonly recipients = new Recipients();
   readonly #acks = new Acks();
 
-  attach(link: NetworkConnection): void {
-    this.#acks.listen(link.socket);
+  attach(connection: NetworkConnection): void {
+    this.#acks.listen(connection.socket);
   }
 
-  sendBuilt(link: NetworkConnection, { bytes, ...stanza }: Stanza): Promise<void> {
-    return this.send(link, { ...stanza, built: decodeBuiltMessage(bytes) });
+  sendBuilt(connection: NetworkConnection, { bytes, ...stanza }: Stanza): Promise<void> {
+    return this.send(connection, { ...stanza, built: decodeBuiltMessage(bytes) });
   }
 
   /**
    * Resolves when the network has acknowledged the message.
    * @throws SendFailure
    */
-  async send(link: NetworkConnection, outgoing: OutgoingMessage): Promise<void> {
-    const jid = await this.recipients.prepare(link, outgoing.chat);
+  async send(connection: NetworkConnection, outgoing: OutgoingMessage): Promise<void> {
+    const jid = await this.recipients.prepare(connection, outgoing.chat);
     const message = createWriteContext(jid, outgoing.mayWrite);
-    const givingUp = AbortSignal.any([link.closed, outgoing.signal]);
-    if (givingUp.aborted) throw SendFailure.notWritten();
-    const { answer, forget } = this.#acks.expect(outgoing.waMessageId, givingUp);
+    const signal = AbortSignal.any([connection.closed, outgoing.signal]);
+    if (signal.aborted) throw SendFailure.notWritten();
+    const { answer, forget } = this.#acks.expect(outgoing.waMessageId, signal);
     try {
-      await this.#relay(link.socket, { jid, message, outgoing });
+      await this.#relay(connection.socket, { jid, message, outgoing });
       await answer;
-      if (message.distributedKeys) await link.confirmKeys(message.distributedKeys);
+      if (message.distributedKeys) await connection.confirmKeys(message.distributedKeys);
     } finally {
       forget();
     }

@@ -122,32 +122,32 @@ class DurableOperations {
     };
   }
 
-  #inSessionTransaction(given: Parameters<Repository['decryptMessage']>[0]): Decrypting {
+  #inSessionTransaction(encrypted: Parameters<Repository['decryptMessage']>[0]): Decrypting {
     return (decryption) =>
-      this.#runForPersonUnsaved(given.jid, () => decryption(() => this.#stock.decryptMessage(given)));
+      this.#runForPersonUnsaved(encrypted.jid, () => decryption(() => this.#stock.decryptMessage(encrypted)));
   }
 
-  #inGroupTransaction(given: Parameters<Repository['decryptGroupMessage']>[0]): Decrypting {
+  #inGroupTransaction(encrypted: Parameters<Repository['decryptGroupMessage']>[0]): Decrypting {
     return (decryption) =>
-      this.#transactions.runUnsaved([toSenderKeyLock(given.group, given.authorJid)], () =>
-        decryption(() => this.#stock.decryptGroupMessage(given)),
+      this.#transactions.runUnsaved([toSenderKeyLock(encrypted.group, encrypted.authorJid)], () =>
+        decryption(() => this.#stock.decryptGroupMessage(encrypted)),
       );
   }
 
-  #processKeyUnsaved(given: GroupKey): Promise<UnsavedResult<void>> {
-    return this.#transactions.runUnsaved([toSenderKeyLock(given.item.groupId ?? '', given.authorJid)], () =>
-      this.#stock.processSenderKeyDistributionMessage(given),
+  #processKeyUnsaved(key: GroupKey): Promise<UnsavedResult<void>> {
+    return this.#transactions.runUnsaved([toSenderKeyLock(key.item.groupId ?? '', key.authorJid)], () =>
+      this.#stock.processSenderKeyDistributionMessage(key),
     );
   }
 
   /** Processes the key once for each message. Processing it again would evict older keys of the author. */
-  async #processKeyOnce(given: GroupKey): Promise<void> {
-    if (!hasValidGroup(given)) return;
-    const name = hashGroupKey(given);
-    const [taken, ...further] = this.#keysTakenAhead.get(name) ?? [];
+  async #processKeyOnce(key: GroupKey): Promise<void> {
+    if (!hasValidGroup(key)) return;
+    const name = hashGroupKey(key);
+    const [processed, ...further] = this.#keysTakenAhead.get(name) ?? [];
     if (further.length > 0) this.#keysTakenAhead.set(name, further);
     else this.#keysTakenAhead.delete(name);
-    await (taken ?? (await this.#processKeyUnsaved(given)).stored);
+    await (processed ?? (await this.#processKeyUnsaved(key)).stored);
   }
 
   #decrypt(sender: string, ciphertext: Uint8Array, under: Decrypting): Promise<Uint8Array> {
@@ -186,23 +186,23 @@ class DurableOperations {
   async #decryptUnsaved(
     name: string,
     ciphertext: Uint8Array,
-    under: Decrypting,
+    decrypting: Decrypting,
   ): Promise<UnsavedResult<Uint8Array>> {
     const { journal, origins } = this.#options;
-    let fresh: JournalEntry | undefined;
-    const step = await under(async (decrypt) => {
-      const kept = journal.get(name);
-      if (kept) return kept.plaintext;
+    let entry: JournalEntry | undefined;
+    const unsaved = await decrypting(async (decrypt) => {
+      const journalled = journal.get(name);
+      if (journalled) return journalled.plaintext;
       const decrypted = await decrypt();
       const attrs = origins.findAttrs(ciphertext);
       if (attrs) {
-        fresh = journal.createEntry(attrs, decrypted);
-        await this.#transactions.change({ [JOURNAL]: { [name]: fresh } });
+        entry = journal.createEntry(attrs, decrypted);
+        await this.#transactions.change({ [JOURNAL]: { [name]: entry } });
         failpoint('engine.before-journal');
       }
       return decrypted;
     });
-    return fresh ? { ...step, stored: this.#reportJournalled(name, fresh, step.stored) } : step;
+    return entry ? { ...unsaved, stored: this.#reportJournalled(name, entry, unsaved.stored) } : unsaved;
   }
 
   /** Reports in the order of the calls. */

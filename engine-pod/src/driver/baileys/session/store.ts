@@ -42,12 +42,12 @@ export class SessionStore implements SignalKeyStore {
   #isLost = false;
 
   /**
-   * @param lost called when a write failed for good: memory does not match the store, and nothing may leave any
+   * @param onLost called when a write failed for good: memory does not match the store, and nothing may leave any
    * more
    */
-  constructor(remote: Remote, lost: (error: unknown) => void) {
+  constructor(remote: Remote, onLost: (error: unknown) => void) {
     this.#remote = remote;
-    this.#onLost = lost;
+    this.#onLost = onLost;
     this.#writer = new BatchWriter((entries) => remote.write(entries));
   }
 

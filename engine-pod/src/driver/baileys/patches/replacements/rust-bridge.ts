@@ -48,9 +48,9 @@ export class LTHashAntiTampering {
 
 function accumulate(sum: Uint8Array, item: Uint8Array, sign: 1 | -1): void {
   const hash = hkdf(item, HASH_BYTES, { info: 'WhatsApp Patch Integrity' });
-  const [lanes, added] = [toDataView(sum), toDataView(hash)];
+  const [words, added] = [toDataView(sum), toDataView(hash)];
   for (let at = 0; at < HASH_BYTES; at += 2) {
-    lanes.setUint16(at, lanes.getUint16(at, true) + sign * added.getUint16(at, true), true);
+    words.setUint16(at, words.getUint16(at, true) + sign * added.getUint16(at, true), true);
   }
 }
 

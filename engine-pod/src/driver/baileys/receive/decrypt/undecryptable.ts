@@ -115,12 +115,12 @@ export class UndecryptableMessages {
 
   /** The count for Baileys; the maximum when the message must not be requested. */
   #countRequests({ stanza, counted }: CurrentMessage): number {
-    const asked = this.#requestCounts.get(toMessageName(stanza)) ?? 0;
-    if (counted || asked >= MAX_REQUESTS) return asked;
+    const count = this.#requestCounts.get(toMessageName(stanza)) ?? 0;
+    if (counted || count >= MAX_REQUESTS) return count;
     const sender = getSender(stanza.attrs);
-    const bringsKey = asked > 0 || !isEncrypted(stanza);
-    const may = this.#requests.has(sender) && (!bringsKey || this.#withKeys.take(sender));
-    if (may && this.#requests.take(sender)) return asked;
+    const bringsKey = count > 0 || !isEncrypted(stanza);
+    const isAllowed = this.#requests.has(sender) && (!bringsKey || this.#withKeys.take(sender));
+    if (isAllowed && this.#requests.take(sender)) return count;
     if (this.#reported.take(sender)) this.#options.tooMany();
     return MAX_REQUESTS;
   }

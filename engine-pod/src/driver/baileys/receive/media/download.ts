@@ -20,8 +20,8 @@ export interface FileDescription {
 /** Reason why one attempt failed. */
 export type AttemptFailure =
   | 'no_connection'
-  | 'host_away'
-  | 'api_away'
+  | 'host_unavailable'
+  | 'api_unavailable'
   /** The network's hosts no longer have it. */
   | 'expired'
   | 'hash_mismatch'
@@ -56,7 +56,7 @@ export async function downloadFile({
   // The path is appended to the host name. Without a leading slash it would change the host.
   if (!file.directPath?.startsWith('/')) return 'refused';
   if (!mediaHost) return 'no_connection';
-  const checked = new VerifiedFile(Buffer.from(file.fileSha256!));
+  const verified = new VerifiedFile(Buffer.from(file.fileSha256!));
   try {
     const host = await mediaHost.findHost().catch(() => null);
     if (host === null) return 'no_connection';
@@ -65,25 +65,25 @@ export async function downloadFile({
       openEncryptedFile({ mediaKey: mediaKey!, directPath }, type, host),
     );
     for (const stream of [bytes, decryption]) {
-      stream.on('error', (error) => checked.fail(classifyError(error)));
-      checked.on('close', () => stream.destroy());
+      stream.on('error', (error) => verified.fail(classifyError(error)));
+      verified.on('close', () => stream.destroy());
     }
-    const { media_id } = await storeFile(bytes.pipe(decryption).pipe(checked), {
+    const { media_id } = await storeFile(bytes.pipe(decryption).pipe(verified), {
       ...(file.mimetype && { mimetype: file.mimetype.slice(0, 120) }),
       ...(file.fileName && { filename: file.fileName.slice(0, 255) }),
     });
     return { media_id };
   } catch (error) {
-    return checked.failure ?? classifyError(error);
+    return verified.failure ?? classifyError(error);
   } finally {
-    checked.destroy();
+    verified.destroy();
   }
 }
 
 /** Destroys a stream that opens after the timeout. */
 async function openWithTimeout(opening: Promise<EncryptedFileStream>): Promise<EncryptedFileStream> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
+  const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       reject(new Error('the host does not answer'));
       opening.then(
@@ -93,7 +93,7 @@ async function openWithTimeout(opening: Promise<EncryptedFileStream>): Promise<E
     }, IDLE_TIMEOUT_MS);
   });
   try {
-    return await Promise.race([opening, late]);
+    return await Promise.race([opening, timeout]);
   } finally {
     clearTimeout(timer);
   }
@@ -104,11 +104,11 @@ const EXPIRED_STATUSES = new Set([403, 404, 410]);
 
 export function classifyError(error: unknown): AttemptFailure {
   if (error instanceof InternalApiRefusal) return 'refused';
-  if (error instanceof InternalApiUnreachable) return 'api_away';
+  if (error instanceof InternalApiUnreachable) return 'api_unavailable';
   const { output, code } = error as { output?: { statusCode?: number }; code?: string };
   if (output?.statusCode !== undefined && EXPIRED_STATUSES.has(output.statusCode)) return 'expired';
   // Bytes that do not decrypt are not the announced file.
-  return code?.startsWith('ERR_OSSL') ? 'hash_mismatch' : 'host_away';
+  return code?.startsWith('ERR_OSSL') ? 'hash_mismatch' : 'host_unavailable';
 }
 
 /** Passes a file on and fails when its hash, its size or a pause between bytes breaks the limits. */
@@ -128,9 +128,9 @@ class VerifiedFile extends Transform {
   }
 
   /** Stops reading the file. */
-  fail(fault: AttemptFailure): void {
-    this.failure ??= fault;
-    this.destroy(new Error(`received file rejected: ${fault}`));
+  fail(failure: AttemptFailure): void {
+    this.failure ??= failure;
+    this.destroy(new Error(`received file rejected: ${failure}`));
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, done: TransformCallback): void {
@@ -142,8 +142,8 @@ class VerifiedFile extends Transform {
   }
 
   override _flush(done: TransformCallback): void {
-    const arrived = this.#hash.digest();
-    if (arrived.equals(this.#expected)) done();
+    const digest = this.#hash.digest();
+    if (digest.equals(this.#expected)) done();
     else this.fail('hash_mismatch');
   }
 
@@ -154,6 +154,6 @@ class VerifiedFile extends Transform {
 
   #restartIdleTimer(): void {
     clearTimeout(this.#idleTimer);
-    this.#idleTimer = setTimeout(() => this.fail('host_away'), IDLE_TIMEOUT_MS);
+    this.#idleTimer = setTimeout(() => this.fail('host_unavailable'), IDLE_TIMEOUT_MS);
   }
 }

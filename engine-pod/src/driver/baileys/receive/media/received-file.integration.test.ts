@@ -251,18 +251,18 @@ describe('a file is lost, and the message says so, where', () => {
 });
 
 test.each<[string, DownloadFailure, number, string | null]>([
-  ['a host that is away is waited for', 'host_away', 119_000, null],
-  ['for two minutes', 'host_away', 121_000, 'unavailable'],
-  ['a phone that says nothing is asked again', 'phone_silent', 60_000, null],
-  ['for two minutes', 'phone_silent', 121_000, 'expired'],
-  ['without the API nothing is given up soon', 'api_away', 899_000, null],
-  ['but in the end', 'api_away', 901_000, 'unavailable'],
+  ['a host that is away is waited for', 'host_unavailable', 119_000, null],
+  ['for two minutes', 'host_unavailable', 121_000, 'unavailable'],
+  ['a phone that says nothing is asked again', 'phone_unresponsive', 60_000, null],
+  ['for two minutes', 'phone_unresponsive', 121_000, 'expired'],
+  ['without the API nothing is given up soon', 'api_unavailable', 899_000, null],
+  ['but in the end', 'api_unavailable', 901_000, 'unavailable'],
   ['nor without a connection', 'no_connection', 899_000, null],
   ['but in the end', 'no_connection', Infinity, 'unavailable'],
   ['a wrong file stays wrong', 'hash_mismatch', 0, 'hash_mismatch'],
   ['a large one stays large', 'too_large', 0, 'too_large'],
   ['a refusal is one', 'refused', 0, 'unavailable'],
-  ['what the phone has not it will not have', 'phone_has_it_not', 0, 'expired'],
+  ['what the phone has not it will not have', 'phone_lacks_file', 0, 'expired'],
 ])('%s (%s, %d ms)', (_, trouble, spentMs, expected) => {
   expect(decideMediaError(trouble, spentMs, { hostMs: 120_000, unavailableMs: 900_000 })).toBe(expected);
 });
@@ -271,10 +271,10 @@ test.each([
   ['403', { output: { statusCode: 403 } }, 'expired'],
   ['404', { output: { statusCode: 404 } }, 'expired'],
   ['410', { output: { statusCode: 410 } }, 'expired'],
-  ['503', { output: { statusCode: 503 } }, 'host_away'],
-  ['no answer at all', new TypeError('fetch failed'), 'host_away'],
+  ['503', { output: { statusCode: 503 } }, 'host_unavailable'],
+  ['no answer at all', new TypeError('fetch failed'), 'host_unavailable'],
   ['bytes that do not decrypt', { code: 'ERR_OSSL_BAD_DECRYPT' }, 'hash_mismatch'],
-  ['the API is away', new InternalApiUnreachable('away'), 'api_away'],
+  ['the API is away', new InternalApiUnreachable('away'), 'api_unavailable'],
   ['the API refuses', new InternalApiRefusal('invalid', null), 'refused'],
 ])('a fetch that fails: %s', (_, error, expected) => {
   expect(classifyError(error)).toBe(expected);

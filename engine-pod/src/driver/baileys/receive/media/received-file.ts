@@ -75,15 +75,15 @@ export async function storeReceivedFile(
   envelope: Envelope,
   source: FileSource,
 ): Promise<InboundMedia | undefined> {
-  const attached = findAttachment(envelope.message);
-  if (!attached) return undefined;
-  const { file, type } = attached;
+  const attachment = findAttachment(envelope.message);
+  if (!attachment) return undefined;
+  const { file, type } = attachment;
   if (!file.directPath || !file.mediaKey || !file.fileSha256) return { error: 'unavailable' };
   if (Number(file.fileLength ?? 0) > MAX_BYTES) return { error: 'too_large' };
-  const fetched = await downloadWithRetries(attached, envelope, source);
-  if (typeof fetched === 'string') return { error: fetched };
+  const result = await downloadWithRetries(attachment, envelope, source);
+  if (typeof result === 'string') return { error: result };
   return {
-    ...fetched,
+    ...result,
     ...(file.seconds && { duration_s: file.seconds }),
     ...(type === 'audio' && { voice: Boolean(file.ptt) }),
   };
@@ -100,36 +100,36 @@ async function downloadWithRetries(
   const began = clock.now();
   let reuploads = 0;
   for (let attempt = 1; ; attempt++) {
-    const link = source.findConnection();
-    const fetched = await downloadFile({
+    const connection = source.findConnection();
+    const result = await downloadFile({
       file,
       type,
-      mediaHost: findMediaHost(link),
+      mediaHost: findMediaHost(connection),
       storeFile: source.storeFile,
     });
-    if (typeof fetched !== 'string') return fetched;
-    const failure = fetched === 'expired' ? await requestReupload(envelope, link, clock) : fetched;
-    if (failure === 'put-up-again') {
+    if (typeof result !== 'string') return result;
+    const failure = result === 'expired' ? await requestReupload(envelope, connection, clock) : result;
+    if (failure === 'reuploaded') {
       if (++reuploads > MAX_REUPLOADS) return 'expired';
       continue;
     }
     const spentMs = clock.now() - began;
-    const lost = decideMediaError(
+    const error = decideMediaError(
       failure,
       source.signal.aborted ? Infinity : spentMs,
       source.retryLimits ?? RETRY_LIMITS,
     );
-    if (lost !== null) return lost;
+    if (error !== null) return error;
     await waitOnClock(clock, backoffDelay(RETRY, attempt), source.signal);
   }
 }
 
-const findMediaHost = (link: FileConnection | null): MediaHost | null =>
-  link && { findHost: () => link.media.findDownloadHost() };
+const findMediaHost = (connection: FileConnection | null): MediaHost | null =>
+  connection && { findHost: () => connection.media.findDownloadHost() };
 
 /** Reasons why a file could not be retrieved: the download failed, or the phone could not help. */
 export type DownloadFailure = Exclude<AttemptFailure, 'expired'> | PhoneFailure;
-type PhoneFailure = 'phone_silent' | 'phone_has_it_not' | 'no_connection';
+type PhoneFailure = 'phone_unresponsive' | 'phone_lacks_file' | 'no_connection';
 
 /** Null: retry. */
 export function decideMediaError(
@@ -143,13 +143,13 @@ export function decideMediaError(
       return failure;
     case 'refused':
       return 'unavailable';
-    case 'phone_has_it_not':
+    case 'phone_lacks_file':
       return 'expired';
-    case 'phone_silent':
+    case 'phone_unresponsive':
       return spentMs > hostMs ? 'expired' : null;
-    case 'host_away':
+    case 'host_unavailable':
       return spentMs > hostMs ? 'unavailable' : null;
-    case 'api_away':
+    case 'api_unavailable':
     case 'no_connection':
       return spentMs > unavailableMs ? 'unavailable' : null;
   }
@@ -158,21 +158,23 @@ export function decideMediaError(
 /** The phone may still have the file and upload it again. The message then states its new location. */
 async function requestReupload(
   envelope: Envelope,
-  link: FileConnection | null,
+  connection: FileConnection | null,
   clock: Clock,
-): Promise<'put-up-again' | PhoneFailure> {
-  if (!link) return 'no_connection';
+): Promise<'reuploaded' | PhoneFailure> {
+  if (!connection) return 'no_connection';
   const { chat, id, fromMe, from, isGroup, message } = envelope;
   const key = { remoteJid: chat, id, fromMe, ...(isGroup && { participant: from }) };
-  const over = new AbortController();
-  const late = waitOnClock(clock, PHONE_MS, over.signal).then(() => 'phone_silent' as const);
+  const timer = new AbortController();
+  const timeout = waitOnClock(clock, PHONE_MS, timer.signal).then(() => 'phone_unresponsive' as const);
   try {
-    const asked = link.socket.updateMediaMessage({ key, message }).then(() => 'put-up-again' as const);
-    return await Promise.race([asked, late]);
+    const reuploaded = connection.socket
+      .updateMediaMessage({ key, message })
+      .then(() => 'reuploaded' as const);
+    return await Promise.race([reuploaded, timeout]);
   } catch (error) {
-    return isClosed(error) ? 'no_connection' : 'phone_has_it_not';
+    return isClosed(error) ? 'no_connection' : 'phone_lacks_file';
   } finally {
-    over.abort();
+    timer.abort();
   }
 }
 

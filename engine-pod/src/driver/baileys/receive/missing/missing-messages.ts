@@ -65,12 +65,12 @@ export class MissingMessages {
    * Asks for the messages that earlier connections asked for without an answer, and from now on for newly missing
    * ones.
    */
-  async requestThrough(asker: PhoneConnection): Promise<void> {
+  async requestThrough(connection: PhoneConnection): Promise<void> {
     const known = await this.#loadMissing();
     const old = [...known].filter(([, attrs]) => getAge(attrs) > MAX_AGE_MS).map(([id]) => id);
     for (const id of old) await this.forget(id);
     for (const [id, attrs] of [...known].slice(-MAX_ASKED)) this.#requests.schedule(id, attrs);
-    this.#requests.useConnection(asker);
+    this.#requests.useConnection(connection);
   }
 
   /** The first message with an id counts. A second one comes from somebody who has seen the id. */
@@ -140,16 +140,16 @@ export function parseResentMessages({ protocolMessage }: proto.IMessage, own: st
   const results = protocolMessage?.peerDataOperationRequestResponseMessage?.peerDataOperationResult ?? [];
   return results.flatMap(({ placeholderMessageResendResponse: answer }) => {
     const info = answer?.webMessageInfoBytes ? proto.WebMessageInfo.decode(answer.webMessageInfoBytes) : null;
-    const attrs = info && attrsOf(info, own);
+    const attrs = info && buildAttrs(info, own);
     return attrs && info.message ? [{ attrs, message: info.message }] : [];
   });
 }
 
 /** Attributes as the network would have sent them. */
-function attrsOf({ key, ...info }: proto.IWebMessageInfo, own: string): Attributes | null {
+function buildAttrs({ key, ...info }: proto.IWebMessageInfo, own: string): Attributes | null {
   const { id, remoteJid } = key ?? {};
   if (!id || !remoteJid) return null;
-  const place = placeOf(
+  const place = buildAddress(
     remoteJid,
     { ...key, participant: key?.participant ?? info.participant ?? null },
     own,
@@ -163,7 +163,11 @@ function attrsOf({ key, ...info }: proto.IWebMessageInfo, own: string): Attribut
   };
 }
 
-function placeOf(chat: string, { fromMe, participant }: proto.IMessageKey, own: string): Attributes | null {
+function buildAddress(
+  chat: string,
+  { fromMe, participant }: proto.IMessageKey,
+  own: string,
+): Attributes | null {
   if (isJidGroup(chat)) {
     const author = participant ?? (fromMe ? own : null);
     return author === null ? null : { from: chat, participant: author };

@@ -36,8 +36,8 @@ export class PhoneRequests {
   }
 
   /** Uses this connection from now on. */
-  useConnection(asker: PhoneConnection): void {
-    this.#connection = asker;
+  useConnection(connection: PhoneConnection): void {
+    this.#connection = connection;
     this.#startTimer(WAIT_MS);
   }
 

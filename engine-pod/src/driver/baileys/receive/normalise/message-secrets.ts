@@ -30,8 +30,8 @@ export class MessageSecrets {
     // The first secret counts. A sender may reuse an id, but must not change the text of the earlier message.
     if (known.has(name)) return;
     known.set(name, at);
-    const kept: StoredSecret = { secret: Buffer.from(secret), at };
-    const changes: Record<string, StoredSecret | null> = { [name]: kept };
+    const stored: StoredSecret = { secret: Buffer.from(secret), at };
+    const changes: Record<string, StoredSecret | null> = { [name]: stored };
     for (const [oldest, since] of known) {
       if (known.size <= MAX_SECRETS && at - since < MAX_AGE_MS) break;
       known.delete(oldest);
@@ -48,9 +48,9 @@ export class MessageSecrets {
   }
 
   async #load(): Promise<Map<string, number>> {
-    const kept = Object.entries(await this.#store.readAll(MESSAGE_SECRET)) as [string, StoredSecret][];
-    kept.sort(([, a], [, b]) => a.at - b.at);
-    return new Map(kept.map(([name, { at }]) => [name, at]));
+    const stored = Object.entries(await this.#store.readAll(MESSAGE_SECRET)) as [string, StoredSecret][];
+    stored.sort(([, a], [, b]) => a.at - b.at);
+    return new Map(stored.map(([name, { at }]) => [name, at]));
   }
 }
 

@@ -44,25 +44,25 @@ export function attachOrderedIntake(
   { decryptAhead, runBaileys, tooLarge }: IntakeStages,
 ): void {
   const name = 'CB:message';
-  const takers = ws.listeners(name) as BaileysListener[];
+  const listeners = ws.listeners(name) as BaileysListener[];
   ws.removeAllListeners(name);
-  const waiting = new Backpressure((ws as unknown as { socket: RawSocket }).socket);
+  const backpressure = new Backpressure((ws as unknown as { socket: RawSocket }).socket);
   // Messages that are not handled before the connection ends come again with the next one.
-  const takeOne = async (stanza: BinaryNode): Promise<unknown> => {
+  const handleOne = async (stanza: BinaryNode): Promise<unknown> => {
     if (!ws.isOpen) return undefined;
     if (isSmallEnough(stanza))
-      return runBaileys(stanza, () => Promise.all(takers.map((take) => take(withoutOfflineMark(stanza)))));
+      return runBaileys(stanza, () => Promise.all(listeners.map((take) => take(withoutOfflineMark(stanza)))));
     tooLarge(countBytes(stanza));
     return sendMessageAck(stanza, NACK_REASONS.UnhandledError);
   };
-  const turns = new FairQueue();
+  const queue = new FairQueue();
   ws.on(name, (stanza: BinaryNode) => {
     const bytes = countBytes(stanza);
-    const taken = waiting.begin(bytes);
-    turns.add(getConversationKey(stanza.attrs), {
+    const handled = backpressure.begin(bytes);
+    queue.add(getConversationKey(stanza.attrs), {
       bytes,
       decrypt: async () => ws.isOpen && isSmallEnough(stanza) && decryptAhead(stanza),
-      process: () => takeOne(stanza).finally(taken),
+      process: () => handleOne(stanza).finally(handled),
     });
   });
 }

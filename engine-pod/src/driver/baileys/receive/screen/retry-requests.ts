@@ -12,7 +12,7 @@ export interface RequestedMessage {
 export interface RetryRequestOptions {
   isOwn: (jid: string) => boolean;
   /** The message as it was sent; undefined when none was sent to that chat under that id. */
-  findSent: (asked: RequestedMessage) => Promise<proto.IMessage | undefined>;
+  findSent: (requested: RequestedMessage) => Promise<proto.IMessage | undefined>;
 }
 
 const MINUTE_MS = 60_000;
@@ -49,10 +49,10 @@ export class RetryRequests {
   /** Runs before Baileys' own listener. */
   screen({ ws, sendMessageAck }: Pick<WASocket, 'ws' | 'sendMessageAck'>): void {
     const name = 'CB:receipt';
-    const takers = ws.listeners(name) as Listener[];
+    const listeners = ws.listeners(name) as Listener[];
     ws.removeAllListeners(name);
     const pass = (node: BinaryNode): void => {
-      for (const take of takers) take(node);
+      for (const take of listeners) take(node);
     };
     ws.on(name, (node: BinaryNode) => {
       if (node.attrs['type'] !== 'retry') return pass(node);
@@ -70,11 +70,13 @@ export class RetryRequests {
   }
 
   async #isAllowed({ attrs }: BinaryNode): Promise<boolean> {
-    const asked = this.#parseRequest(attrs);
-    if (!asked || !this.#perContact.take(getSender(attrs))) return false;
-    if (!(await this.#findSent(asked))) return false;
-    if (!isJidGroup(asked.chat) || jidDecode(attrs['participant'])?.device) return true;
-    return this.#perGroupMessage.take(`${asked.chat} ${asked.id}`) && this.#perGroup.take(asked.chat);
+    const requested = this.#parseRequest(attrs);
+    if (!requested || !this.#perContact.take(getSender(attrs))) return false;
+    if (!(await this.#findSent(requested))) return false;
+    if (!isJidGroup(requested.chat) || jidDecode(attrs['participant'])?.device) return true;
+    return (
+      this.#perGroupMessage.take(`${requested.chat} ${requested.id}`) && this.#perGroup.take(requested.chat)
+    );
   }
 
   /** The chat as Baileys derives it: the origin, or for an own device the chat that the request names. */
@@ -84,9 +86,9 @@ export class RetryRequests {
     return chat ? { id, chat } : null;
   }
 
-  async #findSent(asked: RequestedMessage): Promise<proto.IMessage | undefined> {
-    const name = `${asked.chat} ${asked.id}`;
-    const found = this.#found.get(name) ?? (await this.#options.findSent(asked));
+  async #findSent(requested: RequestedMessage): Promise<proto.IMessage | undefined> {
+    const name = `${requested.chat} ${requested.id}`;
+    const found = this.#found.get(name) ?? (await this.#options.findSent(requested));
     if (found) this.#found.set(name, found);
     return found;
   }

@@ -1,32 +1,32 @@
 import type { FinishedMedia } from '@gwk/core/resources/finished-media';
 import type { Renderer, RenderInput } from './renderer.js';
 
-export const renderImage: Renderer = (drawing) => ({
+export const renderImage: Renderer = (input) => ({
   message: {
-    imageMessage: { ...renderFile(drawing), ...renderCaption(drawing, 'image'), ...renderPicture(drawing) },
+    imageMessage: { ...renderFile(input), ...renderCaption(input, 'image'), ...renderPicture(input) },
   },
 });
 
-export const renderVideo: Renderer = (drawing) => ({
+export const renderVideo: Renderer = (input) => ({
   message: {
     videoMessage: {
-      ...renderFile(drawing),
-      ...renderCaption(drawing, 'video'),
-      ...renderPicture(drawing),
-      ...renderDuration(drawing),
+      ...renderFile(input),
+      ...renderCaption(input, 'video'),
+      ...renderPicture(input),
+      ...renderDuration(input),
     },
   },
 });
 
-export const renderDocument: Renderer = (drawing) => {
-  const { filename } = getFinishedMedia(drawing);
+export const renderDocument: Renderer = (input) => {
+  const { filename } = getFinishedMedia(input);
   const fileName = filename ?? 'file';
   return {
     message: {
       documentMessage: {
-        ...renderFile(drawing),
-        ...renderCaption(drawing, 'document'),
-        ...renderPicture(drawing),
+        ...renderFile(input),
+        ...renderCaption(input, 'document'),
+        ...renderPicture(input),
         fileName,
         title: fileName,
       },
@@ -34,14 +34,14 @@ export const renderDocument: Renderer = (drawing) => {
   };
 };
 
-export const renderAudio: Renderer = (drawing) => {
-  const { waveform } = getFinishedMedia(drawing);
-  const isVoice = drawing.content.audio!.voice;
+export const renderAudio: Renderer = (input) => {
+  const { waveform } = getFinishedMedia(input);
+  const isVoice = input.content.audio!.voice;
   return {
     message: {
       audioMessage: {
-        ...renderFile(drawing),
-        ...renderDuration(drawing),
+        ...renderFile(input),
+        ...renderDuration(input),
         ptt: isVoice,
         ...(isVoice && waveform !== undefined && { waveform: Buffer.from(waveform, 'base64') }),
       },
@@ -49,12 +49,12 @@ export const renderAudio: Renderer = (drawing) => {
   };
 };
 
-export const renderSticker: Renderer = (drawing) => {
-  const { animated, width, height } = getFinishedMedia(drawing);
+export const renderSticker: Renderer = (input) => {
+  const { animated, width, height } = getFinishedMedia(input);
   return {
     message: {
       stickerMessage: {
-        ...renderFile(drawing),
+        ...renderFile(input),
         isAnimated: animated ?? false,
         ...(width !== undefined && { width }),
         ...(height !== undefined && { height }),
@@ -65,17 +65,17 @@ export const renderSticker: Renderer = (drawing) => {
 
 const getFinishedMedia = ({ content }: RenderInput): FinishedMedia => content.finished!;
 
-function renderFile(drawing: RenderInput) {
-  return { ...drawing.file!, mimetype: getFinishedMedia(drawing).mimetype };
+function renderFile(input: RenderInput) {
+  return { ...input.file!, mimetype: getFinishedMedia(input).mimetype };
 }
 
 function renderCaption({ content }: RenderInput, type: 'image' | 'video' | 'document') {
-  const said = content[type]!.caption;
-  return said ? { caption: said } : {};
+  const caption = content[type]!.caption;
+  return caption ? { caption: caption } : {};
 }
 
-function renderPicture(drawing: RenderInput) {
-  const { width, height, thumbnail } = getFinishedMedia(drawing);
+function renderPicture(input: RenderInput) {
+  const { width, height, thumbnail } = getFinishedMedia(input);
   return {
     ...(width !== undefined && { width }),
     ...(height !== undefined && { height }),
@@ -83,7 +83,7 @@ function renderPicture(drawing: RenderInput) {
   };
 }
 
-function renderDuration(drawing: RenderInput) {
-  const { duration_s } = getFinishedMedia(drawing);
+function renderDuration(input: RenderInput) {
+  const { duration_s } = getFinishedMedia(input);
   return duration_s === undefined ? {} : { seconds: Math.max(1, Math.round(duration_s)) };
 }

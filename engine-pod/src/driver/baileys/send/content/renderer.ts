@@ -33,4 +33,4 @@ export interface RenderedMessage {
   menu?: SentMenu;
 }
 
-export type Renderer = (drawing: RenderInput) => RenderedMessage;
+export type Renderer = (input: RenderInput) => RenderedMessage;
