@@ -23,7 +23,7 @@ import { Pacing } from './sends/pacing.js';
 import { Sender } from './sends/sender.js';
 import { IdleCollector } from './small-heap.js';
 
-export interface EngineOptions {
+interface EngineOptions {
   acquired: AcquiredLease;
   term: LeaseTerm;
   client: EngineClient;

@@ -28,7 +28,7 @@ const STARTED_AT = gauge({
 });
 
 /** Sources that are read on each scrape. */
-export interface MetricSources {
+interface MetricSources {
   state: () => InstanceState;
   held: () => number;
   activeConversations: () => number;

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { dropOldestConnections, LISTENER_LIMITS, IDLE_TIMEOUT_MS } from '@gwk/core/listener-limits';
 import { http } from '@gwk/core/node-http';
 
-export interface ProbeSources {
+interface ProbeSources {
   /**
    * Checks by name. An engine that is not ready may be waiting for its lease. Redis and the network are reported,
    * but do not affect readiness.

@@ -4,7 +4,7 @@ import type { Connection } from '../connection/connection.js';
 import { SendFailure, type Driver, type ReadMessage } from '../driver/driver.js';
 import { CommandError } from '../redis/command-reader.js';
 
-export interface ConnectionCommandOptions {
+interface ConnectionCommandOptions {
   pod: string;
   connection: Connection;
   driver: Driver;
@@ -17,7 +17,7 @@ export interface ConnectionCommandOptions {
 }
 
 /** Requests stored in Postgres. Every lease renewal returns them. */
-export type ConnectionRequests = Pick<EngineResponse<'renew'>, 'pairing' | 'unlink'>;
+type ConnectionRequests = Pick<EngineResponse<'renew'>, 'pairing' | 'unlink'>;
 
 /**
  * Handles requests to the current connection. They come as commands, which have a deadline, and as stored requests,

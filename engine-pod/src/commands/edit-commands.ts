@@ -3,7 +3,7 @@ import { SendFailure, type Driver } from '../driver/driver.js';
 import { CommandError } from '../redis/command-reader.js';
 import type { Gate } from '../sends/gate.js';
 
-export interface EditCommandOptions {
+interface EditCommandOptions {
   driver: Driver;
   gate: Gate;
   ackTimeoutMs: number;

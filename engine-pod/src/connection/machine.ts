@@ -68,7 +68,7 @@ export interface Step {
   failed?: { session: string; reason: string };
 }
 
-export interface Now {
+interface Now {
   /** Wall clock in milliseconds. */
   at: number;
   /** From 0 to 1. */

@@ -15,7 +15,7 @@ import type { Logger } from '@gwk/core/log';
 import { backoffDelay } from '../backoff.js';
 
 /** Refusals that end the engine: close the socket first, then exit. */
-export const FINAL_REFUSALS = ['fenced', 'unauthorized', 'gone'] as const satisfies readonly Refusal[];
+const FINAL_REFUSALS = ['fenced', 'unauthorized', 'gone'] as const satisfies readonly Refusal[];
 export type FinalRefusal = (typeof FINAL_REFUSALS)[number];
 
 export function findFinalRefusal(error: unknown): FinalRefusal | undefined {

@@ -57,7 +57,7 @@ export async function acquireLease(
 /** A lease is measured on a clock that keeps running while the machine sleeps. */
 const LEASE_CLOCK: Clock = { ...processClock, now: monotonicNow };
 
-export interface LeaseEvents {
+interface LeaseEvents {
   /** The lease is about to expire without renewal: close the socket now. */
   unconfirmed: () => void;
   /** Renewed after that. */

@@ -7,7 +7,7 @@ import type { ReconnectingLink } from './reconnecting-link.js';
 import type { StreamEntry } from './streams.js';
 
 /** Returns the result of a command. A CommandError becomes a reply with its code and message. */
-export type CommandHandler = (args: string) => unknown;
+type CommandHandler = (args: string) => unknown;
 
 export class CommandError extends Error {
   override name = 'CommandError';

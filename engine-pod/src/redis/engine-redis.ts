@@ -7,7 +7,7 @@ import { createNotificationReader, type NotificationReaderOptions } from './noti
 import { ReconnectingLink } from './reconnecting-link.js';
 import { RedisWriter } from './writer.js';
 
-export interface EngineRedisOptions extends Pick<
+interface EngineRedisOptions extends Pick<
   NotificationReaderOptions,
   'notify' | 'keep' | 'received' | 'traced'
 > {

@@ -4,7 +4,7 @@ import type { ReconnectingLink } from './reconnecting-link.js';
 import { RedisErrorReply } from './resp.js';
 import { parseEntries, parseReadReply, type StreamEntry } from './streams.js';
 
-export interface GroupReaderOptions {
+interface GroupReaderOptions {
   stream: string;
   epoch: number;
   link: ReconnectingLink;

@@ -12,7 +12,7 @@ const RETRY = { first: 200, most: 5_000 };
 /** A connection that lasted this long resets the count of failures. */
 const STEADY_MS = 10_000;
 
-export interface LinkOptions {
+interface LinkOptions {
   address: RedisAddress;
   /** Restores the user. Several links may ask at once. */
   restoreUser: () => Promise<void>;

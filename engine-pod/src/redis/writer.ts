@@ -6,7 +6,7 @@ import type { ReconnectingLink } from './reconnecting-link.js';
 const ACKNOWLEDGE_EVERY_MS = 1_000;
 const MAX_UNACKNOWLEDGED = 100;
 
-export interface RedisWriterOptions {
+interface RedisWriterOptions {
   instanceId: string;
   keys: RedisKeys;
   /** Nothing blocks on this link. */

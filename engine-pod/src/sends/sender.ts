@@ -6,7 +6,7 @@ import { tracing, type Span } from '@gwk/core/tracing/tracing';
 import { Delivery, type DeliveryResult, type DeliveryContext } from './delivery.js';
 import { KeyedQueue } from './keyed-queue.js';
 
-export interface SenderOptions extends DeliveryContext {
+interface SenderOptions extends DeliveryContext {
   log: Logger;
   /** Stores an outcome. Resolves once stored, to whether there may be messages to claim. */
   report: (outcome: Outcome) => Promise<boolean>;

@@ -86,7 +86,7 @@ export class LocalSandboxNetwork implements SandboxNetwork {
   }
 }
 
-export interface NetworkIdentity {
+interface NetworkIdentity {
   instance_id: string;
   pod: string;
   epoch: number;

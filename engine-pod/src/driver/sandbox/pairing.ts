@@ -3,7 +3,7 @@ import type { OpenPairing } from '@gwk/core/protocol/engine';
 import type { ConnectionEvent } from '../driver.js';
 import type { PhoneEvent, SandboxNetwork } from './network.js';
 
-export interface SandboxPairing {
+interface SandboxPairing {
   wanted: OpenPairing;
   network: SandboxNetwork;
   emit: (event: ConnectionEvent) => void;

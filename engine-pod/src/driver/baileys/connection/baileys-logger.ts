@@ -1,7 +1,7 @@
 import type { Logger } from '@gwk/core/log';
 
 /** The logger interface that Baileys expects. */
-export interface BaileysLogger {
+interface BaileysLogger {
   level: string;
   child(bindings: Record<string, unknown>): BaileysLogger;
   trace(what: unknown, text?: string): void;

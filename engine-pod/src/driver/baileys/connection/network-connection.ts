@@ -27,7 +27,7 @@ import { ignoreBrokenFrames, ignoreUnsolicitedStanzas } from '../patches/ignored
 import { recordEncryption } from '../patches/write-context.js';
 import { WriteGuard } from '../patches/write-guard.js';
 
-export interface NetworkConnectionOptions {
+interface NetworkConnectionOptions {
   creds: AuthenticationCreds;
   store: SessionStore;
   journal: Journal;

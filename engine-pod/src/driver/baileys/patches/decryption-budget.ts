@@ -19,7 +19,7 @@ const FREE_STEPS = 100;
 const STEP_LIMIT = { perKey: 10_000, total: 50_000, windowMs: 60_000 };
 
 /** The message needs more steps than its sender may use now. */
-export class DecryptionBudgetExceeded extends Error {
+class DecryptionBudgetExceeded extends Error {
   override name = 'TooFar';
   constructor() {
     super('too far ahead of the last decrypted message');

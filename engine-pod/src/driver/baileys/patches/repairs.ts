@@ -10,7 +10,7 @@ import { limitDecryption } from './decryption-limits.js';
  * Stock `Curve.verify` ignores libsignal's negative result, so forged network certificates and account signatures
  * pass.
  */
-export function repairVerify(): void {
+function repairVerify(): void {
   Curve.verify = (publicKey, message, signature) => {
     try {
       const key = Buffer.from(generateSignalPubKey(Buffer.from(publicKey)));
@@ -22,7 +22,7 @@ export function repairVerify(): void {
 }
 
 /** Stock code cannot use the key of an overtaken group message once it was stored: it is read back as an object. */
-export function repairSenderKeys(): void {
+function repairSenderKeys(): void {
   const stock = Object.getOwnPropertyDescriptor(SenderKeyState.prototype, 'removeSenderMessageKey')!
     .value as SenderKeyState['removeSenderMessageKey'];
   SenderKeyState.prototype.removeSenderMessageKey = function (iteration) {
@@ -43,7 +43,7 @@ interface Cipher {
  * Stock libsignal tries a message in one session after the other and stores the failed ones half advanced. Later
  * messages in those sessions cannot be decrypted. This restores failed sessions.
  */
-export function repairFailedDecryption(): void {
+function repairFailedDecryption(): void {
   const cipher = libsignal.SessionCipher.prototype as unknown as Cipher;
   const stock = cipher.doDecryptWhisperMessage;
   cipher.doDecryptWhisperMessage = async function (data, session) {

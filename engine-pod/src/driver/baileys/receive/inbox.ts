@@ -19,7 +19,7 @@ import type { MessageSecrets } from './normalise/message-secrets.js';
 import { parseResentMessages, type MissingMessages } from './missing/missing-messages.js';
 import { decryptVote } from './normalise/poll-votes.js';
 
-export interface InboxOptions {
+interface InboxOptions {
   journal: Journal;
   secrets: MessageSecrets;
   missing: MissingMessages;

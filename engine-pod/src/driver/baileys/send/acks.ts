@@ -50,6 +50,6 @@ const MEANINGS: Record<string, string> = {
 };
 
 /** Retrying does not help, and after 463 it extends the restriction. */
-export function toSendFailure(error: string): SendFailure {
+function toSendFailure(error: string): SendFailure {
   return SendFailure.refused('wa_error', MEANINGS[error] ?? `refused by the network (${error.slice(0, 20)})`);
 }

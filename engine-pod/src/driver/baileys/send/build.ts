@@ -23,7 +23,7 @@ const RENDERERS: Record<MessageType, Renderer> = {
   poll: renderPoll,
 };
 
-export interface BuildContext {
+interface BuildContext {
   /** JID of the instance, without its device. */
   own: string;
   /** Private identity key of the device. */

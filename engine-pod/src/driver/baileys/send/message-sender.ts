@@ -7,7 +7,7 @@ import { decodeBuiltMessage, type BuiltMessage } from './built-message.js';
 import { Recipients } from './recipients.js';
 
 /** A message ready to be sent. */
-export interface OutgoingMessage extends Pick<Stanza, 'waMessageId' | 'chat' | 'mayWrite' | 'signal'> {
+interface OutgoingMessage extends Pick<Stanza, 'waMessageId' | 'chat' | 'mayWrite' | 'signal'> {
   built: BuiltMessage;
 }
 

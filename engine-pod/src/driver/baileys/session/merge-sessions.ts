@@ -25,7 +25,7 @@ export function mergeSessionRecords(
   return { ...into, _sessions: { ...Object.fromEntries(added), ...into._sessions } };
 }
 
-export interface SessionMove {
+interface SessionMove {
   from: string;
   to: string;
 }

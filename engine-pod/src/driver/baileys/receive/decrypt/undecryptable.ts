@@ -2,7 +2,7 @@ import { jidNormalizedUser, type BinaryNode, type CacheStore } from '@whiskeysoc
 import { RateLimiter } from '../../rate-limiter.js';
 import { ExpiringMap } from '../../expiring-map.js';
 
-export interface UndecryptableOptions {
+interface UndecryptableOptions {
   /** A message cannot be decrypted. Its sender is asked to resend it; the phone may be asked too. */
   missing: (stanza: BinaryNode) => void;
   /** A sender exceeded the number of messages that are requested again. Reported once per hour and sender. */

@@ -9,7 +9,7 @@ import {
 } from '@whiskeysockets/baileys';
 
 /** Location and key of an encrypted file. */
-export interface EncryptedFile {
+interface EncryptedFile {
   directPath: string;
   mediaKey: Uint8Array;
 }

@@ -39,7 +39,7 @@ export interface MediaHost {
   findHost: () => Promise<string>;
 }
 
-export interface FileDownload {
+interface FileDownload {
   file: FileDescription;
   type: MediaType;
   mediaHost: MediaHost | null;

@@ -21,7 +21,7 @@ interface Attachment {
   type: MediaType;
 }
 
-export function findAttachment(message: proto.IMessage): Attachment | null {
+function findAttachment(message: proto.IMessage): Attachment | null {
   const { imageMessage, videoMessage, ptvMessage, audioMessage, documentMessage, stickerMessage } = message;
   const found: [FileDescription | null | undefined, MediaType][] = [
     [imageMessage, 'image'],
@@ -36,11 +36,11 @@ export function findAttachment(message: proto.IMessage): Attachment | null {
 }
 
 /** The part of a connection that files need. */
-export type FileConnection = Pick<NetworkConnection, 'media'> & {
+type FileConnection = Pick<NetworkConnection, 'media'> & {
   socket: Pick<NetworkConnection['socket'], 'updateMediaMessage'>;
 };
 
-export interface FileSource {
+interface FileSource {
   /** Null while not connected. */
   findConnection: () => FileConnection | null;
   storeFile: DriverContext['storeFile'];
@@ -52,7 +52,7 @@ export interface FileSource {
 }
 
 /** How long each kind of failure is retried, from the first one on. The conversation waits too. */
-export interface RetryLimits {
+interface RetryLimits {
   hostMs: number;
   /** Without the API or the network, no other message could be delivered either. */
   unavailableMs: number;

@@ -5,7 +5,7 @@ import { PhoneRequests, type PhoneConnection } from './phone-requests.js';
 import { getSender } from '../decrypt/undecryptable.js';
 
 /** Type of the entries in the session store. */
-export const MISSING_MESSAGES = 'unavailable';
+const MISSING_MESSAGES = 'unavailable';
 
 type Attributes = Record<string, string>;
 
@@ -130,7 +130,7 @@ const truncate = (value: string): string =>
 const getAge = (attrs: Attributes): number => Date.now() - Number(attrs['t'] ?? 0) * 1_000;
 
 /** A message that the phone sent again: the attributes the network would have sent, and the content. */
-export interface ResentMessage {
+interface ResentMessage {
   attrs: Attributes;
   message: proto.IMessage;
 }

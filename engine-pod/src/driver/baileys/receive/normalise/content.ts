@@ -4,7 +4,7 @@ import { parseEdit } from './edits.js';
 import { parseClick } from './clicks.js';
 
 /** The part of an inbound message that comes from its content, whoever wrote it. */
-export type ParsedContent = Pick<
+type ParsedContent = Pick<
   InboundMessage,
   'type' | 'text' | 'location' | 'contacts' | 'click' | 'change' | 'quoted_wa_message_id'
 > &

@@ -1,7 +1,7 @@
 import type { SessionStore } from '../../session/store.js';
 
 /** Type of the entries in the session store. */
-export const MESSAGE_SECRET = 'message-secret';
+const MESSAGE_SECRET = 'message-secret';
 
 interface StoredSecret {
   secret: Buffer;

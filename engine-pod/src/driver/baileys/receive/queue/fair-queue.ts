@@ -1,5 +1,5 @@
 /** A message that is decrypted first and then processed. */
-export interface QueueItem {
+interface QueueItem {
   bytes: number;
   /** Decrypts the message before it is processed, and returns whether it succeeded. */
   decrypt: () => Promise<boolean>;

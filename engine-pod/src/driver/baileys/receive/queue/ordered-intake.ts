@@ -11,7 +11,7 @@ interface RawSocket {
   resume: () => void;
 }
 
-export interface IntakeStages {
+interface IntakeStages {
   /** Decrypts the message before Baileys does, and returns whether it succeeded. */
   decryptAhead: (stanza: BinaryNode) => Promise<boolean>;
   /** Resolves once Baileys has handled the message, which `take` passes to it. */
