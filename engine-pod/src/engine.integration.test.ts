@@ -12,11 +12,11 @@ const textOf = (body: string): string =>
 const texts = (): string[] => stage.network.arrivals.map(({ body }) => textOf(body));
 
 describe('sending', () => {
-  test('what waits is sent at the start, what is rung for at once, and both bells are put away', async () => {
+  test('sends waiting messages at the start and notified ones at once, and acknowledges both notifications', async () => {
     const { port, network, redis } = await open();
     const first = port.queue.add('551', 'first');
     await stage.start({ idleClaimMs: 60_000 });
-    // The answer to an outcome says that more waits, too.
+    // The answer to an outcome may also say that more messages wait.
     await until('the first is read', () => port.queue.outcomesOf('receipt').length === 2);
     const second = port.queue.add('552', 'second');
     await stage.ring(second.message_id);
@@ -32,7 +32,7 @@ describe('sending', () => {
     expect(await redis.call(['XPENDING', stage.sends, 'engine'])).toEqual([0, null, null, null]);
   });
 
-  test('a conversation leaves in its order, one message at a time', async () => {
+  test('sends a conversation in order, one message at a time', async () => {
     const { port, network } = await open();
     let [underWay, most] = [0, 0];
     network.answerAfter = async () => {
@@ -48,7 +48,7 @@ describe('sending', () => {
     expect(most).toBe(1);
   });
 
-  test('a slow conversation delays no other', async () => {
+  test('a slow conversation does not delay others', async () => {
     const { port, network } = await open();
     network.answerAfter = ({ chat }) => (chat.startsWith('999') ? null : 5);
     for (let i = 0; i < 40; i++) port.queue.add('999', 'slow');
@@ -58,14 +58,14 @@ describe('sending', () => {
     expect(texts().filter((text) => text === 'slow')).toHaveLength(1);
   });
 
-  test('the numbers of a sandbox do what they stand for', async () => {
+  test('sandbox recipients behave as their last digits say', async () => {
     const { port, network } = await open();
     port.queue.add('55110000', 'not on the network');
     const unread = port.queue.add('55110001', 'never read');
     port.queue.add('55110002', 'fails');
     await stage.start();
     await until('all are concluded', () => port.queue.outcomes.length >= 4);
-    // Sent later, read later.
+    // Sent later and read later.
     const read = port.queue.add('55110003', 'read');
     await stage.ring(read.message_id);
     const receiptsOf = ({ wa_message_id: id }: { wa_message_id: string }) =>
@@ -82,13 +82,13 @@ describe('sending', () => {
 });
 
 describe('doubt', () => {
-  test('no answer in its time: the same bytes again under the same id, until one is acknowledged', async () => {
+  test('resends the same bytes under the same id until one attempt is acknowledged', async () => {
     const { port, network } = await open();
     const message = port.queue.add('551', 'hello');
     network.answerAfter = () => (network.arrivals.length < 3 ? null : 0);
     await stage.start({ ackTimeoutMs: 200 });
     await until('it is sent', () => stage.sent === 1);
-    // One more where the acknowledgement is read late.
+    // One more if the acknowledgement is read late.
     expect(network.arrivals.length).toBeGreaterThanOrEqual(3);
     expect(port.queue.outcomesOf('sent')).toHaveLength(1);
     expect(new Set(network.arrivals.map(({ wa_message_id }) => wa_message_id))).toEqual(
@@ -97,7 +97,7 @@ describe('doubt', () => {
     expect(new Set(network.arrivals.map(({ body }) => body)).size).toBe(1);
   });
 
-  test('a late answer to the first attempt counts', async () => {
+  test('accepts a late answer to the first attempt', async () => {
     const { port, network } = await open();
     port.queue.add('551', 'hello');
     network.answerAfter = () => (network.arrivals.length === 1 ? 500 : null);
@@ -106,12 +106,12 @@ describe('doubt', () => {
     expect(port.queue.outcomes.filter(({ kind }) => kind !== 'receipt')).toHaveLength(1);
   });
 
-  test('once the row says no, it is not sent again and the conversation goes on', async () => {
+  test('stops resending once the row says no, and continues the conversation', async () => {
     const { port, network } = await open();
     const doubted = port.queue.add('551', 'doubted');
     port.queue.add('551', 'next');
     network.answerAfter = ({ body }) => (textOf(body) === 'doubted' ? null : 0);
-    // At the question before it would be sent again, however late its arrival is read.
+    // At the check before the resend, however late its arrival is read.
     port.fault = ({ route }) => {
       if (route === 'built' && port.of('built').length > 1) port.queue.remove(doubted.message_id);
       return 'answer';
@@ -122,8 +122,8 @@ describe('doubt', () => {
   });
 });
 
-describe('the port', () => {
-  test('a lost reply to a claim is asked for again under the same claim id, as a repeat with the next number', async () => {
+describe('the internal API', () => {
+  test('repeats a claim whose reply was lost under the same claim id, with the next number', async () => {
     const { port, network } = await open();
     port.fault = ({ route }) =>
       route === 'claims' && port.of('claims').length <= 2 ? 'lose-reply' : 'answer';
@@ -145,7 +145,7 @@ describe('the port', () => {
     ]);
   });
 
-  test('states and outcomes that could not be stored are stored later, in order', async () => {
+  test('stores states and outcomes later and in order after an outage', async () => {
     const { port } = await open({ renewMs: 300 });
     await stage.start();
     let away = true;
@@ -168,7 +168,7 @@ describe('the port', () => {
     expect(stage.states.slice(-3)).toEqual(['disconnected: restart', 'connecting', 'connected']);
   });
 
-  test('an item that the port refuses harms no other', async () => {
+  test('a refused item does not affect the others', async () => {
     const { port } = await open();
     const bad = port.queue.add('551', 'bad');
     port.queue.add('552', 'good');
@@ -181,7 +181,7 @@ describe('the port', () => {
 });
 
 describe('its lease', () => {
-  test('a lease that another engine holds is waited for', async () => {
+  test('waits for a lease that another engine holds', async () => {
     const { port } = await open();
     port.fault = ({ route }) =>
       route === 'acquire' && port.of('acquire').length < 4 ? 'lease-held' : 'answer';
@@ -189,7 +189,7 @@ describe('its lease', () => {
     expect(port.of('acquire')).toHaveLength(4);
   });
 
-  test('terms that have changed are asked for at once, once more where a renewal is under way', async () => {
+  test('requests changed terms at once, and again when a renewal is in progress', async () => {
     const { port } = await open({ renewMs: 60_000 });
     await stage.start();
     const renewals = () => port.of('renew').length;
@@ -207,7 +207,7 @@ describe('its lease', () => {
   });
 });
 
-test('a second and a tenth bell for one message send it once, and all are put away', async () => {
+test('sends a message once despite further notifications, and acknowledges all of them', async () => {
   const { port, network, redis } = await open();
   let answer = (): void => undefined;
   network.answerAfter = () => new Promise((resolve) => (answer = () => resolve(0)));
@@ -224,7 +224,7 @@ test('a second and a tenth bell for one message send it once, and all are put aw
 });
 
 describe('commands', () => {
-  test('live, restart and logout are answered', async () => {
+  test('answers live, restart and logout', async () => {
     await open();
     await stage.start();
     expect(await stage.command('live')).toMatchObject({
@@ -244,7 +244,7 @@ describe('commands', () => {
     expect(stage.states.at(-1)).toBe('pending_pair: logout');
   });
 
-  test('a stale one, a forged one and a malformed one are dropped', async () => {
+  test('drops stale, forged and malformed commands', async () => {
     const { redis } = await open();
     await stage.start();
     const forged = { id: 'x', name: 'logout', args: '{}', deadline: '99999999999999', requester: 'test', sig: 'ab'.repeat(32) }; // prettier-ignore
@@ -259,7 +259,7 @@ describe('commands', () => {
     expect(await redis.call(['XLEN', stage.commands])).toBe(0);
   });
 
-  test('one that waits since before the start is obeyed while its deadline holds', async () => {
+  test('executes a command from before the start within its deadline', async () => {
     await open();
     const reply = stage.command('live');
     await stage.start();

@@ -20,7 +20,7 @@ const key = (chat = '5511987654321@s.whatsapp.net'): MessageKey => ({
 const change = (name: CommandName, more: object, message = key()) =>
   stage.command(name, { args: JSON.stringify({ stanza_id: `S-${name}`, message, ...more }) });
 
-test('changes go to the network at once, each under its own id', async () => {
+test('sends edits to the network at once, each under its own id', async () => {
   await stage.start();
   const replies = [
     await change('edit', { text: 'novo' }),
@@ -41,7 +41,7 @@ test('changes go to the network at once, each under its own id', async () => {
   ]);
 });
 
-test('what the network refuses, and what it never answers, is told apart', async () => {
+test('distinguishes a refusal of the network from a missing answer', async () => {
   await stage.start({ ackTimeoutMs: ACK_TIMEOUT_MS });
   const failing = key('5511999990002@s.whatsapp.net');
   expect(await change('react', { emoji: '👍' }, failing)).toMatchObject({ ok: false, code: 'wa_error' });
@@ -49,7 +49,7 @@ test('what the network refuses, and what it never answers, is told apart', async
   expect(await change('delete', {})).toMatchObject({ ok: false, code: 'timeout' });
 });
 
-test('without a connection nothing is written, and nobody waits', async () => {
+test('fails at once without a connection and writes nothing', async () => {
   await stage.start();
   await stage.command('logout');
   await until('it is logged out', () => stage.states.at(-1) === 'pending_pair: logout');

@@ -14,7 +14,7 @@ const closed = (disconnect: Disconnect): Input => ({ kind: 'closed', disconnect 
 const drop = closed({ kind: 'dropped', reason: 'lost' });
 const timer: Input = { kind: 'timer' };
 
-/** Ten minutes between inputs, so that whatever is waited for is over. */
+/** Ten minutes between inputs, so that every delay has passed. */
 function run(state: InstanceState, inputs: Input[], everyMs = 600_000): { machine: Machine; steps: Step[] } {
   const from = { state, banned_until: null, reconnect_count: 0, reconnect_at: null };
   let machine = restoreMachine(from, AT);
@@ -33,9 +33,9 @@ const toldOf = (steps: Step[]) =>
   );
 const failuresOf = (steps: Step[]) => steps.flatMap(({ failed }) => (failed ? [failed] : []));
 
-describe('a session', () => {
+describe('a pairing session', () => {
   test.each<InstanceState>(['pending_pair', 'logged_out'])(
-    'opens a socket for a number that is %s',
+    'opens a socket for an instance in state %s',
     (state) => {
       const { machine, steps } = run(state, [pair, qr, qr]);
       expect(socketsOf(steps)).toEqual(['reopen', 'keep', 'keep']);
@@ -45,7 +45,7 @@ describe('a session', () => {
   );
 
   test.each<InstanceState>(['connecting', 'connected', 'disconnected', 'banned'])(
-    'is nothing for a number that is %s: it is paired',
+    'does nothing in state %s, because a device is linked',
     (state) => {
       const { machine, steps } = run(state, [pair]);
       expect(steps).toMatchObject([{ socket: 'keep', changes: [] }]);
@@ -53,7 +53,7 @@ describe('a session', () => {
     },
   );
 
-  test('asked for again changes nothing; another one begins anew', () => {
+  test('ignores a second request for the same session; another session restarts it', () => {
     const another: Input = { kind: 'pair', pairing: { ...wanted, session: 'two' } };
     const { machine, steps } = run('pending_pair', [pair, pair, another]);
     expect(socketsOf(steps)).toEqual(['reopen', 'keep', 'reopen']);
@@ -61,7 +61,7 @@ describe('a session', () => {
     expect(failuresOf(steps)).toEqual([]);
   });
 
-  test('ends with the device: paired, the network calls back, connected', () => {
+  test('ends with the device: paired, reconnected, connected', () => {
     const back = closed({ kind: 'dropped', reason: '515', reconnect: 'at-once' });
     const { machine, steps } = run('pending_pair', [pair, qr, paired, back, open]);
     expect(toldOf(steps)).toEqual(['connecting', 'connected']);
@@ -96,31 +96,31 @@ describe('a session', () => {
     expect(steps.map(({ ended }) => ended)).toEqual([undefined, reason]);
   });
 
-  test('a ban while pairing is a ban, and ends it', () => {
+  test('ends with a ban', () => {
     const how: Disconnect = { kind: 'banned', code: '406', expiresAt: null };
     const { steps } = run('pending_pair', [pair, closed(how)]);
     expect(toldOf(steps)).toEqual(['banned: 406']);
     expect(failuresOf(steps)).toEqual([{ session: 'one', reason: 'banned: 406' }]);
   });
 
-  test('outlives three drops in a row; each code begins the row anew', () => {
+  test('survives three consecutive drops; each code resets the count', () => {
     const again = [drop, timer];
     const { steps } = run('pending_pair', [pair, ...again, ...again, qr, ...again, ...again, ...again, drop]);
     expect(socketsOf(steps).filter((socket) => socket === 'reopen')).toHaveLength(6);
     expect(failuresOf(steps)).toEqual([{ session: 'one', reason: 'lost' }]);
   });
 
-  test('a drop is waited out, longer each time', () => {
+  test('waits longer after each drop', () => {
     const { machine } = run('pending_pair', [pair, drop, timer], 0);
     expect(machine).toMatchObject({ wakeAt: AT + 1_000, pairing: wanted });
   });
 
-  test('called back at once, it goes on at once', () => {
+  test('reconnects at once when the network asks for it', () => {
     const back = closed({ kind: 'dropped', reason: '515', reconnect: 'at-once' });
     expect(socketsOf(run('pending_pair', [pair, back]).steps)).toEqual(['reopen', 'reopen']);
   });
 
-  test('nobody waits for ends; nobody waits for another does not', () => {
+  test('ends when this session is closed, not when another one is', () => {
     const other: Input = { kind: 'unpair', session: 'two' };
     const { machine, steps } = run('pending_pair', [pair, other, { kind: 'unpair', session: 'one' }]);
     expect(socketsOf(steps)).toEqual(['reopen', 'keep', 'close']);
@@ -128,7 +128,7 @@ describe('a session', () => {
     expect(failuresOf(steps)).toEqual([]);
   });
 
-  test('a logout ends it', () => {
+  test('ends with a logout', () => {
     const { machine, steps } = run('logged_out', [pair, { kind: 'logout' }]);
     expect(machine).toMatchObject({ state: 'pending_pair', pairing: null });
     expect(toldOf(steps)).toEqual(['pending_pair: logout']);
@@ -139,20 +139,20 @@ describe('a session', () => {
     expect(socketsOf(steps)).toEqual(['reopen', 'close', 'keep', 'reopen']);
   });
 
-  test('asked for while there may be no socket waits for one', () => {
+  test('waits until a socket is permitted', () => {
     const { steps } = run('pending_pair', [{ kind: 'forbidden' }, pair, { kind: 'permitted' }]);
     expect(socketsOf(steps)).toEqual(['close', 'keep', 'reopen']);
   });
 });
 
 describe('restart', () => {
-  test('keeps an open session as it is', () => {
+  test('keeps the open session as it is', () => {
     const { machine, steps } = run('pending_pair', [pair, { kind: 'restart' }]);
     expect(socketsOf(steps)).toEqual(['reopen', 'keep']);
     expect(machine.pairing).toEqual(wanted);
   });
 
-  test('obeys the end of a ban', () => {
+  test('respects the end of a ban', () => {
     const until = new Date(AT + 60_000).toISOString();
     const stored = { state: 'banned', banned_until: until, reconnect_count: 0, reconnect_at: null } as const;
     const result = step(restoreMachine(stored, AT), { kind: 'restart' }, { at: AT, random: 0 });

@@ -17,7 +17,7 @@ const stored = (state: InstanceState, change: Partial<StoredState> = {}): Stored
 const open: Input = { kind: 'opened', jid: '5500@s', business_name: null };
 const drop: Input = { kind: 'closed', disconnect: { kind: 'dropped', reason: 'lost' } };
 
-/** Runs inputs one second apart and tells what was stored and done, in short. */
+/** Runs inputs one second apart and summarises the stored changes and socket actions. */
 function run(
   from: StoredState,
   inputs: Input[],
@@ -64,7 +64,7 @@ const unlinked = closed({ kind: 'logged-out', reason: 'removed' });
 const banned = closed({ kind: 'banned', code: '402', expiresAt: null });
 const replaced = closed({ kind: 'replaced' });
 
-describe('what moves the state', () => {
+describe('inputs that change the state', () => {
   test.each<{ when: string; from: InstanceState; input: Input; told: string[]; socket: string }>([
     { when: 'opened', from: 'connecting', input: open, told: ['connected'], socket: 'keep' },
     { when: 'opened, no longer wanted', from: 'disconnected', input: open, told: [], socket: 'keep' },
@@ -165,7 +165,7 @@ describe('what moves the state', () => {
 });
 
 describe('reconnecting', () => {
-  test('waits twice as long after each failure in a row, and stores when', () => {
+  test('doubles the delay after each consecutive failure, and stores the time', () => {
     const { machine, told } = run(stored('connecting'), [
       start,
       drop,
@@ -179,26 +179,26 @@ describe('reconnecting', () => {
     expect(changes[0]!.reconnect).toEqual({ count: 1, at: later(1_000) });
   });
 
-  test('a connection of a minute ends the row, a shorter one does not', () => {
+  test('resets the count after a connection of one minute, not after a shorter one', () => {
     const from = stored('disconnected', { reconnect_count: 7 });
     expect(run(from, [start, open, drop], 1_000).machine.failures).toBe(8);
     expect(run(from, [start, open, drop], 60_000).machine.failures).toBe(1);
   });
 
-  test('a new engine counts on', () => {
+  test('continues the count in a new engine', () => {
     const from = stored('disconnected', { reconnect_count: 3, reconnect_at: later(500) });
     const { machine } = run(from, [start, { kind: 'timer' }, drop]);
     expect(machine.failures).toBe(4);
   });
 
-  test('after a rejected version it is slow', () => {
+  test('reconnects slowly after a rejected version', () => {
     const disconnect = { kind: 'dropped', reason: '405', reconnect: 'slowly' } as const;
     expect(run(stored('connecting'), [start, { kind: 'closed', disconnect }]).machine.wakeAt).toBe(
       AT + 1_000 + 60_000,
     );
   });
 
-  test('without a confirmed lease nothing opens until it is confirmed', () => {
+  test('opens nothing until the lease is confirmed', () => {
     const { told, socket } = run(stored('connected'), [
       { kind: 'forbidden' },
       { kind: 'timer' },
@@ -211,7 +211,7 @@ describe('reconnecting', () => {
 });
 
 describe('pairing', () => {
-  test('is told with the change that follows it', () => {
+  test('is reported with the next state change', () => {
     const told = [start, { kind: 'paired', device } as const, open].reduce<{
       machine: Machine;
       changes: unknown[];
@@ -226,7 +226,7 @@ describe('pairing', () => {
     expect(told.machine.paired).toBeNull();
   });
 
-  test('of a waiting number moves it to connecting', () => {
+  test('moves a waiting instance to connecting', () => {
     const { changes } = step(
       restoreMachine(stored('pending_pair'), AT),
       { kind: 'paired', device },
@@ -235,13 +235,13 @@ describe('pairing', () => {
     expect(changes).toMatchObject([{ state: 'connecting', paired: device }]);
   });
 
-  test('a connection without one tells nothing of it', () => {
+  test('is not reported by a connection without one', () => {
     const { changes } = step(restoreMachine(stored('connecting'), AT), open, { at: AT, random: 0 });
     expect(changes[0]).not.toHaveProperty('paired');
   });
 });
 
-test('a ban stores its code and its end, and wakes up at it', () => {
+test('stores the code and the end of a ban, and reconnects at its end', () => {
   const expiresAt = new Date(AT + 5_000);
   const { machine, changes } = step(
     restoreMachine(stored('connected'), AT),

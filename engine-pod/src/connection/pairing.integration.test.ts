@@ -29,7 +29,7 @@ const paired = (): StateChange['paired'][] => stage.changes.flatMap((change) => 
 const scan = () => phones.do(stage.port.instanceId, { kind: 'scan' });
 const credentials = () => stage.port.session.get('me');
 
-/** As an engine that waits for somebody. */
+/** Launches an engine that waits for a pairing. */
 async function launch(): Promise<void> {
   const engine = stage.launch();
   const ready = () => stage.port.of('renew').length > 0;
@@ -39,7 +39,7 @@ async function launch(): Promise<void> {
 }
 
 describe('sandbox after logout', () => {
-  test('waits until a pairing is wanted, then shows a QR, is paired, called back, and connected', async () => {
+  test('waits for a pairing request, shows a QR code, pairs, reconnects and connects', async () => {
     await launch();
     expect(shown()).toEqual([]);
     stage.port.pairing = wanted();
@@ -56,19 +56,19 @@ describe('sandbox after logout', () => {
     expect(credentials()).toBeDefined();
   });
 
-  test('a session that was open before the engine came is shown at its start', async () => {
+  test('shows a session at the start that was opened before the engine came', async () => {
     stage.port.pairing = wanted();
     stage.launch();
     await until('a QR is shown', () => shown('qr').length === 1);
   });
 
-  test('a bell that was lost is made up for by the next renewal', async () => {
+  test('serves a session with the next renewal when its command was lost', async () => {
     await launch();
     stage.port.pairing = wanted();
     await until('a QR is shown', () => shown('qr').length === 1);
   });
 
-  test('a new QR for each time, six at most, then the session has failed and the number waits', async () => {
+  test('shows a new QR code each time, six at most; then the session fails and the instance waits', async () => {
     phones.terms = { codes: 6, codeMs: 100 };
     stage.port.pairing = wanted();
     await launch();
@@ -78,11 +78,11 @@ describe('sandbox after logout', () => {
     expect(stage.states).toEqual([]);
   });
 
-  test('what there is to show is told one after the other, however long each takes', async () => {
+  test('stores pairing updates one after the other, however long each takes', async () => {
     phones.terms = { codes: 3, codeMs: 100 };
     stage.port.pairing = wanted();
     const served = jest.spyOn(phones, 'serve');
-    /** The driver waits for somebody to read the last code: all of them are there to show. */
+    /** The driver waits for somebody to scan the last code: all codes are shown. */
     const isLast = () => served.mock.calls.filter(([{ url }]) => url === '/event').length === 3;
     let [underWay, most] = [0, 0];
     stage.port.fault = async ({ route }) => {
@@ -96,12 +96,12 @@ describe('sandbox after logout', () => {
     await launch();
     await until('the session has failed', () => shown('failed').length === 1);
     expect(most).toBe(1);
-    // The session is still wanted, so a renewal of the lease may begin it anew.
+    // The session is still requested, so a renewal of the lease may restart it.
     const kinds = shown().map(({ kind }) => kind);
     expect(kinds.slice(0, kinds.indexOf('failed') + 1)).toEqual(['qr', 'qr', 'qr', 'failed']);
   });
 
-  test('with the method code there is a code of eight characters, and it links as well', async () => {
+  test('shows a code of eight characters with the method code, and links the device', async () => {
     stage.port.pairing = wanted({ method: 'code', phone: '5511987654321' });
     await launch();
     await until('a code is shown', () => shown('code').length === 1);
@@ -110,7 +110,7 @@ describe('sandbox after logout', () => {
     await until('it is connected', () => stage.states.includes('connected'));
   });
 
-  test('another session is shown anew, and the network may refuse it', async () => {
+  test('shows another session again, and the network may refuse it', async () => {
     stage.port.pairing = wanted();
     await launch();
     await until('a QR is shown', () => shown('qr').length === 1);
@@ -122,7 +122,7 @@ describe('sandbox after logout', () => {
     expect(shown('failed')).toEqual([{ kind: 'failed', reason: 'passkey_required' }]);
   });
 
-  test('once nobody waits for the session any more, nothing more is shown', async () => {
+  test('shows nothing more once the session is closed', async () => {
     phones.terms = { codes: 6, codeMs: 200 };
     stage.port.pairing = wanted();
     await launch();
@@ -135,7 +135,7 @@ describe('sandbox after logout', () => {
     expect(shown()).toHaveLength(before + 1);
   });
 
-  test('a paired number refuses to pair', async () => {
+  test('refuses to pair a paired instance', async () => {
     stage.port.state = 'connecting';
     await stage.start();
     const reply = await stage.command('pair', { args: JSON.stringify(wanted()) });
@@ -145,7 +145,7 @@ describe('sandbox after logout', () => {
 });
 
 describe('logout', () => {
-  test('by command: unlinked on the network, forgotten, and waiting; what the network says of it is no news', async () => {
+  test('unlinks and forgets the device on command, and ignores what the network reports about it', async () => {
     stage.port.state = 'connecting';
     await stage.start();
     expect(await stage.command('logout')).toMatchObject({ ok: true, result: { unlinked: true } });
@@ -154,7 +154,7 @@ describe('logout', () => {
     expect(stage.states.slice(-1)).toEqual(['pending_pair: logout']);
   });
 
-  test('decided without an engine: done at the next connection, and reported, before a new pairing', async () => {
+  test('unlinks at the next connection when requested without an engine, and reports it before a new pairing', async () => {
     stage.port.session.set('me', Buffer.from(JSON.stringify({ jid: '1@s' })).toString('base64'));
     stage.port.unlink = randomUUID();
     stage.port.pairing = wanted();
@@ -166,7 +166,7 @@ describe('logout', () => {
     expect(stage.states).toEqual([]);
   });
 
-  test('until the rows know of it, nothing is paired: it would be taken for the old link', async () => {
+  test('pairs nothing until the API knows of the logout', async () => {
     stage.port.unlink = randomUUID();
     stage.port.pairing = wanted();
     let known = false;
@@ -182,7 +182,7 @@ describe('logout', () => {
     await until('a QR is shown', () => shown('qr').length === 1);
   });
 
-  test('that the engine did not hear of is found with the next renewal', async () => {
+  test('finds a missed logout request with the next renewal', async () => {
     stage.port.state = 'connecting';
     await stage.start();
     stage.port.unlink = randomUUID();
@@ -191,7 +191,7 @@ describe('logout', () => {
     expect(stage.port.of('unlinked')).toHaveLength(1);
   });
 
-  test('of a number that was deleted happens before the engine ends', async () => {
+  test('unlinks a deleted instance before the engine exits', async () => {
     stage.port.state = 'connecting';
     const engine = await stage.start();
     stage.port.fault = ({ route }) => (route === 'renew' ? 'gone' : 'answer');
@@ -201,7 +201,7 @@ describe('logout', () => {
   });
 });
 
-describe('what the phone and the network do', () => {
+describe('actions of the phone and the network', () => {
   test.each([
     [{ kind: 'unlink', reason: 'device_removed' } as const, 'logged_out: device_removed'],
     [{ kind: 'ban', code: '402', expires_at: null } as const, 'banned: 402'],
@@ -214,8 +214,8 @@ describe('what the phone and the network do', () => {
   });
 });
 
-describe('what is asked of the connection as it stands', () => {
-  test('contacts, read marks and presence reach the network', async () => {
+describe('requests to the current connection', () => {
+  test('sends contact checks, read marks and presence to the network', async () => {
     stage.port.state = 'connecting';
     await stage.start();
     const check = (phone: string) => stage.command('check-contact', { args: JSON.stringify({ phone }) });
@@ -234,7 +234,7 @@ describe('what is asked of the connection as it stands', () => {
     ]);
   });
 
-  test('without a connection they are refused', async () => {
+  test('refuses them without a connection', async () => {
     await launch();
     const args = JSON.stringify({ phone: '5511987654321', chat: 'x', messages: [], state: 'typing' });
     for (const name of ['check-contact', 'read', 'presence'] as const) {

@@ -14,7 +14,7 @@ const poster = (change: Partial<BatchSenderOptions<string, string>>): BatchSende
     ...change,
   });
 
-test('items of one moment travel together, in order, and each gets its own result', async () => {
+test('sends items of one moment together, in order, each with its own result', async () => {
   const groups: string[][] = [];
   const letters = poster({
     send: async (items) => {
@@ -27,7 +27,7 @@ test('items of one moment travel together, in order, and each gets its own resul
   expect(groups).toEqual([['a', 'b', 'c'], ['d']]);
 });
 
-test('one request at a time: what comes meanwhile waits', async () => {
+test('sends one request at a time; later items wait', async () => {
   let running = 0;
   let most = 0;
   const letters = poster({
@@ -46,7 +46,7 @@ test('one request at a time: what comes meanwhile waits', async () => {
   expect(most).toBe(1);
 });
 
-test('heavy items travel in smaller groups, the heaviest alone', async () => {
+test('splits large items into smaller batches, the largest alone', async () => {
   const groups: string[][] = [];
   const letters = poster({
     estimateBytes: (item) => (item === 'b' ? 3_000_000 : 1_000_000),
@@ -70,7 +70,7 @@ test('a refused item fails alone', async () => {
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
 });
 
-describe('patient items', () => {
+describe('items that may linger', () => {
   const LINGER_MS = 250;
   const groups: string[][] = [];
   let clock: ManualClock;
@@ -88,7 +88,7 @@ describe('patient items', () => {
     });
   };
 
-  test('go with the next that is not, in order', async () => {
+  test('go with the next item that may not, in order', async () => {
     const some = letters();
     await Promise.all(['p1', 'p2', 'now'].map((item) => some.push(item)));
     expect(groups).toEqual([['p1', 'p2', 'now']]);
@@ -105,7 +105,7 @@ describe('patient items', () => {
     expect(groups).toEqual([['p1', 'p2']]);
   });
 
-  test('that come while a request is under way go in their turn', async () => {
+  test('go in turn when they come during a request', async () => {
     let answer!: () => void;
     const some = letters(new Promise((resolve) => (answer = resolve)));
     const first = some.push('now');
@@ -120,7 +120,7 @@ describe('patient items', () => {
     expect(groups).toEqual([['now'], ['p1', 'p2']]);
   });
 
-  test('do not outstay the end', async () => {
+  test('are sent when the sender drains', async () => {
     const some = letters();
     const pushed = some.push('p1');
     await some.drain();

@@ -28,7 +28,7 @@ test.each([
   expect(renewDelay(renewMs, unanswered, 1)).toBe(most);
 });
 
-test('several renewals fit between the first unanswered one and the end of the socket', () => {
+test('several renewals fit between the first unanswered one and the close of the socket', () => {
   for (const [leaseMs, renewMs] of [
     [45_000, 10_000],
     [3_000, 500],

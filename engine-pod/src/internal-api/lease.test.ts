@@ -5,14 +5,14 @@ import { Lease } from './lease.js';
 import type { InternalApiClient } from './client.js';
 
 const LEASE_MS = 45_000;
-/** The socket closes so long before the end of the lease. */
+/** The socket closes this long after the start of the lease. */
 const CLOSE_AT_MS = 40_000;
 const RENEW_MS = 10_000;
 
 let clock: ManualClock;
 let lease: Lease;
 let mode: 'answer' | 'silent' | 'held';
-/** When renewals were asked for. */
+/** Times at which renewals were requested. */
 let asked: number[];
 let answerHeld: () => void;
 let told: string[];
@@ -45,7 +45,7 @@ function renew(_route: 'renew', _body: object, timeoutMs: number): Promise<Engin
   return new Promise((_, reject) => clock.after(timeoutMs, () => reject(new Error('no answer'))));
 }
 
-/** By steps, so that what follows an answer happens between them. */
+/** In steps, so that effects of an answer happen in between. */
 async function pass(ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 100) {
     clock.advance(100);
@@ -53,7 +53,7 @@ async function pass(ms: number): Promise<void> {
   }
 }
 
-test('is renewed a little more often than asked for, for as long as it is answered', async () => {
+test('is renewed slightly more often than configured while it is answered', async () => {
   await pass(100_000);
   expect(asked.length).toBeGreaterThanOrEqual(100_000 / RENEW_MS);
   expect(asked.length).toBeLessThanOrEqual(100_000 / (0.8 * RENEW_MS) + 1);
@@ -61,12 +61,12 @@ test('is renewed a little more often than asked for, for as long as it is answer
   expect([lease.valid, lease.unexpired]).toEqual([true, true]);
 });
 
-test('unanswered, it costs the socket shortly before its end and not earlier; a later answer gives it back', async () => {
+test('pauses the socket shortly before the end when unanswered; a later answer resumes it', async () => {
   mode = 'silent';
   await pass(CLOSE_AT_MS - 100);
   expect(told).toEqual([]);
   expect([lease.valid, lease.msLeft]).toEqual([true, 100]);
-  // It is asked for sooner, as often as fits.
+  // Retries come sooner, as many as fit.
   expect(asked.length).toBeGreaterThan(4);
   await pass(100);
   expect(told).toEqual([`unconfirmed at ${CLOSE_AT_MS}`]);
@@ -79,7 +79,7 @@ test('unanswered, it costs the socket shortly before its end and not earlier; a 
   expect(lease.valid).toBe(true);
 });
 
-test('unanswered for less than its time, it costs nothing', async () => {
+test('changes nothing when unanswered for less than its duration', async () => {
   await pass(RENEW_MS);
   mode = 'silent';
   await pass(30_000);
@@ -88,7 +88,7 @@ test('unanswered for less than its time, it costs nothing', async () => {
   expect(new Set(told)).toEqual(new Set(['renewed']));
 });
 
-test('counts from when it was asked for, however late the answer comes', async () => {
+test('counts from the time of the request, however late the answer comes', async () => {
   mode = 'held';
   await pass(RENEW_MS);
   const [from] = asked;
@@ -98,7 +98,7 @@ test('counts from when it was asked for, however late the answer comes', async (
   expect(lease.msLeft).toBe(from! + CLOSE_AT_MS - clock.now());
 });
 
-test('an answer that took longer than the lease confirms nothing', async () => {
+test('ignores an answer that took longer than the lease', async () => {
   mode = 'held';
   await pass(RENEW_MS + LEASE_MS);
   expect(told).toEqual([`unconfirmed at ${CLOSE_AT_MS}`]);
@@ -108,7 +108,7 @@ test('an answer that took longer than the lease confirms nothing', async () => {
   expect(lease.valid).toBe(false);
 });
 
-test('of a process that was stopped past its end allows nothing, before any timer rings', () => {
+test('allows nothing after its process was stopped past its end, before any timer fires', () => {
   clock.advanceSilently(CLOSE_AT_MS - 1);
   expect(lease.valid).toBe(true);
   clock.advanceSilently(1);
@@ -116,7 +116,7 @@ test('of a process that was stopped past its end allows nothing, before any time
   expect(told).toEqual([]);
 });
 
-test('stopped, it is asked for no more and allows nothing', async () => {
+test('is not renewed and allows nothing once stopped', async () => {
   await pass(100);
   lease.stop();
   const before = asked.length;
@@ -125,7 +125,7 @@ test('stopped, it is asked for no more and allows nothing', async () => {
   expect([lease.valid, lease.unexpired]).toEqual([false, false]);
 });
 
-test('terms that have changed are asked for at once, and once more where a renewal is under way', async () => {
+test('requests changed terms at once, and again when a renewal is in progress', async () => {
   await pass(100);
   lease.renewNow();
   await turn();

@@ -21,13 +21,13 @@ test.each<[string, string, Reply[]]>([
   expect(parse(bytes)).toEqual(replies);
 });
 
-test('an error is a value with its code', () => {
+test('returns an error as a value with its code', () => {
   const [error] = parse('-NOGROUP No such key\r\n');
   expect(error).toBeInstanceOf(RedisErrorReply);
   expect((error as RedisErrorReply).code).toBe('NOGROUP');
 });
 
-test('wherever the bytes are cut, the replies are the same', () => {
+test('parses the same replies wherever the bytes are split', () => {
   const bytes = '*2\r\n$5\r\nsends\r\n*1\r\n*2\r\n$3\r\n1-1\r\n*2\r\n$1\r\nm\r\n$2\r\n42\r\n+OK\r\n$-1\r\n';
   for (let at = 1; at < bytes.length; at++) {
     expect(parse(bytes.slice(0, at), bytes.slice(at))).toEqual([
@@ -38,11 +38,11 @@ test('wherever the bytes are cut, the replies are the same', () => {
   }
 });
 
-test('what is not Redis is refused', () => {
+test('rejects bytes that are not Redis replies', () => {
   expect(() => parse('HTTP/1.1 400 Bad Request\r\n')).toThrow('not a Redis reply');
   expect(() => parse('*1\r\n'.repeat(100))).toThrow('nested too deeply');
 });
 
-test('calls count bytes, not characters', () => {
+test('counts bytes of a call, not characters', () => {
   expect(encodeCommand(['SET', 'k', '€'])).toBe('*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$3\r\n€\r\n');
 });

@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => claimer.stop());
 
-/** A claimer whose claims are answered by hand. */
+/** A claimer whose claims are answered by the test. */
 function build(change: Partial<ClaimerOptions> = {}) {
   const claims: { id: string; limit: number; answer: (count: number) => Promise<void> }[] = [];
   claimer = new Claimer({
@@ -35,7 +35,7 @@ function build(change: Partial<ClaimerOptions> = {}) {
   return claims;
 }
 
-test('claims as many as there is room for, and again at once while there is more', async () => {
+test('claims up to its capacity, and again at once while there is more', async () => {
   const claims = build();
   claimer.notify();
   expect(claims[0]!.limit).toBe(10);
@@ -46,7 +46,7 @@ test('claims as many as there is room for, and again at once while there is more
   expect(claims[0]!.id).not.toBe(claims[1]!.id);
 });
 
-test('what a claim took that was refused at last is asked for by the next, and counts for the pacing', async () => {
+test('repeats the claim id after a refused claim, and counts its messages in the pacing', async () => {
   const asked: string[] = [];
   const pacing = new Pacing(10, 0);
   const claim = (id: string) => {
@@ -65,7 +65,7 @@ test('what a claim took that was refused at last is asked for by the next, and c
   expect(pacing.available(0)).toBe(8);
 });
 
-test('bells that ring during a claim make one more', async () => {
+test('makes one more claim for notifications during a claim', async () => {
   const claims = build();
   claimer.notify();
   claimer.notify();
@@ -77,7 +77,7 @@ test('bells that ring during a claim make one more', async () => {
   expect(claims).toHaveLength(2);
 });
 
-test('a bell is heard when a claim that began after it is answered', async () => {
+test('resolves a notification when a claim that began after it is answered', async () => {
   const claims = build();
   claimer.notify();
   let heard = false;
@@ -88,7 +88,7 @@ test('a bell is heard when a claim that began after it is answered', async () =>
   expect(heard).toBe(true);
 });
 
-test('a bell that cannot be obeyed is heard at once, and remembered', async () => {
+test('resolves a notification at once that cannot be served now, and remembers it', async () => {
   let open = false;
   const claims = build({ open: () => open });
   await claimer.notifyAndWait();
@@ -99,7 +99,7 @@ test('a bell that cannot be obeyed is heard at once, and remembered', async () =
   await claims[0]!.answer(0);
 });
 
-test('no more is claimed than the pacing lets leave; the rest follows when it does', async () => {
+test('claims no more than the pacing allows, and the rest when it does', async () => {
   const pacing = new Pacing(600, 0);
   pacing.take(598, 0);
   const claims = build({ pacing });
@@ -114,7 +114,7 @@ test('no more is claimed than the pacing lets leave; the rest follows when it do
   await claims[1]!.answer(0);
 });
 
-test('what was claimed for and not found may leave later', async () => {
+test('returns tokens for messages that were not found', async () => {
   const pacing = new Pacing(60, 0);
   const claims = build({ pacing, capacity: () => 100 });
   claimer.notify();
@@ -123,7 +123,7 @@ test('what was claimed for and not found may leave later', async () => {
   expect(pacing.available(0)).toBe(59);
 });
 
-test('an idle engine asks by itself', async () => {
+test('claims by itself when idle', async () => {
   const claims = build({ idleClaimMs: 100 });
   claimer.start();
   await claims[0]!.answer(0);
@@ -131,13 +131,13 @@ test('an idle engine asks by itself', async () => {
   expect(claims).toHaveLength(1);
   clock.advance(21);
   expect(claims).toHaveLength(2);
-  // Stopped first: it would ask again while this is answered, and be answered by nobody.
+  // Stopped first: otherwise it would claim again during this answer, and get none.
   const stopped = claimer.stop();
   await claims[1]!.answer(0);
   await stopped;
 });
 
-test('stopped, it claims no more and waits for the claim under way', async () => {
+test('claims no more once stopped, and waits for the claim in progress', async () => {
   const accepted: unknown[] = [];
   const claims = build({ accept: (messages) => accepted.push(...messages) });
   claimer.notify();

@@ -29,9 +29,9 @@ interface Line {
 }
 
 /**
- * One message over a line that does as it is told.
+ * Delivers one message through a scripted driver.
  *
- * @param passes whether time passes: the waits between two tries end
+ * @param passes whether time passes, so that waits between attempts end
  */
 async function deliver(
   build: (line: Line, gate: Gate) => EncodedMessage,
@@ -65,7 +65,7 @@ async function deliver(
   throw new Error('the message is not concluded');
 }
 
-test('a connection that ends while the message is built sends it back to the queue', async () => {
+test('returns the message to the queue when the connection ends while it is built', async () => {
   const [conclusion, line] = await deliver((line) => {
     line.open = false;
     throw SendFailure.notWritten();
@@ -74,7 +74,7 @@ test('a connection that ends while the message is built sends it back to the que
   expect(line).toMatchObject({ builds: 1, sends: 0 });
 });
 
-test('a look-up that fails on a connection that lasts is asked again, and the message is sent', async () => {
+test('retries a failed lookup on a stable connection, and sends the message', async () => {
   const [conclusion, line] = await deliver((line) => {
     if (line.builds < 3) throw SendFailure.notWritten();
     return BUILT;
@@ -83,7 +83,7 @@ test('a look-up that fails on a connection that lasts is asked again, and the me
   expect(line).toMatchObject({ builds: 3, sends: 1 });
 });
 
-test('an engine that ends while the message waits to be built again sends it back at once', async () => {
+test('returns the message at once when the engine ends while it waits to build again', async () => {
   let ends = false;
   const fail = ({ builds }: Line, gate: Gate) => {
     ends = builds === 3;
@@ -95,7 +95,7 @@ test('an engine that ends while the message waits to be built again sends it bac
   expect(line.builds).toBe(3);
 });
 
-test('what always fails goes back, to take its turn among the others', async () => {
+test('returns a message that always fails to build, to take its turn among the others', async () => {
   const [conclusion, line] = await deliver(() => {
     throw SendFailure.notWritten();
   });
@@ -103,7 +103,7 @@ test('what always fails goes back, to take its turn among the others', async () 
   expect(line.builds).toBe(4);
 });
 
-test('what can never be built fails, with its reason', async () => {
+test('fails a message that can never be built, with its reason', async () => {
   const [conclusion, line] = await deliver(() => {
     throw SendFailure.refused('wa_error', 'too large');
   });

@@ -2,7 +2,7 @@ import { KeyedQueue } from './keyed-queue.js';
 
 const lanes = () => new KeyedQueue<string>();
 
-test('the first of each conversation runs, those behind it wait for their turn', () => {
+test('runs the first item of each conversation; the others wait for their turn', () => {
   const all = lanes();
   expect(all.offer('1', 'a', 'one')).toBe('run');
   expect(all.offer('2', 'a', 'two')).toBe('wait');
@@ -14,7 +14,7 @@ test('the first of each conversation runs, those behind it wait for their turn',
   expect(all.offer('5', 'a', 'five')).toBe('run');
 });
 
-test('a second copy is known until the first is forgotten, even after it left its lane', () => {
+test('knows a second copy until the first is forgotten, even after it finished', () => {
   const all = lanes();
   all.offer('1', 'a', 'one');
   expect(all.offer('1', 'a', 'one')).toBe('known');

@@ -1,13 +1,13 @@
 import { Pacing } from './pacing.js';
 
-/** What happens to a bucket, in order: [at, act, what is available after it]. */
+/** Events of a bucket in order: [at, action, tokens available afterwards]. */
 type Act = { take: number } | { rate: number } | { giveBack: number } | 'wait';
 
 test.each<[string, number, [number, Act, number][]]>([
   ['a bucket starts with one minute of messages', 60, [[0, 'wait', 60]]],
   ['what is taken comes back evenly', 60, [[0, { take: 60 }, 0], [999, 'wait', 0], [1_000, 'wait', 1], [30_000, 'wait', 30]]], // prettier-ignore
   [
-    'it never holds more than one minute',
+    "never holds more than one minute's worth",
     60,
     [
       [0, { take: 10 }, 50],
@@ -15,7 +15,7 @@ test.each<[string, number, [number, Act, number][]]>([
     ],
   ],
   [
-    'a slow rate counts parts of a message',
+    'a slow rate counts fractions of a message',
     1,
     [
       [0, { take: 1 }, 0],
@@ -25,7 +25,7 @@ test.each<[string, number, [number, Act, number][]]>([
   ],
   ['a higher rate fills faster from now on, and gives nothing at once', 60, [[0, { take: 60 }, 0], [0, { rate: 6_000 }, 0], [1_000, 'wait', 100]]], // prettier-ignore
   [
-    'a lower rate takes away what was too much',
+    'a lower rate removes excess tokens',
     6_000,
     [
       [0, { rate: 60 }, 60],
@@ -58,7 +58,7 @@ test.each([
   expect(pacing.available(delay)).toBeGreaterThanOrEqual(1);
 });
 
-test('over an hour no more leaves than the rate and one burst', () => {
+test('sends at most the rate plus one burst in an hour', () => {
   const pacing = new Pacing(60, 0);
   let left = 0;
   for (let at = 0; at <= 3_600_000; at += 137) {

@@ -6,7 +6,7 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-test('a number is paired by QR, and told of before it connects', () => {
+test('pairs by QR code and reports it before it connects', () => {
   const { events } = stage.number;
   expect(events.map(({ kind }) => kind)).toEqual(['qr', 'paired', 'closed', 'opened']);
   expect(events[1]).toMatchObject({
@@ -14,7 +14,7 @@ test('a number is paired by QR, and told of before it connects', () => {
   });
 });
 
-test('a text goes out and its receipts come back', async () => {
+test('sends a text and receives its receipts', async () => {
   const { number, ana } = stage;
   const { id } = await number.sendText(ana.jid, 'oi, Ana');
   const received = await ana.receives({ id });
@@ -26,7 +26,7 @@ test('a text goes out and its receipts come back', async () => {
   await until('reading', () => statuses().includes('read') || undefined);
 });
 
-test('a text comes in', async () => {
+test('receives a text', async () => {
   const { number, ana, phone } = stage;
   const id = await ana.writes('oi, loja', { to: phone.number });
   expect(await number.text('oi, loja')).toMatchObject({
@@ -37,7 +37,7 @@ test('a text comes in', async () => {
   });
 });
 
-test('a new engine goes on with what is stored', async () => {
+test('a new engine continues with the stored session', async () => {
   const { number, ana, phone, network } = stage;
   await number.replace();
   const { id } = await number.sendText(ana.jid, 'still here');

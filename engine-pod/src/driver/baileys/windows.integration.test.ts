@@ -8,7 +8,7 @@ import {
   type NumberStage,
 } from '@gwk/test/support/engine/number';
 
-/** The moments at which an engine may die, and what must not come of it. */
+/** Failure windows: the moments at which an engine may die, and the results that must not follow. */
 let stage: NumberStage;
 beforeEach(async () => {
   stage = await numberStage();
@@ -17,7 +17,7 @@ afterEach(() => stage.close());
 
 const never = (): Promise<void> => new Promise(() => undefined);
 
-/** What the API does with what it is given, from here on, while its calls are counted. */
+/** Replaces the storing of one kind of data from now on, and counts the calls. */
 function whenStoring(what: string, work: () => Promise<void>): () => number {
   let asked = 0;
   stage.number.rows.before = (stored) => {
@@ -29,12 +29,12 @@ function whenStoring(what: string, work: () => Promise<void>): () => number {
 }
 const isAsked = (asked: () => number) => until('it is to be stored', () => asked() > 0 || undefined);
 
-/** A slow store: whatever else there is to do comes in between. */
+/** A slow store, which lets other work run in between. */
 async function otherWork(): Promise<void> {
   for (let turns = 0; turns < 20; turns++) await turn();
 }
 
-/** No phone had to ask for anything again, nor the engine. */
+/** Neither a phone nor the engine had to request anything again. */
 async function nothingWasLost(): Promise<void> {
   const { network, ana } = stage;
   expect((await network.receipts()).filter(({ type }) => type === 'retry')).toEqual([]);
@@ -58,7 +58,7 @@ async function doubts(driver: Driver, stanza: Omit<Stanza, 'signal'>): Promise<v
   await expect(sending).rejects.toMatchObject({ certain: false });
 }
 
-describe('a message on its way out', () => {
+describe('an outgoing message', () => {
   test.each(['Ana', 'a group'])('to %s leaves only once its ratchet step is stored', async (whom) => {
     const { number, ana, phone, network } = stage;
     const to = whom === 'Ana' ? ana.jid : await network.group('Friends', [phone, ana]);
@@ -77,7 +77,7 @@ describe('a message on its way out', () => {
   });
 
   test.each(['Ana', 'a group'])(
-    'to %s: what an engine leaves that dies with the stanza out is enough for the next one',
+    'to %s: the next engine can continue when this one dies after writing the stanza',
     async (whom) => {
       const { number, ana, phone, network } = stage;
       const to = whom === 'Ana' ? ana.jid : await network.group('Friends', [phone, ana]);
@@ -86,7 +86,7 @@ describe('a message on its way out', () => {
       let written = false;
       await number.send(message, () => {
         written = true;
-        // Dead from here on: nothing that follows the stanza is stored.
+        // Killed from here on: nothing after the stanza is stored.
         number.rows.before = never;
         return true;
       });
@@ -100,7 +100,7 @@ describe('a message on its way out', () => {
     },
   );
 
-  test('sent again by the next engine, in doubt, is shown once', async () => {
+  test('sent again by the next engine while unconfirmed is shown once', async () => {
     const { number, ana, network } = stage;
     const message = number.message(ana.jid, { type: 'text', text: { body: 'once' } });
     const { bytes } = await number.driver.build(message);
@@ -114,7 +114,7 @@ describe('a message on its way out', () => {
   });
 });
 
-test('a message to a group that was lost with its key is sent again with it', async () => {
+test('to a group that was lost with its sender key is sent again with it', async () => {
   const { number, ana, phone, network } = stage;
   const group = await network.group('Friends', [phone, ana]);
   const message = number.message(group, { type: 'text', text: { body: 'lost at first' } });
@@ -127,7 +127,7 @@ test('a message to a group that was lost with its key is sent again with it', as
   await nothingWasLost();
 });
 
-test('what a phone could not read is sent again by the engine that came after', async () => {
+test('that a phone could not decrypt is resent by the next engine', async () => {
   const { number, ana, phone, running } = stage;
   await ana.writes('hello', { to: phone.number });
   await number.text('hello');
@@ -138,13 +138,13 @@ test('what a phone could not read is sent again by the engine that came after', 
   expect(await ana.receives({ id })).toMatchObject({ text: 'two', fate: 'shown' });
 });
 
-describe('a message on its way in', () => {
+describe('an incoming message', () => {
   const arrivals = (text: string) =>
     stage.number.rows.inbound.filter((message) => message.text === text).length;
   const received = async (id: string) =>
     (await stage.network.receipts()).some(({ ids, type }) => ids.includes(id) && type !== 'retry');
 
-  test('is not received, to the network, before it is stored; and comes again', async () => {
+  test('is not acknowledged before it is stored, and comes again', async () => {
     const { number, ana, phone } = stage;
     await ana.writes('first', { to: phone.number });
     await number.text('first');
@@ -162,7 +162,7 @@ describe('a message on its way in', () => {
     await nothingWasLost();
   });
 
-  test('that is stored reaches the API by the next engine, though the network brings it no more', async () => {
+  test('that is stored reaches the API through the next engine, although the network does not send it again', async () => {
     const { number, ana, phone } = stage;
     number.rows.before = (what) => (what === 'inbound' ? never() : undefined);
     const id = await ana.writes('kept', { to: phone.number });
@@ -174,7 +174,7 @@ describe('a message on its way in', () => {
     await nothingWasLost();
   });
 
-  test('in a group likewise', async () => {
+  test('in a group is delivered likewise', async () => {
     const { number, network, ana, phone } = stage;
     const group = await network.group('Friends', [phone, ana]);
     await ana.writes('first', { to: group });
@@ -191,7 +191,7 @@ describe('a message on its way in', () => {
   });
 
   test.each(['Ana', 'a group'])(
-    'from %s that comes again by the next connection while it is still being stored is read once',
+    'from %s that comes again on the next connection while it is being stored is decrypted once',
     async (whence) => {
       const { number, network, ana, phone } = stage;
       const to = whence === 'Ana' ? phone.number : await network.group('Friends', [phone, ana]);
@@ -224,7 +224,7 @@ describe('a message on its way in', () => {
     },
   );
 
-  test('is forgotten by the journal once the API has it and the network has heard of it', async () => {
+  test('is removed from the journal once the API has it and the network has the acknowledgement', async () => {
     const { number, ana, phone } = stage;
     await ana.writes('gone', { to: phone.number });
     await number.text('gone');
@@ -232,7 +232,7 @@ describe('a message on its way in', () => {
   });
 });
 
-test('messages both ways at once leave no session behind the other', async () => {
+test('messages in both directions at once keep the sessions in step', async () => {
   const { number, ana, phone } = stage;
   whenStoring('session', otherWork);
   const texts = Array.from({ length: 30 }, (_, n) => `both ways ${n}`);
@@ -249,7 +249,7 @@ test('messages both ways at once leave no session behind the other', async () =>
   await nothingWasLost();
 });
 
-test('both write first, at once, while the store is slow: all is read, and told in the order of writing', async () => {
+test('delivers everything in order when both sides write first at once while the store is slow', async () => {
   const { number, ana, phone, network } = stage;
   const group = await network.group('Friends', [phone, ana]);
   number.rows.before = otherWork;
@@ -273,7 +273,7 @@ test('both write first, at once, while the store is slow: all is read, and told 
   await nothingWasLost();
 });
 
-test('a receipt is not acknowledged before it is stored, and comes again', async () => {
+test('stores a receipt before it is acknowledged; it comes again otherwise', async () => {
   const { number, ana } = stage;
   const asked = whenStoring('receipt', never);
   const { id } = await number.sendText(ana.jid, 'read me');

@@ -58,7 +58,7 @@ test.each<[string, InteractiveMode, InteractiveMode | undefined, InteractiveMode
   });
 });
 
-test('a poll brings its options, which have no numbers', () => {
+test('renders a poll with its options, without numbers', () => {
   const options = ['Azul', 'Verde'].map((label, n) => ({ id: `o${n}`, label }));
   const { menu, body } = drawn({ type: 'poll', poll: { name: 'Cor?', options, selectable: 2 } });
   expect(body).toEqual({ type: 'poll', poll: { name: 'Cor?', options, selectable: 2 } });
@@ -70,7 +70,7 @@ test('a poll brings its options, which have no numbers', () => {
   });
 });
 
-test('a quote and mentions go beside every content', () => {
+test('adds a quote and mentions to every type of content', () => {
   const quoted: QuotedMessage = {
     wa_message_id: 'W1',
     chat: '5511987654321@s.whatsapp.net',
@@ -89,11 +89,11 @@ test('a quote and mentions go beside every content', () => {
   });
 });
 
-test.each(['song', 'constructor'])('a type that this build does not know fails: %s', (type) => {
+test.each(['song', 'constructor'])('fails for an unknown type: %s', (type) => {
   expect(() => buildForSandbox(claimed({ type }))).toThrow(SendFailure);
 });
 
-test('the same content comes out the same', () => {
+test('renders the same content to the same bytes', () => {
   const content = claimed({ type: 'interactive', interactive: { body: 'Quer?', buttons } });
   expect(buildForSandbox(content).bytes).toEqual(buildForSandbox(content).bytes);
 });

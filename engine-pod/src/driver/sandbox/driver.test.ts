@@ -46,7 +46,7 @@ const send = (waMessageId: string, built: object) =>
     signal: new AbortController().signal,
   });
 
-test('what is opened is read, and a voice message is heard as well', async () => {
+test('reads opened messages and plays voice messages', async () => {
   await connect(null);
   expect(kinds()).toContain('opened');
   const sent = Promise.all([
@@ -64,7 +64,7 @@ test('what is opened is read, and a voice message is heard as well', async () =>
   expect(played).toEqual([['VOICE', 'read']]);
 });
 
-test('a person without a phone is paired some seconds after the first code', async () => {
+test('pairs without a phone some seconds after the first code', async () => {
   await connect({ session: 'a-session', method: 'qr', phone: null });
   expect(kinds()).toEqual(['qr']);
   await pass(4_999);

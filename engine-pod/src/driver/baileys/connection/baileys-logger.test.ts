@@ -14,7 +14,7 @@ function heard(work: (logger: ReturnType<typeof createBaileysLogger>) => void): 
   return said;
 }
 
-test('of what Baileys logs, texts of warnings and errors alone are passed on', () => {
+test('passes on only the texts of warnings and errors', () => {
   const secret = { rootKey: 'a root key' };
   const said = heard((logger) => {
     for (const level of ['trace', 'debug', 'info'] as const) logger[level](secret, 'a text');
@@ -30,7 +30,7 @@ test('of what Baileys logs, texts of warnings and errors alone are passed on', (
   ]);
 });
 
-test('phones and hidden ids in these texts are left out', () => {
+test('masks phone numbers and LIDs in the texts', () => {
   const said = heard((logger) => {
     logger.warn('Invalid LID-PN mapping: 1234567890:12@lid, 5511987654321@s.whatsapp.net');
     logger.error({}, 'parking after 3 attempts');
@@ -41,7 +41,10 @@ test('phones and hidden ids in these texts are left out', () => {
   ]);
 });
 
-/** What Baileys puts into such texts: names, counts, and ids whose long numbers are left out. Anything new is to be looked at before it is passed on. */
+/**
+ * The parts of such texts in Baileys: names, counts, and ids whose long numbers are masked. Review anything new
+ * before it is passed on.
+ */
 const KNOWN = [
   'attemptsMap[name]',
   'hostname',
@@ -57,7 +60,7 @@ const KNOWN = [
   'states[name].version',
 ];
 
-test('Baileys puts nothing of messages and keys into these texts', () => {
+test('Baileys puts no messages or keys into these texts', () => {
   const lib = dirname(createRequire(import.meta.url).resolve('@whiskeysockets/baileys'));
   const sources = globSync('**/*.js', { cwd: lib }).map((file) => readFileSync(`${lib}/${file}`, 'utf8'));
   const calls = sources.flatMap((source) => source.match(/logger\??\.(?:warn|error)\([^;]*`[^`]*`/g) ?? []);

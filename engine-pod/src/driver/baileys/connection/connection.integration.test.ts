@@ -13,7 +13,7 @@ let stage: NumberStage;
 const open = async (): Promise<void> => void (stage = await numberStage());
 const close = (): Promise<void> => stage.close();
 
-/** The end of the connection that is open now. */
+/** Ends the open connection and returns how it ended. */
 async function ending(cause: () => Promise<unknown>): Promise<Disconnect> {
   const { events } = stage.number;
   const before = events.length;
@@ -22,7 +22,7 @@ async function ending(cause: () => Promise<unknown>): Promise<Disconnect> {
   return closed.disconnect;
 }
 
-describe('a connection that ends says how:', () => {
+describe('a connection that ends reports how:', () => {
   beforeEach(open);
   afterEach(close);
 
@@ -43,7 +43,7 @@ describe('a connection that ends says how:', () => {
       { kind: 'banned', code: '403', expiresAt: null },
     ],
     [
-      'banned for a time',
+      'banned temporarily',
       ({ network, phone }) => network.ban(phone.number, { minutes: 60 }),
       { kind: 'banned', code: '101', expiresAt: expect.any(Date) as Date },
     ],
@@ -58,7 +58,7 @@ describe('a connection that ends says how:', () => {
       { kind: 'dropped', reason: 'connection_closed' },
     ],
     [
-      'restart asked for',
+      'restart requested',
       ({ network, phone }) => network.streamError(phone.number, 515),
       { kind: 'dropped', reason: 'restart_required', reconnect: 'at-once' },
     ],
@@ -66,7 +66,7 @@ describe('a connection that ends says how:', () => {
     expect(await ending(() => cause(stage))).toEqual(how);
   });
 
-  test('replaced by another one with the same credentials', async () => {
+  test('replaced by another connection with the same credentials', async () => {
     const other = new NumberOnNetwork(stage.running);
     for (const [name, entry] of stage.number.rows.session) other.rows.session.set(name, entry);
     expect(await ending(async () => other.connect())).toEqual({ kind: 'replaced' });
@@ -74,7 +74,7 @@ describe('a connection that ends says how:', () => {
     await other.driver.close();
   });
 
-  test('a rejected version', async () => {
+  test('version rejected', async () => {
     const { number, network } = stage;
     await number.driver.close();
     await network.call('oldestVersion', { version: [9, 9, 9] });
@@ -84,7 +84,7 @@ describe('a connection that ends says how:', () => {
     });
   });
 
-  test('a network that cannot be reached', async () => {
+  test('network unreachable', async () => {
     const { number, network } = stage;
     await number.driver.close();
     await network.outage(true);
@@ -96,7 +96,7 @@ describe('a connection', () => {
   beforeEach(open);
   afterEach(close);
 
-  test('a line that is dead without saying so is noticed', async () => {
+  test('detects a dead connection that reports no error', async () => {
     const { network, number, phone } = stage;
     await network.line(phone.number, { frozen: true });
     number.clock.advance(29_000);
@@ -105,7 +105,7 @@ describe('a connection', () => {
     expect(how).toEqual({ kind: 'dropped', reason: 'silent' });
   });
 
-  test('nothing leaves once the lease has ended, be it woken by what came before any timer notices', async () => {
+  test('writes nothing once the lease has expired, even before a timer notices', async () => {
     const { number, ana, phone, network } = stage;
     await ana.writes('in time', { to: phone.number });
     await number.text('in time');
@@ -121,7 +121,7 @@ describe('a connection', () => {
     expect(after.map(({ stanza }) => stanza.tag)).toEqual([]);
   });
 
-  test('closed by us it says nothing and writes nothing', async () => {
+  test('reports and writes nothing after it was closed by the engine', async () => {
     const { number, ana } = stage;
     const before = number.events.length;
     await number.driver.close();
@@ -130,7 +130,7 @@ describe('a connection', () => {
     expect(number.events.length).toBe(before);
   });
 
-  test('after an hour away everything that waited comes, in order and once', async () => {
+  test('receives everything after an hour offline, in order and once', async () => {
     const { number, ana, phone } = stage;
     await number.driver.close();
     const texts = Array.from({ length: 300 }, (_, n) => `waiting ${n}`);
@@ -147,7 +147,7 @@ describe('pairing', () => {
 
   const paired = async (number: NumberOnNetwork) => (await number.happens('paired')).device;
 
-  test('by a code that is typed', async () => {
+  test('by a code typed on the phone', async () => {
     const { running, network } = stage;
     const phone = await network.phone('5511900000005', { name: 'Other' });
     const number = new NumberOnNetwork(running);
@@ -160,7 +160,7 @@ describe('pairing', () => {
     await number.driver.close();
   });
 
-  test('of a business tells its name', async () => {
+  test('of a business reports its name', async () => {
     const { running, network } = stage;
     const phone = await network.phone('5511900000006', { name: 'Shop', business: 'The Shop' });
     const number = new NumberOnNetwork(running);
@@ -171,7 +171,7 @@ describe('pairing', () => {
     await number.driver.close();
   });
 
-  test('that came to nothing leaves nothing', async () => {
+  test('stores nothing when it fails', async () => {
     const number = new NumberOnNetwork(stage.running);
     number.connect({ session: QR.session, method: 'code', phone: '5511900000007' });
     await number.happens('pairing-code');
@@ -206,7 +206,7 @@ describe('logging out', () => {
   beforeEach(open);
   afterEach(close);
 
-  test('unlinks the device and forgets everything', async () => {
+  test('unlinks the device and deletes the session', async () => {
     const { number, phone } = stage;
     expect(await number.driver.logout()).toBe(true);
     expect(number.rows.session.size).toBe(0);
@@ -217,7 +217,7 @@ describe('logging out', () => {
     await number.happens('opened');
   });
 
-  test('connects for it where need be', async () => {
+  test('connects to log out if necessary', async () => {
     const { number, network, phone } = stage;
     await number.driver.close();
     expect(await number.driver.logout()).toBe(true);
@@ -227,7 +227,7 @@ describe('logging out', () => {
     );
   });
 
-  test('says so where the device could not be unlinked, and forgets it all the same', async () => {
+  test('reports a failed unlink and deletes the session all the same', async () => {
     const { number, network } = stage;
     await number.driver.close();
     await network.outage(true);
@@ -236,17 +236,17 @@ describe('logging out', () => {
   });
 });
 
-describe('beside messages', () => {
+describe('besides messages', () => {
   beforeAll(open);
   afterAll(close);
 
-  test('contacts are looked up', async () => {
+  test('looks up contacts', async () => {
     const { number, ana } = stage;
     expect(await number.driver.checkContact(ana.number)).toBe(ana.jid);
     expect(await number.driver.checkContact('5511888888888')).toBeNull();
   });
 
-  test('what came in is marked as read', async () => {
+  test('marks received messages as read', async () => {
     const { number, ana, phone, network } = stage;
     const id = await ana.writes('read me', { to: phone.number });
     const { chat } = await number.text('read me');
@@ -254,14 +254,14 @@ describe('beside messages', () => {
     await network.waitReceipt({ id, type: 'read' });
   });
 
-  test.each(['typing', 'recording', 'paused'] as const)('the chat shows: %s', async (presence) => {
+  test.each(['typing', 'recording', 'paused'] as const)('shows %s in the chat', async (presence) => {
     const { number, ana, network } = stage;
     await number.driver.sendPresence(ana.jid, presence);
     const states = (await network.stanzas({})).filter(({ stanza }) => stanza.tag === 'chatstate');
     expect(JSON.stringify(states)).toContain(presence === 'paused' ? 'paused' : 'composing');
   });
 
-  test('an edit, a reaction and a deletion reach the other side', async () => {
+  test('delivers an edit, a reaction and a deletion', async () => {
     const { number, ana } = stage;
     const { id } = await number.sendText(ana.jid, 'first');
     await ana.receives({ id });

@@ -32,7 +32,7 @@ test.each<[string, DisconnectError, Disconnect]>([
     { kind: 'banned', code: '101', expiresAt: new Date(NOW + 3_600_000) },
   ],
   [
-    '402 without an end is asked again in a minute',
+    '402 without an end is retried after a minute',
     ending(402),
     { kind: 'banned', code: '402', expiresAt: new Date(NOW + 60_000) },
   ],
@@ -50,7 +50,7 @@ test.each<[string, DisconnectError, Disconnect]>([
     { ...dropped('version_rejected_409'), reconnect: 'slowly' } as Disconnect,
   ],
   [
-    'a forged certificate is tried again slowly',
+    'a forged certificate is retried slowly',
     ending(400, {}, 'noise certificate signature invalid'),
     { ...dropped('certificate_rejected'), reconnect: 'slowly' } as Disconnect,
   ],
@@ -69,12 +69,12 @@ test.each<[string, DisconnectError, Disconnect]>([
 
 test.each<[string, DisconnectError, Disconnect]>([
   [
-    'codes that nobody read',
+    'unscanned codes',
     ending(408, {}, 'QR refs attempts ended'),
     { kind: 'pairing-failed', reason: 'codes_unread' },
   ],
   [
-    'a forged signature of the account',
+    'a forged account signature',
     ending(500, {}, 'Failed to verify account signature'),
     { kind: 'pairing-failed', reason: 'signature_refused' },
   ],
@@ -97,7 +97,7 @@ test.each([
     { code: 440, text: 'm', attrs: { type: 'replaced' } },
   ],
   [
-    'what carries more than codes',
+    'data that carries more than codes',
     {
       message: 'm',
       output: { statusCode: 500 },

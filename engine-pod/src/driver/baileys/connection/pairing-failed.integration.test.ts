@@ -5,9 +5,9 @@ import type { Person } from '@gwk/network/control/client';
 import type { Manners } from '@gwk/network/people/account';
 import { NumberOnNetwork, QR } from '@gwk/test/support/engine/number';
 
-/** Pairings that come to nothing: each says why, and leaves nothing that a later engine would log in with. */
+/** Failed pairings: each reports a reason and stores nothing that a later engine would log in with. */
 let running: RunningNetwork;
-/** Of which each client gets one code to show, in place of six. */
+/** A network that gives each client one code instead of six. */
 let impatient: RunningNetwork;
 beforeAll(async () => {
   running = await startNetwork();
@@ -56,7 +56,7 @@ describe.each(['qr', 'code'] as const)('by %s', (method) => {
     await leavesNothing(number);
   });
 
-  test('a number that is banned', async () => {
+  test('a banned number', async () => {
     const { phone, number, code } = await beginning(running, method);
     await phone.behaves({ linksRefused: 406 });
     await expect(links(phone, method, code)).rejects.toThrow();
@@ -64,7 +64,7 @@ describe.each(['qr', 'code'] as const)('by %s', (method) => {
     await leavesNothing(number);
   });
 
-  test('a line that drops is no refusal', async () => {
+  test('a dropped connection is not a refusal', async () => {
     const { number } = await beginning(running, method);
     for (const connection of running.network.world.connections) connection.cut();
     expect((await number.happens('closed')).disconnect).toEqual({
@@ -75,9 +75,9 @@ describe.each(['qr', 'code'] as const)('by %s', (method) => {
   });
 });
 
-// The phone says so on its screen alone; to the client it is as if nobody read its codes.
+// Only the phone shows the reason. To the client, its codes seem unscanned.
 test.each(['qr', 'code'] as const)(
-  'by %s: no slot of the phone is free, until the codes have run out',
+  'by %s: fails after the codes expire when the phone has no free slot',
   async (method) => {
     const codes = new HeldTimers(20_000);
     try {
@@ -95,7 +95,7 @@ test.each(['qr', 'code'] as const)(
   },
 );
 
-test('a code that is typed wrong links nothing', async () => {
+test('a wrongly typed code links nothing', async () => {
   const { phone, number } = await beginning(running, 'code');
   await expect(phone.types('AAAAAAAA')).rejects.toThrow('the code is wrong');
   await leavesNothing(number);
@@ -110,7 +110,7 @@ test('a network that does not answer', async () => {
   await leavesNothing(number);
 });
 
-test('a network that takes the connection and says nothing', async () => {
+test('a network that accepts the connection and sends nothing', async () => {
   const silent = createServer(() => undefined);
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
   const url = `ws://127.0.0.1:${(silent.address() as AddressInfo).port}/ws/chat`;

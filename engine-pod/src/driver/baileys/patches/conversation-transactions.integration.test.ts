@@ -23,11 +23,11 @@ afterEach(() => {
 afterAll(() => stage?.close());
 
 const sendsToAll = (text: string) => jids.map((jid) => stage.number.sendText(jid, text));
-/** Copies for the own phone left out. */
+/** Without the copies for the own phone. */
 const shown = async (text: string) =>
   (await stage.network.received({ text, fate: 'shown' })).filter(({ device }) => device === 0).length;
 
-test('messages of different chats have their ratchet steps stored together', async () => {
+test('stores the ratchet steps of messages to different chats together', async () => {
   const { rows } = stage.number;
   const before = rows.writes;
   slowWrites(stage);
@@ -37,7 +37,7 @@ test('messages of different chats have their ratchet steps stored together', asy
   expect((await stage.network.status()).violations).toEqual([]);
 });
 
-test('while nothing can be stored no message leaves, and everything else does', async () => {
+test('sends no message while nothing can be stored, but everything else', async () => {
   const writes = stage.number.rows.holdWrites();
   const sending = Promise.all(sendsToAll('after the outage'));
   await until('a write is asked for', () => writes.asked() > 0 || undefined);
@@ -50,7 +50,7 @@ test('while nothing can be stored no message leaves, and everything else does', 
   expect(await shown('after the outage')).toBe(CHATS);
 });
 
-test('what a new contact is given after a message is remembered, and not given with each', async () => {
+test('stores the token given to a new contact, and does not give it with each message', async () => {
   const given = async () =>
     (await stage.network.stanzas({ way: 'in', tag: 'iq' })).filter(
       ({ stanza }) => stanza.attrs['xmlns'] === 'privacy' && stanza.attrs['type'] === 'set',

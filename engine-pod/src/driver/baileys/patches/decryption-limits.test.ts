@@ -3,7 +3,7 @@ import * as libsignal from 'libsignal';
 import { DecryptionBudget } from './decryption-budget.js';
 import './repairs.js';
 
-/** What whoever sends messages can make an engine derive and keep for them. */
+/** How much a sender can make an engine derive and keep. */
 interface Pair {
   pubKey: Buffer;
   privKey: Buffer;
@@ -19,7 +19,7 @@ const part = createRequire(import.meta.url);
 const crypto = part('libsignal/src/crypto.js') as Parts['crypto'];
 const curve = part('libsignal/src/curve.js') as Parts['curve'];
 
-/** So many keys have been derived since. */
+/** Keys derived so far. */
 let derived = 0;
 const { calculateMAC } = crypto;
 beforeAll(() => {
@@ -37,7 +37,7 @@ interface Record {
   sessions: { [base: string]: { _chains: { [key: string]: { messageKeys: object } } } };
 }
 
-/** A device as libsignal sees one; its sessions are kept as text, as an engine's are. */
+/** A device as libsignal sees it. Its sessions are kept as text, like an engine's. */
 class Device {
   readonly identity = curve.generateKeyPair();
   readonly signed = curve.generateKeyPair();
@@ -91,7 +91,7 @@ class Device {
 }
 
 let count = 0;
-/** Two who have written to each other. */
+/** Two devices that have written to each other. */
 async function acquainted(): Promise<{ shop: Device; eve: Device }> {
   const [shop, eve] = [new Device('shop'), new Device(`eve${++count}`)];
   await eve.begin(shop);
@@ -111,7 +111,7 @@ async function skip(from: Device, to: Device, times: number): Promise<void> {
   for (let n = 0; n < times; n++) await from.write(to);
 }
 
-test('garbage from far ahead comes to an end of what it costs, and its sender is read all the same', async () => {
+test("limits the cost of far-ahead garbage and still decrypts its sender's messages", async () => {
   const { shop, eve } = await acquainted();
   const before = eve.sessions.get('shop.0')!;
   await skip(eve, shop, 1_900);
@@ -120,19 +120,19 @@ test('garbage from far ahead comes to an end of what it costs, and its sender is
   let refused = 0;
   for (let n = 0; n < 100; n++) await shop.read(eve, far).catch(() => (refused += 1));
   expect(refused).toBe(100);
-  // Two for each step; as it comes, libsignal derives 380,000.
+  // Two for each step; stock libsignal derives 380,000.
   expect(derived).toBeLessThan(30_000);
   eve.sessions.set('shop.0', before);
   expect(await shop.read(eve, await eve.write(shop, 'the next'))).toBe('the next');
 });
 
-test('of others what is far ahead is read beside it', async () => {
+test('still decrypts far-ahead messages of other senders', async () => {
   const { shop, eve } = await acquainted();
   await skip(eve, shop, 1_500);
   expect(await shop.read(eve, await eve.write(shop, 'after a gap'))).toBe('after a gap');
 });
 
-test('garbage is tried in the one session that it names, and in few where it names none', async () => {
+test('tries garbage in the one session it names, and in few sessions when it names none', async () => {
   const { shop, eve } = await acquainted();
   for (let n = 0; n < 12; n++) {
     eve.sessions.clear();
@@ -146,7 +146,7 @@ test('garbage is tried in the one session that it names, and in few where it nam
   derived = 0;
   await expect(shop.read(eve, known)).rejects.toThrow();
   expect(derived).toBeLessThan(20);
-  // Of a turn that this side has not seen.
+  // Part of a turn that this side has not seen.
   await eve.read(shop, await shop.write(eve));
   await skip(eve, shop, 1_900);
   const unknown = garble(await eve.write(shop));
@@ -155,7 +155,7 @@ test('garbage is tried in the one session that it names, and in few where it nam
   expect(derived).toBeLessThan(50_000);
 });
 
-test('of overtaken messages so many keys are kept, the latest, and an overtaken message is read', async () => {
+test('keeps a limited number of skipped keys, the latest, and decrypts an overtaken message', async () => {
   const { shop, eve } = await acquainted();
   const overtaken = [await eve.write(shop)];
   for (let round = 0; round < 3; round++) {
@@ -171,7 +171,7 @@ test('of overtaken messages so many keys are kept, the latest, and an overtaken 
   await expect(shop.read(eve, overtaken[0]!)).rejects.toThrow();
 });
 
-test('of a long conversation the latest turns are kept', async () => {
+test('keeps the latest chains of a long conversation', async () => {
   const { shop, eve } = await acquainted();
   for (let turn = 0; turn < 30; turn++) {
     expect(await shop.read(eve, await eve.write(shop, `${turn}`))).toBe(`${turn}`);
@@ -181,7 +181,7 @@ test('of a long conversation the latest turns are kept', async () => {
   expect(Object.keys(session!._chains).length).toBeLessThanOrEqual(7);
 });
 
-describe('the effort for messages that may not be readable', () => {
+describe('the budget for messages that may be undecryptable', () => {
   const costs = (effort: DecryptionBudget, sender: string, steps: number): boolean => {
     try {
       effort.spend(sender, {}, steps);
@@ -191,7 +191,7 @@ describe('the effort for messages that may not be readable', () => {
     }
   };
 
-  test('has a bound for each sender, one for all, and begins anew after a while', () => {
+  test('is limited per sender and in total, and starts again with each window', () => {
     let time = 0;
     const effort = new DecryptionBudget(() => time);
     const far = (sender: string) => costs(effort, sender, 2_000);
@@ -213,14 +213,14 @@ describe('the effort for messages that may not be readable', () => {
     expect(far('eve')).toBe(true);
   });
 
-  test('of one message is that of all sessions that it is tried in', () => {
+  test('counts all sessions that one message is tried in', () => {
     const effort = new DecryptionBudget();
     const message = {};
     for (let session = 0; session < 3; session++) effort.spend('eve', message, 2_000);
     expect(() => effort.spend('eve', message, 2_000)).toThrow('too far');
   });
 
-  test('for what is near counts only where it was in vain', () => {
+  test('counts near messages only when they fail', () => {
     const effort = new DecryptionBudget();
     for (let n = 0; n < 10_000; n++) effort.spend('ana', {}, 1);
     expect(costs(effort, 'ana', 1_000)).toBe(true);

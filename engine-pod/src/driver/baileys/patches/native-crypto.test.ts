@@ -12,13 +12,13 @@ type Curve = LibsignalCurve & {
   calculateSignature: (key: Buffer, message: Buffer) => Buffer;
 };
 
-/** libsignal as it comes. */
+/** Stock libsignal. */
 const stockCurve = requireFresh<Curve>('libsignal/src/curve.js');
 const stock = requireFresh<LibsignalCrypto>('libsignal/src/crypto.js');
 const native = createNativeCrypto(stock);
 const verifies = createNativeVerify(stockCurve.verifySignature);
 
-/** What comes of it, be it an error. */
+/** The result of the work, or its error. */
 function outcome(work: () => unknown): unknown {
   try {
     return work();
@@ -37,7 +37,7 @@ describe('signatures', () => {
     return copy;
   };
 
-  test('are found good, whichever sign the key has', () => {
+  test('are accepted with either sign of the key', () => {
     for (let n = 0; n < 12; n++) {
       const pair = stockCurve.generateKeyPair();
       const signature = stockCurve.calculateSignature(pair.privKey, message);
@@ -50,7 +50,7 @@ describe('signatures', () => {
   test.each<[string, Parameters<LibsignalCurve['verifySignature']>]>([
     ['a good one', [pubKey, message, signature]],
     [
-      'a good one of an empty message',
+      'a valid one of an empty message',
       [pubKey, Buffer.alloc(0), stockCurve.calculateSignature(privKey, Buffer.alloc(0))],
     ],
     ['a key without its type', [pubKey.subarray(1), message, signature]],
@@ -73,7 +73,7 @@ describe('signatures', () => {
   });
 });
 
-describe('codes and keys', () => {
+describe('MACs and keys', () => {
   const [key, data, iv] = [randomBytes(32), randomBytes(100), randomBytes(16)];
   const bytes = new Uint8Array(data) as Buffer;
   const mac = stock.calculateMAC(key, data);
@@ -100,12 +100,12 @@ describe('codes and keys', () => {
   ];
   const randomLike = (length: number): Buffer => Buffer.alloc(length, 7);
 
-  test.each(cases)('are alike: %s', (_what, by) => {
+  test.each(cases)('are the same as those of libsignal: %s', (_what, by) => {
     expect(outcome(() => by(native))).toEqual(outcome(() => by(stock)));
   });
 });
 
-test('libsignal and Baileys use them, where they are imported first', async () => {
+test('libsignal and Baileys use them when they are imported first', async () => {
   const engine = new FreshModules();
   await engine.load(new URL('./native-crypto.ts', import.meta.url).href);
   const taken = await engine.load<Curve & { default: Curve }>('libsignal/src/curve.js');

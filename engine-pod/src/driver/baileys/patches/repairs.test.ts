@@ -6,7 +6,7 @@ import { FreshModules, requireFresh } from '@gwk/test/support/engine/fresh-modul
 import { silenceConsole } from './silence-console.js';
 import './repairs.js';
 
-/** The libraries as they come. */
+/** The stock libraries. */
 const stock = new FreshModules();
 const stockCurve = await stock.load<Pick<typeof baileys, 'Curve'>>(
   '@whiskeysockets/baileys/lib/Utils/crypto.js',
@@ -17,7 +17,7 @@ const stockLibsignal = requireFresh<typeof libsignal>('libsignal');
 describe('signatures', () => {
   const message = Buffer.from('a message');
 
-  test('are taken for good by Baileys as it comes, forged or not: once this fails the repair may go', () => {
+  test('are accepted by stock Baileys, forged or not (when this fails, remove the repair)', () => {
     const { Curve } = stockCurve;
     const key = Curve.generateKeyPair();
     expect(Curve.verify(key.public, message, Buffer.alloc(64, 1))).toBe(true);
@@ -36,8 +36,8 @@ describe('signatures', () => {
   });
 });
 
-describe('keys of groups', () => {
-  /** One message of a group overtakes another, and what is known of the sender is stored in between. */
+describe('sender keys', () => {
+  /** One group message overtakes another, and the sender's state is stored in between. */
   async function overtaken(library: typeof groups): Promise<Buffer> {
     const { GroupCipher, GroupSessionBuilder, SenderKeyName, SenderKeyRecord } = library;
     const store = () => {
@@ -61,17 +61,17 @@ describe('keys of groups', () => {
     return Buffer.from(await new GroupCipher(receiver, name).decrypt(written[0]!));
   }
 
-  test('are of no use to Baileys once a message was overtaken: once this fails the repair may go', async () => {
+  test('fail in stock Baileys after a message was overtaken (when this fails, remove the repair)', async () => {
     await expect(overtaken(stockGroups)).rejects.toThrow('Expected Buffer');
   });
 
-  test('serve the message that was overtaken, once repaired', async () => {
+  test('decrypt the overtaken message, once repaired', async () => {
     expect((await overtaken(groups)).toString()).toBe('one');
   });
 });
 
 describe('a session that a message does not fit', () => {
-  /** What is stored of a session that was tried, with one that fits beside it or not. */
+  /** The stored session after a failed attempt, with or without a fitting session beside it. */
   async function tried(library: typeof libsignal): Promise<{ before: string; after: string }> {
     const { ProtocolAddress, SessionCipher, SessionRecord } = library;
     let advanced = false;
@@ -94,22 +94,22 @@ describe('a session that a message does not fit', () => {
     return { before: session.ratchet, after: trial.ratchet };
   }
 
-  /** Version, an empty message, eight bytes of a code. */
+  /** Version, an empty message, eight bytes of a MAC. */
   const wellFormed = (): Buffer => Buffer.from([0x33, 0x0a, 0x00, 0, 0, 0, 0, 0, 0, 0, 0]);
 
-  test('is left half advanced by libsignal: once this fails the repair may go', async () => {
+  test('is left half advanced by stock libsignal (when this fails, remove the repair)', async () => {
     const { before, after } = await tried(stockLibsignal);
     expect(after).not.toBe(before);
   });
 
-  test('is as it was, once repaired', async () => {
+  test('is restored, once repaired', async () => {
     const { before, after } = await tried(libsignal);
     expect(after).toBe(before);
   });
 });
 
 describe('the console', () => {
-  test('is written to by libsignal with whole sessions: once this fails the silence may go', () => {
+  test('receives whole sessions from stock libsignal (when this fails, remove the patch)', () => {
     const info = jest.spyOn(console, 'info').mockImplementation(() => undefined);
     const session = { indexInfo: { closed: -1 }, currentRatchet: { rootKey: 'a root key' } };
     const record = new stockLibsignal.SessionRecord() as unknown as { closeSession: (of: object) => void };
@@ -118,7 +118,7 @@ describe('the console', () => {
     info.mockRestore();
   });
 
-  test('says nothing once silenced', () => {
+  test('prints nothing once silenced', () => {
     const said: unknown[] = [];
     const say = (...what: unknown[]): void => void said.push(what);
     const target = { debug: say, error: say, info: say, log: say, trace: say, warn: say };
@@ -127,7 +127,7 @@ describe('the console', () => {
     expect(said).toEqual([]);
   });
 
-  test('is silent before libsignal is loaded', () => {
+  test('is silenced before libsignal is loaded', () => {
     const first = readFileSync(new URL('./repairs.ts', import.meta.url), 'utf8').split('\n')[0];
     expect(first).toBe("import './silence-console.js';");
   });

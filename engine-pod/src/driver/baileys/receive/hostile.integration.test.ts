@@ -6,7 +6,10 @@ import { node, seconds, type Node } from '@gwk/network/wire/nodes';
 import { proto } from '@whiskeysockets/baileys';
 import { numberStage, Rows, until, type NumberStage } from '@gwk/test/support/engine/number';
 
-/** What strangers, and whoever else, may send to bring an engine down: it stays up, reads others, and says nothing of it. */
+/**
+ * Input with which strangers and others may try to bring an engine down. It stays up, decrypts other messages and
+ * logs no content.
+ */
 const SECRET = 'do not log me';
 let stage: NumberStage;
 let eve: NumberStage['ana'];
@@ -30,7 +33,7 @@ afterAll(async () => {
   await stage.close();
   jest.restoreAllMocks();
 });
-/** Whatever came: the number is there for others, on the connection that it had. */
+/** The instance still serves others on the same connection. */
 let turn = 0;
 afterEach(async () => {
   const { ana, number, phone } = stage;
@@ -50,7 +53,7 @@ const bring = (stanza: Node): void => deliver(companion(), stanza);
 let ids = 0;
 const newId = (): string => `3EB0HOSTILE${++ids}`;
 
-/** A message of Eve's whose content is these bytes. */
+/** A message from Eve with these bytes as content. */
 async function brings(bytes: Buffer, { padded = true } = {}): Promise<string> {
   const { phone } = world().people.need(eve.number);
   const address = { user: companion().account.lid, device: companion().id };
@@ -65,7 +68,7 @@ async function brings(bytes: Buffer, { padded = true } = {}): Promise<string> {
 }
 
 const message = (content: proto.IMessage): Buffer => Buffer.from(proto.Message.encode(content).finish());
-/** The network hears that it came, or that it cannot be read. */
+/** The network got an acknowledgement or a retry request. */
 const dealtWith = (id: string): Promise<unknown> =>
   until(`${id} is dealt with`, async () => {
     const said = await stage.network.stanzas({ id, way: 'in' });
@@ -80,7 +83,7 @@ function lengthOf(bytes: number): Buffer {
   }
 }
 
-/** One within the other; each level is these fields around the next. */
+/** Nested levels; each wraps the next in these fields. */
 function nested(levels: number, fields: number[][]): Buffer {
   const innermost = Buffer.from(message({ conversation: SECRET }));
   const chunks = [innermost];
@@ -95,7 +98,7 @@ function nested(levels: number, fields: number[][]): Buffer {
   return Buffer.concat(chunks.reverse());
 }
 
-/** Tags of the network's messages: a quote of a text; what disappears; an edit. */
+/** Protobuf tags: a quoted text, a disappearing message, an edit. */
 const QUOTED = [[0x1a], [0x8a, 0x01], [0x32]];
 const EPHEMERAL = [[0x0a], [0xc2, 0x02]];
 
@@ -129,7 +132,7 @@ test.each<[string, NonNullable<Parameters<NumberStage['ana']['writes']>[1]>['opt
   for (const { value } of stage.number.rows.of('unavailable')) expect(value!.length).toBeLessThan(5_000);
 });
 
-test('a message of 10 MB is refused unread, and one of 1.5 MB is cut', async () => {
+test('refuses a message of 10 MB unread, and truncates one of 1.5 MB', async () => {
   const huge = await brings(message({ conversation: 'x'.repeat(10_000_000) }));
   await dealtWith(huge);
   const large = await brings(message({ conversation: 'y'.repeat(1_500_000) }));
@@ -138,13 +141,13 @@ test('a message of 10 MB is refused unread, and one of 1.5 MB is cut', async () 
   expect(logged).toContain('a message is refused for its size');
 });
 
-test('secrets of another length than secrets have are not kept', async () => {
+test('does not store secrets of a wrong length', async () => {
   const id = await brings(message({ conversation: SECRET, messageContextInfo: { messageSecret: randomBytes(100_000) } })); // prettier-ignore
   await stage.number.gets(id);
   expect(stage.number.rows.of('message-secret').filter(({ key }) => key.includes(id))).toEqual([]);
 });
 
-describe('what only the own phone may say counts for nothing where a stranger says it:', () => {
+describe('ignores from strangers what only the own phone may send:', () => {
   const { HISTORY_SYNC_NOTIFICATION, APP_STATE_SYNC_KEY_SHARE, LID_MIGRATION_MAPPING_SYNC } =
     proto.Message.ProtocolMessage.Type;
   const kept = () => ['lid-mapping', 'app-state-sync-key', 'tctoken', 'creds'].map((type) => stage.number.rows.of(type)); // prettier-ignore
@@ -189,14 +192,14 @@ describe('storms:', () => {
     }
   });
 
-  test('receipts for what was never sent', async () => {
+  test('receipts for messages that were never sent', async () => {
     const items = Array.from({ length: 200 }, (_, n) => node('item', { id: `3EB0NEVER${n}` }));
     for (let n = 0; n < 50; n++)
       bring(node('receipt', { from: eve.lidJid, id: `3EB0READ${n}`, t: seconds(), type: 'read' }, [node('list', {}, items)])); // prettier-ignore
     await acknowledged('3EB0READ49');
   });
 
-  test('notifications of no shape', async () => {
+  test('malformed notifications', async () => {
     const types = ['w:gp2', 'mediaretry', 'encrypt', 'devices', 'picture', 'account_sync', 'privacy_token', 'link_code_companion_reg', 'newsletter', 'mex']; // prettier-ignore
     for (const [n, type] of types.entries())
       bring(node('notification', { from: '1234-5678@g.us', participant: eve.lidJid, id: `noted-${n}`, type, t: seconds() })); // prettier-ignore

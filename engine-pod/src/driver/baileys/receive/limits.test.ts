@@ -14,7 +14,7 @@ import { MAX_REQUESTS, UndecryptableMessages } from './decrypt/undecryptable.js'
 
 const MAX_TURNS = 10_000;
 
-/** Waits turns of the event loop, not time: nothing here does more than that. */
+/** Waits for turns of the event loop, not for time; nothing here needs more. */
 async function turnsUntil(what: string, isSo: () => boolean): Promise<void> {
   for (let turns = 0; !isSo(); turns++) {
     if (turns > MAX_TURNS) throw new Error(`still not: ${what}`);
@@ -22,7 +22,7 @@ async function turnsUntil(what: string, isSo: () => boolean): Promise<void> {
   }
 }
 
-/** What strangers can make an engine do and keep, by what cannot be read, comes to an end. */
+/** Limits on what strangers can make an engine do and keep through undecryptable messages. */
 const now = (): string => String(Math.floor(Date.now() / 1_000));
 const sealed = [{ tag: 'enc', attrs: {}, content: new Uint8Array(1) }];
 const messageOf = (from: string, id: string, content: BinaryNode[] = sealed): BinaryNode => ({
@@ -31,8 +31,8 @@ const messageOf = (from: string, id: string, content: BinaryNode[] = sealed): Bi
   content,
 });
 
-describe('an allowance', () => {
-  test('is for each, and for all', () => {
+describe('a rate limiter', () => {
+  test('limits each key and all together', () => {
     let time = 0;
     const allowance = new RateLimiter({ perKey: 2, total: 3, windowMs: 100 }, () => time);
     expect(['a', 'a', 'a', 'b', 'b'].map((whom) => allowance.take(whom))).toEqual([
@@ -47,14 +47,14 @@ describe('an allowance', () => {
     expect(['a', 'b'].map((whom) => allowance.take(whom))).toEqual([true, true]);
   });
 
-  test('keeps count of so many at most', () => {
+  test('tracks a limited number of keys', () => {
     const allowance = new RateLimiter({ perKey: 1, windowMs: 1_000 }, () => 0);
     for (let n = 0; n < 10_000; n++) allowance.take(String(n));
     expect(allowance.size).toBeLessThanOrEqual(2_000);
   });
 });
 
-test('what is kept for a while is the latest, and no more of it than that', () => {
+test('an expiring map keeps a limited number of the latest entries', () => {
   let time = 0;
   const recent = new ExpiringMap<number>({ max: 2, forMs: 50 }, () => time);
   for (const [name, value] of [['a', 1], ['b', 2], ['a', 3], ['c', 4]] as const) recent.set(name, value); // prettier-ignore
@@ -68,7 +68,7 @@ test('what is kept for a while is the latest, and no more of it than that', () =
   expect(recent.size).toBe(1);
 });
 
-describe('requests to send again', () => {
+describe('resend requests', () => {
   let missing: string[];
   let told: number;
   let unreadable: UndecryptableMessages;
@@ -81,7 +81,10 @@ describe('requests to send again', () => {
     });
   });
 
-  /** As Baileys goes about one that it cannot read. @returns the number of its request, 0 where it makes none */
+  /**
+   * Follows Baileys' steps for an undecryptable message.
+   * @returns the number of its request, 0 for none
+   */
   async function comes(message: BinaryNode): Promise<number> {
     const { id, participant } = message.attrs;
     const key = `${id}:${participant}`;
@@ -102,21 +105,21 @@ describe('requests to send again', () => {
     return made;
   };
 
-  test('are five for one message, and then none', async () => {
+  test('are five for one message', async () => {
     const again = Array.from({ length: 8 }, () => messageOf('eve', 'A'));
     expect(await counts(again)).toEqual([1, 2, 3, 4, 5, 0, 0, 0]);
     expect(missing).toEqual(['A', 'A']);
     expect(await counts([messageOf('ana', 'A')])).toEqual([1]);
   });
 
-  test('have a bound for each sender, and none is kept from asking others', async () => {
+  test('are limited per sender, without affecting other senders', async () => {
     const flood = Array.from({ length: 3_000 }, (_, n) => messageOf(`eve:${n % 3}`, `E${n}`));
     expect((await counts(flood)).filter((count) => count > 0)).toHaveLength(500);
     expect(told).toBe(1);
     expect(await counts([messageOf('ana', 'A'), messageOf('ana', 'A')])).toEqual([1, 2]);
   });
 
-  test('that bring a key, which is made and stored for them, have one too', async () => {
+  test('that carry a new pre-key are limited too', async () => {
     const flood = Array.from({ length: 150 }, (_, n) => messageOf('eve', `E${n}`));
     const first = await counts(flood);
     const further = [await counts(flood), await counts(flood)].flat();
@@ -125,7 +128,7 @@ describe('requests to send again', () => {
     expect(await counts([messageOf('eve', 'another')])).toEqual([1]);
   });
 
-  test('of others are answered, with a bound for each of them', async () => {
+  test('of others are answered up to a limit for each of them', async () => {
     const { retries } = unreadable;
     expect(await retries.get('3EB0:ana:1@lid')).toBeUndefined();
     await retries.set('3EB0:ana:1@lid', 1);
@@ -135,7 +138,7 @@ describe('requests to send again', () => {
     expect(await retries.get('new:ana@lid')).toBeUndefined();
   });
 
-  test('to the phone are none for a message that asks for another, or has nothing to read', async () => {
+  test('to the phone are not made for a message that requests another, or is not encrypted', async () => {
     await unreadable.process(messageOf('phone', 'answer'), async () => void unreadable.resends.get('A'));
     await unreadable.process(messageOf('ana', 'A', []), async () => void unreadable.resends.get('A'));
     unreadable.resends.get('A');
@@ -143,7 +146,7 @@ describe('requests to send again', () => {
   });
 });
 
-test('the phone is asked for so much of one sender, and for what others miss', async () => {
+test('to the phone are limited per sender, without affecting other senders', async () => {
   const asked: string[] = [];
   const clock = new ManualClock();
   const asking = new PhoneRequests(clock);
@@ -165,12 +168,12 @@ test('the phone is asked for so much of one sender, and for what others miss', a
   expect(asked).toHaveLength(61);
 });
 
-describe('what is missing', () => {
+describe('missing messages', () => {
   const noted = (rows: Rows): string[] => rows.of('unavailable').map(({ key }) => key);
   const missing = (rows: Rows): MissingMessages =>
     new MissingMessages(new SessionStore(rows.context().session, () => undefined));
 
-  test('is noted up to a bound for each sender', async () => {
+  test('are recorded up to a limit per sender', async () => {
     const rows = new Rows();
     const unavailable = missing(rows);
     for (let n = 0; n < 150; n++) await unavailable.recordUndecryptable(messageOf('eve', `E${n}`));
@@ -182,7 +185,7 @@ describe('what is missing', () => {
     expect(noted(rows)).toContain('after');
   });
 
-  test('is noted up to a bound for all, of which the oldest goes first', async () => {
+  test('are recorded up to a total limit, oldest removed first', async () => {
     const rows = new Rows();
     const unavailable = missing(rows);
     for (let n = 0; n < 1_010; n++) await unavailable.recordUndecryptable(messageOf(`m${n % 50}`, `E${n}`));
@@ -190,14 +193,14 @@ describe('what is missing', () => {
     expect([noted(rows).includes('E9'), noted(rows).includes('E10')]).toEqual([false, true]);
   });
 
-  test('is whose it was first: another message by the same id does not take its place', async () => {
+  test('belong to their first sender: another message with the same id does not replace it', async () => {
     const unavailable = missing(new Rows());
     await unavailable.record(messageOf('ana', 'A', []));
     await unavailable.recordUndecryptable(messageOf('eve', 'A'));
     expect(await unavailable.findAttrs('A')).toMatchObject({ from: 'ana@lid' });
   });
 
-  test('is not asked for where it is older than the phone answers for', () => {
+  test('are not requested when they are too old for the phone to answer', () => {
     const old = messageOf('ana', 'A');
     old.attrs['t'] = String(Math.floor(Date.now() / 1_000) - 15 * 24 * 3_600);
     expect(missing(new Rows()).recordUndecryptable(old)).toBeNull();
@@ -211,11 +214,11 @@ describe('receipts', () => {
     content: [{ tag: 'list', attrs: {}, content: Array.from({ length: listed }, (_, n) => ({ tag: 'item', attrs: { id: `${id} ${n}` } })) }], // prettier-ignore
   });
 
-  test('tell of so many messages each', () => {
+  test('list a limited number of messages each', () => {
     expect(parseReceipts(receipt('A', 20_000), () => false)).toHaveLength(5_000);
   });
 
-  test('wait to be stored up to a bound, and what is beyond it is not acknowledged', async () => {
+  test('wait to be stored up to a limit; those beyond it are not acknowledged', async () => {
     const ws = new EventEmitter();
     const acknowledged: string[] = [];
     ws.on('CB:receipt', ({ attrs }: BinaryNode) => acknowledged.push(attrs['id']!));
@@ -233,7 +236,7 @@ describe('receipts', () => {
   });
 });
 
-describe('messages that wait to be taken', () => {
+describe('waiting messages', () => {
   let turns: FairQueue;
   let read: string[];
   let taken: string[];
@@ -288,7 +291,7 @@ describe('messages that wait to be taken', () => {
     await turnsUntil('it is taken', () => taken.at(-1) === 'A3');
   });
 
-  test('are read ahead so many of one chat, and others beside them, up to a bound for all', async () => {
+  test('are decrypted ahead up to a limit per chat and a limit for all', async () => {
     const held = hold();
     for (const name of many('E', 100)) add('eve', name, held);
     await passes();
@@ -296,7 +299,7 @@ describe('messages that wait to be taken', () => {
     for (const name of many('A', 3)) add('ana', name, held);
     held.release();
     await takenAre(103);
-    // Whatever was not ahead before them lets them pass.
+    // Messages that were not ahead before them let them pass.
     expect(taken.indexOf('A2')).toBeLessThanOrEqual(30);
     const again = hold();
     for (let n = 0; n < 100; n++) add(`chat ${n}`, `C${n}`, again);
@@ -307,7 +310,7 @@ describe('messages that wait to be taken', () => {
     expect(taken).toEqual(read);
   });
 
-  test('are read ahead up to so many bytes', async () => {
+  test('are decrypted ahead up to a size limit', async () => {
     const held = hold();
     for (const name of many('E', 10)) add('eve', name, { ...held, bytes: 1_500_000 });
     await passes();
@@ -316,7 +319,7 @@ describe('messages that wait to be taken', () => {
     await takenAre(10);
   });
 
-  test('are not read before one that cannot be read ahead was taken', async () => {
+  test('are not decrypted before a message that failed to decrypt ahead is processed', async () => {
     const held = hold();
     add('ana', 'A0', held);
     add('eve', 'E0', { ...held, how: unreadable });

@@ -5,7 +5,9 @@ import { Readable } from 'node:stream';
 import type { OutboundContent } from '@gwk/core/resources/message';
 import { numberStage, type NumberStage } from '@gwk/test/support/engine/number';
 
-/** An engine asks no address that a customer, or a contact, has given: it would ask it from inside. */
+/**
+ * An engine requests no address that a customer or a contact gave, because it would do so from inside the cluster.
+ */
 let stage: NumberStage;
 let server: Server;
 let address: string;
@@ -64,7 +66,7 @@ test.each<[string, (url: string) => OutboundContent]>([
   expect(asked).toEqual([]);
 });
 
-test('nor is the address of a file that came', async () => {
+test('requests no address of a received file', async () => {
   const { number, ana, phone } = stage;
   const id = await ana.writesFile('image', bytes, {
     to: phone.number,
@@ -74,7 +76,7 @@ test('nor is the address of a file that came', async () => {
   expect(asked).toEqual([]);
 });
 
-test('nor those in a text that came', async () => {
+test('requests no address in a received text', async () => {
   const { number, ana, phone } = stage;
   const content = { extendedTextMessage: { text: `${address}/in`, matchedText: `${address}/in` } };
   await number.gets(await ana.writes(content, { to: phone.number }));

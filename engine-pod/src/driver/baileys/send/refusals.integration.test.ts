@@ -6,8 +6,8 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-describe('the network says no:', () => {
-  test.each(['463', '479', '405'])('%s is not tried again', async (code) => {
+describe('the network refuses:', () => {
+  test.each(['463', '479', '405'])('%s is not retried', async (code) => {
     const { number, ana, network } = stage;
     await network.rule({ on: 'message', answer: Number(code), times: 1 });
     await expect(number.sendText(ana.jid, `refused ${code}`)).rejects.toMatchObject({
@@ -18,7 +18,7 @@ describe('the network says no:', () => {
     });
   });
 
-  test('463 is told to the API, which holds back messages to new contacts', async () => {
+  test('463 is reported to the API, which holds back messages to new contacts', async () => {
     const { number, network, phone } = stage;
     const bia = await network.contact('5511900000014', { name: 'Bia' });
     const before = number.rows.restrictions.length;
@@ -28,13 +28,13 @@ describe('the network says no:', () => {
     await expect(number.sendText(bia.jid, 'new here')).rejects.toMatchObject({ code: 'wa_error' });
     const told = () => number.rows.restrictions.slice(before).find((until) => until !== null);
     const end = (await until('it is told', told)).getTime() - 5 * 60_000;
-    // The network says whole seconds.
+    // The network uses whole seconds.
     expect(end).toBeGreaterThan(from - 1_000);
     expect(end).toBeLessThanOrEqual(Date.now());
     await network.lift(phone.number);
   });
 
-  test('a number that is not on it', async () => {
+  test('a recipient that is not on the network', async () => {
     await expect(stage.number.sendText('5511888888888@s.whatsapp.net', 'hello?')).rejects.toMatchObject({
       code: 'recipient_not_on_whatsapp',
       certain: true,
@@ -42,7 +42,7 @@ describe('the network says no:', () => {
   });
 });
 
-test('where nothing may be written nothing is', async () => {
+test('writes nothing while writing is not allowed', async () => {
   const { number, ana, network } = stage;
   const message = number.message(ana.jid, { type: 'text', text: { body: 'never' } });
   await expect(number.send(message, () => false)).rejects.toMatchObject({ certain: true, retriable: true });

@@ -1,7 +1,7 @@
 import { SessionCache } from './cache.js';
 
-describe('the working set', () => {
-  test('lets go of the least used, and never has more than its bytes', () => {
+describe('the session cache', () => {
+  test('evicts the least recently used value and never exceeds its size', () => {
     const set = new SessionCache(10_000);
     for (let n = 0; n < 100; n++) {
       set.put('pre-key', String(n), Buffer.alloc(100));
@@ -15,7 +15,7 @@ describe('the working set', () => {
     ]).toEqual([100, undefined, 100]);
   });
 
-  test('keeps of a small buffer itself alone, and not what it is a piece of', () => {
+  test('copies a small buffer instead of keeping its parent', () => {
     const set = new SessionCache(10_000);
     const piece = Buffer.from('a small value');
     expect(piece.buffer.byteLength).toBeGreaterThan(1_000);

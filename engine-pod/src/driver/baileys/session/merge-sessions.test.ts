@@ -22,7 +22,7 @@ test.each<[string, Record<string, number> | null, Record<string, number>, Record
   expect(mergeSessionRecords(into ? record(into) : undefined, record(from), NOW)).toEqual(record(expected));
 });
 
-test('sessions move with the devices that are known, the phone, and the one that wrote', () => {
+test('sessions move with the known devices, the phone and the device that wrote', () => {
   expect(listSessionMoves('5511:3@s.whatsapp.net', '99@lid', ['0', '7'])).toEqual([
     { from: '5511.0', to: '99_1.0' },
     { from: '5511.7', to: '99_1.7' },

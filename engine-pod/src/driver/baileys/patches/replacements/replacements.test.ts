@@ -14,7 +14,7 @@ import { proto } from './proto.js';
 
 const slimProto = proto as typeof stockProto;
 
-/** Everything that hangs on a type, by its path; functions as their code. */
+/** All members of a type by path; functions as their code. */
 function membersOf(type: object, path: string, found = new Map<string, unknown>()): Map<string, unknown> {
   for (const name of Object.getOwnPropertyNames(type)) {
     if (['length', 'name', 'arguments', 'caller', 'constructor'].includes(name)) continue;
@@ -29,7 +29,7 @@ function membersOf(type: object, path: string, found = new Map<string, unknown>(
 }
 
 describe('protocol buffers', () => {
-  test('are the same as those of Baileys, type by type and line by line', () => {
+  test("are the same as Baileys', type by type and line by line", () => {
     const stock = membersOf(stockProto, 'proto');
     const slim = membersOf(slimProto, 'proto');
     expect(slim.size).toBeGreaterThan(10_000);
@@ -38,7 +38,7 @@ describe('protocol buffers', () => {
     expect([...slim.keys()].filter((name) => !stock.has(name))).toEqual([]);
   });
 
-  test('are understood by each other', () => {
+  test('decode what the others encode', () => {
     const message = {
       extendedTextMessage: { text: 'oi', contextInfo: { mentionedJid: ['1@s.whatsapp.net'] } },
       messageContextInfo: { messageSecret: randomBytes(32) },
@@ -67,18 +67,18 @@ describe('cryptography', () => {
       );
   });
 
-  test('hashes are alike', () => {
+  test('hashes are the same', () => {
     expect(Buffer.from(bridge.md5(key))).toEqual(Buffer.from(stockBridge.md5(key)));
   });
 
-  test('keys of shared settings are alike', () => {
+  test('app state keys are the same', () => {
     const { indexKey, valueEncryptionKey, valueMacKey, snapshotMacKey, patchMacKey } =
       stockBridge.expandAppStateKeys(key);
     const slim = bridge.expandAppStateKeys(key);
     expect(slim).toEqual({ indexKey, valueEncryptionKey, valueMacKey, snapshotMacKey, patchMacKey });
   });
 
-  test('sums of shared settings are alike', () => {
+  test('app state sums are the same', () => {
     const [base, some, others] = [randomBytes(128), [key, randomBytes(32)], [randomBytes(32)]];
     const stock = new stockBridge.LTHashAntiTampering().subtractThenAdd(base, some, others);
     const slim = new bridge.LTHashAntiTampering().subtractThenAdd(base, some, others);
@@ -87,7 +87,7 @@ describe('cryptography', () => {
 });
 
 describe('caches', () => {
-  /** On the clocks of both. */
+  /** Advances the clocks of both. */
   function pass(ms: number): void {
     for (const clock of [Date, performance]) jest.spyOn(clock, 'now').mockReturnValue(clock.now() + ms);
   }
@@ -120,13 +120,13 @@ describe('caches', () => {
   });
 });
 
-test('caches of the engine keep the latest, and so many', () => {
+test('a cache keeps a limited number of the latest entries', () => {
   const cache = new SlimCache<number>();
   for (let n = 0; n < 25_000; n++) cache.set(n, n);
   expect([cache.get(24_999), cache.get(15_000), cache.get(14_999)]).toEqual([24_999, 15_000, undefined]);
 });
 
-describe('what is packed', () => {
+describe('compressed data', () => {
   const small = randomBytes(100_000);
   const unpack = promisify(zlib.inflate);
   async function stream(packed: Buffer): Promise<Buffer> {
@@ -137,12 +137,12 @@ describe('what is packed', () => {
     return Buffer.concat(chunks);
   }
 
-  test('is unpacked, in one piece or as it comes', async () => {
+  test('is decompressed, whole or as a stream', async () => {
     expect(await unpack(deflateSync(small))).toEqual(small);
     expect(await stream(deflateSync(small))).toEqual(small);
   });
 
-  test('is refused where it unpacks to more than is read', async () => {
+  test('is refused when it decompresses beyond the limit', async () => {
     const bomb = deflateSync(Buffer.alloc(100_000_000));
     expect(bomb.length).toBeLessThan(110_000);
     await expect(unpack(bomb)).rejects.toThrow();
@@ -150,7 +150,7 @@ describe('what is packed', () => {
     await expect(stream(randomBytes(100))).rejects.toThrow();
   });
 
-  test('is unpacked by Baileys with these two and no others', () => {
+  test('is decompressed by Baileys with these two functions only', () => {
     const read = (file: string) => readFileSync(new URL(import.meta.resolve(`@whiskeysockets/baileys/lib/${file}`)), 'utf8'); // prettier-ignore
     const taken = ['Utils/history.js', 'WABinary/decode.js'].map((file) => /import \{(.*)\} from 'zlib'/.exec(read(file))?.[1]?.trim()); // prettier-ignore
     expect(taken).toEqual(['createInflate, inflate', 'inflate']);

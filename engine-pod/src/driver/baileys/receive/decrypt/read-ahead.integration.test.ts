@@ -7,7 +7,7 @@ import {
   type NumberStage,
 } from '@gwk/test/support/engine/number';
 
-/** Many messages that come at once: read ahead of Baileys, stored together, and told in order. */
+/** Many messages at once: decrypted ahead of Baileys, stored together, and reported in order. */
 const CONTACTS = 4;
 const EACH = 4;
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
   for (const contact of contacts) {
     await contact.writes(`first of ${contact.number}`, { to: phone.number });
     await number.text(`first of ${contact.number}`);
-    // Contacts who were never answered begin a session with each message.
+    // Contacts who never got an answer start a session with each message.
     await contact.receives({ id: (await number.sendText(contact.jid, 'welcome')).id });
   }
 });
@@ -43,7 +43,7 @@ const allTold = (texts: readonly string[]) =>
   );
 const requests = async () => (await stage.network.receipts({ type: 'retry' })).length;
 
-/** What contacts write meanwhile comes all at once. */
+/** Everything that contacts write meanwhile comes at once. */
 async function atOnce<T>(write: () => Promise<T>): Promise<T> {
   const { network, phone } = stage;
   await network.holdMail(phone.number);
@@ -68,7 +68,7 @@ test.each([
   ['a group', () => group],
 ])('messages of %s are stored together, and told in order', async (whose, to) => {
   const { rows } = stage.number;
-  // Everybody has the key of the group.
+  // Everybody has the sender key of the group.
   for (const contact of contacts) await contact.writes(`key of ${whose} ${contact.number}`, { to: to() });
   for (const contact of contacts) await stage.number.text(`key of ${whose} ${contact.number}`);
   await stage.phone.hasTakenAll();
@@ -81,7 +81,7 @@ test.each([
   expect(await requests()).toBe(0);
 });
 
-test('none is received, to the network, before it is stored; nor told to the API', async () => {
+test('acknowledges and delivers no message before it is stored', async () => {
   const { network, number } = stage;
   const writes = stage.number.rows.holdWrites();
   const { ids, texts } = await atOnce(() => allWrite('unstored'));
@@ -95,7 +95,7 @@ test('none is received, to the network, before it is stored; nor told to the API
   expect(number.events.at(-1)?.kind).toBe('opened');
 });
 
-test('what was read when the connection ended is told once, in order, and not asked for again', async () => {
+test('delivers messages decrypted when the connection ended once, in order, without requesting them again', async () => {
   const { network, number, phone } = stage;
   const writes = stage.number.rows.holdWrites();
   const { texts } = await atOnce(() => allWrite('cut off'));
@@ -112,11 +112,11 @@ test('what was read when the connection ended is told once, in order, and not as
   expect(await requests()).toBe(0);
 });
 
-test('what was read when the engine died comes to the next one, once and in order', async () => {
+test('delivers messages decrypted when the engine died by the next engine, once and in order', async () => {
   const { number, phone } = stage;
   let writes = 0;
   number.rows.before = (what) => {
-    // Dead with its first messages stored, and none of them told.
+    // Killed with its first messages stored and none delivered.
     if (what === 'inbound') return new Promise(() => undefined);
     writes += what === 'session' ? 1 : 0;
     return writes > 2 ? new Promise(() => undefined) : undefined;
@@ -131,7 +131,7 @@ test('what was read when the engine died comes to the next one, once and in orde
   expect(await requests()).toBe(0);
 });
 
-test('the keys of a group that come among its messages are there for those behind them', async () => {
+test('uses sender keys that come among the messages of the group', async () => {
   const { network, number, phone } = stage;
   const fresh = await network.group('New', [phone, ...contacts]);
   const { texts } = await atOnce(() => allWrite('new group', fresh));
@@ -144,7 +144,7 @@ test('the keys of a group that come among its messages are there for those behin
   await number.text('later in the group');
 });
 
-test('what the owner writes on the phone keeps its place among what the contact writes', async () => {
+test("keeps the order between messages of the owner's phone and of the contact", async () => {
   const { ana, phone } = stage;
   const texts = Array.from({ length: 12 }, (_, n) => `in turns ${n}`);
   await atOnce(async () => {
@@ -155,7 +155,7 @@ test('what the owner writes on the phone keeps its place among what the contact 
   expect(told('in turns')).toEqual(texts);
 });
 
-test('one that cannot be read at first holds up none of the others, and comes too', async () => {
+test('delivers others while one cannot be decrypted at first, and that one too', async () => {
   const { ana, phone } = stage;
   const before = await requests();
   const texts = await atOnce(async () => {
@@ -171,7 +171,7 @@ interface Cipher {
   doDecryptWhisperMessage: (...given: unknown[]) => Promise<unknown>;
 }
 
-test('one that cannot be read is tried once, so it counts once as effort', async () => {
+test('tries an undecryptable message once, so it counts once in the budget', async () => {
   const { ana, number, phone } = stage;
   const cipher = libsignal.SessionCipher.prototype as unknown as Cipher;
   const stock = cipher.doDecryptWhisperMessage;
@@ -191,7 +191,7 @@ test('one that cannot be read is tried once, so it counts once as effort', async
   }
 });
 
-test('a contact who is known by phone, and comes with a hidden id among others, is read at once', async () => {
+test('decrypts messages at once of a contact known by phone number who also uses a LID', async () => {
   const { network, number, phone } = stage;
   const bia = await network.contact('5511900000300', { name: 'Bia' });
   const byPhone = { to: phone.number, options: { addressing: 'pn' } } as const;
@@ -205,7 +205,7 @@ test('a contact who is known by phone, and comes with a hidden id among others, 
   await bia.receives({ id: (await number.sendText(bia.jid, 'to both names')).id });
 });
 
-test('what a contact writes by two names is told in order, be the first of it slow to be told', async () => {
+test('keeps the order of a contact who writes under two ids, even if the first is slow to deliver', async () => {
   const { network, number, phone } = stage;
   const eva = await network.contact('5511900000301', { name: 'Eva' });
   await eva.writes('by phone first', { to: phone.number, options: { addressing: 'pn' } });
@@ -223,7 +223,7 @@ test('what a contact writes by two names is told in order, be the first of it sl
     for (const [n, text] of texts.entries())
       await eva.writes(text, { to: phone.number, options: { addressing: n === 1 ? 'lid' : 'pn' } });
   });
-  // Of another contact: told beside the slow one, so all of them are read.
+  // Another contact's message is delivered beside the slow one, so all were decrypted.
   const [contact] = contacts;
   await contact!.writes('beside the slow one', { to: phone.number });
   await number.text('beside the slow one');

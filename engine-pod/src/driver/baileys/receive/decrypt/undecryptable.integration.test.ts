@@ -8,7 +8,7 @@ import {
   type NumberStage,
 } from '@gwk/test/support/engine/number';
 
-/** Messages that cannot be read: of contacts whose session is broken, of strangers who send anything. */
+/** Undecryptable messages: from contacts with a broken session, and from strangers who send anything. */
 let stage: Awaited<ReturnType<typeof strangerStage>>;
 let eve: NumberStage['ana'];
 let group: string;
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterEach(() => stage.phone.behaves({ answersDevices: true }));
 afterAll(() => stage.close());
 
-/** However often it is sent. */
+/** Fails however often it is sent. */
 const NEVER = { garbled: 99 };
 const AT_FIRST = { garbled: 1 };
 
@@ -35,7 +35,7 @@ const askedOfPhone = (): string[] =>
       ),
     );
 
-test('those of a stranger keep nobody waiting', async () => {
+test('of a stranger do not delay others', async () => {
   const { number, ana, phone } = stage;
   const texts = Array.from({ length: 10 }, (_, n) => `between garbage ${n}`);
   const garbage: string[] = [];
@@ -43,7 +43,7 @@ test('those of a stranger keep nobody waiting', async () => {
     garbage.push(await eve.writes('garbage', { to: phone.number, options: NEVER }));
     await ana.writes(text, { to: phone.number });
   }
-  // Baileys by itself asks the phone first, and reads nothing else until it has.
+  // Stock Baileys asks the phone first and handles nothing else meanwhile.
   const told = () => texts.every((text) => number.rows.inbound.some((message) => message.text === text));
   await until('all between', () => told() || undefined);
   for (const id of garbage)
@@ -57,11 +57,11 @@ describe.each([
   ['of a contact', () => stage.phone.number],
   ['in a group', () => group],
 ])('a message %s', (_, to) => {
-  test('that cannot be read at first is sent again, and comes once; so does what the phone alone can read', async () => {
+  test('are resent and delivered once; so are those that only the phone can decrypt', async () => {
     const { number, ana } = stage;
     const id = await ana.writes('sent again', { to: to(), options: AT_FIRST });
     const other = await ana.writes('on the phone', { to: to(), options: NEVER });
-    // Its sender is asked for as long as the clock stands; once the phone has sent it nobody is.
+    // The sender is asked while the clock is stopped. Once the phone has sent it, nobody is asked.
     await until('five requests', async () => (await requests(other)) === 5 || undefined);
     expect(askedOfPhone()).not.toContain(other);
     expect(await number.gets(id)).toMatchObject({ text: 'sent again', from_name: 'Ana' });
@@ -72,7 +72,7 @@ describe.each([
     await until('nothing is missing', () => number.rows.of('unavailable').length === 0 || undefined);
   });
 
-  test('that an engine could not read, and had no time to ask the phone for, is asked for by the next', async () => {
+  test('are requested by the next engine if this one had no time to ask the phone', async () => {
     const { number, ana } = stage;
     const id = await ana.writes('later', { to: to(), options: NEVER });
     await until('its sender is asked', async () => (await requests(id)) > 0 || undefined);
@@ -83,7 +83,7 @@ describe.each([
   });
 });
 
-test('its sender is not asked again before it is noted', async () => {
+test('are recorded before their sender is asked again', async () => {
   const { number, ana, phone, network } = stage;
   let release!: () => void;
   const stored = new Promise<void>((resolve) => (release = resolve));
@@ -97,7 +97,7 @@ test('its sender is not asked again before it is noted', async () => {
   expect(await requests(id)).toBe(1);
 });
 
-test('the same one again and again is asked for five times', async () => {
+test('are requested five times when the same one comes again and again', async () => {
   const { ana, number, phone } = stage;
   await phone.behaves({ answersDevices: false });
   const keys = () => number.rows.of('pre-key').length;
@@ -108,12 +108,12 @@ test('the same one again and again is asked for five times', async () => {
   await ana.writes('behind the garbage', { to: phone.number });
   await number.text('behind the garbage');
   expect(await requests(id)).toBe(5);
-  // One with each request but the first.
+  // One for each request except the first.
   expect(keys()).toBeLessThanOrEqual(before + 4);
 });
 
-describe('whoever asks to be sent a message again', () => {
-  test('does not get what came as if the number had written it', async () => {
+describe('a device that requests a message again', () => {
+  test('does not get a received message as if the instance had written it', async () => {
     const { number, phone, network, running } = stage;
     const id = await eve.writes('we refund it all', { to: phone.number });
     await number.gets(id);
@@ -130,7 +130,7 @@ describe('whoever asks to be sent a message again', () => {
     expect(await network.received({ to: eve.number, id })).toEqual([]);
   });
 
-  test('gets a change that it could not read', async () => {
+  test('gets an edit that it could not decrypt', async () => {
     const { number, ana, phone, running } = stage;
     const { id } = await number.sendText(ana.jid, 'first');
     await ana.receives({ id });
@@ -146,6 +146,6 @@ describe('whoever asks to be sent a message again', () => {
   });
 });
 
-test('the network has nothing to complain of', async () => {
+test('the network reports no protocol errors', async () => {
   expect((await stage.network.status()).violations).toEqual([]);
 });

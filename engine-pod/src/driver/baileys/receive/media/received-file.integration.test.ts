@@ -93,12 +93,12 @@ describe.each([
   });
 });
 
-describe('a file is brought, though', () => {
+describe('a file is stored, although', () => {
   const afterTrouble = async (how: { expired?: boolean } = {}) => {
     const bytes = fresh();
     const id = await stage.ana.writesFile('image', bytes, { to: stage.phone.number, ...how });
     expect((await got(id)).media).toEqual(isKept);
-    // One that came before may be fetched again, by the next engine: it need not be the last.
+    // An earlier file may be fetched again by the next engine, so it need not be the last.
     expect(stage.number.rows.kept.some((kept) => kept.bytes.equals(bytes))).toBe(true);
   };
 
@@ -112,14 +112,14 @@ describe('a file is brought, though', () => {
     await afterTrouble();
   });
 
-  test('it is no longer on the network: the phone puts it up again', () => afterTrouble({ expired: true }));
+  test('it is no longer on the network: the phone uploads it again', () => afterTrouble({ expired: true }));
 
-  test('the media host says that its address is too old (403)', async () => {
+  test('the media host says that its address has expired (403)', async () => {
     await stage.network.call('failMedia', { download: [403] });
     await afterTrouble();
   });
 
-  test('the API is away for a while', async () => {
+  test('the API is unavailable for a while', async () => {
     let times = 2;
     stage.number.rows.before = (what) => {
       if (what === 'file' && times-- > 0) throw new InternalApiUnreachable('it is away');
@@ -127,7 +127,7 @@ describe('a file is brought, though', () => {
     await afterTrouble();
   });
 
-  test('the network does not name its media hosts at first', async () => {
+  test('the network names no media host at first', async () => {
     const { number, network } = stage;
     await number.replace();
     await network.rule({ on: 'w:m/set/media_conn', answer: 500, times: 1 });
@@ -143,12 +143,12 @@ describe('a file is brought, though', () => {
     await network.cut(phone.number);
     await number.happens('closed');
     number.connect();
-    // Until then the clock stands: without a connection each try is in vain.
+    // The clock is stopped until then: without a connection each attempt fails.
     await number.happens('opened');
     expect((await got(id)).media).toEqual(isKept);
   });
 
-  test('the engine dies meanwhile: the next one brings it, and it comes once', async () => {
+  test('the engine dies meanwhile: the next one stores it, once', async () => {
     const { number, network, ana, phone } = stage;
     number.rows.before = (what) => (what === 'file' ? new Promise(() => undefined) : undefined);
     const id = await ana.writesFile('image', fresh(), { to: phone.number });
@@ -160,7 +160,7 @@ describe('a file is brought, though', () => {
   });
 });
 
-describe('a file is lost, and the message says so, where', () => {
+describe('a file is lost, and the message says so, when', () => {
   const lost = async (write: () => Promise<string>) => (await got(await write())).media;
   const image = (what: Record<string, unknown>) => () =>
     stage.ana.writes({ imageMessage: what }, { to: stage.phone.number });
@@ -180,7 +180,7 @@ describe('a file is lost, and the message says so, where', () => {
     Reflect.deleteProperty(running.network.world.keptFiles, 'set');
   });
 
-  test('the phone puts it up where it is not, again and again', async () => {
+  test('the phone uploads it again and again without success', async () => {
     const { ana, phone, running } = stage;
     const { media } = running.network.world;
     const put = media!.put.bind(media);
@@ -194,20 +194,20 @@ describe('a file is lost, and the message says so, where', () => {
     media!.put = put;
   });
 
-  test('it is not what was announced', async () => {
+  test('it is not the announced file', async () => {
     const { ana, phone } = stage;
     const fields = { fileSha256: createHash('sha256').update('another').digest() } as MediaFields;
     const write = () => ana.writesFile('image', fresh(), { to: phone.number, fields });
     expect(await lost(write)).toEqual({ error: 'hash_mismatch' });
   });
 
-  test('it is announced as too large', async () => {
+  test('its announced size is too large', async () => {
     const fields = { fileLength: 67_108_865 } as MediaFields;
     const write = () => stage.ana.writesFile('image', fresh(), { to: stage.phone.number, fields });
     expect(await lost(write)).toEqual({ error: 'too_large' });
   });
 
-  test('the message does not say where it is', async () => {
+  test('the message does not state its location', async () => {
     expect(await lost(image({ mimetype: 'image/png' }))).toEqual({ error: 'unavailable' });
   });
 
@@ -219,7 +219,7 @@ describe('a file is lost, and the message says so, where', () => {
     expect(await lost(write)).toEqual({ error: 'unavailable' });
   });
 
-  test('its address is one of the sender: nobody asks there', async () => {
+  test('its address is chosen by the sender: no request is made there', async () => {
     const bytes = Buffer.alloc(32, 1).toString('base64');
     const what = {
       url: 'https://127.0.0.1:1/secret',
@@ -233,7 +233,7 @@ describe('a file is lost, and the message says so, where', () => {
     expect(await lost(image(what))).toEqual({ error: 'expired' });
   });
 
-  test("its address would make another host of the network's: nobody asks there", async () => {
+  test('its path would change the host: no request is made there', async () => {
     let asked = 0;
     const host = createServer((socket) => {
       asked += 1;
@@ -280,6 +280,6 @@ test.each([
   expect(classifyError(error)).toBe(expected);
 });
 
-test('the network has nothing to complain of', async () => {
+test('the network reports no protocol errors', async () => {
   expect((await stage.network.status()).violations).toEqual([]);
 });

@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { numberStage, seenMeanwhile, until, type NumberStage } from '@gwk/test/support/engine/number';
 
-/** What comes in two pieces: an edit that is sealed by what it changes, a message of which the phone has the content. */
+/**
+ * Content that comes in two parts: an edit encrypted with the secret of another message, and a message whose
+ * content only the phone has.
+ */
 let stage: NumberStage;
 let group: string;
 beforeAll(async () => {
@@ -17,7 +20,7 @@ const withSecret = (body: string) => ({
   messageContextInfo: { messageSecret: randomBytes(32).toString('base64') },
 });
 
-describe('an edit that is sealed', () => {
+describe('an encrypted edit', () => {
   const changes = (id: string) =>
     stage.number.rows.inbound.flatMap(({ change }) => (change?.wa_message_id === id ? [change] : []));
   const edited = (id: string) => until('the edit', () => (changes(id).length > 0 ? changes(id) : undefined));
@@ -35,7 +38,7 @@ describe('an edit that is sealed', () => {
     expect(await edited(id)).toEqual([{ kind: 'edit', wa_message_id: id, text: 'second' }]);
   });
 
-  test('of a message that an earlier engine got is one too', async () => {
+  test('of a message that an earlier engine received is decrypted', async () => {
     const { number, ana, phone } = stage;
     const id = await ana.writes(withSecret('first'), { to: phone.number });
     await number.gets(id);
@@ -45,7 +48,7 @@ describe('an edit that is sealed', () => {
     expect(await edited(id)).toEqual([{ kind: 'edit', wa_message_id: id, text: 'second' }]);
   });
 
-  test('by somebody else says nothing', async () => {
+  test('by somebody else does not change the message', async () => {
     const { number, network, ana, phone } = stage;
     const id = await ana.writes(withSecret('mine'), { to: phone.number });
     await number.gets(id);
@@ -62,7 +65,7 @@ describe('an edit that is sealed', () => {
     );
   });
 
-  test('of what nobody knows says nothing, and holds up nothing', async () => {
+  test('of an unknown message is ignored and delays nothing', async () => {
     const { number, ana, phone } = stage;
     const id = await ana.writes(withSecret('first'), { to: phone.number });
     await number.gets(id);
@@ -77,7 +80,7 @@ describe('an edit that is sealed', () => {
   });
 });
 
-describe('a message of which the envelope alone came', () => {
+describe('a message that came without content', () => {
   test.each([
     ['of a contact known by the number', () => stage.phone.number, 'pn' as const],
     ['of a contact known by a hidden id', () => stage.phone.number, 'lid' as const],
@@ -103,7 +106,7 @@ describe('a message of which the envelope alone came', () => {
     await until('nothing is missing', () => number.rows.of('unavailable').length === 0 || undefined);
   });
 
-  test('is asked for again by the next engine, where the phone did not answer', async () => {
+  test('is requested again by the next engine when the phone did not answer', async () => {
     const { number, ana, phone, network } = stage;
     await phone.behaves({ answersDevices: false });
     const id = await ana.writes('later', { to: phone.number, options: { unavailable: true } });
@@ -115,7 +118,7 @@ describe('a message of which the envelope alone came', () => {
     expect(arrivals(id)).toHaveLength(1);
   });
 
-  test('is not acknowledged before it is noted', async () => {
+  test('is not acknowledged before it is recorded', async () => {
     const { number, ana, phone, network } = stage;
     let release!: () => void;
     const stored = new Promise<void>((resolve) => (release = resolve));
@@ -134,7 +137,7 @@ describe('a message of which the envelope alone came', () => {
   });
 
   test.each(['view_once_unavailable_fanout', 'hosted_unavailable_fanout'])(
-    'and never more (%s) is told of, once, and asked of nobody',
+    'that linked devices never get (%s) is reported once, and not requested',
     async (unavailable) => {
       const { number, ana, phone } = stage;
       const id = await ana.writes('for the phone alone', { to: phone.number, options: { unavailable } });
@@ -147,7 +150,7 @@ describe('a message of which the envelope alone came', () => {
     },
   );
 
-  test('is made up by nobody else', async () => {
+  test('cannot be supplied by anybody else', async () => {
     const { number, ana, phone } = stage;
     const info = {
       key: { remoteJid: ana.jid, fromMe: false, id: '3EB0FORGED' },
@@ -170,6 +173,6 @@ describe('a message of which the envelope alone came', () => {
   });
 });
 
-test('the network has nothing to complain of', async () => {
+test('the network reports no protocol errors', async () => {
   expect((await stage.network.status()).violations).toEqual([]);
 });

@@ -26,7 +26,7 @@ const click = (source: string, label: string | null = 'Yes') =>
   ({ option_id: 'yes', label, source, in_reply_to_wa_message_id: '3EB0MENU' }) as never;
 const context = { contextInfo: { stanzaId: '3EB0MENU' } };
 
-/** What a message says, whoever wrote it and where. Fields that are not named are not there. */
+/** The content of a message, whoever wrote it and in any chat. Fields that are not named are absent. */
 type Said = Partial<Omit<InboundMessage, 'wa_message_id' | 'chat' | 'from' | 'at'>>;
 type Row = [string, Content, Said];
 
@@ -44,7 +44,7 @@ const TEXTS: Row[] = [
     { type: 'text', text: '@5511900000009', mentions: ['5511900000009@s.whatsapp.net'] },
   ],
   [
-    'a text that mentions by a hidden id',
+    'a text that mentions a LID',
     { extendedTextMessage: { text: '@77', contextInfo: { mentionedJid: ['77@lid'] } } },
     { type: 'text', text: '@77', mentions: ['77@lid'] },
   ],
@@ -87,7 +87,7 @@ const IN_WRAPPERS: Row[] = [
   ],
   ['groupMentionedMessage', { groupMentionedMessage: { message: text('9') } }, { type: 'text', text: '9' }],
   [
-    'one in the other',
+    'nested wrappers',
     { ephemeralMessage: { message: { viewOnceMessage: { message: text('10') } } } },
     { type: 'text', text: '10' },
   ],
@@ -96,7 +96,7 @@ const WRAPPED = IN_WRAPPERS.map(([name, content, said]): Row => [`in a wrapper: 
 
 const THINGS: Row[] = [
   [
-    'a place',
+    'a location',
     { locationMessage: { degreesLatitude: -23.5, degreesLongitude: -46.6, name: 'Here', address: 'Rua 1' } },
     {
       type: 'location',
@@ -105,12 +105,12 @@ const THINGS: Row[] = [
     },
   ],
   [
-    'a place without a name',
+    'a location without a name',
     { locationMessage: { degreesLatitude: 1, degreesLongitude: 2 } },
     { type: 'location', text: null, location: { latitude: 1, longitude: 2 } },
   ],
   [
-    'a place that moves',
+    'a live location',
     { liveLocationMessage: { degreesLatitude: 1, degreesLongitude: 2 } },
     { type: 'location', text: null, location: { latitude: 1, longitude: 2 } },
   ],
@@ -140,16 +140,8 @@ const THINGS: Row[] = [
     { pollCreationMessage: { name: 'Which?', options: [option('A'), option('B')] } },
     { type: 'poll', text: 'Which?' },
   ],
-  [
-    'a poll of the second kind',
-    { pollCreationMessageV2: { name: 'Which?' } },
-    { type: 'poll', text: 'Which?' },
-  ],
-  [
-    'a poll of the third kind',
-    { pollCreationMessageV3: { name: 'Which?' } },
-    { type: 'poll', text: 'Which?' },
-  ],
+  ['a poll, version 2', { pollCreationMessageV2: { name: 'Which?' } }, { type: 'poll', text: 'Which?' }],
+  ['a poll, version 3', { pollCreationMessageV3: { name: 'Which?' } }, { type: 'poll', text: 'Which?' }],
   ['what is not known here', { orderMessage: { orderId: '1' } }, { type: 'other', text: null }],
 ];
 
@@ -182,22 +174,22 @@ const MENUS: Row[] = [
     },
   ],
   [
-    'a click whose parameters are no JSON',
+    'a click with malformed parameters',
     flow('{'),
     { type: 'interactive', text: 'Yes', quoted_wa_message_id: '3EB0MENU' },
   ],
   [
-    'a click on an older button',
+    'a click on a legacy button',
     { buttonsResponseMessage: { selectedButtonId: 'yes', selectedDisplayText: 'Yes', type: 1, ...context } },
     { type: 'interactive', text: 'Yes', quoted_wa_message_id: '3EB0MENU', click: click('button') },
   ],
   [
-    'a click on a button of a template',
+    'a click on a template button',
     { templateButtonReplyMessage: { selectedId: 'yes', selectedDisplayText: 'Yes', ...context } },
     { type: 'interactive', text: 'Yes', quoted_wa_message_id: '3EB0MENU', click: click('template_button') },
   ],
   [
-    'a click on an older list',
+    'a click on a legacy list',
     { listResponseMessage: { title: 'Yes', singleSelectReply: { selectedRowId: 'yes' }, ...context } },
     { type: 'interactive', text: 'Yes', quoted_wa_message_id: '3EB0MENU', click: click('list') },
   ],
@@ -237,7 +229,7 @@ const CHANGED: Row[] = [
     { change: { kind: 'reaction', wa_message_id: '3EB0OLD', emoji: '👍' } },
   ],
   [
-    'a reaction taken back',
+    'a removed reaction',
     { reactionMessage: { key, text: '' } },
     { change: { kind: 'reaction', wa_message_id: '3EB0OLD', emoji: '' } },
   ],
@@ -260,7 +252,7 @@ const byUs = () => ({ from_me: true, from_name: null, from: stage.phone.jid });
 
 const PLACES: [string, Place][] = [
   [
-    'of a contact known by the number',
+    'from a contact known by phone number',
     {
       write: (content) =>
         stage.ana.writes(content, { to: stage.phone.number, options: { addressing: 'pn' } }),
@@ -268,7 +260,7 @@ const PLACES: [string, Place][] = [
     },
   ],
   [
-    'of a contact known by a hidden id, with the number',
+    'from a contact known by LID, with the phone number',
     {
       write: (content) =>
         stage.ana.writes(content, { to: stage.phone.number, options: { addressing: 'lid' } }),
@@ -276,14 +268,14 @@ const PLACES: [string, Place][] = [
     },
   ],
   [
-    'of a member of a group, known by a hidden id',
+    'from a group member known by LID',
     {
       write: (content) => stage.ana.writes(content, { to: group }),
       names: () => ({ ...byAna(), chat: group, from: stage.ana.lidJid, alt: stage.ana.jid }),
     },
   ],
   [
-    'written on the phone itself',
+    'written on the own phone',
     {
       write: (content) => stage.phone.writesOnPhone(stage.ana.number, content),
       names: () => ({ ...byUs(), chat: stage.ana.lidJid, alt: stage.ana.jid }),
@@ -291,19 +283,19 @@ const PLACES: [string, Place][] = [
   ],
 ];
 
-describe.each(PLACES)('a message %s is read whole:', (_place, { write, names }) => {
+describe.each(PLACES)('a message %s is parsed in full:', (_place, { write, names }) => {
   test.each(ROWS)('%s', async (_row, content, said) => {
     const before = Date.now();
     const id = await write(content);
     const { at, ...message } = await stage.number.gets(id);
     expect(message).toEqual({ wa_message_id: id, quoted_wa_message_id: null, ...names(), ...said });
-    // The network says whole seconds.
+    // The network uses whole seconds.
     expect(Date.parse(at)).toBeGreaterThan(before - 1_000);
     expect(Date.parse(at)).toBeLessThanOrEqual(Date.now());
   });
 });
 
-test('a hidden id of which the number is not told comes without', async () => {
+test('a LID without a known phone number has no alt', async () => {
   const { number, network, phone } = stage;
   const bia = await network.contact('5511900000004', { name: 'Bia' });
   const attributes = { sender_pn: null as never };
@@ -311,7 +303,7 @@ test('a hidden id of which the number is not told comes without', async () => {
   expect(await number.gets(id)).toMatchObject({ chat: bia.lidJid, from: bia.lidJid, alt: null });
 });
 
-test('what apps say to each other is told to nobody', async () => {
+test('reports nothing about messages between apps', async () => {
   const { number, ana, phone } = stage;
   const silent: Content[] = [
     { protocolMessage: { type: 'EPHEMERAL_SETTING', ephemeralExpiration: 86_400 } },
@@ -327,6 +319,6 @@ test('what apps say to each other is told to nobody', async () => {
   expect(number.rows.inbound.filter(({ wa_message_id }) => ids.includes(wa_message_id))).toEqual([]);
 });
 
-test('the network has nothing to complain of', async () => {
+test('the network reports no protocol errors', async () => {
   expect((await stage.network.status()).violations).toEqual([]);
 });

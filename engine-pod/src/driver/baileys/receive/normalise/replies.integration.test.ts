@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { OutboundContent } from '@gwk/core/resources/message';
 import { numberStage, until, type NumberStage } from '@gwk/test/support/engine/number';
 
-/** What people do with messages of ours. */
+/** Reactions of recipients to our messages. */
 let stage: NumberStage;
 let group: string;
 beforeAll(async () => {
@@ -44,7 +44,7 @@ describe.each(CHATS)('in the chat %s', (_chat, chat) => {
     expect([reply.from, reply.alt]).toContain(ana.jid);
   });
 
-  test('a vote is read, another one, and its withdrawal', async () => {
+  test('a vote, a changed vote and its withdrawal are decrypted', async () => {
     const { number, ana } = stage;
     const options = ['A', 'B', 'C'].map((label) => ({ id: label.toLowerCase(), label }));
     const poll: OutboundContent = { type: 'poll', poll: { name: 'Which?', options, selectable: 2 } };
@@ -59,7 +59,7 @@ describe.each(CHATS)('in the chat %s', (_chat, chat) => {
     expect(votes()[0]).toMatchObject({ type: 'poll', text: null, from_me: false });
   });
 
-  test('an answer quotes what it answers', async () => {
+  test('a reply names the quoted message', async () => {
     const { number, ana } = stage;
     const { id } = await number.sendText(chat(), 'is it you?');
     const answer = await ana.replies(await ana.receives({ id }), 'it is');
@@ -92,7 +92,7 @@ describe.each(CHATS)('in the chat %s', (_chat, chat) => {
   });
 });
 
-test('a vote in a poll of somebody else says nothing', async () => {
+test('a vote in another poll is ignored', async () => {
   const { number, ana, phone } = stage;
   const pollUpdateMessage = {
     pollCreationMessageKey: { remoteJid: ana.jid, fromMe: true, id: '3EB0THEIRS' },
@@ -107,7 +107,7 @@ test('a vote in a poll of somebody else says nothing', async () => {
   expect(number.rows.inbound.filter(({ vote }) => vote?.poll_wa_message_id === '3EB0THEIRS')).toEqual([]);
 });
 
-test('the network has nothing to complain of', async () => {
+test('the network reports no protocol errors', async () => {
   expect((await stage.network.status()).violations).toEqual([]);
 });
 

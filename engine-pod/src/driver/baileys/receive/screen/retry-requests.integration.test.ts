@@ -2,7 +2,7 @@ import { deliver } from '@gwk/network/post/mail';
 import { node, seconds, type Node } from '@gwk/network/wire/nodes';
 import { strangerStage, until, type NumberStage } from '@gwk/test/support/engine/number';
 
-/** Requests to send messages again, as anybody may forge them who speaks the protocol. */
+/** Forged requests to resend messages, as anybody may send who knows the protocol. */
 let stage: Awaited<ReturnType<typeof strangerStage>>;
 let eve: NumberStage['ana'];
 let group: string;
@@ -15,7 +15,7 @@ afterAll(() => stage.close());
 
 const lookUps = () => jest.spyOn(stage.number.rows.built, 'get');
 
-/** Brought to the number as the network brings what it got from somebody. */
+/** Delivers a stanza to the instance as the network would. */
 function bring(stanza: Node): void {
   const { companions } = stage.running.network.world.people.need(stage.phone.number);
   for (const companion of companions.values()) deliver(companion, stanza);
@@ -43,7 +43,7 @@ const sessions = () => JSON.stringify(stage.number.rows.of('session'));
 const sentAgain = async (person: NumberStage['ana'], id: string) =>
   (await stage.network.received({ to: person.number, id })).length;
 
-test('a message is sent again to whom it was sent', async () => {
+test('resends a message only to its recipients', async () => {
   const { id } = await stage.number.sendText(eve.jid, 'for Eve');
   await eve.receives({ id });
   request(id);
@@ -64,7 +64,7 @@ test.each([
   expect([await sentAgain(ana, id), sessions()]).toEqual(before);
 });
 
-test('a request that lists 5,000 is for one', async () => {
+test('treats a request that lists 5,000 ids as one for the first', async () => {
   const { number } = stage;
   const [asked, listed] = [await number.sendText(eve.jid, 'asked'), await number.sendText(eve.jid, 'listed')];
   await eve.receives({ id: listed.id });
@@ -77,7 +77,7 @@ test('a request that lists 5,000 is for one', async () => {
   expect(looked.mock.calls.length).toBeLessThanOrEqual(1);
 });
 
-test('a thousand requests cost few look-ups and no session, and hold nobody up', async () => {
+test('limits the lookups and sessions for a thousand requests, and delays nobody', async () => {
   const { number, ana, phone } = stage;
   const [looked, before] = [lookUps(), sessions()];
   for (let n = 0; n < 1_000; n++) request(`3EB0FORGED${n}`);
@@ -92,7 +92,7 @@ test('a thousand requests cost few look-ups and no session, and hold nobody up',
   await until('it comes again', async () => ((await sentAgain(ana, id)) > 1 ? true : undefined));
 });
 
-test('a message to a group is sent to all of it again for so many requests of phones', async () => {
+test("limits how often a phone's request resends a message to the whole group", async () => {
   const { number, ana } = stage;
   const { id } = await number.sendText(group, 'for friends');
   await ana.receives({ id });

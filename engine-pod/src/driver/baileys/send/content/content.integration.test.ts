@@ -155,14 +155,14 @@ const CHATS: [string, () => string][] = [
   ['of a group', () => group],
 ];
 
-/** What the phone shows of it; beside that there is what apps tell each other of their devices. */
+/** The fields that a phone shows, without the device metadata that apps exchange. */
 function shown(message: Record<string, unknown> | undefined): Record<string, unknown> {
   const { messageContextInfo, ...rest } = message ?? {};
   void messageContextInfo;
   return rest;
 }
 
-describe.each(CHATS)('in the chat %s a phone reads, field by field,', (_chat, chat) => {
+describe.each(CHATS)('in the chat %s a phone decodes, field by field,', (_chat, chat) => {
   test.each(ROWS)('$what', async ({ content, arrives, stanza }) => {
     const { number, ana } = stage;
     const { id, rendered_as } = await number.send(number.message(chat(), content));
@@ -183,7 +183,7 @@ describe('a file', () => {
     filename: 'a.pdf',
   };
   const media = {};
-  /** How the network refers to a file; the rest of what a message says of it is compared field by field. */
+  /** Fields that locate a file; all other fields are compared one by one. */
   const REFERENCE = ['url', 'directPath', 'mediaKey', 'fileSha256', 'fileEncSha256', 'mediaKeyTimestamp'];
   const fileLength = String(bytes.length);
   const waveform = Buffer.alloc(64, 50).toString('base64');
@@ -277,7 +277,7 @@ describe('a file', () => {
       },
     ],
     [
-      'a sticker that moves',
+      'an animated sticker',
       { type: 'sticker', sticker: { media }, finished: { ...webp, animated: true } },
       {
         stickerMessage: { isAnimated: true, width: 512, height: 512, mimetype: 'image/webp', fileLength },
@@ -293,7 +293,7 @@ describe('a file', () => {
       }),
     );
 
-  describe.each(CHATS)('in the chat %s arrives whole:', (_chat, chat) => {
+  describe.each(CHATS)('arrives complete in the chat %s:', (_chat, chat) => {
     test.each(FILES)('%s', async (_, content, arrives) => {
       const { number, ana } = stage;
       const message = number.message(chat(), content);
@@ -307,7 +307,7 @@ describe('a file', () => {
     });
   });
 
-  test('that is gone, or is not what was finished, fails the message', async () => {
+  test('fails the message when it no longer exists or differs from the finished one', async () => {
     const { number, ana } = stage;
     const gone = number.message(ana.jid, FILES[0]![1]);
     await expect(number.send(gone)).rejects.toMatchObject({ code: 'media_unavailable', certain: true });
@@ -316,7 +316,7 @@ describe('a file', () => {
   });
 });
 
-test('the same message built once and sent twice is shown once', async () => {
+test('shows a message once that is built once and sent twice', async () => {
   const { number, ana } = stage;
   const message = number.message(ana.jid, { type: 'text', text: { body: 'once' } });
   const { bytes } = await number.driver.build(message);
@@ -332,6 +332,6 @@ test('the same message built once and sent twice is shown once', async () => {
   expect(await ana.inbox({ text: 'once' })).toHaveLength(1);
 });
 
-test('the network has nothing to complain of', async () => {
+test('the network reports no protocol errors', async () => {
   expect((await stage.network.status()).violations).toEqual([]);
 });

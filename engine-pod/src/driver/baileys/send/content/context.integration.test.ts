@@ -4,7 +4,7 @@ import type { ClaimedMessage, QuotedMessage } from '@gwk/core/protocol/engine';
 import type { OutboundContent } from '@gwk/core/resources/message';
 import { NEVER_ABORTED, numberStage, type NumberStage } from '@gwk/test/support/engine/number';
 
-/** Quotes and mentions, in every type and in every kind of chat; changes of what was sent. */
+/** Quotes and mentions in every type and kind of chat; edits of sent messages. */
 let stage: NumberStage;
 let group: string;
 beforeAll(async () => {
@@ -40,7 +40,7 @@ const TYPES: [string, OutboundContent, string][] = [
   ['contact', { type: 'contact', contact: { name: 'Bia', phones: ['5511999990000'] } }, 'contactMessage'],
   ['interactive', { type: 'interactive', interactive }, 'interactiveMessage'],
   [
-    'older buttons',
+    'legacy buttons',
     { type: 'interactive', interactive: { ...interactive, format: 'legacy' } },
     'buttonsMessage',
   ],
@@ -70,8 +70,8 @@ async function sent(chat: string, content: OutboundContent, more: Partial<Claime
   return (await ana.receives({ id })).message as Record<string, Record<string, unknown>>;
 }
 
-describe.each(TYPES)('a message of the type %s', (_type, content, field) => {
-  test('quotes, and mentions by number and by hidden id', async () => {
+describe.each(TYPES)('a message of type %s', (_type, content, field) => {
+  test('carries a quote, and mentions by phone number and by LID', async () => {
     const mentions = ['5511900000002', '+5511900000003', '77@lid'];
     const message = await sent(stage.ana.jid, { ...content, mentions }, { quoted: quoted() });
     expect(message[field]!['contextInfo']).toEqual({
@@ -82,7 +82,7 @@ describe.each(TYPES)('a message of the type %s', (_type, content, field) => {
     });
   });
 
-  test('without either says neither', async () => {
+  test('carries neither when it has none', async () => {
     expect((await sent(stage.ana.jid, content))[field]).not.toHaveProperty('contextInfo');
   });
 });
@@ -94,12 +94,12 @@ describe('a quote of', () => {
   };
   const base = { stanzaId: '3EB0Q', quotedMessage: { conversation: 'before' } };
 
-  test('a message of ours names us', async () => {
+  test('our own message names us', async () => {
     const { ana, phone } = stage;
     expect(await contextOf(ana.jid, { from_me: true })).toEqual({ ...base, participant: phone.jid });
   });
 
-  test('what a member wrote in a group names the member', async () => {
+  test("a group member's message names the member", async () => {
     const { ana } = stage;
     expect(await contextOf(group, { chat: group, participant: ana.lidJid })).toEqual({
       ...base,
@@ -107,7 +107,7 @@ describe('a quote of', () => {
     });
   });
 
-  test('what was written in another chat names the chat', async () => {
+  test('a message in another chat names the chat', async () => {
     const { ana } = stage;
     expect(await contextOf(ana.jid, { chat: group, participant: ana.lidJid })).toEqual({
       ...base,
@@ -116,7 +116,7 @@ describe('a quote of', () => {
     });
   });
 
-  test('what is kept no longer has an empty text', async () => {
+  test('a message that is no longer stored has an empty text', async () => {
     const context = await contextOf(stage.ana.jid, { text: '' });
     expect(context).toMatchObject({ stanzaId: '3EB0Q', quotedMessage: { conversation: '' } });
   });
@@ -194,7 +194,7 @@ describe.each([
   });
 });
 
-test('what a member of a group wrote is reacted to under the name of the member', async () => {
+test("a reaction to a group member's message names the member", async () => {
   const { number, ana } = stage;
   const wrote = await ana.writes('in the group', { to: group });
   const { from } = await number.gets(wrote);
@@ -207,6 +207,6 @@ test('what a member of a group wrote is reacted to under the name of the member'
   });
 });
 
-test('the network has nothing to complain of', async () => {
+test('the network reports no protocol errors', async () => {
   expect((await stage.network.status()).violations).toEqual([]);
 });

@@ -3,7 +3,9 @@ import type { InteractiveContent } from '@gwk/core/resources/content';
 import { INTERACTIVE_MODES, type InteractiveMode } from '@gwk/core/states';
 import { numberStage, type NumberStage } from '@gwk/test/support/engine/number';
 
-/** Menus in every mode and format: what a phone reads, by which node apps draw it, and what accepts replies. */
+/**
+ * Menus in every mode and format: the decoded content, the node by which apps show it, and the accepted replies.
+ */
 let stage: NumberStage;
 let group: string;
 beforeAll(async () => {
@@ -201,7 +203,7 @@ const EXPECTED_MENU: Record<string, SentMenu['options']> = {
   ],
 };
 
-/** Without it the network takes the message and no app draws it. */
+/** Without it the network accepts the message, but no app shows it. */
 const NODES: Record<string, string[]> = {
   native_flow_buttons: ['interactive', 'native_flow', 'quality_control'],
   native_flow_list: ['interactive', 'native_flow', 'quality_control'],
@@ -249,6 +251,6 @@ test.each(CASES)('$what to $where, in the mode "$mode" of $whose', async (given)
   for (const tag of NODES[rendered] ?? []) expect(beside).toContain(`"tag":"${tag}"`);
 });
 
-test('the network has nothing to complain of', async () => {
+test('the network reports no protocol errors', async () => {
   expect((await stage.network.status()).violations).toEqual([]);
 });
