@@ -5,7 +5,7 @@ import { createLogger, type Logger } from '@gwk/core/log';
 import { OperatorClient } from '@gwk/core/protocol/internal-client';
 import type { Cluster } from './cluster/cluster.js';
 import { Controller } from './controller/controller.js';
-import { internalPort } from './controller/internal-port.js';
+import { internalPort } from './controller/internal-api-client.js';
 import type { Backoff } from './controller/queue.js';
 
 export type OperatorConfig = ConfigOf<typeof operatorSettings>;

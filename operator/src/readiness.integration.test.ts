@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { microTime } from './cluster/kubernetes/leader.js';
+import { microTime } from './cluster/kubernetes/leader-election.js';
 import { checksOf, type RunningOperator } from './program.js';
 import { startOnKubernetes } from './program-kubernetes.js';
 import { FaultyPort, randomFrom } from '@gwk/test/support/operator/faulty-port';

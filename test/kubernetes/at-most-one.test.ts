@@ -2,8 +2,8 @@ import { randomFrom } from '../support/operator/faulty-port.js';
 import type { RunningOperator } from '@gwk/operator/program';
 import { NO_API_FAULTS, type ApiFaults } from './faulty-api.js';
 import { OperatorStage, SHORT_LEASE_MS } from './operator-stage.js';
-import { overlaps, StandInHolder } from './stand-in-holder.js';
-import type { StandInNode } from './stand-in-node.js';
+import { overlaps, StandInHolder } from './fake-engine.js';
+import type { StandInNode } from './fake-node.js';
 import { describeOnKubernetes } from '../support/kubernetes/suite.js';
 import { pause, until } from '../support/wait.js';
 

@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { kubeConfigAccess, serviceAccountAccess } from '@gwk/operator/cluster/kubernetes/access';
 import { KubeClient, KubeError, PATCH_TYPES } from '@gwk/operator/cluster/kubernetes/client';
-import { Leader, microTime, type LeaderTimes } from '@gwk/operator/cluster/kubernetes/leader';
+import { Leader, microTime, type LeaderTimes } from '@gwk/operator/cluster/kubernetes/leader-election';
 import { recordingLog, temporaryFolder } from '../support/operator/folder.js';
 import { realTime, until } from '../support/wait.js';
 

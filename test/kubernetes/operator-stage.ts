@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { realTime, until } from '../support/wait.js';
 import { FaultyApi } from './faulty-api.js';
-import { StandInNode, type NodeOptions, type RawEnginePod } from './stand-in-node.js';
+import { StandInNode, type NodeOptions, type RawEnginePod } from './fake-node.js';
 import { instancePath, type KubeObject, type TestCluster } from '../support/kubernetes/test-cluster.js';
 
 /** Nobody waits for its end but tests that say so, and no stall of this machine ends it. */

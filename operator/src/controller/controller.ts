@@ -4,13 +4,13 @@ import { PodExists, type Cluster, type StoryLine, type Target } from '../cluster
 import { canonicalJson } from '@gwk/core/canonical-json';
 import { decide, wantsTurn, type Action, type Decision } from './decide.js';
 import { afterEnd, isCrashLoop, NO_HISTORY, type History } from './history.js';
-import type { InternalPort } from './internal-port.js';
+import type { InternalPort } from './internal-api-client.js';
 import { holdsLease, knownOf, type Limits, type Observed, type Projected, type Removal } from './observed.js';
-import { PairingDesk } from '../pairing/desk.js';
+import { PairingDesk } from '../pairing/pairing-request-controller.js';
 import { Projections } from './projections.js';
 import { RETRY_BACKOFF, WorkQueue, type Backoff } from './queue.js';
 import { Rollout } from './rollout.js';
-import { Rounds } from './rounds.js';
+import { Rounds } from './resync.js';
 import { statusOf, storyOf } from './status.js';
 
 export interface ControllerOptions {

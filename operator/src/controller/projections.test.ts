@@ -1,7 +1,7 @@
 import { InternalApiRefusal, InternalApiUnreachable } from '@gwk/core/protocol/internal-client';
 import type { InstanceFacts, Projection } from '@gwk/core/protocol/operator';
 import { facts, free, heldBy, ID, NOW, resource } from '@gwk/test/support/operator/build';
-import type { InternalPort } from './internal-port.js';
+import type { InternalPort } from './internal-api-client.js';
 import { Projections } from './projections.js';
 
 /** A port that answers what the test says, and a clock that it moves. */

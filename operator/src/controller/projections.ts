@@ -1,5 +1,5 @@
 import { InternalApiRefusal, InternalApiUnreachable } from '@gwk/core/protocol/internal-client';
-import type { InternalPort } from './internal-port.js';
+import type { InternalPort } from './internal-api-client.js';
 import type { InstanceFacts } from '@gwk/core/protocol/operator';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import { leaseInForce, type Known, type Projected } from './observed.js';

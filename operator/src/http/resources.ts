@@ -14,7 +14,7 @@ import { mergePatch } from './merge-patch.js';
 import { servePairingSecret } from './pairing-secret.js';
 import { selectorOf } from './selector.js';
 import type { Handler } from './server.js';
-import { serveEvents } from './story.js';
+import { serveEvents } from './events.js';
 import { watchChanges } from './watch.js';
 
 const ROUTE = /^\/apis\/gwk\.dev\/v1alpha1(?:\/namespaces\/([^/]+))?\/instances(?:\/([^/]+))?(\/status)?$/;

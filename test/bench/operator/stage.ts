@@ -6,7 +6,7 @@ import { kubeConfigAccess } from '@gwk/operator/cluster/kubernetes/access';
 import { isCode, KubeClient, PATCH_TYPES, type KubeCall } from '@gwk/operator/cluster/kubernetes/client';
 import { readPod, type EnginePod, type RawPod } from '@gwk/operator/cluster/kubernetes/engine-pod';
 import { ENGINE_SELECTOR } from '@gwk/operator/cluster/kubernetes/names';
-import { Watched } from '@gwk/operator/cluster/kubernetes/watched';
+import { Watched } from '@gwk/operator/cluster/kubernetes/informer';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

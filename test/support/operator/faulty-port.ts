@@ -4,7 +4,7 @@ import {
   type OperatorClient,
 } from '@gwk/core/protocol/internal-client';
 import type { InstanceFacts } from '@gwk/core/protocol/operator';
-import { internalPort, type InternalPort } from '@gwk/operator/controller/internal-port';
+import { internalPort, type InternalPort } from '@gwk/operator/controller/internal-api-client';
 import type { RejectionReason } from '@gwk/operator/controller/observed';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';

@@ -1,7 +1,7 @@
 import { kubeAccess } from '../../cluster/kubernetes/access.js';
 import { KubeClient } from '../../cluster/kubernetes/client.js';
-import { makeOnce } from '../../secrets/make.js';
-import { wantedSecrets, type SecretsAsked } from '../../secrets/wanted.js';
+import { makeOnce } from '../../secrets/create-once.js';
+import { wantedSecrets, type SecretsAsked } from '../../secrets/secret-specs.js';
 
 interface Given {
   gateway?: string;

@@ -2,7 +2,7 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import { readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { Agent, type Dispatcher } from 'undici';
-import { plainAccess } from './plain-config.js';
+import { plainAccess } from './simple-kubeconfig.js';
 
 /** How the Kubernetes API is reached, and who the operator is to it. */
 export interface KubeAccess {

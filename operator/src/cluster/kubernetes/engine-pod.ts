@@ -1,7 +1,7 @@
 import type { V1ContainerState, V1ContainerStateTerminated, V1Pod } from '@kubernetes/client-node';
 import type { EndedPod, LivePod, Pod, PodTemplate, Trouble } from '../cluster.js';
 import { ANNOTATIONS, COMPONENT, LABELS, podNameOf } from './names.js';
-import type { Stored } from './watched.js';
+import type { Stored } from './informer.js';
 
 /**
  * What is kept of an engine's pod: ten thousand whole ones would be some hundred megabytes. Times are as the API

@@ -9,7 +9,7 @@ import { ENGINE_SELECTOR, FIELD_MANAGERS, LABELS, MANAGED_BY, placeOf, podNameOf
 import { readNode, type NodeState, type RawNode } from './nodes.js';
 import { podOf, revisionOf, secretOf, type EngineSettings } from './pod-spec.js';
 import type { Profile, Profiles } from './profiles.js';
-import { Watched, type WatchTimes } from './watched.js';
+import { Watched, type WatchTimes } from './informer.js';
 
 export interface EnginePodsOptions {
   client: KubeClient;

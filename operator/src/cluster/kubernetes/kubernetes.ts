@@ -14,8 +14,8 @@ import { showPairing } from './pairing-secret.js';
 import type { EngineSettings } from './pod-spec.js';
 import type { Profiles } from './profiles.js';
 import { readResource } from './read-resource.js';
-import { StoryTeller } from './story.js';
-import { Watched, type WatchTimes } from './watched.js';
+import { StoryTeller } from './event-recorder.js';
+import { Watched, type WatchTimes } from './informer.js';
 
 export interface KubernetesOptions {
   client: KubeClient;

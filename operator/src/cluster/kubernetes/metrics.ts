@@ -3,7 +3,7 @@ import { KUBERNETES_METRICS } from '@gwk/core/metrics/operator';
 import { Counter, type Registry } from 'prom-client';
 import { observedGauge } from '../../metrics.js';
 import type { KubernetesCluster } from './kubernetes.js';
-import type { Leader } from './leader.js';
+import type { Leader } from './leader-election.js';
 
 export interface KubernetesMetrics {
   count: (verb: string, resource: string, code: number) => void;

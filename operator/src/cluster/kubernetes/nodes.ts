@@ -1,5 +1,5 @@
 import type { V1Node } from '@kubernetes/client-node';
-import type { Stored } from './watched.js';
+import type { Stored } from './informer.js';
 
 export type RawNode = Stored & Pick<V1Node, 'spec' | 'status'>;
 

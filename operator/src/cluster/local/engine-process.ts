@@ -1,7 +1,7 @@
 import { ENGINE_ENVIRONMENT } from '@gwk/core/engine-environment';
 import type { Logger } from '@gwk/core/log';
 import { spawn, type ChildProcess } from 'node:child_process';
-import { EngineOutput } from './output.js';
+import { EngineOutput } from './engine-output.js';
 import type { PodRecord } from './pod-records.js';
 import { startTimeOf, type ProcessName } from './processes.js';
 

@@ -6,7 +6,7 @@ import {
 import { keyOf } from '../cluster.js';
 import { specOf } from './desired.js';
 import type { ResourceState } from './state-files.js';
-import type { Story } from './story.js';
+import type { Story } from './event-list.js';
 
 /** A resource with what only this cluster knows of it. */
 export interface Entry {

@@ -16,7 +16,7 @@ import type { EngineLaunch } from './engine-process.js';
 import { lockFolder } from './folder-lock.js';
 import { Pods } from './pods.js';
 import { Store } from './store.js';
-import { FolderSync, type SyncTimes } from './sync.js';
+import { FolderSync, type SyncTimes } from './folder-sync.js';
 
 export interface LocalClusterOptions {
   folder: string;

@@ -4,7 +4,7 @@ import { PodExists, type EndedPod, type LivePod, type Pod, type PodPlan } from '
 import { launchEngine, type EngineLaunch, type EngineProcess } from './engine-process.js';
 import { PodRecords, type PodRecord } from './pod-records.js';
 import { findByName, isAlive, type ProcessName } from './processes.js';
-import { Slots } from './slots.js';
+import { Slots } from './concurrency-limiter.js';
 
 export interface PodsOptions {
   stateFolder: string;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Desired } from './desired.js';
 import { ensureFolder, readIfThere, removeFile, STATE_FOLDER, writeWhole } from './disk.js';
 import type { Owners } from './server-side-apply.js';
-import type { Story } from './story.js';
+import type { Story } from './event-list.js';
 
 /** What the cluster issued for a manifest, and its last content, which outlives the file while engines stop. */
 export interface ResourceState {

@@ -8,12 +8,12 @@ import { alreadyExists, ApiStatus, notFound } from './api-status.js';
 import { manifestOf, refuseMove, sameDesired, specOf, type Desired, type NamedDesired } from './desired.js';
 import { ensureFolder, readIfThere, removeFile, writeWhole } from './disk.js';
 import { Entries, type Entry } from './entries.js';
-import { ManifestFolder } from './folder.js';
-import { KeyedLock } from './lock.js';
+import { ManifestFolder } from './manifest-folder.js';
+import { KeyedLock } from './keyed-lock.js';
 import { changeText, newText, readManifests, removeFromText, type Manifest } from './manifest-file.js';
 import { applyFields, replaceFields, type Applied, type Writer } from './server-side-apply.js';
 import { StateFiles, type ResourceState, type Source } from './state-files.js';
-import { withLine } from './story.js';
+import { withLine } from './event-list.js';
 
 export interface Preconditions {
   uid?: string;

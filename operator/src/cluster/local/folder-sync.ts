@@ -1,7 +1,7 @@
 import { type Logger } from '@gwk/core/log';
 import { keyOf } from '../cluster.js';
 import type { Entry } from './entries.js';
-import type { ManifestFile } from './folder.js';
+import type { ManifestFile } from './manifest-folder.js';
 import type { Manifest } from './manifest-file.js';
 import type { Store } from './store.js';
 

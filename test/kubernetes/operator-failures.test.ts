@@ -2,8 +2,8 @@ import { METRICS } from '@gwk/core/metrics/page';
 import { Exposition } from '../support/exposition.js';
 import { OperatorStage, SHORT_LEASE_MS } from './operator-stage.js';
 import { describeOnKubernetes } from '../support/kubernetes/suite.js';
-import type { RawEnginePod } from './stand-in-node.js';
-import { overlaps, StandInHolder } from './stand-in-holder.js';
+import type { RawEnginePod } from './fake-node.js';
+import { overlaps, StandInHolder } from './fake-engine.js';
 import { pause, realTime, until } from '../support/wait.js';
 
 /** What goes wrong around engines, and how an upgrade goes through them. */

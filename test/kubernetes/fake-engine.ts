@@ -1,4 +1,4 @@
-import type { RawEnginePod } from './stand-in-node.js';
+import type { RawEnginePod } from './fake-node.js';
 
 /** A time in which an engine served its number: from having the lease until its socket was closed. */
 export interface Served {

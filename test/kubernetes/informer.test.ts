@@ -5,7 +5,7 @@ import { recordingLog } from '../support/operator/folder.js';
 import { pause, until } from '../support/wait.js';
 import { kubeConfigAccess } from '@gwk/operator/cluster/kubernetes/access';
 import { KubeClient } from '@gwk/operator/cluster/kubernetes/client';
-import { Watched, type Stored, type WatchTimes } from '@gwk/operator/cluster/kubernetes/watched';
+import { Watched, type Stored, type WatchTimes } from '@gwk/operator/cluster/kubernetes/informer';
 
 type ConfigMap = Stored & { data?: Record<string, string> };
 

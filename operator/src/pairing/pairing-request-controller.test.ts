@@ -8,7 +8,7 @@ import {
 import { resource } from '@gwk/test/support/operator/build';
 import { inFakeTime, type PassTime } from '@gwk/test/support/fake-time';
 import { recordingLog } from '@gwk/test/support/operator/folder';
-import { nextStep, PairingDesk } from './desk.js';
+import { nextStep, PairingDesk } from './pairing-request-controller.js';
 
 /** How often the desk looks. */
 const LOOK_MS = 1_000;

@@ -1,4 +1,4 @@
-import { Slots } from './slots.js';
+import { Slots } from './concurrency-limiter.js';
 
 test('so many at a time; the others wait in the order they came, and a slot is given back once', async () => {
   const slots = new Slots(2);

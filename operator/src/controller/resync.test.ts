@@ -1,4 +1,4 @@
-import { Rounds } from './rounds.js';
+import { Rounds } from './resync.js';
 
 const names = (count: number): string[] => Array.from({ length: count }, (_, n) => `n${n}`);
 

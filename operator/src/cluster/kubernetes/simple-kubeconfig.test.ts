@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { temporaryFolder } from '@gwk/test/support/operator/folder';
-import { plainAccess } from './plain-config.js';
+import { plainAccess } from './simple-kubeconfig.js';
 
 const folder = temporaryFolder();
 afterAll(() => folder.remove());

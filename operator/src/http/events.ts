@@ -1,6 +1,6 @@
 import { MANIFEST_API_VERSION } from '@gwk/core/resources/manifest';
 import type { Entry } from '../cluster/local/entries.js';
-import type { StoryEntry } from '../cluster/local/story.js';
+import type { StoryEntry } from '../cluster/local/event-list.js';
 import type { Store } from '../cluster/local/store.js';
 import { sendJson, type Exchange } from './exchange.js';
 

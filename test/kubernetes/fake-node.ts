@@ -1,6 +1,6 @@
 import type { TestCluster } from '../support/kubernetes/test-cluster.js';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StandInHolder } from './stand-in-holder.js';
+import { StandInHolder } from './fake-engine.js';
 
 /**
  * Plays a node with its kubelet and the scheduler, for a namespace of a Kubernetes without nodes: takes the pods that

@@ -8,7 +8,7 @@ import {
 } from '@gwk/core/resources/pairing-request';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Target } from '../cluster/cluster.js';
-import type { InternalPort } from '../controller/internal-port.js';
+import type { InternalPort } from '../controller/internal-api-client.js';
 
 export interface PairingDeskOptions {
   port: Pick<InternalPort, 'pair'>;

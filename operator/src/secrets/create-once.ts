@@ -1,6 +1,6 @@
 import { KubeError, type KubeClient } from '../cluster/kubernetes/client.js';
 import { FIELD_MANAGERS } from '../cluster/kubernetes/names.js';
-import type { WantedSecret } from './wanted.js';
+import type { WantedSecret } from './secret-specs.js';
 
 /** What is there lacks what is wanted, and is not ours to change. */
 export class IncompleteSecret extends Error {
