@@ -1,8 +1,6 @@
 import type { NetworkFound } from './network.js';
 import type { Secrets } from './secrets.js';
-import { passedOn, type LocalConfig, type ProgramName } from './settings.js';
-
-export type Environment = Record<string, string>;
+import { passedOn, type Environment, type LocalConfig, type ProgramName } from './settings.js';
 
 export interface Wiring {
   config: LocalConfig;

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import type { Environment } from './environments.js';
-import { GWK, ROOT } from './settings.js';
+import { GWK, ROOT, type Environment } from './settings.js';
 
 const run = promisify(execFile);
 

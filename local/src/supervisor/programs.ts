@@ -1,7 +1,6 @@
 import { launch, untilReady } from '../servers/process.js';
-import type { Environment } from './environments.js';
 import type { PartSpec } from './part.js';
-import { GWK, ROOT, type ProgramName } from './settings.js';
+import { GWK, ROOT, type Environment, type ProgramName } from './settings.js';
 
 export interface ProgramSpec {
   name: ProgramName;

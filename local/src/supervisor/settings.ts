@@ -10,7 +10,10 @@ export const GWK = join(ROOT, 'bin/gwk.js');
 export const REDIS_CACHE = join(ROOT, 'node_modules/.cache/redis');
 
 export type LocalConfig = ConfigOf<typeof localSettings>;
-type Environment = Readonly<Record<string, string | undefined>>;
+/** Environment variables given to a program. */
+export type Environment = Record<string, string>;
+/** Environment variables of the user's shell. */
+type UserEnvironment = Readonly<Record<string, string | undefined>>;
 
 /** Settings of the programs themselves: given to them as they are, and checked by them. */
 const PASSED_ON = {
@@ -22,14 +25,14 @@ const PASSED_ON = {
 export type ProgramName = keyof typeof PASSED_ON;
 
 /** @throws ConfigError that names every fault at once */
-export function loadLocalConfig(env: Environment): LocalConfig {
+export function loadLocalConfig(env: UserEnvironment): LocalConfig {
   const prefixes = Object.values(PASSED_ON).flat();
   const own = Object.entries(env).filter(([name]) => !prefixes.some((prefix) => name.startsWith(prefix)));
   const config = loadConfig(localSettings, Object.fromEntries(own));
   return { ...config, folder: resolve(ROOT, config.folder) };
 }
 
-export function passedOn(program: ProgramName, env: Environment): Record<string, string> {
+export function passedOn(program: ProgramName, env: UserEnvironment): Environment {
   const given = Object.entries(env).filter(([name]) =>
     PASSED_ON[program].some((prefix) => name.startsWith(prefix)),
   );
