@@ -10,16 +10,11 @@ import { kubernetesMetrics } from './cluster/kubernetes/metrics.js';
 import { readProfiles } from './cluster/kubernetes/profiles.js';
 import type { WatchTimes } from './cluster/kubernetes/informer.js';
 import type { Controller } from './controller/controller.js';
+import { checksOf, makeController } from './controller/create-controller.js';
 import { healthHandler } from './http/health.js';
 import { listen } from './http/server.js';
 import { operatorMetrics } from './metrics.js';
-import {
-  checksOf,
-  makeController,
-  type OperatorConfig,
-  type OperatorOptions,
-  type RunningOperator,
-} from './program.js';
+import type { OperatorConfig, OperatorOptions, RunningOperator } from './options.js';
 
 export interface KubernetesOptions extends OperatorOptions {
   leaderTimes?: LeaderTimes;

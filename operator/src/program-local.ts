@@ -1,22 +1,22 @@
 import type { Logger } from '@gwk/core/log';
+import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { networkSettings } from './cluster/engine-networks.js';
 import { writeAddress } from './cluster/local/address.js';
 import { LocalCluster } from './cluster/local/local.js';
+import { checksOf, makeController } from './controller/create-controller.js';
 import { healthHandler } from './http/health.js';
 import { resourcesHandler } from './http/resources.js';
 import { listen } from './http/server.js';
 import { operatorMetrics } from './metrics.js';
-import {
-  checksOf,
-  makeController,
-  type OperatorConfig,
-  type OperatorOptions,
-  type RunningOperator,
-} from './program.js';
-import { VERSION } from './version.js';
+import type { OperatorConfig, OperatorOptions, RunningOperator } from './options.js';
+
+/** Version of this build, and so of the engines that this operator starts. */
+const VERSION = (
+  JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
+).version;
 
 const NO_TOKEN = 'without GWK_OPERATOR_LOCAL_TOKEN the resources are reached through the folder alone';
 

@@ -1,5 +1,5 @@
 import { randomFrom } from '../support/operator/faulty-port.js';
-import type { RunningOperator } from '@gwk/operator/program';
+import type { RunningOperator } from '@gwk/operator/options';
 import { NO_API_FAULTS, type ApiFaults } from './faulty-api.js';
 import { OperatorStage, SHORT_LEASE_MS } from './operator-stage.js';
 import { overlaps, StandInHolder } from './fake-engine.js';

@@ -2,7 +2,7 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { operatorSettings } from '@gwk/core/config/operator';
 import { loadConfig } from '@gwk/core/config/load';
 import { createLogger, type Logger } from '@gwk/core/log';
-import type { RunningOperator } from '@gwk/operator/program';
+import type { RunningOperator } from '@gwk/operator/options';
 import { startOnKubernetes, type KubernetesOptions } from '@gwk/operator/program-kubernetes';
 import { FaultyPort, randomFrom } from '../support/operator/faulty-port.js';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import type { RunningOperator } from '@gwk/operator/program';
+import type { RunningOperator } from '@gwk/operator/options';
 import { pairingSecretName } from '@gwk/core/resources/pairing-request';
 import { OperatorStage } from './operator-stage.js';
 import { describeOnKubernetes } from '../support/kubernetes/suite.js';

@@ -3,7 +3,8 @@ import { ConfigError, loadConfig } from '@gwk/core/config/load';
 import { operatorSettings } from '@gwk/core/config/operator';
 import { exitOnUncaughtError, onShutdown } from '@gwk/core/lifecycle';
 import { createLogger } from '@gwk/core/log';
-import { startOperator, type OperatorConfig, type RunningOperator } from '../program.js';
+import type { OperatorConfig, RunningOperator } from '../options.js';
+import { startOperator } from '../program.js';
 
 export async function runOperator(): Promise<void> {
   const config = settingsOrExit();

@@ -1,3 +1,4 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiStatus } from '../cluster/local/api-status.js';
 
@@ -38,4 +39,18 @@ export async function readBody({ request }: Exchange): Promise<string> {
   } catch {
     throw new ApiStatus('BadRequest', 'the body is not UTF-8');
   }
+}
+
+/** @throws ApiStatus (Unauthorized) */
+export function authorize({ request }: Exchange, token: string | undefined): void {
+  if (token === undefined) {
+    throw new ApiStatus(
+      'Unauthorized',
+      'this operator has no GWK_OPERATOR_LOCAL_TOKEN, so it accepts no token',
+    );
+  }
+  const given = /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  if (timingSafeEqual(digest(given), digest(token))) return;
+  throw new ApiStatus('Unauthorized', 'the bearer token is missing or wrong');
 }

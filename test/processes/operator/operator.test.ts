@@ -1,5 +1,6 @@
 import { InstancesClient } from '@gwk/operator/cli/instances/client';
-import { startOperator, type OperatorOptions, type RunningOperator } from '@gwk/operator/program';
+import type { OperatorOptions, RunningOperator } from '@gwk/operator/options';
+import { startOperator } from '@gwk/operator/program';
 import { spawn } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

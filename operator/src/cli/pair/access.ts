@@ -1,4 +1,5 @@
-import { kubeAccess, kubeConfigAccess, type KubeAccess } from '../../cluster/kubernetes/access.js';
+import { kubeAccess, kubeConfigAccess } from '../../cluster/kubernetes/access.js';
+import type { KubeAccess } from '../../cluster/kubernetes/client.js';
 import { CliError, findTarget } from '../instances/target.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;

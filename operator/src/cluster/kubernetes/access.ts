@@ -1,19 +1,9 @@
 import type { KubeConfig } from '@kubernetes/client-node';
 import { readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { Agent, type Dispatcher } from 'undici';
+import { Agent } from 'undici';
+import type { KubeAccess } from './client.js';
 import { plainAccess } from './simple-kubeconfig.js';
-
-/** How the Kubernetes API is reached, and who the operator is to it. */
-export interface KubeAccess {
-  server: string;
-  /** Of the service account, or of the context of the configuration; null where neither says. */
-  namespace: string | null;
-  /** For one request. */
-  headers(): Promise<Record<string, string>>;
-  /** Made anew; undefined: that of the process. */
-  dispatcher(): Promise<Dispatcher | undefined>;
-}
 
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 /** Kubernetes writes the token anew long before the former one ends. */

@@ -1,5 +1,15 @@
 import { request, type Dispatcher } from 'undici';
-import type { KubeAccess } from './access.js';
+
+/** Address and credentials of a Kubernetes API. */
+export interface KubeAccess {
+  server: string;
+  /** Namespace of the service account or of the kubeconfig context; null if neither names one. */
+  namespace: string | null;
+  /** Headers of one request. */
+  headers(): Promise<Record<string, string>>;
+  /** Creates a dispatcher; undefined means the global one. */
+  dispatcher(): Promise<Dispatcher | undefined>;
+}
 
 /**
  * The calls of the Kubernetes API that the operator makes, as plain JSON. The typed calls of client-node are not used,

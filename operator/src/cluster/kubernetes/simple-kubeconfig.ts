@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { Agent } from 'undici';
 import { parse } from 'yaml';
-import type { KubeAccess } from './access.js';
+import type { KubeAccess } from './client.js';
 
 /** What of a kubeconfig is understood here; whatever else it says (plugins, proxies) is for client-node. */
 interface Config {

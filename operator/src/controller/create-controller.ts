@@ -1,0 +1,45 @@
+import { parseTokens } from '@gwk/core/config/shared';
+import type { Logger } from '@gwk/core/log';
+import { OperatorClient } from '@gwk/core/protocol/internal-client';
+import type { Cluster } from '../cluster/cluster.js';
+import type { OperatorConfig, OperatorOptions } from '../options.js';
+import { Controller } from './controller.js';
+import { internalPort } from './internal-api-client.js';
+
+const CALL_TIMEOUT_MS = 10_000;
+/** A healthy engine takes its lease within seconds. */
+const SILENT_MS = 60_000;
+/** An engine that does not end delays the deletion of its resource by at most this and one lease. */
+const STUCK_MS = 300_000;
+/** Without an answer from the API for this long, the operator no longer sees changes of instances. */
+const UNHEARD_MS = 15_000;
+
+/** Creates the controller, which is the same for every cluster. */
+export function makeController(
+  cluster: Cluster,
+  config: OperatorConfig,
+  options: OperatorOptions,
+  log: Logger,
+): { controller: Controller; close: () => void } {
+  const client = new OperatorClient({
+    baseUrl: config.internalUrl,
+    token: parseTokens(config.operatorToken)[0],
+    ca: config.internalCa,
+    timeoutMs: options.callTimeoutMs ?? CALL_TIMEOUT_MS,
+  });
+  const { silentMs = SILENT_MS, stuckMs = STUCK_MS, backoff } = options;
+  const controller = new Controller({
+    cluster,
+    port: internalPort(client),
+    log,
+    limits: { idleMs: config.idleEngineMs, silentMs, stuckMs },
+    maxConcurrentUpgrades: config.maxConcurrentUpgrades,
+    ...(backoff && { backoff }),
+  });
+  return { controller, close: () => client.close() };
+}
+
+export function checksOf({ silentMs }: Pick<Controller, 'silentMs'>): Record<string, string | null> {
+  const unheard = silentMs > UNHEARD_MS;
+  return { api: unheard ? 'the internal port does not answer' : null };
+}
