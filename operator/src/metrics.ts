@@ -7,7 +7,7 @@ import type { Controller } from './controller/controller.js';
 
 const PHASES: Pod['phase'][] = ['absent', 'starting', 'running', 'ending', 'ended', 'unknown'];
 
-export interface Watched {
+export interface MetricsSources {
   cluster: Cluster;
   controller: Controller;
   /** Manifests or resources of which nothing is used. */
@@ -15,19 +15,19 @@ export interface Watched {
 }
 
 /** What is looked at when Prometheus asks. */
-export function observedGauge(registry: Registry, metric: Metric<never>, read: () => number): void {
+export function addGauge(registry: Registry, metric: Metric<never>, read: () => number): void {
   new Gauge({ ...withCollect(metric, read), registers: [registry] });
 }
 
 /** Read when asked for; counting costs nothing while nobody asks. */
-export function operatorMetrics({ cluster, controller, unreadable }: Watched): Registry {
+export function operatorMetrics({ cluster, controller, unreadable }: MetricsSources): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  observedGauge(registry, OPERATOR_METRICS.instances, () => cluster.keys().length);
-  observedGauge(registry, OPERATOR_METRICS.queueDepth, () => controller.queue.depth);
-  observedGauge(registry, OPERATOR_METRICS.apiUnresponsive, () => controller.silentMs / 1000);
-  observedGauge(registry, OPERATOR_METRICS.invalidManifests, unreadable);
-  observedGauge(registry, OPERATOR_METRICS.crashLoops, () => controller.crashLoops);
+  addGauge(registry, OPERATOR_METRICS.instances, () => cluster.keys().length);
+  addGauge(registry, OPERATOR_METRICS.queueDepth, () => controller.queue.depth);
+  addGauge(registry, OPERATOR_METRICS.apiUnresponsive, () => controller.silentMs / 1000);
+  addGauge(registry, OPERATOR_METRICS.invalidManifests, unreadable);
+  addGauge(registry, OPERATOR_METRICS.crashLoops, () => controller.crashLoops);
   upgrades(controller, registry);
   podsByPhase(cluster, registry);
   conditions(cluster, registry);
@@ -36,7 +36,7 @@ export function operatorMetrics({ cluster, controller, unreadable }: Watched): R
   const ends = new Counter({ ...OPERATOR_METRICS.engineExits, registers });
   // The first end of each kind is an increase, too.
   for (const asked of ['true', 'false']) ends.inc({ requested: asked }, 0);
-  controller.onPass = (result) => passes.inc({ result });
+  controller.onReconcile = (result) => passes.inc({ result });
   controller.onEnd = (asked) => ends.inc({ requested: String(asked) });
   return registry;
 }

@@ -5,12 +5,12 @@ import { hostname } from 'node:os';
 import { kubeAccess, kubeConfigAccess } from './cluster/kubernetes/access.js';
 import { KubeClient } from './cluster/kubernetes/client.js';
 import { KubernetesCluster } from './cluster/kubernetes/kubernetes.js';
-import { Leader, type LeaderTimes } from './cluster/kubernetes/leader-election.js';
+import { LeaderElector, type LeaderTimes } from './cluster/kubernetes/leader-election.js';
 import { kubernetesMetrics } from './cluster/kubernetes/metrics.js';
 import { readProfiles } from './cluster/kubernetes/profiles.js';
 import type { WatchTimes } from './cluster/kubernetes/informer.js';
 import type { Controller } from './controller/controller.js';
-import { checksOf, makeController } from './controller/create-controller.js';
+import { checkApi, createController } from './controller/create-controller.js';
 import { healthHandler } from './http/health.js';
 import { listen } from './http/server.js';
 import { operatorMetrics } from './metrics.js';
@@ -51,8 +51,8 @@ export async function startOnKubernetes(
     },
     ...(options.watchTimes && { watchTimes: options.watchTimes }),
   });
-  const { controller, close } = makeController(cluster, config, options, log);
-  const leader = new Leader({
+  const { controller, close } = createController(cluster, config, options, log);
+  const leader = new LeaderElector({
     client,
     log,
     namespace: own,
@@ -64,7 +64,7 @@ export async function startOnKubernetes(
   calls.register(metrics, { cluster, leader });
   const term = new Term(controller, leader, log);
   const ready = () =>
-    leader.leading ? { ...term.checks(), ...cluster.checks(), ...checksOf(controller) } : {};
+    leader.leading ? { ...term.checks(), ...cluster.checks(), ...checkApi(controller) } : {};
   const server = await listen(config, [healthHandler(ready, metrics)], log);
   const lost = options.lost ?? (() => process.exit(1));
   leader.start(
@@ -90,12 +90,12 @@ export async function startOnKubernetes(
 /** The time in which this operator leads. */
 class Term {
   readonly #controller: Controller;
-  readonly #leader: Leader;
+  readonly #leader: LeaderElector;
   readonly #log: Logger;
   #starting: Promise<void> | null = null;
   #started = false;
 
-  constructor(controller: Controller, leader: Leader, log: Logger) {
+  constructor(controller: Controller, leader: LeaderElector, log: Logger) {
     this.#controller = controller;
     this.#leader = leader;
     this.#log = log;

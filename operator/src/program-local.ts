@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { networkSettings } from './cluster/engine-networks.js';
 import { writeAddress } from './cluster/local/address.js';
 import { LocalCluster } from './cluster/local/local.js';
-import { checksOf, makeController } from './controller/create-controller.js';
+import { checkApi, createController } from './controller/create-controller.js';
 import { healthHandler } from './http/health.js';
 import { resourcesHandler } from './http/resources.js';
 import { listen } from './http/server.js';
@@ -27,10 +27,10 @@ export async function startOnOneMachine(
   log: Logger,
 ): Promise<RunningOperator> {
   const cluster = localCluster(config, options, log);
-  const { controller, close } = makeController(cluster, config, options, log);
+  const { controller, close } = createController(cluster, config, options, log);
   const metrics = operatorMetrics({ cluster, controller, unreadable: () => cluster.sync.faults.size });
   let loaded = false;
-  const ready = () => ({ started: loaded ? null : 'starting', ...cluster.checks(), ...checksOf(controller) });
+  const ready = () => ({ started: loaded ? null : 'starting', ...cluster.checks(), ...checkApi(controller) });
   const resources = resourcesHandler(cluster.store, {
     token: config.localToken,
     isLoaded: () => loaded,
@@ -68,7 +68,7 @@ function localCluster(config: OperatorConfig, options: OperatorOptions, log: Log
     },
     version: VERSION,
     log,
-    startWidth: Math.max(4, 2 * availableParallelism()),
+    maxConcurrentStarts: Math.max(4, 2 * availableParallelism()),
     ...(options.graceMs !== undefined && { graceMs: options.graceMs }),
   });
 }

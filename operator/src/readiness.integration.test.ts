@@ -7,9 +7,9 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { microTime } from './cluster/kubernetes/leader-election.js';
-import { checksOf, type RunningOperator } from './program.js';
+import { checkApi, type RunningOperator } from './program.js';
 import { startOnKubernetes } from './program-kubernetes.js';
-import { FaultyPort, randomFrom } from '@gwk/test/support/operator/faulty-port';
+import { FakeInternalApi, randomFrom } from '@gwk/test/support/operator/faulty-port';
 import { temporaryFolder } from '@gwk/test/support/operator/folder';
 import { until } from '@gwk/test/support/wait';
 
@@ -17,7 +17,7 @@ import { until } from '@gwk/test/support/wait';
 type Listing = 'answers' | 'hangs' | 'refuses';
 
 let folder: ReturnType<typeof temporaryFolder>;
-let port: FaultyPort;
+let port: FakeInternalApi;
 let portUrl: string;
 let kubernetes: Server;
 let operator: RunningOperator | undefined;
@@ -26,7 +26,7 @@ let listing: Listing;
 
 beforeEach(async () => {
   folder = temporaryFolder();
-  port = new FaultyPort(randomFrom(1));
+  port = new FakeInternalApi(randomFrom(1));
   portUrl = await port.listen();
   leader = null;
   listing = 'answers';
@@ -124,5 +124,5 @@ test.each([
   [15_000, null],
   [15_001, 'the internal port does not answer'],
 ])('the API is told red once it has been silent for over 15 seconds: %s ms', (silentMs, fault) => {
-  expect(checksOf({ silentMs })).toEqual({ api: fault });
+  expect(checkApi({ silentMs })).toEqual({ api: fault });
 });

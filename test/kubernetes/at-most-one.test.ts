@@ -1,9 +1,9 @@
-import { randomFrom } from '../support/operator/faulty-port.js';
+import { randomFrom } from '../support/operator/fake-internal-api.js';
 import type { RunningOperator } from '@gwk/operator/options';
 import { NO_API_FAULTS, type ApiFaults } from './faulty-api.js';
 import { OperatorStage, SHORT_LEASE_MS } from './operator-stage.js';
-import { overlaps, StandInHolder } from './fake-engine.js';
-import type { StandInNode } from './fake-node.js';
+import { overlaps, FakeEngine } from './fake-engine.js';
+import type { FakeNode } from './fake-node.js';
 import { describeOnKubernetes } from '../support/kubernetes/suite.js';
 import { pause, until } from '../support/wait.js';
 
@@ -40,11 +40,11 @@ const PORT_WEATHER = [
 
 describeOnKubernetes('at most one engine for a number', (cluster) => {
   let stage: OperatorStage;
-  let nodes: StandInNode[];
+  let nodes: FakeNode[];
   let operators: RunningOperator[] = [];
 
   beforeAll(async () => {
-    StandInHolder.history.length = 0;
+    FakeEngine.history.length = 0;
     stage = await OperatorStage.make(cluster(), seed);
     stage.port.leaseMs = SHORT_LEASE_MS;
     nodes = [await stage.node(`one-${stage.namespace}`), await stage.node(`two-${stage.namespace}`)];
@@ -118,10 +118,10 @@ describeOnKubernetes('at most one engine for a number', (cluster) => {
 
   test(`whatever fails (SEED=${seed})`, async () => {
     await startOperator();
-    for (let deeds = 0; deeds < DEEDS_AT_LEAST || StandInHolder.history.length < SERVED; deeds++) {
+    for (let deeds = 0; deeds < DEEDS_AT_LEAST || FakeEngine.history.length < SERVED; deeds++) {
       await doSomething();
       await pause(random() * 150);
-      expect(overlaps(StandInHolder.history)).toEqual([]);
+      expect(overlaps(FakeEngine.history)).toEqual([]);
     }
 
     await losing;
@@ -141,14 +141,14 @@ describeOnKubernetes('at most one engine for a number', (cluster) => {
     }
     for (const name of NAMES.slice(1)) await stage.untilIs(name, 'Ready', 'True');
     await stage.untilIs('a', 'EngineRunning', 'False/Suspended');
-    const serving = () => StandInHolder.history.filter(({ to }) => to === Infinity).length;
+    const serving = () => FakeEngine.history.filter(({ to }) => to === Infinity).length;
     await until(() => serving() === NAMES.length - 1, { what: 'all but the suspended one serve' });
 
     for (const name of NAMES) await stage.delete(name);
     for (const name of NAMES) await stage.untilGone(name);
     await until(async () => (await stage.pods()).length === 0, { what: 'no pod is left' });
     expect(serving()).toBe(0);
-    expect(overlaps(StandInHolder.history)).toEqual([]);
-    expect(StandInHolder.history.length).toBeGreaterThanOrEqual(SERVED);
+    expect(overlaps(FakeEngine.history)).toEqual([]);
+    expect(FakeEngine.history.length).toBeGreaterThanOrEqual(SERVED);
   });
 });

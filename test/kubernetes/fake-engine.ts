@@ -14,7 +14,7 @@ const RENEW_MS = 200;
 const MARGIN_MS = 500;
 
 /** An engine as far as one number is concerned: takes the lease, serves, renews, and stops by itself in time. */
-export class StandInHolder {
+export class FakeEngine {
   static readonly history: Served[] = [];
   ended = false;
   readonly #portUrl: string;
@@ -65,7 +65,7 @@ export class StandInHolder {
   #open(): void {
     if (this.#served) return;
     this.#served = { instance: this.#instance, engine: this.#engine, from: Date.now(), to: Infinity };
-    StandInHolder.history.push(this.#served);
+    FakeEngine.history.push(this.#served);
   }
 
   #close(): void {

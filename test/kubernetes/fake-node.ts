@@ -1,6 +1,6 @@
 import type { TestCluster } from '../support/kubernetes/test-cluster.js';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StandInHolder } from './fake-engine.js';
+import { FakeEngine } from './fake-engine.js';
 
 /**
  * Plays a node with its kubelet and the scheduler, for a namespace of a Kubernetes without nodes: takes the pods that
@@ -37,10 +37,10 @@ export interface NodeOptions {
   images?: Record<string, 'missing' | 'crashes' | 'hangs'>;
 }
 
-export class StandInNode {
+export class FakeNode {
   /** `silent`: its kubelet is heard no more, and its engines go on. `full`: it takes no new pods. */
   mood: 'well' | 'silent' | 'full' = 'well';
-  readonly holders = new Map<string, StandInHolder>();
+  readonly holders = new Map<string, FakeEngine>();
   readonly #options: NodeOptions;
   readonly #told = new Map<string, string>();
   #stopped = false;
@@ -128,7 +128,7 @@ export class StandInNode {
     }
     if (image === 'crashes') return this.#ended(pod, 1, 'something broke');
     if (!this.holders.has(uid)) {
-      const holder = new StandInHolder(this.#options.portUrl, token, pod);
+      const holder = new FakeEngine(this.#options.portUrl, token, pod);
       this.holders.set(uid, holder);
       if (image !== 'hangs') holder.start();
     }

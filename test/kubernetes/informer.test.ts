@@ -5,16 +5,16 @@ import { recordingLog } from '../support/operator/folder.js';
 import { pause, until } from '../support/wait.js';
 import { kubeConfigAccess } from '@gwk/operator/cluster/kubernetes/access';
 import { KubeClient } from '@gwk/operator/cluster/kubernetes/client';
-import { Watched, type Stored, type WatchTimes } from '@gwk/operator/cluster/kubernetes/informer';
+import { Informer, type KubeObject, type WatchTimes } from '@gwk/operator/cluster/kubernetes/informer';
 
-type ConfigMap = Stored & { data?: Record<string, string> };
+type ConfigMap = KubeObject & { data?: Record<string, string> };
 
 /** Each way in which a watch of a real API server can go wrong, one by one. */
 describeOnKubernetes('a supervised watch', (cluster) => {
   let api: FaultyApi;
   let namespace: string;
   let client: KubeClient;
-  let watched: Watched<ConfigMap, string>;
+  let watched: Informer<ConfigMap, string>;
   let told: string[];
 
   beforeEach(async () => {
@@ -54,7 +54,7 @@ describeOnKubernetes('a supervised watch', (cluster) => {
   };
 
   async function start(times: Partial<WatchTimes> = {}): Promise<void> {
-    watched = new Watched<ConfigMap, string>({
+    watched = new Informer<ConfigMap, string>({
       client,
       path: path(),
       log: recordingLog(),

@@ -7,7 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { kubeConfigAccess, serviceAccountAccess } from '@gwk/operator/cluster/kubernetes/access';
 import { KubeClient, KubeError, PATCH_TYPES } from '@gwk/operator/cluster/kubernetes/client';
-import { Leader, microTime, type LeaderTimes } from '@gwk/operator/cluster/kubernetes/leader-election';
+import { LeaderElector, microTime, type LeaderTimes } from '@gwk/operator/cluster/kubernetes/leader-election';
 import { recordingLog, temporaryFolder } from '../support/operator/folder.js';
 import { realTime, until } from '../support/wait.js';
 
@@ -181,7 +181,7 @@ describeOnKubernetes('leading', (cluster) => {
   let api: FaultyApi;
   /** Who leads from then on, and who leads no more. */
   let told: string[];
-  const leaders: Leader[] = [];
+  const leaders: LeaderElector[] = [];
   const clients: KubeClient[] = [];
 
   beforeEach(async () => {
@@ -195,7 +195,7 @@ describeOnKubernetes('leading', (cluster) => {
     await api.close().catch(() => undefined);
   });
 
-  async function candidate(identity: string, times: LeaderTimes, through?: FaultyApi): Promise<Leader> {
+  async function candidate(identity: string, times: LeaderTimes, through?: FaultyApi): Promise<LeaderElector> {
     const kube = new KubeConfig();
     if (through) {
       const server = await through.listen();
@@ -206,7 +206,7 @@ describeOnKubernetes('leading', (cluster) => {
     } else kube.loadFromFile(cluster().plane.kubeconfig);
     const client = new KubeClient(kubeConfigAccess(kube));
     clients.push(client);
-    const leader = new Leader({ client, namespace, name: 'op', identity, log: recordingLog(), times });
+    const leader = new LeaderElector({ client, namespace, name: 'op', identity, log: recordingLog(), times });
     leaders.push(leader);
     leader.start(
       () => void told.push(`${identity} leads`),

@@ -3,19 +3,19 @@ import { Exposition } from '../support/exposition.js';
 import { OperatorStage, SHORT_LEASE_MS } from './operator-stage.js';
 import { describeOnKubernetes } from '../support/kubernetes/suite.js';
 import type { RawEnginePod } from './fake-node.js';
-import { overlaps, StandInHolder } from './fake-engine.js';
+import { overlaps, FakeEngine } from './fake-engine.js';
 import { pause, realTime, until } from '../support/wait.js';
 
 /** What goes wrong around engines, and how an upgrade goes through them. */
 describeOnKubernetes('the operator in trouble', (cluster) => {
   let stage: OperatorStage;
   beforeEach(async () => {
-    StandInHolder.history.length = 0;
+    FakeEngine.history.length = 0;
     stage = await OperatorStage.make(cluster());
   });
   afterEach(async () => {
     await stage.strike();
-    expect(overlaps(StandInHolder.history)).toEqual([]);
+    expect(overlaps(FakeEngine.history)).toEqual([]);
   });
 
   const other = (name: string, before: RawEnginePod) =>
@@ -60,7 +60,7 @@ describeOnKubernetes('the operator in trouble', (cluster) => {
     // Longer than a lease and its margin.
     await pause(realTime(5_000));
     expect((await stage.pod('shop'))!.metadata.uid).toBe(before.metadata.uid);
-    expect(StandInHolder.history.filter(({ to }) => to === Infinity)).toHaveLength(1);
+    expect(FakeEngine.history.filter(({ to }) => to === Infinity)).toHaveLength(1);
     await lost.say('True');
     lost.mood = 'well';
     await stage.untilIs('shop', 'Ready', 'True');
@@ -124,7 +124,7 @@ describeOnKubernetes('the operator in trouble', (cluster) => {
       },
       { what: 'all are of the new version' },
     );
-    const ends = StandInHolder.history.map(({ to }) => to).filter((to) => to !== Infinity);
+    const ends = FakeEngine.history.map(({ to }) => to).filter((to) => to !== Infinity);
     expect(ends.map(servingAt)).toEqual([2, 2, 2]);
     for (const name of names) await stage.untilIs(name, 'Ready', 'True');
     expect((await stage.instance('a'))!.status!.engine!.version).toBe('2');
@@ -197,7 +197,7 @@ async function told({ port }: { port: number }, { leads, watches }: { leads: num
 
 /** How many engines served then, of all that there were; an end is no more a time of serving. */
 const servingAt = (time: number): number =>
-  StandInHolder.history.filter(({ from, to }) => from <= time && (time < to || to === Infinity)).length;
+  FakeEngine.history.filter(({ from, to }) => from <= time && (time < to || to === Infinity)).length;
 
 /** So far apart that a busy machine, which is late with the one, does not come to the other. */
 const LEADING = { leaderTimes: { leaseMs: realTime(8_000), deadlineMs: realTime(3_000), retryMs: 200 } };

@@ -4,14 +4,14 @@ import { loadConfig } from '@gwk/core/config/load';
 import { createLogger, type Logger } from '@gwk/core/log';
 import type { RunningOperator } from '@gwk/operator/options';
 import { startOnKubernetes, type KubernetesOptions } from '@gwk/operator/program-kubernetes';
-import { FaultyPort, randomFrom } from '../support/operator/faulty-port.js';
+import { FakeInternalApi, randomFrom } from '../support/operator/fake-internal-api.js';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { realTime, until } from '../support/wait.js';
 import { FaultyApi } from './faulty-api.js';
-import { StandInNode, type NodeOptions, type RawEnginePod } from './fake-node.js';
+import { FakeNode, type NodeOptions, type RawEnginePod } from './fake-node.js';
 import { instancePath, type KubeObject, type TestCluster } from '../support/kubernetes/test-cluster.js';
 
 /** Nobody waits for its end but tests that say so, and no stall of this machine ends it. */
@@ -22,11 +22,11 @@ export const SHORT_LEASE_MS = realTime(3_000);
 /** A namespace of a real API server, with operators, nodes played by a few lines, and an internal port likewise. */
 export class OperatorStage {
   readonly logs: string[] = [];
-  readonly port: FaultyPort;
+  readonly port: FakeInternalApi;
   readonly api: FaultyApi;
   readonly #folder = mkdtempSync(join(tmpdir(), 'gwk-operator-stage-'));
   readonly #operators: RunningOperator[] = [];
-  readonly #nodes: StandInNode[] = [];
+  readonly #nodes: FakeNode[] = [];
   #portUrl = '';
   #apiUrl = '';
 
@@ -35,7 +35,7 @@ export class OperatorStage {
     readonly namespace: string,
     random: () => number,
   ) {
-    this.port = new FaultyPort(random);
+    this.port = new FakeInternalApi(random);
     this.port.leaseMs = LONG_LEASE_MS;
     this.api = new FaultyApi(cluster, random);
   }
@@ -55,9 +55,9 @@ export class OperatorStage {
     rmSync(this.#folder, { recursive: true, force: true });
   }
 
-  async node(name = `node-${this.namespace}`, images: NodeOptions['images'] = {}): Promise<StandInNode> {
+  async node(name = `node-${this.namespace}`, images: NodeOptions['images'] = {}): Promise<FakeNode> {
     const { cluster, namespace } = this;
-    const node = new StandInNode({ cluster, namespace, name, portUrl: this.#portUrl, images });
+    const node = new FakeNode({ cluster, namespace, name, portUrl: this.#portUrl, images });
     this.#nodes.push(node);
     return node.start();
   }

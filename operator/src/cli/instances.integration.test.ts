@@ -7,9 +7,9 @@ import { temporaryFolder } from '@gwk/test/support/operator/folder';
 import { LocalRest, manifest, TOKEN } from '@gwk/test/support/operator/local-rest';
 import { until } from '@gwk/test/support/wait';
 import { InstancesClient } from './instances/client.js';
-import { apply, describeOne, get, remove, type Terminal } from './instances/commands.js';
+import { apply, describeInstance, get, remove, type Terminal } from './instances/commands.js';
 import { describe as describeText } from './instances/describe.js';
-import { ageOf, table } from './instances/table.js';
+import { formatAge, table } from './instances/table.js';
 import { findTarget } from './instances/target.js';
 
 let folder: ReturnType<typeof temporaryFolder>;
@@ -179,7 +179,7 @@ describe('describe', () => {
       { key: 'default/a', uid },
       { type: 'Normal', reason: 'EngineCreated', message: 'Started engine x' },
     );
-    await describeOne(terminal, 'a', here);
+    await describeInstance(terminal, 'a', here);
     expect(printed.join('\n')).toMatch(/Events:\n {2}AGE .*\n.*Normal {3}EngineCreated {3}Started engine x/);
   });
 
@@ -259,7 +259,7 @@ test.each([
   [200_000, '2d'],
   [-5, '0s'],
 ])('%i seconds are %s', (seconds, text) => {
-  expect(ageOf(at(NOW - seconds * 1000), NOW)).toBe(text);
+  expect(formatAge(at(NOW - seconds * 1000), NOW)).toBe(text);
 });
 
 describe('where the gateway is', () => {

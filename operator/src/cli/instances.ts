@@ -50,7 +50,7 @@ function registerDescribe(instances: Command): void {
     .argument('<name>')
     .description('all about one instance: its conditions, its engine, what happened to it')
     .action((name: string, options: { namespace: string }) =>
-      run(({ describeOne }, terminal) => describeOne(terminal, name, options)),
+      run(({ describeInstance }, terminal) => describeInstance(terminal, name, options)),
     );
 }
 

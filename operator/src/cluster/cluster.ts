@@ -40,10 +40,10 @@ export interface Cluster {
   forceDeletePod(name: string): Promise<void>;
 
   /** Puts up what a pairing shows, for those alone who may see it; null takes it down. Repeatable. */
-  showPairing(target: Target, view: PairingView | null): Promise<void>;
+  publishPairing(target: Target, view: PairingView | null): Promise<void>;
 
   /** A line of the story of one instance. */
-  tell(target: Target, line: StoryLine): void;
+  tell(target: Target, line: InstanceEvent): void;
   /** Named checks of readiness: what is wrong, or null. */
   checks(): Record<string, string | null>;
 }
@@ -81,7 +81,7 @@ interface PodIdentity extends Target {
 }
 
 /** Why a pod does not come to run. */
-export interface Trouble {
+export interface WaitingReason {
   reason: 'ImagePullFailed' | 'Unschedulable' | 'ContainerNotStarted';
   message: string;
 }
@@ -89,7 +89,7 @@ export interface Trouble {
 /** `unknown`: its node does not answer, and nobody can say whether it runs. */
 export type LivePod = PodIdentity & {
   phase: 'starting' | 'running' | 'ending' | 'unknown';
-  trouble: Trouble | null;
+  trouble: WaitingReason | null;
   /** When it was asked to end; null where asking is sure to end it. */
   endingSince: number | null;
 };
@@ -105,7 +105,7 @@ export type EndedPod = PodIdentity & {
 
 export type Pod = { phase: 'absent' } | LivePod | EndedPod;
 
-export interface StoryLine {
+export interface InstanceEvent {
   type: 'Normal' | 'Warning';
   /** CamelCase. */
   reason: string;
@@ -123,10 +123,10 @@ export class PodExists extends Error {
   }
 }
 
-export const keyOf = (metadata: { namespace: string; name: string }): string =>
+export const formatKey = (metadata: { namespace: string; name: string }): string =>
   `${metadata.namespace}/${metadata.name}`;
 
 /** What the owner of a resource chose; the revision is the operator's. */
-export function sameChoice(a: PodTemplate, b: PodTemplate): boolean {
+export function isSameChoice(a: PodTemplate, b: PodTemplate): boolean {
   return a.profile === b.profile && a.logLevel === b.logLevel;
 }

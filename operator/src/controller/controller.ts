@@ -1,21 +1,21 @@
 import { type Logger } from '@gwk/core/log';
 import { FINALIZER, type InstanceResource, type InstanceResourceStatus } from '@gwk/core/resources/manifest';
-import { PodExists, type Cluster, type StoryLine, type Target } from '../cluster/cluster.js';
+import { PodExists, type Cluster, type InstanceEvent, type Target } from '../cluster/cluster.js';
 import { canonicalJson } from '@gwk/core/canonical-json';
-import { decide, wantsTurn, type Action, type Decision } from './decide.js';
-import { afterEnd, isCrashLoop, NO_HISTORY, type History } from './history.js';
-import type { InternalPort } from './internal-api-client.js';
-import { holdsLease, knownOf, type Limits, type Observed, type Projected, type Removal } from './observed.js';
-import { PairingDesk } from '../pairing/pairing-request-controller.js';
+import { decide, needsUpgradeTurn, type Action, type Decision } from './decide.js';
+import { recordExit, isCrashLoop, NO_HISTORY, type History } from './history.js';
+import type { InternalApiClient } from './internal-api-client.js';
+import { holdsLease, getKnownInstance, type Limits, type Observed, type ProjectionResult, type Removal } from './observed.js';
+import { PairingRequestController } from '../pairing/pairing-request-controller.js';
 import { Projections } from './projections.js';
 import { RETRY_BACKOFF, WorkQueue, type Backoff } from './queue.js';
 import { Rollout } from './rollout.js';
-import { Rounds } from './resync.js';
-import { statusOf, storyOf } from './status.js';
+import { ResyncSchedule } from './resync.js';
+import { buildStatus, listStatusEvents } from './status.js';
 
 export interface ControllerOptions {
   cluster: Cluster;
-  port: InternalPort;
+  port: InternalApiClient;
   log: Logger;
   limits: Limits;
   /** How often the facts of all instances are asked for. */
@@ -51,12 +51,12 @@ export class Controller {
   readonly projections: Projections;
   readonly rollout: Rollout;
   /** For metrics. */
-  onPass: (result: 'done' | 'behind' | 'failed') => void = () => undefined;
+  onReconcile: (result: 'done' | 'behind' | 'failed') => void = () => undefined;
   onEnd: (asked: boolean) => void = () => undefined;
-  readonly #desk: PairingDesk;
+  readonly #desk: PairingRequestController;
   readonly #options: ControllerOptions;
   readonly #cluster: Cluster;
-  readonly #port: InternalPort;
+  readonly #port: InternalApiClient;
   readonly #log: Logger;
   /** By uid, like all that is remembered: a name may be used again by another resource. */
   readonly #histories = new Map<string, History>();
@@ -82,15 +82,15 @@ export class Controller {
     this.queue = new WorkQueue(this.#backoff);
     this.projections = new Projections(options.port);
     const { cluster, port, log } = options;
-    const show: Cluster['showPairing'] = (target, view) => cluster.showPairing(target, view);
-    this.#desk = new PairingDesk({ port, log, show });
+    const show: Cluster['publishPairing'] = (target, view) => cluster.publishPairing(target, view);
+    this.#desk = new PairingRequestController({ port, log, show });
     this.rollout = new Rollout(options.maxConcurrentUpgrades ?? UPGRADE_WIDTH);
   }
 
   /** Since the API last answered an observation; since the start where it never did. 0 before: nobody has asked it. */
   get silentMs(): number {
     if (this.#startedAt === undefined) return 0;
-    return Date.now() - Math.max(this.projections.heardAt, this.#startedAt);
+    return Date.now() - Math.max(this.projections.answeredAt, this.#startedAt);
   }
 
   /** Instances whose engine ends each time soon after it is started. */
@@ -137,7 +137,7 @@ export class Controller {
   }
 
   #resyncForever(): void {
-    const rounds = new Rounds(this.#options.resyncMs ?? RESYNC_MS, () => this.#beginRound());
+    const rounds = new ResyncSchedule(this.#options.resyncMs ?? RESYNC_MS, () => this.#beginRound());
     const step = (): void => rounds.due(performance.now()).forEach((key) => this.#lookAnew(key));
     step();
     this.#resyncTimer = setInterval(step, rounds.stepMs);
@@ -189,7 +189,7 @@ export class Controller {
   }
 
   #sayUnheard(error: unknown): void {
-    if (this.projections.heardAt === 0) this.#log.info('waiting for the API');
+    if (this.projections.answeredAt === 0) this.#log.info('waiting for the API');
     else this.#log.warn({ err: error }, 'the API does not answer; nothing is changed');
   }
 
@@ -206,7 +206,7 @@ export class Controller {
       this.#tellRollout(key, observed, decision);
       if (decision.finding === 'EngineStarting') this.#starting.add(key);
       else this.#starting.delete(key);
-      if (decision.againMs !== null) this.queue.addAfter(key, decision.againMs);
+      if (decision.recheckMs !== null) this.queue.addAfter(key, decision.recheckMs);
       const target = targetOf(key, observed);
       if (target) this.#lookForWish(target, observed);
       // A status that cannot be written keeps no engine from being started or stopped.
@@ -217,9 +217,9 @@ export class Controller {
       if (behind) this.queue.retry(key);
       else this.queue.forget(key);
       if (this.#unseen?.delete(key)) this.#openRollout();
-      this.onPass(behind ? 'behind' : 'done');
+      this.onReconcile(behind ? 'behind' : 'done');
     } catch (error) {
-      this.onPass('failed');
+      this.onReconcile('failed');
       const inMs = this.queue.retry(key);
       this.#log.warn({ instance: key, inMs, err: error }, 'a pass failed and will be repeated');
     }
@@ -245,12 +245,12 @@ export class Controller {
       removal: this.#removals.get(uid) ?? { asked: false },
       limits: this.#options.limits,
     };
-    if (!wantsTurn(observed)) return { observed, behind };
+    if (!needsUpgradeTurn(observed)) return { observed, behind };
     return { observed: { ...observed, turn: this.rollout.ask(key, isConnected(observed)) }, behind };
   }
 
   #lookForWish(target: Target, { resource, projection }: Observed): void {
-    const known = knownOf(projection);
+    const known = getKnownInstance(projection);
     const closed = projection.kind === 'rejected' && projection.reason === 'AccountNotAllowed';
     if (closed || resource?.metadata.deletionTimestamp !== undefined) this.#desk.leave(target.uid);
     else if (known && resource) this.#desk.look(target, resource, known.facts.id);
@@ -263,11 +263,11 @@ export class Controller {
   }
 
   #tellRollout(key: string, observed: Observed, decision: Decision): void {
-    if (wantsTurn(observed) && !observed.turn) return;
+    if (needsUpgradeTurn(observed) && !observed.turn) return;
     for (const next of this.rollout.saw(key, progressOf(observed, decision))) this.queue.add(next);
   }
 
-  async #project(key: string, resource: InstanceResource | null): Promise<Projected & { behind: boolean }> {
+  async #project(key: string, resource: InstanceResource | null): Promise<ProjectionResult & { behind: boolean }> {
     const held = resource?.metadata.finalizers?.includes(FINALIZER) ?? false;
     if (!resource || !held) return { kind: 'unknown', error: null, behind: false };
     const { uid, deletionTimestamp } = resource.metadata;
@@ -287,10 +287,10 @@ export class Controller {
 
   async #writeStatus(target: Target, observed: Observed, decision: Decision): Promise<void> {
     const before = observed.resource!.status;
-    const status = statusOf(observed, decision);
+    const status = buildStatus(observed, decision);
     if (sameStatus(before, status)) return;
     await this.#cluster.setStatus(target, status);
-    for (const line of storyOf(before, status)) this.#cluster.tell(target, line);
+    for (const line of listStatusEvents(before, status)) this.#cluster.tell(target, line);
   }
 
   async #do(action: Action, key: string, observed: Observed): Promise<void> {
@@ -347,7 +347,7 @@ export class Controller {
     // Reported again by each pass until its pod is forgotten.
     if (before.counted === pod.name) return;
     this.onEnd(pod.asked);
-    this.#histories.set(pod.uid, afterEnd(before, pod, this.#backoff));
+    this.#histories.set(pod.uid, recordExit(before, pod, this.#backoff));
     this.#log.info(
       { pod: pod.name, instance: pod.key, how: pod.how, asked: pod.asked },
       'an engine has ended',
@@ -368,7 +368,7 @@ export class Controller {
     this.#askForRejected();
   }
 
-  #tell(target: Target, line: StoryLine): void {
+  #tell(target: Target, line: InstanceEvent): void {
     this.#cluster.tell(target, line);
   }
 }
@@ -390,7 +390,7 @@ function outline(status: InstanceResourceStatus): string {
   return canonicalJson(JSON.parse(JSON.stringify(status, (_, value: unknown) => value ?? undefined)));
 }
 
-const isConnected = ({ projection }: Observed): boolean => knownOf(projection)?.facts.state === 'connected';
+const isConnected = ({ projection }: Observed): boolean => getKnownInstance(projection)?.facts.state === 'connected';
 
 const MOVING: readonly Decision['finding'][] = [
   'EngineEnded',

@@ -4,7 +4,7 @@ import { OperatorClient } from '@gwk/core/protocol/internal-client';
 import type { Cluster } from '../cluster/cluster.js';
 import type { OperatorConfig, OperatorOptions } from '../options.js';
 import { Controller } from './controller.js';
-import { internalPort } from './internal-api-client.js';
+import { createInternalApiClient } from './internal-api-client.js';
 
 const CALL_TIMEOUT_MS = 10_000;
 /** A healthy engine takes its lease within seconds. */
@@ -15,7 +15,7 @@ const STUCK_MS = 300_000;
 const UNHEARD_MS = 15_000;
 
 /** Creates the controller, which is the same for every cluster. */
-export function makeController(
+export function createController(
   cluster: Cluster,
   config: OperatorConfig,
   options: OperatorOptions,
@@ -30,7 +30,7 @@ export function makeController(
   const { silentMs = SILENT_MS, stuckMs = STUCK_MS, backoff } = options;
   const controller = new Controller({
     cluster,
-    port: internalPort(client),
+    port: createInternalApiClient(client),
     log,
     limits: { idleMs: config.idleEngineMs, silentMs, stuckMs },
     maxConcurrentUpgrades: config.maxConcurrentUpgrades,
@@ -39,7 +39,7 @@ export function makeController(
   return { controller, close: () => client.close() };
 }
 
-export function checksOf({ silentMs }: Pick<Controller, 'silentMs'>): Record<string, string | null> {
+export function checkApi({ silentMs }: Pick<Controller, 'silentMs'>): Record<string, string | null> {
   const unheard = silentMs > UNHEARD_MS;
   return { api: unheard ? 'the internal port does not answer' : null };
 }

@@ -1,7 +1,7 @@
 import { FINALIZER, type InstanceResource } from '@gwk/core/resources/manifest';
-import { sameChoice, type Pod, type PodTemplate, type Trouble } from '../cluster/cluster.js';
+import { isSameChoice, type Pod, type PodTemplate, type WaitingReason } from '../cluster/cluster.js';
 import { CRASH_LOOP_FAILURES } from './history.js';
-import { holdsLease, knownOf, type Known, type Observed } from './observed.js';
+import { holdsLease, getKnownInstance, type KnownInstance, type Observed } from './observed.js';
 
 /** What to do, in this order. Each is repeatable, and the next pass looks at the world anew. */
 export type Action =
@@ -16,14 +16,14 @@ export type Action =
 
 export interface Decision {
   /** The reason of the EngineRunning condition. */
-  finding: Finding;
+  finding: EngineReason;
   message: string;
   actions: Action[];
   /** When the answer may change though nothing is heard. */
-  againMs: number | null;
+  recheckMs: number | null;
 }
 
-export type Finding =
+export type EngineReason =
   | 'EngineEnded'
   | 'EngineEnding'
   | 'NodeUnreachable'
@@ -39,7 +39,7 @@ export type Finding =
   | 'Idle'
   | 'ProfileUnknown'
   | 'EngineOutdated'
-  | Trouble['reason']
+  | WaitingReason['reason']
   | 'EngineSilent'
   | 'EngineStarting'
   | 'CrashLoop'
@@ -50,14 +50,14 @@ export type Finding =
 /** A resource that exists; the checks below `resourceGone` see no other. */
 type Present = Observed & { resource: InstanceResource };
 /** A resource with a row; the checks below `notAccepted` see no other. */
-type Taken = Present & { known: Known };
+type Taken = Present & { known: KnownInstance };
 
 /** How much later than its end a lease is believed to have ended: clocks differ. */
 const LEASE_MARGIN_MS = 1000;
-const REJECTED_AGAIN_MS = 30_000;
-const UNREACHABLE_AGAIN_MS = 10_000;
+const REJECTED_RECHECK_MS = 30_000;
+const UNREACHABLE_RECHECK_MS = 10_000;
 /** An API that answers is heard that often. */
-const SEEN_AGAIN_MS = 1000;
+const MIN_RECHECK_MS = 1000;
 
 /**
  * The first check that finds something decides. The order is the order of safety: what is known of a pod that may
@@ -71,7 +71,7 @@ export function decide(observed: Observed): Decision {
   const present = { ...observed, resource };
   const refused = first(RESOURCE_CHECKS, present);
   if (refused) return refused;
-  const known = knownOf(projection);
+  const known = getKnownInstance(projection);
   if (!known) return notProjected(present);
   return withRejection(observed, decideEngine({ ...present, known }));
 }
@@ -93,7 +93,7 @@ const ENGINE_CHECKS = [
 function decideEngine(taken: Taken): Decision {
   const decision =
     first(ENGINE_CHECKS, taken) ?? found('EngineRunning', 'The engine runs and holds the number');
-  return sooner(decision, untilIdle(taken));
+  return recheckWithin(decision, untilIdle(taken));
 }
 
 function first<T>(checks: ((observed: T) => Decision | null)[], observed: T): Decision | null {
@@ -105,17 +105,17 @@ function first<T>(checks: ((observed: T) => Decision | null)[], observed: T): De
 }
 
 function found(
-  finding: Finding,
+  finding: EngineReason,
   message: string,
   actions: Action[] = [],
-  againMs: number | null = null,
+  recheckMs: number | null = null,
 ): Decision {
-  return { finding, message, actions, againMs };
+  return { finding, message, actions, recheckMs };
 }
 
-function sooner(decision: Decision, ms: number | null): Decision {
+function recheckWithin(decision: Decision, ms: number | null): Decision {
   if (ms === null) return decision;
-  return { ...decision, againMs: Math.min(decision.againMs ?? ms, ms) };
+  return { ...decision, recheckMs: Math.min(decision.recheckMs ?? ms, ms) };
 }
 
 /** The lease of an engine that has ended is freed before anything else: nobody waits for its time to run out. */
@@ -163,11 +163,11 @@ function nodeUnreachable(observed: Observed): Decision | null {
     ? removing(observed, 'Its lease has ended; forgetting the pod', ...fence)
     : afterItsLease(observed, pod.name, fence);
   const message = `The node of pod ${pod.shownAs} does not answer. ${decision.message}`;
-  return { ...sooner(decision, UNREACHABLE_AGAIN_MS), finding: 'NodeUnreachable', message };
+  return { ...recheckWithin(decision, UNREACHABLE_RECHECK_MS), finding: 'NodeUnreachable', message };
 }
 
 function afterItsLease({ projection }: Observed, name: string, then: Action[]): Decision {
-  const known = knownOf(projection);
+  const known = getKnownInstance(projection);
   if (!known) return found('NodeUnreachable', 'Waiting for the API to say who holds the number');
   const { pod: holder, expires_at: end } = known.facts.lease;
   const held = holder === name && end !== null && known.observedAt < Date.parse(end) + LEASE_MARGIN_MS;
@@ -182,7 +182,7 @@ function removing({ removal, now }: Observed, message: string, ...then: Action[]
   if (removal.leaseEndsAt === null) return say(message, ...then);
   const wait = removal.leaseEndsAt + LEASE_MARGIN_MS - now;
   if (wait <= 0) return say('Removing the row', { do: 'remove-row' });
-  return sooner(say('An engine started elsewhere still holds the number'), wait);
+  return recheckWithin(say('An engine started elsewhere still holds the number'), wait);
 }
 
 function formerPod({ resource, pod }: Present): Decision | null {
@@ -215,7 +215,7 @@ function deletedElsewhere({ projection, pod }: Present): Decision | null {
 function notAccepted({ projection, pod }: Present): Decision | null {
   if (projection.kind !== 'rejected') return null;
   if (projection.known && projection.reason !== 'AccountNotAllowed') return null;
-  return found('NotAccepted', projection.message, stop(pod), REJECTED_AGAIN_MS);
+  return found('NotAccepted', projection.message, stop(pod), REJECTED_RECHECK_MS);
 }
 
 /** Without an answer of the API nothing is started, and nothing that runs is stopped. */
@@ -226,7 +226,7 @@ function notProjected({ projection }: Present): Decision {
 
 /** What was refused may be accepted later without a change here: a name becomes free, a limit is raised. */
 function withRejection({ projection }: Observed, decision: Decision): Decision {
-  return projection.kind === 'rejected' ? sooner(decision, REJECTED_AGAIN_MS) : decision;
+  return projection.kind === 'rejected' ? recheckWithin(decision, REJECTED_RECHECK_MS) : decision;
 }
 
 function suspended({ resource, pod }: Taken): Decision | null {
@@ -254,7 +254,7 @@ function profileUnknown({ resource, pod, template }: Taken): Decision | null {
 /** What its owner asked for is done at once; an upgrade of engines that work waits for its turn. */
 function outdated({ pod, template, projection, turn }: Taken): Decision | null {
   if (pod.phase === 'absent' || !template) return null;
-  if (!sameChoice(pod.template, template))
+  if (!isSameChoice(pod.template, template))
     return found('EngineOutdated', 'The engine was started with other settings; replacing it', stop(pod));
   if (pod.template.revision === template.revision) return null;
   if (holdsLease(pod, projection) && !turn) return null;
@@ -262,8 +262,8 @@ function outdated({ pod, template, projection, turn }: Taken): Decision | null {
 }
 
 /** Whether the engine works and is to be replaced all the same, as one of many. */
-export function wantsTurn({ pod, template, projection }: Observed): boolean {
-  if (pod.phase === 'absent' || !template || !sameChoice(pod.template, template)) return false;
+export function needsUpgradeTurn({ pod, template, projection }: Observed): boolean {
+  if (pod.phase === 'absent' || !template || !isSameChoice(pod.template, template)) return false;
   return pod.template.revision !== template.revision && holdsLease(pod, projection);
 }
 
@@ -289,8 +289,8 @@ function starting(taken: Taken): Decision | null {
   const trouble = pod.phase === 'starting' ? pod.trouble : null;
   if (trouble) return found(trouble.reason, trouble.message, [], limits.silentMs);
   // The observation that shows the end of the limit comes a little after it.
-  const againMs = Math.max(limits.silentMs - (silenceOf(taken) ?? 0), SEEN_AGAIN_MS);
-  return found('EngineStarting', 'The engine does not hold the number yet', [], againMs);
+  const recheckMs = Math.max(limits.silentMs - (silenceOf(taken) ?? 0), MIN_RECHECK_MS);
+  return found('EngineStarting', 'The engine does not hold the number yet', [], recheckMs);
 }
 
 function waitingToRestart({ now, pod, history }: Taken): Decision | null {
@@ -316,7 +316,7 @@ function hasFinalizer({ metadata }: InstanceResource): boolean {
   return metadata.finalizers?.includes(FINALIZER) ?? false;
 }
 
-export function choiceOf({ spec }: InstanceResource): Omit<PodTemplate, 'revision'> {
+export function readEngineChoice({ spec }: InstanceResource): Omit<PodTemplate, 'revision'> {
   return { profile: spec.engine?.profile ?? 'default', logLevel: spec.logLevel ?? null };
 }
 
@@ -328,5 +328,5 @@ function untilIdle({ now, known, limits }: Taken): number | null {
   const idleAt = Math.max(Date.parse(facts.state_changed_at), pairingSeenAt ?? 0) + limits.idleMs;
   if (observedAt >= idleAt) return 0;
   // Never on the word of an older observation: a pairing may have been opened since.
-  return Math.max(idleAt - now, SEEN_AGAIN_MS);
+  return Math.max(idleAt - now, MIN_RECHECK_MS);
 }

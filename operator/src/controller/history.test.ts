@@ -1,5 +1,5 @@
 import { endedPod, minutes, NOW } from '@gwk/test/support/operator/build';
-import { afterEnd, isCrashLoop, NO_HISTORY, type History } from './history.js';
+import { recordExit, isCrashLoop, NO_HISTORY, type History } from './history.js';
 
 const backoff = { firstMs: 1000, maxMs: 300_000, random: () => 0 };
 const ended = (name: string, ranMs: number, special = {}) =>
@@ -8,7 +8,7 @@ const ended = (name: string, ranMs: number, special = {}) =>
 function waits(runs: number[]): number[] {
   let history: History = NO_HISTORY;
   return runs.map((ranMs, at) => {
-    history = afterEnd(history, ended(`pod-${at}`, ranMs), backoff);
+    history = recordExit(history, ended(`pod-${at}`, ranMs), backoff);
     return history.nextStartAt - NOW;
   });
 }
@@ -24,18 +24,18 @@ test('ten minutes of running make the next end a first one', () => {
 });
 
 test('an end that was asked for is no failure and resets none', () => {
-  const twice = afterEnd(afterEnd(NO_HISTORY, ended('a', 1), backoff), ended('b', 1), backoff);
-  expect(afterEnd(twice, ended('c', 1, { asked: true }), backoff)).toEqual({ ...twice, counted: 'c' });
+  const twice = recordExit(recordExit(NO_HISTORY, ended('a', 1), backoff), ended('b', 1), backoff);
+  expect(recordExit(twice, ended('c', 1, { asked: true }), backoff)).toEqual({ ...twice, counted: 'c' });
 });
 
 test('the same end counts once, however often it is reported', () => {
-  const once = afterEnd(NO_HISTORY, ended('a', 1), backoff);
-  expect(afterEnd(once, ended('a', 1), backoff)).toBe(once);
+  const once = recordExit(NO_HISTORY, ended('a', 1), backoff);
+  expect(recordExit(once, ended('a', 1), backoff)).toBe(once);
 });
 
 test('how it ended is remembered', () => {
   expect(
-    afterEnd(NO_HISTORY, ended('a', 1, { how: 'exit code 78: wrong settings' }), backoff).lastError,
+    recordExit(NO_HISTORY, ended('a', 1, { how: 'exit code 78: wrong settings' }), backoff).lastError,
   ).toBe('exit code 78: wrong settings');
 });
 
@@ -47,6 +47,6 @@ test.each([
   ['is in one while it waits for its next start', 12, -minutes(4), true],
 ])('an engine %s', (_, ends, sinceStartMs, is) => {
   let history: History = NO_HISTORY;
-  for (let end = 0; end < ends; end++) history = afterEnd(history, ended(`pod-${end}`, 3000), backoff);
+  for (let end = 0; end < ends; end++) history = recordExit(history, ended(`pod-${end}`, 3000), backoff);
   expect(isCrashLoop(history, history.nextStartAt + sinceStartMs)).toBe(is);
 });

@@ -27,7 +27,7 @@ export function isCrashLoop({ failures, nextStartAt }: History, now: number): bo
  * The first end after a long run, or after none, is followed by a start at once, because a crash must cost seconds;
  * the next ones wait 1 s, 2 s, ... 5 min.
  */
-export function afterEnd(history: History, pod: EndedPod, backoff: Backoff): History {
+export function recordExit(history: History, pod: EndedPod, backoff: Backoff): History {
   if (history.counted === pod.name) return history;
   if (pod.asked) return { ...history, counted: pod.name };
   const failures = pod.endedAt - pod.startedAt >= RESET_MS ? 1 : history.failures + 1;

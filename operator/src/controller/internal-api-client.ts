@@ -8,7 +8,7 @@ import type {
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 
 /** The API's internal port, as the controller uses it. Every call may fail, before or after it took effect. */
-export interface InternalPort {
+export interface InternalApiClient {
   project(resource: InstanceResource): Promise<Projection>;
   observe(ids: string[]): Promise<{ instances: InstanceFacts[] }>;
   issueToken(instanceId: string, pod: string): Promise<string>;
@@ -19,7 +19,7 @@ export interface InternalPort {
   pair(instanceId: string, open: OperatorRequest<'pair'>['open']): Promise<OperatorResponse<'pair'>>;
 }
 
-export function internalPort(client: OperatorClient): InternalPort {
+export function createInternalApiClient(client: OperatorClient): InternalApiClient {
   return {
     // The status is the operator's own work, and would only make the request larger.
     project: ({ status: _, ...resource }) => client.call('project', { resource }),

@@ -14,23 +14,23 @@ export interface Observed {
   template: PodTemplate | null;
   /** Whether an engine that works may be replaced now by one of the present revision. */
   turn: boolean;
-  projection: Projected;
+  projection: ProjectionResult;
   history: History;
   removal: Removal;
   limits: Limits;
 }
 
 /** What the API said of the resource. */
-export type Projected =
+export type ProjectionResult =
   /** Not asked yet, or no answer; whether the resource is accepted is unknown. */
   | { kind: 'unknown'; error: string | null }
   /** `known`: an earlier generation has a row all the same. */
-  | { kind: 'rejected'; generation: number; reason: RejectionReason; message: string; known: Known | null }
-  | { kind: 'accepted'; generation: number; known: Known };
+  | { kind: 'rejected'; generation: number; reason: RejectionReason; message: string; known: KnownInstance | null }
+  | { kind: 'accepted'; generation: number; known: KnownInstance };
 
 export type RejectionReason = Extract<Projection, { accepted: false }>['reason'];
 
-export interface Known {
+export interface KnownInstance {
   facts: InstanceFacts;
   /** When the API said so. */
   observedAt: number;
@@ -53,17 +53,17 @@ export interface Limits {
 }
 
 /** Whether the engine in this pod holds the lease, as of the last observation. */
-export function holdsLease(pod: Pod, projection: Projected): boolean {
-  const known = knownOf(projection);
+export function holdsLease(pod: Pod, projection: ProjectionResult): boolean {
+  const known = getKnownInstance(projection);
   if (pod.phase === 'absent' || pod.phase === 'ended' || !known) return false;
   return known.facts.lease.pod === pod.name && leaseInForce(known);
 }
 
-export function leaseInForce({ facts, observedAt }: Known): boolean {
+export function leaseInForce({ facts, observedAt }: KnownInstance): boolean {
   const { pod, expires_at: expires } = facts.lease;
   return pod !== null && expires !== null && Date.parse(expires) > observedAt;
 }
 
-export function knownOf(projection: Projected): Known | null {
+export function getKnownInstance(projection: ProjectionResult): KnownInstance | null {
   return projection.kind === 'unknown' ? null : projection.known;
 }

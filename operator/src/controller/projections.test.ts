@@ -1,11 +1,11 @@
 import { InternalApiRefusal, InternalApiUnreachable } from '@gwk/core/protocol/internal-client';
 import type { InstanceFacts, Projection } from '@gwk/core/protocol/operator';
 import { facts, free, heldBy, ID, NOW, resource } from '@gwk/test/support/operator/build';
-import type { InternalPort } from './internal-api-client.js';
+import type { InternalApiClient } from './internal-api-client.js';
 import { Projections } from './projections.js';
 
 /** A port that answers what the test says, and a clock that it moves. */
-class ScriptedPort implements InternalPort {
+class ScriptedPort implements InternalApiClient {
   pair = () => Promise.reject(new Error('nobody pairs here'));
   projects: (() => Projection)[] = [];
   rows: InstanceFacts[] = [facts()];
@@ -160,24 +160,24 @@ describe('observing', () => {
 
   test('an API that does not answer changes nothing, and is not heard', async () => {
     await projections.observe();
-    const heard = projections.heardAt;
+    const heard = projections.answeredAt;
     port.down = true;
     now += 5000;
     await expect(projections.observe()).rejects.toThrow(InternalApiUnreachable);
-    expect(projections.heardAt).toBe(heard);
+    expect(projections.answeredAt).toBe(heard);
     expect(projections.cached(resource().metadata.uid)).toMatchObject({ kind: 'accepted' });
   });
 
   test('between two looks at all only some are asked for, and nobody where they are none', async () => {
     await projections.observe();
-    const heard = projections.heardAt;
+    const heard = projections.answeredAt;
     port.observed = [];
     now += 250;
     port.rows = [facts({ state: 'disconnected' })];
     expect(await projections.observe(new Set(['default/other']))).toEqual([]);
     expect(port.observed).toEqual([]);
     expect(await projections.observe(new Set([KEY]))).toEqual([KEY]);
-    expect(projections.heardAt).toBe(heard);
+    expect(projections.answeredAt).toBe(heard);
   });
 
   test('of an answer that is no news the lease is taken: its end is known anew', async () => {

@@ -1,8 +1,8 @@
 import { InternalApiRefusal, InternalApiUnreachable } from '@gwk/core/protocol/internal-client';
-import type { InternalPort } from './internal-api-client.js';
+import type { InternalApiClient } from './internal-api-client.js';
 import type { InstanceFacts } from '@gwk/core/protocol/operator';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
-import { leaseInForce, type Known, type Projected } from './observed.js';
+import { leaseInForce, type KnownInstance, type ProjectionResult } from './observed.js';
 
 /** One request of `observe` names at most this many. */
 const OBSERVE_MAX = 1000;
@@ -14,7 +14,7 @@ interface Entry {
   /** The generation last accepted; nothing is asked about it again until it is stale. */
   generation: number;
   stale: boolean;
-  known: Known;
+  known: KnownInstance;
 }
 
 /**
@@ -23,22 +23,22 @@ interface Entry {
  */
 export class Projections {
   readonly #entries = new Map<string, Entry>();
-  readonly #port: InternalPort;
+  readonly #port: InternalApiClient;
   readonly #now: () => number;
-  #heardAt = 0;
+  #answeredAt = 0;
 
-  constructor(port: InternalPort, now: () => number = Date.now) {
+  constructor(port: InternalApiClient, now: () => number = Date.now) {
     this.#port = port;
     this.#now = now;
   }
 
   /** When the API last answered an observation. */
-  get heardAt(): number {
-    return this.#heardAt;
+  get answeredAt(): number {
+    return this.#answeredAt;
   }
 
   /** Asks the API only where it is not known to have accepted this generation. Never throws. */
-  async of(key: string, resource: InstanceResource): Promise<Projected & { behind: boolean }> {
+  async of(key: string, resource: InstanceResource): Promise<ProjectionResult & { behind: boolean }> {
     const { uid, generation } = resource.metadata;
     const entry = this.#entries.get(uid);
     if (entry && !entry.stale && entry.generation >= generation) return { ...accepted(entry), behind: false };
@@ -51,7 +51,7 @@ export class Projections {
   }
 
   /** What is known already, without asking. */
-  cached(uid: string): Projected {
+  cached(uid: string): ProjectionResult {
     const entry = this.#entries.get(uid);
     return entry ? accepted(entry) : { kind: 'unknown', error: null };
   }
@@ -88,11 +88,11 @@ export class Projections {
       for (const entry of asked)
         if (take(entry, facts.get(entry.known.facts.id), at)) changed.push(entry.key);
     }
-    if (!only) this.#heardAt = this.#now();
+    if (!only) this.#answeredAt = this.#now();
     return changed;
   }
 
-  async #project(key: string, resource: InstanceResource): Promise<Projected> {
+  async #project(key: string, resource: InstanceResource): Promise<ProjectionResult> {
     const { uid, generation } = resource.metadata;
     const at = this.#now();
     const answer = await this.#port.project(resource);
@@ -105,7 +105,7 @@ export class Projections {
   }
 }
 
-const accepted = ({ generation, known }: Entry): Projected => ({ kind: 'accepted', generation, known });
+const accepted = ({ generation, known }: Entry): ProjectionResult => ({ kind: 'accepted', generation, known });
 
 /** Whether it is news. */
 function take(entry: Entry, facts: InstanceFacts | undefined, at: number): boolean {
@@ -133,7 +133,7 @@ function take(entry: Entry, facts: InstanceFacts | undefined, at: number): boole
 }
 
 /** The facts with what only their sequence tells. */
-function knownFrom(before: Known | undefined, facts: InstanceFacts, at: number): Known {
+function knownFrom(before: KnownInstance | undefined, facts: InstanceFacts, at: number): KnownInstance {
   const pairingSeenAt = facts.pairing ? at : (before?.pairingSeenAt ?? null);
   const known = { facts, observedAt: at, pairingSeenAt, leaseFreeSince: null };
   if (leaseInForce(known)) return known;
@@ -142,7 +142,7 @@ function knownFrom(before: Known | undefined, facts: InstanceFacts, at: number):
 }
 
 /** A lease renewed is no news; one that was taken, freed or lost is. So is one that stays free for long. */
-function isNews(before: Known, after: Known): boolean {
+function isNews(before: KnownInstance, after: KnownInstance): boolean {
   const [a, b] = [before.facts, after.facts];
   const leaseMoved = a.lease.pod !== b.lease.pod || a.lease.epoch !== b.lease.epoch;
   return (

@@ -1,9 +1,9 @@
-import { Rounds } from './resync.js';
+import { ResyncSchedule } from './resync.js';
 
 const names = (count: number): string[] => Array.from({ length: count }, (_, n) => `n${n}`);
 
 function aRound(keys: string[], stepMs = 1000): string[][] {
-  const rounds = new Rounds(300_000, () => [...keys]);
+  const rounds = new ResyncSchedule(300_000, () => [...keys]);
   rounds.due(0);
   const steps: string[][] = [];
   for (let now = stepMs; now <= 300_000; now += stepMs) steps.push(rounds.due(now));
@@ -23,14 +23,14 @@ test('few are looked at once too, and not again before the round is over', () =>
 });
 
 test('steps that come late leave nobody out', () => {
-  const rounds = new Rounds(300_000, () => names(1000));
+  const rounds = new ResyncSchedule(300_000, () => names(1000));
   rounds.due(0);
   expect(rounds.due(400_000)).toHaveLength(1000);
 });
 
 test('a round begins with those that are there then', () => {
   let keys = ['a'];
-  const rounds = new Rounds(1000, () => [...keys]);
+  const rounds = new ResyncSchedule(1000, () => [...keys]);
   rounds.due(0);
   keys = ['b'];
   expect(rounds.due(999)).toEqual(['a']);

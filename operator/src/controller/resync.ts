@@ -2,7 +2,7 @@
  * Everything is looked at once in a round, whether or not anything was heard of it, and evenly: a change never waits
  * behind ten thousand that nothing happened to, and rest is as calm at one moment as at another.
  */
-export class Rounds {
+export class ResyncSchedule {
   readonly #everyMs: number;
   readonly #keys: () => string[];
   #waiting: string[] = [];

@@ -16,11 +16,11 @@ import {
 import { decide } from './decide.js';
 import { NO_HISTORY } from './history.js';
 import type { Observed } from './observed.js';
-import { statusOf, storyOf } from './status.js';
+import { buildStatus, listStatusEvents } from './status.js';
 
 function statusFor(special: Partial<Observed> = {}): InstanceResourceStatus {
   const all = observed(special);
-  return statusOf(all, decide(all));
+  return buildStatus(all, decide(all));
 }
 
 const condition = (status: InstanceResourceStatus, type: Condition['type']): Condition =>
@@ -209,14 +209,14 @@ describe('from one status to the next', () => {
   test('the story tells what changed, and trouble as a warning', () => {
     const running = statusFor();
     const crashed = statusFor({ pod: endedPod(), resource: { ...resource(), status: running } });
-    expect(storyOf(running, crashed)).toEqual([
+    expect(listStatusEvents(running, crashed)).toEqual([
       { type: 'Warning', reason: 'EngineEnded', message: 'The engine ended: exit code 1' },
     ]);
-    expect(storyOf(running, running)).toEqual([]);
+    expect(listStatusEvents(running, running)).toEqual([]);
   });
 
   const told = (before: InstanceResourceStatus | undefined, after: InstanceResourceStatus) =>
-    storyOf(before, after).map(({ reason }) => reason);
+    listStatusEvents(before, after).map(({ reason }) => reason);
 
   test('an engine that runs and is connected at one look is one line; one that connects later two', () => {
     const crashed = statusFor({ pod: endedPod() });

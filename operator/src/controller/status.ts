@@ -1,8 +1,8 @@
 import { toPublicId } from '@gwk/core/ids';
 import type { Condition, InstanceResource, InstanceResourceStatus } from '@gwk/core/resources/manifest';
-import type { StoryLine } from '../cluster/cluster.js';
-import type { Decision, Finding } from './decide.js';
-import { holdsLease, knownOf, type Observed } from './observed.js';
+import type { InstanceEvent } from '../cluster/cluster.js';
+import type { Decision, EngineReason } from './decide.js';
+import { holdsLease, getKnownInstance, type Observed } from './observed.js';
 
 type Type = Condition['type'];
 type Judgement = Pick<Condition, 'status' | 'reason' | 'message'>;
@@ -15,7 +15,7 @@ const no = verdict('False');
 const unknown = verdict('Unknown');
 
 /** The status of the resource as far as it is known now. Equal input gives an equal status: nothing moves at rest. */
-export function statusOf(observed: Observed, decision: Decision): InstanceResourceStatus {
+export function buildStatus(observed: Observed, decision: Decision): InstanceResourceStatus {
   const resource = observed.resource!;
   const previous = resource.status;
   const generation = generationOf(observed, resource);
@@ -59,7 +59,7 @@ function accepted({ projection }: Observed): Judgement {
   return unknown('Pending', projection.error ?? 'The API has not been asked yet');
 }
 
-const ENGINE_UNKNOWN: readonly Finding[] = ['NodeUnreachable', 'NotYetHeld', 'NotProjected'];
+const ENGINE_UNKNOWN: readonly EngineReason[] = ['NodeUnreachable', 'NotYetHeld', 'NotProjected'];
 
 function engineRunning(observed: Observed, { finding, message }: Decision): Judgement {
   if (holdsLease(observed.pod, observed.projection) && observed.pod.phase === 'running') {
@@ -69,7 +69,7 @@ function engineRunning(observed: Observed, { finding, message }: Decision): Judg
 }
 
 function paired({ resource, projection }: Observed): Judgement {
-  const known = knownOf(projection);
+  const known = getKnownInstance(projection);
   if (!known) return unknown('Pending', 'The API has not said');
   const { state, first_paired_at: firstPairedAt, jid, pairing } = known.facts;
   if (state === 'pending_pair' || state === 'logged_out') {
@@ -97,7 +97,7 @@ const STATE_REASONS = {
 } as const;
 
 function connected({ pod, projection }: Observed): Judgement {
-  const known = knownOf(projection);
+  const known = getKnownInstance(projection);
   if (!known) return unknown('Pending', 'The API has not said');
   const { state, state_reason: why } = known.facts;
   const message = why === null ? state : `${state}: ${why}`;
@@ -130,7 +130,7 @@ function conditionOf(type: Type, judgement: Judgement, { generation, previous, n
 }
 
 function identityOf({ projection }: Observed, previous: InstanceResourceStatus | undefined) {
-  const known = knownOf(projection);
+  const known = getKnownInstance(projection);
   if (known) {
     const { id, state, state_changed_at: since, jid } = known.facts;
     return { id: toPublicId('instance', id), state, phone: phoneOf(jid), jid, since };
@@ -175,10 +175,10 @@ const TOLD: readonly Type[] = ['Accepted', 'EngineRunning', 'Paired', 'Connected
  * call of the API: that a new resource was taken, that a sandbox needs no phone, and of what came to be at one moment
  * the first half.
  */
-export function storyOf(
+export function listStatusEvents(
   before: InstanceResourceStatus | undefined,
   after: InstanceResourceStatus,
-): StoryLine[] {
+): InstanceEvent[] {
   const moved = TOLD.flatMap((type) => {
     const [old, now] = [before, after].map((status) => status?.conditions.find((item) => item.type === type));
     if (!now || now.status === 'Unknown' || UNTOLD.has(now.reason)) return [];

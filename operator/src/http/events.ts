@@ -1,6 +1,6 @@
 import { MANIFEST_API_VERSION } from '@gwk/core/resources/manifest';
 import type { Entry } from '../cluster/local/entries.js';
-import type { StoryEntry } from '../cluster/local/event-list.js';
+import type { RecordedEvent } from '../cluster/local/event-list.js';
 import type { Store } from '../cluster/local/store.js';
 import { sendJson, type Exchange } from './exchange.js';
 
@@ -23,7 +23,7 @@ export function serveEvents(exchange: Exchange, store: Store): boolean {
   return true;
 }
 
-function eventOf({ state }: Entry, { type, reason, message, first, last, count }: StoryEntry, at: number) {
+function eventOf({ state }: Entry, { type, reason, message, first, last, count }: RecordedEvent, at: number) {
   const { namespace, name, uid } = state;
   return {
     metadata: {

@@ -1,7 +1,7 @@
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import { z } from 'zod';
 import { invalid } from '../cluster/local/api-status.js';
-import { causesOf, type Desired } from '../cluster/local/desired.js';
+import { listCauses, type Desired } from '../cluster/local/desired.js';
 import type { Store } from '../cluster/local/store.js';
 
 const Patch = z.looseObject({
@@ -30,7 +30,7 @@ export async function mergePatch(
   query: URLSearchParams,
 ): Promise<{ code: number; body: InstanceResource }> {
   const result = Patch.safeParse(body);
-  if (!result.success) throw invalid(place.name, causesOf(result.error));
+  if (!result.success) throw invalid(place.name, listCauses(result.error));
   const { metadata = {}, spec } = result.data;
   const { resourceVersion, uid, finalizers } = metadata;
   const expected = {

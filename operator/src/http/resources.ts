@@ -6,12 +6,12 @@ import {
 import type { PairingView } from '@gwk/core/resources/pairing-request';
 import { parse as parseYaml } from 'yaml';
 import { alreadyExists, ApiStatus, invalid, notFound } from '../cluster/local/api-status.js';
-import { badRequest, causesOf, readManifest, type NamedDesired } from '../cluster/local/desired.js';
+import { badRequest, listCauses, readManifest, type NamedDesired } from '../cluster/local/desired.js';
 import type { Store } from '../cluster/local/store.js';
 import { authorize, readBody, sendJson, type Exchange } from './exchange.js';
 import { mergePatch } from './merge-patch.js';
 import { servePairingSecret } from './pairing-secret.js';
-import { selectorOf } from './selector.js';
+import { parseSelector } from './selector.js';
 import type { Handler } from './server.js';
 import { serveEvents } from './events.js';
 import { watchChanges } from './watch.js';
@@ -101,7 +101,7 @@ function read(store: Store, namespace: string, name: string): InstanceResource {
 }
 
 function listOrWatch(exchange: Exchange, store: Store, namespace: string | undefined): Answer {
-  const selects = selectorOf(exchange.query, namespace);
+  const selects = parseSelector(exchange.query, namespace);
   if (exchange.query.get('watch') === 'true' || exchange.query.get('watch') === '1') {
     watchChanges(exchange, store.entries, selects);
     return null;
@@ -168,7 +168,7 @@ async function patchStatus(exchange: Exchange, store: Store, key: string): Promi
     ...entry.resource.status,
     ...(isObject(status) ? status : {}),
   });
-  if (!result.success) throw invalid(entry.state.name, causesOf(result.error, 'status'));
+  if (!result.success) throw invalid(entry.state.name, listCauses(result.error, 'status'));
   await store.setStatus({ key, uid: entry.state.uid }, result.data);
   return ok(store.get(key)?.resource ?? entry.resource);
 }

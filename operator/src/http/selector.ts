@@ -1,10 +1,10 @@
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import { badRequest } from '../cluster/local/desired.js';
 
-export type Selects = (resource: InstanceResource) => boolean;
+export type ResourceFilter = (resource: InstanceResource) => boolean;
 
 /** `labelSelector` and `fieldSelector` with equalities. @throws ApiStatus */
-export function selectorOf(query: URLSearchParams, namespace: string | undefined): Selects {
+export function parseSelector(query: URLSearchParams, namespace: string | undefined): ResourceFilter {
   const labels = equalities(query.get('labelSelector') ?? '');
   const fields = equalities(query.get('fieldSelector') ?? '');
   for (const { key } of fields) {

@@ -2,7 +2,7 @@ import { ApiStatus } from '../cluster/local/api-status.js';
 import { badRequest } from '../cluster/local/desired.js';
 import type { Change, Entries } from '../cluster/local/entries.js';
 import type { Exchange } from './exchange.js';
-import type { Selects } from './selector.js';
+import type { ResourceFilter } from './selector.js';
 
 /** A client that reads slower than things change is let go: it lists anew. */
 const MAX_BACKLOG_BYTES = 4 * 1024 * 1024;
@@ -11,11 +11,11 @@ const MAX_BACKLOG_BYTES = 4 * 1024 * 1024;
 export function watchChanges(
   { query, request, response }: Exchange,
   entries: Entries,
-  selects: Selects,
+  selects: ResourceFilter,
 ): void {
   const from = query.get('resourceVersion');
   const first =
-    from === null || from === '' || from === '0' ? snapshot(entries) : entries.since(versionOf(from));
+    from === null || from === '' || from === '0' ? snapshot(entries) : entries.since(readVersion(from));
   // A watch says nothing for as long as nothing changes; the next request of its connection has the limit again.
   request.socket.setTimeout(0);
   response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' });
@@ -46,7 +46,7 @@ function snapshot(entries: Entries): Change[] {
 }
 
 /** @throws ApiStatus */
-function versionOf(text: string): number {
+function readVersion(text: string): number {
   const version = Number(text);
   if (!Number.isSafeInteger(version) || version < 0)
     throw badRequest(`resourceVersion ${text} is not a number`);

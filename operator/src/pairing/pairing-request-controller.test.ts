@@ -8,7 +8,7 @@ import {
 import { resource } from '@gwk/test/support/operator/build';
 import { inFakeTime, type PassTime } from '@gwk/test/support/fake-time';
 import { recordingLog } from '@gwk/test/support/operator/folder';
-import { nextStep, PairingDesk } from './pairing-request-controller.js';
+import { buildPairingView, PairingRequestController } from './pairing-request-controller.js';
 
 /** How often the desk looks. */
 const LOOK_MS = 1_000;
@@ -41,7 +41,7 @@ describe('what there is to show', () => {
     ['a code for a number that was logged out', { state: 'logged_out', code: '2@y' }, { code: '2@y' }],
   ];
   test.each(CASES)('%s', (_, special, expected) => {
-    const step = nextStep(wish(), seen(special));
+    const step = buildPairingView(wish(), seen(special));
     if (expected === 'paired') expect(step).toBe('paired');
     else expect(step).toMatchObject({ view: { request: 'first', ...expected } });
   });
@@ -52,7 +52,7 @@ class Stage {
   fails = 0;
   readonly opened: unknown[] = [];
   readonly shown: (PairingView | null)[] = [];
-  readonly desk = new PairingDesk({
+  readonly desk = new PairingRequestController({
     port: {
       pair: (_, open) => {
         if (this.fails-- > 0) return Promise.reject(new Error('no answer'));

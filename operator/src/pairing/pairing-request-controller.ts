@@ -8,10 +8,10 @@ import {
 } from '@gwk/core/resources/pairing-request';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Target } from '../cluster/cluster.js';
-import type { InternalPort } from '../controller/internal-api-client.js';
+import type { InternalApiClient } from '../controller/internal-api-client.js';
 
-export interface PairingDeskOptions {
-  port: Pick<InternalPort, 'pair'>;
+export interface PairingRequestControllerOptions {
+  port: Pick<InternalApiClient, 'pair'>;
   /** Puts up what is to be seen; null takes it down. Repeatable. */
   show: (target: Target, view: PairingView | null) => Promise<void>;
   log: Logger;
@@ -37,15 +37,15 @@ const MAX_REMEMBERED = 10_000;
  * makes an engine wanted, and the reconcile starts it. Everything here may be forgotten: an operator that starts anew
  * finds the wish on the resource, and the session open.
  */
-export class PairingDesk {
-  readonly #options: PairingDeskOptions;
+export class PairingRequestController {
+  readonly #options: PairingRequestControllerOptions;
   /** By uid. */
   readonly #serving = new Map<string, Serving>();
   /** Ids of wishes that are over, by uid. */
   readonly #over = new Map<string, string>();
   #closed = false;
 
-  constructor(options: PairingDeskOptions) {
+  constructor(options: PairingRequestControllerOptions) {
     this.#options = options;
   }
 
@@ -104,7 +104,7 @@ export class PairingDesk {
         const { method, phone } = wish;
         const now = await port.pair(instanceId, opened ? null : { method, phone });
         opened = true;
-        const step = nextStep(wish, now);
+        const step = buildPairingView(wish, now);
         if (step === 'paired') break;
         const text = JSON.stringify(step.view);
         if (text !== shown) await show(target, step.view);
@@ -130,7 +130,7 @@ export class PairingDesk {
 type Seen = OperatorResponse<'pair'>;
 
 /** What there is to show of a pairing for this wish. */
-export function nextStep(
+export function buildPairingView(
   { id, method }: PairingRequest,
   { state, open, code, code_expires_at: expiresAt, error }: Seen,
 ): 'paired' | { view: PairingView } {

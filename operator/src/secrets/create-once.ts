@@ -1,6 +1,6 @@
 import { KubeError, type KubeClient } from '../cluster/kubernetes/client.js';
 import { FIELD_MANAGERS } from '../cluster/kubernetes/names.js';
-import type { WantedSecret } from './secret-specs.js';
+import type { SecretSpec } from './secret-specs.js';
 
 /** What is there lacks what is wanted, and is not ours to change. */
 export class IncompleteSecret extends Error {
@@ -13,10 +13,10 @@ export class IncompleteSecret extends Error {
  * @returns whether it was made now
  * @throws IncompleteSecret, KubeError
  */
-export async function makeOnce(
+export async function createSecretOnce(
   client: KubeClient,
   namespace: string,
-  wanted: WantedSecret,
+  wanted: SecretSpec,
 ): Promise<boolean> {
   if (await isThere(client, namespace, wanted)) return false;
   try {
@@ -41,7 +41,7 @@ export async function makeOnce(
   }
 }
 
-async function isThere(client: KubeClient, namespace: string, wanted: WantedSecret): Promise<boolean> {
+async function isThere(client: KubeClient, namespace: string, wanted: SecretSpec): Promise<boolean> {
   const path = `/api/v1/namespaces/${namespace}/secrets/${wanted.name}`;
   try {
     const { data = {} } = await client.call<{ data?: Record<string, string> }>({ path });

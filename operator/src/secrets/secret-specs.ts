@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { makeServerCertificate } from './certificate.js';
 
 /** A Secret that an installation needs, and that somebody has to think of once. */
-export interface WantedSecret {
+export interface SecretSpec {
   name: string;
   type: 'Opaque' | 'kubernetes.io/tls';
   keys: readonly string[];
@@ -10,7 +10,7 @@ export interface WantedSecret {
   make: () => Record<string, string>;
 }
 
-export interface SecretsAsked {
+export interface SecretNames {
   /** Name of the Secret of the gateway's own keys. */
   gateway?: string | undefined;
   /** Name of the Secret of the internal port's certificate. */
@@ -24,13 +24,13 @@ export interface SecretsAsked {
 const SEALING_KEY_BYTES = 32;
 const TOKEN_BYTES = 32;
 
-export function wantedSecrets({
+export function listSecretSpecs({
   gateway,
   internalTls,
   internalNames = [],
   demo,
-}: SecretsAsked): WantedSecret[] {
-  const wanted: WantedSecret[] = [];
+}: SecretNames): SecretSpec[] {
+  const wanted: SecretSpec[] = [];
   if (gateway !== undefined) {
     wanted.push({
       name: gateway,
@@ -57,7 +57,7 @@ export function wantedSecrets({
   return wanted;
 }
 
-function demoSecret({ name, postgresHost, redisHost }: NonNullable<SecretsAsked['demo']>): WantedSecret {
+function demoSecret({ name, postgresHost, redisHost }: NonNullable<SecretNames['demo']>): SecretSpec {
   return {
     name,
     type: 'Opaque',

@@ -6,14 +6,14 @@ import { kubeConfigAccess } from '@gwk/operator/cluster/kubernetes/access';
 import { isCode, KubeClient, PATCH_TYPES, type KubeCall } from '@gwk/operator/cluster/kubernetes/client';
 import { readPod, type EnginePod, type RawPod } from '@gwk/operator/cluster/kubernetes/engine-pod';
 import { ENGINE_SELECTOR } from '@gwk/operator/cluster/kubernetes/names';
-import { Watched } from '@gwk/operator/cluster/kubernetes/informer';
+import { Informer } from '@gwk/operator/cluster/kubernetes/informer';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '@gwk/local/servers/process';
 import { TestCluster, instancePath } from '../../support/kubernetes/test-cluster.js';
 import { baseEnvironment, GWK, Program } from '../../support/program.js';
-import { BenchPort } from './internal-port.js';
+import { BenchInternalApi } from './internal-api.js';
 
 export interface Usage {
   rss: number;
@@ -24,7 +24,7 @@ export interface Usage {
 
 /** A real API server, a real operator as a process of its own, and pods that are told to run by a few lines. */
 export class OperatorBench {
-  readonly port = new BenchPort();
+  readonly port = new BenchInternalApi();
   readonly readyNames = new Set<string>();
   readonly #folder = mkdtempSync(join(tmpdir(), 'gwk-bench-operator-'));
   #operatorPort = 0;
@@ -33,7 +33,7 @@ export class OperatorBench {
   namespace = '';
   #client!: KubeClient;
   #program!: Program;
-  #instances!: Watched<InstanceResource, InstanceResource>;
+  #instances!: Informer<InstanceResource, InstanceResource>;
   #watches: { stop: () => Promise<void> }[] = [];
 
   private constructor(readonly cluster: TestCluster) {}
@@ -216,7 +216,7 @@ export class OperatorBench {
     const log = createLogger('bench', 'error');
     const client = this.#client;
     await this.cluster.post('/api/v1/nodes', { metadata: { name: 'bench' } });
-    const pods = new Watched<RawPod, EnginePod>({
+    const pods = new Informer<RawPod, EnginePod>({
       client,
       log,
       path: `/api/v1/namespaces/${this.namespace}/pods`,
@@ -226,7 +226,7 @@ export class OperatorBench {
         if (!before && after?.node === null) void this.#run(after);
       },
     });
-    this.#instances = new Watched<InstanceResource, InstanceResource>({
+    this.#instances = new Informer<InstanceResource, InstanceResource>({
       client,
       log,
       path: instancePath(this.namespace),

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { pickPort } from '../../support/ports.js';
 import { ROOT } from '../../support/program.js';
 import { InstancesClient } from '@gwk/operator/cli/instances/client';
-import { FaultyPort, NO_FAULTS, randomFrom, type Faults } from '../../support/operator/faulty-port.js';
+import { FakeInternalApi, NO_FAULTS, randomFrom, type Faults } from '../../support/operator/fake-internal-api.js';
 import { temporaryFolder } from '../../support/operator/folder.js';
 import { manifest } from '../../support/operator/local-rest.js';
 import { pause, until } from '../../support/wait.js';
@@ -36,7 +36,7 @@ const random = randomFrom(seed);
 const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)]!;
 
 let folder: ReturnType<typeof temporaryFolder>;
-let port: FaultyPort;
+let port: FakeInternalApi;
 let portUrl: string;
 let restPort: number;
 let operator: ChildProcess | undefined;
@@ -44,7 +44,7 @@ let client: InstancesClient;
 
 beforeAll(async () => {
   folder = temporaryFolder();
-  port = new FaultyPort(random);
+  port = new FakeInternalApi(random);
   portUrl = await port.listen();
   restPort = await pickPort();
   client = new InstancesClient({ url: `http://127.0.0.1:${restPort}`, token: TOKEN });

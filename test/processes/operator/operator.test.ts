@@ -4,8 +4,8 @@ import { startOperator } from '@gwk/operator/program';
 import { spawn } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { FaultyPort, randomFrom } from '../../support/operator/faulty-port.js';
-import { STAND_IN_ENGINE, temporaryFolder } from '../../support/operator/folder.js';
+import { FakeInternalApi, randomFrom } from '../../support/operator/fake-internal-api.js';
+import { FAKE_ENGINE, temporaryFolder } from '../../support/operator/folder.js';
 import { manifest } from '../../support/operator/local-rest.js';
 import { baseEnvironment, GWK } from '../../support/program.js';
 import { realTime, until } from '../../support/wait.js';
@@ -17,14 +17,14 @@ import { realTime, until } from '../../support/wait.js';
 const TOKEN = 'a-token-of-the-local-cluster-for-tests';
 
 let folder: ReturnType<typeof temporaryFolder>;
-let port: FaultyPort;
+let port: FakeInternalApi;
 let portUrl: string;
 let operator: RunningOperator | undefined;
 let client: InstancesClient;
 
 beforeEach(async () => {
   folder = temporaryFolder();
-  port = new FaultyPort(randomFrom(1));
+  port = new FakeInternalApi(randomFrom(1));
   port.leaseMs = 600_000;
   portUrl = await port.listen();
   process.env['STAND_IN_HISTORY'] = join(folder.path, 'history');
@@ -65,7 +65,7 @@ async function start(options: OperatorOptions = {}): Promise<RunningOperator> {
       leaseName: 'gwk-operator',
     },
     {
-      engineCommand: STAND_IN_ENGINE,
+      engineCommand: FAKE_ENGINE,
       print: () => undefined,
       backoff: { firstMs: 100, maxMs: 1000, random: () => 0 },
       ...options,

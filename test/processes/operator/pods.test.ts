@@ -1,12 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { recordingLog, STAND_IN_ENGINE, temporaryFolder } from '../../support/operator/folder.js';
+import { recordingLog, FAKE_ENGINE, temporaryFolder } from '../../support/operator/folder.js';
 import { pause, until } from '../../support/wait.js';
 import type { EndedPod, PodPlan } from '@gwk/operator/cluster/cluster';
 import { Pods, type PodsOptions } from '@gwk/operator/cluster/local/pods';
 import type { PodRecord } from '@gwk/operator/cluster/local/pod-records';
-import { startTimeOf } from '@gwk/operator/cluster/local/processes';
+import { readStartTime } from '@gwk/operator/cluster/local/processes';
 
 let folder: ReturnType<typeof temporaryFolder>;
 let logs: string[];
@@ -35,10 +35,10 @@ async function podsWith(
 ): Promise<Pods> {
   const pods = new Pods({
     stateFolder: folder.path,
-    launch: { command: STAND_IN_ENGINE, settings, pass: (line) => printed.push(line) },
+    launch: { command: FAKE_ENGINE, settings, pass: (line) => printed.push(line) },
     version: '9.9.9',
     log: recordingLog(logs),
-    startWidth: 2,
+    maxConcurrentStarts: 2,
     graceMs: 400,
     ...options,
   });
@@ -206,7 +206,7 @@ test('only so many start at the same moment; one stopped before its turn never s
   const pods = await podsWith(
     {},
     {
-      startWidth: 1,
+      maxConcurrentStarts: 1,
       launch: {
         command: [process.execPath, '-e', program],
         settings: { GATES: join(folder.path, 'gate-') },
@@ -232,7 +232,7 @@ test('only so many start at the same moment; one stopped before its turn never s
 });
 
 test('closing ends all, those that wait for their turn as well, and starts none any more', async () => {
-  const pods = await podsWith(standIn({ farewellMs: 50 }), { startWidth: 1 });
+  const pods = await podsWith(standIn({ farewellMs: 50 }), { maxConcurrentStarts: 1 });
   for (const n of [1, 2, 3, 4]) {
     await pods.create(
       plan(pods, { key: `default/${n}`, instanceId: `0195a000-0000-7000-8000-00000000000${n}` }),
@@ -261,7 +261,7 @@ describe('after an operator that was killed', () => {
     });
     strays.push(child);
     await new Promise((resolve) => child.stdout.once('data', resolve));
-    const name = { pid: child.pid!, startedAt: (await startTimeOf(child.pid!))! };
+    const name = { pid: child.pid!, startedAt: (await readStartTime(child.pid!))! };
     const record: PodRecord = { ...identity, version: '9.9.9', startedAt: Date.now(), process: name };
     writeFileSync(
       join(folder.path, 'pods', `${record.name}.json`),
@@ -337,7 +337,7 @@ test('pid and start are written down, and removed with the pod', async () => {
   const one = plan(pods);
   await pods.create(one);
   const name = await written();
-  expect(await startTimeOf(name.pid)).toBe(name.startedAt);
+  expect(await readStartTime(name.pid)).toBe(name.startedAt);
   process.kill(name.pid, 'SIGKILL');
   await hasEnded(pods);
   expect(pods.of(KEY)).toMatchObject({ how: 'ended by SIGKILL', asked: false });

@@ -1,9 +1,9 @@
 import type { InstanceFacts } from '@gwk/core/protocol/operator';
 import { FINALIZER, MANIFEST_API_VERSION, type InstanceResource } from '@gwk/core/resources/manifest';
 import type { EndedPod, LivePod, PodTemplate } from '@gwk/operator/cluster/cluster';
-import { choiceOf } from '@gwk/operator/controller/decide';
+import { readEngineChoice } from '@gwk/operator/controller/decide';
 import { NO_HISTORY } from '@gwk/operator/controller/history';
-import type { Known, Observed, Projected } from '@gwk/operator/controller/observed';
+import type { KnownInstance, Observed, ProjectionResult } from '@gwk/operator/controller/observed';
 
 /** Builders for tables of cases: each gives the ordinary thing, and takes what is special about it. */
 export const NOW = Date.parse('2026-03-01T12:00:00.000Z');
@@ -58,11 +58,11 @@ export const heldBy = (pod: string): InstanceFacts['lease'] => ({
 });
 export const free: InstanceFacts['lease'] = { pod: null, epoch: 4, expires_at: null };
 
-export function known(special: Partial<InstanceFacts> = {}, rest: Partial<Known> = {}): Known {
+export function known(special: Partial<InstanceFacts> = {}, rest: Partial<KnownInstance> = {}): KnownInstance {
   return { facts: facts(special), observedAt: NOW - 500, pairingSeenAt: null, leaseFreeSince: null, ...rest };
 }
 
-export function accepted(special: Partial<InstanceFacts> = {}, rest: Partial<Known> = {}): Projected {
+export function accepted(special: Partial<InstanceFacts> = {}, rest: Partial<KnownInstance> = {}): ProjectionResult {
   return { kind: 'accepted', generation: 1, known: known(special, rest) };
 }
 
@@ -96,7 +96,7 @@ export function observed(special: Partial<Observed> = {}): Observed {
   return {
     now: NOW,
     resource: shown,
-    template: shown && { ...choiceOf(shown), revision: 'r1' },
+    template: shown && { ...readEngineChoice(shown), revision: 'r1' },
     turn: false,
     pod: livePod('running'),
     projection: accepted(),

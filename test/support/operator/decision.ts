@@ -9,22 +9,22 @@ export type Case = [
   special: Partial<Observed>,
   finding: string,
   actions: string[],
-  againMs?: number | null,
+  recheckMs?: number | null,
 ];
 
 /** What it would say, in the shape of the case. */
-export function decided([, special, , , againMs]: Case): {
+export function decided([, special, , , recheckMs]: Case): {
   finding: string;
   actions: string[];
-  againMs?: number | null;
+  recheckMs?: number | null;
 } {
   const decision = decide(observed(special));
   const actions = decision.actions.map(inWords);
-  return { finding: decision.finding, actions, ...(againMs !== undefined && { againMs: decision.againMs }) };
+  return { finding: decision.finding, actions, ...(recheckMs !== undefined && { recheckMs: decision.recheckMs }) };
 }
 
-export function wanted([, , finding, actions, againMs]: Case): ReturnType<typeof decided> {
-  return { finding, actions, ...(againMs !== undefined && { againMs }) };
+export function wanted([, , finding, actions, recheckMs]: Case): ReturnType<typeof decided> {
+  return { finding, actions, ...(recheckMs !== undefined && { recheckMs }) };
 }
 
 function inWords(action: Action): string {

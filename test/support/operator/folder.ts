@@ -15,7 +15,7 @@ export function recordingLog(lines: string[] = []): Logger {
 }
 
 /** The compiled stand-in: what tests start is a program like any other. */
-export const STAND_IN_ENGINE: [string, string] = [
+export const FAKE_ENGINE: [string, string] = [
   process.execPath,
-  join(ROOT, 'test/dist/support/operator/stand-in-engine.js'),
+  join(ROOT, 'test/dist/support/operator/fake-engine.js'),
 ];

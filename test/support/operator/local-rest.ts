@@ -2,7 +2,7 @@ import type { InstanceResource } from '@gwk/core/resources/manifest';
 import { LocalCluster } from '@gwk/operator/cluster/local/local';
 import { resourcesHandler } from '@gwk/operator/http/resources';
 import { listen, type Listening } from '@gwk/operator/http/server';
-import { recordingLog, STAND_IN_ENGINE } from './folder.js';
+import { recordingLog, FAKE_ENGINE } from './folder.js';
 
 export const TOKEN = 'a-token-of-the-local-cluster-for-tests';
 export const INSTANCES = '/apis/gwk.dev/v1alpha1/namespaces/default/instances';
@@ -26,10 +26,10 @@ export class LocalRest {
   constructor(folder: string, relistMs: number) {
     this.cluster = new LocalCluster({
       folder,
-      launch: { command: STAND_IN_ENGINE, settings: {}, pass: () => undefined },
+      launch: { command: FAKE_ENGINE, settings: {}, pass: () => undefined },
       version: '0.1.0',
       log: recordingLog(this.logs),
-      startWidth: 4,
+      maxConcurrentStarts: 4,
       graceMs: 1000,
       syncTimes: { relistMs, now: () => this.now },
     });

@@ -2,12 +2,12 @@ import { operatorSettings } from '@gwk/core/config/operator';
 import { loadConfig } from '@gwk/core/config/load';
 import { onShutdown } from '@gwk/core/lifecycle';
 import { startOperator } from '@gwk/operator/program';
-import { STAND_IN_ENGINE } from './folder.js';
+import { FAKE_ENGINE } from './folder.js';
 
 /** `gwk operator` with stand-ins for engines, as a process that tests may kill. */
 const config = loadConfig(operatorSettings, process.env);
 const operator = await startOperator(config, {
-  engineCommand: STAND_IN_ENGINE,
+  engineCommand: FAKE_ENGINE,
   graceMs: 800,
   silentMs: 4000,
   callTimeoutMs: 400,

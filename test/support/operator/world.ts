@@ -6,13 +6,13 @@ import {
   type EndedPod,
   type LivePod,
   type Pod,
-  type StoryLine,
+  type InstanceEvent,
 } from '@gwk/operator/cluster/cluster';
 import { Controller, type ControllerOptions } from '@gwk/operator/controller/controller';
-import { choiceOf } from '@gwk/operator/controller/decide';
+import { readEngineChoice } from '@gwk/operator/controller/decide';
 import { inFakeTime, type PassTime } from '../fake-time.js';
 import { resource } from './build.js';
-import { FaultyPort } from './faulty-port.js';
+import { FakeInternalApi } from './fake-internal-api.js';
 
 export const BOOT_MS = 300;
 export const FAREWELL_MS = 200;
@@ -23,14 +23,14 @@ type Present = LivePod | EndedPod;
 
 /** The controller with a cluster and an API in memory: its engines are entries of a map, and live by timers. */
 export class World {
-  readonly api = new FaultyPort(() => 0);
+  readonly api = new FakeInternalApi(() => 0);
   /** What an engine does once it has booted; text: it ends so. */
   engine: 'serve' | 'hang' | { end: string } = 'serve';
   /** The cluster refuses to forget pods. */
   keepsPods = false;
   /** What was done to engines and resources, in order. */
   readonly done: string[] = [];
-  readonly story: StoryLine[] = [];
+  readonly story: InstanceEvent[] = [];
   readonly controller: Controller;
   readonly #resources = new Map<string, InstanceResource>();
   readonly #pods = new Map<string, Present>();
@@ -64,7 +64,7 @@ export class World {
     setStatus: ({ key }, status) => this.#put(key, { status }, 'status'),
     setFinalizers: ({ key }, finalizers) => this.#setFinalizers(key, finalizers),
     deleteResource: async ({ key }) => this.delete(key),
-    templateFor: (shown) => ({ ...choiceOf(shown), revision: 'r1' }),
+    templateFor: (shown) => ({ ...readEngineChoice(shown), revision: 'r1' }),
     newPodName: () => `ins-${++this.#made}`,
     createPod: async (plan) => {
       const { token, ...identity } = plan;
@@ -76,7 +76,7 @@ export class World {
     },
     deletePod: async (name) => this.#deletePod(name),
     forceDeletePod: async (name) => this.#deletePod(name),
-    showPairing: () => Promise.resolve(),
+    publishPairing: () => Promise.resolve(),
     tell: (_, line) => void this.story.push(line),
     checks: () => ({}),
   };
@@ -114,7 +114,7 @@ export class World {
     return this.#cluster.pod(`default/${name}`);
   }
 
-  facts(name: string): ReturnType<FaultyPort['factsOf']> {
+  facts(name: string): ReturnType<FakeInternalApi['factsOf']> {
     return this.api.factsOf(`uid-${name}`);
   }
 

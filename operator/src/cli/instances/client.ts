@@ -4,7 +4,7 @@ import { request as secureRequest } from 'node:https';
 import type { Address } from '../../cluster/local/address.js';
 import { CliError } from './target.js';
 
-export interface StoryEvent {
+export interface InstanceEventView {
   type: string;
   reason: string;
   message: string;
@@ -78,10 +78,10 @@ export class InstancesClient {
     return this.#json({ method: 'DELETE', path: pathOf(namespace, name) });
   }
 
-  async events(namespace: string, name: string): Promise<StoryEvent[]> {
+  async events(namespace: string, name: string): Promise<InstanceEventView[]> {
     const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/events`;
     const query = { fieldSelector: `involvedObject.name=${name}` };
-    return (await this.#json<{ items: StoryEvent[] }>({ method: 'GET', path, query })).items;
+    return (await this.#json<{ items: InstanceEventView[] }>({ method: 'GET', path, query })).items;
   }
 
   /** Ends where the server ends it. @throws CliError */

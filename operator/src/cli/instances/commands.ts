@@ -3,8 +3,8 @@ import { stringify } from 'yaml';
 import type { InstancesClient } from './client.js';
 import { ServerRefusal } from './client.js';
 import { describe } from './describe.js';
-import { readGiven, type Given } from './manifests.js';
-import { headerOf, rowOf, table, type Columns } from './table.js';
+import { readManifestArguments, type Given } from './manifests.js';
+import { buildHeader, buildRow, table, type Columns } from './table.js';
 import { CliError } from './target.js';
 
 export interface Terminal {
@@ -31,7 +31,7 @@ export interface GetOptions extends Where {
 }
 
 export async function apply({ client, print }: Terminal, options: ApplyOptions): Promise<void> {
-  for (const given of readGiven(options.filename)) {
+  for (const given of readManifestArguments(options.filename)) {
     const namespace = given.namespace ?? options.namespace;
     print(
       `instance.gwk.dev/${given.name} ${await applyOne(client, namespace, given, options.forceConflicts ?? false)}`,
@@ -83,7 +83,7 @@ function rendered(items: InstanceResource[], options: GetOptions, { now }: Termi
     return items.map(({ metadata }) => `instance.gwk.dev/${metadata.name}`).join('\n');
   if (items.length === 0) return '';
   const columns = columnsOf(options);
-  return table([headerOf(columns), ...items.map((item) => rowOf(item, columns, now()))]);
+  return table([buildHeader(columns), ...items.map((item) => buildRow(item, columns, now()))]);
 }
 
 const columnsOf = ({ allNamespaces = false, output }: GetOptions): Columns => ({
@@ -131,7 +131,7 @@ async function follow(
 
 function changed(resource: InstanceResource, gone: boolean, options: GetOptions, { now }: Terminal): string {
   if (options.output === 'json' || options.output === 'yaml') return document(resource, options.output);
-  const row = rowOf(resource, columnsOf(options), now());
+  const row = buildRow(resource, columnsOf(options), now());
   return gone ? `${row.join('   ')}   (deleted)` : row.join('   ');
 }
 
@@ -167,7 +167,7 @@ async function gone(
   }
 }
 
-export async function describeOne(terminal: Terminal, name: string, { namespace }: Where): Promise<void> {
+export async function describeInstance(terminal: Terminal, name: string, { namespace }: Where): Promise<void> {
   const resource = await terminal.client.get(namespace, name);
   const events = await terminal.client.events(namespace, name);
   terminal.print(describe(resource, events, terminal.now()));

@@ -1,11 +1,11 @@
 import type { InstanceResource } from '@gwk/core/resources/manifest';
-import type { StoryEvent } from './client.js';
-import { ageOf, table } from './table.js';
+import type { InstanceEventView } from './client.js';
+import { formatAge, table } from './table.js';
 
 type Line = [string, string | null | undefined];
 
 /** One instance for people: what it is, what holds of it, what happened to it. */
-export function describe(resource: InstanceResource, events: StoryEvent[], now: number): string {
+export function describe(resource: InstanceResource, events: InstanceEventView[], now: number): string {
   return [facts(resource, now), engine(resource, now), conditions(resource, now), story(events, now)].join(
     '\n',
   );
@@ -20,7 +20,7 @@ function facts({ metadata, spec, status }: InstanceResource, now: number): strin
     ['Name', metadata.name],
     ['Namespace', metadata.namespace],
     ['Labels', map(metadata.labels)],
-    ['Created', `${metadata.creationTimestamp} (${ageOf(metadata.creationTimestamp, now)} ago)`],
+    ['Created', `${metadata.creationTimestamp} (${formatAge(metadata.creationTimestamp, now)} ago)`],
     ['Deleting since', metadata.deletionTimestamp],
     ['Generation', `${metadata.generation}, observed ${status?.observedGeneration ?? 'never'}`],
     ['Id', status?.id],
@@ -42,7 +42,7 @@ function engine({ status }: InstanceResource, now: number): string {
   return lines([
     ['Engine', pod],
     ['  Version', version],
-    ['  Started', `${startedAt} (${ageOf(startedAt, now)} ago)`],
+    ['  Started', `${startedAt} (${formatAge(startedAt, now)} ago)`],
   ]);
 }
 
@@ -56,18 +56,18 @@ function conditions({ status }: InstanceResource, now: number): string {
     `  ${type}`,
     is,
     reason,
-    ageOf(lastTransitionTime, now),
+    formatAge(lastTransitionTime, now),
     message,
   ]);
   if (rows.length === 0) return 'Conditions:        <none>';
   return `Conditions:\n${table([['  TYPE', 'STATUS', 'REASON', 'FOR', 'MESSAGE'], ...rows])}`;
 }
 
-function story(events: StoryEvent[], now: number): string {
+function story(events: InstanceEventView[], now: number): string {
   if (events.length === 0) return 'Events:            <none>';
   const rows = events.map(({ type, reason, message, count, firstTimestamp, lastTimestamp }) => {
-    const age = ageOf(lastTimestamp, now);
-    const when = count === 1 ? age : `${age} (x${count} over ${ageOf(firstTimestamp, now)})`;
+    const age = formatAge(lastTimestamp, now);
+    const when = count === 1 ? age : `${age} (x${count} over ${formatAge(firstTimestamp, now)})`;
     return [`  ${when}`, type, reason, message];
   });
   return `Events:\n${table([['  AGE', 'TYPE', 'REASON', 'MESSAGE'], ...rows])}`;

@@ -14,7 +14,7 @@ export interface Given {
 const STDIN = 0;
 
 /** Of a file, of all files of a folder, or of standard input. @throws CliError */
-export function readGiven(place: string): Given[] {
+export function readManifestArguments(place: string): Given[] {
   const given = filesOf(place).flatMap(({ origin, text }) => documentsOf(origin, text));
   if (given.length === 0) throw new CliError(`${place}: there is no manifest`);
   return given;

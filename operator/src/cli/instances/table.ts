@@ -18,16 +18,16 @@ export interface Columns {
   wide: boolean;
 }
 
-export function headerOf({ namespace, wide }: Columns): string[] {
+export function buildHeader({ namespace, wide }: Columns): string[] {
   const first = namespace ? ['NAMESPACE', 'NAME'] : ['NAME'];
   const more = wide ? ['ACCOUNT', 'ID', 'JID', 'ENGINE'] : [];
   return [...first, 'READY', 'REASON', 'STATE', 'KIND', 'AGE', ...more];
 }
 
-export function rowOf(resource: InstanceResource, { namespace, wide }: Columns, now: number): string[] {
+export function buildRow(resource: InstanceResource, { namespace, wide }: Columns, now: number): string[] {
   const { metadata, spec, status } = resource;
   const first = namespace ? [metadata.namespace, metadata.name] : [metadata.name];
-  const age = ageOf(metadata.creationTimestamp, now);
+  const age = formatAge(metadata.creationTimestamp, now);
   const { status: is, reason } = conditionOf(resource, 'Ready') ?? { status: 'Unknown', reason: 'Pending' };
   return [...first, is, reason, status?.state ?? NONE, spec.kind, age, ...(wide ? moreOf(resource) : [])];
 }
@@ -49,7 +49,7 @@ const UNITS: [string, number][] = [
 ];
 
 /** As kubectl says it: 45s, 3m, 5h, 2d. */
-export function ageOf(time: string, now: number): string {
+export function formatAge(time: string, now: number): string {
   const seconds = Math.max(0, Math.floor((now - Date.parse(time)) / 1000));
   // Small numbers of a unit are told in the unit below: 90s says more than 1m.
   const unit = UNITS.find(([, size]) => seconds >= 2 * size);

@@ -3,7 +3,7 @@ import type { PairingView, PairingRequest } from '@gwk/core/resources/pairing-re
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CliError } from '../instances/target.js';
-import { stepOf, type Step } from './step.js';
+import { decideStep, type Step } from './step.js';
 
 /** Of one Instance. */
 export interface PairCluster {
@@ -34,7 +34,7 @@ export async function pair(
 ): Promise<void> {
   if (method === 'code' && phone === null) throw new CliError('--method code needs --phone');
   const { cluster, print } = terminal;
-  const first = stepOf({ now: Date.now(), instance: await cluster.instance(), view: null, wish: null });
+  const first = decideStep({ now: Date.now(), instance: await cluster.instance(), view: null, wish: null });
   if (first.do === 'finish') return print(first.say);
   if (first.do === 'give-up') throw new CliError(first.say);
   const until = new Date(Date.now() + PATIENCE_MS);
@@ -54,7 +54,7 @@ async function follow(terminal: PairTerminal, wish: PairingRequest, until: numbe
   while (Date.now() < until) {
     if (signal.aborted) throw new CliError('given up');
     const [instance, view] = await Promise.all([cluster.instance(), cluster.view()]);
-    const step = stepOf({ now: Date.now(), instance, view, wish: wish.id });
+    const step = decideStep({ now: Date.now(), instance, view, wish: wish.id });
     if (step.do === 'finish') return print(step.say);
     if (step.do === 'give-up') throw new CliError(step.say);
     const key = step.do === 'show' ? step.code : step.say;

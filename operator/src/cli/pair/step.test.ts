@@ -1,7 +1,7 @@
 import type { Condition, InstanceResource } from '@gwk/core/resources/manifest';
 import type { PairingView } from '@gwk/core/resources/pairing-request';
 import { at, NOW, resource } from '@gwk/test/support/operator/build';
-import { stepOf, type Step } from './step.js';
+import { decideStep, type Step } from './step.js';
 
 function shop(
   conditions: Record<string, string>,
@@ -78,5 +78,5 @@ test.each<Case>([
     { do: 'give-up', say: 'The pairing ended: timeout' },
   ],
 ])('%s', (_, instance, shown, step) => {
-  expect(stepOf({ now: NOW, instance, view: shown, wish: 'mine' })).toMatchObject(step);
+  expect(decideStep({ now: NOW, instance, view: shown, wish: 'mine' })).toMatchObject(step);
 });

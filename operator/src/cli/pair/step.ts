@@ -8,7 +8,7 @@ export type Step =
   | { do: 'show'; code: string; seconds: number }
   | { do: 'wait'; say: string };
 
-export interface Sight {
+export interface PairingState {
   now: number;
   /** Null: it is not there (any more). */
   instance: InstanceResource | null;
@@ -18,7 +18,7 @@ export interface Sight {
 }
 
 /** Pure. What is to be read by people names what they can do. */
-export function stepOf({ now, instance, view, wish }: Sight): Step {
+export function decideStep({ now, instance, view, wish }: PairingState): Step {
   if (!instance || instance.metadata.deletionTimestamp !== undefined)
     return { do: 'give-up', say: 'There is no such Instance. See: kubectl get gwi' };
   const { name } = instance.metadata;

@@ -1,7 +1,7 @@
 import { kubeAccess } from '../../cluster/kubernetes/access.js';
 import { KubeClient } from '../../cluster/kubernetes/client.js';
-import { makeOnce } from '../../secrets/create-once.js';
-import { wantedSecrets, type SecretsAsked } from '../../secrets/secret-specs.js';
+import { createSecretOnce } from '../../secrets/create-once.js';
+import { listSecretSpecs, type SecretNames } from '../../secrets/secret-specs.js';
 
 interface Given {
   gateway?: string;
@@ -20,8 +20,8 @@ export async function runMakeSecrets(given: Given): Promise<number> {
     const access = await kubeAccess();
     const client = new KubeClient(access);
     try {
-      for (const wanted of wantedSecrets(asked(given))) {
-        const made = await makeOnce(client, access.namespace ?? 'default', wanted);
+      for (const wanted of listSecretSpecs(asked(given))) {
+        const made = await createSecretOnce(client, access.namespace ?? 'default', wanted);
         process.stdout.write(`${JSON.stringify({ secret: wanted.name, made })}\n`);
       }
     } finally {
@@ -40,7 +40,7 @@ function faultIn(given: Given): string | null {
   return null;
 }
 
-function asked({ gateway, internalTls, internalNames, demo, ...hosts }: Given): SecretsAsked {
+function asked({ gateway, internalTls, internalNames, demo, ...hosts }: Given): SecretNames {
   const { demoPostgresHost: postgresHost = '', demoRedisHost: redisHost = '' } = hosts;
   return {
     gateway,

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { Agent } from 'undici';
 import type { KubeAccess } from './client.js';
-import { plainAccess } from './simple-kubeconfig.js';
+import { readSimpleKubeconfig } from './simple-kubeconfig.js';
 
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 /** Kubernetes writes the token anew long before the former one ends. */
@@ -18,7 +18,7 @@ const KEEP_ALIVE_MS = 30_000;
 export async function kubeAccess(): Promise<KubeAccess> {
   const { KUBECONFIG: given, KUBERNETES_SERVICE_HOST: host } = process.env;
   if (given === undefined && host !== undefined) return serviceAccountAccess();
-  const plain = given !== undefined && !given.includes(delimiter) ? plainAccess(given) : null;
+  const plain = given !== undefined && !given.includes(delimiter) ? readSimpleKubeconfig(given) : null;
   if (plain) return plain;
   const { KubeConfig } = await import('@kubernetes/client-node');
   const kube = new KubeConfig();

@@ -1,9 +1,9 @@
 import { fromPublicId } from '@gwk/core/ids';
 import type { Pod } from '../cluster.js';
-import { phaseOf, readPod, type RawPod } from './engine-pod.js';
+import { derivePod, readPod, type RawPod } from './engine-pod.js';
 import { readNode } from './nodes.js';
-import { podOf, revisionOf } from './pod-spec.js';
-import { readProfiles, versionOf, type Profile } from './profiles.js';
+import { buildPod, computeRevision } from './pod-spec.js';
+import { readProfiles, readVersion, type Profile } from './profiles.js';
 import { temporaryFolder } from '@gwk/test/support/operator/folder';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ const plan = {
 
 /** A pod of ours as the API server would show it, with this status. */
 function shown(status: object, metadata: object = {}, nodeName: string | null = 'n1'): RawPod {
-  const pod = podOf(plan, profile(), settings);
+  const pod = buildPod(plan, profile(), settings);
   return {
     ...pod,
     metadata: { ...pod.metadata!, uid: 'p-1', resourceVersion: '1', creationTimestamp: AT, ...metadata },
@@ -56,7 +56,7 @@ const failed = (terminated: object) => ({
 const deletion = { deletionTimestamp: AT, deletionGracePeriodSeconds: 30 };
 
 const read = (raw: RawPod, lost = false): Pod =>
-  phaseOf(
+  derivePod(
     readPod(raw, (id) => fromPublicId('instance', id))!,
     lost,
   );
@@ -187,14 +187,14 @@ test.each([
 });
 
 test('a pod is of another revision when anything it is made from changes, and only then', () => {
-  const first = revisionOf(profile(), settings);
-  expect(revisionOf(profile(), { ...settings })).toBe(first);
+  const first = computeRevision(profile(), settings);
+  expect(computeRevision(profile(), { ...settings })).toBe(first);
   const others = [
-    revisionOf(profile({ image: 'engine:2' }), settings),
-    revisionOf(profile({ resources: { limits: { memory: '1Gi' } } }), settings),
-    revisionOf(profile({ nodeSelector: { disk: 'fast' } }), settings),
-    revisionOf(profile(), { ...settings, internalUrl: 'https://other:8081' }),
-    revisionOf(profile(), { ...settings, internalCa: 'another' }),
+    computeRevision(profile({ image: 'engine:2' }), settings),
+    computeRevision(profile({ resources: { limits: { memory: '1Gi' } } }), settings),
+    computeRevision(profile({ nodeSelector: { disk: 'fast' } }), settings),
+    computeRevision(profile(), { ...settings, internalUrl: 'https://other:8081' }),
+    computeRevision(profile(), { ...settings, internalCa: 'another' }),
   ];
   expect(new Set([first, ...others]).size).toBe(6);
 });
@@ -204,7 +204,7 @@ test.each([
   ['registry:5000/engine', 'unknown'],
   ['engine:1.2@sha256:abc', '1.2'],
 ])('the version of %s is %s', (image, version) => {
-  expect(versionOf(profile({ image }))).toBe(version);
+  expect(readVersion(profile({ image }))).toBe(version);
 });
 
 test.each([

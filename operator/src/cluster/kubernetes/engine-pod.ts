@@ -1,7 +1,7 @@
 import type { V1ContainerState, V1ContainerStateTerminated, V1Pod } from '@kubernetes/client-node';
-import type { EndedPod, LivePod, Pod, PodTemplate, Trouble } from '../cluster.js';
-import { ANNOTATIONS, COMPONENT, LABELS, podNameOf } from './names.js';
-import type { Stored } from './informer.js';
+import type { EndedPod, LivePod, Pod, PodTemplate, WaitingReason } from '../cluster.js';
+import { ANNOTATIONS, COMPONENT, LABELS, buildPodName } from './names.js';
+import type { KubeObject } from './informer.js';
 
 /**
  * What is kept of an engine's pod: ten thousand whole ones would be some hundred megabytes. Times are as the API
@@ -23,12 +23,12 @@ export interface EnginePod {
   /** When it was asked to end. */
   endingSince: number | null;
   state: 'starting' | 'running' | 'ended';
-  trouble: Trouble | null;
+  trouble: WaitingReason | null;
   end: Pick<EndedPod, 'endedAt' | 'asked' | 'how'> | null;
 }
 
 /** Dates are text in what comes over the wire. */
-export type RawPod = Stored & Pick<V1Pod, 'spec' | 'status'> & { metadata: NonNullable<V1Pod['metadata']> };
+export type RawPod = KubeObject & Pick<V1Pod, 'spec' | 'status'> & { metadata: NonNullable<V1Pod['metadata']> };
 
 /** Null: it is not one of ours, whatever its labels say. */
 export function readPod(raw: RawPod, publicToUuid: (id: string) => string | null): EnginePod | null {
@@ -68,7 +68,7 @@ function identityOf({ metadata }: RawPod, publicToUuid: (id: string) => string |
   if (instanceId === null || resource === undefined || engine === undefined || !template) return null;
   // A copy of an engine's pod (of a backup, of a debugger) carries its labels. The name is the mutex: what has another
   // is none of ours, and must not hide the one that is.
-  if (podName !== podNameOf(resource)) return null;
+  if (podName !== buildPodName(resource)) return null;
   const uid = annotations[ANNOTATIONS.uid] ?? '';
   const version = labels[LABELS.version] ?? 'unknown';
   return {
@@ -85,7 +85,7 @@ function identityOf({ metadata }: RawPod, publicToUuid: (id: string) => string |
 }
 
 /** Nobody can say whether what runs on a lost node still runs; what has ended there has ended. */
-export function phaseOf(pod: EnginePod, nodeIsLost: boolean): Pod {
+export function derivePod(pod: EnginePod, nodeIsLost: boolean): Pod {
   const { key, uid, engine, instanceId, version, template, node, startedAt, end } = pod;
   const identity = {
     key,
@@ -188,7 +188,7 @@ const IMAGE_TROUBLE = new Set([
 ]);
 const QUIET = new Set(['ContainerCreating', 'PodInitializing']);
 
-function troubleOf({ status }: RawPod, state: V1ContainerState | undefined): Trouble | null {
+function troubleOf({ status }: RawPod, state: V1ContainerState | undefined): WaitingReason | null {
   const waiting = state?.waiting;
   if (waiting?.reason !== undefined && !QUIET.has(waiting.reason)) {
     const reason = IMAGE_TROUBLE.has(waiting.reason) ? 'ImagePullFailed' : 'ContainerNotStarted';

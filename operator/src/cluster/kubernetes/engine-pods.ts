@@ -4,12 +4,12 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PodExists, type Pod, type PodPlan, type PodTemplate, type Target } from '../cluster.js';
 import { isCode, KubeError, PATCH_TYPES, type KubeClient } from './client.js';
-import { phaseOf, readPod, type EnginePod, type RawPod } from './engine-pod.js';
-import { ENGINE_SELECTOR, FIELD_MANAGERS, LABELS, MANAGED_BY, placeOf, podNameOf } from './names.js';
+import { derivePod, readPod, type EnginePod, type RawPod } from './engine-pod.js';
+import { ENGINE_SELECTOR, FIELD_MANAGERS, LABELS, MANAGED_BY, parseKey, buildPodName } from './names.js';
 import { readNode, type NodeState, type RawNode } from './nodes.js';
-import { podOf, revisionOf, secretOf, type EngineSettings } from './pod-spec.js';
+import { buildPod, computeRevision, buildTokenSecret, type EngineSettings } from './pod-spec.js';
 import type { Profile, Profiles } from './profiles.js';
-import { Watched, type WatchTimes } from './informer.js';
+import { Informer, type WatchTimes } from './informer.js';
 
 export interface EnginePodsOptions {
   client: KubeClient;
@@ -34,8 +34,8 @@ const NAME_BYTES = 5;
 export class EnginePods {
   readonly #options: EnginePodsOptions;
   readonly #client: KubeClient;
-  readonly #pods: Watched<RawPod, EnginePod>[];
-  readonly #nodes: Watched<RawNode, NodeState>;
+  readonly #pods: Informer<RawPod, EnginePod>[];
+  readonly #nodes: Informer<RawNode, NodeState>;
   readonly #byKey = new Map<string, EnginePod>();
   readonly #byEngine = new Map<string, EnginePod>();
   /** Ended, its object gone, its end not reported yet. */
@@ -53,7 +53,7 @@ export class EnginePods {
     const { client, log, watchTimes: times = {} } = options;
     this.#pods = (options.namespaces ?? [null]).map(
       (namespace) =>
-        new Watched<RawPod, EnginePod>({
+        new Informer<RawPod, EnginePod>({
           client,
           log,
           times,
@@ -64,7 +64,7 @@ export class EnginePods {
           listed: () => this.#listed(),
         }),
     );
-    this.#nodes = new Watched<RawNode, NodeState>({
+    this.#nodes = new Informer<RawNode, NodeState>({
       client,
       log,
       times,
@@ -73,11 +73,11 @@ export class EnginePods {
       changed: (name, before, after) => this.#nodeChanged(name, before, after),
     });
     for (const [name, profile] of Object.entries(options.profiles))
-      this.#revisions.set(name, revisionOf(profile, options.settings));
+      this.#revisions.set(name, computeRevision(profile, options.settings));
   }
 
-  get watches(): Watched<never, never>[] {
-    return [...this.#pods, ...(this.#mayWatchNodes ? [this.#nodes] : [])] as unknown as Watched<
+  get watches(): Informer<never, never>[] {
+    return [...this.#pods, ...(this.#mayWatchNodes ? [this.#nodes] : [])] as unknown as Informer<
       never,
       never
     >[];
@@ -107,7 +107,7 @@ export class EnginePods {
     const pod = this.#byKey.get(key) ?? this.#late.get(key);
     if (!pod) return { phase: 'absent' };
     const lost = pod.node !== null && (this.#nodes.get(pod.node)?.lost ?? false);
-    return phaseOf(pod, lost);
+    return derivePod(pod, lost);
   }
 
   templateFor(choice: Omit<PodTemplate, 'revision'>): PodTemplate | null {
@@ -116,7 +116,7 @@ export class EnginePods {
   }
 
   newName({ key }: Target): string {
-    return `${podNameOf(placeOf(key).name)}-${randomBytes(NAME_BYTES).toString('hex')}`;
+    return `${buildPodName(parseKey(key).name)}-${randomBytes(NAME_BYTES).toString('hex')}`;
   }
 
   /** @throws PodExists */
@@ -157,16 +157,16 @@ export class EnginePods {
   async #makeSecret(plan: PodPlan): Promise<void> {
     await this.#client.call({
       method: 'POST',
-      path: `/api/v1/namespaces/${placeOf(plan.key).namespace}/secrets`,
+      path: `/api/v1/namespaces/${parseKey(plan.key).namespace}/secrets`,
       query: { fieldManager: FIELD_MANAGERS.objects },
-      body: secretOf(plan, this.#options.settings),
+      body: buildTokenSecret(plan, this.#options.settings),
     });
   }
 
   /** Not applied but created: to apply would write over what somebody else has under this name. */
   async #makePod(plan: PodPlan, profile: Profile): Promise<string> {
-    const { namespace } = placeOf(plan.key);
-    const body = podOf(plan, profile, this.#options.settings);
+    const { namespace } = parseKey(plan.key);
+    const body = buildPod(plan, profile, this.#options.settings);
     const path = `/api/v1/namespaces/${namespace}/pods`;
     const query = { fieldManager: FIELD_MANAGERS.objects };
     try {
@@ -181,8 +181,8 @@ export class EnginePods {
   }
 
   async #whoHasTheName({ key }: PodPlan): Promise<Error> {
-    const { namespace, name } = placeOf(key);
-    const podName = podNameOf(name);
+    const { namespace, name } = parseKey(key);
+    const podName = buildPodName(name);
     const path = `/api/v1/namespaces/${namespace}/pods/${podName}`;
     const { metadata } = await this.#client.call<RawPod>({ path });
     return new PodExists(podName, metadata.labels?.[LABELS.managedBy] !== MANAGED_BY);
@@ -190,8 +190,8 @@ export class EnginePods {
 
   /** Garbage collection takes it with its pod. Where this fails it stays until its Instance is deleted. */
   async #giveSecret(plan: PodPlan, podUid: string): Promise<void> {
-    const { namespace, name } = placeOf(plan.key);
-    const owner = { apiVersion: 'v1', kind: 'Pod', name: podNameOf(name), uid: podUid };
+    const { namespace, name } = parseKey(plan.key);
+    const owner = { apiVersion: 'v1', kind: 'Pod', name: buildPodName(name), uid: podUid };
     await this.#client
       .call({
         method: 'PATCH',
@@ -206,7 +206,7 @@ export class EnginePods {
   }
 
   async #removeSecret(plan: PodPlan): Promise<void> {
-    const path = `/api/v1/namespaces/${placeOf(plan.key).namespace}/secrets/${plan.name}`;
+    const path = `/api/v1/namespaces/${parseKey(plan.key).namespace}/secrets/${plan.name}`;
     await this.#client.call({ method: 'DELETE', path }).catch(() => undefined);
   }
 

@@ -1,9 +1,9 @@
 import type { Logger } from '@gwk/core/log';
 import { MANIFEST_API_VERSION } from '@gwk/core/resources/manifest';
 import { randomBytes } from 'node:crypto';
-import type { StoryLine, Target } from '../cluster.js';
+import type { InstanceEvent, Target } from '../cluster.js';
 import { PATCH_TYPES, type KubeClient } from './client.js';
-import { MANAGED_BY, placeOf } from './names.js';
+import { MANAGED_BY, parseKey } from './names.js';
 
 interface Told {
   namespace: string;
@@ -20,7 +20,7 @@ const LANES = 8;
 const MAX_WAITING = 5000;
 
 /** Events of Instances, as `kubectl describe` shows them. Telling delays nothing and breaks nothing. */
-export class StoryTeller {
+export class EventRecorder {
   readonly #client: KubeClient;
   readonly #log: Logger;
   readonly #told = new Map<string, Told>();
@@ -33,7 +33,7 @@ export class StoryTeller {
     this.#log = log;
   }
 
-  tell(target: Target, line: StoryLine): void {
+  tell(target: Target, line: InstanceEvent): void {
     if (this.#waiting >= MAX_WAITING) return;
     this.#waiting++;
     // One instance, one lane: its story is told in order.
@@ -52,7 +52,7 @@ export class StoryTeller {
     await Promise.all(this.#lanes);
   }
 
-  async #write(target: Target, line: StoryLine): Promise<void> {
+  async #write(target: Target, line: InstanceEvent): Promise<void> {
     if (this.#closed) return;
     const name = [target.uid, line.reason, line.message].join('\n');
     const before = this.#told.get(name);
@@ -64,10 +64,10 @@ export class StoryTeller {
 
   async #first(
     { key, uid }: Target,
-    { type, reason, message }: StoryLine,
+    { type, reason, message }: InstanceEvent,
     now: number,
   ): Promise<{ namespace: string; event: string }> {
-    const { namespace, name } = placeOf(key);
+    const { namespace, name } = parseKey(key);
     const event = `${name}.${randomBytes(8).toString('hex')}`;
     const time = new Date(now).toISOString();
     await this.#client.call({

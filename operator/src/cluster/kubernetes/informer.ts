@@ -2,11 +2,11 @@ import type { Logger } from '@gwk/core/log';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isCode, KubeError, type KubeClient } from './client.js';
 
-export interface Stored {
+export interface KubeObject {
   metadata: { name: string; namespace?: string; uid: string; resourceVersion: string };
 }
 
-export interface WatchedOptions<Raw extends Stored, Kept> {
+export interface InformerOptions<Raw extends KubeObject, Kept> {
   client: KubeClient;
   /** Of the list. */
   path: string;
@@ -57,15 +57,15 @@ interface Entry<Kept> {
  *
  * A list is compared with what is known, so that what was deleted meanwhile is noticed. It never ends by itself.
  */
-export class Watched<Raw extends Stored, Kept> {
-  readonly #options: WatchedOptions<Raw, Kept>;
+export class Informer<Raw extends KubeObject, Kept> {
+  readonly #options: InformerOptions<Raw, Kept>;
   readonly #times: WatchTimes;
   readonly #items = new Map<string, Entry<Kept>>();
   readonly #stopping = new AbortController();
   #version: string | null = null;
   #failures = 0;
   #listedAt = 0;
-  #heardAt = 0;
+  #answeredAt = 0;
   #running: Promise<void> = Promise.resolve();
   #firstAnswer: (() => void) | null = null;
   /** The server last said that this may not be read: a namespace or its rights are gone. */
@@ -74,7 +74,7 @@ export class Watched<Raw extends Stored, Kept> {
   relists = 0;
   breaks = 0;
 
-  constructor(options: WatchedOptions<Raw, Kept>) {
+  constructor(options: InformerOptions<Raw, Kept>) {
     this.#options = options;
     this.#times = { ...TIMES, ...options.times };
   }
@@ -85,7 +85,7 @@ export class Watched<Raw extends Stored, Kept> {
    */
   start(): Promise<void> {
     const answered = new Promise<void>((resolve) => (this.#firstAnswer = resolve));
-    this.#heardAt = Date.now();
+    this.#answeredAt = Date.now();
     this.#running = this.#run();
     return Promise.race([answered, this.#running]);
   }
@@ -102,7 +102,7 @@ export class Watched<Raw extends Stored, Kept> {
 
   /** Since anything was heard: an object, a bookmark, a list. */
   get ageMs(): number {
-    return Date.now() - this.#heardAt;
+    return Date.now() - this.#answeredAt;
   }
 
   get size(): number {
@@ -184,7 +184,7 @@ export class Watched<Raw extends Stored, Kept> {
     } while (next !== undefined && !this.#stopped);
     for (const name of [...this.#items.keys()]) if (!seen.has(name)) this.#remove(name);
     this.#version = version;
-    this.#listedAt = this.#heardAt = Date.now();
+    this.#listedAt = this.#answeredAt = Date.now();
     this.relists++;
     this.refused = false;
     this.#options.listed?.();
@@ -214,7 +214,7 @@ export class Watched<Raw extends Stored, Kept> {
       for await (const line of client.lines({ path, query }, signal)) {
         clearTimeout(timer);
         timer = setTimeout(tooSilent, this.#times.silenceMs);
-        this.#heardAt = Date.now();
+        this.#answeredAt = Date.now();
         this.#take(JSON.parse(line) as WatchEvent<Raw>);
         this.#failures = 0;
       }
@@ -264,7 +264,7 @@ type WatchEvent<Raw> =
   | { type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; object: Raw }
   | { type: 'ERROR'; object: { code?: number; reason?: string; message?: string } };
 
-const nameOf = ({ metadata }: Stored): string =>
+const nameOf = ({ metadata }: KubeObject): string =>
   metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`;
 
 /** Versions of one kind of objects are whole numbers that grow; of a server where they are not, none is newer. */

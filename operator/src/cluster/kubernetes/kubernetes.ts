@@ -5,17 +5,17 @@ import {
 } from '@gwk/core/resources/manifest';
 import type { Logger } from '@gwk/core/log';
 import type { PairingView } from '@gwk/core/resources/pairing-request';
-import { choiceOf } from '../../controller/decide.js';
-import type { Cluster, Pod, PodPlan, PodTemplate, StoryLine, Target } from '../cluster.js';
+import { readEngineChoice } from '../../controller/decide.js';
+import type { Cluster, Pod, PodPlan, PodTemplate, InstanceEvent, Target } from '../cluster.js';
 import { isCode, PATCH_TYPES, type KubeClient } from './client.js';
 import { EnginePods } from './engine-pods.js';
-import { FIELD_MANAGERS, placeOf } from './names.js';
-import { showPairing } from './pairing-secret.js';
+import { FIELD_MANAGERS, parseKey } from './names.js';
+import { publishPairing } from './pairing-secret.js';
 import type { EngineSettings } from './pod-spec.js';
 import type { Profiles } from './profiles.js';
 import { readResource } from './read-resource.js';
-import { StoryTeller } from './event-recorder.js';
-import { Watched, type WatchTimes } from './informer.js';
+import { EventRecorder } from './event-recorder.js';
+import { Informer, type WatchTimes } from './informer.js';
 
 export interface KubernetesOptions {
   client: KubeClient;
@@ -36,8 +36,8 @@ export class KubernetesCluster implements Cluster {
   readonly pods: EnginePods;
   readonly #client: KubeClient;
   readonly #log: Logger;
-  readonly #story: StoryTeller;
-  readonly #instances: Watched<InstanceResource, InstanceResource>[];
+  readonly #story: EventRecorder;
+  readonly #instances: Informer<InstanceResource, InstanceResource>[];
   readonly #unreadable = new Set<string>();
   readonly #namespaces: (string | null)[];
   /** Of the namespaces, those whose Instances and pods were listed: what is known of others by halves is not acted on. */
@@ -49,11 +49,11 @@ export class KubernetesCluster implements Cluster {
     this.#namespaces = namespaces ?? [null];
     this.#client = client;
     this.#log = log;
-    this.#story = new StoryTeller(client, log);
+    this.#story = new EventRecorder(client, log);
     this.pods = new EnginePods(options);
     this.#instances = this.#namespaces.map(
       (namespace) =>
-        new Watched<InstanceResource, InstanceResource>({
+        new Informer<InstanceResource, InstanceResource>({
           client,
           log,
           times,
@@ -70,8 +70,8 @@ export class KubernetesCluster implements Cluster {
     return this.#unreadable.size;
   }
 
-  get watches(): Watched<never, never>[] {
-    return [...(this.#instances as unknown as Watched<never, never>[]), ...this.pods.watches];
+  get watches(): Informer<never, never>[] {
+    return [...(this.#instances as unknown as Informer<never, never>[]), ...this.pods.watches];
   }
 
   /** A namespace whose rights are gone keeps no other from being served; it is served once they are back. */
@@ -107,12 +107,12 @@ export class KubernetesCluster implements Cluster {
   }
 
   templateFor(resource: InstanceResource): PodTemplate | null {
-    return this.pods.templateFor(choiceOf(resource));
+    return this.pods.templateFor(readEngineChoice(resource));
   }
 
   /** The uid is part of what is applied: another resource of the same name is not written to. */
   async setStatus(target: Target, status: InstanceResourceStatus): Promise<void> {
-    const { namespace, name } = placeOf(target.key);
+    const { namespace, name } = parseKey(target.key);
     const object = {
       apiVersion: MANIFEST_API_VERSION,
       kind: 'Instance',
@@ -132,7 +132,7 @@ export class KubernetesCluster implements Cluster {
     const present = this.resource(key)?.metadata.finalizers ?? [];
     const added = finalizers.filter((name) => !present.includes(name));
     const removed = present.filter((name) => !finalizers.includes(name));
-    const { namespace, name } = placeOf(key);
+    const { namespace, name } = parseKey(key);
     const path = `${ROOT}/namespaces/${namespace}/instances/${name}`;
     if (added.length > 0) {
       const object = {
@@ -156,7 +156,7 @@ export class KubernetesCluster implements Cluster {
   }
 
   async deleteResource({ key, uid }: Target): Promise<void> {
-    const { namespace, name } = placeOf(key);
+    const { namespace, name } = parseKey(key);
     const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid } };
     const path = `${ROOT}/namespaces/${namespace}/instances/${name}`;
     await this.#client.call({ method: 'DELETE', path, body }).catch(unlessGone);
@@ -178,11 +178,11 @@ export class KubernetesCluster implements Cluster {
     return this.pods.forceDelete(name);
   }
 
-  showPairing(target: Target, view: PairingView | null): Promise<void> {
-    return showPairing(this.#client, target, view);
+  publishPairing(target: Target, view: PairingView | null): Promise<void> {
+    return publishPairing(this.#client, target, view);
   }
 
-  tell(target: Target, line: StoryLine): void {
+  tell(target: Target, line: InstanceEvent): void {
     this.#story.tell(target, line);
   }
 
@@ -200,7 +200,7 @@ export class KubernetesCluster implements Cluster {
   }
 
   #isOpen(key: string): boolean {
-    const { namespace } = placeOf(key);
+    const { namespace } = parseKey(key);
     const index = this.#namespaces[0] === null ? 0 : this.#namespaces.indexOf(namespace);
     return this.#open.has(index);
   }
@@ -215,7 +215,7 @@ export class KubernetesCluster implements Cluster {
       this.#open.add(index);
       const namespace = this.#namespaces[index];
       for (const key of this.#allKeys())
-        if (namespace === null || placeOf(key).namespace === namespace) this.#changed(key);
+        if (namespace === null || parseKey(key).namespace === namespace) this.#changed(key);
     }
   }
 
@@ -229,7 +229,7 @@ export class KubernetesCluster implements Cluster {
     }
   }
 
-  #watchOf(key: string): Watched<InstanceResource, InstanceResource> | undefined {
+  #watchOf(key: string): Informer<InstanceResource, InstanceResource> | undefined {
     const [only, ...more] = this.#instances;
     if (more.length === 0) return only;
     return this.#instances.find((watch) => watch.get(key) !== undefined);

@@ -10,7 +10,7 @@ export interface LeaderTimes {
   retryMs: number;
 }
 
-export interface LeaderOptions {
+export interface LeaderElectorOptions {
   client: KubeClient;
   namespace: string;
   name: string;
@@ -40,15 +40,15 @@ export const LEADER_TIMES: LeaderTimes = { leaseMs: 15_000, deadlineMs: 10_000, 
  * clock from what they saw. Two that lead for a moment all the same (a process that was stopped and goes on) make no
  * second engine: the name of a pod is given once.
  */
-export class Leader {
-  readonly #options: LeaderOptions;
+export class LeaderElector {
+  readonly #options: LeaderElectorOptions;
   readonly #times: LeaderTimes;
   readonly #stopping = new AbortController();
   #seen: { record: string; at: number } = { record: '', at: 0 };
   #leading = false;
   #running: Promise<void> = Promise.resolve();
 
-  constructor(options: LeaderOptions) {
+  constructor(options: LeaderElectorOptions) {
     this.#options = options;
     this.#times = options.times ?? LEADER_TIMES;
   }

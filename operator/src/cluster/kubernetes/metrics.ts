@@ -1,13 +1,13 @@
 import type { Metric } from '@gwk/core/metrics/metric';
 import { KUBERNETES_METRICS } from '@gwk/core/metrics/operator';
 import { Counter, type Registry } from 'prom-client';
-import { observedGauge } from '../../metrics.js';
+import { addGauge } from '../../metrics.js';
 import type { KubernetesCluster } from './kubernetes.js';
-import type { Leader } from './leader-election.js';
+import type { LeaderElector } from './leader-election.js';
 
 export interface KubernetesMetrics {
   count: (verb: string, resource: string, code: number) => void;
-  register: (registry: Registry, watched: { cluster: KubernetesCluster; leader: Leader }) => void;
+  register: (registry: Registry, watched: { cluster: KubernetesCluster; leader: LeaderElector }) => void;
 }
 
 /** Of what is between the operator and the Kubernetes API. */
@@ -18,8 +18,8 @@ export function kubernetesMetrics(): KubernetesMetrics {
     register(registry, { cluster, leader }) {
       registry.registerMetric(calls);
       const { watches } = cluster;
-      observedGauge(registry, KUBERNETES_METRICS.leader, () => Number(leader.leading));
-      observedGauge(registry, KUBERNETES_METRICS.watchAge, () =>
+      addGauge(registry, KUBERNETES_METRICS.leader, () => Number(leader.leading));
+      addGauge(registry, KUBERNETES_METRICS.watchAge, () =>
         leader.leading ? Math.max(...watches.map(({ ageMs }) => ageMs)) / 1000 : 0,
       );
       observedTotal(registry, KUBERNETES_METRICS.watchFailures, () => sum(watches, 'breaks'));

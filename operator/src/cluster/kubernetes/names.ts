@@ -31,14 +31,14 @@ export const FIELD_MANAGERS = {
 } as const;
 
 /** The one pod of a resource: the API server gives a name once, so it is the mutex. */
-export const podNameOf = (resourceName: string): string => `gwk-${resourceName}`;
+export const buildPodName = (resourceName: string): string => `gwk-${resourceName}`;
 
 export interface Place {
   namespace: string;
   name: string;
 }
 
-export function placeOf(key: string): Place {
+export function parseKey(key: string): Place {
   const [namespace = '', name = ''] = key.split('/');
   return { namespace, name };
 }

@@ -1,7 +1,7 @@
 import type { V1Node } from '@kubernetes/client-node';
-import type { Stored } from './informer.js';
+import type { KubeObject } from './informer.js';
 
-export type RawNode = Stored & Pick<V1Node, 'spec' | 'status'>;
+export type RawNode = KubeObject & Pick<V1Node, 'spec' | 'status'>;
 
 /** What is kept of a node. */
 export interface NodeState {

@@ -2,15 +2,15 @@ import { MANIFEST_API_VERSION } from '@gwk/core/resources/manifest';
 import { PAIRING_FIELD, pairingSecretName, type PairingView } from '@gwk/core/resources/pairing-request';
 import type { Target } from '../cluster.js';
 import { isCode, PATCH_TYPES, type KubeClient } from './client.js';
-import { FIELD_MANAGERS, LABELS, MANAGED_BY, placeOf } from './names.js';
+import { FIELD_MANAGERS, LABELS, MANAGED_BY, parseKey } from './names.js';
 
 /** What a pairing shows, where only those see it who may read Secrets. It goes with its Instance at the latest. */
-export async function showPairing(
+export async function publishPairing(
   client: KubeClient,
   { key, uid }: Target,
   view: PairingView | null,
 ): Promise<void> {
-  const { namespace, name } = placeOf(key);
+  const { namespace, name } = parseKey(key);
   const secret = pairingSecretName(name);
   const path = `/api/v1/namespaces/${namespace}/secrets/${secret}`;
   if (view === null) {

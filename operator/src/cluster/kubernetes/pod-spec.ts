@@ -6,8 +6,8 @@ import { MANIFEST_API_VERSION } from '@gwk/core/resources/manifest';
 import { createHash } from 'node:crypto';
 import type { PodPlan } from '../cluster.js';
 import { networkSettings, type EngineNetworks } from '../engine-networks.js';
-import { ANNOTATIONS, COMPONENT, LABELS, MANAGED_BY, placeOf, podNameOf } from './names.js';
-import { versionOf, type Profile } from './profiles.js';
+import { ANNOTATIONS, COMPONENT, LABELS, MANAGED_BY, parseKey, buildPodName } from './names.js';
+import { readVersion, type Profile } from './profiles.js';
 
 /** What all engines have in common. */
 export interface EngineSettings {
@@ -29,20 +29,20 @@ const AWAY_SECONDS = 60;
  * The pod of an engine. Pure: equal input gives an equal pod. It satisfies the restricted pod security standard, and
  * has no credential but the token of its own number.
  */
-export function podOf(plan: Omit<PodPlan, 'token'>, profile: Profile, settings: EngineSettings): V1Pod {
-  const { namespace, name } = placeOf(plan.key);
+export function buildPod(plan: Omit<PodPlan, 'token'>, profile: Profile, settings: EngineSettings): V1Pod {
+  const { namespace, name } = parseKey(plan.key);
   return {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: {
-      name: podNameOf(name),
+      name: buildPodName(name),
       namespace,
       labels: {
         ...profile.labels,
         [LABELS.name]: 'gwk-engine',
         [LABELS.component]: COMPONENT,
         [LABELS.managedBy]: MANAGED_BY,
-        [LABELS.version]: versionOf(profile),
+        [LABELS.version]: readVersion(profile),
         [LABELS.instance]: name,
         [LABELS.instanceId]: toPublicId('instance', plan.instanceId),
       },
@@ -54,10 +54,10 @@ export function podOf(plan: Omit<PodPlan, 'token'>, profile: Profile, settings: 
         [ANNOTATIONS.uid]: plan.uid,
         [ANNOTATIONS.template]: JSON.stringify(plan.template),
       },
-      ownerReferences: [ownerOf(plan)],
+      ownerReferences: [buildOwnerReference(plan)],
     },
     spec: {
-      ...specOf(profile),
+      ...parseSpec(profile),
       containers: [containerOf(plan, profile, settings)],
       volumes: [
         { name: 'credentials', secret: { secretName: plan.name, defaultMode: 0o440 } },
@@ -67,7 +67,7 @@ export function podOf(plan: Omit<PodPlan, 'token'>, profile: Profile, settings: 
   };
 }
 
-function specOf(profile: Profile): Omit<NonNullable<V1Pod['spec']>, 'containers'> {
+function parseSpec(profile: Profile): Omit<NonNullable<V1Pod['spec']>, 'containers'> {
   const { affinity, priorityClassName, runtimeClassName, schedulerName, topologySpreadConstraints } = profile;
   return {
     // An engine that ends is started anew by the operator, which frees its lease first and knows when to wait.
@@ -156,8 +156,8 @@ function environmentOf(
 }
 
 /** The engine's token, under the engine's own name: one that starts never reads that of another. */
-export function secretOf(plan: PodPlan, { internalCa }: EngineSettings): V1Secret {
-  const { namespace, name } = placeOf(plan.key);
+export function buildTokenSecret(plan: PodPlan, { internalCa }: EngineSettings): V1Secret {
+  const { namespace, name } = parseKey(plan.key);
   return {
     apiVersion: 'v1',
     kind: 'Secret',
@@ -166,7 +166,7 @@ export function secretOf(plan: PodPlan, { internalCa }: EngineSettings): V1Secre
       namespace,
       labels: { [LABELS.managedBy]: MANAGED_BY, [LABELS.component]: COMPONENT, [LABELS.instance]: name },
       // Until its pod is there and owns it.
-      ownerReferences: [ownerOf(plan)],
+      ownerReferences: [buildOwnerReference(plan)],
     },
     immutable: true,
     type: 'Opaque',
@@ -174,11 +174,11 @@ export function secretOf(plan: PodPlan, { internalCa }: EngineSettings): V1Secre
   };
 }
 
-export function ownerOf({ key, uid }: { key: string; uid: string }) {
+export function buildOwnerReference({ key, uid }: { key: string; uid: string }) {
   return {
     apiVersion: MANIFEST_API_VERSION,
     kind: 'Instance',
-    name: placeOf(key).name,
+    name: parseKey(key).name,
     uid,
     controller: true,
     blockOwnerDeletion: false,
@@ -186,7 +186,7 @@ export function ownerOf({ key, uid }: { key: string; uid: string }) {
 }
 
 /** Of all that an engine is made from, but for what is each engine's own. */
-export function revisionOf(profile: Profile, settings: EngineSettings): string {
+export function computeRevision(profile: Profile, settings: EngineSettings): string {
   const nobody = {
     key: 'namespace/name',
     uid: '',
@@ -194,6 +194,6 @@ export function revisionOf(profile: Profile, settings: EngineSettings): string {
     instanceId: '00000000-0000-7000-8000-000000000000',
     template: { profile: '', logLevel: null, revision: '' },
   };
-  const made = { pod: podOf(nobody, profile, settings), ca: settings.internalCa };
+  const made = { pod: buildPod(nobody, profile, settings), ca: settings.internalCa };
   return createHash('sha256').update(canonicalJson(made)).digest('hex').slice(0, 16);
 }

@@ -55,7 +55,7 @@ export function readProfiles(path: string): Profiles {
 }
 
 /** The tag, where the image has one and is not named by its digest alone. */
-export function versionOf({ version, image }: Profile): string {
+export function readVersion({ version, image }: Profile): string {
   if (version !== undefined) return version;
   const [name = ''] = image.split('@');
   return /:([\w][\w.-]{0,62})$/.exec(name)?.[1] ?? 'unknown';

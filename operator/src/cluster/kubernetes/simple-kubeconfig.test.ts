@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { temporaryFolder } from '@gwk/test/support/operator/folder';
-import { plainAccess } from './simple-kubeconfig.js';
+import { readSimpleKubeconfig } from './simple-kubeconfig.js';
 
 const folder = temporaryFolder();
 afterAll(() => folder.remove());
@@ -22,7 +22,7 @@ function config(cluster: object, user: object, more: object = {}): string {
 const server = 'https://10.0.0.1:6443/';
 
 test('a token is read', async () => {
-  const access = plainAccess(config({ server }, { token: 'abc' }))!;
+  const access = readSimpleKubeconfig(config({ server }, { token: 'abc' }))!;
   expect([access.server, access.namespace]).toEqual(['https://10.0.0.1:6443', 'shops']);
   expect(await access.headers()).toEqual({ authorization: 'Bearer abc' });
 });
@@ -30,7 +30,7 @@ test('a token is read', async () => {
 test('certificates are read, from files beside it too', () => {
   writeFileSync(join(folder.path, 'ca.crt'), 'the authority');
   const user = { 'client-certificate-data': 'YQ==', 'client-key-data': 'Yg==' };
-  expect(plainAccess(config({ server, 'certificate-authority': 'ca.crt' }, user))).not.toBeNull();
+  expect(readSimpleKubeconfig(config({ server, 'certificate-authority': 'ca.crt' }, user))).not.toBeNull();
 });
 
 test.each([
@@ -39,5 +39,5 @@ test.each([
   ['a proxy', { server, 'proxy-url': 'http://proxy' }, { token: 'x' }, {}],
   ['no context', { server }, { token: 'x' }, { 'current-context': 'other' }],
 ])('%s is left to client-node', (_, cluster, user, more) => {
-  expect(plainAccess(config(cluster, user, more))).toBeNull();
+  expect(readSimpleKubeconfig(config(cluster, user, more))).toBeNull();
 });

@@ -25,7 +25,7 @@ const USER_KEYS = new Set([
  * Access by a kubeconfig of one file with a token or a certificate, which most are: without the 55 MB that client-node
  * takes. Null: it says something that only client-node understands.
  */
-export function plainAccess(file: string): KubeAccess | null {
+export function readSimpleKubeconfig(file: string): KubeAccess | null {
   const parts = partsOf(parse(readFileSync(file, 'utf8')) as Config);
   if (!parts) return null;
   const { cluster, user, namespace } = parts;

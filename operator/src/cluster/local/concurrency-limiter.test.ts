@@ -1,7 +1,7 @@
-import { Slots } from './concurrency-limiter.js';
+import { ConcurrencyLimiter } from './concurrency-limiter.js';
 
 test('so many at a time; the others wait in the order they came, and a slot is given back once', async () => {
-  const slots = new Slots(2);
+  const slots = new ConcurrencyLimiter(2);
   const taken: string[] = [];
   const take = async (name: string) => {
     const give = await slots.take();

@@ -1,5 +1,5 @@
 /** So many at a time; the others wait in the order they came. */
-export class Slots {
+export class ConcurrencyLimiter {
   readonly #waiting: (() => void)[] = [];
   #free: number;
 

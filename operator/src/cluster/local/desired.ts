@@ -28,7 +28,7 @@ export interface NamedDesired {
 export function readManifest(body: unknown): NamedDesired {
   const result = InstanceManifest.safeParse(body);
   const name = nameIn(body);
-  if (!result.success) throw invalid(name, causesOf(result.error));
+  if (!result.success) throw invalid(name, listCauses(result.error));
   const { metadata } = result.data;
   const { namespace, labels = {}, annotations = {}, resourceVersion, uid } = metadata;
   return {
@@ -46,16 +46,16 @@ function nameIn(body: unknown): string {
 }
 
 /** @throws ApiStatus */
-export function specOf(name: string, desired: Desired): InstanceSpec {
+export function parseSpec(name: string, desired: Desired): InstanceSpec {
   const result = InstanceSpec.safeParse(desired.spec);
-  if (!result.success) throw invalid(name, causesOf(result.error, 'spec'));
+  if (!result.success) throw invalid(name, listCauses(result.error, 'spec'));
   return result.data;
 }
 
 const IMMUTABLE = ['account', 'kind'] as const;
 
 /** @throws ApiStatus where a number would change hands */
-export function refuseMove(name: string, before: InstanceSpec, after: InstanceSpec): void {
+export function checkImmutableFields(name: string, before: InstanceSpec, after: InstanceSpec): void {
   const causes = IMMUTABLE.filter((field) => before[field] !== after[field]).map((field) => ({
     reason: 'FieldValueForbidden',
     message: 'cannot change; delete the instance and make another',
@@ -64,12 +64,12 @@ export function refuseMove(name: string, before: InstanceSpec, after: InstanceSp
   if (causes.length > 0) throw invalid(name, causes);
 }
 
-export function sameDesired(a: Desired, b: Desired): boolean {
+export function isSameDesired(a: Desired, b: Desired): boolean {
   return canonicalJson(a) === canonicalJson(b);
 }
 
 /** The manifest as a file holds it. */
-export function manifestOf({ namespace, name }: InstanceResource['metadata'], desired: Desired): object {
+export function buildManifest({ namespace, name }: InstanceResource['metadata'], desired: Desired): object {
   const { labels, annotations, spec } = desired;
   return {
     apiVersion: MANIFEST_API_VERSION,
@@ -84,7 +84,7 @@ export function manifestOf({ namespace, name }: InstanceResource['metadata'], de
   };
 }
 
-export function causesOf(error: z.ZodError, ...root: string[]): Cause[] {
+export function listCauses(error: z.ZodError, ...root: string[]): Cause[] {
   return error.issues.flatMap((issue) => {
     const path = [...root, ...issue.path];
     if (issue.code === 'unrecognized_keys') {

@@ -14,7 +14,7 @@ interface WriteOptions {
 }
 
 /** The file is the old one or the new one whatever is killed, and the new one once this resolves. */
-export async function writeWhole(path: string, text: string, options: WriteOptions = {}): Promise<void> {
+export async function writeAtomically(path: string, text: string, options: WriteOptions = {}): Promise<void> {
   const { mode = 0o644, durable = true } = options;
   const half = join(dirname(path), `.${randomBytes(6).toString('hex')}.half`);
   try {
@@ -34,7 +34,7 @@ export async function writeWhole(path: string, text: string, options: WriteOptio
 }
 
 /** What writers that were killed left half-written. Only while no other writer is at work. */
-export async function removeHalves(folder: string): Promise<void> {
+export async function removeTemporaryFiles(folder: string): Promise<void> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const halves = entries.filter(({ name }) => HALF.test(name));
   await Promise.all(halves.map(({ parentPath, name }) => rm(join(parentPath, name), { force: true })));
@@ -55,7 +55,7 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-export async function readIfThere(path: string): Promise<string | null> {
+export async function readIfExists(path: string): Promise<string | null> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {

@@ -3,7 +3,7 @@ import type { Logger } from '@gwk/core/log';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { EngineOutput } from './engine-output.js';
 import type { PodRecord } from './pod-records.js';
-import { startTimeOf, type ProcessName } from './processes.js';
+import { readStartTime, type ProcessIdentity } from './processes.js';
 
 /** How engines are started. */
 export interface EngineLaunch {
@@ -21,7 +21,7 @@ export interface EngineProcess {
   /** How it ended, in words. Resolves also where it could not be started at all. */
   ended: Promise<string>;
   /** Null: it could not be started, or has ended. */
-  processName(): Promise<ProcessName | null>;
+  processName(): Promise<ProcessIdentity | null>;
   signal(kind: NodeJS.Signals): void;
 }
 
@@ -56,7 +56,7 @@ export function launchEngine(
     ended,
     processName: async () => {
       const { pid } = child;
-      const startedAt = pid === undefined ? null : await startTimeOf(pid);
+      const startedAt = pid === undefined ? null : await readStartTime(pid);
       return startedAt === null ? null : { pid: pid!, startedAt };
     },
     signal: (kind) => void child.kill(kind),

@@ -3,8 +3,8 @@ import {
   type InstanceResource,
   type InstanceResourceStatus,
 } from '@gwk/core/resources/manifest';
-import { keyOf } from '../cluster.js';
-import { specOf } from './desired.js';
+import { formatKey } from '../cluster.js';
+import { parseSpec } from './desired.js';
 import type { ResourceState } from './state-files.js';
 import type { Story } from './event-list.js';
 
@@ -50,7 +50,7 @@ export class Entries {
   }
 
   put(state: ResourceState, story: Story, status: InstanceResourceStatus | undefined): Entry {
-    const key = keyOf(state);
+    const key = formatKey(state);
     const type = this.#entries.has(key) ? 'MODIFIED' : 'ADDED';
     const version = ++this.#version;
     const entry = { key, state, story, resource: resourceOf(state, status, version) };
@@ -115,7 +115,7 @@ function resourceOf(
       ...(Object.keys(annotations).length > 0 && { annotations }),
       ...(state.finalizers.length > 0 && { finalizers: state.finalizers }),
     },
-    spec: specOf(state.name, state.desired),
+    spec: parseSpec(state.name, state.desired),
     ...(status && { status }),
   };
 }

@@ -1,13 +1,13 @@
-import type { StoryLine } from '../cluster.js';
+import type { InstanceEvent } from '../cluster.js';
 
 /** One thing that happened to an instance, as often as it happened in a row. */
-export type StoryEntry = StoryLine & { first: string; last: string; count: number };
-export type Story = StoryEntry[];
+export type RecordedEvent = InstanceEvent & { first: string; last: string; count: number };
+export type Story = RecordedEvent[];
 
 const KEPT = 50;
 
 /** The same thing again is counted, not repeated. */
-export function withLine(story: Story, line: StoryLine, now: string): Story {
+export function appendEvent(story: Story, line: InstanceEvent, now: string): Story {
   const last = story.at(-1);
   if (last?.reason === line.reason && last.message === line.message) {
     return [...story.slice(0, -1), { ...last, last: now, count: last.count + 1 }];

@@ -1,6 +1,6 @@
 import { temporaryFolder } from '@gwk/test/support/operator/folder';
 import { FolderTaken, lockFolder } from './folder-lock.js';
-import { startTimeOf } from './processes.js';
+import { readStartTime } from './processes.js';
 
 let folder: ReturnType<typeof temporaryFolder>;
 
@@ -21,8 +21,8 @@ test('a folder is held by one operator, and free again afterwards', () => {
 });
 
 test('a process is told from another that had its pid', async () => {
-  const startedAt = await startTimeOf(process.pid);
+  const startedAt = await readStartTime(process.pid);
   expect(startedAt).toMatch(/^\d+@/);
-  expect(await startTimeOf(process.pid)).toBe(startedAt);
-  expect(await startTimeOf(2 ** 22 + 1)).toBeNull();
+  expect(await readStartTime(process.pid)).toBe(startedAt);
+  expect(await readStartTime(2 ** 22 + 1)).toBeNull();
 });

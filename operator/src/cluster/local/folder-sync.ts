@@ -1,5 +1,5 @@
 import { type Logger } from '@gwk/core/log';
-import { keyOf } from '../cluster.js';
+import { formatKey } from '../cluster.js';
 import type { Entry } from './entries.js';
 import type { ManifestFile } from './manifest-folder.js';
 import type { Manifest } from './manifest-file.js';
@@ -72,10 +72,10 @@ export class FolderSync {
   async run(): Promise<void> {
     this.#due = Infinity;
     clearTimeout(this.#timer);
-    const againMs = await this.#store
+    const recheckMs = await this.#store
       .alone(() => this.#once())
       .catch((error: unknown) => this.#failed(error));
-    this.soon(againMs);
+    this.soon(recheckMs);
   }
 
   /** Nothing is known of the folder: what was known stays in force. */
@@ -93,7 +93,7 @@ export class FolderSync {
     const faults = new Map<string, string>();
     for (const { path, fault } of files.values()) if (fault !== null) faults.set(path, fault);
     const claims = this.#claims(files, faults);
-    for (const claim of claims.values()) await this.#takeIn(claim, faults);
+    for (const claim of claims.values()) await this.#importManifest(claim, faults);
     const missing = await this.#deleteMissing(claims, files);
     this.#report(faults);
     const settling = [...files.values()].some((file) => file.settling);
@@ -113,7 +113,7 @@ export class FolderSync {
     const claims = new Map<string, Claim>();
     for (const file of files.values()) {
       for (const manifest of file.manifests) {
-        const key = keyOf(manifest);
+        const key = formatKey(manifest);
         const other = claims.get(key);
         const keeps = this.#store.get(key)?.state.source?.file === file.path;
         if (!other || keeps) claims.set(key, { manifest, file });
@@ -125,14 +125,14 @@ export class FolderSync {
     return claims;
   }
 
-  async #takeIn({ manifest, file }: Claim, faults: Map<string, string>): Promise<void> {
-    const key = keyOf(manifest);
+  async #importManifest({ manifest, file }: Claim, faults: Map<string, string>): Promise<void> {
+    const key = formatKey(manifest);
     const entry = this.#store.get(key);
     // Somebody wants it anew, which waits until the old one is gone.
     if (entry?.state.deletionTimestamp !== undefined) return;
     if (file.fault !== null || file.settling) return;
     try {
-      await this.#store.takeIn(manifest, file.path);
+      await this.#store.importManifest(manifest, file.path);
     } catch (error) {
       faults.set(file.path, (error as Error).message);
     }
@@ -160,7 +160,7 @@ export class FolderSync {
 
   /** Not here: deleting takes the lock that this runs under. */
   #deleteLater(key: string): void {
-    this.#store.deleteUnsaid(key).catch((error: unknown) => {
+    this.#store.deleteIfManifestGone(key).catch((error: unknown) => {
       this.#log.warn({ instance: key, err: error }, 'the deletion will be repeated');
     });
   }

@@ -1,17 +1,17 @@
 import type { InstanceResource, InstanceResourceStatus } from '@gwk/core/resources/manifest';
 import type { PairingView } from '@gwk/core/resources/pairing-request';
 import type { Logger } from '@gwk/core/log';
-import { choiceOf } from '../../controller/decide.js';
+import { readEngineChoice } from '../../controller/decide.js';
 import {
-  keyOf,
+  formatKey,
   type Cluster,
   type Pod,
   type PodPlan,
   type PodTemplate,
-  type StoryLine,
+  type InstanceEvent,
   type Target,
 } from '../cluster.js';
-import { removeHalves } from './disk.js';
+import { removeTemporaryFiles } from './disk.js';
 import type { EngineLaunch } from './engine-process.js';
 import { lockFolder } from './folder-lock.js';
 import { Pods } from './pods.js';
@@ -24,7 +24,7 @@ export interface LocalClusterOptions {
   /** Of the engines. */
   version: string;
   log: Logger;
-  startWidth: number;
+  maxConcurrentStarts: number;
   graceMs?: number;
   syncTimes?: Partial<SyncTimes>;
 }
@@ -38,7 +38,7 @@ export class LocalCluster implements Cluster {
   #unlock: () => void = () => undefined;
 
   constructor(options: LocalClusterOptions) {
-    const { folder, log, launch, version, startWidth, graceMs, syncTimes } = options;
+    const { folder, log, launch, version, maxConcurrentStarts, graceMs, syncTimes } = options;
     this.store = new Store(folder, log);
     this.sync = new FolderSync(this.store, log, syncTimes);
     const { stateFolder } = this.store;
@@ -47,7 +47,7 @@ export class LocalCluster implements Cluster {
       launch,
       version,
       log,
-      startWidth,
+      maxConcurrentStarts,
       ...(graceMs !== undefined && { graceMs }),
     });
   }
@@ -55,11 +55,11 @@ export class LocalCluster implements Cluster {
   async start(changed: (key: string) => void): Promise<void> {
     await this.store.prepare();
     this.#unlock = lockFolder(this.store.stateFolder);
-    await removeHalves(this.store.folder.path);
+    await removeTemporaryFiles(this.store.folder.path);
     await this.store.load();
     await this.pods.load(changed);
     this.store.entries.listen(({ type, resource }) => {
-      changed(keyOf(resource.metadata));
+      changed(formatKey(resource.metadata));
       // A manifest of the same name may have waited for this.
       if (type === 'DELETED') this.sync.soon();
     });
@@ -102,7 +102,7 @@ export class LocalCluster implements Cluster {
 
   /** Any profile will do: engines here are all started alike, from the version that started their operator. */
   templateFor(resource: InstanceResource): PodTemplate {
-    return { ...choiceOf(resource), revision: '' };
+    return { ...readEngineChoice(resource), revision: '' };
   }
 
   newPodName(_: Target, instanceId: string): string {
@@ -123,13 +123,13 @@ export class LocalCluster implements Cluster {
   }
 
   /** In memory alone: the next operator finds the wish, and shows it again. */
-  showPairing({ key }: Target, view: PairingView | null): Promise<void> {
+  publishPairing({ key }: Target, view: PairingView | null): Promise<void> {
     if (view) this.pairings.set(key, view);
     else this.pairings.delete(key);
     return Promise.resolve();
   }
 
-  tell(target: Target, line: StoryLine): void {
+  tell(target: Target, line: InstanceEvent): void {
     this.store.tell(target, line);
   }
 

@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { PodTemplate } from '../cluster.js';
-import { ensureFolder, readIfThere, removeFile, writeWhole } from './disk.js';
-import type { ProcessName } from './processes.js';
+import { ensureFolder, readIfExists, removeFile, writeAtomically } from './disk.js';
+import type { ProcessIdentity } from './processes.js';
 
 /**
  * A pod as it is remembered: written before its process is started, removed once its end was reported to the API.
@@ -18,7 +18,7 @@ export interface PodRecord {
   template: PodTemplate;
   startedAt: number;
   /** Null from before the start until the pid was written. */
-  process: ProcessName | null;
+  process: ProcessIdentity | null;
 }
 
 export class PodRecords {
@@ -33,12 +33,12 @@ export class PodRecords {
     const names = (await readdir(this.#folder)).filter(
       (name) => name.endsWith('.json') && !name.startsWith('.'),
     );
-    const texts = await Promise.all(names.map((name) => readIfThere(join(this.#folder, name))));
+    const texts = await Promise.all(names.map((name) => readIfExists(join(this.#folder, name))));
     return texts.map((text, at) => parse(join(this.#folder, names[at]!), text));
   }
 
   save(record: PodRecord): Promise<void> {
-    return writeWhole(this.#path(record.name), JSON.stringify(record), { mode: 0o600 });
+    return writeAtomically(this.#path(record.name), JSON.stringify(record), { mode: 0o600 });
   }
 
   remove(name: string): Promise<void> {

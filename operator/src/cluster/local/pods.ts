@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { PodExists, type EndedPod, type LivePod, type Pod, type PodPlan } from '../cluster.js';
 import { launchEngine, type EngineLaunch, type EngineProcess } from './engine-process.js';
 import { PodRecords, type PodRecord } from './pod-records.js';
-import { findByName, isAlive, type ProcessName } from './processes.js';
-import { Slots } from './concurrency-limiter.js';
+import { findProcessByName, isAlive, type ProcessIdentity } from './processes.js';
+import { ConcurrencyLimiter } from './concurrency-limiter.js';
 
 export interface PodsOptions {
   stateFolder: string;
@@ -12,7 +12,7 @@ export interface PodsOptions {
   version: string;
   log: Logger;
   /** Engines that start at the same moment. */
-  startWidth: number;
+  maxConcurrentStarts: number;
   /** Between asking a process to end and killing it. */
   graceMs?: number;
 }
@@ -47,7 +47,7 @@ export class Pods {
   readonly #records: PodRecords;
   readonly #log: Logger;
   readonly #slots = new Map<string, Slot>();
-  readonly #starts: Slots;
+  readonly #starts: ConcurrencyLimiter;
   #changed: (key: string) => void = () => undefined;
   #closing = false;
 
@@ -55,7 +55,7 @@ export class Pods {
     this.#options = options;
     this.#records = new PodRecords(options.stateFolder);
     this.#log = options.log;
-    this.#starts = new Slots(options.startWidth);
+    this.#starts = new ConcurrencyLimiter(options.maxConcurrentStarts);
   }
 
   get count(): number {
@@ -65,7 +65,7 @@ export class Pods {
   async load(changed: (key: string) => void): Promise<void> {
     this.#changed = changed;
     for (const record of await this.#records.load()) {
-      const process = record.process ?? (await findByName(record.name));
+      const process = record.process ?? (await findProcessByName(record.name));
       const alive = process !== null && (await isAlive(process));
       const slot = this.#take({ ...record, process }, alive ? 'ending' : 'ended');
       slot.asked = true;
@@ -80,7 +80,7 @@ export class Pods {
 
   of(key: string): Pod {
     const slot = [...this.#slots.values()].find(({ record }) => record.key === key);
-    return slot ? podOf(slot) : { phase: 'absent' };
+    return slot ? buildPod(slot) : { phase: 'absent' };
   }
 
   newName(instanceId: string): string {
@@ -195,7 +195,7 @@ export class Pods {
     this.#changed(slot.record.key);
   }
 
-  #awaitOrphan(slot: Slot, name: ProcessName): void {
+  #awaitOrphan(slot: Slot, name: ProcessIdentity): void {
     const signal = (kind: NodeJS.Signals) => void this.#signalOrphan(name, kind);
     const grace = this.#options.graceMs ?? GRACE_MS;
     slot.timers.push(setTimeout(() => signal('SIGTERM'), Math.min(ORPHAN_LEAVES_MS, grace / 2)));
@@ -208,7 +208,7 @@ export class Pods {
     void look();
   }
 
-  async #signalOrphan(name: ProcessName, kind: NodeJS.Signals): Promise<void> {
+  async #signalOrphan(name: ProcessIdentity, kind: NodeJS.Signals): Promise<void> {
     if (!(await isAlive(name).catch(() => false))) return;
     try {
       process.kill(name.pid, kind);
@@ -218,7 +218,7 @@ export class Pods {
   }
 }
 
-function podOf({ record, phase, asked, end }: Slot): Pod {
+function buildPod({ record, phase, asked, end }: Slot): Pod {
   const { name, key, uid, instanceId, version, template, startedAt } = record;
   const identity = { name, shownAs: name, node: null, key, uid, instanceId, version, template, startedAt };
   if (phase === 'ended') return { ...identity, phase, asked, ...end! };

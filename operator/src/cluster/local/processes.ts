@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
  * Which process is which, across a restart of this program: a pid alone may belong to a stranger by now, so it
  * counts only together with the time at which the process started.
  */
-export interface ProcessName {
+export interface ProcessIdentity {
   pid: number;
   startedAt: string;
 }
@@ -15,21 +15,21 @@ const run = promisify(execFile);
 const hasProc = process.platform === 'linux';
 
 /** Null: no such process, or one that has ended and was not waited for. */
-export async function startTimeOf(pid: number): Promise<string | null> {
+export async function readStartTime(pid: number): Promise<string | null> {
   return hasProc ? fromProc(pid) : fromPs(pid);
 }
 
-export async function isAlive({ pid, startedAt }: ProcessName): Promise<boolean> {
-  return (await startTimeOf(pid)) === startedAt;
+export async function isAlive({ pid, startedAt }: ProcessIdentity): Promise<boolean> {
+  return (await readStartTime(pid)) === startedAt;
 }
 
 /**
  * The process whose first argument is this name: for a start that was cut off before its pid was written down.
  * Engines are given the name of their pod there, and the names of pods are used once.
  */
-export async function findByName(name: string): Promise<ProcessName | null> {
+export async function findProcessByName(name: string): Promise<ProcessIdentity | null> {
   for (const pid of hasProc ? await pidsFromProc(name) : await pidsFromPs(name)) {
-    const startedAt = await startTimeOf(pid);
+    const startedAt = await readStartTime(pid);
     if (startedAt !== null) return { pid, startedAt };
   }
   return null;

@@ -2,7 +2,7 @@ import type { InstanceResourceStatus } from '@gwk/core/resources/manifest';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Desired } from './desired.js';
-import { ensureFolder, readIfThere, removeFile, STATE_FOLDER, writeWhole } from './disk.js';
+import { ensureFolder, readIfExists, removeFile, STATE_FOLDER, writeAtomically } from './disk.js';
 import type { Owners } from './server-side-apply.js';
 import type { Story } from './event-list.js';
 
@@ -27,7 +27,7 @@ export interface Source {
 }
 
 /** What is learned again after a loss. */
-export interface LearnedState {
+export interface VolatileState {
   uid: string;
   status?: InstanceResourceStatus;
   story: Story;
@@ -51,28 +51,28 @@ export class StateFiles {
   async prepare(): Promise<void> {
     await ensureFolder(this.#resources);
     await ensureFolder(this.#learned);
-    await writeWhole(join(this.folder, '.gitignore'), '*\n');
+    await writeAtomically(join(this.folder, '.gitignore'), '*\n');
   }
 
   /** @throws Error where a file is not what was written: a resource must not lose its uid unseen */
-  async load(): Promise<{ state: ResourceState; learned: LearnedState | null }[]> {
+  async load(): Promise<{ state: ResourceState; learned: VolatileState | null }[]> {
     const names = (await readdir(this.#resources)).filter(
       (name) => name.endsWith('.json') && !name.startsWith('.'),
     );
     return Promise.all(
       names.map(async (name) => {
         const path = join(this.#resources, name);
-        const state = parse<ResourceState>(path, await readIfThere(path));
+        const state = parse<ResourceState>(path, await readIfExists(path));
         return { state, learned: await this.#loadLearned(name, state.uid) };
       }),
     );
   }
 
-  async #loadLearned(name: string, uid: string): Promise<LearnedState | null> {
+  async #loadLearned(name: string, uid: string): Promise<VolatileState | null> {
     try {
       const learned = JSON.parse(
-        (await readIfThere(join(this.#learned, name))) ?? 'null',
-      ) as LearnedState | null;
+        (await readIfExists(join(this.#learned, name))) ?? 'null',
+      ) as VolatileState | null;
       return learned?.uid === uid ? learned : null;
     } catch {
       return null;
@@ -80,11 +80,11 @@ export class StateFiles {
   }
 
   save(state: ResourceState): Promise<void> {
-    return writeWhole(join(this.#resources, fileOf(state)), `${JSON.stringify(state, null, 2)}\n`);
+    return writeAtomically(join(this.#resources, fileOf(state)), `${JSON.stringify(state, null, 2)}\n`);
   }
 
-  saveLearned(place: Place, learned: LearnedState): Promise<void> {
-    return writeWhole(join(this.#learned, fileOf(place)), JSON.stringify(learned), { durable: false });
+  saveLearned(place: Place, learned: VolatileState): Promise<void> {
+    return writeAtomically(join(this.#learned, fileOf(place)), JSON.stringify(learned), { durable: false });
   }
 
   async remove(place: Place): Promise<void> {

@@ -3,17 +3,17 @@ import { canonicalJson } from '@gwk/core/canonical-json';
 import type { Logger } from '@gwk/core/log';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { keyOf, type StoryLine, type Target } from '../cluster.js';
+import { formatKey, type InstanceEvent, type Target } from '../cluster.js';
 import { alreadyExists, ApiStatus, notFound } from './api-status.js';
-import { manifestOf, refuseMove, sameDesired, specOf, type Desired, type NamedDesired } from './desired.js';
-import { ensureFolder, readIfThere, removeFile, writeWhole } from './disk.js';
+import { buildManifest, checkImmutableFields, isSameDesired, parseSpec, type Desired, type NamedDesired } from './desired.js';
+import { ensureFolder, readIfExists, removeFile, writeAtomically } from './disk.js';
 import { Entries, type Entry } from './entries.js';
 import { ManifestFolder } from './manifest-folder.js';
 import { KeyedLock } from './keyed-lock.js';
 import { changeText, newText, readManifests, removeFromText, type Manifest } from './manifest-file.js';
 import { applyFields, replaceFields, type Applied, type Writer } from './server-side-apply.js';
 import { StateFiles, type ResourceState, type Source } from './state-files.js';
-import { withLine } from './event-list.js';
+import { appendEvent } from './event-list.js';
 
 export interface Preconditions {
   uid?: string;
@@ -81,7 +81,7 @@ export class Store {
   /** @throws ApiStatus */
   create(wanted: NamedDesired, writer: Writer): Promise<InstanceResource> {
     return this.alone(async () => {
-      if (this.get(keyOf(wanted))) throw alreadyExists(wanted.name);
+      if (this.get(formatKey(wanted))) throw alreadyExists(wanted.name);
       return this.#write(wanted, applyFields(NOTHING, wanted.desired, writer));
     });
   }
@@ -89,8 +89,8 @@ export class Store {
   /** Creates what is not there. @throws ApiStatus */
   apply(wanted: NamedDesired, writer: Writer): Promise<InstanceResource> {
     return this.alone(async () => {
-      await this.#catchUp(keyOf(wanted));
-      const entry = this.get(keyOf(wanted));
+      await this.#catchUp(formatKey(wanted));
+      const entry = this.get(formatKey(wanted));
       if (!entry && wanted.uid !== undefined) throw notFound(wanted.name);
       check(entry, wanted);
       const now = entry ? entry.state : NOTHING;
@@ -105,8 +105,8 @@ export class Store {
     change: (desired: Desired) => Desired,
   ): Promise<InstanceResource> {
     return this.alone(async () => {
-      await this.#catchUp(keyOf(place));
-      const entry = this.get(keyOf(place));
+      await this.#catchUp(formatKey(place));
+      const entry = this.get(formatKey(place));
       if (!entry) throw notFound(place.name);
       check(entry, place);
       const desired = change(entry.state.desired);
@@ -115,7 +115,7 @@ export class Store {
   }
 
   /** What was found to have no manifest any more, unless somebody has written it anew since. */
-  deleteUnsaid(key: string): Promise<void> {
+  deleteIfManifestGone(key: string): Promise<void> {
     return this.alone(async () => {
       const entry = this.get(key);
       if (entry && !(await this.#isSaid(entry))) await this.#delete(entry);
@@ -151,22 +151,22 @@ export class Store {
 
   async #dropManifest(target: Target, source: Source): Promise<void> {
     const path = join(this.folder.path, source.file);
-    const text = await readIfThere(path);
+    const text = await readIfExists(path);
     const manifest = text === null ? undefined : find(text, target.key);
     if (text !== null && manifest) {
       const left = removeFromText(source.file, text, manifest.index);
-      await (left === null ? removeFile(path) : writeWhole(path, left));
+      await (left === null ? removeFile(path) : writeAtomically(path, left));
       await this.folder.wrote(source.file, left === null ? null : readManifests(left));
     }
     await this.#amend(target, { source: null });
   }
 
   /** A manifest as it was found in the folder. Only while alone. @throws ApiStatus */
-  async takeIn(manifest: Manifest, file: string): Promise<void> {
-    const key = keyOf(manifest);
+  async importManifest(manifest: Manifest, file: string): Promise<void> {
+    const key = formatKey(manifest);
     const entry = this.get(key);
     const source: Source = { file, index: manifest.index };
-    if (entry && sameDesired(entry.state.desired, manifest.desired)) {
+    if (entry && isSameDesired(entry.state.desired, manifest.desired)) {
       if (!sameSource(entry.state.source, source))
         await this.#amend({ key, uid: entry.state.uid }, { source });
       return;
@@ -192,10 +192,10 @@ export class Store {
     });
   }
 
-  tell({ key, uid }: Target, line: StoryLine): void {
+  tell({ key, uid }: Target, line: InstanceEvent): void {
     const entry = this.get(key);
     if (entry?.state.uid !== uid) return;
-    this.entries.tell(key, withLine(entry.story, line, new Date().toISOString()));
+    this.entries.tell(key, appendEvent(entry.story, line, new Date().toISOString()));
     const save = () => this.#saveStory(key, uid);
     void this.#locks.run(key, save).catch((error: unknown) => {
       this.#log.warn(
@@ -216,19 +216,19 @@ export class Store {
   async #catchUp(key: string): Promise<void> {
     const source = this.get(key)?.state.source;
     if (!source || (await this.folder.isUnchanged(source.file))) return;
-    const text = await readIfThere(join(this.folder.path, source.file));
+    const text = await readIfExists(join(this.folder.path, source.file));
     const manifest = text === null ? undefined : find(text, key);
     // What cannot be accepted is reported when the folder is read; here it does not count.
-    if (manifest) await this.takeIn(manifest, source.file).catch(() => undefined);
+    if (manifest) await this.importManifest(manifest, source.file).catch(() => undefined);
   }
 
   /** Whether its file says it by now. One that cannot be understood goes on saying what it said. */
   async #isSaid({ key, state: { source } }: Entry): Promise<boolean> {
     if (source === null) return true;
-    const text = await readIfThere(join(this.folder.path, source.file));
+    const text = await readIfExists(join(this.folder.path, source.file));
     if (text === null) return false;
     try {
-      return readManifests(text).some((manifest) => keyOf(manifest) === key);
+      return readManifests(text).some((manifest) => formatKey(manifest) === key);
     } catch {
       return true;
     }
@@ -236,9 +236,9 @@ export class Store {
 
   /** The manifest, then the state. */
   async #write(wanted: NamedDesired, applied: Applied): Promise<InstanceResource> {
-    const key = keyOf(wanted);
+    const key = formatKey(wanted);
     const entry = this.get(key);
-    if (entry && sameDesired(entry.state.desired, applied.desired) && (await this.#isSaid(entry))) {
+    if (entry && isSameDesired(entry.state.desired, applied.desired) && (await this.#isSaid(entry))) {
       if (canonicalJson(entry.state.owners) === canonicalJson(applied.owners)) return entry.resource;
       return this.#amend({ key, uid: entry.state.uid }, { owners: applied.owners });
     }
@@ -254,10 +254,10 @@ export class Store {
   ): Promise<Source | null> {
     // What is being deleted has no manifest, and must not get one.
     if (state?.deletionTimestamp !== undefined) return state.source;
-    const manifest = manifestOf(place as InstanceResource['metadata'], desired);
+    const manifest = buildManifest(place as InstanceResource['metadata'], desired);
     const { file, before, found } = await this.#placeFor(place, state?.source ?? null);
     const text = found ? changeText(file, before!, found.index, manifest) : newText(file, manifest);
-    await writeWhole(join(this.folder.path, file), text);
+    await writeAtomically(join(this.folder.path, file), text);
     await this.folder.wrote(file, readManifests(text));
     return { file, index: found?.index ?? 0 };
   }
@@ -267,8 +267,8 @@ export class Store {
     place: { namespace: string; name: string },
     source: Source | null,
   ): Promise<{ file: string; before: string | null; found: Manifest | undefined }> {
-    const before = source && (await readIfThere(join(this.folder.path, source.file)));
-    const found = before === null ? undefined : find(before, keyOf(place));
+    const before = source && (await readIfExists(join(this.folder.path, source.file)));
+    const found = before === null ? undefined : find(before, formatKey(place));
     const file = source && (before === null || found) ? source.file : await this.#freeName(place);
     return { file, before, found };
   }
@@ -278,7 +278,7 @@ export class Store {
     const stem = namespace === 'default' ? name : `${namespace}.${name}`;
     for (let n = 1; ; n++) {
       const file = n === 1 ? `${stem}.yaml` : `${stem}-${n}.yaml`;
-      if ((await readIfThere(join(this.folder.path, file))) === null) return file;
+      if ((await readIfExists(join(this.folder.path, file))) === null) return file;
     }
   }
 
@@ -289,7 +289,7 @@ export class Store {
     change: Pick<ResourceState, 'desired' | 'owners' | 'source'>,
   ): Promise<InstanceResource> {
     judge(place.name, entry, change.desired);
-    if (!entry) return this.#locks.run(keyOf(place), () => this.#save({ ...issue(place), ...change }));
+    if (!entry) return this.#locks.run(formatKey(place), () => this.#save({ ...issue(place), ...change }));
     const { uid, generation, desired } = entry.state;
     const moved = !sameSpec(desired, change.desired);
     return this.#amend({ key: entry.key, uid }, { ...change, generation: generation + (moved ? 1 : 0) });
@@ -307,7 +307,7 @@ export class Store {
   /** Only while the key is locked. */
   async #save(state: ResourceState): Promise<InstanceResource> {
     await this.#files.save(state);
-    const before = this.get(keyOf(state));
+    const before = this.get(formatKey(state));
     return this.entries.put(state, before?.story ?? [], before?.resource.status).resource;
   }
 
@@ -331,8 +331,8 @@ function issue({ namespace, name }: { namespace: string; name: string }): Resour
 
 /** @throws ApiStatus */
 function judge(name: string, entry: Entry | undefined, desired: Desired): void {
-  const spec = specOf(name, desired);
-  if (entry) refuseMove(name, entry.resource.spec, spec);
+  const spec = parseSpec(name, desired);
+  if (entry) checkImmutableFields(name, entry.resource.spec, spec);
 }
 
 /** @throws ApiStatus */
@@ -347,13 +347,13 @@ function check(entry: Entry | undefined, { uid, resourceVersion }: Preconditions
 
 function find(text: string, key: string): Manifest | undefined {
   try {
-    return readManifests(text).find((manifest) => keyOf(manifest) === key);
+    return readManifests(text).find((manifest) => formatKey(manifest) === key);
   } catch {
     return undefined;
   }
 }
 
 const sameSpec = (a: Desired, b: Desired): boolean =>
-  sameDesired({ ...a, labels: {}, annotations: {} }, { ...b, labels: {}, annotations: {} });
+  isSameDesired({ ...a, labels: {}, annotations: {} }, { ...b, labels: {}, annotations: {} });
 
 const sameSource = (a: Source | null, b: Source): boolean => a?.file === b.file && a.index === b.index;

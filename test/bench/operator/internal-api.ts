@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 
 /** The internal port for very many instances that are all well: engines hold their lease from the moment they run. */
-export class BenchPort {
+export class BenchInternalApi {
   readonly calls = new Map<string, number>();
   readonly #byUid = new Map<string, InstanceFacts>();
   readonly #byId = new Map<string, InstanceFacts>();

@@ -4,7 +4,7 @@ import {
   type OperatorClient,
 } from '@gwk/core/protocol/internal-client';
 import type { InstanceFacts } from '@gwk/core/protocol/operator';
-import { internalPort, type InternalPort } from '@gwk/operator/controller/internal-api-client';
+import { createInternalApiClient, type InternalApiClient } from '@gwk/operator/controller/internal-api-client';
 import type { RejectionReason } from '@gwk/operator/controller/observed';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -37,7 +37,7 @@ interface Row {
 type Body = Record<string, unknown>;
 type Reply = { code: number; body: unknown };
 
-export class FaultyPort {
+export class FakeInternalApi {
   faults: Faults = NO_FAULTS;
   /** Why a resource is not accepted. */
   refuse: (resource: InstanceResource) => RejectionReason | null = () => null;
@@ -79,7 +79,7 @@ export class FaultyPort {
   }
 
   /** The operator's calls, without a network between. @throws InternalApiUnreachable, InternalApiRefusal */
-  inProcess(): InternalPort {
+  inProcess(): InternalApiClient {
     const call = (route: string, body: Body): Promise<unknown> => {
       this.#count(route);
       if (this.#random() < this.faults.before) return Promise.reject(new InternalApiUnreachable('no answer'));
@@ -89,7 +89,7 @@ export class FaultyPort {
         new InternalApiRefusal((answer as { error: InternalApiRefusal['refusal'] }).error, null),
       );
     };
-    return internalPort({ call } as unknown as OperatorClient);
+    return createInternalApiClient({ call } as unknown as OperatorClient);
   }
 
   /** A call of an engine. */
@@ -187,10 +187,10 @@ export class FaultyPort {
   #project(resource: InstanceResource): Reply {
     const reason = this.refuse(resource);
     if (reason !== null) return ok({ accepted: false, reason, message: `refused: ${reason}`, facts: null });
-    return ok({ accepted: true, facts: this.#seen(this.#rowOf(resource)) });
+    return ok({ accepted: true, facts: this.#seen(this.#buildRow(resource)) });
   }
 
-  #rowOf({ metadata: { uid } }: InstanceResource): Row {
+  #buildRow({ metadata: { uid } }: InstanceResource): Row {
     const row = this.rows.get(uid);
     if (row) return row;
     const facts: InstanceFacts = {
