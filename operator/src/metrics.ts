@@ -10,23 +10,23 @@ const PHASES: Pod['phase'][] = ['absent', 'starting', 'running', 'ending', 'ende
 export interface MetricsSources {
   cluster: Cluster;
   controller: Controller;
-  /** Manifests or resources of which nothing is used. */
-  unreadable: () => number;
+  /** Number of manifests or resources that the operator ignores because they are invalid. */
+  invalidManifests: () => number;
 }
 
-/** What is looked at when Prometheus asks. */
+/** Registers a gauge that `read` computes at each scrape. */
 export function addGauge(registry: Registry, metric: Metric<never>, read: () => number): void {
   new Gauge({ ...withCollect(metric, read), registers: [registry] });
 }
 
-/** Read when asked for; counting costs nothing while nobody asks. */
-export function operatorMetrics({ cluster, controller, unreadable }: MetricsSources): Registry {
+/** Registers the operator's metrics. Gauges are computed at each scrape, so they cost nothing between scrapes. */
+export function createOperatorMetrics({ cluster, controller, invalidManifests }: MetricsSources): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   addGauge(registry, OPERATOR_METRICS.instances, () => cluster.keys().length);
   addGauge(registry, OPERATOR_METRICS.queueDepth, () => controller.queue.depth);
-  addGauge(registry, OPERATOR_METRICS.apiUnresponsive, () => controller.silentMs / 1000);
-  addGauge(registry, OPERATOR_METRICS.invalidManifests, unreadable);
+  addGauge(registry, OPERATOR_METRICS.apiUnresponsive, () => controller.apiUnresponsiveMs / 1000);
+  addGauge(registry, OPERATOR_METRICS.invalidManifests, invalidManifests);
   addGauge(registry, OPERATOR_METRICS.crashLoops, () => controller.crashLoops);
   upgrades(controller, registry);
   podsByPhase(cluster, registry);
@@ -34,10 +34,10 @@ export function operatorMetrics({ cluster, controller, unreadable }: MetricsSour
   const registers = [registry];
   const passes = new Counter({ ...OPERATOR_METRICS.reconciles, registers });
   const ends = new Counter({ ...OPERATOR_METRICS.engineExits, registers });
-  // The first end of each kind is an increase, too.
+  // Create both series now, so that `increase()` sees the first exit.
   for (const asked of ['true', 'false']) ends.inc({ requested: asked }, 0);
   controller.onReconcile = (result) => passes.inc({ result });
-  controller.onEnd = (asked) => ends.inc({ requested: String(asked) });
+  controller.onEngineExit = (asked) => ends.inc({ requested: String(asked) });
   return registry;
 }
 

@@ -7,7 +7,7 @@ export type OperatorConfig = ConfigOf<typeof operatorSettings>;
 export interface OperatorOptions {
   /** Command to run instead of `gwk engine` (local cluster). */
   engineCommand?: [string, ...string[]];
-  silentMs?: number;
+  leaseTimeoutMs?: number;
   stuckMs?: number;
   graceMs?: number;
   callTimeoutMs?: number;

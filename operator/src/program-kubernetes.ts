@@ -2,47 +2,47 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import type { Logger } from '@gwk/core/log';
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import { kubeAccess, kubeConfigAccess } from './cluster/kubernetes/access.js';
+import { loadKubeAccess, createKubeConfigAccess } from './cluster/kubernetes/access.js';
 import { KubeClient } from './cluster/kubernetes/client.js';
 import { KubernetesCluster } from './cluster/kubernetes/kubernetes.js';
 import { LeaderElector, type LeaderTimes } from './cluster/kubernetes/leader-election.js';
-import { kubernetesMetrics } from './cluster/kubernetes/metrics.js';
+import { createKubernetesMetrics } from './cluster/kubernetes/metrics.js';
 import { readProfiles } from './cluster/kubernetes/profiles.js';
 import type { WatchTimes } from './cluster/kubernetes/informer.js';
 import type { Controller } from './controller/controller.js';
 import { checkApi, createController } from './controller/create-controller.js';
-import { healthHandler } from './http/health.js';
+import { createHealthHandler } from './http/health.js';
 import { listen } from './http/server.js';
-import { operatorMetrics } from './metrics.js';
+import { createOperatorMetrics } from './metrics.js';
 import type { OperatorConfig, OperatorOptions, RunningOperator } from './options.js';
 
 export interface KubernetesOptions extends OperatorOptions {
   leaderTimes?: LeaderTimes;
   watchTimes?: Partial<WatchTimes>;
-  /** That of the environment where not given. */
+  /** Access to the cluster; by default from the environment. */
   kube?: KubeConfig;
-  /** What becomes of an operator that leads no more: it must not go on for another moment. */
+  /** Called when the operator loses its leadership: it must stop working at once. */
   lost?: () => void;
 }
 
-/** Several may run; one leads, the others wait, ready to. */
+/** Runs the operator on Kubernetes. Several may run: one leads, the others stand by. */
 export async function startOnKubernetes(
   config: OperatorConfig,
   options: KubernetesOptions,
   log: Logger,
 ): Promise<RunningOperator> {
   if (config.profilesFile === undefined)
-    throw new Error('set GWK_OPERATOR_PROFILES to a file of engine profiles');
+    throw new Error('set GWK_OPERATOR_PROFILES to a file with engine profiles');
   const profiles = readProfiles(config.profilesFile);
-  const access = options.kube ? kubeConfigAccess(options.kube) : await kubeAccess();
+  const access = options.kube ? createKubeConfigAccess(options.kube) : await loadKubeAccess();
   const own = access.namespace ?? 'default';
-  const calls = kubernetesMetrics();
+  const calls = createKubernetesMetrics();
   const client = new KubeClient(access, { onCall: calls.count });
   const cluster = new KubernetesCluster({
     client,
     log,
     profiles,
-    namespaces: namespacesOf(config.namespaces, own),
+    namespaces: parseNamespaces(config.namespaces, own),
     settings: {
       internalUrl: config.engineInternalUrl ?? config.internalUrl,
       internalCa: config.internalCa,
@@ -60,35 +60,35 @@ export async function startOnKubernetes(
     identity: `${hostname()}_${randomBytes(4).toString('hex')}`,
     ...(options.leaderTimes && { times: options.leaderTimes }),
   });
-  const metrics = operatorMetrics({ cluster, controller, unreadable: () => cluster.unreadable });
+  const metrics = createOperatorMetrics({ cluster, controller, invalidManifests: () => cluster.unreadable });
   calls.register(metrics, { cluster, leader });
-  const term = new Term(controller, leader, log);
+  const term = new LeaderTerm(controller, leader, log);
   const ready = () =>
     leader.leading ? { ...term.checks(), ...cluster.checks(), ...checkApi(controller) } : {};
-  const server = await listen(config, [healthHandler(ready, metrics)], log);
+  const server = await listen(config, [createHealthHandler(ready, metrics)], log);
   const lost = options.lost ?? (() => process.exit(1));
   leader.start(
     () => term.begin(),
     () => {
-      log.error('another operator may lead now; this one ends');
+      log.error('leadership lost; exiting');
       lost();
     },
   );
-  log.info({ port: server.port }, 'the operator is listening, and waits to lead');
+  log.info({ port: server.port }, 'operator listening; waiting for leadership');
   const stop = async (): Promise<void> => {
     await server.close();
     await term.end();
-    // Only now: whoever leads next finds nothing of ours under way.
+    // Release the lease last, so that the next leader finds no work of this operator in progress.
     await leader.stop();
     close();
     await client.close();
-    log.info('the operator has stopped');
+    log.info('operator stopped');
   };
   return { port: server.port, stop };
 }
 
-/** The time in which this operator leads. */
-class Term {
+/** The work of this operator while it leads. */
+class LeaderTerm {
   readonly #controller: Controller;
   readonly #leader: LeaderElector;
   readonly #log: Logger;
@@ -102,10 +102,10 @@ class Term {
   }
 
   begin(): void {
-    this.#log.info('this operator leads');
+    this.#log.info('operator is the leader');
     this.#starting = this.#controller.start().then(() => {
       this.#started = true;
-      this.#log.info('everything was listed');
+      this.#log.info('initial list complete');
     });
   }
 
@@ -119,7 +119,7 @@ class Term {
   }
 }
 
-function namespacesOf(given: string | undefined, own: string): string[] | null {
+function parseNamespaces(given: string | undefined, own: string): string[] | null {
   if (given === '*') return null;
   return given === undefined ? [own] : [...new Set(given.split(','))];
 }

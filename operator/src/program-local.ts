@@ -3,14 +3,14 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { networkSettings } from './cluster/engine-networks.js';
+import { buildNetworkSettings } from './cluster/engine-networks.js';
 import { writeAddress } from './cluster/local/address.js';
 import { LocalCluster } from './cluster/local/local.js';
 import { checkApi, createController } from './controller/create-controller.js';
-import { healthHandler } from './http/health.js';
-import { resourcesHandler } from './http/resources.js';
+import { createHealthHandler } from './http/health.js';
+import { createResourcesHandler } from './http/resources.js';
 import { listen } from './http/server.js';
-import { operatorMetrics } from './metrics.js';
+import { createOperatorMetrics } from './metrics.js';
 import type { OperatorConfig, OperatorOptions, RunningOperator } from './options.js';
 
 /** Version of this build, and so of the engines that this operator starts. */
@@ -18,9 +18,9 @@ const VERSION = (
   JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }
 ).version;
 
-const NO_TOKEN = 'without GWK_OPERATOR_LOCAL_TOKEN the resources are reached through the folder alone';
+const NO_TOKEN = 'GWK_OPERATOR_LOCAL_TOKEN is not set: instances can only be changed in the folder';
 
-/** One machine: a folder of manifests, and child processes. */
+/** Runs the operator on one machine: manifests in a folder, engines as child processes. */
 export async function startOnOneMachine(
   config: OperatorConfig,
   options: OperatorOptions,
@@ -28,21 +28,25 @@ export async function startOnOneMachine(
 ): Promise<RunningOperator> {
   const cluster = localCluster(config, options, log);
   const { controller, close } = createController(cluster, config, options, log);
-  const metrics = operatorMetrics({ cluster, controller, unreadable: () => cluster.sync.faults.size });
+  const metrics = createOperatorMetrics({
+    cluster,
+    controller,
+    invalidManifests: () => cluster.sync.faults.size,
+  });
   let loaded = false;
   const ready = () => ({ started: loaded ? null : 'starting', ...cluster.checks(), ...checkApi(controller) });
-  const resources = resourcesHandler(cluster.store, {
+  const resources = createResourcesHandler(cluster.store, {
     token: config.localToken,
     isLoaded: () => loaded,
     pairings: cluster.pairings,
   });
-  // The port first: where it is taken, no engine is started in vain.
-  const server = await listen(config, [healthHandler(ready, metrics), resources], log);
+  // Open the port first: if it is taken, no engine starts in vain.
+  const server = await listen(config, [createHealthHandler(ready, metrics), resources], log);
   const stop = async (): Promise<void> => {
     await server.close();
     await controller.stop();
     close();
-    if (loaded) log.info('the operator has stopped');
+    if (loaded) log.info('operator stopped');
   };
   try {
     await controller.start();
@@ -53,7 +57,7 @@ export async function startOnOneMachine(
   }
   loaded = true;
   if (config.localToken === undefined) log.warn(NO_TOKEN);
-  log.info({ port: server.port, folder: resolve(config.localFolder) }, 'the operator is listening');
+  log.info({ port: server.port, folder: resolve(config.localFolder) }, 'operator listening');
   return { port: server.port, stop };
 }
 
@@ -64,7 +68,7 @@ function localCluster(config: OperatorConfig, options: OperatorOptions, log: Log
     launch: {
       command: options.engineCommand ?? [process.execPath, gwk, 'engine'],
       settings: engineSettings(config),
-      pass: options.print ?? ((line) => process.stdout.write(`${line}\n`)),
+      print: options.print ?? ((line) => process.stdout.write(`${line}\n`)),
     },
     version: VERSION,
     log,
@@ -78,6 +82,6 @@ function engineSettings(config: OperatorConfig): Record<string, string> {
     GWK_LOG_LEVEL: config.logLevel,
     GWK_ENGINE_INTERNAL_URL: config.internalUrl,
     ...(config.internalCa !== undefined && { GWK_ENGINE_INTERNAL_CA: config.internalCa }),
-    ...networkSettings(config),
+    ...buildNetworkSettings(config),
   };
 }

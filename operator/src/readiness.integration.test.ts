@@ -123,6 +123,6 @@ test('one that may read no namespace is red for that alone', async () => {
 test.each([
   [15_000, null],
   [15_001, 'the internal port does not answer'],
-])('the API is told red once it has been silent for over 15 seconds: %s ms', (silentMs, fault) => {
-  expect(checkApi({ silentMs })).toEqual({ api: fault });
+])('the API is told red once it has been silent for over 15 seconds: %s ms', (leaseTimeoutMs, fault) => {
+  expect(checkApi({ leaseTimeoutMs })).toEqual({ api: fault });
 });

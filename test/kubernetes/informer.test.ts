@@ -3,7 +3,7 @@ import { describeOnKubernetes } from '../support/kubernetes/suite.js';
 import { KubeConfig } from '@kubernetes/client-node';
 import { recordingLog } from '../support/operator/folder.js';
 import { pause, until } from '../support/wait.js';
-import { kubeConfigAccess } from '@gwk/operator/cluster/kubernetes/access';
+import { createKubeConfigAccess } from '@gwk/operator/cluster/kubernetes/access';
 import { KubeClient } from '@gwk/operator/cluster/kubernetes/client';
 import { Informer, type KubeObject, type WatchTimes } from '@gwk/operator/cluster/kubernetes/informer';
 
@@ -14,7 +14,7 @@ describeOnKubernetes('a supervised watch', (cluster) => {
   let api: FaultyApi;
   let namespace: string;
   let client: KubeClient;
-  let watched: Informer<ConfigMap, string>;
+  let informer: Informer<ConfigMap, string>;
   let told: string[];
 
   beforeEach(async () => {
@@ -26,12 +26,12 @@ describeOnKubernetes('a supervised watch', (cluster) => {
       { name: 'test', server, skipTLSVerify: true },
       { name: 'admin', token: cluster().plane.token },
     );
-    client = new KubeClient(kubeConfigAccess(kube));
+    client = new KubeClient(createKubeConfigAccess(kube));
     told = [];
   });
 
   afterEach(async () => {
-    await watched.stop();
+    await informer.stop();
     await client.close();
     await api.close();
   });
@@ -46,23 +46,23 @@ describeOnKubernetes('a supervised watch', (cluster) => {
     });
   const remove = (name: string) => cluster().delete(path(name));
   const seen = (): Record<string, string | undefined> => {
-    const entries = [...watched.names()].map((name): [string, string | undefined] => [
+    const entries = [...informer.names()].map((name): [string, string | undefined] => [
       name.split('/')[1] ?? '',
-      watched.get(name),
+      informer.get(name),
     ]);
     return Object.fromEntries(entries);
   };
 
   async function start(times: Partial<WatchTimes> = {}): Promise<void> {
-    watched = new Informer<ConfigMap, string>({
+    informer = new Informer<ConfigMap, string>({
       client,
       path: path(),
       log: recordingLog(),
-      keep: ({ data }) => data?.['value'] ?? null,
-      changed: (name, before, after) => told.push(`${name.split('/')[1]} ${before ?? '-'} ${after ?? '-'}`),
+      transform: ({ data }) => data?.['value'] ?? null,
+      onChange: (name, before, after) => told.push(`${name.split('/')[1]} ${before ?? '-'} ${after ?? '-'}`),
       times: { backoffMs: 20, maxBackoffMs: 100, ...times },
     });
-    await watched.start();
+    await informer.start();
   }
 
   const shows = (wanted: object) =>
@@ -88,8 +88,8 @@ describeOnKubernetes('a supervised watch', (cluster) => {
     api.resetWatches();
     await put('a', '1');
     await shows({ a: '1' });
-    expect(watched.relists).toBe(1);
-    expect(watched.breaks).toBe(1);
+    expect(informer.relists).toBe(1);
+    expect(informer.failures).toBe(1);
   });
 
   test('goes on after errors of the server, and lists anew when they last', async () => {
@@ -104,7 +104,7 @@ describeOnKubernetes('a supervised watch', (cluster) => {
     await put('a', '1');
     await shows({ a: '1' });
     expect(errors).toBeGreaterThanOrEqual(2);
-    expect(watched.relists).toBeGreaterThan(1);
+    expect(informer.relists).toBeGreaterThan(1);
   });
 
   test('lists anew when its version is too old (410), and notices what was deleted meanwhile', async () => {
@@ -140,15 +140,15 @@ describeOnKubernetes('a supervised watch', (cluster) => {
     api.resetWatches();
     await put('a', '1');
     await shows({ a: '1' });
-    expect(watched.relists).toBe(2);
+    expect(informer.relists).toBe(2);
   });
 
   test('a watch that says nothing any more is dead, though its connection is open', async () => {
-    await start({ silenceMs: 300 });
+    await start({ idleTimeoutMs: 300 });
     await until(() => api.watches === 1, { what: 'it watches' });
     api.mute = true;
     await put('a', '1');
-    await until(() => watched.breaks > 0, { what: 'it gave up on the silent one' });
+    await until(() => informer.failures > 0, { what: 'it gave up on the silent one' });
     api.mute = false;
     await shows({ a: '1' });
   });
@@ -167,7 +167,7 @@ describeOnKubernetes('a supervised watch', (cluster) => {
   });
 
   test('begins as soon as the server is there', async () => {
-    let refused = 0;
+    let forbidden = 0;
     api.instead = () => (refused++ < 4 ? { code: 503, body: 'starting' } : undefined);
     await put('a', '1');
     await start();
@@ -180,9 +180,9 @@ describeOnKubernetes('a supervised watch', (cluster) => {
     await until(() => api.watches === 1, { what: 'it watches' });
     api.mute = true;
     const second = await put('a', '2');
-    watched.written(second as ConfigMap);
+    informer.applyWrite(second as ConfigMap);
     expect(seen()).toEqual({ a: '2' });
-    watched.written(first as ConfigMap);
+    informer.applyWrite(first as ConfigMap);
     expect(seen()).toEqual({ a: '2' });
   });
 
@@ -191,7 +191,7 @@ describeOnKubernetes('a supervised watch', (cluster) => {
     await until(() => api.watches === 1, { what: 'it watches' });
     // client-node ends such a one after half a minute.
     await pause(33_000);
-    expect([api.watches, watched.breaks, watched.relists]).toEqual([1, 0, 1]);
+    expect([api.watches, informer.failures, informer.relists]).toEqual([1, 0, 1]);
     await put('a', '1');
     await shows({ a: '1' });
   });

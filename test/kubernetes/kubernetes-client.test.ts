@@ -5,9 +5,9 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { createRequire } from 'node:module';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { kubeConfigAccess, serviceAccountAccess } from '@gwk/operator/cluster/kubernetes/access';
+import { createKubeConfigAccess, createServiceAccountAccess } from '@gwk/operator/cluster/kubernetes/access';
 import { KubeClient, KubeError, PATCH_TYPES } from '@gwk/operator/cluster/kubernetes/client';
-import { LeaderElector, microTime, type LeaderTimes } from '@gwk/operator/cluster/kubernetes/leader-election';
+import { LeaderElector, formatMicroTime, type LeaderTimes } from '@gwk/operator/cluster/kubernetes/leader-election';
 import { recordingLog, temporaryFolder } from '../support/operator/folder.js';
 import { realTime, until } from '../support/wait.js';
 
@@ -40,7 +40,7 @@ describeOnKubernetes('calls of the Kubernetes API', (cluster) => {
     kube.loadFromClusterAndUser({ name: 'test', server, skipTLSVerify: true }, { name: 'admin', ...user });
     const onCall = (verb: string, resource: string, code: number) =>
       counted.push(`${verb} ${resource} ${code}`);
-    const made = new KubeClient(kubeConfigAccess(kube), { timeoutMs: 1000, onCall });
+    const made = new KubeClient(createKubeConfigAccess(kube), { timeoutMs: 1000, onCall });
     clients.push(made);
     return made;
   }
@@ -48,7 +48,7 @@ describeOnKubernetes('calls of the Kubernetes API', (cluster) => {
   const secured = () => {
     const kube = new KubeConfig();
     kube.loadFromFile(cluster().plane.kubeconfig);
-    const made = new KubeClient(kubeConfigAccess(kube));
+    const made = new KubeClient(createKubeConfigAccess(kube));
     clients.push(made);
     return made;
   };
@@ -61,7 +61,7 @@ describeOnKubernetes('calls of the Kubernetes API', (cluster) => {
       { name: 'test', server: cluster().plane.url, skipTLSVerify: false },
       { name: 'a', token: 'b' },
     );
-    const trusting = new KubeClient(kubeConfigAccess(kube));
+    const trusting = new KubeClient(createKubeConfigAccess(kube));
     await expect(trusting.call({ path: maps() })).rejects.toMatchObject({ code: 0, reason: 'NoAnswer' });
   });
 
@@ -141,7 +141,7 @@ describeOnKubernetes('calls of the Kubernetes API', (cluster) => {
     write('ca.crt', cluster().plane.ca);
     const { hostname, port } = new URL(cluster().plane.url);
     const environment = { KUBERNETES_SERVICE_HOST: hostname, KUBERNETES_SERVICE_PORT: port };
-    const access = serviceAccountAccess(folder.path, environment);
+    const access = createServiceAccountAccess(folder.path, environment);
     const one = new KubeClient(access);
     clients.push(one);
     expect(access.namespace).toBe(namespace);
@@ -204,7 +204,7 @@ describeOnKubernetes('leading', (cluster) => {
         { name: 'a', token: cluster().plane.token },
       );
     } else kube.loadFromFile(cluster().plane.kubeconfig);
-    const client = new KubeClient(kubeConfigAccess(kube));
+    const client = new KubeClient(createKubeConfigAccess(kube));
     clients.push(client);
     const leader = new LeaderElector({ client, namespace, name: 'op', identity, log: recordingLog(), times });
     leaders.push(leader);
@@ -255,6 +255,6 @@ describeOnKubernetes('leading', (cluster) => {
   });
 
   test('times have six digits, as the API server demands', () => {
-    expect(microTime(Date.parse('2026-03-01T12:00:00.123Z'))).toBe('2026-03-01T12:00:00.123000Z');
+    expect(formatMicroTime(Date.parse('2026-03-01T12:00:00.123Z'))).toBe('2026-03-01T12:00:00.123000Z');
   });
 });

@@ -33,7 +33,7 @@ describeOnKubernetes(
       await stage.create('taken');
       await stage.create('shop');
       await stage.untilIs('shop', 'Ready', 'True');
-      await until(async () => (await stage.story('shop')).length > 0, { what: 'its story is told' });
+      await until(async () => (await stage.events('shop')).length > 0, { what: 'its story is told' });
       // It wants an engine and gets none: an upgrade of the others would wait for it.
       await stage.delete('taken');
       await stage.untilGone('taken');

@@ -172,7 +172,7 @@ export class OperatorStage {
     return (await this.pods()).find(({ metadata }) => metadata.name === `gwk-${name}`);
   }
 
-  async story(name: string): Promise<{ type: string; reason: string; message: string; count: number }[]> {
+  async events(name: string): Promise<{ type: string; reason: string; message: string; count: number }[]> {
     type Event = {
       involvedObject: { name: string };
       type: string;
@@ -204,7 +204,7 @@ export type Shown = KubeObject & {
 
 /** Tests wait for what happens, not for how long it takes. */
 const FAST: KubernetesOptions = {
-  silentMs: realTime(2_000),
+  leaseTimeoutMs: realTime(2_000),
   stuckMs: realTime(1_500),
   callTimeoutMs: realTime(2_000),
   backoff: { firstMs: 100, maxMs: 1_000, random: Math.random },

@@ -13,7 +13,7 @@ describeOnKubernetes('the operator on Kubernetes', (cluster) => {
 
   const notCreated = async (): Promise<string> => {
     const told = await until(
-      async () => (await stage.story('shop')).find(({ reason }) => reason === 'EngineNotCreated'),
+      async () => (await stage.events('shop')).find(({ reason }) => reason === 'EngineNotCreated'),
       { what: 'that no pod could be made is told' },
     );
     return told.message;
@@ -49,7 +49,7 @@ describeOnKubernetes('the operator on Kubernetes', (cluster) => {
     await stage.untilIs('shop', 'Ready', 'True');
     const told = await until(
       async () => {
-        const reasons = (await stage.story('shop')).map(({ reason }) => reason);
+        const reasons = (await stage.events('shop')).map(({ reason }) => reason);
         return reasons.includes('Connected') && reasons;
       },
       { what: 'the story is told' },
@@ -112,7 +112,7 @@ describeOnKubernetes('the operator on Kubernetes', (cluster) => {
     expect(second.metadata.annotations['gwk.dev/engine']).not.toBe(
       first.metadata.annotations['gwk.dev/engine'],
     );
-    const told = async () => (await stage.story('shop')).map(({ message }) => message).join();
+    const told = async () => (await stage.events('shop')).map(({ message }) => message).join();
     await until(async () => (await told()).includes('exit code 1: something broke'), {
       what: 'why the first one ended is told',
     });

@@ -6,7 +6,7 @@ import { WorkerMetrics } from '@gwk/api/jobs/metrics';
 import { FAILURE_CODES, INSTANCE_STATES } from '@gwk/core/states';
 import { classifyDisconnect } from '@gwk/engine-pod/driver/baileys/connection/disconnects';
 import { EngineMetrics } from '@gwk/engine-pod/metrics';
-import { operatorMetrics, type MetricsSources } from '@gwk/operator/metrics';
+import { createOperatorMetrics, type MetricsSources } from '@gwk/operator/metrics';
 import { createTestDatabase, type TestDatabase } from '../support/servers/database.js';
 import { Exposition } from '../support/exposition.js';
 import { readRules } from './rules.js';
@@ -55,8 +55,8 @@ async function ofWorkerAndApi(): Promise<string> {
 
 async function ofOperator(): Promise<string> {
   const cluster = { keys: () => [] };
-  const controller = { queue: { depth: 0 }, rollout: { moving: 0, waiting: 0 }, silentMs: 0, crashLoops: 0 };
-  return operatorMetrics({ cluster, controller, unreadable: () => 0 } as unknown as MetricsSources).metrics();
+  const controller = { queue: { depth: 0 }, rollout: { moving: 0, waiting: 0 }, leaseTimeoutMs: 0, crashLoops: 0 };
+  return createOperatorMetrics({ cluster, controller, unreadable: () => 0 } as unknown as MetricsSources).metrics();
 }
 
 async function ofEngine(): Promise<string> {

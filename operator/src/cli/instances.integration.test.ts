@@ -175,7 +175,7 @@ describe('describe', () => {
   test('tells conditions and the story, as the server has them', async () => {
     await rest.apply('a', { account: 'main' });
     const { uid } = (await rest.get('a')).body.metadata;
-    rest.cluster.tell(
+    rest.cluster.recordEvent(
       { key: 'default/a', uid },
       { type: 'Normal', reason: 'EngineCreated', message: 'Started engine x' },
     );

@@ -8,7 +8,7 @@ export function registerInstances(program: Command): void {
   const instances = program
     .command('instances')
     .alias('instance')
-    .description('Instance resources: apply, get, describe, delete');
+    .description('manage Instance resources: apply, get, describe, delete');
   registerApply(instances);
   registerGet(instances);
   registerDescribe(instances);
@@ -17,12 +17,9 @@ export function registerInstances(program: Command): void {
 
 function registerApply(instances: Command): void {
   inNamespace(instances.command('apply'))
-    .description('create instances, or change those that exist, as manifests say')
-    .requiredOption(
-      '-f, --filename <file|folder|->',
-      'the manifests: a file, all files of a folder, or standard input',
-    )
-    .option('--force-conflicts', 'take over fields that somebody else has set')
+    .description('create or change instances from manifests')
+    .requiredOption('-f, --filename <file|folder|->', 'manifests: a file, a folder, or - for standard input')
+    .option('--force-conflicts', 'take over fields that another manager owns')
     .action((options: Commands.ApplyOptions) => run(({ apply }, terminal) => apply(terminal, options)));
 }
 
@@ -30,16 +27,16 @@ function registerGet(instances: Command): void {
   inNamespace(instances.command('get'))
     .argument('[name]')
     .description('list instances, or show one')
-    .option('-A, --all-namespaces', 'of every namespace')
+    .option('-A, --all-namespaces', 'list all namespaces')
     .addOption(
-      new Option('-o, --output <format>', 'more columns, or a document').choices([
+      new Option('-o, --output <format>', 'output format').choices([
         'wide',
         'json',
         'yaml',
         'name',
       ] satisfies Commands.Output[]),
     )
-    .option('-w, --watch', 'go on with a line for every change')
+    .option('-w, --watch', 'keep printing a line for each change')
     .action((name: string | undefined, options: Commands.GetOptions) =>
       run(({ get }, terminal) => get(terminal, name, options)),
     );
@@ -48,7 +45,7 @@ function registerGet(instances: Command): void {
 function registerDescribe(instances: Command): void {
   inNamespace(instances.command('describe'))
     .argument('<name>')
-    .description('all about one instance: its conditions, its engine, what happened to it')
+    .description('show one instance with its conditions, engine and events')
     .action((name: string, options: { namespace: string }) =>
       run(({ describeInstance }, terminal) => describeInstance(terminal, name, options)),
     );
@@ -57,18 +54,18 @@ function registerDescribe(instances: Command): void {
 function registerDelete(instances: Command): void {
   inNamespace(instances.command('delete'))
     .argument('<names...>')
-    .description('delete instances: their engines stop, their numbers leave the gateway')
-    .option('--no-wait', 'do not wait until they are gone')
+    .description('delete instances and stop their engines')
+    .option('--no-wait', 'do not wait until the instances are deleted')
     .action((names: string[], options: { namespace: string; wait: boolean }) =>
       run(({ remove }, terminal) => remove(terminal, names, options)),
     );
 }
 
 function inNamespace(command: Command): Command {
-  return command.option('-n, --namespace <namespace>', 'where they are', 'default');
+  return command.option('-n, --namespace <namespace>', 'namespace of the instances', 'default');
 }
 
-/** What the commands need is loaded when one runs: every `gwk` registers them. */
+/** The commands' code is loaded only when one runs, because every `gwk` registers them. */
 async function run(command: (commands: CommandModule, terminal: Terminal) => Promise<void>): Promise<void> {
   const [commands, { InstancesClient }, { findTarget, CliError }] = await Promise.all([
     import('./instances/commands.js'),

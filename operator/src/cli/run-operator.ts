@@ -7,8 +7,8 @@ import type { OperatorConfig, RunningOperator } from '../options.js';
 import { startOperator } from '../program.js';
 
 export async function runOperator(): Promise<void> {
-  const config = settingsOrExit();
-  // On a machine with much memory V8 lets more garbage pile up than there are objects in use, before it looks.
+  const config = loadSettingsOrExit();
+  // On a machine with much memory, V8 lets garbage grow beyond the live objects before it collects.
   if (config.cluster === 'kubernetes')
     for (const flag of ['--semi-space-growth-factor=1', '--heap-growing-percent=25'])
       setFlagsFromString(flag);
@@ -18,18 +18,18 @@ export async function runOperator(): Promise<void> {
   try {
     running = await startOperator(config);
   } catch (error) {
-    process.stderr.write(`gwk operator: ${inWords(error as NodeJS.ErrnoException, config)}\n`);
+    process.stderr.write(`gwk operator: ${describeError(error as NodeJS.ErrnoException, config)}\n`);
     process.exit(1);
   }
 }
 
-function inWords({ code, message }: NodeJS.ErrnoException, { host, port }: OperatorConfig): string {
-  if (code === 'EADDRINUSE') return `port ${port} is taken; stop what uses it, or set GWK_OPERATOR_PORT`;
-  if (code === 'EADDRNOTAVAIL') return `${host} is no address of this machine; set GWK_OPERATOR_HOST`;
+function describeError({ code, message }: NodeJS.ErrnoException, { host, port }: OperatorConfig): string {
+  if (code === 'EADDRINUSE') return `port ${port} is in use; stop the other process or set GWK_OPERATOR_PORT`;
+  if (code === 'EADDRNOTAVAIL') return `${host} is not an address of this machine; set GWK_OPERATOR_HOST`;
   return message;
 }
 
-function settingsOrExit(): OperatorConfig {
+function loadSettingsOrExit(): OperatorConfig {
   try {
     return loadConfig(operatorSettings, process.env);
   } catch (error) {

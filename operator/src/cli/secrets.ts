@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-interface Given {
+interface SecretsOptions {
   gateway?: string;
   internalTls?: string;
   internalNames?: string;
@@ -9,21 +9,23 @@ interface Given {
   demoRedisHost?: string;
 }
 
-/** `gwk secrets make`: what a chart may not make up anew at each rendering. */
+/** `gwk secrets make` creates values that a chart must not generate at each rendering. */
 export function registerSecrets(program: Command): void {
-  const secrets = program.command('secrets').description('the Secrets of an installation on Kubernetes');
+  const secrets = program
+    .command('secrets')
+    .description('manage the Secrets of an installation on Kubernetes');
   secrets
     .command('make')
-    .description('make those that are missing; one that is there is never written to')
-    .option('--gateway <name>', 'Secret of the sealing keys and of the operator token')
-    .option('--internal-tls <name>', 'Secret of the certificate of the internal port')
-    .option('--internal-names <names>', 'host names of the internal port, separated by commas')
-    .option('--demo <name>', 'Secret of the Postgres and Redis of a trial')
-    .option('--demo-postgres-host <host>', 'where that Postgres is')
-    .option('--demo-redis-host <host>', 'where that Redis is')
-    .addHelpText('after', '\nIn the namespace of the service account, or of the context of KUBECONFIG.\n')
-    .action(async (given: Given) => {
+    .description('create missing Secrets; existing ones are never changed')
+    .option('--gateway <name>', 'Secret with the encryption keys and the operator token')
+    .option('--internal-tls <name>', 'Secret with the certificate of the internal API')
+    .option('--internal-names <names>', 'comma-separated host names of the internal API')
+    .option('--demo <name>', 'Secret with the passwords of the demo Postgres and Redis')
+    .option('--demo-postgres-host <host>', 'host of the demo Postgres')
+    .option('--demo-redis-host <host>', 'host of the demo Redis')
+    .addHelpText('after', '\nUses the namespace of the service account, or of the KUBECONFIG context.\n')
+    .action(async (options: SecretsOptions) => {
       const { runMakeSecrets } = await import('./secrets/run.js');
-      process.exitCode = await runMakeSecrets(given);
+      process.exitCode = await runMakeSecrets(options);
     });
 }

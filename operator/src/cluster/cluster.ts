@@ -2,49 +2,49 @@ import type { InstanceResource, InstanceResourceStatus } from '@gwk/core/resourc
 import type { PairingView } from '@gwk/core/resources/pairing-request';
 
 /**
- * Where Instance resources and engines live. The controller reads from what the cluster has cached (synchronously)
- * and is told the key of whatever changed; it never asks what the change was.
+ * The place where Instance resources and engines live. The controller reads its cache synchronously. The cluster
+ * reports the key of anything that changed, without saying what changed.
  *
- * A key is `namespace/name` of a resource. A pod belongs to a key, and to the uid that the resource had when the pod
- * was made: a resource deleted and made again under its old name is another one.
+ * A key is `namespace/name` of a resource. A pod belongs to a key and to the uid that the resource had when the pod
+ * was created: a resource that was deleted and created again under the same name is a different one.
  */
 export interface Cluster {
-  /** Resolves when everything has been listed. `changed` is told keys of resources and of pods. */
-  start(changed: (key: string) => void): Promise<void>;
-  /** Ends every pod that cannot outlive this program, and waits until they are gone. */
+  /** Resolves when everything has been listed. Calls `onChange` with the keys of changed resources and pods. */
+  start(onChange: (key: string) => void): Promise<void>;
+  /** Stops every pod that cannot outlive this process, and waits for them. */
   endPods(): Promise<void>;
   stop(): Promise<void>;
 
-  /** Keys of all resources, and of pods whose resource is gone. */
+  /** Keys of all resources, and of pods whose resource was deleted. */
   keys(): string[];
   resource(key: string): InstanceResource | undefined;
   pod(key: string): Pod;
 
-  /** Does nothing where the resource of that uid is gone. */
+  /** Does nothing if the resource of that uid no longer exists. */
   setStatus(target: Target, status: InstanceResourceStatus): Promise<void>;
   setFinalizers(target: Target, finalizers: string[]): Promise<void>;
   deleteResource(target: Target): Promise<void>;
 
-  /** What the engine of a resource is to be made from; null where its profile is not known here. */
+  /** Template of the engine of a resource; null if the cluster does not know its profile. */
   templateFor(resource: InstanceResource): PodTemplate | null;
-  /** A name that no engine ever had: whoever holds a lease under it is that engine and no other. */
+  /** A name that no engine ever had, so that a lease under it belongs to this engine only. */
   newPodName(target: Target, instanceId: string): string;
-  /** @throws PodExists where the instance, or the key, has a pod that is not gone */
+  /** @throws PodExists if the instance or the key still has a pod */
   createPod(plan: PodPlan): Promise<void>;
-  /** Asks a pod to end. One that has ended is forgotten, and its key and instance are free. Repeatable. */
+  /** Asks a pod to end. Forgets a pod that has ended, which frees its key and instance. Idempotent. */
   deletePod(name: string): Promise<void>;
   /**
-   * Forgets a pod whose node does not answer. Only for one whose lease has ended unrenewed and was taken from it: it
-   * may still run, and can do nothing any more.
+   * Deletes a pod on an unreachable node. Call it only after its lease has ended and was taken from it: the pod may
+   * still run, but the API refuses all its calls.
    */
   forceDeletePod(name: string): Promise<void>;
 
-  /** Puts up what a pairing shows, for those alone who may see it; null takes it down. Repeatable. */
+  /** Publishes the state of a pairing to users allowed to see it. Null removes it. Idempotent. */
   publishPairing(target: Target, view: PairingView | null): Promise<void>;
 
-  /** A line of the story of one instance. */
-  tell(target: Target, line: InstanceEvent): void;
-  /** Named checks of readiness: what is wrong, or null. */
+  /** Records an event of one instance. */
+  recordEvent(target: Target, event: InstanceEvent): void;
+  /** Readiness checks by name; null means healthy. */
   checks(): Record<string, string | null>;
 }
 
@@ -60,17 +60,17 @@ export interface PodPlan extends Target {
   template: PodTemplate;
 }
 
-/** What an engine is started with and no row carries: a pod that was made from another template is replaced. */
+/** Settings of an engine that no row contains. A pod created from another template is replaced. */
 export interface PodTemplate {
   profile: string;
   logLevel: string | null;
-  /** Of what the cluster's configuration makes of the profile; another one means an upgrade. */
+  /** Revision of the pod that the profile produces. A different one means an upgrade. */
   revision: string;
 }
 
 interface PodIdentity extends Target {
   name: string;
-  /** What people find it under. */
+  /** Name that users see. */
   shownAs: string;
   node: string | null;
   instanceId: string;
@@ -80,26 +80,26 @@ interface PodIdentity extends Target {
   startedAt: number;
 }
 
-/** Why a pod does not come to run. */
+/** Reason why a pod does not start. */
 export interface WaitingReason {
   reason: 'ImagePullFailed' | 'Unschedulable' | 'ContainerNotStarted';
   message: string;
 }
 
-/** `unknown`: its node does not answer, and nobody can say whether it runs. */
+/** `unknown`: its node is unreachable, so nobody knows whether the pod runs. */
 export type LivePod = PodIdentity & {
   phase: 'starting' | 'running' | 'ending' | 'unknown';
-  trouble: WaitingReason | null;
-  /** When it was asked to end; null where asking is sure to end it. */
+  waiting: WaitingReason | null;
+  /** When somebody asked it to end; null where it is certain to end once asked. */
   endingSince: number | null;
 };
 
 export type EndedPod = PodIdentity & {
   phase: 'ended';
   endedAt: number;
-  /** It was told to end, or its operator went: not a failure. */
-  asked: boolean;
-  /** `exit code 1: wrong settings`, in words. */
+  /** Somebody asked it to end, or its operator ended: not a failure. */
+  requested: boolean;
+  /** Description of the end, like `exit code 1: wrong settings`. */
   how: string;
 };
 
@@ -114,19 +114,19 @@ export interface InstanceEvent {
 
 export class PodExists extends Error {
   override name = 'PodExists';
-  /** @param foreign it is nobody's engine: it will not go by itself */
+  /** @param foreign true if the pod is not an engine, so it will not end by itself */
   constructor(
     readonly pod: string,
     readonly foreign = false,
   ) {
-    super(foreign ? `pod ${pod} is there, and is not an engine` : `pod ${pod} is still there`);
+    super(foreign ? `pod ${pod} exists and is not an engine` : `pod ${pod} still exists`);
   }
 }
 
 export const formatKey = (metadata: { namespace: string; name: string }): string =>
   `${metadata.namespace}/${metadata.name}`;
 
-/** What the owner of a resource chose; the revision is the operator's. */
+/** Compares the fields that the owner of a resource chooses. The operator decides the revision. */
 export function isSameChoice(a: PodTemplate, b: PodTemplate): boolean {
   return a.profile === b.profile && a.logLevel === b.logLevel;
 }

@@ -1,14 +1,14 @@
 import type { ConfigOf } from '@gwk/core/config/load';
 import type { operatorSettings } from '@gwk/core/config/operator';
 
-/** Which networks engines speak to, where these are not the real one. */
+/** Networks that engines connect to, if not the real one. */
 export type EngineNetworks = Pick<
   ConfigOf<typeof operatorSettings>,
   'networkUrl' | 'networkRoot' | 'networkCa' | 'sandboxNetwork'
 >;
 
-/** As settings of `gwk engine`. */
-export function networkSettings(networks: EngineNetworks): Record<string, string> {
+/** Returns them as settings of `gwk engine`. */
+export function buildNetworkSettings(networks: EngineNetworks): Record<string, string> {
   const settings = {
     GWK_ENGINE_NETWORK_URL: networks.networkUrl,
     GWK_ENGINE_NETWORK_ROOT: networks.networkRoot,

@@ -12,7 +12,7 @@ const podName = (world: World, name: string): string | null => {
   const pod = world.pod(name);
   return pod.phase === 'absent' ? null : pod.name;
 };
-const reasons = (world: World) => world.story.map(({ reason }) => reason);
+const reasons = (world: World) => world.events.map(({ reason }) => reason);
 const steps = (world: World) => world.done.filter((step) => step !== 'status');
 
 test(
@@ -33,9 +33,9 @@ test(
   inWorld(async (world, pass) => {
     await world.apply('shop');
     await pass(MOMENT_MS);
-    const before = [world.get('shop'), world.done.length, world.story.length];
+    const before = [world.get('shop'), world.done.length, world.events.length];
     await pass(HOUR_MS);
-    expect([world.get('shop'), world.done.length, world.story.length]).toEqual(before);
+    expect([world.get('shop'), world.done.length, world.events.length]).toEqual(before);
   }),
 );
 
@@ -51,7 +51,7 @@ test(
     expect(world.api.calls.get('engine-ended')).toBe(1);
     // It may have connected at the look that found it running.
     const story = reasons(world).filter((reason) => reason !== 'EngineRunning');
-    expect(story.slice(-3)).toEqual(['EngineEnded', 'EngineCreated', 'Connected']);
+    expect(story.slice(-3)).toEqual(['EngineExited', 'EngineCreated', 'Connected']);
   }),
 );
 
@@ -84,7 +84,7 @@ test(
     expect(podName(world, 'shop')).toBe('ins-2');
     await pass(MOMENT_MS);
     expect(world.condition('shop', 'Ready')).toBe('True/Ready');
-    expect(reasons(world)).toContain('EngineSilent');
+    expect(reasons(world)).toContain('EngineUnresponsive');
   }),
 );
 
@@ -124,7 +124,7 @@ test(
   'an engine that ended is counted once, however often its pod cannot be forgotten',
   inWorld(async (world, pass) => {
     const ends: boolean[] = [];
-    world.controller.onEnd = (asked) => ends.push(asked);
+    world.controller.onEnd = (requested) => ends.push(requested);
     await world.apply('shop');
     await pass(MOMENT_MS);
     world.keepsPods = true;
@@ -271,7 +271,7 @@ describe('an API that is away', () => {
       world.api.faults = DOWN;
       world.kill('shop');
       await pass(HOUR_MS);
-      expect(world.condition('shop', 'EngineRunning')).toBe('False/EngineEnded');
+      expect(world.condition('shop', 'EngineRunning')).toBe('False/EngineExited');
       expect(steps(world)).toEqual(['ins-1 starts', 'ins-1 ends']);
       world.api.faults = NO_FAULTS;
       await pass(BACK_MS);

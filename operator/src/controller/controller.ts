@@ -1,11 +1,18 @@
 import { type Logger } from '@gwk/core/log';
 import { FINALIZER, type InstanceResource, type InstanceResourceStatus } from '@gwk/core/resources/manifest';
-import { PodExists, type Cluster, type InstanceEvent, type Target } from '../cluster/cluster.js';
+import { PodExists, type Cluster, type Target } from '../cluster/cluster.js';
 import { canonicalJson } from '@gwk/core/canonical-json';
-import { decide, needsUpgradeTurn, type Action, type Decision } from './decide.js';
+import { decide, needsUpgrade, type Action, type Decision } from './decide.js';
 import { recordExit, isCrashLoop, NO_HISTORY, type History } from './history.js';
 import type { InternalApiClient } from './internal-api-client.js';
-import { holdsLease, getKnownInstance, type Limits, type Observed, type ProjectionResult, type Removal } from './observed.js';
+import {
+  holdsLease,
+  getKnownInstance,
+  type Limits,
+  type Observed,
+  type ProjectionResult,
+  type Removal,
+} from './observed.js';
 import { PairingRequestController } from '../pairing/pairing-request-controller.js';
 import { Projections } from './projections.js';
 import { RETRY_BACKOFF, WorkQueue, type Backoff } from './queue.js';
@@ -15,36 +22,36 @@ import { buildStatus, listStatusEvents } from './status.js';
 
 export interface ControllerOptions {
   cluster: Cluster;
-  port: InternalApiClient;
+  api: InternalApiClient;
   log: Logger;
   limits: Limits;
-  /** How often the facts of all instances are asked for. */
+  /** Interval of `observe` calls for all instances. */
   observeMs?: number;
-  /** In what time everything is looked at anew, whether or not anything was heard. */
+  /** Period in which every instance is reconciled once, with or without an event. */
   resyncMs?: number;
-  /** Instances worked on at the same time. */
-  width?: number;
-  /** Engines that work and are replaced at the same time, where their version is a former one. */
+  /** Instances reconciled at the same time. */
+  concurrency?: number;
+  /** Working engines of an older version that are replaced at the same time. */
   maxConcurrentUpgrades?: number;
-  /** Of passes that fail, and of engines that end. */
+  /** Backoff of failed reconciles and of engine restarts. */
   backoff?: Backoff;
 }
 
-/** With an answer of ten thousand, and a pass, within a second. */
+/** Leaves time for an answer about 10,000 instances and their reconciles within one second. */
 const OBSERVE_MS = 700;
-/** While engines are starting, whose first word somebody is waiting for. */
+/** Used while engines are starting, so that users see the first state early. */
 const OBSERVE_STARTING_MS = 250;
 const RESYNC_MS = 300_000;
-const WIDTH = 16;
-const UPGRADE_WIDTH = 1;
-const FAREWELL_MS = 2000;
+const CONCURRENCY = 16;
+const MAX_CONCURRENT_UPGRADES = 1;
+const FINAL_REPORT_MS = 2000;
 
 /**
- * One reconcile for all clusters: gather everything about one instance, decide, do, write down what is so. A pass
- * trusts nothing that an earlier one did: whatever fails half-way is found and finished by a later pass.
+ * One reconcile loop for every cluster: gather, decide, act, write the status. A reconcile relies on nothing that an
+ * earlier one did, so a later one completes whatever failed half-way.
  *
- * Kept in memory only, and safe to lose: projections (asked again), histories (an operator that starts anew starts
- * every engine anew), and how far removals have come (asked again).
+ * The controller keeps projections, exit histories and removals in memory only. A new operator asks the API again,
+ * and restarts crashed engines without backoff.
  */
 export class Controller {
   readonly queue: WorkQueue;
@@ -52,48 +59,48 @@ export class Controller {
   readonly rollout: Rollout;
   /** For metrics. */
   onReconcile: (result: 'done' | 'behind' | 'failed') => void = () => undefined;
-  onEnd: (asked: boolean) => void = () => undefined;
-  readonly #desk: PairingRequestController;
+  onEngineExit: (requested: boolean) => void = () => undefined;
+  readonly #pairing: PairingRequestController;
   readonly #options: ControllerOptions;
   readonly #cluster: Cluster;
-  readonly #port: InternalApiClient;
+  readonly #api: InternalApiClient;
   readonly #log: Logger;
-  /** By uid, like all that is remembered: a name may be used again by another resource. */
+  /** Keyed by uid, because a later resource may reuse a name. */
   readonly #histories = new Map<string, History>();
   readonly #removals = new Map<string, Removal>();
   readonly #backoff: Backoff;
   readonly #starting = new Set<string>();
   readonly #rejected = new Set<string>();
-  /** Keys that no pass has looked at since the start. */
-  #unseen: Set<string> | null = null;
+  /** Keys not reconciled since the start. */
+  #notReconciled: Set<string> | null = null;
   #observeTimer: NodeJS.Timeout | undefined;
   #resyncTimer: NodeJS.Timeout | undefined;
   #observedAt = -Infinity;
   #stopped = false;
-  #unheard = 0;
+  #failedObservations = 0;
   #startedAt: number | undefined;
 
   constructor(options: ControllerOptions) {
     this.#options = options;
     this.#cluster = options.cluster;
-    this.#port = options.port;
+    this.#api = options.api;
     this.#log = options.log;
     this.#backoff = options.backoff ?? RETRY_BACKOFF;
     this.queue = new WorkQueue(this.#backoff);
-    this.projections = new Projections(options.port);
-    const { cluster, port, log } = options;
-    const show: Cluster['publishPairing'] = (target, view) => cluster.publishPairing(target, view);
-    this.#desk = new PairingRequestController({ port, log, show });
-    this.rollout = new Rollout(options.maxConcurrentUpgrades ?? UPGRADE_WIDTH);
+    this.projections = new Projections(options.api);
+    const { cluster, api, log } = options;
+    const publish: Cluster['publishPairing'] = (target, view) => cluster.publishPairing(target, view);
+    this.#pairing = new PairingRequestController({ api, log, publish });
+    this.rollout = new Rollout(options.maxConcurrentUpgrades ?? MAX_CONCURRENT_UPGRADES);
   }
 
-  /** Since the API last answered an observation; since the start where it never did. 0 before: nobody has asked it. */
-  get silentMs(): number {
+  /** Time since the API last answered an observation, or since the start if it never did. 0 before the start. */
+  get apiUnresponsiveMs(): number {
     if (this.#startedAt === undefined) return 0;
     return Date.now() - Math.max(this.projections.answeredAt, this.#startedAt);
   }
 
-  /** Instances whose engine ends each time soon after it is started. */
+  /** Number of instances whose engine is crash-looping. */
   get crashLoops(): number {
     const now = Date.now();
     return [...this.#histories.values()].filter((history) => isCrashLoop(history, now)).length;
@@ -102,66 +109,66 @@ export class Controller {
   async start(): Promise<void> {
     this.#startedAt = Date.now();
     await this.#cluster.start((key) => this.queue.add(key));
-    // Stopped while it listed: whoever leads for a moment only begins nothing.
+    // Stopped during the initial list: start nothing.
     if (this.#stopped) return;
-    this.#unseen = new Set(this.#cluster.keys());
+    this.#notReconciled = new Set(this.#cluster.keys());
     this.#openRollout();
-    this.queue.start(this.#options.width ?? WIDTH, (key) => this.#pass(key));
+    this.queue.start(this.#options.concurrency ?? CONCURRENCY, (key) => this.#reconcile(key));
     for (const key of this.#cluster.keys()) this.queue.add(key);
-    this.#resyncForever();
+    this.#startResync();
     void this.#observeForever();
   }
 
-  /** Ends the engines that cannot outlive this program, and gives back what they held as far as the API hears. */
+  /** Stops engines that cannot outlive this process, and releases their leases if the API answers. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#observeTimer);
     clearInterval(this.#resyncTimer);
     await this.queue.close();
-    await this.#desk.close();
+    await this.#pairing.close();
     await this.#cluster.endPods();
-    await Promise.all(this.#cluster.keys().map((key) => this.#farewell(key)));
+    await Promise.all(this.#cluster.keys().map((key) => this.#reportFinalExit(key)));
     await this.#cluster.stop();
   }
 
-  /** Without it the next operator says the same, a little later. */
-  async #farewell(key: string): Promise<void> {
+  /** Optional: otherwise the next operator reports the exit a little later. */
+  async #reportFinalExit(key: string): Promise<void> {
     const pod = this.#cluster.pod(key);
     if (pod.phase !== 'ended') return;
     try {
-      await this.#port.engineEnded(pod.instanceId, pod.name, FAREWELL_MS);
+      await this.#api.engineEnded(pod.instanceId, pod.name, FINAL_REPORT_MS);
       await this.#cluster.deletePod(pod.name);
     } catch (error) {
-      this.#log.info({ pod: pod.name, err: error }, 'the end of an engine could not be reported');
+      this.#log.info({ pod: pod.name, err: error }, 'engine exit not reported; the next operator reports it');
     }
   }
 
-  #resyncForever(): void {
-    const rounds = new ResyncSchedule(this.#options.resyncMs ?? RESYNC_MS, () => this.#beginRound());
-    const step = (): void => rounds.due(performance.now()).forEach((key) => this.#lookAnew(key));
+  #startResync(): void {
+    const schedule = new ResyncSchedule(this.#options.resyncMs ?? RESYNC_MS, () => this.#startResyncRound());
+    const step = (): void => schedule.due(performance.now()).forEach((key) => this.#resync(key));
     step();
-    this.#resyncTimer = setInterval(step, rounds.stepMs);
+    this.#resyncTimer = setInterval(step, schedule.stepMs);
   }
 
-  #beginRound(): string[] {
+  #startResyncRound(): string[] {
     const keys = this.#cluster.keys();
-    this.#forgetAllBut(new Set(keys.map((key) => this.#cluster.resource(key)?.metadata.uid)));
+    this.#retainOnly(new Set(keys.map((key) => this.#cluster.resource(key)?.metadata.uid)));
     return keys;
   }
 
-  #lookAnew(key: string): void {
+  #resync(key: string): void {
     const uid = this.#cluster.resource(key)?.metadata.uid;
     if (uid !== undefined) this.projections.expire(uid);
     this.queue.add(key);
   }
 
-  /** Of resources that somebody let go of by force. */
-  #forgetAllBut(uids: Set<string | undefined>): void {
+  /** Drops the state of resources whose finalizer somebody removed by hand. */
+  #retainOnly(uids: Set<string | undefined>): void {
     for (const known of [this.#histories, this.#removals]) {
       for (const uid of known.keys()) if (!uids.has(uid)) known.delete(uid);
     }
-    this.projections.forgetAllBut(uids);
-    this.#desk.leaveAllBut(uids);
+    this.projections.retainOnly(uids);
+    this.#pairing.retainOnly(uids);
   }
 
   async #observeForever(): Promise<void> {
@@ -171,57 +178,60 @@ export class Controller {
     try {
       await this.#observe(began - this.#observedAt >= every);
     } catch (error) {
-      if (this.#unheard++ === 0) this.#sayUnheard(error);
+      if (this.#failedObservations++ === 0) this.#logUnavailable(error);
     }
-    const calm = every * Math.min(5, 1 + this.#unheard);
-    const ms = this.#unheard === 0 && this.#starting.size > 0 ? Math.min(every, OBSERVE_STARTING_MS) : calm;
+    const normalMs = every * Math.min(5, 1 + this.#failedObservations);
+    const ms =
+      this.#failedObservations === 0 && this.#starting.size > 0
+        ? Math.min(every, OBSERVE_STARTING_MS)
+        : normalMs;
     if (!this.#stopped) this.#observeTimer = setTimeout(() => void this.#observeForever(), ms);
   }
 
-  /** Between two looks at all only those are asked for that are starting: all would be very many. */
+  /** Between two full observations, ask only for starting instances, since asking for all is expensive. */
   async #observe(all: boolean): Promise<void> {
     const began = performance.now();
     for (const key of await this.projections.observe(all ? undefined : this.#starting)) this.queue.add(key);
     if (!all) return;
     this.#observedAt = began;
-    if (this.#unheard > 0) this.#heardAgain();
-    this.#unheard = 0;
+    if (this.#failedObservations > 0) this.#recover();
+    this.#failedObservations = 0;
   }
 
-  #sayUnheard(error: unknown): void {
+  #logUnavailable(error: unknown): void {
     if (this.projections.answeredAt === 0) this.#log.info('waiting for the API');
-    else this.#log.warn({ err: error }, 'the API does not answer; nothing is changed');
+    else this.#log.warn({ err: error }, 'API unavailable; engines are left as they are');
   }
 
-  /** What waits in a backoff because the API was away need not wait any longer. */
-  #heardAgain(): void {
-    this.#log.info('the API answers again');
-    for (const key of this.#cluster.keys()) if (this.queue.failuresOf(key) > 0) this.queue.add(key);
+  /** Retries the reconciles that failed while the API was unavailable. */
+  #recover(): void {
+    this.#log.info('API available again');
+    for (const key of this.#cluster.keys()) if (this.queue.countFailures(key) > 0) this.queue.add(key);
   }
 
-  async #pass(key: string): Promise<void> {
+  async #reconcile(key: string): Promise<void> {
     try {
       const { observed, behind } = await this.#gather(key);
       const decision = decide(observed);
-      this.#tellRollout(key, observed, decision);
-      if (decision.finding === 'EngineStarting') this.#starting.add(key);
+      this.#reportProgress(key, observed, decision);
+      if (decision.reason === 'EngineStarting') this.#starting.add(key);
       else this.#starting.delete(key);
       if (decision.recheckMs !== null) this.queue.addAfter(key, decision.recheckMs);
       const target = targetOf(key, observed);
-      if (target) this.#lookForWish(target, observed);
-      // A status that cannot be written keeps no engine from being started or stopped.
+      if (target) this.#observePairing(target, observed);
+      // A failed status write must not prevent an engine from being started or stopped.
       const written = target ? this.#writeStatus(target, observed, decision) : Promise.resolve();
       await Promise.allSettled([written]);
       for (const action of decision.actions) await this.#do(action, key, observed);
       await written;
       if (behind) this.queue.retry(key);
       else this.queue.forget(key);
-      if (this.#unseen?.delete(key)) this.#openRollout();
+      if (this.#notReconciled?.delete(key)) this.#openRollout();
       this.onReconcile(behind ? 'behind' : 'done');
     } catch (error) {
       this.onReconcile('failed');
       const inMs = this.queue.retry(key);
-      this.#log.warn({ instance: key, inMs, err: error }, 'a pass failed and will be repeated');
+      this.#log.warn({ instance: key, retry_in_ms: inMs, err: error }, 'reconcile failed; retrying');
     }
   }
 
@@ -232,56 +242,62 @@ export class Controller {
     else this.#rejected.delete(key);
     const pod = this.#cluster.pod(key);
     const uid = resource?.metadata.uid ?? (pod.phase === 'absent' ? '' : pod.uid);
-    // Again: asking the API took time.
+    // Read it again, because the call to the API took time.
     const present = this.#cluster.resource(key) ?? null;
     const observed: Observed = {
       now: Date.now(),
       resource: present,
       pod,
       template: present && this.#cluster.templateFor(present),
-      turn: false,
+      mayUpgrade: false,
       projection,
       history: this.#histories.get(uid) ?? NO_HISTORY,
-      removal: this.#removals.get(uid) ?? { asked: false },
+      removal: this.#removals.get(uid) ?? { requested: false },
       limits: this.#options.limits,
     };
-    if (!needsUpgradeTurn(observed)) return { observed, behind };
-    return { observed: { ...observed, turn: this.rollout.ask(key, isConnected(observed)) }, behind };
+    if (!needsUpgrade(observed)) return { observed, behind };
+    return {
+      observed: { ...observed, mayUpgrade: this.rollout.request(key, isConnected(observed)) },
+      behind,
+    };
   }
 
-  #lookForWish(target: Target, { resource, projection }: Observed): void {
+  #observePairing(target: Target, { resource, projection }: Observed): void {
     const known = getKnownInstance(projection);
     const closed = projection.kind === 'rejected' && projection.reason === 'AccountNotAllowed';
-    if (closed || resource?.metadata.deletionTimestamp !== undefined) this.#desk.leave(target.uid);
-    else if (known && resource) this.#desk.look(target, resource, known.facts.id);
+    if (closed || resource?.metadata.deletionTimestamp !== undefined) this.#pairing.cancel(target.uid);
+    else if (known && resource) this.#pairing.observe(target, resource, known.facts.id);
   }
 
   #openRollout(): void {
-    if (this.#unseen === null || this.#unseen.size > 0) return;
-    this.#unseen = null;
+    if (this.#notReconciled === null || this.#notReconciled.size > 0) return;
+    this.#notReconciled = null;
     for (const key of this.rollout.open()) this.queue.add(key);
   }
 
-  #tellRollout(key: string, observed: Observed, decision: Decision): void {
-    if (needsUpgradeTurn(observed) && !observed.turn) return;
-    for (const next of this.rollout.saw(key, progressOf(observed, decision))) this.queue.add(next);
+  #reportProgress(key: string, observed: Observed, decision: Decision): void {
+    if (needsUpgrade(observed) && !observed.mayUpgrade) return;
+    for (const next of this.rollout.report(key, describeProgress(observed, decision))) this.queue.add(next);
   }
 
-  async #project(key: string, resource: InstanceResource | null): Promise<ProjectionResult & { behind: boolean }> {
-    const held = resource?.metadata.finalizers?.includes(FINALIZER) ?? false;
-    if (!resource || !held) return { kind: 'unknown', error: null, behind: false };
+  async #project(
+    key: string,
+    resource: InstanceResource | null,
+  ): Promise<ProjectionResult & { behind: boolean }> {
+    const hasFinalizer = resource?.metadata.finalizers?.includes(FINALIZER) ?? false;
+    if (!resource || !hasFinalizer) return { kind: 'unknown', error: null, behind: false };
     const { uid, deletionTimestamp } = resource.metadata;
     if (deletionTimestamp !== undefined) return { ...this.projections.cached(uid), behind: false };
     const before = this.projections.cached(uid);
-    const projected = await this.projections.of(key, resource);
-    const moved =
+    const projected = await this.projections.project(key, resource);
+    const hasNewGeneration =
       projected.kind === 'accepted' && before.kind === 'accepted' && before.generation < projected.generation;
-    if (moved) this.#askForRejected();
+    if (hasNewGeneration) this.#retryRejected();
     return projected;
   }
 
-  /** A name or a place may have become free for them. */
-  #askForRejected(): void {
+  /** A name or a slot may be free now. */
+  #retryRejected(): void {
     for (const key of this.#rejected) this.queue.add(key);
   }
 
@@ -290,7 +306,7 @@ export class Controller {
     const status = buildStatus(observed, decision);
     if (sameStatus(before, status)) return;
     await this.#cluster.setStatus(target, status);
-    for (const line of listStatusEvents(before, status)) this.#cluster.tell(target, line);
+    for (const event of listStatusEvents(before, status)) this.#cluster.recordEvent(target, event);
   }
 
   async #do(action: Action, key: string, observed: Observed): Promise<void> {
@@ -301,7 +317,7 @@ export class Controller {
       case 'add-finalizer':
         return this.#cluster.setFinalizers(target, [...finalizersOf(observed), FINALIZER]);
       case 'remove-finalizer':
-        return this.#letGo(
+        return this.#removeFinalizer(
           target,
           finalizersOf(observed).filter((name) => name !== FINALIZER),
         );
@@ -310,7 +326,7 @@ export class Controller {
       case 'delete-pod':
         return this.#cluster.deletePod(action.name);
       case 'force-delete-pod':
-        this.#log.warn({ pod: action.name, instance: key }, 'forgetting the pod of a lost node');
+        this.#log.warn({ pod: action.name, instance: key }, 'force-deleting the pod of a lost node');
         return this.#cluster.forceDeletePod(action.name);
       case 'report-ended':
         return this.#reportEnded(action, observed);
@@ -324,52 +340,53 @@ export class Controller {
   async #createPod(target: Target, action: Extract<Action, { do: 'create-pod' }>): Promise<void> {
     const { instanceId, template } = action;
     const name = this.#cluster.newPodName(target, instanceId);
-    const token = await this.#port.issueToken(instanceId, name);
+    const token = await this.#api.issueToken(instanceId, name);
     await this.#cluster
       .createPod({ ...target, name, instanceId, template, token })
-      .catch((error: unknown) => this.#tellRefused(target, error));
-    this.#tell(target, { type: 'Normal', reason: 'EngineCreated', message: `Started engine ${name}` });
+      .catch((error: unknown) => this.#recordNotCreated(target, error));
+    this.#cluster.recordEvent(target, {
+      type: 'Normal',
+      reason: 'EngineCreated',
+      message: `Started engine ${name}`,
+    });
   }
 
-  /** A quota, a policy of the cluster, a name that is taken: whoever made the resource should read of it. */
-  #tellRefused(target: Target, error: unknown): never {
-    const passing = error instanceof PodExists && !error.foreign;
-    const message = `The pod could not be made: ${(error as Error).message}`;
-    if (!passing) this.#tell(target, { type: 'Warning', reason: 'EngineNotCreated', message });
+  /** A quota, an admission policy or a name conflict: the owner of the resource needs to see the reason. */
+  #recordNotCreated(target: Target, error: unknown): never {
+    const isTransient = error instanceof PodExists && !error.foreign;
+    const message = `Pod not created: ${(error as Error).message}`;
+    if (!isTransient)
+      this.#cluster.recordEvent(target, { type: 'Warning', reason: 'EngineNotCreated', message });
     throw error;
   }
 
-  /** The API first, then the memory: a report that failed is made again before the pod is forgotten. */
+  /** Report to the API first, then record it: a failed report is repeated before the pod is forgotten. */
   async #reportEnded(action: Extract<Action, { do: 'report-ended' }>, { pod }: Observed): Promise<void> {
-    await this.#port.engineEnded(action.instanceId, action.name);
+    await this.#api.engineEnded(action.instanceId, action.name);
     if (pod.phase !== 'ended') return;
     const before = this.#histories.get(pod.uid) ?? NO_HISTORY;
-    // Reported again by each pass until its pod is forgotten.
+    // Each reconcile reports it again until the pod is forgotten.
     if (before.counted === pod.name) return;
-    this.onEnd(pod.asked);
+    this.onEngineExit(pod.requested);
     this.#histories.set(pod.uid, recordExit(before, pod, this.#backoff));
     this.#log.info(
-      { pod: pod.name, instance: pod.key, how: pod.how, asked: pod.asked },
-      'an engine has ended',
+      { pod: pod.name, instance: pod.key, how: pod.how, requested: pod.requested },
+      'engine exited',
     );
   }
 
   async #removeRow(target: Target): Promise<void> {
-    const leaseEndsAt = await this.#port.remove(target.uid);
-    this.#removals.set(target.uid, { asked: true, leaseEndsAt });
+    const leaseEndsAt = await this.#api.remove(target.uid);
+    this.#removals.set(target.uid, { requested: true, leaseEndsAt });
     this.queue.add(target.key);
   }
 
-  async #letGo(target: Target, finalizers: string[]): Promise<void> {
+  async #removeFinalizer(target: Target, finalizers: string[]): Promise<void> {
     await this.#cluster.setFinalizers(target, finalizers);
     this.#histories.delete(target.uid);
     this.#removals.delete(target.uid);
     this.projections.forget(target.uid);
-    this.#askForRejected();
-  }
-
-  #tell(target: Target, line: InstanceEvent): void {
-    this.#cluster.tell(target, line);
+    this.#retryRejected();
   }
 }
 
@@ -381,7 +398,7 @@ function finalizersOf({ resource }: Observed): string[] {
   return resource?.metadata.finalizers ?? [];
 }
 
-/** The order of fields is the cluster's own, and one that is not there is the same as null. */
+/** Ignores field order, which the cluster decides, and treats a missing field as null. */
 function sameStatus(a: InstanceResourceStatus | undefined, b: InstanceResourceStatus): boolean {
   return a !== undefined && outline(a) === outline(b);
 }
@@ -390,13 +407,14 @@ function outline(status: InstanceResourceStatus): string {
   return canonicalJson(JSON.parse(JSON.stringify(status, (_, value: unknown) => value ?? undefined)));
 }
 
-const isConnected = ({ projection }: Observed): boolean => getKnownInstance(projection)?.facts.state === 'connected';
+const isConnected = ({ projection }: Observed): boolean =>
+  getKnownInstance(projection)?.facts.state === 'connected';
 
-const MOVING: readonly Decision['finding'][] = [
-  'EngineEnded',
-  'EngineEnding',
+const MOVING_REASONS: readonly Decision['reason'][] = [
+  'EngineExited',
+  'EngineStopping',
   'EngineOutdated',
-  'EngineSilent',
+  'EngineUnresponsive',
   'EngineStarting',
   'CrashLoop',
   'WaitingToRestart',
@@ -406,12 +424,12 @@ const MOVING: readonly Decision['finding'][] = [
   'ContainerNotStarted',
 ];
 
-/** What an upgrade has to know of an instance (rollout.ts). */
-function progressOf(observed: Observed, { finding }: Decision): Parameters<Rollout['saw']>[1] {
-  if (finding === 'EngineRunning' && holdsLease(observed.pod, observed.projection))
+/** State of this instance for the rollout (rollout.ts). */
+function describeProgress(observed: Observed, { reason }: Decision): Parameters<Rollout['report']>[1] {
+  if (reason === 'EngineRunning' && holdsLease(observed.pod, observed.projection))
     return isConnected(observed) ? 'connected' : 'works';
-  // One that ended while it was of a former version begins again as one of the present one.
-  return wantsEngine(observed) && MOVING.includes(finding) ? 'moving' : 'settled';
+  // An engine that exited on the old version restarts on the current one.
+  return wantsEngine(observed) && MOVING_REASONS.includes(reason) ? 'moving' : 'settled';
 }
 
 const wantsEngine = ({ resource }: Observed): boolean =>

@@ -8,11 +8,11 @@ import { createInternalApiClient } from './internal-api-client.js';
 
 const CALL_TIMEOUT_MS = 10_000;
 /** A healthy engine takes its lease within seconds. */
-const SILENT_MS = 60_000;
+const LEASE_TIMEOUT_MS = 60_000;
 /** An engine that does not end delays the deletion of its resource by at most this and one lease. */
 const STUCK_MS = 300_000;
 /** Without an answer from the API for this long, the operator no longer sees changes of instances. */
-const UNHEARD_MS = 15_000;
+const UNRESPONSIVE_MS = 15_000;
 
 /** Creates the controller, which is the same for every cluster. */
 export function createController(
@@ -27,19 +27,21 @@ export function createController(
     ca: config.internalCa,
     timeoutMs: options.callTimeoutMs ?? CALL_TIMEOUT_MS,
   });
-  const { silentMs = SILENT_MS, stuckMs = STUCK_MS, backoff } = options;
+  const { leaseTimeoutMs = LEASE_TIMEOUT_MS, stuckMs = STUCK_MS, backoff } = options;
   const controller = new Controller({
     cluster,
-    port: createInternalApiClient(client),
+    api: createInternalApiClient(client),
     log,
-    limits: { idleMs: config.idleEngineMs, silentMs, stuckMs },
+    limits: { idleMs: config.idleEngineMs, leaseTimeoutMs, stuckMs },
     maxConcurrentUpgrades: config.maxConcurrentUpgrades,
     ...(backoff && { backoff }),
   });
   return { controller, close: () => client.close() };
 }
 
-export function checkApi({ silentMs }: Pick<Controller, 'silentMs'>): Record<string, string | null> {
-  const unheard = silentMs > UNHEARD_MS;
-  return { api: unheard ? 'the internal port does not answer' : null };
+export function checkApi({
+  apiUnresponsiveMs,
+}: Pick<Controller, 'apiUnresponsiveMs'>): Record<string, string | null> {
+  const isUnresponsive = apiUnresponsiveMs > UNRESPONSIVE_MS;
+  return { api: isUnresponsive ? 'the internal API does not answer' : null };
 }

@@ -217,7 +217,12 @@ const RESTARTS: Case[] = [
 
 const DELETION: Case[] = [
   ['the engine is stopped first', deleting(), 'Deleting', [`delete-pod ${POD}`]],
-  ['an engine that is still ending is waited for', deleting({ pod: livePod('ending') }), 'EngineEnding', []],
+  [
+    'an engine that is still ending is waited for',
+    deleting({ pod: livePod('ending') }),
+    'EngineStopping',
+    [],
+  ],
   ['then the row is removed', deleting({ pod: absent }), 'Deleting', ['remove-row']],
   [
     'the row is removed though the API never accepted it',
@@ -227,20 +232,20 @@ const DELETION: Case[] = [
   ],
   [
     'then the resource is let go',
-    deleting({ pod: absent, removal: { asked: true, leaseEndsAt: null } }),
+    deleting({ pod: absent, removal: { requested: true, leaseEndsAt: null } }),
     'Deleting',
     ['remove-finalizer'],
   ],
   [
     'a lease held elsewhere is waited for',
-    deleting({ pod: absent, removal: { asked: true, leaseEndsAt: NOW + 20_000 } }),
+    deleting({ pod: absent, removal: { requested: true, leaseEndsAt: NOW + 20_000 } }),
     'Deleting',
     [],
     21_000,
   ],
   [
     'once that lease must have ended, the row is looked at again',
-    deleting({ pod: absent, removal: { asked: true, leaseEndsAt: NOW - 1000 } }),
+    deleting({ pod: absent, removal: { requested: true, leaseEndsAt: NOW - 1000 } }),
     'Deleting',
     ['remove-row'],
   ],

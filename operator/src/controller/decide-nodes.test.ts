@@ -70,14 +70,14 @@ const NODES: Case[] = [
   ],
   [
     'a deletion waits for the lease of the engine out there',
-    deleting({ pod: lost, removal: { asked: true, leaseEndsAt: NOW + 4000 } }),
+    deleting({ pod: lost, removal: { requested: true, leaseEndsAt: NOW + 4000 } }),
     'NodeUnreachable',
     [],
     5000,
   ],
   [
     'a deletion forgets the pod once no lease is left',
-    deleting({ pod: lost, removal: { asked: true, leaseEndsAt: null } }),
+    deleting({ pod: lost, removal: { requested: true, leaseEndsAt: null } }),
     'NodeUnreachable',
     forget,
   ],
@@ -86,7 +86,7 @@ const NODES: Case[] = [
 const ending = (ms: number) => livePod('ending', { endingSince: NOW - ms });
 
 const STUCK: Case[] = [
-  ['an engine that ends has time to', deleting({ pod: ending(1000) }), 'EngineEnding', [], 299_000],
+  ['an engine that ends has time to', deleting({ pod: ending(1000) }), 'EngineStopping', [], 299_000],
   [
     'an engine that does not end within five minutes loses its row',
     deleting({ pod: ending(minutes(5)) }),
@@ -95,18 +95,18 @@ const STUCK: Case[] = [
   ],
   [
     'and when its lease is over its resource goes without it',
-    deleting({ pod: ending(minutes(6)), removal: { asked: true, leaseEndsAt: null } }),
+    deleting({ pod: ending(minutes(6)), removal: { requested: true, leaseEndsAt: null } }),
     'Deleting',
     ['remove-finalizer'],
   ],
   [
     'but not before',
-    deleting({ pod: ending(minutes(6)), removal: { asked: true, leaseEndsAt: NOW + 9000 } }),
+    deleting({ pod: ending(minutes(6)), removal: { requested: true, leaseEndsAt: NOW + 9000 } }),
     'Deleting',
     [],
     10_000,
   ],
-  ['a resource that stays has no other engine meanwhile', { pod: ending(minutes(60)) }, 'EngineEnding', []],
+  ['a resource that stays has no other engine meanwhile', { pod: ending(minutes(60)) }, 'EngineStopping', []],
 ];
 
 const former = template({ revision: 'r0' });
@@ -120,7 +120,7 @@ const UPGRADES: Case[] = [
   ],
   [
     'and replaced when it comes',
-    { pod: livePod('running', { template: former }), turn: true },
+    { pod: livePod('running', { template: former }), mayUpgrade: true },
     'EngineOutdated',
     [`delete-pod ${POD}`],
   ],
@@ -129,7 +129,7 @@ const UPGRADES: Case[] = [
     {
       pod: livePod('starting', {
         template: former,
-        trouble: { reason: 'ImagePullFailed', message: 'no such image' },
+        waiting: { reason: 'ImagePullFailed', message: 'no such image' },
       }),
       projection: accepted({ lease: free }),
     },
@@ -148,7 +148,7 @@ const TROUBLE: Case[] = [
   [
     'a pod whose image cannot be had says so, and is waited for',
     {
-      pod: livePod('starting', { trouble: { reason: 'ImagePullFailed', message: 'no such image' } }),
+      pod: livePod('starting', { waiting: { reason: 'ImagePullFailed', message: 'no such image' } }),
       projection: accepted({ lease: free }),
     },
     'ImagePullFailed',
@@ -157,7 +157,7 @@ const TROUBLE: Case[] = [
   [
     'a pod that no node takes says so',
     {
-      pod: livePod('starting', { trouble: { reason: 'Unschedulable', message: '0/3 nodes' } }),
+      pod: livePod('starting', { waiting: { reason: 'Unschedulable', message: '0/3 nodes' } }),
       projection: accepted({ lease: free }),
     },
     'Unschedulable',
@@ -176,7 +176,7 @@ describe.each([
   ['a node that does not answer', NODES],
   ['an engine that does not end', STUCK],
   ['an upgrade', UPGRADES],
-  ['trouble at the start', TROUBLE],
+  ['waiting at the start', TROUBLE],
 ])('%s', (_, cases) => {
   test.each(cases)('%s', (...row) => expect(decided(row)).toEqual(wanted(row)));
 });

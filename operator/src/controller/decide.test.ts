@@ -60,7 +60,7 @@ const ENGINE: Case[] = [
   [
     'an engine that has not held its free lease for a minute is replaced',
     { projection: accepted({ lease: free }, { leaseFreeSince: NOW - minutes(2) }) },
-    'EngineSilent',
+    'EngineUnresponsive',
     [`delete-pod ${POD}`],
   ],
   [
@@ -113,22 +113,22 @@ const PODS: Case[] = [
   [
     'an engine that ended is reported before it is forgotten, and nothing is started in the same pass',
     { pod: endedPod() },
-    'EngineEnded',
+    'EngineExited',
     [`report-ended ${POD}`, `delete-pod ${POD}`],
   ],
   [
     'an engine that ended is reported though the instance is suspended',
     { pod: endedPod(), resource: resource({ suspended: true }) },
-    'EngineEnded',
+    'EngineExited',
     [`report-ended ${POD}`, `delete-pod ${POD}`],
   ],
   [
     'an engine that ended is reported though the API has not answered yet',
     { pod: endedPod(), projection: { kind: 'unknown', error: null } },
-    'EngineEnded',
+    'EngineExited',
     [`report-ended ${POD}`, `delete-pod ${POD}`],
   ],
-  ['an engine that is ending is waited for', { pod: livePod('ending') }, 'EngineEnding', []],
+  ['an engine that is ending is waited for', { pod: livePod('ending') }, 'EngineStopping', []],
   [
     'a pod on a node that does not answer is neither replaced nor forgotten',
     { pod: livePod('unknown') },
@@ -136,18 +136,18 @@ const PODS: Case[] = [
     [],
     10_000,
   ],
-  ['a pod without a resource is stopped', { resource: null }, 'ResourceGone', [`delete-pod ${POD}`]],
-  ['nothing is done where neither is', { resource: null, pod: absent }, 'ResourceGone', []],
+  ['a pod without a resource is stopped', { resource: null }, 'ResourceDeleted', [`delete-pod ${POD}`]],
+  ['nothing is done where neither is', { resource: null, pod: absent }, 'ResourceDeleted', []],
   [
     'the pod of a former resource of the same name is stopped first',
     { pod: livePod('running', { uid: 'another' }) },
-    'FormerPod',
+    'PreviousPodRunning',
     [`delete-pod ${POD}`],
   ],
   [
     'the pod of a former resource is stopped before the new one is even held',
     { pod: livePod('starting', { uid: 'another' }), resource: resource({}, { finalizers: [] }) },
-    'FormerPod',
+    'PreviousPodRunning',
     [`delete-pod ${POD}`],
   ],
 ];
@@ -156,19 +156,19 @@ const ACCEPTANCE: Case[] = [
   [
     'a resource seen for the first time is held before anything else',
     { resource: resource({}, { finalizers: [] }), pod: absent, projection: { kind: 'unknown', error: null } },
-    'NotYetHeld',
+    'FinalizerMissing',
     ['add-finalizer'],
   ],
   [
     'without an answer of the API nothing is started',
     { pod: absent, projection: { kind: 'unknown', error: 'down' } },
-    'NotProjected',
+    'WaitingForAPI',
     [],
   ],
   [
     'without an answer of the API nothing is stopped',
     { projection: { kind: 'unknown', error: 'down' } },
-    'NotProjected',
+    'WaitingForAPI',
     [],
   ],
   [
@@ -226,7 +226,7 @@ const ACCEPTANCE: Case[] = [
   [
     'an instance deleted through the API loses its engine and its resource',
     { projection: { kind: 'rejected', generation: 1, reason: 'Deleted', message: 'gone', known: null } },
-    'DeletedElsewhere',
+    'DeletedThroughAPI',
     [`delete-pod ${POD}`, 'delete-resource'],
   ],
 ];

@@ -3,7 +3,7 @@ import { isSameChoice, type Pod, type PodTemplate, type WaitingReason } from '..
 import { CRASH_LOOP_FAILURES } from './history.js';
 import { holdsLease, getKnownInstance, type KnownInstance, type Observed } from './observed.js';
 
-/** What to do, in this order. Each is repeatable, and the next pass looks at the world anew. */
+/** Actions, in the order they run. Each is idempotent, and the next reconcile reads the cluster again. */
 export type Action =
   | { do: 'add-finalizer' }
   | { do: 'remove-finalizer' }
@@ -15,24 +15,24 @@ export type Action =
   | { do: 'delete-resource' };
 
 export interface Decision {
-  /** The reason of the EngineRunning condition. */
-  finding: EngineReason;
+  /** Reason of the EngineRunning condition. */
+  reason: EngineReason;
   message: string;
   actions: Action[];
-  /** When the answer may change though nothing is heard. */
+  /** When to reconcile again if no event arrives; null: not needed. */
   recheckMs: number | null;
 }
 
 export type EngineReason =
-  | 'EngineEnded'
-  | 'EngineEnding'
+  | 'EngineExited'
+  | 'EngineStopping'
   | 'NodeUnreachable'
-  | 'ResourceGone'
-  | 'FormerPod'
+  | 'ResourceDeleted'
+  | 'PreviousPodRunning'
   | 'Deleting'
-  | 'NotYetHeld'
-  | 'NotProjected'
-  | 'DeletedElsewhere'
+  | 'FinalizerMissing'
+  | 'WaitingForAPI'
+  | 'DeletedThroughAPI'
   | 'NotAccepted'
   | 'Suspended'
   | 'Banned'
@@ -40,60 +40,60 @@ export type EngineReason =
   | 'ProfileUnknown'
   | 'EngineOutdated'
   | WaitingReason['reason']
-  | 'EngineSilent'
+  | 'EngineUnresponsive'
   | 'EngineStarting'
   | 'CrashLoop'
   | 'WaitingToRestart'
   | 'EngineAbsent'
   | 'EngineRunning';
 
-/** A resource that exists; the checks below `resourceGone` see no other. */
-type Present = Observed & { resource: InstanceResource };
-/** A resource with a row; the checks below `notAccepted` see no other. */
-type Taken = Present & { known: KnownInstance };
+/** The resource exists. RESOURCE_CHECKS and later checks run only then. */
+type WithResource = Observed & { resource: InstanceResource };
+/** The API has a row for the resource. ENGINE_CHECKS run only then. */
+type WithRow = WithResource & { known: KnownInstance };
 
-/** How much later than its end a lease is believed to have ended: clocks differ. */
+/** Safety margin after the end of a lease, because clocks differ. */
 const LEASE_MARGIN_MS = 1000;
 const REJECTED_RECHECK_MS = 30_000;
 const UNREACHABLE_RECHECK_MS = 10_000;
-/** An API that answers is heard that often. */
+/** Interval of observations while the API answers. */
 const MIN_RECHECK_MS = 1000;
 
 /**
- * The first check that finds something decides. The order is the order of safety: what is known of a pod that may
- * still run comes before every wish to start one, so no rule further down can make a second pod.
+ * The first check that applies decides. The checks are ordered by safety: everything known about a pod that may still
+ * run comes before any reason to start one, so that no later rule can create a second pod.
  */
 export function decide(observed: Observed): Decision {
   const { resource, projection } = observed;
   const early = first(POD_CHECKS, observed);
   if (early) return early;
-  if (!resource) return found('ResourceGone', 'The resource is gone', stop(observed.pod));
+  if (!resource) return because('ResourceDeleted', 'The resource was deleted', stop(observed.pod));
   const present = { ...observed, resource };
   const refused = first(RESOURCE_CHECKS, present);
   if (refused) return refused;
   const known = getKnownInstance(projection);
-  if (!known) return notProjected(present);
+  if (!known) return waitingForApi(present);
   return withRejection(observed, decideEngine({ ...present, known }));
 }
 
 const POD_CHECKS = [podEnded, podEnding, nodeUnreachable];
-const RESOURCE_CHECKS = [formerPod, deleting, notYetHeld, deletedElsewhere, notAccepted];
+const RESOURCE_CHECKS = [previousPodRunning, deleting, finalizerMissing, deletedThroughApi, notAccepted];
 const ENGINE_CHECKS = [
   suspended,
   banned,
   idle,
   profileUnknown,
   outdated,
-  silent,
+  unresponsive,
   starting,
   waitingToRestart,
   absent,
 ];
 
-function decideEngine(taken: Taken): Decision {
+function decideEngine(observed: WithRow): Decision {
   const decision =
-    first(ENGINE_CHECKS, taken) ?? found('EngineRunning', 'The engine runs and holds the number');
-  return recheckWithin(decision, untilIdle(taken));
+    first(ENGINE_CHECKS, observed) ?? because('EngineRunning', 'The engine is running and holds the lease');
+  return recheckWithin(decision, untilIdle(observed));
 }
 
 function first<T>(checks: ((observed: T) => Decision | null)[], observed: T): Decision | null {
@@ -104,13 +104,13 @@ function first<T>(checks: ((observed: T) => Decision | null)[], observed: T): De
   return null;
 }
 
-function found(
-  finding: EngineReason,
+function because(
+  reason: EngineReason,
   message: string,
   actions: Action[] = [],
   recheckMs: number | null = null,
 ): Decision {
-  return { finding, message, actions, recheckMs };
+  return { reason, message, actions, recheckMs };
 }
 
 function recheckWithin(decision: Decision, ms: number | null): Decision {
@@ -118,11 +118,11 @@ function recheckWithin(decision: Decision, ms: number | null): Decision {
   return { ...decision, recheckMs: Math.min(decision.recheckMs ?? ms, ms) };
 }
 
-/** The lease of an engine that has ended is freed before anything else: nobody waits for its time to run out. */
+/** First free the lease of the engine that exited, so that nobody waits for it to expire. */
 function podEnded({ pod }: Observed): Decision | null {
   if (pod.phase !== 'ended') return null;
   const { name, instanceId } = pod;
-  return found('EngineEnded', `The engine ended: ${pod.how}`, [
+  return because('EngineExited', `The engine exited: ${pod.how}`, [
     { do: 'report-ended', name, instanceId },
     { do: 'delete-pod', name },
   ]);
@@ -131,25 +131,28 @@ function podEnded({ pod }: Observed): Decision | null {
 function podEnding(observed: Observed): Decision | null {
   const { pod } = observed;
   if (pod.phase !== 'ending') return null;
-  return withoutTheEngine(observed, pod.endingSince) ?? found('EngineEnding', 'The engine is ending');
+  return forceRemoval(observed, pod.endingSince) ?? because('EngineStopping', 'The engine is stopping');
 }
 
 /**
- * A resource is not kept for ever by an engine that does not end: its row goes, so that the engine is refused
- * everything from then on, and once its lease is over the resource goes as well. The pod stays as long as it stays.
+ * An engine that does not end must not block the deletion of its resource for ever. The operator removes the row, so
+ * that the API refuses every call of the engine. Once its lease has ended, the finalizer goes too. The pod itself may
+ * stay.
  */
-function withoutTheEngine(observed: Observed, since: number | null): Decision | null {
+function forceRemoval(observed: Observed, since: number | null): Decision | null {
   const { resource, now, limits } = observed;
   if (since === null || resource?.metadata.deletionTimestamp === undefined || !hasFinalizer(resource))
     return null;
   const wait = since + limits.stuckMs - now;
-  if (wait > 0) return found('EngineEnding', 'The engine is ending', [], wait);
-  return removing(observed, 'Letting go of an engine that does not end', { do: 'remove-finalizer' });
+  if (wait > 0) return because('EngineStopping', 'The engine is stopping', [], wait);
+  return removeRow(observed, 'Removing the finalizer although the engine does not end', {
+    do: 'remove-finalizer',
+  });
 }
 
 /**
- * The pod may run: neither may another start, nor may this one be forgotten, until its lease is seen to have ended
- * unrenewed. Then the lease is taken from it, so that nothing it writes is accepted, and only then it is forgotten.
+ * The pod may still run. The operator starts no other engine and keeps the pod until its lease has ended without
+ * renewal. It then takes the lease, so that no write of the old engine is accepted, and only then deletes the pod.
  */
 function nodeUnreachable(observed: Observed): Decision | null {
   const { pod, resource } = observed;
@@ -158,154 +161,169 @@ function nodeUnreachable(observed: Observed): Decision | null {
     { do: 'report-ended', name: pod.name, instanceId: pod.instanceId },
     { do: 'force-delete-pod', name: pod.name },
   ];
-  const gone = resource?.metadata.deletionTimestamp !== undefined && hasFinalizer(resource);
-  const decision = gone
-    ? removing(observed, 'Its lease has ended; forgetting the pod', ...fence)
-    : afterItsLease(observed, pod.name, fence);
-  const message = `The node of pod ${pod.shownAs} does not answer. ${decision.message}`;
-  return { ...recheckWithin(decision, UNREACHABLE_RECHECK_MS), finding: 'NodeUnreachable', message };
+  const isDeleting = resource?.metadata.deletionTimestamp !== undefined && hasFinalizer(resource);
+  const decision = isDeleting
+    ? removeRow(observed, 'Its lease has ended; deleting the pod', ...fence)
+    : afterLeaseEnd(observed, pod.name, fence);
+  const message = `The node of pod ${pod.shownAs} is unreachable. ${decision.message}`;
+  return { ...recheckWithin(decision, UNREACHABLE_RECHECK_MS), reason: 'NodeUnreachable', message };
 }
 
-function afterItsLease({ projection }: Observed, name: string, then: Action[]): Decision {
+function afterLeaseEnd({ projection }: Observed, name: string, then: Action[]): Decision {
   const known = getKnownInstance(projection);
-  if (!known) return found('NodeUnreachable', 'Waiting for the API to say who holds the number');
+  if (!known) return because('NodeUnreachable', 'Waiting for the API to report the lease holder');
   const { pod: holder, expires_at: end } = known.facts.lease;
   const held = holder === name && end !== null && known.observedAt < Date.parse(end) + LEASE_MARGIN_MS;
-  if (held) return found('NodeUnreachable', 'Waiting until its lease ends');
-  return found('NodeUnreachable', 'Its lease has ended; forgetting the pod', then);
+  if (held) return because('NodeUnreachable', 'Waiting until its lease ends');
+  return because('NodeUnreachable', 'Its lease has ended; deleting the pod', then);
 }
 
-/** The row, then the lease of whoever still runs, then the rest. */
-function removing({ removal, now }: Observed, message: string, ...then: Action[]): Decision {
-  const say = (text: string, ...actions: Action[]) => found('Deleting', text, actions);
-  if (!removal.asked) return say('Removing the row', { do: 'remove-row' });
+/** Removes the row, waits for a lease that some engine still holds, then runs the rest. */
+function removeRow({ removal, now }: Observed, message: string, ...then: Action[]): Decision {
+  const say = (text: string, ...actions: Action[]) => because('Deleting', text, actions);
+  if (!removal.requested) return say('Removing the instance from the API', { do: 'remove-row' });
   if (removal.leaseEndsAt === null) return say(message, ...then);
   const wait = removal.leaseEndsAt + LEASE_MARGIN_MS - now;
-  if (wait <= 0) return say('Removing the row', { do: 'remove-row' });
-  return recheckWithin(say('An engine started elsewhere still holds the number'), wait);
+  if (wait <= 0) return say('Removing the instance from the API', { do: 'remove-row' });
+  return recheckWithin(say('Waiting for the lease of another engine to end'), wait);
 }
 
-function formerPod({ resource, pod }: Present): Decision | null {
+function previousPodRunning({ resource, pod }: WithResource): Decision | null {
   if (pod.phase === 'absent' || pod.uid === resource.metadata.uid) return null;
-  return found('FormerPod', 'The engine of a former resource of this name is still there', stop(pod));
+  return because(
+    'PreviousPodRunning',
+    'Waiting for the engine of a previous resource of this name to stop',
+    stop(pod),
+  );
 }
 
-/** Stop, wait until gone, remove the row, wait for a lease that somebody else holds, let go: in this order. */
-function deleting(observed: Present): Decision | null {
+/**
+ * In this order: stop the engine, wait until the pod is gone, remove the row, wait for a foreign lease, remove the
+ * finalizer.
+ */
+function deleting(observed: WithResource): Decision | null {
   const { resource, pod } = observed;
   if (resource.metadata.deletionTimestamp === undefined) return null;
-  if (pod.phase !== 'absent') return found('Deleting', 'Stopping the engine', stop(pod));
-  if (!hasFinalizer(resource)) return found('Deleting', 'Waiting for others to let go');
-  return removing(observed, 'Letting go', { do: 'remove-finalizer' });
+  if (pod.phase !== 'absent') return because('Deleting', 'Stopping the engine', stop(pod));
+  if (!hasFinalizer(resource)) return because('Deleting', 'Waiting for other finalizers');
+  return removeRow(observed, 'Removing the finalizer', { do: 'remove-finalizer' });
 }
 
-/** Before a row or an engine is made, the resource must not be able to vanish unseen. */
-function notYetHeld({ resource }: Present): Decision | null {
+/** Add the finalizer before creating a row or an engine: the resource must not disappear unnoticed. */
+function finalizerMissing({ resource }: WithResource): Decision | null {
   if (hasFinalizer(resource)) return null;
-  return found('NotYetHeld', 'First sight of the resource', [{ do: 'add-finalizer' }]);
+  return because('FinalizerMissing', 'Adding the finalizer', [{ do: 'add-finalizer' }]);
 }
 
-/** Deleted through the API, which did not come to deleting the resource as well. */
-function deletedElsewhere({ projection, pod }: Present): Decision | null {
+/** Somebody deleted the instance through the API, and the API did not get to deleting the resource. */
+function deletedThroughApi({ projection, pod }: WithResource): Decision | null {
   if (projection.kind !== 'rejected' || projection.reason !== 'Deleted') return null;
-  return found('DeletedElsewhere', projection.message, [...stop(pod), { do: 'delete-resource' }]);
+  return because('DeletedThroughAPI', projection.message, [...stop(pod), { do: 'delete-resource' }]);
 }
 
-/** A refused change of an instance that has its row takes no number off the air, unless the account is closed to it. */
-function notAccepted({ projection, pod }: Present): Decision | null {
+/** A rejected change leaves a running instance alone, unless the account is closed to its namespace. */
+function notAccepted({ projection, pod }: WithResource): Decision | null {
   if (projection.kind !== 'rejected') return null;
   if (projection.known && projection.reason !== 'AccountNotAllowed') return null;
-  return found('NotAccepted', projection.message, stop(pod), REJECTED_RECHECK_MS);
+  return because('NotAccepted', projection.message, stop(pod), REJECTED_RECHECK_MS);
 }
 
-/** Without an answer of the API nothing is started, and nothing that runs is stopped. */
-function notProjected({ projection }: Present): Decision {
+/** Without an answer from the API the operator starts nothing and stops nothing. */
+function waitingForApi({ projection }: WithResource): Decision {
   const error = projection.kind === 'unknown' ? projection.error : null;
-  return found('NotProjected', error ?? 'Waiting for the API to take the resource in');
+  return because('WaitingForAPI', error ?? 'Waiting for the API to register the resource');
 }
 
-/** What was refused may be accepted later without a change here: a name becomes free, a limit is raised. */
+/** The API may accept it later without a change here: a name becomes free, or somebody raises a limit. */
 function withRejection({ projection }: Observed, decision: Decision): Decision {
   return projection.kind === 'rejected' ? recheckWithin(decision, REJECTED_RECHECK_MS) : decision;
 }
 
-function suspended({ resource, pod }: Taken): Decision | null {
-  return resource.spec.suspended ? found('Suspended', 'spec.suspended is true', stop(pod)) : null;
+function suspended({ resource, pod }: WithRow): Decision | null {
+  return resource.spec.suspended ? because('Suspended', 'spec.suspended is true', stop(pod)) : null;
 }
 
-/** A ban that ends is waited out by the engine; one that does not end needs none. */
-function banned({ known, pod }: Taken): Decision | null {
+/** A temporary ban needs the engine, which waits for its end. A permanent ban needs none. */
+function banned({ known, pod }: WithRow): Decision | null {
   if (known.facts.state !== 'banned' || known.facts.banned_until !== null) return null;
-  return found('Banned', 'The network blocked the number', stop(pod));
+  return because('Banned', 'The network banned the phone number', stop(pod));
 }
 
-function idle(taken: Taken): Decision | null {
-  if (untilIdle(taken) !== 0) return null;
-  return found('Idle', 'Not paired and no pairing under way; pairing starts the engine', stop(taken.pod));
+function idle(observed: WithRow): Decision | null {
+  if (untilIdle(observed) !== 0) return null;
+  return because(
+    'Idle',
+    'Not paired, and no pairing is active; pairing starts the engine',
+    stop(observed.pod),
+  );
 }
 
-/** An engine that runs is left alone: a profile is not taken away from under a number by mistake. */
-function profileUnknown({ resource, pod, template }: Taken): Decision | null {
+/** A running engine stays: removing a profile by mistake must not disconnect instances. */
+function profileUnknown({ resource, pod, template }: WithRow): Decision | null {
   if (template || pod.phase !== 'absent') return null;
   const profile = resource.spec.engine?.profile ?? 'default';
-  return found('ProfileUnknown', `The operator's configuration has no engine profile ${profile}`);
+  return because('ProfileUnknown', `The operator has no engine profile ${profile}`);
 }
 
-/** What its owner asked for is done at once; an upgrade of engines that work waits for its turn. */
-function outdated({ pod, template, projection, turn }: Taken): Decision | null {
+/** A change by the owner applies at once. An upgrade of working engines waits for its turn in the rollout. */
+function outdated({ pod, template, projection, mayUpgrade }: WithRow): Decision | null {
   if (pod.phase === 'absent' || !template) return null;
   if (!isSameChoice(pod.template, template))
-    return found('EngineOutdated', 'The engine was started with other settings; replacing it', stop(pod));
+    return because('EngineOutdated', 'Replacing the engine because its settings changed', stop(pod));
   if (pod.template.revision === template.revision) return null;
-  if (holdsLease(pod, projection) && !turn) return null;
-  return found('EngineOutdated', 'The engine is of a former version; replacing it', stop(pod));
+  if (holdsLease(pod, projection) && !mayUpgrade) return null;
+  return because('EngineOutdated', 'Replacing the engine because its version is outdated', stop(pod));
 }
 
-/** Whether the engine works and is to be replaced all the same, as one of many. */
-export function needsUpgradeTurn({ pod, template, projection }: Observed): boolean {
+/** Whether a working engine should be replaced by one of the current revision. */
+export function needsUpgrade({ pod, template, projection }: Observed): boolean {
   if (pod.phase === 'absent' || !template || !isSameChoice(pod.template, template)) return false;
   return pod.template.revision !== template.revision && holdsLease(pod, projection);
 }
 
 /**
- * The process is there, and for long neither it nor anybody else has held the lease: it hangs, since one that works
- * takes the lease or exits. Only time in which the API was heard counts (leaseFreeSince).
+ * The process runs, and for a long time nobody has held the lease. A healthy engine takes the lease or exits, so this
+ * one hangs. Only time during which the API answered counts (`leaseFreeSince`).
  */
-function silent(taken: Taken): Decision | null {
-  const silence = silenceOf(taken);
-  if (silence === null || silence < taken.limits.silentMs) return null;
-  return found('EngineSilent', 'The engine runs and does not take its lease; replacing it', stop(taken.pod));
+function unresponsive(observed: WithRow): Decision | null {
+  const unresponsiveMs = unresponsiveFor(observed);
+  if (unresponsiveMs === null || unresponsiveMs < observed.limits.leaseTimeoutMs) return null;
+  return because(
+    'EngineUnresponsive',
+    'Replacing the engine because it runs without taking its lease',
+    stop(observed.pod),
+  );
 }
 
-/** For how long the engine has run while nobody held the lease, as of the last observation. */
-function silenceOf({ pod, known }: Taken): number | null {
+/** How long the engine has run without anybody holding the lease, as of the last observation. */
+function unresponsiveFor({ pod, known }: WithRow): number | null {
   if (pod.phase !== 'running' || known.leaseFreeSince === null) return null;
   return known.observedAt - Math.max(known.leaseFreeSince, pod.startedAt);
 }
 
-function starting(taken: Taken): Decision | null {
-  const { pod, projection, limits } = taken;
+function starting(observed: WithRow): Decision | null {
+  const { pod, projection, limits } = observed;
   if (pod.phase === 'absent' || holdsLease(pod, projection)) return null;
-  const trouble = pod.phase === 'starting' ? pod.trouble : null;
-  if (trouble) return found(trouble.reason, trouble.message, [], limits.silentMs);
-  // The observation that shows the end of the limit comes a little after it.
-  const recheckMs = Math.max(limits.silentMs - (silenceOf(taken) ?? 0), MIN_RECHECK_MS);
-  return found('EngineStarting', 'The engine does not hold the number yet', [], recheckMs);
+  const waiting = pod.phase === 'starting' ? pod.waiting : null;
+  if (waiting) return because(waiting.reason, waiting.message, [], limits.leaseTimeoutMs);
+  // The observation that confirms the timeout arrives a little later.
+  const recheckMs = Math.max(limits.leaseTimeoutMs - (unresponsiveFor(observed) ?? 0), MIN_RECHECK_MS);
+  return because('EngineStarting', 'Waiting for the engine to take its lease', [], recheckMs);
 }
 
-function waitingToRestart({ now, pod, history }: Taken): Decision | null {
+function waitingToRestart({ now, pod, history }: WithRow): Decision | null {
   const wait = history.nextStartAt - now;
   if (pod.phase !== 'absent' || wait <= 0) return null;
-  const finding = history.failures >= CRASH_LOOP_FAILURES ? 'CrashLoop' : 'WaitingToRestart';
+  const reason = history.failures >= CRASH_LOOP_FAILURES ? 'CrashLoop' : 'WaitingToRestart';
   const next = new Date(history.nextStartAt).toISOString();
-  const message = `The engine ended ${history.failures} times in a row (${history.lastError}); next start at ${next}`;
-  return found(finding, message, [], wait);
+  const message = `The engine exited ${history.failures} times in a row (${history.lastError}); next start at ${next}`;
+  return because(reason, message, [], wait);
 }
 
-function absent({ pod, known, template }: Taken): Decision | null {
+function absent({ pod, known, template }: WithRow): Decision | null {
   if (pod.phase !== 'absent' || !template) return null;
   const create: Action = { do: 'create-pod', instanceId: known.facts.id, template };
-  return found('EngineAbsent', 'Starting an engine', [create]);
+  return because('EngineAbsent', 'Starting an engine', [create]);
 }
 
 function stop(pod: Pod): Action[] {
@@ -320,13 +338,16 @@ export function readEngineChoice({ spec }: InstanceResource): Omit<PodTemplate, 
   return { profile: spec.engine?.profile ?? 'default', logLevel: spec.logLevel ?? null };
 }
 
-/** Null: never, since it is paired or being paired; 0: it is idle. A new sandbox connects by itself: it is not unpaired. */
-function untilIdle({ now, known, limits }: Taken): number | null {
+/**
+ * Time until the instance counts as idle. Null: it is paired or being paired; 0: it is idle. A new sandbox connects
+ * by itself and is never idle.
+ */
+function untilIdle({ now, known, limits }: WithRow): number | null {
   const { facts, observedAt, pairingSeenAt } = known;
   const unpaired = facts.state === 'pending_pair' || facts.state === 'logged_out';
   if (!unpaired || facts.pairing) return null;
   const idleAt = Math.max(Date.parse(facts.state_changed_at), pairingSeenAt ?? 0) + limits.idleMs;
   if (observedAt >= idleAt) return 0;
-  // Never on the word of an older observation: a pairing may have been opened since.
+  // Do not decide on an older observation: a pairing may have started since.
   return Math.max(idleAt - now, MIN_RECHECK_MS);
 }

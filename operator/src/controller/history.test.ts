@@ -25,7 +25,7 @@ test('ten minutes of running make the next end a first one', () => {
 
 test('an end that was asked for is no failure and resets none', () => {
   const twice = recordExit(recordExit(NO_HISTORY, ended('a', 1), backoff), ended('b', 1), backoff);
-  expect(recordExit(twice, ended('c', 1, { asked: true }), backoff)).toEqual({ ...twice, counted: 'c' });
+  expect(recordExit(twice, ended('c', 1, { requested: true }), backoff)).toEqual({ ...twice, counted: 'c' });
 });
 
 test('the same end counts once, however often it is reported', () => {

@@ -3,52 +3,58 @@ import type { InstanceResource } from '@gwk/core/resources/manifest';
 import type { Pod, PodTemplate } from '../cluster/cluster.js';
 import type { History } from './history.js';
 
-/** Everything that a decision about one instance may look at, gathered once, before deciding. */
+/** Input of a decision about one instance, gathered once before deciding. */
 export interface Observed {
   /** Milliseconds since 1970. */
   now: number;
-  /** Null: there is no such resource (any more). */
+  /** Null: the resource does not exist. */
   resource: InstanceResource | null;
   pod: Pod;
-  /** What its engine is to be made from; null: the profile it names is not known. */
+  /** Template of its engine; null: its profile is unknown. */
   template: PodTemplate | null;
-  /** Whether an engine that works may be replaced now by one of the present revision. */
-  turn: boolean;
+  /** Whether the rollout allows replacing a working engine now. */
+  mayUpgrade: boolean;
   projection: ProjectionResult;
   history: History;
   removal: Removal;
   limits: Limits;
 }
 
-/** What the API said of the resource. */
+/** The API's answer about the resource. */
 export type ProjectionResult =
-  /** Not asked yet, or no answer; whether the resource is accepted is unknown. */
+  /** Not asked yet, or not answered: nobody knows whether the API accepts it. */
   | { kind: 'unknown'; error: string | null }
-  /** `known`: an earlier generation has a row all the same. */
-  | { kind: 'rejected'; generation: number; reason: RejectionReason; message: string; known: KnownInstance | null }
+  /** `known`: set when the API has a row for an earlier generation. */
+  | {
+      kind: 'rejected';
+      generation: number;
+      reason: RejectionReason;
+      message: string;
+      known: KnownInstance | null;
+    }
   | { kind: 'accepted'; generation: number; known: KnownInstance };
 
 export type RejectionReason = Extract<Projection, { accepted: false }>['reason'];
 
 export interface KnownInstance {
   facts: InstanceFacts;
-  /** When the API said so. */
+  /** When the API reported the facts. */
   observedAt: number;
   /** When a pairing session was last seen open. */
   pairingSeenAt: number | null;
-  /** Since when, without a gap in observation, nobody has held the lease. */
+  /** Since when nobody has held the lease, without a gap in the observations. */
   leaseFreeSince: number | null;
 }
 
-/** How far the removal of the row of a deleted resource has come. */
-export type Removal = { asked: false } | { asked: true; leaseEndsAt: number | null };
+/** Progress of removing the row of a deleted resource. */
+export type Removal = { requested: false } | { requested: true; leaseEndsAt: number | null };
 
 export interface Limits {
-  /** How long an unpaired instance keeps its engine. */
+  /** Time after which an unpaired instance loses its engine. */
   idleMs: number;
-  /** How long an engine may run without holding its lease while nobody else holds it. */
-  silentMs: number;
-  /** How long an engine that does not end may keep its resource from being deleted. */
+  /** Time an engine may run while nobody holds the lease. */
+  leaseTimeoutMs: number;
+  /** Time an engine that does not end may block the deletion of its resource. */
   stuckMs: number;
 }
 

@@ -29,7 +29,7 @@ class ScriptedPort implements InternalApiClient {
   remove = () => Promise.reject(new Error('not asked here'));
 }
 
-let port: ScriptedPort;
+let api: ScriptedPort;
 let projections: Projections;
 let now: number;
 const KEY = 'default/shop';
@@ -43,28 +43,28 @@ const ask = (generation = 1) => projections.of(KEY, resource({}, { generation })
 
 beforeEach(() => {
   now = NOW;
-  port = new ScriptedPort();
-  projections = new Projections(port, () => now);
+  api = new ScriptedPort();
+  projections = new Projections(api, () => now);
 });
 
 describe('asking', () => {
   test('an accepted generation is asked about once', async () => {
-    port.projects = [accept()];
+    api.projects = [accept()];
     expect(await ask()).toMatchObject({ kind: 'accepted', generation: 1, behind: false });
     expect(await ask()).toMatchObject({ kind: 'accepted', behind: false });
   });
 
   test('a new generation is asked about; without an answer the old one holds', async () => {
-    port.projects = [accept()];
+    api.projects = [accept()];
     await ask();
     expect(await ask(2)).toMatchObject({ kind: 'accepted', generation: 1, behind: true });
-    port.projects = [accept()];
+    api.projects = [accept()];
     expect(await ask(2)).toMatchObject({ kind: 'accepted', generation: 2, behind: false });
   });
 
   test('a resource that was never answered for is unknown, and why is said', async () => {
     expect(await ask()).toEqual({ kind: 'unknown', error: 'The API does not answer', behind: true });
-    port.projects = [
+    api.projects = [
       () => {
         throw new InternalApiRefusal('unauthorized', null);
       },
@@ -73,23 +73,23 @@ describe('asking', () => {
   });
 
   test('a refusal is asked about again each time', async () => {
-    port.projects = [reject(), reject(), accept()];
+    api.projects = [reject(), reject(), accept()];
     expect(await ask()).toMatchObject({ kind: 'rejected', reason: 'NameTaken', known: null, behind: false });
     expect(await ask()).toMatchObject({ kind: 'rejected' });
     expect(await ask()).toMatchObject({ kind: 'accepted' });
   });
 
   test('a refused change keeps what the row says, and it goes on being observed', async () => {
-    port.projects = [reject(facts())];
+    api.projects = [reject(facts())];
     expect(await ask(2)).toMatchObject({ kind: 'rejected', known: { facts: { id: ID } } });
     await projections.observe();
-    expect(port.observed).toEqual([[ID]]);
+    expect(api.observed).toEqual([[ID]]);
   });
 
   test('a row that is gone makes the resource be asked about anew', async () => {
-    port.projects = [accept(), () => ({ accepted: false, reason: 'Deleted', message: 'deleted' })];
+    api.projects = [accept(), () => ({ accepted: false, reason: 'Deleted', message: 'deleted' })];
     await ask();
-    port.rows = [];
+    api.rows = [];
     expect(await projections.observe()).toEqual([KEY]);
     expect(await projections.observe()).toEqual([]);
     expect(await ask()).toMatchObject({ kind: 'rejected', reason: 'Deleted' });
@@ -98,14 +98,14 @@ describe('asking', () => {
 
 describe('observing', () => {
   beforeEach(async () => {
-    port.projects = [accept()];
+    api.projects = [accept()];
     await ask();
     now += 1000;
   });
 
   const observe = async (special: Partial<InstanceFacts>, ms = 1000) => {
     now += ms;
-    port.rows = [facts({ ...special })];
+    api.rows = [facts({ ...special })];
     return projections.observe();
   };
 
@@ -161,7 +161,7 @@ describe('observing', () => {
   test('an API that does not answer changes nothing, and is not heard', async () => {
     await projections.observe();
     const heard = projections.answeredAt;
-    port.down = true;
+    api.down = true;
     now += 5000;
     await expect(projections.observe()).rejects.toThrow(InternalApiUnreachable);
     expect(projections.answeredAt).toBe(heard);
@@ -171,11 +171,11 @@ describe('observing', () => {
   test('between two looks at all only some are asked for, and nobody where they are none', async () => {
     await projections.observe();
     const heard = projections.answeredAt;
-    port.observed = [];
+    api.observed = [];
     now += 250;
-    port.rows = [facts({ state: 'disconnected' })];
+    api.rows = [facts({ state: 'disconnected' })];
     expect(await projections.observe(new Set(['default/other']))).toEqual([]);
-    expect(port.observed).toEqual([]);
+    expect(api.observed).toEqual([]);
     expect(await projections.observe(new Set([KEY]))).toEqual([KEY]);
     expect(projections.answeredAt).toBe(heard);
   });
@@ -190,12 +190,12 @@ describe('observing', () => {
   });
 
   test('more than a thousand are asked for in several requests', async () => {
-    port.observed = [];
+    api.observed = [];
     for (let i = 0; i < 1500; i++) {
-      port.projects = [accept({ id: `id-${i}` })];
+      api.projects = [accept({ id: `id-${i}` })];
       await projections.of(`default/n${i}`, resource({}, { uid: `uid-${i}` }));
     }
     await projections.observe();
-    expect(port.observed.map((ids) => ids.length)).toEqual([1000, 501]);
+    expect(api.observed.map((ids) => ids.length)).toEqual([1000, 501]);
   });
 });

@@ -4,31 +4,31 @@ import type { InstanceFacts } from '@gwk/core/protocol/operator';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import { leaseInForce, type KnownInstance, type ProjectionResult } from './observed.js';
 
-/** One request of `observe` names at most this many. */
+/** Maximum number of instances per `observe` request. */
 const OBSERVE_MAX = 1000;
-/** An observation this much later than the one before leaves a gap: nobody knows what a lease did meanwhile. */
+/** A longer gap between two observations may hide a lease that was taken and freed. */
 const GAP_MS = 10_000;
 
 interface Entry {
   key: string;
-  /** The generation last accepted; nothing is asked about it again until it is stale. */
+  /** Last generation the API accepted. The operator does not ask again until the entry is stale. */
   generation: number;
   stale: boolean;
   known: KnownInstance;
 }
 
 /**
- * What the API has said of each resource, by uid: from `project` once per generation, and from `observe` for all of
- * them at once from then on. Nothing here is written anywhere.
+ * The API's answers by resource uid: `project` once per generation, then `observe` for all instances together. Kept
+ * in memory only.
  */
 export class Projections {
   readonly #entries = new Map<string, Entry>();
-  readonly #port: InternalApiClient;
+  readonly #api: InternalApiClient;
   readonly #now: () => number;
   #answeredAt = 0;
 
-  constructor(port: InternalApiClient, now: () => number = Date.now) {
-    this.#port = port;
+  constructor(api: InternalApiClient, now: () => number = Date.now) {
+    this.#api = api;
     this.#now = now;
   }
 
@@ -37,8 +37,8 @@ export class Projections {
     return this.#answeredAt;
   }
 
-  /** Asks the API only where it is not known to have accepted this generation. Never throws. */
-  async of(key: string, resource: InstanceResource): Promise<ProjectionResult & { behind: boolean }> {
+  /** Asks the API unless it has accepted this generation. Never throws. */
+  async project(key: string, resource: InstanceResource): Promise<ProjectionResult & { behind: boolean }> {
     const { uid, generation } = resource.metadata;
     const entry = this.#entries.get(uid);
     if (entry && !entry.stale && entry.generation >= generation) return { ...accepted(entry), behind: false };
@@ -46,11 +46,11 @@ export class Projections {
       return { ...(await this.#project(key, resource)), behind: false };
     } catch (error) {
       if (entry) return { ...accepted(entry), behind: true };
-      return { kind: 'unknown', error: inWords(error), behind: true };
+      return { kind: 'unknown', error: describeError(error), behind: true };
     }
   }
 
-  /** What is known already, without asking. */
+  /** Cached answer, without asking. */
   cached(uid: string): ProjectionResult {
     const entry = this.#entries.get(uid);
     return entry ? accepted(entry) : { kind: 'unknown', error: null };
@@ -60,18 +60,19 @@ export class Projections {
     this.#entries.delete(uid);
   }
 
-  forgetAllBut(uids: Set<string | undefined>): void {
+  retainOnly(uids: Set<string | undefined>): void {
     for (const uid of this.#entries.keys()) if (!uids.has(uid)) this.#entries.delete(uid);
   }
 
-  /** The next pass asks the API anew: its row may have been restored from a backup. */
+  /** The next reconcile asks the API again, because its row may come from a restored backup. */
   expire(uid: string): void {
     const entry = this.#entries.get(uid);
     if (entry) entry.stale = true;
   }
 
   /**
-   * Keys whose facts changed. `only` some keys: the others are not asked for, and the API does not count as heard.
+   * Returns the keys whose facts changed. With `only`, asks for those keys alone, and `answeredAt`
+   * stays as it is.
    *
    * @throws InternalApiUnreachable, InternalApiRefusal
    */
@@ -79,14 +80,14 @@ export class Projections {
     const all = [...this.#entries.values()];
     const entries = only ? all.filter(({ key }) => only.has(key)) : all;
     const changed: string[] = [];
-    // Of all at least one request: it also tells whether the API is there.
+    // A full observation sends at least one request, which also checks that the API is available.
     for (let from = 0; (from === 0 && !only) || from < entries.length; from += OBSERVE_MAX) {
-      const asked = entries.slice(from, from + OBSERVE_MAX);
+      const requested = entries.slice(from, from + OBSERVE_MAX);
       const at = this.#now();
-      const { instances } = await this.#port.observe(asked.map(({ known }) => known.facts.id));
+      const { instances } = await this.#api.observe(requested.map(({ known }) => known.facts.id));
       const facts = new Map(instances.map((item) => [item.id, item]));
-      for (const entry of asked)
-        if (take(entry, facts.get(entry.known.facts.id), at)) changed.push(entry.key);
+      for (const entry of requested)
+        if (updateEntry(entry, facts.get(entry.known.facts.id), at)) changed.push(entry.key);
     }
     if (!only) this.#answeredAt = this.#now();
     return changed;
@@ -95,7 +96,7 @@ export class Projections {
   async #project(key: string, resource: InstanceResource): Promise<ProjectionResult> {
     const { uid, generation } = resource.metadata;
     const at = this.#now();
-    const answer = await this.#port.project(resource);
+    const answer = await this.#api.project(resource);
     const { facts } = answer;
     const known = facts ? knownFrom(this.#entries.get(uid)?.known, facts, at) : null;
     if (known) this.#entries.set(uid, { key, generation, stale: !answer.accepted, known });
@@ -105,17 +106,21 @@ export class Projections {
   }
 }
 
-const accepted = ({ generation, known }: Entry): ProjectionResult => ({ kind: 'accepted', generation, known });
+const accepted = ({ generation, known }: Entry): ProjectionResult => ({
+  kind: 'accepted',
+  generation,
+  known,
+});
 
-/** Whether it is news. */
-function take(entry: Entry, facts: InstanceFacts | undefined, at: number): boolean {
-  // An answer to `project` that is newer than this request.
+/** Applies facts to an entry. @returns whether something relevant changed */
+function updateEntry(entry: Entry, facts: InstanceFacts | undefined, at: number): boolean {
+  // A `project` answer is newer than this request.
   if (entry.known.observedAt > at) return false;
   if (!facts) {
-    // The row is gone though the resource is not: the projection says what is to be done about it.
-    const news = !entry.stale;
+    // The row is gone but the resource exists: the next `project` call decides.
+    const isNew = !entry.stale;
     entry.stale = true;
-    return news;
+    return isNew;
   }
   const before = entry.known;
   const after = knownFrom(before, facts, at);
@@ -123,7 +128,7 @@ function take(entry: Entry, facts: InstanceFacts | undefined, at: number): boole
     entry.known = after;
     return true;
   }
-  // In place: of ten thousand nearly all say the same each second, and new objects would be the garbage of old ones.
+  // Update in place: most of 10,000 instances report the same every second, and new objects would only be garbage.
   before.observedAt = at;
   before.pairingSeenAt = after.pairingSeenAt;
   before.leaseFreeSince = after.leaseFreeSince;
@@ -132,7 +137,7 @@ function take(entry: Entry, facts: InstanceFacts | undefined, at: number): boole
   return false;
 }
 
-/** The facts with what only their sequence tells. */
+/** The facts, with values derived from their sequence. */
 function knownFrom(before: KnownInstance | undefined, facts: InstanceFacts, at: number): KnownInstance {
   const pairingSeenAt = facts.pairing ? at : (before?.pairingSeenAt ?? null);
   const known = { facts, observedAt: at, pairingSeenAt, leaseFreeSince: null };
@@ -141,19 +146,21 @@ function knownFrom(before: KnownInstance | undefined, facts: InstanceFacts, at: 
   return { ...known, leaseFreeSince: (unbroken ? before.leaseFreeSince : null) ?? at };
 }
 
-/** A lease renewed is no news; one that was taken, freed or lost is. So is one that stays free for long. */
+/** A renewed lease is not news. A taken, freed or lost lease is news. */
 function isNews(before: KnownInstance, after: KnownInstance): boolean {
   const [a, b] = [before.facts, after.facts];
   const leaseMoved = a.lease.pod !== b.lease.pod || a.lease.epoch !== b.lease.epoch;
   return (
-    leaseMoved || leaseInForce(before) !== leaseInForce(after) || TOLD.some((field) => a[field] !== b[field])
+    leaseMoved ||
+    leaseInForce(before) !== leaseInForce(after) ||
+    COMPARED_FIELDS.some((field) => a[field] !== b[field])
   );
 }
 
-type Told = Exclude<keyof InstanceFacts, 'lease'>;
+type ComparedField = Exclude<keyof InstanceFacts, 'lease'>;
 
-/** All that is said of an instance, but its lease. */
-const TOLD = Object.keys({
+/** All facts except the lease. */
+const COMPARED_FIELDS = Object.keys({
   id: 0,
   state: 0,
   state_reason: 0,
@@ -162,8 +169,8 @@ const TOLD = Object.keys({
   first_paired_at: 0,
   banned_until: 0,
   pairing: 0,
-} satisfies Record<Told, 0>) as Told[];
-function inWords(error: unknown): string {
+} satisfies Record<ComparedField, 0>) as ComparedField[];
+function describeError(error: unknown): string {
   if (error instanceof InternalApiUnreachable) return 'The API does not answer';
   if (error instanceof InternalApiRefusal) return `The API refused: ${error.refusal}`;
   return 'The API gave no usable answer';

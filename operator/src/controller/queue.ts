@@ -1,23 +1,16 @@
-/**
- * The work queue of a controller: keys, never events, so that what happened many times is looked at once.
- *
- *   add ──> dirty ──take──> processing ──done──> (dirty again if added meanwhile)
- *             ^
- *   addAfter, retry (timers)
- *
- * A key is in `processing` at most once: two passes never work on one instance at the same time. A key added while
- * it is processed stays dirty and is taken again afterwards, so no change is missed.
- */
 export interface Backoff {
   firstMs: number;
   maxMs: number;
-  /** In [0, 1); tests give a constant. */
+  /** In [0, 1). Tests pass a constant. */
   random: () => number;
 }
 
 export const RETRY_BACKOFF: Backoff = { firstMs: 1000, maxMs: 300_000, random: Math.random };
 
-/** Doubles from `firstMs` to `maxMs`; up to a fifth is taken off at random, so that what failed together returns apart. */
+/**
+ * Doubles from `firstMs` to `maxMs`, minus a random fifth at most, so that keys that failed together do not retry
+ * together.
+ */
 export function backoffMs(failures: number, { firstMs, maxMs, random }: Backoff): number {
   const full = Math.min(maxMs, firstMs * 2 ** Math.min(failures - 1, 40));
   return Math.max(firstMs, Math.round(full * (1 - random() / 5)));
@@ -28,6 +21,16 @@ interface Timer {
   handle: NodeJS.Timeout;
 }
 
+/**
+ * Work queue of a controller. It holds keys, not events, so that several changes cause one reconcile.
+ *
+ *   add ──> dirty ──take──> processing ──done──> (dirty again if added meanwhile)
+ *             ^
+ *   addAfter, retry (timers)
+ *
+ * A key is `processing` at most once, so two reconciles never run for one instance. A key added meanwhile stays dirty
+ * and is processed again, so no change is missed.
+ */
 export class WorkQueue {
   readonly #ready: string[] = [];
   readonly #dirty = new Set<string>();
@@ -38,26 +41,26 @@ export class WorkQueue {
   #running = 0;
   #closed = false;
   #work: ((key: string) => Promise<void>) | undefined;
-  #width = 0;
+  #concurrency = 0;
   #idle: (() => void)[] = [];
 
   constructor(backoff: Backoff = RETRY_BACKOFF) {
     this.#backoff = backoff;
   }
 
-  /** Keys waiting or being worked on. */
+  /** Keys waiting or processing. */
   get depth(): number {
     return this.#dirty.size + this.#processing.size;
   }
 
-  failuresOf(key: string): number {
+  countFailures(key: string): number {
     return this.#failures.get(key) ?? 0;
   }
 
-  /** `work` must not throw: it says itself what to retry. */
-  start(width: number, work: (key: string) => Promise<void>): void {
+  /** `work` must not throw; it schedules its own retries. */
+  start(concurrency: number, work: (key: string) => Promise<void>): void {
     this.#work = work;
-    this.#width = width;
+    this.#concurrency = concurrency;
     this.#pump();
   }
 
@@ -69,7 +72,7 @@ export class WorkQueue {
     this.#pump();
   }
 
-  /** The earliest of several wishes for one key holds. */
+  /** Keeps only the earliest of several timers for one key. */
   addAfter(key: string, ms: number): void {
     if (this.#closed) return;
     const at = Date.now() + ms;
@@ -83,21 +86,21 @@ export class WorkQueue {
     this.#timers.set(key, { at, handle });
   }
 
-  /** After a failure: later, and each time later still. */
+  /** Schedules a retry with exponential backoff. @returns the delay */
   retry(key: string): number {
-    const failures = this.failuresOf(key) + 1;
+    const failures = this.countFailures(key) + 1;
     this.#failures.set(key, failures);
     const ms = backoffMs(failures, this.#backoff);
     this.addAfter(key, ms);
     return ms;
   }
 
-  /** After a success: the next failure counts as the first. */
+  /** Resets the backoff after a success. */
   forget(key: string): void {
     this.#failures.delete(key);
   }
 
-  /** Takes nothing more; resolves when what is being worked on is done. */
+  /** Accepts no more keys. Resolves when the running work is done. */
   close(): Promise<void> {
     this.#closed = true;
     for (const { handle } of this.#timers.values()) clearTimeout(handle);
@@ -109,7 +112,7 @@ export class WorkQueue {
   }
 
   #pump(): void {
-    while (this.#work && this.#running < this.#width) {
+    while (this.#work && this.#running < this.#concurrency) {
       const key = this.#ready.shift();
       if (key === undefined) return;
       this.#dirty.delete(key);

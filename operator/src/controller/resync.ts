@@ -1,6 +1,6 @@
 /**
- * Everything is looked at once in a round, whether or not anything was heard of it, and evenly: a change never waits
- * behind ten thousand that nothing happened to, and rest is as calm at one moment as at another.
+ * Spreads the periodic reconcile of all keys evenly over a period, so that a change never waits behind thousands of
+ * keys.
  */
 export class ResyncSchedule {
   readonly #everyMs: number;
@@ -8,24 +8,24 @@ export class ResyncSchedule {
   #waiting: string[] = [];
   #endsAt = -Infinity;
 
-  /** @param keys asked when a round begins */
+  /** @param keys called at the start of each period */
   constructor(everyMs: number, keys: () => string[]) {
     this.#everyMs = everyMs;
     this.#keys = keys;
   }
 
-  /** How often `due` is to be called. */
+  /** Interval at which to call `due`. */
   get stepMs(): number {
     return Math.min(STEP_MS, this.#everyMs);
   }
 
-  /** Keys whose turn has come. Those of a round that is over come at once. */
+  /** Keys due now. At the end of a period all remaining keys are due. */
   due(now: number): string[] {
     if (now >= this.#endsAt) {
-      const late = this.#waiting;
+      const remaining = this.#waiting;
       this.#waiting = this.#keys();
       this.#endsAt = now + this.#everyMs;
-      return late;
+      return remaining;
     }
     const steps = Math.max(1, Math.floor((this.#endsAt - now) / this.stepMs));
     return this.#waiting.splice(-Math.ceil(this.#waiting.length / steps));

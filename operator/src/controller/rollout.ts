@@ -1,36 +1,35 @@
-interface Move {
-  given: boolean;
+interface Replacement {
+  granted: boolean;
   mustConnect: boolean;
   since: number;
 }
 
-const PATIENCE_MS = 300_000;
+const TIMEOUT_MS = 300_000;
 
 /**
- * The turns of an upgrade: so many engines that worked are away from their numbers at a time.
+ * Limits how many working engines an upgrade replaces at a time.
  *
- *   (waiting) ──ask──> moving ──its new engine works──> (settled)
+ *   (waiting) ──request──> moving ──its new engine works──> (settled)
  *
- * A key is `moving` while its instance wants an engine and that engine does not work yet, however it came to that:
- * also one that starts for the first time, or whose engine was crashed by the new version. So what is known is found
- * again from what is seen after a change of leader, and nothing is given before every instance was looked at once.
+ * A key is `moving` while its instance wants an engine and that engine does not work yet, for any reason: a first
+ * start or a crash of the new version too. A new leader therefore rebuilds this state from what it observes. It
+ * grants nothing before it has reconciled every instance once.
  *
- * The trap: a version that does not work keeps the turns it was given. That is meant: it takes `width` numbers off
- * the air and no more, and the upgrade stands still until somebody mends it (metric gwk_operator_rollout). But a
- * number that was broken all the same must not keep all others from their upgrade, so who moves without having been
- * given a turn counts for `patienceMs` only.
+ * A version that does not work keeps its turns. At most `width` instances go offline, and the upgrade pauses until
+ * somebody fixes the version (metric gwk_operator_rollout). An instance that was broken before must not block the
+ * others, so a replacement without a granted turn counts for `timeoutMs` only.
  */
 export class Rollout {
   readonly #width: number;
-  readonly #patienceMs: number;
+  readonly #timeoutMs: number;
   readonly #now: () => number;
-  readonly #moving = new Map<string, Move>();
+  readonly #moving = new Map<string, Replacement>();
   readonly #waiting = new Set<string>();
   #open = false;
 
-  constructor(width: number, patienceMs = PATIENCE_MS, now: () => number = Date.now) {
+  constructor(width: number, timeoutMs = TIMEOUT_MS, now: () => number = Date.now) {
     this.#width = width;
-    this.#patienceMs = patienceMs;
+    this.#timeoutMs = timeoutMs;
     this.#now = now;
   }
 
@@ -42,41 +41,41 @@ export class Rollout {
     return this.#waiting.size;
   }
 
-  /** Everything was looked at once. @returns keys that may ask again */
+  /** Call after every instance was reconciled once. @returns keys that may request again */
   open(): string[] {
     this.#open = true;
     return this.#next();
   }
 
-  /** Whether an engine that works may be replaced now. `connected`: its turn ends when it is connected again. */
-  ask(key: string, connected: boolean): boolean {
-    if (this.#moving.get(key)?.given) return true;
+  /** Whether a working engine may be replaced now. `connected`: its turn ends when it is connected again. */
+  request(key: string, connected: boolean): boolean {
+    if (this.#moving.get(key)?.granted) return true;
     if (!this.#open || this.#free() <= 0) {
       this.#waiting.add(key);
       return false;
     }
     this.#waiting.delete(key);
-    this.#moving.set(key, { given: true, mustConnect: connected, since: this.#now() });
+    this.#moving.set(key, { granted: true, mustConnect: connected, since: this.#now() });
     return true;
   }
 
-  /** What a pass has seen. @returns keys that may ask again */
-  saw(key: string, seen: 'moving' | 'works' | 'connected' | 'settled'): string[] {
+  /** Records the state that a reconcile observed. @returns keys that may request again */
+  report(key: string, progress: 'moving' | 'works' | 'connected' | 'settled'): string[] {
     const before = this.#moving.get(key);
-    if (seen === 'moving') {
+    if (progress === 'moving') {
       this.#waiting.delete(key);
-      if (!before) this.#moving.set(key, { given: false, mustConnect: false, since: this.#now() });
+      if (!before) this.#moving.set(key, { granted: false, mustConnect: false, since: this.#now() });
       return [];
     }
-    if (seen === 'settled') this.#waiting.delete(key);
-    if (!before || (seen === 'works' && before.mustConnect)) return [];
+    if (progress === 'settled') this.#waiting.delete(key);
+    if (!before || (progress === 'works' && before.mustConnect)) return [];
     this.#moving.delete(key);
     return this.#next();
   }
 
   #free(): number {
-    const since = this.#now() - this.#patienceMs;
-    const counted = [...this.#moving.values()].filter((move) => move.given || move.since > since);
+    const since = this.#now() - this.#timeoutMs;
+    const counted = [...this.#moving.values()].filter((one) => one.granted || one.since > since);
     return this.#width - counted.length;
   }
 

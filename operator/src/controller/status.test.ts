@@ -206,11 +206,11 @@ describe('from one status to the next', () => {
     expect(next).toMatchObject({ id: status.id, state: 'connected', jid: status.jid, since: status.since });
   });
 
-  test('the story tells what changed, and trouble as a warning', () => {
+  test('the story tells what changed, and waiting as a warning', () => {
     const running = statusFor();
     const crashed = statusFor({ pod: endedPod(), resource: { ...resource(), status: running } });
     expect(listStatusEvents(running, crashed)).toEqual([
-      { type: 'Warning', reason: 'EngineEnded', message: 'The engine ended: exit code 1' },
+      { type: 'Warning', reason: 'EngineExited', message: 'The engine ended: exit code 1' },
     ]);
     expect(listStatusEvents(running, running)).toEqual([]);
   });

@@ -5,25 +5,25 @@ import type { Decision, EngineReason } from './decide.js';
 import { holdsLease, getKnownInstance, type Observed } from './observed.js';
 
 type Type = Condition['type'];
-type Judgement = Pick<Condition, 'status' | 'reason' | 'message'>;
+type Outcome = Pick<Condition, 'status' | 'reason' | 'message'>;
 
-const verdict =
+const withStatus =
   (status: Condition['status']) =>
-  (reason: string, message: string): Judgement => ({ status, reason, message });
-const yes = verdict('True');
-const no = verdict('False');
-const unknown = verdict('Unknown');
+  (reason: string, message: string): Outcome => ({ status, reason, message });
+const yes = withStatus('True');
+const no = withStatus('False');
+const unknown = withStatus('Unknown');
 
-/** The status of the resource as far as it is known now. Equal input gives an equal status: nothing moves at rest. */
+/** Builds the status. Equal input gives an equal status, so nothing is written at rest. */
 export function buildStatus(observed: Observed, decision: Decision): InstanceResourceStatus {
   const resource = observed.resource!;
   const previous = resource.status;
   const generation = generationOf(observed, resource);
-  const judgements = judge(observed, decision);
-  const conditions = (Object.entries(judgements) as [Type, Judgement][]).map(([type, judgement]) =>
-    conditionOf(type, judgement, { generation, previous, now: observed.now }),
+  const outcomes = evaluate(observed, decision);
+  const conditions = (Object.entries(outcomes) as [Type, Outcome][]).map(([type, outcome]) =>
+    conditionOf(type, outcome, { generation, previous, now: observed.now }),
   );
-  const engineRuns = judgements.EngineRunning.status === 'True';
+  const engineRuns = outcomes.EngineRunning.status === 'True';
   return {
     ...identityOf(observed, previous),
     observedGeneration: generation,
@@ -33,13 +33,13 @@ export function buildStatus(observed: Observed, decision: Decision): InstanceRes
   };
 }
 
-/** What was judged is the generation that the API has taken in, which may be older than the resource's. */
+/** Generation that the API accepted, which may be older than the resource's. */
 function generationOf({ projection }: Observed, resource: InstanceResource): number {
   if (projection.kind !== 'unknown') return projection.generation;
   return resource.status?.observedGeneration ?? resource.metadata.generation;
 }
 
-function judge(observed: Observed, decision: Decision): Record<Type, Judgement> {
+function evaluate(observed: Observed, decision: Decision): Record<Type, Outcome> {
   const Accepted = accepted(observed);
   const EngineRunning = engineRunning(observed, decision);
   const Paired = paired(observed);
@@ -53,29 +53,29 @@ function judge(observed: Observed, decision: Decision): Record<Type, Judgement> 
   };
 }
 
-function accepted({ projection }: Observed): Judgement {
-  if (projection.kind === 'accepted') return yes('Accepted', 'The account takes this instance');
+function accepted({ projection }: Observed): Outcome {
+  if (projection.kind === 'accepted') return yes('Accepted', 'The account accepts this instance');
   if (projection.kind === 'rejected') return no(projection.reason, projection.message);
-  return unknown('Pending', projection.error ?? 'The API has not been asked yet');
+  return unknown('Pending', projection.error ?? 'Waiting for the first answer of the API');
 }
 
-const ENGINE_UNKNOWN: readonly EngineReason[] = ['NodeUnreachable', 'NotYetHeld', 'NotProjected'];
+const ENGINE_UNKNOWN: readonly EngineReason[] = ['NodeUnreachable', 'FinalizerMissing', 'WaitingForAPI'];
 
-function engineRunning(observed: Observed, { finding, message }: Decision): Judgement {
+function engineRunning(observed: Observed, { reason, message }: Decision): Outcome {
   if (holdsLease(observed.pod, observed.projection) && observed.pod.phase === 'running') {
-    return yes('EngineRunning', 'The engine runs and holds the number');
+    return yes('EngineRunning', 'The engine is running and holds the lease');
   }
-  return ENGINE_UNKNOWN.includes(finding) ? unknown(finding, message) : no(finding, message);
+  return ENGINE_UNKNOWN.includes(reason) ? unknown(reason, message) : no(reason, message);
 }
 
-function paired({ resource, projection }: Observed): Judgement {
+function paired({ resource, projection }: Observed): Outcome {
   const known = getKnownInstance(projection);
-  if (!known) return unknown('Pending', 'The API has not said');
+  if (!known) return unknown('Pending', 'Waiting for the API');
   const { state, first_paired_at: firstPairedAt, jid, pairing } = known.facts;
   if (state === 'pending_pair' || state === 'logged_out') {
-    const how = `to pair one: ${pairCommand(resource!)}`;
+    const how = `to pair it, run: ${pairCommand(resource!)}`;
     if (pairing)
-      return no('PairingOpen', `A pairing session is open; to see its code: ${pairCommand(resource!)}`);
+      return no('PairingOpen', `A pairing session is open; to see its code, run: ${pairCommand(resource!)}`);
     return firstPairedAt === null
       ? no('NeverPaired', `No phone has paired yet; ${how}`)
       : no('LoggedOut', `The device was unlinked; ${how}`);
@@ -96,18 +96,18 @@ const STATE_REASONS = {
   banned: 'Banned',
 } as const;
 
-function connected({ pod, projection }: Observed): Judgement {
+function connected({ pod, projection }: Observed): Outcome {
   const known = getKnownInstance(projection);
-  if (!known) return unknown('Pending', 'The API has not said');
+  if (!known) return unknown('Pending', 'Waiting for the API');
   const { state, state_reason: why } = known.facts;
   const message = why === null ? state : `${state}: ${why}`;
   if (state !== 'connected') return no(STATE_REASONS[state], message);
   if (holdsLease(pod, projection)) return yes('Connected', 'Ready to send and receive');
-  return unknown('EngineNotRunning', 'Connected when last heard of; no engine holds the number now');
+  return unknown('EngineNotRunning', 'Connected when last observed, but no engine holds the lease now');
 }
 
-/** The first condition that does not hold says why. */
-function ready(conditions: Record<Exclude<Type, 'Ready'>, Judgement>, { resource }: Observed): Judgement {
+/** Takes the reason of the first condition that is not True. */
+function ready(conditions: Record<Exclude<Type, 'Ready'>, Outcome>, { resource }: Observed): Outcome {
   if (resource!.metadata.deletionTimestamp !== undefined)
     return no('Deleting', 'The resource is being deleted');
   const { Accepted, EngineRunning, Paired, Connected } = conditions;
@@ -122,11 +122,11 @@ interface Before {
   now: number;
 }
 
-function conditionOf(type: Type, judgement: Judgement, { generation, previous, now }: Before): Condition {
+function conditionOf(type: Type, outcome: Outcome, { generation, previous, now }: Before): Condition {
   const before = previous?.conditions.find((condition) => condition.type === type);
-  const unmoved = before?.status === judgement.status;
-  const lastTransitionTime = unmoved ? before.lastTransitionTime : new Date(now).toISOString();
-  return { type, ...judgement, observedGeneration: generation, lastTransitionTime };
+  const isUnchanged = before?.status === outcome.status;
+  const lastTransitionTime = isUnchanged ? before.lastTransitionTime : new Date(now).toISOString();
+  return { type, ...outcome, observedGeneration: generation, lastTransitionTime };
 }
 
 function identityOf({ projection }: Observed, previous: InstanceResourceStatus | undefined) {
@@ -167,42 +167,42 @@ function lastErrorOf({ projection, history }: Observed): string | null {
   return projection.kind === 'unknown' ? projection.error : null;
 }
 
-/** Conditions that people read first; their moves are the story. */
-const TOLD: readonly Type[] = ['Accepted', 'EngineRunning', 'Paired', 'Connected'];
+/** Conditions whose changes become events. */
+const EVENT_CONDITIONS: readonly Type[] = ['Accepted', 'EngineRunning', 'Paired', 'Connected'];
 
 /**
- * What changed between two statuses, as lines for `describe`. What goes without saying is left out, each line being a
- * call of the API: that a new resource was taken, that a sandbox needs no phone, and of what came to be at one moment
- * the first half.
+ * Changes between two statuses, as events. Expected changes are left out, because each event is a call of the API:
+ * that the API accepted a new resource, that a sandbox needs no phone, and the first of two conditions that changed
+ * together.
  */
 export function listStatusEvents(
   before: InstanceResourceStatus | undefined,
   after: InstanceResourceStatus,
 ): InstanceEvent[] {
-  const moved = TOLD.flatMap((type) => {
+  const changed = EVENT_CONDITIONS.flatMap((type) => {
     const [old, now] = [before, after].map((status) => status?.conditions.find((item) => item.type === type));
-    if (!now || now.status === 'Unknown' || UNTOLD.has(now.reason)) return [];
+    if (!now || now.status === 'Unknown' || ALREADY_RECORDED.has(now.reason)) return [];
     if (old?.status === now.status && old.reason === now.reason) return [];
-    return old?.status === 'False' || !AS_EXPECTED.has(now.reason) ? [now] : [];
+    return old?.status === 'False' || !EXPECTED.has(now.reason) ? [now] : [];
   });
-  const connected = moved.some(({ reason }) => reason === 'Connected');
-  return moved
+  const connected = changed.some(({ reason }) => reason === 'Connected');
+  return changed
     .filter(({ reason }) => !connected || reason !== 'EngineRunning')
     .map((now) => ({
-      type: isTrouble(now) ? 'Warning' : 'Normal',
+      type: isWarning(now) ? 'Warning' : 'Normal',
       reason: now.reason,
       message: now.message,
     }));
 }
 
-/** Worth a line only where it was not so before. */
-const AS_EXPECTED = new Set(['Accepted', 'Sandbox']);
-/** Told already: by the start, which names the pod, or by the refusal. */
-const UNTOLD = new Set(['EngineAbsent', 'EngineStarting', 'NotAccepted']);
-const TROUBLE = new Set([
+/** Recorded only if the condition was False before. */
+const EXPECTED = new Set(['Accepted', 'Sandbox']);
+/** Already recorded by the event of the start, which names the pod, or of the rejection. */
+const ALREADY_RECORDED = new Set(['EngineAbsent', 'EngineStarting', 'NotAccepted']);
+const WARNING_REASONS = new Set([
   'CrashLoop',
-  'EngineEnded',
-  'EngineSilent',
+  'EngineExited',
+  'EngineUnresponsive',
   'Banned',
   'LoggedOut',
   'NodeUnreachable',
@@ -212,6 +212,6 @@ const TROUBLE = new Set([
   'ProfileUnknown',
 ]);
 
-function isTrouble({ type, status, reason }: Condition): boolean {
-  return TROUBLE.has(reason) || (type === 'Accepted' && status === 'False');
+function isWarning({ type, status, reason }: Condition): boolean {
+  return WARNING_REASONS.has(reason) || (type === 'Accepted' && status === 'False');
 }

@@ -6,7 +6,7 @@ import { sendJson, type Exchange } from './exchange.js';
 
 const ROUTE = /^\/api\/v1\/namespaces\/([^/]+)\/events$/;
 
-/** The stories of instances as Kubernetes shows them: Events, selected by `involvedObject.name`. */
+/** Serves recorded events like Kubernetes, with the selector `involvedObject.name`. */
 export function serveEvents(exchange: Exchange, store: Store): boolean {
   const namespace = ROUTE.exec(exchange.path)?.[1];
   if (namespace === undefined || exchange.method !== 'GET') return false;
@@ -18,12 +18,16 @@ export function serveEvents(exchange: Exchange, store: Store): boolean {
     apiVersion: 'v1',
     kind: 'EventList',
     metadata: { resourceVersion: String(store.entries.version) },
-    items: entries.flatMap((entry) => entry.story.map((line, at) => eventOf(entry, line, at))),
+    items: entries.flatMap((entry) => entry.events.map((event, at) => buildEvent(entry, event, at))),
   });
   return true;
 }
 
-function eventOf({ state }: Entry, { type, reason, message, first, last, count }: RecordedEvent, at: number) {
+function buildEvent(
+  { state }: Entry,
+  { type, reason, message, first, last, count }: RecordedEvent,
+  at: number,
+) {
   const { namespace, name, uid } = state;
   return {
     metadata: {

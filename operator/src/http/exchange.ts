@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiStatus } from '../cluster/local/api-status.js';
 
-/** One request and its answer, as handlers see them. */
+/** A request and its response, for handlers. */
 export interface Exchange {
   method: string;
   path: string;
@@ -30,7 +30,7 @@ export async function readBody({ request }: Exchange): Promise<string> {
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length;
     if (size > MAX_BODY_BYTES) {
-      throw new ApiStatus('RequestEntityTooLarge', `a body holds at most ${MAX_BODY_BYTES} bytes`);
+      throw new ApiStatus('RequestEntityTooLarge', `the body exceeds ${MAX_BODY_BYTES} bytes`);
     }
     chunks.push(chunk);
   }

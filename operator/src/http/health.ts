@@ -2,11 +2,11 @@ import type { Registry } from 'prom-client';
 import { sendJson, type Exchange } from './exchange.js';
 import type { Handler } from './server.js';
 
-/** Named checks: what is wrong, or null. */
-export type Checks = () => Record<string, string | null>;
+/** Checks by name; null means healthy. */
+type Checks = () => Record<string, string | null>;
 
-/** /livez while the process answers at all; /readyz once it does its work; both say which check fails. */
-export function healthHandler(ready: Checks, metrics: Registry): Handler {
+/** /livez: the process answers. /readyz: it does its work. Both name the failing check. */
+export function createHealthHandler(ready: Checks, metrics: Registry): Handler {
   return async (exchange) => {
     if (exchange.method !== 'GET' && exchange.method !== 'HEAD') return false;
     if (exchange.path === '/livez') report(exchange, {});
@@ -18,14 +18,14 @@ export function healthHandler(ready: Checks, metrics: Registry): Handler {
 }
 
 function report(exchange: Exchange, checks: Record<string, string | null>): void {
-  const faulty = Object.values(checks).some((fault) => fault !== null);
-  const shown = Object.entries(checks).map(([name, fault]) => [
+  const unhealthy = Object.values(checks).some((fault) => fault !== null);
+  const entries = Object.entries(checks).map(([name, fault]) => [
     name,
     fault === null ? { ok: true } : { ok: false, message: fault },
   ]);
-  sendJson(exchange, faulty ? 503 : 200, {
-    status: faulty ? 'unavailable' : 'ok',
-    checks: Object.fromEntries(shown) as Record<string, unknown>,
+  sendJson(exchange, unhealthy ? 503 : 200, {
+    status: unhealthy ? 'unavailable' : 'ok',
+    checks: Object.fromEntries(entries) as Record<string, unknown>,
   });
 }
 

@@ -1,6 +1,6 @@
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import { z } from 'zod';
-import { invalid } from '../cluster/local/api-status.js';
+import { invalidError } from '../cluster/local/api-status.js';
 import { listCauses, type Desired } from '../cluster/local/desired.js';
 import type { Store } from '../cluster/local/store.js';
 
@@ -22,15 +22,15 @@ interface Place {
   name: string;
 }
 
-/** RFC 7396 over what people write, and over the finalizers. @throws ApiStatus */
-export async function mergePatch(
+/** Merge patch (RFC 7396) of the user's fields and the finalizers. @throws ApiStatus */
+export async function applyMergePatch(
   store: Store,
   place: Place,
   body: Record<string, unknown>,
   query: URLSearchParams,
 ): Promise<{ code: number; body: InstanceResource }> {
   const result = Patch.safeParse(body);
-  if (!result.success) throw invalid(place.name, listCauses(result.error));
+  if (!result.success) throw invalidError(place.name, listCauses(result.error));
   const { metadata = {}, spec } = result.data;
   const { resourceVersion, uid, finalizers } = metadata;
   const expected = {
@@ -38,7 +38,7 @@ export async function mergePatch(
     ...(uid !== undefined && { uid }),
   };
   const manager = query.get('fieldManager') ?? 'unknown';
-  const resource = await store.change(
+  const resource = await store.update(
     { ...place, ...expected },
     manager,
     ({ labels, annotations, spec: before }) => ({

@@ -1,10 +1,10 @@
 import { PAIRING_FIELD, pairingSecretName, type PairingView } from '@gwk/core/resources/pairing-request';
-import { notFound } from '../cluster/local/api-status.js';
+import { notFoundError } from '../cluster/local/api-status.js';
 import { sendJson, type Exchange } from './exchange.js';
 
 const ROUTE = /^\/api\/v1\/namespaces\/([^/]+)\/secrets\/([^/]+)$/;
 
-/** What pairings show, as Kubernetes would: each a Secret, for `gwk pair`. @throws ApiStatus */
+/** Serves the state of pairings as Secrets, like Kubernetes, for `gwk pair`. @throws ApiStatus */
 export function servePairingSecret(exchange: Exchange, views: ReadonlyMap<string, PairingView>): boolean {
   const [, namespace, asked] = ROUTE.exec(exchange.path) ?? [];
   if (namespace === undefined || asked === undefined || exchange.method !== 'GET') return false;
@@ -12,7 +12,7 @@ export function servePairingSecret(exchange: Exchange, views: ReadonlyMap<string
     const [place, name = ''] = one.split('/');
     return place === namespace && pairingSecretName(name) === asked;
   });
-  if (key === undefined) throw notFound(asked);
+  if (key === undefined) throw notFoundError(asked);
   const text = JSON.stringify(views.get(key));
   sendJson(exchange, 200, {
     apiVersion: 'v1',

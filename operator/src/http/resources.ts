@@ -5,11 +5,11 @@ import {
 } from '@gwk/core/resources/manifest';
 import type { PairingView } from '@gwk/core/resources/pairing-request';
 import { parse as parseYaml } from 'yaml';
-import { alreadyExists, ApiStatus, invalid, notFound } from '../cluster/local/api-status.js';
-import { badRequest, listCauses, readManifest, type NamedDesired } from '../cluster/local/desired.js';
+import { alreadyExistsError, ApiStatus, invalidError, notFoundError } from '../cluster/local/api-status.js';
+import { badRequestError, listCauses, readManifest, type NamedDesired } from '../cluster/local/desired.js';
 import type { Store } from '../cluster/local/store.js';
 import { authorize, readBody, sendJson, type Exchange } from './exchange.js';
-import { mergePatch } from './merge-patch.js';
+import { applyMergePatch } from './merge-patch.js';
 import { servePairingSecret } from './pairing-secret.js';
 import { parseSelector } from './selector.js';
 import type { Handler } from './server.js';
@@ -29,14 +29,14 @@ interface Place {
 
 export interface ResourceAccess {
   token: string | undefined;
-  /** Before all resources are loaded nobody may be told that there are none. */
+  /** While resources are loading, a list would look empty. */
   isLoaded: () => boolean;
-  /** What pairings show, by key. */
+  /** State of pairings, by key. */
   pairings: ReadonlyMap<string, PairingView>;
 }
 
-/** The Kubernetes API of Instance resources, as far as one machine needs it. */
-export function resourcesHandler(store: Store, { token, isLoaded, pairings }: ResourceAccess): Handler {
+/** The Kubernetes API for Instance resources, reduced to the needs of one machine. */
+export function createResourcesHandler(store: Store, { token, isLoaded, pairings }: ResourceAccess): Handler {
   return async (exchange) => {
     if (!exchange.path.startsWith('/api')) return false;
     authorize(exchange, token);
@@ -90,26 +90,26 @@ function decode(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    throw badRequest('the path is not well-formed');
+    throw badRequestError('the path is not well-formed');
   }
 }
 
 function read(store: Store, namespace: string, name: string): InstanceResource {
   const entry = store.get(`${namespace}/${name}`);
-  if (!entry) throw notFound(name);
+  if (!entry) throw notFoundError(name);
   return entry.resource;
 }
 
 function listOrWatch(exchange: Exchange, store: Store, namespace: string | undefined): Answer {
-  const selects = parseSelector(exchange.query, namespace);
+  const matches = parseSelector(exchange.query, namespace);
   if (exchange.query.get('watch') === 'true' || exchange.query.get('watch') === '1') {
-    watchChanges(exchange, store.entries, selects);
+    watchChanges(exchange, store.entries, matches);
     return null;
   }
   const items = store.entries
     .all()
     .map(({ resource }) => resource)
-    .filter(selects);
+    .filter(matches);
   return ok({
     apiVersion: MANIFEST_API_VERSION,
     kind: 'InstanceList',
@@ -119,10 +119,12 @@ function listOrWatch(exchange: Exchange, store: Store, namespace: string | undef
 }
 
 async function create(exchange: Exchange, store: Store, namespace: string): Promise<Answer> {
-  const wanted = placed(readManifest(withNamespace(await readObject(exchange), namespace)), { namespace });
+  const wanted = checkPlace(readManifest(withNamespace(await readObject(exchange), namespace)), {
+    namespace,
+  });
   if (wanted.resourceVersion !== undefined)
-    throw badRequest('resourceVersion should not be set on objects to be created');
-  if (store.get(`${namespace}/${wanted.name}`)) throw alreadyExists(wanted.name);
+    throw badRequestError('resourceVersion should not be set on objects to be created');
+  if (store.get(`${namespace}/${wanted.name}`)) throw alreadyExistsError(wanted.name);
   const manager = exchange.query.get('fieldManager') ?? DEFAULT_MANAGER;
   return { code: 201, body: await store.create(wanted, { manager, force: false }) };
 }
@@ -133,13 +135,13 @@ async function patch(
   place: { namespace: string; name: string },
 ): Promise<Answer> {
   const type = contentType(exchange);
-  if (type === MERGE) return mergePatch(store, place, await readObject(exchange), exchange.query);
+  if (type === MERGE) return applyMergePatch(store, place, await readObject(exchange), exchange.query);
   if (!APPLY.includes(type)) throw unsupported(type, [...APPLY, MERGE]);
   const manager = exchange.query.get('fieldManager');
-  if (!manager) throw badRequest('fieldManager is required for apply patch');
+  if (!manager) throw badRequestError('fieldManager is required for apply patch');
   const body = withNamespace(await readObject(exchange), place.namespace);
   const existed = store.get(`${place.namespace}/${place.name}`) !== undefined;
-  const wanted = placed(readManifest(partial(body, store, place)), place);
+  const wanted = checkPlace(readManifest(partial(body, store, place)), place);
   const applied = {
     ...wanted,
     desired: { ...wanted.desired, spec: (body['spec'] ?? {}) as Record<string, unknown> },
@@ -148,7 +150,7 @@ async function patch(
   return { code: existed ? 200 : 201, body: resource };
 }
 
-/** An apply names only what its manager wants: the rest is judged as it stands. */
+/** An apply contains only the fields of its manager, so validate it together with the others. */
 function partial(
   body: Record<string, unknown>,
   store: Store,
@@ -162,13 +164,13 @@ function partial(
 
 async function patchStatus(exchange: Exchange, store: Store, key: string): Promise<Answer> {
   const entry = store.get(key);
-  if (!entry) throw notFound(key.split('/')[1]!);
+  if (!entry) throw notFoundError(key.split('/')[1]!);
   const { status } = await readObject(exchange);
   const result = InstanceResourceStatus.safeParse({
     ...entry.resource.status,
     ...(isObject(status) ? status : {}),
   });
-  if (!result.success) throw invalid(entry.state.name, listCauses(result.error, 'status'));
+  if (!result.success) throw invalidError(entry.state.name, listCauses(result.error, 'status'));
   await store.setStatus({ key, uid: entry.state.uid }, result.data);
   return ok(store.get(key)?.resource ?? entry.resource);
 }
@@ -194,12 +196,12 @@ function parseBody(text: string): unknown {
   try {
     return parseYaml(text, { maxAliasCount: 10 }) as unknown;
   } catch (error) {
-    throw badRequest(`the body is neither JSON nor YAML: ${(error as Error).message.split('\n')[0]}`);
+    throw badRequestError(`the body is neither JSON nor YAML: ${(error as Error).message.split('\n')[0]}`);
   }
 }
 
 function object(value: unknown): Record<string, unknown> {
-  if (!isObject(value)) throw badRequest('the body must be an object');
+  if (!isObject(value)) throw badRequestError('the body must be an object');
   return value;
 }
 
@@ -212,11 +214,11 @@ function withNamespace(body: Record<string, unknown>, namespace: string): Record
   return { ...body, metadata: { namespace, ...metadata } };
 }
 
-function placed(wanted: NamedDesired, place: { namespace: string; name?: string }): NamedDesired {
+function checkPlace(wanted: NamedDesired, place: { namespace: string; name?: string }): NamedDesired {
   if (wanted.namespace !== place.namespace)
-    throw badRequest('the namespace of the object does not match the path');
+    throw badRequestError('the namespace of the object does not match the path');
   if (place.name !== undefined && wanted.name !== place.name) {
-    throw badRequest('the name of the object does not match the path');
+    throw badRequestError('the name of the object does not match the path');
   }
   return wanted;
 }

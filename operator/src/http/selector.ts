@@ -1,15 +1,15 @@
 import type { InstanceResource } from '@gwk/core/resources/manifest';
-import { badRequest } from '../cluster/local/desired.js';
+import { badRequestError } from '../cluster/local/desired.js';
 
 export type ResourceFilter = (resource: InstanceResource) => boolean;
 
-/** `labelSelector` and `fieldSelector` with equalities. @throws ApiStatus */
+/** Parses `labelSelector` and `fieldSelector` with equality only. @throws ApiStatus */
 export function parseSelector(query: URLSearchParams, namespace: string | undefined): ResourceFilter {
-  const labels = equalities(query.get('labelSelector') ?? '');
-  const fields = equalities(query.get('fieldSelector') ?? '');
+  const labels = parseEqualities(query.get('labelSelector') ?? '');
+  const fields = parseEqualities(query.get('fieldSelector') ?? '');
   for (const { key } of fields) {
     if (key !== 'metadata.name' && key !== 'metadata.namespace')
-      throw badRequest(`field ${key} cannot be selected by`);
+      throw badRequestError(`field ${key} is not supported in a selector`);
   }
   return ({ metadata }) => {
     const place: Record<string, string> = {
@@ -30,11 +30,11 @@ interface Equality {
   equal: boolean;
 }
 
-function equalities(text: string): Equality[] {
+function parseEqualities(text: string): Equality[] {
   if (text === '') return [];
   return text.split(',').map((part) => {
     const [, key, operator, value] = /^([^=!]+)(==?|!=)([^=!]*)$/.exec(part) ?? [];
-    if (key === undefined) throw badRequest(`"${part}" is not a selector of the form key=value`);
+    if (key === undefined) throw badRequestError(`"${part}" is not a selector of the form key=value`);
     return { key: key.trim(), value: value!.trim(), equal: operator !== '!=' };
   });
 }

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { ApiStatus } from '../cluster/local/api-status.js';
 import { sendJson, type Exchange } from './exchange.js';
 
-/** Answers what it knows; false: somebody else's path. */
+/** Answers a request it knows; returns false for other paths. */
 export type Handler = (exchange: Exchange) => Promise<boolean> | boolean;
 
 export interface Listening {
@@ -13,7 +13,7 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-/** One listener for health, metrics and, on one machine, resources. */
+/** Starts one listener for health, metrics and, on one machine, resources. */
 export async function listen(
   address: { host: string; port: number },
   handlers: Handler[],
@@ -46,22 +46,21 @@ async function answer(
   handlers: Handler[],
   log: Logger,
 ): Promise<void> {
-  const exchange = open(request, response);
+  const exchange = parseRequest(request, response);
   try {
     for (const handler of handlers) if (await handler(exchange)) return;
     throw new ApiStatus('NotFound', 'the server could not find the requested resource');
   } catch (error) {
-    const status =
-      error instanceof ApiStatus ? error : new ApiStatus('InternalError', 'something went wrong here');
-    if (status !== error) log.error({ path: exchange.path, err: error }, 'a request failed');
+    const status = error instanceof ApiStatus ? error : new ApiStatus('InternalError', 'internal error');
+    if (status !== error) log.error({ path: exchange.path, err: error }, 'request failed');
     if (response.headersSent) return void response.destroy();
-    // The rest of a body that was not read would be taken for the next request.
+    // The unread rest of the body would be parsed as the next request.
     if (!request.complete) response.setHeader('connection', 'close');
     sendJson(exchange, status.code, status);
   }
 }
 
-function open(request: IncomingMessage, response: ServerResponse): Exchange {
+function parseRequest(request: IncomingMessage, response: ServerResponse): Exchange {
   const url = URL.parse(request.url ?? '/', 'http://operator');
   return {
     method: request.method ?? 'GET',

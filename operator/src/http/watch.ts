@@ -1,22 +1,22 @@
 import { ApiStatus } from '../cluster/local/api-status.js';
-import { badRequest } from '../cluster/local/desired.js';
+import { badRequestError } from '../cluster/local/desired.js';
 import type { Change, Entries } from '../cluster/local/entries.js';
 import type { Exchange } from './exchange.js';
 import type { ResourceFilter } from './selector.js';
 
-/** A client that reads slower than things change is let go: it lists anew. */
+/** Disconnects a client that reads more slowly than changes arrive; it then lists again. */
 const MAX_BACKLOG_BYTES = 4 * 1024 * 1024;
 
-/** A stream of lines, `{type, object}`, from a version on; without one, everything that is comes first. */
+/** Streams lines `{type, object}` from a version on. Without a version, all current objects come first. */
 export function watchChanges(
   { query, request, response }: Exchange,
   entries: Entries,
-  selects: ResourceFilter,
+  matches: ResourceFilter,
 ): void {
   const from = query.get('resourceVersion');
   const first =
     from === null || from === '' || from === '0' ? snapshot(entries) : entries.since(readVersion(from));
-  // A watch says nothing for as long as nothing changes; the next request of its connection has the limit again.
+  // A watch is silent while nothing changes. The next request of the connection gets the timeout again.
   request.socket.setTimeout(0);
   response.writeHead(200, { 'content-type': 'application/json', 'cache-control': 'no-store' });
   const write = (type: string, object: unknown): void => {
@@ -27,11 +27,11 @@ export function watchChanges(
     write('ERROR', new ApiStatus('Expired', `too old resource version: ${from}`));
     return void response.end();
   }
-  const tell = ({ type, resource }: Change): void => {
-    if (selects(resource)) write(type, resource);
+  const send = ({ type, resource }: Change): void => {
+    if (matches(resource)) write(type, resource);
   };
-  first.forEach(tell);
-  const stop = entries.listen(tell);
+  first.forEach(send);
+  const stop = entries.subscribe(send);
   const seconds = Number(query.get('timeoutSeconds') ?? 0);
   const timer = seconds > 0 ? setTimeout(() => response.end(), seconds * 1000) : undefined;
   response.once('close', () => {
@@ -49,6 +49,6 @@ function snapshot(entries: Entries): Change[] {
 function readVersion(text: string): number {
   const version = Number(text);
   if (!Number.isSafeInteger(version) || version < 0)
-    throw badRequest(`resourceVersion ${text} is not a number`);
+    throw badRequestError(`resourceVersion ${text} is not a number`);
   return version;
 }

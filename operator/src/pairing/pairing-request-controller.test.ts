@@ -11,10 +11,10 @@ import { recordingLog } from '@gwk/test/support/operator/folder';
 import { buildPairingView, PairingRequestController } from './pairing-request-controller.js';
 
 /** How often the desk looks. */
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 
 type Seen = OperatorResponse<'pair'>;
-const wish = (special: Partial<PairingRequest> = {}): PairingRequest => ({
+const request = (special: Partial<PairingRequest> = {}): PairingRequest => ({
   id: 'first',
   method: 'qr',
   phone: null,
@@ -43,7 +43,7 @@ describe('what there is to show', () => {
   test.each(CASES)('%s', (_, special, expected) => {
     const step = buildPairingView(wish(), seen(special));
     if (expected === 'paired') expect(step).toBe('paired');
-    else expect(step).toMatchObject({ view: { request: 'first', ...expected } });
+    else expect(step).toMatchObject({ view: { wish: 'first', ...expected } });
   });
 });
 
@@ -53,14 +53,14 @@ class Stage {
   readonly opened: unknown[] = [];
   readonly shown: (PairingView | null)[] = [];
   readonly desk = new PairingRequestController({
-    port: {
+    api: {
       pair: (_, open) => {
         if (this.fails-- > 0) return Promise.reject(new Error('no answer'));
         if (open) this.opened.push(open);
         return Promise.resolve(this.now);
       },
     },
-    show: (_, view) => {
+    publish: (_, view) => {
       this.shown.push(view);
       return Promise.resolve();
     },
@@ -72,7 +72,7 @@ class Stage {
       ? { [PAIRING_ANNOTATION]: JSON.stringify(wanted) }
       : {};
     const given: InstanceResource = resource({}, { annotations });
-    this.desk.look({ key: 'default/shop', uid: given.metadata.uid }, given, 'the-id');
+    this.desk.observe({ key: 'default/shop', uid: given.metadata.uid }, given, 'the-id');
   }
 }
 
@@ -89,16 +89,16 @@ describe('a wish on a resource', () => {
     onStage(async (stage, pass) => {
       stage.sees(wish());
       stage.sees(wish());
-      await pass(LOOK_MS);
+      await pass(POLL_MS);
       expect(stage.shown).toHaveLength(1);
       stage.now = seen({ code: '2@one' });
-      await pass(LOOK_MS);
+      await pass(POLL_MS);
       expect(stage.shown.at(-1)?.code).toBe('2@one');
       stage.now = seen({ code: '2@two' });
-      await pass(LOOK_MS);
+      await pass(POLL_MS);
       expect(stage.shown.at(-1)?.code).toBe('2@two');
       stage.now = seen({ state: 'connecting', open: false });
-      await pass(LOOK_MS);
+      await pass(POLL_MS);
       expect(stage.shown.at(-1)).toBeNull();
       expect(stage.opened).toEqual([{ method: 'qr', phone: null }]);
       expect(stage.shown.map((view) => view && view.code)).toEqual([null, '2@one', '2@two', null]);
@@ -106,16 +106,16 @@ describe('a wish on a resource', () => {
   );
 
   test(
-    'that is over is not served again, another one is',
+    'that is abort is not served again, another one is',
     onStage(async (stage, pass) => {
       stage.now = seen({ state: 'connecting', open: false });
       stage.sees(wish());
-      await pass(LOOK_MS);
+      await pass(POLL_MS);
       expect(stage.shown).toHaveLength(1);
       stage.sees(wish());
       stage.now = seen();
       stage.sees(wish({ id: 'second', method: 'code', phone: '5511999990000' }));
-      await pass(LOOK_MS);
+      await pass(POLL_MS);
       expect(stage.opened[1]).toEqual({ method: 'code', phone: '5511999990000' });
     }),
   );
@@ -125,12 +125,12 @@ describe('a wish on a resource', () => {
     onStage(async (stage, pass) => {
       stage.now = seen({ code: '2@one' });
       stage.sees(wish());
-      await pass(LOOK_MS);
+      await pass(POLL_MS);
       expect(stage.shown).toHaveLength(1);
       stage.sees(wish({ id: 'second' }));
-      await pass(LOOK_MS);
-      expect(stage.shown.at(-1)?.request).toBe('second');
-      expect(stage.shown.map((view) => view && view.request)).toEqual(['first', null, 'second']);
+      await pass(POLL_MS);
+      expect(stage.shown.at(-1)?.wish).toBe('second');
+      expect(stage.shown.map((view) => view && view.wish)).toEqual(['first', null, 'second']);
     }),
   );
 
@@ -139,19 +139,19 @@ describe('a wish on a resource', () => {
     onStage(async (stage, pass) => {
       stage.now = seen({ code: '2@one' });
       stage.sees(wish());
-      await pass(LOOK_MS);
+      await pass(POLL_MS);
       expect(stage.shown).toHaveLength(1);
       stage.sees(null);
-      await pass(LOOK_MS);
+      await pass(POLL_MS);
       expect(stage.shown.at(-1)).toBeNull();
     }),
   );
 
   test(
-    'whose time is over opens nothing',
+    'whose time is abort opens nothing',
     onStage(async (stage, pass) => {
       stage.sees(wish({ until: new Date(Date.now() - 1000).toISOString() }));
-      await pass(LOOK_MS);
+      await pass(POLL_MS);
       expect(stage.shown).toEqual([null]);
       expect(stage.opened).toEqual([]);
     }),
@@ -162,9 +162,9 @@ describe('a wish on a resource', () => {
     onStage(async (stage, pass) => {
       stage.now = seen({ code: '2@one' });
       stage.sees(wish({ until: '9999-01-01T00:00:00Z' }));
-      await pass(600_000 - LOOK_MS);
+      await pass(600_000 - POLL_MS);
       expect(stage.shown).toHaveLength(1);
-      await pass(LOOK_MS);
+      await pass(POLL_MS);
       expect(stage.shown.at(-1)).toBeNull();
     }),
   );
@@ -174,11 +174,11 @@ describe('a wish on a resource', () => {
     onStage(async (stage, pass) => {
       stage.now = seen({ code: '2@one' });
       stage.sees(wish());
-      await pass(LOOK_MS);
+      await pass(POLL_MS);
       expect(stage.shown).toHaveLength(1);
       stage.sees(wish({ id: 'second' }));
-      stage.desk.leave(resource().metadata.uid);
-      await pass(LOOK_MS);
+      stage.desk.cancel(resource().metadata.uid);
+      await pass(POLL_MS);
       expect(stage.shown.at(-1)).toBeNull();
       await stage.desk.close();
       expect(stage.opened).toHaveLength(1);
@@ -190,11 +190,11 @@ describe('a wish on a resource', () => {
     onStage(async (stage, pass) => {
       stage.now = seen({ code: '2@one' });
       stage.sees(wish());
-      await pass(LOOK_MS);
+      await pass(POLL_MS);
       expect(stage.shown).toHaveLength(1);
-      stage.desk.leaveAllBut(new Set([resource().metadata.uid]));
-      stage.desk.leaveAllBut(new Set(['another']));
-      await pass(LOOK_MS);
+      stage.desk.cancelAllBut(new Set([resource().metadata.uid]));
+      stage.desk.cancelAllBut(new Set(['another']));
+      await pass(POLL_MS);
       expect(stage.shown.at(-1)).toBeNull();
     }),
   );
@@ -204,9 +204,9 @@ describe('a wish on a resource', () => {
     onStage(async (stage, pass) => {
       stage.fails = 3;
       stage.sees(wish());
-      await pass(2 * LOOK_MS);
+      await pass(2 * POLL_MS);
       expect(stage.opened).toEqual([]);
-      await pass(LOOK_MS);
+      await pass(POLL_MS);
       expect(stage.opened).toHaveLength(1);
     }),
   );
@@ -216,7 +216,7 @@ describe('a wish on a resource', () => {
     onStage(async (stage, pass) => {
       stage.now = seen({ open: false, error: 'timeout' });
       stage.sees(wish());
-      await pass(LOOK_MS);
+      await pass(POLL_MS);
       expect(stage.shown).toEqual([expect.objectContaining({ error: 'timeout', code: null })]);
       await stage.desk.close();
       expect(stage.opened).toHaveLength(1);
@@ -230,7 +230,7 @@ describe('a wish on a resource', () => {
   ])('that %s is none', async (_, text) => {
     const stage = new Stage();
     const given = resource({}, { annotations: { [PAIRING_ANNOTATION]: text } });
-    stage.desk.look({ key: 'default/shop', uid: given.metadata.uid }, given, 'the-id');
+    stage.desk.observe({ key: 'default/shop', uid: given.metadata.uid }, given, 'the-id');
     await stage.desk.close();
     expect([stage.opened, stage.shown]).toEqual([[], []]);
   });

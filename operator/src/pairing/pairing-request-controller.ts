@@ -11,125 +11,125 @@ import type { Target } from '../cluster/cluster.js';
 import type { InternalApiClient } from '../controller/internal-api-client.js';
 
 export interface PairingRequestControllerOptions {
-  port: Pick<InternalApiClient, 'pair'>;
-  /** Puts up what is to be seen; null takes it down. Repeatable. */
-  show: (target: Target, view: PairingView | null) => Promise<void>;
+  api: Pick<InternalApiClient, 'pair'>;
+  /** Publishes the state of a pairing; null removes it. Idempotent. */
+  publish: (target: Target, view: PairingView | null) => Promise<void>;
   log: Logger;
 }
 
-interface Serving {
-  wish: PairingRequest;
-  over: AbortController;
+interface ActiveRequest {
+  request: PairingRequest;
+  abort: AbortController;
   done: Promise<void>;
-  /** Another wish that came meanwhile. */
+  /** A newer request that arrived meanwhile. */
   next: PairingRequest | null;
 }
 
-/** How often it is looked for the next code. */
-const LOOK_MS = 1000;
-/** A wish is heeded no longer, whatever it says of itself: it is written by whoever may change the resource. */
+/** Interval of polling the API for the next code. */
+const POLL_MS = 1000;
+/** Maximum lifetime of a request, whatever its `until` says: anybody who may change the resource can write it. */
 const MAX_SERVED_MS = 600_000;
-/** Wishes that are over and not yet taken off their resource. */
+/** Finished requests whose annotation may still exist. */
 const MAX_REMEMBERED = 10_000;
 
 /**
- * Serves wishes for pairing (`gwk pair`) beside the reconcile, which only tells it what it sees: opening a session
- * makes an engine wanted, and the reconcile starts it. Everything here may be forgotten: an operator that starts anew
- * finds the wish on the resource, and the session open.
+ * Serves pairing requests (`gwk pair`) beside the reconcile loop, which reports the resources it sees. Opening a
+ * session makes the instance need an engine, which the reconcile loop starts. All state here may be lost: a new
+ * operator finds the request on the resource and the open session in the API.
  */
 export class PairingRequestController {
   readonly #options: PairingRequestControllerOptions;
-  /** By uid. */
-  readonly #serving = new Map<string, Serving>();
-  /** Ids of wishes that are over, by uid. */
-  readonly #over = new Map<string, string>();
+  /** Keyed by uid. */
+  readonly #active = new Map<string, ActiveRequest>();
+  /** Ids of finished requests, by uid. */
+  readonly #finished = new Map<string, string>();
   #closed = false;
 
   constructor(options: PairingRequestControllerOptions) {
     this.#options = options;
   }
 
-  /** Must be cheap: it is told of every instance at every pass. */
-  look(target: Target, resource: InstanceResource, instanceId: string): void {
-    const wish = readPairingRequest(resource.metadata.annotations);
-    const serving = this.#serving.get(target.uid);
-    if (serving && serving.wish.id !== wish?.id) {
-      serving.next = wish;
-      serving.over.abort();
+  /** Must be cheap: every reconcile of every instance calls it. */
+  observe(target: Target, resource: InstanceResource, instanceId: string): void {
+    const request = readPairingRequest(resource.metadata.annotations);
+    const active = this.#active.get(target.uid);
+    if (active && active.request.id !== request?.id) {
+      active.next = request;
+      active.abort.abort();
     }
-    if (!serving && wish) this.#begin(target, wish, instanceId);
+    if (!active && request) this.#start(target, request, instanceId);
   }
 
-  /** Its resource goes, or may have no number any more. */
-  leave(uid: string): void {
-    const serving = this.#serving.get(uid);
-    if (!serving) return;
-    serving.next = null;
-    serving.over.abort();
+  /** The resource is being deleted, or its account no longer accepts it. */
+  cancel(uid: string): void {
+    const active = this.#active.get(uid);
+    if (!active) return;
+    active.next = null;
+    active.abort.abort();
   }
 
-  /** Of resources that somebody let go of by force. */
-  leaveAllBut(uids: Set<string | undefined>): void {
-    for (const uid of this.#serving.keys()) if (!uids.has(uid)) this.leave(uid);
+  /** Cancels requests of resources whose finalizer somebody removed by hand. */
+  retainOnly(uids: Set<string | undefined>): void {
+    for (const uid of this.#active.keys()) if (!uids.has(uid)) this.cancel(uid);
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    for (const { over } of this.#serving.values()) over.abort();
-    await Promise.all([...this.#serving.values()].map(({ done }) => done));
+    for (const { abort } of this.#active.values()) abort.abort();
+    await Promise.all([...this.#active.values()].map(({ done }) => done));
   }
 
-  #begin(target: Target, wish: PairingRequest, instanceId: string): void {
-    if (this.#closed || this.#over.get(target.uid) === wish.id) return;
-    const over = new AbortController();
-    const done = this.#serve(target, wish, { instanceId, signal: over.signal }).finally(() => {
-      const next = this.#serving.get(target.uid)?.next;
-      this.#serving.delete(target.uid);
-      this.#remember(target.uid, wish.id);
-      if (next) this.#begin(target, next, instanceId);
+  #start(target: Target, request: PairingRequest, instanceId: string): void {
+    if (this.#closed || this.#finished.get(target.uid) === request.id) return;
+    const abort = new AbortController();
+    const done = this.#serve(target, request, { instanceId, signal: abort.signal }).finally(() => {
+      const next = this.#active.get(target.uid)?.next;
+      this.#active.delete(target.uid);
+      this.#remember(target.uid, request.id);
+      if (next) this.#start(target, next, instanceId);
     });
-    this.#serving.set(target.uid, { wish, over, done, next: null });
+    this.#active.set(target.uid, { request, abort, done, next: null });
   }
 
   async #serve(
     target: Target,
-    wish: PairingRequest,
+    request: PairingRequest,
     { instanceId, signal }: { instanceId: string; signal: AbortSignal },
   ): Promise<void> {
-    const { port, show, log } = this.#options;
-    const until = Math.min(Date.parse(wish.until), Date.now() + MAX_SERVED_MS);
+    const { api, publish, log } = this.#options;
+    const until = Math.min(Date.parse(request.until), Date.now() + MAX_SERVED_MS);
     let [opened, shown] = [false, ''];
     while (!signal.aborted && Date.now() < until) {
       try {
-        const { method, phone } = wish;
-        const now = await port.pair(instanceId, opened ? null : { method, phone });
+        const { method, phone } = request;
+        const now = await api.pair(instanceId, opened ? null : { method, phone });
         opened = true;
-        const step = buildPairingView(wish, now);
+        const step = buildPairingView(request, now);
         if (step === 'paired') break;
         const text = JSON.stringify(step.view);
-        if (text !== shown) await show(target, step.view);
+        if (text !== shown) await publish(target, step.view);
         shown = text;
-        // What went wrong stays to be read until whoever wished has read it.
+        // An error stays published until the user's command has read it.
       } catch (error) {
-        log.info({ instance: target.key, err: error }, 'a pairing could not be looked after; trying again');
+        log.info({ instance: target.key, err: error }, 'pairing request failed; retrying');
       }
-      await sleep(LOOK_MS, undefined, { signal }).catch(() => undefined);
+      await sleep(POLL_MS, undefined, { signal }).catch(() => undefined);
     }
-    await show(target, null).catch((error: unknown) =>
-      log.info({ instance: target.key, err: error }, 'what was put up for a pairing could not be taken down'),
+    await publish(target, null).catch((error: unknown) =>
+      log.info({ instance: target.key, err: error }, 'published pairing state not removed'),
     );
   }
 
-  #remember(uid: string, wish: string): void {
-    this.#over.set(uid, wish);
-    const [oldest] = this.#over.keys();
-    if (this.#over.size > MAX_REMEMBERED && oldest !== undefined) this.#over.delete(oldest);
+  #remember(uid: string, request: string): void {
+    this.#finished.set(uid, request);
+    const [oldest] = this.#finished.keys();
+    if (this.#finished.size > MAX_REMEMBERED && oldest !== undefined) this.#finished.delete(oldest);
   }
 }
 
 type Seen = OperatorResponse<'pair'>;
 
-/** What there is to show of a pairing for this wish. */
+/** Builds the published view of a pairing. */
 export function buildPairingView(
   { id, method }: PairingRequest,
   { state, open, code, code_expires_at: expiresAt, error }: Seen,

@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
 import * as der from './der.js';
 
-/** A certificate for the internal port, by an authority of its own whose key is gone as soon as it has signed. */
+/** A server certificate for the internal API. Its own authority signs it, and the authority's key is discarded. */
 export interface ServerCertificate {
   /** PEM. */
   ca: string;
@@ -23,34 +23,34 @@ const OID = {
 
 const DAY_MS = 86_400_000;
 const YEARS_MS = 3650 * DAY_MS;
-/** Clocks of nodes differ. */
+/** Valid one day earlier, because clocks of nodes differ. */
 const BEFORE_MS = DAY_MS;
 
 export function makeServerCertificate(names: readonly string[], now = new Date()): ServerCertificate {
   const authority = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const server = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-  const issuer = nameOf('gwk internal');
+  const issuer = encodeName('gwk internal');
   const common = { issuer, now, signer: authority.privateKey };
   const ca = certificate({
     ...common,
     subject: issuer,
     publicKey: authority.publicKey,
     extensions: [
-      // An authority, of end certificates alone.
-      extension(OID.constraints, der.sequence(der.truth(), der.integer(Buffer.from([0]))), true),
+      // A certificate authority for end certificates only.
+      extension(OID.constraints, der.sequence(der.trueValue(), der.integer(Buffer.from([0]))), true),
       extension(OID.keyUsage, der.bits(Buffer.from([0x06]), 1), true),
-      extension(OID.subjectKey, der.octets(keyIdOf(authority.publicKey))),
+      extension(OID.subjectKey, der.octets(hashKey(authority.publicKey))),
     ],
   });
   const cert = certificate({
     ...common,
-    subject: nameOf('gwk internal port'),
+    subject: encodeName('gwk internal API'),
     publicKey: server.publicKey,
     extensions: [
       extension(OID.keyUsage, der.bits(Buffer.from([0x80]), 7), true),
       extension(OID.extendedUsage, der.sequence(der.oid(OID.serverAuth))),
       extension(OID.names, der.sequence(...names.map((name) => der.implicit(2, Buffer.from(name, 'ascii'))))),
-      extension(OID.authorityKey, der.sequence(der.implicit(0, keyIdOf(authority.publicKey)))),
+      extension(OID.authorityKey, der.sequence(der.implicit(0, hashKey(authority.publicKey)))),
     ],
   });
   const key = server.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
@@ -83,13 +83,13 @@ function certificate({ issuer, subject, publicKey, signer, extensions, now }: Pa
 }
 
 function extension(id: string, value: Buffer, critical = false): Buffer {
-  return der.sequence(der.oid(id), ...(critical ? [der.truth()] : []), der.octets(value));
+  return der.sequence(der.oid(id), ...(critical ? [der.trueValue()] : []), der.octets(value));
 }
 
-const nameOf = (commonName: string): Buffer =>
+const encodeName = (commonName: string): Buffer =>
   der.sequence(der.set(der.sequence(der.oid(OID.commonName), der.text(commonName))));
 
-const keyIdOf = (key: KeyObject): Buffer =>
+const hashKey = (key: KeyObject): Buffer =>
   createHash('sha1')
     .update(key.export({ type: 'spki', format: 'der' }))
     .digest();

@@ -2,23 +2,23 @@ import { KubeError, type KubeClient } from '../cluster/kubernetes/client.js';
 import { FIELD_MANAGERS } from '../cluster/kubernetes/names.js';
 import type { SecretSpec } from './secret-specs.js';
 
-/** What is there lacks what is wanted, and is not ours to change. */
+/** The existing Secret lacks a key, and this command never changes an existing Secret. */
 export class IncompleteSecret extends Error {
   override name = 'IncompleteSecret';
 }
 
 /**
- * Makes the Secret where it is missing. One that is there is never written to, whoever made it: its keys have sealed
- * what the database holds.
- * @returns whether it was made now
+ * Creates the Secret if it is missing. Never writes to an existing Secret, because the database holds data encrypted
+ * with its keys.
+ * @returns whether it was created
  * @throws IncompleteSecret, KubeError
  */
 export async function createSecretOnce(
   client: KubeClient,
   namespace: string,
-  wanted: SecretSpec,
+  spec: SecretSpec,
 ): Promise<boolean> {
-  if (await isThere(client, namespace, wanted)) return false;
+  if (await existsComplete(client, namespace, spec)) return false;
   try {
     await client.call({
       method: 'POST',
@@ -27,29 +27,29 @@ export async function createSecretOnce(
       body: {
         apiVersion: 'v1',
         kind: 'Secret',
-        metadata: { name: wanted.name, labels: { 'app.kubernetes.io/part-of': 'gwk' } },
-        type: wanted.type,
-        stringData: wanted.make(),
+        metadata: { name: spec.name, labels: { 'app.kubernetes.io/part-of': 'gwk' } },
+        type: spec.type,
+        stringData: spec.generate(),
       },
     });
     return true;
   } catch (error) {
-    // Another has made it meanwhile: its keys count, and these are forgotten.
+    // Somebody created it meanwhile, so discard these keys.
     if (!(error instanceof KubeError && error.code === 409)) throw error;
-    await isThere(client, namespace, wanted);
+    await existsComplete(client, namespace, spec);
     return false;
   }
 }
 
-async function isThere(client: KubeClient, namespace: string, wanted: SecretSpec): Promise<boolean> {
-  const path = `/api/v1/namespaces/${namespace}/secrets/${wanted.name}`;
+async function existsComplete(client: KubeClient, namespace: string, spec: SecretSpec): Promise<boolean> {
+  const path = `/api/v1/namespaces/${namespace}/secrets/${spec.name}`;
   try {
     const { data = {} } = await client.call<{ data?: Record<string, string> }>({ path });
-    const missing = wanted.keys.filter((key) => !data[key]);
+    const missing = spec.keys.filter((key) => !data[key]);
     if (missing.length === 0) return true;
     throw new IncompleteSecret(
-      `the Secret ${wanted.name} has no ${missing.join(', ')}; it is not written to, so add what is missing, or ` +
-        'name another one',
+      `the Secret ${spec.name} has no ${missing.join(', ')}. Existing Secrets are never changed: add the missing keys, or ` +
+        'name another Secret',
     );
   } catch (error) {
     if (error instanceof KubeError && error.code === 404) return false;

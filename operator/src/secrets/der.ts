@@ -1,7 +1,7 @@
-/** As much of DER (X.690) as a certificate takes. */
-export type Der = Buffer;
+/** The subset of DER (X.690) that a certificate needs. */
+type Der = Buffer;
 
-export function tagged(tag: number, ...parts: Der[]): Der {
+function tagged(tag: number, ...parts: Der[]): Der {
   const body = Buffer.concat(parts);
   return Buffer.concat([Buffer.from([tag]), lengthOf(body.length), body]);
 }
@@ -16,18 +16,18 @@ export const sequence = (...parts: Der[]): Der => tagged(0x30, ...parts);
 export const set = (...parts: Der[]): Der => tagged(0x31, ...parts);
 export const octets = (bytes: Buffer): Der => tagged(0x04, bytes);
 export const text = (value: string): Der => tagged(0x0c, Buffer.from(value, 'utf8'));
-export const truth = (): Der => tagged(0x01, Buffer.from([0xff]));
+export const trueValue = (): Der => tagged(0x01, Buffer.from([0xff]));
 export const explicit = (number: number, ...parts: Der[]): Der => tagged(0xa0 | number, ...parts);
 export const implicit = (number: number, bytes: Buffer): Der => tagged(0x80 | number, bytes);
 
-/** @param unused bits at the end that say nothing */
+/** @param unused number of unused bits at the end */
 export const bits = (bytes: Buffer, unused = 0): Der => tagged(0x03, Buffer.from([unused]), bytes);
 
-/** Not negative. */
+/** Encodes a non-negative integer. */
 export function integer(bytes: Buffer): Der {
   const from = bytes.findIndex((byte) => byte !== 0);
   const short = from === -1 ? Buffer.from([0]) : bytes.subarray(from);
-  // A first bit that is set would make it negative.
+  // A leading 1 bit would make it negative.
   return short[0]! & 0x80 ? tagged(0x02, Buffer.from([0]), short) : tagged(0x02, short);
 }
 
@@ -42,7 +42,7 @@ function base128(value: number): number[] {
   return digits;
 }
 
-/** To the second; before 2050 in the short form, as RFC 5280 wants it. */
+/** Encodes a time in seconds; before 2050 as UTCTime, as RFC 5280 requires. */
 export function time(at: Date): Der {
   const digits = at
     .toISOString()

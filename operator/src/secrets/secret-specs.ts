@@ -1,27 +1,27 @@
 import { randomBytes } from 'node:crypto';
 import { makeServerCertificate } from './certificate.js';
 
-/** A Secret that an installation needs, and that somebody has to think of once. */
+/** A Secret that an installation needs once. */
 export interface SecretSpec {
   name: string;
   type: 'Opaque' | 'kubernetes.io/tls';
   keys: readonly string[];
-  /** Anew each time: to be asked for only where the Secret is not there. */
-  make: () => Record<string, string>;
+  /** Generates new values at each call, so call it only if the Secret is missing. */
+  generate: () => Record<string, string>;
 }
 
 export interface SecretNames {
-  /** Name of the Secret of the gateway's own keys. */
+  /** Name of the Secret with the gateway's keys. */
   gateway?: string | undefined;
-  /** Name of the Secret of the internal port's certificate. */
+  /** Name of the Secret with the certificate of the internal API. */
   internalTls?: string | undefined;
-  /** Host names of the internal port. */
+  /** Host names of the internal API. */
   internalNames?: readonly string[] | undefined;
-  /** Name of the Secret of a trial's own Postgres and Redis. */
+  /** Name of the Secret for the Postgres and Redis of a trial installation. */
   demo?: { name: string; postgresHost: string; redisHost: string } | undefined;
 }
 
-const SEALING_KEY_BYTES = 32;
+const ENCRYPTION_KEY_BYTES = 32;
 const TOKEN_BYTES = 32;
 
 export function listSecretSpecs({
@@ -30,31 +30,31 @@ export function listSecretSpecs({
   internalNames = [],
   demo,
 }: SecretNames): SecretSpec[] {
-  const wanted: SecretSpec[] = [];
+  const specs: SecretSpec[] = [];
   if (gateway !== undefined) {
-    wanted.push({
+    specs.push({
       name: gateway,
       type: 'Opaque',
       keys: ['sealing-keys', 'operator-token'],
-      make: () => ({
-        'sealing-keys': randomBytes(SEALING_KEY_BYTES).toString('base64'),
+      generate: () => ({
+        'sealing-keys': randomBytes(ENCRYPTION_KEY_BYTES).toString('base64'),
         'operator-token': randomBytes(TOKEN_BYTES).toString('hex'),
       }),
     });
   }
   if (internalTls !== undefined) {
-    wanted.push({
+    specs.push({
       name: internalTls,
       type: 'kubernetes.io/tls',
       keys: ['tls.crt', 'tls.key', 'ca.crt'],
-      make: () => {
+      generate: () => {
         const { ca, cert, key } = makeServerCertificate(internalNames);
         return { 'tls.crt': cert, 'tls.key': key, 'ca.crt': ca };
       },
     });
   }
-  if (demo) wanted.push(demoSecret(demo));
-  return wanted;
+  if (demo) specs.push(demoSecret(demo));
+  return specs;
 }
 
 function demoSecret({ name, postgresHost, redisHost }: NonNullable<SecretNames['demo']>): SecretSpec {
@@ -62,7 +62,7 @@ function demoSecret({ name, postgresHost, redisHost }: NonNullable<SecretNames['
     name,
     type: 'Opaque',
     keys: ['postgres-password', 'postgres-url', 'redis-password', 'redis-url'],
-    make: () => {
+    generate: () => {
       const postgres = randomBytes(TOKEN_BYTES).toString('hex');
       const redis = randomBytes(TOKEN_BYTES).toString('hex');
       return {

@@ -2,7 +2,7 @@ import { KubeConfig } from '@kubernetes/client-node';
 import { fromPublicId } from '@gwk/core/ids';
 import { createLogger } from '@gwk/core/log';
 import type { InstanceResource } from '@gwk/core/resources/manifest';
-import { kubeConfigAccess } from '@gwk/operator/cluster/kubernetes/access';
+import { createKubeConfigAccess } from '@gwk/operator/cluster/kubernetes/access';
 import { isCode, KubeClient, PATCH_TYPES, type KubeCall } from '@gwk/operator/cluster/kubernetes/client';
 import { readPod, type EnginePod, type RawPod } from '@gwk/operator/cluster/kubernetes/engine-pod';
 import { ENGINE_SELECTOR } from '@gwk/operator/cluster/kubernetes/names';
@@ -43,7 +43,7 @@ export class OperatorBench {
     bench.namespace = await bench.cluster.namespace('bench');
     const kube = new KubeConfig();
     kube.loadFromFile(bench.cluster.plane.kubeconfig);
-    bench.#client = new KubeClient(kubeConfigAccess(kube));
+    bench.#client = new KubeClient(createKubeConfigAccess(kube));
     await bench.#watch();
     bench.#internalUrl = await bench.port.listen();
     await bench.startOperator();
@@ -221,8 +221,8 @@ export class OperatorBench {
       log,
       path: `/api/v1/namespaces/${this.namespace}/pods`,
       labelSelector: ENGINE_SELECTOR,
-      keep: (raw) => readPod(raw, (id) => fromPublicId('instance', id)),
-      changed: (_, before, after) => {
+      transform: (raw) => readPod(raw, (id) => fromPublicId('instance', id)),
+      onChange: (_, before, after) => {
         if (!before && after?.node === null) void this.#run(after);
       },
     });
@@ -230,8 +230,8 @@ export class OperatorBench {
       client,
       log,
       path: instancePath(this.namespace),
-      keep: (raw) => raw,
-      changed: (key, _, after) => this.#instanceChanged(key.split('/')[1]!, after),
+      transform: (raw) => raw,
+      onChange: (key, _, after) => this.#instanceChanged(key.split('/')[1]!, after),
     });
     this.#watches = [pods, this.#instances];
     await Promise.all([pods.start(), this.#instances.start()]);

@@ -13,7 +13,7 @@ import { pause, until } from '../../support/wait.js';
 /**
  * Never two engines for one instance, whatever fails: a real operator is killed and started, engines are killed,
  * hang, crash and refuse to leave, the API fails before, after and late in every call, people change and remove
- * manifests. Whether two engines were alive at once is not judged by us: each claims a name of the kernel's, which
+ * manifests. Whether two engines were alive at once is not judged by us: each candidates a name of the kernel's, which
  * one living process can have.
  */
 const PROGRAM = join(ROOT, 'test/dist/support/operator/operator-process.js');

@@ -147,13 +147,13 @@ test('an engine that is killed is reported and started anew', async () => {
   expect((await get('shop')).status!.engine!.pod).toBe(history()[1]!.pod);
   expect(port.calls.get('engine-ended')).toBe(1);
   const events = await client.events('default', 'shop');
-  expect(events.find(({ reason }) => reason === 'EngineEnded')?.message).toContain('ended by SIGKILL');
+  expect(events.find(({ reason }) => reason === 'EngineExited')?.message).toContain('ended by SIGKILL');
 });
 
 test('an engine that hangs is replaced once its lease has long ended', async () => {
   port.leaseMs = realTime(3_000);
   // An engine that boots is silent too: the limit is several times what a boot takes beside other tests.
-  await start({ silentMs: realTime(15_000), graceMs: realTime(500) });
+  await start({ leaseTimeoutMs: realTime(15_000), graceMs: realTime(500) });
   await apply('shop');
   await isReady('shop');
   const [first] = history();
@@ -164,7 +164,7 @@ test('an engine that hangs is replaced once its lease has long ended', async () 
   expect(status!.engine!.pod).toBe(history()[1]!.pod);
   expect(status!.engine!.pod).not.toBe(first!.pod);
   const reasons = (await client.events('default', 'shop')).map(({ reason }) => reason);
-  expect(reasons).toContain('EngineSilent');
+  expect(reasons).toContain('EngineUnresponsive');
 });
 
 test('suspending in the manifest stops the engine, resuming starts it, removing the manifest ends both', async () => {

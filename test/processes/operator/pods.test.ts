@@ -35,7 +35,7 @@ async function podsWith(
 ): Promise<Pods> {
   const pods = new Pods({
     stateFolder: folder.path,
-    launch: { command: FAKE_ENGINE, settings, pass: (line) => printed.push(line) },
+    launch: { command: FAKE_ENGINE, settings, print: (line) => printed.push(line) },
     version: '9.9.9',
     log: recordingLog(logs),
     maxConcurrentStarts: 2,
@@ -80,7 +80,7 @@ test('a pod starts, runs, is asked to end, has ended, and is forgotten', async (
   await pods.delete(one.name);
   expect(phase(pods)).toBe('ending');
   await hasEnded(pods);
-  expect(pods.of(KEY)).toMatchObject({ asked: true, how: 'exit code 0' });
+  expect(pods.of(KEY)).toMatchObject({ requested: true, how: 'exit code 0' });
   expect(records()).toHaveLength(1);
   await pods.delete(one.name);
   expect(phase(pods)).toBe('absent');
@@ -97,7 +97,7 @@ test('an engine gets its own settings and none of its operator', async () => {
       launch: {
         command: [process.execPath, '-e', printer],
         settings: { GWK_ENGINE_INTERNAL_URL: 'http://127.0.0.1:1', GWK_LOG_LEVEL: 'info' },
-        pass: (line) => printed.push(line),
+        print: (line) => printed.push(line),
       },
     },
   );
@@ -132,7 +132,7 @@ test('an engine that does not leave when asked is killed after its grace', async
   await pods.delete(one.name);
   await hasEnded(pods);
   expect(Date.now() - began).toBeGreaterThanOrEqual(380);
-  expect(pods.of(KEY)).toMatchObject({ how: 'ended by SIGKILL', asked: true });
+  expect(pods.of(KEY)).toMatchObject({ how: 'ended by SIGKILL', requested: true });
 });
 
 test('an engine that ends by itself says how, with its last complaint', async () => {
@@ -140,7 +140,7 @@ test('an engine that ends by itself says how, with its last complaint', async ()
   const pods = await podsWith(standIn({ exitCode: 3, print: complaint }));
   await pods.create(plan(pods));
   await hasEnded(pods);
-  expect(pods.of(KEY)).toMatchObject({ asked: false, how: 'exit code 3: the token is refused' });
+  expect(pods.of(KEY)).toMatchObject({ requested: false, how: 'exit code 3: the token is refused' });
 });
 
 test('what an engine prints goes on as it is when it is a log line, and wrapped when it is not', async () => {
@@ -157,7 +157,7 @@ test('what an engine prints goes on as it is when it is a log line, and wrapped 
 test('a program that cannot be started has ended', async () => {
   const pods = await podsWith(
     {},
-    { launch: { command: ['/nowhere/engine'], settings: {}, pass: () => undefined } },
+    { launch: { command: ['/nowhere/engine'], settings: {}, print: () => undefined } },
   );
   await pods.create(plan(pods));
   await hasEnded(pods);
@@ -210,7 +210,7 @@ test('only so many start at the same moment; one stopped before its turn never s
       launch: {
         command: [process.execPath, '-e', program],
         settings: { GATES: join(folder.path, 'gate-') },
-        pass: () => undefined,
+        print: () => undefined,
       },
     },
   );
@@ -278,7 +278,7 @@ describe('after an operator that was killed', () => {
     child.kill('SIGKILL');
     await new Promise((resolve) => child.once('exit', resolve));
     const pods = await podsWith();
-    expect(pods.of(KEY)).toMatchObject({ phase: 'ended', asked: true, how: 'its operator went' });
+    expect(pods.of(KEY)).toMatchObject({ phase: 'ended', requested: true, how: 'its operator went' });
   });
 
   test('an engine that is still leaving holds its place until it has left', async () => {
@@ -290,7 +290,7 @@ describe('after an operator that was killed', () => {
     await hasEnded(pods);
   });
 
-  test('one that does not leave is asked, and then killed', async () => {
+  test('one that does not leave is requested, and then killed', async () => {
     await orphan('process.on("SIGTERM", () => {}); ' + stays);
     const pods = await podsWith({}, { graceMs: 300 });
     const began = Date.now();
@@ -340,7 +340,7 @@ test('pid and start are written down, and removed with the pod', async () => {
   expect(await readStartTime(name.pid)).toBe(name.startedAt);
   process.kill(name.pid, 'SIGKILL');
   await hasEnded(pods);
-  expect(pods.of(KEY)).toMatchObject({ how: 'ended by SIGKILL', asked: false });
+  expect(pods.of(KEY)).toMatchObject({ how: 'ended by SIGKILL', requested: false });
   await pods.delete(one.name);
   expect(existsSync(join(folder.path, 'pods', `${one.name}.json`))).toBe(false);
 });

@@ -83,11 +83,11 @@ const identity = {
 };
 
 export function livePod(phase: LivePod['phase'], special: Partial<LivePod> = {}): LivePod {
-  return { ...identity, phase, trouble: null, endingSince: null, ...special };
+  return { ...identity, phase, waiting: null, endingSince: null, ...special };
 }
 
 export function endedPod(special: Partial<EndedPod> = {}): EndedPod {
-  return { ...identity, phase: 'ended', endedAt: NOW - 100, asked: false, how: 'exit code 1', ...special };
+  return { ...identity, phase: 'ended', endedAt: NOW - 100, requested: false, how: 'exit code 1', ...special };
 }
 
 /** A web instance, paired and connected, with its engine. */
@@ -97,12 +97,12 @@ export function observed(special: Partial<Observed> = {}): Observed {
     now: NOW,
     resource: shown,
     template: shown && { ...readEngineChoice(shown), revision: 'r1' },
-    turn: false,
+    mayUpgrade: false,
     pod: livePod('running'),
     projection: accepted(),
     history: NO_HISTORY,
-    removal: { asked: false },
-    limits: { idleMs: minutes(10), silentMs: minutes(1), stuckMs: minutes(5) },
+    removal: { requested: false },
+    limits: { idleMs: minutes(10), leaseTimeoutMs: minutes(1), stuckMs: minutes(5) },
     ...special,
   };
 }

@@ -7,24 +7,24 @@ import { at, NOW, observed, resource } from './build.js';
 export type Case = [
   sentence: string,
   special: Partial<Observed>,
-  finding: string,
+  reason: string,
   actions: string[],
   recheckMs?: number | null,
 ];
 
 /** What it would say, in the shape of the case. */
 export function decided([, special, , , recheckMs]: Case): {
-  finding: string;
+  reason: string;
   actions: string[];
   recheckMs?: number | null;
 } {
   const decision = decide(observed(special));
   const actions = decision.actions.map(inWords);
-  return { finding: decision.finding, actions, ...(recheckMs !== undefined && { recheckMs: decision.recheckMs }) };
+  return { reason: decision.reason, actions, ...(recheckMs !== undefined && { recheckMs: decision.recheckMs }) };
 }
 
-export function wanted([, , finding, actions, recheckMs]: Case): ReturnType<typeof decided> {
-  return { finding, actions, ...(recheckMs !== undefined && { recheckMs }) };
+export function wanted([, , reason, actions, recheckMs]: Case): ReturnType<typeof decided> {
+  return { reason, actions, ...(recheckMs !== undefined && { recheckMs }) };
 }
 
 function inWords(action: Action): string {

@@ -138,7 +138,7 @@ export class FakeInternalApi {
         return ok({ instances: rows.map((row) => this.#seen(row)) });
       }
       case 'issue-token':
-        return this.#issue(body['instance_id'] as string, body['pod'] as string);
+        return this.#createState(body['instance_id'] as string, body['pod'] as string);
       case 'pair':
         return this.#pair(body['instance_id'] as string, body['open']);
       case 'engine-ended':
@@ -213,7 +213,7 @@ export class FakeInternalApi {
     return this.#random() < this.faults.stale ? row.former : row.facts;
   }
 
-  #issue(instanceId: string, pod: string): Reply {
+  #createState(instanceId: string, pod: string): Reply {
     const known = [...this.rows.values()].some(({ facts }) => facts.id === instanceId);
     return known ? ok({ token: `${instanceId}/${pod}` }) : { code: 404, body: { error: 'gone' } };
   }

@@ -1,6 +1,6 @@
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import { LocalCluster } from '@gwk/operator/cluster/local/local';
-import { resourcesHandler } from '@gwk/operator/http/resources';
+import { createResourcesHandler } from '@gwk/operator/http/resources';
 import { listen, type Listening } from '@gwk/operator/http/server';
 import { recordingLog, FAKE_ENGINE } from './folder.js';
 
@@ -26,7 +26,7 @@ export class LocalRest {
   constructor(folder: string, relistMs: number) {
     this.cluster = new LocalCluster({
       folder,
-      launch: { command: FAKE_ENGINE, settings: {}, pass: () => undefined },
+      launch: { command: FAKE_ENGINE, settings: {}, print: () => undefined },
       version: '0.1.0',
       log: recordingLog(this.logs),
       maxConcurrentStarts: 4,
@@ -44,7 +44,7 @@ export class LocalRest {
         throw error;
       });
     const handlers = [
-      resourcesHandler(rest.cluster.store, {
+      createResourcesHandler(rest.cluster.store, {
         token: TOKEN,
         isLoaded: () => true,
         pairings: rest.cluster.pairings,
@@ -56,7 +56,7 @@ export class LocalRest {
 
   /** Reads the folder, and does what follows from it. */
   async read(): Promise<void> {
-    await this.cluster.sync.run();
+    await this.cluster.sync.syncNow();
     await this.cluster.store.idle();
   }
 

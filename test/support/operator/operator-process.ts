@@ -9,7 +9,7 @@ const config = loadConfig(operatorSettings, process.env);
 const operator = await startOperator(config, {
   engineCommand: FAKE_ENGINE,
   graceMs: 800,
-  silentMs: 4000,
+  leaseTimeoutMs: 4000,
   callTimeoutMs: 400,
   backoff: { firstMs: 50, maxMs: 800, random: Math.random },
 });

@@ -16,7 +16,7 @@ import { FakeInternalApi } from './fake-internal-api.js';
 
 export const BOOT_MS = 300;
 export const FAREWELL_MS = 200;
-const LIMITS = { idleMs: 600_000, silentMs: 60_000, stuckMs: 300_000 };
+const LIMITS = { idleMs: 600_000, leaseTimeoutMs: 60_000, stuckMs: 300_000 };
 const LEASE_MS = 86_400_000;
 
 type Present = LivePod | EndedPod;
@@ -30,7 +30,7 @@ export class World {
   keepsPods = false;
   /** What was done to engines and resources, in order. */
   readonly done: string[] = [];
-  readonly story: InstanceEvent[] = [];
+  readonly events: InstanceEvent[] = [];
   readonly controller: Controller;
   readonly #resources = new Map<string, InstanceResource>();
   readonly #pods = new Map<string, Present>();
@@ -42,7 +42,7 @@ export class World {
     this.api.removing = () => void this.done.push('row asked for');
     this.controller = new Controller({
       cluster: this.#cluster,
-      port: this.api.inProcess(),
+      api: this.api.inProcess(),
       log: createLogger('operator', 'silent'),
       limits: LIMITS,
       backoff: { firstMs: 1_000, maxMs: 300_000, random: () => 0 },
@@ -71,13 +71,13 @@ export class World {
       if (this.#pods.has(plan.key)) throw new PodExists(plan.name);
       this.done.push(`${plan.name} starts`);
       const shared = { shownAs: plan.name, node: null, version: '0.1.0', startedAt: Date.now() };
-      this.#move(plan.key, { ...identity, ...shared, phase: 'starting', trouble: null, endingSince: null });
+      this.#move(plan.key, { ...identity, ...shared, phase: 'starting', waiting: null, endingSince: null });
       setTimeout(() => this.#boot(plan.key, plan.name, token), BOOT_MS);
     },
     deletePod: async (name) => this.#deletePod(name),
     forceDeletePod: async (name) => this.#deletePod(name),
     publishPairing: () => Promise.resolve(),
-    tell: (_, line) => void this.story.push(line),
+    recordEvent: (_, line) => void this.events.push(line),
     checks: () => ({}),
   };
 
@@ -96,7 +96,7 @@ export class World {
     await this.#setFinalizers(key, metadata.finalizers ?? []);
   }
 
-  /** An engine ends without being asked. */
+  /** An engine ends without being requested. */
   kill(name: string, how = 'ended by SIGKILL'): void {
     this.#end(this.#pods.get(`default/${name}`)!, how, false);
   }
@@ -170,9 +170,9 @@ export class World {
     this.#changed(pod.key);
   }
 
-  #end(pod: Present, how: string, asked: boolean): void {
+  #end(pod: Present, how: string, requested: boolean): void {
     this.done.push(`${pod.name} ends`);
-    this.#move(pod.key, { ...pod, phase: 'ended', endedAt: Date.now(), asked, how });
+    this.#move(pod.key, { ...pod, phase: 'ended', endedAt: Date.now(), requested, how });
   }
 }
 
@@ -181,11 +181,11 @@ export function inWorld(
   work: (world: World, pass: PassTime) => Promise<void>,
   options: Partial<ControllerOptions> = {},
 ): () => Promise<void> {
-  return inFakeTime(async (pass) => {
+  return inFakeTime(async (print) => {
     const world = new World(options);
     await world.controller.start();
     try {
-      await work(world, pass);
+      await work(world, print);
     } finally {
       await world.controller.stop();
     }

@@ -13,19 +13,19 @@ export interface InstanceEventView {
   lastTimestamp: string;
 }
 
-export interface WatchEvent {
+interface WatchEvent {
   type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'ERROR';
   object: InstanceResource;
 }
 
-export interface InstanceList {
+interface InstanceList {
   metadata: { resourceVersion: string };
   items: InstanceResource[];
 }
 
-/** What the server said no to, with its reason. */
-export class ServerRefusal extends CliError {
-  override name = 'ServerRefusal';
+/** An error answer of the server, with its reason. */
+export class ServerError extends CliError {
+  override name = 'ServerError';
   constructor(
     readonly code: number,
     readonly reason: string,
@@ -46,7 +46,7 @@ interface Call {
 const FIELD_MANAGER = 'gwk-cli';
 const TIMEOUT_MS = 15_000;
 
-/** The REST of Instance resources, as `gwk instances` speaks it. */
+/** Client of the Instance resources API for `gwk instances`. */
 export class InstancesClient {
   readonly #address: Address;
 
@@ -57,17 +57,17 @@ export class InstancesClient {
   list(namespace: string | null, name?: string): Promise<InstanceList> {
     const query: Record<string, string> =
       name === undefined ? {} : { fieldSelector: `metadata.name=${name}` };
-    return this.#json({ method: 'GET', path: pathOf(namespace), query });
+    return this.#json({ method: 'GET', path: buildPath(namespace), query });
   }
 
   get(namespace: string, name: string): Promise<InstanceResource> {
-    return this.#json({ method: 'GET', path: pathOf(namespace, name) });
+    return this.#json({ method: 'GET', path: buildPath(namespace, name) });
   }
 
   apply(namespace: string, name: string, manifest: object, force: boolean): Promise<InstanceResource> {
     return this.#json({
       method: 'PATCH',
-      path: pathOf(namespace, name),
+      path: buildPath(namespace, name),
       query: { fieldManager: FIELD_MANAGER, force: String(force) },
       body: JSON.stringify(manifest),
       contentType: 'application/apply-patch+yaml',
@@ -75,7 +75,7 @@ export class InstancesClient {
   }
 
   delete(namespace: string, name: string): Promise<InstanceResource> {
-    return this.#json({ method: 'DELETE', path: pathOf(namespace, name) });
+    return this.#json({ method: 'DELETE', path: buildPath(namespace, name) });
   }
 
   async events(namespace: string, name: string): Promise<InstanceEventView[]> {
@@ -84,14 +84,14 @@ export class InstancesClient {
     return (await this.#json<{ items: InstanceEventView[] }>({ method: 'GET', path, query })).items;
   }
 
-  /** Ends where the server ends it. @throws CliError */
+  /** Ends when the server ends the stream. @throws CliError */
   async *watch(namespace: string | null, version: string, name?: string): AsyncGenerator<WatchEvent> {
     const query = {
       watch: 'true',
       resourceVersion: version,
       ...(name !== undefined && { fieldSelector: `metadata.name=${name}` }),
     };
-    const response = await this.#send({ method: 'GET', path: pathOf(namespace), query }, 0);
+    const response = await this.#send({ method: 'GET', path: buildPath(namespace), query }, 0);
     let rest = '';
     for await (const chunk of response.setEncoding('utf8') as AsyncIterable<string>) {
       const lines = (rest + chunk).split('\n');
@@ -102,7 +102,7 @@ export class InstancesClient {
 
   async #json<T>(call: Call): Promise<T> {
     const response = await this.#send(call, TIMEOUT_MS);
-    return JSON.parse(await textOf(response)) as T;
+    return JSON.parse(await readText(response)) as T;
   }
 
   /** @throws CliError */
@@ -112,7 +112,7 @@ export class InstancesClient {
     });
     const code = response.statusCode ?? 0;
     if (code < 300) return response;
-    throw refusalOf(code, await textOf(response));
+    throw parseServerError(code, await readText(response));
   }
 
   #open({ method, path, query = {}, body, contentType }: Call, timeoutMs: number): Promise<IncomingMessage> {
@@ -133,12 +133,12 @@ export class InstancesClient {
 
   #unreachable(error: NodeJS.ErrnoException): CliError {
     const { url } = this.#address;
-    if (error.code !== 'ECONNREFUSED') return new CliError(`${url} cannot be reached: ${error.message}`);
-    return new CliError(`nothing answers at ${url}. Is the gateway running (make run)?`);
+    if (error.code !== 'ECONNREFUSED') return new CliError(`${url} is unreachable: ${error.message}`);
+    return new CliError(`no answer from ${url}. Is the gateway running (make run)?`);
   }
 }
 
-function pathOf(namespace: string | null, name?: string): string {
+function buildPath(namespace: string | null, name?: string): string {
   const place = namespace === null ? [] : ['namespaces', namespace];
   const parts = [
     'apis',
@@ -151,27 +151,23 @@ function pathOf(namespace: string | null, name?: string): string {
   return `/${parts.map(encodeURIComponent).join('/')}`;
 }
 
-async function textOf(response: IncomingMessage): Promise<string> {
+async function readText(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
   return Buffer.concat(chunks).toString('utf8');
 }
 
-const CURES: Record<string, string> = {
-  Unauthorized: 'set GWK_CLUSTER_TOKEN to the GWK_OPERATOR_LOCAL_TOKEN of the operator',
-  Conflict: 'read it again and repeat, or take the fields over with --force-conflicts',
+const HINTS: Record<string, string> = {
+  Unauthorized: "set GWK_CLUSTER_TOKEN to the operator's GWK_OPERATOR_LOCAL_TOKEN",
+  Conflict: 'read it again and retry, or take over the fields with --force-conflicts',
 };
 
-function refusalOf(code: number, text: string): ServerRefusal {
+function parseServerError(code: number, text: string): ServerError {
   try {
     const { reason, message } = JSON.parse(text) as { reason: string; message: string };
-    const cure = CURES[reason];
-    return new ServerRefusal(code, reason, cure === undefined ? message : `${message} (${cure})`);
+    const hint = HINTS[reason];
+    return new ServerError(code, reason, hint === undefined ? message : `${message} (${hint})`);
   } catch {
-    return new ServerRefusal(
-      code,
-      `HTTP ${code}`,
-      'this does not look like the address of Instance resources',
-    );
+    return new ServerError(code, `HTTP ${code}`, 'the answer is not from the API of Instance resources');
   }
 }

@@ -1,9 +1,9 @@
 import type { InstanceResource } from '@gwk/core/resources/manifest';
 import { stringify } from 'yaml';
 import type { InstancesClient } from './client.js';
-import { ServerRefusal } from './client.js';
+import { ServerError } from './client.js';
 import { describe } from './describe.js';
-import { readManifestArguments, type Given } from './manifests.js';
+import { readManifestArguments, type ManifestDocument } from './manifests.js';
 import { buildHeader, buildRow, table, type Columns } from './table.js';
 import { CliError } from './target.js';
 
@@ -31,10 +31,10 @@ export interface GetOptions extends Where {
 }
 
 export async function apply({ client, print }: Terminal, options: ApplyOptions): Promise<void> {
-  for (const given of readManifestArguments(options.filename)) {
-    const namespace = given.namespace ?? options.namespace;
+  for (const document of readManifestArguments(options.filename)) {
+    const namespace = document.namespace ?? options.namespace;
     print(
-      `instance.gwk.dev/${given.name} ${await applyOne(client, namespace, given, options.forceConflicts ?? false)}`,
+      `instance.gwk.dev/${document.name} ${await applyOne(client, namespace, document, options.forceConflicts ?? false)}`,
     );
   }
 }
@@ -42,23 +42,22 @@ export async function apply({ client, print }: Terminal, options: ApplyOptions):
 async function applyOne(
   client: InstancesClient,
   namespace: string,
-  { name, manifest, origin }: Given,
+  { name, manifest, origin }: ManifestDocument,
   force: boolean,
 ): Promise<string> {
   const before = await orNull(client.get(namespace, name));
   const after = await client.apply(namespace, name, manifest, force).catch((error: unknown) => {
-    if (error instanceof ServerRefusal && error.code === 422)
-      throw new CliError(`${origin}: ${error.message}`);
+    if (error instanceof ServerError && error.code === 422) throw new CliError(`${origin}: ${error.message}`);
     throw error;
   });
   if (after.metadata.deletionTimestamp !== undefined) {
-    throw new CliError(`${name} is being deleted; apply it again once it is gone`);
+    throw new CliError(`${name} is being deleted; apply it again after that`);
   }
   if (!before) return 'created';
-  return said(before) === said(after) ? 'unchanged' : 'configured';
+  return serializeDesired(before) === serializeDesired(after) ? 'unchanged' : 'configured';
 }
 
-const said = ({ metadata, spec }: InstanceResource): string =>
+const serializeDesired = ({ metadata, spec }: InstanceResource): string =>
   JSON.stringify([metadata.labels, metadata.annotations, spec]);
 
 export async function get(terminal: Terminal, name: string | undefined, options: GetOptions): Promise<void> {
@@ -66,32 +65,32 @@ export async function get(terminal: Terminal, name: string | undefined, options:
   const namespace = options.allNamespaces ? null : options.namespace;
   if (name !== undefined && !options.watch) {
     const resource = await client.get(options.namespace, name);
-    return print(rendered([resource], options, terminal) ?? document(resource, options.output));
+    return print(renderTable([resource], options, terminal) ?? renderDocument(resource, options.output));
   }
   const list = await client.list(namespace, name);
-  const text = rendered(list.items, options, terminal) ?? document(list, options.output);
+  const text = renderTable(list.items, options, terminal) ?? renderDocument(list, options.output);
   if (text !== '') print(text);
   else if (!options.watch) print(`No instances in ${namespace ?? 'any namespace'}.`);
   if (options.watch)
-    await follow(terminal, { namespace, name, version: list.metadata.resourceVersion }, options);
+    await watchInstances(terminal, { namespace, name, version: list.metadata.resourceVersion }, options);
 }
 
-/** Null where a document is wanted. */
-function rendered(items: InstanceResource[], options: GetOptions, { now }: Terminal): string | null {
+/** Null for document formats. */
+function renderTable(items: InstanceResource[], options: GetOptions, { now }: Terminal): string | null {
   if (options.output === 'json' || options.output === 'yaml') return null;
   if (options.output === 'name')
     return items.map(({ metadata }) => `instance.gwk.dev/${metadata.name}`).join('\n');
   if (items.length === 0) return '';
-  const columns = columnsOf(options);
+  const columns = selectColumns(options);
   return table([buildHeader(columns), ...items.map((item) => buildRow(item, columns, now()))]);
 }
 
-const columnsOf = ({ allNamespaces = false, output }: GetOptions): Columns => ({
+const selectColumns = ({ allNamespaces = false, output }: GetOptions): Columns => ({
   namespace: allNamespaces,
   wide: output === 'wide',
 });
 
-function document(value: object, output: Output | undefined): string {
+function renderDocument(value: object, output: Output | undefined): string {
   return output === 'json' ? JSON.stringify(value, null, 2) : stringify(value).trimEnd();
 }
 
@@ -101,10 +100,10 @@ interface From {
   version: string;
 }
 
-const AGAIN_MS = 500;
+const RECONNECT_MS = 500;
 
-/** A line for each change, until interrupted; a connection that ends is made again. */
-async function follow(
+/** Prints a line for each change until interrupted. Reconnects when the connection ends. */
+async function watchInstances(
   terminal: Terminal,
   { namespace, name, version }: From,
   options: GetOptions,
@@ -113,26 +112,31 @@ async function follow(
   const shown = new Map<string, string>();
   for (;;) {
     for await (const { type, object } of terminal.client.watch(namespace, from, name)) {
-      // The version is too old: what is now is listed, and followed from there.
+      // The version is too old: list again and continue from there.
       if (type === 'ERROR') {
         from = (await terminal.client.list(namespace, name)).metadata.resourceVersion;
         break;
       }
       from = object.metadata.resourceVersion;
-      const line = changed(object, type === 'DELETED', options, terminal);
-      // Much of what changes is not in the columns. The age is, and it is no change.
-      const outline = changed(object, type === 'DELETED', options, { ...terminal, now: () => 0 });
+      const line = renderChange(object, type === 'DELETED', options, terminal);
+      // Skip changes outside the columns. The age is a column, but not a change.
+      const outline = renderChange(object, type === 'DELETED', options, { ...terminal, now: () => 0 });
       if (shown.get(object.metadata.uid) !== outline) terminal.print(line);
       shown.set(object.metadata.uid, outline);
     }
-    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    await new Promise((resolve) => setTimeout(resolve, RECONNECT_MS));
   }
 }
 
-function changed(resource: InstanceResource, gone: boolean, options: GetOptions, { now }: Terminal): string {
-  if (options.output === 'json' || options.output === 'yaml') return document(resource, options.output);
-  const row = buildRow(resource, columnsOf(options), now());
-  return gone ? `${row.join('   ')}   (deleted)` : row.join('   ');
+function renderChange(
+  resource: InstanceResource,
+  isDeleted: boolean,
+  options: GetOptions,
+  { now }: Terminal,
+): string {
+  if (options.output === 'json' || options.output === 'yaml') return renderDocument(resource, options.output);
+  const row = buildRow(resource, selectColumns(options), now());
+  return isDeleted ? `${row.join('   ')}   (deleted)` : row.join('   ');
 }
 
 export async function remove(
@@ -142,32 +146,38 @@ export async function remove(
 ): Promise<void> {
   for (const name of names) {
     const { metadata } = await client.delete(namespace, name);
-    if (wait) await gone(client, namespace, { name, uid: metadata.uid });
+    if (wait) await waitUntilDeleted(client, namespace, { name, uid: metadata.uid });
     print(`instance.gwk.dev/${name} ${wait ? 'deleted' : 'is being deleted'}`);
   }
 }
 
-const GONE_WITHIN_MS = 90_000;
-const LOOK_EVERY_MS = 150;
+const DELETE_TIMEOUT_MS = 90_000;
+const DELETE_POLL_MS = 150;
 
 /** @throws CliError */
-async function gone(
+async function waitUntilDeleted(
   client: InstancesClient,
   namespace: string,
   { name, uid }: { name: string; uid: string },
 ): Promise<void> {
-  const end = Date.now() + GONE_WITHIN_MS;
+  const end = Date.now() + DELETE_TIMEOUT_MS;
   for (;;) {
     const resource = await orNull(client.get(namespace, name));
     if (resource?.metadata.uid !== uid) return;
     if (Date.now() > end) {
-      throw new CliError(`${name} is still being deleted. See why: gwk instances describe ${name}`);
+      throw new CliError(
+        `${name} is still being deleted. To see the reason, run: gwk instances describe ${name}`,
+      );
     }
-    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+    await new Promise((resolve) => setTimeout(resolve, DELETE_POLL_MS));
   }
 }
 
-export async function describeInstance(terminal: Terminal, name: string, { namespace }: Where): Promise<void> {
+export async function describeInstance(
+  terminal: Terminal,
+  name: string,
+  { namespace }: Where,
+): Promise<void> {
   const resource = await terminal.client.get(namespace, name);
   const events = await terminal.client.events(namespace, name);
   terminal.print(describe(resource, events, terminal.now()));
@@ -177,7 +187,7 @@ async function orNull<T>(answer: Promise<T>): Promise<T | null> {
   try {
     return await answer;
   } catch (error) {
-    if (error instanceof ServerRefusal && error.code === 404) return null;
+    if (error instanceof ServerError && error.code === 404) return null;
     throw error;
   }
 }

@@ -4,11 +4,14 @@ import { formatAge, table } from './table.js';
 
 type Line = [string, string | null | undefined];
 
-/** One instance for people: what it is, what holds of it, what happened to it. */
+/** Renders one instance: its fields, conditions and events. */
 export function describe(resource: InstanceResource, events: InstanceEventView[], now: number): string {
-  return [facts(resource, now), engine(resource, now), conditions(resource, now), story(events, now)].join(
-    '\n',
-  );
+  return [
+    facts(resource, now),
+    engine(resource, now),
+    conditions(resource, now),
+    renderEvents(events, now),
+  ].join('\n');
 }
 
 function facts({ metadata, spec, status }: InstanceResource, now: number): string {
@@ -63,7 +66,7 @@ function conditions({ status }: InstanceResource, now: number): string {
   return `Conditions:\n${table([['  TYPE', 'STATUS', 'REASON', 'FOR', 'MESSAGE'], ...rows])}`;
 }
 
-function story(events: InstanceEventView[], now: number): string {
+function renderEvents(events: InstanceEventView[], now: number): string {
   if (events.length === 0) return 'Events:            <none>';
   const rows = events.map(({ type, reason, message, count, firstTimestamp, lastTimestamp }) => {
     const age = formatAge(lastTimestamp, now);

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { CliError } from './target.js';
 
-/** A document to apply, and where it came from. */
-export interface Given {
+/** A document to apply, and its origin. */
+export interface ManifestDocument {
   origin: string;
   namespace: string | null;
   name: string;
@@ -13,14 +13,14 @@ export interface Given {
 
 const STDIN = 0;
 
-/** Of a file, of all files of a folder, or of standard input. @throws CliError */
-export function readManifestArguments(place: string): Given[] {
-  const given = filesOf(place).flatMap(({ origin, text }) => documentsOf(origin, text));
-  if (given.length === 0) throw new CliError(`${place}: there is no manifest`);
-  return given;
+/** Reads the documents of a file, of all files of a folder, or of standard input. @throws CliError */
+export function readManifestArguments(place: string): ManifestDocument[] {
+  const documents = readFiles(place).flatMap(({ origin, text }) => parseDocuments(origin, text));
+  if (documents.length === 0) throw new CliError(`${place}: no manifest found`);
+  return documents;
 }
 
-function filesOf(place: string): { origin: string; text: string }[] {
+function readFiles(place: string): { origin: string; text: string }[] {
   try {
     if (place === '-') return [{ origin: 'standard input', text: readFileSync(STDIN, 'utf8') }];
     if (!statSync(place).isDirectory()) return [{ origin: place, text: readFileSync(place, 'utf8') }];
@@ -30,33 +30,35 @@ function filesOf(place: string): { origin: string; text: string }[] {
       return { origin: path, text: readFileSync(path, 'utf8') };
     });
   } catch (error) {
-    throw new CliError(`${place} cannot be read: ${(error as Error).message}`);
+    throw new CliError(`${place} is not readable: ${(error as Error).message}`);
   }
 }
 
-function documentsOf(origin: string, text: string): Given[] {
+function parseDocuments(origin: string, text: string): ManifestDocument[] {
   const documents = parseAllDocuments(text);
   if ('empty' in documents) return [];
   return documents.flatMap((document) => {
     const [error] = document.errors;
     if (error) throw new CliError(`${origin}: ${error.message}`);
     const body = document.toJS() as unknown;
-    return body === null || body === undefined ? [] : itemsOf(body).map((item) => givenOf(origin, item));
+    return body === null || body === undefined
+      ? []
+      : listItems(body).map((item) => parseDocument(origin, item));
   });
 }
 
-/** What `get -o yaml` prints of several is a list. */
-function itemsOf(body: unknown): unknown[] {
+/** `get -o yaml` prints several instances as a list. */
+function listItems(body: unknown): unknown[] {
   const { items } = body as { items?: unknown };
   return Array.isArray(items) ? (items as unknown[]) : [body];
 }
 
-function givenOf(origin: string, item: unknown): Given {
+function parseDocument(origin: string, item: unknown): ManifestDocument {
   const { kind, metadata, spec, apiVersion } = item as Record<string, unknown>;
   if (kind !== 'Instance') throw new CliError(`${origin}: ${JSON.stringify(kind)} is not of kind Instance`);
   const { name, namespace, labels, annotations } = (metadata ?? {}) as Record<string, unknown>;
   if (typeof name !== 'string') throw new CliError(`${origin}: metadata.name is missing`);
-  // What the cluster issued and what it says of the state is not ours to apply.
+  // Metadata and status that the cluster sets are not applied.
   const meta = {
     name,
     ...(labels !== undefined && { labels }),

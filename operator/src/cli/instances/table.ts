@@ -1,6 +1,6 @@
 import type { Condition, InstanceResource } from '@gwk/core/resources/manifest';
 
-/** A column per header, as wide as its widest cell. */
+/** Aligns rows into columns as wide as their widest cell. */
 export function table(rows: string[][]): string {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   return rows
@@ -28,17 +28,25 @@ export function buildRow(resource: InstanceResource, { namespace, wide }: Column
   const { metadata, spec, status } = resource;
   const first = namespace ? [metadata.namespace, metadata.name] : [metadata.name];
   const age = formatAge(metadata.creationTimestamp, now);
-  const { status: is, reason } = conditionOf(resource, 'Ready') ?? { status: 'Unknown', reason: 'Pending' };
-  return [...first, is, reason, status?.state ?? NONE, spec.kind, age, ...(wide ? moreOf(resource) : [])];
+  const { status: is, reason } = findCondition(resource, 'Ready') ?? { status: 'Unknown', reason: 'Pending' };
+  return [
+    ...first,
+    is,
+    reason,
+    status?.state ?? NONE,
+    spec.kind,
+    age,
+    ...(wide ? buildWideCells(resource) : []),
+  ];
 }
 
-function moreOf({ spec, status }: InstanceResource): string[] {
+function buildWideCells({ spec, status }: InstanceResource): string[] {
   return [spec.account, status?.id ?? NONE, status?.jid ?? NONE, status?.engine?.pod ?? NONE];
 }
 
 const NONE = '-';
 
-export function conditionOf({ status }: InstanceResource, type: Condition['type']): Condition | undefined {
+function findCondition({ status }: InstanceResource, type: Condition['type']): Condition | undefined {
   return status?.conditions.find((condition) => condition.type === type);
 }
 
@@ -48,10 +56,10 @@ const UNITS: [string, number][] = [
   ['m', 60],
 ];
 
-/** As kubectl says it: 45s, 3m, 5h, 2d. */
+/** Formats an age like kubectl: 45s, 3m, 5h, 2d. */
 export function formatAge(time: string, now: number): string {
   const seconds = Math.max(0, Math.floor((now - Date.parse(time)) / 1000));
-  // Small numbers of a unit are told in the unit below: 90s says more than 1m.
+  // Values below 2 of a unit use the smaller unit: 90s is more precise than 1m.
   const unit = UNITS.find(([, size]) => seconds >= 2 * size);
   return unit ? `${Math.floor(seconds / unit[1])}${unit[0]}` : `${seconds}s`;
 }

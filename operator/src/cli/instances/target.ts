@@ -6,48 +6,48 @@ import { fileURLToPath } from 'node:url';
 import { ADDRESS_FILE, type Address } from '../../cluster/local/address.js';
 import { STATE_FOLDER } from '../../cluster/local/disk.js';
 
-/** Something that the person at the terminal can mend; shown without a stack. */
+/** An error that the user can fix, shown without a stack trace. */
 export class CliError extends Error {
   override name = 'CliError';
 }
 
-const NOTHING_FOUND =
-  'no gateway was found on this machine. Start one (make run), run this from its folder, or set GWK_CLUSTER_URL and GWK_CLUSTER_TOKEN';
+const NOT_FOUND =
+  'no gateway found on this machine. Start one (make run), run this command in its folder, or set GWK_CLUSTER_URL and GWK_CLUSTER_TOKEN';
 
-/** Where the operator of a gateway on this machine writes its address: beside its manifests. */
-const PLACE = join('.local', 'instances', STATE_FOLDER, ADDRESS_FILE);
+/** Path of the file with the operator's address, beside its manifests. */
+const ADDRESS_PATH = join('.local', 'instances', STATE_FOLDER, ADDRESS_FILE);
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** @throws CliError */
 export function findTarget(env: Environment, from: string): Address {
-  const { clusterUrl, clusterToken } = loadConfig(instancesSettings, only(env));
+  const { clusterUrl, clusterToken } = loadConfig(instancesSettings, selectSettings(env));
   if (clusterUrl !== undefined && clusterToken !== undefined) return { url: clusterUrl, token: clusterToken };
   const local = findLocal(from);
   if (!local && clusterUrl !== undefined)
-    throw new CliError('GWK_CLUSTER_URL is set and GWK_CLUSTER_TOKEN is not');
-  if (!local) throw new CliError(NOTHING_FOUND);
+    throw new CliError('GWK_CLUSTER_URL is set, but GWK_CLUSTER_TOKEN is not');
+  if (!local) throw new CliError(NOT_FOUND);
   return { url: clusterUrl ?? local.url, token: clusterToken ?? local.token };
 }
 
-/** A shell in which a whole gateway is configured holds settings of other programs as well. */
-function only(env: Environment): Environment {
+/** Reads only these settings: the shell may contain settings of other programs. */
+function selectSettings(env: Environment): Environment {
   const names = Object.values(instancesSettings).flatMap((item) => [item.env, `${item.env}_FILE`]);
   return Object.fromEntries(names.map((name) => [name, env[name]]));
 }
 
 function findLocal(from: string): Address | null {
   const root = fileURLToPath(new URL('../../../../', import.meta.url));
-  for (const folder of [...upwardsFrom(from), root]) {
-    const address = read(join(folder, PLACE));
+  for (const folder of [...listParents(from), root]) {
+    const address = read(join(folder, ADDRESS_PATH));
     if (address) return address;
   }
   return null;
 }
 
-function upwardsFrom(folder: string): string[] {
+function listParents(folder: string): string[] {
   const parent = dirname(folder);
-  return parent === folder ? [folder] : [folder, ...upwardsFrom(parent)];
+  return parent === folder ? [folder] : [folder, ...listParents(parent)];
 }
 
 /** @throws CliError */
@@ -57,7 +57,9 @@ function read(path: string): Address | null {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EACCES')
-      throw new CliError(`${path} belongs to another user; run this as the one who runs the gateway`);
+      throw new CliError(
+        `${path} belongs to another user; run this command as the user who runs the gateway`,
+      );
     return null;
   }
 }

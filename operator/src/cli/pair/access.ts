@@ -1,14 +1,14 @@
-import { kubeAccess, kubeConfigAccess } from '../../cluster/kubernetes/access.js';
+import { loadKubeAccess, createKubeConfigAccess } from '../../cluster/kubernetes/access.js';
 import type { KubeAccess } from '../../cluster/kubernetes/client.js';
 import { CliError, findTarget } from '../instances/target.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * What is named comes first (a kubeconfig, a context), then the gateway on this machine, then whatever kubectl would
- * use. @throws CliError
+ * Chooses the cluster: a named kubeconfig or context, then the gateway on this machine, then kubectl's default.
+ * @throws CliError
  */
-export async function accessFor(
+export async function findAccess(
   { kubeconfig, context }: { kubeconfig?: string; context?: string },
   env: Environment,
   from: string,
@@ -17,16 +17,16 @@ export async function accessFor(
   const local = named ? null : localAccess(env, from);
   if (local) return local;
   try {
-    if (kubeconfig === undefined && context === undefined) return await kubeAccess();
+    if (kubeconfig === undefined && context === undefined) return await loadKubeAccess();
     const { KubeConfig } = await import('@kubernetes/client-node');
     const kube = new KubeConfig();
     if (kubeconfig === undefined) kube.loadFromDefault();
     else kube.loadFromFile(kubeconfig);
     if (context !== undefined) kube.setCurrentContext(context);
-    if (!kube.getCurrentCluster()) throw new Error(`there is no context ${kube.getCurrentContext()}`);
-    return kubeConfigAccess(kube);
+    if (!kube.getCurrentCluster()) throw new Error(`no context ${kube.getCurrentContext()}`);
+    return createKubeConfigAccess(kube);
   } catch (error) {
-    throw new CliError(`no cluster was found: ${(error as Error).message}`, { cause: error });
+    throw new CliError(`no cluster found: ${(error as Error).message}`, { cause: error });
   }
 }
 

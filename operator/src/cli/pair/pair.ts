@@ -5,28 +5,28 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CliError } from '../instances/target.js';
 import { decideStep, type Step } from './step.js';
 
-/** Of one Instance. */
+/** Access to one Instance in its cluster. */
 export interface PairCluster {
   instance(): Promise<InstanceResource | null>;
-  wish(wish: PairingRequest | null): Promise<void>;
+  setRequest(request: PairingRequest | null): Promise<void>;
   view(): Promise<PairingView | null>;
 }
 
 export interface PairTerminal {
   cluster: PairCluster;
   print: (text: string) => void;
-  /** The QR as text. */
-  draw: (code: string) => Promise<string>;
-  /** Whoever wished gives up. */
+  /** Renders a QR code as text. */
+  renderQr: (code: string) => Promise<string>;
+  /** Aborted when the user interrupts the command. */
   signal: AbortSignal;
-  lookMs?: number;
+  pollMs?: number;
 }
 
-const LOOK_MS = 500;
-/** Six QRs of 20 s are two minutes; an engine may have to start first. */
-const PATIENCE_MS = 300_000;
+const POLL_MS = 500;
+/** Six QR codes of 20 s take two minutes, and an engine may have to start first. */
+const TIMEOUT_MS = 300_000;
 
-/** @throws CliError where no phone comes to be paired */
+/** @throws CliError if no phone is paired */
 export async function pair(
   terminal: PairTerminal,
   method: PairingRequest['method'],
@@ -34,39 +34,44 @@ export async function pair(
 ): Promise<void> {
   if (method === 'code' && phone === null) throw new CliError('--method code needs --phone');
   const { cluster, print } = terminal;
-  const first = decideStep({ now: Date.now(), instance: await cluster.instance(), view: null, wish: null });
+  const first = decideStep({
+    now: Date.now(),
+    instance: await cluster.instance(),
+    view: null,
+    request: null,
+  });
   if (first.do === 'finish') return print(first.say);
   if (first.do === 'give-up') throw new CliError(first.say);
-  const until = new Date(Date.now() + PATIENCE_MS);
-  const wish = { id: randomUUID(), method, phone, until: until.toISOString() };
-  await cluster.wish(wish);
+  const until = new Date(Date.now() + TIMEOUT_MS);
+  const request = { id: randomUUID(), method, phone, until: until.toISOString() };
+  await cluster.setRequest(request);
   try {
-    await follow(terminal, wish, until.getTime());
+    await follow(terminal, request, until.getTime());
   } finally {
-    // Left behind it would only run out.
-    await cluster.wish(null).catch(() => undefined);
+    // If this fails, the request expires.
+    await cluster.setRequest(null).catch(() => undefined);
   }
 }
 
-async function follow(terminal: PairTerminal, wish: PairingRequest, until: number): Promise<void> {
-  const { cluster, print, signal, lookMs = LOOK_MS } = terminal;
-  let said = '';
+async function follow(terminal: PairTerminal, request: PairingRequest, until: number): Promise<void> {
+  const { cluster, print, signal, pollMs = POLL_MS } = terminal;
+  let printed = '';
   while (Date.now() < until) {
-    if (signal.aborted) throw new CliError('given up');
+    if (signal.aborted) throw new CliError('interrupted');
     const [instance, view] = await Promise.all([cluster.instance(), cluster.view()]);
-    const step = decideStep({ now: Date.now(), instance, view, wish: wish.id });
+    const step = decideStep({ now: Date.now(), instance, view, request: request.id });
     if (step.do === 'finish') return print(step.say);
     if (step.do === 'give-up') throw new CliError(step.say);
     const key = step.do === 'show' ? step.code : step.say;
-    if (key !== said) print(await inWords(terminal, wish.method, step));
-    said = key;
-    await sleep(lookMs, undefined, { signal }).catch(() => undefined);
+    if (key !== printed) print(await describeStep(terminal, request.method, step));
+    printed = key;
+    await sleep(pollMs, undefined, { signal }).catch(() => undefined);
   }
-  throw new CliError(`No phone was paired within ${PATIENCE_MS / 60_000} minutes`);
+  throw new CliError(`No phone was paired within ${TIMEOUT_MS / 60_000} minutes`);
 }
 
-async function inWords(
-  { draw }: PairTerminal,
+async function describeStep(
+  { renderQr }: PairTerminal,
   method: PairingRequest['method'],
   step: Extract<Step, { do: 'show' | 'wait' }>,
 ): Promise<string> {
@@ -74,8 +79,8 @@ async function inWords(
   const how = 'On the phone: Settings > Linked devices > Link a device';
   if (method === 'code')
     return `${how} > Link with phone number instead, and type\n\n    ${grouped(step.code)}\n`;
-  const drawn = await draw(step.code);
-  return `${drawn}\n${how}, and scan this. It is good for ${step.seconds} s; the next one follows by itself.`;
+  const qr = await renderQr(step.code);
+  return `${qr}\n${how}, and scan this. It is valid for ${step.seconds} s; the next one follows automatically.`;
 }
 
 const grouped = (code: string): string =>

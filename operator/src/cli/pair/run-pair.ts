@@ -6,10 +6,10 @@ import {
   PairingView,
   type PairingRequest,
 } from '@gwk/core/resources/pairing-request';
-import { toString as drawQr } from 'qrcode';
+import { toString as encodeQr } from 'qrcode';
 import { isCode, KubeClient, KubeError, PATCH_TYPES } from '../../cluster/kubernetes/client.js';
 import { CliError } from '../instances/target.js';
-import { accessFor } from './access.js';
+import { findAccess } from './access.js';
 import { pair, type PairCluster } from './pair.js';
 
 export interface PairOptions {
@@ -21,14 +21,19 @@ export interface PairOptions {
 }
 
 export async function runPair(name: string, options: PairOptions): Promise<void> {
-  const given = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => given.abort());
+  const interrupted = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => interrupted.abort());
   let client: KubeClient | undefined;
   try {
-    const access = await accessFor(options, process.env, process.cwd());
+    const access = await findAccess(options, process.env, process.cwd());
     client = new KubeClient(access);
     const cluster = pairCluster(client, options.namespace ?? access.namespace ?? 'default', name);
-    const terminal = { cluster, print: (text: string) => console.log(text), draw, signal: given.signal };
+    const terminal = {
+      cluster,
+      print: (text: string) => console.log(text),
+      renderQr,
+      signal: interrupted.signal,
+    };
     await pair(terminal, options.method, options.phone ?? null);
   } catch (error) {
     if (!(error instanceof CliError || error instanceof KubeError)) throw error;
@@ -39,10 +44,10 @@ export async function runPair(name: string, options: PairOptions): Promise<void>
   }
 }
 
-/** Dark on light whatever the terminal's colours are; what is no terminal gets characters alone. */
-function draw(code: string): Promise<string> {
-  if (!process.stdout.isTTY) return drawQr(code, { type: 'utf8', errorCorrectionLevel: 'L' });
-  return drawQr(code, { type: 'terminal', small: true, errorCorrectionLevel: 'L' });
+/** Prints dark on light in any terminal. Without a terminal it prints characters only. */
+function renderQr(code: string): Promise<string> {
+  if (!process.stdout.isTTY) return encodeQr(code, { type: 'utf8', errorCorrectionLevel: 'L' });
+  return encodeQr(code, { type: 'terminal', small: true, errorCorrectionLevel: 'L' });
 }
 
 export function pairCluster(client: KubeClient, namespace: string, name: string): PairCluster {
@@ -50,8 +55,8 @@ export function pairCluster(client: KubeClient, namespace: string, name: string)
   const secret = `/api/v1/namespaces/${namespace}/secrets/${pairingSecretName(name)}`;
   return {
     instance: () => orNull(client.call<InstanceResource>({ path: instance })),
-    async wish(wish) {
-      const annotations = { [PAIRING_ANNOTATION]: wish && JSON.stringify(wish) };
+    async setRequest(request) {
+      const annotations = { [PAIRING_ANNOTATION]: request && JSON.stringify(request) };
       await client.call({
         method: 'PATCH',
         path: instance,
@@ -66,7 +71,7 @@ export function pairCluster(client: KubeClient, namespace: string, name: string)
           if (!isCode(error, 403)) throw error;
           const name = pairingSecretName(instance.split('/').at(-1)!);
           throw new CliError(
-            `the code is in Secret ${name} of namespace ${namespace}, which you may not get`,
+            `the code is in Secret ${name} of namespace ${namespace}, which you have no right to get`,
           );
         },
       );

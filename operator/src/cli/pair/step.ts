@@ -1,7 +1,7 @@
 import type { Condition, InstanceResource } from '@gwk/core/resources/manifest';
 import type { PairingView } from '@gwk/core/resources/pairing-request';
 
-/** What to do next about a pairing, by what is seen of it. */
+/** Next step of `gwk pair`. */
 export type Step =
   | { do: 'finish'; say: string }
   | { do: 'give-up'; say: string }
@@ -10,43 +10,48 @@ export type Step =
 
 export interface PairingState {
   now: number;
-  /** Null: it is not there (any more). */
+  /** Null: it does not exist. */
   instance: InstanceResource | null;
   view: PairingView | null;
-  /** The wish that this command made; null: not yet. */
-  wish: string | null;
+  /** Id of this command's pairing request; null before it is written. */
+  request: string | null;
 }
 
-/** Pure. What is to be read by people names what they can do. */
-export function decideStep({ now, instance, view, wish }: PairingState): Step {
+/** Pure. Messages say what the user can do. */
+export function decideStep({ now, instance, view, request }: PairingState): Step {
   if (!instance || instance.metadata.deletionTimestamp !== undefined)
-    return { do: 'give-up', say: 'There is no such Instance. See: kubectl get gwi' };
+    return { do: 'give-up', say: 'No such Instance. List them with: kubectl get gwi' };
   const { name } = instance.metadata;
   const [accepted, paired, running] = (['Accepted', 'Paired', 'EngineRunning'] as const).map((type) =>
     instance.status?.conditions.find((condition) => condition.type === type),
   );
-  if (paired?.status === 'True') return { do: 'finish', say: pairedAs(instance, paired, wish !== null) };
+  if (paired?.status === 'True')
+    return { do: 'finish', say: describePaired(instance, paired, request !== null) };
   if (accepted?.status === 'False') return { do: 'give-up', say: `${accepted.reason}: ${accepted.message}` };
   if (instance.spec.suspended)
     return { do: 'give-up', say: `${name} is suspended: set spec.suspended to false` };
-  if (!view || view.request !== wish) return { do: 'wait', say: waiting(running) };
-  return shownBy(view, now);
+  if (!view || view.wish !== request) return { do: 'wait', say: describeWait(running) };
+  return decideFromView(view, now);
 }
 
-function shownBy(view: PairingView, now: number): Step {
+function decideFromView(view: PairingView, now: number): Step {
   if (view.error !== null) return { do: 'give-up', say: `The pairing ended: ${view.error}` };
-  if (view.code === null) return { do: 'wait', say: 'Waiting for the network to give a code' };
+  if (view.code === null) return { do: 'wait', say: 'Waiting for a code from the network' };
   const seconds = view.expiresAt === null ? 0 : Math.round((Date.parse(view.expiresAt) - now) / 1000);
   return { do: 'show', code: view.code, seconds: Math.max(0, seconds) };
 }
 
-function pairedAs({ metadata, status }: InstanceResource, { message }: Condition, byUs: boolean): string {
+function describePaired(
+  { metadata, status }: InstanceResource,
+  { message }: Condition,
+  byUs: boolean,
+): string {
   const phone = status?.phone;
   const what = phone ? `paired as ${phone}` : message.toLowerCase();
-  return byUs ? `${metadata.name} is ${what}` : `${metadata.name} is ${what} already`;
+  return byUs ? `${metadata.name} is ${what}` : `${metadata.name} is already ${what}`;
 }
 
-function waiting(running: Condition | undefined): string {
+function describeWait(running: Condition | undefined): string {
   if (running?.status === 'True') return 'Waiting for the engine to show a code';
   return running ? `Waiting for the engine (${running.message})` : 'Waiting for the operator';
 }

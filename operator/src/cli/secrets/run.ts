@@ -1,9 +1,9 @@
-import { kubeAccess } from '../../cluster/kubernetes/access.js';
+import { loadKubeAccess } from '../../cluster/kubernetes/access.js';
 import { KubeClient } from '../../cluster/kubernetes/client.js';
 import { createSecretOnce } from '../../secrets/create-once.js';
 import { listSecretSpecs, type SecretNames } from '../../secrets/secret-specs.js';
 
-interface Given {
+interface SecretsOptions {
   gateway?: string;
   internalTls?: string;
   internalNames?: string;
@@ -13,16 +13,16 @@ interface Given {
 }
 
 /** @returns the exit code */
-export async function runMakeSecrets(given: Given): Promise<number> {
-  const fault = faultIn(given);
-  if (fault !== null) return complain(fault, 2);
+export async function runMakeSecrets(options: SecretsOptions): Promise<number> {
+  const mistake = findMistake(options);
+  if (mistake !== null) return complain(mistake, 2);
   try {
-    const access = await kubeAccess();
+    const access = await loadKubeAccess();
     const client = new KubeClient(access);
     try {
-      for (const wanted of listSecretSpecs(asked(given))) {
-        const made = await createSecretOnce(client, access.namespace ?? 'default', wanted);
-        process.stdout.write(`${JSON.stringify({ secret: wanted.name, made })}\n`);
+      for (const spec of listSecretSpecs(parseNames(options))) {
+        const made = await createSecretOnce(client, access.namespace ?? 'default', spec);
+        process.stdout.write(`${JSON.stringify({ secret: spec.name, made })}\n`);
       }
     } finally {
       await client.close();
@@ -33,14 +33,15 @@ export async function runMakeSecrets(given: Given): Promise<number> {
   }
 }
 
-function faultIn(given: Given): string | null {
-  if (given.internalTls !== undefined && !given.internalNames) return '--internal-tls needs --internal-names';
-  if (given.demo !== undefined && !(given.demoPostgresHost && given.demoRedisHost))
+function findMistake(options: SecretsOptions): string | null {
+  if (options.internalTls !== undefined && !options.internalNames)
+    return '--internal-tls needs --internal-names';
+  if (options.demo !== undefined && !(options.demoPostgresHost && options.demoRedisHost))
     return '--demo needs --demo-postgres-host and --demo-redis-host';
   return null;
 }
 
-function asked({ gateway, internalTls, internalNames, demo, ...hosts }: Given): SecretNames {
+function parseNames({ gateway, internalTls, internalNames, demo, ...hosts }: SecretsOptions): SecretNames {
   const { demoPostgresHost: postgresHost = '', demoRedisHost: redisHost = '' } = hosts;
   return {
     gateway,

@@ -6,28 +6,27 @@ import type { KubeAccess } from './client.js';
 import { readSimpleKubeconfig } from './simple-kubeconfig.js';
 
 const SERVICE_ACCOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
-/** Kubernetes writes the token anew long before the former one ends. */
+/** Read the token file at most every 10 s. Kubernetes rotates it long before it expires. */
 const TOKEN_FRESH_MS = 10_000;
 const KEEP_ALIVE_MS = 30_000;
 
 /**
- * KUBECONFIG where it is set, else the cluster that this runs in, else the configuration of kubectl. client-node reads
- * configurations that say more than a token or a certificate (exec plugins, proxies); inside a cluster there is none,
- * and the 55 MB that it takes are spared.
+ * Uses KUBECONFIG if set, else the service account of the pod, else kubectl's default configuration. client-node (55
+ * MB of memory) is loaded only for configurations with plugins or proxies, which never exist inside a cluster.
  */
-export async function kubeAccess(): Promise<KubeAccess> {
+export async function loadKubeAccess(): Promise<KubeAccess> {
   const { KUBECONFIG: given, KUBERNETES_SERVICE_HOST: host } = process.env;
-  if (given === undefined && host !== undefined) return serviceAccountAccess();
+  if (given === undefined && host !== undefined) return createServiceAccountAccess();
   const plain = given !== undefined && !given.includes(delimiter) ? readSimpleKubeconfig(given) : null;
   if (plain) return plain;
   const { KubeConfig } = await import('@kubernetes/client-node');
   const kube = new KubeConfig();
   kube.loadFromDefault();
-  if (!kube.getCurrentCluster()) throw new Error('there is no cluster: set KUBECONFIG');
-  return kubeConfigAccess(kube);
+  if (!kube.getCurrentCluster()) throw new Error('no cluster configured: set KUBECONFIG');
+  return createKubeConfigAccess(kube);
 }
 
-export function serviceAccountAccess(folder = SERVICE_ACCOUNT, environment = process.env): KubeAccess {
+export function createServiceAccountAccess(folder = SERVICE_ACCOUNT, environment = process.env): KubeAccess {
   const { KUBERNETES_SERVICE_HOST: host = '', KUBERNETES_SERVICE_PORT: port = '443' } = environment;
   const read = (name: string): string => readFileSync(join(folder, name), 'utf8').trim();
   let token = { value: read('token'), readAt: performance.now() };
@@ -46,7 +45,7 @@ export function serviceAccountAccess(folder = SERVICE_ACCOUNT, environment = pro
   };
 }
 
-export function kubeConfigAccess(kube: KubeConfig): KubeAccess {
+export function createKubeConfigAccess(kube: KubeConfig): KubeAccess {
   const authenticated = async () => {
     const { HttpMethod, RequestContext } = await import('@kubernetes/client-node');
     const context = new RequestContext(kube.getCurrentCluster()!.server, HttpMethod.GET);

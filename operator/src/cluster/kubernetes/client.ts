@@ -12,8 +12,8 @@ export interface KubeAccess {
 }
 
 /**
- * The calls of the Kubernetes API that the operator makes, as plain JSON. The typed calls of client-node are not used,
- * because 2.0.1 opens a connection for each call and copies every object field by field.
+ * One call of the Kubernetes API, as plain JSON. The operator does not use the typed calls of client-node 2.0.1,
+ * which open a connection per call and copy every object field by field.
  */
 export interface KubeCall {
   method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -37,7 +37,7 @@ export interface KubeClientOptions {
 }
 
 const TIMEOUT_MS = 10_000;
-/** A certificate authority that was changed is read anew after this long. */
+/** Recreate the dispatcher after this time, to read a changed certificate authority. */
 const DISPATCHER_AGE_MS = 600_000;
 
 export class KubeClient {
@@ -50,17 +50,17 @@ export class KubeClient {
     this.#options = options;
   }
 
-  /** @throws KubeError with the server's answer, or with code 0 where none came: then the call may have had its effect */
+  /** @throws KubeError with the server's answer, or with code 0 if none arrived: the call may have taken effect */
   async call<T>(call: KubeCall): Promise<T> {
-    // Not AbortSignal.timeout: it would keep every exchange in memory until its time is over.
-    const late = new AbortController();
+    // Not AbortSignal.timeout, which keeps every request in memory until its timeout.
+    const timeout = new AbortController();
     const ms = call.timeoutMs ?? this.#options.timeoutMs ?? TIMEOUT_MS;
-    const timer = setTimeout(() => late.abort(new DOMException('no answer in time', 'TimeoutError')), ms);
+    const timer = setTimeout(() => timeout.abort(new DOMException('no answer in time', 'TimeoutError')), ms);
     try {
-      const { statusCode, body } = await this.#send(call, late.signal);
+      const { statusCode, body } = await this.#send(call, timeout.signal);
       const text = await body.text();
       this.#count(call, statusCode);
-      if (!isOk(statusCode)) throw errorOf(statusCode, text);
+      if (!isOk(statusCode)) throw parseError(statusCode, text);
       return JSON.parse(text) as T;
     } catch (error) {
       if (error instanceof KubeError) throw error;
@@ -71,11 +71,11 @@ export class KubeClient {
     }
   }
 
-  /** Lines as they come, until the server ends the stream, it breaks, or `signal` says enough. */
+  /** Yields lines until the server ends the stream, the stream breaks, or `signal` aborts. */
   async *lines(call: KubeCall, signal: AbortSignal): AsyncGenerator<string> {
     const { statusCode, body } = await this.#send(call, signal);
     this.#count(call, statusCode);
-    if (!isOk(statusCode)) throw errorOf(statusCode, await body.text());
+    if (!isOk(statusCode)) throw parseError(statusCode, await body.text());
     const decoder = new TextDecoder();
     let rest = '';
     for await (const chunk of body as AsyncIterable<Uint8Array>) {
@@ -99,7 +99,7 @@ export class KubeClient {
     return request(url, {
       method: call.method ?? 'GET',
       signal,
-      // A watch is silent for as long as nothing happens; who waits sets the time.
+      // A watch is silent while nothing changes, so the caller sets the timeout.
       headersTimeout: 0,
       bodyTimeout: 0,
       ...(dispatcher && { dispatcher }),
@@ -116,7 +116,7 @@ export class KubeClient {
     const now = Date.now();
     if (this.#pool && now - this.#pool.madeAt < DISPATCHER_AGE_MS) return this.#pool.dispatcher;
     const dispatcher = await this.#access.dispatcher();
-    // Watches that run on the former one end in their own time, and it with them.
+    // Watches on the previous dispatcher end by themselves, and close() waits for them.
     void this.#pool?.dispatcher?.close();
     this.#pool = { dispatcher, madeAt: now };
     return dispatcher;
@@ -124,13 +124,13 @@ export class KubeClient {
 
   #count({ method = 'GET', path, query }: KubeCall, code: number): void {
     const verb = query?.['watch'] ? 'WATCH' : method;
-    this.#options.onCall?.(verb, resourceOf(path), code);
+    this.#options.onCall?.(verb, parseResource(path), code);
   }
 }
 
 const isOk = (code: number): boolean => code >= 200 && code < 300;
 
-/** `reason` is the server's own word (NotFound, AlreadyExists, Conflict, Expired, ...). */
+/** `reason` is the server's reason (NotFound, AlreadyExists, Conflict, Expired, ...). */
 export class KubeError extends Error {
   override name = 'KubeError';
   constructor(
@@ -146,8 +146,8 @@ export class KubeError extends Error {
 export const isCode = (error: unknown, ...codes: number[]): boolean =>
   error instanceof KubeError && codes.includes(error.code);
 
-/** What is not a Status (a proxy's page, a plain text) is told by its code alone. */
-function errorOf(code: number, text: string): KubeError {
+/** A body that is not a Status (a proxy's page, plain text) leaves only the code. */
+function parseError(code: number, text: string): KubeError {
   try {
     const status = JSON.parse(text) as { reason?: string; message?: string };
     return new KubeError(code, status.reason ?? 'Unknown', status.message ?? '');
@@ -156,8 +156,11 @@ function errorOf(code: number, text: string): KubeError {
   }
 }
 
-/** `instances/status` of /apis/gwk.dev/v1alpha1/namespaces/shops/instances/first/status: no names in metrics. */
-function resourceOf(path: string): string {
+/**
+ * `instances/status` of /apis/gwk.dev/v1alpha1/namespaces/shops/instances/first/status, so that metrics contain no
+ * names.
+ */
+function parseResource(path: string): string {
   const parts = path.split('/').slice(path.startsWith('/apis/') ? 4 : 3);
   const [first = '', , third, , fifth] = parts;
   const namespaced = first === 'namespaces' && third !== undefined;

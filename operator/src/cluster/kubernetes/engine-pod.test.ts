@@ -67,7 +67,7 @@ const PHASES: [string, RawPod, boolean, object][] = [
     'container being made',
     shown({ phase: 'Pending', ...container({ waiting: { reason: 'ContainerCreating' } }) }),
     false,
-    { phase: 'starting', trouble: null },
+    { phase: 'starting', waiting: null },
   ],
   [
     'runs',
@@ -90,7 +90,7 @@ const PHASES: [string, RawPod, boolean, object][] = [
       failed({ exitCode: 10, reason: 'Error', message: '{"level":"error","msg":"the lease was refused"}\n' }),
     ),
     false,
-    { phase: 'ended', asked: false, how: 'exit code 10: the lease was refused' },
+    { phase: 'ended', requested: false, how: 'exit code 10: the lease was refused' },
   ],
   [
     'ended well',
@@ -105,28 +105,28 @@ const PHASES: [string, RawPod, boolean, object][] = [
     'was killed for its memory',
     shown(failed({ exitCode: 137, reason: 'OOMKilled' })),
     false,
-    { phase: 'ended', how: 'OOMKilled (exit code 137)', asked: false },
+    { phase: 'ended', how: 'OOMKilled (exit code 137)', requested: false },
   ],
   [
     'ended when it was asked to',
     shown(failed({ exitCode: 143 }), deletion),
     false,
-    { phase: 'ended', asked: true },
+    { phase: 'ended', requested: true },
   ],
   [
     'was evicted by its node',
     shown({ reason: 'Evicted', message: 'low on memory', ...failed({ exitCode: 137 }) }),
     false,
-    { phase: 'ended', asked: true },
+    { phase: 'ended', requested: true },
   ],
   [
     'ended in a disruption',
     shown({ conditions: [{ type: 'DisruptionTarget', status: 'True' }], ...failed({ exitCode: 143 }) }),
     false,
-    { phase: 'ended', asked: true },
+    { phase: 'ended', requested: true },
   ],
   [
-    'was refused by its node',
+    'was forbidden by its node',
     shown({ phase: 'Failed', reason: 'OutOfmemory', message: 'no room' }),
     false,
     { phase: 'ended', how: 'OutOfmemory: no room' },
@@ -156,11 +156,11 @@ test.each([
   ['ErrImageNeverPull', 'ImagePullFailed'],
   ['CreateContainerConfigError', 'ContainerNotStarted'],
   ['CreateContainerError', 'ContainerNotStarted'],
-])('%s is trouble: %s', (reason, wanted) => {
+])('%s is waiting: %s', (reason, wanted) => {
   const raw = shown({ phase: 'Pending', ...container({ waiting: { reason, message: 'why' } }) });
   expect(read(raw)).toMatchObject({
     phase: 'starting',
-    trouble: { reason: wanted, message: `${reason}: why` },
+    waiting: { reason: wanted, message: `${reason}: why` },
   });
 });
 
@@ -173,7 +173,7 @@ test('a pod that no node takes is in trouble', () => {
   };
   const raw = shown({ phase: 'Pending', conditions: [condition] }, {}, null);
   expect(read(raw)).toMatchObject({
-    trouble: { reason: 'Unschedulable', message: '0/3 nodes are available' },
+    waiting: { reason: 'Unschedulable', message: '0/3 nodes are available' },
   });
 });
 

@@ -4,11 +4,10 @@ import { ANNOTATIONS, COMPONENT, LABELS, buildPodName } from './names.js';
 import type { KubeObject } from './informer.js';
 
 /**
- * What is kept of an engine's pod: ten thousand whole ones would be some hundred megabytes. Times are as the API
- * writes them.
+ * The cached part of an engine's pod: 10,000 whole pods would take hundreds of MB. Times are as the API writes them.
  */
 export interface EnginePod {
-  /** Of the object. */
+  /** Uid of the pod object. */
   podUid: string;
   namespace: string;
   podName: string;
@@ -20,54 +19,55 @@ export interface EnginePod {
   template: PodTemplate;
   node: string | null;
   startedAt: number;
-  /** When it was asked to end. */
+  /** When somebody asked it to end. */
   endingSince: number | null;
   state: 'starting' | 'running' | 'ended';
-  trouble: WaitingReason | null;
-  end: Pick<EndedPod, 'endedAt' | 'asked' | 'how'> | null;
+  waiting: WaitingReason | null;
+  end: Pick<EndedPod, 'endedAt' | 'requested' | 'how'> | null;
 }
 
-/** Dates are text in what comes over the wire. */
-export type RawPod = KubeObject & Pick<V1Pod, 'spec' | 'status'> & { metadata: NonNullable<V1Pod['metadata']> };
+/** Dates are strings in raw JSON. */
+export type RawPod = KubeObject &
+  Pick<V1Pod, 'spec' | 'status'> & { metadata: NonNullable<V1Pod['metadata']> };
 
-/** Null: it is not one of ours, whatever its labels say. */
+/** Null: not an engine's pod, whatever its labels say. */
 export function readPod(raw: RawPod, publicToUuid: (id: string) => string | null): EnginePod | null {
-  const identity = identityOf(raw, publicToUuid);
+  const identity = readIdentity(raw, publicToUuid);
   if (!identity) return null;
-  const state = stateOf(raw);
-  const end = endOf(raw, state);
+  const state = findContainerState(raw);
+  const end = readEnd(raw, state);
   return {
     ...identity,
     node: raw.spec?.nodeName ?? null,
-    startedAt: timeOf(state?.running?.startedAt) ?? timeOf(raw.metadata.creationTimestamp) ?? 0,
+    startedAt: parseTime(state?.running?.startedAt) ?? parseTime(raw.metadata.creationTimestamp) ?? 0,
     endingSince: endingSince(raw),
     state: end ? 'ended' : state?.running ? 'running' : 'starting',
-    trouble: end ? null : troubleOf(raw, state),
+    waiting: end ? null : readWaitingReason(raw, state),
     end,
   };
 }
 
-function stateOf({ status }: RawPod): V1ContainerState | undefined {
+function findContainerState({ status }: RawPod): V1ContainerState | undefined {
   return status?.containerStatuses?.find(({ name }) => name === COMPONENT)?.state;
 }
 
-/** The API server writes down when the grace is over. */
+/** The API server stores the end of the grace period. */
 function endingSince({ metadata }: RawPod): number | null {
-  const over = timeOf(metadata.deletionTimestamp);
+  const over = parseTime(metadata.deletionTimestamp);
   return over === null ? null : over - 1000 * (metadata.deletionGracePeriodSeconds ?? 0);
 }
 
-type Identity = Omit<EnginePod, 'node' | 'startedAt' | 'endingSince' | 'state' | 'trouble' | 'end'>;
+type Identity = Omit<EnginePod, 'node' | 'startedAt' | 'endingSince' | 'state' | 'waiting' | 'end'>;
 
-function identityOf({ metadata }: RawPod, publicToUuid: (id: string) => string | null): Identity | null {
+function readIdentity({ metadata }: RawPod, publicToUuid: (id: string) => string | null): Identity | null {
   const { labels = {}, annotations = {}, namespace = '', name: podName, uid: podUid } = metadata;
   const instanceId = publicToUuid(labels[LABELS.instanceId] ?? '');
   const resource = labels[LABELS.instance];
   const engine = annotations[ANNOTATIONS.engine];
   const template = parseTemplate(annotations[ANNOTATIONS.template]);
   if (instanceId === null || resource === undefined || engine === undefined || !template) return null;
-  // A copy of an engine's pod (of a backup, of a debugger) carries its labels. The name is the mutex: what has another
-  // is none of ours, and must not hide the one that is.
+  // A copy of an engine's pod (from a backup or a debugger) carries the same labels. The pod name is the mutex, so a
+  // pod with another name is not ours and must not hide the real one.
   if (podName !== buildPodName(resource)) return null;
   const uid = annotations[ANNOTATIONS.uid] ?? '';
   const version = labels[LABELS.version] ?? 'unknown';
@@ -84,7 +84,7 @@ function identityOf({ metadata }: RawPod, publicToUuid: (id: string) => string |
   };
 }
 
-/** Nobody can say whether what runs on a lost node still runs; what has ended there has ended. */
+/** A pod on a lost node may or may not run. A pod that ended there has ended. */
 export function derivePod(pod: EnginePod, nodeIsLost: boolean): Pod {
   const { key, uid, engine, instanceId, version, template, node, startedAt, end } = pod;
   const identity = {
@@ -99,7 +99,7 @@ export function derivePod(pod: EnginePod, nodeIsLost: boolean): Pod {
     startedAt,
   };
   if (end) return { ...identity, phase: 'ended', ...end };
-  const live: Omit<LivePod, 'phase'> = { ...identity, trouble: pod.trouble, endingSince: pod.endingSince };
+  const live: Omit<LivePod, 'phase'> = { ...identity, waiting: pod.waiting, endingSince: pod.endingSince };
   if (nodeIsLost) return { ...live, phase: 'unknown' };
   if (pod.endingSince !== null) return { ...live, phase: 'ending' };
   return { ...live, phase: pod.state === 'running' ? 'running' : 'starting' };
@@ -114,21 +114,25 @@ function parseTemplate(text: string | undefined): PodTemplate | null {
   }
 }
 
-/** Reasons by which a node ends a pod that did nothing wrong. */
+/** Reasons with which a node ends a pod through no fault of the pod. */
 const ENDED_BY_NODE = new Set(['Evicted', 'Preempting', 'NodeShutdown', 'Terminated', 'NodeAffinity']);
 
 /**
- * The word of the kubelet that the container has ended, or that it never began. A phase alone is not believed: the
- * control plane calls pods of vanished nodes `Failed` without knowing.
+ * Only the kubelet's report counts: the container terminated, or never began. The pod phase alone does not, because
+ * the control plane sets `Failed` for pods of vanished nodes without knowing.
  */
-function endOf(raw: RawPod, state: V1ContainerState | undefined): EnginePod['end'] {
+function readEnd(raw: RawPod, state: V1ContainerState | undefined): EnginePod['end'] {
   const terminated = state?.terminated;
-  if (!terminated && (state || !neverBegan(raw))) return null;
-  const asked = raw.metadata.deletionTimestamp !== undefined || endedByOthers(raw);
-  return { endedAt: timeOf(terminated?.finishedAt) ?? Date.now(), asked, how: howOf(raw, state) };
+  if (!terminated && (state || !neverStarted(raw))) return null;
+  const requested = raw.metadata.deletionTimestamp !== undefined || endedByOthers(raw);
+  return {
+    endedAt: parseTime(terminated?.finishedAt) ?? Date.now(),
+    requested,
+    how: describeExit(raw, state),
+  };
 }
 
-function neverBegan({ spec, status }: RawPod): boolean {
+function neverStarted({ spec, status }: RawPod): boolean {
   const { phase, reason } = status ?? {};
   if (phase !== 'Failed' && phase !== 'Succeeded') return false;
   return spec?.nodeName === undefined || ENDED_BY_NODE.has(reason ?? '') || refusedByNode(reason);
@@ -140,36 +144,36 @@ function endedByOthers({ status }: RawPod): boolean {
   return conditions.some(({ type, status: is }) => type === 'DisruptionTarget' && is === 'True');
 }
 
-/** The kubelet admits no pod for which its node has no room (any more): OutOfcpu, OutOfpods, UnexpectedAdmissionError. */
+/** The kubelet rejects a pod that its node has no resources for: OutOfcpu, OutOfpods, UnexpectedAdmissionError. */
 const refusedByNode = (reason: string | undefined): boolean =>
   reason !== undefined && /^(OutOf|UnexpectedAdmissionError)/.test(reason);
 
-const COMPLAINT_LENGTH = 300;
+const MAX_MESSAGE_LENGTH = 300;
 
-function howOf({ status }: RawPod, state: V1ContainerState | undefined): string {
+function describeExit({ status }: RawPod, state: V1ContainerState | undefined): string {
   const terminated = state?.terminated;
-  if (!terminated) return [status?.reason, status?.message].filter(Boolean).join(': ') || 'it never began';
-  const how = endInWords(terminated);
-  const complaint = terminated.exitCode === 0 ? null : complaintIn(terminated.message ?? '');
-  return complaint === null ? how : `${how}: ${complaint}`;
+  if (!terminated) return [status?.reason, status?.message].filter(Boolean).join(': ') || 'it never started';
+  const how = describeEnd(terminated);
+  const lastLine = terminated.exitCode === 0 ? null : lastLogMessage(terminated.message ?? '');
+  return lastLine === null ? how : `${how}: ${lastLine}`;
 }
 
-const PLAIN = new Set([undefined, 'Error', 'Completed']);
+const GENERIC_REASONS = new Set([undefined, 'Error', 'Completed']);
 
-function endInWords({ exitCode, reason, signal }: V1ContainerStateTerminated): string {
+function describeEnd({ exitCode, reason, signal }: V1ContainerStateTerminated): string {
   const code = signal ? `ended by signal ${signal}` : `exit code ${exitCode}`;
-  return PLAIN.has(reason) ? code : `${reason} (${code})`;
+  return GENERIC_REASONS.has(reason) ? code : `${reason} (${code})`;
 }
 
-/** The last line of its log; of a JSON line the message, since the rest is for machines. */
-function complaintIn(log: string): string | null {
+/** Last line of its log; the message if the line is JSON. */
+function lastLogMessage(log: string): string | null {
   const line = log.trimEnd().split('\n').at(-1) ?? '';
   if (line === '') return null;
-  const text = messageIn(line) ?? line;
-  return text.length > COMPLAINT_LENGTH ? `${text.slice(0, COMPLAINT_LENGTH)}...` : text;
+  const text = parseLogMessage(line) ?? line;
+  return text.length > MAX_MESSAGE_LENGTH ? `${text.slice(0, MAX_MESSAGE_LENGTH)}...` : text;
 }
 
-function messageIn(line: string): string | null {
+function parseLogMessage(line: string): string | null {
   try {
     const { msg } = JSON.parse(line) as { msg?: unknown };
     return typeof msg === 'string' ? msg : null;
@@ -178,7 +182,7 @@ function messageIn(line: string): string | null {
   }
 }
 
-const IMAGE_TROUBLE = new Set([
+const IMAGE_PULL_REASONS = new Set([
   'ErrImagePull',
   'ImagePullBackOff',
   'InvalidImageName',
@@ -186,19 +190,19 @@ const IMAGE_TROUBLE = new Set([
   'ErrImageInspect',
   'RegistryUnavailable',
 ]);
-const QUIET = new Set(['ContainerCreating', 'PodInitializing']);
+const NORMAL_WAITING_REASONS = new Set(['ContainerCreating', 'PodInitializing']);
 
-function troubleOf({ status }: RawPod, state: V1ContainerState | undefined): WaitingReason | null {
+function readWaitingReason({ status }: RawPod, state: V1ContainerState | undefined): WaitingReason | null {
   const waiting = state?.waiting;
-  if (waiting?.reason !== undefined && !QUIET.has(waiting.reason)) {
-    const reason = IMAGE_TROUBLE.has(waiting.reason) ? 'ImagePullFailed' : 'ContainerNotStarted';
+  if (waiting?.reason !== undefined && !NORMAL_WAITING_REASONS.has(waiting.reason)) {
+    const reason = IMAGE_PULL_REASONS.has(waiting.reason) ? 'ImagePullFailed' : 'ContainerNotStarted';
     return { reason, message: [waiting.reason, waiting.message].filter(Boolean).join(': ') };
   }
   const scheduled = status?.conditions?.find(({ type }) => type === 'PodScheduled');
   if (scheduled?.status !== 'False') return null;
-  return { reason: 'Unschedulable', message: scheduled.message ?? 'No node takes the pod' };
+  return { reason: 'Unschedulable', message: scheduled.message ?? 'No node accepts the pod' };
 }
 
-function timeOf(time: Date | string | undefined): number | null {
+function parseTime(time: Date | string | undefined): number | null {
   return time === undefined ? null : new Date(time).getTime();
 }

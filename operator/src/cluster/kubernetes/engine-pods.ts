@@ -13,7 +13,7 @@ import { Informer, type WatchTimes } from './informer.js';
 
 export interface EnginePodsOptions {
   client: KubeClient;
-  /** Null: all. */
+  /** Null: all namespaces. */
   namespaces: string[] | null;
   profiles: Profiles;
   settings: EngineSettings;
@@ -21,15 +21,15 @@ export interface EnginePodsOptions {
   watchTimes?: Partial<WatchTimes>;
 }
 
-/** So long the caches may take to show what was just made. */
-const SEEN_MS = 5000;
-const SEEN_POLL_MS = 20;
+/** Maximum wait until the cache shows a new pod. */
+const CACHE_TIMEOUT_MS = 5000;
+const CACHE_POLL_MS = 20;
 const FORGOTTEN_MAX = 1000;
 const NAME_BYTES = 5;
 
 /**
- * Pods of engines. Their names are the mutex: `createPod` makes, and never changes what is there. A pod whose
- * container ended is remembered after its object is gone, until its end was reported.
+ * Pods of engines. The pod name is the mutex: `create` creates a pod and never changes an existing one. A pod whose
+ * container ended is remembered after its object is gone, until its exit was reported.
  */
 export class EnginePods {
   readonly #options: EnginePodsOptions;
@@ -38,13 +38,13 @@ export class EnginePods {
   readonly #nodes: Informer<RawNode, NodeState>;
   readonly #byKey = new Map<string, EnginePod>();
   readonly #byEngine = new Map<string, EnginePod>();
-  /** Ended, its object gone, its end not reported yet. */
-  readonly #late = new Map<string, EnginePod>();
-  /** Names of engines whose end was reported before their object was gone. */
+  /** Ended pods whose object is gone and whose exit is not reported yet. */
+  readonly #endedWithoutObject = new Map<string, EnginePod>();
+  /** Engines whose exit was reported before their object was gone. */
   readonly #forgotten = new Set<string>();
   readonly #revisions = new Map<string, string>();
-  #changed: (key: string) => void = () => undefined;
-  #listed: () => void = () => undefined;
+  #onChange: (key: string) => void = () => undefined;
+  #onListed: () => void = () => undefined;
   #mayWatchNodes = true;
 
   constructor(options: EnginePodsOptions) {
@@ -59,9 +59,9 @@ export class EnginePods {
           times,
           path: namespace === null ? '/api/v1/pods' : `/api/v1/namespaces/${namespace}/pods`,
           labelSelector: ENGINE_SELECTOR,
-          keep: (raw) => readPod(raw, (id) => fromPublicId('instance', id)),
-          changed: (_, before, after) => this.#podChanged(before, after),
-          listed: () => this.#listed(),
+          transform: (raw) => readPod(raw, (id) => fromPublicId('instance', id)),
+          onChange: (_, before, after) => this.#podChanged(before, after),
+          onListed: () => this.#onListed(),
         }),
     );
     this.#nodes = new Informer<RawNode, NodeState>({
@@ -69,8 +69,8 @@ export class EnginePods {
       log,
       times,
       path: '/api/v1/nodes',
-      keep: readNode,
-      changed: (name, before, after) => this.#nodeChanged(name, before, after),
+      transform: readNode,
+      onChange: (name, before, after) => this.#nodeChanged(name, before, after),
     });
     for (const [name, profile] of Object.entries(options.profiles))
       this.#revisions.set(name, computeRevision(profile, options.settings));
@@ -83,15 +83,15 @@ export class EnginePods {
     >[];
   }
 
-  /** Whether the pods of the namespace with this number were listed. */
+  /** Whether the pods of the namespace at this index were listed. */
   isListed(index: number): boolean {
     return this.#pods[index]?.listed ?? false;
   }
 
-  async start(changed: (key: string) => void, listed: () => void): Promise<void> {
-    this.#changed = changed;
-    this.#listed = listed;
-    this.#mayWatchNodes = await this.#canWatchNodes();
+  async start(onChange: (key: string) => void, onListed: () => void): Promise<void> {
+    this.#onChange = onChange;
+    this.#onListed = onListed;
+    this.#mayWatchNodes = await this.#canReadNodes();
     await Promise.all(this.watches.map((watch) => watch.start()));
   }
 
@@ -100,11 +100,11 @@ export class EnginePods {
   }
 
   keys(): string[] {
-    return [...this.#byKey.keys(), ...this.#late.keys()];
+    return [...this.#byKey.keys(), ...this.#endedWithoutObject.keys()];
   }
 
   of(key: string): Pod {
-    const pod = this.#byKey.get(key) ?? this.#late.get(key);
+    const pod = this.#byKey.get(key) ?? this.#endedWithoutObject.get(key);
     if (!pod) return { phase: 'absent' };
     const lost = pod.node !== null && (this.#nodes.get(pod.node)?.lost ?? false);
     return derivePod(pod, lost);
@@ -124,20 +124,20 @@ export class EnginePods {
     const present = this.#byKey.get(plan.key);
     if (present) throw new PodExists(present.podName);
     const profile = this.#profile(plan.template.profile);
-    await this.#makeSecret(plan);
-    const podUid = await this.#makePod(plan, profile);
-    await this.#giveSecret(plan, podUid);
-    await this.#untilSeen(plan);
+    await this.#createSecret(plan);
+    const podUid = await this.#createPod(plan, profile);
+    await this.#setSecretOwner(plan, podUid);
+    await this.#waitUntilCached(plan);
   }
 
-  /** Asks; what has ended is forgotten. */
+  /** Asks the pod to end; forgets a pod that has ended. */
   async delete(engine: string): Promise<void> {
     const pod = this.#byEngine.get(engine);
     if (!pod) return;
-    if (this.#late.get(pod.key) === pod) {
-      this.#late.delete(pod.key);
+    if (this.#endedWithoutObject.get(pod.key) === pod) {
+      this.#endedWithoutObject.delete(pod.key);
       this.#byEngine.delete(engine);
-      return this.#changed(pod.key);
+      return this.#onChange(pod.key);
     }
     if (pod.end) this.#rememberForgotten(engine);
     await this.#delete(pod, {});
@@ -150,11 +150,11 @@ export class EnginePods {
 
   #profile(name: string): Profile {
     const profile = this.#options.profiles[name];
-    if (!profile) throw new Error(`there is no engine profile ${name}`);
+    if (!profile) throw new Error(`no engine profile ${name}`);
     return profile;
   }
 
-  async #makeSecret(plan: PodPlan): Promise<void> {
+  async #createSecret(plan: PodPlan): Promise<void> {
     await this.#client.call({
       method: 'POST',
       path: `/api/v1/namespaces/${parseKey(plan.key).namespace}/secrets`,
@@ -163,8 +163,8 @@ export class EnginePods {
     });
   }
 
-  /** Not applied but created: to apply would write over what somebody else has under this name. */
-  async #makePod(plan: PodPlan, profile: Profile): Promise<string> {
+  /** Create instead of apply: apply would overwrite a foreign pod with this name. */
+  async #createPod(plan: PodPlan, profile: Profile): Promise<string> {
     const { namespace } = parseKey(plan.key);
     const body = buildPod(plan, profile, this.#options.settings);
     const path = `/api/v1/namespaces/${namespace}/pods`;
@@ -173,14 +173,14 @@ export class EnginePods {
       const made = await this.#client.call<RawPod>({ method: 'POST', path, query, body });
       return made.metadata.uid;
     } catch (error) {
-      // Not after a call without an answer: the pod may be there, and need its secret.
+      // Keep the Secret after a call without an answer: the pod may exist and need it.
       if (error instanceof KubeError && error.code !== 0) await this.#removeSecret(plan);
       if (!isCode(error, 409)) throw error;
-      throw await this.#whoHasTheName(plan);
+      throw await this.#describeConflict(plan);
     }
   }
 
-  async #whoHasTheName({ key }: PodPlan): Promise<Error> {
+  async #describeConflict({ key }: PodPlan): Promise<Error> {
     const { namespace, name } = parseKey(key);
     const podName = buildPodName(name);
     const path = `/api/v1/namespaces/${namespace}/pods/${podName}`;
@@ -188,8 +188,11 @@ export class EnginePods {
     return new PodExists(podName, metadata.labels?.[LABELS.managedBy] !== MANAGED_BY);
   }
 
-  /** Garbage collection takes it with its pod. Where this fails it stays until its Instance is deleted. */
-  async #giveSecret(plan: PodPlan, podUid: string): Promise<void> {
+  /**
+   * Garbage collection then deletes the Secret with its pod. If this fails, the Secret stays until its Instance is
+   * deleted.
+   */
+  async #setSecretOwner(plan: PodPlan, podUid: string): Promise<void> {
     const { namespace, name } = parseKey(plan.key);
     const owner = { apiVersion: 'v1', kind: 'Pod', name: buildPodName(name), uid: podUid };
     await this.#client
@@ -201,7 +204,7 @@ export class EnginePods {
         body: { metadata: { ownerReferences: [owner] } },
       })
       .catch((error: unknown) =>
-        this.#options.log.info({ secret: plan.name, err: error }, 'a secret was not given to its pod'),
+        this.#options.log.info({ secret: plan.name, err: error }, 'owner of an engine secret not set'),
       );
   }
 
@@ -210,13 +213,13 @@ export class EnginePods {
     await this.#client.call({ method: 'DELETE', path }).catch(() => undefined);
   }
 
-  /** So that the next pass does not make it a second time, in vain. */
-  async #untilSeen({ name }: PodPlan): Promise<void> {
-    const end = Date.now() + SEEN_MS;
-    while (!this.#byEngine.has(name) && Date.now() < end) await sleep(SEEN_POLL_MS);
+  /** Otherwise the next reconcile would try to create it again. */
+  async #waitUntilCached({ name }: PodPlan): Promise<void> {
+    const end = Date.now() + CACHE_TIMEOUT_MS;
+    while (!this.#byEngine.has(name) && Date.now() < end) await sleep(CACHE_POLL_MS);
   }
 
-  /** This one, and no later one of the same name. */
+  /** Deletes this pod, not a later one with the same name. */
   async #delete(pod: EnginePod, options: { gracePeriodSeconds?: number }): Promise<void> {
     const path = `/api/v1/namespaces/${pod.namespace}/pods/${pod.podName}`;
     const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid: pod.podUid }, ...options };
@@ -228,21 +231,22 @@ export class EnginePods {
   }
 
   #podChanged(before: EnginePod | undefined, after: EnginePod | null): void {
-    if (after) this.#take(after);
-    else if (before) this.#gone(before);
-    this.#changed((after ?? before)!.key);
+    if (after) this.#store(after);
+    else if (before) this.#remove(before);
+    this.#onChange((after ?? before)!.key);
   }
 
-  #take(pod: EnginePod): void {
+  #store(pod: EnginePod): void {
     const former = this.#byKey.get(pod.key);
-    if (former && former.engine !== pod.engine) this.#gone(former);
+    if (former && former.engine !== pod.engine) this.#remove(former);
     this.#byKey.set(pod.key, pod);
     this.#byEngine.set(pod.engine, pod);
   }
 
-  #gone(pod: EnginePod): void {
+  #remove(pod: EnginePod): void {
     if (this.#byKey.get(pod.key)?.engine === pod.engine) this.#byKey.delete(pod.key);
-    if (pod.end && !this.#forgotten.delete(pod.engine)) return void this.#late.set(pod.key, pod);
+    if (pod.end && !this.#forgotten.delete(pod.engine))
+      return void this.#endedWithoutObject.set(pod.key, pod);
     this.#byEngine.delete(pod.engine);
   }
 
@@ -254,17 +258,17 @@ export class EnginePods {
 
   #nodeChanged(name: string, before: NodeState | undefined, after: NodeState | null): void {
     if (before?.lost === after?.lost) return;
-    for (const pod of this.#byKey.values()) if (pod.node === name) this.#changed(pod.key);
+    for (const pod of this.#byKey.values()) if (pod.node === name) this.#onChange(pod.key);
   }
 
-  /** An operator that may not look at nodes does without: engines of lost nodes then stay as they are. */
-  async #canWatchNodes(): Promise<boolean> {
+  /** Without the right to read nodes, the operator does not move engines of lost nodes. */
+  async #canReadNodes(): Promise<boolean> {
     try {
       await this.#client.call({ path: '/api/v1/nodes', query: { limit: 1 } });
       return true;
     } catch (error) {
       if (!isCode(error, 403)) return true;
-      this.#options.log.warn('nodes may not be read: engines of a node that is lost are not moved');
+      this.#options.log.warn('no right to read nodes; engines of lost nodes are not moved');
       return false;
     }
   }

@@ -5,64 +5,63 @@ import type { InstanceEvent, Target } from '../cluster.js';
 import { PATCH_TYPES, type KubeClient } from './client.js';
 import { MANAGED_BY, parseKey } from './names.js';
 
-interface Told {
+/** An Event object written before, which repetitions are counted on. */
+interface WrittenEvent {
   namespace: string;
   event: string;
   count: number;
   at: number;
 }
 
-/** The same thing again within this time is counted on its event. */
-const TOGETHER_MS = 600_000;
+/** A repetition within this time increases the count of the earlier Event. */
+const AGGREGATION_MS = 600_000;
 const MAX_REMEMBERED = 5000;
-const LANES = 8;
-/** More lines than these at once are not told: the conditions say what is so. */
-const MAX_WAITING = 5000;
+const QUEUES = 8;
+/** More pending events than this are dropped: the conditions still show the state. */
+const MAX_PENDING = 5000;
 
-/** Events of Instances, as `kubectl describe` shows them. Telling delays nothing and breaks nothing. */
+/** Writes Events of Instances for `kubectl describe`, in the background. A failed write has no other effect. */
 export class EventRecorder {
   readonly #client: KubeClient;
   readonly #log: Logger;
-  readonly #told = new Map<string, Told>();
-  #waiting = 0;
+  readonly #written = new Map<string, WrittenEvent>();
+  #pending = 0;
   #closed = false;
-  readonly #lanes: Promise<void>[] = Array.from({ length: LANES }, () => Promise.resolve());
+  readonly #queues: Promise<void>[] = Array.from({ length: QUEUES }, () => Promise.resolve());
 
   constructor(client: KubeClient, log: Logger) {
     this.#client = client;
     this.#log = log;
   }
 
-  tell(target: Target, line: InstanceEvent): void {
-    if (this.#waiting >= MAX_WAITING) return;
-    this.#waiting++;
-    // One instance, one lane: its story is told in order.
-    const lane = parseInt(target.uid.slice(0, 4), 16) % LANES || 0;
-    const telling = (this.#lanes[lane] ?? Promise.resolve()).then(() => this.#write(target, line));
-    this.#lanes[lane] = telling
-      .catch((error: unknown) =>
-        this.#log.debug({ instance: target.key, err: error }, 'an event was not written'),
-      )
-      .finally(() => this.#waiting--);
+  event(target: Target, event: InstanceEvent): void {
+    if (this.#pending >= MAX_PENDING) return;
+    this.#pending++;
+    // All events of an instance use one queue, which keeps their order.
+    const index = parseInt(target.uid.slice(0, 4), 16) % QUEUES || 0;
+    const writing = (this.#queues[index] ?? Promise.resolve()).then(() => this.#write(target, event));
+    this.#queues[index] = writing
+      .catch((error: unknown) => this.#log.debug({ instance: target.key, err: error }, 'event not written'))
+      .finally(() => this.#pending--);
   }
 
-  /** What is being written is finished; what waits is given up, since nobody waits for it. */
+  /** Completes the current writes and drops the pending events. */
   async close(): Promise<void> {
     this.#closed = true;
-    await Promise.all(this.#lanes);
+    await Promise.all(this.#queues);
   }
 
-  async #write(target: Target, line: InstanceEvent): Promise<void> {
+  async #write(target: Target, event: InstanceEvent): Promise<void> {
     if (this.#closed) return;
-    const name = [target.uid, line.reason, line.message].join('\n');
-    const before = this.#told.get(name);
+    const id = [target.uid, event.reason, event.message].join('\n');
+    const before = this.#written.get(id);
     const now = Date.now();
-    if (before && now - before.at < TOGETHER_MS) return this.#again(before, now);
-    const { namespace, event } = await this.#first(target, line, now);
-    this.#remember(name, { namespace, event, count: 1, at: now });
+    if (before && now - before.at < AGGREGATION_MS) return this.#increaseCount(before, now);
+    const { namespace, event: name } = await this.#create(target, event, now);
+    this.#remember(id, { namespace, event: name, count: 1, at: now });
   }
 
-  async #first(
+  async #create(
     { key, uid }: Target,
     { type, reason, message }: InstanceEvent,
     now: number,
@@ -90,20 +89,20 @@ export class EventRecorder {
     return { namespace, event };
   }
 
-  async #again(told: Told, now: number): Promise<void> {
-    told.count++;
-    told.at = now;
+  async #increaseCount(written: WrittenEvent, now: number): Promise<void> {
+    written.count++;
+    written.at = now;
     await this.#client.call({
       method: 'PATCH',
-      path: `/api/v1/namespaces/${told.namespace}/events/${told.event}`,
+      path: `/api/v1/namespaces/${written.namespace}/events/${written.event}`,
       type: PATCH_TYPES.merge,
-      body: { count: told.count, lastTimestamp: new Date(now).toISOString() },
+      body: { count: written.count, lastTimestamp: new Date(now).toISOString() },
     });
   }
 
-  #remember(name: string, told: Told): void {
-    this.#told.set(name, told);
-    const [oldest] = this.#told.keys();
-    if (this.#told.size > MAX_REMEMBERED && oldest !== undefined) this.#told.delete(oldest);
+  #remember(id: string, written: WrittenEvent): void {
+    this.#written.set(id, written);
+    const [oldest] = this.#written.keys();
+    if (this.#written.size > MAX_REMEMBERED && oldest !== undefined) this.#written.delete(oldest);
   }
 }

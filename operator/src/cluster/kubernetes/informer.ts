@@ -6,27 +6,30 @@ export interface KubeObject {
   metadata: { name: string; namespace?: string; uid: string; resourceVersion: string };
 }
 
-export interface InformerOptions<Raw extends KubeObject, Kept> {
+export interface InformerOptions<Raw extends KubeObject, Cached> {
   client: KubeClient;
-  /** Of the list. */
+  /** Path of the list. */
   path: string;
   labelSelector?: string;
   log: Logger;
-  /** What is remembered of an object; null: nothing, it is as if it were not there. */
-  keep: (raw: Raw) => Kept | null;
-  /** Must not throw, and only notes what is to be looked at. `after` null: it is gone. */
-  changed: (name: string, before: Kept | undefined, after: Kept | null) => void;
-  /** Everything is known now. */
-  listed?: () => void;
+  /** Returns the cached form of an object; null: ignore the object. */
+  transform: (raw: Raw) => Cached | null;
+  /** Must not throw, and must only queue work. `after` null: the object was deleted. */
+  onChange: (name: string, before: Cached | undefined, after: Cached | null) => void;
+  /** Called after each complete list. */
+  onListed?: () => void;
   times?: Partial<WatchTimes>;
   /** In [0, 1). */
   random?: () => number;
 }
 
 export interface WatchTimes {
-  /** No event and no bookmark (one a minute) for so long: the watch is dead, whatever its connection says. */
-  silenceMs: number;
-  /** Everything is listed anew, in case an event was lost that nobody knows of. */
+  /**
+   * Restart a watch that delivers no event and no bookmark (one a minute) for this long, even if its connection is
+   * open.
+   */
+  idleTimeoutMs: number;
+  /** List again after this time, in case the server lost an event. */
   relistMs: number;
   backoffMs: number;
   maxBackoffMs: number;
@@ -34,7 +37,7 @@ export interface WatchTimes {
 }
 
 const TIMES: WatchTimes = {
-  silenceMs: 90_000,
+  idleTimeoutMs: 90_000,
   relistMs: 900_000,
   backoffMs: 500,
   maxBackoffMs: 30_000,
@@ -42,50 +45,51 @@ const TIMES: WatchTimes = {
 };
 const WATCH_SECONDS = 290;
 
-interface Entry<Kept> {
+interface Entry<Cached> {
   version: string;
-  kept: Kept;
+  cached: Cached;
 }
 
 /**
- * All objects of one kind, kept up to date.
+ * A cache of all objects of one kind, kept up to date by list and watch.
  *
- *   list ──> watch ──(ended by the server, in peace)──> watch again from the last version
+ *   list ──> watch ──(normal end)──> watch again from the last version
  *     ^        │
- *     │        ├──(reset, 5xx, silence)──wait──> watch again; after three in a row, or where nothing was heard: list
- *     └────────┴──(410: the version is too old; relist time)
+ *     │        ├──(reset, 5xx, no data)──backoff──> watch again; after three failures in a row: list
+ *     └────────┴──(410 version too old, or relist period over)
  *
- * A list is compared with what is known, so that what was deleted meanwhile is noticed. It never ends by itself.
+ * A list is compared with the cache, so that deletions missed by the watch are noticed. The informer never stops by
+ * itself.
  */
-export class Informer<Raw extends KubeObject, Kept> {
-  readonly #options: InformerOptions<Raw, Kept>;
+export class Informer<Raw extends KubeObject, Cached> {
+  readonly #options: InformerOptions<Raw, Cached>;
   readonly #times: WatchTimes;
-  readonly #items = new Map<string, Entry<Kept>>();
+  readonly #items = new Map<string, Entry<Cached>>();
   readonly #stopping = new AbortController();
   #version: string | null = null;
   #failures = 0;
   #listedAt = 0;
-  #answeredAt = 0;
+  #receivedAt = 0;
   #running: Promise<void> = Promise.resolve();
   #firstAnswer: (() => void) | null = null;
-  /** The server last said that this may not be read: a namespace or its rights are gone. */
-  refused = false;
+  /** The last answer was 403: the namespace or the right to read it is gone. */
+  forbidden = false;
   /** For metrics. */
   relists = 0;
-  breaks = 0;
+  failures = 0;
 
-  constructor(options: InformerOptions<Raw, Kept>) {
+  constructor(options: InformerOptions<Raw, Cached>) {
     this.#options = options;
     this.#times = { ...TIMES, ...options.times };
   }
 
   /**
-   * Resolves with the first list, or when that is refused; it is tried again and again all the same. Whoever waits for
-   * several must not wait for ever for one whose rights somebody has taken away.
+   * Resolves after the first list, or after the first 403, which must not block the start of other informers. Retries
+   * in both cases.
    */
   start(): Promise<void> {
     const answered = new Promise<void>((resolve) => (this.#firstAnswer = resolve));
-    this.#answeredAt = Date.now();
+    this.#receivedAt = Date.now();
     this.#running = this.#run();
     return Promise.race([answered, this.#running]);
   }
@@ -95,35 +99,35 @@ export class Informer<Raw extends KubeObject, Kept> {
     await this.#running;
   }
 
-  /** Whether everything was known at least once. */
+  /** Whether at least one list is complete. */
   get listed(): boolean {
     return this.relists > 0;
   }
 
-  /** Since anything was heard: an object, a bookmark, a list. */
+  /** Time since the last object, bookmark or list. */
   get ageMs(): number {
-    return Date.now() - this.#answeredAt;
+    return Date.now() - this.#receivedAt;
   }
 
   get size(): number {
     return this.#items.size;
   }
 
-  get(name: string): Kept | undefined {
-    return this.#items.get(name)?.kept;
+  get(name: string): Cached | undefined {
+    return this.#items.get(name)?.cached;
   }
 
   names(): IterableIterator<string> {
     return this.#items.keys();
   }
 
-  values(): Kept[] {
-    return [...this.#items.values()].map(({ kept }) => kept);
+  values(): Cached[] {
+    return [...this.#items.values()].map(({ cached }) => cached);
   }
 
-  /** What the server answered to a write of our own, ahead of its event: the next look sees it. */
-  written(raw: Raw): void {
-    const known = this.#items.get(nameOf(raw));
+  /** Puts the server's answer to an own write into the cache, ahead of its watch event. */
+  applyWrite(raw: Raw): void {
+    const known = this.#items.get(formatName(raw));
     if (known && isNewer(raw.metadata.resourceVersion, known.version)) this.#put(raw);
   }
 
@@ -138,25 +142,28 @@ export class Informer<Raw extends KubeObject, Kept> {
         await this.#watch(this.#version!);
         this.#failures = 0;
       } catch (error) {
-        if (!this.#stopped) await this.#afterBreak(error);
+        if (!this.#stopped) await this.#handleFailure(error);
       }
     }
   }
 
-  async #afterBreak(error: unknown): Promise<void> {
-    this.breaks++;
+  async #handleFailure(error: unknown): Promise<void> {
+    this.failures++;
     this.#failures++;
     const tooOld = isCode(error, 410);
     if (tooOld || this.#failures >= 3) this.#version = null;
     if (isCode(error, 403)) {
-      this.refused = true;
-      this.#answered();
+      this.forbidden = true;
+      this.#resolveStart();
     }
     if (tooOld && this.#failures === 1) return;
     const { backoffMs, maxBackoffMs } = this.#times;
     const full = Math.min(maxBackoffMs, backoffMs * 2 ** Math.min(this.#failures - 1, 10));
     const inMs = Math.round(full * (0.5 + (this.#options.random ?? Math.random)() / 2));
-    this.#options.log.info({ path: this.#options.path, inMs, err: error }, 'a watch broke and begins again');
+    this.#options.log.info(
+      { path: this.#options.path, retry_in_ms: inMs, err: error },
+      'watch failed; retrying',
+    );
     await sleep(inMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
   }
 
@@ -172,11 +179,11 @@ export class Informer<Raw extends KubeObject, Kept> {
       }>({
         path,
         query: { limit: this.#times.pageSize, labelSelector, continue: next },
-        timeoutMs: this.#times.silenceMs,
+        timeoutMs: this.#times.idleTimeoutMs,
       });
       for (const raw of page.items) {
-        seen.add(nameOf(raw));
-        // A list is believed whatever its versions: those of a cluster restored from a backup begin anew.
+        seen.add(formatName(raw));
+        // A list overrides newer versions: after a restore of the cluster, versions start over.
         this.#put(raw, { evenIfOlder: true });
       }
       version = page.metadata.resourceVersion;
@@ -184,24 +191,24 @@ export class Informer<Raw extends KubeObject, Kept> {
     } while (next !== undefined && !this.#stopped);
     for (const name of [...this.#items.keys()]) if (!seen.has(name)) this.#remove(name);
     this.#version = version;
-    this.#listedAt = this.#answeredAt = Date.now();
+    this.#listedAt = this.#receivedAt = Date.now();
     this.relists++;
-    this.refused = false;
-    this.#options.listed?.();
-    this.#answered();
+    this.forbidden = false;
+    this.#options.onListed?.();
+    this.#resolveStart();
   }
 
-  #answered(): void {
+  #resolveStart(): void {
     this.#firstAnswer?.();
     this.#firstAnswer = null;
   }
 
   async #watch(from: string): Promise<void> {
     const { client, path, labelSelector } = this.#options;
-    const silence = new AbortController();
-    const signal = AbortSignal.any([silence.signal, this.#stopping.signal]);
-    const tooSilent = () => silence.abort(new Error('nothing was heard for too long'));
-    let timer = setTimeout(tooSilent, this.#times.silenceMs);
+    const timeout = new AbortController();
+    const signal = AbortSignal.any([timeout.signal, this.#stopping.signal]);
+    const onTimeout = () => timeout.abort(new Error('no event within the timeout'));
+    let timer = setTimeout(onTimeout, this.#times.idleTimeoutMs);
     const seconds = Math.round(WATCH_SECONDS * (0.8 + (this.#options.random ?? Math.random)() / 5));
     const query = {
       watch: true,
@@ -213,9 +220,9 @@ export class Informer<Raw extends KubeObject, Kept> {
     try {
       for await (const line of client.lines({ path, query }, signal)) {
         clearTimeout(timer);
-        timer = setTimeout(tooSilent, this.#times.silenceMs);
-        this.#answeredAt = Date.now();
-        this.#take(JSON.parse(line) as WatchEvent<Raw>);
+        timer = setTimeout(onTimeout, this.#times.idleTimeoutMs);
+        this.#receivedAt = Date.now();
+        this.#applyEvent(JSON.parse(line) as WatchEvent<Raw>);
         this.#failures = 0;
       }
     } finally {
@@ -223,7 +230,7 @@ export class Informer<Raw extends KubeObject, Kept> {
     }
   }
 
-  #take(event: WatchEvent<Raw>): void {
+  #applyEvent(event: WatchEvent<Raw>): void {
     if (event.type === 'ERROR') {
       const { code = 500, reason = 'Unknown', message = '' } = event.object;
       throw new KubeError(code, reason, message);
@@ -235,28 +242,28 @@ export class Informer<Raw extends KubeObject, Kept> {
   }
 
   #put(raw: Raw, { evenIfOlder = false } = {}): void {
-    const name = nameOf(raw);
+    const name = formatName(raw);
     const known = this.#items.get(name);
     if (known?.version === raw.metadata.resourceVersion) return;
-    // An event that lags behind the answer to a write of our own.
+    // An event older than the answer to an own write.
     if (known && !evenIfOlder && isNewer(known.version, raw.metadata.resourceVersion)) return;
-    const kept = this.#options.keep(raw);
-    if (kept === null) return this.#remove(name);
-    this.#items.set(name, { version: raw.metadata.resourceVersion, kept });
-    this.#options.changed(name, known?.kept, kept);
+    const cached = this.#options.transform(raw);
+    if (cached === null) return this.#remove(name);
+    this.#items.set(name, { version: raw.metadata.resourceVersion, cached });
+    this.#options.onChange(name, known?.cached, cached);
   }
 
-  /** With how it was at the end. */
+  /** Reports the final state before the deletion. */
   #forget(raw: Raw): void {
     this.#put(raw);
-    this.#remove(nameOf(raw));
+    this.#remove(formatName(raw));
   }
 
   #remove(name: string): void {
     const known = this.#items.get(name);
     if (!known) return;
     this.#items.delete(name);
-    this.#options.changed(name, known.kept, null);
+    this.#options.onChange(name, known.cached, null);
   }
 }
 
@@ -264,10 +271,10 @@ type WatchEvent<Raw> =
   | { type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; object: Raw }
   | { type: 'ERROR'; object: { code?: number; reason?: string; message?: string } };
 
-const nameOf = ({ metadata }: KubeObject): string =>
+const formatName = ({ metadata }: KubeObject): string =>
   metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`;
 
-/** Versions of one kind of objects are whole numbers that grow; of a server where they are not, none is newer. */
+/** Compares resource versions as integers. With non-numeric versions none is newer. */
 function isNewer(a: string, b: string): boolean {
   if (!/^\d+$/.test(a) || !/^\d+$/.test(b)) return false;
   return a.length === b.length ? a > b : a.length > b.length;

@@ -17,9 +17,9 @@ import { readResource } from './read-resource.js';
 import { EventRecorder } from './event-recorder.js';
 import { Informer, type WatchTimes } from './informer.js';
 
-export interface KubernetesOptions {
+export interface KubernetesClusterOptions {
   client: KubeClient;
-  /** Null: all. */
+  /** Null: all namespaces. */
   namespaces: string[] | null;
   profiles: Profiles;
   settings: EngineSettings;
@@ -28,28 +28,31 @@ export interface KubernetesOptions {
 }
 
 const ROOT = `/apis/${MANIFEST_API_VERSION}`;
-/** So long without a word from a watch, and what is known may be old. */
-const OLD_MS = 180_000;
+/** After this time without data from a watch, the cache may be stale. */
+const STALE_MS = 180_000;
 
-/** Instances are resources of a Kubernetes API, engines are pods. */
+/** The cluster on Kubernetes: Instances are custom resources, engines are pods. */
 export class KubernetesCluster implements Cluster {
   readonly pods: EnginePods;
   readonly #client: KubeClient;
   readonly #log: Logger;
-  readonly #story: EventRecorder;
+  readonly #events: EventRecorder;
   readonly #instances: Informer<InstanceResource, InstanceResource>[];
   readonly #unreadable = new Set<string>();
   readonly #namespaces: (string | null)[];
-  /** Of the namespaces, those whose Instances and pods were listed: what is known of others by halves is not acted on. */
-  readonly #open = new Set<number>();
-  #changed: (key: string) => void = () => undefined;
+  /**
+   * Indexes of the namespaces whose Instances and pods were both listed. The operator does not act on a partly known
+   * namespace.
+   */
+  readonly #served = new Set<number>();
+  #onChange: (key: string) => void = () => undefined;
 
-  constructor(options: KubernetesOptions) {
+  constructor(options: KubernetesClusterOptions) {
     const { client, log, namespaces, watchTimes: times = {} } = options;
     this.#namespaces = namespaces ?? [null];
     this.#client = client;
     this.#log = log;
-    this.#story = new EventRecorder(client, log);
+    this.#events = new EventRecorder(client, log);
     this.pods = new EnginePods(options);
     this.#instances = this.#namespaces.map(
       (namespace) =>
@@ -58,14 +61,14 @@ export class KubernetesCluster implements Cluster {
           log,
           times,
           path: namespace === null ? `${ROOT}/instances` : `${ROOT}/namespaces/${namespace}/instances`,
-          keep: (raw) => this.#read(raw),
-          changed: (key) => this.#tellChanged(key),
-          listed: () => this.#openUp(),
+          transform: (raw) => this.#read(raw),
+          onChange: (key) => this.#notifyChanged(key),
+          onListed: () => this.#serveListedNamespaces(),
         }),
     );
   }
 
-  /** For metrics: resources that this operator cannot read, which then stay as they are. */
+  /** For metrics: resources that this operator cannot read and therefore leaves as they are. */
   get unreadable(): number {
     return this.#unreadable.size;
   }
@@ -74,32 +77,32 @@ export class KubernetesCluster implements Cluster {
     return [...(this.#instances as unknown as Informer<never, never>[]), ...this.pods.watches];
   }
 
-  /** A namespace whose rights are gone keeps no other from being served; it is served once they are back. */
-  async start(changed: (key: string) => void): Promise<void> {
-    this.#changed = changed;
+  /** A namespace without read access does not block the others. The operator serves it once it has access. */
+  async start(onChange: (key: string) => void): Promise<void> {
+    this.#onChange = onChange;
     const pods = this.pods.start(
-      (key) => this.#tellChanged(key),
-      () => this.#openUp(),
+      (key) => this.#notifyChanged(key),
+      () => this.#serveListedNamespaces(),
     );
     await Promise.all([pods, ...this.#instances.map((watch) => watch.start())]);
   }
 
-  /** Pods go on without their operator. */
+  /** Pods outlive their operator. */
   endPods(): Promise<void> {
     return Promise.resolve();
   }
 
   async stop(): Promise<void> {
     await Promise.all([this.pods.stop(), ...this.#instances.map((watch) => watch.stop())]);
-    await this.#story.close();
+    await this.#events.close();
   }
 
   keys(): string[] {
-    return this.#allKeys().filter((key) => this.#isOpen(key));
+    return this.#allKeys().filter((key) => this.#isServed(key));
   }
 
   resource(key: string): InstanceResource | undefined {
-    return this.#watchOf(key)?.get(key);
+    return this.#findInformer(key)?.get(key);
   }
 
   pod(key: string): Pod {
@@ -110,7 +113,7 @@ export class KubernetesCluster implements Cluster {
     return this.pods.templateFor(readEngineChoice(resource));
   }
 
-  /** The uid is part of what is applied: another resource of the same name is not written to. */
+  /** The uid in the patch prevents writes to another resource with the same name. */
   async setStatus(target: Target, status: InstanceResourceStatus): Promise<void> {
     const { namespace, name } = parseKey(target.key);
     const object = {
@@ -127,7 +130,7 @@ export class KubernetesCluster implements Cluster {
     });
   }
 
-  /** Others' finalizers are left as they are, whatever becomes of them meanwhile. */
+  /** Keeps finalizers of others, whatever happens to them meanwhile. */
   async setFinalizers({ key, uid }: Target, finalizers: string[]): Promise<void> {
     const present = this.resource(key)?.metadata.finalizers ?? [];
     const added = finalizers.filter((name) => !present.includes(name));
@@ -159,7 +162,7 @@ export class KubernetesCluster implements Cluster {
     const { namespace, name } = parseKey(key);
     const body = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid } };
     const path = `${ROOT}/namespaces/${namespace}/instances/${name}`;
-    await this.#client.call({ method: 'DELETE', path, body }).catch(unlessGone);
+    await this.#client.call({ method: 'DELETE', path, body }).catch(ignoreGone);
   }
 
   newPodName(target: Target): string {
@@ -182,54 +185,54 @@ export class KubernetesCluster implements Cluster {
     return publishPairing(this.#client, target, view);
   }
 
-  tell(target: Target, line: InstanceEvent): void {
-    this.#story.tell(target, line);
+  recordEvent(target: Target, event: InstanceEvent): void {
+    this.#events.event(target, event);
   }
 
   checks(): Record<string, string | null> {
-    const heard = this.watches.filter(({ refused }) => !refused);
-    const oldest = Math.max(0, ...heard.map(({ ageMs }) => ageMs));
-    if (oldest > OLD_MS) return { kubernetes: 'the Kubernetes API has not been heard for minutes' };
-    // One namespace whose rights somebody took away is for the log and gwk_operator_watch_age_seconds.
-    const none = this.#open.size === 0 || this.#instances.every(({ refused }) => refused);
-    return { kubernetes: none ? 'no namespace may be read' : null };
+    const allowed = this.watches.filter(({ forbidden }) => !forbidden);
+    const oldest = Math.max(0, ...allowed.map(({ ageMs }) => ageMs));
+    if (oldest > STALE_MS) return { kubernetes: 'no data from the Kubernetes API for 3 minutes' };
+    // A single inaccessible namespace only shows in the log and in gwk_operator_watch_age_seconds.
+    const none = this.#served.size === 0 || this.#instances.every(({ forbidden }) => forbidden);
+    return { kubernetes: none ? 'no right to read any namespace' : null };
   }
 
   #allKeys(): string[] {
     return [...new Set([...this.#instances.flatMap((watch) => [...watch.names()]), ...this.pods.keys()])];
   }
 
-  #isOpen(key: string): boolean {
+  #isServed(key: string): boolean {
     const { namespace } = parseKey(key);
     const index = this.#namespaces[0] === null ? 0 : this.#namespaces.indexOf(namespace);
-    return this.#open.has(index);
+    return this.#served.has(index);
   }
 
-  #tellChanged(key: string): void {
-    if (this.#isOpen(key)) this.#changed(key);
+  #notifyChanged(key: string): void {
+    if (this.#isServed(key)) this.#onChange(key);
   }
 
-  #openUp(): void {
+  #serveListedNamespaces(): void {
     for (const [index, watch] of this.#instances.entries()) {
-      if (this.#open.has(index) || !watch.listed || !this.pods.isListed(index)) continue;
-      this.#open.add(index);
+      if (this.#served.has(index) || !watch.listed || !this.pods.isListed(index)) continue;
+      this.#served.add(index);
       const namespace = this.#namespaces[index];
       for (const key of this.#allKeys())
-        if (namespace === null || parseKey(key).namespace === namespace) this.#changed(key);
+        if (namespace === null || parseKey(key).namespace === namespace) this.#onChange(key);
     }
   }
 
   async #write(key: string, call: Parameters<KubeClient['call']>[0]): Promise<void> {
     try {
       const raw = await this.#client.call<InstanceResource>(call);
-      this.#watchOf(key)?.written(raw);
+      this.#findInformer(key)?.applyWrite(raw);
     } catch (error) {
-      // 409: another resource of this name; 422: what was tested for is not so. The watch is about to say so.
+      // 409: another resource with this name. 422: a `test` failed. The watch delivers the new state soon.
       if (!isCode(error, 404)) throw error;
     }
   }
 
-  #watchOf(key: string): Informer<InstanceResource, InstanceResource> | undefined {
+  #findInformer(key: string): Informer<InstanceResource, InstanceResource> | undefined {
     const [only, ...more] = this.#instances;
     if (more.length === 0) return only;
     return this.#instances.find((watch) => watch.get(key) !== undefined);
@@ -243,15 +246,18 @@ export class KubernetesCluster implements Cluster {
       return resource;
     }
     this.#unreadable.add(key);
-    this.#log.warn({ instance: key, faults }, 'a resource cannot be read');
-    const message = `This operator does not understand it, and leaves it as it was: ${faults}`;
-    this.tell({ key, uid: raw.metadata.uid }, { type: 'Warning', reason: 'NotUnderstood', message });
+    this.#log.warn({ instance: key, faults }, 'unsupported resource; keeping its last known state');
+    const message = `This operator does not support the resource and keeps its last known state: ${faults}`;
+    this.recordEvent(
+      { key, uid: raw.metadata.uid },
+      { type: 'Warning', reason: 'UnsupportedResource', message },
+    );
     return resource;
   }
 }
 
-/** 404: it is gone. 409: it is another one by now. */
-function unlessGone(error: unknown): void {
+/** 404: deleted. 409: replaced by another resource. */
+function ignoreGone(error: unknown): void {
   if (!isCode(error, 404, 409)) throw error;
 }
 

@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isCode, type KubeClient } from './client.js';
 
 export interface LeaderTimes {
-  /** So long after it was last seen renewed, a lease may be taken. */
+  /** A lease may be taken this long after its last observed renewal. */
   leaseMs: number;
-  /** Who has not renewed for so long leads no more. */
+  /** The leader gives up when it has not renewed for this long. */
   deadlineMs: number;
   retryMs: number;
 }
@@ -32,13 +32,13 @@ interface Lease {
   spec: LeaseSpec;
 }
 
-export const LEADER_TIMES: LeaderTimes = { leaseMs: 15_000, deadlineMs: 10_000, retryMs: 2_000 };
+const LEADER_TIMES: LeaderTimes = { leaseMs: 15_000, deadlineMs: 10_000, retryMs: 2_000 };
 
 /**
- * One of several operators leads, by a Lease of the Kubernetes API. Who leads stops well before another one may
- * begin: it gives up `deadlineMs` after its last renewal, others wait `leaseMs`, both measured by their own monotonic
- * clock from what they saw. Two that lead for a moment all the same (a process that was stopped and goes on) make no
- * second engine: the name of a pod is given once.
+ * Elects one of several operators as leader, with a Lease of the Kubernetes API. The leader gives up `deadlineMs`
+ * after its last renewal, well before others take over after `leaseMs`. Both measure with their own monotonic clock.
+ * Two leaders are still possible for a moment (a process that was suspended and resumes). They cannot create two
+ * engines, because a pod name exists once.
  */
 export class LeaderElector {
   readonly #options: LeaderElectorOptions;
@@ -57,12 +57,12 @@ export class LeaderElector {
     return this.#leading;
   }
 
-  /** `lost` is called when it leads no more without having been stopped. */
+  /** Calls `lost` when leadership ends without a call of `stop`. */
   start(led: () => void, lost: () => void): void {
     this.#running = this.#run(led, lost);
   }
 
-  /** Another one may lead at once. */
+  /** Releases the lease, so that another operator leads at once. */
   async stop(): Promise<void> {
     const led = this.#leading;
     this.#stopping.abort();
@@ -76,7 +76,7 @@ export class LeaderElector {
   }
 
   async #run(led: () => void, lost: () => void): Promise<void> {
-    // Apart from the calls: one that hangs must not keep it from noticing.
+    // A timer independent of the calls, so that a hanging call does not delay it.
     let deadline: NodeJS.Timeout | undefined;
     const giveUp = (): void => {
       this.#leading = false;
@@ -84,7 +84,7 @@ export class LeaderElector {
       lost();
     };
     while (!this.#stopped) {
-      // From before the call: the server may have taken it to be that early.
+      // Measure from before the call, because the server may have applied it that early.
       const at = performance.now();
       const held = await this.#try();
       if (held && !this.#stopped) {
@@ -99,7 +99,7 @@ export class LeaderElector {
     clearTimeout(deadline);
   }
 
-  /** Whether the lease is ours now. */
+  /** Returns whether this operator holds the lease now. */
   async #try(): Promise<boolean> {
     try {
       const lease = await this.#read();
@@ -108,14 +108,13 @@ export class LeaderElector {
       await this.#write(lease);
       return true;
     } catch (error) {
-      // Somebody else was faster; or nobody answers.
-      if (!isCode(error, 409))
-        this.#options.log.info({ err: error }, 'the lease of the leader could not be reached');
+      // 409: another operator was faster.
+      if (!isCode(error, 409)) this.#options.log.info({ err: error }, 'leader lease not readable');
       return false;
     }
   }
 
-  /** A lease of another is watched, not read: its times are of another clock. */
+  /** Watches a foreign lease for changes instead of reading its times, which come from another clock. */
   #mayTake({ spec }: Lease): boolean {
     if (!spec.holderIdentity || spec.holderIdentity === this.#options.identity) return true;
     const record = JSON.stringify(spec);
@@ -135,22 +134,22 @@ export class LeaderElector {
 
   async #create(): Promise<boolean> {
     const { namespace, name } = this.#options;
-    const spec = this.#mine({});
+    const spec = this.#buildSpec({});
     await this.#call({ method: 'POST', path: this.#path(), body: { metadata: { namespace, name }, spec } });
     return true;
   }
 
   async #write(lease: Lease): Promise<void> {
     const path = this.#path(this.#options.name);
-    // With its resourceVersion: of two that saw the same lease one is refused.
+    // With the resourceVersion, the server refuses one of two concurrent writers.
     const { resourceVersion } = lease.metadata;
-    const body = { metadata: { resourceVersion }, spec: this.#mine(lease.spec) };
+    const body = { metadata: { resourceVersion }, spec: this.#buildSpec(lease.spec) };
     await this.#call({ method: 'PATCH', path, type: 'application/merge-patch+json', body });
   }
 
-  #mine(before: LeaseSpec): LeaseSpec {
+  #buildSpec(before: LeaseSpec): LeaseSpec {
     const { identity } = this.#options;
-    const now = microTime(Date.now());
+    const now = formatMicroTime(Date.now());
     const kept = before.holderIdentity === identity;
     return {
       holderIdentity: identity,
@@ -170,7 +169,7 @@ export class LeaderElector {
       const path = this.#path(this.#options.name);
       await this.#call({ method: 'PATCH', path, type: 'application/merge-patch+json', body });
     } catch (error) {
-      this.#options.log.info({ err: error }, 'the lease of the leader could not be given back');
+      this.#options.log.info({ err: error }, 'leader lease not released');
     }
   }
 
@@ -184,7 +183,7 @@ export class LeaderElector {
   }
 }
 
-/** A Lease's times have six digits after the second; with three the API server refuses them. */
-export function microTime(ms: number): string {
+/** Lease times need six fractional digits: the API server refuses three. */
+export function formatMicroTime(ms: number): string {
   return new Date(ms).toISOString().replace('Z', '000Z');
 }

@@ -7,11 +7,11 @@ import type { LeaderElector } from './leader-election.js';
 
 export interface KubernetesMetrics {
   count: (verb: string, resource: string, code: number) => void;
-  register: (registry: Registry, watched: { cluster: KubernetesCluster; leader: LeaderElector }) => void;
+  register: (registry: Registry, informer: { cluster: KubernetesCluster; leader: LeaderElector }) => void;
 }
 
-/** Of what is between the operator and the Kubernetes API. */
-export function kubernetesMetrics(): KubernetesMetrics {
+/** Metrics of the connection to the Kubernetes API. */
+export function createKubernetesMetrics(): KubernetesMetrics {
   const calls = new Counter({ ...KUBERNETES_METRICS.requests, registers: [] });
   return {
     count: (verb, resource, code) => calls.inc({ verb, resource, code: String(code) }),
@@ -22,14 +22,14 @@ export function kubernetesMetrics(): KubernetesMetrics {
       addGauge(registry, KUBERNETES_METRICS.watchAge, () =>
         leader.leading ? Math.max(...watches.map(({ ageMs }) => ageMs)) / 1000 : 0,
       );
-      observedTotal(registry, KUBERNETES_METRICS.watchFailures, () => sum(watches, 'breaks'));
-      observedTotal(registry, KUBERNETES_METRICS.watchLists, () => sum(watches, 'relists'));
+      addCounter(registry, KUBERNETES_METRICS.watchFailures, () => sum(watches, 'failures'));
+      addCounter(registry, KUBERNETES_METRICS.watchLists, () => sum(watches, 'relists'));
     },
   };
 }
 
-/** What is counted elsewhere, since the start of the process. */
-function observedTotal(registry: Registry, metric: Metric<never>, read: () => number): void {
+/** Registers a counter whose total `read` returns. */
+function addCounter(registry: Registry, metric: Metric<never>, read: () => number): void {
   new Counter({
     ...metric,
     registers: [registry],
@@ -40,5 +40,5 @@ function observedTotal(registry: Registry, metric: Metric<never>, read: () => nu
   });
 }
 
-const sum = (watches: KubernetesCluster['watches'], of: 'breaks' | 'relists'): number =>
+const sum = (watches: KubernetesCluster['watches'], of: 'failures' | 'relists'): number =>
   watches.reduce((total, watch) => total + watch[of], 0);

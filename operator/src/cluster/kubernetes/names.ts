@@ -1,4 +1,4 @@
-/** How the pod of an engine is labelled, and what it remembers of how it was made. */
+/** Labels and annotations of an engine's pod. */
 export const LABELS = {
   managedBy: 'app.kubernetes.io/managed-by',
   component: 'app.kubernetes.io/component',
@@ -15,30 +15,30 @@ export const COMPONENT = 'engine';
 export const ENGINE_SELECTOR = `${LABELS.managedBy}=${MANAGED_BY},${LABELS.component}=${COMPONENT}`;
 
 export const ANNOTATIONS = {
-  /** The engine's own name, which no other ever has; it holds the lease under it. */
+  /** The engine's own name, which is never reused. The engine holds its lease under it. */
   engine: 'gwk.dev/engine',
-  /** The uid of the resource that it was made for. */
+  /** Uid of the resource that the pod was created for. */
   uid: 'gwk.dev/instance-uid',
-  /** What it was made from, so that a change of it is found without guessing at defaults. */
+  /** Template the pod was created from, to detect changes without guessing defaults. */
   template: 'gwk.dev/template',
 } as const;
 
-/** What the operator writes is owned under these names: of resources, of their status, of pods and secrets. */
+/** Field managers of the operator's writes: resources, their status, pods and Secrets. */
 export const FIELD_MANAGERS = {
   resource: 'gwk-operator',
   status: 'gwk-operator-status',
   objects: 'gwk-operator-engines',
 } as const;
 
-/** The one pod of a resource: the API server gives a name once, so it is the mutex. */
+/** Name of the only pod of a resource. The API server gives a name once, so it is the mutex. */
 export const buildPodName = (resourceName: string): string => `gwk-${resourceName}`;
 
-export interface Place {
+export interface ResourceName {
   namespace: string;
   name: string;
 }
 
-export function parseKey(key: string): Place {
+export function parseKey(key: string): ResourceName {
   const [namespace = '', name = ''] = key.split('/');
   return { namespace, name };
 }

@@ -3,7 +3,7 @@ import type { KubeObject } from './informer.js';
 
 export type RawNode = KubeObject & Pick<V1Node, 'spec' | 'status'>;
 
-/** What is kept of a node. */
+/** The cached part of a node. */
 export interface NodeState {
   lost: boolean;
 }
@@ -11,8 +11,8 @@ export interface NodeState {
 const LOST_TAINTS = new Set(['node.kubernetes.io/unreachable', 'node.kubernetes.io/out-of-service']);
 
 /**
- * Lost: its kubelet has not been heard for so long that the control plane gave it up. One that says of itself that it
- * is not ready still answers.
+ * A node is lost when its kubelet has been unreachable for so long that the control plane gave it up. A node that
+ * reports itself not ready still answers.
  */
 export function readNode({ spec, status }: RawNode): NodeState {
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');

@@ -4,7 +4,10 @@ import type { Target } from '../cluster.js';
 import { isCode, PATCH_TYPES, type KubeClient } from './client.js';
 import { FIELD_MANAGERS, LABELS, MANAGED_BY, parseKey } from './names.js';
 
-/** What a pairing shows, where only those see it who may read Secrets. It goes with its Instance at the latest. */
+/**
+ * Publishes the state of a pairing in a Secret, which only users who may read Secrets can see. It is deleted with its
+ * Instance at the latest.
+ */
 export async function publishPairing(
   client: KubeClient,
   { key, uid }: Target,

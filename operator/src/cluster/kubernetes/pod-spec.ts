@@ -5,14 +5,14 @@ import { toPublicId } from '@gwk/core/ids';
 import { MANIFEST_API_VERSION } from '@gwk/core/resources/manifest';
 import { createHash } from 'node:crypto';
 import type { PodPlan } from '../cluster.js';
-import { networkSettings, type EngineNetworks } from '../engine-networks.js';
+import { buildNetworkSettings, type EngineNetworks } from '../engine-networks.js';
 import { ANNOTATIONS, COMPONENT, LABELS, MANAGED_BY, parseKey, buildPodName } from './names.js';
 import { readVersion, type Profile } from './profiles.js';
 
-/** What all engines have in common. */
+/** Settings common to all engines. */
 export interface EngineSettings {
   internalUrl: string;
-  /** Certificate authority (PEM) that engines pin. */
+  /** Certificate authority (PEM) that engines trust. */
   internalCa: string | undefined;
   logLevel: string;
   networks: EngineNetworks;
@@ -20,14 +20,14 @@ export interface EngineSettings {
 
 const SECRETS = '/var/run/gwk';
 const PORT = 8084;
-/** The user of distroless images. */
+/** User of distroless images. */
 const USER = 65532;
-/** An engine of a node that does not answer need not wait five minutes for its eviction. */
-const AWAY_SECONDS = 60;
+/** Evict engines from an unreachable node after 60 s instead of 300 s. */
+const UNREACHABLE_SECONDS = 60;
 
 /**
- * The pod of an engine. Pure: equal input gives an equal pod. It satisfies the restricted pod security standard, and
- * has no credential but the token of its own number.
+ * Builds the pod of an engine. Pure: equal input gives an equal pod. It satisfies the restricted pod security
+ * standard, and its only credential is the token of its own instance.
  */
 export function buildPod(plan: Omit<PodPlan, 'token'>, profile: Profile, settings: EngineSettings): V1Pod {
   const { namespace, name } = parseKey(plan.key);
@@ -47,7 +47,7 @@ export function buildPod(plan: Omit<PodPlan, 'token'>, profile: Profile, setting
         [LABELS.instanceId]: toPublicId('instance', plan.instanceId),
       },
       annotations: {
-        // A bare pod would keep the autoscaler from ever emptying its node.
+        // Without this, the autoscaler never drains a node with a bare pod.
         'cluster-autoscaler.kubernetes.io/safe-to-evict': 'true',
         ...profile.annotations,
         [ANNOTATIONS.engine]: plan.name,
@@ -70,10 +70,10 @@ export function buildPod(plan: Omit<PodPlan, 'token'>, profile: Profile, setting
 function parseSpec(profile: Profile): Omit<NonNullable<V1Pod['spec']>, 'containers'> {
   const { affinity, priorityClassName, runtimeClassName, schedulerName, topologySpreadConstraints } = profile;
   return {
-    // An engine that ends is started anew by the operator, which frees its lease first and knows when to wait.
+    // The operator restarts engines: it frees the lease first and applies the backoff.
     restartPolicy: 'Never',
     automountServiceAccountToken: false,
-    // A Service of this namespace would add variables to the environment, which settings are read from.
+    // Services of this namespace would otherwise add environment variables, which engines read settings from.
     enableServiceLinks: false,
     terminationGracePeriodSeconds: profile.terminationGracePeriodSeconds,
     securityContext: {
@@ -84,7 +84,7 @@ function parseSpec(profile: Profile): Omit<NonNullable<V1Pod['spec']>, 'containe
       seccompProfile: { type: 'RuntimeDefault' },
     },
     nodeSelector: profile.nodeSelector,
-    tolerations: [...profile.tolerations, away('not-ready'), away('unreachable')],
+    tolerations: [...profile.tolerations, tolerate('not-ready'), tolerate('unreachable')],
     imagePullSecrets: profile.imagePullSecrets,
     topologySpreadConstraints: topologySpreadConstraints as never,
     ...(affinity && { affinity }),
@@ -94,11 +94,11 @@ function parseSpec(profile: Profile): Omit<NonNullable<V1Pod['spec']>, 'containe
   };
 }
 
-const away = (condition: string) => ({
+const tolerate = (condition: string) => ({
   key: `node.kubernetes.io/${condition}`,
   operator: 'Exists',
   effect: 'NoExecute',
-  tolerationSeconds: AWAY_SECONDS,
+  tolerationSeconds: UNREACHABLE_SECONDS,
 });
 
 const probe = (path: string, more: object) => ({ httpGet: { path, port: PORT }, timeoutSeconds: 3, ...more });
@@ -120,7 +120,7 @@ function containerOf(
     livenessProbe: probe('/livez', { periodSeconds: 10, failureThreshold: 6 }),
     readinessProbe: probe('/readyz', { periodSeconds: 2, failureThreshold: 2 }),
     resources: profile.resources,
-    // How it ended is read from the last lines of its log.
+    // The operator reads the exit reason from the last log lines.
     terminationMessagePolicy: 'FallbackToLogsOnError',
     securityContext: {
       allowPrivilegeEscalation: false,
@@ -147,7 +147,7 @@ function environmentOf(
     GWK_ENGINE_PORT: String(PORT),
     GWK_ENGINE_TOKEN_FILE: `${SECRETS}/token`,
     ...(settings.internalCa !== undefined && { GWK_ENGINE_INTERNAL_CA_FILE: `${SECRETS}/ca.crt` }),
-    ...networkSettings(settings.networks),
+    ...buildNetworkSettings(settings.networks),
   };
   const named = (settings: Record<string, string>) =>
     Object.entries(settings).map(([key, value]) => ({ name: key, value }));
@@ -155,7 +155,10 @@ function environmentOf(
   return [...process, ...env, ...named(values)];
 }
 
-/** The engine's token, under the engine's own name: one that starts never reads that of another. */
+/**
+ * Builds the Secret with the engine's token. It has the engine's own name, so that no engine ever reads the token of
+ * another.
+ */
 export function buildTokenSecret(plan: PodPlan, { internalCa }: EngineSettings): V1Secret {
   const { namespace, name } = parseKey(plan.key);
   return {
@@ -165,7 +168,7 @@ export function buildTokenSecret(plan: PodPlan, { internalCa }: EngineSettings):
       name: plan.name,
       namespace,
       labels: { [LABELS.managedBy]: MANAGED_BY, [LABELS.component]: COMPONENT, [LABELS.instance]: name },
-      // Until its pod is there and owns it.
+      // The Instance owns it until its pod exists.
       ownerReferences: [buildOwnerReference(plan)],
     },
     immutable: true,
@@ -174,7 +177,7 @@ export function buildTokenSecret(plan: PodPlan, { internalCa }: EngineSettings):
   };
 }
 
-export function buildOwnerReference({ key, uid }: { key: string; uid: string }) {
+function buildOwnerReference({ key, uid }: { key: string; uid: string }) {
   return {
     apiVersion: MANIFEST_API_VERSION,
     kind: 'Instance',
@@ -185,7 +188,7 @@ export function buildOwnerReference({ key, uid }: { key: string; uid: string }) 
   };
 }
 
-/** Of all that an engine is made from, but for what is each engine's own. */
+/** Hash of everything an engine is created from, except what is unique to each engine. */
 export function computeRevision(profile: Profile, settings: EngineSettings): string {
   const nobody = {
     key: 'namespace/name',

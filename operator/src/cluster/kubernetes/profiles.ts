@@ -3,14 +3,14 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 
 /**
- * What engines are run as: images, resources and placement, by the name that resources may choose. Only who
- * configures the operator writes these. Placement is passed on as it is; the API server judges it.
+ * Engine profiles: images, resources and placement, by the name that resources choose. Only the operator's
+ * administrator writes them. The API server validates the placement fields.
  */
 const anything = z.record(z.string(), z.unknown());
 
 const Profile = z.strictObject({
   image: z.string().min(1),
-  /** Shown in the status; the tag of the image when not set. */
+  /** Shown in the status; by default the tag of the image. */
   version: z.string().min(1).max(63).optional(),
   imagePullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).default('IfNotPresent'),
   imagePullSecrets: z.array(z.strictObject({ name: z.string().min(1) })).default([]),
@@ -29,7 +29,7 @@ const Profile = z.strictObject({
   terminationGracePeriodSeconds: z.int().min(1).max(600).default(30),
   labels: z.record(z.string(), z.string()).default({}),
   annotations: z.record(z.string(), z.string()).default({}),
-  /** More environment, for proxies and time zones. */
+  /** Additional environment variables, for proxies and time zones. */
   env: z.array(z.strictObject({ name: z.string().min(1), value: z.string() })).default([]),
 });
 export type Profile = z.infer<typeof Profile>;
@@ -43,18 +43,18 @@ export function readProfiles(path: string): Profiles {
   try {
     content = parse(readFileSync(path, 'utf8'));
   } catch (error) {
-    throw new Error(`${path} cannot be read: ${(error as Error).message}`, { cause: error });
+    throw new Error(`${path} is not readable: ${(error as Error).message}`, { cause: error });
   }
   const result = Profiles.safeParse(content);
   if (!result.success) {
     const faults = result.error.issues.map((issue) => `  - ${issue.path.join('.')}: ${issue.message}`);
-    throw new Error(`${path} is not a file of engine profiles:\n${faults.join('\n')}`);
+    throw new Error(`${path} contains invalid engine profiles:\n${faults.join('\n')}`);
   }
   if (!result.data['default']) throw new Error(`${path} has no profile "default"`);
   return result.data;
 }
 
-/** The tag, where the image has one and is not named by its digest alone. */
+/** Returns the version, by default the image tag. An image with only a digest has none. */
 export function readVersion({ version, image }: Profile): string {
   if (version !== undefined) return version;
   const [name = ''] = image.split('@');

@@ -1,19 +1,19 @@
 import { InstanceResource, InstanceSpec } from '@gwk/core/resources/manifest';
 
 export interface Reading {
-  /** Null: nothing can be said of it. */
+  /** Null: unreadable, and no earlier version is known. */
   resource: InstanceResource | null;
-  /** Why it is not what is there now, in a sentence; null: it is. */
+  /** Why the resource is not the current one; null: it is. */
   faults: string | null;
 }
 
-/** Of a resource that is on its way out only its metadata is looked at. */
-const NOBODY = InstanceSpec.parse({ account: 'unknown' });
+/** Spec of a deleted resource that never was readable: only its metadata counts. */
+const PLACEHOLDER = InstanceSpec.parse({ account: 'unknown' });
 
 /**
- * What this operator makes of a resource. One written for a newer operator stays as this one last understood it, but
- * it can always be deleted: whoever deletes it must not wait for an operator that understands it. A status is only
- * what an operator wrote; one that is not understood is as none, and written anew.
+ * Validates a resource. A resource written for a newer operator stays as last understood, but can always be deleted:
+ * its deletion must not wait for a newer operator. Only operators write the status, so an unreadable status is
+ * replaced.
  */
 export function readResource(raw: InstanceResource, before: InstanceResource | undefined): Reading {
   const whole = InstanceResource.safeParse(raw);
@@ -25,5 +25,8 @@ export function readResource(raw: InstanceResource, before: InstanceResource | u
   if (!metadata.success || metadata.data.deletionTimestamp === undefined)
     return { resource: before ?? null, faults };
   const { apiVersion, kind } = raw;
-  return { resource: { ...(before ?? { apiVersion, kind, spec: NOBODY }), metadata: metadata.data }, faults };
+  return {
+    resource: { ...(before ?? { apiVersion, kind, spec: PLACEHOLDER }), metadata: metadata.data },
+    faults,
+  };
 }

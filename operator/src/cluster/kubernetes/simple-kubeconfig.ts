@@ -4,7 +4,7 @@ import { Agent } from 'undici';
 import { parse } from 'yaml';
 import type { KubeAccess } from './client.js';
 
-/** What of a kubeconfig is understood here; whatever else it says (plugins, proxies) is for client-node. */
+/** The parts of a kubeconfig read here. client-node handles the rest (plugins, proxies). */
 interface Config {
   'current-context'?: string;
   contexts?: { name: string; context: { cluster: string; user: string; namespace?: string } }[];
@@ -22,8 +22,8 @@ const USER_KEYS = new Set([
 ]);
 
 /**
- * Access by a kubeconfig of one file with a token or a certificate, which most are: without the 55 MB that client-node
- * takes. Null: it says something that only client-node understands.
+ * Reads a single-file kubeconfig with a token or a certificate, without loading client-node (55 MB). Null: it needs
+ * client-node.
  */
 export function readSimpleKubeconfig(file: string): KubeAccess | null {
   const parts = partsOf(parse(readFileSync(file, 'utf8')) as Config);
@@ -51,7 +51,7 @@ const given = (name: string, value: string | undefined): Record<string, string> 
 
 type Fields = Record<string, unknown>;
 
-/** Of the present context; null where there is none, or it says more than is understood. */
+/** Cluster and user of the current context; null if it is missing or needs client-node. */
 function partsOf(config: Config): { cluster: Fields; user: Fields; namespace: string | null } | null {
   const { contexts, clusters, users } = config;
   const context = named(contexts, config['current-context'])?.context;
@@ -70,7 +70,7 @@ const named = <T extends { name: string }>(
 const isPlain = (fields: Fields, known: Set<string>): boolean =>
   Object.entries(fields).every(([key, value]) => known.has(key) && typeof value === 'string');
 
-/** `x-data` is the text in base64, `x` the file that holds it, seen from the configuration. */
+/** Key `x-data` holds the text in base64. Key `x` holds a path relative to the kubeconfig. */
 function textOf(from: Fields, key: string, folder: string): string | undefined {
   const data = from[`${key}-data`] as string | undefined;
   if (data !== undefined) return Buffer.from(data, 'base64').toString();

@@ -3,7 +3,7 @@ import { writeAtomically } from './disk.js';
 
 export const ADDRESS_FILE = 'operator.json';
 
-/** Where `gwk instances` finds the operator of a folder, when nobody tells it. */
+/** Address of a local operator, which `gwk instances` finds in the operator's folder. */
 export interface Address {
   url: string;
   token: string;

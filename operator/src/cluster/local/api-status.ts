@@ -1,6 +1,6 @@
 import { API_GROUP } from '@gwk/core/resources/manifest';
 
-/** What went wrong, as Kubernetes says it: the same clients read both clusters. */
+/** Errors in the form of a Kubernetes Status, so that the same clients can read both clusters. */
 const REASONS = {
   BadRequest: 400,
   Unauthorized: 401,
@@ -15,7 +15,7 @@ const REASONS = {
   InternalError: 500,
   ServiceUnavailable: 503,
 } as const;
-export type StatusReason = keyof typeof REASONS;
+type StatusReason = keyof typeof REASONS;
 
 export interface Cause {
   reason: string;
@@ -57,13 +57,13 @@ export class ApiStatus extends Error {
   }
 }
 
-export const notFound = (name: string): ApiStatus =>
+export const notFoundError = (name: string): ApiStatus =>
   new ApiStatus('NotFound', `instances.${API_GROUP} "${name}" not found`, { name });
 
-export const alreadyExists = (name: string): ApiStatus =>
+export const alreadyExistsError = (name: string): ApiStatus =>
   new ApiStatus('AlreadyExists', `instances.${API_GROUP} "${name}" already exists`, { name });
 
-export function invalid(name: string, causes: Cause[]): ApiStatus {
+export function invalidError(name: string, causes: Cause[]): ApiStatus {
   const list = causes.map(({ field, message }) => `${field}: ${message}`).join('; ');
   return new ApiStatus('Invalid', `Instance.${API_GROUP} "${name}" is invalid: ${list}`, { name, causes });
 }

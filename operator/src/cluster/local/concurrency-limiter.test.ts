@@ -4,7 +4,7 @@ test('so many at a time; the others wait in the order they came, and a slot is g
   const slots = new ConcurrencyLimiter(2);
   const taken: string[] = [];
   const take = async (name: string) => {
-    const give = await slots.take();
+    const give = await slots.acquire();
     taken.push(name);
     return give;
   };

@@ -1,20 +1,20 @@
-/** So many at a time; the others wait in the order they came. */
+/** Limits concurrency. Callers wait in order of arrival. */
 export class ConcurrencyLimiter {
   readonly #waiting: (() => void)[] = [];
   #free: number;
 
-  constructor(width: number) {
-    this.#free = width;
+  constructor(limit: number) {
+    this.#free = limit;
   }
 
-  /** Resolves to what gives the slot back; calling it again does nothing. */
-  async take(): Promise<() => void> {
+  /** Resolves to a function that releases the slot. Calling it twice has no effect. */
+  async acquire(): Promise<() => void> {
     if (this.#free > 0) this.#free--;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    let given = false;
+    let released = false;
     return () => {
-      if (given) return;
-      given = true;
+      if (released) return;
+      released = true;
       const next = this.#waiting.shift();
       if (next) next();
       else this.#free++;

@@ -6,9 +6,9 @@ import {
   type InstanceResource,
 } from '@gwk/core/resources/manifest';
 import type { z } from 'zod';
-import { ApiStatus, invalid, type Cause } from './api-status.js';
+import { ApiStatus, invalidError, type Cause } from './api-status.js';
 
-/** The part of a resource that people write; the rest is the cluster's. Fields as given, without defaults. */
+/** The part of a resource that users write. Fields are as given, without defaults. */
 export interface Desired {
   labels: Record<string, string>;
   annotations: Record<string, string>;
@@ -19,7 +19,7 @@ export interface NamedDesired {
   namespace: string;
   name: string;
   desired: Desired;
-  /** Given by writers who will not overwrite what they have not seen. */
+  /** Set by writers that must not overwrite changes they have not seen. */
   resourceVersion?: string;
   uid?: string;
 }
@@ -27,8 +27,8 @@ export interface NamedDesired {
 /** @throws ApiStatus */
 export function readManifest(body: unknown): NamedDesired {
   const result = InstanceManifest.safeParse(body);
-  const name = nameIn(body);
-  if (!result.success) throw invalid(name, listCauses(result.error));
+  const name = readName(body);
+  if (!result.success) throw invalidError(name, listCauses(result.error));
   const { metadata } = result.data;
   const { namespace, labels = {}, annotations = {}, resourceVersion, uid } = metadata;
   return {
@@ -40,7 +40,7 @@ export function readManifest(body: unknown): NamedDesired {
   };
 }
 
-function nameIn(body: unknown): string {
+function readName(body: unknown): string {
   const name = (body as { metadata?: { name?: unknown } } | null)?.metadata?.name;
   return typeof name === 'string' ? name : '';
 }
@@ -48,27 +48,27 @@ function nameIn(body: unknown): string {
 /** @throws ApiStatus */
 export function parseSpec(name: string, desired: Desired): InstanceSpec {
   const result = InstanceSpec.safeParse(desired.spec);
-  if (!result.success) throw invalid(name, listCauses(result.error, 'spec'));
+  if (!result.success) throw invalidError(name, listCauses(result.error, 'spec'));
   return result.data;
 }
 
 const IMMUTABLE = ['account', 'kind'] as const;
 
-/** @throws ApiStatus where a number would change hands */
+/** @throws ApiStatus if an immutable field changes */
 export function checkImmutableFields(name: string, before: InstanceSpec, after: InstanceSpec): void {
   const causes = IMMUTABLE.filter((field) => before[field] !== after[field]).map((field) => ({
     reason: 'FieldValueForbidden',
-    message: 'cannot change; delete the instance and make another',
+    message: 'cannot change; delete the instance and create another',
     field: `spec.${field}`,
   }));
-  if (causes.length > 0) throw invalid(name, causes);
+  if (causes.length > 0) throw invalidError(name, causes);
 }
 
 export function isSameDesired(a: Desired, b: Desired): boolean {
   return canonicalJson(a) === canonicalJson(b);
 }
 
-/** The manifest as a file holds it. */
+/** Builds the manifest for a file. */
 export function buildManifest({ namespace, name }: InstanceResource['metadata'], desired: Desired): object {
   const { labels, annotations, spec } = desired;
   return {
@@ -98,6 +98,6 @@ function cause(reason: string, message: string, path: PropertyKey[]): Cause {
   return { reason, message, field: path.map(String).join('.') || '<root>' };
 }
 
-export function badRequest(message: string): ApiStatus {
+export function badRequestError(message: string): ApiStatus {
   return new ApiStatus('BadRequest', message);
 }

@@ -2,42 +2,45 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-/** Names that begin with a dot are ours, or half-written: never read as manifests. */
+/** Names with a leading dot belong to the operator and are never read as manifests. */
 export const STATE_FOLDER = '.state';
 
-const HALF = /^\.[0-9a-f]{12}\.half$/;
+const TEMPORARY = /^\.[0-9a-f]{12}\.tmp$/;
 
 interface WriteOptions {
   mode?: number;
-  /** Off for what can be learned again: then a crash of the machine may leave the file empty. */
+  /** False for data that the operator can rebuild: after a machine crash the file may be empty. */
   durable?: boolean;
 }
 
-/** The file is the old one or the new one whatever is killed, and the new one once this resolves. */
+/**
+ * Writes a temporary file and renames it. Readers see the old or the new file, and the new one is durable once this
+ * resolves.
+ */
 export async function writeAtomically(path: string, text: string, options: WriteOptions = {}): Promise<void> {
   const { mode = 0o644, durable = true } = options;
-  const half = join(dirname(path), `.${randomBytes(6).toString('hex')}.half`);
+  const temporary = join(dirname(path), `.${randomBytes(6).toString('hex')}.tmp`);
   try {
-    const file = await open(half, 'wx', mode);
+    const file = await open(temporary, 'wx', mode);
     try {
       await file.writeFile(text);
       if (durable) await file.sync();
     } finally {
       await file.close();
     }
-    await rename(half, path);
+    await rename(temporary, path);
   } catch (error) {
-    await rm(half, { force: true }).catch(() => undefined);
+    await rm(temporary, { force: true }).catch(() => undefined);
     throw error;
   }
   if (durable) await syncFolder(dirname(path));
 }
 
-/** What writers that were killed left half-written. Only while no other writer is at work. */
+/** Removes temporary files of killed writers. Call it only while nobody writes. */
 export async function removeTemporaryFiles(folder: string): Promise<void> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const halves = entries.filter(({ name }) => HALF.test(name));
-  await Promise.all(halves.map(({ parentPath, name }) => rm(join(parentPath, name), { force: true })));
+  const temporary = entries.filter(({ name }) => TEMPORARY.test(name));
+  await Promise.all(temporary.map(({ parentPath, name }) => rm(join(parentPath, name), { force: true })));
 }
 
 export async function removeFile(path: string): Promise<void> {
@@ -45,7 +48,7 @@ export async function removeFile(path: string): Promise<void> {
   await syncFolder(dirname(path));
 }
 
-/** A rename or a removal is durable when its folder is. */
+/** A rename or removal is durable once its folder is synced. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {

@@ -2,26 +2,26 @@ import type { Logger } from '@gwk/core/log';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 
-const LONGEST = 200;
+const MAX_LENGTH = 200;
 
 /**
- * What an engine prints: its log lines go on as they are to this program's own output; anything else is wrapped, so
- * that the output stays JSON lines. The last complaint is kept for whoever asks why the engine ended.
+ * Reads an engine's output. JSON log lines go to the operator's output unchanged. Other lines are wrapped, so that
+ * the output stays JSON lines. The last error is kept to explain the exit.
  */
 export class EngineOutput {
-  #complaint: string | null = null;
+  #lastError: string | null = null;
   readonly #pod: string;
   readonly #log: Logger;
-  readonly #pass: (line: string) => void;
+  readonly #print: (line: string) => void;
 
-  constructor(pod: string, log: Logger, pass: (line: string) => void) {
+  constructor(pod: string, log: Logger, print: (line: string) => void) {
     this.#pod = pod;
     this.#log = log;
-    this.#pass = pass;
+    this.#print = print;
   }
 
-  get complaint(): string | null {
-    return this.#complaint;
+  get lastError(): string | null {
+    return this.#lastError;
   }
 
   read(stream: Readable): void {
@@ -32,15 +32,15 @@ export class EngineOutput {
     if (line.trim() === '') return;
     const entry = parse(line);
     if (!entry) {
-      const text = line.slice(0, LONGEST);
-      // The first line of a crash names the error, those after it only the place.
-      if (!text.startsWith(' ') && !text.startsWith('Node.js v')) this.#complaint = text;
-      this.#log.warn({ pod: this.#pod, line: text }, 'an engine printed');
+      const text = line.slice(0, MAX_LENGTH);
+      // The first line of a crash names the error. Later lines only show the location.
+      if (!text.startsWith(' ') && !text.startsWith('Node.js v')) this.#lastError = text;
+      this.#log.warn({ pod: this.#pod, line: text }, 'engine output');
       return;
     }
     if (entry.level === 'error' || entry.level === 'fatal')
-      this.#complaint = (entry.msg ?? '').slice(0, LONGEST);
-    this.#pass(line);
+      this.#lastError = (entry.msg ?? '').slice(0, MAX_LENGTH);
+    this.#print(line);
   }
 }
 

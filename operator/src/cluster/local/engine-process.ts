@@ -5,30 +5,30 @@ import { EngineOutput } from './engine-output.js';
 import type { PodRecord } from './pod-records.js';
 import { readStartTime, type ProcessIdentity } from './processes.js';
 
-/** How engines are started. */
+/** How to start engines. */
 export interface EngineLaunch {
-  /** An executable and its first arguments. */
+  /** Executable and first arguments. */
   command: [string, ...string[]];
-  /** Settings that all engines have in common. */
+  /** Settings common to all engines. */
   settings: Record<string, string>;
-  /** Where their log lines go. */
-  pass: (line: string) => void;
+  /** Receives their log lines. */
+  print: (line: string) => void;
 }
 
 export interface EngineProcess {
-  /** It printed, or it ended, or it has had enough time: others may start. */
+  /** Resolves once it has printed or exited, or after 3 s. Other engines may start then. */
   ready: Promise<void>;
-  /** How it ended, in words. Resolves also where it could not be started at all. */
+  /** Description of the exit. Also resolves if the process could not start. */
   ended: Promise<string>;
-  /** Null: it could not be started, or has ended. */
+  /** Null: it could not start, or has exited. */
   processName(): Promise<ProcessIdentity | null>;
   signal(kind: NodeJS.Signals): void;
 }
 
 const READY_AFTER_MS = 3000;
-/** Settings of the programs that start engines: no engine's business. */
+/** Settings of other programs, which engines must not see. */
 const NOT_FOR_ENGINES = /^(GWK_|DATABASE_URL|REDIS_URL|PROMETHEUS_URL)/;
-/** Tests arm failpoints in whole process trees. */
+/** Tests set failpoints in whole process trees. */
 const PASSED_ON = ['GWK_FAILPOINT_DIR'];
 
 export function launchEngine(
@@ -39,20 +39,20 @@ export function launchEngine(
 ): EngineProcess {
   const [command, ...args] = launch.command;
   const child = spawn(command, args, {
-    // The name by which a start that was cut off is found again.
+    // A restarted operator finds the process by this name, even if its pid was never written.
     argv0: record.name,
-    env: environmentOf(launch, record, token),
+    env: buildEnvironment(launch, record, token),
     stdio: ['pipe', 'pipe', 'pipe'],
-    // A Ctrl-C at the terminal is the operator's to handle: it asks its engines in its own time.
+    // Ctrl-C must reach only the operator, which then stops its engines in order.
     detached: true,
   });
   child.stdin.on('error', () => undefined);
-  const output = new EngineOutput(record.name, log, launch.pass);
+  const output = new EngineOutput(record.name, log, launch.print);
   output.read(child.stdout);
   output.read(child.stderr);
-  const ended = endOf(child, output);
+  const ended = waitForExit(child, output);
   return {
-    ready: readiness(child, ended),
+    ready: waitUntilReady(child, ended),
     ended,
     processName: async () => {
       const { pid } = child;
@@ -63,7 +63,7 @@ export function launchEngine(
   };
 }
 
-function environmentOf(launch: EngineLaunch, record: PodRecord, token: string): NodeJS.ProcessEnv {
+function buildEnvironment(launch: EngineLaunch, record: PodRecord, token: string): NodeJS.ProcessEnv {
   const machine = Object.entries(process.env).filter(([name]) => !NOT_FOR_ENGINES.test(name));
   const passed = PASSED_ON.map((name) => [name, process.env[name]] as const);
   return {
@@ -79,23 +79,23 @@ function environmentOf(launch: EngineLaunch, record: PodRecord, token: string): 
   };
 }
 
-/** `close` comes after the last line of output, so that the complaint is complete; `exit` alone would be earlier. */
-function endOf(child: ChildProcess, output: EngineOutput): Promise<string> {
+/** Waits for `close`, which follows the last line of output, so that the error is complete. */
+function waitForExit(child: ChildProcess, output: EngineOutput): Promise<string> {
   return new Promise((resolve) => {
     child.once('error', (error) => {
-      if (child.pid === undefined) resolve(`it could not be started: ${error.message}`);
+      if (child.pid === undefined) resolve(`it could not start: ${error.message}`);
     });
     child.once('exit', (code, signal) => {
       const how = signal === null ? `exit code ${code}` : `ended by ${signal}`;
-      const say = () => resolve(output.complaint === null ? how : `${how}: ${output.complaint}`);
-      child.once('close', say);
-      // A grandchild may hold the output open; the engine itself is gone all the same.
-      setTimeout(say, 1000).unref();
+      const settle = () => resolve(output.lastError === null ? how : `${how}: ${output.lastError}`);
+      child.once('close', settle);
+      // A grandchild may keep the output open after the engine exited.
+      setTimeout(settle, 1000).unref();
     });
   });
 }
 
-function readiness(child: ChildProcess, ended: Promise<string>): Promise<void> {
+function waitUntilReady(child: ChildProcess, ended: Promise<string>): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, READY_AFTER_MS);
     const done = () => {

@@ -6,13 +6,13 @@ import {
 import { formatKey } from '../cluster.js';
 import { parseSpec } from './desired.js';
 import type { ResourceState } from './state-files.js';
-import type { Story } from './event-list.js';
+import type { EventList } from './event-list.js';
 
-/** A resource with what only this cluster knows of it. */
+/** A resource with the data that only the local cluster keeps. */
 export interface Entry {
   key: string;
   state: ResourceState;
-  story: Story;
+  events: EventList;
   resource: InstanceResource;
 }
 
@@ -24,12 +24,12 @@ export interface Change {
   resource: InstanceResource;
 }
 
-/** How many changes a watcher may have missed and still go on from where it was. */
-const REMEMBERED = 1000;
+/** Number of changes that a watcher may have missed and still resume. */
+const MAX_CHANGES = 1000;
 
 /**
- * All resources in memory, and the order of their changes. Versions begin at the time of the start, so that one of
- * an earlier run is never taken for one of this.
+ * All resources in memory, with their changes in order. Versions start at the current time, so that no version of an
+ * earlier run matches a new one.
  */
 export class Entries {
   readonly #entries = new Map<string, Entry>();
@@ -49,19 +49,19 @@ export class Entries {
     return [...this.#entries.values()];
   }
 
-  put(state: ResourceState, story: Story, status: InstanceResourceStatus | undefined): Entry {
+  put(state: ResourceState, events: EventList, status: InstanceResourceStatus | undefined): Entry {
     const key = formatKey(state);
     const type = this.#entries.has(key) ? 'MODIFIED' : 'ADDED';
     const version = ++this.#version;
-    const entry = { key, state, story, resource: resourceOf(state, status, version) };
+    const entry = { key, state, events, resource: buildResource(state, status, version) };
     this.#entries.set(key, entry);
     this.#announce({ type, version, resource: entry.resource });
     return entry;
   }
 
-  tell(key: string, story: Story): void {
+  setEvents(key: string, events: EventList): void {
     const entry = this.#entries.get(key);
-    if (entry) entry.story = story;
+    if (entry) entry.events = events;
   }
 
   delete(key: string): void {
@@ -74,7 +74,7 @@ export class Entries {
     this.#announce({ type: 'DELETED', version, resource });
   }
 
-  /** Changes after a version; null where they are no longer remembered. */
+  /** Changes after a version; null if they are no longer remembered. */
   since(version: number): Change[] | null {
     const oldest = this.#changes[0];
     const known =
@@ -82,19 +82,19 @@ export class Entries {
     return known ? this.#changes.filter((change) => change.version > version) : null;
   }
 
-  listen(listener: (change: Change) => void): () => void {
+  subscribe(listener: (change: Change) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   #announce(change: Change): void {
     this.#changes.push(change);
-    if (this.#changes.length > REMEMBERED) this.#changes.shift();
+    if (this.#changes.length > MAX_CHANGES) this.#changes.shift();
     for (const listener of this.#listeners) listener(change);
   }
 }
 
-function resourceOf(
+function buildResource(
   state: ResourceState,
   status: InstanceResourceStatus | undefined,
   version: number,

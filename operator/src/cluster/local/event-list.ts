@@ -1,16 +1,16 @@
 import type { InstanceEvent } from '../cluster.js';
 
-/** One thing that happened to an instance, as often as it happened in a row. */
+/** An event with the number of its consecutive repetitions. */
 export type RecordedEvent = InstanceEvent & { first: string; last: string; count: number };
-export type Story = RecordedEvent[];
+export type EventList = RecordedEvent[];
 
-const KEPT = 50;
+const MAX_EVENTS = 50;
 
-/** The same thing again is counted, not repeated. */
-export function appendEvent(story: Story, line: InstanceEvent, now: string): Story {
-  const last = story.at(-1);
-  if (last?.reason === line.reason && last.message === line.message) {
-    return [...story.slice(0, -1), { ...last, last: now, count: last.count + 1 }];
+/** Appends an event, or increases the count of an equal last event. */
+export function appendEvent(events: EventList, event: InstanceEvent, now: string): EventList {
+  const last = events.at(-1);
+  if (last?.reason === event.reason && last.message === event.message) {
+    return [...events.slice(0, -1), { ...last, last: now, count: last.count + 1 }];
   }
-  return [...story, { ...line, first: now, last: now, count: 1 }].slice(-KEPT);
+  return [...events, { ...event, first: now, last: now, count: 1 }].slice(-MAX_EVENTS);
 }

@@ -1,18 +1,16 @@
 import { LockHeldError, acquireProcessLock } from '@gwk/core/process-lock';
 import { join } from 'node:path';
 
-/** Another operator works on the folder: two would each start an engine for every instance. */
+/** Another operator uses the folder. Two operators would start two engines per instance. */
 export class FolderTaken extends Error {
   override name = 'FolderTaken';
   constructor(folder: string, pid: number) {
-    super(
-      `another operator (pid ${pid}) works on ${folder}; stop it first, or give this one a folder of its own`,
-    );
+    super(`another operator (pid ${pid}) uses ${folder}; stop it first, or give this one its own folder`);
   }
 }
 
 /**
- * @returns gives it back
+ * @returns a function that releases the lock
  * @throws FolderTaken
  */
 export function lockFolder(stateFolder: string): () => void {

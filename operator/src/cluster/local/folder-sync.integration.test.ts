@@ -162,7 +162,7 @@ describe('what makes no sense', () => {
     const { items } = (
       await rest.call('GET', '/api/v1/namespaces/default/events?fieldSelector=involvedObject.name=shop')
     ).body as unknown as { items: { reason: string }[] };
-    expect(items.map(({ reason }) => reason)).toContain('BrokenManifest');
+    expect(items.map(({ reason }) => reason)).toContain('InvalidManifest');
     write('shop.yaml', text('shop', SUSPENDED));
     await rest.read();
     expect((await rest.get('shop')).body.spec.suspended).toBe(true);
@@ -238,13 +238,13 @@ describe('across restarts', () => {
     const { metadata: before } = (await rest.get('shop')).body;
     const target = { key: 'default/shop', uid: before.uid };
     await rest.cluster.setStatus(target, { state: 'connected', conditions: [] });
-    rest.cluster.tell(target, { type: 'Normal', reason: 'Something', message: 'happened' });
+    rest.cluster.recordEvent(target, { type: 'Normal', reason: 'Something', message: 'happened' });
     await restart();
     const { body } = await rest.get('shop');
     expect(body.metadata).toEqual({ ...before, resourceVersion: expect.any(String) as string });
     expect(Number(body.metadata.resourceVersion)).toBeGreaterThan(Number(before.resourceVersion));
     expect(body.status).toMatchObject({ state: 'connected' });
-    expect(rest.cluster.store.get('default/shop')!.story).toMatchObject([{ reason: 'Something' }]);
+    expect(rest.cluster.store.get('default/shop')!.events).toMatchObject([{ reason: 'Something' }]);
   });
 
   test('an owner of fields is remembered', async () => {
@@ -330,7 +330,7 @@ describe('killed in between', () => {
     expect(await exists('shop')()).toBe(false);
   });
 
-  test('a status lost or half-written is learned again', async () => {
+  test('a status lost or half-written is volatile again', async () => {
     await rest.apply('shop', { account: 'main' });
     await rest.cluster.setStatus(
       { key: 'default/shop', uid: (await metadata('shop')).uid },

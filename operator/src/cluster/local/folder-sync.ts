@@ -5,30 +5,30 @@ import type { ManifestFile } from './manifest-folder.js';
 import type { Manifest } from './manifest-file.js';
 import type { Store } from './store.js';
 
-interface Claim {
+interface Candidate {
   manifest: Manifest;
   file: ManifestFile;
 }
 
 export interface SyncTimes {
-  /** Between two readings when nothing was noticed. */
+  /** Interval of reads without a notification. */
   relistMs: number;
-  /** Editors replace a file by removing it first; a number is not deleted for that. */
+  /** Delay before a missing manifest deletes its instance, because editors replace a file by removing it first. */
   missingMs: number;
-  /** By which it is missing. */
+  /** Clock for `missingMs`. */
   now: () => number;
 }
 
 const TIMES: SyncTimes = { relistMs: 5000, missingMs: 2000, now: Date.now };
-const SOON_MS = 120;
+const SETTLE_MS = 120;
 
-/** Takes in what people do to the folder: new files, changed files, removed files, files that make no sense. */
+/** Imports changes of the folder: new, changed, removed and invalid files. */
 export class FolderSync {
   readonly #store: Store;
   readonly #log: Logger;
   readonly #times: SyncTimes;
   readonly #missingSince = new Map<string, number>();
-  /** By file; said once until it changes. */
+  /** By file; logged once until it changes. */
   #faults = new Map<string, string>();
   #unreadable: string | null = null;
   #timer: NodeJS.Timeout | undefined;
@@ -41,7 +41,7 @@ export class FolderSync {
     this.#times = { ...TIMES, ...times };
   }
 
-  /** Files of which nothing is used, with the reason. */
+  /** Invalid files, with the reason. */
   get faults(): ReadonlyMap<string, string> {
     return this.#faults;
   }
@@ -51,8 +51,8 @@ export class FolderSync {
   }
 
   async start(): Promise<void> {
-    this.#store.folder.startWatching(() => this.soon());
-    await this.run();
+    this.#store.folder.startWatching(() => this.schedule());
+    await this.syncNow();
   }
 
   stop(): void {
@@ -61,74 +61,77 @@ export class FolderSync {
     clearTimeout(this.#timer);
   }
 
-  soon(ms = SOON_MS): void {
+  schedule(ms = SETTLE_MS): void {
     const due = Date.now() + ms;
     if (this.#stopped || due >= this.#due) return;
     clearTimeout(this.#timer);
     this.#due = due;
-    this.#timer = setTimeout(() => void this.run(), ms);
+    this.#timer = setTimeout(() => void this.syncNow(), ms);
   }
 
-  async run(): Promise<void> {
+  async syncNow(): Promise<void> {
     this.#due = Infinity;
     clearTimeout(this.#timer);
-    const recheckMs = await this.#store
-      .alone(() => this.#once())
+    const delayMs = await this.#store
+      .runExclusive(() => this.#sync())
       .catch((error: unknown) => this.#failed(error));
-    this.soon(recheckMs);
+    this.schedule(delayMs);
   }
 
-  /** Nothing is known of the folder: what was known stays in force. */
+  /** The folder is unreadable, so its last known content stays in force. */
   #failed(error: unknown): number {
     const why = (error as Error).message;
-    if (this.#unreadable !== why) this.#log.error({ err: error }, 'the folder of manifests cannot be read');
+    if (this.#unreadable !== why) this.#log.error({ err: error }, 'manifest folder not readable');
     this.#unreadable = why;
     return this.#times.relistMs;
   }
 
-  async #once(): Promise<number> {
+  async #sync(): Promise<number> {
     await this.#finishRemovals();
     const files = await this.#store.folder.read();
     this.#unreadable = null;
     const faults = new Map<string, string>();
     for (const { path, fault } of files.values()) if (fault !== null) faults.set(path, fault);
-    const claims = this.#claims(files, faults);
-    for (const claim of claims.values()) await this.#importManifest(claim, faults);
-    const missing = await this.#deleteMissing(claims, files);
+    const candidates = this.#findCandidates(files, faults);
+    for (const candidate of candidates.values()) await this.#importCandidate(candidate, faults);
+    const missing = await this.#deleteMissing(candidates, files);
     this.#report(faults);
     const settling = [...files.values()].some((file) => file.settling);
-    if (settling) return SOON_MS;
+    if (settling) return SETTLE_MS;
     return missing ? this.#times.missingMs / 4 : this.#times.relistMs;
   }
 
-  /** An operator was killed, or the folder could not be written, in the middle of a deletion. */
+  /** Completes deletions that a crash or an unwritable folder interrupted. */
   async #finishRemovals(): Promise<void> {
     for (const { key, state } of this.#store.entries.all()) {
       if (state.deletionTimestamp !== undefined) await this.#store.finishRemoval({ key, uid: state.uid });
     }
   }
 
-  /** One manifest for each key: the file that had it keeps it, else the first by name. */
-  #claims(files: ReadonlyMap<string, ManifestFile>, faults: Map<string, string>): Map<string, Claim> {
-    const claims = new Map<string, Claim>();
+  /** One manifest per key. The file that had it keeps it, else the first by name wins. */
+  #findCandidates(
+    files: ReadonlyMap<string, ManifestFile>,
+    faults: Map<string, string>,
+  ): Map<string, Candidate> {
+    const candidates = new Map<string, Candidate>();
     for (const file of files.values()) {
       for (const manifest of file.manifests) {
         const key = formatKey(manifest);
-        const other = claims.get(key);
+        const other = candidates.get(key);
         const keeps = this.#store.get(key)?.state.source?.file === file.path;
-        if (!other || keeps) claims.set(key, { manifest, file });
+        if (!other || keeps) candidates.set(key, { manifest, file });
         const loser = other && (keeps ? other.file : file).path;
         const winner = other && (keeps ? file : other.file).path;
-        if (loser !== undefined) faults.set(loser, `${key} is described in ${winner} already`);
+        if (loser !== undefined) faults.set(loser, `${key} is already defined in ${winner}`);
       }
     }
-    return claims;
+    return candidates;
   }
 
-  async #importManifest({ manifest, file }: Claim, faults: Map<string, string>): Promise<void> {
+  async #importCandidate({ manifest, file }: Candidate, faults: Map<string, string>): Promise<void> {
     const key = formatKey(manifest);
     const entry = this.#store.get(key);
-    // Somebody wants it anew, which waits until the old one is gone.
+    // A manifest with this name already waits for the deletion to complete.
     if (entry?.state.deletionTimestamp !== undefined) return;
     if (file.fault !== null || file.settling) return;
     try {
@@ -138,12 +141,12 @@ export class FolderSync {
     }
   }
 
-  /** True while something is missing and not yet for long enough. */
+  /** True while a manifest is missing for less than `missingMs`. */
   async #deleteMissing(
-    claims: Map<string, Claim>,
+    candidates: Map<string, Candidate>,
     files: ReadonlyMap<string, ManifestFile>,
   ): Promise<boolean> {
-    const absent = this.#store.entries.all().filter((entry) => isMissing(entry, claims, files));
+    const absent = this.#store.entries.all().filter((entry) => isMissing(entry, candidates, files));
     const keys = new Set(absent.map(({ key }) => key));
     for (const key of [...this.#missingSince.keys()]) if (!keys.has(key)) this.#missingSince.delete(key);
     const now = this.#times.now();
@@ -152,45 +155,48 @@ export class FolderSync {
       this.#missingSince.set(key, since);
       if (now - since < this.#times.missingMs) continue;
       this.#missingSince.delete(key);
-      this.#log.info({ instance: key }, 'a manifest was removed; deleting the instance');
+      this.#log.info({ instance: key }, 'manifest removed; deleting the instance');
       this.#deleteLater(key);
     }
     return this.#missingSince.size > 0;
   }
 
-  /** Not here: deleting takes the lock that this runs under. */
+  /** In the background, because deleting needs the lock held here. */
   #deleteLater(key: string): void {
     this.#store.deleteIfManifestGone(key).catch((error: unknown) => {
-      this.#log.warn({ instance: key, err: error }, 'the deletion will be repeated');
+      this.#log.warn({ instance: key, err: error }, 'deletion failed; retrying');
     });
   }
 
   #report(faults: Map<string, string>): void {
     for (const [file, fault] of faults) {
       if (this.#faults.get(file) === fault) continue;
-      this.#log.warn({ file, fault }, 'a manifest file is not used; what it said before stays in force');
-      this.#tellOwners(file, fault);
+      this.#log.warn({ file, fault }, 'manifest file invalid; its previous content stays in force');
+      this.#recordFault(file, fault);
     }
     this.#faults = faults;
   }
 
-  #tellOwners(file: string, fault: string): void {
+  #recordFault(file: string, fault: string): void {
     for (const { key, state } of this.#store.entries.all()) {
       if (state.source?.file !== file) continue;
       const message = `${file}: ${fault}`;
-      this.#store.tell({ key, uid: state.uid }, { type: 'Warning', reason: 'BrokenManifest', message });
+      this.#store.recordEvent(
+        { key, uid: state.uid },
+        { type: 'Warning', reason: 'InvalidManifest', message },
+      );
     }
   }
 }
 
-/** Its file was read and does not speak of it, or is not there. */
+/** Its file no longer contains it, or is gone. */
 function isMissing(
   entry: Entry,
-  claims: Map<string, Claim>,
+  candidates: Map<string, Candidate>,
   files: ReadonlyMap<string, ManifestFile>,
 ): boolean {
   const { state, key } = entry;
-  if (state.deletionTimestamp !== undefined || state.source === null || claims.has(key)) return false;
+  if (state.deletionTimestamp !== undefined || state.source === null || candidates.has(key)) return false;
   const file = files.get(state.source.file);
   return !file || (file.fault === null && !file.settling);
 }

@@ -21,7 +21,7 @@ import { FolderSync, type SyncTimes } from './folder-sync.js';
 export interface LocalClusterOptions {
   folder: string;
   launch: EngineLaunch;
-  /** Of the engines. */
+  /** Version of the engines. */
   version: string;
   log: Logger;
   maxConcurrentStarts: number;
@@ -29,7 +29,7 @@ export interface LocalClusterOptions {
   syncTimes?: Partial<SyncTimes>;
 }
 
-/** One machine: Instance manifests are files in a folder, pods are child processes. */
+/** The cluster on one machine: Instances are manifest files in a folder, engines are child processes. */
 export class LocalCluster implements Cluster {
   readonly store: Store;
   readonly pods: Pods;
@@ -52,16 +52,16 @@ export class LocalCluster implements Cluster {
     });
   }
 
-  async start(changed: (key: string) => void): Promise<void> {
+  async start(onChange: (key: string) => void): Promise<void> {
     await this.store.prepare();
     this.#unlock = lockFolder(this.store.stateFolder);
     await removeTemporaryFiles(this.store.folder.path);
     await this.store.load();
-    await this.pods.load(changed);
-    this.store.entries.listen(({ type, resource }) => {
-      changed(formatKey(resource.metadata));
-      // A manifest of the same name may have waited for this.
-      if (type === 'DELETED') this.sync.soon();
+    await this.pods.load(onChange);
+    this.store.entries.subscribe(({ type, resource }) => {
+      onChange(formatKey(resource.metadata));
+      // A new manifest of the same name may be waiting for the deletion.
+      if (type === 'DELETED') this.sync.schedule();
     });
     await this.sync.start();
   }
@@ -100,7 +100,7 @@ export class LocalCluster implements Cluster {
     if (this.store.get(key)?.state.uid === uid) await this.store.delete(key, { uid });
   }
 
-  /** Any profile will do: engines here are all started alike, from the version that started their operator. */
+  /** Ignores the profile: local engines all start the same way, from the operator's own version. */
   templateFor(resource: InstanceResource): PodTemplate {
     return { ...readEngineChoice(resource), revision: '' };
   }
@@ -117,20 +117,20 @@ export class LocalCluster implements Cluster {
     return this.pods.delete(name);
   }
 
-  /** Nobody is further away than this machine. */
+  /** All pods run on this machine, so nothing needs force. */
   forceDeletePod(name: string): Promise<void> {
     return this.pods.delete(name);
   }
 
-  /** In memory alone: the next operator finds the wish, and shows it again. */
+  /** In memory only: the next operator finds the request and publishes it again. */
   publishPairing({ key }: Target, view: PairingView | null): Promise<void> {
     if (view) this.pairings.set(key, view);
     else this.pairings.delete(key);
     return Promise.resolve();
   }
 
-  tell(target: Target, line: InstanceEvent): void {
-    this.store.tell(target, line);
+  recordEvent(target: Target, event: InstanceEvent): void {
+    this.store.recordEvent(target, event);
   }
 
   checks(): Record<string, string | null> {

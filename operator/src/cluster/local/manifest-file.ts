@@ -3,24 +3,24 @@ import { canonicalJson } from '@gwk/core/canonical-json';
 import { readManifest, type NamedDesired } from './desired.js';
 
 /**
- * A file of manifests: YAML with any number of documents, or JSON. What people wrote around a value that is changed
- * (comments, order, other documents) stays.
+ * A manifest in a file: YAML with any number of documents, or JSON. Edits keep comments, field order and other
+ * documents.
  */
 export interface Manifest extends NamedDesired {
-  /** Position among the documents of the file. */
+  /** Index of the document in the file. */
   index: number;
 }
 
 type Parsed = Document.Parsed<ParsedNode>;
 
-/** @throws Error in words that fit behind the name of the file; then nothing of the file is used */
+/** @throws Error with a message to follow the file name; then the whole file is ignored */
 export function readManifests(text: string): Manifest[] {
   const documents = parse(text);
   const manifests = documents.flatMap((document, index) => {
     const body: unknown = document.toJS();
     return body === null || body === undefined ? [] : [{ ...readManifest(body), index }];
   });
-  // An editor that truncates before it writes, or a copy under way, shows an empty file for a moment.
+  // The file is empty for a moment while an editor truncates it or a copy is in progress.
   if (manifests.length === 0) throw new Error('it is empty');
   return manifests;
 }
@@ -36,21 +36,21 @@ export function isJson(file: string): boolean {
   return file.endsWith('.json');
 }
 
-export function newText(file: string, manifest: object): string {
+export function renderManifest(file: string, manifest: object): string {
   return isJson(file) ? `${JSON.stringify(manifest, null, 2)}\n` : stringify(manifest);
 }
 
-/** The text with one document changed to say what `manifest` says. */
-export function changeText(file: string, text: string, index: number, manifest: object): string {
-  if (isJson(file)) return newText(file, manifest);
+/** Returns the text with one document replaced by `manifest`. */
+export function replaceDocument(file: string, text: string, index: number, manifest: object): string {
+  if (isJson(file)) return renderManifest(file, manifest);
   const documents = parse(text);
   const document = documents[index];
   if (document && isMap(document.contents)) reconcile(document, [], document.toJS(), manifest);
   return join(documents);
 }
 
-/** The text without one document; null when nothing is left. */
-export function removeFromText(file: string, text: string, index: number): string | null {
+/** Returns the text without one document; null if nothing is left. */
+export function removeDocument(file: string, text: string, index: number): string | null {
   if (isJson(file)) return null;
   const documents = parse(text);
   const left = documents.filter((document, at) => at !== index && document.toJS() !== null);
@@ -62,7 +62,7 @@ function join(documents: Parsed[]): string {
   return documents.map((document) => document.toString({ lineWidth: 0 })).join('');
 }
 
-/** Sets what differs and removes what is gone, so that untouched nodes keep their comments. */
+/** Sets changed keys and removes missing ones. Unchanged nodes keep their comments. */
 function reconcile(document: Parsed, path: string[], before: unknown, after: object): void {
   const old = (before ?? {}) as Record<string, unknown>;
   for (const key of Object.keys(old)) if (!(key in after)) document.deleteIn([...path, key]);

@@ -3,23 +3,23 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { readManifests, type Manifest } from './manifest-file.js';
 
-/** What a file of the folder says, as last read. */
+/** Last content of a manifest file. */
 export interface ManifestFile {
   /** Relative to the folder. */
   path: string;
-  /** Changes whenever the file does. */
+  /** Changes whenever the file changes. */
   stamp: string;
   manifests: Manifest[];
-  /** Why nothing of it is used; what it said before stays in force. */
+  /** Why the file is ignored; its previous content stays in force. Null: it is valid. */
   fault: string | null;
-  /** Written this very moment: it may be half of what is meant. */
+  /** Modified less than 100 ms ago, so possibly incomplete. */
   settling: boolean;
 }
 
 const SETTLED_MS = 100;
 const MANIFEST = /\.(ya?ml|json)$/;
 
-/** The folder of manifests, read again only where a file changed. */
+/** The folder of manifests. Only changed files are read again. */
 export class ManifestFolder {
   readonly #files = new Map<string, ManifestFile>();
   #watcher: FSWatcher | undefined;
@@ -30,7 +30,7 @@ export class ManifestFolder {
     return this.#files;
   }
 
-  /** @throws Error where the folder cannot be read: then nothing is known, least of all that something is gone */
+  /** @throws Error if the folder is unreadable: then nothing counts as deleted */
   async read(): Promise<ReadonlyMap<string, ManifestFile>> {
     const names = await this.#list();
     for (const known of [...this.#files.keys()]) if (!names.includes(known)) this.#files.delete(known);
@@ -38,24 +38,24 @@ export class ManifestFolder {
     return this.#files;
   }
 
-  /** Whether the file is still as it was last read, or still absent. A file that settles was not read. */
+  /** Whether the file is as last read, or still absent. A settling file counts as changed. */
   async isUnchanged(name: string): Promise<boolean> {
     const known = this.#files.get(name);
     const now = await this.#stat(name);
-    return !known?.settling && (now && stampOf(now)) === known?.stamp;
+    return !known?.settling && (now && buildStamp(now)) === known?.stamp;
   }
 
-  /** After a write of our own: it need not be read again. */
+  /** Call after an own write, so that the file is not read again. */
   async wrote(name: string, manifests: Manifest[] | null): Promise<void> {
     const now = await this.#stat(name);
     if (!now || !manifests) return void this.#files.delete(name);
-    this.#files.set(name, { path: name, stamp: stampOf(now), manifests, fault: null, settling: false });
+    this.#files.set(name, { path: name, stamp: buildStamp(now), manifests, fault: null, settling: false });
   }
 
-  /** Calls after a change, often more than once; losing one is what the periodic reading is for. */
-  startWatching(changed: () => void): void {
+  /** Calls `onChange` after changes, sometimes repeatedly. The periodic read covers missed notifications. */
+  startWatching(onChange: () => void): void {
     try {
-      this.#watcher = watch(this.path, { persistent: false }, changed);
+      this.#watcher = watch(this.path, { persistent: false }, onChange);
       this.#watcher.on('error', () => this.stopWatching());
     } catch {
       this.#watcher = undefined;
@@ -80,7 +80,7 @@ export class ManifestFolder {
     const before = await this.#stat(name);
     if (!before) return void this.#files.delete(name);
     const known = this.#files.get(name);
-    const stamp = stampOf(before);
+    const stamp = buildStamp(before);
     if (known?.stamp === stamp && !known.settling) return;
     const settling = Date.now() - before.mtimeMs < SETTLED_MS && Date.now() >= before.mtimeMs;
     const base = { path: name, stamp, settling, manifests: known?.manifests ?? [] };
@@ -104,6 +104,6 @@ export class ManifestFolder {
   }
 }
 
-function stampOf({ mtimeMs, size, ino }: Stats): string {
+function buildStamp({ mtimeMs, size, ino }: Stats): string {
   return `${mtimeMs}:${size}:${ino}`;
 }

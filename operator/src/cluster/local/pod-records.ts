@@ -5,9 +5,8 @@ import { ensureFolder, readIfExists, removeFile, writeAtomically } from './disk.
 import type { ProcessIdentity } from './processes.js';
 
 /**
- * A pod as it is remembered: written before its process is started, removed once its end was reported to the API.
- * So whatever is killed when, every process that may run has a record, and every lease that may be held by one of
- * ours has one too.
+ * Record of a pod on disk: written before its process starts, removed after its exit was reported to the API. After a
+ * crash at any point, every process that may run and every lease it may hold has a record.
  */
 export interface PodRecord {
   name: string;
@@ -17,7 +16,7 @@ export interface PodRecord {
   version: string;
   template: PodTemplate;
   startedAt: number;
-  /** Null from before the start until the pid was written. */
+  /** Null until the pid is written. */
   process: ProcessIdentity | null;
 }
 
@@ -54,9 +53,8 @@ function parse(path: string, text: string | null): PodRecord {
   try {
     return JSON.parse(text ?? '') as PodRecord;
   } catch (error) {
-    throw new Error(
-      `${path} is not what was written there. See that no engine of that name runs, then remove the file.`,
-      { cause: error },
-    );
+    throw new Error(`${path} is corrupt. Check that no engine of that name runs, then remove the file.`, {
+      cause: error,
+    });
   }
 }

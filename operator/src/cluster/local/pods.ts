@@ -11,36 +11,36 @@ export interface PodsOptions {
   launch: EngineLaunch;
   version: string;
   log: Logger;
-  /** Engines that start at the same moment. */
+  /** Engines that start at the same time. */
   maxConcurrentStarts: number;
-  /** Between asking a process to end and killing it. */
+  /** Time between SIGTERM and SIGKILL. */
   graceMs?: number;
 }
 
 const GRACE_MS = 15_000;
 const ORPHAN_POLL_MS = 100;
-/** An orphan leaves by itself when its input closes; only one that does not is asked. */
-const ORPHAN_LEAVES_MS = 5000;
+/** An orphan exits by itself when its input closes. One that does not gets SIGTERM after this time. */
+const ORPHAN_EXIT_MS = 5000;
 
 interface Slot {
   record: PodRecord;
   phase: LivePod['phase'] | 'ended';
-  asked: boolean;
+  requested: boolean;
   end: Pick<EndedPod, 'endedAt' | 'how'> | null;
   engine: EngineProcess | null;
   timers: NodeJS.Timeout[];
 }
 
 /**
- * Pods as child processes. The map of slots is the mutex: a slot is taken before anything of a pod exists, and given
- * back only after its process was seen to end, its end was reported and its record removed. A slot belongs to a key
- * and to an instance; both must be free.
+ * Pods as child processes. The map of slots is the mutex: a slot is taken before anything of a pod exists. It is
+ * released after the process has exited, its exit was reported and its record was removed. A slot belongs to a key
+ * and to an instance, and both must be free.
  *
  *   starting ──> running ──> ending ──> ended ──deletePod──> (no slot)
  *        └───────────┴──(by itself)───────┘
  *
- * What an operator that was killed left behind is found in the records: processes that still run are `ending`
- * (their input has closed) until they are gone, the others are `ended`.
+ * After a crash of the operator, the records show its pods. A process that still runs is `ending` until it exits,
+ * because its input has closed. The others are `ended`.
  */
 export class Pods {
   readonly #options: PodsOptions;
@@ -67,10 +67,10 @@ export class Pods {
     for (const record of await this.#records.load()) {
       const process = record.process ?? (await findProcessByName(record.name));
       const alive = process !== null && (await isAlive(process));
-      const slot = this.#take({ ...record, process }, alive ? 'ending' : 'ended');
-      slot.asked = true;
+      const slot = this.#addSlot({ ...record, process }, alive ? 'ending' : 'ended');
+      slot.requested = true;
       if (alive) this.#awaitOrphan(slot, process);
-      else slot.end = { endedAt: Date.now(), how: 'its operator went' };
+      else slot.end = { endedAt: Date.now(), how: 'its operator exited' };
     }
   }
 
@@ -95,7 +95,7 @@ export class Pods {
       if (record.key === plan.key || record.instanceId === plan.instanceId) throw new PodExists(record.name);
     }
     const record = { ...identity, version: this.#options.version, startedAt: Date.now(), process: null };
-    const slot = this.#take(record, 'starting');
+    const slot = this.#addSlot(record, 'starting');
     try {
       await this.#records.save(record);
     } catch (error) {
@@ -106,91 +106,88 @@ export class Pods {
     void this.#start(slot, token);
   }
 
-  /** Asks; what has ended is forgotten. */
+  /** Asks the pod to end; forgets a pod that has ended. */
   async delete(name: string): Promise<void> {
     const slot = this.#slots.get(name);
     if (!slot) return;
-    if (slot.phase !== 'ended') return this.#askToEnd(slot);
+    if (slot.phase !== 'ended') return this.#requestEnd(slot);
     await this.#records.remove(name);
     this.#slots.delete(name);
     this.#changed(slot.record.key);
   }
 
-  /** Ends all, and waits for the last. */
+  /** Stops all pods and waits for them. */
   async close(): Promise<void> {
     this.#closing = true;
     const slots = [...this.#slots.values()];
-    for (const slot of slots) this.#askToEnd(slot);
+    for (const slot of slots) this.#requestEnd(slot);
     await Promise.all(slots.map((slot) => slot.engine?.ended ?? Promise.resolve('')));
     for (const slot of slots) for (const timer of slot.timers) clearTimeout(timer);
   }
 
-  #take(record: PodRecord, phase: Slot['phase']): Slot {
-    const slot: Slot = { record, phase, asked: false, end: null, engine: null, timers: [] };
+  #addSlot(record: PodRecord, phase: Slot['phase']): Slot {
+    const slot: Slot = { record, phase, requested: false, end: null, engine: null, timers: [] };
     this.#slots.set(record.name, slot);
     return slot;
   }
 
   async #start(slot: Slot, token: string): Promise<void> {
-    const release = await this.#starts.take();
-    if (slot.asked) return release();
+    const release = await this.#starts.acquire();
+    if (slot.requested) return release();
     slot.record.startedAt = Date.now();
     const engine = this.#launch(slot, token);
     if (!engine) return release();
     slot.engine = engine;
     void engine.ready.then(() => {
       release();
-      if (slot.phase === 'starting') this.#move(slot, 'running');
+      if (slot.phase === 'starting') this.#setPhase(slot, 'running');
     });
-    void engine.ended.then((how) => this.#ended(slot, how));
-    await this.#writeDown(slot, engine);
+    void engine.ended.then((how) => this.#setEnded(slot, how));
+    await this.#recordPid(slot, engine);
   }
 
-  /** Null: this machine has no room for another process. */
+  /** Null: the machine cannot start another process. */
   #launch(slot: Slot, token: string): EngineProcess | null {
     try {
       return launchEngine(this.#options.launch, slot.record, token, this.#log);
     } catch (error) {
-      this.#ended(slot, `it could not be started: ${(error as Error).message}`);
+      this.#setEnded(slot, `it could not start: ${(error as Error).message}`);
       return null;
     }
   }
 
-  /**
-   * Without its pid in the record an operator started anew finds the process by its name, so a failure here costs
-   * nothing but that search.
-   */
-  async #writeDown(slot: Slot, engine: EngineProcess): Promise<void> {
+  /** Without a pid in the record, a restarted operator searches the process by name, so a failure here is harmless. */
+  async #recordPid(slot: Slot, engine: EngineProcess): Promise<void> {
     try {
       const process = await engine.processName();
       if (process === null || slot.phase === 'ended') return;
       slot.record.process = process;
       await this.#records.save(slot.record);
-      // Ended and forgotten while it was written: no record may outlive its slot.
+      // The pod may have ended meanwhile. No record may outlive its slot.
       if (!this.#slots.has(slot.record.name)) await this.#records.remove(slot.record.name);
     } catch (error) {
-      this.#log.warn({ pod: slot.record.name, err: error }, 'the pid of an engine could not be written down');
+      this.#log.warn({ pod: slot.record.name, err: error }, 'engine pid not recorded');
     }
   }
 
-  #askToEnd(slot: Slot): void {
-    if (slot.phase === 'ended' || slot.asked) return;
-    slot.asked = true;
+  #requestEnd(slot: Slot): void {
+    if (slot.phase === 'ended' || slot.requested) return;
+    slot.requested = true;
     const { engine } = slot;
-    if (!engine) return this.#ended(slot, 'it was stopped before it started');
-    this.#move(slot, 'ending');
+    if (!engine) return this.#setEnded(slot, 'it was stopped before it started');
+    this.#setPhase(slot, 'ending');
     engine.signal('SIGTERM');
     const grace = this.#options.graceMs ?? GRACE_MS;
     slot.timers.push(setTimeout(() => engine.signal('SIGKILL'), grace));
   }
 
-  #ended(slot: Slot, how: string): void {
+  #setEnded(slot: Slot, how: string): void {
     for (const timer of slot.timers.splice(0)) clearTimeout(timer);
     slot.end = { endedAt: Date.now(), how };
-    this.#move(slot, 'ended');
+    this.#setPhase(slot, 'ended');
   }
 
-  #move(slot: Slot, phase: Slot['phase']): void {
+  #setPhase(slot: Slot, phase: Slot['phase']): void {
     slot.phase = phase;
     this.#changed(slot.record.key);
   }
@@ -198,14 +195,14 @@ export class Pods {
   #awaitOrphan(slot: Slot, name: ProcessIdentity): void {
     const signal = (kind: NodeJS.Signals) => void this.#signalOrphan(name, kind);
     const grace = this.#options.graceMs ?? GRACE_MS;
-    slot.timers.push(setTimeout(() => signal('SIGTERM'), Math.min(ORPHAN_LEAVES_MS, grace / 2)));
+    slot.timers.push(setTimeout(() => signal('SIGTERM'), Math.min(ORPHAN_EXIT_MS, grace / 2)));
     slot.timers.push(setTimeout(() => signal('SIGKILL'), grace));
-    const look = async (): Promise<void> => {
-      // An unanswered question is no answer: the process counts as there.
-      if (!(await isAlive(name).catch(() => true))) return this.#ended(slot, 'its operator went');
-      slot.timers.push(setTimeout(() => void look(), ORPHAN_POLL_MS));
+    const poll = async (): Promise<void> => {
+      // If the check fails, assume that the process runs.
+      if (!(await isAlive(name).catch(() => true))) return this.#setEnded(slot, 'its operator exited');
+      slot.timers.push(setTimeout(() => void poll(), ORPHAN_POLL_MS));
     };
-    void look();
+    void poll();
   }
 
   async #signalOrphan(name: ProcessIdentity, kind: NodeJS.Signals): Promise<void> {
@@ -213,14 +210,14 @@ export class Pods {
     try {
       process.kill(name.pid, kind);
     } catch {
-      // It ended this moment.
+      // It has just exited.
     }
   }
 }
 
-function buildPod({ record, phase, asked, end }: Slot): Pod {
+function buildPod({ record, phase, requested, end }: Slot): Pod {
   const { name, key, uid, instanceId, version, template, startedAt } = record;
   const identity = { name, shownAs: name, node: null, key, uid, instanceId, version, template, startedAt };
-  if (phase === 'ended') return { ...identity, phase, asked, ...end! };
-  return { ...identity, phase, trouble: null, endingSince: null };
+  if (phase === 'ended') return { ...identity, phase, requested, ...end! };
+  return { ...identity, phase, waiting: null, endingSince: null };
 }

@@ -3,8 +3,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 
 /**
- * Which process is which, across a restart of this program: a pid alone may belong to a stranger by now, so it
- * counts only together with the time at which the process started.
+ * Identifies a process across restarts of the operator. A pid may be reused, so the start time is part of the
+ * identity.
  */
 export interface ProcessIdentity {
   pid: number;
@@ -14,7 +14,7 @@ export interface ProcessIdentity {
 const run = promisify(execFile);
 const hasProc = process.platform === 'linux';
 
-/** Null: no such process, or one that has ended and was not waited for. */
+/** Null: no such process, or a zombie. */
 export async function readStartTime(pid: number): Promise<string | null> {
   return hasProc ? fromProc(pid) : fromPs(pid);
 }
@@ -24,8 +24,8 @@ export async function isAlive({ pid, startedAt }: ProcessIdentity): Promise<bool
 }
 
 /**
- * The process whose first argument is this name: for a start that was cut off before its pid was written down.
- * Engines are given the name of their pod there, and the names of pods are used once.
+ * Finds the process whose first argument is `name`, for a start that was interrupted before its pid was written.
+ * Engines get the name of their pod there, and pod names are never reused.
  */
 export async function findProcessByName(name: string): Promise<ProcessIdentity | null> {
   for (const pid of hasProc ? await pidsFromProc(name) : await pidsFromPs(name)) {
@@ -35,11 +35,11 @@ export async function findProcessByName(name: string): Promise<ProcessIdentity |
   return null;
 }
 
-/** Ticks since the machine started, and which start of the machine that was. */
+/** Clock ticks since boot, with the id of the boot. */
 async function fromProc(pid: number): Promise<string | null> {
   try {
     const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
-    // The name of the program stands in parentheses and may hold anything.
+    // The program name is in parentheses and may contain anything.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     if (fields[0] === 'Z' || fields[0] === 'X') return null;
     return `${fields[19]}@${await bootId()}`;
@@ -77,7 +77,7 @@ async function firstArgument(pid: number): Promise<string | null> {
   try {
     return (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0')[0]!;
   } catch {
-    return null; // ended meanwhile, or not ours to read
+    return null; // exited meanwhile, or not readable
   }
 }
 

@@ -3,11 +3,11 @@ import { ApiStatus } from './api-status.js';
 import type { Desired } from './desired.js';
 
 /**
- * Server-side apply over what people write: every writer (field manager) states the fields it wants and no more.
+ * Server-side apply of the user's fields: each writer (field manager) states only the fields it wants.
  *
- * A field is a leaf: a value that is not an object, or an empty object; lists are leaves. Each leaf has owners, the
- * managers whose last apply named it. An apply sets its leaves and drops those that this manager named before, no
- * longer names, and nobody else owns. Changing a leaf of another owner is a conflict, unless it is forced.
+ * A field is a leaf: any value except a non-empty object; lists are leaves. Each leaf has owners, the managers whose
+ * last apply set it. An apply sets its leaves. It removes leaves that this manager set before, no longer sets, and
+ * nobody else owns. Changing a leaf of another owner is a conflict, unless it is forced.
  */
 export type Owners = Record<string, string[]>;
 
@@ -49,7 +49,7 @@ export function applyFields(now: Applied, wanted: Desired, { manager, force }: W
   return { desired: fromLeaves(leaves), owners };
 }
 
-/** A file edited by hand says everything: its leaves are all there is, and what it changed is its own. */
+/** Replaces all fields by those of a manually edited file. The file owns the leaves it changed. */
 export function replaceFields(now: Applied, wanted: Desired, manager: string): Applied {
   const held = leavesOf(now.desired);
   const owners: Owners = {};
@@ -68,7 +68,7 @@ const isForeign = (owners: string[] | undefined, manager: string): boolean =>
 const differs = (held: Leaves, path: string, value: unknown): boolean =>
   !held.has(path) || canonicalJson(held.get(path)) !== canonicalJson(value);
 
-/** An object asked for where a leaf is, or the other way round: the two cannot stand together. */
+/** An object and a leaf at the same path exclude each other. */
 function hides(asked: Leaves, path: string): boolean {
   for (const other of asked.keys())
     if (other.startsWith(`${path}/`) || path.startsWith(`${other}/`)) return true;
@@ -79,13 +79,13 @@ function conflict(paths: string[], owners: Owners): ApiStatus {
   const causes = paths.map((path) => ({
     reason: 'FieldManagerConflict',
     message: `conflict with ${owners[path]!.join(', ')}`,
-    field: inDots(path),
+    field: formatPath(path),
   }));
   const list = causes.map(({ field, message }) => `${field} (${message})`).join(', ');
   return new ApiStatus('Conflict', `Apply failed with ${causes.length} conflicts: ${list}`, { causes });
 }
 
-const inDots = (path: string): string => `.${path.split('/').map(unescape).join('.')}`;
+const formatPath = (path: string): string => `.${path.split('/').map(unescape).join('.')}`;
 const escape = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1');
 const unescape = (key: string): string => key.replaceAll('~1', '/').replaceAll('~0', '~');
 
@@ -108,7 +108,7 @@ function isBranch(value: unknown): value is Record<string, unknown> {
   );
 }
 
-/** Keys come from outside: `__proto__` must be a key like any other. */
+/** Keys come from users, so `__proto__` must be an ordinary key. */
 function bare(members: Record<string, unknown> = {}): Record<string, unknown> {
   return Object.assign(Object.create(null) as Record<string, unknown>, members);
 }

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import type { Desired } from './desired.js';
 import { ensureFolder, readIfExists, removeFile, STATE_FOLDER, writeAtomically } from './disk.js';
 import type { Owners } from './server-side-apply.js';
-import type { Story } from './event-list.js';
+import type { EventList } from './event-list.js';
 
-/** What the cluster issued for a manifest, and its last content, which outlives the file while engines stop. */
+/** State the cluster keeps for a manifest, with its last content, which outlives the file while the engine stops. */
 export interface ResourceState {
   namespace: string;
   name: string;
@@ -26,36 +26,36 @@ export interface Source {
   index: number;
 }
 
-/** What is learned again after a loss. */
+/** State that the operator can rebuild after a loss. */
 export interface VolatileState {
   uid: string;
   status?: InstanceResourceStatus;
-  story: Story;
+  events: EventList;
 }
 
 /**
- * `.state/` beside the manifests, kept out of git by a .gitignore of its own: people keep manifests there, not what
- * a machine made of them.
+ * The folder `.state/` beside the manifests. Its own .gitignore keeps it out of git, where users may keep the
+ * manifests.
  */
 export class StateFiles {
   readonly #resources: string;
-  readonly #learned: string;
+  readonly #volatile: string;
   readonly folder: string;
 
   constructor(manifests: string) {
     this.folder = join(manifests, STATE_FOLDER);
     this.#resources = join(this.folder, 'resources');
-    this.#learned = join(this.folder, 'status');
+    this.#volatile = join(this.folder, 'status');
   }
 
   async prepare(): Promise<void> {
     await ensureFolder(this.#resources);
-    await ensureFolder(this.#learned);
+    await ensureFolder(this.#volatile);
     await writeAtomically(join(this.folder, '.gitignore'), '*\n');
   }
 
-  /** @throws Error where a file is not what was written: a resource must not lose its uid unseen */
-  async load(): Promise<{ state: ResourceState; learned: VolatileState | null }[]> {
+  /** @throws Error if a file is corrupt: a resource must not silently lose its uid */
+  async load(): Promise<{ state: ResourceState; volatile: VolatileState | null }[]> {
     const names = (await readdir(this.#resources)).filter(
       (name) => name.endsWith('.json') && !name.startsWith('.'),
     );
@@ -63,33 +63,38 @@ export class StateFiles {
       names.map(async (name) => {
         const path = join(this.#resources, name);
         const state = parse<ResourceState>(path, await readIfExists(path));
-        return { state, learned: await this.#loadLearned(name, state.uid) };
+        return { state, volatile: await this.#loadVolatile(name, state.uid) };
       }),
     );
   }
 
-  async #loadLearned(name: string, uid: string): Promise<VolatileState | null> {
+  async #loadVolatile(name: string, uid: string): Promise<VolatileState | null> {
     try {
-      const learned = JSON.parse(
-        (await readIfExists(join(this.#learned, name))) ?? 'null',
+      const volatile = JSON.parse(
+        (await readIfExists(join(this.#volatile, name))) ?? 'null',
       ) as VolatileState | null;
-      return learned?.uid === uid ? learned : null;
+      return volatile?.uid === uid ? volatile : null;
     } catch {
       return null;
     }
   }
 
   save(state: ResourceState): Promise<void> {
-    return writeAtomically(join(this.#resources, fileOf(state)), `${JSON.stringify(state, null, 2)}\n`);
+    return writeAtomically(
+      join(this.#resources, buildFileName(state)),
+      `${JSON.stringify(state, null, 2)}\n`,
+    );
   }
 
-  saveLearned(place: Place, learned: VolatileState): Promise<void> {
-    return writeAtomically(join(this.#learned, fileOf(place)), JSON.stringify(learned), { durable: false });
+  saveVolatile(place: Place, volatile: VolatileState): Promise<void> {
+    return writeAtomically(join(this.#volatile, buildFileName(place)), JSON.stringify(volatile), {
+      durable: false,
+    });
   }
 
   async remove(place: Place): Promise<void> {
-    await removeFile(join(this.#resources, fileOf(place)));
-    await removeFile(join(this.#learned, fileOf(place)));
+    await removeFile(join(this.#resources, buildFileName(place)));
+    await removeFile(join(this.#volatile, buildFileName(place)));
   }
 }
 
@@ -98,18 +103,15 @@ interface Place {
   name: string;
 }
 
-/** Neither part can hold an `@`. */
-const fileOf = ({ namespace, name }: Place): string => `${namespace}@${name}.json`;
+/** Neither part can contain an `@`. */
+const buildFileName = ({ namespace, name }: Place): string => `${namespace}@${name}.json`;
 
 function parse<T>(path: string, text: string | null): T {
   try {
     return JSON.parse(text ?? '') as T;
   } catch (error) {
-    throw new Error(
-      `${path} is not what was written there; restore it, or remove it to have the instance made anew`,
-      {
-        cause: error,
-      },
-    );
+    throw new Error(`${path} is corrupt; restore it, or remove it to create the instance again`, {
+      cause: error,
+    });
   }
 }

@@ -4,13 +4,26 @@ import type { Logger } from '@gwk/core/log';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { formatKey, type InstanceEvent, type Target } from '../cluster.js';
-import { alreadyExists, ApiStatus, notFound } from './api-status.js';
-import { buildManifest, checkImmutableFields, isSameDesired, parseSpec, type Desired, type NamedDesired } from './desired.js';
+import { alreadyExistsError, ApiStatus, notFoundError } from './api-status.js';
+import {
+  buildManifest,
+  checkImmutableFields,
+  isSameDesired,
+  parseSpec,
+  type Desired,
+  type NamedDesired,
+} from './desired.js';
 import { ensureFolder, readIfExists, removeFile, writeAtomically } from './disk.js';
 import { Entries, type Entry } from './entries.js';
 import { ManifestFolder } from './manifest-folder.js';
 import { KeyedLock } from './keyed-lock.js';
-import { changeText, newText, readManifests, removeFromText, type Manifest } from './manifest-file.js';
+import {
+  replaceDocument,
+  renderManifest,
+  readManifests,
+  removeDocument,
+  type Manifest,
+} from './manifest-file.js';
 import { applyFields, replaceFields, type Applied, type Writer } from './server-side-apply.js';
 import { StateFiles, type ResourceState, type Source } from './state-files.js';
 import { appendEvent } from './event-list.js';
@@ -22,19 +35,19 @@ export interface Preconditions {
 
 const EMPTY: Desired = { labels: {}, annotations: {}, spec: {} };
 const NOTHING: Applied = { desired: EMPTY, owners: {} };
-/** Field manager of what people write into files. */
-export const FOLDER_MANAGER = 'folder';
-/** The lock of everything that writes manifests or takes them in. Keys hold a slash, so it is none. */
+/** Field manager of manual edits in files. */
+const FOLDER_MANAGER = 'folder';
+/** Lock for writing and importing manifests. It cannot collide with a key, which contains a slash. */
 const FOLDER = 'folder';
 
 /**
- * Resources: manifests in a folder, what was issued for them beside it, everything in memory.
+ * Resources: manifests in a folder, their state beside it, and everything in memory.
  *
- * The manifest is written before the state that goes with it. Killed in between, the next start finds a manifest
- * that says more than the state, which is what a change by hand looks like, and takes it in. A deletion goes the
- * other way round: marked in the state first, then the manifest removed, so that what is half deleted is deleted.
+ * The manifest is written before its state. After a crash in between, the next start finds a manifest that differs
+ * from the state, like a manual edit, and imports it. A deletion works the other way round: first mark the state,
+ * then remove the manifest, so that a half-deleted resource is deleted.
  *
- * Locks: FOLDER before the key. Memory changes after the disk, and readers see memory.
+ * Lock order: FOLDER before the key. Memory changes after the disk, and readers see memory.
  */
 export class Store {
   readonly entries = new Entries();
@@ -59,12 +72,12 @@ export class Store {
   }
 
   async load(): Promise<void> {
-    for (const { state, learned } of await this.#files.load()) {
-      this.entries.put(state, learned?.story ?? [], learned?.status);
+    for (const { state, volatile } of await this.#files.load()) {
+      this.entries.put(state, volatile?.events ?? [], volatile?.status);
     }
   }
 
-  /** Resolves when everything that was asked for is written. */
+  /** Resolves when all pending writes are done. */
   idle(): Promise<void> {
     return this.#locks.idle();
   }
@@ -73,157 +86,154 @@ export class Store {
     return this.entries.get(key);
   }
 
-  /** Runs alone among all that writes manifests. */
-  alone<T>(work: () => Promise<T>): Promise<T> {
+  /** Runs exclusively among all writers of manifests. */
+  runExclusive<T>(work: () => Promise<T>): Promise<T> {
     return this.#locks.run(FOLDER, work);
   }
 
   /** @throws ApiStatus */
   create(wanted: NamedDesired, writer: Writer): Promise<InstanceResource> {
-    return this.alone(async () => {
-      if (this.get(formatKey(wanted))) throw alreadyExists(wanted.name);
+    return this.runExclusive(async () => {
+      if (this.get(formatKey(wanted))) throw alreadyExistsError(wanted.name);
       return this.#write(wanted, applyFields(NOTHING, wanted.desired, writer));
     });
   }
 
-  /** Creates what is not there. @throws ApiStatus */
+  /** Creates the resource if it is missing. @throws ApiStatus */
   apply(wanted: NamedDesired, writer: Writer): Promise<InstanceResource> {
-    return this.alone(async () => {
-      await this.#catchUp(formatKey(wanted));
+    return this.runExclusive(async () => {
+      await this.#readPendingEdit(formatKey(wanted));
       const entry = this.get(formatKey(wanted));
-      if (!entry && wanted.uid !== undefined) throw notFound(wanted.name);
-      check(entry, wanted);
+      if (!entry && wanted.uid !== undefined) throw notFoundError(wanted.name);
+      checkPreconditions(entry, wanted);
       const now = entry ? entry.state : NOTHING;
       return this.#write(wanted, applyFields(now, wanted.desired, writer));
     });
   }
 
-  /** What people write, as `change` makes it of what it is. @throws ApiStatus */
-  change(
+  /** Updates the user's fields with `change`. @throws ApiStatus */
+  update(
     place: Preconditions & { namespace: string; name: string },
     manager: string,
     change: (desired: Desired) => Desired,
   ): Promise<InstanceResource> {
-    return this.alone(async () => {
-      await this.#catchUp(formatKey(place));
+    return this.runExclusive(async () => {
+      await this.#readPendingEdit(formatKey(place));
       const entry = this.get(formatKey(place));
-      if (!entry) throw notFound(place.name);
-      check(entry, place);
+      if (!entry) throw notFoundError(place.name);
+      checkPreconditions(entry, place);
       const desired = change(entry.state.desired);
       return this.#write({ ...place, desired }, replaceFields(entry.state, desired, manager));
     });
   }
 
-  /** What was found to have no manifest any more, unless somebody has written it anew since. */
+  /** Deletes a resource whose manifest was missing, unless somebody has written the manifest again. */
   deleteIfManifestGone(key: string): Promise<void> {
-    return this.alone(async () => {
+    return this.runExclusive(async () => {
       const entry = this.get(key);
-      if (entry && !(await this.#isSaid(entry))) await this.#delete(entry);
+      if (entry && !(await this.#hasManifest(entry))) await this.#delete(entry);
     });
   }
 
-  /** Marks; gone at once only where nobody holds it. @throws ApiStatus */
+  /** Marks the resource as deleted. It disappears at once only without finalizers. @throws ApiStatus */
   delete(key: string, preconditions: Preconditions = {}): Promise<InstanceResource> {
-    return this.alone(async () => {
+    return this.runExclusive(async () => {
       const entry = this.get(key);
-      if (!entry) throw notFound(key.split('/')[1]!);
-      check(entry, preconditions);
+      if (!entry) throw notFoundError(key.split('/')[1]!);
+      checkPreconditions(entry, preconditions);
       return this.#delete(entry);
     });
   }
 
-  /** Only while alone. */
+  /** Requires the exclusive lock. */
   async #delete({ key, state, resource }: Entry): Promise<InstanceResource> {
     const { uid, deletionTimestamp } = state;
     if (deletionTimestamp !== undefined) return resource;
-    await this.#amend({ key, uid }, { deletionTimestamp: new Date().toISOString() });
+    await this.#patchState({ key, uid }, { deletionTimestamp: new Date().toISOString() });
     const marked = this.get(key)?.resource ?? resource;
     await this.finishRemoval({ key, uid });
     return marked;
   }
 
-  /** The rest of a deletion. Repeatable; only while alone. */
+  /** Completes a deletion. Idempotent; requires the exclusive lock. */
   async finishRemoval(target: Target): Promise<void> {
     const source = this.get(target.key)?.state.source;
-    if (source) await this.#dropManifest(target, source);
-    await this.#forgetUnheld(target);
+    if (source) await this.#removeManifest(target, source);
+    await this.#removeIfReleased(target);
   }
 
-  async #dropManifest(target: Target, source: Source): Promise<void> {
+  async #removeManifest(target: Target, source: Source): Promise<void> {
     const path = join(this.folder.path, source.file);
     const text = await readIfExists(path);
-    const manifest = text === null ? undefined : find(text, target.key);
+    const manifest = text === null ? undefined : findManifest(text, target.key);
     if (text !== null && manifest) {
-      const left = removeFromText(source.file, text, manifest.index);
+      const left = removeDocument(source.file, text, manifest.index);
       await (left === null ? removeFile(path) : writeAtomically(path, left));
       await this.folder.wrote(source.file, left === null ? null : readManifests(left));
     }
-    await this.#amend(target, { source: null });
+    await this.#patchState(target, { source: null });
   }
 
-  /** A manifest as it was found in the folder. Only while alone. @throws ApiStatus */
+  /** Imports a manifest from the folder. Requires the exclusive lock. @throws ApiStatus */
   async importManifest(manifest: Manifest, file: string): Promise<void> {
     const key = formatKey(manifest);
     const entry = this.get(key);
     const source: Source = { file, index: manifest.index };
     if (entry && isSameDesired(entry.state.desired, manifest.desired)) {
       if (!sameSource(entry.state.source, source))
-        await this.#amend({ key, uid: entry.state.uid }, { source });
+        await this.#patchState({ key, uid: entry.state.uid }, { source });
       return;
     }
     const now = entry ? entry.state : NOTHING;
     await this.#commit(manifest, entry, { ...replaceFields(now, manifest.desired, FOLDER_MANAGER), source });
-    const what = entry ? 'a manifest was changed by hand' : 'a manifest was found';
+    const what = entry ? 'manifest changed' : 'manifest added';
     this.#log.info({ instance: key, file }, what);
   }
 
   async setFinalizers(target: Target, finalizers: string[]): Promise<void> {
     if (this.get(target.key)?.state.uid !== target.uid) return;
-    await this.#amend(target, { finalizers });
-    await this.#forgetUnheld(target);
+    await this.#patchState(target, { finalizers });
+    await this.#removeIfReleased(target);
   }
 
   setStatus({ key, uid }: Target, status: InstanceResourceStatus): Promise<void> {
     return this.#locks.run(key, async () => {
       const entry = this.get(key);
       if (entry?.state.uid !== uid) return;
-      await this.#files.saveLearned(entry.state, { uid, status, story: entry.story });
-      this.entries.put(entry.state, entry.story, status);
+      await this.#files.saveVolatile(entry.state, { uid, status, events: entry.events });
+      this.entries.put(entry.state, entry.events, status);
     });
   }
 
-  tell({ key, uid }: Target, line: InstanceEvent): void {
+  recordEvent({ key, uid }: Target, event: InstanceEvent): void {
     const entry = this.get(key);
     if (entry?.state.uid !== uid) return;
-    this.entries.tell(key, appendEvent(entry.story, line, new Date().toISOString()));
-    const save = () => this.#saveStory(key, uid);
+    this.entries.setEvents(key, appendEvent(entry.events, event, new Date().toISOString()));
+    const save = () => this.#saveEvents(key, uid);
     void this.#locks.run(key, save).catch((error: unknown) => {
-      this.#log.warn(
-        { instance: key, code: (error as NodeJS.ErrnoException).code },
-        'the story could not be kept',
-      );
+      this.#log.warn({ instance: key, code: (error as NodeJS.ErrnoException).code }, 'events not saved');
     });
   }
 
-  async #saveStory(key: string, uid: string): Promise<void> {
+  async #saveEvents(key: string, uid: string): Promise<void> {
     const entry = this.get(key);
     if (entry?.state.uid !== uid) return;
     const { status } = entry.resource;
-    await this.#files.saveLearned(entry.state, { uid, story: entry.story, ...(status && { status }) });
+    await this.#files.saveVolatile(entry.state, { uid, events: entry.events, ...(status && { status }) });
   }
 
-  /** What was written into its file a moment ago and not read yet would be lost by writing the file. */
-  async #catchUp(key: string): Promise<void> {
+  /** Imports an unread edit of the file first, which the next write would overwrite. */
+  async #readPendingEdit(key: string): Promise<void> {
     const source = this.get(key)?.state.source;
     if (!source || (await this.folder.isUnchanged(source.file))) return;
     const text = await readIfExists(join(this.folder.path, source.file));
-    const manifest = text === null ? undefined : find(text, key);
-    // What cannot be accepted is reported when the folder is read; here it does not count.
+    const manifest = text === null ? undefined : findManifest(text, key);
+    // Ignore an invalid edit here; reading the folder reports it.
     if (manifest) await this.importManifest(manifest, source.file).catch(() => undefined);
   }
 
-  /** Whether its file says it by now. One that cannot be understood goes on saying what it said. */
-  async #isSaid({ key, state: { source } }: Entry): Promise<boolean> {
+  /** Whether its file contains it. An unreadable file counts as unchanged. */
+  async #hasManifest({ key, state: { source } }: Entry): Promise<boolean> {
     if (source === null) return true;
     const text = await readIfExists(join(this.folder.path, source.file));
     if (text === null) return false;
@@ -234,15 +244,15 @@ export class Store {
     }
   }
 
-  /** The manifest, then the state. */
+  /** Writes the manifest, then the state. */
   async #write(wanted: NamedDesired, applied: Applied): Promise<InstanceResource> {
     const key = formatKey(wanted);
     const entry = this.get(key);
-    if (entry && isSameDesired(entry.state.desired, applied.desired) && (await this.#isSaid(entry))) {
+    if (entry && isSameDesired(entry.state.desired, applied.desired) && (await this.#hasManifest(entry))) {
       if (canonicalJson(entry.state.owners) === canonicalJson(applied.owners)) return entry.resource;
-      return this.#amend({ key, uid: entry.state.uid }, { owners: applied.owners });
+      return this.#patchState({ key, uid: entry.state.uid }, { owners: applied.owners });
     }
-    judge(wanted.name, entry, applied.desired);
+    validate(wanted.name, entry, applied.desired);
     const source = await this.#writeManifest(wanted, entry?.state ?? null, applied.desired);
     return this.#commit(wanted, entry, { ...applied, source });
   }
@@ -252,29 +262,31 @@ export class Store {
     state: ResourceState | null,
     desired: Desired,
   ): Promise<Source | null> {
-    // What is being deleted has no manifest, and must not get one.
+    // A resource being deleted must not get a new manifest.
     if (state?.deletionTimestamp !== undefined) return state.source;
     const manifest = buildManifest(place as InstanceResource['metadata'], desired);
-    const { file, before, found } = await this.#placeFor(place, state?.source ?? null);
-    const text = found ? changeText(file, before!, found.index, manifest) : newText(file, manifest);
+    const { file, before, found } = await this.#findFile(place, state?.source ?? null);
+    const text = found
+      ? replaceDocument(file, before!, found.index, manifest)
+      : renderManifest(file, manifest);
     await writeAtomically(join(this.folder.path, file), text);
     await this.folder.wrote(file, readManifests(text));
     return { file, index: found?.index ?? 0 };
   }
 
-  /** A file that does not say it, or says nothing that can be understood, is somebody's work: it is not written over. */
-  async #placeFor(
+  /** A file without this resource, or an unreadable one, belongs to somebody else and is not overwritten. */
+  async #findFile(
     place: { namespace: string; name: string },
     source: Source | null,
   ): Promise<{ file: string; before: string | null; found: Manifest | undefined }> {
     const before = source && (await readIfExists(join(this.folder.path, source.file)));
-    const found = before === null ? undefined : find(before, formatKey(place));
-    const file = source && (before === null || found) ? source.file : await this.#freeName(place);
+    const found = before === null ? undefined : findManifest(before, formatKey(place));
+    const file = source && (before === null || found) ? source.file : await this.#findFreeName(place);
     return { file, before, found };
   }
 
-  /** Never over a file that somebody put there. */
-  async #freeName({ namespace, name }: { namespace: string; name: string }): Promise<string> {
+  /** Finds a name that no other file has. */
+  async #findFreeName({ namespace, name }: { namespace: string; name: string }): Promise<string> {
     const stem = namespace === 'default' ? name : `${namespace}.${name}`;
     for (let n = 1; ; n++) {
       const file = n === 1 ? `${stem}.yaml` : `${stem}-${n}.yaml`;
@@ -282,37 +294,41 @@ export class Store {
     }
   }
 
-  /** What people want, as the state of `entry`, or of a new resource where there was none. @throws ApiStatus */
+  /** Stores the user's fields in the state of `entry`, or of a new resource. @throws ApiStatus */
   async #commit(
     place: { namespace: string; name: string },
     entry: Entry | undefined,
     change: Pick<ResourceState, 'desired' | 'owners' | 'source'>,
   ): Promise<InstanceResource> {
-    judge(place.name, entry, change.desired);
-    if (!entry) return this.#locks.run(formatKey(place), () => this.#save({ ...issue(place), ...change }));
+    validate(place.name, entry, change.desired);
+    if (!entry)
+      return this.#locks.run(formatKey(place), () => this.#save({ ...createState(place), ...change }));
     const { uid, generation, desired } = entry.state;
-    const moved = !sameSpec(desired, change.desired);
-    return this.#amend({ key: entry.key, uid }, { ...change, generation: generation + (moved ? 1 : 0) });
+    const specChanged = !sameSpec(desired, change.desired);
+    return this.#patchState(
+      { key: entry.key, uid },
+      { ...change, generation: generation + (specChanged ? 1 : 0) },
+    );
   }
 
-  /** Changes part of a state and leaves the rest as it is by now. @throws ApiStatus where it is gone */
-  #amend({ key, uid }: Target, change: Partial<ResourceState>): Promise<InstanceResource> {
+  /** Changes part of the state and keeps the rest. @throws ApiStatus if the resource is gone */
+  #patchState({ key, uid }: Target, change: Partial<ResourceState>): Promise<InstanceResource> {
     return this.#locks.run(key, () => {
       const entry = this.get(key);
-      if (entry?.state.uid !== uid) throw notFound(key.split('/')[1]!);
+      if (entry?.state.uid !== uid) throw notFoundError(key.split('/')[1]!);
       return this.#save({ ...entry.state, ...change });
     });
   }
 
-  /** Only while the key is locked. */
+  /** Requires the lock of the key. */
   async #save(state: ResourceState): Promise<InstanceResource> {
     await this.#files.save(state);
     const before = this.get(formatKey(state));
-    return this.entries.put(state, before?.story ?? [], before?.resource.status).resource;
+    return this.entries.put(state, before?.events ?? [], before?.resource.status).resource;
   }
 
-  /** A deleted resource goes when its last holder let go, and its manifest is gone, which would make it anew. */
-  #forgetUnheld({ key, uid }: Target): Promise<void> {
+  /** Removes a deleted resource once it has no finalizers, and no manifest that would create it again. */
+  #removeIfReleased({ key, uid }: Target): Promise<void> {
     return this.#locks.run(key, async () => {
       const state = this.get(key)?.state;
       if (state?.uid !== uid || state.deletionTimestamp === undefined) return;
@@ -323,20 +339,20 @@ export class Store {
   }
 }
 
-function issue({ namespace, name }: { namespace: string; name: string }): ResourceState {
+function createState({ namespace, name }: { namespace: string; name: string }): ResourceState {
   const creationTimestamp = new Date().toISOString();
   const fresh = { uid: randomUUID(), generation: 1, creationTimestamp, finalizers: [], source: null };
   return { namespace, name, ...fresh, desired: EMPTY, owners: {} };
 }
 
 /** @throws ApiStatus */
-function judge(name: string, entry: Entry | undefined, desired: Desired): void {
+function validate(name: string, entry: Entry | undefined, desired: Desired): void {
   const spec = parseSpec(name, desired);
   if (entry) checkImmutableFields(name, entry.resource.spec, spec);
 }
 
 /** @throws ApiStatus */
-function check(entry: Entry | undefined, { uid, resourceVersion }: Preconditions): void {
+function checkPreconditions(entry: Entry | undefined, { uid, resourceVersion }: Preconditions): void {
   if (!entry) return;
   const { metadata } = entry.resource;
   const stale = resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion;
@@ -345,7 +361,7 @@ function check(entry: Entry | undefined, { uid, resourceVersion }: Preconditions
   throw new ApiStatus('Conflict', message, { name: metadata.name });
 }
 
-function find(text: string, key: string): Manifest | undefined {
+function findManifest(text: string, key: string): Manifest | undefined {
   try {
     return readManifests(text).find((manifest) => formatKey(manifest) === key);
   } catch {
