@@ -1,8 +1,8 @@
 import { inFakeTime } from '@gwk/test/support/fake-time';
-import { NO_FAULTS } from '@gwk/test/support/operator/faulty-port';
+import { NO_FAULTS } from '@gwk/test/support/operator/fake-internal-api';
 import { inWorld, World } from '@gwk/test/support/operator/world';
 
-/** Time for everything that needs no waiting: the boot of an engine, and the observation that follows. */
+/** Enough for the boot of an engine and the observation that follows. */
 const MOMENT_MS = 2_000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -16,7 +16,7 @@ const reasons = (world: World) => world.events.map(({ reason }) => reason);
 const steps = (world: World) => world.done.filter((step) => step !== 'status');
 
 test(
-  'a resource becomes an engine that holds its number, and the status says so',
+  'starts an engine for a resource and reports it in the status',
   inWorld(async (world, pass) => {
     await world.apply('shop');
     await pass(MOMENT_MS);
@@ -29,7 +29,7 @@ test(
 );
 
 test(
-  'at rest nothing is written',
+  'writes nothing at rest',
   inWorld(async (world, pass) => {
     await world.apply('shop');
     await pass(MOMENT_MS);
@@ -40,7 +40,7 @@ test(
 );
 
 test(
-  'an engine that is killed is reported and another one started at once',
+  'reports a killed engine and starts another one at once',
   inWorld(async (world, pass) => {
     await world.apply('shop');
     await pass(MOMENT_MS);
@@ -49,14 +49,14 @@ test(
     expect(world.condition('shop', 'Ready')).toBe('True/Ready');
     expect(podName(world, 'shop')).toBe('ins-2');
     expect(world.api.calls.get('engine-ended')).toBe(1);
-    // It may have connected at the look that found it running.
-    const story = reasons(world).filter((reason) => reason !== 'EngineRunning');
-    expect(story.slice(-3)).toEqual(['EngineExited', 'EngineCreated', 'Connected']);
+    // The engine may have connected in the reconcile that found it running.
+    const recorded = reasons(world).filter((reason) => reason !== 'EngineRunning');
+    expect(recorded.slice(-3)).toEqual(['EngineExited', 'EngineCreated', 'Connected']);
   }),
 );
 
 test(
-  'an engine that crashes again and again is a crash loop, told with its last words',
+  'reports a crash loop with the last error',
   inWorld(async (world, pass) => {
     world.engine = { end: 'exit code 78' };
     await world.apply('shop');
@@ -73,7 +73,7 @@ test(
 );
 
 test(
-  'an engine that hangs is replaced once its lease has been free for a minute',
+  'replaces a hanging engine once its lease has been free for a minute',
   inWorld(async (world, pass) => {
     await world.apply('shop');
     await pass(MOMENT_MS);
@@ -89,7 +89,7 @@ test(
 );
 
 test(
-  'suspending stops the engine, resuming starts one',
+  'stops the engine on suspend and starts one on resume',
   inWorld(async (world, pass) => {
     await world.apply('shop');
     await pass(MOMENT_MS);
@@ -105,7 +105,7 @@ test(
 );
 
 test(
-  'a change of the spec that the row carries leaves the engine alone, another log level does not',
+  'keeps the engine when the spec changes, except for its log level',
   inWorld(async (world, pass) => {
     await world.apply('shop');
     await pass(MOMENT_MS);
@@ -121,10 +121,10 @@ test(
 );
 
 test(
-  'an engine that ended is counted once, however often its pod cannot be forgotten',
+  'counts an exit once, even if its pod cannot be deleted',
   inWorld(async (world, pass) => {
     const ends: boolean[] = [];
-    world.controller.onEnd = (requested) => ends.push(requested);
+    world.controller.onEngineExit = (requested) => ends.push(requested);
     await world.apply('shop');
     await pass(MOMENT_MS);
     world.keepsPods = true;
@@ -141,9 +141,9 @@ test(
   }),
 );
 
-describe('what is not accepted', () => {
+describe('a rejected resource', () => {
   test(
-    'has no engine, and is asked about again as soon as another instance has changed',
+    'has no engine, and is projected again as soon as another instance changes',
     inWorld(async (world, pass) => {
       const names = new Map<string, string | undefined>();
       world.api.refuse = ({ metadata, spec }) => {
@@ -164,7 +164,7 @@ describe('what is not accepted', () => {
   );
 
   test(
-    'because it was deleted through the API goes, engine and resource',
+    'is deleted with its engine if it was deleted through the API',
     inWorld(async (world, pass) => {
       await world.apply('shop');
       await pass(MOMENT_MS);
@@ -178,7 +178,7 @@ describe('what is not accepted', () => {
 
 describe('deletion', () => {
   test(
-    'the engine ends before the row is removed, and then the resource goes',
+    'stops the engine, removes the row, then the resource',
     inWorld(async (world, pass) => {
       await world.apply('shop');
       await pass(MOMENT_MS);
@@ -191,7 +191,7 @@ describe('deletion', () => {
   );
 
   test(
-    'a lease that an engine elsewhere holds is waited for',
+    'waits for a lease that another engine holds',
     inWorld(async (world, pass) => {
       await world.apply('shop', { suspended: true });
       await pass(MOMENT_MS);
@@ -201,7 +201,7 @@ describe('deletion', () => {
       await pass(MINUTE_MS);
       expect(world.api.calls.get('remove')).toBe(1);
       expect(world.get('shop')).toBeDefined();
-      // The margin for clocks that differ.
+      // The margin for clock differences.
       await pass(1_000);
       expect(world.facts('shop')).toBeUndefined();
       expect(world.get('shop')).toBeUndefined();
@@ -210,12 +210,12 @@ describe('deletion', () => {
   );
 
   test(
-    'an instance that was never accepted goes as well',
+    'works for an instance that was never accepted',
     inWorld(async (world, pass) => {
       world.api.faults = DOWN;
       await world.apply('shop');
       await pass(MOMENT_MS);
-      expect(world.condition('shop', 'EngineRunning')).toBe('Unknown/NotProjected');
+      expect(world.condition('shop', 'EngineRunning')).toBe('Unknown/WaitingForAPI');
       await world.delete('default/shop');
       await pass(MINUTE_MS);
       expect(world.get('shop')).toBeDefined();
@@ -226,17 +226,17 @@ describe('deletion', () => {
   );
 });
 
-describe('an API that is away', () => {
-  /** An API that is away is asked once every 3.5 s. */
+describe('an unavailable API', () => {
+  /** An unavailable API is asked once every 3.5 s. */
   const BACK_MS = 6_000;
 
   test(
-    'at the start: the operator waits and goes on when it is there',
+    'delays the start until it answers',
     inWorld(async (world, pass) => {
       world.api.faults = DOWN;
       await world.apply('shop');
       await pass(HOUR_MS);
-      expect(world.condition('shop', 'EngineRunning')).toBe('Unknown/NotProjected');
+      expect(world.condition('shop', 'EngineRunning')).toBe('Unknown/WaitingForAPI');
       expect(world.get('shop')!.status!.lastError).toBe('The API does not answer');
       world.api.faults = NO_FAULTS;
       await pass(BACK_MS);
@@ -245,7 +245,7 @@ describe('an API that is away', () => {
   );
 
   test(
-    'later: engines that run go on running, and new ones wait',
+    'keeps running engines and delays new ones',
     inWorld(async (world, pass) => {
       await world.apply('shop');
       await pass(MOMENT_MS);
@@ -254,7 +254,7 @@ describe('an API that is away', () => {
       await world.apply('help');
       await pass(HOUR_MS);
       expect(podName(world, 'shop')).toBe('ins-1');
-      expect(world.condition('help', 'EngineRunning')).toBe('Unknown/NotProjected');
+      expect(world.condition('help', 'EngineRunning')).toBe('Unknown/WaitingForAPI');
       world.api.faults = NO_FAULTS;
       await pass(BACK_MS);
       expect(world.condition('help', 'Ready')).toBe('True/Ready');
@@ -264,7 +264,7 @@ describe('an API that is away', () => {
   );
 
   test(
-    'an engine that ends meanwhile is reported first, when the API is back',
+    'gets the report of an exit first once it answers again',
     inWorld(async (world, pass) => {
       await world.apply('shop');
       await pass(MOMENT_MS);
@@ -282,7 +282,7 @@ describe('an API that is away', () => {
 });
 
 test(
-  'two hundred instances at once: each is asked about once, and then once in five minutes',
+  'projects each of 200 new instances once, and then once in 5 minutes',
   inFakeTime(async (pass) => {
     const world = new World();
     const names = Array.from({ length: 200 }, (_, n) => `n${n}`);

@@ -4,39 +4,39 @@ import { NO_HISTORY } from './history.js';
 
 const WANTED: Case[] = [
   [
-    'a suspended instance loses its engine',
+    'stops the engine of a suspended instance',
     { resource: resource({ suspended: true }) },
     'Suspended',
     [`delete-pod ${POD}`],
     null,
   ],
   [
-    'a suspended instance without an engine rests',
+    'does nothing for a suspended instance without an engine',
     { resource: resource({ suspended: true }), pod: absent },
     'Suspended',
     [],
     null,
   ],
   [
-    'a suspended sandbox loses its engine too',
+    'stops the engine of a suspended sandbox',
     { resource: resource({ suspended: true, kind: 'sandbox' }) },
     'Suspended',
     [`delete-pod ${POD}`],
   ],
   [
-    'a ban without an end takes the engine away',
+    'stops the engine on a permanent ban',
     { projection: accepted({ state: 'banned' }) },
     'Banned',
     [`delete-pod ${POD}`],
   ],
   [
-    'a ban that ends keeps its engine, which waits',
+    'keeps the engine during a temporary ban',
     { projection: accepted({ state: 'banned', banned_until: at(NOW + minutes(60)) }) },
     'EngineRunning',
     [],
   ],
   [
-    'an engine is started during a ban that ends',
+    'starts an engine during a temporary ban',
     {
       pod: absent,
       projection: accepted({ state: 'banned', banned_until: at(NOW + minutes(60)), lease: free }),
@@ -45,13 +45,13 @@ const WANTED: Case[] = [
     ['create-pod'],
   ],
   [
-    'a disconnected instance keeps its engine',
+    'keeps the engine of a disconnected instance',
     { projection: accepted({ state: 'disconnected' }) },
     'EngineRunning',
     [],
   ],
   [
-    'a new web instance gets an engine for its first minutes',
+    'starts an engine for the first minutes of a new web instance',
     {
       pod: absent,
       projection: accepted({ ...unpaired, lease: free, state_changed_at: at(NOW - minutes(1)) }),
@@ -61,20 +61,20 @@ const WANTED: Case[] = [
     minutes(9),
   ],
   [
-    'a never paired instance keeps its engine until it is idle, and is looked at then',
+    'keeps the engine of an unpaired instance until it is idle',
     { projection: accepted({ ...unpaired, state_changed_at: at(NOW - minutes(7)) }) },
     'EngineRunning',
     [],
     minutes(3),
   ],
   [
-    'a never paired instance idle for ten minutes loses its engine',
+    'stops the engine of an unpaired instance after 10 idle minutes',
     { projection: accepted({ ...unpaired, state_changed_at: at(NOW - minutes(10)) }, { observedAt: NOW }) },
     'Idle',
     [`delete-pod ${POD}`],
   ],
   [
-    'one that was last seen before its ten minutes were over keeps its engine until it is seen again: a pairing may be under way',
+    'keeps the engine until a new observation confirms that no pairing is active',
     {
       projection: accepted(
         { ...unpaired, state_changed_at: at(NOW - minutes(12)) },
@@ -86,7 +86,7 @@ const WANTED: Case[] = [
     1000,
   ],
   [
-    'the same after a pairing session that ended ten minutes ago',
+    'waits for a new observation 10 minutes after a pairing session',
     {
       projection: accepted(
         { ...unpaired, state_changed_at: at(NOW - minutes(90)) },
@@ -98,7 +98,7 @@ const WANTED: Case[] = [
     1000,
   ],
   [
-    'an idle instance without an engine rests',
+    'does nothing for an idle instance without an engine',
     {
       pod: absent,
       projection: accepted({ ...unpaired, lease: free, state_changed_at: at(NOW - minutes(90)) }),
@@ -107,7 +107,7 @@ const WANTED: Case[] = [
     [],
   ],
   [
-    'a pairing session starts the engine of an idle instance',
+    'starts the engine of an idle instance for a pairing session',
     {
       pod: absent,
       projection: accepted({
@@ -122,7 +122,7 @@ const WANTED: Case[] = [
     null,
   ],
   [
-    'a pairing session that ended a minute ago keeps the engine for nine more',
+    'keeps the engine for 10 minutes after a pairing session',
     {
       projection: accepted(
         { ...unpaired, state_changed_at: at(NOW - minutes(90)) },
@@ -134,19 +134,19 @@ const WANTED: Case[] = [
     minutes(9),
   ],
   [
-    'a number unlinked on the phone is idle ten minutes later',
+    'treats an instance as idle 10 minutes after it was unlinked on the phone',
     { projection: accepted({ state: 'logged_out', state_changed_at: at(NOW - minutes(11)) }) },
     'Idle',
     [`delete-pod ${POD}`],
   ],
   [
-    'a number logged out through the API is idle ten minutes later',
+    'treats an instance as idle 10 minutes after a logout through the API',
     { projection: accepted({ state: 'pending_pair', state_changed_at: at(NOW - minutes(11)) }) },
     'Idle',
     [`delete-pod ${POD}`],
   ],
   [
-    'a new sandbox has an engine: it connects by itself',
+    'starts an engine for a new sandbox, which connects by itself',
     {
       pod: absent,
       resource: resource({ kind: 'sandbox' }),
@@ -162,7 +162,7 @@ const WANTED: Case[] = [
     null,
   ],
   [
-    'a sandbox that was logged out is idle as any other number is',
+    'treats a logged-out sandbox as idle',
     {
       resource: resource({ kind: 'sandbox' }),
       projection: accepted({ state: 'pending_pair', state_changed_at: at(NOW - minutes(11)) }),
@@ -181,33 +181,33 @@ const failed = (failures: number, nextStartAt: number) => ({
 
 const RESTARTS: Case[] = [
   [
-    'a first end is followed by a start at once',
+    'restarts at once after the first exit',
     { pod: absent, history: failed(1, NOW - 100) },
     'EngineAbsent',
     ['create-pod'],
   ],
   [
-    'a second end waits for its time',
+    'delays the restart after a second exit',
     { pod: absent, history: failed(2, NOW + 900) },
     'WaitingToRestart',
     [],
     900,
   ],
   [
-    'the third end in a row is a crash loop',
+    'reports a crash loop after the third exit in a row',
     { pod: absent, history: failed(3, NOW + 1900) },
     'CrashLoop',
     [],
     1900,
   ],
   [
-    'when the time has come, it starts',
+    'restarts at the end of the backoff',
     { pod: absent, history: failed(9, NOW) },
     'EngineAbsent',
     ['create-pod'],
   ],
   [
-    'a suspension ends the waiting',
+    'ends the backoff on suspend',
     { pod: absent, history: failed(9, NOW + 60_000), resource: resource({ suspended: true }) },
     'Suspended',
     [],
@@ -216,41 +216,41 @@ const RESTARTS: Case[] = [
 ];
 
 const DELETION: Case[] = [
-  ['the engine is stopped first', deleting(), 'Deleting', [`delete-pod ${POD}`]],
+  ['first stops the engine', deleting(), 'Deleting', [`delete-pod ${POD}`]],
   [
-    'an engine that is still ending is waited for',
+    'waits for a stopping engine',
     deleting({ pod: livePod('ending') }),
     'EngineStopping',
     [],
   ],
-  ['then the row is removed', deleting({ pod: absent }), 'Deleting', ['remove-row']],
+  ['then removes the row', deleting({ pod: absent }), 'Deleting', ['remove-row']],
   [
-    'the row is removed though the API never accepted it',
+    'removes the row even if the API never accepted it',
     deleting({ pod: absent, projection: { kind: 'unknown', error: null } }),
     'Deleting',
     ['remove-row'],
   ],
   [
-    'then the resource is let go',
+    'then removes the finalizer',
     deleting({ pod: absent, removal: { requested: true, leaseEndsAt: null } }),
     'Deleting',
     ['remove-finalizer'],
   ],
   [
-    'a lease held elsewhere is waited for',
+    'waits for the lease of another engine',
     deleting({ pod: absent, removal: { requested: true, leaseEndsAt: NOW + 20_000 } }),
     'Deleting',
     [],
     21_000,
   ],
   [
-    'once that lease must have ended, the row is looked at again',
+    'removes the row again once that lease must have ended',
     deleting({ pod: absent, removal: { requested: true, leaseEndsAt: NOW - 1000 } }),
     'Deleting',
     ['remove-row'],
   ],
   [
-    'a resource that we do not hold is left to others',
+    'ignores a resource without its finalizer',
     {
       ...deleting({ pod: absent }),
       resource: resource({}, { deletionTimestamp: at(NOW), finalizers: ['other/holder'] }),
@@ -261,9 +261,9 @@ const DELETION: Case[] = [
 ];
 
 describe.each([
-  ['when an engine is wanted', WANTED],
-  ['restarts', RESTARTS],
-  ['deletion', DELETION],
+  ['decide by instance state', WANTED],
+  ['decide after exits', RESTARTS],
+  ['decide on deletion', DELETION],
 ])('%s', (_, cases) => {
   test.each(cases)('%s', (...row) => expect(decided(row)).toEqual(wanted(row)));
 });

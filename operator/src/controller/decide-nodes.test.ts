@@ -16,116 +16,116 @@ import { decide } from './decide.js';
 
 const lost = livePod('unknown');
 const leaseEnded = (ms: number) => ({ pod: POD, epoch: 4, expires_at: at(NOW - ms) });
-const forget = [`report-ended ${POD}`, `force-delete-pod ${POD}`];
+const fenceAndDelete = [`report-ended ${POD}`, `force-delete-pod ${POD}`];
 
 const NODES: Case[] = [
   [
-    'an engine on a node that does not answer keeps its number while it renews its lease',
+    'keeps an engine on an unreachable node while it renews its lease',
     { pod: lost },
     'NodeUnreachable',
     [],
     10_000,
   ],
   [
-    'its pod is not forgotten a moment after the lease ended: clocks differ',
+    'keeps its pod within the margin after the end of the lease',
     { pod: lost, projection: accepted({ lease: leaseEnded(500) }, { observedAt: NOW }) },
     'NodeUnreachable',
     [],
   ],
   [
-    'its pod is not forgotten by the clock alone: the API must have said so after the end',
+    'keeps its pod until the API has confirmed the end of the lease',
     { pod: lost, projection: accepted({ lease: leaseEnded(5000) }, { observedAt: NOW - 6000 }) },
     'NodeUnreachable',
     [],
   ],
   [
-    'once its lease has ended unrenewed, the lease is taken from it, and then its pod is forgotten',
+    'takes the expired lease and then deletes the pod',
     { pod: lost, projection: accepted({ lease: leaseEnded(5000) }, { observedAt: NOW }) },
     'NodeUnreachable',
-    forget,
+    fenceAndDelete,
   ],
   [
-    'a pod that never held the lease is forgotten too',
+    'deletes a pod that never held the lease',
     { pod: lost, projection: accepted({ lease: free }) },
     'NodeUnreachable',
-    forget,
+    fenceAndDelete,
   ],
   [
-    'and so is one whose number somebody else holds by now',
+    'deletes a pod if another engine holds the lease',
     { pod: lost, projection: accepted({ lease: heldBy('another') }) },
     'NodeUnreachable',
-    forget,
+    fenceAndDelete,
   ],
   [
-    'nothing is forgotten while the API does not answer',
+    'deletes nothing while the API does not answer',
     { pod: lost, projection: { kind: 'unknown', error: 'down' } },
     'NodeUnreachable',
     [],
   ],
   [
-    'a deletion begins with the row, so that the engine out there is refused from then on',
+    'first removes the row on deletion, so that the API refuses the engine',
     deleting({ pod: lost }),
     'NodeUnreachable',
     ['remove-row'],
   ],
   [
-    'a deletion waits for the lease of the engine out there',
+    'waits for the lease of the unreachable engine on deletion',
     deleting({ pod: lost, removal: { requested: true, leaseEndsAt: NOW + 4000 } }),
     'NodeUnreachable',
     [],
     5000,
   ],
   [
-    'a deletion forgets the pod once no lease is left',
+    'deletes the pod on deletion once no lease is left',
     deleting({ pod: lost, removal: { requested: true, leaseEndsAt: null } }),
     'NodeUnreachable',
-    forget,
+    fenceAndDelete,
   ],
 ];
 
 const ending = (ms: number) => livePod('ending', { endingSince: NOW - ms });
 
 const STUCK: Case[] = [
-  ['an engine that ends has time to', deleting({ pod: ending(1000) }), 'EngineStopping', [], 299_000],
+  ['waits for a stopping engine', deleting({ pod: ending(1000) }), 'EngineStopping', [], 299_000],
   [
-    'an engine that does not end within five minutes loses its row',
+    'removes the row of an engine that does not end within 5 minutes',
     deleting({ pod: ending(minutes(5)) }),
     'Deleting',
     ['remove-row'],
   ],
   [
-    'and when its lease is over its resource goes without it',
+    'removes the finalizer once its lease has ended',
     deleting({ pod: ending(minutes(6)), removal: { requested: true, leaseEndsAt: null } }),
     'Deleting',
     ['remove-finalizer'],
   ],
   [
-    'but not before',
+    'keeps the finalizer until its lease has ended',
     deleting({ pod: ending(minutes(6)), removal: { requested: true, leaseEndsAt: NOW + 9000 } }),
     'Deleting',
     [],
     10_000,
   ],
-  ['a resource that stays has no other engine meanwhile', { pod: ending(minutes(60)) }, 'EngineStopping', []],
+  ['starts no other engine for a resource that is not deleted', { pod: ending(minutes(60)) }, 'EngineStopping', []],
 ];
 
 const former = template({ revision: 'r0' });
 
 const UPGRADES: Case[] = [
   [
-    'an engine of a former version that works is left alone until its turn comes',
+    'keeps a working engine of an older version until its turn',
     { pod: livePod('running', { template: former }) },
     'EngineRunning',
     [],
   ],
   [
-    'and replaced when it comes',
+    'replaces it when its turn comes',
     { pod: livePod('running', { template: former }), mayUpgrade: true },
     'EngineOutdated',
     [`delete-pod ${POD}`],
   ],
   [
-    'one that does not work has nothing to lose and waits for no turn',
+    'replaces a broken engine without a turn',
     {
       pod: livePod('starting', {
         template: former,
@@ -137,16 +137,16 @@ const UPGRADES: Case[] = [
     [`delete-pod ${POD}`],
   ],
   [
-    'what the owner of the resource changed is done at once',
+    'applies a change by the owner at once',
     { pod: livePod('running', { template: template({ logLevel: 'debug', revision: 'r0' }) }) },
     'EngineOutdated',
     [`delete-pod ${POD}`],
   ],
 ];
 
-const TROUBLE: Case[] = [
+const WAITING: Case[] = [
   [
-    'a pod whose image cannot be had says so, and is waited for',
+    'reports an image that cannot be pulled, and waits',
     {
       pod: livePod('starting', { waiting: { reason: 'ImagePullFailed', message: 'no such image' } }),
       projection: accepted({ lease: free }),
@@ -155,7 +155,7 @@ const TROUBLE: Case[] = [
     [],
   ],
   [
-    'a pod that no node takes says so',
+    'reports a pod that no node accepts',
     {
       pod: livePod('starting', { waiting: { reason: 'Unschedulable', message: '0/3 nodes' } }),
       projection: accepted({ lease: free }),
@@ -164,24 +164,24 @@ const TROUBLE: Case[] = [
     [],
   ],
   [
-    'an instance that names no profile of the configuration gets no engine',
+    'starts no engine with an unknown profile',
     { pod: absent, template: null },
     'ProfileUnknown',
     [],
   ],
-  ['and keeps the one it has', { template: null }, 'EngineRunning', []],
+  ['keeps a running engine with an unknown profile', { template: null }, 'EngineRunning', []],
 ];
 
 describe.each([
-  ['a node that does not answer', NODES],
-  ['an engine that does not end', STUCK],
-  ['an upgrade', UPGRADES],
-  ['waiting at the start', TROUBLE],
+  ['decide for an unreachable node', NODES],
+  ['decide for an engine that does not end', STUCK],
+  ['decide during an upgrade', UPGRADES],
+  ['decide for a pod that does not start', WAITING],
 ])('%s', (_, cases) => {
   test.each(cases)('%s', (...row) => expect(decided(row)).toEqual(wanted(row)));
 });
 
-test('nothing but the end of its lease makes a pod on a lost node be forgotten', () => {
+test('deletes a pod on a lost node only after the end of its lease', () => {
   for (const special of [{}, { suspended: true }, { logLevel: 'debug' as const }]) {
     const world = observed({ pod: lost, resource: resource(special) });
     expect(decide(world).actions).toEqual([]);

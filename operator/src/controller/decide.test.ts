@@ -18,28 +18,28 @@ import { absent, decided, wanted, type Case } from '@gwk/test/support/operator/d
 import { decide } from './decide.js';
 
 const ENGINE: Case[] = [
-  ['an engine that runs and holds its number is left alone', {}, 'EngineRunning', [], null],
-  ['an instance without a pod gets one', { pod: absent }, 'EngineAbsent', ['create-pod']],
+  ['keeps an engine that runs and holds its lease', {}, 'EngineRunning', [], null],
+  ['creates a missing pod', { pod: absent }, 'EngineAbsent', ['create-pod']],
   [
-    'an instance without a pod whose lease another pod still holds gets one too: it waits for the lease',
+    'creates a missing pod although another pod still holds the lease',
     { pod: absent, projection: accepted({ lease: heldBy('ins-1-elsewhere') }) },
     'EngineAbsent',
     ['create-pod'],
   ],
   [
-    'a pod that is starting is waited for',
+    'waits for a starting pod',
     { pod: livePod('starting'), projection: accepted({ lease: free }) },
     'EngineStarting',
     [],
   ],
   [
-    'an engine that runs and has not taken the lease yet is starting',
+    'treats a running engine without a lease as starting',
     { projection: accepted({ lease: free }) },
     'EngineStarting',
     [],
   ],
   [
-    'an engine whose lease ended unrenewed a moment ago is given time',
+    'waits after a lease has just expired',
     {
       projection: accepted(
         { lease: { pod: POD, epoch: 4, expires_at: at(NOW - 2000) } },
@@ -51,20 +51,20 @@ const ENGINE: Case[] = [
     minutes(1) - 1500,
   ],
   [
-    'an engine whose minute ended since the last observation is looked at again in a second',
+    'rechecks in a second when the timeout ended after the last observation',
     { projection: accepted({ lease: free }, { leaseFreeSince: NOW - minutes(1) }) },
     'EngineStarting',
     [],
     1000,
   ],
   [
-    'an engine that has not held its free lease for a minute is replaced',
+    'replaces an engine that has not taken its free lease for a minute',
     { projection: accepted({ lease: free }, { leaseFreeSince: NOW - minutes(2) }) },
     'EngineUnresponsive',
     [`delete-pod ${POD}`],
   ],
   [
-    'an engine that started less than a minute ago is not silent, however long the lease has been free',
+    'waits for an engine that started less than a minute ago',
     {
       pod: livePod('running', { startedAt: NOW - 50_000 }),
       projection: accepted({ lease: free }, { leaseFreeSince: NOW - minutes(9) }),
@@ -73,7 +73,7 @@ const ENGINE: Case[] = [
     [],
   ],
   [
-    'an engine is not silent on the word of an old observation',
+    'does not replace an engine because of an old observation',
     {
       pod: livePod('running', { startedAt: NOW - minutes(5) }),
       projection: accepted(
@@ -85,19 +85,19 @@ const ENGINE: Case[] = [
     [],
   ],
   [
-    'an engine that was started with another log level is replaced',
+    'replaces an engine with another log level',
     { resource: resource({ logLevel: 'debug' }) },
     'EngineOutdated',
     [`delete-pod ${POD}`],
   ],
   [
-    'an engine that was started with another profile is replaced',
+    'replaces an engine with another profile',
     { resource: resource({ engine: { profile: 'large' } }) },
     'EngineOutdated',
     [`delete-pod ${POD}`],
   ],
   [
-    'a change that the row carries restarts nothing',
+    'restarts nothing for a change that only concerns the row',
     {
       resource: resource(
         { interactiveMode: 'text', policy: { menu_ttl_hours: 2 }, displayName: 'New' },
@@ -111,41 +111,41 @@ const ENGINE: Case[] = [
 
 const PODS: Case[] = [
   [
-    'an engine that ended is reported before it is forgotten, and nothing is started in the same pass',
+    'reports an exit before deleting the pod, and starts nothing',
     { pod: endedPod() },
     'EngineExited',
     [`report-ended ${POD}`, `delete-pod ${POD}`],
   ],
   [
-    'an engine that ended is reported though the instance is suspended',
+    'reports an exit of a suspended instance',
     { pod: endedPod(), resource: resource({ suspended: true }) },
     'EngineExited',
     [`report-ended ${POD}`, `delete-pod ${POD}`],
   ],
   [
-    'an engine that ended is reported though the API has not answered yet',
+    'reports an exit before the API has answered',
     { pod: endedPod(), projection: { kind: 'unknown', error: null } },
     'EngineExited',
     [`report-ended ${POD}`, `delete-pod ${POD}`],
   ],
-  ['an engine that is ending is waited for', { pod: livePod('ending') }, 'EngineStopping', []],
+  ['waits for an engine that is stopping', { pod: livePod('ending') }, 'EngineStopping', []],
   [
-    'a pod on a node that does not answer is neither replaced nor forgotten',
+    'neither replaces nor deletes a pod on an unreachable node',
     { pod: livePod('unknown') },
     'NodeUnreachable',
     [],
     10_000,
   ],
-  ['a pod without a resource is stopped', { resource: null }, 'ResourceDeleted', [`delete-pod ${POD}`]],
-  ['nothing is done where neither is', { resource: null, pod: absent }, 'ResourceDeleted', []],
+  ['stops a pod without a resource', { resource: null }, 'ResourceDeleted', [`delete-pod ${POD}`]],
+  ['does nothing without resource and pod', { resource: null, pod: absent }, 'ResourceDeleted', []],
   [
-    'the pod of a former resource of the same name is stopped first',
+    'first stops the pod of a previous resource with the same name',
     { pod: livePod('running', { uid: 'another' }) },
     'PreviousPodRunning',
     [`delete-pod ${POD}`],
   ],
   [
-    'the pod of a former resource is stopped before the new one is even held',
+    'stops the pod of a previous resource before it adds the finalizer',
     { pod: livePod('starting', { uid: 'another' }), resource: resource({}, { finalizers: [] }) },
     'PreviousPodRunning',
     [`delete-pod ${POD}`],
@@ -154,25 +154,25 @@ const PODS: Case[] = [
 
 const ACCEPTANCE: Case[] = [
   [
-    'a resource seen for the first time is held before anything else',
+    'first adds the finalizer to a new resource',
     { resource: resource({}, { finalizers: [] }), pod: absent, projection: { kind: 'unknown', error: null } },
     'FinalizerMissing',
     ['add-finalizer'],
   ],
   [
-    'without an answer of the API nothing is started',
+    'starts nothing without an answer from the API',
     { pod: absent, projection: { kind: 'unknown', error: 'down' } },
     'WaitingForAPI',
     [],
   ],
   [
-    'without an answer of the API nothing is stopped',
+    'stops nothing without an answer from the API',
     { projection: { kind: 'unknown', error: 'down' } },
     'WaitingForAPI',
     [],
   ],
   [
-    'a resource that was never accepted gets no pod and is asked about again',
+    'creates no pod for a rejected resource and rechecks it',
     {
       pod: absent,
       projection: {
@@ -188,14 +188,14 @@ const ACCEPTANCE: Case[] = [
     30_000,
   ],
   [
-    'a resource without a row loses its pod when it is not accepted',
+    'stops the pod of a rejected resource without a row',
     { projection: { kind: 'rejected', generation: 1, reason: 'NameTaken', message: 'taken', known: null } },
     'NotAccepted',
     [`delete-pod ${POD}`],
     30_000,
   ],
   [
-    'a refused change of an instance that has its row leaves its engine running',
+    'keeps the engine of a rejected change if the instance has a row',
     {
       projection: {
         kind: 'rejected',
@@ -210,7 +210,7 @@ const ACCEPTANCE: Case[] = [
     30_000,
   ],
   [
-    'an account closed to the namespace stops the engine, row or not',
+    'stops the engine if the account is closed to the namespace',
     {
       projection: {
         kind: 'rejected',
@@ -224,7 +224,7 @@ const ACCEPTANCE: Case[] = [
     [`delete-pod ${POD}`],
   ],
   [
-    'an instance deleted through the API loses its engine and its resource',
+    'deletes engine and resource of an instance deleted through the API',
     { projection: { kind: 'rejected', generation: 1, reason: 'Deleted', message: 'gone', known: null } },
     'DeletedThroughAPI',
     [`delete-pod ${POD}`, 'delete-resource'],
@@ -232,21 +232,21 @@ const ACCEPTANCE: Case[] = [
 ];
 
 describe.each([
-  ['the engine', ENGINE],
-  ['what may still run', PODS],
-  ['acceptance', ACCEPTANCE],
+  ['decide for a running engine', ENGINE],
+  ['decide by pod phase', PODS],
+  ['decide by projection', ACCEPTANCE],
 ])('%s', (_, cases) => {
   test.each(cases)('%s', (...row) => expect(decided(row)).toEqual(wanted(row)));
 });
 
-test('a pod is made for the instance that the row names, as the resource wants it', () => {
+test("creates the pod with the row's id and the resource's settings", () => {
   const special = { pod: absent, resource: resource({ logLevel: 'debug', engine: { profile: 'large' } }) };
   expect(decide(observed(special)).actions).toEqual([
     { do: 'create-pod', instanceId: ID, template: { profile: 'large', logLevel: 'debug', revision: 'r1' } },
   ]);
 });
 
-test('whatever else is so, a pass creates no pod while one is not absent, and stops none that is absent', () => {
+test('never creates a second pod and never stops an absent one', () => {
   const pods: Pod[] = [
     absent,
     livePod('starting'),

@@ -4,9 +4,9 @@ import { facts, free, heldBy, ID, NOW, resource } from '@gwk/test/support/operat
 import type { InternalApiClient } from './internal-api-client.js';
 import { Projections } from './projections.js';
 
-/** A port that answers what the test says, and a clock that it moves. */
-class ScriptedPort implements InternalApiClient {
-  pair = () => Promise.reject(new Error('nobody pairs here'));
+/** An API with scripted answers, and a clock that the test moves. */
+class ScriptedApi implements InternalApiClient {
+  pair = () => Promise.reject(new Error('not used in this test'));
   projects: (() => Projection)[] = [];
   rows: InstanceFacts[] = [facts()];
   observed: string[][] = [];
@@ -24,12 +24,12 @@ class ScriptedPort implements InternalApiClient {
     return { instances: this.rows.filter(({ id }) => ids.includes(id)) };
   }
 
-  issueToken = () => Promise.reject(new Error('not asked here'));
-  engineEnded = () => Promise.reject(new Error('not asked here'));
-  remove = () => Promise.reject(new Error('not asked here'));
+  issueToken = () => Promise.reject(new Error('not used in this test'));
+  engineEnded = () => Promise.reject(new Error('not used in this test'));
+  remove = () => Promise.reject(new Error('not used in this test'));
 }
 
-let api: ScriptedPort;
+let api: ScriptedApi;
 let projections: Projections;
 let now: number;
 const KEY = 'default/shop';
@@ -39,22 +39,22 @@ const accept =
 const reject =
   (row: InstanceFacts | null = null) =>
   (): Projection => ({ accepted: false, reason: 'NameTaken', message: 'taken', facts: row });
-const ask = (generation = 1) => projections.of(KEY, resource({}, { generation }));
+const ask = (generation = 1) => projections.project(KEY, resource({}, { generation }));
 
 beforeEach(() => {
   now = NOW;
-  api = new ScriptedPort();
+  api = new ScriptedApi();
   projections = new Projections(api, () => now);
 });
 
 describe('asking', () => {
-  test('an accepted generation is asked about once', async () => {
+  test('projects an accepted generation once', async () => {
     api.projects = [accept()];
     expect(await ask()).toMatchObject({ kind: 'accepted', generation: 1, behind: false });
     expect(await ask()).toMatchObject({ kind: 'accepted', behind: false });
   });
 
-  test('a new generation is asked about; without an answer the old one holds', async () => {
+  test('projects a new generation, and keeps the old one without an answer', async () => {
     api.projects = [accept()];
     await ask();
     expect(await ask(2)).toMatchObject({ kind: 'accepted', generation: 1, behind: true });
@@ -62,7 +62,7 @@ describe('asking', () => {
     expect(await ask(2)).toMatchObject({ kind: 'accepted', generation: 2, behind: false });
   });
 
-  test('a resource that was never answered for is unknown, and why is said', async () => {
+  test('reports an unanswered resource as unknown, with the reason', async () => {
     expect(await ask()).toEqual({ kind: 'unknown', error: 'The API does not answer', behind: true });
     api.projects = [
       () => {
@@ -72,21 +72,21 @@ describe('asking', () => {
     expect(await ask()).toMatchObject({ kind: 'unknown', error: 'The API refused: unauthorized' });
   });
 
-  test('a refusal is asked about again each time', async () => {
+  test('projects a rejected resource again each time', async () => {
     api.projects = [reject(), reject(), accept()];
     expect(await ask()).toMatchObject({ kind: 'rejected', reason: 'NameTaken', known: null, behind: false });
     expect(await ask()).toMatchObject({ kind: 'rejected' });
     expect(await ask()).toMatchObject({ kind: 'accepted' });
   });
 
-  test('a refused change keeps what the row says, and it goes on being observed', async () => {
+  test('keeps observing the row of a rejected change', async () => {
     api.projects = [reject(facts())];
     expect(await ask(2)).toMatchObject({ kind: 'rejected', known: { facts: { id: ID } } });
     await projections.observe();
     expect(api.observed).toEqual([[ID]]);
   });
 
-  test('a row that is gone makes the resource be asked about anew', async () => {
+  test('projects again when the row is deleted', async () => {
     api.projects = [accept(), () => ({ accepted: false, reason: 'Deleted', message: 'deleted' })];
     await ask();
     api.rows = [];
@@ -109,7 +109,7 @@ describe('observing', () => {
     return projections.observe();
   };
 
-  test('the same again is no news, nor is a lease renewed', async () => {
+  test('ignores equal facts and renewed leases', async () => {
     expect(await projections.observe()).toEqual([]);
     const renewed = { ...heldBy('ins-1-first'), expires_at: new Date(NOW + 90_000).toISOString() };
     expect(await observe({ lease: renewed })).toEqual([]);
@@ -120,12 +120,12 @@ describe('observing', () => {
     ['a pairing session', { pairing: true }],
     ['another holder', { lease: heldBy('ins-1-second') }],
     ['another epoch', { lease: { ...heldBy('ins-1-first'), epoch: 5 } }],
-    ['a lease given up', { lease: free }],
+    ['a released lease', { lease: free }],
     [
-      'a lease that ended unrenewed',
+      'an expired lease',
       { lease: { ...heldBy('ins-1-first'), expires_at: new Date(NOW).toISOString() } },
     ],
-  ])('%s is news', async (_, special) => {
+  ])('reports %s', async (_, special) => {
     expect(await observe(special)).toEqual([KEY]);
     expect(await observe(special)).toEqual([]);
   });
@@ -135,7 +135,7 @@ describe('observing', () => {
     return projection.kind === 'accepted' ? projection.known.leaseFreeSince : undefined;
   };
 
-  test('since when a lease is free is remembered, and forgotten when somebody takes it', async () => {
+  test('keeps the time since when a lease is free until somebody takes it', async () => {
     await observe({ lease: free });
     const since = now;
     await observe({ lease: free });
@@ -144,13 +144,13 @@ describe('observing', () => {
     expect(freeSince()).toBeNull();
   });
 
-  test('time in which the API was not heard does not count as time in which the lease was free', async () => {
+  test('does not count time without an answer as time with a free lease', async () => {
     await observe({ lease: free });
     await observe({ lease: free }, 60_000);
     expect(freeSince()).toBe(now);
   });
 
-  test('when a pairing session was last open is remembered', async () => {
+  test('keeps the time when a pairing session was last open', async () => {
     await observe({ pairing: true });
     const seen = now;
     await observe({ pairing: false });
@@ -158,29 +158,29 @@ describe('observing', () => {
     expect(projection).toMatchObject({ known: { pairingSeenAt: seen, facts: { pairing: false } } });
   });
 
-  test('an API that does not answer changes nothing, and is not heard', async () => {
+  test('changes nothing while the API does not answer', async () => {
     await projections.observe();
-    const heard = projections.answeredAt;
+    const before = projections.answeredAt;
     api.down = true;
     now += 5000;
     await expect(projections.observe()).rejects.toThrow(InternalApiUnreachable);
-    expect(projections.answeredAt).toBe(heard);
+    expect(projections.answeredAt).toBe(before);
     expect(projections.cached(resource().metadata.uid)).toMatchObject({ kind: 'accepted' });
   });
 
-  test('between two looks at all only some are asked for, and nobody where they are none', async () => {
+  test('asks only for the given keys, and not at all without any', async () => {
     await projections.observe();
-    const heard = projections.answeredAt;
+    const before = projections.answeredAt;
     api.observed = [];
     now += 250;
     api.rows = [facts({ state: 'disconnected' })];
     expect(await projections.observe(new Set(['default/other']))).toEqual([]);
     expect(api.observed).toEqual([]);
     expect(await projections.observe(new Set([KEY]))).toEqual([KEY]);
-    expect(projections.answeredAt).toBe(heard);
+    expect(projections.answeredAt).toBe(before);
   });
 
-  test('of an answer that is no news the lease is taken: its end is known anew', async () => {
+  test('takes the new end of a renewed lease', async () => {
     const expires = new Date(NOW + 90_000).toISOString();
     await observe({ lease: { ...heldBy('ins-1-first'), expires_at: expires } });
     const projection = projections.cached(resource().metadata.uid);
@@ -189,11 +189,11 @@ describe('observing', () => {
     });
   });
 
-  test('more than a thousand are asked for in several requests', async () => {
+  test('splits more than 1,000 instances into several requests', async () => {
     api.observed = [];
     for (let i = 0; i < 1500; i++) {
       api.projects = [accept({ id: `id-${i}` })];
-      await projections.of(`default/n${i}`, resource({}, { uid: `uid-${i}` }));
+      await projections.project(`default/n${i}`, resource({}, { uid: `uid-${i}` }));
     }
     await projections.observe();
     expect(api.observed.map((ids) => ids.length)).toEqual([1000, 501]);

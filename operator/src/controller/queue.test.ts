@@ -6,7 +6,7 @@ const open: WorkQueue[] = [];
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-function queueOf(width: number, work: (key: string) => Promise<void> | void): WorkQueue {
+function createQueue(width: number, work: (key: string) => Promise<void> | void): WorkQueue {
   const queue = new WorkQueue(quick);
   open.push(queue);
   queue.start(width, async (key) => work(key));
@@ -17,7 +17,7 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((queue) => queue.close()));
 });
 
-test('a key added many times before it is taken is worked on once', async () => {
+test('processes a key once that was added several times', async () => {
   const done: string[] = [];
   const queue = new WorkQueue(quick);
   open.push(queue);
@@ -27,9 +27,9 @@ test('a key added many times before it is taken is worked on once', async () => 
   expect(done).toEqual(['a', 'b']);
 });
 
-test('a key added while it is worked on is worked on once more afterwards, never at the same time', async () => {
+test('processes a key again if it was added meanwhile, never concurrently', async () => {
   const gates: (() => void)[] = [];
-  const queue = queueOf(8, () => new Promise<void>((resolve) => gates.push(resolve)));
+  const queue = createQueue(8, () => new Promise<void>((resolve) => gates.push(resolve)));
   queue.add('a');
   for (let i = 0; i < 20; i++) queue.add('a');
   await turn();
@@ -43,11 +43,11 @@ test('a key added while it is worked on is worked on once more afterwards, never
   expect(queue.depth).toBe(0);
 });
 
-test('so many keys at a time and no more, and all in the end', async () => {
+test('limits the concurrency and processes all keys', async () => {
   let inside = 0;
   let most = 0;
   const seen = new Set<string>();
-  const queue = queueOf(3, async (key) => {
+  const queue = createQueue(3, async (key) => {
     most = Math.max(most, ++inside);
     await turn();
     seen.add(key);
@@ -61,10 +61,10 @@ test('so many keys at a time and no more, and all in the end', async () => {
 });
 
 test(
-  'of several wishes for later the earliest holds',
+  'keeps the earliest of several timers',
   inFakeTime(async (pass) => {
     let worked = 0;
-    const queue = queueOf(1, () => void worked++);
+    const queue = createQueue(1, () => void worked++);
     queue.addAfter('a', 5_000);
     queue.addAfter('a', 20);
     queue.addAfter('a', 4_000);
@@ -78,23 +78,23 @@ test(
 );
 
 test(
-  'a retry comes later each time, a success makes the next failure the first again',
+  'delays each retry longer and resets the delay on success',
   inFakeTime(() => {
-    const queue = queueOf(1, () => undefined);
+    const queue = createQueue(1, () => undefined);
     const retries = ['a', 'a', 'a', 'b'].map((key) => queue.retry(key));
     expect(retries).toEqual([20, 40, 80, 20]);
-    expect(queue.failuresOf('a')).toBe(3);
+    expect(queue.countFailures('a')).toBe(3);
     queue.forget('a');
     expect(queue.retry('a')).toBe(20);
   }),
 );
 
 test(
-  'closing waits for what is being worked on and takes nothing more',
+  'waits for running work on close and starts no more',
   inFakeTime(async (pass) => {
     const done: string[] = [];
     let finish = () => {};
-    const queue = queueOf(1, async (key) => {
+    const queue = createQueue(1, async (key) => {
       await new Promise<void>((resolve) => (finish = resolve));
       done.push(key);
     });
@@ -123,11 +123,11 @@ describe('backoff', () => {
     [9, 256_000],
     [10, 300_000],
     [5000, 300_000],
-  ])('after %i failures it is %i ms', (failures, ms) => {
+  ])('is after %i failures %i ms', (failures, ms) => {
     expect(backoffMs(failures, { ...real, random: () => 0 })).toBe(ms);
   });
 
-  test('jitter takes off up to a fifth and never goes below the first wait', () => {
+  test('subtracts up to a fifth as jitter, never below the first delay', () => {
     expect(backoffMs(4, { ...real, random: () => 0.999 })).toBe(6402);
     expect(backoffMs(1, { ...real, random: () => 0.999 })).toBe(1000);
   });

@@ -6,68 +6,68 @@ const opened = (width: number): Rollout => {
   return rollout;
 };
 
-test('so many have a turn, and the next one gets it when an engine works again', () => {
+test('grants the next turn when an engine is connected again', () => {
   const rollout = opened(1);
-  expect(rollout.ask('a', true)).toBe(true);
-  expect(rollout.ask('b', true)).toBe(false);
-  expect(rollout.saw('a', 'moving')).toEqual([]);
-  expect(rollout.saw('a', 'connected')).toEqual(['b']);
-  expect(rollout.ask('b', true)).toBe(true);
+  expect(rollout.request('a', true)).toBe(true);
+  expect(rollout.request('b', true)).toBe(false);
+  expect(rollout.report('a', 'moving')).toEqual([]);
+  expect(rollout.report('a', 'connected')).toEqual(['b']);
+  expect(rollout.request('b', true)).toBe(true);
 });
 
-test('who has a turn keeps it when it asks again', () => {
+test('keeps a granted turn on a second request', () => {
   const rollout = opened(1);
-  expect([rollout.ask('a', true), rollout.ask('a', true)]).toEqual([true, true]);
+  expect([rollout.request('a', true), rollout.request('a', true)]).toEqual([true, true]);
   expect(rollout.moving).toBe(1);
 });
 
-test('an engine that was connected must be connected again before the next one goes', () => {
+test('waits until a connected engine is connected again', () => {
   const rollout = opened(1);
-  rollout.ask('a', true);
-  rollout.ask('b', true);
-  expect(rollout.saw('a', 'works')).toEqual([]);
-  expect(rollout.saw('a', 'connected')).toEqual(['b']);
+  rollout.request('a', true);
+  rollout.request('b', true);
+  expect(rollout.report('a', 'works')).toEqual([]);
+  expect(rollout.report('a', 'connected')).toEqual(['b']);
 });
 
-test('an engine that was not connected need only work again', () => {
+test('waits only until an unconnected engine works again', () => {
   const rollout = opened(1);
-  rollout.ask('a', false);
-  rollout.ask('b', false);
-  expect(rollout.saw('a', 'works')).toEqual(['b']);
+  rollout.request('a', false);
+  rollout.request('b', false);
+  expect(rollout.report('a', 'works')).toEqual(['b']);
 });
 
-test('a version that never comes to work stops the upgrade', () => {
+test('pauses the upgrade on a version that never works', () => {
   const rollout = opened(2);
-  for (const key of ['a', 'b', 'c']) rollout.ask(key, true);
-  for (let pass = 0; pass < 5; pass++) for (const key of ['a', 'b']) rollout.saw(key, 'moving');
-  expect(rollout.ask('c', true)).toBe(false);
+  for (const key of ['a', 'b', 'c']) rollout.request(key, true);
+  for (let pass = 0; pass < 5; pass++) for (const key of ['a', 'b']) rollout.report(key, 'moving');
+  expect(rollout.request('c', true)).toBe(false);
   expect([rollout.moving, rollout.waiting]).toEqual([2, 1]);
 });
 
-test('an instance that wants no engine any more gives its turn back', () => {
+test('releases the turn of an instance that needs no engine any more', () => {
   const rollout = opened(1);
-  rollout.ask('a', true);
-  rollout.ask('b', true);
-  expect(rollout.saw('a', 'settled')).toEqual(['b']);
+  rollout.request('a', true);
+  rollout.request('b', true);
+  expect(rollout.report('a', 'settled')).toEqual(['b']);
 });
 
-test('no turn is given before everything was looked at once, and what was found moving counts', () => {
+test('grants no turn before all instances were reconciled, and counts those found moving', () => {
   const rollout = new Rollout(2);
-  expect(rollout.ask('a', true)).toBe(false);
-  rollout.saw('b', 'moving');
+  expect(rollout.request('a', true)).toBe(false);
+  rollout.report('b', 'moving');
   expect(rollout.open()).toEqual(['a']);
-  expect(rollout.ask('a', true)).toBe(true);
-  expect(rollout.ask('c', true)).toBe(false);
+  expect(rollout.request('a', true)).toBe(true);
+  expect(rollout.request('c', true)).toBe(false);
 });
 
-test('a number that was broken before keeps the others from their upgrade for a while only', () => {
+test('lets an instance that was broken before block the upgrade only for a limited time', () => {
   let now = 0;
   const rollout = new Rollout(1, 1000, () => now);
-  rollout.saw('broken', 'moving');
+  rollout.report('broken', 'moving');
   rollout.open();
-  expect(rollout.ask('a', true)).toBe(false);
+  expect(rollout.request('a', true)).toBe(false);
   now = 1001;
-  rollout.saw('broken', 'moving');
-  expect(rollout.ask('a', true)).toBe(true);
-  expect(rollout.ask('b', true)).toBe(false);
+  rollout.report('broken', 'moving');
+  expect(rollout.request('a', true)).toBe(true);
+  expect(rollout.request('b', true)).toBe(false);
 });

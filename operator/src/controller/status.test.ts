@@ -31,7 +31,7 @@ const outline = (status: InstanceResourceStatus): Record<string, string> =>
 
 const unpaired = { state: 'pending_pair', jid: null, first_paired_at: null } as const;
 
-test('a connected number is ready, and its status names it', () => {
+test('reports a connected instance as ready', () => {
   const status = statusFor();
   expect(outline(status)).toEqual({
     Ready: 'True Ready',
@@ -55,18 +55,18 @@ type Case = [sentence: string, special: Partial<Observed>, conditions: Record<st
 
 const CASES: Case[] = [
   [
-    'at first sight everything is unknown',
+    'reports a new resource as unknown',
     { projection: { kind: 'unknown', error: null }, pod: { phase: 'absent' } },
     {
       Ready: 'Unknown Pending',
       Accepted: 'Unknown Pending',
-      EngineRunning: 'Unknown NotProjected',
+      EngineRunning: 'Unknown WaitingForAPI',
       Paired: 'Unknown Pending',
       Connected: 'Unknown Pending',
     },
   ],
   [
-    'a refusal says why',
+    'reports the reason of a rejection',
     {
       pod: { phase: 'absent' },
       projection: { kind: 'rejected', generation: 1, reason: 'NameTaken', message: 'taken', known: null },
@@ -74,7 +74,7 @@ const CASES: Case[] = [
     { Ready: 'False NameTaken', Accepted: 'False NameTaken', EngineRunning: 'False NotAccepted' },
   ],
   [
-    'a refused change shows as such while the number goes on',
+    'reports a rejected change while the engine runs on',
     {
       projection: { kind: 'rejected', generation: 2, reason: 'InvalidSpec', message: 'bad', known: known() },
     },
@@ -86,52 +86,52 @@ const CASES: Case[] = [
     },
   ],
   [
-    'a new number waits for its phone',
+    'reports an instance that was never paired',
     { projection: accepted({ ...unpaired, state_changed_at: at(NOW) }) },
     { Ready: 'False NeverPaired', Paired: 'False NeverPaired', Connected: 'False PendingPair' },
   ],
   [
-    'an open pairing session shows',
+    'reports an open pairing session',
     { projection: accepted({ ...unpaired, pairing: true }) },
     { Paired: 'False PairingOpen' },
   ],
   [
-    'an unlinked number has to pair again',
+    'reports an unlinked instance as unpaired',
     { projection: accepted({ state: 'logged_out', state_changed_at: at(NOW) }) },
     { Paired: 'False LoggedOut', Connected: 'False LoggedOut' },
   ],
   [
-    'a blocked number counts as paired',
+    'reports a banned instance as paired',
     { projection: accepted({ state: 'banned' }) },
     { Paired: 'True Paired', Connected: 'False Banned' },
   ],
   [
-    'a sandbox needs no phone',
+    'reports a sandbox as paired',
     { resource: resource({ kind: 'sandbox' }) },
     { Paired: 'True Sandbox', Ready: 'True Ready' },
   ],
   [
-    'connected on paper without an engine that holds the number is not known to be connected',
+    'reports Connected as unknown if no engine holds the lease',
     { pod: endedPod() },
-    { EngineRunning: 'False EngineEnded', Connected: 'Unknown EngineNotRunning', Ready: 'False EngineEnded' },
+    { EngineRunning: 'False EngineExited', Connected: 'Unknown EngineNotRunning', Ready: 'False EngineExited' },
   ],
   [
-    'an engine that does not hold its lease yet is starting',
+    'reports an engine without a lease as starting',
     { pod: livePod('running'), projection: accepted({ state: 'disconnected', lease: free }) },
     { EngineRunning: 'False EngineStarting', Connected: 'False Disconnected' },
   ],
   [
-    'a suspended instance says so',
+    'reports a suspended instance',
     { pod: { phase: 'absent' }, resource: resource({ suspended: true }) },
     { EngineRunning: 'False Suspended', Ready: 'False Suspended' },
   ],
   [
-    'a node that does not answer leaves the engine unknown',
+    'reports the engine on an unreachable node as unknown',
     { pod: livePod('unknown'), projection: accepted({ lease: free }) },
     { EngineRunning: 'Unknown NodeUnreachable' },
   ],
   [
-    'an instance that is being deleted is not ready, whatever still runs',
+    'reports an instance being deleted as not ready',
     { resource: resource({}, { deletionTimestamp: at(NOW) }) },
     { Ready: 'False Deleting', EngineRunning: 'True EngineRunning' },
   ],
@@ -141,7 +141,7 @@ test.each(CASES)('%s', (_, special, expected) => {
   expect(outline(statusFor(special))).toMatchObject(expected);
 });
 
-test('a crash loop says how the engine ended and when it is tried again', () => {
+test('reports a crash loop with the last exit and the next start', () => {
   const history = {
     ...NO_HISTORY,
     failures: 4,
@@ -152,22 +152,22 @@ test('a crash loop says how the engine ended and when it is tried again', () => 
   expect(condition(status, 'EngineRunning')).toMatchObject({
     status: 'False',
     reason: 'CrashLoop',
-    message: `The engine ended 4 times in a row (exit code 78: wrong settings); next start at ${at(NOW + 4000)}`,
+    message: `The engine exited 4 times in a row (exit code 78: wrong settings); next start at ${at(NOW + 4000)}`,
   });
   expect(status.lastError).toBe('exit code 78: wrong settings');
 });
 
-test('an API that does not answer is the last error of an instance that it has never heard of', () => {
+test('reports an unavailable API as the last error of an unknown instance', () => {
   expect(statusFor({ projection: { kind: 'unknown', error: 'The API does not answer' } }).lastError).toBe(
     'The API does not answer',
   );
 });
 
-describe('from one status to the next', () => {
+describe('a status update', () => {
   const first = statusFor({ projection: accepted({ ...unpaired, pairing: true }) });
   const later = { now: NOW + minutes(5) };
 
-  test('the same world gives the same status, at any time: nothing is written at rest', () => {
+  test('equals the previous status if nothing changed', () => {
     const again = statusFor({
       ...later,
       resource: { ...resource(), status: first },
@@ -176,13 +176,13 @@ describe('from one status to the next', () => {
     expect(JSON.stringify(again)).toBe(JSON.stringify(first));
   });
 
-  test('a condition that changes takes the time of the change, the others keep theirs', () => {
+  test('updates lastTransitionTime of changed conditions only', () => {
     const next = statusFor({ ...later, resource: { ...resource(), status: first } });
     expect(condition(next, 'Paired').lastTransitionTime).toBe(at(NOW + minutes(5)));
     expect(condition(next, 'Accepted').lastTransitionTime).toBe(at(NOW));
   });
 
-  test('another reason alone moves no time', () => {
+  test('keeps lastTransitionTime if only the reason changes', () => {
     const next = statusFor({
       ...later,
       resource: { ...resource(), status: first },
@@ -191,13 +191,13 @@ describe('from one status to the next', () => {
     expect(condition(next, 'Paired')).toMatchObject({ reason: 'NeverPaired', lastTransitionTime: at(NOW) });
   });
 
-  test('what was judged is the generation that the API took in', () => {
+  test('reports the generation that the API accepted', () => {
     const next = statusFor({ resource: { ...resource({}, { generation: 7 }), status: first } });
     expect(next.observedGeneration).toBe(1);
     expect(new Set(next.conditions.map((item) => item.observedGeneration))).toEqual(new Set([1]));
   });
 
-  test('an API that falls silent leaves id, state and number as they were last seen', () => {
+  test('keeps id, state and JID while the API does not answer', () => {
     const status = statusFor();
     const next = statusFor({
       resource: { ...resource(), status },
@@ -206,32 +206,32 @@ describe('from one status to the next', () => {
     expect(next).toMatchObject({ id: status.id, state: 'connected', jid: status.jid, since: status.since });
   });
 
-  test('the story tells what changed, and waiting as a warning', () => {
+  test('records changes as events, problems as warnings', () => {
     const running = statusFor();
     const crashed = statusFor({ pod: endedPod(), resource: { ...resource(), status: running } });
     expect(listStatusEvents(running, crashed)).toEqual([
-      { type: 'Warning', reason: 'EngineExited', message: 'The engine ended: exit code 1' },
+      { type: 'Warning', reason: 'EngineExited', message: 'The engine exited: exit code 1' },
     ]);
     expect(listStatusEvents(running, running)).toEqual([]);
   });
 
-  const told = (before: InstanceResourceStatus | undefined, after: InstanceResourceStatus) =>
+  const eventReasons = (before: InstanceResourceStatus | undefined, after: InstanceResourceStatus) =>
     listStatusEvents(before, after).map(({ reason }) => reason);
 
-  test('an engine that runs and is connected at one look is one line; one that connects later two', () => {
+  test('records one event if an engine runs and connects at once, else two', () => {
     const crashed = statusFor({ pod: endedPod() });
     const connecting = statusFor({ projection: accepted({ state: 'connecting' }) });
-    expect(told(crashed, statusFor())).toEqual(['Connected']);
-    expect(told(crashed, connecting)).toEqual(['EngineRunning', 'Connecting']);
-    expect(told(connecting, statusFor())).toEqual(['Connected']);
+    expect(eventReasons(crashed, statusFor())).toEqual(['Connected']);
+    expect(eventReasons(crashed, connecting)).toEqual(['EngineRunning', 'Connecting']);
+    expect(eventReasons(connecting, statusFor())).toEqual(['Connected']);
   });
 
-  test('that a resource is taken is told only where it was refused before', () => {
+  test('records acceptance only after a rejection', () => {
     const refused = statusFor({
       projection: { kind: 'rejected', generation: 1, reason: 'NameTaken', message: 'taken', known: null },
     });
-    expect(told(undefined, statusFor())).not.toContain('Accepted');
-    expect(told(undefined, refused)).toContain('NameTaken');
-    expect(told(refused, statusFor())).toContain('Accepted');
+    expect(eventReasons(undefined, statusFor())).not.toContain('Accepted');
+    expect(eventReasons(undefined, refused)).toContain('NameTaken');
+    expect(eventReasons(refused, statusFor())).toContain('Accepted');
   });
 });

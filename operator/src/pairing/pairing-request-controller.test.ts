@@ -10,7 +10,7 @@ import { inFakeTime, type PassTime } from '@gwk/test/support/fake-time';
 import { recordingLog } from '@gwk/test/support/operator/folder';
 import { buildPairingView, PairingRequestController } from './pairing-request-controller.js';
 
-/** How often the desk looks. */
+/** Poll interval of the controller. */
 const POLL_MS = 1_000;
 
 type Seen = OperatorResponse<'pair'>;
@@ -30,18 +30,18 @@ const seen = (special: Partial<Seen> = {}): Seen => ({
   ...special,
 });
 
-describe('what there is to show', () => {
+describe('the published view', () => {
   const CASES: [sentence: string, seen: Partial<Seen>, expected: 'paired' | Partial<PairingView>][] = [
-    ['nothing yet while the engine starts', {}, { code: null, error: null }],
-    ['the code on display', { code: '2@x', code_expires_at: null }, { code: '2@x', error: null }],
-    ['why the session ended', { open: false, error: 'timeout' }, { code: null, error: 'timeout' }],
-    ['that somebody closed it', { open: false }, { code: null, error: 'the pairing was closed' }],
-    ['nothing once a phone has paired', { state: 'connecting', open: false }, 'paired'],
-    ['nothing of a number that is banned, which is a paired one', { state: 'banned', open: false }, 'paired'],
-    ['a code for a number that was logged out', { state: 'logged_out', code: '2@y' }, { code: '2@y' }],
+    ['has no code while the engine starts', {}, { code: null, error: null }],
+    ['shows the current code', { code: '2@x', code_expires_at: null }, { code: '2@x', error: null }],
+    ['shows why the session ended', { open: false, error: 'timeout' }, { code: null, error: 'timeout' }],
+    ['reports a closed session', { open: false }, { code: null, error: 'the pairing was closed' }],
+    ['ends once a phone has paired', { state: 'connecting', open: false }, 'paired'],
+    ['ends for a banned instance, which is paired', { state: 'banned', open: false }, 'paired'],
+    ['shows a code for a logged-out instance', { state: 'logged_out', code: '2@y' }, { code: '2@y' }],
   ];
   test.each(CASES)('%s', (_, special, expected) => {
-    const step = buildPairingView(wish(), seen(special));
+    const step = buildPairingView(request(), seen(special));
     if (expected === 'paired') expect(step).toBe('paired');
     else expect(step).toMatchObject({ view: { wish: 'first', ...expected } });
   });
@@ -52,7 +52,7 @@ class Stage {
   fails = 0;
   readonly opened: unknown[] = [];
   readonly shown: (PairingView | null)[] = [];
-  readonly desk = new PairingRequestController({
+  readonly controller = new PairingRequestController({
     api: {
       pair: (_, open) => {
         if (this.fails-- > 0) return Promise.reject(new Error('no answer'));
@@ -72,23 +72,23 @@ class Stage {
       ? { [PAIRING_ANNOTATION]: JSON.stringify(wanted) }
       : {};
     const given: InstanceResource = resource({}, { annotations });
-    this.desk.observe({ key: 'default/shop', uid: given.metadata.uid }, given, 'the-id');
+    this.controller.observe({ key: 'default/shop', uid: given.metadata.uid }, given, 'the-id');
   }
 }
 
-describe('a wish on a resource', () => {
+describe('a pairing request', () => {
   const onStage = (work: (stage: Stage, pass: PassTime) => Promise<void>): (() => Promise<void>) =>
     inFakeTime(async (pass) => {
       const stage = new Stage();
       await work(stage, pass);
-      await stage.desk.close();
+      await stage.controller.close();
     });
 
   test(
-    'opens one session, shows each code once, and takes the last down when the phone has paired',
+    'opens one session, publishes each code once, and removes the last when the phone has paired',
     onStage(async (stage, pass) => {
-      stage.sees(wish());
-      stage.sees(wish());
+      stage.sees(request());
+      stage.sees(request());
       await pass(POLL_MS);
       expect(stage.shown).toHaveLength(1);
       stage.now = seen({ code: '2@one' });
@@ -106,28 +106,28 @@ describe('a wish on a resource', () => {
   );
 
   test(
-    'that is abort is not served again, another one is',
+    'is not served again once finished, but a new request is',
     onStage(async (stage, pass) => {
       stage.now = seen({ state: 'connecting', open: false });
-      stage.sees(wish());
+      stage.sees(request());
       await pass(POLL_MS);
       expect(stage.shown).toHaveLength(1);
-      stage.sees(wish());
+      stage.sees(request());
       stage.now = seen();
-      stage.sees(wish({ id: 'second', method: 'code', phone: '5511999990000' }));
+      stage.sees(request({ id: 'second', method: 'code', phone: '5511999990000' }));
       await pass(POLL_MS);
       expect(stage.opened[1]).toEqual({ method: 'code', phone: '5511999990000' });
     }),
   );
 
   test(
-    'that is replaced by another gives way to it',
+    'is replaced by a newer request',
     onStage(async (stage, pass) => {
       stage.now = seen({ code: '2@one' });
-      stage.sees(wish());
+      stage.sees(request());
       await pass(POLL_MS);
       expect(stage.shown).toHaveLength(1);
-      stage.sees(wish({ id: 'second' }));
+      stage.sees(request({ id: 'second' }));
       await pass(POLL_MS);
       expect(stage.shown.at(-1)?.wish).toBe('second');
       expect(stage.shown.map((view) => view && view.wish)).toEqual(['first', null, 'second']);
@@ -135,10 +135,10 @@ describe('a wish on a resource', () => {
   );
 
   test(
-    'that is taken back takes down what was shown',
+    'removes the published code when it is withdrawn',
     onStage(async (stage, pass) => {
       stage.now = seen({ code: '2@one' });
-      stage.sees(wish());
+      stage.sees(request());
       await pass(POLL_MS);
       expect(stage.shown).toHaveLength(1);
       stage.sees(null);
@@ -148,9 +148,9 @@ describe('a wish on a resource', () => {
   );
 
   test(
-    'whose time is abort opens nothing',
+    'opens nothing after its `until`',
     onStage(async (stage, pass) => {
-      stage.sees(wish({ until: new Date(Date.now() - 1000).toISOString() }));
+      stage.sees(request({ until: new Date(Date.now() - 1000).toISOString() }));
       await pass(POLL_MS);
       expect(stage.shown).toEqual([null]);
       expect(stage.opened).toEqual([]);
@@ -158,10 +158,10 @@ describe('a wish on a resource', () => {
   );
 
   test(
-    'is served for ten minutes at most, whatever it says',
+    'is served for 10 minutes at most, whatever its `until`',
     onStage(async (stage, pass) => {
       stage.now = seen({ code: '2@one' });
-      stage.sees(wish({ until: '9999-01-01T00:00:00Z' }));
+      stage.sees(request({ until: '9999-01-01T00:00:00Z' }));
       await pass(600_000 - POLL_MS);
       expect(stage.shown).toHaveLength(1);
       await pass(POLL_MS);
@@ -170,40 +170,40 @@ describe('a wish on a resource', () => {
   );
 
   test(
-    'goes with its resource, and so does the one that was to follow',
+    'ends with its resource, and so does the next request',
     onStage(async (stage, pass) => {
       stage.now = seen({ code: '2@one' });
-      stage.sees(wish());
+      stage.sees(request());
       await pass(POLL_MS);
       expect(stage.shown).toHaveLength(1);
-      stage.sees(wish({ id: 'second' }));
-      stage.desk.cancel(resource().metadata.uid);
+      stage.sees(request({ id: 'second' }));
+      stage.controller.cancel(resource().metadata.uid);
       await pass(POLL_MS);
       expect(stage.shown.at(-1)).toBeNull();
-      await stage.desk.close();
+      await stage.controller.close();
       expect(stage.opened).toHaveLength(1);
     }),
   );
 
   test(
-    'goes with a resource that was let go of by force',
+    'ends when the finalizer of its resource is removed by hand',
     onStage(async (stage, pass) => {
       stage.now = seen({ code: '2@one' });
-      stage.sees(wish());
+      stage.sees(request());
       await pass(POLL_MS);
       expect(stage.shown).toHaveLength(1);
-      stage.desk.cancelAllBut(new Set([resource().metadata.uid]));
-      stage.desk.cancelAllBut(new Set(['another']));
+      stage.controller.retainOnly(new Set([resource().metadata.uid]));
+      stage.controller.retainOnly(new Set(['another']));
       await pass(POLL_MS);
       expect(stage.shown.at(-1)).toBeNull();
     }),
   );
 
   test(
-    'while the API is away is tried again',
+    'is retried while the API is unavailable',
     onStage(async (stage, pass) => {
       stage.fails = 3;
-      stage.sees(wish());
+      stage.sees(request());
       await pass(2 * POLL_MS);
       expect(stage.opened).toEqual([]);
       await pass(POLL_MS);
@@ -212,26 +212,26 @@ describe('a wish on a resource', () => {
   );
 
   test(
-    'of a session that ended tells why, and opens no other',
+    'publishes why its session ended, and opens no other',
     onStage(async (stage, pass) => {
       stage.now = seen({ open: false, error: 'timeout' });
-      stage.sees(wish());
+      stage.sees(request());
       await pass(POLL_MS);
       expect(stage.shown).toEqual([expect.objectContaining({ error: 'timeout', code: null })]);
-      await stage.desk.close();
+      await stage.controller.close();
       expect(stage.opened).toHaveLength(1);
     }),
   );
 
   test.each([
     ['is not JSON', 'pair me'],
-    ['asks for a code without the phone', JSON.stringify(wish({ method: 'code' }))],
-    ['names a method that there is not', JSON.stringify({ ...wish(), method: 'telepathy' })],
-  ])('that %s is none', async (_, text) => {
+    ['asks for a code without a phone', JSON.stringify(request({ method: 'code' }))],
+    ['names an unknown method', JSON.stringify({ ...request(), method: 'telepathy' })],
+  ])('is ignored if it %s', async (_, text) => {
     const stage = new Stage();
     const given = resource({}, { annotations: { [PAIRING_ANNOTATION]: text } });
-    stage.desk.observe({ key: 'default/shop', uid: given.metadata.uid }, given, 'the-id');
-    await stage.desk.close();
+    stage.controller.observe({ key: 'default/shop', uid: given.metadata.uid }, given, 'the-id');
+    await stage.controller.close();
     expect([stage.opened, stage.shown]).toEqual([[], []]);
   });
 });

@@ -22,7 +22,7 @@ function shop(
 }
 
 const view = (special: Partial<PairingView> = {}): PairingView => ({
-  request: 'mine',
+  wish: 'mine',
   method: 'qr',
   code: '2@x',
   expiresAt: at(NOW + 15_000),
@@ -39,9 +39,9 @@ type Case = [
 const UNPAIRED = { Accepted: 'True/Accepted', Paired: 'False/NeverPaired' };
 
 test.each<Case>([
-  ['no such Instance: nothing to wait for', null, null, { do: 'give-up' }],
+  ['gives up without an Instance', null, null, { do: 'give-up' }],
   [
-    'paired meanwhile: the end',
+    'finishes once paired',
     {
       ...shop({ Paired: 'True/Paired/Paired as 1' }),
       status: { ...shop({ Paired: 'True' }).status!, phone: '1' },
@@ -50,33 +50,33 @@ test.each<Case>([
     { do: 'finish', say: 'shop is paired as 1' },
   ],
   [
-    'refused: why',
+    'gives up on a rejection with its reason',
     shop({ Accepted: 'False/AccountNotAllowed/not from here', Paired: 'Unknown' }),
     null,
     { do: 'give-up', say: 'AccountNotAllowed: not from here' },
   ],
-  ['suspended: what to do about it', shop(UNPAIRED, { suspended: true }), null, { do: 'give-up' }],
+  ['gives up on a suspended Instance', shop(UNPAIRED, { suspended: true }), null, { do: 'give-up' }],
   [
-    'no status yet: the operator is waited for',
+    'waits for the operator without a status',
     resource(),
     null,
     { do: 'wait', say: 'Waiting for the operator' },
   ],
   [
-    'the engine has yet to start: what it waits for',
-    shop({ ...UNPAIRED, EngineRunning: 'False/Unschedulable/no room' }),
+    'waits for the engine with its reason',
+    shop({ ...UNPAIRED, EngineRunning: 'False/Unschedulable/no capacity' }),
     null,
-    { do: 'wait', say: 'Waiting for the engine (no room)' },
+    { do: 'wait', say: 'Waiting for the engine (no capacity)' },
   ],
-  ['the code of somebody else is not ours', shop(UNPAIRED), view({ request: 'other' }), { do: 'wait' }],
-  ['a code: it is shown', shop(UNPAIRED), view(), { do: 'show', code: '2@x', seconds: 15 }],
-  ['a code that has run out: the next is waited for', shop(UNPAIRED), view({ code: null }), { do: 'wait' }],
+  ['ignores the code of another request', shop(UNPAIRED), view({ wish: 'other' }), { do: 'wait' }],
+  ['shows a code', shop(UNPAIRED), view(), { do: 'show', code: '2@x', seconds: 15 }],
+  ['waits for the next code after one expired', shop(UNPAIRED), view({ code: null }), { do: 'wait' }],
   [
-    'a session that ended: why',
+    'gives up on an ended session with its error',
     shop(UNPAIRED),
     view({ code: null, error: 'timeout' }),
     { do: 'give-up', say: 'The pairing ended: timeout' },
   ],
 ])('%s', (_, instance, shown, step) => {
-  expect(decideStep({ now: NOW, instance, view: shown, wish: 'mine' })).toMatchObject(step);
+  expect(decideStep({ now: NOW, instance, view: shown, request: 'mine' })).toMatchObject(step);
 });

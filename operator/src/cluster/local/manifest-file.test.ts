@@ -1,4 +1,4 @@
-import { changeText, newText, readManifests, removeFromText } from './manifest-file.js';
+import { replaceDocument, renderManifest, readManifests, removeDocument } from './manifest-file.js';
 
 const two = `# our numbers
 apiVersion: gwk.dev/v1alpha1
@@ -31,7 +31,7 @@ test('all documents of a file are read', () => {
 });
 
 test('JSON is read as well', () => {
-  expect(readManifests(newText('x.json', shop({ account: 'main' })))[0]).toMatchObject({
+  expect(readManifests(renderManifest('x.json', shop({ account: 'main' })))[0]).toMatchObject({
     name: 'shop',
     desired: { spec: { account: 'main' } },
   });
@@ -58,7 +58,7 @@ test.each([
 });
 
 test('a change leaves comments, order and other documents as they are', () => {
-  const text = changeText(
+  const text = replaceDocument(
     'x.yaml',
     two,
     0,
@@ -85,13 +85,13 @@ spec: { account: main }
 });
 
 test('a field that is gone is removed', () => {
-  const text = changeText('x.yaml', two, 0, shop({ account: 'main' }));
+  const text = replaceDocument('x.yaml', two, 0, shop({ account: 'main' }));
   expect(text).not.toContain('sandbox');
   expect(text).toContain('# who pays');
 });
 
 test('removing one document leaves the others; removing the last leaves nothing', () => {
-  const left = removeFromText('x.yaml', two, 0)!;
+  const left = removeDocument('x.yaml', two, 0)!;
   expect(readManifests(left).map(({ name }) => name)).toEqual(['help']);
-  expect(removeFromText('x.yaml', left, 0)).toBeNull();
+  expect(removeDocument('x.yaml', left, 0)).toBeNull();
 });
