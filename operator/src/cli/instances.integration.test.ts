@@ -40,7 +40,7 @@ const yaml = (name: string, spec = 'account: main') =>
   `apiVersion: gwk.dev/v1alpha1\nkind: Instance\nmetadata: {name: ${name}}\nspec: {${spec}}\n`;
 
 describe('apply', () => {
-  test('says what became of each document', async () => {
+  test('prints the result of each document', async () => {
     const path = file('m.yaml', `${yaml('a')}---\n${yaml('b')}`);
     await apply(terminal, { ...here, filename: path });
     file('m.yaml', `${yaml('a')}---\n${yaml('b', 'account: main, suspended: true')}---\n`);
@@ -53,7 +53,7 @@ describe('apply', () => {
     ]);
   });
 
-  test('takes folders, JSON, and what get has printed', async () => {
+  test('accepts folders, JSON, and the output of get', async () => {
     const source = join(folder.path, 'source');
     mkdirSync(source);
     writeFileSync(join(source, 'a.json'), JSON.stringify(manifest('a')));
@@ -69,8 +69,8 @@ describe('apply', () => {
   });
 
   test.each([
-    ['a file that is not there', 'nowhere.yaml', null, 'nowhere.yaml cannot be read'],
-    ['an empty file', 'x.yaml', '', 'there is no manifest'],
+    ['a missing file', 'nowhere.yaml', null, 'nowhere.yaml is not readable'],
+    ['an empty file', 'x.yaml', '', 'no manifest found'],
     ['another kind', 'x.yaml', 'kind: Secret\nmetadata: {name: x}\n', '"Secret" is not of kind Instance'],
     ['no name', 'x.yaml', 'kind: Instance\n', 'metadata.name is missing'],
     ['bad YAML', 'x.yaml', 'a: [', 'x.yaml: '],
@@ -90,12 +90,12 @@ describe('apply', () => {
 });
 
 describe('get', () => {
-  test('an empty list says so', async () => {
+  test('reports an empty list', async () => {
     await get(terminal, undefined, here);
     expect(printed).toEqual(['No instances in default.']);
   });
 
-  test('a table, a wider one, one of all namespaces, names', async () => {
+  test('prints a table, a wide table, all namespaces, and names', async () => {
     await rest.apply('a', { account: 'main', kind: 'sandbox' });
     const path = file('m.yaml', yaml('b').replace('name: b', 'name: b, namespace: support'));
     await apply(terminal, { ...here, filename: path });
@@ -126,7 +126,7 @@ describe('get', () => {
     expect(printed).toEqual(['instance.gwk.dev/a']);
   });
 
-  test('one as a document', async () => {
+  test('prints one instance as a document', async () => {
     await rest.apply('a', { account: 'main' });
     await get(terminal, 'a', { ...here, output: 'json' });
     expect(JSON.parse(printed.join('\n'))).toMatchObject({ kind: 'Instance', metadata: { name: 'a' } });
@@ -135,20 +135,20 @@ describe('get', () => {
     expect(parse(printed.join('\n'))).toMatchObject({ kind: 'Instance', metadata: { name: 'a' } });
   });
 
-  test('one that is not there', async () => {
+  test('reports an unknown name', async () => {
     await expect(get(terminal, 'nobody', here)).rejects.toThrow(
       'NotFound: instances.gwk.dev "nobody" not found',
     );
   });
 
-  test('watching goes on with a line for every change that shows', async () => {
+  test('prints a line for every visible change with --watch', async () => {
     await rest.apply('a', { account: 'main' });
     const following = get(terminal, undefined, { ...here, watch: true }).catch(() => undefined);
     await until(() => printed.length === 2, { what: 'the table is there' });
     await rest.merge('a', { metadata: { labels: { x: 'y' } } });
     await rest.apply('b', { account: 'main', kind: 'sandbox' });
     await rest.call('DELETE', '/apis/gwk.dev/v1alpha1/namespaces/default/instances/b');
-    await until(() => printed.at(-1)!.endsWith('(deleted)'), { what: 'the end is told' });
+    await until(() => printed.at(-1)!.endsWith('(deleted)'), { what: 'the deletion is printed' });
     const names = printed.slice(2).map((line) => line.split(/ {3,}/)[0]);
     expect(names).toEqual(['a', 'b', 'b']);
     await rest.stop();
@@ -157,14 +157,14 @@ describe('get', () => {
   });
 });
 
-test('delete waits until all is gone, unless told not to', async () => {
+test('waits for the deletion, unless --no-wait', async () => {
   await rest.apply('a', { account: 'main' });
   await rest.merge('a', { metadata: { finalizers: [FINALIZER] } });
   await remove(terminal, ['a'], { ...here, wait: false });
-  const look = jest.spyOn(terminal.client, 'get');
+  const poll = jest.spyOn(terminal.client, 'get');
   const waiting = remove(terminal, ['a'], { ...here, wait: true });
-  await until(() => look.mock.results.length > 0, { what: 'it looks' });
-  await look.mock.results[0]!.value;
+  await until(() => poll.mock.results.length > 0, { what: 'it polls' });
+  await poll.mock.results[0]!.value;
   await rest.merge('a', { metadata: { finalizers: [] } });
   await waiting;
   expect(printed).toEqual(['instance.gwk.dev/a is being deleted', 'instance.gwk.dev/a deleted']);
@@ -172,7 +172,7 @@ test('delete waits until all is gone, unless told not to', async () => {
 });
 
 describe('describe', () => {
-  test('tells conditions and the story, as the server has them', async () => {
+  test('prints conditions and events of the server', async () => {
     await rest.apply('a', { account: 'main' });
     const { uid } = (await rest.get('a')).body.metadata;
     rest.cluster.recordEvent(
@@ -183,7 +183,7 @@ describe('describe', () => {
     expect(printed.join('\n')).toMatch(/Events:\n {2}AGE .*\n.*Normal {3}EngineCreated {3}Started engine x/);
   });
 
-  test('reads like a page', () => {
+  test('prints all fields', () => {
     const one = {
       ...resource({ displayName: 'Loja', policy: { menu_ttl_hours: 2 } }, { labels: { team: 'a' } }),
       status: {
@@ -241,7 +241,7 @@ Events:
   });
 });
 
-test('columns are as wide as their widest cell', () => {
+test('makes columns as wide as their widest cell', () => {
   expect(
     table([
       ['A', 'B'],
@@ -258,12 +258,12 @@ test.each([
   [7200, '2h'],
   [200_000, '2d'],
   [-5, '0s'],
-])('%i seconds are %s', (seconds, text) => {
+])('formats %i seconds as %s', (seconds, text) => {
   expect(formatAge(at(NOW - seconds * 1000), NOW)).toBe(text);
 });
 
-describe('where the gateway is', () => {
-  test('settings win', () => {
+describe('finding the gateway', () => {
+  test('prefers settings', () => {
     const env = {
       GWK_CLUSTER_URL: 'http://x:1',
       GWK_CLUSTER_TOKEN: 't',
@@ -272,7 +272,7 @@ describe('where the gateway is', () => {
     expect(findTarget(env, folder.path)).toEqual({ url: 'http://x:1', token: 't' });
   });
 
-  test('a gateway run from a folder above is found by what its operator wrote', () => {
+  test("reads the operator's address file of a parent folder", () => {
     const state = join(folder.path, '.local', 'instances', '.state');
     const below = join(folder.path, 'some', 'where');
     mkdirSync(state, { recursive: true });
@@ -282,16 +282,16 @@ describe('where the gateway is', () => {
     expect(findTarget({ GWK_CLUSTER_URL: 'http://x:1' }, below)).toEqual({ url: 'http://x:1', token: 'abc' });
   });
 
-  test('a wrong setting is named', () => {
+  test('names an invalid setting', () => {
     expect(() => findTarget({ GWK_CLUSTER_URL: 'nonsense' }, folder.path)).toThrow('GWK_CLUSTER_URL');
   });
 
-  test('an address where nothing is says so', async () => {
+  test('reports an address without an answer', async () => {
     const client = new InstancesClient({ url: 'http://127.0.0.1:1', token: TOKEN });
-    await expect(client.list(null)).rejects.toThrow('nothing answers at http://127.0.0.1:1');
+    await expect(client.list(null)).rejects.toThrow('no answer from http://127.0.0.1:1');
   });
 
-  test('a wrong token says which one is right', async () => {
+  test('explains a wrong token', async () => {
     const client = new InstancesClient({ url: rest.url, token: 'wrong' });
     await expect(client.list(null)).rejects.toThrow('set GWK_CLUSTER_TOKEN');
   });

@@ -22,7 +22,7 @@ test.each<Refusal>([
   ['a wrong token', 'GET', INSTANCES, { token: 'x'.repeat(40) }, 401, 'Unauthorized'],
   ['an unknown resource', 'GET', `${INSTANCES}/nobody`, {}, 404, 'NotFound'],
   ['an unknown path', 'GET', '/apis/apps/v1/deployments', {}, 404, 'NotFound'],
-  ['a method that is not there', 'PUT', `${INSTANCES}/x`, { body: '{}' }, 405, 'MethodNotAllowed'],
+  ['an unknown method', 'PUT', `${INSTANCES}/x`, { body: '{}' }, 405, 'MethodNotAllowed'],
   [
     'a wrong content type',
     'PATCH',
@@ -34,7 +34,7 @@ test.each<Refusal>([
   ['an apply without a manager', 'PATCH', `${INSTANCES}/x`, { body: '{}', type: apply }, 400, 'BadRequest'],
   ['a malformed body', 'POST', INSTANCES, { body: '{"a": [', type: 'application/json' }, 400, 'BadRequest'],
   [
-    'a body that is no object',
+    'a body that is not an object',
     'POST',
     INSTANCES,
     { body: '[]', type: 'application/json' },
@@ -99,7 +99,7 @@ test.each<Refusal>([
   ],
   ['a path that is not well-formed', 'GET', `${INSTANCES}/%E0%A4%A`, {}, 400, 'BadRequest'],
   ['a bad status', 'PATCH', `${INSTANCES}/nobody/status`, { body: '{}' }, 404, 'NotFound'],
-  ['a selector that is none', 'GET', `${INSTANCES}?labelSelector=a%20in%20(b)`, {}, 400, 'BadRequest'],
+  ['an invalid selector', 'GET', `${INSTANCES}?labelSelector=a%20in%20(b)`, {}, 400, 'BadRequest'],
 ])('%s', async (...row) => {
   const [, method, path, given, code, reason] = row;
   const answer = await rest.call(method, path, given);
@@ -110,7 +110,7 @@ test.each<Refusal>([
   expect((await rest.call('GET', INSTANCES)).code).toBe(200);
 });
 
-test('a refusal names every faulty field', async () => {
+test('names every invalid field', async () => {
   const { body } = await rest.call('POST', INSTANCES, {
     body: manifest('x', { account: '', kind: 'fax', colour: 'red' }),
     type: 'application/json',

@@ -20,8 +20,8 @@ afterEach(async () => {
 const create = (name: string, spec?: object, metadata?: object): Promise<Answer> =>
   rest.call('POST', INSTANCES, { body: manifest(name, spec, metadata), type: 'application/json' });
 
-describe('making', () => {
-  test('POST makes a resource with defaults, an identity and a manifest', async () => {
+describe('create', () => {
+  test('creates a resource with defaults, uid and manifest', async () => {
     const { code, body } = await create('shop', { account: 'main' }, { labels: { team: 'a' } });
     expect(code).toBe(201);
     expect(body).toMatchObject({
@@ -36,7 +36,7 @@ describe('making', () => {
     expect(rest.changed).toContain('default/shop');
   });
 
-  test('POST of a name that is taken is AlreadyExists', async () => {
+  test('rejects an existing name with AlreadyExists', async () => {
     await create('shop');
     expect(await create('shop')).toMatchObject({
       code: 409,
@@ -50,19 +50,19 @@ describe('making', () => {
     });
   });
 
-  test('an apply makes what is not there, and the same apply again changes nothing', async () => {
+  test('creates a missing resource on apply, and changes nothing on a second apply', async () => {
     const first = await rest.apply('shop', { account: 'main', kind: 'sandbox' });
     const again = await rest.apply('shop', { account: 'main', kind: 'sandbox' });
     expect([first.code, again.code]).toEqual([201, 200]);
     expect(again.body.metadata).toEqual(first.body.metadata);
   });
 
-  test('the uid of a resource that is gone makes nothing', async () => {
+  test('creates nothing with the uid of a deleted resource', async () => {
     const { code, body } = await rest.apply('shop', { account: 'main' }, { metadata: { uid: 'of-another' } });
     expect([code, body['reason']]).toEqual([404, 'NotFound']);
   });
 
-  test('names of other namespaces stand apart, in memory and on disk', async () => {
+  test('separates equal names of different namespaces', async () => {
     const path = INSTANCES.replace('/default/', '/support/');
     await create('shop');
     await rest.call('POST', path, { body: manifest('shop', { account: 'other' }), type: 'application/json' });
@@ -72,12 +72,12 @@ describe('making', () => {
   });
 });
 
-describe('changing', () => {
+describe('update', () => {
   beforeEach(async () => {
     await rest.apply('shop', { account: 'main', displayName: 'Shop' });
   });
 
-  test('generation moves with the spec alone, resourceVersion with every change', async () => {
+  test('changes generation with the spec, resourceVersion with every change', async () => {
     const versions: string[] = [];
     const generations: number[] = [];
     const note = ({ body }: Answer) => {
@@ -101,7 +101,7 @@ describe('changing', () => {
     expect([...versions].sort()).toEqual(versions);
   });
 
-  test('an older resourceVersion is a conflict, the present one is not', async () => {
+  test('rejects an older resourceVersion', async () => {
     const { body } = await rest.get('shop');
     const { resourceVersion } = body.metadata;
     expect((await rest.apply('shop', { account: 'main' }, { metadata: { resourceVersion } })).code).toBe(200);
@@ -117,7 +117,7 @@ describe('changing', () => {
     expect((await rest.get('shop')).body.spec.suspended).toBe(false);
   });
 
-  test('an apply drops what its manager left out, and leaves what others set', async () => {
+  test('removes fields that the manager leaves out, and keeps those of others', async () => {
     await rest.apply('shop', { suspended: true }, { manager: 'somebody' });
     const { body } = await rest.apply('shop', { account: 'main' });
     expect(body.spec).toEqual({
@@ -128,7 +128,7 @@ describe('changing', () => {
     });
   });
 
-  test('another manager is refused what is not its own, unless it forces', async () => {
+  test('rejects a change of a foreign field without force', async () => {
     const refused = await rest.apply('shop', { displayName: 'Mine' }, { manager: 'somebody' });
     expect(refused).toMatchObject({
       code: 409,
@@ -141,19 +141,19 @@ describe('changing', () => {
     expect(forced.body.spec.displayName).toBe('Mine');
   });
 
-  test('account and kind never change', async () => {
+  test('rejects a change of account or kind', async () => {
     const { code, body } = await rest.apply('shop', { account: 'other', kind: 'sandbox' });
     expect([code, body['reason']]).toEqual([422, 'Invalid']);
     expect(body['details']).toMatchObject({ causes: [{ field: 'spec.account' }, { field: 'spec.kind' }] });
   });
 
-  test('a merge patch removes with null', async () => {
+  test('removes a field by null in a merge patch', async () => {
     const { body } = await rest.merge('shop', { spec: { displayName: null } });
     expect(body.spec.displayName).toBeUndefined();
     expect(readFileSync(join(folder.path, 'shop.yaml'), 'utf8')).not.toContain('displayName');
   });
 
-  test('a manifest with comments keeps them', async () => {
+  test('keeps comments of the manifest', async () => {
     const path = join(folder.path, 'shop.yaml');
     const text = readFileSync(path, 'utf8').replace('spec:', 'spec:\n  # ours since 2019');
     writeFileSync(path, text);
@@ -161,7 +161,7 @@ describe('changing', () => {
     expect(readFileSync(path, 'utf8')).toMatch(/# ours since 2019[\s\S]*suspended: true/);
   });
 
-  test('what was written into the file a moment before a change is in the result', async () => {
+  test('includes an edit of the file just before the change', async () => {
     const path = join(folder.path, 'shop.yaml');
     writeFileSync(path, readFileSync(path, 'utf8').replace('displayName: Shop', 'displayName: By hand'));
     const { body } = await rest.merge('shop', { spec: { suspended: true } });
@@ -169,7 +169,7 @@ describe('changing', () => {
     expect(body.metadata.generation).toBe(3);
   });
 
-  test('what was written into the file is in the result also if a reading has found the file half written', async () => {
+  test('includes an edit of the file after a read of an incomplete file', async () => {
     const path = join(folder.path, 'shop.yaml');
     writeFileSync(path, readFileSync(path, 'utf8').replace('displayName: Shop', 'displayName: By hand'));
     await rest.read();
@@ -177,7 +177,7 @@ describe('changing', () => {
     expect(body.spec).toMatchObject({ displayName: 'By hand', suspended: true });
   });
 
-  test('fifty writers at once are one after the other', async () => {
+  test('serializes 50 concurrent writers', async () => {
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, i) => rest.merge('shop', { metadata: { labels: { [`w${i}`]: 'x' } } })),
     );
@@ -186,15 +186,15 @@ describe('changing', () => {
   });
 });
 
-describe('deleting', () => {
-  test('what nobody holds is gone at once, with its manifest', async () => {
+describe('delete', () => {
+  test('removes a resource without finalizers at once, with its manifest', async () => {
     await create('shop');
     expect((await rest.call('DELETE', `${INSTANCES}/shop`)).code).toBe(200);
     expect((await rest.get('shop')).code).toBe(404);
     expect(existsSync(join(folder.path, 'shop.yaml'))).toBe(false);
   });
 
-  test('what is held stays, marked, until its holder lets go', async () => {
+  test('keeps a resource marked as deleted until its finalizers are gone', async () => {
     await create('shop');
     await rest.merge('shop', { metadata: { finalizers: ['gwk.dev/engine'] } });
     const { code, body } = await rest.call('DELETE', `${INSTANCES}/shop`);
@@ -208,7 +208,7 @@ describe('deleting', () => {
     expect((await create('shop')).code).toBe(201);
   });
 
-  test('a second deletion changes nothing', async () => {
+  test('changes nothing on a second delete', async () => {
     await create('shop');
     await rest.merge('shop', { metadata: { finalizers: ['gwk.dev/engine'] } });
     const first = await rest.call('DELETE', `${INSTANCES}/shop`);
@@ -216,7 +216,7 @@ describe('deleting', () => {
     expect(second.body.metadata).toEqual(first.body.metadata);
   });
 
-  test('a condition on the uid is kept', async () => {
+  test('checks the uid precondition', async () => {
     await create('shop');
     const refused = await rest.call('DELETE', `${INSTANCES}/shop`, {
       body: { preconditions: { uid: 'another' } },
@@ -227,7 +227,7 @@ describe('deleting', () => {
   });
 });
 
-describe('reading', () => {
+describe('read', () => {
   beforeEach(async () => {
     await create('a', undefined, { labels: { tier: 'one' } });
     await create('b', undefined, { labels: { tier: 'two' } });
@@ -253,7 +253,7 @@ describe('reading', () => {
     });
   });
 
-  test('a watch tells what is, then what changes, as it happens', async () => {
+  test('watches current objects and then changes', async () => {
     const types: string[] = [];
     const abort = new AbortController();
     const response = await fetch(new URL(`${INSTANCES}?watch=true`, rest.url), {
@@ -261,16 +261,16 @@ describe('reading', () => {
       signal: abort.signal,
     });
     const reading = readLines(response, (line) => types.push(outlineOf(line)));
-    await until(() => types.length === 2, { what: 'both were told' });
+    await until(() => types.length === 2, { what: 'both are reported' });
     await rest.merge('a', { spec: { suspended: true } });
     await rest.call('DELETE', `${INSTANCES}/b`);
-    await until(() => types.includes('DELETED b'), { what: 'the changes were told' });
+    await until(() => types.includes('DELETED b'), { what: 'the changes are reported' });
     abort.abort();
     await reading;
     expect(types).toEqual(['ADDED a', 'ADDED b', 'MODIFIED a', 'MODIFIED b', 'MODIFIED b', 'DELETED b']);
   });
 
-  test('a watch goes on from the version of a list, and says when that is forgotten', async () => {
+  test('watches from the version of a list, or reports Expired', async () => {
     const list = await rest.call('GET', INSTANCES);
     const { resourceVersion } = (list.body as { metadata: { resourceVersion: string } }).metadata;
     await rest.merge('a', { spec: { suspended: true } });

@@ -6,7 +6,7 @@ import { makeServerCertificate } from './certificate.js';
 
 const NAMES = ['gwk-internal.messages.svc', 'gwk-internal'];
 
-test('is for its names, for ten years, by an authority that can sign no other authority', () => {
+test('is valid for its names for ten years, from an authority for end certificates only', () => {
   const { ca, cert } = makeServerCertificate(NAMES, new Date('2026-11-21T12:00:00Z'));
   const [authority, server] = [new X509Certificate(ca), new X509Certificate(cert)];
   expect(server.subjectAltName).toBe('DNS:gwk-internal.messages.svc, DNS:gwk-internal');
@@ -39,21 +39,21 @@ async function ask(serverCa: ReturnType<typeof makeServerCertificate>, ca: strin
 }
 
 test.each([
-  ['its own authority and one of its names are trusted', 'own', 'gwk-internal', 'trusted'],
+  ['trusts its own authority and names', 'own', 'gwk-internal', 'trusted'],
   [
-    'the authority of another installation is not',
+    'rejects the authority of another installation',
     'other',
     'gwk-internal',
     'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
   ],
-  ['another name is not', 'own', 'elsewhere', 'ERR_TLS_CERT_ALTNAME_INVALID'],
+  ['rejects another name', 'own', 'elsewhere', 'ERR_TLS_CERT_ALTNAME_INVALID'],
 ])('%s', async (_case, whose, name, outcome) => {
   const made = makeServerCertificate(NAMES);
   const { ca } = whose === 'own' ? made : makeServerCertificate(NAMES);
   expect(await ask(made, ca, name)).toBe(outcome);
 });
 
-test('every certificate has a number of its own, also one whose first bit is set', () => {
+test('gives every certificate a unique serial number', () => {
   const numbers = Array.from(
     { length: 20 },
     () => new X509Certificate(makeServerCertificate(NAMES).cert).serialNumber,

@@ -36,7 +36,7 @@ const plan = {
   template: { profile: 'default', logLevel: null, revision: 'r1' },
 };
 
-/** A pod of ours as the API server would show it, with this status. */
+/** An engine's pod as the API server returns it, with this status. */
 function shown(status: object, metadata: object = {}, nodeName: string | null = 'n1'): RawPod {
   const pod = buildPod(plan, profile(), settings);
   return {
@@ -62,9 +62,9 @@ const read = (raw: RawPod, lost = false): Pod =>
   );
 
 const PHASES: [string, RawPod, boolean, object][] = [
-  ['not scheduled yet', shown({ phase: 'Pending' }, {}, null), false, { phase: 'starting', node: null }],
+  ['is not scheduled yet', shown({ phase: 'Pending' }, {}, null), false, { phase: 'starting', node: null }],
   [
-    'container being made',
+    'has a container being created',
     shown({ phase: 'Pending', ...container({ waiting: { reason: 'ContainerCreating' } }) }),
     false,
     { phase: 'starting', waiting: null },
@@ -81,11 +81,11 @@ const PHASES: [string, RawPod, boolean, object][] = [
     false,
     { phase: 'ending', endingSince: Date.parse(AT) - 30_000 },
   ],
-  ['runs on a node that is lost', shown(running), true, { phase: 'unknown' }],
-  ['is asked to end on a node that is lost', shown(running, deletion), true, { phase: 'unknown' }],
+  ['runs on a lost node', shown(running), true, { phase: 'unknown' }],
+  ['is asked to end on a lost node', shown(running, deletion), true, { phase: 'unknown' }],
   ['ended on a node that was lost later', shown(failed({ exitCode: 1 })), true, { phase: 'ended' }],
   [
-    'ended by itself',
+    'exited by itself',
     shown(
       failed({ exitCode: 10, reason: 'Error', message: '{"level":"error","msg":"the lease was refused"}\n' }),
     ),
@@ -93,7 +93,7 @@ const PHASES: [string, RawPod, boolean, object][] = [
     { phase: 'ended', requested: false, how: 'exit code 10: the lease was refused' },
   ],
   [
-    'ended well',
+    'exited with code 0',
     shown({
       phase: 'Succeeded',
       ...container({ terminated: { exitCode: 0, reason: 'Completed', finishedAt: AT } }),
@@ -102,13 +102,13 @@ const PHASES: [string, RawPod, boolean, object][] = [
     { phase: 'ended', how: 'exit code 0' },
   ],
   [
-    'was killed for its memory',
+    'was OOM-killed',
     shown(failed({ exitCode: 137, reason: 'OOMKilled' })),
     false,
     { phase: 'ended', how: 'OOMKilled (exit code 137)', requested: false },
   ],
   [
-    'ended when it was asked to',
+    'exited on request',
     shown(failed({ exitCode: 143 }), deletion),
     false,
     { phase: 'ended', requested: true },
@@ -120,32 +120,32 @@ const PHASES: [string, RawPod, boolean, object][] = [
     { phase: 'ended', requested: true },
   ],
   [
-    'ended in a disruption',
+    'exited in a disruption',
     shown({ conditions: [{ type: 'DisruptionTarget', status: 'True' }], ...failed({ exitCode: 143 }) }),
     false,
     { phase: 'ended', requested: true },
   ],
   [
-    'was forbidden by its node',
-    shown({ phase: 'Failed', reason: 'OutOfmemory', message: 'no room' }),
+    'was rejected by its node',
+    shown({ phase: 'Failed', reason: 'OutOfmemory', message: 'no capacity' }),
     false,
-    { phase: 'ended', how: 'OutOfmemory: no room' },
+    { phase: 'ended', how: 'OutOfmemory: no capacity' },
   ],
   [
-    'is called Failed by the control plane, which cannot know',
+    'has phase Failed without a terminated container',
     shown({ phase: 'Failed', ...container({ running: { startedAt: AT } }) }),
     false,
     { phase: 'running' },
   ],
   [
-    'its container ended and its phase does not say so yet',
+    'has a terminated container before its phase changes',
     shown({ phase: 'Running', ...container({ terminated: { exitCode: 1, finishedAt: AT } }) }),
     false,
     { phase: 'ended' },
   ],
 ];
 
-test.each(PHASES)('a pod that %s', (_, raw, lost, wanted) => {
+test.each(PHASES)('reads a pod that %s', (_, raw, lost, wanted) => {
   expect(read(raw, lost)).toMatchObject(wanted);
 });
 
@@ -156,7 +156,7 @@ test.each([
   ['ErrImageNeverPull', 'ImagePullFailed'],
   ['CreateContainerConfigError', 'ContainerNotStarted'],
   ['CreateContainerError', 'ContainerNotStarted'],
-])('%s is waiting: %s', (reason, wanted) => {
+])('maps waiting reason %s to %s', (reason, wanted) => {
   const raw = shown({ phase: 'Pending', ...container({ waiting: { reason, message: 'why' } }) });
   expect(read(raw)).toMatchObject({
     phase: 'starting',
@@ -164,7 +164,7 @@ test.each([
   });
 });
 
-test('a pod that no node takes is in trouble', () => {
+test('reports a pod that no node accepts as Unschedulable', () => {
   const condition = {
     type: 'PodScheduled',
     status: 'False',
@@ -180,13 +180,13 @@ test('a pod that no node takes is in trouble', () => {
 test.each([
   ['no labels', { labels: {} }],
   ['no annotations', { annotations: {} }],
-  ['a template that cannot be read', { annotations: { 'gwk.dev/engine': 'x', 'gwk.dev/template': '{' } }],
-  ['the name of another', { name: 'copy-of-gwk-first' }],
-])('a pod with %s is not one of ours', (_, metadata) => {
+  ['an invalid template', { annotations: { 'gwk.dev/engine': 'x', 'gwk.dev/template': '{' } }],
+  ['another name', { name: 'copy-of-gwk-first' }],
+])('ignores a pod with %s', (_, metadata) => {
   expect(readPod(shown(running, metadata), (id) => fromPublicId('instance', id))).toBeNull();
 });
 
-test('a pod is of another revision when anything it is made from changes, and only then', () => {
+test('changes the revision with every input, and only then', () => {
   const first = computeRevision(profile(), settings);
   expect(computeRevision(profile(), { ...settings })).toBe(first);
   const others = [
@@ -203,17 +203,17 @@ test.each([
   ['registry:5000/engine:1.2.3', '1.2.3'],
   ['registry:5000/engine', 'unknown'],
   ['engine:1.2@sha256:abc', '1.2'],
-])('the version of %s is %s', (image, version) => {
+])('reads the version of %s as %s', (image, version) => {
   expect(readVersion(profile({ image }))).toBe(version);
 });
 
 test.each([
   ['reachable', { conditions: [{ type: 'Ready', status: 'True' }] }, [], false],
-  ['not ready by its own word', { conditions: [{ type: 'Ready', status: 'False' }] }, [], false],
-  ['silent', { conditions: [{ type: 'Ready', status: 'Unknown' }] }, [], true],
+  ['not ready by its own report', { conditions: [{ type: 'Ready', status: 'False' }] }, [], false],
+  ['unresponsive', { conditions: [{ type: 'Ready', status: 'Unknown' }] }, [], true],
   ['tainted as unreachable', {}, ['node.kubernetes.io/unreachable'], true],
   ['declared out of service', {}, ['node.kubernetes.io/out-of-service'], true],
-])('a node that is %s', (_, status, taints, lost) => {
+])('reads a node that is %s', (_, status, taints, lost) => {
   const node = {
     metadata: { name: 'n', uid: 'u', resourceVersion: '1' },
     status,
@@ -226,7 +226,7 @@ test.each([
   ['no default', { other: { image: 'a' } }, /no profile "default"/],
   ['an unknown key', { default: { image: 'a', privileged: true } }, /privileged/],
   ['no image', { default: {} }, /default.image/],
-])('a file of profiles with %s is refused', (_, content, word) => {
+])('rejects a file of profiles with %s', (_, content, word) => {
   const folder = temporaryFolder();
   const file = join(folder.path, 'profiles.yaml');
   writeFileSync(file, JSON.stringify(content));

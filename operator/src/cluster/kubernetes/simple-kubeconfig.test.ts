@@ -21,13 +21,13 @@ function config(cluster: object, user: object, more: object = {}): string {
 }
 const server = 'https://10.0.0.1:6443/';
 
-test('a token is read', async () => {
+test('reads a token', async () => {
   const access = readSimpleKubeconfig(config({ server }, { token: 'abc' }))!;
   expect([access.server, access.namespace]).toEqual(['https://10.0.0.1:6443', 'shops']);
   expect(await access.headers()).toEqual({ authorization: 'Bearer abc' });
 });
 
-test('certificates are read, from files beside it too', () => {
+test('reads certificates, also from files beside it', () => {
   writeFileSync(join(folder.path, 'ca.crt'), 'the authority');
   const user = { 'client-certificate-data': 'YQ==', 'client-key-data': 'Yg==' };
   expect(readSimpleKubeconfig(config({ server, 'certificate-authority': 'ca.crt' }, user))).not.toBeNull();
@@ -35,9 +35,9 @@ test('certificates are read, from files beside it too', () => {
 
 test.each([
   ['a plugin', { server }, { exec: { command: 'aws' } }, {}],
-  ['a certificate that is not to be checked', { server, 'insecure-skip-tls-verify': true }, {}, {}],
+  ['an unverified certificate', { server, 'insecure-skip-tls-verify': true }, {}, {}],
   ['a proxy', { server, 'proxy-url': 'http://proxy' }, { token: 'x' }, {}],
   ['no context', { server }, { token: 'x' }, { 'current-context': 'other' }],
-])('%s is left to client-node', (_, cluster, user, more) => {
+])('leaves %s to client-node', (_, cluster, user, more) => {
   expect(readSimpleKubeconfig(config(cluster, user, more))).toBeNull();
 });

@@ -1,12 +1,12 @@
 import { ConcurrencyLimiter } from './concurrency-limiter.js';
 
-test('so many at a time; the others wait in the order they came, and a slot is given back once', async () => {
-  const slots = new ConcurrencyLimiter(2);
+test('limits concurrency in order of arrival, and releases a slot once', async () => {
+  const limiter = new ConcurrencyLimiter(2);
   const taken: string[] = [];
   const take = async (name: string) => {
-    const give = await slots.acquire();
+    const release = await limiter.acquire();
     taken.push(name);
-    return give;
+    return release;
   };
   const [first] = [await take('a'), await take('b')];
   void take('c');

@@ -10,17 +10,17 @@ beforeEach(() => {
 
 afterEach(() => folder.remove());
 
-test('a folder is held by one operator, and free again afterwards', () => {
+test('lets one operator lock a folder, and releases it', () => {
   const unlock = lockFolder(folder.path);
   expect(() => lockFolder(folder.path)).toThrow(FolderTaken);
   expect(() => lockFolder(folder.path)).toThrow(
-    `another operator (pid ${process.pid}) works on ${folder.path}`,
+    `another operator (pid ${process.pid}) uses ${folder.path}`,
   );
   unlock();
   lockFolder(folder.path)();
 });
 
-test('a process is told from another that had its pid', async () => {
+test('distinguishes a process from an earlier one with the same pid', async () => {
   const startedAt = await readStartTime(process.pid);
   expect(startedAt).toMatch(/^\d+@/);
   expect(await readStartTime(process.pid)).toBe(startedAt);

@@ -26,7 +26,7 @@ const path = (file: string) => join(folder.path, file);
 const text = (name: string, spec = 'account: main') =>
   `apiVersion: gwk.dev/v1alpha1\nkind: Instance\nmetadata:\n  name: ${name}\nspec:\n  ${spec}\n`;
 let written = 0;
-/** Long enough ago to be whole: a file that is written this moment is read a little later. */
+/** Dates the file back, because a file written within 100 ms is read a little later. */
 function write(file: string, content: string): void {
   writeFileSync(path(file), content);
   const then = Date.now() / 1000 - 60 + written++ / 100;
@@ -38,15 +38,15 @@ const metadata = async (name: string) => (await rest.get(name)).body.metadata;
 const hold = (name: string) => rest.merge(name, { metadata: { finalizers: ['gwk.dev/engine'] } });
 const state = (name: string) => path(join('.state', 'resources', `default@${name}.json`));
 
-describe('what people put into the folder', () => {
-  test('a file dropped there becomes an instance', async () => {
+describe('changes in the folder', () => {
+  test('creates an instance from a new file', async () => {
     write('numbers.yaml', text('shop'));
     await until(exists('shop'), { what: 'the instance is there' });
     expect((await rest.get('shop')).body.spec).toMatchObject({ account: 'main', kind: 'web' });
     expect(readFileSync(path('numbers.yaml'), 'utf8')).toBe(text('shop'));
   });
 
-  test('one that nobody was told of is found by looking again and again', async () => {
+  test('finds a new file by periodic reads', async () => {
     await restart(50);
     rest.cluster.store.folder.stopWatching();
     mkdirSync(path('team'));
@@ -54,12 +54,12 @@ describe('what people put into the folder', () => {
     await until(exists('shop'), { what: 'the instance is there' });
   });
 
-  test('one that is written this moment is read once it is whole', async () => {
+  test('reads a file once it is complete', async () => {
     writeFileSync(path('shop.yaml'), text('shop'));
     await until(exists('shop'), { what: 'the instance is there' });
   });
 
-  test('reading it again changes nothing', async () => {
+  test('changes nothing on another read', async () => {
     write('shop.yaml', text('shop'));
     await rest.read();
     const before = (await rest.call('GET', INSTANCES)).body;
@@ -67,7 +67,7 @@ describe('what people put into the folder', () => {
     expect((await rest.call('GET', INSTANCES)).body).toEqual(before);
   });
 
-  test('an edit is a new generation, and the uid stays', async () => {
+  test('increases the generation on an edit and keeps the uid', async () => {
     write('shop.yaml', text('shop'));
     await rest.read();
     const { uid } = await metadata('shop');
@@ -77,7 +77,7 @@ describe('what people put into the folder', () => {
     expect(await metadata('shop')).toMatchObject({ uid, generation: 2 });
   });
 
-  test('a file removed is an instance deleted, after 2 s', async () => {
+  test('deletes the instance 2 s after its file was removed', async () => {
     write('shop.yaml', text('shop'));
     await rest.read();
     rmSync(path('shop.yaml'));
@@ -90,7 +90,7 @@ describe('what people put into the folder', () => {
     expect(await exists('shop')()).toBe(false);
   });
 
-  test('what is applied just after its file was removed stays, and has a file again', async () => {
+  test('writes a new file for an apply just after the file was removed', async () => {
     const { uid } = (await rest.apply('shop', { account: 'main' })).body.metadata;
     rmSync(path('shop.yaml'));
     await rest.apply('shop', { account: 'main' });
@@ -100,7 +100,7 @@ describe('what people put into the folder', () => {
     expect((await metadata('shop')).deletionTimestamp).toBeUndefined();
   });
 
-  test('what is applied just after it was taken out of a file of many stays, in a file of its own', async () => {
+  test('writes its own file for an apply just after it was removed from a file of several', async () => {
     write('many.yaml', `${text('shop')}---\n${text('help')}`);
     await rest.read();
     write('many.yaml', text('help'));
@@ -112,7 +112,7 @@ describe('what people put into the folder', () => {
     expect(await exists('help')()).toBe(true);
   });
 
-  test('an editor that removes a file before it writes it anew deletes nothing', async () => {
+  test('deletes nothing when an editor removes and rewrites a file', async () => {
     write('shop.yaml', text('shop'));
     await rest.read();
     const before = await metadata('shop');
@@ -124,7 +124,7 @@ describe('what people put into the folder', () => {
     expect(await metadata('shop')).toMatchObject({ uid: before.uid, generation: 2 });
   });
 
-  test('a file moved, into a folder even, is the same instance', async () => {
+  test('keeps the instance when its file is moved', async () => {
     write('shop.yaml', text('shop'));
     await rest.read();
     const { uid } = await metadata('shop');
@@ -136,7 +136,7 @@ describe('what people put into the folder', () => {
     expect(readFileSync(path('team/a.yml'), 'utf8')).toContain('suspended: true');
   });
 
-  test('a change through the interface is written into the file that it came from', async () => {
+  test('writes a change through the API into the original file', async () => {
     write('many.yaml', `${text('shop')}---\n${text('help')}`);
     await rest.read();
     await rest.merge('help', { spec: { suspended: true } });
@@ -148,10 +148,10 @@ describe('what people put into the folder', () => {
   });
 });
 
-describe('what makes no sense', () => {
+describe('invalid content', () => {
   const faults = () => [...rest.cluster.sync.faults];
 
-  test('a broken file is reported and what it said before stays', async () => {
+  test('reports an invalid file and keeps its previous content', async () => {
     write('shop.yaml', text('shop'));
     await rest.read();
     write('shop.yaml', 'spec: [');
@@ -169,7 +169,7 @@ describe('what makes no sense', () => {
     expect(faults()).toEqual([]);
   });
 
-  test('a change through the interface writes nothing over a broken file', async () => {
+  test('does not overwrite an invalid file on a change through the API', async () => {
     write('many.yaml', `${text('shop')}---\n${text('help')}`);
     await rest.read();
     const broken = `${text('shop')}---\n${text('help')}  oops: [`;
@@ -182,7 +182,7 @@ describe('what makes no sense', () => {
     expect(await exists('help')()).toBe(true);
   });
 
-  test('a file emptied deletes nothing', async () => {
+  test('deletes nothing for an emptied file', async () => {
     write('shop.yaml', text('shop'));
     await rest.read();
     write('shop.yaml', '');
@@ -191,7 +191,7 @@ describe('what makes no sense', () => {
     expect(await exists('shop')()).toBe(true);
   });
 
-  test('a change that no instance may make is refused, and the file reported', async () => {
+  test('rejects a change of an immutable field and reports the file', async () => {
     write('shop.yaml', text('shop'));
     await rest.read();
     write('shop.yaml', text('shop', 'account: other'));
@@ -200,7 +200,7 @@ describe('what makes no sense', () => {
     expect((await rest.get('shop')).body.spec.account).toBe('main');
   });
 
-  test('of two files for one name the one that had it keeps it, and a broken file harms no other', async () => {
+  test('keeps the first of two files with one name, whatever other files contain', async () => {
     write('b.yaml', text('shop', 'account: main'));
     await rest.read();
     write('a.yaml', text('shop', 'account: other'));
@@ -211,11 +211,11 @@ describe('what makes no sense', () => {
     expect((await rest.get('shop')).body.spec.account).toBe('main');
     expect(faults()).toHaveLength(2);
     expect(Object.fromEntries(faults())).toMatchObject({
-      'a.yaml': 'default/shop is described in b.yaml already',
+      'a.yaml': 'default/shop is already defined in b.yaml',
     });
   });
 
-  test('a folder that vanished deletes nothing', async () => {
+  test('deletes nothing while the folder is missing', async () => {
     write('shop.yaml', text('shop'));
     await rest.read();
     const aside = `${folder.path}-aside`;
@@ -230,8 +230,8 @@ describe('what makes no sense', () => {
   });
 });
 
-describe('across restarts', () => {
-  test('identity, generation, status, holders and story stay', async () => {
+describe('a restart', () => {
+  test('keeps identity, generation, status, finalizers and events', async () => {
     await rest.apply('shop', { account: 'main' });
     await rest.merge('shop', { spec: { suspended: true } });
     await hold('shop');
@@ -247,14 +247,14 @@ describe('across restarts', () => {
     expect(rest.cluster.store.get('default/shop')!.events).toMatchObject([{ reason: 'Something' }]);
   });
 
-  test('an owner of fields is remembered', async () => {
+  test('keeps the owners of fields', async () => {
     await rest.apply('shop', { account: 'main', displayName: 'Shop' }, { manager: 'a' });
     await restart();
     const dropped = await rest.apply('shop', { account: 'main' }, { manager: 'a' });
     expect(dropped.body.spec.displayName).toBeUndefined();
   });
 
-  test('files changed, dropped and removed meanwhile are noticed', async () => {
+  test('imports files changed, added and removed meanwhile', async () => {
     await rest.apply('stays', { account: 'main' });
     await rest.apply('goes', { account: 'main' });
     await rest.stop();
@@ -268,7 +268,7 @@ describe('across restarts', () => {
     expect(await exists('goes')()).toBe(false);
   });
 
-  test('a resource that is being deleted goes on being deleted', async () => {
+  test('continues a deletion', async () => {
     await rest.apply('shop', { account: 'main' });
     await hold('shop');
     await rest.call('DELETE', `${INSTANCES}/shop`);
@@ -279,7 +279,7 @@ describe('across restarts', () => {
     expect(await exists('shop')()).toBe(false);
   });
 
-  test('a manifest put back while the old instance goes is a new instance afterwards', async () => {
+  test('creates a new instance from a manifest restored during the deletion', async () => {
     await rest.apply('shop', { account: 'main' });
     await hold('shop');
     const { uid } = await metadata('shop');
@@ -289,23 +289,23 @@ describe('across restarts', () => {
     expect((await metadata('shop')).deletionTimestamp).toBeDefined();
     await rest.merge('shop', { metadata: { finalizers: [] } });
     await until(exists('shop'), { what: 'a new one is there' });
-    const anew = await metadata('shop');
-    expect(anew.uid).not.toBe(uid);
-    expect(anew.deletionTimestamp).toBeUndefined();
+    const created = await metadata('shop');
+    expect(created.uid).not.toBe(uid);
+    expect(created.deletionTimestamp).toBeUndefined();
   });
 });
 
-describe('killed in between', () => {
+describe('a crash between two writes', () => {
   const stored = (name: string) => JSON.parse(readFileSync(state(name), 'utf8')) as Record<string, unknown>;
 
-  test('a manifest written without its state is taken in', async () => {
+  test('imports a manifest without a state', async () => {
     await rest.stop();
     write('shop.yaml', text('shop'));
     rest = await LocalRest.start(folder.path);
     expect(await exists('shop')()).toBe(true);
   });
 
-  test('a manifest written ahead of its state is a change', async () => {
+  test('imports a manifest that is newer than its state', async () => {
     await rest.apply('shop', { account: 'main' });
     const before = stored('shop');
     await rest.merge('shop', { spec: { suspended: true } });
@@ -316,7 +316,7 @@ describe('killed in between', () => {
     expect(await metadata('shop')).toMatchObject({ generation: 2, uid: before['uid'] });
   });
 
-  test('a resource marked as deleted loses the manifest that was still there', async () => {
+  test('removes the manifest of a resource marked as deleted', async () => {
     await rest.apply('shop', { account: 'main' });
     await hold('shop');
     await rest.stop();
@@ -330,7 +330,7 @@ describe('killed in between', () => {
     expect(await exists('shop')()).toBe(false);
   });
 
-  test('a status lost or half-written is volatile again', async () => {
+  test('ignores an incomplete status file', async () => {
     await rest.apply('shop', { account: 'main' });
     await rest.cluster.setStatus(
       { key: 'default/shop', uid: (await metadata('shop')).uid },
@@ -342,21 +342,21 @@ describe('killed in between', () => {
     expect((await rest.get('shop')).body).not.toHaveProperty('status');
   });
 
-  test('a state that is not what was written stops the start, and says which file', async () => {
+  test('fails the start with the name of a corrupt state file', async () => {
     await rest.apply('shop', { account: 'main' });
     await rest.stop();
     const good = readFileSync(state('shop'), 'utf8');
     writeFileSync(state('shop'), 'x');
     await expect(LocalRest.start(folder.path)).rejects.toThrow(
-      'default@shop.json is not what was written there',
+      'default@shop.json is corrupt',
     );
     writeFileSync(state('shop'), good);
     rest = await LocalRest.start(folder.path);
   });
 });
 
-test('two operators never work on one folder', async () => {
+test('refuses a second operator on the same folder', async () => {
   await expect(LocalRest.start(folder.path)).rejects.toThrow(
-    `another operator (pid ${process.pid}) works on`,
+    `another operator (pid ${process.pid}) uses`,
   );
 });

@@ -23,14 +23,14 @@ const shop = (spec: object, metadata: object = {}) => ({
   spec,
 });
 
-test('all documents of a file are read', () => {
+test('reads all documents of a file', () => {
   expect(readManifests(two).map(({ namespace, name, index }) => [namespace, name, index])).toEqual([
     ['default', 'shop', 0],
     ['support', 'help', 1],
   ]);
 });
 
-test('JSON is read as well', () => {
+test('reads JSON', () => {
   expect(readManifests(renderManifest('x.json', shop({ account: 'main' })))[0]).toMatchObject({
     name: 'shop',
     desired: { spec: { account: 'main' } },
@@ -40,7 +40,7 @@ test('JSON is read as well', () => {
 test.each([
   ['an empty file', '', 'it is empty'],
   ['a file of comments', '# soon\n---\n', 'it is empty'],
-  ['a file that is no YAML', 'a: [', 'Flow sequence'],
+  ['a file with invalid YAML', 'a: [', 'Flow sequence'],
   ['another kind of resource', 'apiVersion: v1\nkind: Secret\nmetadata: {name: x}\n', 'kind'],
   [
     'a misspelt field',
@@ -48,7 +48,7 @@ test.each([
     'spec.knd: unknown field',
   ],
   [
-    'a name that is none',
+    'an invalid name',
     'apiVersion: gwk.dev/v1alpha1\nkind: Instance\nmetadata: {name: Big_Name}\nspec: {account: main}\n',
     'metadata.name',
   ],
@@ -57,7 +57,7 @@ test.each([
   expect(() => readManifests(text)).toThrow(fault);
 });
 
-test('a change leaves comments, order and other documents as they are', () => {
+test('keeps comments, order and other documents on a change', () => {
   const text = replaceDocument(
     'x.yaml',
     two,
@@ -84,13 +84,13 @@ spec: { account: main }
 `);
 });
 
-test('a field that is gone is removed', () => {
+test('removes a missing field', () => {
   const text = replaceDocument('x.yaml', two, 0, shop({ account: 'main' }));
   expect(text).not.toContain('sandbox');
   expect(text).toContain('# who pays');
 });
 
-test('removing one document leaves the others; removing the last leaves nothing', () => {
+test('removes one document and keeps the others', () => {
   const left = removeDocument('x.yaml', two, 0)!;
   expect(readManifests(left).map(({ name }) => name)).toEqual(['help']);
   expect(removeDocument('x.yaml', left, 0)).toBeNull();

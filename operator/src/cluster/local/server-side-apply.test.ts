@@ -11,7 +11,7 @@ const want = (spec: Record<string, unknown>, rest: Partial<Desired> = {}): Desir
 const by = (manager: string, force = false) => ({ manager, force });
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
-/** Applies one after the other. */
+/** Applies several changes in order. */
 function after(...steps: [manager: string, wanted: Desired, force?: boolean][]): Applied {
   return steps.reduce(
     (now, [manager, wanted, force]) => applyFields(now, wanted, by(manager, force)),
@@ -19,7 +19,7 @@ function after(...steps: [manager: string, wanted: Desired, force?: boolean][]):
   );
 }
 
-test('what a manager applies is there, and its own', () => {
+test('sets and owns the fields of an apply', () => {
   const now = after([
     'api',
     want({ account: 'main', policy: { menu_ttl_hours: 3 } }, { labels: { 'gwk.dev/x': 'y' } }),
@@ -36,7 +36,7 @@ test('what a manager applies is there, and its own', () => {
   });
 });
 
-test('what a manager no longer names is dropped when nobody else owns it', () => {
+test('removes a field that its only owner no longer applies', () => {
   const now = after(
     ['api', want({ account: 'main', displayName: 'Shop' })],
     ['api', want({ account: 'main' })],
@@ -44,7 +44,7 @@ test('what a manager no longer names is dropped when nobody else owns it', () =>
   expect(plain(now.desired.spec)).toEqual({ account: 'main' });
 });
 
-test('what two managers named stays while one of them still names it', () => {
+test('keeps a field while one of its owners applies it', () => {
   const both = after(['api', want({ account: 'main', kind: 'web' })], ['me', want({ kind: 'web' })]);
   expect(both.owners['spec/kind']).toEqual(['api', 'me']);
   const one = applyFields(both, want({ account: 'main' }), by('api'));
@@ -52,7 +52,7 @@ test('what two managers named stays while one of them still names it', () => {
   expect(one.owners['spec/kind']).toEqual(['me']);
 });
 
-test('fields of others stay', () => {
+test('keeps fields of other managers', () => {
   const now = after(
     ['api', want({ account: 'main' })],
     ['me', want({ suspended: true })],
@@ -61,19 +61,19 @@ test('fields of others stay', () => {
   expect(plain(now.desired.spec)).toEqual({ suspended: true, account: 'main', displayName: 'x' });
 });
 
-test('changing what another owns is a conflict that names the field and its owner', () => {
+test('reports a conflict with the field and its owner', () => {
   const now = after(['api', want({ account: 'main', policy: { menu_ttl_hours: 3 } })]);
   expect(() => applyFields(now, want({ policy: { menu_ttl_hours: 4 } }), by('me'))).toThrow(
     'Apply failed with 1 conflicts: .spec.policy.menu_ttl_hours (conflict with api)',
   );
 });
 
-test('saying the same as another is no conflict', () => {
+test('accepts an equal value of another owner', () => {
   const now = after(['api', want({ account: 'main' })], ['me', want({ account: 'main' })]);
   expect(now.owners['spec/account']).toEqual(['api', 'me']);
 });
 
-test('force takes the field over', () => {
+test('takes over a field with force', () => {
   const now = after(
     ['api', want({ account: 'main', displayName: 'a' })],
     ['me', want({ displayName: 'b' }), true],
@@ -82,7 +82,7 @@ test('force takes the field over', () => {
   expect(now.owners['spec/displayName']).toEqual(['me']);
 });
 
-test('an empty object in place of a full one empties it', () => {
+test('replaces an object by an empty one', () => {
   const now = after(
     ['api', want({ policy: { active_hours: { start: '08:00' } } })],
     ['api', want({ policy: {} })],
@@ -90,13 +90,13 @@ test('an empty object in place of a full one empties it', () => {
   expect(plain(now.desired.spec)).toEqual({ policy: {} });
 });
 
-test('a full object in place of an empty one fills it', () => {
+test('replaces an empty object by a full one', () => {
   const now = after(['api', want({ policy: {} })], ['api', want({ policy: { menu_ttl_hours: 1 } })]);
   expect(plain(now.desired.spec)).toEqual({ policy: { menu_ttl_hours: 1 } });
   expect(now.owners).toEqual({ 'spec/policy/menu_ttl_hours': ['api'] });
 });
 
-test('lists are one value', () => {
+test('treats a list as one value', () => {
   const now = after(
     ['api', want({ policy: { opt_out: { keywords: ['a', 'b'] } } })],
     ['api', want({ policy: { opt_out: { keywords: ['c'] } } })],
@@ -104,7 +104,7 @@ test('lists are one value', () => {
   expect(plain(now.desired.spec)).toEqual({ policy: { opt_out: { keywords: ['c'] } } });
 });
 
-test('keys that mean something to JavaScript are keys like any other', () => {
+test('treats JavaScript property names as ordinary keys', () => {
   const spec = JSON.parse(
     '{"policy":{"__proto__":{"polluted":true},"constructor":{"prototype":{"x":1}}}}',
   ) as Record<string, unknown>;
@@ -113,7 +113,7 @@ test('keys that mean something to JavaScript are keys like any other', () => {
   expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
 });
 
-test('a file edited by hand says everything, and owns what it changed', () => {
+test('replaces all fields by an edited file, which owns its changes', () => {
   const now = after(['api', want({ account: 'main', displayName: 'a', suspended: true })]);
   const edited = replaceFields(now, want({ account: 'main', displayName: 'b' }), 'folder');
   expect(plain(edited.desired.spec)).toEqual({ account: 'main', displayName: 'b' });
